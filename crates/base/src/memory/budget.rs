@@ -1,0 +1,156 @@
+//! Budgets: a tree of byte counters (database, query) with limits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::{Error, Result, SqlState};
+
+/// A counter of bytes with a limit and, possibly, a parent that is charged as well. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Budget(Arc<Node>);
+
+#[derive(Debug)]
+struct Node {
+    used: AtomicUsize,
+    peak: AtomicUsize,
+    limit: AtomicUsize,
+    parent: Option<Budget>,
+}
+
+impl Budget {
+    /// A budget of `limit` bytes (`usize::MAX`: none).
+    pub fn new(limit: usize) -> Self {
+        Self::node(limit, None)
+    }
+
+    /// A budget inside this one.
+    pub fn child(&self, limit: usize) -> Self {
+        Self::node(limit, Some(self.clone()))
+    }
+
+    fn node(limit: usize, parent: Option<Budget>) -> Self {
+        Self(Arc::new(Node { used: 0.into(), peak: 0.into(), limit: limit.into(), parent }))
+    }
+
+    /// Bytes charged now.
+    pub fn used(&self) -> usize {
+        self.0.used.load(Ordering::Relaxed)
+    }
+
+    /// The most bytes that were ever charged at once.
+    pub fn peak(&self) -> usize {
+        self.0.peak.load(Ordering::Relaxed)
+    }
+
+    /// The limit in bytes.
+    pub fn limit(&self) -> usize {
+        self.0.limit.load(Ordering::Relaxed)
+    }
+
+    /// Changes the limit; what is charged already stays charged.
+    pub fn set_limit(&self, limit: usize) {
+        self.0.limit.store(limit, Ordering::Relaxed);
+    }
+
+    /// Charges `bytes` on behalf of `operator`, whose name is in the error if the limit would be exceeded.
+    pub fn charge(&self, bytes: usize, operator: &str) -> Result<()> {
+        let node = &*self.0;
+        let limit = self.limit();
+        let charged = node.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+            used.checked_add(bytes).filter(|&sum| sum <= limit)
+        });
+        let Ok(before) = charged else {
+            return Err(out_of_memory(operator, bytes, self.used(), limit));
+        };
+        if let Some(parent) = &node.parent
+            && let Err(error) = parent.charge(bytes, operator)
+        {
+            node.used.fetch_sub(bytes, Ordering::Relaxed);
+            return Err(error);
+        }
+        node.peak.fetch_max(before + bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Gives back what [`charge`](Self::charge) took.
+    pub fn release(&self, bytes: usize) {
+        let before = self.0.used.fetch_sub(bytes, Ordering::Relaxed);
+        debug_assert!(before >= bytes, "released {bytes} bytes of {before}");
+        if let Some(parent) = &self.0.parent {
+            parent.release(bytes);
+        }
+    }
+
+    /// Charges `bytes` until the returned guard is dropped.
+    pub fn reserve(&self, bytes: usize, operator: &str) -> Result<Reservation> {
+        self.charge(bytes, operator)?;
+        Ok(Reservation { budget: self.clone(), bytes })
+    }
+}
+
+#[cold]
+fn out_of_memory(operator: &str, bytes: usize, used: usize, limit: usize) -> Error {
+    let mib = |b: usize| format!("{:.1} MiB", b as f64 / (1 << 20) as f64);
+    Error::new(SqlState::OUT_OF_MEMORY, format!("out of memory in {operator}"))
+        .detail(format!("{} more would exceed the limit of {} ({} in use)", mib(bytes), mib(limit), mib(used)))
+        .hint("raise memory_limit, or filter or aggregate earlier")
+}
+
+/// Bytes that are charged to a budget until this is dropped.
+#[derive(Debug)]
+pub struct Reservation {
+    budget: Budget,
+    bytes: usize,
+}
+
+impl Reservation {
+    /// Changes the reservation to `bytes`.
+    pub fn resize(&mut self, bytes: usize, operator: &str) -> Result<()> {
+        if bytes > self.bytes {
+            self.budget.charge(bytes - self.bytes, operator)?;
+        } else {
+            self.budget.release(self.bytes - bytes);
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+    /// Bytes reserved.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.budget.release(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_charge_leaves_no_trace() {
+        let database = Budget::new(100);
+        let query = database.child(usize::MAX);
+        query.charge(60, "sort").unwrap();
+        let error = query.charge(41, "hash join").unwrap_err();
+        assert_eq!(error.state(), SqlState::OUT_OF_MEMORY);
+        assert!(error.message().contains("hash join"));
+        assert_eq!((query.used(), database.used()), (60, 60));
+        query.release(60);
+        assert_eq!((query.used(), database.used(), query.peak()), (0, 0, 60));
+    }
+
+    #[test]
+    fn a_reservation_gives_back_what_it_took() {
+        let budget = Budget::new(10);
+        let mut r = budget.reserve(4, "x").unwrap();
+        r.resize(9, "x").unwrap();
+        assert!(r.resize(11, "x").is_err());
+        assert_eq!(budget.used(), 9);
+        drop(r);
+        assert_eq!(budget.used(), 0);
+    }
+}

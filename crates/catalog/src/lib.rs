@@ -1,0 +1,22 @@
+//! What exists: functions, schemas with their tables and views, and the statistics interface that planning sees.
+//!
+//! Architecture invariant: planning reads statistics through [`Statistics`] only, never storage.
+
+pub mod functions;
+pub mod statistics;
+
+pub use functions::{AggregateFunction, ScalarFunction};
+pub use statistics::{ColumnStatistics, Statistics};
+
+use types::SqlType;
+
+/// A column of a table, file or view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The name, as written when it was quoted, else in lower case.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// Whether it can hold NULL.
+    pub nullable: bool,
+}

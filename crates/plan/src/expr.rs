@@ -1,0 +1,236 @@
+//! Expressions over columns.
+
+use catalog::{AggregateFunction, ScalarFunction};
+use types::{SqlType, Value};
+
+use crate::{ColumnId, Node};
+
+/// An expression with its type. The binder has inserted every implicit cast, so an operator's arguments have exactly the
+/// types that it asks for.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it computes.
+    pub kind: ExprKind,
+    /// The type of its value.
+    pub sql_type: SqlType,
+    /// Byte offset in the SQL text, for run-time errors.
+    pub position: Option<u32>,
+}
+
+/// What an expression computes.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// A column of the input (or, in a subquery, of an outer query).
+    Column(ColumnId),
+    /// A constant.
+    Const(Value),
+    /// A strict function or operator.
+    Call(ScalarFunction, Vec<Expr>),
+    /// A comparison of two values of one type (decimals may differ in precision, not in scale; strings in length).
+    Compare(Compare, Box<Expr>, Box<Expr>),
+    /// Three-valued conjunction, left to right; an error right of a false operand does not happen.
+    And(Vec<Expr>),
+    /// Three-valued disjunction, left to right.
+    Or(Vec<Expr>),
+    /// Three-valued negation.
+    Not(Box<Expr>),
+    /// IS NULL; never NULL itself.
+    IsNull(Box<Expr>),
+    /// Searched CASE (the binder rewrites the simple form).
+    Case {
+        /// Condition and value, tried in order.
+        branches: Vec<(Expr, Expr)>,
+        /// ELSE; NULL if not written.
+        otherwise: Box<Expr>,
+    },
+    /// The first argument that is not NULL; later ones are not evaluated.
+    Coalesce(Vec<Expr>),
+    /// A cast to `sql_type`.
+    Cast(Box<Expr>),
+    /// A cast that gives NULL where `Cast` would be an error (TRY_CAST).
+    TryCast(Box<Expr>),
+    /// `input IN (list)` with constants of the input's type, none NULL (the binder splits others off).
+    InList(Box<Expr>, Vec<Value>),
+    /// `input LIKE pattern [ESCAPE escape]`; an escape of None means no escape character.
+    Like {
+        /// Text.
+        input: Box<Expr>,
+        /// Text; constant in most queries.
+        pattern: Box<Expr>,
+        /// Backslash unless said otherwise.
+        escape: Option<char>,
+        /// ILIKE.
+        case_insensitive: bool,
+    },
+    /// A subquery; unnesting turns each into a join.
+    Subquery(Box<Subquery>),
+}
+
+/// Comparison operators.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    /// IS DISTINCT FROM: never NULL.
+    Distinct,
+    /// IS NOT DISTINCT FROM: never NULL.
+    NotDistinct,
+}
+
+/// A subquery inside an expression.
+#[derive(Clone, Debug)]
+pub struct Subquery {
+    /// What is asked of it.
+    pub kind: SubqueryKind,
+    /// Its plan; columns that it does not produce are correlated references.
+    pub plan: Node,
+}
+
+/// What is asked of a subquery.
+#[derive(Clone, Debug)]
+pub enum SubqueryKind {
+    /// The only row's `column`, NULL without a row, error 21000 with several.
+    Scalar {
+        /// A column of the subplan.
+        column: ColumnId,
+    },
+    /// Whether there is a row.
+    Exists,
+    /// `left compare ANY/ALL (subquery)`, row-wise for several pairs; IN is `= ANY`, NOT IN is NOT of it.
+    Quantified {
+        /// ANY or ALL.
+        quantifier: Quantifier,
+        /// (expression outside, comparison, column of the subplan); types agree.
+        comparisons: Vec<(Expr, Compare, ColumnId)>,
+    },
+}
+
+/// ANY (SOME) or ALL.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Quantifier {
+    Any,
+    All,
+}
+
+/// A call of an aggregate function.
+#[derive(Clone, Debug)]
+pub struct AggregateCall {
+    /// Which.
+    pub function: AggregateFunction,
+    /// Its argument; none for `count(*)`.
+    pub argument: Option<Expr>,
+    /// Over distinct values only.
+    pub distinct: bool,
+    /// FILTER (WHERE ...).
+    pub filter: Option<Expr>,
+    /// The result's type.
+    pub sql_type: SqlType,
+    /// Byte offset in the SQL text.
+    pub position: Option<u32>,
+}
+
+impl Compare {
+    /// The comparison with its sides exchanged.
+    pub fn swapped(self) -> Self {
+        match self {
+            Self::Lt => Self::Gt,
+            Self::Le => Self::Ge,
+            Self::Gt => Self::Lt,
+            Self::Ge => Self::Le,
+            other => other,
+        }
+    }
+    /// The comparison that is true exactly where this one is false.
+    pub fn negated(self) -> Self {
+        match self {
+            Self::Eq => Self::Ne,
+            Self::Ne => Self::Eq,
+            Self::Lt => Self::Ge,
+            Self::Le => Self::Gt,
+            Self::Gt => Self::Le,
+            Self::Ge => Self::Lt,
+            Self::Distinct => Self::NotDistinct,
+            Self::NotDistinct => Self::Distinct,
+        }
+    }
+}
+
+impl Expr {
+    /// An expression without a position.
+    pub fn new(kind: ExprKind, sql_type: SqlType) -> Self {
+        Self { kind, sql_type, position: None }
+    }
+    /// A column reference.
+    pub fn column(column: ColumnId, sql_type: SqlType) -> Self {
+        Self::new(ExprKind::Column(column), sql_type)
+    }
+    /// A constant.
+    pub fn constant(value: Value, sql_type: SqlType) -> Self {
+        Self::new(ExprKind::Const(value), sql_type)
+    }
+    /// A boolean constant.
+    pub fn bool(value: bool) -> Self {
+        Self::constant(Value::Bool(value), SqlType::Bool)
+    }
+    /// A comparison.
+    pub fn compare(op: Compare, left: Expr, right: Expr) -> Self {
+        Self::new(ExprKind::Compare(op, Box::new(left), Box::new(right)), SqlType::Bool)
+    }
+    /// The expression with a position.
+    pub fn at(mut self, position: impl Into<Option<u32>>) -> Self {
+        self.position = position.into();
+        self
+    }
+
+    /// The direct operands (the plan of a subquery is not one; its outer expressions are).
+    pub fn children(&self) -> Vec<&Expr> {
+        match &self.kind {
+            ExprKind::Column(_) | ExprKind::Const(_) => Vec::new(),
+            ExprKind::Call(_, a) | ExprKind::And(a) | ExprKind::Or(a) | ExprKind::Coalesce(a) => a.iter().collect(),
+            ExprKind::Compare(_, a, b) => vec![a, b],
+            ExprKind::Not(a) | ExprKind::IsNull(a) | ExprKind::Cast(a) | ExprKind::TryCast(a) => vec![a],
+            ExprKind::InList(a, _) => vec![a],
+            ExprKind::Like { input, pattern, .. } => vec![input, pattern],
+            ExprKind::Case { branches, otherwise } => {
+                branches.iter().flat_map(|(c, v)| [c, v]).chain([&**otherwise]).collect()
+            }
+            ExprKind::Subquery(s) => match &s.kind {
+                SubqueryKind::Quantified { comparisons, .. } => comparisons.iter().map(|(e, _, _)| e).collect(),
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    /// The direct operands, to be changed.
+    pub fn children_mut(&mut self) -> Vec<&mut Expr> {
+        match &mut self.kind {
+            ExprKind::Column(_) | ExprKind::Const(_) => Vec::new(),
+            ExprKind::Call(_, a) | ExprKind::And(a) | ExprKind::Or(a) | ExprKind::Coalesce(a) => a.iter_mut().collect(),
+            ExprKind::Compare(_, a, b) => vec![a, b],
+            ExprKind::Not(a) | ExprKind::IsNull(a) | ExprKind::Cast(a) | ExprKind::TryCast(a) => vec![a],
+            ExprKind::InList(a, _) => vec![a],
+            ExprKind::Like { input, pattern, .. } => vec![input, pattern],
+            ExprKind::Case { branches, otherwise } => {
+                branches.iter_mut().flat_map(|(c, v)| [c, v]).chain([&mut **otherwise]).collect()
+            }
+            ExprKind::Subquery(s) => match &mut s.kind {
+                SubqueryKind::Quantified { comparisons, .. } => comparisons.iter_mut().map(|(e, _, _)| e).collect(),
+                _ => Vec::new(),
+            },
+        }
+    }
+
+    /// Calls `visit` on this expression and all below it, parents first; subqueries' plans are not entered.
+    pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Expr)) {
+        visit(self);
+        for child in self.children() {
+            child.walk(visit);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Logical plans: operators over columns with query-wide unique ids, and expressions.
+//!
+//! A column is made once, by the operator that produces it, and named by its [`ColumnId`] wherever it is used; no
+//! operator renumbers. So passes move operators and predicates without rewriting references, and a correlated reference
+//! is just a column that the subplan does not produce.
+
+pub mod expr;
+pub mod node;
+
+pub use expr::{AggregateCall, Compare, Expr, ExprKind, Quantifier, Subquery, SubqueryKind};
+pub use node::{BuildSide, JoinKind, Node, Op, SetOperation, SortKey};
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use base::IdMap;
+use catalog::{Field, Statistics};
+use types::SqlType;
+
+base::typed_id!(/// A column of the query, produced by exactly one operator.
+    ColumnId, "c");
+base::typed_id!(/// A table or file that the query reads; each mention in FROM has its own.
+    TableId, "t");
+base::typed_id!(/// A common table expression that is computed once and read several times.
+    CteId, "cte");
+
+/// A query: its root, what its columns and tables are, and the names of its result columns.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Every column.
+    pub columns: IdMap<ColumnId, ColumnInfo>,
+    /// Every table and file.
+    pub tables: IdMap<TableId, TableInfo>,
+    /// Materialised common table expressions; a later one may read an earlier one.
+    pub ctes: IdMap<CteId, Cte>,
+    /// The operator that produces the result.
+    pub root: Node,
+    /// Names and columns of the result, in order; a column may occur more than once.
+    pub output: Vec<(String, ColumnId)>,
+}
+
+/// What is known of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnInfo {
+    /// A name for people: the source column's, the alias's, or the expression's.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// Whether it can be NULL where it is produced (an outer join above makes it nullable there: see
+    /// [`Node::nullable_columns`]).
+    pub nullable: bool,
+}
+
+/// A table or file in FROM.
+#[derive(Clone, Debug)]
+pub struct TableInfo {
+    /// For people.
+    pub name: String,
+    /// Its columns in order.
+    pub fields: Vec<Field>,
+    /// What planning may know of it.
+    pub statistics: Arc<dyn Statistics>,
+    /// What the engine reads: a relation's snapshot or an opened file. Opaque to planning.
+    pub source: TableSource,
+}
+
+/// An opaque handle of what the engine reads.
+#[derive(Clone)]
+pub struct TableSource(pub Arc<dyn Any + Send + Sync>);
+
+impl Debug for TableSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TableSource")
+    }
+}
+
+/// A common table expression that is read more than once.
+#[derive(Clone, Debug)]
+pub struct Cte {
+    /// Its name in the query.
+    pub name: String,
+    /// How it is computed; it has no correlated references.
+    pub plan: Node,
+    /// The columns of `plan` that readers may read.
+    pub columns: Vec<ColumnId>,
+}

@@ -1,0 +1,292 @@
+//! Logical operators.
+
+use crate::{AggregateCall, ColumnId, CteId, Expr, TableId};
+
+/// An operator with its inputs and the optimizer's estimate of its result.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What it does.
+    pub op: Op,
+    /// Estimated number of rows; NaN before estimation.
+    pub rows: f64,
+}
+
+/// What an operator does. Bag semantics throughout; only `Sort` and `Limit` speak of order.
+#[derive(Clone, Debug)]
+pub enum Op {
+    /// Reads a table or file: `columns` says which attribute becomes which column; `predicates` (conjuncts over these
+    /// columns, filled by push-down) hold for every row that leaves.
+    Scan {
+        /// Which table.
+        table: TableId,
+        /// (attribute of the table, column), only those that are needed once columns are pruned.
+        columns: Vec<(usize, ColumnId)>,
+        /// Conjuncts.
+        predicates: Vec<Expr>,
+    },
+    /// Reads a materialised common table expression under columns of its own.
+    CteScan {
+        /// Which.
+        cte: CteId,
+        /// (column of the definition, column here).
+        columns: Vec<(ColumnId, ColumnId)>,
+    },
+    /// Rows given in the query: constant expressions, one per column. No columns and one row: `SELECT` without FROM.
+    Values {
+        /// Produced columns.
+        columns: Vec<ColumnId>,
+        /// Each as long as `columns`.
+        rows: Vec<Vec<Expr>>,
+    },
+    /// Rows for which every conjunct is true.
+    Filter {
+        /// Input.
+        input: Box<Node>,
+        /// Conjuncts.
+        predicates: Vec<Expr>,
+    },
+    /// Adds computed columns to those of the input.
+    Map {
+        /// Input.
+        input: Box<Node>,
+        /// New columns; they see the input's columns only, not each other.
+        columns: Vec<(ColumnId, Expr)>,
+    },
+    /// A join. `left` is the outer side of `Left`, `Semi`, `Anti`, `Mark`, `Single`. As long as the right side refers to
+    /// columns of the left side it is a dependent join; unnesting removes these.
+    Join {
+        /// Its kind.
+        kind: JoinKind,
+        /// Left input.
+        left: Box<Node>,
+        /// Right input.
+        right: Box<Node>,
+        /// Conjuncts over both sides; none: a cross product.
+        condition: Vec<Expr>,
+        /// Which side's rows go into the hash table; set by the optimizer's last pass.
+        build: BuildSide,
+    },
+    /// Grouping. Without groups there is exactly one result row.
+    Aggregate {
+        /// Input.
+        input: Box<Node>,
+        /// Group keys: NULLs are equal.
+        groups: Vec<(ColumnId, Expr)>,
+        /// Aggregates.
+        aggregates: Vec<(ColumnId, AggregateCall)>,
+    },
+    /// Duplicate elimination over `columns`, which alone survive, under their own ids; NULLs are equal.
+    Distinct {
+        /// Input.
+        input: Box<Node>,
+        /// What must differ, and what is produced.
+        columns: Vec<ColumnId>,
+    },
+    /// ORDER BY, with LIMIT and OFFSET if they directly follow.
+    Sort {
+        /// Input.
+        input: Box<Node>,
+        /// Most significant first.
+        keys: Vec<SortKey>,
+        /// At most so many rows.
+        limit: Option<u64>,
+        /// After so many are left out.
+        offset: u64,
+    },
+    /// LIMIT and OFFSET without an order.
+    Limit {
+        /// Input.
+        input: Box<Node>,
+        /// At most so many rows.
+        limit: Option<u64>,
+        /// After so many are left out.
+        offset: u64,
+    },
+    /// UNION, INTERSECT, EXCEPT of n inputs (thesis 4.5.5). Column i of each input becomes `columns[i]`; the types agree.
+    /// EXCEPT subtracts all later inputs from the first.
+    SetOp {
+        /// Which.
+        operation: SetOperation,
+        /// Whether duplicates count (`ALL`).
+        all: bool,
+        /// The inputs and their columns, position by position.
+        inputs: Vec<(Node, Vec<ColumnId>)>,
+        /// Produced columns.
+        columns: Vec<ColumnId>,
+    },
+}
+
+/// The kinds of join.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JoinKind {
+    /// Every pair that satisfies the condition.
+    Inner,
+    /// And every left row without partner, the right columns NULL.
+    Left,
+    /// And every right row without partner, the left columns NULL.
+    Right,
+    /// Both.
+    Full,
+    /// Left rows with a partner.
+    Semi,
+    /// Left rows for which no right row makes the condition true.
+    Anti,
+    /// Every left row with a new boolean column: true if some right row makes the condition true, else NULL if for some
+    /// right row it is NULL, else false (IN, ANY, EXISTS outside of plain conjuncts).
+    Mark(ColumnId),
+    /// Every left row once, with its only partner or NULLs; a second partner is error 21000 (scalar subqueries).
+    Single,
+}
+
+impl JoinKind {
+    /// Whether the right side's columns leave the join.
+    pub fn keeps_right(&self) -> bool {
+        matches!(self, Self::Inner | Self::Left | Self::Right | Self::Full | Self::Single)
+    }
+}
+
+/// Which input of a join is materialised in the hash table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum BuildSide {
+    /// The left input.
+    Left,
+    /// The right input.
+    #[default]
+    Right,
+}
+
+/// Set operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum SetOperation {
+    Union,
+    Intersect,
+    Except,
+}
+
+/// One key of ORDER BY.
+#[derive(Clone, Debug)]
+pub struct SortKey {
+    /// What to order by.
+    pub expr: Expr,
+    /// From high to low.
+    pub descending: bool,
+    /// Where NULLs go (PostgreSQL: last if ascending, first if descending, unless said otherwise).
+    pub nulls_first: bool,
+}
+
+impl Node {
+    /// A node that is not estimated yet.
+    pub fn new(op: Op) -> Self {
+        Self { op, rows: f64::NAN }
+    }
+
+    /// The inputs, left to right.
+    pub fn inputs(&self) -> Vec<&Node> {
+        match &self.op {
+            Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } => Vec::new(),
+            Op::Filter { input, .. }
+            | Op::Map { input, .. }
+            | Op::Aggregate { input, .. }
+            | Op::Distinct { input, .. }
+            | Op::Sort { input, .. }
+            | Op::Limit { input, .. } => vec![input],
+            Op::Join { left, right, .. } => vec![left, right],
+            Op::SetOp { inputs, .. } => inputs.iter().map(|(n, _)| n).collect(),
+        }
+    }
+
+    /// The inputs, to be changed.
+    pub fn inputs_mut(&mut self) -> Vec<&mut Node> {
+        match &mut self.op {
+            Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } => Vec::new(),
+            Op::Filter { input, .. }
+            | Op::Map { input, .. }
+            | Op::Aggregate { input, .. }
+            | Op::Distinct { input, .. }
+            | Op::Sort { input, .. }
+            | Op::Limit { input, .. } => vec![input],
+            Op::Join { left, right, .. } => vec![left, right],
+            Op::SetOp { inputs, .. } => inputs.iter_mut().map(|(n, _)| n).collect(),
+        }
+    }
+
+    /// The columns that leave the operator, in a fixed order.
+    pub fn columns(&self) -> Vec<ColumnId> {
+        match &self.op {
+            Op::Scan { columns, .. } => columns.iter().map(|&(_, c)| c).collect(),
+            Op::CteScan { columns, .. } => columns.iter().map(|&(_, c)| c).collect(),
+            Op::Values { columns, .. } | Op::Distinct { columns, .. } | Op::SetOp { columns, .. } => columns.clone(),
+            Op::Filter { input, .. } | Op::Sort { input, .. } | Op::Limit { input, .. } => input.columns(),
+            Op::Map { input, columns } => {
+                let mut all = input.columns();
+                all.extend(columns.iter().map(|&(c, _)| c));
+                all
+            }
+            Op::Join { kind, left, right, .. } => {
+                let mut all = left.columns();
+                if kind.keeps_right() {
+                    all.extend(right.columns());
+                }
+                if let JoinKind::Mark(mark) = kind {
+                    all.push(*mark);
+                }
+                all
+            }
+            Op::Aggregate { groups, aggregates, .. } => {
+                groups.iter().map(|&(c, _)| c).chain(aggregates.iter().map(|&(c, _)| c)).collect()
+            }
+        }
+    }
+
+    /// The expressions of this operator itself (not those of its inputs).
+    pub fn expressions(&self) -> Vec<&Expr> {
+        match &self.op {
+            Op::Scan { predicates, .. } | Op::Filter { predicates, .. } => predicates.iter().collect(),
+            Op::CteScan { .. } | Op::Distinct { .. } | Op::Limit { .. } | Op::SetOp { .. } => Vec::new(),
+            Op::Values { rows, .. } => rows.iter().flatten().collect(),
+            Op::Map { columns, .. } => columns.iter().map(|(_, e)| e).collect(),
+            Op::Join { condition, .. } => condition.iter().collect(),
+            Op::Aggregate { groups, aggregates, .. } => groups
+                .iter()
+                .map(|(_, e)| e)
+                .chain(aggregates.iter().flat_map(|(_, a)| a.argument.iter().chain(a.filter.iter())))
+                .collect(),
+            Op::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
+        }
+    }
+
+    /// The expressions of this operator itself, to be changed.
+    pub fn expressions_mut(&mut self) -> Vec<&mut Expr> {
+        match &mut self.op {
+            Op::Scan { predicates, .. } | Op::Filter { predicates, .. } => predicates.iter_mut().collect(),
+            Op::CteScan { .. } | Op::Distinct { .. } | Op::Limit { .. } | Op::SetOp { .. } => Vec::new(),
+            Op::Values { rows, .. } => rows.iter_mut().flatten().collect(),
+            Op::Map { columns, .. } => columns.iter_mut().map(|(_, e)| e).collect(),
+            Op::Join { condition, .. } => condition.iter_mut().collect(),
+            Op::Aggregate { groups, aggregates, .. } => groups
+                .iter_mut()
+                .map(|(_, e)| e)
+                .chain(aggregates.iter_mut().flat_map(|(_, a)| a.argument.iter_mut().chain(a.filter.iter_mut())))
+                .collect(),
+            Op::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
+        }
+    }
+
+    /// Columns that can be NULL in this operator's result although the expressions that made them cannot: those that an
+    /// outer or single join below pads.
+    pub fn nullable_columns(&self) -> Vec<ColumnId> {
+        let mut padded: Vec<ColumnId> = self.inputs().iter().flat_map(|n| n.nullable_columns()).collect();
+        if let Op::Join { kind, left, right, .. } = &self.op {
+            if matches!(kind, JoinKind::Left | JoinKind::Full | JoinKind::Single) {
+                padded.extend(right.columns());
+            }
+            if matches!(kind, JoinKind::Right | JoinKind::Full) {
+                padded.extend(left.columns());
+            }
+        }
+        let mine = self.columns();
+        padded.retain(|c| mine.contains(c));
+        padded
+    }
+}

@@ -1,0 +1,175 @@
+//! Columns and chunks: what readers produce, relations store, scans read and results are made of.
+
+mod buffer;
+mod builder;
+
+pub use buffer::Buffer;
+pub use builder::ColumnBuilder;
+
+use std::sync::Arc;
+
+use crate::{Interval, Physical, SqlType, Str, Value};
+
+/// Rows of one column, immutable: an array of values, a byte array of NULL flags (absent if no row is NULL), and the
+/// bytes that long strings point to. A NULL row's value is all zero.
+#[derive(Clone, Debug)]
+pub struct Column {
+    sql_type: SqlType,
+    rows: usize,
+    values: Arc<Buffer>,
+    nulls: Option<Arc<Buffer>>,
+    /// Owners of the string payload: buffers that never move.
+    heaps: Vec<Arc<Buffer>>,
+}
+
+impl Column {
+    /// Assembles a column. `values` holds `rows` values of the type's physical layout; `nulls`, if present, one byte a
+    /// row (1: NULL); every long string header in `values` points into one of `heaps`.
+    pub fn new(
+        sql_type: SqlType,
+        rows: usize,
+        values: Arc<Buffer>,
+        nulls: Option<Arc<Buffer>>,
+        heaps: Vec<Arc<Buffer>>,
+    ) -> Self {
+        assert!(values.len() >= rows * sql_type.physical().size());
+        assert!(nulls.as_ref().is_none_or(|n| n.len() >= rows));
+        Self { sql_type, rows, values, nulls, heaps }
+    }
+
+    /// The SQL type.
+    pub fn sql_type(&self) -> SqlType {
+        self.sql_type
+    }
+    /// The physical layout.
+    pub fn physical(&self) -> Physical {
+        self.sql_type.physical()
+    }
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+    /// The same data under another type with the same physical layout (`text` as `varchar(10)`).
+    pub fn with_type(mut self, sql_type: SqlType) -> Self {
+        assert_eq!(self.physical(), sql_type.physical());
+        self.sql_type = sql_type;
+        self
+    }
+
+    /// First byte of the values, aligned to 64.
+    pub fn data(&self) -> *const u8 {
+        self.values.as_ptr()
+    }
+    /// The NULL flags, one byte a row, or none if no row is NULL.
+    pub fn nulls(&self) -> Option<&[u8]> {
+        self.nulls.as_deref().map(|n| &n.as_slice()[..self.rows])
+    }
+    /// Whether the row is NULL.
+    pub fn is_null(&self, row: usize) -> bool {
+        self.nulls().is_some_and(|n| n[row] != 0)
+    }
+
+    /// The values as a slice. `T` must have the physical size and be plain data of that layout.
+    pub fn values<T: Plain>(&self) -> &[T] {
+        assert_eq!(std::mem::size_of::<T>(), self.physical().size());
+        // SAFETY: the buffer is aligned to 64 and holds `rows` values of this size; `Plain` types admit any bits that
+        // builders write.
+        unsafe { std::slice::from_raw_parts(self.data().cast::<T>(), self.rows) }
+    }
+
+    /// The text of a row of a string column (empty if NULL).
+    pub fn str(&self, row: usize) -> &str {
+        assert_eq!(self.physical(), Physical::Str);
+        // SAFETY: the heaps that long strings point to are owned by `self`; readers admit only UTF-8.
+        unsafe { self.values::<Str>()[row].as_str() }
+    }
+
+    /// One value.
+    pub fn value(&self, row: usize) -> Value {
+        if self.is_null(row) {
+            return Value::Null;
+        }
+        let integer = || match self.physical() {
+            Physical::I16 => i64::from(self.values::<i16>()[row]),
+            Physical::I32 => i64::from(self.values::<i32>()[row]),
+            _ => self.values::<i64>()[row],
+        };
+        match self.sql_type {
+            SqlType::Null => Value::Null,
+            SqlType::Bool => Value::Bool(self.values::<u8>()[row] != 0),
+            SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Value::Int(integer()),
+            SqlType::Decimal { .. } if self.physical() == Physical::I64 => Value::Decimal(integer().into()),
+            SqlType::Decimal { .. } => Value::Decimal(self.values::<i128>()[row]),
+            SqlType::Real => Value::Float(self.values::<f32>()[row].into()),
+            SqlType::Double => Value::Float(self.values::<f64>()[row]),
+            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(self.str(row)),
+            SqlType::Date => Value::Date(self.values::<i32>()[row]),
+            SqlType::Timestamp => Value::Timestamp(integer()),
+            SqlType::Interval => Value::Interval(self.values::<Interval>()[row]),
+        }
+    }
+
+    /// The buffers that long strings point into.
+    pub fn heaps(&self) -> &[Arc<Buffer>] {
+        &self.heaps
+    }
+
+    /// Bytes of memory held (buffers shared with other columns count in full).
+    pub fn bytes(&self) -> usize {
+        self.values.capacity()
+            + self.nulls.as_ref().map_or(0, |n| n.capacity())
+            + self.heaps.iter().map(|h| h.capacity()).sum::<usize>()
+    }
+}
+
+/// Plain data that columns hold: any bits that a builder writes are valid.
+///
+/// # Safety
+/// The type must have no padding and no invalid bit patterns.
+pub unsafe trait Plain: Copy + 'static {}
+macro_rules! plain {
+    ($($t:ty),*) => { $(
+        // SAFETY: integers, floats and headers of integers admit all bits and have no padding.
+        unsafe impl Plain for $t {}
+    )* };
+}
+plain!(u8, i16, i32, i64, i128, f32, f64, Str, Interval);
+
+/// Columns of equally many rows.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    rows: usize,
+    columns: Vec<Column>,
+}
+
+impl Chunk {
+    /// A chunk of `rows` rows; there may be no column at all (`select from t`).
+    pub fn new(rows: usize, columns: Vec<Column>) -> Self {
+        assert!(columns.iter().all(|c| c.rows() == rows));
+        Self { rows, columns }
+    }
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+    /// The columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+    /// One column.
+    pub fn column(&self, index: usize) -> &Column {
+        &self.columns[index]
+    }
+    /// The columns, without the chunk.
+    pub fn into_columns(self) -> Vec<Column> {
+        self.columns
+    }
+    /// One row.
+    pub fn row(&self, row: usize) -> Vec<Value> {
+        self.columns.iter().map(|c| c.value(row)).collect()
+    }
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        self.columns.iter().map(Column::bytes).sum()
+    }
+}

@@ -1,0 +1,162 @@
+//! Aligned byte buffers.
+
+
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error, realloc};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+const ALIGNMENT: usize = 64;
+/// Bytes past the end that may be read (never written), so that kernels can load whole vectors.
+const SLACK: usize = 32;
+
+/// A growable byte buffer, aligned to 64, readable 32 bytes past its capacity.
+///
+/// The exception is a [`foreign`](Buffer::foreign) buffer, which only ever holds string payload.
+#[derive(Debug)]
+pub struct Buffer {
+    start: NonNull<u8>,
+    len: usize,
+    capacity: usize,
+    /// Who frees the bytes, if they are not this buffer's own.
+    owner: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+// SAFETY: a buffer owns its memory like a `Vec<u8>`.
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// An empty buffer that holds `capacity` bytes without growing.
+    pub fn with_capacity(capacity: usize) -> Self {
+        let layout = Self::layout(capacity);
+        // SAFETY: the layout's size is at least SLACK.
+        let start = unsafe { alloc(layout) };
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        Self { start, len: 0, capacity, owner: None }
+    }
+
+    /// `len` zero bytes.
+    pub fn zeroed(len: usize) -> Self {
+        let layout = Self::layout(len);
+        // SAFETY: the layout's size is at least SLACK.
+        let start = unsafe { alloc_zeroed(layout) };
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
+        Self { start, len, capacity: len, owner: None }
+    }
+
+    /// Bytes that someone else owns (a page of a Parquet file, an Arrow array): payload for the string headers of a
+    /// column. Immutable, not aligned, and not readable past its end.
+    ///
+    /// # Safety
+    /// `len` bytes from `start` must be initialised and stay where they are, unchanged, until `owner` is dropped.
+    pub unsafe fn foreign(start: NonNull<u8>, len: usize, owner: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { start, len, capacity: len, owner: Some(owner) }
+    }
+
+    fn layout(capacity: usize) -> Layout {
+        Layout::from_size_align(capacity + SLACK, ALIGNMENT).expect("buffer smaller than isize::MAX")
+    }
+
+    /// Bytes in use.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+    /// Whether no byte is in use.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// Bytes allocated.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+    /// First byte.
+    pub fn as_ptr(&self) -> *const u8 {
+        self.start.as_ptr()
+    }
+    /// First byte, to be written.
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        assert!(self.owner.is_none(), "foreign buffers are immutable");
+        self.start.as_ptr()
+    }
+    /// The bytes in use.
+    pub fn as_slice(&self) -> &[u8] {
+        // SAFETY: `len` bytes are initialised.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+    /// The bytes in use, to be written.
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        assert!(self.owner.is_none(), "foreign buffers are immutable");
+        // SAFETY: `len` bytes are initialised, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
+    /// Makes room for `additional` bytes; the buffer may move.
+    pub fn reserve(&mut self, additional: usize) {
+        if self.capacity - self.len < additional {
+            self.set_capacity((self.len + additional).max(self.capacity * 2).max(64));
+        }
+    }
+
+    /// Frees what is not in use if that is more than an eighth; the buffer may move.
+    pub fn shrink(&mut self) {
+        if self.len < self.capacity - self.capacity / 8 {
+            self.set_capacity(self.len);
+        }
+    }
+
+    fn set_capacity(&mut self, capacity: usize) {
+        assert!(self.owner.is_none(), "foreign buffers are immutable");
+        let new = Self::layout(capacity);
+        // SAFETY: allocated with this layout; the new size is not zero.
+        let start = unsafe { realloc(self.start.as_ptr(), Self::layout(self.capacity), new.size()) };
+        let Some(start) = NonNull::new(start) else { handle_alloc_error(new) };
+        (self.start, self.capacity) = (start, capacity);
+    }
+
+    /// Appends bytes; the buffer may move.
+    #[inline]
+    pub fn extend(&mut self, bytes: &[u8]) {
+        self.reserve(bytes.len());
+        // SAFETY: room was made.
+        unsafe { self.start.as_ptr().add(self.len).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        self.len += bytes.len();
+    }
+
+    /// Appends a plain value; the buffer may move.
+    #[inline]
+    pub fn push<T: super::Plain>(&mut self, value: T) {
+        self.reserve(size_of::<T>());
+        // SAFETY: room was made; plain data may be written unaligned.
+        unsafe { self.start.as_ptr().add(self.len).cast::<T>().write_unaligned(value) };
+        self.len += size_of::<T>();
+    }
+
+    /// Declares the first `len` bytes in use.
+    ///
+    /// # Safety
+    /// They must be initialised and within the capacity.
+    pub unsafe fn set_len(&mut self, len: usize) {
+        debug_assert!(len <= self.capacity);
+        self.len = len;
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if self.owner.is_some() {
+            return;
+        }
+        // SAFETY: allocated with this layout.
+        unsafe { dealloc(self.start.as_ptr(), Self::layout(self.capacity)) };
+    }
+}
+
+impl<T: super::Plain> FromIterator<T> for Buffer {
+    fn from_iter<I: IntoIterator<Item = T>>(iter: I) -> Self {
+        let iter = iter.into_iter();
+        let mut buffer = Self::with_capacity(iter.size_hint().0 * size_of::<T>());
+        iter.for_each(|v| buffer.push(v));
+        buffer
+    }
+}

@@ -1,0 +1,19 @@
+//! SQL types and values, the layout of columns and rows in memory, and the scalar operations on values.
+//!
+//! - [`SqlType`] is what a user sees; [`Physical`] is how a value lies in memory.
+//! - [`Value`] is one value, boxed and slow: constants, samples, tests, results row by row.
+//! - [`Column`] and [`Chunk`] are what readers produce, relations store, scans read and results are made of.
+//! - [`ops`] holds every scalar operation once: generated code, constant folding and the oracle all call it.
+//!
+//! Architecture invariant: nothing here knows a query, a table or a thread.
+
+pub mod column;
+pub mod ops;
+pub mod sql_type;
+pub mod string;
+pub mod value;
+
+pub use column::{Buffer, Chunk, Column, ColumnBuilder};
+pub use sql_type::{Physical, SqlType};
+pub use string::Str;
+pub use value::{Interval, Value};

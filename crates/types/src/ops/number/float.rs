@@ -1,0 +1,253 @@
+//! `real` and `double precision`: arithmetic that reports overflow, underflow and division by zero, and functions.
+
+use base::{Error, Result, SqlState};
+
+use crate::ops::error::division_by_zero;
+
+/// An SQL float: `f32` or `f64`.
+pub trait Float: Copy + PartialEq + PartialOrd + Into<f64> {
+    /// The exact result of an operation, computed in double precision, as this type.
+    fn narrow(value: f64) -> Self;
+}
+impl Float for f64 {
+    #[inline]
+    fn narrow(value: f64) -> Self {
+        value
+    }
+}
+impl Float for f32 {
+    #[inline]
+    fn narrow(value: f64) -> Self {
+        value as f32
+    }
+}
+
+#[cold]
+fn overflow() -> Error {
+    Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "value out of range: overflow")
+}
+#[cold]
+fn underflow() -> Error {
+    Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "value out of range: underflow")
+}
+#[cold]
+fn input_out_of_range() -> Error {
+    Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "input is out of range")
+}
+const INVALID_POWER: SqlState = SqlState("2201F");
+const INVALID_LOGARITHM: SqlState = SqlState("2201E");
+
+/// Double rounding is harmless: sums, products and quotients of singles computed in double and then rounded are the
+/// correctly rounded single results (53 >= 2 * 24 + 2).
+#[inline]
+fn finish<T: Float>(result: f64, may_be_infinite: bool, may_be_zero: bool) -> Result<T> {
+    let result = T::narrow(result);
+    if result.into().is_infinite() && !may_be_infinite {
+        return Err(overflow());
+    }
+    if result.into() == 0.0 && !may_be_zero {
+        return Err(underflow());
+    }
+    Ok(result)
+}
+
+/// `a + b`
+#[inline]
+pub fn add<T: Float>(a: T, b: T) -> Result<T> {
+    let (a, b) = (a.into(), b.into());
+    finish(a + b, a.is_infinite() || b.is_infinite(), true)
+}
+/// `a - b`
+#[inline]
+pub fn sub<T: Float>(a: T, b: T) -> Result<T> {
+    let (a, b) = (a.into(), b.into());
+    finish(a - b, a.is_infinite() || b.is_infinite(), true)
+}
+/// `a * b`
+#[inline]
+pub fn mul<T: Float>(a: T, b: T) -> Result<T> {
+    let (a, b) = (a.into(), b.into());
+    finish(a * b, a.is_infinite() || b.is_infinite(), a == 0.0 || b == 0.0)
+}
+/// `a / b`
+#[inline]
+pub fn div<T: Float>(a: T, b: T) -> Result<T> {
+    let (a, b) = (a.into(), b.into());
+    if b == 0.0 && !a.is_nan() {
+        return Err(division_by_zero());
+    }
+    finish(a / b, a.is_infinite(), a == 0.0 || b.is_infinite())
+}
+/// `mod(a, b)`, with the sign of `a`.
+#[inline]
+pub fn rem<T: Float>(a: T, b: T) -> Result<T> {
+    let (a, b) = (a.into(), b.into());
+    if b == 0.0 && !a.is_nan() {
+        return Err(division_by_zero());
+    }
+    Ok(T::narrow(a % b))
+}
+
+/// `sqrt(x)`
+pub fn sqrt(x: f64) -> Result<f64> {
+    if x < 0.0 {
+        return Err(Error::new(INVALID_POWER, "cannot take square root of a negative number"));
+    }
+    Ok(x.sqrt())
+}
+
+fn logarithm(x: f64, log: fn(f64) -> f64) -> Result<f64> {
+    if x == 0.0 {
+        return Err(Error::new(INVALID_LOGARITHM, "cannot take logarithm of zero"));
+    }
+    if x < 0.0 {
+        return Err(Error::new(INVALID_LOGARITHM, "cannot take logarithm of a negative number"));
+    }
+    Ok(log(x))
+}
+
+/// `ln(x)`
+pub fn ln(x: f64) -> Result<f64> {
+    logarithm(x, f64::ln)
+}
+/// `log(x)` and `log10(x)`
+pub fn log10(x: f64) -> Result<f64> {
+    logarithm(x, f64::log10)
+}
+/// `log2(x)`
+pub fn log2(x: f64) -> Result<f64> {
+    logarithm(x, f64::log2)
+}
+/// `log(base, x)`
+pub fn log(base: f64, x: f64) -> Result<f64> {
+    let (x, base) = (ln(x)?, ln(base)?);
+    div(x, base)
+}
+/// `exp(x)`
+pub fn exp(x: f64) -> Result<f64> {
+    finish(x.exp(), x.is_infinite(), x == f64::NEG_INFINITY)
+}
+
+/// `power(x, y)` and `x ^ y`
+pub fn power(x: f64, y: f64) -> Result<f64> {
+    if x == 0.0 && y < 0.0 {
+        return Err(Error::new(INVALID_POWER, "zero raised to a negative power is undefined"));
+    }
+    if x < 0.0 && x.is_finite() && y.is_finite() && y.floor() != y {
+        let text = "a negative number raised to a non-integer power yields a complex result";
+        return Err(Error::new(INVALID_POWER, text));
+    }
+    let infinite = x.is_infinite() || y.is_infinite();
+    finish(x.powf(y), infinite, x == 0.0 || infinite)
+}
+
+/// `round(x)`: to the nearest integer, ties to even.
+pub fn round(x: f64) -> f64 {
+    x.round_ties_even()
+}
+/// `trunc(x)`
+pub fn trunc(x: f64) -> f64 {
+    x.trunc()
+}
+/// `ceil(x)`
+pub fn ceil(x: f64) -> f64 {
+    x.ceil()
+}
+/// `floor(x)`
+pub fn floor(x: f64) -> f64 {
+    x.floor()
+}
+/// `sign(x)`: -1, 0 or 1; NaN of NaN.
+pub fn sign(x: f64) -> f64 {
+    if x == 0.0 || x.is_nan() { x + 0.0 } else { x.signum() }
+}
+/// `cbrt(x)`
+pub fn cbrt(x: f64) -> f64 {
+    x.cbrt()
+}
+
+/// `asin(x)`
+pub fn asin(x: f64) -> Result<f64> {
+    if x.abs() > 1.0 { Err(input_out_of_range()) } else { Ok(x.asin()) }
+}
+/// `acos(x)`
+pub fn acos(x: f64) -> Result<f64> {
+    if x.abs() > 1.0 { Err(input_out_of_range()) } else { Ok(x.acos()) }
+}
+/// `sin(x)`
+pub fn sin(x: f64) -> Result<f64> {
+    if x.is_infinite() { Err(input_out_of_range()) } else { Ok(x.sin()) }
+}
+/// `cos(x)`
+pub fn cos(x: f64) -> Result<f64> {
+    if x.is_infinite() { Err(input_out_of_range()) } else { Ok(x.cos()) }
+}
+/// `tan(x)`
+pub fn tan(x: f64) -> Result<f64> {
+    if x.is_infinite() { Err(input_out_of_range()) } else { Ok(x.tan()) }
+}
+/// `cot(x)`
+pub fn cot(x: f64) -> Result<f64> {
+    Ok(1.0 / tan(x)?)
+}
+/// `atan(x)`
+pub fn atan(x: f64) -> f64 {
+    x.atan()
+}
+/// `atan2(y, x)`
+pub fn atan2(y: f64, x: f64) -> f64 {
+    y.atan2(x)
+}
+/// `sinh(x)`
+pub fn sinh(x: f64) -> f64 {
+    x.sinh()
+}
+/// `cosh(x)`
+pub fn cosh(x: f64) -> f64 {
+    x.cosh()
+}
+/// `tanh(x)`
+pub fn tanh(x: f64) -> f64 {
+    x.tanh()
+}
+/// `degrees(x)`
+pub fn degrees(x: f64) -> Result<f64> {
+    div(x, std::f64::consts::PI / 180.0)
+}
+/// `radians(x)`
+pub fn radians(x: f64) -> f64 {
+    x * (std::f64::consts::PI / 180.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arithmetic_reports_what_postgres_reports() {
+        assert_eq!(add(1e308, 1e308).unwrap_err().to_string(), "22003: value out of range: overflow");
+        assert_eq!(mul(1e-200, 1e-200).unwrap_err().to_string(), "22003: value out of range: underflow");
+        assert_eq!(mul(f64::INFINITY, 2.0), Ok(f64::INFINITY));
+        assert_eq!(div(1.0f64, 0.0).unwrap_err().to_string(), "22012: division by zero");
+        assert!(div(f64::NAN, 0.0).unwrap().is_nan());
+        assert_eq!(add(1e38f32, 3e38f32).unwrap_err().to_string(), "22003: value out of range: overflow");
+        assert_eq!(div(1.0f32, 3.0), Ok(1.0f32 / 3.0));
+        assert_eq!(div(1.0, f64::INFINITY), Ok(0.0));
+    }
+
+    #[test]
+    fn functions_have_their_domains() {
+        assert_eq!(sqrt(-1.0).unwrap_err().state().0, "2201F");
+        assert_eq!(ln(0.0).unwrap_err().to_string(), "2201E: cannot take logarithm of zero");
+        assert_eq!(log10(-1.0).unwrap_err().to_string(), "2201E: cannot take logarithm of a negative number");
+        assert_eq!(log10(1000.0), Ok(3.0));
+        assert_eq!(power(2.0, 10.0), Ok(1024.0));
+        assert_eq!(power(0.0, -1.0).unwrap_err().message(), "zero raised to a negative power is undefined");
+        assert_eq!(power(-8.0, 0.5).unwrap_err().state().0, "2201F");
+        assert_eq!(exp(1000.0).unwrap_err().message(), "value out of range: overflow");
+        assert_eq!(exp(-1000.0).unwrap_err().message(), "value out of range: underflow");
+        assert_eq!((round(2.5), round(3.5), round(-2.5)), (2.0, 4.0, -2.0));
+        assert!(asin(1.5).is_err() && sin(f64::INFINITY).is_err());
+        assert_eq!((sign(-0.0), sign(-3.0)), (0.0, -1.0));
+    }
+}

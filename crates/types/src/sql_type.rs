@@ -1,0 +1,196 @@
+//! The types of SQL and how their values lie in memory.
+
+use std::fmt;
+
+/// A type as a user declares it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SqlType {
+    /// The type of a bare NULL; unifies with every other type.
+    Null,
+    /// `boolean`
+    Bool,
+    /// `smallint`, 16 bits.
+    SmallInt,
+    /// `integer`, 32 bits.
+    Integer,
+    /// `bigint`, 64 bits.
+    BigInt,
+    /// `decimal(precision, scale)`: `1 <= precision <= 38`, `scale <= precision`.
+    Decimal {
+        /// Digits in all.
+        precision: u8,
+        /// Digits after the point.
+        scale: u8,
+    },
+    /// `real`, 32 bits.
+    Real,
+    /// `double precision`, 64 bits.
+    Double,
+    /// `text`
+    Text,
+    /// `varchar(n)`, n in characters.
+    Varchar(u32),
+    /// `char(n)`, n in characters. Stored without trailing blanks, which do not count in comparisons; padded on output.
+    Char(u32),
+    /// `date`
+    Date,
+    /// `timestamp` without time zone, microseconds.
+    Timestamp,
+    /// `interval`: months, days and microseconds, kept apart.
+    Interval,
+}
+
+/// How values of a type lie in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Physical {
+    /// One byte, 0 or 1.
+    Bool,
+    /// 16-bit integer.
+    I16,
+    /// 32-bit integer: `integer`, and `date` as days since 1970-01-01.
+    I32,
+    /// 64-bit integer: `bigint`, `timestamp` as microseconds since 1970-01-01, decimals of up to 18 digits scaled.
+    I64,
+    /// 128-bit integer: decimals of 19 to 38 digits, scaled.
+    I128,
+    /// IEEE single.
+    F32,
+    /// IEEE double.
+    F64,
+    /// [`Str`](crate::Str): 16 bytes.
+    Str,
+    /// [`Interval`](crate::Interval): 16 bytes.
+    Interval,
+}
+
+impl Physical {
+    /// Bytes of one value.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::Bool => 1,
+            Self::I16 => 2,
+            Self::I32 | Self::F32 => 4,
+            Self::I64 | Self::F64 => 8,
+            Self::I128 | Self::Str | Self::Interval => 16,
+        }
+    }
+}
+
+impl SqlType {
+    /// Most digits that a decimal has.
+    pub const MAX_PRECISION: u8 = 38;
+
+    /// How values of this type lie in memory. A bare NULL is stored like a boolean.
+    pub const fn physical(self) -> Physical {
+        match self {
+            Self::Null | Self::Bool => Physical::Bool,
+            Self::SmallInt => Physical::I16,
+            Self::Integer | Self::Date => Physical::I32,
+            Self::BigInt | Self::Timestamp => Physical::I64,
+            Self::Decimal { precision, .. } if precision <= 18 => Physical::I64,
+            Self::Decimal { .. } => Physical::I128,
+            Self::Real => Physical::F32,
+            Self::Double => Physical::F64,
+            Self::Text | Self::Varchar(_) | Self::Char(_) => Physical::Str,
+            Self::Interval => Physical::Interval,
+        }
+    }
+
+    /// A decimal type.
+    pub const fn decimal(precision: u8, scale: u8) -> Self {
+        Self::Decimal { precision, scale }
+    }
+
+    /// `smallint`, `integer` or `bigint`.
+    pub const fn is_integer(self) -> bool {
+        matches!(self, Self::SmallInt | Self::Integer | Self::BigInt)
+    }
+    /// An integer, decimal, real or double.
+    pub const fn is_numeric(self) -> bool {
+        self.is_integer() || self.is_decimal() || self.is_float()
+    }
+    /// `real` or `double precision`.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Self::Real | Self::Double)
+    }
+    /// A decimal.
+    pub const fn is_decimal(self) -> bool {
+        matches!(self, Self::Decimal { .. })
+    }
+    /// `text`, `varchar(n)` or `char(n)`.
+    pub const fn is_string(self) -> bool {
+        matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
+    }
+
+    /// Digits after the point: of decimals, and 0 for integers.
+    pub const fn scale(self) -> u8 {
+        if let Self::Decimal { scale, .. } = self { scale } else { 0 }
+    }
+
+    /// The decimal type that holds every value of this integer or decimal type.
+    pub const fn as_decimal(self) -> Option<(u8, u8)> {
+        match self {
+            Self::SmallInt => Some((5, 0)),
+            Self::Integer => Some((10, 0)),
+            Self::BigInt => Some((19, 0)),
+            Self::Decimal { precision, scale } => Some((precision, scale)),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for SqlType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("unknown"),
+            Self::Bool => f.write_str("boolean"),
+            Self::SmallInt => f.write_str("smallint"),
+            Self::Integer => f.write_str("integer"),
+            Self::BigInt => f.write_str("bigint"),
+            Self::Decimal { precision, scale } => write!(f, "decimal({precision},{scale})"),
+            Self::Real => f.write_str("real"),
+            Self::Double => f.write_str("double"),
+            Self::Text => f.write_str("text"),
+            Self::Varchar(n) => write!(f, "varchar({n})"),
+            Self::Char(n) => write!(f, "char({n})"),
+            Self::Date => f.write_str("date"),
+            Self::Timestamp => f.write_str("timestamp"),
+            Self::Interval => f.write_str("interval"),
+        }
+    }
+}
+
+impl std::str::FromStr for SqlType {
+    type Err = base::Error;
+
+    /// Reads what [`Display`](fmt::Display) prints (SQL's many synonyms are the binder's matter).
+    fn from_str(text: &str) -> Result<Self, base::Error> {
+        let bad = || base::Error::new(base::SqlState::UNDEFINED_OBJECT, format!("type \"{text}\" does not exist"));
+        let (name, arguments) = match text.split_once('(') {
+            Some((name, rest)) => (name, rest.strip_suffix(')').ok_or_else(bad)?),
+            None => (text, ""),
+        };
+        let arguments: Vec<u32> = arguments
+            .split(',')
+            .filter(|a| !a.is_empty())
+            .map(|a| a.trim().parse().map_err(|_| bad()))
+            .collect::<Result<_, _>>()?;
+        Ok(match (name, arguments.as_slice()) {
+            ("unknown", []) => Self::Null,
+            ("boolean", []) => Self::Bool,
+            ("smallint", []) => Self::SmallInt,
+            ("integer", []) => Self::Integer,
+            ("bigint", []) => Self::BigInt,
+            ("decimal", &[p, s]) if (1..=38).contains(&p) && s <= p => Self::decimal(p as u8, s as u8),
+            ("real", []) => Self::Real,
+            ("double", []) => Self::Double,
+            ("text", []) => Self::Text,
+            ("varchar", &[n]) => Self::Varchar(n),
+            ("char", &[n]) => Self::Char(n),
+            ("date", []) => Self::Date,
+            ("timestamp", []) => Self::Timestamp,
+            ("interval", []) => Self::Interval,
+            _ => return Err(bad()),
+        })
+    }
+}

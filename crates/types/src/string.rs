@@ -1,0 +1,143 @@
+//! Strings as 16-byte headers: length, 4-byte prefix, and either 8 more inline bytes or a pointer.
+
+use std::cmp::Ordering;
+
+/// A string header. Up to 12 bytes are inline, zero-padded; longer strings keep their first 4 bytes here and point to
+/// all of their bytes, which someone else owns (a column's heap, a worker's area).
+///
+/// Layout, little-endian: bytes 0..4 length, 4..8 prefix, 8..16 rest or pointer. Inline strings are equal exactly if
+/// their headers are equal.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+pub struct Str {
+    length: u32,
+    prefix: [u8; 4],
+    rest: [u8; 8],
+}
+
+// SAFETY: a header is plain data; whoever dereferences it vouches for the payload.
+unsafe impl Send for Str {}
+// SAFETY: as above.
+unsafe impl Sync for Str {}
+
+impl Str {
+    /// Most bytes that a header holds inline.
+    pub const INLINE: usize = 12;
+    /// The empty string.
+    pub const EMPTY: Self = Self { length: 0, prefix: [0; 4], rest: [0; 8] };
+
+    /// A header for `bytes`, which must outlive it unless they are at most 12. Panics past 4 GiB.
+    #[inline]
+    pub fn new(bytes: &[u8]) -> Self {
+        let mut s = Self { length: u32::try_from(bytes.len()).expect("strings under 4 GiB"), ..Self::EMPTY };
+        if bytes.len() <= Self::INLINE {
+            let mut inline = [0u8; 12];
+            inline[..bytes.len()].copy_from_slice(bytes);
+            s.prefix.copy_from_slice(&inline[..4]);
+            s.rest.copy_from_slice(&inline[4..]);
+        } else {
+            s.prefix.copy_from_slice(&bytes[..4]);
+            s.rest = (bytes.as_ptr() as u64).to_le_bytes();
+        }
+        s
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.length as usize
+    }
+    /// Whether the string is empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+    /// Whether the bytes are in the header itself.
+    #[inline]
+    pub fn is_inline(&self) -> bool {
+        self.len() <= Self::INLINE
+    }
+
+    /// The bytes.
+    ///
+    /// # Safety
+    /// The payload of a string over 12 bytes must be alive.
+    #[inline]
+    pub unsafe fn bytes(&self) -> &[u8] {
+        if self.is_inline() {
+            // SAFETY: prefix and rest are adjacent (`repr(C)`), 12 bytes in all.
+            unsafe { std::slice::from_raw_parts(self.prefix.as_ptr(), self.len()) }
+        } else {
+            // SAFETY: the caller vouches for the payload.
+            unsafe { std::slice::from_raw_parts(u64::from_le_bytes(self.rest) as *const u8, self.len()) }
+        }
+    }
+
+    /// The text. Every reader validates UTF-8 before it makes a header.
+    ///
+    /// # Safety
+    /// As [`bytes`](Self::bytes).
+    #[inline]
+    pub unsafe fn as_str(&self) -> &str {
+        // SAFETY: the caller vouches for the payload; readers admit only UTF-8.
+        unsafe { std::str::from_utf8_unchecked(self.bytes()) }
+    }
+
+    /// The header as two words, as generated code passes it.
+    #[inline]
+    pub fn words(self) -> [u64; 2] {
+        // SAFETY: both are 16 bytes of plain data.
+        unsafe { std::mem::transmute(self) }
+    }
+
+    /// The reverse of [`words`](Self::words).
+    #[inline]
+    pub fn from_words(words: [u64; 2]) -> Self {
+        // SAFETY: both are 16 bytes of plain data.
+        unsafe { std::mem::transmute(words) }
+    }
+
+    /// Byte-wise equality.
+    ///
+    /// # Safety
+    /// Both payloads must be alive.
+    #[inline]
+    pub unsafe fn equals(&self, other: &Self) -> bool {
+        let (a, b) = (self.words(), other.words());
+        // SAFETY: the caller vouches for the payloads.
+        a[0] == b[0] && (a[1] == b[1] || (!self.is_inline() && unsafe { self.bytes() == other.bytes() }))
+    }
+
+    /// Byte-wise order (the C collation).
+    ///
+    /// # Safety
+    /// Both payloads must be alive.
+    #[inline]
+    pub unsafe fn compare(&self, other: &Self) -> Ordering {
+        let (a, b) = (u32::from_be_bytes(self.prefix), u32::from_be_bytes(other.prefix));
+        // SAFETY: the caller vouches for the payloads.
+        if a != b { a.cmp(&b) } else { unsafe { self.bytes().cmp(other.bytes()) } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_compare_like_their_bytes() {
+        let texts = ["", "a", "ab", "abc\0", "abcd", "abcdefghijkl", "abcdefghijklm", "abcdefghijkln", "b", "é"];
+        for x in texts {
+            for y in texts {
+                let (a, b) = (Str::new(x.as_bytes()), Str::new(y.as_bytes()));
+                // SAFETY: the literals live forever.
+                unsafe {
+                    assert_eq!(a.as_str(), x);
+                    assert_eq!(a.compare(&b), x.as_bytes().cmp(y.as_bytes()), "{x} {y}");
+                    assert_eq!(a.equals(&b), x == y);
+                    assert_eq!(Str::from_words(a.words()).as_str(), x);
+                }
+            }
+        }
+    }
+}

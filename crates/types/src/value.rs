@@ -1,0 +1,122 @@
+//! Single values: constants, samples, results row by row.
+
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// An interval as PostgreSQL keeps it: months, days and microseconds do not convert into each other.
+///
+/// `#[repr(C)]`, 16 bytes, as in columns.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(C)]
+pub struct Interval {
+    /// Months (12 a year).
+    pub months: i32,
+    /// Days.
+    pub days: i32,
+    /// Microseconds.
+    pub micros: i64,
+}
+
+impl Interval {
+    /// Length with 30 days to the month and 24 hours to the day, in microseconds: what comparisons use.
+    pub fn approximate_micros(self) -> i128 {
+        const DAY: i128 = 86_400_000_000;
+        (i128::from(self.months) * 30 + i128::from(self.days)) * DAY + i128::from(self.micros)
+    }
+}
+
+/// One SQL value, without its type: an [`SqlType`](crate::SqlType) goes with it.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// SQL NULL.
+    Null,
+    /// `boolean`
+    Bool(bool),
+    /// `smallint`, `integer`, `bigint`.
+    Int(i64),
+    /// Decimal, as an integer scaled by the type's scale.
+    Decimal(i128),
+    /// `real` (exactly representable as a double) and `double precision`.
+    Float(f64),
+    /// `text`, `varchar(n)`, `char(n)` (the last without trailing blanks).
+    Str(Arc<str>),
+    /// Days since 1970-01-01.
+    Date(i32),
+    /// Microseconds since 1970-01-01 00:00.
+    Timestamp(i64),
+    /// An interval.
+    Interval(Interval),
+}
+
+impl Value {
+    /// A string.
+    pub fn str(text: impl Into<Arc<str>>) -> Self {
+        Self::Str(text.into())
+    }
+
+    /// Whether this is NULL.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// Total order of two values of one type as ORDER BY sees it, NULL last, NaN above all other numbers, -0 = 0.
+    /// Values of different kinds are ordered by kind.
+    pub fn total_cmp(&self, other: &Self) -> Ordering {
+        use Value::*;
+        match (self, other) {
+            (Bool(a), Bool(b)) => a.cmp(b),
+            (Int(a), Int(b)) | (Timestamp(a), Timestamp(b)) => a.cmp(b),
+            (Decimal(a), Decimal(b)) => a.cmp(b),
+            (Float(a), Float(b)) => compare_floats(*a, *b),
+            (Str(a), Str(b)) => a.as_bytes().cmp(b.as_bytes()),
+            (Date(a), Date(b)) => a.cmp(b),
+            (Interval(a), Interval(b)) => a.approximate_micros().cmp(&b.approximate_micros()),
+            _ => self.kind().cmp(&other.kind()),
+        }
+    }
+
+    fn kind(&self) -> u8 {
+        match self {
+            Self::Bool(_) => 0,
+            Self::Int(_) => 1,
+            Self::Decimal(_) => 2,
+            Self::Float(_) => 3,
+            Self::Str(_) => 4,
+            Self::Date(_) => 5,
+            Self::Timestamp(_) => 6,
+            Self::Interval(_) => 7,
+            Self::Null => 8,
+        }
+    }
+}
+
+/// PostgreSQL's order of floats: NaN equals NaN and is above everything, -0 equals 0.
+pub fn compare_floats(a: f64, b: f64) -> Ordering {
+    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+/// SQL's IS NOT DISTINCT FROM: NULL equals NULL, NaN equals NaN.
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        self.total_cmp(other) == Ordering::Equal
+    }
+}
+impl Eq for Value {}
+
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u8(self.kind());
+        match self {
+            Self::Null => {}
+            Self::Bool(b) => b.hash(state),
+            Self::Int(i) | Self::Timestamp(i) => i.hash(state),
+            Self::Decimal(d) => d.hash(state),
+            Self::Float(f) if f.is_nan() => state.write_u64(u64::MAX),
+            Self::Float(f) => (f + 0.0).to_bits().hash(state),
+            Self::Str(s) => s.hash(state),
+            Self::Date(d) => d.hash(state),
+            Self::Interval(i) => i.approximate_micros().hash(state),
+        }
+    }
+}
