@@ -1,1 +1,6 @@
-//! .
+//! Plans become pipelines: the pipeline IR, and the lowering of logical operators into it.
+//!
+//! A pipeline is *source, body, breakers*: tuples come from a source (table, file, materialised rows), flow through a
+//! straight-line body, and end in states (hash table, groups, sort, result) that later pipelines read.
+
+pub mod ir;

@@ -1,0 +1,386 @@
+//! Instructions.
+
+use super::{ParamId, SiteId, StateId, Ty, Var};
+
+/// Instructions in order.
+pub type Block = Vec<Inst>;
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Inst {
+    /// Defines a value.
+    Let {
+        /// The value.
+        var: Var,
+        /// How it is computed.
+        op: Operation,
+    },
+    /// Calls Rust. Strict in nothing: callers test for NULL first where the function must not see it.
+    Call {
+        /// Results, as many as the callee has.
+        results: Vec<Var>,
+        /// What is called.
+        callee: Callee,
+        /// Arguments.
+        args: Vec<Var>,
+        /// Byte offset in the SQL text, for errors.
+        position: Option<u32>,
+    },
+    /// Structured control flow. Blocks hold `Let`, `Call`, `Store`, `If` and `Raise` only.
+    If {
+        /// Bool.
+        condition: Var,
+        /// Runs if true.
+        then: Block,
+        /// Runs if false.
+        otherwise: Block,
+        /// (result, its value from `then`, its value from `otherwise`).
+        results: Vec<(Var, Var, Var)>,
+    },
+    /// Writes a value to a row.
+    Store {
+        /// Ptr.
+        base: Var,
+        /// Byte offset.
+        offset: u32,
+        /// What is written; its type says how many bytes.
+        value: Var,
+    },
+    /// Ends the query with an error; only inside of `If`. What follows is not run.
+    Raise {
+        /// SQLSTATE.
+        state: base::SqlState,
+        /// Message.
+        message: &'static str,
+        /// Byte offset in the SQL text.
+        position: Option<u32>,
+    },
+    /// Filter: the rest of the body happens only if the condition (Bool) is true.
+    Filter(Var),
+    /// Generator: looks the tuple up in a join table.
+    Match(Box<Match>),
+    /// Generator: the rest of the body happens `count` (I64) times, not at all if it is 0 or less.
+    Repeat(Var),
+    /// Finds the worker's row of the tuple's group, or makes it.
+    Group {
+        /// A [`State::Group`](super::State::Group) with keys.
+        state: StateId,
+        /// Hash of the keys, I64.
+        hash: Var,
+        /// The row (Ptr): `equal` sees a candidate with the same hash in it, `init` the new zeroed row, the rest of the
+        /// body the group's row.
+        row: Var,
+        /// Computes whether the candidate's keys are the tuple's keys.
+        equal: Block,
+        /// Bool, the result of `equal`.
+        is_equal: Var,
+        /// Stores the keys into a new row.
+        init: Block,
+    },
+    /// Appends a row to the worker's area of a join, sort or rows state; `Store`s of all its fields follow.
+    AllocRow {
+        /// Where.
+        state: StateId,
+        /// The row, Ptr.
+        row: Var,
+        /// Hash of the join key, I64, for join states.
+        hash: Option<Var>,
+    },
+    /// Appends a row to the worker's part of a result state: (value, NULL flag) per column.
+    Output {
+        /// A [`State::Result`](super::State::Result).
+        state: StateId,
+        /// Values and NULL flags; a column without a flag is never NULL.
+        values: Vec<(Var, Option<Var>)>,
+    },
+    /// Adds one to a counter of EXPLAIN ANALYZE.
+    Count(u32),
+}
+
+/// A lookup in a join table (thesis 4.5.1-4.5.2). A build row is a *match* if its hash equals `hash` and `condition` is
+/// true for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Match {
+    /// A [`State::Join`](super::State::Join) whose pipeline is finished.
+    pub state: StateId,
+    /// What happens per match.
+    pub kind: MatchKind,
+    /// Hash of the probe key, I64.
+    pub hash: Var,
+    /// Bool; if given and false, the tuple has no match (a NULL in its key).
+    pub active: Option<Var>,
+    /// The build row, Ptr: seen by `condition`, and by the rest of the body for `Inner`, `Left` and `Single` (the last
+    /// two: the null pointer if there is no match).
+    pub entry: Var,
+    /// What must hold beside equality of hashes; none if hash equality implies key equality and nothing else is asked.
+    pub condition: Option<MatchCondition>,
+    /// If given, each match sets the byte at this offset of its build row to 1 (outer, semi and anti joins that preserve
+    /// the build side).
+    pub marker: Option<u32>,
+}
+
+/// The condition of a match.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatchCondition {
+    /// Computes it, seeing `entry`.
+    pub block: Block,
+    /// Bool: whether it is true.
+    pub is_true: Var,
+    /// Bool, for `Mark` only: whether it is NULL.
+    pub is_null: Option<Var>,
+}
+
+/// What a match does to the tuple.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MatchKind {
+    /// The rest of the body once per match.
+    Inner,
+    /// Likewise, and once with a null `entry` if there is none.
+    Left,
+    /// Once if there is a match.
+    Semi,
+    /// Once if there is none.
+    Anti,
+    /// Once, with a boolean: whether there is a match, and if not, whether the condition was NULL for some build row with
+    /// the same hash.
+    Mark {
+        /// Bool: there is a match.
+        is_true: Var,
+        /// Bool: there is none, but for some row the condition is NULL.
+        is_null: Var,
+    },
+    /// Once, with the only match or a null `entry`; a second match is error 21000.
+    Single {
+        /// Byte offset in the SQL text.
+        position: Option<u32>,
+    },
+}
+
+/// How a value is computed. No operation here has effects; checked arithmetic and fallible conversions end the query
+/// with an error, so they are not moved out of their `If`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// A constant of the program itself.
+    Const(Literal),
+    /// A constant of the query.
+    Param(ParamId, Ty),
+    /// The source's column (index into its columns) at the current tuple.
+    Column(u32, Ty),
+    /// Whether that column is NULL at the current tuple: Bool.
+    ColumnNull(u32),
+    /// The current row of a source that delivers rows: Ptr.
+    Row,
+    /// The worker's own only row of a group state without keys: Ptr.
+    LocalRow(StateId),
+    /// Reads a row: a value of the type at the offset.
+    Load {
+        /// Ptr.
+        base: Var,
+        /// Byte offset.
+        offset: u32,
+        /// Type.
+        ty: Ty,
+        /// Whether nothing writes this field while the pipeline runs, so that the load may be moved or repeated.
+        stable: bool,
+    },
+    /// Whether a Ptr is null: Bool.
+    IsNullPtr(Var),
+    /// Integer arithmetic that ends the query with 22003 on overflow; both operands of one type.
+    Checked(Arithmetic, Var, Var, Option<u32>),
+    /// Integer arithmetic that is known not to overflow (or whose overflow is harmless: it wraps).
+    Wrapping(Arithmetic, Var, Var),
+    /// Integer division, truncating; ends the query with 22012 on zero and 22003 on overflow. I16 to I64.
+    Divide(Var, Var, Option<u32>),
+    /// Integer remainder with the sign of the dividend; ends the query with 22012 on zero. I16 to I64.
+    Remainder(Var, Var, Option<u32>),
+    /// IEEE arithmetic; both operands of one type (the lowering adds overflow and zero checks by calls).
+    Float(FloatOp, Var, Var),
+    /// Comparison of two values of one type: Bool. Floats as PostgreSQL orders them, strings bytewise.
+    Compare(Compare, Var, Var),
+    /// Eager logic over two Bools.
+    Logic(Logic, Var, Var),
+    /// Bool.
+    Not(Var),
+    /// The second operand if the first (Bool) is true, else the third; eager.
+    Select(Var, Var, Var),
+    /// A conversion between number types.
+    Convert(Conversion, Var, Ty, Option<u32>),
+    /// The 64-bit hash of the values in order; (value, NULL flag). A single value that fits 64 bits hashes bijectively.
+    /// See `types::ops::hash`: `hash(v)` for one; `combine(h, hash(v))` for each further one.
+    Hash(Vec<(Var, Option<Var>)>),
+}
+
+/// Constants of the program itself.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    /// Bool.
+    Bool(bool),
+    /// An integer of the type.
+    Int(i128, Ty),
+    /// A float of the type.
+    Float(f64, Ty),
+    /// The empty string.
+    EmptyStr,
+    /// The empty interval.
+    ZeroInterval,
+    /// The null pointer.
+    NullPtr,
+}
+
+/// Integer arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Arithmetic {
+    Add,
+    Sub,
+    Mul,
+}
+
+/// Float arithmetic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum FloatOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+}
+
+/// Comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+/// Eager logic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Logic {
+    And,
+    Or,
+    Xor,
+}
+
+/// Conversions between number types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conversion {
+    /// Integer to a wider (or the same) integer.
+    Widen,
+    /// Integer to a narrower integer; 22003 if it does not fit.
+    Narrow,
+    /// Integer to a narrower integer, known to fit: cuts off.
+    Cut,
+    /// Integer to float.
+    IntToFloat,
+    /// Float to integer, rounding half to even; 22003 if it does not fit.
+    FloatToInt,
+    /// F32 to F64 or back (22003 on overflow to infinity).
+    FloatToFloat,
+    /// Bool to an integer, 0 or 1.
+    BoolToInt,
+}
+
+/// What generated code may call. Each has a fixed signature; see [`Callee::signature`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Callee {
+    /// Any scalar function, cast or pattern match of SQL through boxed values, as the site describes: the arguments of
+    /// the site's types, then a value of its result type and a Bool: it is NULL.
+    Site(SiteId),
+    /// `(Str) -> Bool`: matches the parameter's compiled LIKE pattern.
+    Like(ParamId),
+    /// `(x) -> Bool`: is in the parameter's set; x of the type given.
+    InSet(ParamId, Ty),
+    /// `(I128, I128) -> I128`, 22003 on overflow.
+    MulI128,
+    /// `(I128 dividend, I128 divisor, I32 power) -> I128`: `dividend * 10^power / divisor`, rounded half away from zero;
+    /// 22012, 22003.
+    DivDecimal,
+    /// `(I128, I128) -> I128` remainder; 22012.
+    RemI128,
+    /// `(I128 value, I32 digits) -> I128`: divides by 10^digits, rounding half away from zero.
+    RescaleDown,
+    /// `(I128 value, I32 precision) -> I128`: the value if it has at most so many digits, else 22003.
+    CheckPrecision,
+    /// `(I128 value, I32 scale) -> F64`
+    DecimalToDouble,
+    /// `(F64) -> F64`: the value, or 22003 if it is infinite (results of arithmetic on finite numbers).
+    CheckFinite,
+    /// `(F64, F64) -> F64`: the quotient, 22012 on a zero divisor, 22003 on overflow.
+    DivDouble,
+    /// `(Str, I64 start, I64 length) -> Str`: `substring`; 22011 if the length is negative.
+    Substring,
+    /// `(Str) -> I32`: length in characters.
+    StrLength,
+    /// `(Str, Str) -> Bool`: the first starts with the second.
+    StartsWith,
+    /// `(Str, Str) -> Str`: `||`.
+    Concat,
+    /// `(Str) -> Str`
+    Lower,
+    /// `(Str) -> Str`
+    Upper,
+    /// `(I32 date) -> I64`
+    ExtractYear,
+    /// `(I32 date) -> I64`
+    ExtractMonth,
+    /// `(I32 date) -> I64`
+    ExtractDay,
+    /// `(I64 timestamp, Interval) -> I64`
+    TimestampAddInterval,
+    /// `(Ptr accumulator, F64 value) -> ()`: Welford's update of {count: I64, mean: F64, m2: F64} at the address.
+    WelfordAdd,
+    /// `(Ptr into, Ptr from) -> ()`: Chan's merge of two such accumulators.
+    WelfordMerge,
+    /// `(Ptr state of a limit) -> Bool`: takes one of the rows that the limit still admits.
+    TakeLimit(StateId),
+    /// `(Str) -> Str`: the same text in memory that lives as long as the query.
+    KeepStr,
+}
+
+impl Callee {
+    /// Argument and result types; none for `Site`, whose site says it.
+    pub fn signature(self) -> Option<(Vec<Ty>, Vec<Ty>)> {
+        use Ty::*;
+        let (args, result): (&[Ty], Option<Ty>) = match self {
+            Self::Site(_) => return None,
+            Self::Like(_) => (&[Str], Some(Bool)),
+            Self::InSet(_, ty) => return Some((vec![ty], vec![Bool])),
+            Self::MulI128 | Self::RemI128 => (&[I128, I128], Some(I128)),
+            Self::DivDecimal => (&[I128, I128, I32], Some(I128)),
+            Self::RescaleDown | Self::CheckPrecision => (&[I128, I32], Some(I128)),
+            Self::DecimalToDouble => (&[I128, I32], Some(F64)),
+            Self::CheckFinite => (&[F64], Some(F64)),
+            Self::DivDouble => (&[F64, F64], Some(F64)),
+            Self::Substring => (&[Str, I64, I64], Some(Str)),
+            Self::StrLength => (&[Str], Some(I32)),
+            Self::StartsWith => (&[Str, Str], Some(Bool)),
+            Self::Concat => (&[Str, Str], Some(Str)),
+            Self::Lower | Self::Upper | Self::KeepStr => (&[Str], Some(Str)),
+            Self::ExtractYear | Self::ExtractMonth | Self::ExtractDay => (&[I32], Some(I64)),
+            Self::TimestampAddInterval => (&[I64, Interval], Some(I64)),
+            Self::WelfordAdd => (&[Ptr, F64], None),
+            Self::WelfordMerge => (&[Ptr, Ptr], None),
+            Self::TakeLimit(_) => (&[], Some(Bool)),
+        };
+        Some((args.to_vec(), result.into_iter().collect()))
+    }
+}
+
+/// A function of two rows, for the finalisation of breakers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Function {
+    /// The two rows, Ptr.
+    pub rows: [Var; 2],
+    /// `Let`, `Call`, `Store`, `If` and `Raise`.
+    pub body: Block,
+    /// Bool, if the function answers a question.
+    pub result: Option<Var>,
+    /// Types of all its values.
+    pub vars: base::IdMap<Var, Ty>,
+}

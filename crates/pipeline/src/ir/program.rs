@@ -1,0 +1,299 @@
+//! Programs: pipelines, their sources and the states between them.
+
+use std::sync::Arc;
+
+use base::IdMap;
+use catalog::ScalarFunction;
+use plan::TableId;
+use types::{Chunk, SqlType, Value};
+
+use super::{Block, Function, ParamId, Ty, Var};
+
+base::typed_id!(/// A pipeline of a program.
+    PipelineId, "p");
+base::typed_id!(/// A state that pipelines fill and read.
+    StateId, "s");
+base::typed_id!(/// A call of an SQL function through boxed values.
+    SiteId, "site");
+
+/// One query, ready to be compiled or interpreted.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Constants.
+    pub params: IdMap<ParamId, Param>,
+    /// Calls through boxed values.
+    pub sites: IdMap<SiteId, Site>,
+    /// What pipelines fill and read.
+    pub states: IdMap<StateId, State>,
+    /// Pipelines in an order in which each comes after those that it depends on; the last ones fill the result.
+    pub pipelines: IdMap<PipelineId, Pipeline>,
+    /// The state that holds the query's result.
+    pub result: StateId,
+    /// What each counter of EXPLAIN ANALYZE counts (an operator's label); empty otherwise.
+    pub counters: Vec<String>,
+}
+
+/// A constant of the query: known when it runs, unknown to its code.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Param {
+    /// A value, in a slot of the type.
+    Value(Value, SqlType),
+    /// A LIKE pattern, compiled when the query starts.
+    Like {
+        /// The pattern.
+        pattern: Arc<str>,
+        /// Escape character.
+        escape: Option<char>,
+        /// ILIKE.
+        case_insensitive: bool,
+    },
+    /// The set of an IN list.
+    Set(Vec<Value>, SqlType),
+}
+
+/// A call of an SQL function through boxed values: slow, and complete.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// What is computed.
+    pub kind: SiteKind,
+    /// Types of the arguments. NULL arguments do not reach strict functions; `Greatest`, `Least` get what is not NULL.
+    pub arguments: Vec<SqlType>,
+    /// Type of the result.
+    pub result: SqlType,
+}
+
+/// What a site computes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SiteKind {
+    /// A scalar function.
+    Scalar(ScalarFunction),
+    /// A cast from the only argument's type to the result's; `true`: NULL instead of an error.
+    Cast(bool),
+    /// LIKE with a pattern that is not constant: (text, pattern).
+    Like {
+        /// Escape character.
+        escape: Option<char>,
+        /// ILIKE.
+        case_insensitive: bool,
+    },
+}
+
+/// A pipeline.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    /// For people: `scan lineitem, probe orders, group`.
+    pub name: String,
+    /// Where its tuples come from.
+    pub source: Source,
+    /// What happens to one tuple.
+    pub body: Block,
+    /// Types of all values.
+    pub vars: IdMap<Var, Ty>,
+    /// Pipelines that must have ended, with their states finalised, before this one starts.
+    pub after: Vec<PipelineId>,
+    /// States that this pipeline fills: finalised when the last pipeline that fills them ends.
+    pub fills: Vec<StateId>,
+    /// Whether string headers are stored into rows that outlive the tuple, so that their payload must live as long as
+    /// the query.
+    pub keeps_strings: bool,
+}
+
+/// Where tuples come from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A table or file: `Column(i)` reads `columns[i]`.
+    Table {
+        /// Which.
+        table: TableId,
+        /// The columns that the body reads.
+        columns: Vec<SourceColumn>,
+        /// Predicates that the scan itself applies: only rows that satisfy all of them reach the body.
+        predicates: Vec<ScanPredicate>,
+    },
+    /// Rows given in the query: `Column(i)` reads the chunk's column i. A chunk without columns has rows all the same.
+    Values(Arc<Chunk>),
+    /// The rows of a finalised state: `Row` is the current one.
+    Rows {
+        /// Which.
+        state: StateId,
+        /// Which of its rows.
+        rows: RowSet,
+    },
+}
+
+/// A column that a table source delivers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceColumn {
+    /// Attribute of the table.
+    pub attribute: usize,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// Whether the body looks at its NULL flags.
+    pub nullable: bool,
+}
+
+/// A predicate that scan kernels evaluate. NULL never satisfies it, but for `IsNull`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScanPredicate {
+    /// Attribute of the table.
+    pub attribute: usize,
+    /// What must hold; constants are of the attribute's type.
+    pub op: ScanOp,
+}
+
+/// What scan kernels know.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum ScanOp {
+    Eq(Value),
+    Ne(Value),
+    Lt(Value),
+    Le(Value),
+    Gt(Value),
+    Ge(Value),
+    In(Vec<Value>),
+    /// Strings that start so.
+    Prefix(Arc<str>),
+    IsNull,
+    IsNotNull,
+}
+
+/// Which rows of a state a source delivers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowSet {
+    /// All: groups, sorted rows in order (limit and offset applied), materialised rows, build rows.
+    All,
+    /// The build rows whose byte at the offset is 1.
+    Marked(u32),
+    /// The build rows whose byte at the offset is 0.
+    Unmarked(u32),
+}
+
+/// What lies where in a row. NULL flags are bytes of their own.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct RowLayout {
+    /// Fields in order of their offsets.
+    pub fields: Vec<RowField>,
+    /// Bytes of a row, a multiple of 8.
+    pub size: u32,
+}
+
+/// A field of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowField {
+    /// Byte offset.
+    pub offset: u32,
+    /// Type.
+    pub ty: Ty,
+}
+
+/// What pipelines fill and read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum State {
+    /// A join's build side.
+    Join(JoinState),
+    /// Groups.
+    Group(GroupState),
+    /// Rows to be ordered.
+    Sort(SortState),
+    /// Materialised rows, in no order.
+    Rows(RowLayout),
+    /// A counter of rows for LIMIT without ORDER BY: (offset, limit).
+    Limit {
+        /// Rows left out first.
+        offset: u64,
+        /// Rows admitted then.
+        limit: u64,
+    },
+    /// The result: column types.
+    Result(Vec<SqlType>),
+}
+
+/// A hash table with chaining and tagged pointers (thesis 4.5.2). Bytes 0 to 8 of a row are the chain, 8 to 16 the hash.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JoinState {
+    /// Rows, the 16-byte header included.
+    pub layout: RowLayout,
+    /// Whether at most one build row has a given key, so that a probe may stop at its first match.
+    pub unique: bool,
+}
+
+/// Groups. Bytes 0 to 8 of a row are the hash; the rest is zero in a new row, which is an empty group's state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupState {
+    /// Rows, the 8-byte header included.
+    pub layout: RowLayout,
+    /// Without keys there is exactly one group, also for an empty input.
+    pub has_keys: bool,
+    /// Whether two rows with equal hashes are of one group. None: equal hashes imply equal keys.
+    pub equal: Option<Function>,
+    /// Adds the second row's aggregates to the first's.
+    pub combine: Function,
+}
+
+/// Rows to be ordered, all or the first ones (thesis 4.5.6).
+#[derive(Clone, Debug, PartialEq)]
+pub struct SortState {
+    /// Rows, without header.
+    pub layout: RowLayout,
+    /// Most significant first.
+    pub keys: Vec<SortField>,
+    /// At most so many rows.
+    pub limit: Option<u64>,
+    /// After so many are left out.
+    pub offset: u64,
+}
+
+/// One key of an order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SortField {
+    /// Offset of the value.
+    pub offset: u32,
+    /// Its type.
+    pub ty: Ty,
+    /// Offset of its NULL flag, if it can be NULL.
+    pub null: Option<u32>,
+    /// From high to low.
+    pub descending: bool,
+    /// NULLs first.
+    pub nulls_first: bool,
+}
+
+/// Bytes of a join row's header.
+pub const JOIN_HEADER: u32 = 16;
+/// Bytes of a group row's header.
+pub const GROUP_HEADER: u32 = 8;
+
+impl RowLayout {
+    /// A layout with a header of so many bytes and no field yet.
+    pub fn with_header(bytes: u32) -> Self {
+        Self { fields: Vec::new(), size: bytes }
+    }
+
+    /// Bytes from one row to the next where rows lie one after the other: `size` rounded up to 16.
+    pub fn stride(&self) -> u32 {
+        self.size.next_multiple_of(16)
+    }
+
+    /// Adds a field and returns its offset. Fields are aligned to their size, at most to 8; add large ones first.
+    pub fn add(&mut self, ty: Ty) -> u32 {
+        let align = ty.size().min(8);
+        let offset = self.fields.last().map_or(self.size, |f| f.offset + f.ty.size()).next_multiple_of(align);
+        self.fields.push(RowField { offset, ty });
+        self.size = (offset + ty.size()).next_multiple_of(8);
+        offset
+    }
+}
+
+impl State {
+    /// The layout of its rows, if it has rows.
+    pub fn layout(&self) -> Option<&RowLayout> {
+        match self {
+            Self::Join(j) => Some(&j.layout),
+            Self::Group(g) => Some(&g.layout),
+            Self::Sort(s) => Some(&s.layout),
+            Self::Rows(layout) => Some(layout),
+            Self::Limit { .. } | Self::Result(_) => None,
+        }
+    }
+}
