@@ -57,7 +57,8 @@ pub struct Worker {
     pub params: *const Slot,
     /// This worker's part of each state, by `StateId`: [`RowsLocal`], [`GroupLocal`], [`ResultLocal`].
     pub locals: *const *mut u8,
-    /// The shared part of each finished state, by `StateId`: [`JoinTable`] for joins.
+    /// The shared part of each finished state, by `StateId`: [`JoinTable`] for joins, the only row for group states
+    /// without keys (`Operation::OnlyRow`).
     pub shared: *const *const u8,
     /// Batch buffers of the running pipeline, as many bytes as its code asks for, aligned to 64.
     pub scratch: *mut u8,
@@ -126,7 +127,8 @@ pub struct ProbeScratch {
     pub count: u64,
     /// In: 1 if `active` says which tuples take part.
     pub has_active: u64,
-    /// In: 1 if a tuple's first row with an equal hash suffices.
+    /// In: 1 if a tuple's first row with an equal hash suffices; 2 if nothing more is asked of a tuple once
+    /// `matched[tuple]` is 1 (pairs that were already delivered, or are in the same delivery, may still follow).
     pub first_only: u64,
     /// The kernel's own cursor.
     pub cursor: [u64; 5],
