@@ -2,6 +2,8 @@
 
 mod area;
 mod budget;
+mod pages;
 
 pub use area::Area;
 pub use budget::{Budget, Reservation};
+pub use pages::{HUGE_PAGE, Pages};

@@ -3,12 +3,11 @@
 use std::ptr::NonNull;
 
 use super::Budget;
+use super::pages::{HUGE_PAGE, Pages};
 use crate::Result;
 
 const FIRST_BLOCK: usize = 16 << 10;
 const LARGEST_BLOCK: usize = 4 << 20;
-const ALIGNMENT: usize = 64;
-const HUGE_PAGE: usize = 2 << 20;
 
 /// One worker's bump allocator: blocks grow from 16 KiB to 4 MiB, are charged to a budget, and stay where they are
 /// until the area is dropped. Allocations are aligned to 16 bytes; fresh memory is zero.
@@ -28,8 +27,7 @@ pub struct Area {
 
 #[derive(Debug)]
 struct Block {
-    start: NonNull<u8>,
-    size: usize,
+    pages: Pages,
     /// Bytes in use; the last block's count is only written when the block is closed.
     used: usize,
 }
@@ -74,21 +72,21 @@ impl Area {
 
     #[cold]
     fn grow(&mut self, at_least: usize) -> Result<()> {
-        let size = self.blocks.last().map_or(FIRST_BLOCK, |b| (b.size * 2).min(LARGEST_BLOCK)).max(at_least);
+        let size = self.blocks.last().map_or(FIRST_BLOCK, |b| (b.pages.len() * 2).min(LARGEST_BLOCK)).max(at_least);
         let size = if size >= HUGE_PAGE { size.next_multiple_of(HUGE_PAGE) } else { size.next_power_of_two() };
         self.budget.charge(size, self.operator)?;
         self.close();
-        let start = allocate_block(size);
-        self.next = start.as_ptr();
+        let pages = Pages::zeroed(size);
+        self.next = pages.as_ptr();
         // SAFETY: one past the end of the block.
-        self.end = unsafe { start.as_ptr().add(size) };
-        self.blocks.push(Block { start, size, used: 0 });
+        self.end = unsafe { pages.as_ptr().add(size) };
+        self.blocks.push(Block { pages, used: 0 });
         Ok(())
     }
 
     fn close(&mut self) {
         if let Some(last) = self.blocks.last_mut() {
-            last.used = self.next as usize - last.start.as_ptr() as usize;
+            last.used = self.next as usize - last.pages.as_ptr() as usize;
         }
     }
 
@@ -96,14 +94,14 @@ impl Area {
     pub fn blocks(&self) -> impl Iterator<Item = (*mut u8, usize)> + '_ {
         let last = self.blocks.len().wrapping_sub(1);
         self.blocks.iter().enumerate().map(move |(i, b)| {
-            let start = b.start.as_ptr();
+            let start = b.pages.as_ptr();
             (start, if i == last { self.next as usize - start as usize } else { b.used })
         })
     }
 
     /// Bytes allocated from the machine.
     pub fn capacity(&self) -> usize {
-        self.blocks.iter().map(|b| b.size).sum()
+        self.blocks.iter().map(|b| b.pages.len()).sum()
     }
 
     /// The budget that the area is charged to.
@@ -114,30 +112,8 @@ impl Area {
 
 impl Drop for Area {
     fn drop(&mut self) {
-        for b in &self.blocks {
-            // SAFETY: allocated by `allocate_block` with this size.
-            unsafe { std::alloc::dealloc(b.start.as_ptr(), layout(b.size)) };
-            self.budget.release(b.size);
-        }
+        self.budget.release(self.capacity());
     }
-}
-
-fn layout(size: usize) -> std::alloc::Layout {
-    let align = if size >= HUGE_PAGE { HUGE_PAGE } else { ALIGNMENT };
-    std::alloc::Layout::from_size_align(size, align).expect("block sizes are far from isize::MAX")
-}
-
-/// Zeroed memory; blocks of 2 MiB and more ask for huge pages (4 KiB pages cost joins 2.3 to 4.6 times as much).
-fn allocate_block(size: usize) -> NonNull<u8> {
-    let layout = layout(size);
-    // SAFETY: the layout's size is not zero.
-    let start = unsafe { std::alloc::alloc_zeroed(layout) };
-    let Some(start) = NonNull::new(start) else { std::alloc::handle_alloc_error(layout) };
-    if size >= HUGE_PAGE {
-        // SAFETY: advice about memory that we own; a refusal does no harm.
-        unsafe { libc::madvise(start.as_ptr().cast(), size, libc::MADV_HUGEPAGE) };
-    }
-    start
 }
 
 #[cfg(test)]
