@@ -4,11 +4,16 @@
 //! operator renumbers. So passes move operators and predicates without rewriting references, and a correlated reference
 //! is just a column that the subplan does not produce.
 
+pub mod columns;
 pub mod expr;
 pub mod node;
+pub mod text;
+pub mod verify;
 
+pub use columns::{conjunction, disjunction, split_conjuncts};
 pub use expr::{AggregateCall, Compare, Expr, ExprKind, Quantifier, Subquery, SubqueryKind};
 pub use node::{BuildSide, JoinKind, Node, Op, SetOperation, SortKey};
+pub use verify::verify;
 
 use std::any::Any;
 use std::fmt::Debug;

@@ -1,0 +1,261 @@
+//! Questions about columns that every pass asks: which an expression or subplan uses, which of these come from outside,
+//! and how to rename or replace them.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::{ColumnId, Compare, Expr, ExprKind, Node, Op, SubqueryKind};
+
+impl Expr {
+    /// Calls `visit` for every column reference, including those of subqueries to columns outside of the subquery.
+    pub fn visit_columns(&self, visit: &mut dyn FnMut(ColumnId)) {
+        match &self.kind {
+            ExprKind::Column(column) => visit(*column),
+            ExprKind::Subquery(subquery) => {
+                for column in subquery.plan.free_columns() {
+                    visit(column);
+                }
+            }
+            _ => {}
+        }
+        for child in self.children() {
+            child.visit_columns(visit);
+        }
+    }
+
+    /// The columns that the expression reads, each once, in order of first use.
+    pub fn columns(&self) -> Vec<ColumnId> {
+        let mut all = Vec::new();
+        self.visit_columns(&mut |c| {
+            if !all.contains(&c) {
+                all.push(c);
+            }
+        });
+        all
+    }
+
+    /// Whether every column that the expression reads satisfies `test`.
+    pub fn only_uses(&self, test: impl Fn(ColumnId) -> bool) -> bool {
+        let mut all = true;
+        self.visit_columns(&mut |c| all &= test(c));
+        all
+    }
+
+    /// Whether some column that the expression reads satisfies `test`.
+    pub fn uses(&self, test: impl Fn(ColumnId) -> bool) -> bool {
+        !self.only_uses(|c| !test(c))
+    }
+
+    /// Replaces each column reference for which `replacement` has something, in subqueries' plans too.
+    pub fn substitute(&mut self, replacement: &mut dyn FnMut(ColumnId) -> Option<Expr>) {
+        if let ExprKind::Column(column) = self.kind {
+            if let Some(new) = replacement(column) {
+                *self = new;
+            }
+            return;
+        }
+        if let ExprKind::Subquery(subquery) = &mut self.kind {
+            subquery.plan.substitute(replacement);
+        }
+        for child in self.children_mut() {
+            child.substitute(replacement);
+        }
+    }
+
+    /// Whether two evaluations over the same row may differ.
+    pub fn is_volatile(&self) -> bool {
+        self.any(&|e| matches!(&e.kind, ExprKind::Call(f, _) if f.is_volatile()))
+    }
+
+    /// Whether there is a subquery inside.
+    pub fn has_subquery(&self) -> bool {
+        self.any(&|e| matches!(e.kind, ExprKind::Subquery(_)))
+    }
+
+    /// Whether this expression or one below it satisfies `test`; subqueries' plans are not entered.
+    pub fn any(&self, test: &dyn Fn(&Expr) -> bool) -> bool {
+        test(self) || self.children().into_iter().any(|c| c.any(test))
+    }
+
+    /// The column, if the expression is a bare reference.
+    pub fn as_column(&self) -> Option<ColumnId> {
+        if let ExprKind::Column(c) = self.kind { Some(c) } else { None }
+    }
+
+    /// The value, if the expression is a constant.
+    pub fn as_constant(&self) -> Option<&types::Value> {
+        if let ExprKind::Const(v) = &self.kind { Some(v) } else { None }
+    }
+
+    /// Whether both compute the same by form (positions do not count). Subqueries and volatile calls never do.
+    pub fn same(&self, other: &Expr) -> bool {
+        use ExprKind::*;
+        if self.sql_type != other.sql_type {
+            return false;
+        }
+        let form = match (&self.kind, &other.kind) {
+            (Column(a), Column(b)) => a == b,
+            (Const(a), Const(b)) => a == b,
+            (Call(f, _), Call(g, _)) => f == g && !f.is_volatile(),
+            (Compare(a, _, _), Compare(b, _, _)) => a == b,
+            (InList(_, a), InList(_, b)) => a == b,
+            (Like { escape: a, case_insensitive: b, .. }, Like { escape: c, case_insensitive: d, .. }) => {
+                a == c && b == d
+            }
+            (And(_), And(_)) | (Or(_), Or(_)) | (Not(_), Not(_)) | (IsNull(_), IsNull(_)) => true,
+            (Case { .. }, Case { .. }) | (Coalesce(_), Coalesce(_)) => true,
+            (Cast(_), Cast(_)) | (TryCast(_), TryCast(_)) => true,
+            _ => false,
+        };
+        let (mine, theirs) = (self.children(), other.children());
+        form && mine.len() == theirs.len() && mine.iter().zip(theirs).all(|(a, b)| a.same(b))
+    }
+
+    /// Whether the value can be NULL, if `nullable` says so of columns.
+    pub fn is_nullable(&self, nullable: &dyn Fn(ColumnId) -> bool) -> bool {
+        match &self.kind {
+            ExprKind::Column(c) => nullable(*c),
+            ExprKind::Const(v) => v.is_null(),
+            ExprKind::IsNull(_) | ExprKind::Compare(Compare::Distinct | Compare::NotDistinct, _, _) => false,
+            ExprKind::Coalesce(a) => a.iter().all(|e| e.is_nullable(nullable)),
+            ExprKind::Call(catalog::ScalarFunction::Greatest | catalog::ScalarFunction::Least, a) => {
+                a.iter().all(|e| e.is_nullable(nullable))
+            }
+            ExprKind::Case { branches, otherwise } => {
+                branches.iter().any(|(_, v)| v.is_nullable(nullable)) || otherwise.is_nullable(nullable)
+            }
+            ExprKind::TryCast(_) => true,
+            ExprKind::Subquery(s) => !matches!(s.kind, SubqueryKind::Exists),
+            _ => self.children().iter().any(|e| e.is_nullable(nullable)),
+        }
+    }
+}
+
+/// Appends the conjuncts of `expr`, nested ANDs flattened.
+pub fn split_conjuncts(expr: Expr, into: &mut Vec<Expr>) {
+    match expr.kind {
+        ExprKind::And(parts) => parts.into_iter().for_each(|p| split_conjuncts(p, into)),
+        _ => into.push(expr),
+    }
+}
+
+/// The conjunction of `parts`: true if there are none.
+pub fn conjunction(mut parts: Vec<Expr>) -> Expr {
+    match parts.len() {
+        0 => Expr::bool(true),
+        1 => parts.remove(0),
+        _ => Expr::new(ExprKind::And(parts), types::SqlType::Bool),
+    }
+}
+
+/// The disjunction of `parts`: false if there are none.
+pub fn disjunction(mut parts: Vec<Expr>) -> Expr {
+    match parts.len() {
+        0 => Expr::bool(false),
+        1 => parts.remove(0),
+        _ => Expr::new(ExprKind::Or(parts), types::SqlType::Bool),
+    }
+}
+
+impl Node {
+    /// Columns that the subplan reads and does not produce: its correlated references, in ascending order.
+    pub fn free_columns(&self) -> BTreeSet<ColumnId> {
+        let (mut used, mut made) = (BTreeSet::new(), HashSet::new());
+        self.walk(&mut |node| {
+            made.extend(node.produced());
+            for expr in node.expressions() {
+                expr.visit_columns(&mut |c| {
+                    used.insert(c);
+                });
+            }
+        });
+        used.retain(|c| !made.contains(c));
+        used
+    }
+
+    /// The columns that this operator itself makes (those of its inputs that pass through are not among them).
+    pub fn produced(&self) -> Vec<ColumnId> {
+        match &self.op {
+            Op::Filter { .. } | Op::Sort { .. } | Op::Limit { .. } | Op::Distinct { .. } => Vec::new(),
+            Op::Map { columns, .. } => columns.iter().map(|&(c, _)| c).collect(),
+            Op::Join { kind: crate::JoinKind::Mark(mark), .. } => vec![*mark],
+            Op::Join { .. } => Vec::new(),
+            _ => self.columns(),
+        }
+    }
+
+    /// Calls `visit` on this operator and all below it, parents first; subqueries in expressions are not entered.
+    pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Node)) {
+        visit(self);
+        for input in self.inputs() {
+            input.walk(visit);
+        }
+    }
+
+    /// Replaces column references in every expression of the subplan (and of subqueries in it).
+    pub fn substitute(&mut self, replacement: &mut dyn FnMut(ColumnId) -> Option<Expr>) {
+        for expr in self.expressions_mut() {
+            expr.substitute(replacement);
+        }
+        for input in self.inputs_mut() {
+            input.substitute(replacement);
+        }
+    }
+
+    /// Renames columns everywhere in the subplan: where they are made, listed and read.
+    pub fn rename(&mut self, names: &HashMap<ColumnId, ColumnId>) {
+        let new = |c: &mut ColumnId| {
+            if let Some(&n) = names.get(c) {
+                *c = n;
+            }
+        };
+        for expr in self.expressions_mut() {
+            rename_expr(expr, names);
+        }
+        match &mut self.op {
+            Op::Scan { columns, .. } => columns.iter_mut().for_each(|(_, c)| new(c)),
+            Op::CteScan { columns, .. } => columns.iter_mut().for_each(|(_, c)| new(c)),
+            Op::Values { columns, .. } | Op::Distinct { columns, .. } => columns.iter_mut().for_each(new),
+            Op::Map { columns, .. } => columns.iter_mut().for_each(|(c, _)| new(c)),
+            Op::Aggregate { groups, aggregates, .. } => {
+                groups.iter_mut().for_each(|(c, _)| new(c));
+                aggregates.iter_mut().for_each(|(c, _)| new(c));
+            }
+            Op::SetOp { inputs, columns, .. } => {
+                columns.iter_mut().for_each(new);
+                inputs.iter_mut().flat_map(|(_, c)| c).for_each(new);
+            }
+            Op::Join { kind: crate::JoinKind::Mark(mark), .. } => new(mark),
+            Op::Join { .. } | Op::Filter { .. } | Op::Sort { .. } | Op::Limit { .. } => {}
+        }
+        for input in self.inputs_mut() {
+            input.rename(names);
+        }
+    }
+}
+
+fn rename_expr(expr: &mut Expr, names: &HashMap<ColumnId, ColumnId>) {
+    match &mut expr.kind {
+        ExprKind::Column(c) => {
+            if let Some(&n) = names.get(c) {
+                *c = n;
+            }
+        }
+        ExprKind::Subquery(subquery) => {
+            subquery.plan.rename(names);
+            let new = |c: &mut ColumnId| {
+                if let Some(&n) = names.get(c) {
+                    *c = n;
+                }
+            };
+            match &mut subquery.kind {
+                SubqueryKind::Scalar { column } => new(column),
+                SubqueryKind::Exists => {}
+                SubqueryKind::Quantified { comparisons, .. } => comparisons.iter_mut().for_each(|(_, _, c)| new(c)),
+            }
+        }
+        _ => {}
+    }
+    for child in expr.children_mut() {
+        rename_expr(child, names);
+    }
+}

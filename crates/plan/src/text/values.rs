@@ -1,0 +1,40 @@
+//! Constants in the text form.
+
+use base::{Error, Result, SqlState};
+use types::ops::{date, decimal};
+use types::{SqlType, Value};
+
+/// The literal without type annotation, and the type that a reader takes it for.
+pub(super) fn literal(value: &Value, sql_type: SqlType) -> (String, SqlType) {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    match value {
+        Value::Null => ("null".to_owned(), SqlType::Null),
+        Value::Bool(b) => (b.to_string(), SqlType::Bool),
+        Value::Int(i) => (i.to_string(), SqlType::Integer),
+        Value::Decimal(d) => (decimal::format(*d, sql_type.scale()), SqlType::Null),
+        Value::Float(f) if f.is_finite() => (format!("{f:?}"), SqlType::Double),
+        Value::Float(f) => (quoted(&f.to_string()), SqlType::Text),
+        Value::Str(s) => (quoted(s), SqlType::Text),
+        Value::Date(d) => (quoted(&date::format_date(*d)), SqlType::Text),
+        Value::Timestamp(t) => (quoted(&date::format_timestamp(*t)), SqlType::Text),
+        Value::Interval(i) => (quoted(&date::format_interval(*i)), SqlType::Text),
+    }
+}
+
+/// The value of a literal's text (without quotes) as a value of a type.
+pub(super) fn value(text: &str, sql_type: SqlType) -> Result<Value> {
+    let bad = || Error::new(SqlState::INVALID_TEXT, format!("\"{text}\" is not a constant of type {sql_type}"));
+    Ok(match sql_type {
+        SqlType::Null => Value::Null,
+        SqlType::Bool => Value::Bool(text == "true"),
+        SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Value::Int(text.parse().map_err(|_| bad())?),
+        SqlType::Decimal { scale, .. } => {
+            Value::Decimal(decimal::parse(text.as_bytes(), SqlType::MAX_PRECISION, scale).map_err(|_| bad())?)
+        }
+        SqlType::Real | SqlType::Double => Value::Float(text.parse().map_err(|_| bad())?),
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(text),
+        SqlType::Date => Value::Date(date::parse_date(text.as_bytes()).map_err(|_| bad())?),
+        SqlType::Timestamp => Value::Timestamp(date::parse_timestamp(text.as_bytes()).map_err(|_| bad())?),
+        SqlType::Interval => Value::Interval(date::parse_interval(text.as_bytes()).map_err(|_| bad())?),
+    })
+}
