@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn pages_are_zero_aligned_and_writable_to_the_last_byte() {
-        for len in [1, 100, HUGE_PAGE - 1, HUGE_PAGE, HUGE_PAGE + 1, 3 * HUGE_PAGE] {
+        for len in [3, 100, HUGE_PAGE - 1, HUGE_PAGE, HUGE_PAGE + 1, 3 * HUGE_PAGE] {
             let pages = Pages::zeroed(len);
             assert!(pages.len() >= len);
             let align = if len >= HUGE_PAGE { HUGE_PAGE } else { 64 };
