@@ -4,4 +4,5 @@ pub mod float;
 pub mod integer;
 mod text;
 
+pub(crate) use text::trim;
 pub use text::{format_f32, format_f64, parse_f32, parse_f64, parse_i16, parse_i32, parse_i64, write_f32, write_f64};

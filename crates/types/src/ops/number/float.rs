@@ -88,6 +88,12 @@ pub fn rem<T: Float>(a: T, b: T) -> Result<T> {
     Ok(T::narrow(a % b))
 }
 
+/// A `double precision` as a `real`: 22003 if it becomes infinite or zero.
+#[inline]
+pub fn to_f32(x: f64) -> Result<f32> {
+    finish(x, x.is_infinite(), x == 0.0)
+}
+
 /// `sqrt(x)`
 pub fn sqrt(x: f64) -> Result<f64> {
     if x < 0.0 {

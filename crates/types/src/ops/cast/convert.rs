@@ -1,0 +1,156 @@
+//! Casts of single values.
+
+use base::{Error, Result, SqlState};
+
+use super::{TooLong, parse, text, to_char_n, to_varchar};
+use crate::ops::error::out_of_range;
+use crate::ops::{date, decimal};
+use crate::{SqlType, Value};
+
+/// Whether `CAST(from AS to)` exists. Narrower than what [`cast_value`] could do by way of text.
+pub fn can_cast(from: SqlType, to: SqlType) -> bool {
+    use SqlType::*;
+    if from == Null || from.is_string() || to.is_string() || (from.is_numeric() && to.is_numeric()) {
+        return to != Null || from == Null;
+    }
+    matches!(
+        (from, to),
+        (Bool, Bool | SmallInt | Integer | BigInt)
+            | (SmallInt | Integer | BigInt, Bool)
+            | (Date | Timestamp, Date | Timestamp)
+            | (Interval, Interval)
+    )
+}
+
+/// `CAST(value AS to)`; the value must be of type `from`. NULL stays NULL.
+///
+/// ```
+/// use types::{SqlType, Value, ops::cast::cast_value};
+/// let value = cast_value(&Value::str("1.005"), SqlType::Text, SqlType::decimal(10, 2));
+/// assert_eq!(value, Ok(Value::Decimal(101)));
+/// let error = cast_value(&Value::str("abc"), SqlType::Text, SqlType::Integer).unwrap_err();
+/// assert_eq!(error.to_string(), "22P02: invalid input syntax for type integer: \"abc\"");
+/// ```
+pub fn cast_value(value: &Value, from: SqlType, to: SqlType) -> Result<Value> {
+    convert(value, from, to, TooLong::Cut)
+}
+
+/// The value as it is stored in a column of type `to`: like [`cast_value`], but long strings are refused.
+pub fn assign_value(value: &Value, from: SqlType, to: SqlType) -> Result<Value> {
+    convert(value, from, to, TooLong::Refuse)
+}
+
+fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong) -> Result<Value> {
+    if from == to || value.is_null() {
+        return Ok(value.clone());
+    }
+    if to.is_string() {
+        return to_string(value, from, to, too_long);
+    }
+    match (value, to) {
+        (Value::Str(s), _) => from_text(s, to),
+        (Value::Bool(b), t) if t.is_integer() => Ok(Value::Int((*b).into())),
+        (Value::Int(i), SqlType::Bool) => Ok(Value::Bool(*i != 0)),
+        (Value::Int(i), t) => from_decimal((*i).into(), 0, t, from),
+        (Value::Decimal(d), t) => from_decimal(*d, from.scale(), t, from),
+        (Value::Float(f), t) => from_float(*f, from, t),
+        (Value::Date(d), SqlType::Timestamp) => date::date_to_timestamp(*d).map(Value::Timestamp),
+        (Value::Timestamp(t), SqlType::Date) => Ok(Value::Date(date::timestamp_to_date(*t))),
+        _ => Err(no_cast(from, to)),
+    }
+}
+
+#[cold]
+fn no_cast(from: SqlType, to: SqlType) -> Error {
+    let (from, to) = (parse::message_name(from), parse::message_name(to));
+    Error::new(SqlState::CANNOT_COERCE, format!("cannot cast type {from} to {to}"))
+}
+
+fn to_string(value: &Value, from: SqlType, to: SqlType, too_long: TooLong) -> Result<Value> {
+    let formatted;
+    let source = match value {
+        // Blanks that pad a `char(n)` are not part of its value.
+        Value::Str(s) => &**s,
+        _ => {
+            formatted = text::format_value(value, from);
+            &formatted
+        }
+    };
+    let result = match to {
+        SqlType::Varchar(limit) => to_varchar(source, limit, too_long)?,
+        SqlType::Char(limit) => to_char_n(source, limit, too_long)?,
+        _ => source,
+    };
+    match value {
+        Value::Str(s) if result.len() == s.len() => Ok(Value::Str(s.clone())),
+        _ => Ok(Value::str(result)),
+    }
+}
+
+fn from_text(text: &str, to: SqlType) -> Result<Value> {
+    let bytes = text.as_bytes();
+    let value = match to {
+        SqlType::Bool => parse::bool(bytes).map(Value::Bool),
+        SqlType::SmallInt => parse::i16(bytes).map(|i| Value::Int(i.into())),
+        SqlType::Integer => parse::i32(bytes).map(|i| Value::Int(i.into())),
+        SqlType::BigInt => parse::i64(bytes).map(Value::Int),
+        SqlType::Decimal { precision, scale } => parse::decimal(bytes, precision, scale).map(Value::Decimal),
+        SqlType::Real => parse::f32(bytes).map(|f| Value::Float(f.into())),
+        SqlType::Double => parse::f64(bytes).map(Value::Float),
+        SqlType::Date => parse::date(bytes).map(Value::Date),
+        SqlType::Timestamp => parse::timestamp(bytes).map(Value::Timestamp),
+        SqlType::Interval => parse::interval(bytes).map(Value::Interval),
+        SqlType::Null | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
+            return Err(no_cast(SqlType::Text, to));
+        }
+    };
+    value.map_err(|bad| parse::error(bad, to, bytes))
+}
+
+fn integer(value: Option<i64>, to: SqlType) -> Result<Value> {
+    let fits = |v: &i64| match to {
+        SqlType::SmallInt => i16::try_from(*v).is_ok(),
+        SqlType::Integer => i32::try_from(*v).is_ok(),
+        _ => true,
+    };
+    value.filter(fits).map(Value::Int).ok_or_else(|| out_of_range(parse::message_name(to)))
+}
+
+fn from_decimal(value: i128, scale: u8, to: SqlType, from: SqlType) -> Result<Value> {
+    match to {
+        t if t.is_integer() => integer(decimal::to_i64(value, scale), t),
+        SqlType::Decimal { precision, scale: to_scale } => {
+            decimal::rescale_to(value, scale, precision, to_scale).map(Value::Decimal)
+        }
+        SqlType::Double => Ok(Value::Float(decimal::to_f64(value, scale))),
+        SqlType::Real => Ok(Value::Float(decimal::to_f32(value, scale).into())),
+        _ => Err(no_cast(from, to)),
+    }
+}
+
+fn from_float(value: f64, from: SqlType, to: SqlType) -> Result<Value> {
+    match to {
+        t if t.is_integer() => integer(float_to_i64(value), t),
+        SqlType::Decimal { precision, scale } if from == SqlType::Real => {
+            decimal::from_f32(value as f32, precision, scale).map(Value::Decimal)
+        }
+        SqlType::Decimal { precision, scale } => decimal::from_f64(value, precision, scale).map(Value::Decimal),
+        SqlType::Double => Ok(Value::Float(value)),
+        SqlType::Real => float_to_real(value).map(|f| Value::Float(f.into())),
+        _ => Err(no_cast(from, to)),
+    }
+}
+
+/// A float as a `bigint`, ties to even; none if it does not fit or is NaN.
+#[inline]
+pub fn float_to_i64(value: f64) -> Option<i64> {
+    let rounded = value.round_ties_even();
+    // The bounds are exact: -2^63 fits, 2^63 does not.
+    (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&rounded).then_some(rounded as i64)
+}
+
+/// A `double precision` as a `real`: 22003 if it becomes infinite or zero.
+#[inline]
+pub fn float_to_real(value: f64) -> Result<f32> {
+    crate::ops::number::float::to_f32(value)
+}

@@ -1,0 +1,66 @@
+//! Quick readers of every type from bytes, without allocation: CSV fields, generated code, casts.
+//!
+//! They fail with [`Bad`]; [`error`] makes the error that a user sees.
+
+use base::Error;
+
+use crate::SqlType;
+use crate::ops::Bad;
+pub use crate::ops::date::{parse_date as date, parse_interval as interval, parse_timestamp as timestamp};
+pub use crate::ops::decimal::parse as decimal;
+use crate::ops::number::trim;
+pub use crate::ops::number::{
+    parse_f32 as f32, parse_f64 as f64, parse_i16 as i16, parse_i32 as i32, parse_i64 as i64,
+};
+
+/// Reads a boolean: `true`, `yes`, `on`, `1` and their opposites in any case; prefixes that are not ambiguous count.
+#[inline]
+pub fn bool(text: &[u8]) -> Result<bool, Bad> {
+    let text = trim(text);
+    let prefix_of = |word: &str| text.len() <= word.len() && word.as_bytes()[..text.len()].eq_ignore_ascii_case(text);
+    match text.first() {
+        Some(b't' | b'T') if prefix_of("true") => Ok(true),
+        Some(b'f' | b'F') if prefix_of("false") => Ok(false),
+        Some(b'y' | b'Y') if prefix_of("yes") => Ok(true),
+        Some(b'n' | b'N') if prefix_of("no") => Ok(false),
+        Some(b'o' | b'O') if text.eq_ignore_ascii_case(b"on") => Ok(true),
+        Some(b'o' | b'O') if text.len() > 1 && prefix_of("off") => Ok(false),
+        Some(b'1') if text.len() == 1 => Ok(true),
+        Some(b'0') if text.len() == 1 => Ok(false),
+        _ => Err(Bad::Syntax),
+    }
+}
+
+/// The name of a type in PostgreSQL's messages.
+pub fn message_name(sql_type: SqlType) -> &'static str {
+    match sql_type {
+        SqlType::Null => "unknown",
+        SqlType::Bool => "boolean",
+        SqlType::SmallInt => "smallint",
+        SqlType::Integer => "integer",
+        SqlType::BigInt => "bigint",
+        SqlType::Decimal { .. } => "numeric",
+        SqlType::Real => "real",
+        SqlType::Double => "double precision",
+        SqlType::Text => "text",
+        SqlType::Varchar(_) => "character varying",
+        SqlType::Char(_) => "character",
+        SqlType::Date => "date",
+        SqlType::Timestamp => "timestamp",
+        SqlType::Interval => "interval",
+    }
+}
+
+/// What to tell the user when `text` could not be read as `sql_type`.
+#[cold]
+pub fn error(bad: Bad, sql_type: SqlType, text: &[u8]) -> Error {
+    let text = &*String::from_utf8_lossy(text);
+    let name = message_name(sql_type);
+    match sql_type {
+        SqlType::Date | SqlType::Timestamp | SqlType::Interval => bad.datetime(name, text),
+        SqlType::Decimal { precision, scale } if bad == Bad::Range => {
+            crate::ops::decimal::field_overflow(precision, scale)
+        }
+        _ => bad.number(name, text),
+    }
+}

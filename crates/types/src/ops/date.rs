@@ -1,0 +1,47 @@
+//! Dates, timestamps and intervals: days and microseconds since 1970-01-01 in the proleptic Gregorian calendar.
+//!
+//! Ranges: dates from 4714-11-24 BC to 5874897-12-31 as in PostgreSQL; timestamps from there to 294247-01-10, the last
+//! that 64 bits of microseconds reach. Years count astronomically inside (year 0 is 1 BC).
+
+mod arithmetic;
+mod civil;
+mod field;
+mod format;
+mod interval;
+mod parse;
+mod to_char;
+
+pub use arithmetic::{
+    add_days, add_interval, age, date_diff, date_plus_interval, date_to_timestamp, months_between_dates, sub_interval,
+    timestamp_diff, timestamp_to_date,
+};
+pub use civil::{Civil, Moment, days_from_civil, days_in_month, is_leap_year, make_date, make_timestamp};
+pub use field::{
+    Field, extract_date, extract_interval, extract_timestamp, trunc_date, trunc_interval, trunc_timestamp,
+};
+pub use format::{format_date, format_interval, format_timestamp, write_date, write_interval, write_timestamp};
+pub use interval::{
+    add as add_intervals, div as div_interval, justify, justify_days, justify_hours, make_interval,
+    mul as mul_interval, neg as neg_interval, parse as parse_interval, sub as sub_intervals,
+};
+pub use parse::{parse_date, parse_timestamp};
+pub use to_char::to_char;
+
+/// Microseconds of a second.
+pub const SECOND: i64 = 1_000_000;
+/// Microseconds of a minute.
+pub const MINUTE: i64 = 60 * SECOND;
+/// Microseconds of an hour.
+pub const HOUR: i64 = 60 * MINUTE;
+/// Microseconds of a day.
+pub const DAY: i64 = 24 * HOUR;
+
+/// First date: 4714-11-24 BC, Julian day 0.
+pub const MIN_DATE: i32 = -2_440_588;
+/// Last date: 5874897-12-31.
+pub const MAX_DATE: i32 = 2_145_042_905;
+/// First timestamp: 4714-11-24 00:00:00 BC.
+pub const MIN_TIMESTAMP: i64 = MIN_DATE as i64 * DAY;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! Arithmetic of dates, timestamps and intervals, as in PostgreSQL's `date.c` and `timestamp.c`.
+
+use base::Result;
+
+use super::civil::{checked_days, days_in_month, timestamp};
+use super::{Civil, DAY, MAX_DATE, MIN_DATE, MIN_TIMESTAMP, Moment};
+use crate::Interval;
+use crate::ops::error::datetime_out_of_range;
+
+/// `date + integer`
+#[inline]
+pub fn add_days(date: i32, days: i64) -> Result<i32> {
+    i64::from(date)
+        .checked_add(days)
+        .filter(|d| (i64::from(MIN_DATE)..=i64::from(MAX_DATE)).contains(d))
+        .map(|d| d as i32)
+        .ok_or_else(|| datetime_out_of_range("date"))
+}
+
+/// `date - date`, in days.
+#[inline]
+pub fn date_diff(a: i32, b: i32) -> Result<i32> {
+    crate::ops::number::integer::sub(a, b)
+}
+
+/// A date as the timestamp of its midnight.
+#[inline]
+pub fn date_to_timestamp(date: i32) -> Result<i64> {
+    timestamp(date.into(), 0)
+        .ok_or_else(|| base::Error::new(base::SqlState::DATETIME_OVERFLOW, "date out of range for timestamp"))
+}
+
+/// The date of a timestamp.
+#[inline]
+pub fn timestamp_to_date(timestamp: i64) -> i32 {
+    timestamp.div_euclid(DAY) as i32
+}
+
+/// `timestamp + interval`: months first (the day is clamped to the month's last), then days, then microseconds.
+pub fn add_interval(value: i64, interval: Interval) -> Result<i64> {
+    let moved = || {
+        let mut value = value;
+        if interval.months != 0 {
+            let days = value.div_euclid(DAY) as i32;
+            let date = Civil::from_days(days);
+            let months = i64::from(date.year) * 12 + i64::from(date.month) - 1 + i64::from(interval.months);
+            let (year, month) = (months.div_euclid(12), months.rem_euclid(12) as u32 + 1);
+            let day = date.day.min(days_in_month(year, month));
+            value = timestamp(checked_days(year, month, day)?.into(), value.rem_euclid(DAY))?;
+        }
+        let value = value.checked_add(i64::from(interval.days).checked_mul(DAY)?)?.checked_add(interval.micros)?;
+        (value >= MIN_TIMESTAMP).then_some(value)
+    };
+    moved().ok_or_else(|| datetime_out_of_range("timestamp"))
+}
+
+/// `timestamp - interval`
+pub fn sub_interval(value: i64, interval: Interval) -> Result<i64> {
+    add_interval(value, super::neg_interval(interval)?)
+}
+
+/// `date + interval`, a timestamp.
+pub fn date_plus_interval(date: i32, interval: Interval) -> Result<i64> {
+    add_interval(date_to_timestamp(date)?, interval)
+}
+
+/// `timestamp - timestamp`: whole days and the rest, both of one sign.
+pub fn timestamp_diff(a: i64, b: i64) -> Result<Interval> {
+    let micros = a.checked_sub(b).ok_or_else(|| datetime_out_of_range("interval"))?;
+    Ok(Interval { months: 0, days: (micros / DAY) as i32, micros: micros % DAY })
+}
+
+/// `age(a, b)`: the difference in years and months, days, and time, such that adding it to `b` gives `a`.
+pub fn age(a: i64, b: i64) -> Result<Interval> {
+    let (late, early) = if a >= b { (a, b) } else { (b, a) };
+    let (x, y) = (Moment::from_micros(late), Moment::from_micros(early));
+    let mut micros = late.rem_euclid(DAY) - early.rem_euclid(DAY);
+    let mut days = x.date.day as i32 - y.date.day as i32;
+    let mut months = (x.date.year - y.date.year) * 12 + x.date.month as i32 - y.date.month as i32;
+    if micros < 0 {
+        micros += DAY;
+        days -= 1;
+    }
+    while days < 0 {
+        // The borrowed month is the one in which the earlier time lies.
+        days += days_in_month(y.date.year.into(), y.date.month) as i32;
+        months -= 1;
+    }
+    let age = Interval { months, days, micros };
+    if a >= b { Ok(age) } else { super::neg_interval(age) }
+}
+
+/// Whole months from date `b` to date `a`, towards zero.
+pub fn months_between_dates(a: i32, b: i32) -> Result<i64> {
+    Ok(age(date_to_timestamp(a)?, date_to_timestamp(b)?)?.months.into())
+}

@@ -1,0 +1,156 @@
+//! Days to year, month, day and back, in constant time without tables.
+//!
+//! The method counts from March of year 0 in eras of 400 years (Hinnant, "chrono-compatible low-level date
+//! algorithms"): a year that begins in March has its leap day last.
+
+use base::{Error, Result, SqlState};
+
+use super::{DAY, HOUR, MAX_DATE, MIN_DATE, MIN_TIMESTAMP, MINUTE, SECOND};
+
+/// Year (astronomical), month 1..=12, day 1..=31.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Civil {
+    /// Year; 0 is 1 BC.
+    pub year: i32,
+    /// Month, from 1.
+    pub month: u32,
+    /// Day of the month, from 1.
+    pub day: u32,
+}
+
+impl Civil {
+    /// The date that lies `days` after 1970-01-01.
+    #[inline]
+    pub fn from_days(days: i32) -> Self {
+        let z = i64::from(days) + 719_468;
+        let era = z.div_euclid(146_097);
+        let day_of_era = z.rem_euclid(146_097);
+        let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let shifted = (5 * day_of_year + 2) / 153;
+        let day = (day_of_year - (153 * shifted + 2) / 5 + 1) as u32;
+        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 } as u32;
+        Self { year: (year_of_era + era * 400 + i64::from(month <= 2)) as i32, month, day }
+    }
+
+    /// Days since 1970-01-01. The date must exist.
+    #[inline]
+    pub fn days(self) -> i64 {
+        days_from_civil(self.year.into(), self.month, self.day)
+    }
+}
+
+/// Days from 1970-01-01 to a date that exists, of any year.
+#[inline]
+pub fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
+    let year = year - i64::from(month <= 2);
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let shifted = i64::from(if month > 2 { month - 3 } else { month + 9 });
+    let day_of_year = (153 * shifted + 2) / 5 + i64::from(day) - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+/// Whether the (astronomical) year has a 29th of February.
+#[inline]
+pub fn is_leap_year(year: i64) -> bool {
+    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+}
+
+/// Days of a month.
+#[inline]
+pub fn days_in_month(year: i64, month: u32) -> u32 {
+    match month {
+        2 => 28 + u32::from(is_leap_year(year)),
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// The days of a date from its parts, or none if there is no such date in range.
+#[inline]
+pub(super) fn checked_days(year: i64, month: u32, day: u32) -> Option<i32> {
+    if !(1..=12).contains(&month) || day < 1 || day > days_in_month(year, month) {
+        return None;
+    }
+    if !(-4713..=5_874_897).contains(&year) {
+        return None;
+    }
+    let days = i32::try_from(days_from_civil(year, month, day)).ok()?;
+    (MIN_DATE..=MAX_DATE).contains(&days).then_some(days)
+}
+
+/// A timestamp taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Moment {
+    /// Days since 1970-01-01.
+    pub days: i32,
+    /// The date.
+    pub date: Civil,
+    /// Hour of the day.
+    pub hour: u32,
+    /// Minute of the hour.
+    pub minute: u32,
+    /// Second of the minute.
+    pub second: u32,
+    /// Microsecond of the second.
+    pub micros: u32,
+}
+
+impl Moment {
+    /// Takes a timestamp apart.
+    #[inline]
+    pub fn from_micros(timestamp: i64) -> Self {
+        let days = timestamp.div_euclid(DAY) as i32;
+        let time = timestamp.rem_euclid(DAY);
+        Self {
+            days,
+            date: Civil::from_days(days),
+            hour: (time / HOUR) as u32,
+            minute: (time / MINUTE % 60) as u32,
+            second: (time / SECOND % 60) as u32,
+            micros: (time % SECOND) as u32,
+        }
+    }
+}
+
+/// The timestamp of a day and the microseconds in it (which may reach beyond the day), or none out of range.
+#[inline]
+pub(super) fn timestamp(days: i64, micros: i64) -> Option<i64> {
+    let value = days.checked_mul(DAY)?.checked_add(micros)?;
+    (value >= MIN_TIMESTAMP).then_some(value)
+}
+
+/// `make_date(year, month, day)`; negative years are BC.
+pub fn make_date(year: i32, month: i32, day: i32) -> Result<i32> {
+    let bad = || {
+        let text = format!("date field value out of range: {year}-{month:02}-{day:02}");
+        Error::new(SqlState::DATETIME_OVERFLOW, text)
+    };
+    let astronomical = match year {
+        0 => return Err(bad()),
+        1.. => i64::from(year),
+        _ => i64::from(year) + 1,
+    };
+    match (u32::try_from(month), u32::try_from(day)) {
+        (Ok(month), Ok(day)) => checked_days(astronomical, month, day).ok_or_else(bad),
+        _ => Err(bad()),
+    }
+}
+
+/// `make_timestamp(year, month, day, hour, minute, second)`.
+pub fn make_timestamp(year: i32, month: i32, day: i32, hour: i32, minute: i32, second: f64) -> Result<i64> {
+    let days = make_date(year, month, day)?;
+    let bad = || {
+        let text = format!("time field value out of range: {hour}:{minute:02}:{second:02}");
+        Error::new(SqlState::DATETIME_OVERFLOW, text)
+    };
+    if !(0..=24).contains(&hour) || !(0..60).contains(&minute) || !(0.0..=60.0).contains(&second) {
+        return Err(bad());
+    }
+    let time = i64::from(hour) * HOUR + i64::from(minute) * MINUTE + (second * 1e6).round_ties_even() as i64;
+    if time > DAY {
+        return Err(bad());
+    }
+    timestamp(days.into(), time).ok_or_else(|| crate::ops::error::datetime_out_of_range("timestamp"))
+}

@@ -1,0 +1,114 @@
+//! Dates, timestamps and intervals as text: ISO dates, PostgreSQL's verbose intervals.
+
+use std::fmt::Write;
+
+use super::{Civil, HOUR, MINUTE, Moment, SECOND};
+use crate::Interval;
+
+#[inline]
+fn two(out: &mut String, value: u32) {
+    out.push((b'0' + (value / 10) as u8) as char);
+    out.push((b'0' + (value % 10) as u8) as char);
+}
+
+fn write_civil(out: &mut String, date: Civil) {
+    let year = if date.year > 0 { date.year } else { 1 - date.year };
+    if year <= 9999 {
+        two(out, year as u32 / 100);
+        two(out, year as u32 % 100);
+    } else {
+        let _ = write!(out, "{year}");
+    }
+    out.push('-');
+    two(out, date.month);
+    out.push('-');
+    two(out, date.day);
+}
+
+/// Appends a date: `1998-12-01`, `0044-03-15 BC`.
+pub fn write_date(out: &mut String, days: i32) {
+    let date = Civil::from_days(days);
+    write_civil(out, date);
+    if date.year <= 0 {
+        out.push_str(" BC");
+    }
+}
+
+/// Appends `.` and the digits of a fraction of a second without trailing zeros; nothing for 0.
+fn write_fraction(out: &mut String, micros: u32) {
+    if micros != 0 {
+        let digits = format!("{micros:06}");
+        out.push('.');
+        out.push_str(digits.trim_end_matches('0'));
+    }
+}
+
+/// Appends a timestamp: `1998-12-01 10:00:00.123`.
+pub fn write_timestamp(out: &mut String, timestamp: i64) {
+    let moment = Moment::from_micros(timestamp);
+    write_civil(out, moment.date);
+    out.push(' ');
+    two(out, moment.hour);
+    out.push(':');
+    two(out, moment.minute);
+    out.push(':');
+    two(out, moment.second);
+    write_fraction(out, moment.micros);
+    if moment.date.year <= 0 {
+        out.push_str(" BC");
+    }
+}
+
+/// Appends an interval: `1 year 2 mons 3 days 04:05:06`. A positive part after a negative one has a `+`.
+pub fn write_interval(out: &mut String, interval: Interval) {
+    let mut first = true;
+    let mut after_negative = false;
+    let parts = [(interval.months / 12, "year"), (interval.months % 12, "mon"), (interval.days, "day")];
+    for (value, unit) in parts.into_iter().filter(|p| p.0 != 0) {
+        let space = if first { "" } else { " " };
+        let plus = if after_negative && value > 0 { "+" } else { "" };
+        let plural = if value == 1 { "" } else { "s" };
+        let _ = write!(out, "{space}{plus}{value} {unit}{plural}");
+        (first, after_negative) = (false, value < 0);
+    }
+    if first || interval.micros != 0 {
+        let space = if first { "" } else { " " };
+        let sign = match interval.micros {
+            ..0 => "-",
+            _ if after_negative => "+",
+            _ => "",
+        };
+        let time = interval.micros.unsigned_abs();
+        let (hour, minute, second) = (HOUR as u64, MINUTE as u64, SECOND as u64);
+        let (h, m, s) = (time / hour, time / minute % 60, time / second % 60);
+        let _ = write!(out, "{space}{sign}{h:02}:{m:02}:{s:02}");
+        write_fraction(out, (time % second) as u32);
+    }
+}
+
+/// A date as text.
+pub fn format_date(days: i32) -> String {
+    let mut out = String::new();
+    write_date(&mut out, days);
+    out
+}
+
+/// A timestamp as text.
+pub fn format_timestamp(timestamp: i64) -> String {
+    let mut out = String::new();
+    write_timestamp(&mut out, timestamp);
+    out
+}
+
+/// An interval as text.
+///
+/// ```
+/// use types::{Interval, ops::date::format_interval};
+/// let interval = Interval { months: -14, days: 3, micros: -1_500_000 };
+/// assert_eq!(format_interval(interval), "-1 years -2 mons +3 days -00:00:01.5");
+/// ```
+pub fn format_interval(interval: Interval) -> String {
+    let mut out = String::new();
+    write_interval(&mut out, interval);
+    out
+}

@@ -1,0 +1,330 @@
+//! Dates and timestamps from text: ISO forms fast, PostgreSQL's other common forms by tokens.
+
+use super::civil::{checked_days, timestamp};
+use super::{DAY, HOUR, MINUTE, SECOND};
+use crate::ops::Bad;
+use crate::ops::number::trim;
+
+/// Reads a date. Forms: `1998-12-01`, `19981201`, `1998/12/1`, `12/1/1998` (month first), `1-Dec-1998`,
+/// `December 1, 1998`, `epoch`; `BC` may follow; a time may follow and is checked and dropped.
+#[inline]
+pub fn parse_date(text: &[u8]) -> Result<i32, Bad> {
+    if let Some(days) = iso_date(text) {
+        return days;
+    }
+    general(trim(text)).map(|(days, _)| days)
+}
+
+/// Reads a timestamp: a date and perhaps a time (`10:00`, `10:00:00.123`, `5:30 PM`) after a space or `T`, and perhaps
+/// `Z` or a numeric offset, by which the result is moved to UTC.
+#[inline]
+pub fn parse_timestamp(text: &[u8]) -> Result<i64, Bad> {
+    if text.len() >= 19
+        && matches!(text[10], b' ' | b'T')
+        && let Some(days) = iso_date(&text[..10])
+        && let Some(time) = iso_time(&text[11..])
+    {
+        return timestamp(days?.into(), time).ok_or(Bad::Range);
+    }
+    let (days, time) = general(trim(text))?;
+    timestamp(days.into(), time).ok_or(Bad::Range)
+}
+
+#[inline]
+fn digits2(text: &[u8]) -> Option<u32> {
+    let (a, b) = (text[0].wrapping_sub(b'0'), text[1].wrapping_sub(b'0'));
+    (a <= 9 && b <= 9).then(|| u32::from(a) * 10 + u32::from(b))
+}
+
+/// Exactly `YYYY-MM-DD`; none if the text has another form.
+#[inline]
+fn iso_date(text: &[u8]) -> Option<Result<i32, Bad>> {
+    if text.len() != 10 || text[4] != b'-' || text[7] != b'-' {
+        return None;
+    }
+    let year = digits2(text)? * 100 + digits2(&text[2..])?;
+    let (month, day) = (digits2(&text[5..])?, digits2(&text[8..])?);
+    Some(if year == 0 { None } else { checked_days(year.into(), month, day) }.ok_or(Bad::Range))
+}
+
+/// Exactly `HH:MM:SS` with up to six more digits after a point, each in its range.
+#[inline]
+fn iso_time(text: &[u8]) -> Option<i64> {
+    if text.len() < 8 || text[2] != b':' || text[5] != b':' {
+        return None;
+    }
+    let (hour, minute, second) = (digits2(text)?, digits2(&text[3..])?, digits2(&text[6..])?);
+    if hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    let mut micros = 0;
+    if text.len() > 8 {
+        let fraction = &text[9..];
+        if text[8] != b'.' || fraction.len() > 6 || fraction.is_empty() {
+            return None;
+        }
+        for i in 0..6 {
+            let digit = fraction.get(i).map_or(0, |b| b.wrapping_sub(b'0'));
+            if digit > 9 {
+                return None;
+            }
+            micros = micros * 10 + i64::from(digit);
+        }
+    }
+    Some(i64::from(hour) * HOUR + i64::from(minute) * MINUTE + i64::from(second) * SECOND + micros)
+}
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// The index of the name that `word` is an abbreviation of, with at least three letters.
+fn named(names: &[&str], word: &str) -> Option<usize> {
+    let short = |name: &str| word == &name[..3] || word == name || (word == "sept" && name == "september");
+    names.iter().position(|name| short(name))
+}
+
+fn unsigned(text: &[u8]) -> Option<u32> {
+    if text.is_empty() || text.len() > 9 {
+        return None;
+    }
+    text.iter().try_fold(0u32, |value, b| b.is_ascii_digit().then(|| value * 10 + u32::from(b - b'0')))
+}
+
+/// `HH:MM[:SS[.fraction]]` in microseconds; 24:00:00 and second 60 are allowed, as in PostgreSQL.
+pub(super) fn time_of_day(text: &[u8]) -> Result<i64, Bad> {
+    let mut parts = text.split(|b| *b == b':');
+    let number = |part: Option<&[u8]>| part.and_then(unsigned).ok_or(Bad::Syntax);
+    let hour = number(parts.next())?;
+    let minute = number(parts.next())?;
+    let (second, micros) = match parts.next() {
+        Some(part) => seconds(part)?,
+        None => (0, 0),
+    };
+    if parts.next().is_some() {
+        return Err(Bad::Syntax);
+    }
+    let time = i64::from(hour) * HOUR + i64::from(minute) * MINUTE + i64::from(second) * SECOND + micros;
+    if minute > 59 || second > 60 || hour > 24 || time > DAY { Err(Bad::Range) } else { Ok(time) }
+}
+
+/// `SS[.fraction]` as whole seconds and microseconds, rounded.
+pub(super) fn seconds(text: &[u8]) -> Result<(u32, i64), Bad> {
+    let (whole, fraction) = match text.iter().position(|b| *b == b'.') {
+        Some(point) => (&text[..point], &text[point + 1..]),
+        None => (text, &[][..]),
+    };
+    Ok((unsigned(whole).ok_or(Bad::Syntax)?, fraction_micros(fraction)?))
+}
+
+/// The digits after a point as microseconds, rounded half up.
+pub(super) fn fraction_micros(digits: &[u8]) -> Result<i64, Bad> {
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return Err(Bad::Syntax);
+    }
+    let digit = |i: usize| digits.get(i).map_or(0, |b| i64::from(b - b'0'));
+    let micros = (0..6).fold(0, |value, i| value * 10 + digit(i));
+    Ok(micros + i64::from(digit(6) >= 5))
+}
+
+/// `+05`, `-05:30`, `+0530`, `+05:30:15` as microseconds east of UTC.
+fn offset(text: &[u8]) -> Result<i64, Bad> {
+    let (sign, rest) = match text {
+        [b'-', rest @ ..] => (-1, rest),
+        [b'+', rest @ ..] => (1, rest),
+        _ => return Err(Bad::Syntax),
+    };
+    let (hour, minute, second) = if rest.contains(&b':') {
+        let mut parts = rest.split(|b| *b == b':').map(|part| unsigned(part).ok_or(Bad::Syntax));
+        let result = (parts.next().unwrap_or(Ok(0))?, parts.next().unwrap_or(Ok(0))?, parts.next().unwrap_or(Ok(0))?);
+        if parts.next().is_some() {
+            return Err(Bad::Syntax);
+        }
+        result
+    } else {
+        let number = unsigned(rest).ok_or(Bad::Syntax)?;
+        if rest.len() <= 2 { (number, 0, 0) } else { (number / 100, number % 100, 0) }
+    };
+    if hour > 15 || minute > 59 || second > 59 {
+        return Err(Bad::Range);
+    }
+    Ok(sign * (i64::from(hour) * HOUR + i64::from(minute) * MINUTE + i64::from(second) * SECOND))
+}
+
+/// What the tokens of a date have said so far.
+#[derive(Default)]
+struct Draft {
+    year: Option<i64>,
+    month: Option<u32>,
+    day: Option<u32>,
+    time: Option<i64>,
+    offset: i64,
+    bc: bool,
+    pm: Option<bool>,
+}
+
+impl Draft {
+    fn set<T>(slot: &mut Option<T>, value: T) -> Result<(), Bad> {
+        match slot.replace(value) {
+            None => Ok(()),
+            Some(_) => Err(Bad::Syntax),
+        }
+    }
+
+    /// A bare number: `YYYYMMDD`, else the day or the year, whichever it can be.
+    fn number(&mut self, digits: &[u8]) -> Result<(), Bad> {
+        let value = unsigned(digits).ok_or(Bad::Syntax)?;
+        if digits.len() == 8 && self.month.is_none() {
+            Self::set(&mut self.year, i64::from(value / 10_000))?;
+            self.month = Some(value / 100 % 100);
+            return Self::set(&mut self.day, value % 100);
+        }
+        if digits.len() <= 2 && self.day.is_none() {
+            return Self::set(&mut self.day, value);
+        }
+        Self::set(&mut self.year, century(digits.len(), value))
+    }
+
+    /// Fields joined by `-`, `/` or `.`: year first if it has three or more digits, else month first (or, around the
+    /// name of a month, day first).
+    fn joined(&mut self, token: &[u8], separator: u8) -> Result<(), Bad> {
+        let mut parts = token.split(|b| *b == separator);
+        let (Some(a), Some(b), c) = (parts.next(), parts.next(), parts.next()) else { return Err(Bad::Syntax) };
+        if parts.next().is_some() {
+            return Err(Bad::Syntax);
+        }
+        let name = |part: &[u8]| {
+            let word = std::str::from_utf8(part).ok()?.to_ascii_lowercase();
+            named(&MONTHS, &word).map(|m| m as u32 + 1)
+        };
+        let number = |part: &[u8]| unsigned(part).ok_or(Bad::Syntax);
+        let c = c.ok_or(Bad::Syntax)?;
+        let (year, month, day) = if let Some(month) = name(b) {
+            if a.len() > 2 { (a, month, number(c)?) } else { (c, month, number(a)?) }
+        } else if let Some(month) = name(a) {
+            (c, month, number(b)?)
+        } else if a.len() > 2 {
+            (a, number(b)?, number(c)?)
+        } else {
+            (c, number(a)?, number(b)?)
+        };
+        Self::set(&mut self.year, century(year.len(), number(year)?))?;
+        Self::set(&mut self.month, month)?;
+        Self::set(&mut self.day, day)
+    }
+
+    fn word(&mut self, word: &[u8]) -> Result<(), Bad> {
+        let word = std::str::from_utf8(word).map_err(|_| Bad::Syntax)?.to_ascii_lowercase();
+        match word.as_str() {
+            "bc" => self.bc = true,
+            "ad" | "t" | "at" | "on" => {}
+            "am" => Self::set(&mut self.pm, false)?,
+            "pm" => Self::set(&mut self.pm, true)?,
+            "z" | "utc" | "gmt" | "zulu" => {}
+            _ => match named(&MONTHS, &word) {
+                Some(month) => Self::set(&mut self.month, month as u32 + 1)?,
+                None if named(&WEEKDAYS, &word).is_some() => {}
+                None => return Err(Bad::Syntax),
+            },
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(i32, i64), Bad> {
+        let (Some(year), Some(month), Some(day)) = (self.year, self.month, self.day) else { return Err(Bad::Syntax) };
+        if year == 0 {
+            return Err(Bad::Range);
+        }
+        let days = checked_days(if self.bc { 1 - year } else { year }, month, day).ok_or(Bad::Range)?;
+        let mut time = self.time.unwrap_or(0);
+        if let Some(pm) = self.pm {
+            if self.time.is_none() || !(0..13 * HOUR).contains(&time) {
+                return Err(Bad::Range);
+            }
+            time = time % (12 * HOUR) + if pm { 12 * HOUR } else { 0 };
+        }
+        Ok((days, time - self.offset))
+    }
+}
+
+/// Two-digit years are of 1970 to 2069.
+fn century(length: usize, value: u32) -> i64 {
+    match value {
+        0..70 if length <= 2 => i64::from(value) + 2000,
+        70..100 if length <= 2 => i64::from(value) + 1900,
+        _ => i64::from(value),
+    }
+}
+
+/// Any form: days, and the time in microseconds moved to UTC.
+fn general(text: &[u8]) -> Result<(i32, i64), Bad> {
+    if text.eq_ignore_ascii_case(b"epoch") {
+        return Ok((0, 0));
+    }
+    let mut draft = Draft::default();
+    let mut rest = text;
+    while let Some(&first) = rest.first() {
+        let run = |from: usize, keep: &dyn Fn(u8) -> bool| {
+            rest[from..].iter().position(|b| !keep(*b)).map_or(rest.len(), |i| from + i)
+        };
+        let used = match first {
+            b' ' | b',' | b'\t'..=b'\r' => 1,
+            b'+' | b'-' if draft.time.is_some() => {
+                let end = run(1, &|b| b.is_ascii_digit() || b == b':');
+                draft.offset = offset(&rest[..end])?;
+                end
+            }
+            b'0'..=b'9' => {
+                let digits = run(0, &|b| b.is_ascii_digit());
+                match rest.get(digits) {
+                    Some(b':') => {
+                        let end = run(0, &|b| b.is_ascii_digit() || b == b':' || b == b'.');
+                        Draft::set(&mut draft.time, time_of_day(&rest[..end])?)?;
+                        end
+                    }
+                    Some(&separator @ (b'-' | b'/' | b'.')) if draft.day.is_none() => {
+                        // The name of a month may stand between, but no `T` after the last number.
+                        let mut end = run(0, &|b| b.is_ascii_digit() || b == separator);
+                        if end < rest.len() && rest[end].is_ascii_alphabetic() && rest[end - 1] == separator {
+                            end = run(end, &|b| b.is_ascii_alphabetic());
+                            end = run(end, &|b| b.is_ascii_digit() || b == separator);
+                        }
+                        draft.joined(&rest[..end], separator)?;
+                        end
+                    }
+                    _ => {
+                        draft.number(&rest[..digits])?;
+                        digits
+                    }
+                }
+            }
+            b if b.is_ascii_alphabetic() => {
+                let mut end = run(0, &|b| b.is_ascii_alphabetic());
+                if rest.get(end) == Some(&b'-') && draft.day.is_none() {
+                    end = run(end, &|b| b.is_ascii_digit() || b == b'-');
+                    draft.joined(&rest[..end], b'-')?;
+                } else {
+                    draft.word(&rest[..end])?;
+                    // `Dec. 1`
+                    end += usize::from(rest.get(end) == Some(&b'.'));
+                }
+                end
+            }
+            _ => return Err(Bad::Syntax),
+        };
+        rest = &rest[used..];
+    }
+    draft.finish()
+}
