@@ -1,1 +1,59 @@
-//! .
+//! The dispatcher: morsels of pipelines to pinned workers (Leis, thesis section 4.4). Knows no SQL.
+//!
+//! A query arrives as a [`JobSpec`]: [`Stage`]s (pipelines) and the dependencies between them. A stage yields
+//! [`TaskSet`]s, first the pipeline's own and then those of its finalisation; a task set yields [`Morsel`]s.
+//! Workers, one for each hardware thread, ask for one morsel at a time:
+//!
+//! ```text
+//! worker ─▶ Dispatcher: which job?   the one that has had the least time for its weight     (policy)
+//!        ─▶ Job: which stage?        the first that has morsels, else start the next        (job)
+//!        ─▶ TaskSet: which morsel?   the worker's own range, else that of the nearest node  (ranges)
+//! ```
+//!
+//! There is no dispatcher thread: this code runs on the worker that asks. A job's state machine (the QEPobject) is
+//! passive: the worker that leaves a stage last advances it. The lock-free part is what happens for each morsel;
+//! entering and leaving a stage takes the job's own lock.
+//!
+//! Architecture invariants: nothing here knows what a morsel's numbers mean; no operator is asynchronous; no worker is
+//! ever blocked by the dispatcher while any job has a morsel to give.
+//!
+//! ```
+//! use scheduler::{JobOptions, JobSpec, MorselRanges, Pipeline, Scheduler, SchedulerOptions, Tasks};
+//! use std::sync::{Arc, atomic::{AtomicU64, Ordering}};
+//!
+//! let scheduler = Scheduler::new(&SchedulerOptions { threads: Some(2), ..Default::default() })?;
+//! let sum = Arc::new(AtomicU64::new(0));
+//! let mut job = JobSpec::new();
+//! let (to, workers) = (sum.clone(), scheduler.threads());
+//! job.add(Pipeline::new("sum", move || {
+//!     let to = to.clone();
+//!     Ok(Tasks::boxed(MorselRanges::new(1_000_000, workers, 10_000), move |_, morsel| {
+//!         to.fetch_add(morsel.rows().sum::<u64>(), Ordering::Relaxed);
+//!         Ok(())
+//!     }))
+//! }), &[]);
+//! scheduler.submit(job, JobOptions::default()).wait()?;
+//! assert_eq!(sum.load(Ordering::Relaxed), 499_999_500_000);
+//! # Ok::<(), base::Error>(())
+//! ```
+
+mod cancel;
+mod dispatcher;
+mod graph;
+mod handle;
+mod inline;
+mod job;
+mod policy;
+mod pool;
+mod ranges;
+mod task;
+mod topology;
+mod worker;
+
+pub use cancel::CancelToken;
+pub use handle::{JobHandle, Progress, StageReport};
+pub use inline::SingleThreaded;
+pub use pool::{JobOptions, Scheduler, SchedulerOptions};
+pub use ranges::{Claim, Counter, MorselRanges};
+pub use task::{Breaker, JobSpec, Morsel, Pipeline, Stage, TaskSet, Tasks, WorkerId};
+pub use topology::{NodeId, Placement, Seat, Topology, available_threads};

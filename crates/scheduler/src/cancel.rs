@@ -1,0 +1,40 @@
+//! A flag that stops a job.
+
+use base::{Error, Result, SqlState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Shared by whoever may stop a job and the job's kernels, which may poll it inside of long morsels.
+///
+/// The scheduler looks at it between morsels (thesis 4.4.1), so that workers clean up instead of being killed. A job
+/// with no worker inside (one that waits for its consumer, say) notices within 50 ms of somebody waiting for it;
+/// [`JobHandle::cancel`](crate::JobHandle::cancel) is prompt.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    /// A token that is not cancelled.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Asks the job to stop. Safe in a signal handler.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+    /// Whether the job shall stop: one load.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+    /// Fails with `QUERY_CANCELED` once cancelled.
+    pub fn check(&self) -> Result<()> {
+        if self.is_cancelled() { Err(canceled()) } else { Ok(()) }
+    }
+    /// The flag itself, for generated code to poll: non-zero means stop. Valid while a clone of the token lives.
+    pub fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
+}
+
+pub(crate) fn canceled() -> Error {
+    Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request")
+}

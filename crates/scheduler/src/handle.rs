@@ -1,0 +1,169 @@
+//! What the submitter of a job holds: the result, cancellation, and progress.
+
+use crate::cancel::CancelToken;
+use crate::graph::{DONE, NOT_STARTED};
+use crate::job::Job;
+use crate::worker::is_worker;
+use base::Result;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// How often a waiter looks at the cancellation token.
+const POLL: Duration = Duration::from_millis(50);
+
+/// A submitted job. Clones are handles of the same job.
+#[derive(Clone)]
+pub struct JobHandle {
+    job: Arc<Job>,
+}
+
+/// How far a job has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Morsels done.
+    pub morsels: u64,
+    /// Rows done, of all phases.
+    pub rows: u64,
+    /// Rows of the phases so far, and of the estimates of stages that have not begun.
+    pub total_rows: u64,
+    /// Stages done.
+    pub stages: usize,
+    /// Stages in all.
+    pub total_stages: usize,
+}
+
+impl Progress {
+    /// The part that is done, from 0 to 1; 0 while nothing is known.
+    pub fn fraction(&self) -> f64 {
+        if self.stages == self.total_stages {
+            1.0
+        } else if self.total_rows == 0 {
+            0.0
+        } else {
+            (self.rows as f64 / self.total_rows as f64).min(1.0)
+        }
+    }
+}
+
+/// What one stage has taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageReport {
+    /// The stage's name.
+    pub name: String,
+    /// Morsels of all its phases.
+    pub morsels: u64,
+    /// Rows of all its phases.
+    pub rows: u64,
+    /// Time of all workers together.
+    pub busy: Duration,
+    /// Whether it has finished.
+    pub finished: bool,
+}
+
+impl JobHandle {
+    pub(crate) fn new(job: Arc<Job>) -> Self {
+        Self { job }
+    }
+
+    /// Waits for the end: the first error, `QUERY_CANCELED`, or success. By then all that the job owned is dropped.
+    ///
+    /// # Panics
+    /// If called by a worker, which would wait for itself.
+    pub fn wait(&self) -> Result<()> {
+        loop {
+            if let Some(result) = self.wait_timeout(Duration::from_secs(3600)) {
+                return result;
+            }
+        }
+    }
+
+    /// Waits for the end, but not longer than `timeout`.
+    ///
+    /// # Panics
+    /// If called by a worker.
+    pub fn wait_timeout(&self, timeout: Duration) -> Option<Result<()>> {
+        assert!(!is_worker(), "a worker must not wait for a job: use SingleThreaded");
+        // A timeout beyond what the clock can express is not distinguishable from a long one.
+        let begin = Instant::now();
+        let until = begin.checked_add(timeout).unwrap_or(begin + Duration::from_secs(1 << 30));
+        loop {
+            // Somebody may have cancelled the token while no worker looks at it.
+            self.job.settle();
+            let now = Instant::now();
+            let result = self.job.wait_until(until.min(now + POLL));
+            if result.is_some() || now >= until {
+                return result;
+            }
+        }
+    }
+
+    /// Waits for the end, and calls `tick` every `interval` meanwhile: to draw a progress bar, or to look for Ctrl-C
+    /// and [`cancel`](Self::cancel).
+    ///
+    /// # Panics
+    /// If called by a worker.
+    pub fn wait_with(&self, interval: Duration, mut tick: impl FnMut(Progress)) -> Result<()> {
+        loop {
+            if let Some(result) = self.wait_timeout(interval.max(Duration::from_millis(1))) {
+                return result;
+            }
+            tick(self.progress());
+        }
+    }
+
+    /// Stops the job: workers leave at their next morsel boundary. Does not wait for them.
+    pub fn cancel(&self) {
+        self.job.cancel.cancel();
+        self.job.settle();
+    }
+
+    /// The token that the job looks at.
+    pub fn token(&self) -> &CancelToken {
+        &self.job.cancel
+    }
+
+    /// The consumer has made room: task sets that were not ready are asked again.
+    pub fn wake(&self) {
+        self.job.wake();
+    }
+
+    /// Whether the job has ended.
+    pub fn is_finished(&self) -> bool {
+        self.job.result().is_some()
+    }
+
+    /// The result, if the job has ended.
+    pub fn result(&self) -> Option<Result<()>> {
+        self.job.result()
+    }
+
+    /// How far the job has come.
+    pub fn progress(&self) -> Progress {
+        let mut progress = Progress { total_stages: self.job.stages.len(), ..Default::default() };
+        for stage in &self.job.stages {
+            let rows = stage.counts.rows.load(Relaxed);
+            let state = stage.counts.state.load(Relaxed);
+            progress.morsels += stage.counts.morsels.load(Relaxed);
+            progress.rows += rows;
+            progress.total_rows += match state {
+                NOT_STARTED => stage.estimated_rows,
+                _ => stage.counts.total.load(Relaxed).max(rows),
+            };
+            progress.stages += usize::from(state == DONE);
+        }
+        progress
+    }
+
+    /// What each stage has taken, in their order.
+    pub fn report(&self) -> Vec<StageReport> {
+        let report = |stage: &crate::job::StageInfo| StageReport {
+            name: stage.name.clone(),
+            morsels: stage.counts.morsels.load(Relaxed),
+            rows: stage.counts.rows.load(Relaxed),
+            busy: Duration::from_nanos(stage.counts.busy_nanos.load(Relaxed)),
+            finished: stage.counts.state.load(Relaxed) == DONE,
+        };
+        self.job.stages.iter().map(report).collect()
+    }
+}

@@ -1,0 +1,150 @@
+//! The scheduler as its users see it: a pool of workers that takes jobs.
+
+use crate::cancel::CancelToken;
+use crate::dispatcher::Dispatcher;
+use crate::handle::JobHandle;
+use crate::job::Job;
+use crate::policy::DEFAULT_WEIGHT;
+use crate::task::{JobSpec, WorkerId};
+use crate::topology::{Placement, Topology, available_threads};
+use crate::worker;
+use base::ids::Id;
+use base::{Error, Result, SqlState};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// How a scheduler is set up.
+#[derive(Clone, Debug)]
+pub struct SchedulerOptions {
+    /// Workers at the beginning; none: as many as affinity and cgroups allow.
+    pub threads: Option<usize>,
+    /// Workers that `set_threads` may ask for at most: per-worker arrays have this many entries.
+    pub max_threads: usize,
+    /// The topology; none: the machine's.
+    pub topology: Option<Topology>,
+    /// Whether workers may be bound to processors. Even then they are not when this process has but a part of the
+    /// machine, or the topology is a description.
+    pub pin: bool,
+}
+
+impl Default for SchedulerOptions {
+    fn default() -> Self {
+        Self { threads: None, max_threads: available_threads().max(64), topology: None, pin: true }
+    }
+}
+
+/// How a job is run.
+#[derive(Clone, Debug)]
+pub struct JobOptions {
+    /// The share of the workers' time that the job gets beside others; 100 is usual.
+    pub weight: u32,
+    /// Stops the job when cancelled.
+    pub cancel: CancelToken,
+}
+
+impl Default for JobOptions {
+    fn default() -> Self {
+        Self { weight: DEFAULT_WEIGHT, cancel: CancelToken::new() }
+    }
+}
+
+/// A pool of workers. Dropping it cancels its jobs and waits for the workers.
+pub struct Scheduler {
+    dispatcher: Arc<Dispatcher>,
+    placement: Arc<Placement>,
+    pin: bool,
+    workers: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Scheduler {
+    /// Starts the workers. Fails if the system gives no threads, or `threads` is 0 or more than `max_threads`.
+    pub fn new(options: &SchedulerOptions) -> Result<Self> {
+        let max = options.max_threads.max(1);
+        let threads = options.threads.unwrap_or_else(|| available_threads().min(max));
+        let topology = options.topology.clone().unwrap_or_else(Topology::detect);
+        let scheduler = Self {
+            dispatcher: Arc::new(Dispatcher::new(1)),
+            placement: Arc::new(Placement::new(topology, max)),
+            pin: options.pin,
+            workers: Mutex::default(),
+        };
+        scheduler.set_threads(threads)?;
+        Ok(scheduler)
+    }
+
+    /// Workers that run at present.
+    pub fn threads(&self) -> usize {
+        self.dispatcher.threads()
+    }
+
+    /// One more than the greatest [`WorkerId`].
+    pub fn max_workers(&self) -> usize {
+        self.placement.max_workers()
+    }
+
+    /// Where the workers sit.
+    pub fn placement(&self) -> &Arc<Placement> {
+        &self.placement
+    }
+
+    /// Changes the number of workers that run, between their morsels; jobs go on.
+    pub fn set_threads(&self, threads: usize) -> Result<()> {
+        if threads == 0 || threads > self.max_workers() {
+            let message =
+                format!("{threads} is outside of the valid range for \"threads\" (1 .. {})", self.max_workers());
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        while workers.len() < threads {
+            let id = WorkerId::from_index(workers.len());
+            let (dispatcher, placement, pin) = (self.dispatcher.clone(), self.placement.clone(), self.pin);
+            let spawned = std::thread::Builder::new().name(format!("morsel-{}", id.index())).spawn(move || {
+                if pin {
+                    placement.bind(id, threads);
+                }
+                worker::serve(&dispatcher, id);
+            });
+            // 53000 is PostgreSQL's class for a machine that gives no more.
+            workers.push(spawned.map_err(|e| Error::new(SqlState("53000"), format!("could not start a thread: {e}")))?);
+        }
+        self.dispatcher.set_threads(threads);
+        Ok(())
+    }
+
+    /// Hands a job to the workers. Dropping the handle does not stop the job.
+    pub fn submit(&self, spec: JobSpec, options: JobOptions) -> JobHandle {
+        let job = Arc::new(Job::new(spec, options.weight, options.cancel, self.dispatcher.clone()));
+        self.dispatcher.add(job.clone());
+        // One without stages, or cancelled already, ends here.
+        job.settle();
+        JobHandle::new(job)
+    }
+
+    /// Runs a job to its end.
+    pub fn run(&self, spec: JobSpec, options: JobOptions) -> Result<()> {
+        self.submit(spec, options).wait()
+    }
+
+    /// Number of jobs that have not ended.
+    pub fn active_jobs(&self) -> usize {
+        self.dispatcher.jobs().len()
+    }
+}
+
+impl Drop for Scheduler {
+    fn drop(&mut self) {
+        self.dispatcher.shut();
+        for job in self.dispatcher.jobs() {
+            job.cancel.cancel();
+            job.settle();
+        }
+        let workers = std::mem::take(&mut *self.workers.lock().unwrap_or_else(PoisonError::into_inner));
+        for worker in workers {
+            // A job may own the last handle of its scheduler, and be dropped by a worker, which cannot join itself.
+            if worker.thread().id() != std::thread::current().id() {
+                // A worker catches the panics of what it runs; there is nothing to do about one of its own here.
+                let _ = worker.join();
+            }
+        }
+    }
+}
