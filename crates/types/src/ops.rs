@@ -11,7 +11,10 @@ pub mod cast;
 pub mod date;
 pub mod decimal;
 pub mod error;
+pub mod hash;
+pub mod like;
 pub mod number;
+pub mod string;
 
 pub use error::Bad;
 

@@ -1,0 +1,336 @@
+//! LIKE: patterns compiled once, matched many times.
+//!
+//! Most patterns are a few literals between `%`: those match by substring search (`memchr::memmem`), in time linear in
+//! the text. Patterns with `_` are matched greedily with a single point of return, the last `%` (sufficient, since an
+//! earlier `%` never has to take more once a later one is reached), at worst the product of the lengths.
+
+use base::{Error, Result, SqlState};
+use memchr::memmem::Finder;
+
+/// What a pattern asks, for whoever pushes it into a scan or chooses an estimate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind<'a> {
+    /// `abc`: equality.
+    Exact(&'a str),
+    /// `abc%`
+    Prefix(&'a str),
+    /// `%abc`
+    Suffix(&'a str),
+    /// `%abc%`
+    Contains(&'a str),
+    /// `abc%def%ghi` and the like: literals in this order. The first is a prefix and the last a suffix of the text
+    /// (either may be empty).
+    Segments,
+    /// With `_`, or in folded case.
+    General,
+    /// `%`: every text.
+    Any,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Token {
+    Literal(char),
+    One,
+    Many,
+}
+
+/// A compiled LIKE or ILIKE pattern. Independent of the text of the pattern: it may be kept and shared by threads.
+#[derive(Clone, Debug)]
+pub struct LikePattern {
+    matcher: Matcher,
+    /// The literals, joined; `Segments` keeps ranges of it.
+    literal: String,
+    fold: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Matcher {
+    Any,
+    Exact,
+    Prefix,
+    Suffix,
+    Contains(Box<Finder<'static>>),
+    Segments {
+        /// Bytes of `literal` that the text starts with.
+        prefix: usize,
+        /// Bytes of `literal` that the text ends with.
+        suffix: usize,
+        middle: Vec<Finder<'static>>,
+    },
+    General(Vec<Token>),
+}
+
+/// The escape character of LIKE without an ESCAPE clause.
+pub const DEFAULT_ESCAPE: Option<char> = Some('\\');
+
+/// The character of an ESCAPE clause: none if it is empty, 22025 if it is longer than one character.
+pub fn escape_character(text: &str) -> Result<Option<char>> {
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (first, None) => Ok(first),
+        _ => Err(Error::new(SqlState::INVALID_ESCAPE, "invalid escape string")
+            .hint("Escape string must be empty or one character.")),
+    }
+}
+
+/// A text in folded case, for ILIKE.
+fn folded(text: &str) -> String {
+    if text.is_ascii() { text.to_ascii_lowercase() } else { text.chars().map(fold).collect() }
+}
+
+/// The character in lower case, if that is one character.
+fn fold(c: char) -> char {
+    let mut lower = c.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(l), None) => l,
+        _ => c,
+    }
+}
+
+fn tokens(pattern: &str, escape: Option<char>) -> Result<Vec<Token>> {
+    let mut out = vec![];
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if Some(c) == escape {
+            let Some(next) = chars.next() else {
+                return Err(Error::new(SqlState::INVALID_ESCAPE, "LIKE pattern must not end with escape character"));
+            };
+            out.push(Token::Literal(next));
+        } else {
+            match c {
+                '%' if out.last() == Some(&Token::Many) => {}
+                '%' => out.push(Token::Many),
+                '_' => out.push(Token::One),
+                _ => out.push(Token::Literal(c)),
+            }
+        }
+    }
+    Ok(out)
+}
+
+impl LikePattern {
+    /// Compiles a LIKE pattern. `escape` is [`DEFAULT_ESCAPE`] unless there is an ESCAPE clause.
+    ///
+    /// ```
+    /// use types::ops::like::{DEFAULT_ESCAPE, Kind, LikePattern};
+    /// let pattern = LikePattern::new("%special%requests%", DEFAULT_ESCAPE)?;
+    /// assert_eq!(pattern.kind(), Kind::Segments);
+    /// assert!(pattern.matches("the special regular requests") && !pattern.matches("requests, special"));
+    /// # Ok::<(), base::Error>(())
+    /// ```
+    pub fn new(pattern: &str, escape: Option<char>) -> Result<Self> {
+        Ok(Self::compile(tokens(pattern, escape)?, false))
+    }
+
+    /// Compiles an ILIKE pattern: upper and lower case match.
+    pub fn case_insensitive(pattern: &str, escape: Option<char>) -> Result<Self> {
+        let mut tokens = tokens(pattern, escape)?;
+        for token in &mut tokens {
+            if let Token::Literal(c) = token {
+                *c = fold(*c);
+            }
+        }
+        Ok(Self::compile(tokens, true))
+    }
+
+    fn compile(tokens: Vec<Token>, fold: bool) -> Self {
+        let literal: String =
+            tokens.iter().filter_map(|t| if let Token::Literal(c) = t { Some(*c) } else { None }).collect();
+        if tokens.contains(&Token::One) {
+            return Self { matcher: Matcher::General(tokens), literal, fold };
+        }
+        let segments: Vec<String> = tokens
+            .split(|t| *t == Token::Many)
+            .map(|s| s.iter().filter_map(|t| if let Token::Literal(c) = t { Some(*c) } else { None }).collect())
+            .collect();
+        let finder = |needle: &String| Finder::new(needle.as_bytes()).into_owned();
+        let matcher = match segments.as_slice() {
+            [] | [_] => Matcher::Exact,
+            [prefix, suffix] => match (prefix.as_str(), suffix.as_str()) {
+                ("", "") => Matcher::Any,
+                (_, "") => Matcher::Prefix,
+                ("", _) => Matcher::Suffix,
+                _ => Matcher::Segments { prefix: prefix.len(), suffix: suffix.len(), middle: vec![] },
+            },
+            [prefix, needle, suffix] if prefix.is_empty() && suffix.is_empty() => {
+                Matcher::Contains(Box::new(finder(needle)))
+            }
+            [prefix, middle @ .., suffix] => {
+                let middle = middle.iter().map(finder).collect();
+                Matcher::Segments { prefix: prefix.len(), suffix: suffix.len(), middle }
+            }
+        };
+        Self { matcher, literal, fold }
+    }
+
+    /// What the pattern asks.
+    pub fn kind(&self) -> Kind<'_> {
+        match &self.matcher {
+            Matcher::Any => Kind::Any,
+            _ if self.fold => Kind::General,
+            Matcher::Exact => Kind::Exact(&self.literal),
+            Matcher::Prefix => Kind::Prefix(&self.literal),
+            Matcher::Suffix => Kind::Suffix(&self.literal),
+            Matcher::Contains(_) => Kind::Contains(&self.literal),
+            Matcher::Segments { .. } => Kind::Segments,
+            Matcher::General(_) => Kind::General,
+        }
+    }
+
+    /// What every matching text starts with, perhaps nothing: a range that an index or a block's minimum can use.
+    pub fn prefix(&self) -> &str {
+        match &self.matcher {
+            _ if self.fold => "",
+            Matcher::Exact | Matcher::Prefix => &self.literal,
+            Matcher::Segments { prefix, .. } => &self.literal[..*prefix],
+            Matcher::General(tokens) => {
+                let literals =
+                    tokens.iter().map_while(|t| if let Token::Literal(c) = t { Some(c.len_utf8()) } else { None });
+                &self.literal[..literals.sum()]
+            }
+            Matcher::Any | Matcher::Suffix | Matcher::Contains(_) => "",
+        }
+    }
+
+    /// Whether the text matches.
+    #[inline]
+    pub fn matches(&self, text: &str) -> bool {
+        if self.fold { self.matches_exactly(&folded(text)) } else { self.matches_exactly(text) }
+    }
+
+    #[inline]
+    fn matches_exactly(&self, text: &str) -> bool {
+        let (bytes, literal) = (text.as_bytes(), self.literal.as_bytes());
+        match &self.matcher {
+            Matcher::Any => true,
+            Matcher::Exact => bytes == literal,
+            Matcher::Prefix => bytes.starts_with(literal),
+            Matcher::Suffix => bytes.ends_with(literal),
+            Matcher::Contains(finder) => finder.find(bytes).is_some(),
+            Matcher::Segments { prefix, suffix, middle } => {
+                let (head, tail) = (&literal[..*prefix], &literal[literal.len() - suffix..]);
+                // Equal bytes mean equal characters: UTF-8 is self-synchronising.
+                if bytes.len() < prefix + suffix || !bytes.starts_with(head) || !bytes.ends_with(tail) {
+                    return false;
+                }
+                let mut rest = &bytes[*prefix..bytes.len() - suffix];
+                middle.iter().all(|finder| match finder.find(rest) {
+                    Some(at) => {
+                        rest = &rest[at + finder.needle().len()..];
+                        true
+                    }
+                    None => false,
+                })
+            }
+            Matcher::General(tokens) => general(tokens, text),
+        }
+    }
+}
+
+fn general(tokens: &[Token], text: &str) -> bool {
+    let mut rest = text.chars();
+    let mut at = 0;
+    // Where to go on when a character does not fit: behind the last `%`, one character later than last time.
+    let mut back: Option<(usize, std::str::Chars<'_>)> = None;
+    loop {
+        match tokens.get(at) {
+            Some(Token::Many) => {
+                at += 1;
+                back = Some((at, rest.clone()));
+                continue;
+            }
+            Some(token) => {
+                if let Some(c) = rest.next() {
+                    if *token == Token::One || *token == Token::Literal(c) {
+                        at += 1;
+                        continue;
+                    }
+                } else {
+                    // What a `%` would give back only makes the text shorter.
+                    return false;
+                }
+            }
+            None if rest.as_str().is_empty() => return true,
+            None => {}
+        }
+        let Some((token, from)) = &mut back else { return false };
+        if from.next().is_none() {
+            return false;
+        }
+        at = *token;
+        rest = from.clone();
+    }
+}
+
+/// `text LIKE pattern` for a pattern that is not constant.
+pub fn like(text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
+    Ok(general(&tokens(pattern, escape)?, text))
+}
+
+/// `text ILIKE pattern` for a pattern that is not constant.
+pub fn ilike(text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
+    Ok(LikePattern::case_insensitive(pattern, escape)?.matches(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::testing::Random;
+
+    fn naive(text: &[char], pattern: &[char]) -> bool {
+        match pattern {
+            [] => text.is_empty(),
+            ['%', rest @ ..] => (0..=text.len()).any(|i| naive(&text[i..], rest)),
+            ['_', rest @ ..] => !text.is_empty() && naive(&text[1..], rest),
+            ['\\', c, rest @ ..] => text.first() == Some(c) && naive(&text[1..], rest),
+            [c, rest @ ..] => text.first() == Some(c) && naive(&text[1..], rest),
+        }
+    }
+
+    #[test]
+    fn agrees_with_the_naive_matcher() {
+        let mut random = Random(10);
+        let mut pick = |alphabet: &[char], most: u64| -> String {
+            (0..random.below(most)).map(|_| alphabet[random.below(alphabet.len() as u64) as usize]).collect()
+        };
+        let mut hits = 0;
+        for _ in 0..60_000 {
+            let text = pick(&['a', 'b', 'ä', '%'], 9);
+            let pattern =
+                pick(&['a', 'b', 'ä', '%', '%', '_'], 7).replace('b', if text.len() % 2 == 0 { "b" } else { "\\%" });
+            let chars: (Vec<char>, Vec<char>) = (text.chars().collect(), pattern.chars().collect());
+            let expected = naive(&chars.0, &chars.1);
+            let compiled = LikePattern::new(&pattern, DEFAULT_ESCAPE).unwrap();
+            assert_eq!(compiled.matches(&text), expected, "{text} like {pattern} ({:?})", compiled.kind());
+            assert_eq!(like(&text, &pattern, DEFAULT_ESCAPE), Ok(expected));
+            assert!(!expected || text.starts_with(compiled.prefix()), "{text} {pattern}");
+            hits += usize::from(expected);
+        }
+        assert!(hits > 5000);
+    }
+
+    #[test]
+    fn kinds() {
+        let kind = |p: &str| format!("{:?}", LikePattern::new(p, DEFAULT_ESCAPE).unwrap().kind());
+        assert_eq!(kind("abc"), "Exact(\"abc\")");
+        assert_eq!(kind(""), "Exact(\"\")");
+        assert_eq!(kind("a\\%c%"), "Prefix(\"a%c\")");
+        assert_eq!(kind("%%abc"), "Suffix(\"abc\")");
+        assert_eq!(kind("%abc%"), "Contains(\"abc\")");
+        assert_eq!(kind("a%b"), "Segments");
+        assert_eq!(kind("%"), "Any");
+        assert_eq!(kind("a_"), "General");
+        assert_eq!(LikePattern::new("ab_d%", DEFAULT_ESCAPE).unwrap().prefix(), "ab");
+    }
+
+    #[test]
+    fn escapes_and_case() {
+        let error = LikePattern::new("a\\", DEFAULT_ESCAPE).unwrap_err();
+        assert_eq!(error.to_string(), "22025: LIKE pattern must not end with escape character");
+        assert!(LikePattern::new("a#_b", Some('#')).unwrap().matches("a_b"));
+        assert!(LikePattern::new("a\\b", None).unwrap().matches("a\\b"));
+        assert!(escape_character("ab").is_err() && escape_character("") == Ok(None));
+        assert!(ilike("ÄPFEL und Birnen", "äpf%BIRNEN", DEFAULT_ESCAPE).unwrap());
+        assert!(!ilike("x", "y", DEFAULT_ESCAPE).unwrap());
+    }
+}

@@ -1,0 +1,312 @@
+//! Functions of strings. Positions and lengths count characters, from 1, as in SQL; ASCII texts take fast paths.
+//!
+//! What is a part of its argument is returned as a slice of it; what makes a new text returns a `String`, or a [`Cow`]
+//! if the argument often is the result. No result is longer than [`MAX_LENGTH`].
+
+use std::borrow::Cow;
+
+use base::{Error, Result, SqlState};
+use memchr::memmem;
+
+/// Most bytes of a string that a function makes: 1 GiB, as in PostgreSQL.
+pub const MAX_LENGTH: usize = 1 << 30;
+
+#[cold]
+fn too_long() -> Error {
+    Error::new(SqlState::PROGRAM_LIMIT, "requested length too large")
+}
+
+/// The length if a result may have it.
+#[inline]
+fn checked(length: Option<usize>) -> Result<usize> {
+    length.filter(|l| *l < MAX_LENGTH).ok_or_else(too_long)
+}
+
+/// Byte offset of the character with number `index` (from 0), or the length in bytes if there is none.
+#[inline]
+fn offset(text: &str, index: usize) -> usize {
+    // A text has at least a quarter as many characters as bytes.
+    if index >= text.len() {
+        return text.len();
+    }
+    let head = &text.as_bytes()[..index];
+    if head.is_ascii() {
+        return index;
+    }
+    text.char_indices().nth(index).map_or(text.len(), |(at, _)| at)
+}
+
+/// `char_length(text)`
+#[inline]
+pub fn length(text: &str) -> i64 {
+    // All bytes but continuation bytes; compiles to SIMD.
+    text.bytes().filter(|b| (*b as i8) >= -0x40).count() as i64
+}
+/// `octet_length(text)`
+#[inline]
+pub fn octet_length(text: &str) -> i64 {
+    text.len() as i64
+}
+/// `bit_length(text)`
+#[inline]
+pub fn bit_length(text: &str) -> i64 {
+    text.len() as i64 * 8
+}
+
+/// `lower(text)`
+pub fn lower(text: &str) -> Cow<'_, str> {
+    if !text.is_ascii() {
+        return Cow::Owned(text.to_lowercase());
+    }
+    if text.bytes().any(|b| b.is_ascii_uppercase()) {
+        Cow::Owned(text.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+/// `upper(text)`
+pub fn upper(text: &str) -> Cow<'_, str> {
+    if !text.is_ascii() {
+        return Cow::Owned(text.to_uppercase());
+    }
+    if text.bytes().any(|b| b.is_ascii_lowercase()) {
+        Cow::Owned(text.to_ascii_uppercase())
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+/// `initcap(text)`: words are runs of letters and digits.
+pub fn initcap(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut inside = false;
+    for c in text.chars() {
+        if inside {
+            out.extend(c.to_lowercase());
+        } else {
+            out.extend(c.to_uppercase());
+        }
+        inside = c.is_alphanumeric();
+    }
+    out
+}
+
+/// `ltrim(text, characters)`
+#[inline]
+pub fn ltrim<'a>(text: &'a str, characters: &str) -> &'a str {
+    match characters.as_bytes() {
+        [one] if one.is_ascii() => text.trim_start_matches(*one as char),
+        _ => text.trim_start_matches(|c| characters.contains(c)),
+    }
+}
+/// `rtrim(text, characters)`
+#[inline]
+pub fn rtrim<'a>(text: &'a str, characters: &str) -> &'a str {
+    match characters.as_bytes() {
+        [one] if one.is_ascii() => text.trim_end_matches(*one as char),
+        _ => text.trim_end_matches(|c| characters.contains(c)),
+    }
+}
+/// `btrim(text, characters)` and `trim(both characters from text)`
+#[inline]
+pub fn trim<'a>(text: &'a str, characters: &str) -> &'a str {
+    ltrim(rtrim(text, characters), characters)
+}
+
+fn padding(text: &str, length: i64, fill: &str) -> Result<Option<(usize, String)>> {
+    let length = usize::try_from(length.max(0)).map_err(|_| too_long())?;
+    checked(Some(length))?;
+    let present = self::length(text) as usize;
+    if present >= length || fill.is_empty() {
+        return Ok(None);
+    }
+    let missing = length - present;
+    let mut out = String::new();
+    let per_fill = self::length(fill) as usize;
+    let bytes = (missing / per_fill * fill.len()).checked_add(fill.len()).and_then(|b| b.checked_add(text.len()));
+    out.reserve(checked(bytes)?);
+    for _ in 0..missing / per_fill {
+        out.push_str(fill);
+    }
+    out.push_str(left(fill, (missing % per_fill) as i64));
+    Ok(Some((missing, out)))
+}
+
+/// `lpad(text, length, fill)`: padded on the left, or cut on the right, to `length` characters.
+pub fn lpad<'a>(text: &'a str, length: i64, fill: &str) -> Result<Cow<'a, str>> {
+    Ok(match padding(text, length, fill)? {
+        Some((_, mut pad)) => {
+            pad.push_str(text);
+            Cow::Owned(pad)
+        }
+        None => Cow::Borrowed(left(text, length.max(0))),
+    })
+}
+/// `rpad(text, length, fill)`: padded or cut on the right to `length` characters.
+pub fn rpad<'a>(text: &'a str, length: i64, fill: &str) -> Result<Cow<'a, str>> {
+    Ok(match padding(text, length, fill)? {
+        Some((_, mut pad)) => {
+            pad.insert_str(0, text);
+            Cow::Owned(pad)
+        }
+        None => Cow::Borrowed(left(text, length.max(0))),
+    })
+}
+
+/// `left(text, n)`: the first `n` characters, or all but the last `-n`.
+#[inline]
+pub fn left(text: &str, n: i64) -> &str {
+    let keep = if n < 0 { length(text).saturating_add(n).max(0) } else { n };
+    &text[..offset(text, usize::try_from(keep).unwrap_or(usize::MAX))]
+}
+/// `right(text, n)`: the last `n` characters, or all but the first `-n`.
+#[inline]
+pub fn right(text: &str, n: i64) -> &str {
+    let drop = if n < 0 { n.unsigned_abs() } else { (length(text) as u64).saturating_sub(n as u64) };
+    &text[offset(text, usize::try_from(drop).unwrap_or(usize::MAX))..]
+}
+
+/// `substring(text from start for count)`: positions before 1 count as characters that are not there; without a count
+/// all of the rest. 22011 if the count is negative.
+#[inline]
+pub fn substring(text: &str, start: i64, count: Option<i64>) -> Result<&str> {
+    let first = start.max(1) - 1;
+    let from = offset(text, usize::try_from(first).unwrap_or(usize::MAX));
+    let Some(count) = count else { return Ok(&text[from..]) };
+    if count < 0 {
+        return Err(Error::new(SqlState::SUBSTRING_ERROR, "negative substring length not allowed"));
+    }
+    // One behind the last position, counted from 1; past any text if it overflows.
+    let end = start.saturating_add(count);
+    let keep = usize::try_from(end.saturating_sub(1).saturating_sub(first).max(0)).unwrap_or(usize::MAX);
+    let rest = &text[from..];
+    Ok(&rest[..offset(rest, keep)])
+}
+
+/// `overlay(text placing new from start for count)`; without a count as many characters as `new` has.
+pub fn overlay(text: &str, new: &str, start: i64, count: Option<i64>) -> Result<String> {
+    if start <= 0 {
+        return Err(Error::new(SqlState::SUBSTRING_ERROR, "negative substring length not allowed"));
+    }
+    let after = start
+        .checked_add(count.unwrap_or_else(|| length(new)))
+        .ok_or_else(|| crate::ops::error::out_of_range("integer"))?;
+    concat(&[substring(text, 1, Some(start - 1))?, new, substring(text, after, None)?])
+}
+
+/// `position(needle in text)` and `strpos(text, needle)`: from 1; 0 if it is not there; 1 if it is empty.
+#[inline]
+pub fn position(text: &str, needle: &str) -> i64 {
+    memmem::find(text.as_bytes(), needle.as_bytes()).map_or(0, |at| length(&text[..at]) + 1)
+}
+
+/// `starts_with(text, prefix)` and `text ^@ prefix`
+#[inline]
+pub fn starts_with(text: &str, prefix: &str) -> bool {
+    text.as_bytes().starts_with(prefix.as_bytes())
+}
+/// `ends_with(text, suffix)`
+#[inline]
+pub fn ends_with(text: &str, suffix: &str) -> bool {
+    text.as_bytes().ends_with(suffix.as_bytes())
+}
+/// `contains(text, needle)`
+#[inline]
+pub fn contains(text: &str, needle: &str) -> bool {
+    memmem::find(text.as_bytes(), needle.as_bytes()).is_some()
+}
+
+/// `replace(text, from, to)`
+pub fn replace<'a>(text: &'a str, from: &str, to: &str) -> Result<Cow<'a, str>> {
+    if from.is_empty() || memmem::find(text.as_bytes(), from.as_bytes()).is_none() {
+        return Ok(Cow::Borrowed(text));
+    }
+    if to.len() > from.len() {
+        let count = memmem::find_iter(text.as_bytes(), from.as_bytes()).count();
+        checked((to.len() - from.len()).checked_mul(count).and_then(|more| more.checked_add(text.len())))?;
+    }
+    Ok(Cow::Owned(text.replace(from, to)))
+}
+
+/// `repeat(text, n)`
+pub fn repeat(text: &str, n: i64) -> Result<String> {
+    let n = usize::try_from(n.max(0)).map_err(|_| too_long())?;
+    checked(text.len().checked_mul(n))?;
+    Ok(text.repeat(n))
+}
+
+/// `reverse(text)`
+pub fn reverse(text: &str) -> String {
+    text.chars().rev().collect()
+}
+
+/// The texts one after another: `||` and `concat`.
+pub fn concat(texts: &[&str]) -> Result<String> {
+    checked(texts.iter().try_fold(0usize, |sum, t| sum.checked_add(t.len())))?;
+    Ok(texts.concat())
+}
+
+/// `concat_ws(separator, ...)`, of the texts that are not NULL.
+pub fn join(separator: &str, texts: &[&str]) -> Result<String> {
+    let bytes = texts.iter().try_fold(0usize, |sum, t| sum.checked_add(t.len())?.checked_add(separator.len()));
+    checked(bytes)?;
+    Ok(texts.join(separator))
+}
+
+/// `split_part(text, delimiter, n)`: the n-th field from 1, or from the end if `n` is negative; empty if there is none.
+pub fn split_part<'a>(text: &'a str, delimiter: &str, n: i64) -> Result<&'a str> {
+    if n == 0 {
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, "field position must not be zero"));
+    }
+    if delimiter.is_empty() {
+        return Ok(if n.abs() == 1 { text } else { "" });
+    }
+    let index = usize::try_from(n.unsigned_abs() - 1).unwrap_or(usize::MAX);
+    let field = if n > 0 { text.split(delimiter).nth(index) } else { text.rsplit(delimiter).nth(index) };
+    Ok(field.unwrap_or(""))
+}
+
+/// `translate(text, from, to)`: characters of `from` become those of `to` at the same place; those without are dropped.
+pub fn translate(text: &str, from: &str, to: &str) -> String {
+    let map: Vec<(char, Option<char>)> = {
+        let mut to = to.chars();
+        from.chars().map(|c| (c, to.next())).collect()
+    };
+    text.chars().filter_map(|c| map.iter().find(|(f, _)| *f == c).map_or(Some(c), |(_, t)| *t)).collect()
+}
+
+/// `ascii(text)`: the code point of the first character, 0 if there is none.
+#[inline]
+pub fn ascii(text: &str) -> i32 {
+    text.chars().next().map_or(0, |c| c as i32)
+}
+
+/// `chr(code)`
+pub fn chr(code: i64) -> Result<char> {
+    let fail = |message: String| Err(Error::new(SqlState::PROGRAM_LIMIT, message));
+    match code {
+        0 => fail("null character not permitted".into()),
+        ..0 => fail("character number must be positive".into()),
+        _ => match u32::try_from(code).ok().and_then(char::from_u32) {
+            Some(c) => Ok(c),
+            None => fail(format!("requested character too large for encoding: {code}")),
+        },
+    }
+}
+
+/// `to_hex(bigint)`: two's complement, without leading zeros.
+pub fn to_hex(value: i64) -> String {
+    format!("{value:x}")
+}
+/// `to_hex(integer)`
+pub fn to_hex_i32(value: i32) -> String {
+    format!("{value:x}")
+}
+
+/// Byte-wise order, the C collation.
+#[inline]
+pub fn compare(a: &str, b: &str) -> std::cmp::Ordering {
+    a.as_bytes().cmp(b.as_bytes())
+}
+
+#[cfg(test)]
+mod tests;

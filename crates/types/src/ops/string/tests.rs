@@ -1,0 +1,84 @@
+use super::*;
+use crate::ops::testing::Random;
+
+#[test]
+fn lengths_and_cases() {
+    assert_eq!((length("äöü"), octet_length("äöü"), length("")), (3, 6, 0));
+    assert_eq!((lower("AbÄ").as_ref(), upper("abß").as_ref(), upper("AB").as_ref()), ("abä", "ABSS", "AB"));
+    assert_eq!(initcap("hi THOMAS, o'neil"), "Hi Thomas, O'Neil");
+}
+
+#[test]
+fn trimming_and_padding() {
+    assert_eq!((trim("  x ", " "), ltrim("zzzytest", "xyz"), rtrim("testxxzx", "xyz")), ("x", "test", "test"));
+    assert_eq!(trim("xüx", ""), "xüx");
+    assert_eq!((lpad("hi", 5, "xy").unwrap().as_ref(), rpad("hi", 5, "xy").unwrap().as_ref()), ("xyxhi", "hixyx"));
+    assert_eq!((lpad("hello", 2, "x").unwrap().as_ref(), rpad("ü", -1, "x").unwrap().as_ref()), ("he", ""));
+    assert_eq!(lpad("hi", 5, "").unwrap(), "hi");
+    assert_eq!(lpad("x", 1 << 40, "x").unwrap_err().to_string(), "54000: requested length too large");
+    assert!(rpad("x", i64::MAX, "x").is_err());
+}
+
+#[test]
+fn parts() {
+    assert_eq!(
+        (left("abcde", 2), left("abcde", -2), right("abcde", 2), right("abcde", -2)),
+        ("ab", "abc", "de", "cde")
+    );
+    assert_eq!((left("äb", 1), right("bä", 1), left("x", i64::MIN), right("x", i64::MIN)), ("ä", "ä", "", ""));
+    let table = [
+        (2, Some(3), "bcd"),
+        (0, Some(2), "a"),
+        (-1, Some(3), "a"),
+        (-5, Some(3), ""),
+        (3, None, "cde"),
+        (-3, None, "abcde"),
+        (9, None, ""),
+        (2, Some(i64::MAX), "bcde"),
+        (i64::MAX, Some(i64::MAX), ""),
+        (i64::MIN, Some(i64::MAX), ""),
+        (i64::MIN, Some(0), ""),
+    ];
+    for (start, count, expected) in table {
+        assert_eq!(substring("abcde", start, count), Ok(expected), "{start} {count:?}");
+    }
+    assert_eq!(substring("abc", 1, Some(-1)).unwrap_err().to_string(), "22011: negative substring length not allowed");
+    assert_eq!(overlay("Txxxxas", "hom", 2, Some(4)).unwrap(), "Thomas");
+    assert_eq!(overlay("abc", "X", 2, None).unwrap(), "aXc");
+    assert!(overlay("abc", "X", 0, None).is_err() && overlay("abc", "X", 2, Some(i64::MAX)).is_err());
+    let fields = |n| split_part("abc~@~def~@~ghi", "~@~", n).unwrap();
+    assert_eq!((fields(2), fields(-1), fields(4), fields(i64::MIN)), ("def", "ghi", "", ""));
+    assert_eq!(split_part("a", "", 1).unwrap(), "a");
+    assert_eq!(split_part("a", ",", 0).unwrap_err().message(), "field position must not be zero");
+}
+
+#[test]
+fn substring_agrees_with_the_definition() {
+    let mut random = Random(11);
+    for _ in 0..5000 {
+        let text: String = (0..random.below(9)).map(|_| ['a', 'ä', '€', '𝄞'][random.below(4) as usize]).collect();
+        let (start, count) = (random.below(16) as i64 - 5, random.below(9) as i64);
+        let slow: String =
+            text.chars().zip(1..).filter(|(_, i)| (start..start + count).contains(i)).map(|(c, _)| c).collect();
+        assert_eq!(substring(&text, start, Some(count)).unwrap(), slow, "{text} {start} {count}");
+        let whole = format!("{}{}", left(&text, count + 1), right(&text, -count - 1));
+        assert_eq!(whole, text);
+    }
+}
+
+#[test]
+fn searching_and_replacing() {
+    assert_eq!((position("Thomas", "om"), position("äb", "b"), position("x", "y"), position("x", "")), (3, 2, 0, 1));
+    assert_eq!(replace("abcdefabcdef", "cd", "XX").unwrap(), "abXXefabXXef");
+    assert_eq!(replace("abc", "", "x").unwrap(), "abc");
+    assert!(replace(&"a".repeat(1 << 16), "a", &"b".repeat(1 << 15)).is_err());
+    assert_eq!(translate("12345", "143", "ax"), "a2x5");
+    assert_eq!((repeat("Pg", 2).unwrap().as_str(), repeat("Pg", -1).unwrap().as_str()), ("PgPg", ""));
+    assert_eq!(repeat("x", i64::MAX).unwrap_err().state().0, "54000");
+    assert_eq!((reverse("äbc").as_str(), join(", ", &["a", "b"]).unwrap().as_str()), ("cbä", "a, b"));
+    assert_eq!(
+        (ascii("ä"), ascii(""), chr(228), to_hex(-1).len(), to_hex_i32(255)),
+        (228, 0, Ok('ä'), 16, "ff".into())
+    );
+    assert!(chr(0).is_err() && chr(-1).is_err() && chr(0xd800).is_err() && chr(i64::MAX).is_err());
+}
