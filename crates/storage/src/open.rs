@@ -1,0 +1,227 @@
+//! Chunks that grow: columns with room, whose finished rows readers already see while new ones are written behind them.
+//!
+//! A writer owns the [`OpenChunk`] and writes only past the rows of every view handed out; a view is a plain
+//! [`Chunk`] that ends where the writer begins. Growing moves the rows to larger buffers; views keep the old ones alive.
+
+use std::ops::Range;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use base::memory::Reservation;
+use base::{Budget, Result};
+use types::{Buffer, Chunk, Column, Physical, SqlType, Str};
+
+use crate::CHUNK_ROWS;
+
+const FIRST_CAPACITY: usize = 64;
+const LARGEST_BLOCK: usize = 256 << 10;
+
+/// Which rows of a chunk to copy.
+#[derive(Clone, Debug)]
+pub(crate) enum Rows<'a> {
+    Range(Range<usize>),
+    List(&'a [u32]),
+}
+
+impl Rows<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Range(r) => r.len(),
+            Self::List(l) => l.len(),
+        }
+    }
+    /// The first `n` rows and the rest.
+    pub(crate) fn split(self, n: usize) -> (Self, Self) {
+        match self {
+            Self::Range(r) => (Self::Range(r.start..r.start + n), Self::Range(r.start + n..r.end)),
+            Self::List(l) => (Self::List(&l[..n]), Self::List(&l[n..])),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct OpenColumn {
+    sql_type: SqlType,
+    values: Arc<Buffer>,
+    nulls: Option<Arc<Buffer>>,
+    /// String payload; all blocks but the last are full, `used` bytes of the last are in use.
+    blocks: Vec<Arc<Buffer>>,
+    used: usize,
+}
+
+/// The first `len` bytes of a buffer of this module, which keeps its alignment and slack.
+fn prefix(buffer: &Arc<Buffer>, len: usize) -> Arc<Buffer> {
+    let start = NonNull::new(buffer.as_ptr().cast_mut()).expect("allocated");
+    debug_assert!(len <= buffer.capacity());
+    // SAFETY: the buffer owns the bytes, is kept alive as the owner and, being shared, never reallocated. Its first
+    // `len` bytes were written before and are not written again: writers stay behind the rows of all views.
+    Arc::new(unsafe { Buffer::foreign(start, len, buffer.clone()) })
+}
+
+impl OpenColumn {
+    fn new(sql_type: SqlType, capacity: usize) -> Self {
+        let values = Arc::new(Buffer::zeroed(capacity * sql_type.physical().size()));
+        Self { sql_type, values, nulls: None, blocks: Vec::new(), used: 0 }
+    }
+
+    fn bytes(&self) -> usize {
+        self.values.capacity()
+            + self.nulls.as_ref().map_or(0, |n| n.capacity())
+            + self.blocks.iter().map(|b| b.capacity()).sum::<usize>()
+    }
+
+    /// Moves `rows` rows to buffers of `capacity` rows.
+    fn grow(&mut self, rows: usize, capacity: usize) {
+        let moved = |old: &Buffer, size: usize| {
+            let mut new = Buffer::zeroed(capacity * size);
+            // SAFETY: `rows` rows of the old buffer are initialised, and the new one has room for them.
+            unsafe { new.as_mut_ptr().copy_from_nonoverlapping(old.as_ptr(), rows * size) };
+            Arc::new(new)
+        };
+        self.values = moved(&self.values, self.sql_type.physical().size());
+        self.nulls = self.nulls.as_deref().map(|n| moved(n, 1));
+    }
+
+    /// Copies rows of `source` to the rows from `at` on, for which there is room.
+    fn append(&mut self, at: usize, capacity: usize, source: &Column, rows: &Rows<'_>) {
+        let size = self.sql_type.physical().size();
+        assert_eq!(source.physical(), self.sql_type.physical());
+        assert!((at + rows.len()) * size <= self.values.capacity());
+        // SAFETY: in bounds, as asserted. No reader looks at these bytes: views end at or before `at`, and the buffer
+        // is this writer's alone.
+        let target = unsafe { self.values.as_ptr().cast_mut().add(at * size) };
+        match (self.sql_type.physical(), rows) {
+            (Physical::Str, Rows::Range(r)) => self.append_strings(target.cast(), source, r.clone()),
+            (Physical::Str, Rows::List(l)) => self.append_strings(target.cast(), source, l.iter().map(|&i| i as usize)),
+            (_, Rows::Range(r)) => {
+                assert!(r.end <= source.rows());
+                // SAFETY: both ranges are in bounds, and the target is memory of this column only.
+                unsafe { target.copy_from_nonoverlapping(source.data().add(r.start * size), r.len() * size) };
+            }
+            (_, Rows::List(l)) => {
+                for (k, &i) in l.iter().enumerate() {
+                    assert!((i as usize) < source.rows());
+                    // SAFETY: as above, one value at a time.
+                    unsafe {
+                        target.add(k * size).copy_from_nonoverlapping(source.data().add(i as usize * size), size);
+                    }
+                }
+            }
+        }
+        self.append_nulls(at, capacity, source, rows);
+    }
+
+    fn append_nulls(&mut self, at: usize, capacity: usize, source: &Column, rows: &Rows<'_>) {
+        if source.nulls().is_none() && self.nulls.is_none() {
+            return;
+        }
+        let nulls = self.nulls.get_or_insert_with(|| Arc::new(Buffer::zeroed(capacity)));
+        assert!(at + rows.len() <= nulls.capacity());
+        // SAFETY: in bounds, and behind every view, as for the values.
+        let target = unsafe { std::slice::from_raw_parts_mut(nulls.as_ptr().cast_mut().add(at), rows.len()) };
+        match (source.nulls(), rows) {
+            (None, _) => target.fill(0),
+            (Some(flags), Rows::Range(r)) => target.copy_from_slice(&flags[r.clone()]),
+            (Some(flags), Rows::List(l)) => target.iter_mut().zip(*l).for_each(|(t, &i)| *t = flags[i as usize]),
+        }
+    }
+
+    fn append_strings(&mut self, target: *mut Str, source: &Column, rows: impl Iterator<Item = usize>) {
+        let headers = source.values::<Str>();
+        for (k, row) in rows.enumerate() {
+            let mut header = headers[row];
+            if !header.is_inline() {
+                // SAFETY: `source` owns the payload.
+                header = self.copy_payload(unsafe { header.bytes() });
+            }
+            // SAFETY: the caller made sure that the target has room for all rows.
+            unsafe { target.add(k).write(header) };
+        }
+    }
+
+    fn copy_payload(&mut self, bytes: &[u8]) -> Str {
+        let capacity = self.blocks.last().map_or(0, |b| b.capacity());
+        if capacity - self.used < bytes.len() {
+            let size = (capacity * 2).clamp(1 << 10, LARGEST_BLOCK).max(bytes.len());
+            self.blocks.push(Arc::new(Buffer::with_capacity(size)));
+            self.used = 0;
+        }
+        let block = self.blocks.last().expect("pushed above if there was none");
+        // SAFETY: there is room behind `used`, where no header points yet; the block never moves while headers live.
+        let copy = unsafe {
+            let start = block.as_ptr().cast_mut().add(self.used);
+            start.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            std::slice::from_raw_parts(start, bytes.len())
+        };
+        self.used += bytes.len();
+        Str::new(copy)
+    }
+
+    fn view(&self, rows: usize) -> Column {
+        let size = self.sql_type.physical().size();
+        let nulls = self.nulls.as_ref().map(|n| prefix(n, rows));
+        Column::new(self.sql_type, rows, prefix(&self.values, rows * size), nulls, self.blocks.clone())
+    }
+}
+
+/// A chunk that grows up to [`CHUNK_ROWS`] rows.
+#[derive(Debug)]
+pub(crate) struct OpenChunk {
+    columns: Vec<OpenColumn>,
+    rows: usize,
+    capacity: usize,
+    memory: Reservation,
+}
+
+impl OpenChunk {
+    pub(crate) fn new(types: impl Iterator<Item = SqlType>, rows: usize, budget: &Budget) -> Result<Self> {
+        let capacity = rows.next_power_of_two().clamp(FIRST_CAPACITY, CHUNK_ROWS);
+        let types: Vec<SqlType> = types.collect();
+        let bytes = capacity * types.iter().map(|t| t.physical().size()).sum::<usize>();
+        let memory = budget.reserve(bytes, "insert")?;
+        let columns = types.into_iter().map(|t| OpenColumn::new(t, capacity)).collect();
+        Ok(Self { columns, rows: 0, capacity, memory })
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+    pub(crate) fn room(&self) -> usize {
+        CHUNK_ROWS - self.rows
+    }
+
+    /// Appends rows, for which there must be room in a chunk.
+    pub(crate) fn append(&mut self, chunk: &Chunk, rows: &Rows<'_>) -> Result<()> {
+        assert!(rows.len() <= self.room());
+        let needed = self.rows + rows.len();
+        if needed > self.capacity {
+            let capacity = needed.next_power_of_two();
+            let row: usize = self.columns.iter().map(|c| c.sql_type.physical().size()).sum();
+            self.memory.resize(self.memory.bytes() + (capacity - self.capacity) * row, "insert")?;
+            self.columns.iter_mut().for_each(|c| c.grow(self.rows, capacity));
+            self.capacity = capacity;
+        }
+        for (column, source) in self.columns.iter_mut().zip(chunk.columns()) {
+            column.append(self.rows, self.capacity, source, rows);
+        }
+        self.rows = needed;
+        // String payload is known only now; a refusal leaves the rows to be truncated by whoever gives up.
+        self.memory.resize(self.columns.iter().map(OpenColumn::bytes).sum(), "insert")
+    }
+
+    /// Forgets the rows from `rows` on, none of which any view shows.
+    pub(crate) fn truncate(&mut self, rows: usize) {
+        assert!(rows <= self.rows);
+        self.rows = rows;
+    }
+
+    /// The rows so far; rows appended later are not in it.
+    pub(crate) fn view(&self) -> Chunk {
+        Chunk::new(self.rows, self.columns.iter().map(|c| c.view(self.rows)).collect())
+    }
+
+    /// The memory that the chunk is charged for; it grows no more.
+    pub(crate) fn into_memory(self) -> Reservation {
+        self.memory
+    }
+}

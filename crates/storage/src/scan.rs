@@ -1,0 +1,74 @@
+//! Vectorised predicates: what a scan evaluates over a batch of rows before generated code sees any of them.
+//!
+//! Every fixed-width type maps to integers that order like its values ([`lane`]), and every comparison with a constant
+//! to an inclusive range of these, possibly negated; so one kernel per width, compiled for the instruction sets that a
+//! machine may have, does them all ([`dense`]). A batch begins as a bit mask of all rows. While many rows survive,
+//! further predicates AND their masks; once few do, the mask becomes a selection vector, and the rest refine it without
+//! branches. Predicates on strings and long lists always refine.
+
+mod dense;
+pub(crate) mod lane;
+mod predicate;
+mod refine;
+mod skip;
+#[cfg(test)]
+mod tests;
+
+pub use predicate::{Comparison, ScanOp, ScanPredicate};
+pub use skip::may_match;
+
+use crate::ColumnRef;
+use dense::Bits;
+
+/// Most rows that one call of [`select`] looks at.
+pub const MAX_BATCH: usize = 2048;
+
+/// A predicate is evaluated on all rows, by mask, while at least one in this many survives.
+const DENSE_ABOVE: usize = 12;
+
+/// Writes to `out` the rows of `begin..end`, as offsets from `begin` in increasing order, for which every predicate is
+/// true, and returns how many they are. `columns` is indexed by the predicates' attributes.
+///
+/// At most [`MAX_BATCH`] rows at once; `out` has room for all of them. It is fastest with room for a multiple of 64.
+///
+/// # Safety
+/// The columns that the predicates name must be alive, of the physical types for which the predicates were made, and
+/// have at least `end` rows.
+pub unsafe fn select(
+    predicates: &[ScanPredicate],
+    columns: &[ColumnRef],
+    begin: usize,
+    end: usize,
+    out: &mut [u32],
+) -> usize {
+    let rows = end - begin;
+    assert!(rows <= MAX_BATCH && out.len() >= rows);
+    let mut bits = Bits::all(rows);
+    let mut left = rows;
+    let mut rest = predicates;
+    while let [predicate, others @ ..] = rest {
+        if left * DENSE_ABOVE < rows || !predicate.is_dense() {
+            break;
+        }
+        // SAFETY: the caller vouches for the columns.
+        left = unsafe { dense::and(&mut bits, predicate, columns[predicate.attribute], begin, rows) };
+        if left == 0 {
+            return 0;
+        }
+        rest = others;
+    }
+    let mut count = if left == rows { identity(rows, out) } else { bits.positions(rows, out) };
+    for predicate in rest {
+        if count == 0 {
+            break;
+        }
+        // SAFETY: as above; the positions are below `rows`.
+        count = unsafe { refine::refine(predicate, columns[predicate.attribute], begin, out, count) };
+    }
+    count
+}
+
+fn identity(rows: usize, out: &mut [u32]) -> usize {
+    out[..rows].iter_mut().enumerate().for_each(|(i, o)| *o = i as u32);
+    rows
+}

@@ -1,0 +1,216 @@
+//! The predicates that scan kernels know, with their constants in physical form.
+
+use types::{Physical, SqlType, Value};
+
+use super::lane::{self, Lane, with_lane};
+
+/// A comparison operator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// `=`
+    Eq,
+    /// `<>`
+    Ne,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+}
+
+/// What is asked of an attribute. Constants are of the attribute's type (decimals at its scale). As in SQL, nothing but
+/// `IsNull` is true of NULL, and nothing is true of a NULL constant.
+#[derive(Clone, Debug)]
+pub enum ScanOp {
+    /// Compared with a constant.
+    Compare(Comparison, Value),
+    /// Between two bounds, each with whether it is inclusive; a missing bound is no bound.
+    Between {
+        /// The lower bound.
+        low: Option<(Value, bool)>,
+        /// The upper bound.
+        high: Option<(Value, bool)>,
+    },
+    /// Equal to one of the constants; NULLs among them match nothing.
+    In(Vec<Value>),
+    /// A string that starts with this one.
+    Prefix(String),
+    /// NULL.
+    IsNull,
+    /// Not NULL.
+    IsNotNull,
+}
+
+/// One predicate on one attribute, ready to be evaluated. Cheap to build: made per execution, with its parameters.
+#[derive(Clone, Debug)]
+pub struct ScanPredicate {
+    /// The attribute's number in the relation.
+    pub attribute: usize,
+    pub(super) physical: Physical,
+    pub(super) test: Test,
+}
+
+/// The physical form. Ranges are inclusive, over the keys of [`lane`].
+#[derive(Clone, Debug)]
+pub(super) enum Test {
+    /// True of no row.
+    Never,
+    /// True of rows that are NULL (or that are not).
+    Null(bool),
+    /// A range of keys within the type's limits, or all keys but these.
+    Range { low: i128, high: i128, negate: bool },
+    /// At most a few keys.
+    Few(Vec<i128>),
+    /// Keys `base + i` for which bit `i` is set.
+    Bitmap { base: i128, bits: Vec<u64> },
+    /// Many keys, sorted.
+    Sorted(Vec<i128>),
+    /// A string test.
+    Text(TextTest),
+}
+
+/// What is asked of a string. Order is bytewise (the C collation).
+#[derive(Clone, Debug)]
+pub(super) enum TextTest {
+    Equal {
+        text: Box<[u8]>,
+        negate: bool,
+    },
+    /// Bounds with whether each is inclusive.
+    Range {
+        low: Option<(Box<[u8]>, bool)>,
+        high: Option<(Box<[u8]>, bool)>,
+    },
+    /// Sorted.
+    In(Vec<Box<[u8]>>),
+    Prefix(Box<[u8]>),
+}
+
+/// Lists up to this long compare with each constant.
+const FEW: usize = 6;
+/// Lists that span at most this many keys become a bitmap.
+const BITMAP_SPAN: i128 = 1 << 16;
+
+impl ScanPredicate {
+    /// A predicate on an attribute of this type.
+    pub fn new(attribute: usize, sql_type: SqlType, op: ScanOp) -> Self {
+        let physical = sql_type.physical();
+        let test = match op {
+            ScanOp::IsNull => Test::Null(true),
+            ScanOp::IsNotNull => Test::Null(false),
+            op if physical == Physical::Str => text_test(op).map_or(Test::Never, Test::Text),
+            op => key_test(physical, op).unwrap_or(Test::Never),
+        };
+        Self { attribute, physical, test }
+    }
+
+    /// Whether the predicate can be evaluated on all rows by a mask.
+    pub(super) fn is_dense(&self) -> bool {
+        matches!(self.test, Test::Never | Test::Null(_) | Test::Range { .. } | Test::Few(_))
+            || matches!(self.test, Test::Text(TextTest::Equal { .. }))
+    }
+
+    /// Puts predicates that masks evaluate first, keeping the order otherwise (most selective first, as planned).
+    pub fn arrange(predicates: &mut [Self]) {
+        predicates.sort_by_key(|p| !p.is_dense());
+    }
+}
+
+/// None if it is true of no row.
+fn key_test(physical: Physical, op: ScanOp) -> Option<Test> {
+    let limits = with_lane!(physical, T => <T as Lane>::LIMITS, unreachable!("strings have no keys"));
+    let key = |v: &Value| lane::value_key(physical, v);
+    let range = |low: i128, high: i128, negate: bool| {
+        let (low, high) = (low.max(limits.0), high.min(limits.1));
+        match (low <= high, negate) {
+            (true, _) => Some(Test::Range { low, high, negate }),
+            (false, true) => Some(Test::Range { low: limits.0, high: limits.1, negate: false }),
+            (false, false) => None,
+        }
+    };
+    match op {
+        ScanOp::Compare(comparison, value) => {
+            let key = key(&value)?;
+            match comparison {
+                Comparison::Eq => range(key, key, false),
+                Comparison::Ne => range(key, key, true),
+                Comparison::Lt => range(limits.0, key.checked_sub(1)?, false),
+                Comparison::Le => range(limits.0, key, false),
+                Comparison::Gt => range(key.checked_add(1)?, limits.1, false),
+                Comparison::Ge => range(key, limits.1, false),
+            }
+        }
+        ScanOp::Between { low, high } => {
+            let low = match low {
+                Some((value, inclusive)) => key(&value)?.checked_add((!inclusive).into())?,
+                None => limits.0,
+            };
+            let high = match high {
+                Some((value, inclusive)) => key(&value)?.checked_sub((!inclusive).into())?,
+                None => limits.1,
+            };
+            range(low, high, false)
+        }
+        ScanOp::In(values) => {
+            let mut keys: Vec<i128> =
+                values.iter().filter_map(key).filter(|k| (limits.0..=limits.1).contains(k)).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            let (&first, &last) = (keys.first()?, keys.last()?);
+            let span = last.checked_sub(first);
+            if span == Some(keys.len() as i128 - 1) {
+                range(first, last, false)
+            } else if keys.len() <= FEW {
+                Some(Test::Few(keys))
+            } else if let Some(span) = span.filter(|&s| s < BITMAP_SPAN) {
+                let mut bits = vec![0u64; span as usize / 64 + 1];
+                keys.iter().map(|k| (k - first) as usize).for_each(|i| bits[i / 64] |= 1 << (i % 64));
+                Some(Test::Bitmap { base: first, bits })
+            } else {
+                Some(Test::Sorted(keys))
+            }
+        }
+        ScanOp::Prefix(_) | ScanOp::IsNull | ScanOp::IsNotNull => unreachable!("not a test of keys"),
+    }
+}
+
+/// None if it is true of no row.
+fn text_test(op: ScanOp) -> Option<TextTest> {
+    let bytes = |v: &Value| match v {
+        Value::Str(s) => Some(Box::<[u8]>::from(s.as_bytes())),
+        _ => None,
+    };
+    let bound = |b: Option<(Value, bool)>| match b {
+        Some((value, inclusive)) => bytes(&value).map(|v| Some((v, inclusive))),
+        None => Some(None),
+    };
+    Some(match op {
+        ScanOp::Compare(comparison, value) => {
+            let text = bytes(&value)?;
+            match comparison {
+                Comparison::Eq => TextTest::Equal { text, negate: false },
+                Comparison::Ne => TextTest::Equal { text, negate: true },
+                Comparison::Lt => TextTest::Range { low: None, high: Some((text, false)) },
+                Comparison::Le => TextTest::Range { low: None, high: Some((text, true)) },
+                Comparison::Gt => TextTest::Range { low: Some((text, false)), high: None },
+                Comparison::Ge => TextTest::Range { low: Some((text, true)), high: None },
+            }
+        }
+        ScanOp::Between { low, high } => TextTest::Range { low: bound(low)?, high: bound(high)? },
+        ScanOp::In(values) => {
+            let mut texts: Vec<_> = values.iter().filter_map(bytes).collect();
+            texts.sort_unstable();
+            texts.dedup();
+            match texts.len() {
+                0 => return None,
+                1 => TextTest::Equal { text: texts.pop()?, negate: false },
+                _ => TextTest::In(texts),
+            }
+        }
+        ScanOp::Prefix(prefix) => TextTest::Prefix(prefix.into_bytes().into()),
+        ScanOp::IsNull | ScanOp::IsNotNull => unreachable!("not a test of strings"),
+    })
+}

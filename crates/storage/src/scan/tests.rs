@@ -1,0 +1,143 @@
+//! Kernels against a row-at-a-time reference.
+
+use types::{SqlType, Value};
+
+use super::*;
+use crate::statistics::Bounds;
+use crate::testing::{Random, column};
+
+const TYPES: [SqlType; 11] = [
+    SqlType::Bool,
+    SqlType::SmallInt,
+    SqlType::Integer,
+    SqlType::BigInt,
+    SqlType::Decimal { precision: 12, scale: 2 },
+    SqlType::Decimal { precision: 30, scale: 2 },
+    SqlType::Real,
+    SqlType::Double,
+    SqlType::Text,
+    SqlType::Date,
+    SqlType::Interval,
+];
+
+/// SQL's answer for one value.
+fn holds(op: &ScanOp, v: &Value) -> bool {
+    let cmp = |c: &Value| v.total_cmp(c);
+    match op {
+        ScanOp::IsNull => v.is_null(),
+        ScanOp::IsNotNull => !v.is_null(),
+        _ if v.is_null() => false,
+        ScanOp::Compare(_, c) if c.is_null() => false,
+        ScanOp::Compare(Comparison::Eq, c) => cmp(c).is_eq(),
+        ScanOp::Compare(Comparison::Ne, c) => cmp(c).is_ne(),
+        ScanOp::Compare(Comparison::Lt, c) => cmp(c).is_lt(),
+        ScanOp::Compare(Comparison::Le, c) => cmp(c).is_le(),
+        ScanOp::Compare(Comparison::Gt, c) => cmp(c).is_gt(),
+        ScanOp::Compare(Comparison::Ge, c) => cmp(c).is_ge(),
+        ScanOp::Between { low, high } => {
+            low.as_ref().is_none_or(|(c, i)| !c.is_null() && if *i { cmp(c).is_ge() } else { cmp(c).is_gt() })
+                && high.as_ref().is_none_or(|(c, i)| !c.is_null() && if *i { cmp(c).is_le() } else { cmp(c).is_lt() })
+        }
+        ScanOp::In(list) => list.iter().any(|c| !c.is_null() && cmp(c).is_eq()),
+        ScanOp::Prefix(prefix) => matches!(v, Value::Str(s) if s.starts_with(prefix.as_str())),
+    }
+}
+
+fn random_op(random: &mut Random, sql_type: SqlType, distinct: u64) -> ScanOp {
+    use Comparison::*;
+    let constant = |random: &mut Random| match random.below(30) {
+        0 => Value::Null,
+        _ => random.value(sql_type, distinct),
+    };
+    match random.below(12) {
+        0..=4 => {
+            let op = [Eq, Ne, Lt, Le, Gt, Ge][random.below(6) as usize];
+            ScanOp::Compare(op, constant(random))
+        }
+        5 | 6 => {
+            let bound = |random: &mut Random| (random.below(5) > 0).then(|| (constant(random), random.below(2) == 0));
+            ScanOp::Between { low: bound(random), high: bound(random) }
+        }
+        7 | 8 => {
+            let n = [0, 1, 3, 8, 40][random.below(5) as usize];
+            ScanOp::In((0..n).map(|_| constant(random)).collect())
+        }
+        9 => ScanOp::IsNull,
+        10 => ScanOp::IsNotNull,
+        _ if sql_type == SqlType::Text => {
+            let text = ["", "p", "prefix 1", "a rather long text, number 2", "xxx", "-"][random.below(6) as usize];
+            ScanOp::Prefix(text.to_owned())
+        }
+        _ => ScanOp::Compare(Ge, constant(random)),
+    }
+}
+
+#[test]
+fn kernels_agree_with_the_reference() {
+    let random = &mut Random(7);
+    for round in 0..600 {
+        let rows = 1 + random.below(3000) as usize;
+        let distinct = [1, 2, 5, 30, 3000, 1 << 40][random.below(6) as usize];
+        let null_in = [0, 0, 2, 10][random.below(4) as usize];
+        let columns: Vec<(SqlType, Vec<Value>)> = (0..3)
+            .map(|_| {
+                let sql_type = TYPES[random.below(TYPES.len() as u64) as usize];
+                let value = |_| match null_in {
+                    n if n > 0 && random.below(n) == 0 => Value::Null,
+                    _ => random.value(sql_type, distinct),
+                };
+                (sql_type, (0..rows).map(value).collect())
+            })
+            .collect();
+        let stored: Vec<_> = columns.iter().map(|(t, v)| column(*t, v)).collect();
+        let refs: Vec<_> = stored.iter().map(ColumnRef::of).collect();
+        let bounds: Vec<_> = stored.iter().map(|c| Bounds::of(c, 0, rows)).collect();
+        let ops: Vec<(usize, ScanOp)> = (0..random.below(4))
+            .map(|_| {
+                let attribute = random.below(3) as usize;
+                (attribute, random_op(random, columns[attribute].0, distinct))
+            })
+            .collect();
+        let predicates: Vec<_> = ops.iter().map(|(a, op)| ScanPredicate::new(*a, columns[*a].0, op.clone())).collect();
+        let matches = |row: usize| ops.iter().all(|(a, op)| holds(op, &columns[*a].1[row]));
+        if !may_match(&predicates, &bounds) {
+            assert!(!(0..rows).any(matches), "round {round}: wrongly skipped, {ops:?} {bounds:?}");
+        }
+        let mut begin = 0;
+        while begin < rows {
+            let end = rows.min(begin + 1 + random.below(MAX_BATCH as u64) as usize);
+            // Sometimes exactly as much room as is needed, so that the portable code runs as well.
+            let room = if round % 3 == 0 { end - begin } else { MAX_BATCH };
+            let mut out = vec![u32::MAX; room];
+            // SAFETY: the columns live until the end of the round and have `rows` rows.
+            let count = unsafe { select(&predicates, &refs, begin, end, &mut out) };
+            let expected: Vec<u32> = (begin..end).filter(|&r| matches(r)).map(|r| (r - begin) as u32).collect();
+            assert_eq!(&out[..count], expected, "round {round}, rows {begin}..{end} of {ops:?}");
+            begin = end;
+        }
+    }
+}
+
+#[test]
+fn constants_out_of_range_and_empty_ranges_match_nothing() {
+    let stored = column(SqlType::SmallInt, &[Value::Int(i16::MAX.into()), Value::Int(i16::MIN.into())]);
+    let count = |op: ScanOp| {
+        let predicate = ScanPredicate::new(0, SqlType::SmallInt, op);
+        let mut out = [0; 64];
+        // SAFETY: the column has two rows.
+        unsafe { select(&[predicate], &[ColumnRef::of(&stored)], 0, 2, &mut out) }
+    };
+    use Comparison::*;
+    for (op, constant, expected) in [
+        (Eq, 40_000, 0),
+        (Ne, 40_000, 2),
+        (Lt, 40_000, 2),
+        (Gt, 40_000, 0),
+        (Gt, -40_000, 2),
+        (Gt, 32_767, 0),
+        (Lt, -32_768, 0),
+        (Ge, 32_767, 1),
+    ] {
+        assert_eq!(count(ScanOp::Compare(op, Value::Int(constant))), expected, "{op:?} {constant}");
+    }
+}

@@ -1,0 +1,44 @@
+//! What a relation's rows look like and which constraints they obey.
+
+use types::SqlType;
+
+/// One attribute of a relation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// The name, as the catalog folds it.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// Whether NULL is refused. Attributes of the primary key always are.
+    pub not_null: bool,
+}
+
+/// The attributes and the primary key of a relation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schema {
+    attributes: Vec<Attribute>,
+    primary_key: Vec<usize>,
+}
+
+impl Schema {
+    /// A schema. `primary_key` lists attributes by number, and is empty if there is no key.
+    pub fn new(mut attributes: Vec<Attribute>, primary_key: Vec<usize>) -> Self {
+        for (i, &a) in primary_key.iter().enumerate() {
+            assert!(!primary_key[..i].contains(&a), "an attribute is in the key once");
+            attributes[a].not_null = true;
+        }
+        Self { attributes, primary_key }
+    }
+    /// The attributes in order.
+    pub fn attributes(&self) -> &[Attribute] {
+        &self.attributes
+    }
+    /// The attributes of the primary key in its order; empty if there is none.
+    pub fn primary_key(&self) -> &[usize] {
+        &self.primary_key
+    }
+    /// The number of the attribute with this name.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.attributes.iter().position(|a| a.name == name)
+    }
+}

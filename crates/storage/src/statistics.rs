@@ -1,0 +1,72 @@
+//! Statistics kept at load: bounds and null counts per chunk and table, distinct sketches, and a sample.
+//!
+//! The worker that fills a chunk summarises it; a commit merges the summaries, so they describe committed rows only.
+
+mod bounds;
+mod sample;
+mod sketch;
+#[cfg(test)]
+mod tests;
+
+pub use bounds::{Bounds, ValueRange};
+pub use sample::SAMPLE_ROWS;
+pub(crate) use sample::Sample;
+pub use sketch::Sketch;
+
+use types::Chunk;
+
+use crate::hash::each_hash;
+
+/// What is known of all rows of a column.
+#[derive(Clone, Debug, Default)]
+pub struct ColumnSummary {
+    /// Range and null count.
+    pub bounds: Bounds,
+    /// The distinct values.
+    pub sketch: Sketch,
+}
+
+/// What is known of some rows: of a zone's chunks, of a table.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Number of rows.
+    pub rows: u64,
+    /// By attribute.
+    pub columns: Vec<ColumnSummary>,
+}
+
+impl Summary {
+    /// Nothing known, of no rows.
+    pub fn new(attributes: usize) -> Self {
+        Self { rows: 0, columns: vec![ColumnSummary::default(); attributes] }
+    }
+
+    /// Adds the rows `from..` of a chunk, and returns the bounds of these rows.
+    pub fn add(&mut self, chunk: &Chunk, from: usize) -> Box<[Bounds]> {
+        self.rows += (chunk.rows() - from) as u64;
+        let each = self.columns.iter_mut().zip(chunk.columns()).map(|(summary, column)| {
+            let bounds = Bounds::of(column, from, column.rows());
+            summary.bounds.merge(&bounds);
+            let sketch = &mut summary.sketch;
+            match column.nulls() {
+                None => each_hash(column, from, column.rows(), true, |_, hash| sketch.insert(hash)),
+                Some(nulls) => each_hash(column, from, column.rows(), true, |row, hash| {
+                    if nulls[row] == 0 {
+                        sketch.insert(hash);
+                    }
+                }),
+            }
+            bounds
+        });
+        each.collect()
+    }
+
+    /// Adds what another summary knows of other rows.
+    pub fn merge(&mut self, other: &Self) {
+        self.rows += other.rows;
+        for (mine, theirs) in self.columns.iter_mut().zip(&other.columns) {
+            mine.bounds.merge(&theirs.bounds);
+            mine.sketch.merge(&theirs.sketch);
+        }
+    }
+}

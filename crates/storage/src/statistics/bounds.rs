@@ -1,0 +1,166 @@
+//! Bounds of the values of a column in a chunk or table, in physical form.
+
+use types::{Column, SqlType, Str, Value};
+
+use crate::scan::lane::{Lane, with_lane};
+
+/// The most bytes of a string that a bound keeps.
+const TEXT_BYTES: usize = 32;
+
+/// The range of the values that are not NULL.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ValueRange {
+    /// There is none.
+    #[default]
+    Empty,
+    /// Fixed-width values, as the integers that order like them (floats and intervals included).
+    Keys {
+        /// The least.
+        min: i128,
+        /// The greatest.
+        max: i128,
+    },
+    /// Strings, bytewise.
+    Text {
+        /// At or below the least; a prefix of it.
+        min: Box<[u8]>,
+        /// The greatest, or if `cut`, a prefix of it.
+        max: Box<[u8]>,
+        /// Whether `max` stands for all strings that start with it.
+        cut: bool,
+    },
+}
+
+/// Range and null count of a column over some rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// The range of the values that are not NULL.
+    pub range: ValueRange,
+    /// How many rows are NULL.
+    pub nulls: u64,
+}
+
+impl Bounds {
+    /// The bounds of the rows `from..to`.
+    pub fn of(column: &Column, from: usize, to: usize) -> Self {
+        let nulls = column.nulls().map_or(0, |n| n[from..to].iter().map(|&n| u64::from(n != 0)).sum());
+        if nulls == (to - from) as u64 {
+            return Self { range: ValueRange::Empty, nulls };
+        }
+        let flags = column.nulls().filter(|_| nulls > 0).map(|n| &n[from..to]);
+        let range = with_lane!(column.physical(), T => key_range(&column.values::<T>()[from..to], flags), {
+            text_range(&column.values::<Str>()[from..to], flags)
+        });
+        Self { range, nulls }
+    }
+
+    /// Widens the bounds so that they hold for the other rows as well.
+    pub fn merge(&mut self, other: &Self) {
+        self.nulls += other.nulls;
+        match (&mut self.range, &other.range) {
+            (_, ValueRange::Empty) => {}
+            (mine @ ValueRange::Empty, theirs) => *mine = theirs.clone(),
+            (ValueRange::Keys { min, max }, ValueRange::Keys { min: a, max: b }) => {
+                (*min, *max) = ((*min).min(*a), (*max).max(*b));
+            }
+            (ValueRange::Text { min, max, cut }, ValueRange::Text { min: a, max: b, cut: other_cut }) => {
+                if a < min {
+                    *min = a.clone();
+                }
+                // Of a prefix and a longer string that starts with it, the cut one reaches further.
+                let further = if *cut && b.starts_with(max) {
+                    false
+                } else if *other_cut && max.starts_with(b) {
+                    true
+                } else {
+                    b > max
+                };
+                if further {
+                    (*max, *cut) = (b.clone(), *other_cut);
+                }
+            }
+            (mine, theirs) => unreachable!("bounds of one column: {mine:?} and {theirs:?}"),
+        }
+    }
+
+    /// The bounds as values of the column's type: none if there are no values, or if the bound is not itself a value.
+    pub fn values(&self, sql_type: SqlType) -> (Option<Value>, Option<Value>) {
+        match &self.range {
+            ValueRange::Empty => (None, None),
+            ValueRange::Keys { min, max } => (key_value(sql_type, *min), key_value(sql_type, *max)),
+            ValueRange::Text { min, max, cut } => {
+                let valid = |bytes: &[u8]| {
+                    let end = std::str::from_utf8(bytes).map_or_else(|e| e.valid_up_to(), |s| s.len());
+                    std::str::from_utf8(&bytes[..end]).map(Value::str).ok()
+                };
+                (valid(min), if *cut { None } else { valid(max) })
+            }
+        }
+    }
+}
+
+fn key_value(sql_type: SqlType, key: i128) -> Option<Value> {
+    Some(match sql_type {
+        SqlType::Bool => Value::Bool(key != 0),
+        SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Value::Int(key as i64),
+        SqlType::Decimal { .. } => Value::Decimal(key),
+        SqlType::Date => Value::Date(key as i32),
+        SqlType::Timestamp => Value::Timestamp(key as i64),
+        // The keys' transformation is its own inverse.
+        SqlType::Real => {
+            let key = key as i32;
+            Value::Float(f32::from_bits((key ^ ((key >> 31) as u32 >> 1) as i32) as u32).into())
+        }
+        SqlType::Double => {
+            let key = key as i64;
+            Value::Float(f64::from_bits((key ^ ((key >> 63) as u64 >> 1) as i64) as u64))
+        }
+        // Many intervals share a key.
+        SqlType::Interval | SqlType::Null | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => return None,
+    })
+}
+
+fn key_range<T: Lane>(values: &[T], nulls: Option<&[u8]>) -> ValueRange {
+    let (mut min, mut max) = (T::narrow(T::LIMITS.1), T::narrow(T::LIMITS.0));
+    match nulls {
+        None => {
+            for v in values {
+                let key = v.key();
+                (min, max) = (min.min(key), max.max(key));
+            }
+        }
+        Some(nulls) => {
+            for (v, _) in values.iter().zip(nulls).filter(|(_, n)| **n == 0) {
+                let key = v.key();
+                (min, max) = (min.min(key), max.max(key));
+            }
+        }
+    }
+    ValueRange::Keys { min: T::widen(min), max: T::widen(max) }
+}
+
+fn text_range(values: &[Str], nulls: Option<&[u8]>) -> ValueRange {
+    let mut range: Option<(Str, Str)> = None;
+    for (i, s) in values.iter().enumerate() {
+        if nulls.is_some_and(|n| n[i] != 0) {
+            continue;
+        }
+        let Some((min, max)) = &mut range else {
+            range = Some((*s, *s));
+            continue;
+        };
+        // SAFETY: the column that the headers come from owns their payload.
+        unsafe {
+            if s.compare(min).is_lt() {
+                *min = *s;
+            } else if s.compare(max).is_gt() {
+                *max = *s;
+            }
+        }
+    }
+    let Some((min, max)) = range else { return ValueRange::Empty };
+    // SAFETY: as above.
+    let (min, max) = unsafe { (min.bytes(), max.bytes()) };
+    let cut = |b: &[u8]| Box::from(&b[..b.len().min(TEXT_BYTES)]);
+    ValueRange::Text { min: cut(min), max: cut(max), cut: max.len() > TEXT_BYTES }
+}

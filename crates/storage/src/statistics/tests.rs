@@ -1,0 +1,37 @@
+//! Error bounds of sketches, uniformity of samples.
+
+use super::*;
+use crate::RowId;
+use crate::hash::mix;
+
+#[test]
+fn sketches_estimate_within_their_error() {
+    for n in [0u64, 1, 10, 100, 1000, 10_000, 100_000, 1_000_000] {
+        let (mut a, mut b) = (Sketch::default(), Sketch::default());
+        for i in 0..n {
+            if i % 3 == 0 { &mut a } else { &mut b }.insert(mix(i));
+            a.insert(mix(i / 2));
+        }
+        a.merge(&b);
+        let error = (a.estimate() - n as f64).abs() / (n as f64).max(1.0);
+        assert!(error < 0.05, "{n}: {}", a.estimate());
+    }
+}
+
+#[test]
+fn samples_are_uniform_over_chunks_and_offsets() {
+    let mut sample = Sample::default();
+    for chunk in 0..10 {
+        sample.extend(chunk, 0, 20_000);
+        sample.extend(chunk, 20_000, 40_000);
+    }
+    let rows = sample.rows();
+    assert_eq!(rows.len(), SAMPLE_ROWS);
+    // 1,024 rows fall on 10 chunks and 10 ranges of offsets: 102 each, standard deviation under 10.
+    for part in 0..10 {
+        let in_chunk = rows.iter().filter(|r| r.chunk() == part).count();
+        let in_range = rows.iter().filter(|r| r.offset() / 4000 == part).count();
+        assert!(in_chunk.abs_diff(102) < 45 && in_range.abs_diff(102) < 45, "{part}: {in_chunk} {in_range}");
+    }
+    assert!(rows.is_sorted() && rows[0] < RowId::new(9, 0));
+}
