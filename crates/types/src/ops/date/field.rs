@@ -268,7 +268,7 @@ pub fn trunc_timestamp(field: Field, value: i64) -> Result<i64> {
             return timestamp(days, 0).ok_or_else(|| datetime_out_of_range("timestamp"));
         }
     };
-    Ok(value - value.rem_euclid(unit))
+    value.checked_sub(value.rem_euclid(unit)).ok_or_else(|| datetime_out_of_range("timestamp"))
 }
 
 /// `date_trunc(field, date)` as a date: fields shorter than a day leave it as it is.

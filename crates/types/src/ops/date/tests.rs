@@ -293,3 +293,49 @@ fn to_char_patterns() {
         assert_eq!(to_char(at, pattern), expected);
     }
 }
+
+/// Files may hold any bits: nothing here may panic, whatever the integers are.
+#[test]
+fn no_value_panics() {
+    let mut random = Random(12);
+    let names = [
+        "millennium",
+        "century",
+        "decade",
+        "year",
+        "isoyear",
+        "quarter",
+        "month",
+        "week",
+        "day",
+        "doy",
+        "dow",
+        "isodow",
+        "hour",
+        "minute",
+        "second",
+        "ms",
+        "us",
+        "epoch",
+        "julian",
+    ];
+    let edges = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX];
+    for round in 0..3000 {
+        let mut any = || if random.below(3) == 0 { edges[random.below(6) as usize] } else { random.i128() as i64 };
+        let (a, b) = (any(), any());
+        let narrow =
+            |v: i64| if edges.contains(&v) { v.clamp(i32::MIN.into(), i32::MAX.into()) as i32 } else { v as i32 };
+        let (x, y) = (narrow(a), narrow(b));
+        let (i, j) = (Interval { months: x, days: y, micros: b }, Interval { months: y, days: x, micros: a });
+        let field: Field = names[round % names.len()].parse().unwrap();
+        let _ = (extract_date(field, x), extract_timestamp(field, a), extract_interval(field, i));
+        let _ = (trunc_date(field, x), trunc_timestamp(field, a), trunc_interval(field, i));
+        let _ = (format_date(x), format_timestamp(a), format_interval(i), to_char(a, "YYYY Y IYYY J Q WW Day DDD MS"));
+        let _ = (add_interval(a, i), sub_interval(a, i), age(a, b), timestamp_diff(a, b), months_between_dates(x, y));
+        let _ = (add_days(x, b), date_diff(x, y), date_plus_interval(x, i), timestamp_to_date(a));
+        let _ =
+            (add_intervals(i, j), sub_intervals(i, j), neg_interval(i), justify(i), justify_days(i), justify_hours(i));
+        let _ = (mul_interval(i, f64::from_bits(a as u64)), div_interval(i, f64::from_bits(b as u64)));
+        let _ = (make_date(x, y, 1), make_timestamp(x, 1, 1, y, 0, 0.0), make_interval(x, y, x, y, x, y, 1e300));
+    }
+}

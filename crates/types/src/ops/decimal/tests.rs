@@ -74,6 +74,8 @@ fn quotients_round_half_away_from_zero() {
     assert_eq!(div(1, 0, 0, 0, 2).unwrap_err().to_string(), "22012: division by zero");
     assert_eq!(div(POWERS[37], 0, 1, 38, 38).unwrap_err().message(), "value overflows numeric format");
     assert_eq!(div(0, 0, 1, 38, 38), Ok(0));
+    assert_eq!(div(7, 0, 3 * POWERS[37], 38, 30).unwrap(), 7 * POWERS[31] / 3);
+    assert_eq!(div(-POWERS[38] + 1, 38, POWERS[38] - 1, 0, 38), Ok(-1));
     assert_eq!(avg(10, 2, 4, 6), Ok(25000));
     // Within 128 bits against plain arithmetic.
     let mut random = Random(4);
@@ -166,4 +168,27 @@ fn floats_convert_through_their_digits() {
     assert_eq!(to_f64(12345, 2), 123.45);
     assert_eq!(to_f64(-123_456_789_012_345_678_901_234_567_890, 20), -1_234_567_890.123_456_8);
     assert_eq!((to_i64(250, 2), to_i64(-250, 2), to_i64(POWERS[30], 0)), (Some(3), Some(-3), None));
+}
+
+#[test]
+fn no_value_panics() {
+    let mut random = Random(13);
+    let edges = [i128::MIN, i128::MIN + 1, -1, 0, 1, i128::MAX, POWERS[38], -POWERS[38] + 1];
+    for _ in 0..20_000 {
+        let mut any = || if random.below(3) == 0 { edges[random.below(8) as usize] } else { random.i128() };
+        let (a, b) = (any(), any());
+        let (s, t, u) = (random.below(39) as u8, random.below(39) as u8, random.below(39) as u8);
+        let _ = (add(a, b), sub(a, b), mul(a, b), mul_round(a, b, s), mul_round(a, b, s + t), div(a, s, b, t, u));
+        let _ = (rem(a, b), rescale(a, s, t), rescale_to(a, s, t.max(u).max(1), t.min(u)), avg(a, s, b as i64, t));
+        let digits = random.below(200) as i32 - 100;
+        let _ = (round(a, s, digits), trunc(a, s, digits), ceil(a, s), floor(a, s), round(a, s, i32::MIN));
+        let _ = (round_digits(a, s, digits, Rounding::Up), round_digits(a, s, digits, Rounding::Down));
+        let _ = (to_f64(a, s), to_f32(a, s), to_i64(a, s), from_f64(f64::from_bits(a as u64), 38, s));
+    }
+    let alphabet = b"0123456789.eE+- ";
+    for _ in 0..50_000 {
+        let length = random.below(50) as usize;
+        let text: Vec<u8> = (0..length).map(|_| alphabet[random.below(16) as usize]).collect();
+        let _ = (parse(&text, 38, random.below(39) as u8), parse_exact(&text));
+    }
 }
