@@ -35,13 +35,13 @@ impl Bad {
             Self::Syntax => {
                 Error::new(SqlState::INVALID_DATETIME, format!("invalid input syntax for type {kind}: \"{text}\""))
             }
-            Self::Range => Error::new(
-                SqlState::DATETIME_OVERFLOW,
-                match kind {
-                    "interval" => format!("interval field value out of range: \"{text}\""),
-                    _ => format!("date/time field value out of range: \"{text}\""),
-                },
-            ),
+            // SQLSTATE 22015: interval field overflow.
+            Self::Range if kind == "interval" => {
+                Error::new(SqlState("22015"), format!("interval field value out of range: \"{text}\""))
+            }
+            Self::Range => {
+                Error::new(SqlState::DATETIME_OVERFLOW, format!("date/time field value out of range: \"{text}\""))
+            }
         }
     }
 }

@@ -39,8 +39,7 @@ fn offset(text: &str, index: usize) -> usize {
 /// `char_length(text)`
 #[inline]
 pub fn length(text: &str) -> i64 {
-    // All bytes but continuation bytes; compiles to SIMD.
-    text.bytes().filter(|b| (*b as i8) >= -0x40).count() as i64
+    if text.is_ascii() { text.len() as i64 } else { text.chars().count() as i64 }
 }
 /// `octet_length(text)`
 #[inline]

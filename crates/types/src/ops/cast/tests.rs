@@ -32,6 +32,8 @@ fn texts_become_values() {
         ("1998-13-01", SqlType::Date, "22008: date/time field value out of range: \"1998-13-01\""),
         ("1998-12-01 1:02", SqlType::Timestamp, "1998-12-01 01:02:00"),
         ("1 day", SqlType::Interval, "1 day"),
+        ("9e9 day", SqlType::Interval, "22007: invalid input syntax for type interval: \"9e9 day\""),
+        ("3000000000 days", SqlType::Interval, "22015: interval field value out of range: \"3000000000 days\""),
         ("abcdef", SqlType::Varchar(3), "abc"),
         ("äöü", SqlType::Varchar(2), "äö"),
         ("ab  ", SqlType::Char(3), "ab "),

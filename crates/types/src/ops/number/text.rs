@@ -128,6 +128,35 @@ fn layout(out: &mut String, scientific: &str, limit: i32) {
     }
 }
 
+/// A short text on the stack: `{:e}` of a float has at most 24 bytes.
+#[derive(Default)]
+struct Scratch {
+    bytes: [u8; 32],
+    length: usize,
+}
+
+impl Scratch {
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..self.length]).expect("written as text")
+    }
+}
+
+impl Write for Scratch {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let end = self.length + text.len();
+        self.bytes.get_mut(self.length..end).ok_or(std::fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}
+
+/// The shortest digits of a finite float, `d.ddde±x`.
+fn scientific(value: impl std::fmt::LowerExp) -> Scratch {
+    let mut scratch = Scratch::default();
+    write!(scratch, "{value:e}").expect("at most 24 bytes");
+    scratch
+}
+
 fn special(value: f64) -> Option<&'static str> {
     Some(match value {
         v if v.is_nan() => "NaN",
@@ -141,7 +170,7 @@ fn special(value: f64) -> Option<&'static str> {
 pub fn write_f64(out: &mut String, value: f64) {
     match special(value) {
         Some(text) => out.push_str(text),
-        None => layout(out, &format!("{value:e}"), 15),
+        None => layout(out, scientific(value).text(), 15),
     }
 }
 
@@ -149,7 +178,7 @@ pub fn write_f64(out: &mut String, value: f64) {
 pub fn write_f32(out: &mut String, value: f32) {
     match special(value.into()) {
         Some(text) => out.push_str(text),
-        None => layout(out, &format!("{value:e}"), 6),
+        None => layout(out, scientific(value).text(), 6),
     }
 }
 
