@@ -3,10 +3,15 @@
 //! Architecture invariant: planning reads statistics through [`Statistics`] only, never storage.
 
 pub mod functions;
+pub mod names;
 pub mod statistics;
+mod table_statistics;
+pub mod tables;
 
 pub use functions::{AggregateFunction, ScalarFunction};
+pub use names::nearest_name;
 pub use statistics::{ColumnStatistics, Statistics};
+pub use tables::{Catalog, CatalogSnapshot, DEFAULT_SCHEMA, IfExists, TableEntry, View};
 
 use types::SqlType;
 

@@ -9,10 +9,15 @@ use crate::statistics::{Bounds, SAMPLE_ROWS, Sample};
 use crate::{RowId, Schema, StoredChunk};
 
 /// An unchanging view of all rows that were committed at one moment. Cheap to clone; keeps its memory alive.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Snapshot(Arc<Inner>);
 
-#[derive(Debug)]
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Snapshot({} rows in {} chunks)", self.rows(), self.chunks().len())
+    }
+}
+
 struct Inner {
     schema: Arc<Schema>,
     partitions: usize,

@@ -96,7 +96,7 @@ unsafe fn refine_keys<T: Lane>(test: &Test, data: *const T, out: &mut [u32]) -> 
 /// # Safety
 /// The entries are rows of `data`, with their payload alive.
 unsafe fn refine_text(test: &TextTest, data: *const Str, out: &mut [u32]) -> usize {
-    // SAFETY (all blocks): the caller vouches for the rows and their payload.
+    // SAFETY: the caller vouches for the rows, and below for their payload.
     let header = |i: usize| unsafe { *data.add(i) };
     match test {
         TextTest::Equal { text, negate } => {

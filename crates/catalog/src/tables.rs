@@ -1,0 +1,312 @@
+//! Schemas with their tables and views: versions that never change, replaced as a whole.
+//!
+//! A statement binds against one [`CatalogSnapshot`]; definitions that change meanwhile do not concern it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base::{Error, Result, SqlState};
+use storage::Relation;
+
+use crate::{Field, nearest_name};
+
+/// The schema of unqualified names.
+pub const DEFAULT_SCHEMA: &str = "main";
+/// PostgreSQL's name of the default schema, which means the same here.
+const DEFAULT_SCHEMA_ALIAS: &str = "public";
+
+const INVALID_SCHEMA_NAME: SqlState = SqlState("3F000");
+const DUPLICATE_SCHEMA: SqlState = SqlState("42P06");
+
+/// A view: the text of its query, bound anew by each statement that names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct View {
+    /// The query.
+    pub sql: String,
+    /// New names of its first columns; empty if they keep theirs.
+    pub columns: Vec<String>,
+}
+
+/// What a table name stands for.
+#[derive(Clone, Debug)]
+pub enum TableEntry {
+    /// A stored table.
+    Table(Arc<Relation>),
+    /// A view.
+    View(Arc<View>),
+}
+
+impl TableEntry {
+    /// `table` or `view`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Table(_) => "table",
+            Self::View(_) => "view",
+        }
+    }
+
+    /// The columns of a table; none of a view, whose columns only binding tells.
+    pub fn fields(&self) -> Option<Vec<Field>> {
+        let Self::Table(relation) = self else { return None };
+        let fields = relation.schema().attributes().iter();
+        Some(fields.map(|a| Field { name: a.name.clone(), sql_type: a.sql_type, nullable: !a.not_null }).collect())
+    }
+}
+
+/// What a definition does if the name is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IfExists {
+    /// Fails.
+    Fail,
+    /// Does nothing (`IF NOT EXISTS`).
+    Skip,
+    /// Replaces an entry of the same kind (`OR REPLACE`).
+    Replace,
+}
+
+type Schemas = BTreeMap<String, BTreeMap<String, TableEntry>>;
+
+/// All definitions at one moment.
+#[derive(Clone, Debug)]
+pub struct CatalogSnapshot {
+    schemas: Schemas,
+}
+
+/// The definitions of a database.
+#[derive(Debug)]
+pub struct Catalog(Mutex<Arc<CatalogSnapshot>>);
+
+impl Default for Catalog {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn canonical(schema: Option<&str>) -> &str {
+    match schema {
+        None | Some(DEFAULT_SCHEMA_ALIAS) => DEFAULT_SCHEMA,
+        Some(name) => name,
+    }
+}
+
+fn no_schema(name: &str) -> Error {
+    Error::new(INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))
+}
+
+impl CatalogSnapshot {
+    /// The entry of this name, in the default schema if none is given.
+    pub fn find(&self, schema: Option<&str>, name: &str) -> Option<&TableEntry> {
+        self.schemas.get(canonical(schema))?.get(name)
+    }
+
+    /// As [`find`](Self::find); 42P01 with the most similar name if there is no such entry.
+    pub fn lookup(&self, schema: Option<&str>, name: &str) -> Result<&TableEntry> {
+        self.find(schema, name).ok_or_else(|| self.missing("relation", schema, name))
+    }
+
+    /// All entries as (schema, name, entry), in the order of their names.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &str, &TableEntry)> {
+        let all = self.schemas.iter();
+        all.flat_map(|(schema, entries)| entries.iter().map(move |(name, e)| (schema.as_str(), name.as_str(), e)))
+    }
+
+    /// The names of all schemas.
+    pub fn schemas(&self) -> impl Iterator<Item = &str> {
+        self.schemas.keys().map(String::as_str)
+    }
+
+    #[cold]
+    fn missing(&self, kind: &str, schema: Option<&str>, name: &str) -> Error {
+        let (error, entries) = match (schema, self.schemas.get(canonical(schema))) {
+            (Some(schema), None) => return no_schema(schema),
+            (Some(schema), Some(entries)) => (format!("{kind} \"{schema}.{name}\" does not exist"), Some(entries)),
+            (None, entries) => (format!("{kind} \"{name}\" does not exist"), entries),
+        };
+        let error = Error::new(SqlState::UNDEFINED_TABLE, error);
+        let entries = entries.into_iter().flatten();
+        match nearest_name(name, entries.clone().map(|(n, _)| n.as_str())) {
+            Some(near) => {
+                let kind = entries.clone().find(|(n, _)| *n == near).map_or("table", |(_, e)| e.kind());
+                error.hint(format!("perhaps you meant the {kind} \"{near}\""))
+            }
+            None => error,
+        }
+    }
+}
+
+impl Catalog {
+    /// A catalog with an empty default schema.
+    pub fn new() -> Self {
+        let schemas = Schemas::from([(DEFAULT_SCHEMA.to_owned(), BTreeMap::new())]);
+        Self(Mutex::new(Arc::new(CatalogSnapshot { schemas })))
+    }
+
+    /// The definitions as they are now.
+    pub fn snapshot(&self) -> Arc<CatalogSnapshot> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Runs `change` on the definitions; they stay as they are if it fails.
+    fn change<T>(&self, change: impl FnOnce(&mut CatalogSnapshot) -> Result<T>) -> Result<T> {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = CatalogSnapshot::clone(&current);
+        let result = change(&mut next)?;
+        *current = Arc::new(next);
+        Ok(result)
+    }
+
+    /// Enters a table or view. Returns whether it did: false if the name is taken and that is to be skipped.
+    pub fn create(&self, schema: Option<&str>, name: &str, entry: TableEntry, if_exists: IfExists) -> Result<bool> {
+        self.change(|catalog| {
+            let schema = canonical(schema);
+            let entries = catalog.schemas.get_mut(schema).ok_or_else(|| no_schema(schema))?;
+            match (entries.get(name), if_exists) {
+                (Some(_), IfExists::Skip) => return Ok(false),
+                (Some(_), IfExists::Fail) => {
+                    return Err(Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists")));
+                }
+                (Some(old), IfExists::Replace) if old.kind() != entry.kind() => {
+                    return Err(wrong_kind(name, entry.kind(), old.kind()));
+                }
+                (None, _) | (Some(_), IfExists::Replace) => {}
+            }
+            entries.insert(name.to_owned(), entry);
+            Ok(true)
+        })
+    }
+
+    /// Removes a table. Its memory is freed when the last statement that reads it ends. Returns whether there was one;
+    /// without `if_exists`, a missing one is an error.
+    pub fn drop_table(&self, schema: Option<&str>, name: &str, if_exists: bool) -> Result<bool> {
+        self.remove("table", schema, name, if_exists)
+    }
+
+    /// Removes a view, as [`drop_table`](Self::drop_table) does.
+    pub fn drop_view(&self, schema: Option<&str>, name: &str, if_exists: bool) -> Result<bool> {
+        self.remove("view", schema, name, if_exists)
+    }
+
+    fn remove(&self, kind: &str, schema: Option<&str>, name: &str, if_exists: bool) -> Result<bool> {
+        self.change(|catalog| {
+            match catalog.find(schema, name) {
+                None if if_exists => return Ok(false),
+                None => return Err(catalog.missing(kind, schema, name)),
+                Some(entry) if entry.kind() != kind => return Err(wrong_kind(name, kind, entry.kind())),
+                Some(_) => {}
+            }
+            if let Some(entries) = catalog.schemas.get_mut(canonical(schema)) {
+                entries.remove(name);
+            }
+            Ok(true)
+        })
+    }
+
+    /// Adds a schema. Returns whether it did: false if it exists and that is to be skipped.
+    pub fn create_schema(&self, name: &str, if_not_exists: bool) -> Result<bool> {
+        self.change(|catalog| {
+            let name = canonical(Some(name));
+            if catalog.schemas.contains_key(name) {
+                return match if_not_exists {
+                    true => Ok(false),
+                    false => Err(Error::new(DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists"))),
+                };
+            }
+            catalog.schemas.insert(name.to_owned(), BTreeMap::new());
+            Ok(true)
+        })
+    }
+
+    /// Removes a schema, with what is in it only if `cascade`. Returns whether there was one.
+    pub fn drop_schema(&self, name: &str, if_exists: bool, cascade: bool) -> Result<bool> {
+        self.change(|catalog| {
+            let name = canonical(Some(name));
+            let Some(entries) = catalog.schemas.get(name) else {
+                return if if_exists { Ok(false) } else { Err(no_schema(name)) };
+            };
+            let dependent = |why: &str| {
+                Error::new(SqlState::DEPENDENT_OBJECTS, format!("cannot drop schema \"{name}\" because {why}"))
+            };
+            if name == DEFAULT_SCHEMA {
+                return Err(dependent("it is the default schema"));
+            }
+            if !entries.is_empty() && !cascade {
+                return Err(dependent("other objects depend on it")
+                    .hint("use DROP ... CASCADE to drop the dependent objects too"));
+            }
+            catalog.schemas.remove(name);
+            Ok(true)
+        })
+    }
+}
+
+#[cold]
+fn wrong_kind(name: &str, wanted: &str, found: &str) -> Error {
+    Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {wanted}"))
+        .hint(format!("use DROP {} to remove a {found}", found.to_uppercase()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Budget;
+    use storage::{Attribute, Schema};
+    use types::SqlType;
+
+    fn table(budget: &Budget) -> TableEntry {
+        let attribute = Attribute { name: "id".into(), sql_type: SqlType::Integer, not_null: false };
+        TableEntry::Table(Relation::new("t", Schema::new(vec![attribute], vec![0]), 1, budget).unwrap())
+    }
+    fn view() -> TableEntry {
+        TableEntry::View(Arc::new(View { sql: "select 1".into(), columns: vec![] }))
+    }
+
+    #[test]
+    fn a_statement_keeps_the_definitions_that_it_began_with() {
+        let catalog = Catalog::new();
+        let budget = Budget::new(usize::MAX);
+        let before = catalog.snapshot();
+        assert!(catalog.create(Some("public"), "t", table(&budget), IfExists::Fail).unwrap());
+        assert!(before.find(None, "t").is_none());
+        let during = catalog.snapshot();
+        assert!(catalog.drop_table(Some("main"), "t", false).unwrap());
+        let fields = during.lookup(None, "t").unwrap().fields().unwrap();
+        assert_eq!(fields, [Field { name: "id".into(), sql_type: SqlType::Integer, nullable: false }]);
+        assert!(catalog.snapshot().find(None, "t").is_none());
+    }
+
+    #[test]
+    fn missing_and_taken_names_are_errors_with_advice() {
+        let catalog = Catalog::new();
+        let budget = Budget::new(usize::MAX);
+        catalog.create(None, "orders", table(&budget), IfExists::Fail).unwrap();
+        catalog.create(None, "v", view(), IfExists::Fail).unwrap();
+        let error = catalog.snapshot().lookup(None, "order").unwrap_err();
+        assert_eq!((error.state(), error.message()), (SqlState::UNDEFINED_TABLE, "relation \"order\" does not exist"));
+        assert_eq!(error.get_hint(), Some("perhaps you meant the table \"orders\""));
+        let state = |result: Result<bool>| result.unwrap_err().state();
+        assert_eq!(state(catalog.create(None, "v", view(), IfExists::Fail)), SqlState::DUPLICATE_TABLE);
+        assert_eq!(state(catalog.create(None, "v", table(&budget), IfExists::Replace)), SqlState::WRONG_OBJECT_TYPE);
+        assert_eq!(state(catalog.create(Some("s"), "v", view(), IfExists::Fail)), INVALID_SCHEMA_NAME);
+        assert_eq!(state(catalog.drop_table(None, "v", true)), SqlState::WRONG_OBJECT_TYPE);
+        assert_eq!(state(catalog.drop_view(None, "w", false)), SqlState::UNDEFINED_TABLE);
+        assert_eq!(catalog.drop_view(None, "w", true), Ok(false));
+        assert_eq!(catalog.create(None, "v", view(), IfExists::Skip), Ok(false));
+        assert_eq!(catalog.create(None, "v", view(), IfExists::Replace), Ok(true));
+        let names: Vec<_> = catalog.snapshot().entries().map(|(s, n, e)| format!("{s}.{n} {}", e.kind())).collect();
+        assert_eq!(names, ["main.orders table", "main.v view"]);
+    }
+
+    #[test]
+    fn schemas_hold_names_of_their_own() {
+        let catalog = Catalog::new();
+        assert_eq!(catalog.create_schema("s", false), Ok(true));
+        assert_eq!(catalog.create_schema("s", true), Ok(false));
+        assert!(catalog.create_schema("public", false).is_err());
+        catalog.create(Some("s"), "v", view(), IfExists::Fail).unwrap();
+        assert!(catalog.snapshot().find(None, "v").is_none());
+        assert_eq!(catalog.drop_schema("s", false, false).unwrap_err().state(), SqlState::DEPENDENT_OBJECTS);
+        assert_eq!(catalog.drop_schema("s", false, true), Ok(true));
+        assert!(catalog.drop_schema("main", true, true).is_err());
+        assert_eq!(catalog.snapshot().schemas().collect::<Vec<_>>(), ["main"]);
+    }
+}
