@@ -10,7 +10,7 @@
 use crate::task::{JobSpec, Stage, TaskSet};
 use base::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::AtomicUsize;
 
 /// A task set that is being worked on.
 pub(crate) struct Phase {
@@ -19,21 +19,6 @@ pub(crate) struct Phase {
     /// Sleeping workers that were called to this phase.
     pub(crate) calls: AtomicUsize,
 }
-
-/// What a stage has taken so far; read without the lock.
-#[derive(Default)]
-pub(crate) struct Counts {
-    pub(crate) morsels: AtomicU64,
-    pub(crate) rows: AtomicU64,
-    pub(crate) total: AtomicU64,
-    pub(crate) busy_nanos: AtomicU64,
-    pub(crate) state: AtomicUsize,
-}
-
-/// The states of a stage, as `Counts::state` has them.
-pub(crate) const NOT_STARTED: usize = 0;
-pub(crate) const STARTED: usize = 1;
-pub(crate) const DONE: usize = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {

@@ -1,12 +1,11 @@
 //! What the submitter of a job holds: the result, cancellation, and progress.
 
 use crate::cancel::CancelToken;
-use crate::graph::{DONE, NOT_STARTED};
+use crate::counts::{Reached, StageCounts, Sum};
 use crate::job::Job;
 use crate::worker::is_worker;
 use base::Result;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 /// How often a waiter looks at the cancellation token.
@@ -142,27 +141,24 @@ impl JobHandle {
     pub fn progress(&self) -> Progress {
         let mut progress = Progress { total_stages: self.job.stages.len(), ..Default::default() };
         for stage in &self.job.stages {
-            let rows = stage.counts.rows.load(Relaxed);
-            let state = stage.counts.state.load(Relaxed);
-            progress.morsels += stage.counts.morsels.load(Relaxed);
-            progress.rows += rows;
-            progress.total_rows += match state {
-                NOT_STARTED => stage.estimated_rows,
-                _ => stage.counts.total.load(Relaxed).max(rows),
+            let sum = stage.sum();
+            progress.morsels += sum.morsels;
+            progress.rows += sum.rows;
+            progress.total_rows += match stage.reached() {
+                Reached::Nothing => stage.estimated_rows,
+                Reached::Started | Reached::Done => stage.total_rows().max(sum.rows),
             };
-            progress.stages += usize::from(state == DONE);
+            progress.stages += usize::from(stage.reached() == Reached::Done);
         }
         progress
     }
 
     /// What each stage has taken, in their order.
     pub fn report(&self) -> Vec<StageReport> {
-        let report = |stage: &crate::job::StageInfo| StageReport {
-            name: stage.name.clone(),
-            morsels: stage.counts.morsels.load(Relaxed),
-            rows: stage.counts.rows.load(Relaxed),
-            busy: Duration::from_nanos(stage.counts.busy_nanos.load(Relaxed)),
-            finished: stage.counts.state.load(Relaxed) == DONE,
+        let report = |stage: &StageCounts| {
+            let Sum { morsels, rows, busy_nanos } = stage.sum();
+            let finished = stage.reached() == Reached::Done;
+            StageReport { name: stage.name.clone(), morsels, rows, busy: Duration::from_nanos(busy_nanos), finished }
         };
         self.job.stages.iter().map(report).collect()
     }

@@ -2,8 +2,9 @@
 //! into operators' code, whose errors and panics end here.
 
 use crate::cancel::{CancelToken, canceled};
+use crate::counts::{Reached, StageCounts};
 use crate::dispatcher::Dispatcher;
-use crate::graph::{Counts, DONE, Graph, Phase, STARTED, Step};
+use crate::graph::{Graph, Phase, Step};
 use crate::policy::Share;
 use crate::task::{JobSpec, Stage, TaskSet, WorkerId};
 use base::{Error, Result};
@@ -23,18 +24,11 @@ pub(crate) struct Job {
     runnable: AtomicBool,
     /// Counts the publications of phases, so that workers notice an earlier one than theirs.
     version: AtomicU64,
-    pub(crate) stages: Vec<StageInfo>,
+    pub(crate) stages: Vec<StageCounts>,
     /// The result, once the job has ended; `Err` may be read many times.
     result: Mutex<Option<Result<()>>>,
     ended: Condvar,
     dispatcher: Arc<Dispatcher>,
-}
-
-/// What reports say of a stage.
-pub(crate) struct StageInfo {
-    pub(crate) name: String,
-    pub(crate) estimated_rows: u64,
-    pub(crate) counts: Counts,
 }
 
 /// What became of one attempt to run a morsel.
@@ -46,12 +40,8 @@ pub(crate) enum Ran {
 
 impl Job {
     pub(crate) fn new(spec: JobSpec, weight: u32, cancel: CancelToken, dispatcher: Arc<Dispatcher>) -> Self {
-        let info = |stage: &dyn Stage| StageInfo {
-            name: stage.name().to_owned(),
-            estimated_rows: stage.estimated_rows(),
-            counts: Counts::default(),
-        };
-        let stages = spec.stages.iter().map(|(stage, _)| info(&**stage)).collect();
+        let workers = dispatcher.threads();
+        let stages = spec.stages.iter().map(|(stage, _)| StageCounts::new(&**stage, workers)).collect();
         Self {
             graph: Mutex::new(Graph::new(spec)),
             share: Share::new(weight, &dispatcher.clock),
@@ -93,32 +83,31 @@ impl Job {
         Some((step?, version))
     }
 
-    /// Claims and runs one morsel.
-    pub(crate) fn run_one(&self, worker: WorkerId, phase: &Phase) -> Ran {
-        let clock = &self.dispatcher.clock;
-        let charge = self.share.charge(clock);
+    /// Claims and runs one morsel. A job that is `alone` is not charged for it: the present stands still until there is
+    /// somebody to share with, and workers do not meet at the account.
+    pub(crate) fn run_one(&self, worker: WorkerId, phase: &Phase, alone: bool) -> Ran {
+        let stage = &self.stages[phase.stage];
+        let charge = (!alone).then(|| self.share.charge(&self.dispatcher.clock));
         let begin = Instant::now();
-        let result = guarded(&self.stages[phase.stage].name, || {
+        let result = guarded(&stage.name, || {
             let Some(morsel) = phase.tasks.claim(worker) else { return Ok(None) };
             self.dispatcher.call_to(phase);
             phase.tasks.run(worker, morsel).map(|()| Some(morsel))
         });
         let nanos = begin.elapsed().as_nanos() as u64;
+        if let Some(charge) = charge {
+            match result {
+                Ok(Some(_)) => self.share.settle(charge, nanos),
+                _ => self.share.refund(charge),
+            }
+        }
         match result {
             Ok(Some(morsel)) => {
-                self.share.settle(charge, nanos);
-                let counts = &self.stages[phase.stage].counts;
-                counts.morsels.fetch_add(1, Relaxed);
-                counts.rows.fetch_add(morsel.len(), Relaxed);
-                counts.busy_nanos.fetch_add(nanos, Relaxed);
+                stage.count(worker, morsel, nanos);
                 Ran::Morsel
             }
-            Ok(None) => {
-                self.share.refund(charge);
-                Ran::Exhausted
-            }
+            Ok(None) => Ran::Exhausted,
             Err(error) => {
-                self.share.refund(charge);
                 self.fail(error);
                 Ran::Failed
             }
@@ -151,7 +140,7 @@ impl Job {
 
     /// Starts a stage that `enter` handed out.
     pub(crate) fn start(&self, stage: usize, owner: Arc<dyn Stage>) {
-        self.stages[stage].counts.state.store(STARTED, Relaxed);
+        self.stages[stage].reach(Reached::Started);
         let tasks = guarded(&self.stages[stage].name, || owner.start());
         self.advance(stage, owner, tasks.map(Some));
     }
@@ -162,7 +151,7 @@ impl Job {
             Ok(Some(tasks)) => {
                 drop(owner);
                 let total = guarded(&self.stages[stage].name, || Ok(tasks.total())).unwrap_or(0);
-                self.stages[stage].counts.total.fetch_add(total, Relaxed);
+                self.stages[stage].expect(total);
                 self.lock().publish(stage, tasks);
                 self.awake();
             }
@@ -175,7 +164,7 @@ impl Job {
                 if let Err(error) = dropped {
                     self.fail(error);
                 }
-                self.stages[stage].counts.state.store(DONE, Relaxed);
+                self.stages[stage].reach(Reached::Done);
                 self.lock().done(stage);
                 self.awake();
             }

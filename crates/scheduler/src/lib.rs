@@ -38,6 +38,7 @@
 //! ```
 
 mod cancel;
+mod counts;
 mod dispatcher;
 mod graph;
 mod handle;

@@ -22,6 +22,9 @@ base::typed_id!(
     /// A NUMA node, densely numbered from 0 in the order of the machine's own numbers.
     NodeId, "node");
 
+/// A node's number, its processors, and its distances (or none).
+type Described = (u32, Vec<u32>, Vec<u32>);
+
 /// Firmware's distance of a node to itself.
 const LOCAL: u32 = 10;
 /// Firmware's usual distance of two nodes, used where none is given.
@@ -122,8 +125,7 @@ impl Topology {
         Ok(Self::from_nodes(nodes, false))
     }
 
-    /// From the nodes' numbers, processors, and distances (or none).
-    fn from_nodes(nodes: Vec<(u32, Vec<u32>, Vec<u32>)>, bindable: bool) -> Self {
+    fn from_nodes(nodes: Vec<Described>, bindable: bool) -> Self {
         let count = nodes.len();
         assert!(count > 0, "a machine has a node");
         let nodes = nodes.into_iter().enumerate().map(|(me, (os, cpus, mut distances))| {

@@ -70,7 +70,7 @@ fn step(dispatcher: &Dispatcher, worker: WorkerId, view: &mut View, called: &mut
 /// Runs morsels of one phase until there are none, or there is something better to do.
 fn work(dispatcher: &Dispatcher, worker: WorkerId, view: &mut View, job: &Arc<Job>, phase: Arc<Phase>, version: u64) {
     loop {
-        match job.run_one(worker, &phase) {
+        match job.run_one(worker, &phase, view.jobs.len() < 2) {
             Ran::Exhausted => return job.leave(phase, true),
             Ran::Failed => return job.leave(phase, false),
             Ran::Morsel => {}

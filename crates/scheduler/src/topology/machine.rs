@@ -1,6 +1,6 @@
 //! What this machine and its limits are. Linux tells in `/sys`; elsewhere there is one node.
 
-use super::{Topology, parse_cpus};
+use super::{Described, Topology, parse_cpus};
 use std::path::Path;
 
 /// Threads that this process may keep busy: what affinity and the quota of its cgroups (versions 1 and 2) allow, at
@@ -24,7 +24,7 @@ pub(super) fn detect() -> Topology {
     }
 }
 
-fn read_nodes(system: &Path, allowed: &[u32]) -> Option<Vec<(u32, Vec<u32>, Vec<u32>)>> {
+fn read_nodes(system: &Path, allowed: &[u32]) -> Option<Vec<Described>> {
     let mut numbers: Vec<u32> = std::fs::read_dir(system.join("node"))
         .ok()?
         .flatten()

@@ -1,0 +1,88 @@
+//! What a job's stages have taken so far: for progress and reports, readable at any time.
+
+use crate::task::{Morsel, Stage, WorkerId};
+use base::ids::Id;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+
+/// Shards beyond this cost more to add up than they save.
+const MOST_SHARDS: usize = 16;
+
+/// How far a stage has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reached {
+    Nothing = 0,
+    Started = 1,
+    Done = 2,
+}
+
+/// One stage's name and counts.
+pub(crate) struct StageCounts {
+    pub(crate) name: String,
+    pub(crate) estimated_rows: u64,
+    total_rows: AtomicU64,
+    reached: AtomicU8,
+    /// Workers count in lines of their own.
+    shards: Box<[Shard]>,
+}
+
+#[derive(Default)]
+#[repr(align(128))]
+struct Shard {
+    morsels: AtomicU64,
+    rows: AtomicU64,
+    busy_nanos: AtomicU64,
+}
+
+/// The sum of all workers' counts.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sum {
+    pub(crate) morsels: u64,
+    pub(crate) rows: u64,
+    pub(crate) busy_nanos: u64,
+}
+
+impl StageCounts {
+    pub(crate) fn new(stage: &dyn Stage, workers: usize) -> Self {
+        Self {
+            name: stage.name().to_owned(),
+            estimated_rows: stage.estimated_rows(),
+            total_rows: AtomicU64::new(0),
+            reached: AtomicU8::new(Reached::Nothing as u8),
+            shards: (0..workers.clamp(1, MOST_SHARDS)).map(|_| Shard::default()).collect(),
+        }
+    }
+
+    pub(crate) fn count(&self, worker: WorkerId, morsel: Morsel, nanos: u64) {
+        let shard = &self.shards[worker.index() % self.shards.len()];
+        shard.morsels.fetch_add(1, Relaxed);
+        shard.rows.fetch_add(morsel.len(), Relaxed);
+        shard.busy_nanos.fetch_add(nanos, Relaxed);
+    }
+
+    pub(crate) fn sum(&self) -> Sum {
+        self.shards.iter().fold(Sum::default(), |sum, shard| Sum {
+            morsels: sum.morsels + shard.morsels.load(Relaxed),
+            rows: sum.rows + shard.rows.load(Relaxed),
+            busy_nanos: sum.busy_nanos + shard.busy_nanos.load(Relaxed),
+        })
+    }
+
+    pub(crate) fn reach(&self, reached: Reached) {
+        self.reached.store(reached as u8, Relaxed);
+    }
+    pub(crate) fn reached(&self) -> Reached {
+        match self.reached.load(Relaxed) {
+            0 => Reached::Nothing,
+            1 => Reached::Started,
+            _ => Reached::Done,
+        }
+    }
+
+    /// A phase of `rows` rows begins.
+    pub(crate) fn expect(&self, rows: u64) {
+        self.total_rows.fetch_add(rows, Relaxed);
+    }
+    pub(crate) fn total_rows(&self) -> u64 {
+        self.total_rows.load(Relaxed)
+    }
+}

@@ -1,0 +1,259 @@
+//! Stages, phases, dependencies and morsels: everything once, and in order.
+
+mod common;
+
+use base::ids::Id;
+use common::{Custom, Droppable, Gate, eventually, rows, scheduler};
+use scheduler::*;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A random job: every stage and phase checks that what it depends on is complete.
+fn random_job(seed: u64) -> (JobSpec, Arc<Vec<Vec<AtomicU8>>>) {
+    let mut state = seed * 2 + 1;
+    let mut next = move |below: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % below
+    };
+    let count = 1 + next(6) as usize;
+    // Runs of each row by stage; the phases of a stage follow each other in its rows.
+    let sizes: Vec<Vec<u64>> = (0..count).map(|_| (0..1 + next(3)).map(|_| next(40)).collect()).collect();
+    let runs: Vec<Vec<AtomicU8>> =
+        sizes.iter().map(|phases| (0..phases.iter().sum()).map(|_| AtomicU8::new(0)).collect()).collect();
+    let runs = Arc::new(runs);
+    let mut spec = JobSpec::new();
+    for stage in 0..count {
+        let deps: Vec<usize> = (0..stage).filter(|_| next(3) == 0).collect();
+        let phases = sizes[stage].clone();
+        let (marks, before) = (runs.clone(), deps.clone());
+        let phase = move |number: usize| -> Option<Box<dyn TaskSet>> {
+            let size = *phases.get(number)?;
+            let offset: u64 = phases[..number].iter().sum();
+            for &dep in &before {
+                assert!(marks[dep].iter().all(|run| run.load(SeqCst) == 1), "a dependency is incomplete");
+            }
+            assert!(marks[stage][..offset as usize].iter().all(|run| run.load(SeqCst) == 1), "a phase is incomplete");
+            let marks = marks.clone();
+            Some(rows(size, move |_, row| {
+                marks[stage][(offset + row) as usize].fetch_add(1, SeqCst);
+                Ok(())
+            }))
+        };
+        let phase = Arc::new(phase);
+        let later = phase.clone();
+        let custom = Custom::new(move || Ok(phase(0).expect("the first phase"))).finish(move |n| Ok(later(n + 1)));
+        spec.add(custom, &deps);
+    }
+    (spec, runs)
+}
+
+fn check_once(runs: &[Vec<AtomicU8>]) {
+    assert!(runs.iter().flatten().all(|run| run.load(SeqCst) == 1));
+}
+
+#[test]
+fn random_jobs_run_everything_once_and_in_order() {
+    let scheduler = scheduler(4);
+    let mut pending = Vec::new();
+    for seed in 0..400 {
+        let (spec, runs) = random_job(seed);
+        pending.push((scheduler.submit(spec, JobOptions::default()), runs));
+        if pending.len() > 7 {
+            for (job, runs) in pending.drain(..) {
+                job.wait().unwrap();
+                check_once(&runs);
+                assert!(job.report().iter().all(|stage| stage.finished));
+                let progress = job.progress();
+                assert_eq!((progress.rows, progress.fraction()), (progress.total_rows, 1.0));
+            }
+        }
+    }
+    eventually("no job is listed", || scheduler.active_jobs() == 0);
+}
+
+#[test]
+fn random_jobs_run_the_same_on_one_thread() {
+    for seed in 0..200 {
+        let (spec, runs) = random_job(seed);
+        SingleThreaded { workers: 1 + seed as usize % 5, seed: seed / 2 }.run(spec, &CancelToken::new()).unwrap();
+        check_once(&runs);
+    }
+}
+
+#[test]
+fn the_twin_is_deterministic_and_plays_all_workers() {
+    let order = |seed| {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let log = seen.clone();
+        let mut spec = JobSpec::new();
+        let stage = move || {
+            let log = log.clone();
+            Ok(rows(50, move |worker, row| {
+                log.lock().unwrap().push((worker.index(), row));
+                Ok(())
+            }))
+        };
+        spec.add(Pipeline::new("log", stage), &[]);
+        SingleThreaded { workers: 3, seed }.run(spec, &CancelToken::new()).unwrap();
+        Arc::try_unwrap(seen).unwrap().into_inner().unwrap()
+    };
+    assert_eq!(order(7), order(7));
+    assert_ne!(order(7), order(8));
+    assert!((0..3).all(|worker| order(7).iter().any(|&(w, _)| w == worker)));
+}
+
+#[test]
+fn every_worker_helps_one_job() {
+    let scheduler = scheduler(4);
+    // The rows wait for each other: four workers must be inside at once.
+    let met = Arc::new(std::sync::Barrier::new(4));
+    let workers = Arc::new(Mutex::new(Vec::new()));
+    let list = workers.clone();
+    let mut spec = JobSpec::new();
+    let stage = move || {
+        let (met, list) = (met.clone(), list.clone());
+        Ok(rows(4, move |worker, _| {
+            met.wait();
+            list.lock().unwrap().push(worker.index());
+            Ok(())
+        }))
+    };
+    spec.add(Pipeline::new("meet", stage), &[]);
+    scheduler.run(spec, JobOptions::default()).unwrap();
+    let mut workers = workers.lock().unwrap().clone();
+    workers.sort_unstable();
+    assert_eq!(workers, [0, 1, 2, 3]);
+}
+
+#[test]
+fn a_later_stage_begins_only_when_workers_are_idle() {
+    // One worker: strictly one after the other, in order.
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let mut spec = JobSpec::new();
+    for stage in 0..3 {
+        let log = log.clone();
+        let source = move || {
+            let log = log.clone();
+            Ok(rows(5, move |_, _| {
+                log.lock().unwrap().push(stage);
+                Ok(())
+            }))
+        };
+        spec.add(Pipeline::new("log", source), &[]);
+    }
+    scheduler(1).run(spec, JobOptions::default()).unwrap();
+    assert!(log.lock().unwrap().is_sorted());
+
+    // Two workers: while one is held in the only morsel of the first stage, the other does the second.
+    let gate = Gate::new();
+    let mut spec = JobSpec::new();
+    let held = gate.clone();
+    let source = move || {
+        let held = held.clone();
+        Ok(rows(1, move |_, _| {
+            held.pass();
+            Ok(())
+        }))
+    };
+    spec.add(Pipeline::new("held", source), &[]);
+    let opener = gate.clone();
+    let source = move || {
+        let opener = opener.clone();
+        Ok(rows(3, move |_, _| {
+            opener.open();
+            Ok(())
+        }))
+    };
+    spec.add(Pipeline::new("opens", source), &[]);
+    scheduler(2).run(spec, JobOptions::default()).unwrap();
+}
+
+#[test]
+fn breakers_are_prepared_first_and_task_sets_are_dropped_before_they_finalise() {
+    struct Counting {
+        prepared: AtomicBool,
+        task_set_gone: Arc<AtomicBool>,
+        phases: AtomicUsize,
+        rows: Arc<AtomicU64>,
+    }
+    impl Breaker for Counting {
+        fn prepare(&self) -> base::Result<()> {
+            self.prepared.store(true, SeqCst);
+            Ok(())
+        }
+        fn finalize(&self) -> base::Result<Option<Box<dyn TaskSet>>> {
+            assert!(self.task_set_gone.swap(false, SeqCst));
+            let phase = self.phases.fetch_add(1, SeqCst);
+            let (sum, mark) = (self.rows.clone(), Droppable(self.task_set_gone.clone()));
+            Ok((phase < 2).then(|| {
+                rows(10, move |_, _| {
+                    let _ = &mark;
+                    sum.fetch_add(1, SeqCst);
+                    Ok(())
+                })
+            }))
+        }
+    }
+    let gone = Arc::new(AtomicBool::new(false));
+    let sum = Arc::new(AtomicU64::new(0));
+    let breaker = Arc::new(Counting {
+        prepared: AtomicBool::new(false),
+        task_set_gone: gone.clone(),
+        phases: AtomicUsize::new(0),
+        rows: sum.clone(),
+    });
+    let first = breaker.clone();
+    let source = move || {
+        assert!(first.prepared.load(SeqCst));
+        let mark = Droppable(gone.clone());
+        Ok(rows(100, move |_, _| {
+            let _ = &mark;
+            Ok(())
+        }))
+    };
+    let mut spec = JobSpec::new();
+    spec.add(Pipeline::new("counts", source).breaker(breaker.clone()).estimate(100), &[]);
+    scheduler(3).run(spec, JobOptions::default()).unwrap();
+    assert_eq!((sum.load(SeqCst), breaker.phases.load(SeqCst)), (20, 3));
+}
+
+#[test]
+fn progress_is_seen_while_waiting() {
+    let scheduler = scheduler(1);
+    let gate = Gate::new();
+    let held = gate.clone();
+    let mut spec = JobSpec::new();
+    let source = move || {
+        let held = held.clone();
+        Ok(Tasks::boxed(MorselRanges::new(10, 1, 1), move |_, morsel| {
+            if morsel.begin == 5 {
+                held.pass();
+            }
+            Ok(())
+        }))
+    };
+    spec.add(Pipeline::new("half", source), &[]);
+    spec.add(Pipeline::new("rest", || Ok(rows(30, |_, _| Ok(())))).estimate(30), &[0]);
+    let job = scheduler.submit(spec, JobOptions::default());
+    eventually("half is done", || job.progress().rows == 5);
+    assert_eq!(job.progress().total_rows, 40);
+    assert!(!job.is_finished());
+    job.wait_with(Duration::from_millis(1), |progress| {
+        assert_eq!(progress.stages.max(1), 1);
+        gate.open();
+    })
+    .unwrap();
+    assert_eq!((job.progress().rows, job.progress().stages), (40, 2));
+}
+
+#[test]
+fn a_job_without_stages_or_rows_ends() {
+    let scheduler = scheduler(2);
+    scheduler.run(JobSpec::new(), JobOptions::default()).unwrap();
+    let mut spec = JobSpec::new();
+    spec.add(Pipeline::new("empty", || Ok(rows(0, |_, _| unreachable!()))), &[]);
+    let job = scheduler.submit(spec, JobOptions::default());
+    assert_eq!(job.wait_timeout(Duration::MAX), Some(Ok(())));
+    assert_eq!(job.result(), Some(Ok(())));
+}
