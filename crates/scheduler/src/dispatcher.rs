@@ -1,15 +1,15 @@
 //! What all workers share: the list of jobs, how many workers may run, and who sleeps (thesis 4.4, figure 4.5).
 //!
 //! The list is read at every morsel, hence by a generation number and a snapshot of one's own; changes are rare and
-//! take a lock. Sleep follows the usual protocol of an event count: a worker reads the signal, looks for work, and
-//! sleeps only if the signal has not changed since; whoever makes work changes the signal first.
+//! take a lock.
 //!
-//! One call wakes one worker; a worker that claims a morsel calls the next one, as long as there are sleepers and the
+//! A call wakes one worker; a worker that claims a morsel calls the next one, as long as there are sleepers and the
 //! phase has not called as many as there are workers. So a phase with one morsel does not wake the whole machine.
 
 use crate::graph::Phase;
 use crate::job::Job;
 use crate::policy::Clock;
+use crate::sleep::Dormitory;
 use crate::task::WorkerId;
 use base::ids::Id;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
@@ -19,23 +19,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Dispatcher {
     jobs: Mutex<Vec<Arc<Job>>>,
     generation: AtomicU64,
-    signal: AtomicU64,
-    sleeping: AtomicUsize,
-    /// Idle workers, the one that fell asleep last at the end: its caches are the warmest.
-    sleepers: Mutex<Vec<Arc<Bed>>>,
+    pub(crate) dormitory: Dormitory,
     threads: AtomicUsize,
     /// Where workers beyond `threads` wait.
     bench: Mutex<()>,
     benched: Condvar,
     pub(crate) clock: Clock,
     shut: AtomicBool,
-}
-
-/// Where one worker sleeps.
-#[derive(Default)]
-pub(crate) struct Bed {
-    called: Mutex<bool>,
-    call: Condvar,
 }
 
 /// A worker's own copy of the list of jobs.
@@ -54,9 +44,7 @@ impl Dispatcher {
         Self {
             jobs: Mutex::default(),
             generation: AtomicU64::new(1),
-            signal: AtomicU64::new(0),
-            sleeping: AtomicUsize::new(0),
-            sleepers: Mutex::default(),
+            dormitory: Dormitory::default(),
             threads: AtomicUsize::new(threads),
             bench: Mutex::new(()),
             benched: Condvar::new(),
@@ -71,7 +59,7 @@ impl Dispatcher {
         jobs.push(job);
         self.generation.fetch_add(1, AcqRel);
         drop(jobs);
-        self.announce();
+        self.dormitory.announce(1);
     }
 
     /// Takes an ended job off the list.
@@ -106,7 +94,7 @@ impl Dispatcher {
         self.threads.store(threads, Release);
         drop(bench);
         self.benched.notify_all();
-        self.announce();
+        self.dormitory.announce(1);
     }
 
     /// Waits until `worker` may run or the dispatcher shuts.
@@ -127,69 +115,17 @@ impl Dispatcher {
         self.shut.store(true, Release);
         drop(bench);
         self.benched.notify_all();
-        self.signal.fetch_add(1, SeqCst);
-        for bed in lock(&self.sleepers).drain(..) {
-            self.sleeping.fetch_sub(1, SeqCst);
-            bed.rouse();
-        }
-    }
-
-    pub(crate) fn signal(&self) -> u64 {
-        self.signal.load(SeqCst)
-    }
-
-    /// There is new work: whoever is about to sleep looks again, and one sleeper is called.
-    pub(crate) fn announce(&self) {
-        self.signal.fetch_add(1, SeqCst);
-        self.call_one();
-    }
-
-    /// Calls one sleeper, if there is any.
-    pub(crate) fn call_one(&self) {
-        // Ordered after the change of the signal, as `sleep` counts itself before it reads the signal: either it is
-        // seen here, or it sees the new signal.
-        if self.sleeping.load(SeqCst) > 0 {
-            let bed = lock(&self.sleepers).pop();
-            if let Some(bed) = bed {
-                self.sleeping.fetch_sub(1, SeqCst);
-                bed.rouse();
-            }
-        }
+        self.dormitory.announce(usize::MAX);
     }
 
     /// A worker has claimed a morsel of `phase`: there may be more for others.
     pub(crate) fn call_to(&self, phase: &Phase) {
-        if self.sleeping.load(Relaxed) > 0
+        if self.dormitory.has_sleepers()
             && phase.calls.load(Relaxed) < self.threads()
             && phase.calls.fetch_add(1, Relaxed) < self.threads()
         {
-            self.call_one();
+            self.dormitory.call_one();
         }
-    }
-
-    /// Sleeps until called, unless the signal is no longer `seen`. Returns whether it was called.
-    pub(crate) fn sleep(&self, bed: &Arc<Bed>, seen: u64) -> bool {
-        let mut sleepers = lock(&self.sleepers);
-        self.sleeping.fetch_add(1, SeqCst);
-        if self.signal() != seen {
-            self.sleeping.fetch_sub(1, SeqCst);
-            return false;
-        }
-        sleepers.push(bed.clone());
-        drop(sleepers);
-        let mut called = lock(&bed.called);
-        while !*called {
-            called = bed.call.wait(called).unwrap_or_else(PoisonError::into_inner);
-        }
-        *called = false;
-        true
-    }
-}
-
-impl Bed {
-    fn rouse(&self) {
-        *lock(&self.called) = true;
-        self.call.notify_one();
     }
 }
 

@@ -184,7 +184,7 @@ impl Job {
         self.runnable.store(true, Release);
         self.version.fetch_add(1, AcqRel);
         drop(graph);
-        self.dispatcher.announce();
+        self.dispatcher.dormitory.announce(1);
     }
 
     /// The consumer of the result has made room.

@@ -44,9 +44,13 @@ mod graph;
 mod handle;
 mod inline;
 mod job;
+#[cfg(test)]
+mod model;
 mod policy;
 mod pool;
 mod ranges;
+mod sleep;
+mod sync;
 mod task;
 mod topology;
 mod worker;

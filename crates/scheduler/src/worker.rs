@@ -1,8 +1,9 @@
 //! What a worker thread does, for its life.
 
-use crate::dispatcher::{Bed, Dispatcher, View};
+use crate::dispatcher::{Dispatcher, View};
 use crate::graph::{Phase, Step};
 use crate::job::{Job, Ran};
+use crate::sleep::{Bed, Dormitory};
 use crate::task::WorkerId;
 use base::ids::Id;
 use std::cell::Cell;
@@ -29,11 +30,11 @@ pub(crate) fn serve(dispatcher: &Dispatcher, worker: WorkerId) {
     // Called out of its sleep, and not yet at work: it owes a call to the next sleeper.
     let mut called = false;
     while !dispatcher.is_shut() {
-        let seen = dispatcher.signal();
+        let seen = dispatcher.dormitory.signal();
         if worker.index() >= dispatcher.threads() {
             view.clear();
             if std::mem::take(&mut called) {
-                dispatcher.call_one();
+                dispatcher.dormitory.call_one();
             }
             dispatcher.sit(worker);
             continue;
@@ -42,11 +43,11 @@ pub(crate) fn serve(dispatcher: &Dispatcher, worker: WorkerId) {
         if step(dispatcher, worker, &mut view, &mut called) {
             continue;
         }
-        if !view.jobs.is_empty() && look_out(dispatcher, seen) {
+        if !view.jobs.is_empty() && look_out(&dispatcher.dormitory, seen) {
             continue;
         }
         view.clear();
-        called = dispatcher.sleep(&bed, seen);
+        called = dispatcher.dormitory.sleep(&bed, seen);
     }
 }
 
@@ -56,7 +57,7 @@ fn step(dispatcher: &Dispatcher, worker: WorkerId, view: &mut View, called: &mut
     while let Some(job) = view.best().cloned() {
         let Some((step, version)) = job.enter() else { continue };
         if std::mem::take(called) {
-            dispatcher.call_one();
+            dispatcher.dormitory.call_one();
         }
         match step {
             Step::Start(stage, owner) => job.start(stage, owner),
@@ -86,11 +87,11 @@ fn work(dispatcher: &Dispatcher, worker: WorkerId, view: &mut View, job: &Arc<Jo
 }
 
 /// Watches the signal for a moment: between two phases of a query it comes soon.
-fn look_out(dispatcher: &Dispatcher, seen: u64) -> bool {
+fn look_out(dormitory: &Dormitory, seen: u64) -> bool {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
         for _ in 0..16 {
-            if dispatcher.signal() != seen {
+            if dormitory.signal() != seen {
                 return true;
             }
             std::hint::spin_loop();

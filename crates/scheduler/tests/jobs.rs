@@ -257,3 +257,52 @@ fn a_job_without_stages_or_rows_ends() {
     assert_eq!(job.wait_timeout(Duration::MAX), Some(Ok(())));
     assert_eq!(job.result(), Some(Ok(())));
 }
+
+#[test]
+fn four_described_sockets_on_one_machine() {
+    let options = SchedulerOptions {
+        threads: Some(8),
+        max_threads: 8,
+        topology: Some(Topology::parse("4x2").unwrap()),
+        ..Default::default()
+    };
+    let scheduler = Scheduler::new(&options).unwrap();
+    let placement = scheduler.placement().clone();
+    // All data is on node 2: its two workers find their own, the others steal.
+    let ranges = MorselRanges::placed(&[(NodeId(2), 0..500), (NodeId(2), 1000..1500)], &placement, 8, 7);
+    let ranges = Arc::new(ranges);
+    let claims = Arc::new(Mutex::new(Vec::new()));
+    struct Logged {
+        ranges: Arc<MorselRanges>,
+        claims: Arc<Mutex<Vec<(WorkerId, Claim)>>>,
+    }
+    impl TaskSet for Logged {
+        fn claim(&self, worker: WorkerId) -> Option<Morsel> {
+            let claim = self.ranges.claim_from(worker)?;
+            self.claims.lock().unwrap().push((worker, claim));
+            Some(claim.morsel)
+        }
+        fn run(&self, _: WorkerId, _: Morsel) -> base::Result<()> {
+            std::thread::sleep(Duration::from_micros(100));
+            Ok(())
+        }
+        fn total(&self) -> u64 {
+            self.ranges.rows()
+        }
+    }
+    let mut spec = JobSpec::new();
+    let (tasks, log) = (ranges.clone(), claims.clone());
+    let source = move || -> base::Result<Box<dyn TaskSet>> {
+        Ok(Box::new(Logged { ranges: tasks.clone(), claims: log.clone() }))
+    };
+    spec.add(Pipeline::new("placed", source), &[]);
+    let job = scheduler.submit(spec, JobOptions::default());
+    job.wait().unwrap();
+    let claims = claims.lock().unwrap();
+    assert_eq!(claims.iter().map(|(_, claim)| claim.morsel.len()).sum::<u64>(), 1000);
+    assert_eq!(job.progress(), Progress { morsels: 144, rows: 1000, total_rows: 1000, stages: 1, total_stages: 1 });
+    for (worker, claim) in claims.iter() {
+        assert_eq!(claim.node, NodeId(2));
+        assert!(claim.stolen || placement.node(*worker) == NodeId(2), "{worker} has no lane of its own");
+    }
+}
