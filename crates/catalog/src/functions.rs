@@ -1,5 +1,18 @@
 //! SQL's functions and operators, each defined once: the binder resolves names and types here, the constant folder and
 //! the code generator implement the variants.
+//!
+//! [`SCALARS`] and [`AGGREGATES`] define the functions for users: names, argument types, result type, documentation.
+//! [`resolve_scalar`], [`resolve_aggregate`] and [`arithmetic`] choose among them by argument types.
+
+mod aggregate;
+mod arithmetic;
+mod resolve;
+mod scalar;
+
+pub use aggregate::{AGGREGATES, AggregateDefinition, find_aggregate, resolve_aggregate};
+pub use arithmetic::{ArithmeticTypes, arithmetic, negate};
+pub use resolve::{Overload, Parameter, ResolvedCall, ResultType, ScalarDefinition, find_scalar, resolve_scalar};
+pub use scalar::SCALARS;
 
 /// A scalar operator or function whose arguments have the types that its resolution asked for.
 ///
@@ -21,7 +34,8 @@ pub enum ScalarFunction {
     // Numbers
     Abs,
     Sign,
-    /// One argument, or two: digits (integer).
+    /// One argument, or two: digits (integer). Of a decimal: any precision and scale, the result's type says the scale
+    /// (so for `Trunc`, `Ceil`, `Floor`); digits beyond it do not change the value.
     Round,
     Trunc,
     Ceil,
@@ -138,4 +152,11 @@ pub enum AggregateFunction {
     BoolOr,
     /// Any one value, preferably the first seen that is not NULL.
     AnyValue,
+}
+
+impl AggregateFunction {
+    /// Whether duplicates do not change the result, so that DISTINCT means nothing.
+    pub fn ignores_duplicates(self) -> bool {
+        matches!(self, Self::Min | Self::Max | Self::BoolAnd | Self::BoolOr | Self::AnyValue)
+    }
 }

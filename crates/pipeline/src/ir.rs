@@ -29,8 +29,8 @@ pub use inst::{
     MatchKind, Operation,
 };
 pub use program::{
-    GroupState, JoinState, Param, Pipeline, PipelineId, Program, RowField, RowLayout, RowSet, ScanOp, ScanPredicate,
-    Site, SiteId, SiteKind, SortField, SortState, Source, SourceColumn, State, StateId, GROUP_HEADER, JOIN_HEADER,
+    GROUP_HEADER, GroupState, JOIN_HEADER, JoinState, Param, Pipeline, PipelineId, Program, RowField, RowLayout,
+    RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind, SortField, SortState, Source, SourceColumn, State, StateId,
 };
 
 use types::Physical;

@@ -4,3 +4,7 @@
 //! straight-line body, and end in states (hash table, groups, sort, result) that later pipelines read.
 
 pub mod ir;
+
+mod lower;
+
+pub use lower::lower;

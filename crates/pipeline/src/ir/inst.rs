@@ -172,6 +172,8 @@ pub enum Operation {
     Row,
     /// The worker's own only row of a group state without keys: Ptr.
     LocalRow(StateId),
+    /// The only row of a finished group state without keys, that of all workers together: Ptr.
+    OnlyRow(StateId),
     /// Reads a row: a value of the type at the offset.
     Load {
         /// Ptr.
@@ -183,6 +185,10 @@ pub enum Operation {
         /// Whether nothing writes this field while the pipeline runs, so that the load may be moved or repeated.
         stable: bool,
     },
+    /// The address of a field of a row: Ptr.
+    FieldAddress(Var, u32),
+    /// IEEE square root; NaN of negative numbers.
+    Sqrt(Var),
     /// Whether a Ptr is null: Bool.
     IsNullPtr(Var),
     /// Integer arithmetic that ends the query with 22003 on overflow; both operands of one type.
@@ -337,7 +343,7 @@ pub enum Callee {
     WelfordAdd,
     /// `(Ptr into, Ptr from) -> ()`: Chan's merge of two such accumulators.
     WelfordMerge,
-    /// `(Ptr state of a limit) -> Bool`: takes one of the rows that the limit still admits.
+    /// `() -> Bool`: takes one of the rows that the limit still admits.
     TakeLimit(StateId),
     /// `(Str) -> Str`: the same text in memory that lives as long as the query.
     KeepStr,

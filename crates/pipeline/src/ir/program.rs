@@ -29,6 +29,8 @@ pub struct Program {
     pub pipelines: IdMap<PipelineId, Pipeline>,
     /// The state that holds the query's result.
     pub result: StateId,
+    /// Whether the rows of the result have an order: that of the only pipeline that fills it.
+    pub ordered: bool,
     /// What each counter of EXPLAIN ANALYZE counts (an operator's label); empty otherwise.
     pub counters: Vec<String>,
 }

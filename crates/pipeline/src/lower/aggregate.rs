@@ -1,0 +1,232 @@
+//! Grouping and duplicate elimination (thesis 4.5.4): every worker updates group rows of its own; rows of one group meet
+//! in `combine`. All accumulators start as zero bytes.
+
+mod accumulator;
+
+use std::collections::HashMap;
+
+use base::{Error, Result};
+use plan::{AggregateCall, ColumnId, Expr, Node};
+use types::SqlType;
+
+use self::accumulator::{Accumulator, accumulators_of};
+use super::compare::compare_same;
+use super::join::has_null_flag;
+use super::pipe::{Field, Pipe, Sql};
+use super::{Lowering, Needed, with_columns_of};
+use crate::ir::{
+    Compare, Function, GROUP_HEADER, GroupState, Inst, Operation, RowLayout, RowSet, State, StateId, Ty, Var,
+};
+
+impl Lowering<'_> {
+    pub(super) fn aggregate(
+        &mut self,
+        input: &Node,
+        groups: &[(ColumnId, Expr)],
+        aggregates: &[(ColumnId, AggregateCall)],
+        needed: &Needed,
+    ) -> Result<Vec<Pipe>> {
+        let wanted: Vec<&(ColumnId, AggregateCall)> = aggregates.iter().filter(|(c, _)| needed.contains(c)).collect();
+        if let Some((_, call)) = wanted.iter().find(|(_, a)| a.distinct && !a.function.ignores_duplicates()) {
+            return Err(Error::internal("a DISTINCT aggregate was not rewritten").at(call.position));
+        }
+        let read = wanted.iter().flat_map(|(_, a)| a.argument.iter().chain(&a.filter));
+        let read = with_columns_of(&Needed::new(), groups.iter().map(|(_, e)| e).chain(read));
+        let pipes = self.node(input, &read)?;
+
+        // Compute keys first: they say which can be NULL.
+        let mut open = Vec::new();
+        for mut pipe in pipes {
+            let mut keys = Vec::new();
+            for (column, expr) in groups {
+                if let Some(range) = self.range(expr) {
+                    self.ranges.insert(*column, range);
+                }
+                let sql = self.scalar(&mut pipe, expr)?;
+                keys.push(pipe.in_layout(sql, expr.sql_type));
+            }
+            open.push((pipe, keys));
+        }
+        let nullable: Vec<bool> = (0..groups.len()).map(|i| open.iter().any(|(_, k)| k[i].null.is_some())).collect();
+        let key_types: Vec<SqlType> = groups.iter().map(|(_, e)| e.sql_type).collect();
+        let (mut layout, keys) = key_layout(&key_types, &nullable);
+
+        let mut accumulators: Vec<Accumulator> = Vec::new();
+        let mut index: HashMap<String, usize> = HashMap::new();
+        let mut parts = Vec::new();
+        for (_, call) in &wanted {
+            let mut of_call = Vec::new();
+            for accumulator in
+                accumulators_of(call, !groups.is_empty(), &|e| open.iter().any(|(p, _)| self.can_be_null(p, e)))
+            {
+                let at = *index.entry(accumulator.key()).or_insert_with(|| {
+                    accumulators.push(accumulator);
+                    accumulators.len() - 1
+                });
+                of_call.push(at);
+            }
+            parts.push(of_call);
+        }
+        accumulators.iter_mut().for_each(|a| a.place(&mut layout));
+
+        let combine = combine_function(|p, into, from| accumulators.iter().try_for_each(|a| a.combine(p, into, from)))?;
+        let state = self.add_state(State::Group(GroupState {
+            layout,
+            has_keys: !groups.is_empty(),
+            equal: equal_function(&keys),
+            combine,
+        }));
+        for (mut pipe, values) in open {
+            let row = if groups.is_empty() {
+                pipe.let_(Ty::Ptr, Operation::LocalRow(state))
+            } else {
+                group_row(&mut pipe, state, &keys, &values)
+            };
+            for accumulator in &accumulators {
+                self.update(&mut pipe, row, accumulator)?;
+            }
+            pipe.name.push("group".into());
+            self.close(pipe, state);
+        }
+
+        let (mut pipe, row) = self.read(state, RowSet::All, "groups");
+        let bound: Vec<(ColumnId, Field)> = groups.iter().map(|(c, _)| *c).zip(keys).collect();
+        pipe.bind_row(row, &bound, false);
+        for ((column, call), of_call) in wanted.iter().zip(&parts) {
+            let of_call: Vec<&Accumulator> = of_call.iter().map(|&i| &accumulators[i]).collect();
+            let sql = self.finish(&mut pipe, row, call, &of_call)?;
+            pipe.bind(*column, sql);
+        }
+        Ok(vec![pipe])
+    }
+
+    pub(super) fn distinct(&mut self, pipes: Vec<Pipe>, columns: &[ColumnId]) -> Result<Vec<Pipe>> {
+        let types: Vec<SqlType> = columns.iter().map(|&c| self.type_of(c)).collect();
+        let nullable: Vec<bool> = columns.iter().map(|&c| pipes.iter().any(|p| has_null_flag(p, c))).collect();
+        let (layout, keys) = key_layout(&types, &nullable);
+        let combine = combine_function(|_, _, _| Ok(()))?;
+        let equal = equal_function(&keys);
+        let state = self.add_state(State::Group(GroupState { layout, has_keys: true, equal, combine }));
+        for mut pipe in pipes {
+            let values = self.values_of(&mut pipe, columns)?;
+            group_row(&mut pipe, state, &keys, &values);
+            pipe.name.push("distinct".into());
+            self.close(pipe, state);
+        }
+        let (mut pipe, row) = self.read(state, RowSet::All, "distinct rows");
+        let bound: Vec<(ColumnId, Field)> = columns.iter().copied().zip(keys).collect();
+        pipe.bind_row(row, &bound, false);
+        Ok(vec![pipe])
+    }
+
+    /// The columns' values in their layouts.
+    pub(super) fn values_of(&mut self, pipe: &mut Pipe, columns: &[ColumnId]) -> Result<Vec<Sql>> {
+        columns
+            .iter()
+            .map(|&c| {
+                let sql = pipe.column(c).ok_or_else(|| super::unbound(c))?;
+                Ok(pipe.in_layout(sql, self.type_of(c)))
+            })
+            .collect()
+    }
+}
+
+/// A layout with the keys, wide ones first, then their flags.
+pub(super) fn key_layout(types: &[SqlType], nullable: &[bool]) -> (RowLayout, Vec<Field>) {
+    let mut layout = RowLayout::with_header(GROUP_HEADER);
+    let mut order: Vec<usize> = (0..types.len()).collect();
+    order.sort_by_key(|&i| std::cmp::Reverse(types[i].physical().size()));
+    let mut fields = vec![Field { offset: 0, ty: Ty::Bool, null: None }; types.len()];
+    for &i in &order {
+        let ty = types[i].physical().into();
+        fields[i] = Field { offset: layout.add(ty), ty, null: None };
+    }
+    for (field, _) in fields.iter_mut().zip(nullable).filter(|(_, nullable)| **nullable) {
+        field.null = Some(layout.add(Ty::Bool));
+    }
+    (layout, fields)
+}
+
+/// Whether one key of at most 64 bits without NULLs, hashed one to one, is all there is.
+fn exact(keys: &[Field]) -> bool {
+    match keys {
+        [] => true,
+        [key] => key.null.is_none() && matches!(key.ty, Ty::Bool | Ty::I16 | Ty::I32 | Ty::I64),
+        _ => false,
+    }
+}
+
+/// Finds or makes the group's row. Without keys all rows are one group, which exists only if there is a row.
+pub(super) fn group_row(pipe: &mut Pipe, state: StateId, keys: &[Field], values: &[Sql]) -> Var {
+    let hash = if keys.is_empty() {
+        pipe.int(0, Ty::I64)
+    } else {
+        let values = values.iter().zip(keys).map(|(v, k)| (v.value, v.null.filter(|_| k.null.is_some()))).collect();
+        pipe.let_(Ty::I64, Operation::Hash(values))
+    };
+    let row = pipe.var(Ty::Ptr);
+    pipe.open_block();
+    let is_equal = if exact(keys) {
+        pipe.bool(true)
+    } else {
+        let mut all: Option<Var> = None;
+        for (&key, &value) in keys.iter().zip(values) {
+            let equal = field_equals(pipe, row, key, value);
+            all = Some(match all {
+                Some(all) => pipe.and(all, equal),
+                None => equal,
+            });
+        }
+        all.expect("at least one key")
+    };
+    let equal = pipe.close_block();
+    pipe.open_block();
+    for (&key, &value) in keys.iter().zip(values) {
+        pipe.store_field(row, key, value);
+    }
+    let init = pipe.close_block();
+    pipe.push(Inst::Group { state, hash, row, equal, is_equal, init });
+    row
+}
+
+/// Whether a row's key is the value; NULLs are equal.
+fn field_equals(pipe: &mut Pipe, row: Var, field: Field, value: Sql) -> Var {
+    let stored = pipe.load(row, field.offset, field.ty, false);
+    let same = compare_same(pipe, Compare::Eq, stored, value.value);
+    let Some(offset) = field.null else { return same };
+    let stored_null = pipe.load(row, offset, Ty::Bool, false);
+    let value_null = value.null.unwrap_or_else(|| pipe.bool(false));
+    let both = pipe.and(stored_null, value_null);
+    let either = pipe.or(stored_null, value_null);
+    let neither = pipe.not(either);
+    let same = pipe.and(neither, same);
+    pipe.or(both, same)
+}
+
+/// Whether two rows have the same keys, if equal hashes do not say it already.
+pub(super) fn equal_function(keys: &[Field]) -> Option<Function> {
+    if exact(keys) {
+        return None;
+    }
+    let mut pipe = Pipe::detached();
+    let rows = [pipe.var(Ty::Ptr), pipe.var(Ty::Ptr)];
+    let mut all: Option<Var> = None;
+    for &key in keys {
+        let value = pipe.load(rows[1], key.offset, key.ty, false);
+        let null = key.null.map(|offset| pipe.load(rows[1], offset, Ty::Bool, false));
+        let equal = field_equals(&mut pipe, rows[0], key, Sql { value, null });
+        all = Some(match all {
+            Some(all) => pipe.and(all, equal),
+            None => equal,
+        });
+    }
+    Some(Function { rows, result: all, body: pipe.take_body(), vars: pipe.vars })
+}
+
+/// A function that adds the second row to the first.
+pub(super) fn combine_function(write: impl FnOnce(&mut Pipe, Var, Var) -> Result<()>) -> Result<Function> {
+    let mut pipe = Pipe::detached();
+    let rows = [pipe.var(Ty::Ptr), pipe.var(Ty::Ptr)];
+    write(&mut pipe, rows[0], rows[1])?;
+    Ok(Function { rows, result: None, body: pipe.take_body(), vars: pipe.vars })
+}

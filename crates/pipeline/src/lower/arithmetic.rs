@@ -1,0 +1,311 @@
+//! Arithmetic on numbers, dates and intervals. Integers and decimals are computed in the narrowest type that their ranges
+//! allow, and checked only where the ranges do not already exclude overflow.
+
+use base::{Error, Result, SqlState};
+use catalog::ScalarFunction as F;
+use plan::{Expr, ExprKind};
+use types::{SqlType, Value};
+
+use super::Lowering;
+use super::pipe::{Pipe, Sql};
+use super::range::Range;
+use crate::ir::{Arithmetic, Callee, Compare, FloatOp, Inst, Operation, Ty, Var};
+
+const MICROS_PER_DAY: i128 = 86_400_000_000;
+
+impl Lowering<'_> {
+    /// `+ - * / %` and unary minus; None where boxed values must do it.
+    pub(super) fn arithmetic(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Option<Sql>> {
+        use SqlType as T;
+        let types: Vec<T> = args.iter().map(|a| a.sql_type).collect();
+        match (f, types.as_slice()) {
+            (F::Negate, [t]) if t.as_decimal().is_some() => {
+                let zero = Expr::constant(if t.is_decimal() { Value::Decimal(0) } else { Value::Int(0) }, *t);
+                let args = [zero, args[0].clone()];
+                self.exact(pipe, F::Subtract, &args, expr).map(Some)
+            }
+            (F::Negate, [T::Real | T::Double]) => {
+                let x = self.scalar(pipe, &args[0])?;
+                let minus = pipe.float(-1.0, pipe.ty(x.value));
+                let value = pipe.let_(pipe.ty(x.value), Operation::Float(FloatOp::Mul, x.value, minus));
+                Ok(Some(Sql { value, null: x.null }))
+            }
+            (F::Add | F::Subtract | F::Multiply | F::Divide | F::Modulo, [a, b])
+                if a.as_decimal().is_some() && b.as_decimal().is_some() =>
+            {
+                self.exact(pipe, f, args, expr).map(Some)
+            }
+            (F::Add | F::Subtract | F::Multiply | F::Divide, [a, b]) if a.is_float() && a == b => {
+                self.float(pipe, f, args, expr.position).map(Some)
+            }
+            (F::Add | F::Subtract, [T::Date, T::Integer]) | (F::Subtract, [T::Date, T::Date]) => {
+                let (a, b) = (self.scalar(pipe, &args[0])?, self.scalar(pipe, &args[1])?);
+                let op = if f == F::Add { Arithmetic::Add } else { Arithmetic::Sub };
+                let checked = Operation::Checked(op, a.value, b.value, expr.position);
+                self.strict(pipe, &[a, b], |p| p.let_(Ty::I32, checked)).map(Some)
+            }
+            (F::Add | F::Subtract, [T::Date | T::Timestamp, T::Interval]) => self.plus_interval(pipe, f, args, expr),
+            _ => Ok(None),
+        }
+    }
+
+    /// Integers and decimals.
+    fn exact(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
+        match f {
+            F::Divide | F::Modulo if expr.sql_type.is_integer() => self.integer_division(pipe, f, args, expr),
+            F::Divide => self.decimal_division(pipe, args, expr),
+            F::Modulo => self.decimal_remainder(pipe, args, expr),
+            _ => self.exact_ring(pipe, f, args, expr),
+        }
+    }
+
+    /// `+ - *`.
+    fn exact_ring(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
+        let op = match f {
+            F::Add => Arithmetic::Add,
+            F::Subtract => Arithmetic::Sub,
+            _ => Arithmetic::Mul,
+        };
+        let (sa, sb, s) = (args[0].sql_type.scale(), args[1].sql_type.scale(), expr.sql_type.scale());
+        let mut a = (self.scalar(pipe, &args[0])?, self.range(&args[0]));
+        let mut b = (self.scalar(pipe, &args[1])?, self.range(&args[1]));
+        let product_scale = if f == F::Multiply { sa + sb } else { s };
+        if f != F::Multiply {
+            a = self.scale_up(pipe, a, u32::from(s.saturating_sub(sa)), expr.position)?;
+            b = self.scale_up(pipe, b, u32::from(s.saturating_sub(sb)), expr.position)?;
+        }
+        let result = match (a.1, b.1, f) {
+            (Some(a), Some(b), F::Add) => a.add(b),
+            (Some(a), Some(b), F::Subtract) => a.subtract(b),
+            (Some(a), Some(b), _) => a.multiply(b),
+            _ => None,
+        };
+        let (a, b) = (a.0, b.0);
+        let layout: Ty = expr.sql_type.physical().into();
+        let bound = Range::of_type(expr.sql_type).expect("integers and decimals have ranges");
+        let safe = result.is_some_and(|r| r.within(bound)) && product_scale == s;
+        let ty = match result {
+            // Integers compute in their own type, or wider operands' where both fit it.
+            _ if expr.sql_type.is_integer() => layout,
+            Some(r) if r.fits(Ty::I64) => Ty::I64,
+            _ => Ty::I128,
+        };
+        let position = expr.position;
+        if safe || (product_scale == s && !layout_is_decimal(expr)) {
+            // Either proven, or an integer whose type's overflow is the machine's.
+            let ty = if safe && !expr.sql_type.is_integer() { ty } else { layout };
+            let ty = self.at_least(pipe, ty, &[a, b]);
+            return self.strict_unless_safe(pipe, safe, &[a, b], |p| {
+                let (x, y) = (p.widen(a.value, ty), p.widen(b.value, ty));
+                let op = if safe { Operation::Wrapping(op, x, y) } else { Operation::Checked(op, x, y, position) };
+                p.let_(ty, op)
+            });
+        }
+        self.strict(pipe, &[a, b], |p| {
+            let (x, y) = (p.widen(a.value, Ty::I128), p.widen(b.value, Ty::I128));
+            let mut value = if f == F::Multiply && result.is_none() {
+                p.call1(Callee::MulI128, vec![x, y], position)
+            } else if result.is_some() {
+                p.let_(Ty::I128, Operation::Wrapping(op, x, y))
+            } else {
+                p.let_(Ty::I128, Operation::Checked(op, x, y, position))
+            };
+            if product_scale > s {
+                let digits = p.int((product_scale - s).into(), Ty::I32);
+                value = p.call1(Callee::RescaleDown, vec![value, digits], position);
+            }
+            check_precision(p, value, expr.sql_type, position)
+        })
+    }
+
+    /// The wider of `ty` and the operands' types (an operand may be wider than its range needs).
+    fn at_least(&self, pipe: &Pipe, ty: Ty, operands: &[Sql]) -> Ty {
+        operands.iter().map(|o| pipe.ty(o.value)).chain([ty]).max_by_key(|t| t.size()).unwrap_or(ty)
+    }
+
+    /// What cannot fail may as well run for NULLs.
+    pub(super) fn strict_unless_safe(
+        &mut self,
+        pipe: &mut Pipe,
+        safe: bool,
+        args: &[Sql],
+        operation: impl FnOnce(&mut Pipe) -> Var,
+    ) -> Result<Sql> {
+        if safe {
+            let value = operation(pipe);
+            let null = pipe.any_null(args.iter().map(|a| a.null));
+            return Ok(Sql { value, null });
+        }
+        self.strict(pipe, args, operation)
+    }
+
+    /// Multiplies by 10^digits, in 128 bits unless the range allows 64.
+    pub(super) fn scale_up(
+        &mut self,
+        pipe: &mut Pipe,
+        (sql, range): (Sql, Option<Range>),
+        digits: u32,
+        position: Option<u32>,
+    ) -> Result<(Sql, Option<Range>)> {
+        if digits == 0 {
+            return Ok((sql, range));
+        }
+        let scaled = range.and_then(|r| r.scale_up(digits));
+        let ty = if scaled.is_some_and(|r| r.fits(Ty::I64)) { Ty::I64 } else { Ty::I128 };
+        let ty = self.at_least(pipe, ty, &[sql]);
+        let factor = 10i128.pow(digits);
+        let safe = scaled.is_some();
+        let sql = self.strict_unless_safe(pipe, safe, &[sql], |p| {
+            let (x, factor) = (p.widen(sql.value, ty), p.int(factor, ty));
+            if safe {
+                p.let_(ty, Operation::Wrapping(Arithmetic::Mul, x, factor))
+            } else {
+                p.call1(Callee::MulI128, vec![x, factor], position)
+            }
+        })?;
+        Ok((sql, scaled))
+    }
+
+    fn integer_division(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
+        let ty: Ty = expr.sql_type.physical().into();
+        let (a, b) = (self.scalar(pipe, &args[0])?, self.scalar(pipe, &args[1])?);
+        let position = expr.position;
+        self.strict(pipe, &[a, b], |p| {
+            let (x, y) = (p.widen(a.value, ty), p.widen(b.value, ty));
+            let divide = f == F::Divide;
+            p.let_(ty, if divide { Operation::Divide(x, y, position) } else { Operation::Remainder(x, y, position) })
+        })
+    }
+
+    fn decimal_division(&mut self, pipe: &mut Pipe, args: &[Expr], expr: &Expr) -> Result<Sql> {
+        let (sa, sb, s) = (args[0].sql_type.scale(), args[1].sql_type.scale(), expr.sql_type.scale());
+        let (a, b) = (self.scalar(pipe, &args[0])?, self.scalar(pipe, &args[1])?);
+        let power = i128::from(s) + i128::from(sb) - i128::from(sa);
+        if power < 0 {
+            return Err(Error::internal("a quotient has fewer digits than its dividend").at(expr.position));
+        }
+        let position = expr.position;
+        self.strict(pipe, &[a, b], |p| {
+            let (x, y) = (p.widen(a.value, Ty::I128), p.widen(b.value, Ty::I128));
+            let power = p.int(power, Ty::I32);
+            let value = p.call1(Callee::DivDecimal, vec![x, y, power], position);
+            check_precision(p, value, expr.sql_type, position)
+        })
+    }
+
+    fn decimal_remainder(&mut self, pipe: &mut Pipe, args: &[Expr], expr: &Expr) -> Result<Sql> {
+        let scale = args[0].sql_type.scale().max(args[1].sql_type.scale());
+        let mut operands = [Sql { value: Var(0), null: None }; 2];
+        for (operand, arg) in operands.iter_mut().zip(args) {
+            let value = (self.scalar(pipe, arg)?, self.range(arg));
+            *operand = self.scale_up(pipe, value, u32::from(scale - arg.sql_type.scale()), expr.position)?.0;
+        }
+        let [a, b] = operands;
+        let position = expr.position;
+        let ty: Ty = expr.sql_type.physical().into();
+        let remainder = self.strict(pipe, &operands, |p| {
+            let (x, y) = (p.widen(a.value, Ty::I128), p.widen(b.value, Ty::I128));
+            let value = p.call1(Callee::RemI128, vec![x, y], position);
+            if ty == Ty::I128 { value } else { p.let_(ty, narrow(value, ty, position)) }
+        })?;
+        Ok(remainder)
+    }
+
+    fn float(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], position: Option<u32>) -> Result<Sql> {
+        let (a, b) = (self.scalar(pipe, &args[0])?, self.scalar(pipe, &args[1])?);
+        let op = match f {
+            F::Add => FloatOp::Add,
+            F::Subtract => FloatOp::Sub,
+            F::Multiply => FloatOp::Mul,
+            _ => FloatOp::Div,
+        };
+        let mut failed = Ok(());
+        let sql = self.strict(pipe, &[a, b], |p| {
+            let ty = p.ty(a.value);
+            if op == FloatOp::Div {
+                let zero = p.float(0.0, ty);
+                let by_zero = p.compare(Compare::Eq, b.value, zero);
+                failed = raise_if(p, by_zero, SqlState::DIVISION_BY_ZERO, "division by zero", position);
+            }
+            let value = p.let_(ty, Operation::Float(op, a.value, b.value));
+            // Infinite results of finite operands are overflow.
+            let overflow = is_infinite(p, value);
+            p.when(overflow, |p| {
+                let (x, y) = (is_infinite(p, a.value), is_infinite(p, b.value));
+                let infinite_operand = p.or(x, y);
+                let finite = p.not(infinite_operand);
+                let message = "value out of range: overflow";
+                raise_if(p, finite, SqlState::NUMERIC_OUT_OF_RANGE, message, position)
+            })
+            .and(std::mem::replace(&mut failed, Ok(())))
+            .unwrap_or_else(|e| failed = Err(e));
+            value
+        })?;
+        failed.map(|()| sql)
+    }
+
+    fn plus_interval(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Option<Sql>> {
+        let ExprKind::Const(Value::Interval(interval)) = args[1].kind else { return Ok(None) };
+        let sign = if f == F::Add { 1 } else { -1 };
+        let from_date = args[0].sql_type == SqlType::Date;
+        let (months, days) = (interval.months.checked_mul(sign), interval.days.checked_mul(sign));
+        let (Some(months), Some(days), Some(micros)) = (months, days, interval.micros.checked_mul(sign.into())) else {
+            return Ok(None);
+        };
+        let input = self.scalar(pipe, &args[0])?;
+        let position = expr.position;
+        let signed = types::Interval { months, days, micros };
+        let interval = self.constant(pipe, &Value::Interval(signed), SqlType::Interval);
+        self.strict(pipe, &[input], |p| {
+            let timestamp = if from_date { date_to_timestamp(p, input.value, position) } else { input.value };
+            if months != 0 {
+                return p.call1(Callee::TimestampAddInterval, vec![timestamp, interval.value], position);
+            }
+            let delta = p.int(i128::from(days) * MICROS_PER_DAY + i128::from(micros), Ty::I64);
+            p.let_(Ty::I64, Operation::Checked(Arithmetic::Add, timestamp, delta, position))
+        })
+        .map(Some)
+    }
+}
+
+fn layout_is_decimal(expr: &Expr) -> bool {
+    expr.sql_type.is_decimal()
+}
+
+pub(super) fn narrow(value: Var, ty: Ty, position: Option<u32>) -> Operation {
+    Operation::Convert(crate::ir::Conversion::Narrow, value, ty, position)
+}
+
+pub(super) fn date_to_timestamp(pipe: &mut Pipe, date: Var, position: Option<u32>) -> Var {
+    let (days, factor) = (pipe.widen(date, Ty::I64), pipe.int(MICROS_PER_DAY, Ty::I64));
+    pipe.let_(Ty::I64, Operation::Checked(Arithmetic::Mul, days, factor, position))
+}
+
+/// A 128-bit decimal, checked against its type's digits and brought into its layout.
+pub(super) fn check_precision(pipe: &mut Pipe, value: Var, sql_type: SqlType, position: Option<u32>) -> Var {
+    let (precision, _) = sql_type.as_decimal().expect("a decimal");
+    let digits = pipe.int(precision.into(), Ty::I32);
+    let value = pipe.call1(Callee::CheckPrecision, vec![value, digits], position);
+    let ty: Ty = sql_type.physical().into();
+    if ty == Ty::I128 { value } else { pipe.let_(ty, Operation::Convert(crate::ir::Conversion::Cut, value, ty, None)) }
+}
+
+fn is_infinite(pipe: &mut Pipe, value: Var) -> Var {
+    let ty = pipe.ty(value);
+    let (up, down) = (pipe.float(f64::INFINITY, ty), pipe.float(f64::NEG_INFINITY, ty));
+    let (a, b) = (pipe.compare(Compare::Eq, value, up), pipe.compare(Compare::Eq, value, down));
+    pipe.or(a, b)
+}
+
+pub(super) fn raise_if(
+    pipe: &mut Pipe,
+    condition: Var,
+    state: SqlState,
+    message: &'static str,
+    position: Option<u32>,
+) -> Result<()> {
+    pipe.when(condition, |p| {
+        p.push(Inst::Raise { state, message, position });
+        Ok(())
+    })
+}

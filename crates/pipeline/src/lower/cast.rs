@@ -1,0 +1,130 @@
+//! Casts. Numbers convert inline; everything else goes through boxed values.
+
+use base::Result;
+use plan::Expr;
+use types::SqlType;
+
+use super::Lowering;
+use super::arithmetic::{check_precision, date_to_timestamp, narrow};
+use super::pipe::{Pipe, Sql};
+use super::range::Range;
+use crate::ir::{Callee, Conversion, FloatOp, Operation, Site, SiteKind, Ty};
+
+/// Up to here integers are exact as doubles.
+const EXACT_DOUBLE: u128 = 1 << 53;
+/// Up to here powers of ten are exact as doubles.
+const EXACT_POWER: u8 = 22;
+
+impl Lowering<'_> {
+    pub(super) fn cast(&mut self, pipe: &mut Pipe, input: &Expr, expr: &Expr) -> Result<Sql> {
+        use SqlType as T;
+        let (from, to) = (input.sql_type, expr.sql_type);
+        let sql = self.scalar(pipe, input)?;
+        if from == T::Null {
+            return Ok(Sql { value: pipe.zero(to.physical().into()), null: Some(pipe.bool(true)) });
+        }
+        match (from, to) {
+            _ if from == to => Ok(sql),
+            // Lengths only ever grow; blanks at the end of char(n) are not stored.
+            (_, T::Text) if from.is_string() => Ok(sql),
+            (T::Varchar(n) | T::Char(n), T::Varchar(m)) if n <= m => Ok(sql),
+            (T::Char(n), T::Char(m)) if n <= m => Ok(sql),
+            _ if from.as_decimal().is_some() && to.as_decimal().is_some() => {
+                self.exact_to_exact(pipe, sql, input, expr)
+            }
+            _ if from.as_decimal().is_some() && to.is_float() => self.exact_to_float(pipe, sql, input, expr),
+            (T::Real | T::Double, T::Real | T::Double) => {
+                let ty = to.physical().into();
+                let convert = Operation::Convert(Conversion::FloatToFloat, sql.value, ty, expr.position);
+                self.strict(pipe, &[sql], |p| p.let_(ty, convert))
+            }
+            (T::Real | T::Double, T::SmallInt | T::Integer | T::BigInt) => {
+                let ty = to.physical().into();
+                let convert = Operation::Convert(Conversion::FloatToInt, sql.value, ty, expr.position);
+                self.strict(pipe, &[sql], |p| p.let_(ty, convert))
+            }
+            (T::Date, T::Timestamp) => self.strict(pipe, &[sql], |p| date_to_timestamp(p, sql.value, expr.position)),
+            (T::Bool, T::Integer) => {
+                let value = pipe.let_(Ty::I32, Operation::Convert(Conversion::BoolToInt, sql.value, Ty::I32, None));
+                Ok(Sql { value, null: sql.null })
+            }
+            _ => self.cast_site(pipe, sql, from, expr, false),
+        }
+    }
+
+    pub(super) fn try_cast(&mut self, pipe: &mut Pipe, input: &Expr, expr: &Expr) -> Result<Sql> {
+        let sql = self.scalar(pipe, input)?;
+        if input.sql_type == SqlType::Null {
+            return Ok(Sql { value: pipe.zero(expr.sql_type.physical().into()), null: Some(pipe.bool(true)) });
+        }
+        self.cast_site(pipe, sql, input.sql_type, expr, true)
+    }
+
+    fn cast_site(&mut self, pipe: &mut Pipe, sql: Sql, from: SqlType, expr: &Expr, lenient: bool) -> Result<Sql> {
+        let site = Site { kind: SiteKind::Cast(lenient), arguments: vec![from], result: expr.sql_type };
+        self.call_site(pipe, site, &[sql], expr.position)
+    }
+
+    /// Between integers and decimals.
+    fn exact_to_exact(&mut self, pipe: &mut Pipe, sql: Sql, input: &Expr, expr: &Expr) -> Result<Sql> {
+        let (from, to, position) = (input.sql_type, expr.sql_type, expr.position);
+        let bound = Range::of_type(to).expect("integers and decimals have ranges");
+        let layout: Ty = to.physical().into();
+        if to.scale() >= from.scale() {
+            let up = u32::from(to.scale() - from.scale());
+            let (scaled, range) = self.scale_up(pipe, (sql, self.range(input)), up, position)?;
+            if range.is_some_and(|r| r.within(bound)) {
+                let wide = pipe.ty(scaled.value).size() > layout.size();
+                let cut = Operation::Convert(Conversion::Cut, scaled.value, layout, None);
+                return Ok(if wide { Sql { value: pipe.let_(layout, cut), null: scaled.null } } else { scaled });
+            }
+            return self.strict(pipe, &[scaled], |p| {
+                if to.is_decimal() {
+                    let wide = p.widen(scaled.value, Ty::I128);
+                    check_precision(p, wide, to, position)
+                } else if p.ty(scaled.value).size() > layout.size() {
+                    p.let_(layout, narrow(scaled.value, layout, position))
+                } else {
+                    p.widen(scaled.value, layout)
+                }
+            });
+        }
+        let down = from.scale() - to.scale();
+        self.strict(pipe, &[sql], |p| {
+            let (wide, digits) = (p.widen(sql.value, Ty::I128), p.int(down.into(), Ty::I32));
+            let value = p.call1(Callee::RescaleDown, vec![wide, digits], position);
+            if to.is_decimal() {
+                check_precision(p, value, to, position)
+            } else {
+                p.let_(layout, narrow(value, layout, position))
+            }
+        })
+    }
+
+    fn exact_to_float(&mut self, pipe: &mut Pipe, sql: Sql, input: &Expr, expr: &Expr) -> Result<Sql> {
+        let ty: Ty = expr.sql_type.physical().into();
+        let scale = input.sql_type.scale();
+        let exact = self.range(input).is_some_and(|r| r.magnitude() <= EXACT_DOUBLE) && scale <= EXACT_POWER;
+        let integer = pipe.ty(sql.value);
+        if scale == 0 && integer != Ty::I128 {
+            let value = pipe.let_(ty, Operation::Convert(Conversion::IntToFloat, sql.value, ty, None));
+            return Ok(Sql { value, null: sql.null });
+        }
+        if exact && integer != Ty::I128 && ty == Ty::F64 {
+            // One correctly rounded division of two exact numbers.
+            let value = pipe.let_(ty, Operation::Convert(Conversion::IntToFloat, sql.value, ty, None));
+            let power = pipe.float(10f64.powi(scale.into()), ty);
+            let value = pipe.let_(ty, Operation::Float(FloatOp::Div, value, power));
+            return Ok(Sql { value, null: sql.null });
+        }
+        let wide = pipe.widen(sql.value, Ty::I128);
+        let scale = pipe.int(scale.into(), Ty::I32);
+        let position = expr.position;
+        let double = Sql { value: pipe.call1(Callee::DecimalToDouble, vec![wide, scale], position), null: sql.null };
+        if ty == Ty::F64 {
+            return Ok(double);
+        }
+        let convert = Operation::Convert(Conversion::FloatToFloat, double.value, ty, position);
+        self.strict(pipe, &[double], |p| p.let_(ty, convert))
+    }
+}

@@ -1,0 +1,33 @@
+//! The end of the query: its result columns.
+
+use base::Result;
+use types::SqlType;
+
+use super::sort::is_ordered;
+use super::{Lowering, Needed};
+use crate::ir::{Inst, State};
+
+impl Lowering<'_> {
+    /// Lowers the root and ends its pipes in the result.
+    pub(super) fn result(&mut self) -> Result<()> {
+        let plan = self.plan;
+        let needed: Needed = plan.output.iter().map(|(_, c)| *c).collect();
+        let pipes = self.node(&plan.root, &needed)?;
+        let types: Vec<SqlType> = plan.output.iter().map(|(_, c)| self.type_of(*c)).collect();
+        let state = self.add_state(State::Result(types));
+        self.program.result = state;
+        self.program.ordered = matches!(pipes.as_slice(), [pipe] if is_ordered(pipe));
+        for mut pipe in pipes {
+            let mut values = Vec::new();
+            for &(_, column) in &plan.output {
+                let sql = pipe.column(column).ok_or_else(|| super::unbound(column))?;
+                let sql = pipe.in_layout(sql, self.type_of(column));
+                values.push((sql.value, sql.null));
+            }
+            pipe.push(Inst::Output { state, values });
+            pipe.name.push("result".into());
+            self.close(pipe, state);
+        }
+        Ok(())
+    }
+}

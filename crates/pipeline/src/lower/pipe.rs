@@ -1,0 +1,323 @@
+//! A pipeline under construction: its body so far, and what each column is bound to at this point of it.
+
+use std::collections::HashMap;
+
+use base::{IdMap, Result};
+use plan::ColumnId;
+use types::SqlType;
+
+use crate::ir::{
+    Arithmetic, Block, Callee, Compare, Conversion, Inst, Literal, Logic, Operation, PipelineId, Source, StateId, Ty,
+    Var,
+};
+
+/// An SQL value in the IR: the value and, if it can be NULL, a flag. An integer or decimal may be narrower than its SQL
+/// type's layout where its range allows it; [`Pipe::widen`] restores the layout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sql {
+    pub value: Var,
+    pub null: Option<Var>,
+}
+
+/// What a column is bound to. Columns and fields are loaded at their first use.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Binding {
+    Ready(Sql),
+    /// Column of the source.
+    Column {
+        index: u32,
+        ty: Ty,
+        nullable: bool,
+    },
+    /// Field of a row, whose address is defined in block number `depth` of the pipe's stack.
+    Field {
+        row: Var,
+        depth: usize,
+        field: Field,
+        row_may_be_null: bool,
+    },
+    /// A bare NULL of the type: the padding of outer joins.
+    Null(Ty),
+}
+
+/// Where a value and its NULL flag lie in a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field {
+    pub offset: u32,
+    pub ty: Ty,
+    pub null: Option<u32>,
+}
+
+/// An open pipeline.
+#[derive(Clone, Debug)]
+pub(super) struct Pipe {
+    pub name: Vec<String>,
+    pub source: Source,
+    pub vars: IdMap<Var, Ty>,
+    pub bindings: HashMap<ColumnId, Binding>,
+    pub after: Vec<PipelineId>,
+    pub fills: Vec<StateId>,
+    /// Join states whose build rows this pipe marks.
+    pub marks: Vec<StateId>,
+    /// The join state whose marks this pipe reads: it runs after all pipes that mark, which are closed before it.
+    pub reads_marks_of: Option<StateId>,
+    pub keeps_strings: bool,
+    /// The state whose order the tuples still have, one for one.
+    pub ordered_by: Option<StateId>,
+    /// Blocks being written: the body first, then those nested in it.
+    blocks: Vec<Block>,
+}
+
+impl Pipe {
+    pub fn new(name: String, source: Source) -> Self {
+        Self {
+            name: vec![name],
+            source,
+            vars: IdMap::new(),
+            bindings: HashMap::new(),
+            after: Vec::new(),
+            fills: Vec::new(),
+            marks: Vec::new(),
+            reads_marks_of: None,
+            keeps_strings: false,
+            ordered_by: None,
+            blocks: vec![Block::new()],
+        }
+    }
+
+    /// A pipe for a function of two rows outside of any pipeline.
+    pub fn detached() -> Self {
+        Self::new(String::new(), Source::Values(std::sync::Arc::new(types::Chunk::new(0, Vec::new()))))
+    }
+
+    /// The finished body.
+    pub fn take_body(&mut self) -> Block {
+        assert_eq!(self.blocks.len(), 1, "a nested block is still open");
+        std::mem::take(&mut self.blocks[0])
+    }
+
+    // ---- blocks
+
+    pub fn depth(&self) -> usize {
+        self.blocks.len() - 1
+    }
+    pub fn open_block(&mut self) {
+        self.blocks.push(Block::new());
+    }
+    pub fn close_block(&mut self) -> Block {
+        assert!(self.blocks.len() > 1, "the body itself stays open");
+        self.blocks.pop().expect("just checked")
+    }
+    pub fn push(&mut self, inst: Inst) {
+        self.blocks.last_mut().expect("the body").push(inst);
+    }
+
+    pub fn var(&mut self, ty: Ty) -> Var {
+        self.vars.push(ty)
+    }
+    pub fn ty(&self, var: Var) -> Ty {
+        self.vars[var]
+    }
+
+    fn let_at(&mut self, depth: usize, ty: Ty, op: Operation) -> Var {
+        let var = self.var(ty);
+        self.blocks[depth].push(Inst::Let { var, op });
+        var
+    }
+    pub fn let_(&mut self, ty: Ty, op: Operation) -> Var {
+        self.let_at(self.depth(), ty, op)
+    }
+
+    /// `if condition { then } else { otherwise }` with values; both closures see the pipe inside of their block.
+    pub fn if_<const N: usize>(
+        &mut self,
+        condition: Var,
+        then: impl FnOnce(&mut Self) -> Result<[Var; N]>,
+        otherwise: impl FnOnce(&mut Self) -> Result<[Var; N]>,
+    ) -> Result<[Var; N]> {
+        self.open_block();
+        let a = then(self)?;
+        let then = self.close_block();
+        self.open_block();
+        let b = otherwise(self)?;
+        let otherwise = self.close_block();
+        let vars = std::array::from_fn(|i| {
+            debug_assert_eq!(self.ty(a[i]), self.ty(b[i]), "both branches give one type");
+            self.var(self.ty(a[i]))
+        });
+        let results = (0..N).map(|i| (vars[i], a[i], b[i])).collect();
+        self.push(Inst::If { condition, then, otherwise, results });
+        Ok(vars)
+    }
+
+    /// `if condition { then }` for effects.
+    pub fn when(&mut self, condition: Var, then: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        self.if_(condition, |p| then(p).map(|()| []), |_| Ok([])).map(|[]| ())
+    }
+
+    // ---- values
+
+    pub fn bool(&mut self, value: bool) -> Var {
+        self.let_(Ty::Bool, Operation::Const(Literal::Bool(value)))
+    }
+    pub fn int(&mut self, value: i128, ty: Ty) -> Var {
+        self.let_(ty, Operation::Const(Literal::Int(value, ty)))
+    }
+    pub fn float(&mut self, value: f64, ty: Ty) -> Var {
+        self.let_(ty, Operation::Const(Literal::Float(value, ty)))
+    }
+    /// A value to stand beside a true NULL flag.
+    pub fn zero(&mut self, ty: Ty) -> Var {
+        self.zero_at(self.depth(), ty)
+    }
+    fn zero_at(&mut self, depth: usize, ty: Ty) -> Var {
+        let literal = match ty {
+            Ty::Bool => Literal::Bool(false),
+            Ty::I16 | Ty::I32 | Ty::I64 | Ty::I128 => Literal::Int(0, ty),
+            Ty::F32 | Ty::F64 => Literal::Float(0.0, ty),
+            Ty::Str => Literal::EmptyStr,
+            Ty::Interval => Literal::ZeroInterval,
+            Ty::Ptr => Literal::NullPtr,
+        };
+        self.let_at(depth, ty, Operation::Const(literal))
+    }
+
+    pub fn compare(&mut self, op: Compare, a: Var, b: Var) -> Var {
+        debug_assert_eq!(self.ty(a), self.ty(b));
+        self.let_(Ty::Bool, Operation::Compare(op, a, b))
+    }
+    pub fn and(&mut self, a: Var, b: Var) -> Var {
+        self.let_(Ty::Bool, Operation::Logic(Logic::And, a, b))
+    }
+    pub fn or(&mut self, a: Var, b: Var) -> Var {
+        self.let_(Ty::Bool, Operation::Logic(Logic::Or, a, b))
+    }
+    pub fn not(&mut self, a: Var) -> Var {
+        self.let_(Ty::Bool, Operation::Not(a))
+    }
+    pub fn wrapping(&mut self, op: Arithmetic, a: Var, b: Var) -> Var {
+        debug_assert_eq!(self.ty(a), self.ty(b));
+        self.let_(self.ty(a), Operation::Wrapping(op, a, b))
+    }
+    pub fn load(&mut self, base: Var, offset: u32, ty: Ty, stable: bool) -> Var {
+        self.let_(ty, Operation::Load { base, offset, ty, stable })
+    }
+    pub fn store(&mut self, base: Var, offset: u32, value: Var) {
+        self.push(Inst::Store { base, offset, value });
+    }
+    pub fn call(&mut self, callee: Callee, args: Vec<Var>, position: Option<u32>) -> Vec<Var> {
+        let (_, results) = callee.signature().expect("sites are called by `call_site`");
+        let results: Vec<Var> = results.into_iter().map(|ty| self.var(ty)).collect();
+        self.push(Inst::Call { results: results.clone(), callee, args, position });
+        results
+    }
+    pub fn call1(&mut self, callee: Callee, args: Vec<Var>, position: Option<u32>) -> Var {
+        self.call(callee, args, position)[0]
+    }
+
+    /// An integer in a wider (or the same) type.
+    pub fn widen(&mut self, value: Var, ty: Ty) -> Var {
+        let from = self.ty(value);
+        if from == ty {
+            return value;
+        }
+        debug_assert!(from.is_integer() && ty.is_integer() && from.size() < ty.size(), "{from:?} to {ty:?}");
+        self.let_(ty, Operation::Convert(Conversion::Widen, value, ty, None))
+    }
+
+    /// The value in its SQL type's layout.
+    pub fn in_layout(&mut self, sql: Sql, sql_type: SqlType) -> Sql {
+        Sql { value: self.widen(sql.value, sql_type.physical().into()), null: sql.null }
+    }
+
+    // ---- NULL flags
+
+    /// True if any of the flags is.
+    pub fn any_null(&mut self, flags: impl IntoIterator<Item = Option<Var>>) -> Option<Var> {
+        flags.into_iter().flatten().fold(None, |all: Option<Var>, flag| {
+            Some(match all {
+                Some(all) if all == flag => all,
+                Some(all) => self.or(all, flag),
+                None => flag,
+            })
+        })
+    }
+
+    // ---- columns
+
+    /// The value of a column here.
+    pub fn column(&mut self, column: ColumnId) -> Option<Sql> {
+        let sql = match *self.bindings.get(&column)? {
+            Binding::Ready(sql) => return Some(sql),
+            Binding::Column { index, ty, nullable } => {
+                let value = self.let_at(0, ty, Operation::Column(index, ty));
+                let null = nullable.then(|| self.let_at(0, Ty::Bool, Operation::ColumnNull(index)));
+                Sql { value, null }
+            }
+            Binding::Field { row, depth, field, row_may_be_null } => {
+                self.load_field(row, depth, field, row_may_be_null)
+            }
+            Binding::Null(ty) => {
+                let value = self.zero_at(0, ty);
+                Sql { value, null: Some(self.let_at(0, Ty::Bool, Operation::Const(Literal::Bool(true)))) }
+            }
+        };
+        self.bindings.insert(column, Binding::Ready(sql));
+        Some(sql)
+    }
+
+    fn load_field(&mut self, row: Var, depth: usize, field: Field, row_may_be_null: bool) -> Sql {
+        let load = |offset, ty| Operation::Load { base: row, offset, ty, stable: true };
+        if !row_may_be_null {
+            let value = self.let_at(depth, field.ty, load(field.offset, field.ty));
+            let null = field.null.map(|offset| self.let_at(depth, Ty::Bool, load(offset, Ty::Bool)));
+            return Sql { value, null };
+        }
+        let missing = self.let_at(depth, Ty::Bool, Operation::IsNullPtr(row));
+        let zero = self.zero_at(depth, field.ty);
+        let yes = self.let_at(depth, Ty::Bool, Operation::Const(Literal::Bool(true)));
+        let no = self.let_at(depth, Ty::Bool, Operation::Const(Literal::Bool(false)));
+        let (loaded, flag) = (self.var(field.ty), self.var(Ty::Bool));
+        let mut otherwise = vec![Inst::Let { var: loaded, op: load(field.offset, field.ty) }];
+        if let Some(offset) = field.null {
+            otherwise.push(Inst::Let { var: flag, op: load(offset, Ty::Bool) });
+        }
+        let (value, null) = (self.var(field.ty), self.var(Ty::Bool));
+        let results = vec![(value, zero, loaded), (null, yes, if field.null.is_some() { flag } else { no })];
+        self.blocks[depth].push(Inst::If { condition: missing, then: Block::new(), otherwise, results });
+        Sql { value, null: Some(null) }
+    }
+
+    /// Binds columns to the fields of a row that is defined in the current block.
+    pub fn bind_row(&mut self, row: Var, fields: &[(ColumnId, Field)], row_may_be_null: bool) {
+        let depth = self.depth();
+        for &(column, field) in fields {
+            self.bindings.insert(column, Binding::Field { row, depth, field, row_may_be_null });
+        }
+    }
+
+    pub fn bind(&mut self, column: ColumnId, sql: Sql) {
+        self.bindings.insert(column, Binding::Ready(sql));
+    }
+
+    /// Stores a value and its flag into a field.
+    pub fn store_field(&mut self, row: Var, field: Field, sql: Sql) {
+        let value = if field.ty.is_integer() { self.widen(sql.value, field.ty) } else { sql.value };
+        debug_assert_eq!(self.ty(value), field.ty);
+        self.keeps_strings |= field.ty == Ty::Str;
+        self.store(row, field.offset, value);
+        if let Some(offset) = field.null {
+            let null = sql.null.unwrap_or_else(|| self.bool(false));
+            self.store(row, offset, null);
+        }
+    }
+
+    /// Depends on pipelines that must end first.
+    pub fn depend_on(&mut self, pipelines: &[PipelineId]) {
+        for &p in pipelines {
+            if !self.after.contains(&p) {
+                self.after.push(p);
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Bounds of values, by interval arithmetic from types and statistics: what cannot overflow is not checked, and what fits
+//! 64 bits is not computed in 128.
+
+use catalog::ScalarFunction as F;
+use plan::{Expr, ExprKind, TableInfo};
+use types::{SqlType, Value};
+
+use super::Lowering;
+use crate::ir::Ty;
+
+/// Inclusive bounds of an integer, date, timestamp or decimal (scaled) that is not NULL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Range {
+    pub low: i128,
+    pub high: i128,
+}
+
+impl Range {
+    pub fn point(value: i128) -> Self {
+        Self { low: value, high: value }
+    }
+
+    /// What the type itself promises.
+    pub fn of_type(sql_type: SqlType) -> Option<Self> {
+        let symmetric = |high: i128| Some(Self { low: -high, high });
+        match sql_type {
+            SqlType::SmallInt => Some(Self { low: i16::MIN.into(), high: i16::MAX.into() }),
+            SqlType::Integer | SqlType::Date => Some(Self { low: i32::MIN.into(), high: i32::MAX.into() }),
+            SqlType::BigInt | SqlType::Timestamp => Some(Self { low: i64::MIN.into(), high: i64::MAX.into() }),
+            SqlType::Decimal { precision, .. } => symmetric(10i128.pow(precision.into()) - 1),
+            _ => None,
+        }
+    }
+
+    pub fn fits(self, ty: Ty) -> bool {
+        let bits = match ty {
+            Ty::I16 => 16,
+            Ty::I32 => 32,
+            Ty::I64 => 64,
+            Ty::I128 => return true,
+            _ => return false,
+        };
+        self.low >= -(1i128 << (bits - 1)) && self.high < 1i128 << (bits - 1)
+    }
+
+    pub fn within(self, outer: Self) -> bool {
+        self.low >= outer.low && self.high <= outer.high
+    }
+
+    /// The larger absolute value.
+    pub fn magnitude(self) -> u128 {
+        self.low.unsigned_abs().max(self.high.unsigned_abs())
+    }
+
+    pub fn union(self, other: Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+    pub fn add(self, other: Self) -> Option<Self> {
+        Some(Self { low: self.low.checked_add(other.low)?, high: self.high.checked_add(other.high)? })
+    }
+    pub fn subtract(self, other: Self) -> Option<Self> {
+        Some(Self { low: self.low.checked_sub(other.high)?, high: self.high.checked_sub(other.low)? })
+    }
+    pub fn multiply(self, other: Self) -> Option<Self> {
+        let mut corners = [0i128; 4];
+        for (i, (a, b)) in
+            [(self.low, other.low), (self.low, other.high), (self.high, other.low), (self.high, other.high)]
+                .into_iter()
+                .enumerate()
+        {
+            corners[i] = a.checked_mul(b)?;
+        }
+        Some(Self { low: *corners.iter().min()?, high: *corners.iter().max()? })
+    }
+    pub fn scale_up(self, digits: u32) -> Option<Self> {
+        self.multiply(Self::point(10i128.checked_pow(digits)?))
+    }
+}
+
+/// The number that represents a value in its column, if it is one of those that ranges speak of.
+pub(super) fn number(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(i) | Value::Timestamp(i) => Some((*i).into()),
+        Value::Decimal(d) => Some(*d),
+        Value::Date(d) => Some((*d).into()),
+        _ => None,
+    }
+}
+
+/// Bounds of a table's attribute from its statistics.
+pub(super) fn of_attribute(table: &TableInfo, attribute: usize) -> Option<Range> {
+    let statistics = table.statistics.column(attribute);
+    Some(Range { low: number(&statistics.min?)?, high: number(&statistics.max?)? })
+}
+
+impl Lowering<'_> {
+    /// Bounds of an expression where it is not NULL and evaluated without error.
+    pub(super) fn range(&self, expr: &Expr) -> Option<Range> {
+        let by_type = Range::of_type(expr.sql_type)?;
+        let computed = match &expr.kind {
+            ExprKind::Column(c) => self.ranges.get(c).copied(),
+            ExprKind::Const(value) => number(value).map(Range::point),
+            ExprKind::Call(F::Add | F::Subtract | F::Multiply, args) => self.range_of_arithmetic(expr, args),
+            ExprKind::Call(F::Negate, args) => self.range(&args[0]).and_then(|r| Range::point(0).subtract(r)),
+            ExprKind::Cast(input) if expr.sql_type.as_decimal().is_some() && input.sql_type.as_decimal().is_some() => {
+                let up = i32::from(expr.sql_type.scale()) - i32::from(input.sql_type.scale());
+                if up >= 0 { self.range(input).and_then(|r| r.scale_up(up as u32)) } else { None }
+            }
+            ExprKind::Case { branches, otherwise } => {
+                let values = branches.iter().map(|(_, v)| v).chain([&**otherwise]);
+                self.range_of_any(values)
+            }
+            ExprKind::Coalesce(args) => self.range_of_any(args.iter()),
+            _ => None,
+        };
+        // An evaluation outside of the type's range is an error, so both bounds hold.
+        Some(match computed {
+            Some(r) => Range { low: r.low.max(by_type.low), high: r.high.min(by_type.high) },
+            None => by_type,
+        })
+        .filter(|r| r.low <= r.high)
+        .or(Some(by_type))
+    }
+
+    fn range_of_any<'e>(&self, values: impl Iterator<Item = &'e Expr>) -> Option<Range> {
+        let mut all: Option<Range> = None;
+        for value in values.filter(|v| !matches!(v.kind, ExprKind::Const(Value::Null))) {
+            let range = self.range(value)?;
+            all = Some(all.map_or(range, |a| a.union(range)));
+        }
+        all
+    }
+
+    /// Bounds of `+`, `-`, `*` before the check against the type; None if unknown or beyond 128 bits.
+    pub(super) fn range_of_arithmetic(&self, expr: &Expr, args: &[Expr]) -> Option<Range> {
+        let ExprKind::Call(function, _) = expr.kind else { return None };
+        let (a, b) = (self.range(&args[0])?, self.range(&args[1])?);
+        if !args.iter().all(|a| a.sql_type.as_decimal().is_some()) {
+            return None;
+        }
+        let (sa, sb, s) = (args[0].sql_type.scale(), args[1].sql_type.scale(), expr.sql_type.scale());
+        match function {
+            F::Multiply if s == sa + sb => a.multiply(b),
+            F::Multiply => None,
+            _ if s < sa || s < sb => None,
+            _ => {
+                let (a, b) = (a.scale_up((s - sa).into())?, b.scale_up((s - sb).into())?);
+                if function == F::Add { a.add(b) } else { a.subtract(b) }
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Sources: tables and files with pushed-down predicates, rows given in the query, common table expressions.
+
+use std::sync::Arc;
+
+use base::{Error, Result};
+use plan::{ColumnId, Compare, CteId, Expr, ExprKind, TableId};
+use types::{Chunk, ColumnBuilder, Value};
+
+use super::pipe::{Binding, Pipe};
+use super::range::of_attribute;
+use super::{Lowering, Needed, with_columns_of};
+use crate::ir::{RowSet, ScanOp, ScanPredicate, Source, SourceColumn};
+
+impl Lowering<'_> {
+    pub(super) fn scan(
+        &mut self,
+        table: TableId,
+        columns: &[(usize, ColumnId)],
+        predicates: &[Expr],
+        needed: &Needed,
+    ) -> Result<Vec<Pipe>> {
+        let info = &self.plan.tables[table];
+        let (mut kernels, mut rest) = (Vec::new(), Vec::new());
+        for predicate in predicates {
+            match scan_predicate(predicate, columns) {
+                Some(kernel) => kernels.push(kernel),
+                None => rest.push(predicate.clone()),
+            }
+        }
+        let read = with_columns_of(needed, &rest);
+        let mut pipe = Pipe::new(format!("scan {}", info.name), Source::Values(Arc::new(Chunk::new(0, Vec::new()))));
+        let mut sources = Vec::new();
+        for &(attribute, column) in columns.iter().filter(|(_, c)| read.contains(c)) {
+            let field = &info.fields[attribute];
+            let nullable = field.nullable && info.statistics.column(attribute).null_fraction != Some(0.0);
+            let index = sources.len() as u32;
+            sources.push(SourceColumn { attribute, sql_type: field.sql_type, nullable });
+            let ty = field.sql_type.physical().into();
+            pipe.bindings.insert(column, Binding::Column { index, ty, nullable });
+            if let Some(range) = of_attribute(info, attribute) {
+                self.ranges.insert(column, range);
+            }
+        }
+        pipe.source = Source::Table { table, columns: sources, predicates: kernels };
+        self.filter(&mut pipe, &rest)?;
+        Ok(vec![pipe])
+    }
+
+    /// Rows of constants become a chunk; if some cell is an expression (an error that is to occur when the query runs), each
+    /// row becomes a pipeline of its own.
+    pub(super) fn values(&mut self, columns: &[ColumnId], rows: &[Vec<Expr>]) -> Result<Vec<Pipe>> {
+        let constant = |e: &Expr| matches!(e.kind, ExprKind::Const(_));
+        if !columns.is_empty() && rows.iter().flatten().all(constant) {
+            return Ok(vec![self.constant_rows(columns, rows)]);
+        }
+        let one_row = || Source::Values(Arc::new(Chunk::new(1, Vec::new())));
+        if columns.is_empty() {
+            let source = Source::Values(Arc::new(Chunk::new(rows.len(), Vec::new())));
+            return Ok(vec![Pipe::new("values".into(), source)]);
+        }
+        let mut pipes = Vec::new();
+        for row in rows {
+            let mut pipe = Pipe::new("values".into(), one_row());
+            for (&column, expr) in columns.iter().zip(row) {
+                let sql = self.scalar(&mut pipe, expr)?;
+                let sql = pipe.in_layout(sql, self.type_of(column));
+                pipe.bind(column, sql);
+            }
+            pipes.push(pipe);
+        }
+        Ok(pipes)
+    }
+
+    fn constant_rows(&mut self, columns: &[ColumnId], rows: &[Vec<Expr>]) -> Pipe {
+        let mut chunk = Vec::new();
+        let mut bindings = Vec::new();
+        for (i, &column) in columns.iter().enumerate() {
+            let sql_type = self.type_of(column);
+            let mut builder = ColumnBuilder::new(sql_type, rows.len());
+            for row in rows {
+                match &row[i].kind {
+                    ExprKind::Const(value) => builder.push_value(value),
+                    _ => unreachable!("checked by the caller"),
+                }
+            }
+            let built = builder.finish();
+            let nullable = built.nulls().is_some();
+            chunk.push(built);
+            bindings.push((column, Binding::Column { index: i as u32, ty: sql_type.physical().into(), nullable }));
+        }
+        let source = Source::Values(Arc::new(Chunk::new(rows.len(), chunk)));
+        let mut pipe = Pipe::new("values".into(), source);
+        pipe.bindings.extend(bindings);
+        pipe
+    }
+
+    pub(super) fn cte_scan(&mut self, cte: CteId, columns: &[(ColumnId, ColumnId)]) -> Result<Vec<Pipe>> {
+        let (state, fields) = self.ctes.get(&cte).cloned().ok_or_else(|| Error::internal("unknown WITH query"))?;
+        let (mut pipe, row) = self.read(state, RowSet::All, &format!("scan {}", self.plan.ctes[cte].name));
+        for &(from, to) in columns {
+            let field = fields.iter().find(|(c, _)| *c == from).ok_or_else(|| super::unbound(from))?.1;
+            pipe.bind_row(row, &[(to, field)], false);
+            if let Some(&range) = self.ranges.get(&from) {
+                self.ranges.insert(to, range);
+            }
+        }
+        Ok(vec![pipe])
+    }
+}
+
+/// The predicate as a scan kernel, if kernels know it: a column against a constant.
+fn scan_predicate(predicate: &Expr, columns: &[(usize, ColumnId)]) -> Option<ScanPredicate> {
+    let attribute = |e: &Expr| match e.kind {
+        ExprKind::Column(c) => columns.iter().find(|(_, column)| *column == c).map(|(a, _)| *a),
+        _ => None,
+    };
+    let found = |e: &Expr, op: ScanOp| Some(ScanPredicate { attribute: attribute(e)?, op });
+    match &predicate.kind {
+        ExprKind::Compare(op, left, right) => {
+            let (column, op, constant) = match (&left.kind, &right.kind) {
+                (ExprKind::Column(_), ExprKind::Const(v)) => (left, *op, v),
+                (ExprKind::Const(v), ExprKind::Column(_)) => (right, op.swapped(), v),
+                _ => return None,
+            };
+            if constant.is_null() || left.sql_type.physical() != right.sql_type.physical() {
+                return None;
+            }
+            let v = constant.clone();
+            found(
+                column,
+                match op {
+                    Compare::Eq | Compare::NotDistinct => ScanOp::Eq(v),
+                    Compare::Ne => ScanOp::Ne(v),
+                    Compare::Lt => ScanOp::Lt(v),
+                    Compare::Le => ScanOp::Le(v),
+                    Compare::Gt => ScanOp::Gt(v),
+                    Compare::Ge => ScanOp::Ge(v),
+                    Compare::Distinct => return None,
+                },
+            )
+        }
+        ExprKind::InList(input, values) => found(input, ScanOp::In(values.clone())),
+        ExprKind::IsNull(input) => found(input, ScanOp::IsNull),
+        ExprKind::Not(inner) => match &inner.kind {
+            ExprKind::IsNull(input) => found(input, ScanOp::IsNotNull),
+            _ => None,
+        },
+        ExprKind::Like { input, pattern, escape, case_insensitive: false } => match &pattern.kind {
+            ExprKind::Const(Value::Str(pattern)) => found(input, ScanOp::Prefix(plain_prefix(pattern, *escape)?)),
+            _ => None,
+        },
+        ExprKind::Column(_) => found(predicate, ScanOp::Eq(Value::Bool(true))),
+        _ => None,
+    }
+}
+
+/// `abc` of the pattern `abc%`.
+fn plain_prefix(pattern: &str, escape: Option<char>) -> Option<Arc<str>> {
+    let prefix = pattern.strip_suffix('%')?;
+    let special = |c: char| c == '%' || c == '_' || Some(c) == escape;
+    (!prefix.contains(special)).then(|| prefix.into())
+}

@@ -1,0 +1,136 @@
+//! Order, limits, and materialised rows (thesis 4.5.6).
+
+use base::Result;
+use plan::{ColumnId, ExprKind, Node, SortKey};
+
+use super::join::has_null_flag;
+use super::pipe::{Field, Pipe};
+use super::{Lowering, Needed, with_columns_of};
+use crate::ir::{Callee, Inst, RowLayout, RowSet, SortField, SortState, Source, State, StateId, Ty};
+
+impl Lowering<'_> {
+    pub(super) fn sort(
+        &mut self,
+        input: &Node,
+        keys: &[SortKey],
+        limit: Option<u64>,
+        offset: u64,
+        needed: &Needed,
+    ) -> Result<Vec<Pipe>> {
+        let read = with_columns_of(needed, keys.iter().map(|k| &k.expr));
+        let pipes = self.node(input, &read)?;
+        let columns: Vec<ColumnId> = input.columns().into_iter().filter(|c| needed.contains(c)).collect();
+        let (mut layout, fields) = self.row_layout(&pipes, &columns);
+        // A key that is a stored column needs no field of its own.
+        let mut sort_fields = Vec::new();
+        let mut computed = Vec::new();
+        for key in keys {
+            let stored = match key.expr.kind {
+                ExprKind::Column(c) => fields.iter().find(|(column, _)| *column == c).map(|(_, f)| *f),
+                _ => None,
+            };
+            let field = stored.unwrap_or_else(|| {
+                let ty: Ty = key.expr.sql_type.physical().into();
+                let field = Field { offset: layout.add(ty), ty, null: Some(layout.add(Ty::Bool)) };
+                computed.push((field, &key.expr));
+                field
+            });
+            sort_fields.push(SortField {
+                offset: field.offset,
+                ty: field.ty,
+                null: field.null,
+                descending: key.descending,
+                nulls_first: key.nulls_first,
+            });
+        }
+        let state = self.add_state(State::Sort(SortState { layout, keys: sort_fields, limit, offset }));
+        for mut pipe in pipes {
+            let mut values = Vec::new();
+            for (field, expr) in &computed {
+                values.push((*field, self.scalar(&mut pipe, expr)?));
+            }
+            for &(column, field) in &fields {
+                values.push((field, pipe.column(column).ok_or_else(|| super::unbound(column))?));
+            }
+            self.append_row(pipe, state, &values, "sort");
+        }
+        let (mut pipe, row) = self.read(state, RowSet::All, "sorted rows");
+        pipe.bind_row(row, &fields, false);
+        pipe.ordered_by = Some(state);
+        Ok(vec![pipe])
+    }
+
+    /// LIMIT without an order of its own. Where the rows come straight out of a sort, the sort takes it over, so that the
+    /// first rows are meant; else any rows will do.
+    pub(super) fn limit(&mut self, mut pipes: Vec<Pipe>, limit: Option<u64>, offset: u64) -> Result<Vec<Pipe>> {
+        if let [pipe] = pipes.as_slice()
+            && let Some(state) = pipe.ordered_by
+            && let State::Sort(sort) = &mut self.program.states[state]
+        {
+            let remaining = sort.limit.map(|l| l.saturating_sub(offset));
+            sort.limit = match (remaining, limit) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+            sort.offset = sort.offset.saturating_add(offset);
+            return Ok(pipes);
+        }
+        let state = self.add_state(State::Limit { offset, limit: limit.unwrap_or(u64::MAX) });
+        for pipe in &mut pipes {
+            let take = pipe.call1(Callee::TakeLimit(state), Vec::new(), None);
+            pipe.push(Inst::Filter(take));
+        }
+        Ok(pipes)
+    }
+
+    /// Stores all rows, to be read more than once.
+    pub(super) fn materialize(
+        &mut self,
+        pipes: Vec<Pipe>,
+        columns: &[ColumnId],
+        name: &str,
+    ) -> Result<(StateId, Vec<(ColumnId, Field)>)> {
+        let (layout, fields) = self.row_layout(&pipes, columns);
+        let state = self.add_state(State::Rows(layout));
+        for mut pipe in pipes {
+            let mut values = Vec::new();
+            for &(column, field) in &fields {
+                values.push((field, pipe.column(column).ok_or_else(|| super::unbound(column))?));
+            }
+            self.append_row(pipe, state, &values, name);
+        }
+        Ok((state, fields))
+    }
+
+    fn row_layout(&self, pipes: &[Pipe], columns: &[ColumnId]) -> (RowLayout, Vec<(ColumnId, Field)>) {
+        let mut layout = RowLayout::with_header(0);
+        let mut order = columns.to_vec();
+        order.sort_by_key(|&c| std::cmp::Reverse(self.type_of(c).physical().size()));
+        let mut fields: Vec<(ColumnId, Field)> = Vec::new();
+        for column in order {
+            let ty: Ty = self.type_of(column).physical().into();
+            fields.push((column, Field { offset: layout.add(ty), ty, null: None }));
+        }
+        for (column, field) in &mut fields {
+            if pipes.iter().any(|p| has_null_flag(p, *column)) {
+                field.null = Some(layout.add(Ty::Bool));
+            }
+        }
+        (layout, fields)
+    }
+
+    fn append_row(&mut self, mut pipe: Pipe, state: StateId, values: &[(Field, super::pipe::Sql)], name: &str) {
+        let row = pipe.var(Ty::Ptr);
+        pipe.push(Inst::AllocRow { state, row, hash: None });
+        for &(field, sql) in values {
+            pipe.store_field(row, field, sql);
+        }
+        pipe.name.push(name.into());
+        self.close(pipe, state);
+    }
+}
+
+/// Whether a pipe's tuples come out of a sort one for one.
+pub(super) fn is_ordered(pipe: &Pipe) -> bool {
+    pipe.ordered_by.is_some() && matches!(pipe.source, Source::Rows { .. })
+}
