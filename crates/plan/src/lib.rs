@@ -5,6 +5,7 @@
 //! is just a column that the subplan does not produce.
 
 pub mod columns;
+pub mod eval;
 pub mod expr;
 pub mod node;
 pub mod text;
