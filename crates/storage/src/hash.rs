@@ -33,6 +33,12 @@ fn hash_bytes(bytes: &[u8]) -> u64 {
     mix(combine(h.rotate_left(23), u64::from_le_bytes(last)))
 }
 
+/// The hash of an integer of any width.
+#[inline(always)]
+pub(crate) fn hash_int(value: i64) -> u64 {
+    mix(value as u64)
+}
+
 #[inline(always)]
 fn hash_f64(x: f64) -> u64 {
     // -0 equals 0 and all NaNs are equal.
@@ -44,7 +50,7 @@ fn hash_f64(x: f64) -> u64 {
 /// # Safety
 /// The payload must be alive.
 #[inline(always)]
-unsafe fn hash_str(s: Str, ends_only: bool) -> u64 {
+pub(crate) unsafe fn hash_str(s: Str, ends_only: bool) -> u64 {
     let [a, b] = s.words();
     if s.is_inline() {
         return mix(combine(a, b));
@@ -61,7 +67,7 @@ unsafe fn hash_str(s: Str, ends_only: bool) -> u64 {
 
 /// Calls `f` with every row of `from..to` and the hash of its value; NULLs hash as zero values do.
 #[inline(always)]
-pub(crate) fn each_hash(column: &Column, from: usize, to: usize, ends_only: bool, mut f: impl FnMut(usize, u64)) {
+pub(crate) fn each_hash(column: &Column, from: usize, to: usize, mut f: impl FnMut(usize, u64)) {
     macro_rules! run {
         ($t:ty, $hash:expr) => {{
             let hash = $hash;
@@ -72,9 +78,9 @@ pub(crate) fn each_hash(column: &Column, from: usize, to: usize, ends_only: bool
     }
     match column.physical() {
         Physical::Bool => run!(u8, |v: u8| mix(v.into())),
-        Physical::I16 => run!(i16, |v: i16| mix(v as u64)),
-        Physical::I32 => run!(i32, |v: i32| mix(v as u64)),
-        Physical::I64 => run!(i64, |v: i64| mix(v as u64)),
+        Physical::I16 => run!(i16, |v: i16| hash_int(v.into())),
+        Physical::I32 => run!(i32, |v: i32| hash_int(v.into())),
+        Physical::I64 => run!(i64, hash_int),
         Physical::I128 => run!(i128, |v: i128| mix(combine(v as u64, (v >> 64) as u64))),
         Physical::F32 => run!(f32, |v: f32| hash_f64(v.into())),
         Physical::F64 => run!(f64, hash_f64),
@@ -83,7 +89,7 @@ pub(crate) fn each_hash(column: &Column, from: usize, to: usize, ends_only: bool
             mix(combine(micros as u64, (micros >> 64) as u64))
         }),
         // SAFETY: the column owns its payload.
-        Physical::Str => run!(Str, |v: Str| unsafe { hash_str(v, ends_only) }),
+        Physical::Str => run!(Str, |v: Str| unsafe { hash_str(v, false) }),
     }
 }
 
@@ -93,9 +99,9 @@ pub(crate) fn hash_keys(columns: &[&Column], from: usize, to: usize, out: &mut V
     out.resize(to - from, 0);
     for (k, column) in columns.iter().enumerate() {
         if k == 0 {
-            each_hash(column, from, to, false, |row, h| out[row - from] = h);
+            each_hash(column, from, to, |row, h| out[row - from] = h);
         } else {
-            each_hash(column, from, to, false, |row, h| out[row - from] = mix(combine(out[row - from], h)));
+            each_hash(column, from, to, |row, h| out[row - from] = mix(combine(out[row - from], h)));
         }
     }
 }

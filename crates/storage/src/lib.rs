@@ -14,6 +14,7 @@ mod open;
 pub mod relation;
 pub mod scan;
 pub mod schema;
+mod simd;
 pub mod statistics;
 #[cfg(test)]
 mod testing;

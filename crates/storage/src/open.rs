@@ -43,6 +43,7 @@ impl Rows<'_> {
 struct OpenColumn {
     sql_type: SqlType,
     values: Arc<Buffer>,
+    /// From the first NULL on, a flag for every row.
     nulls: Option<Arc<Buffer>>,
     /// String payload; all blocks but the last are full, `used` bytes of the last are in use.
     blocks: Vec<Arc<Buffer>>,
@@ -60,7 +61,7 @@ fn prefix(buffer: &Arc<Buffer>, len: usize) -> Arc<Buffer> {
 
 impl OpenColumn {
     fn new(sql_type: SqlType, capacity: usize) -> Self {
-        let values = Arc::new(Buffer::zeroed(capacity * sql_type.physical().size()));
+        let values = Arc::new(Buffer::with_capacity(capacity * sql_type.physical().size()));
         Self { sql_type, values, nulls: None, blocks: Vec::new(), used: 0 }
     }
 
@@ -73,7 +74,7 @@ impl OpenColumn {
     /// Moves `rows` rows to buffers of `capacity` rows.
     fn grow(&mut self, rows: usize, capacity: usize) {
         let moved = |old: &Buffer, size: usize| {
-            let mut new = Buffer::zeroed(capacity * size);
+            let mut new = Buffer::with_capacity(capacity * size);
             // SAFETY: `rows` rows of the old buffer are initialised, and the new one has room for them.
             unsafe { new.as_mut_ptr().copy_from_nonoverlapping(old.as_ptr(), rows * size) };
             Arc::new(new)
@@ -195,7 +196,7 @@ impl OpenChunk {
         assert!(rows.len() <= self.room());
         let needed = self.rows + rows.len();
         if needed > self.capacity {
-            let capacity = needed.next_power_of_two();
+            let capacity = (self.capacity * 4).max(needed.next_power_of_two()).min(CHUNK_ROWS);
             let row: usize = self.columns.iter().map(|c| c.sql_type.physical().size()).sum();
             self.memory.resize(self.memory.bytes() + (capacity - self.capacity) * row, "insert")?;
             self.columns.iter_mut().for_each(|c| c.grow(self.rows, capacity));

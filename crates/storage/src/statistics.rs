@@ -3,6 +3,7 @@
 //! The worker that fills a chunk summarises it; a commit merges the summaries, so they describe committed rows only.
 
 mod bounds;
+mod distinct;
 mod sample;
 mod sketch;
 #[cfg(test)]
@@ -14,8 +15,6 @@ pub(crate) use sample::Sample;
 pub use sketch::Sketch;
 
 use types::Chunk;
-
-use crate::hash::each_hash;
 
 /// What is known of all rows of a column.
 #[derive(Clone, Debug, Default)]
@@ -47,15 +46,7 @@ impl Summary {
         let each = self.columns.iter_mut().zip(chunk.columns()).map(|(summary, column)| {
             let bounds = Bounds::of(column, from, column.rows());
             summary.bounds.merge(&bounds);
-            let sketch = &mut summary.sketch;
-            match column.nulls() {
-                None => each_hash(column, from, column.rows(), true, |_, hash| sketch.insert(hash)),
-                Some(nulls) => each_hash(column, from, column.rows(), true, |row, hash| {
-                    if nulls[row] == 0 {
-                        sketch.insert(hash);
-                    }
-                }),
-            }
+            distinct::add(&mut summary.sketch, column, from, &bounds);
             bounds
         });
         each.collect()

@@ -3,11 +3,13 @@
 //! The kernels are plain loops over 64 rows, inlined into one function per instruction set, where the compiler turns
 //! them into vector code; only packing 64 flags into a word and unpacking positions are written by hand.
 
+mod text;
+
 use types::{Physical, Str};
 
 use super::MAX_BATCH;
 use super::lane::{Lane, with_lane};
-use super::predicate::{ScanPredicate, Test, TextTest};
+use super::predicate::{ScanPredicate, Test};
 use crate::ColumnRef;
 
 const WORDS: usize = MAX_BATCH / 64;
@@ -149,12 +151,9 @@ unsafe fn and_words(
                 });
             }
         }, unreachable!("strings have no keys")),
-        Test::Text(TextTest::Equal { text, negate }) => {
-            let constant = Str::new(text);
-            // SAFETY: as above; the heads of a string are two words.
-            unsafe { equal_text(words, column.data.cast::<Str>().add(begin), rows, pack, constant, *negate) };
-        }
-        Test::Bitmap { .. } | Test::Sorted(_) | Test::Text(_) => unreachable!("not evaluated by masks"),
+        // SAFETY: as above.
+        Test::Text(test) => unsafe { text::and_words(words, test, column.data.cast::<Str>().add(begin), rows, pack) },
+        Test::Bitmap { .. } | Test::Sorted { .. } => unreachable!("not evaluated by masks"),
     }
     if !column.nulls.is_null() && !matches!(predicate.test, Test::Null(_) | Test::Never) {
         // SAFETY: as above, for the flags.
@@ -191,46 +190,6 @@ unsafe fn each_word<T>(
             }
         }
         *word &= pack(&flags);
-    }
-}
-
-/// Equality of strings: short ones are equal exactly if their headers are; of long ones, only those with equal length
-/// and prefix are followed.
-///
-/// # Safety
-/// As [`each_word`]; the payloads are alive.
-#[inline(always)]
-unsafe fn equal_text(
-    words: &mut [u64],
-    data: *const Str,
-    rows: usize,
-    pack: impl Fn(&[u8; 64]) -> u64 + Copy,
-    constant: Str,
-    negate: bool,
-) {
-    let [first, second] = constant.words();
-    let inline = constant.is_inline();
-    let mut found = [u64::MAX; WORDS];
-    let found = &mut found[..words.len()];
-    // SAFETY: the caller vouches for the rows and their payload.
-    unsafe {
-        each_word(found, data, rows, pack, |s: &Str| {
-            let [a, b] = s.words();
-            (a == first) & (!inline | (b == second))
-        });
-        for (w, found) in found.iter_mut().enumerate().filter(|_| !inline) {
-            let mut candidates = *found;
-            while candidates != 0 {
-                let bit = candidates.trailing_zeros() as usize;
-                candidates &= candidates - 1;
-                if !(*data.add(w * 64 + bit)).equals(&constant) {
-                    *found &= !(1 << bit);
-                }
-            }
-        }
-    }
-    for (word, found) in words.iter_mut().zip(found) {
-        *word &= if negate { !*found } else { *found };
     }
 }
 

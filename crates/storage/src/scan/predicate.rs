@@ -66,10 +66,37 @@ pub(super) enum Test {
     Few(Vec<i128>),
     /// Keys `base + i` for which bit `i` is set.
     Bitmap { base: i128, bits: Vec<u64> },
-    /// Many keys, sorted.
-    Sorted(Vec<i128>),
+    /// Many keys, sorted, behind a filter that lets few others pass.
+    Sorted { keys: Vec<i128>, filter: Box<KeyFilter> },
     /// A string test.
     Text(TextTest),
+}
+
+/// One bit for each hash of the keys of a long list.
+#[derive(Clone, Debug)]
+pub(super) struct KeyFilter([u64; 1 << (FILTER_BITS - 6)]);
+
+const FILTER_BITS: u32 = 13;
+
+impl KeyFilter {
+    fn new(keys: &[i128]) -> Self {
+        let mut filter = Self([0; 1 << (FILTER_BITS - 6)]);
+        for &key in keys {
+            let bit = Self::bit(key as u64);
+            filter.0[bit / 64] |= 1 << (bit % 64);
+        }
+        filter
+    }
+    #[inline(always)]
+    fn bit(low_word: u64) -> usize {
+        (low_word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - FILTER_BITS)) as usize
+    }
+    /// Whether the key whose low 64 bits these are may be in the list.
+    #[inline(always)]
+    pub(super) fn may_contain(&self, low_word: u64) -> bool {
+        let bit = Self::bit(low_word);
+        self.0[bit / 64] >> (bit % 64) & 1 == 1
+    }
 }
 
 /// What is asked of a string. Order is bytewise (the C collation).
@@ -90,7 +117,7 @@ pub(super) enum TextTest {
 }
 
 /// Lists up to this long compare with each constant.
-const FEW: usize = 6;
+pub(super) const FEW: usize = 6;
 /// Lists that span at most this many keys become a bitmap.
 const BITMAP_SPAN: i128 = 1 << 16;
 
@@ -110,7 +137,10 @@ impl ScanPredicate {
     /// Whether the predicate can be evaluated on all rows by a mask.
     pub(super) fn is_dense(&self) -> bool {
         matches!(self.test, Test::Never | Test::Null(_) | Test::Range { .. } | Test::Few(_))
-            || matches!(self.test, Test::Text(TextTest::Equal { .. }))
+            || match &self.test {
+                Test::Text(TextTest::In(texts)) => texts.len() <= FEW,
+                test => matches!(test, Test::Text(_)),
+            }
     }
 
     /// Puts predicates that masks evaluate first, keeping the order otherwise (most selective first, as planned).
@@ -170,7 +200,7 @@ fn key_test(physical: Physical, op: ScanOp) -> Option<Test> {
                 keys.iter().map(|k| (k - first) as usize).for_each(|i| bits[i / 64] |= 1 << (i % 64));
                 Some(Test::Bitmap { base: first, bits })
             } else {
-                Some(Test::Sorted(keys))
+                Some(Test::Sorted { filter: Box::new(KeyFilter::new(&keys)), keys })
             }
         }
         ScanOp::Prefix(_) | ScanOp::IsNull | ScanOp::IsNotNull => unreachable!("not a test of keys"),

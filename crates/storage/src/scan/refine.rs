@@ -85,9 +85,9 @@ unsafe fn refine_keys<T: Lane>(test: &Test, data: *const T, out: &mut [u32]) -> 
                 }
             })
         }
-        Test::Sorted(keys) => {
-            let keys: Vec<T::Key> = keys.iter().map(|&k| T::narrow(k)).collect();
-            keep(out, |i| keys.binary_search(&key(i)).is_ok())
+        Test::Sorted { keys, filter } => {
+            let count = keep(out, |i| filter.may_contain(T::widen(key(i)) as u64));
+            keep(&mut out[..count], |i| keys.binary_search(&T::widen(key(i))).is_ok())
         }
         Test::Never | Test::Null(_) | Test::Text(_) => unreachable!("not a test of keys"),
     }

@@ -17,7 +17,7 @@ fn one_may_match(test: &Test, bounds: &Bounds) -> bool {
         (_, ValueRange::Empty) => false,
         (Test::Range { low, high, negate: false }, ValueRange::Keys { min, max }) => low <= max && high >= min,
         (Test::Range { low, high, negate: true }, ValueRange::Keys { min, max }) => min < low || max > high,
-        (Test::Few(keys) | Test::Sorted(keys), ValueRange::Keys { min, max }) => {
+        (Test::Few(keys) | Test::Sorted { keys, .. }, ValueRange::Keys { min, max }) => {
             keys.iter().any(|k| (min..=max).contains(&k))
         }
         (Test::Bitmap { base, bits }, ValueRange::Keys { min, max }) => {

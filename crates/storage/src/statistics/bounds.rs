@@ -3,6 +3,7 @@
 use types::{Column, SqlType, Str, Value};
 
 use crate::scan::lane::{Lane, with_lane};
+use crate::simd::vectorised;
 
 /// The most bytes of a string that a bound keeps.
 const TEXT_BYTES: usize = 32;
@@ -48,7 +49,10 @@ impl Bounds {
             return Self { range: ValueRange::Empty, nulls };
         }
         let flags = column.nulls().filter(|_| nulls > 0).map(|n| &n[from..to]);
-        let range = with_lane!(column.physical(), T => key_range(&column.values::<T>()[from..to], flags), {
+        let range = with_lane!(column.physical(), T => {
+            let values = &column.values::<T>()[from..to];
+            vectorised(|| key_range(values, flags))
+        }, {
             text_range(&column.values::<Str>()[from..to], flags)
         });
         Self { range, nulls }
@@ -120,6 +124,7 @@ fn key_value(sql_type: SqlType, key: i128) -> Option<Value> {
     })
 }
 
+#[inline(always)]
 fn key_range<T: Lane>(values: &[T], nulls: Option<&[u8]>) -> ValueRange {
     let (mut min, mut max) = (T::narrow(T::LIMITS.1), T::narrow(T::LIMITS.0));
     match nulls {
@@ -140,25 +145,36 @@ fn key_range<T: Lane>(values: &[T], nulls: Option<&[u8]>) -> ValueRange {
 }
 
 fn text_range(values: &[Str], nulls: Option<&[u8]>) -> ValueRange {
-    let mut range: Option<(Str, Str)> = None;
-    for (i, s) in values.iter().enumerate() {
-        if nulls.is_some_and(|n| n[i] != 0) {
-            continue;
+    let live = |i: usize| nulls.is_none_or(|n| n[i] == 0);
+    // The prefixes decide for all but few rows, and vectors find their range.
+    let prefix = |s: &Str| ((s.words()[0] >> 32) as u32).swap_bytes();
+    let (mut low, mut high) = (u32::MAX, 0);
+    match nulls {
+        None => {
+            let all = || values.iter().map(prefix).fold((u32::MAX, 0), |(low, high), p| (p.min(low), p.max(high)));
+            (low, high) = vectorised(all);
         }
-        let Some((min, max)) = &mut range else {
-            range = Some((*s, *s));
-            continue;
-        };
-        // SAFETY: the column that the headers come from owns their payload.
-        unsafe {
-            if s.compare(min).is_lt() {
-                *min = *s;
-            } else if s.compare(max).is_gt() {
-                *max = *s;
-            }
+        Some(_) => {
+            let prefixes = values.iter().enumerate().filter(|(i, _)| live(*i)).map(|(_, s)| prefix(s));
+            prefixes.for_each(|p| (low, high) = (low.min(p), high.max(p)));
         }
     }
-    let Some((min, max)) = range else { return ValueRange::Empty };
+    let (mut min, mut max): (Option<Str>, Option<Str>) = (None, None);
+    for (i, s) in values.iter().enumerate() {
+        let p = prefix(s);
+        if (p != low && p != high) || !live(i) {
+            continue;
+        }
+        // Equal headers, as of repeated short strings, need no comparison. SAFETY (both): the column that the headers
+        // come from owns their payload.
+        if p == low && min.is_none_or(|m| m.words() != s.words() && unsafe { s.compare(&m) }.is_lt()) {
+            min = Some(*s);
+        }
+        if p == high && max.is_none_or(|m| m.words() != s.words() && unsafe { s.compare(&m) }.is_gt()) {
+            max = Some(*s);
+        }
+    }
+    let (Some(min), Some(max)) = (min, max) else { return ValueRange::Empty };
     // SAFETY: as above.
     let (min, max) = unsafe { (min.bytes(), max.bytes()) };
     let cut = |b: &[u8]| Box::from(&b[..b.len().min(TEXT_BYTES)]);

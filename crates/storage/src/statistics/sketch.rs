@@ -14,15 +14,13 @@ pub struct Sketch {
 
 impl Sketch {
     /// Adds a hash whose bits are all well mixed.
-    #[inline(always)]
     pub fn insert(&mut self, hash: u64) {
-        let registers = self.registers.get_or_insert_with(|| Box::new([0; REGISTERS]));
-        let register = &mut registers[(hash >> (64 - BITS)) as usize];
-        let rank = ((hash << BITS | 1 << (BITS - 1)).leading_zeros() + 1) as u8;
-        // Hardly ever taken once a few thousand distinct values were seen.
-        if rank > *register {
-            *register = rank;
-        }
+        self.writer().insert(hash);
+    }
+
+    /// For many insertions.
+    pub(super) fn writer(&mut self) -> SketchWriter<'_> {
+        SketchWriter(self.registers.get_or_insert_with(|| Box::new([0; REGISTERS])))
     }
 
     /// The sketch of the union of both sets.
@@ -47,6 +45,21 @@ impl Sketch {
         }
         z += m * sigma(f64::from(counts[0]) / m);
         m * m / (2.0 * std::f64::consts::LN_2 * z)
+    }
+}
+
+/// Write access to a sketch.
+pub(super) struct SketchWriter<'a>(&'a mut [u8; REGISTERS]);
+
+impl SketchWriter<'_> {
+    #[inline(always)]
+    pub(super) fn insert(&mut self, hash: u64) {
+        let register = &mut self.0[(hash >> (64 - BITS)) as usize];
+        let rank = ((hash << BITS | 1 << (BITS - 1)).leading_zeros() + 1) as u8;
+        // Hardly ever taken once a few thousand distinct values were seen.
+        if rank > *register {
+            *register = rank;
+        }
     }
 }
 
