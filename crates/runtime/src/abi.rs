@@ -37,9 +37,19 @@
 //! | `i128_to_f64` | `(lo: u64, hi: u64) -> f64` | conversion |
 //! | `f64_to_i128` | `(value: f64, result: *mut u64) -> u32` | rounds half to even into two words; 1 (and no error stored) if out of range |
 
+mod functions;
+mod kernels;
 mod layout;
+#[cfg(test)]
+mod tests;
 
+pub use crate::join::{probe_begin, probe_next, probe_unmatched};
+pub use functions::{call_site, function};
+pub use kernels::{
+    f64_to_i128, group_new, hash_f64, hash_i128, hash_interval, hash_str, i128_to_f64, interval_compare, kernels,
+    raise, result_flush, rows_grow, str_compare, str_equal,
+};
 pub use layout::{
-    AbiFn, BATCH, Batch, ColumnRef, GROUP_PROBES, GroupLocal, JoinTable, PairFn, PipelineFn, ProbeScratch, ResultColumn,
-    ResultLocal, RowsLocal, Slot, Worker,
+    AbiFn, BATCH, Batch, ColumnRef, GROUP_PROBES, GroupLocal, JoinTable, PairFn, PipelineFn, ProbeScratch,
+    ResultColumn, ResultLocal, RowsLocal, Slot, Worker,
 };

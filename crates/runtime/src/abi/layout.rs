@@ -17,7 +17,8 @@ pub struct Slot(pub [u64; 2]);
 
 /// A function that generated code calls: worker, immediate (the id inside of the callee: site, parameter or state),
 /// arguments, results. Returns 0, or 1 after it has stored an error in the worker.
-pub type AbiFn = unsafe extern "C" fn(worker: &mut Worker, immediate: u64, args: *const Slot, results: *mut Slot) -> u32;
+pub type AbiFn =
+    unsafe extern "C" fn(worker: &mut Worker, immediate: u64, args: *const Slot, results: *mut Slot) -> u32;
 
 /// The code of a pipeline: runs the body for every tuple of the batch. Returns 0, or 1 if the worker has an error.
 pub type PipelineFn = unsafe extern "C" fn(worker: *mut Worker, batch: *const Batch) -> u32;

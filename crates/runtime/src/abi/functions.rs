@@ -1,0 +1,272 @@
+//! What a [`Callee`] is: functions of [`AbiFn`]'s type.
+
+use base::ids::Id;
+use base::{Error, Result, SqlState};
+use pipeline::ir::{Callee, ParamId, SiteId, StateId};
+use types::ops::{date, decimal, number, string};
+use types::{Str, Value};
+
+use super::{AbiFn, Slot, Worker};
+use crate::query::{StateData, check_type, slot_of, value_of};
+
+/// The function and immediate of a callee.
+pub fn function(callee: Callee) -> (AbiFn, u64) {
+    let (function, immediate): (AbiFn, usize) = match callee {
+        Callee::Site(site) => (site_call, site.index()),
+        Callee::Like(param) => (like, param.index()),
+        Callee::InSet(param, _) => (in_set, param.index()),
+        Callee::MulI128 => (mul_i128, 0),
+        Callee::DivDecimal => (div_decimal, 0),
+        Callee::RemI128 => (rem_i128, 0),
+        Callee::RescaleDown => (rescale_down, 0),
+        Callee::CheckPrecision => (check_precision, 0),
+        Callee::DecimalToDouble => (decimal_to_double, 0),
+        Callee::CheckFinite => (check_finite, 0),
+        Callee::DivDouble => (div_double, 0),
+        Callee::Substring => (substring, 0),
+        Callee::StrLength => (str_length, 0),
+        Callee::StartsWith => (starts_with, 0),
+        Callee::Concat => (concat, 0),
+        Callee::Lower => (lower, 0),
+        Callee::Upper => (upper, 0),
+        Callee::ExtractYear => (extract_year, 0),
+        Callee::ExtractMonth => (extract_month, 0),
+        Callee::ExtractDay => (extract_day, 0),
+        Callee::TimestampAddInterval => (timestamp_add_interval, 0),
+        Callee::WelfordAdd => (welford_add, 0),
+        Callee::WelfordMerge => (welford_merge, 0),
+        Callee::TakeLimit(state) => (take_limit, state.index()),
+        Callee::KeepStr => (keep_str, 0),
+    };
+    (function, immediate as u64)
+}
+
+/// The arguments of a call.
+#[derive(Clone, Copy)]
+struct Args(*const Slot);
+
+impl Args {
+    /// # Safety
+    /// There must be an argument `i`.
+    #[inline(always)]
+    unsafe fn slot(self, i: usize) -> Slot {
+        // SAFETY: as the caller promises.
+        unsafe { *self.0.add(i) }
+    }
+    /// # Safety
+    /// Argument `i` must be a string whose payload is alive; it stays so as long as the call lasts.
+    #[inline(always)]
+    unsafe fn text<'a>(self, i: usize) -> &'a str {
+        // SAFETY: as the caller promises. An inline string lies in the argument's slot, not in a copy.
+        unsafe { (*self.0.add(i).cast::<Str>()).as_str() }
+    }
+    /// # Safety
+    /// There must be an argument `i`.
+    #[inline(always)]
+    unsafe fn i32(self, i: usize) -> i32 {
+        // SAFETY: as the caller promises.
+        unsafe { self.slot(i) }.0[0] as i32
+    }
+}
+
+/// Defines functions of [`AbiFn`]'s type by an expression of type `Result<Slot>`.
+macro_rules! functions {
+    ($($(#[$doc:meta])* fn $name:ident($worker:ident, $immediate:ident, $args:ident) $body:block)*) => { $(
+        $(#[$doc])*
+        unsafe extern "C" fn $name($worker: &mut Worker, $immediate: u64, args: *const Slot, results: *mut Slot) -> u32 {
+            let $args = Args(args);
+            #[allow(unused)]
+            let _ = ($immediate, $args);
+            // SAFETY: generated code passes as many arguments, of such types, as `Callee::signature` says, and strings
+            // that are alive.
+            #[allow(unused_unsafe, clippy::redundant_closure_call)]
+            let result: Result<Slot> = (|| unsafe { $body })();
+            match result {
+                Ok(slot) => {
+                    if !results.is_null() {
+                        // SAFETY: room for the callee's result.
+                        unsafe { results.write(slot) };
+                    }
+                    0
+                }
+                Err(error) => $worker.fail(error),
+            }
+        }
+    )* };
+}
+
+functions! {
+    fn like(worker, param, args) {
+        let pattern = worker.inner.shared.params.like(ParamId::from_index(param as usize));
+        Ok(Slot::bool(pattern.ok_or_else(no_param)?.matches(args.text(0))))
+    }
+    fn in_set(worker, param, args) {
+        let set = worker.inner.shared.params.set(ParamId::from_index(param as usize));
+        Ok(Slot::bool(set.ok_or_else(no_param)?.contains(args.slot(0))))
+    }
+    fn mul_i128(worker, immediate, args) {
+        decimal::mul(args.slot(0).as_i128(), args.slot(1).as_i128()).map(Slot::integer)
+    }
+    fn div_decimal(worker, immediate, args) {
+        let (a, b, power) = (args.slot(0).as_i128(), args.slot(1).as_i128(), args.i32(2));
+        // Scales whose difference is the power, which may be negative.
+        let (up, down) = (power.max(0) as u8, power.min(0).unsigned_abs() as u8);
+        decimal::div(a, down, b, 0, up).map(Slot::integer)
+    }
+    fn rem_i128(worker, immediate, args) {
+        decimal::rem(args.slot(0).as_i128(), args.slot(1).as_i128()).map(Slot::integer)
+    }
+    fn rescale_down(worker, immediate, args) {
+        Ok(Slot::integer(decimal::shift_right(args.slot(0).as_i128(), args.i32(1) as u32)))
+    }
+    fn check_precision(worker, immediate, args) {
+        let (value, precision) = (args.slot(0).as_i128(), args.i32(1).clamp(0, 38) as u8);
+        if decimal::fits(value, precision) { Ok(Slot::integer(value)) } else { Err(field_overflow(precision)) }
+    }
+    fn decimal_to_double(worker, immediate, args) {
+        Ok(Slot::f64(decimal::to_f64(args.slot(0).as_i128(), args.i32(1).clamp(0, 38) as u8)))
+    }
+    fn check_finite(worker, immediate, args) {
+        let value = args.slot(0).as_f64();
+        if value.is_infinite() {
+            return Err(Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "value out of range: overflow"));
+        }
+        Ok(Slot::f64(value))
+    }
+    fn div_double(worker, immediate, args) {
+        number::float::div(args.slot(0).as_f64(), args.slot(1).as_f64()).map(Slot::f64)
+    }
+    fn substring(worker, immediate, args) {
+        let part = string::substring(args.text(0), args.slot(1).as_i64(), Some(args.slot(2).as_i64()))?;
+        // A part of more than 12 bytes is part of a payload that lives as long as the argument's.
+        Ok(Slot::str(Str::new(part.as_bytes())))
+    }
+    fn str_length(worker, immediate, args) {
+        Ok(Slot::integer(string::length(args.text(0)).into()))
+    }
+    fn starts_with(worker, immediate, args) {
+        Ok(Slot::bool(string::starts_with(args.text(0), args.text(1))))
+    }
+    fn concat(worker, immediate, args) {
+        worker.text(&string::concat(&[args.text(0), args.text(1)])?).map(Slot::str)
+    }
+    fn lower(worker, immediate, args) {
+        worker.text(&string::lower(args.text(0))).map(Slot::str)
+    }
+    fn upper(worker, immediate, args) {
+        worker.text(&string::upper(args.text(0))).map(Slot::str)
+    }
+    fn extract_year(worker, immediate, args) {
+        date::extract_date(date::Field::Year, args.i32(0)).map(|n| Slot::integer(n.into()))
+    }
+    fn extract_month(worker, immediate, args) {
+        date::extract_date(date::Field::Month, args.i32(0)).map(|n| Slot::integer(n.into()))
+    }
+    fn extract_day(worker, immediate, args) {
+        date::extract_date(date::Field::Day, args.i32(0)).map(|n| Slot::integer(n.into()))
+    }
+    fn timestamp_add_interval(worker, immediate, args) {
+        let sum = date::add_interval(args.slot(0).as_i64(), args.slot(1).as_interval())?;
+        Ok(Slot::integer(sum.into()))
+    }
+    fn welford_add(worker, immediate, args) {
+        let (to, value) = (args.slot(0).0[0] as *mut Welford, args.slot(1).as_f64());
+        let mut sum = to.read_unaligned();
+        sum.add(value);
+        to.write_unaligned(sum);
+        Ok(Slot::default())
+    }
+    fn welford_merge(worker, immediate, args) {
+        let (to, from) = (args.slot(0).0[0] as *mut Welford, args.slot(1).0[0] as *const Welford);
+        let mut sum = to.read_unaligned();
+        sum.merge(from.read_unaligned());
+        to.write_unaligned(sum);
+        Ok(Slot::default())
+    }
+    fn take_limit(worker, state, args) {
+        match worker.inner.shared.state(StateId::from_index(state as usize)) {
+            StateData::Limit(limit) => Ok(Slot::bool(limit.take())),
+            _ => Err(Error::internal("the limit of a state that is none")),
+        }
+    }
+    fn keep_str(worker, immediate, args) {
+        let text = args.text(0);
+        if text.len() <= Str::INLINE { Ok(args.slot(0)) } else { worker.keep(text).map(Slot::str) }
+    }
+}
+
+/// Calls a site: its arguments, then its value and whether it is NULL.
+unsafe extern "C" fn site_call(worker: &mut Worker, site: u64, args: *const Slot, results: *mut Slot) -> u32 {
+    let id = SiteId::from_index(site as usize);
+    let types = &worker.inner.shared.sites[id].site.arguments;
+    // SAFETY: generated code passes arguments of the site's types, and strings that are alive.
+    let values: Vec<Value> = types.iter().enumerate().map(|(i, t)| unsafe { value_of(*args.add(i), *t) }).collect();
+    match call_site(worker, id, &values) {
+        Ok((slot, null)) => {
+            // SAFETY: room for the callee's two results.
+            unsafe {
+                results.write(slot);
+                results.add(1).write(Slot::bool(null));
+            }
+            0
+        }
+        Err(error) => worker.fail(error),
+    }
+}
+
+/// Calls a site with values: (value, whether it is NULL).
+pub fn call_site(worker: &mut Worker, site: SiteId, arguments: &[Value]) -> Result<(Slot, bool)> {
+    let shared = worker.inner.shared.clone();
+    let site = &shared.sites[site];
+    let value = site.call(arguments)?;
+    check_type(&value, site.site.result)?;
+    let slot = slot_of(&value, site.site.result, |text| worker.text(text))?;
+    Ok((slot, value.is_null()))
+}
+
+#[cold]
+fn no_param() -> Error {
+    Error::internal("a parameter of another kind")
+}
+
+#[cold]
+fn field_overflow(precision: u8) -> Error {
+    if precision == 38 {
+        return decimal::overflow();
+    }
+    Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "numeric field overflow")
+        .detail(format!("The value has more than {precision} digits."))
+}
+
+/// Mean and squared deviations in one pass (Welford 1962; merging by Chan et al. 1979).
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Welford {
+    count: i64,
+    mean: f64,
+    m2: f64,
+}
+
+impl Welford {
+    pub(crate) fn add(&mut self, value: f64) {
+        self.count += 1;
+        let delta = value - self.mean;
+        self.mean += delta / self.count as f64;
+        self.m2 += delta * (value - self.mean);
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = other;
+            return;
+        }
+        let (a, b) = (self.count as f64, other.count as f64);
+        let delta = other.mean - self.mean;
+        self.count += other.count;
+        self.mean += delta * b / (a + b);
+        self.m2 += other.m2 + delta * delta * a * b / (a + b);
+    }
+}

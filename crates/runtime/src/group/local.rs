@@ -1,0 +1,130 @@
+//! One worker's pre-aggregation: the slow path of finding a group.
+
+use base::memory::{Pages, Reservation};
+use base::{Area, Budget, Result};
+
+use super::OPERATOR;
+use crate::abi::{GROUP_PROBES, GroupLocal};
+
+/// Slots of a new directory: most queries have few groups, and a worker may have many states.
+const FIRST_SLOTS: usize = 64;
+/// Most slots: 1 MiB, so that directory and hot rows stay in a core's second-level cache.
+const MOST_SLOTS: usize = 1 << 17;
+
+const ADDRESS: u64 = (1 << 48) - 1;
+
+/// What generated code does not see of a worker's groups.
+#[derive(Debug)]
+pub struct LocalGroups {
+    /// The rows.
+    pub(super) area: Area,
+    stride: usize,
+    /// The directory's memory, and its charge.
+    directory: Pages,
+    charged: Option<Reservation>,
+    budget: Budget,
+    /// Rows in the directory.
+    entered: usize,
+    /// Rows that lost their place: their groups may have further rows.
+    pub(super) evicted: usize,
+}
+
+impl GroupLocal {
+    pub(super) fn new(stride: usize, budget: &Budget) -> Self {
+        let directory = Pages::zeroed(FIRST_SLOTS * 8);
+        let start = directory.as_ptr().cast();
+        let inner = Box::new(LocalGroups {
+            area: Area::new(budget.clone(), OPERATOR),
+            stride,
+            directory,
+            charged: None,
+            budget: budget.clone(),
+            entered: 0,
+            evicted: 0,
+        });
+        Self { directory: start, mask: FIRST_SLOTS as u64 - 1, only: std::ptr::null_mut(), inner }
+    }
+
+    /// Makes the only row of a state without keys. It comes before the worker's first morsel, where an error has nowhere
+    /// to go: so it is not refused for lack of budget.
+    pub(super) fn prepare(&mut self, has_keys: bool) {
+        if !has_keys && self.only.is_null() {
+            let row = Pages::zeroed(self.inner.stride);
+            self.only = row.as_ptr();
+            self.inner.directory = row;
+            self.directory = std::ptr::null_mut();
+        }
+    }
+}
+
+// SAFETY: the pointers lead into memory that the item owns.
+unsafe impl Send for GroupLocal {}
+
+fn first_slot(hash: u64, mask: u64) -> u64 {
+    (hash >> 16) & mask
+}
+
+fn entry(row: *mut u8, hash: u64) -> u64 {
+    (hash & !ADDRESS) | row as u64
+}
+
+/// A new zeroed row for `hash` with its hash stored, entered into the directory.
+///
+/// The directory grows while it is smaller than [`MOST_SLOTS`] and half full; from then on the new row takes the place
+/// of one of its [`GROUP_PROBES`] candidates if none is free.
+pub(crate) fn new_group(local: &mut GroupLocal, hash: u64) -> Result<*mut u8> {
+    let slots = local.mask as usize + 1;
+    if local.inner.entered * 2 >= slots && slots < MOST_SLOTS {
+        grow(local, slots * 4)?;
+    }
+    let inner = &mut *local.inner;
+    let row = inner.area.allocate(inner.stride)?.as_ptr();
+    // SAFETY: a row has at least 8 bytes; slots are taken modulo the directory's size.
+    unsafe {
+        row.cast::<u64>().write(hash);
+        let at = |i: u64| local.directory.add((first_slot(hash, local.mask).wrapping_add(i) & local.mask) as usize);
+        let free = (0..GROUP_PROBES as u64).find(|&i| *at(i) == 0);
+        match free {
+            Some(_) => inner.entered += 1,
+            None => inner.evicted += 1,
+        }
+        // Any victim will do, but not always the same one.
+        *at(free.unwrap_or(inner.evicted as u64 % GROUP_PROBES as u64)) = entry(row, hash);
+    }
+    Ok(row)
+}
+
+/// Replaces the directory by one with `slots` slots. A row that finds no place in it counts as evicted.
+#[cold]
+fn grow(local: &mut GroupLocal, slots: usize) -> Result<()> {
+    let inner = &mut *local.inner;
+    let bytes = slots * 8;
+    match &mut inner.charged {
+        Some(charged) => charged.resize(bytes, OPERATOR)?,
+        none => *none = Some(inner.budget.reserve(bytes, OPERATOR)?),
+    }
+    let directory = Pages::zeroed(bytes);
+    let to = directory.as_ptr().cast::<u64>();
+    let mask = slots as u64 - 1;
+    // SAFETY: the old directory has `local.mask + 1` slots, the new one `slots`; entered rows start with their hash.
+    unsafe {
+        for i in 0..=local.mask as usize {
+            let old = *local.directory.add(i);
+            if old == 0 {
+                continue;
+            }
+            let hash = ((old & ADDRESS) as *const u64).read();
+            let candidates = (0..GROUP_PROBES as u64).map(|i| to.add(((first_slot(hash, mask) + i) & mask) as usize));
+            match candidates.into_iter().find(|&slot| *slot == 0) {
+                Some(slot) => *slot = old,
+                None => {
+                    inner.entered -= 1;
+                    inner.evicted += 1;
+                }
+            }
+        }
+    }
+    inner.directory = directory;
+    (local.directory, local.mask) = (to, mask);
+    Ok(())
+}

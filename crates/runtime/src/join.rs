@@ -1,0 +1,89 @@
+//! The hash join's table (thesis 4.5.1, 4.5.2).
+//!
+//! 1. Each worker materialises build rows, hash included, into an area of its own; no synchronisation.
+//! 2. When all are there, the directory is made with exactly the right size: slots are pointers to chains of rows, with
+//!    a 16-bit filter of the hashes in the chain in the upper bits (its *tag*).
+//! 3. In parallel, rows are pushed onto their chains by compare-and-swap: O(1) a row.
+//! 4. Probes come in batches of up to 1,024 hashes: prefetch the slots, test the tags, then walk all chains in step,
+//!    prefetching the next row of each.
+//!
+//! Invariants: a row's bytes 0 to 8 are the next row of its chain, 8 to 16 its hash; the table is insert-only, and reads
+//! begin after the last insert; the chain of hash h starts at slot `h >> shift`; the tag of a slot has at least the bits
+//! of [`tag`](tags::tag) of each hash in its chain.
+
+mod build;
+mod insert;
+mod probe;
+mod tags;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicPtr;
+
+use base::memory::Pages;
+use base::{Budget, Result};
+use pipeline::ir::{JoinState, StateId};
+use scheduler::TaskSet;
+
+use crate::abi::{JoinTable, RowsLocal};
+use crate::query::QueryContext;
+use crate::rows::{RowsState, Segment};
+
+pub(crate) use probe::prefetch;
+pub use probe::{probe_begin, probe_next, probe_unmatched};
+
+const OPERATOR: &str = "hash join";
+
+/// A join's build side.
+#[derive(Debug)]
+pub(crate) struct Join {
+    rows: RowsState,
+    budget: Budget,
+    /// Null until the finalisation begins; then a leaked box that `drop` frees.
+    table: AtomicPtr<JoinTable>,
+}
+
+impl Join {
+    pub(crate) fn new(state: &JoinState, workers: usize, budget: &Budget) -> Self {
+        let rows = RowsState::new(state.layout.stride(), workers, budget, OPERATOR);
+        Self { rows, budget: budget.clone(), table: AtomicPtr::default() }
+    }
+
+    pub(crate) fn local(&self, worker: usize) -> *mut RowsLocal {
+        self.rows.local(worker)
+    }
+
+    pub(crate) fn segments(&self) -> Vec<Segment> {
+        self.rows.segments()
+    }
+
+    pub(crate) fn finalize(
+        &self,
+        context: &Arc<QueryContext>,
+        state: StateId,
+        phase: usize,
+    ) -> Result<Option<Box<dyn TaskSet>>> {
+        if phase == 0 { build::start(self, context, state) } else { Ok(None) }
+    }
+}
+
+impl Drop for Join {
+    fn drop(&mut self) {
+        let table = *self.table.get_mut();
+        if !table.is_null() {
+            // SAFETY: made by `Box::into_raw` in `build`, and published to nobody who outlives the state.
+            drop(unsafe { Box::from_raw(table) });
+        }
+    }
+}
+
+/// What generated code does not see of a table.
+#[derive(Debug)]
+pub struct TableState {
+    /// Build rows.
+    rows: u64,
+    /// The directory's memory.
+    _directory: Pages,
+    _charged: base::memory::Reservation,
+}

@@ -1,0 +1,94 @@
+//! Building the directory in parallel.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use base::Result;
+use base::memory::Pages;
+use pipeline::ir::StateId;
+use scheduler::{MorselRanges, TaskSet, Tasks};
+
+use super::insert::insert;
+use super::{Join, OPERATOR, TableState};
+use crate::abi::JoinTable;
+use crate::query::QueryContext;
+use crate::rows::Segment;
+
+/// Rows of a morsel.
+const MORSEL: usize = 16 << 10;
+/// How many rows ahead slots are prefetched.
+const AHEAD: usize = 64;
+
+/// Logarithm of the number of slots for so many rows: one to two slots a row.
+fn slot_bits(rows: u64) -> u32 {
+    rows.next_power_of_two().trailing_zeros().max(4)
+}
+
+/// Makes the empty table and the morsels that fill it.
+pub(super) fn start(join: &Join, context: &Arc<QueryContext>, state: StateId) -> Result<Option<Box<dyn TaskSet>>> {
+    let segments: Vec<Segment> = join.segments().into_iter().flat_map(|s| s.cut(MORSEL)).collect();
+    let rows = segments.iter().map(|s| s.rows() as u64).sum();
+    let bits = slot_bits(rows);
+    let charged = join.budget.reserve(8 << bits, OPERATOR)?;
+    let directory = Pages::zeroed(8 << bits);
+    let table = Box::into_raw(Box::new(JoinTable {
+        directory: directory.as_ptr().cast_const().cast(),
+        shift: u64::from(64 - bits),
+        inner: Box::new(TableState { rows, _directory: directory, _charged: charged }),
+    }));
+    let before = join.table.swap(table, Ordering::Release);
+    assert!(before.is_null(), "{state} is finalised once");
+    context.shared().publish(state, table.cast_const().cast());
+    if segments.is_empty() {
+        return Ok(None);
+    }
+    let workers = context.worker_count();
+    let (ranges, context) = (MorselRanges::new(segments.len() as u64, workers, 1), context.clone());
+    // SAFETY: the table lives as long as its state, which `context` keeps.
+    let (directory, shift) = unsafe { ((*table).directory as usize, (*table).shift) };
+    Ok(Some(Tasks::boxed(ranges, move |_, morsel| {
+        let _alive = &context;
+        for number in morsel.rows() {
+            // SAFETY: the directory has 2^(64 - shift) zeroed slots that live as long as the context; only `insert` on
+            // atomics touches it until the last of these morsels has ended, and each row is in one morsel.
+            unsafe { insert_segment(directory as *const AtomicU64, shift, &segments[number as usize]) };
+        }
+        Ok(())
+    })))
+}
+
+/// Inserts all rows of a segment, with their slots prefetched for writing.
+///
+/// # Safety
+/// `directory` must have `2^(64 - shift)` slots; nobody else may touch the rows.
+unsafe fn insert_segment(directory: *const AtomicU64, shift: u64, segment: &Segment) {
+    let rows = segment.rows();
+    // SAFETY: as the caller promises; a row starts with the chain and the hash, each 8 bytes.
+    unsafe {
+        let hash = |at: usize| segment.row(at).cast::<u64>().add(1).read();
+        for from in (0..rows).step_by(AHEAD) {
+            let to = (from + AHEAD).min(rows);
+            for at in from..to {
+                prefetch_write(directory.add((hash(at) >> shift) as usize));
+            }
+            for at in from..to {
+                let (row, hash) = (segment.row(at), hash(at));
+                insert(&*directory.add((hash >> shift) as usize), row as u64, hash, |next| {
+                    row.cast::<u64>().write(next);
+                });
+            }
+        }
+    }
+}
+
+/// Fetches the line to be written; on other processors than x86-64, nothing.
+#[inline(always)]
+fn prefetch_write<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: prefetches touch no memory that a program can see, wherever they point.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}

@@ -1,0 +1,239 @@
+//! One query's run-time data: what all workers share, and what each worker has.
+
+mod pairs;
+mod params;
+mod sites;
+mod slots;
+mod worker;
+
+pub use pairs::{Pair, PairFns};
+pub(crate) use params::check_type;
+pub use params::{Params, Set};
+pub use sites::PreparedSite;
+pub(crate) use slots::{interval, wide};
+pub use slots::{slot_of, value_of};
+pub use worker::WorkerState;
+
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base::ids::Id;
+use base::{Area, Budget, IdMap, Result};
+use pipeline::ir::{Program, RowSet, SiteId, Source, State, StateId};
+use scheduler::TaskSet;
+
+use crate::abi::Worker;
+use crate::group::Groups;
+use crate::join::Join;
+use crate::limit::Limit;
+use crate::result::{ResultQueue, Results};
+use crate::rows::RowsState;
+use crate::sort::Sort;
+use crate::source::RowSource;
+
+/// A state of the query at run time.
+#[derive(Debug)]
+pub(crate) enum StateData {
+    Join(Join),
+    Group(Groups),
+    Sort(Sort),
+    Rows(RowsState),
+    Limit(Limit),
+    Result(Results),
+}
+
+/// What all workers of a query share, and what lives as long as the query.
+#[derive(Debug)]
+pub struct Shared {
+    pub(crate) states: Box<[StateData]>,
+    /// What generated code sees of finished states, by `StateId`.
+    finished: Box<[AtomicPtr<u8>]>,
+    /// The query's constants.
+    pub params: Params,
+    /// Calls through boxed values.
+    pub sites: IdMap<SiteId, PreparedSite>,
+    pub(crate) budget: Budget,
+    counters: usize,
+    /// Strings that rows refer to, of workers that are gone.
+    retired: Mutex<Vec<Area>>,
+}
+
+impl Shared {
+    pub(crate) fn state(&self, state: StateId) -> &StateData {
+        &self.states[state.index()]
+    }
+
+    /// Publishes what generated code may read of a state that is finished.
+    pub(crate) fn publish(&self, state: StateId, data: *const u8) {
+        self.finished[state.index()].store(data.cast_mut(), Ordering::Release);
+    }
+
+    pub(crate) fn retire(&self, area: Area) {
+        self.retired.lock().unwrap_or_else(PoisonError::into_inner).push(area);
+    }
+}
+
+/// One query that runs: its states, its constants, and a [`Worker`] for each thread that takes part.
+#[derive(Debug)]
+pub struct QueryContext {
+    shared: Arc<Shared>,
+    /// Uncontended: a worker number belongs to one thread at a time. Workers are made when first asked for.
+    workers: Box<[Mutex<Option<Box<Worker>>>]>,
+    result: StateId,
+}
+
+impl QueryContext {
+    /// Prepares `program` for workers `0..workers`. `pairs` has the functions of the group states, by `StateId`; what
+    /// raw code they point to must stay as long as the context.
+    pub fn new(
+        program: &Program,
+        workers: usize,
+        budget: Budget,
+        mut pairs: impl FnMut(StateId) -> Option<PairFns>,
+    ) -> Result<Arc<Self>> {
+        assert!(workers > 0);
+        let ordered = result_is_ordered(program);
+        let make = |(id, state): (StateId, &State)| match state {
+            State::Join(join) => StateData::Join(Join::new(join, workers, &budget)),
+            State::Group(group) => {
+                let pairs = pairs(id).expect("the functions of every group state");
+                StateData::Group(Groups::new(group, workers, &budget, pairs))
+            }
+            State::Sort(sort) => StateData::Sort(Sort::new(sort, workers, &budget)),
+            State::Rows(layout) => {
+                StateData::Rows(RowsState::new(layout.stride(), workers, &budget, "materialisation"))
+            }
+            State::Limit { offset, limit } => StateData::Limit(Limit::new(*offset, *limit)),
+            State::Result(types) => {
+                StateData::Result(Results::new(types, workers, &budget, ordered && id == program.result))
+            }
+        };
+        let states: Box<[StateData]> = program.states.iter().map(make).collect();
+        let shared = Arc::new(Shared {
+            finished: states.iter().map(|_| AtomicPtr::default()).collect(),
+            states,
+            params: Params::new(&program.params)?,
+            sites: program.sites.iter().map(|(_, site)| PreparedSite::new(site)).collect(),
+            budget,
+            counters: program.counters.len(),
+            retired: Mutex::default(),
+        });
+        let workers = (0..workers).map(|_| Mutex::new(None)).collect();
+        Ok(Arc::new(Self { shared, workers, result: program.result }))
+    }
+
+    /// What the workers share.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Number of workers that may take part.
+    pub fn worker_count(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// The worker with that number, for one thread at a time: others wait.
+    pub fn worker(&self, index: usize) -> WorkerGuard<'_> {
+        let mut guard = self.workers[index].lock().unwrap_or_else(PoisonError::into_inner);
+        guard.get_or_insert_with(|| Box::new(Worker::new(&self.shared, index, self.shared.counters)));
+        WorkerGuard(guard)
+    }
+
+    /// The sums of the EXPLAIN ANALYZE counters of all workers.
+    pub fn counters(&self) -> Vec<u64> {
+        let mut sums = vec![0; self.shared.counters];
+        for worker in &self.workers {
+            if let Some(worker) = &*worker.lock().unwrap_or_else(PoisonError::into_inner) {
+                sums.iter_mut().zip(&worker.inner.counters).for_each(|(sum, n)| *sum += n);
+            }
+        }
+        sums
+    }
+
+    /// Phase `phase` (from 0) of the finalisation of a state: called when the last pipeline that fills the state has
+    /// run its last morsel, then again after the last morsel of each task set that it returned, until it returns none.
+    pub fn finalize_phase(self: &Arc<Self>, state: StateId, phase: usize) -> Result<Option<Box<dyn TaskSet>>> {
+        match self.shared.state(state) {
+            StateData::Join(join) => join.finalize(self, state, phase),
+            StateData::Group(groups) => groups.finalize(self, state, phase),
+            StateData::Sort(sort) => sort.finalize(self, state, phase),
+            StateData::Result(results) => results.finalize(),
+            StateData::Rows(_) | StateData::Limit(_) => Ok(None),
+        }
+    }
+
+    /// All phases of a state's finalisation, on the calling thread as worker 0.
+    pub fn finalize_inline(self: &Arc<Self>, state: StateId) -> Result<()> {
+        for phase in 0.. {
+            let Some(tasks) = self.finalize_phase(state, phase)? else { break };
+            let worker = scheduler::WorkerId(0);
+            while let Some(morsel) = tasks.claim(worker) {
+                tasks.run(worker, morsel)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of a finalised state.
+    ///
+    /// # Panics
+    /// If the state has no rows (a limit, a result).
+    pub fn rows(self: &Arc<Self>, state: StateId, rows: RowSet) -> RowSource {
+        let segments = match self.shared.state(state) {
+            StateData::Join(join) => join.segments(),
+            StateData::Group(groups) => groups.segments(),
+            StateData::Sort(sort) => sort.segments(),
+            StateData::Rows(state) => state.segments(),
+            StateData::Limit(_) | StateData::Result(_) => panic!("{state} has no rows"),
+        };
+        RowSource::new(self.shared.clone(), segments, rows)
+    }
+
+    /// Whether a limit admits no further row, so that its pipeline need not go on.
+    pub fn is_exhausted(&self, state: StateId) -> bool {
+        matches!(self.shared.state(state), StateData::Limit(limit) if limit.is_exhausted())
+    }
+
+    /// Where the query's result arrives.
+    pub fn result(&self) -> &ResultQueue {
+        match self.shared.state(self.result) {
+            StateData::Result(results) => results.queue(),
+            _ => unreachable!("the program's result is a result state"),
+        }
+    }
+}
+
+/// Whether all of the result comes from one sorted state or one list of values, in order of its morsels.
+fn result_is_ordered(program: &Program) -> bool {
+    let mut filling = program.pipelines.iter().filter(|(_, p)| p.fills.contains(&program.result));
+    let (Some((_, pipeline)), None) = (filling.next(), filling.next()) else { return false };
+    match &pipeline.source {
+        Source::Rows { state, .. } => matches!(program.states[*state], State::Sort(_)),
+        Source::Values(_) => true,
+        Source::Table { .. } => false,
+    }
+}
+
+/// A worker, held by the current thread.
+#[derive(Debug)]
+pub struct WorkerGuard<'a>(MutexGuard<'a, Option<Box<Worker>>>);
+
+impl Deref for WorkerGuard<'_> {
+    type Target = Worker;
+    fn deref(&self) -> &Worker {
+        self.0.as_deref().expect("made before the guard")
+    }
+}
+impl DerefMut for WorkerGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Worker {
+        self.0.as_deref_mut().expect("made before the guard")
+    }
+}
+
+/// The array that generated code reads finished states from.
+pub(crate) fn finished_array(shared: &Shared) -> *const *const u8 {
+    // An `AtomicPtr` lies in memory as a pointer. Generated code reads only states that were published before its
+    // pipeline started, which the scheduler orders.
+    shared.finished.as_ptr().cast()
+}

@@ -1,0 +1,122 @@
+//! One worker's part of a result.
+
+use std::sync::Arc;
+
+use types::column::Plain;
+use types::{Buffer, Chunk, Column, Physical, SqlType, Str};
+
+use crate::abi::{ResultColumn, ResultLocal};
+
+/// Rows of a batch.
+const CAPACITY: usize = 2048;
+
+/// What generated code does not see of a worker's result.
+#[derive(Debug)]
+pub struct LocalResult {
+    types: Box<[SqlType]>,
+    buffers: Vec<(Buffer, Buffer)>,
+    columns: Box<[ResultColumn]>,
+}
+
+// SAFETY: the pointers lead into the buffers, which the item owns.
+unsafe impl Send for ResultLocal {}
+
+impl ResultLocal {
+    pub(super) fn new(types: &[SqlType]) -> Self {
+        let null = ResultColumn { data: std::ptr::null_mut(), nulls: std::ptr::null_mut() };
+        let inner = LocalResult { types: types.into(), buffers: Vec::new(), columns: vec![null; types.len()].into() };
+        let columns = inner.columns.as_ptr();
+        Self { count: 0, capacity: 0, columns, inner: Box::new(inner) }
+    }
+
+    pub(super) fn make_room(&mut self) {
+        if self.capacity == 0 {
+            self.capacity = CAPACITY as u64;
+            let inner = &mut *self.inner;
+            inner.buffers = inner.types.iter().map(|t| buffers(*t)).collect();
+            for (column, buffers) in inner.columns.iter_mut().zip(&mut inner.buffers) {
+                *column = column_of(buffers);
+            }
+        }
+    }
+
+    /// The rows as a chunk that owns all that it refers to, or none.
+    pub(super) fn take(&mut self) -> Option<Chunk> {
+        let rows = std::mem::take(&mut self.count) as usize;
+        if rows == 0 {
+            return None;
+        }
+        assert!(rows <= CAPACITY);
+        let inner = &mut *self.inner;
+        let mut columns = Vec::with_capacity(inner.types.len());
+        for (i, &sql_type) in inner.types.iter().enumerate() {
+            columns.push(take_column(sql_type, rows, &mut inner.buffers[i]));
+            inner.columns[i] = column_of(&mut inner.buffers[i]);
+        }
+        Some(Chunk::new(rows, columns))
+    }
+}
+
+fn buffers(sql_type: SqlType) -> (Buffer, Buffer) {
+    (Buffer::with_capacity(CAPACITY * sql_type.physical().size()), Buffer::with_capacity(CAPACITY))
+}
+
+fn column_of(buffers: &mut (Buffer, Buffer)) -> ResultColumn {
+    ResultColumn { data: buffers.0.as_mut_ptr(), nulls: buffers.1.as_mut_ptr() }
+}
+
+/// The first `rows` values as a column. Full buffers are given away and replaced; of others what is used is copied.
+fn take_column(sql_type: SqlType, rows: usize, buffers: &mut (Buffer, Buffer)) -> Column {
+    let size = sql_type.physical().size();
+    // SAFETY: code has written `rows` values and flags into room for CAPACITY.
+    unsafe {
+        buffers.0.set_len(rows * size);
+        buffers.1.set_len(rows);
+    }
+    let any_null = buffers.1.as_slice().contains(&1);
+    if any_null {
+        zero_nulls(size, buffers);
+    }
+    let heap = if sql_type.physical() == Physical::Str { own_strings(&mut buffers.0) } else { None };
+    let nulls = any_null.then(|| Arc::new(copy(&buffers.1)));
+    let values = if rows * 2 > CAPACITY {
+        std::mem::replace(&mut buffers.0, Buffer::with_capacity(CAPACITY * size))
+    } else {
+        copy(&buffers.0)
+    };
+    Column::new(sql_type, rows, Arc::new(values), nulls, heap.into_iter().map(Arc::new).collect())
+}
+
+fn copy(buffer: &Buffer) -> Buffer {
+    let mut copy = Buffer::with_capacity(buffer.len());
+    copy.extend(buffer.as_slice());
+    copy
+}
+
+/// Columns promise zeros where a row is NULL; code writes anything there.
+fn zero_nulls(size: usize, (values, nulls): &mut (Buffer, Buffer)) {
+    let values = values.as_mut_slice().chunks_exact_mut(size);
+    values.zip(nulls.as_slice()).filter(|(_, null)| **null == 1).for_each(|(value, _)| value.fill(0));
+}
+
+/// Copies the payload of long strings, which may not live longer than the morsel, into one heap.
+fn own_strings(values: &mut Buffer) -> Option<Buffer> {
+    const fn plain<T: Plain>() {}
+    plain::<Str>();
+    let rows = values.len() / size_of::<Str>();
+    // SAFETY: the buffer is aligned to 64 and holds that many headers, with payloads alive until the morsel ends; those
+    // of NULL rows were zeroed.
+    let headers = unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<Str>(), rows) };
+    let bytes: usize = headers.iter().filter(|s| !s.is_inline()).map(Str::len).sum();
+    if bytes == 0 {
+        return None;
+    }
+    let mut heap = Buffer::with_capacity(bytes);
+    for header in headers.iter_mut().filter(|s| !s.is_inline()) {
+        let at = heap.len();
+        // SAFETY: the payload is alive; the heap has room, so it does not move under earlier headers.
+        heap.extend(unsafe { header.bytes() });
+        *header = Str::new(&heap.as_slice()[at..]);
+    }
+    Some(heap)
+}

@@ -1,0 +1,117 @@
+//! Rows that workers materialise into areas of their own (thesis 4.3), and what is made of them.
+
+use std::cell::UnsafeCell;
+
+use base::{Area, Budget};
+
+use crate::abi::RowsLocal;
+
+/// One item for each worker.
+///
+/// While a pipeline runs, worker i alone touches item i, through the pointer that [`get`](Self::get) gave it. Whoever
+/// finalises a state reads and writes all items: no pipeline that fills the state runs then, and the scheduler orders
+/// the end of a pipeline before its finalisation.
+#[derive(Debug)]
+pub(crate) struct PerWorker<T>(Box<[UnsafeCell<T>]>);
+
+// SAFETY: access is divided between threads as the type's documentation says.
+unsafe impl<T: Send> Sync for PerWorker<T> {}
+
+impl<T> PerWorker<T> {
+    pub(crate) fn new(workers: usize, make: impl FnMut(usize) -> T) -> Self {
+        Self((0..workers).map(make).map(UnsafeCell::new).collect())
+    }
+    pub(crate) fn get(&self, worker: usize) -> *mut T {
+        self.0[worker].get()
+    }
+    /// # Safety
+    /// No worker may write its item while the references live.
+    pub(crate) unsafe fn iter(&self) -> impl Iterator<Item = &T> {
+        // SAFETY: the caller promises that nobody writes.
+        self.0.iter().map(|item| unsafe { &*item.get() })
+    }
+}
+
+/// Rows that lie one after the other, or pointers to rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Segment {
+    /// `rows` rows from `start` on, `stride` bytes apart.
+    Block { start: *mut u8, stride: usize, rows: usize },
+    /// `rows` pointers to rows.
+    Pointers { start: *const *mut u8, rows: usize },
+}
+
+// SAFETY: segments are read while the state that they describe is finished and alive.
+unsafe impl Send for Segment {}
+// SAFETY: as above.
+unsafe impl Sync for Segment {}
+
+impl Segment {
+    pub(crate) fn rows(&self) -> usize {
+        match *self {
+            Self::Block { rows, .. } | Self::Pointers { rows, .. } => rows,
+        }
+    }
+
+    /// Row number `at`.
+    ///
+    /// # Safety
+    /// `at < rows()`, and the state must be alive.
+    #[inline]
+    pub(crate) unsafe fn row(&self, at: usize) -> *mut u8 {
+        debug_assert!(at < self.rows());
+        match *self {
+            // SAFETY: inside of the block.
+            Self::Block { start, stride, .. } => unsafe { start.add(at * stride) },
+            // SAFETY: inside of the array.
+            Self::Pointers { start, .. } => unsafe { *start.add(at) },
+        }
+    }
+
+    /// Cuts into segments of at most `rows` rows.
+    pub(crate) fn cut(self, rows: usize) -> impl Iterator<Item = Self> {
+        let all = self.rows();
+        (0..all).step_by(rows).map(move |from| {
+            let rows = rows.min(all - from);
+            // SAFETY: `from` is inside of the segment.
+            unsafe {
+                match self {
+                    Self::Block { start, stride, .. } => Self::Block { start: start.add(from * stride), stride, rows },
+                    Self::Pointers { start, .. } => Self::Pointers { start: start.add(from), rows },
+                }
+            }
+        })
+    }
+}
+
+/// The rows of an area that holds nothing but rows of `stride` bytes.
+pub(crate) fn area_segments(area: &Area, stride: usize) -> impl Iterator<Item = Segment> {
+    area.blocks()
+        .map(move |(start, used)| Segment::Block { start, stride, rows: used / stride })
+        .filter(|segment| segment.rows() > 0)
+}
+
+/// Materialised rows in no order.
+#[derive(Debug)]
+pub(crate) struct RowsState {
+    pub(crate) locals: PerWorker<RowsLocal>,
+}
+
+impl RowsState {
+    pub(crate) fn new(stride: u32, workers: usize, budget: &Budget, operator: &'static str) -> Self {
+        // A row without fields still has an address of its own.
+        let stride = stride.max(16) as usize;
+        let local = |_| RowsLocal { area: Area::new(budget.clone(), operator), stride };
+        Self { locals: PerWorker::new(workers, local) }
+    }
+
+    pub(crate) fn local(&self, worker: usize) -> *mut RowsLocal {
+        self.locals.get(worker)
+    }
+
+    /// The rows of all workers. Called when the state's pipelines have ended.
+    pub(crate) fn segments(&self) -> Vec<Segment> {
+        // SAFETY: the pipelines that write have ended.
+        unsafe { self.locals.iter() }.flat_map(|local| area_segments(&local.area, local.stride)).collect()
+    }
+}

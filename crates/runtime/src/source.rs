@@ -1,0 +1,85 @@
+//! Reading a finished state: its rows as one range of numbers that the scheduler cuts into morsels.
+
+use std::sync::Arc;
+
+use pipeline::ir::RowSet;
+
+use crate::query::Shared;
+use crate::rows::Segment;
+
+/// The rows of a finished state, numbered from 0. Sorted rows are numbered in order.
+#[derive(Debug)]
+pub struct RowSource {
+    segments: Vec<Segment>,
+    /// Number of the first row of each segment, and of all rows.
+    starts: Vec<u64>,
+    rows: RowSet,
+    /// Keeps the rows alive.
+    _shared: Arc<Shared>,
+}
+
+impl RowSource {
+    pub(crate) fn new(shared: Arc<Shared>, segments: Vec<Segment>, rows: RowSet) -> Self {
+        let mut starts = Vec::with_capacity(segments.len() + 1);
+        let mut sum = 0;
+        for segment in &segments {
+            starts.push(sum);
+            sum += segment.rows() as u64;
+        }
+        starts.push(sum);
+        Self { segments, starts, rows, _shared: shared }
+    }
+
+    /// Number of rows before `Marked` and `Unmarked` choose among them: what morsels are cut from.
+    pub fn len(&self) -> u64 {
+        *self.starts.last().expect("never empty")
+    }
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Fills `out` with the next rows of `*cursor..end` that belong to the set, advances the cursor behind the last row
+    /// looked at, and returns how many there are: 0 only at the end.
+    pub fn fill(&self, cursor: &mut u64, end: u64, out: &mut [*mut u8]) -> usize {
+        let end = end.min(self.len());
+        let mut filled = 0;
+        while *cursor < end && filled < out.len() {
+            let number = self.starts.partition_point(|&start| start <= *cursor) - 1;
+            let segment = &self.segments[number];
+            let from = (*cursor - self.starts[number]) as usize;
+            let to = (end - self.starts[number]).min(segment.rows() as u64) as usize;
+            let (seen, taken) = self.fill_from(segment, from, to, &mut out[filled..]);
+            *cursor += seen as u64;
+            filled += taken;
+        }
+        filled
+    }
+
+    /// (rows looked at, rows taken)
+    fn fill_from(&self, segment: &Segment, from: usize, to: usize, out: &mut [*mut u8]) -> (usize, usize) {
+        let (offset, wanted) = match self.rows {
+            RowSet::All => {
+                let n = (to - from).min(out.len());
+                // SAFETY: rows `from..to` exist, and `_shared` keeps them alive.
+                (0..n).for_each(|i| out[i] = unsafe { segment.row(from + i) });
+                return (n, n);
+            }
+            RowSet::Marked(offset) => (offset, 1),
+            RowSet::Unmarked(offset) => (offset, 0),
+        };
+        let mut taken = 0;
+        for at in from..to {
+            if taken == out.len() {
+                return (at - from, taken);
+            }
+            // SAFETY: the row exists, and the marker lies in it; the pipelines that set markers have ended.
+            unsafe {
+                let row = segment.row(at);
+                out[taken] = row;
+                taken += usize::from(*row.add(offset as usize) == wanted);
+            }
+        }
+        (to - from, taken)
+    }
+}
