@@ -18,13 +18,14 @@ pub use predicate::{Comparison, ScanOp, ScanPredicate};
 pub use skip::may_match;
 
 use crate::ColumnRef;
+use crate::simd::{Level, level};
 use dense::Bits;
 
 /// Most rows that one call of [`select`] looks at.
 pub const MAX_BATCH: usize = 2048;
 
 /// A predicate is evaluated on all rows, by mask, while at least one in this many survives.
-const DENSE_ABOVE: usize = 12;
+const DENSE_ABOVE: usize = 24;
 
 /// Writes to `out` the rows of `begin..end`, as offsets from `begin` in increasing order, for which every predicate is
 /// true, and returns how many they are. `columns` is indexed by the predicates' attributes.
@@ -41,6 +42,20 @@ pub unsafe fn select(
     end: usize,
     out: &mut [u32],
 ) -> usize {
+    // SAFETY: as promised by the caller, and with what the processor has.
+    unsafe { select_with(level(), predicates, columns, begin, end, out) }
+}
+
+/// # Safety
+/// As [`select`]; the processor has what `level` says.
+unsafe fn select_with(
+    level: Level,
+    predicates: &[ScanPredicate],
+    columns: &[ColumnRef],
+    begin: usize,
+    end: usize,
+    out: &mut [u32],
+) -> usize {
     let rows = end - begin;
     assert!(rows <= MAX_BATCH && out.len() >= rows);
     let mut bits = Bits::all(rows);
@@ -51,13 +66,13 @@ pub unsafe fn select(
             break;
         }
         // SAFETY: the caller vouches for the columns.
-        left = unsafe { dense::and(&mut bits, predicate, columns[predicate.attribute], begin, rows) };
+        left = unsafe { dense::and(level, &mut bits, predicate, columns[predicate.attribute], begin, rows) };
         if left == 0 {
             return 0;
         }
         rest = others;
     }
-    let mut count = if left == rows { identity(rows, out) } else { bits.positions(rows, out) };
+    let mut count = if left == rows { identity(rows, out) } else { bits.positions(level, rows, out) };
     for predicate in rest {
         if count == 0 {
             break;

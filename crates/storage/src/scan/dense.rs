@@ -11,6 +11,7 @@ use super::MAX_BATCH;
 use super::lane::{Lane, with_lane};
 use super::predicate::{ScanPredicate, Test};
 use crate::ColumnRef;
+use crate::simd::Level;
 
 const WORDS: usize = MAX_BATCH / 64;
 
@@ -34,20 +35,19 @@ impl Bits {
     }
 
     /// The numbers of the rows in the mask, in order. Returns how many.
-    pub(super) fn positions(&self, rows: usize, out: &mut [u32]) -> usize {
+    pub(super) fn positions(&self, level: Level, rows: usize, out: &mut [u32]) -> usize {
         let words = &self.0[..rows.div_ceil(64)];
         // The vector variants store whole vectors: always within the first 64 * words entries, since the position
         // written to never overtakes the row read.
-        #[cfg(target_arch = "x86_64")]
-        if out.len() >= words.len() * 64 {
-            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
-                // SAFETY: the processor has the instructions, and `out` has room for 64 entries a word.
-                return unsafe { x86::positions_avx512(words, out.as_mut_ptr()) };
-            }
-            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
-                // SAFETY: as above.
-                return unsafe { x86::positions_avx2(words, out.as_mut_ptr()) };
-            }
+        let level = if out.len() >= words.len() * 64 { level } else { Level::Baseline };
+        match level {
+            Level::Baseline => {}
+            // SAFETY: the processor has the instructions, and `out` has room for 64 entries a word.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => return unsafe { x86::positions_avx512(words, out.as_mut_ptr()) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => return unsafe { x86::positions_avx2(words, out.as_mut_ptr()) },
         }
         let mut count = 0;
         for (w, &word) in words.iter().enumerate() {
@@ -65,8 +65,10 @@ impl Bits {
 /// Keeps the rows for which the (dense) predicate holds. Returns how many are left.
 ///
 /// # Safety
-/// The column has `begin + rows` rows of the predicate's physical type and is alive.
+/// The column has `begin + rows` rows of the predicate's physical type and is alive; the processor has what `level`
+/// says.
 pub(super) unsafe fn and(
+    level: Level,
     bits: &mut Bits,
     predicate: &ScanPredicate,
     column: ColumnRef,
@@ -74,23 +76,16 @@ pub(super) unsafe fn and(
     rows: usize,
 ) -> usize {
     let words = &mut bits.0[..rows.div_ceil(64)];
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512dq")
-        {
-            // SAFETY: the processor has the instructions; the caller vouches for the column.
-            return unsafe { x86::and_avx512(words, predicate, column, begin, rows) };
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
-            // SAFETY: as above.
-            return unsafe { x86::and_avx2(words, predicate, column, begin, rows) };
-        }
+    match level {
+        // SAFETY: the caller vouches for the column.
+        Level::Baseline => unsafe { and_words(words, predicate, column, begin, rows, pack_portable) },
+        // SAFETY: as above; the processor has the instructions.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { x86::and_avx2(words, predicate, column, begin, rows) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { x86::and_avx512(words, predicate, column, begin, rows) },
     }
-    // SAFETY: the caller vouches for the column.
-    unsafe { and_words(words, predicate, column, begin, rows, pack_portable) }
 }
 
 /// 64 flags of 0 or 1, eight at a time: the product moves bit 8i to bit 56 + i.

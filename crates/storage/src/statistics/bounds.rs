@@ -160,18 +160,20 @@ fn text_range(values: &[Str], nulls: Option<&[u8]>) -> ValueRange {
         }
     }
     let (mut min, mut max): (Option<Str>, Option<Str>) = (None, None);
+    let (mut min_words, mut max_words) = ([u64::MAX; 2], [u64::MAX; 2]);
     for (i, s) in values.iter().enumerate() {
-        let p = prefix(s);
-        if (p != low && p != high) || !live(i) {
+        let (p, words) = (prefix(s), s.words());
+        // One branch, which hardly ever falls through: repeated short strings have equal headers.
+        if ((p != low) & (p != high)) | (words == min_words) | (words == max_words) || !live(i) {
             continue;
         }
-        // Equal headers, as of repeated short strings, need no comparison. SAFETY (both): the column that the headers
-        // come from owns their payload.
-        if p == low && min.is_none_or(|m| m.words() != s.words() && unsafe { s.compare(&m) }.is_lt()) {
-            min = Some(*s);
+        // SAFETY: the column that the headers come from owns their payload.
+        let order = |other: Str| unsafe { s.compare(&other) };
+        if p == low && min.is_none_or(|m| order(m).is_lt()) {
+            (min, min_words) = (Some(*s), words);
         }
-        if p == high && max.is_none_or(|m| m.words() != s.words() && unsafe { s.compare(&m) }.is_gt()) {
-            max = Some(*s);
+        if p == high && max.is_none_or(|m| order(m).is_gt()) {
+            (max, max_words) = (Some(*s), words);
         }
     }
     let (Some(min), Some(max)) = (min, max) else { return ValueRange::Empty };
