@@ -23,6 +23,7 @@
 
 mod inst;
 mod program;
+mod verify;
 
 pub use inst::{
     Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Function, Inst, Literal, Logic, Match, MatchCondition,
@@ -32,6 +33,8 @@ pub use program::{
     GROUP_HEADER, GroupState, JOIN_HEADER, JoinState, Param, Pipeline, PipelineId, Program, RowField, RowLayout,
     RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind, SortField, SortState, Source, SourceColumn, State, StateId,
 };
+
+pub use verify::verify;
 
 use types::Physical;
 

@@ -1,0 +1,77 @@
+//! Compiled or interpreted: whoever runs a query need not know.
+
+use std::sync::Arc;
+
+use base::Result;
+use pipeline::ir::{Function, GroupState, PipelineId, Program, State, StateId};
+use runtime::{Pair, PairFns};
+use runtime::abi::{Batch, Worker};
+
+use crate::{Code, interpret};
+
+/// A program that can be run.
+#[derive(Clone, Debug)]
+pub enum Executable {
+    /// As machine code.
+    Compiled(Arc<Code>),
+    /// By the reference interpreter.
+    Interpreted(Arc<Program>),
+}
+
+impl Executable {
+    /// Bytes of scratch memory, aligned to 64, that workers need to run the pipeline.
+    pub fn scratch_bytes(&self, id: PipelineId) -> usize {
+        match self {
+            Self::Compiled(code) => code.pipeline(id).scratch_bytes,
+            Self::Interpreted(_) => 0,
+        }
+    }
+
+    /// Runs a pipeline's body for every tuple of a batch. The error has the position that generated code has written.
+    ///
+    /// # Safety
+    /// Worker and batch are those of the program's query, laid out as `runtime::abi` says; the worker's scratch memory is
+    /// large enough; the states that the pipeline reads are finished.
+    pub unsafe fn run_pipeline(&self, id: PipelineId, worker: &mut Worker, batch: &Batch) -> Result<()> {
+        // SAFETY: as the caller promises.
+        let failed = unsafe {
+            match self {
+                Self::Compiled(code) => (code.pipeline(id).run)(worker, batch),
+                Self::Interpreted(program) => interpret::run_pipeline(program, id, worker, batch),
+            }
+        };
+        if failed == 0 { Ok(()) } else { Err(worker.take_error()) }
+    }
+
+    /// The functions of a group state for `runtime::QueryContext::new`; none for other states. Compiled ones are valid as
+    /// long as `self` is.
+    pub fn pair_fns(&self, id: StateId) -> Option<PairFns> {
+        match self {
+            Self::Compiled(code) => {
+                let pair = code.pair(id)?;
+                Some(PairFns { equal: pair.equal.map(Pair::Code), combine: Pair::Code(pair.combine) })
+            }
+            Self::Interpreted(program) => {
+                let State::Group(group) = &program.states[id] else { return None };
+                let interpreted = |function: fn(&GroupState) -> &Function| {
+                    let program = program.clone();
+                    Pair::closure(move |worker, a, b| {
+                        let State::Group(group) = &program.states[id] else { unreachable!("tested above") };
+                        // SAFETY: whoever calls a `Pair` passes rows of its state.
+                        match unsafe { interpret::run_pair(&program, function(group), worker, [a, b]) } {
+                            2 => Err(worker.take_error()),
+                            answer => Ok(answer == 1),
+                        }
+                    })
+                };
+                fn equal(g: &GroupState) -> &Function {
+                    g.equal.as_ref().expect("asked only where there is one")
+                }
+                Some(PairFns {
+                    equal: group.equal.is_some().then(|| interpreted(equal)),
+                    combine: interpreted(|g| &g.combine),
+                })
+            }
+        }
+    }
+}

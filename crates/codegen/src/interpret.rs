@@ -1,0 +1,256 @@
+//! The reference interpreter: the IR's meaning in plain Rust, one tuple at a time.
+//!
+//! It works on the same states as compiled code, through `runtime::abi`, but walks the chains of join tables itself, tests
+//! one tuple after the other, and keeps nothing in batches. A body is run by recursion: what follows a generator is run
+//! once per match.
+
+mod operation;
+mod rows;
+
+use std::cell::Cell;
+
+use base::ids::Id;
+use base::{Error, SqlState};
+use pipeline::ir::{
+    Callee, Function, Inst, Match, MatchCondition, MatchKind, PipelineId, Program, State, Ty, Var,
+};
+use runtime::abi::{Batch, GroupLocal, Slot, Worker};
+
+use crate::messages;
+use operation::{bool_slot, extend};
+use rows::{build_rows, read, write};
+
+/// Runs a pipeline's body for every tuple of a batch: 0, or 1 if the worker has an error then.
+///
+/// # Safety
+/// As for compiled code: worker and batch are those of the program's query, laid out as `runtime::abi` says, and the
+/// states that the pipeline reads are finished.
+pub unsafe fn run_pipeline(program: &Program, id: PipelineId, worker: &mut Worker, batch: &Batch) -> u32 {
+    let pipeline = &program.pipelines[id];
+    let mut interpreter = Interpreter::new(program, &pipeline.vars, worker, Some(batch));
+    for tuple in 0..batch.count as usize {
+        interpreter.tuple = tuple;
+        if interpreter.run(&pipeline.body).is_err() {
+            return 1;
+        }
+    }
+    0
+}
+
+/// Runs a function of two rows: its result (0 without one), or 2 if the worker has an error then.
+///
+/// # Safety
+/// Both rows are of the function's state, and the worker is of the program's query.
+pub unsafe fn run_pair(program: &Program, function: &Function, worker: &mut Worker, rows: [*mut u8; 2]) -> u32 {
+    let mut interpreter = Interpreter::new(program, &function.vars, worker, None);
+    for (v, row) in function.rows.into_iter().zip(rows) {
+        interpreter.set(v, Slot([row as u64, 0]));
+    }
+    match interpreter.run(&function.body) {
+        Ok(()) => function.result.map_or(0, |v| u32::from(interpreter.bool(v))),
+        Err(Failed) => 2,
+    }
+}
+
+/// The worker has an error.
+struct Failed;
+
+type Run<T = ()> = Result<T, Failed>;
+
+struct Interpreter<'a> {
+    program: &'a Program,
+    vars: &'a base::IdMap<Var, Ty>,
+    worker: &'a mut Worker,
+    batch: Option<&'a Batch>,
+    tuple: usize,
+    /// Integers sign-extended to 128 bits, booleans and floats zero-extended.
+    values: Vec<Slot>,
+}
+
+impl<'a> Interpreter<'a> {
+    fn new(
+        program: &'a Program,
+        vars: &'a base::IdMap<Var, Ty>,
+        worker: &'a mut Worker,
+        batch: Option<&'a Batch>,
+    ) -> Self {
+        Self { program, vars, worker, batch, tuple: 0, values: vec![Slot::default(); vars.len()] }
+    }
+
+    fn get(&self, v: Var) -> Slot {
+        self.values[v.index()]
+    }
+    fn set(&mut self, v: Var, value: Slot) {
+        self.values[v.index()] = value;
+    }
+    fn bool(&self, v: Var) -> bool {
+        self.get(v).0[0] != 0
+    }
+    fn pointer(&self, v: Var) -> *mut u8 {
+        self.get(v).0[0] as *mut u8
+    }
+
+    fn position(&mut self, position: Option<u32>) -> Failed {
+        self.worker.error_position = position.map_or(0, |p| u64::from(p) + 1);
+        Failed
+    }
+
+    fn raise<T>(&mut self, state: SqlState, message: &'static str, position: Option<u32>) -> Run<T> {
+        self.worker.fail(Error::new(state, message));
+        Err(self.position(position))
+    }
+
+    /// Runs instructions; those behind a generator once per match.
+    fn run(&mut self, insts: &[Inst]) -> Run {
+        for (i, inst) in insts.iter().enumerate() {
+            let rest = &insts[i + 1..];
+            match inst {
+                Inst::Filter(condition) if !self.bool(*condition) => return Ok(()),
+                Inst::Filter(_) => {}
+                Inst::Match(m) => return self.a_match(m, rest),
+                Inst::Repeat(count) => {
+                    for _ in 0..self.get(*count).0[0] as i64 {
+                        self.run(rest)?;
+                    }
+                    return Ok(());
+                }
+                _ => self.inst(inst)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn inst(&mut self, inst: &Inst) -> Run {
+        match inst {
+            Inst::Let { var, op } => {
+                let value = self.operation(op)?;
+                self.set(*var, value);
+            }
+            Inst::Call { results, callee, args, position } => self.call(results, *callee, args, *position)?,
+            Inst::If { condition, then, otherwise, results } => {
+                let is_then = self.bool(*condition);
+                self.run(if is_then { then } else { otherwise })?;
+                for &(result, a, b) in results {
+                    let value = self.get(if is_then { a } else { b });
+                    self.set(result, value);
+                }
+            }
+            Inst::Store { base, offset, value } => {
+                // SAFETY: the verifier keeps offsets inside of rows; rows are this worker's, or the program's writes to
+                // them are markers.
+                unsafe { write(self.vars[*value], self.pointer(*base).add(*offset as usize), self.get(*value)) };
+            }
+            Inst::Raise { state, message, position } => return self.raise(*state, message, *position),
+            Inst::Group { state, hash, row, equal, is_equal, init } => {
+                let hash = self.get(*hash).0[0];
+                let found = self.find_group(*state, hash, |this, group| {
+                    this.set(*row, Slot([group as u64, 0]));
+                    this.run(equal)?;
+                    Ok(this.bool(*is_equal))
+                })?;
+                match found {
+                    Some(group) => self.set(*row, Slot([group as u64, 0])),
+                    None => {
+                        let group = self.new_group(*state, hash)?;
+                        self.set(*row, Slot([group as u64, 0]));
+                        self.run(init)?;
+                    }
+                }
+            }
+            Inst::AllocRow { state, row, hash } => {
+                let new = self.new_row(*state)?;
+                if let Some(hash) = hash {
+                    // SAFETY: rows of joins begin with a header of 16 bytes, the hash at 8.
+                    unsafe { new.add(8).cast::<u64>().write(self.get(*hash).0[0]) };
+                }
+                self.set(*row, Slot([new as u64, 0]));
+            }
+            Inst::Output { state, values } => self.output(*state, values)?,
+            Inst::Count(i) => {
+                // SAFETY: the program's counters have that many items.
+                unsafe { *self.worker.counters.add(*i as usize) += 1 };
+            }
+            Inst::Filter(_) | Inst::Match(_) | Inst::Repeat(_) => unreachable!("`run` handles what bends the line"),
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, results: &[Var], callee: Callee, args: &[Var], position: Option<u32>) -> Run {
+        let args: Vec<_> = args.iter().map(|&v| self.get(v)).collect();
+        let mut out = vec![Slot::default(); results.len().max(1)];
+        let (function, immediate) = runtime::abi::function(callee);
+        // SAFETY: the verifier has seen that arguments and results are as many as the callee has.
+        let failed = unsafe { function(self.worker, immediate, args.as_ptr(), out.as_mut_ptr()) };
+        if failed != 0 {
+            return Err(self.position(position));
+        }
+        for (&v, value) in results.iter().zip(out) {
+            self.set(v, extend(self.vars[v], value));
+        }
+        Ok(())
+    }
+
+    /// Whether the condition is true for an entry, and whether it is NULL.
+    fn judge(&mut self, condition: Option<&MatchCondition>) -> Run<(bool, bool)> {
+        let Some(c) = condition else { return Ok((true, false)) };
+        self.run(&c.block)?;
+        Ok((self.bool(c.is_true), c.is_null.is_some_and(|v| self.bool(v))))
+    }
+
+    fn a_match(&mut self, m: &Match, rest: &[Inst]) -> Run {
+        let hash = self.get(m.hash).0[0];
+        let active = m.active.is_none_or(|v| self.bool(v));
+        let (matches, null) = (Cell::new(0u64), Cell::new(false));
+        let candidates = if active { build_rows(self.worker, m.state, hash) } else { Vec::new() };
+        for entry in candidates {
+            self.set(m.entry, Slot([entry as u64, 0]));
+            let (is_true, is_null) = self.judge(m.condition.as_ref())?;
+            null.set(null.get() | is_null);
+            if !is_true {
+                continue;
+            }
+            matches.set(matches.get() + 1);
+            if let Some(marker) = m.marker {
+                // SAFETY: the marker lies in the build row; all writers write the same byte.
+                unsafe { entry.add(marker as usize).write(1) };
+            }
+            let first = matches.get() == 1;
+            match m.kind {
+                MatchKind::Inner | MatchKind::Left => self.run(rest)?,
+                MatchKind::Semi if first => self.run(rest)?,
+                MatchKind::Single { position } if !first => {
+                    return self.raise(SqlState::CARDINALITY_VIOLATION, messages::MORE_THAN_ONE_ROW, position);
+                }
+                MatchKind::Single { .. } => self.run(rest)?,
+                MatchKind::Semi | MatchKind::Anti | MatchKind::Mark { .. } => {}
+            }
+        }
+        let matched = matches.get() > 0;
+        match m.kind {
+            MatchKind::Left | MatchKind::Single { .. } if !matched => {
+                self.set(m.entry, Slot::default());
+                self.run(rest)
+            }
+            MatchKind::Anti if !matched => self.run(rest),
+            MatchKind::Mark { is_true, is_null } => {
+                self.set(is_true, bool_slot(matched));
+                self.set(is_null, bool_slot(!matched && null.get()));
+                self.run(rest)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The parts of the body below see the state's own kind.
+    fn group_local(&mut self, state: pipeline::ir::StateId) -> &mut GroupLocal {
+        debug_assert!(matches!(self.program.states[state], State::Group(_)));
+        // SAFETY: the worker's part of a group state is a `GroupLocal`, this worker's own.
+        unsafe { &mut *(*self.worker.locals.add(state.index())).cast::<GroupLocal>() }
+    }
+
+    fn load(&self, ty: Ty, at: *const u8) -> Slot {
+        // SAFETY: the verifier keeps offsets inside of rows and columns inside of the source's.
+        unsafe { read(ty, at) }
+    }
+}
+

@@ -1,0 +1,71 @@
+//! Calls of Rust.
+
+use cranelift_codegen::ir::{AbiParam, InstBuilder, SigRef, Signature, Type, Value, types};
+use pipeline::ir::{Callee, Ty};
+
+use super::Emitter;
+use super::value::{Val, changing, load, store};
+use crate::kernels::{self, Kernel};
+
+impl Emitter<'_, '_> {
+    fn signature(&mut self, key: usize, params: &[Type], result: Option<Type>) -> SigRef {
+        if let Some(&signature) = self.signatures.get(&key) {
+            return signature;
+        }
+        let mut signature = Signature::new(self.b.func.signature.call_conv);
+        signature.params.extend(params.iter().map(|&t| AbiParam::new(t)));
+        signature.returns.extend(result.map(AbiParam::new));
+        let signature = self.b.import_signature(signature);
+        self.signatures.insert(key, signature);
+        signature
+    }
+
+    /// Calls a kernel.
+    pub(super) fn kernel_call(&mut self, kernel: &Kernel, args: &[Value]) -> Option<Value> {
+        let signature = self.signature(kernel.number, kernel.params, kernel.result);
+        let address = self.b.ins().iconst(types::I64, kernels::address(kernel) as i64);
+        let call = self.b.ins().call_indirect(signature, address, args);
+        self.b.inst_results(call).first().copied()
+    }
+
+    /// The address of an argument slot.
+    pub(super) fn argument(&mut self, index: u32) -> Value {
+        self.slots = self.slots.max(index + 1);
+        self.b.ins().stack_addr(types::I64, self.slot, index as i32 * 16)
+    }
+
+    /// Calls a function of the ABI, and leaves if it fails.
+    pub(super) fn call(&mut self, callee: Callee, args: &[(Val, Ty)], results: &[Ty], position: Option<u32>) -> Vec<Val> {
+        let (function, immediate) = runtime::abi::function(callee);
+        for (i, &(value, ty)) in args.iter().enumerate() {
+            let at = self.argument(i as u32);
+            let value = self.to_slot(value, ty);
+            store(&mut self.b, value, at, 0);
+        }
+        let first = self.argument(0);
+        let out = self.argument(args.len() as u32);
+        // Results never overlap arguments.
+        self.argument((args.len() + results.len().max(1)) as u32 - 1);
+        let signature = self.signature(usize::MAX, &[types::I64; 4], Some(types::I32));
+        let address = self.b.ins().iconst(types::I64, function as usize as i64);
+        let immediate = self.b.ins().iconst(types::I64, immediate as i64);
+        let worker = self.worker();
+        let call = self.b.ins().call_indirect(signature, address, &[worker, immediate, first, out]);
+        let failure = self.b.inst_results(call)[0];
+        self.fail_if(failure, position);
+        results.iter().enumerate().map(|(i, &ty)| load(&mut self.b, changing(), ty, out, i as u32 * 16)).collect()
+    }
+
+    /// Slots hold integers extended to 8 bytes.
+    fn to_slot(&mut self, value: Val, ty: Ty) -> Val {
+        match ty {
+            Ty::Bool => Val::One(self.b.ins().uextend(types::I64, value.one())),
+            Ty::I16 | Ty::I32 => Val::One(self.b.ins().sextend(types::I64, value.one())),
+            Ty::F32 => {
+                let bits = self.b.ins().bitcast(types::I32, cranelift_codegen::ir::MemFlagsData::new(), value.one());
+                Val::One(self.b.ins().uextend(types::I64, bits))
+            }
+            _ => value,
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The verifier: what every program satisfies. It runs in debug builds before code is generated, and in tests.
+//!
+//! 1. Each variable is defined once, before its uses, in a block that encloses them, and has a type.
+//! 2. Operands have the types that the operation asks for; nothing is converted silently.
+//! 3. Filters, generators, `Group`, `AllocRow`, `Output` and `Count` stand at the top level of a body; `Raise` only inside
+//!    of `If`, and ends its block.
+//! 4. `Column` occurs with sources that have columns, `Row` with sources of rows; columns have the source's types.
+//! 5. States are of the kind that the instruction needs, and hashes are given exactly for join rows.
+//! 6. Offsets lie inside of the row, where it is known whose row it is.
+//! 7. Pipelines come after those that they depend on.
+
+mod operation;
+
+use std::collections::HashMap;
+
+use base::IdMap;
+use base::ids::Id;
+
+use super::{
+    Block, Callee, Function, Inst, Match, MatchKind, Pipeline, Program, RowLayout, Source, State, StateId, Ty, Var,
+};
+
+/// Checks a program; the error names the place and what is wrong there.
+pub fn verify(program: &Program) -> Result<(), String> {
+    for (id, pipeline) in program.pipelines.iter() {
+        verify_pipeline(program, pipeline).map_err(|e| format!("{id} ({}): {e}", pipeline.name))?;
+        if let Some(late) = pipeline.after.iter().find(|p| p.index() >= id.index()) {
+            return Err(format!("{id} comes before {late}, which it depends on"));
+        }
+    }
+    for (id, state) in program.states.iter() {
+        let State::Group(g) = state else { continue };
+        for (f, answers, what) in g.equal.iter().map(|f| (f, true, "equal")).chain([(&g.combine, false, "combine")]) {
+            verify_function(program, &g.layout, f, answers).map_err(|e| format!("{id} {what}: {e}"))?;
+        }
+    }
+    match program.states.get(program.result) {
+        Some(State::Result(_)) => Ok(()),
+        _ => Err(format!("{} is not a result", program.result)),
+    }
+}
+
+fn verify_pipeline(program: &Program, pipeline: &Pipeline) -> Result<(), String> {
+    let mut v = Verifier::new(program, &pipeline.vars, Some(&pipeline.source));
+    if let Source::Rows { state, .. } = &pipeline.source {
+        v.row_layout(*state)?;
+    }
+    if let Some(id) = pipeline.fills.iter().find(|&&s| program.states.get(s).is_none()) {
+        return Err(format!("fills {id}, which does not exist"));
+    }
+    v.body(&pipeline.body)
+}
+
+fn verify_function(program: &Program, layout: &RowLayout, f: &Function, answers: bool) -> Result<(), String> {
+    let mut v = Verifier::new(program, &f.vars, None);
+    for row in f.rows {
+        v.define(row, Ty::Ptr)?;
+        v.rows.insert(row, layout);
+    }
+    v.block(&f.body, 1)?;
+    if answers != f.result.is_some() {
+        return Err("it has a result exactly if it answers a question".into());
+    }
+    f.result.map_or(Ok(()), |r| v.expect(r, Ty::Bool))
+}
+
+struct Verifier<'p> {
+    program: &'p Program,
+    vars: &'p IdMap<Var, Ty>,
+    source: Option<&'p Source>,
+    /// Whether the variable may be used here.
+    visible: Vec<bool>,
+    /// Whether it has been defined anywhere.
+    defined: Vec<bool>,
+    scope: Vec<Var>,
+    /// Whose row a pointer points to, where that is known.
+    rows: HashMap<Var, &'p RowLayout>,
+}
+
+impl<'p> Verifier<'p> {
+    fn new(program: &'p Program, vars: &'p IdMap<Var, Ty>, source: Option<&'p Source>) -> Self {
+        let n = vars.len();
+        Self {
+            program,
+            vars,
+            source,
+            visible: vec![false; n],
+            defined: vec![false; n],
+            scope: Vec::new(),
+            rows: HashMap::new(),
+        }
+    }
+
+    /// The type of a variable that is visible here.
+    fn used(&self, v: Var) -> Result<Ty, String> {
+        match self.visible.get(v.index()) {
+            Some(true) => Ok(self.vars[v]),
+            Some(false) => Err(format!("{v} is used where it is not defined")),
+            None => Err(format!("{v} has no type")),
+        }
+    }
+
+    fn expect(&self, v: Var, ty: Ty) -> Result<(), String> {
+        let found = self.used(v)?;
+        if found == ty { Ok(()) } else { Err(format!("{v} is {found:?}, not {ty:?}")) }
+    }
+
+    fn define(&mut self, v: Var, ty: Ty) -> Result<(), String> {
+        match self.vars.get(v) {
+            None => return Err(format!("{v} has no type")),
+            Some(&declared) if declared != ty => return Err(format!("{v} is declared {declared:?} but is {ty:?}")),
+            _ => {}
+        }
+        if std::mem::replace(&mut self.defined[v.index()], true) {
+            return Err(format!("{v} is defined twice"));
+        }
+        self.visible[v.index()] = true;
+        self.scope.push(v);
+        Ok(())
+    }
+
+    fn state(&self, id: StateId) -> Result<&'p State, String> {
+        self.program.states.get(id).ok_or_else(|| format!("{id} does not exist"))
+    }
+
+    fn row_layout(&self, id: StateId) -> Result<&'p RowLayout, String> {
+        self.state(id)?.layout().ok_or_else(|| format!("{id} has no rows"))
+    }
+
+    /// Runs `f` for a part of the code whose definitions are not visible behind it.
+    fn scoped(&mut self, f: impl FnOnce(&mut Self) -> Result<(), String>) -> Result<(), String> {
+        let mark = self.scope.len();
+        f(self)?;
+        for v in self.scope.drain(mark..) {
+            self.visible[v.index()] = false;
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, body: &'p Block) -> Result<(), String> {
+        self.block(body, 0)
+    }
+
+    fn block(&mut self, block: &'p [Inst], depth: usize) -> Result<(), String> {
+        for (i, inst) in block.iter().enumerate() {
+            let top = matches!(
+                inst,
+                Inst::Filter(_)
+                    | Inst::Match(_)
+                    | Inst::Repeat(_)
+                    | Inst::Group { .. }
+                    | Inst::AllocRow { .. }
+                    | Inst::Output { .. }
+                    | Inst::Count(_)
+            );
+            if top && depth > 0 {
+                return Err(format!("not at the top level: {inst:?}"));
+            }
+            if matches!(inst, Inst::Raise { .. }) && (depth == 0 || i + 1 != block.len()) {
+                return Err("raise must end a block inside of an if".into());
+            }
+            self.inst(inst, depth)?;
+        }
+        Ok(())
+    }
+
+    fn inst(&mut self, inst: &'p Inst, depth: usize) -> Result<(), String> {
+        match inst {
+            Inst::Let { var, op } => {
+                let declared = *self.vars.get(*var).ok_or_else(|| format!("{var} has no type"))?;
+                let ty = self.operation(op, declared).map_err(|e| format!("{var} = {op:?}: {e}"))?;
+                if let Some(layout) = self.whose_row(op)? {
+                    self.rows.insert(*var, layout);
+                }
+                self.define(*var, ty)
+            }
+            Inst::Call { results, callee, args, .. } => self.call(results, *callee, args),
+            Inst::If { condition, then, otherwise, results } => {
+                self.expect(*condition, Ty::Bool)?;
+                for (block, is_then) in [(then, true), (otherwise, false)] {
+                    self.scoped(|v| {
+                        v.block(block, depth + 1)?;
+                        for &(result, a, b) in results {
+                            let ty = *v.vars.get(result).ok_or_else(|| format!("{result} has no type"))?;
+                            v.expect(if is_then { a } else { b }, ty)?;
+                        }
+                        Ok(())
+                    })?;
+                }
+                results.iter().try_for_each(|&(r, ..)| self.define(r, self.vars[r]))
+            }
+            Inst::Store { base, offset, value } => {
+                self.expect(*base, Ty::Ptr)?;
+                let ty = self.used(*value)?;
+                self.in_row(*base, *offset, ty)
+            }
+            Inst::Raise { .. } | Inst::Count(_) => Ok(()),
+            Inst::Filter(condition) => self.expect(*condition, Ty::Bool),
+            Inst::Repeat(count) => self.expect(*count, Ty::I64),
+            Inst::Match(m) => self.a_match(m),
+            Inst::Group { state, hash, row, equal, is_equal, init } => {
+                self.expect(*hash, Ty::I64)?;
+                let layout = match self.state(*state)? {
+                    State::Group(g) if g.has_keys => &g.layout,
+                    _ => return Err(format!("{state} is not a group state with keys")),
+                };
+                self.rows.insert(*row, layout);
+                // The row is another one in each of the blocks and behind them; to the verifier it is one definition.
+                self.define(*row, Ty::Ptr)?;
+                self.scoped(|v| {
+                    v.block(equal, depth + 1)?;
+                    v.expect(*is_equal, Ty::Bool)
+                })?;
+                self.scoped(|v| v.block(init, depth + 1))
+            }
+            Inst::AllocRow { state, row, hash } => {
+                let layout = self.row_layout(*state)?;
+                let state_kind = self.state(*state)?;
+                if matches!(state_kind, State::Group(_)) {
+                    return Err(format!("rows of {state} are made by group"));
+                }
+                if hash.is_some() != matches!(state_kind, State::Join(_)) {
+                    return Err("a hash is given exactly for join rows".into());
+                }
+                hash.map_or(Ok(()), |h| self.expect(h, Ty::I64))?;
+                self.rows.insert(*row, layout);
+                self.define(*row, Ty::Ptr)
+            }
+            Inst::Output { state, values } => {
+                let State::Result(types) = self.state(*state)? else { return Err(format!("{state} is not a result")) };
+                if types.len() != values.len() {
+                    return Err(format!("{} values for {} columns", values.len(), types.len()));
+                }
+                for (&(value, null), sql_type) in values.iter().zip(types) {
+                    self.expect(value, sql_type.physical().into())?;
+                    null.map_or(Ok(()), |n| self.expect(n, Ty::Bool))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn call(&mut self, results: &[Var], callee: Callee, args: &[Var]) -> Result<(), String> {
+        let (params, outs) = match callee {
+            Callee::Site(id) => {
+                let site = self.program.sites.get(id).ok_or_else(|| format!("{id} does not exist"))?;
+                let params = site.arguments.iter().map(|t| t.physical().into()).collect();
+                (params, vec![site.result.physical().into(), Ty::Bool])
+            }
+            _ => callee.signature().expect("only sites have no signature of their own"),
+        };
+        if let Callee::Like(p) | Callee::InSet(p, _) = callee {
+            self.program.params.get(p).ok_or_else(|| format!("{p} does not exist"))?;
+        }
+        if params.len() != args.len() || outs.len() != results.len() {
+            return Err(format!("{callee:?} has {} arguments and {} results", params.len(), outs.len()));
+        }
+        args.iter().zip(params).try_for_each(|(&v, ty)| self.expect(v, ty))?;
+        results.iter().zip(outs).try_for_each(|(&v, ty)| self.define(v, ty))
+    }
+
+    fn a_match(&mut self, m: &'p Match) -> Result<(), String> {
+        let State::Join(join) = self.state(m.state)? else { return Err(format!("{} is not a join", m.state)) };
+        self.expect(m.hash, Ty::I64)?;
+        m.active.map_or(Ok(()), |a| self.expect(a, Ty::Bool))?;
+        if m.marker.is_some_and(|at| at + 1 > join.layout.size) {
+            return Err("the marker lies outside of the row".into());
+        }
+        self.rows.insert(m.entry, &join.layout);
+        let seen_later = matches!(m.kind, MatchKind::Inner | MatchKind::Left | MatchKind::Single { .. });
+        let mark = self.scope.len();
+        self.define(m.entry, Ty::Ptr)?;
+        self.scoped(|v| {
+            let Some(c) = &m.condition else { return Ok(()) };
+            v.block(&c.block, 1)?;
+            v.expect(c.is_true, Ty::Bool)?;
+            if c.is_null.is_some() && !matches!(m.kind, MatchKind::Mark { .. }) {
+                return Err("only a mark asks whether the condition is NULL".into());
+            }
+            c.is_null.map_or(Ok(()), |n| v.expect(n, Ty::Bool))
+        })?;
+        if !seen_later {
+            self.visible[m.entry.index()] = false;
+            self.scope.truncate(mark);
+        }
+        if let MatchKind::Mark { is_true, is_null } = m.kind {
+            self.define(is_true, Ty::Bool)?;
+            self.define(is_null, Ty::Bool)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that a value lies inside of the row, if it is known whose row it is.
+    fn in_row(&self, base: Var, offset: u32, ty: Ty) -> Result<(), String> {
+        match self.rows.get(&base) {
+            Some(layout) if offset + ty.size() > layout.size => {
+                Err(format!("bytes {offset} to {} of a row of {}", offset + ty.size(), layout.size))
+            }
+            _ => Ok(()),
+        }
+    }
+}
