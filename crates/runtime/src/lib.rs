@@ -24,5 +24,7 @@ pub mod result;
 mod rows;
 pub mod sort;
 pub mod source;
+#[cfg(test)]
+mod testing;
 
 pub use query::{Pair, PairFns, QueryContext};

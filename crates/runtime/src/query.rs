@@ -204,15 +204,12 @@ impl QueryContext {
     }
 }
 
-/// Whether all of the result comes from one sorted state or one list of values, in order of its morsels.
+/// Whether batches must come in the order of their morsels: the program says so, or the only source is a list of values,
+/// which people expect back as they wrote it.
 fn result_is_ordered(program: &Program) -> bool {
-    let mut filling = program.pipelines.iter().filter(|(_, p)| p.fills.contains(&program.result));
-    let (Some((_, pipeline)), None) = (filling.next(), filling.next()) else { return false };
-    match &pipeline.source {
-        Source::Rows { state, .. } => matches!(program.states[*state], State::Sort(_)),
-        Source::Values(_) => true,
-        Source::Table { .. } => false,
-    }
+    let mut filling = program.pipelines.values().filter(|p| p.fills.contains(&program.result));
+    let (first, second) = (filling.next(), filling.next());
+    program.ordered || second.is_none() && first.is_some_and(|p| matches!(p.source, Source::Values(_)))
 }
 
 /// A worker, held by the current thread.

@@ -1,1 +1,155 @@
+//! Groups against a map.
 
+use std::collections::BTreeMap;
+
+use base::ids::Id;
+use pipeline::ir::{Function, GROUP_HEADER, RowLayout, RowSet, State, Ty};
+use types::ops::hash::hash_i64;
+
+use super::*;
+use crate::abi::{GROUP_PROBES, Worker, group_new};
+use crate::query::Pair;
+use crate::testing::{Random, all_rows, context, finalize, get, put};
+
+const GROUP: StateId = StateId(0);
+const KEY: u32 = 8;
+const SUM: u32 = 16;
+const COUNT: u32 = 24;
+
+fn state(has_keys: bool) -> State {
+    let mut layout = RowLayout::with_header(GROUP_HEADER);
+    for offset in [KEY, SUM, COUNT] {
+        assert_eq!(layout.add(Ty::I64), offset);
+    }
+    let combine = Function {
+        rows: [pipeline::ir::Var(0), pipeline::ir::Var(1)],
+        body: vec![],
+        result: None,
+        vars: base::IdMap::new(),
+    };
+    State::Group(GroupState { layout, has_keys, equal: None, combine })
+}
+
+fn pairs() -> PairFns {
+    PairFns {
+        equal: Some(Pair::closure(|_, a, b| Ok(get::<i64>(a, KEY) == get::<i64>(b, KEY)))),
+        combine: Pair::closure(|_, a, b| {
+            add(a, get(b, SUM), get(b, COUNT));
+            Ok(false)
+        }),
+    }
+}
+
+fn add(row: *mut u8, value: i64, count: i64) {
+    put(row, SUM, get::<i64>(row, SUM) + value);
+    put(row, COUNT, get::<i64>(row, COUNT) + count);
+}
+
+/// The group's row, as generated code finds or makes it.
+fn find(worker: &mut Worker, hash: u64, key: i64) -> *mut u8 {
+    // SAFETY: a group state with keys.
+    unsafe {
+        let local = (*worker.locals.add(GROUP.index())).cast::<GroupLocal>();
+        for i in 0..GROUP_PROBES as u64 {
+            let slot = *(*local).directory.add((((hash >> 16) + i) & (*local).mask) as usize);
+            let row = (slot & ((1 << 48) - 1)) as *mut u8;
+            if slot != 0 && slot >> 48 == hash >> 48 && get::<u64>(row, 0) == hash && get::<i64>(row, KEY) == key {
+                return row;
+            }
+        }
+        let row = group_new(worker, GROUP.index() as u64, hash);
+        put(row, KEY, key);
+        row
+    }
+}
+
+fn check(input: &[i64], workers: usize, hash: fn(i64) -> u64) {
+    let context = context(vec![state(true)], workers, Some(pairs()));
+    std::thread::scope(|scope| {
+        for (number, part) in input.chunks(input.len().div_ceil(workers).max(1)).enumerate() {
+            let context = &context;
+            scope.spawn(move || {
+                let mut worker = context.worker(number);
+                for (i, &key) in part.iter().enumerate() {
+                    let row = find(&mut worker, hash(key), key);
+                    add(row, key * 3 + i as i64 % 5, 1);
+                }
+            });
+        }
+    });
+    finalize(&context, GROUP);
+    let mut expected = BTreeMap::<i64, (i64, i64)>::new();
+    for part in input.chunks(input.len().div_ceil(workers).max(1)) {
+        for (i, &key) in part.iter().enumerate() {
+            let group = expected.entry(key).or_default();
+            *group = (group.0 + key * 3 + i as i64 % 5, group.1 + 1);
+        }
+    }
+    let rows = all_rows(&context, GROUP, RowSet::All, 1000, 100);
+    assert_eq!(rows.len(), expected.len(), "each group once");
+    let found: BTreeMap<i64, (i64, i64)> = rows.iter().map(|&r| (get(r, KEY), (get(r, SUM), get(r, COUNT)))).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn groups_are_those_of_a_map() {
+    let mut random = Random(3);
+    for (rows, keys, workers) in [
+        (0, 1, 2),
+        (1, 1, 2),
+        (5000, 3, 1),
+        (5000, 3, 4),
+        (3000, 1000, 3),
+        (200_000, 100_000, 3),
+        (400_000, 300_000, 1),
+    ] {
+        let input: Vec<i64> = (0..rows).map(|_| random.below(keys) as i64).collect();
+        check(&input, workers, hash_i64);
+    }
+}
+
+#[test]
+fn skew_and_colliding_hashes_are_harmless() {
+    let mut random = Random(4);
+    // Half of the rows in one group, the others all over.
+    let input: Vec<i64> =
+        (0..100_000).map(|_| if random.below(2) == 0 { 7 } else { random.below(1 << 40) as i64 }).collect();
+    check(&input, 3, hash_i64);
+    let input: Vec<i64> = (0..20_000).map(|_| random.below(3000) as i64).collect();
+    check(&input, 2, |key| hash_i64(key / 20));
+    check(&input[..2000], 2, |_| 42);
+}
+
+#[test]
+fn without_keys_there_is_exactly_one_row() {
+    for workers in [1, 3] {
+        for taking_part in 0..=workers {
+            let context = context(vec![state(false)], workers, Some(pairs()));
+            for number in 0..taking_part {
+                let worker = context.worker(number);
+                // SAFETY: a group state.
+                let row = unsafe { (*(*worker.locals.add(GROUP.index())).cast::<GroupLocal>()).only };
+                add(row, 10, 1);
+            }
+            finalize(&context, GROUP);
+            let rows = all_rows(&context, GROUP, RowSet::All, 10, 10);
+            assert_eq!(rows.len(), 1);
+            assert_eq!(
+                (get::<i64>(rows[0], SUM), get::<i64>(rows[0], COUNT)),
+                (10 * taking_part as i64, taking_part as i64)
+            );
+            // SAFETY: published by the finalisation.
+            assert_eq!(unsafe { *context.worker(0).shared.add(GROUP.index()) }, rows[0].cast_const());
+        }
+    }
+}
+
+#[test]
+fn an_error_while_combining_ends_the_query() {
+    let failing = PairFns { equal: None, combine: Pair::closure(|_, _, _| Err(base::Error::internal("combine"))) };
+    let context = context(vec![state(true)], 2, Some(failing));
+    for number in 0..2 {
+        find(&mut context.worker(number), hash_i64(1), 1);
+    }
+    assert_eq!(context.finalize_inline(GROUP).unwrap_err().message(), "combine");
+}

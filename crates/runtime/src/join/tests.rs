@@ -1,1 +1,207 @@
+//! Joins of all kinds against nested loops.
 
+use std::collections::BTreeMap;
+
+use base::ids::Id;
+use pipeline::ir::{JOIN_HEADER, JoinState, RowLayout, RowSet, State, StateId, Ty};
+use types::ops::hash::hash_i64;
+
+use super::*;
+use crate::abi::{BATCH, ProbeScratch};
+use crate::testing::{Random, all_rows, context, finalize, get, new_row, put};
+
+const JOIN: StateId = StateId(0);
+
+/// key, value, marker
+struct Layout {
+    layout: RowLayout,
+    key: u32,
+    value: u32,
+    marker: u32,
+}
+
+fn layout() -> Layout {
+    let mut layout = RowLayout::with_header(JOIN_HEADER);
+    let (key, value, marker) = (layout.add(Ty::I64), layout.add(Ty::I64), layout.add(Ty::Bool));
+    Layout { layout, key, value, marker }
+}
+
+/// Hashes that collide for different keys.
+fn weak_hash(key: i64) -> u64 {
+    hash_i64(key / 3)
+}
+
+fn build(rows: &[(Option<i64>, i64)], workers: usize, hash: fn(i64) -> u64) -> Arc<QueryContext> {
+    let l = layout();
+    let context = context(vec![State::Join(JoinState { layout: l.layout.clone(), unique: false })], workers, None);
+    std::thread::scope(|scope| {
+        for (number, part) in rows.chunks(rows.len().div_ceil(workers).max(1)).enumerate() {
+            let (context, l) = (&context, &l);
+            scope.spawn(move || {
+                let mut worker = context.worker(number);
+                // A NULL key matches nothing: its row is kept, under a hash of its own.
+                for &(key, value) in part {
+                    let row = new_row(&mut worker, JOIN);
+                    put(row, 8, key.map_or(u64::MAX, hash));
+                    put(row, l.key, key.unwrap_or(i64::MIN));
+                    put(row, l.value, value);
+                }
+            });
+        }
+    });
+    finalize(&context, JOIN);
+    context
+}
+
+fn scratch() -> Box<ProbeScratch> {
+    // SAFETY: integers and pointers, for which zero is a value.
+    unsafe { Box::new_zeroed().assume_init() }
+}
+
+fn table(context: &Arc<QueryContext>) -> *const JoinTable {
+    // SAFETY: the array has an item for each state.
+    unsafe { *context.worker(0).shared.add(JOIN.index()) }.cast()
+}
+
+/// What one probe tuple met: its build values, in order.
+type Matches = BTreeMap<usize, Vec<i64>>;
+
+/// Probes all tuples as generated code does, marking what matches: `condition` on top of equal keys. Returns matches, and
+/// the tuples that `probe_unmatched` delivers.
+fn probe(
+    context: &Arc<QueryContext>,
+    tuples: &[Option<i64>],
+    hash: fn(i64) -> u64,
+    first_only: u64,
+    condition: impl Fn(usize, i64) -> bool,
+) -> (Matches, Vec<usize>) {
+    let l = layout();
+    let (table, mut s) = (table(context), scratch());
+    let (mut matches, mut unmatched) = (Matches::new(), Vec::new());
+    for (number, batch) in tuples.chunks(BATCH).enumerate() {
+        s.count = batch.len() as u64;
+        s.has_active = 1;
+        s.first_only = first_only;
+        for (i, key) in batch.iter().enumerate() {
+            s.hashes[i] = key.map_or(u64::MAX, hash);
+            s.active[i] = key.is_some().into();
+        }
+        let first = number * BATCH;
+        // SAFETY: the table is finished and the scratch filled.
+        unsafe {
+            probe_begin(table, &mut *s);
+            loop {
+                let n = probe_next(table, &mut *s) as usize;
+                assert!(n <= BATCH);
+                if n == 0 {
+                    break;
+                }
+                for i in 0..n {
+                    let (row, tuple) = (s.entries[i], s.tuples[i] as usize);
+                    let value = get::<i64>(row, l.value);
+                    if Some(get::<i64>(row, l.key)) == batch[tuple] && condition(first + tuple, value) {
+                        put(row, l.marker, 1u8);
+                        s.matched[tuple] = 1;
+                        matches.entry(first + tuple).or_default().push(value);
+                    }
+                }
+            }
+            let n = probe_unmatched(&mut *s) as usize;
+            assert!(s.entries[..n].iter().all(|e| e.is_null()));
+            unmatched.extend(s.tuples[..n].iter().map(|&t| first + t as usize));
+        }
+    }
+    matches.values_mut().for_each(|m| m.sort_unstable());
+    (matches, unmatched)
+}
+
+/// Everything that the kinds of join are made of, against nested loops: pairs (inner, left), tuples with and without a
+/// match (semi, anti, mark, left), build rows with and without a match (right, full, build-side semi and anti).
+fn check(build_rows: &[(Option<i64>, i64)], tuples: &[Option<i64>], workers: usize, hash: fn(i64) -> u64) {
+    let l = layout();
+    for modulus in [1, 2] {
+        let condition = |tuple: usize, value: i64| (tuple as i64 + value) % modulus == 0;
+        let context = build(build_rows, workers, hash);
+        let (matches, unmatched) = probe(&context, tuples, hash, 0, condition);
+        let mut expected = Matches::new();
+        let mut marked = vec![false; build_rows.len()];
+        for (t, key) in tuples.iter().enumerate() {
+            for (b, (build_key, value)) in build_rows.iter().enumerate() {
+                if key.is_some() && key == build_key && condition(t, *value) {
+                    expected.entry(t).or_default().push(*value);
+                    marked[b] = true;
+                }
+            }
+        }
+        expected.values_mut().for_each(|m| m.sort_unstable());
+        assert_eq!(matches, expected);
+        let without: Vec<usize> = (0..tuples.len()).filter(|t| !expected.contains_key(t)).collect();
+        assert_eq!(unmatched, without);
+        let values = |rows| {
+            let mut values: Vec<i64> =
+                all_rows(&context, JOIN, rows, 100, 7).into_iter().map(|row| get(row, l.value)).collect();
+            values.sort_unstable();
+            values
+        };
+        let expect = |wanted: &dyn Fn(bool) -> bool| {
+            let mut values: Vec<i64> =
+                build_rows.iter().zip(&marked).filter(|(_, m)| wanted(**m)).map(|((_, v), _)| *v).collect();
+            values.sort_unstable();
+            values
+        };
+        assert_eq!(values(RowSet::Marked(l.marker)), expect(&|m| m));
+        assert_eq!(values(RowSet::Unmarked(l.marker)), expect(&|m| !m));
+        assert_eq!(values(RowSet::All), expect(&|_| true));
+        // Existence does not need all pairs.
+        let (some, unmatched) = probe(&context, tuples, hash, 2, condition);
+        assert!(some.keys().eq(expected.keys()));
+        assert_eq!(unmatched, without);
+    }
+}
+
+#[test]
+fn joins_are_nested_loops() {
+    let mut random = Random(1);
+    for (build_rows, tuples, keys, workers) in
+        [(0, 10, 5, 1), (10, 0, 5, 2), (1, 1, 1, 1), (50, 3000, 20, 3), (3000, 50, 100, 2), (400, 1500, 100_000, 4)]
+    {
+        let mut key =
+            |nulls: u64| if nulls > 0 && random.below(nulls) == 0 { None } else { Some(random.below(keys) as i64) };
+        let build_rows: Vec<_> = (0..build_rows).map(|i| (key(10), i)).collect();
+        let tuples: Vec<_> = (0..tuples).map(|_| key(7)).collect();
+        check(&build_rows, &tuples, workers, hash_i64);
+        check(&build_rows, &tuples, workers, weak_hash);
+    }
+}
+
+#[test]
+fn one_key_with_many_rows_overflows_the_output_and_goes_on() {
+    let build_rows: Vec<_> = (0..2000).map(|i| (Some(if i % 10 == 0 { 1 } else { 2 }), i)).collect();
+    let tuples = vec![Some(2), Some(1), Some(3), Some(2)];
+    check(&build_rows, &tuples, 2, hash_i64);
+}
+
+#[test]
+fn the_first_match_of_a_unique_key_is_the_only_one() {
+    let mut random = Random(5);
+    let build_rows: Vec<_> = (0..5000).map(|i| (Some(i), i * 7)).collect();
+    let tuples: Vec<_> = (0..10_000).map(|_| Some(random.below(10_000) as i64)).collect();
+    let context = build(&build_rows, 3, hash_i64);
+    let all = probe(&context, &tuples, hash_i64, 0, |_, _| true);
+    let first = probe(&context, &tuples, hash_i64, 1, |_, _| true);
+    assert_eq!(all, first);
+    assert_eq!(all.0.len(), tuples.iter().filter(|k| k.is_some_and(|k| k < 5000)).count());
+}
+
+#[test]
+fn tags_have_no_false_negatives() {
+    let mut random = Random(9);
+    for _ in 0..1000 {
+        let hashes: Vec<u64> = (0..5).map(|_| random.next()).collect();
+        let slot = hashes.iter().fold(0, |slot, &h| slot | tags::tag(h));
+        assert!(hashes.iter().all(|&h| tags::admits(slot, h)));
+    }
+    let single = tags::tag(random.next());
+    let admitted = (0..10_000).filter(|_| tags::admits(single, random.next())).count();
+    assert!(admitted < 200, "{admitted} of 10,000 hashes pass a chain of one");
+}
