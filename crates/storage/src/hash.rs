@@ -21,16 +21,26 @@ pub(crate) fn combine(a: u64, b: u64) -> u64 {
     (product as u64) ^ ((product >> 64) as u64)
 }
 
-/// All bytes of a long string, eight at a time.
+#[inline(always)]
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// All bytes of a string of at least eight, eight at a time; the last eight may overlap those before.
 fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut h = bytes.len() as u64;
-    let (words, rest) = bytes.as_chunks::<8>();
-    for word in words {
+    for word in bytes.as_chunks::<8>().0 {
         h = combine(h.rotate_left(23), u64::from_le_bytes(*word));
     }
-    let mut last = [0u8; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    mix(combine(h.rotate_left(23), u64::from_le_bytes(last)))
+    mix(combine(h.rotate_left(23), word(bytes, bytes.len() - 8)))
+}
+
+/// The length and the first and last 16 bytes of a string of at least eight; all of it up to 32.
+#[inline(always)]
+fn hash_ends(bytes: &[u8]) -> u64 {
+    let n = bytes.len();
+    let (second, third) = if n < 16 { (0, 0) } else { (word(bytes, 8), word(bytes, n - 16)) };
+    combine(combine(word(bytes, 0) ^ n as u64, second), combine(third, word(bytes, n - 8)).rotate_left(23))
 }
 
 /// The hash of an integer of any width.
@@ -57,12 +67,7 @@ pub(crate) unsafe fn hash_str(s: Str, ends_only: bool) -> u64 {
     }
     // SAFETY: the caller vouches for the payload.
     let bytes = unsafe { s.bytes() };
-    if !ends_only || bytes.len() <= 32 {
-        return hash_bytes(bytes);
-    }
-    let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    let n = bytes.len();
-    mix(combine(combine(a ^ word(8), word(0)), combine(word(n - 16), word(n - 8))))
+    if ends_only { mix(hash_ends(bytes)) } else { hash_bytes(bytes) }
 }
 
 /// Calls `f` with every row of `from..to` and the hash of its value; NULLs hash as zero values do.

@@ -1,5 +1,7 @@
 //! Bounds of the values of a column in a chunk or table, in physical form.
 
+use std::cmp::Ordering;
+
 use types::{Column, SqlType, Str, Value};
 
 use crate::scan::lane::{Lane, with_lane};
@@ -160,25 +162,38 @@ fn text_range(values: &[Str], nulls: Option<&[u8]>) -> ValueRange {
         }
     }
     let (mut min, mut max): (Option<Str>, Option<Str>) = (None, None);
-    let (mut min_words, mut max_words) = ([u64::MAX; 2], [u64::MAX; 2]);
-    for (i, s) in values.iter().enumerate() {
-        let (p, words) = (prefix(s), s.words());
-        // One branch, which hardly ever falls through: repeated short strings have equal headers.
-        if ((p != low) & (p != high)) | (words == min_words) | (words == max_words) || !live(i) {
-            continue;
+    vectorised(|| {
+        for (block, rows) in values.chunks(64).enumerate() {
+            // Whether any row could move a bound, in one go: repeated short strings have equal headers, so low-cardinality
+            // columns pass from the second block on.
+            let [a, b] = [min, max].map(|s| s.map_or([u64::MAX; 2], Str::words));
+            let mut any = 0;
+            for s in rows {
+                let (p, [x, y]) = (prefix(s), s.words());
+                let known = u64::from(((x ^ a[0]) | (y ^ a[1])) == 0) | u64::from(((x ^ b[0]) | (y ^ b[1])) == 0);
+                any |= (u64::from(p == low) | u64::from(p == high)) & (known ^ 1);
+            }
+            if any != 0 {
+                let rows = rows.iter().enumerate().filter(|(i, _)| live(block * 64 + i)).map(|(_, s)| s);
+                rows.for_each(|s| widen(s, prefix(s) == low, prefix(s) == high, &mut min, &mut max));
+            }
         }
-        // SAFETY: the column that the headers come from owns their payload.
-        let order = |other: Str| unsafe { s.compare(&other) };
-        if p == low && min.is_none_or(|m| order(m).is_lt()) {
-            (min, min_words) = (Some(*s), words);
-        }
-        if p == high && max.is_none_or(|m| order(m).is_gt()) {
-            (max, max_words) = (Some(*s), words);
-        }
-    }
+    });
     let (Some(min), Some(max)) = (min, max) else { return ValueRange::Empty };
     // SAFETY: as above.
     let (min, max) = unsafe { (min.bytes(), max.bytes()) };
     let cut = |b: &[u8]| Box::from(&b[..b.len().min(TEXT_BYTES)]);
     ValueRange::Text { min: cut(min), max: cut(max), cut: max.len() > TEXT_BYTES }
+}
+
+/// Moves the bounds that the string may move to it if it is beyond them.
+fn widen(s: &Str, low: bool, high: bool, min: &mut Option<Str>, max: &mut Option<Str>) {
+    // SAFETY: the column that the headers come from owns their payload.
+    let order = |other: Str| if other.words() == s.words() { Ordering::Equal } else { unsafe { s.compare(&other) } };
+    if low && min.is_none_or(|m| order(m).is_lt()) {
+        *min = Some(*s);
+    }
+    if high && max.is_none_or(|m| order(m).is_gt()) {
+        *max = Some(*s);
+    }
 }
