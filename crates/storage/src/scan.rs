@@ -1,8 +1,8 @@
 //! Vectorised predicates: what a scan evaluates over a batch of rows before generated code sees any of them.
 //!
-//! Every fixed-width type maps to integers that order like its values ([`lane`]), and every comparison with a constant
+//! Every fixed-width type maps to integers that order like its values (`lane`), and every comparison with a constant
 //! to an inclusive range of these, possibly negated; so one kernel per width, compiled for the instruction sets that a
-//! machine may have, does them all ([`dense`]). A batch begins as a bit mask of all rows. While many rows survive,
+//! machine may have, does them all (`dense`). A batch begins as a bit mask of all rows. While many rows survive,
 //! further predicates AND their masks; once few do, the mask becomes a selection vector, and the rest refine it without
 //! branches. Predicates on strings and long lists always refine.
 
