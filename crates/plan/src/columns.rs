@@ -61,6 +61,11 @@ impl Expr {
         }
     }
 
+    /// Renames columns, in subqueries too.
+    pub fn rename(&mut self, names: &HashMap<ColumnId, ColumnId>) {
+        rename_expr(self, names);
+    }
+
     /// Whether two evaluations over the same row may differ.
     pub fn is_volatile(&self) -> bool {
         self.any(&|e| matches!(&e.kind, ExprKind::Call(f, _) if f.is_volatile()))

@@ -1,0 +1,167 @@
+//! Constant folding and simplification of expressions.
+//!
+//! What does not depend on a row is computed once, by the reference evaluation ([`plan::eval`]); an error is left in
+//! place, so that it happens at run time and only if the expression is evaluated. NOT moves down to comparisons, common
+//! conjuncts of all branches move out of OR (TPC-H Q19), equalities with constants become IN lists (`logic.rs`), and
+//! casts of columns in comparisons with constants become casts of the constants (`casts.rs`).
+//!
+//! All rules hold in three-valued logic; where only truth counts (a filter's conjuncts), NULL becomes false.
+
+mod casts;
+mod logic;
+
+use base::Result;
+use plan::{Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, eval, split_conjuncts};
+use types::{SqlType, Value};
+
+use crate::Pass;
+use crate::rewrite::{filter, infallible, is_not_null, take};
+
+/// See the module.
+pub struct Fold;
+
+impl Pass for Fold {
+    fn name(&self) -> &'static str {
+        "fold"
+    }
+
+    fn run(&self, plan: &mut Plan) -> Result<()> {
+        for (_, cte) in plan.ctes.iter_mut() {
+            cte.plan = fold(take(&mut cte.plan));
+        }
+        plan.root = fold(take(&mut plan.root));
+        Ok(())
+    }
+}
+
+fn fold(mut node: Node) -> Node {
+    for input in node.inputs_mut() {
+        *input = fold(take(input));
+    }
+    for expr in node.expressions_mut() {
+        simplify(expr);
+    }
+    match &mut node.op {
+        Op::Filter { predicates, .. } | Op::Scan { predicates, .. } => *predicates = conditions(predicates),
+        Op::Join { kind: JoinKind::Mark(_), condition, .. } => {
+            let mut parts = Vec::new();
+            condition.drain(..).for_each(|e| split_conjuncts(e, &mut parts));
+            parts.retain(|e| !matches!(e.as_constant(), Some(Value::Bool(true))));
+            *condition = parts;
+        }
+        Op::Join { condition, .. } => *condition = conditions(condition),
+        _ => {}
+    }
+    match node.op {
+        Op::Filter { input, predicates } => filter(*input, predicates),
+        op => Node { op, rows: node.rows },
+    }
+}
+
+/// Conjuncts of which only the truth counts.
+fn conditions(predicates: &mut Vec<Expr>) -> Vec<Expr> {
+    let mut parts = Vec::new();
+    for mut predicate in predicates.drain(..) {
+        logic::only_truth(&mut predicate);
+        simplify(&mut predicate);
+        split_conjuncts(predicate, &mut parts);
+    }
+    let mut out: Vec<Expr> = Vec::new();
+    for part in parts {
+        match part.as_constant() {
+            Some(Value::Bool(true)) => {}
+            Some(_) => return vec![Expr::bool(false)],
+            None if out.iter().any(|o| o.same(&part)) => {}
+            None => out.push(part),
+        }
+    }
+    out
+}
+
+/// The simplified expression.
+pub(crate) fn simplified(mut expr: Expr) -> Expr {
+    simplify(&mut expr);
+    expr
+}
+
+fn simplify(expr: &mut Expr) {
+    if let ExprKind::Not(inner) = &mut expr.kind {
+        if let Some(kind) = logic::negation(inner) {
+            expr.kind = kind;
+            return simplify(expr);
+        }
+    }
+    for child in expr.children_mut() {
+        simplify(child);
+    }
+    if let ExprKind::Subquery(subquery) = &mut expr.kind {
+        subquery.plan = fold(take(&mut subquery.plan));
+        return;
+    }
+    if is_constant(expr) {
+        if let Ok(value) = eval::constant(expr) {
+            expr.kind = ExprKind::Const(value);
+        }
+        return;
+    }
+    let position = expr.position;
+    let replacement = match &mut expr.kind {
+        ExprKind::And(parts) => logic::and(parts),
+        ExprKind::Or(parts) => logic::or(parts),
+        ExprKind::Compare(op, a, b) => compare(*op, a, b),
+        ExprKind::InList(input, values) => match casts::in_list(input, values) {
+            Some(new) => Some(new),
+            None if values.len() == 1 => {
+                let value = Expr::constant(values[0].clone(), input.sql_type);
+                Some(Expr::compare(Compare::Eq, (**input).clone(), value))
+            }
+            None => None,
+        },
+        ExprKind::Case { branches, otherwise } => logic::case(branches, otherwise),
+        ExprKind::Coalesce(arguments) => logic::coalesce(arguments),
+        ExprKind::Cast(input) if input.sql_type == expr.sql_type => Some((**input).clone()),
+        _ => None,
+    };
+    if let Some(new) = replacement {
+        // A rule may not change the type that readers see.
+        if new.sql_type == expr.sql_type {
+            *expr = new.at(position);
+        }
+    }
+}
+
+/// Whether the expression is computed from constants alone and is not one yet.
+fn is_constant(expr: &Expr) -> bool {
+    let open = |e: &Expr| match &e.kind {
+        ExprKind::Column(_) | ExprKind::Subquery(_) => true,
+        ExprKind::Call(f, _) => f.is_volatile(),
+        _ => false,
+    };
+    !matches!(expr.kind, ExprKind::Const(_)) && !expr.any(&open)
+}
+
+fn compare(op: Compare, a: &mut Box<Expr>, b: &mut Box<Expr>) -> Option<Expr> {
+    if a.as_constant().is_some() && b.as_constant().is_none() {
+        let (left, right) = (take_expr(b), take_expr(a));
+        let swapped = Expr::compare(op.swapped(), left, right);
+        return Some(simplified(swapped));
+    }
+    if let Some(Value::Null) = b.as_constant() {
+        match op {
+            Compare::NotDistinct => {
+                return Some(Expr::new(ExprKind::IsNull(Box::new(take_expr(a))), SqlType::Bool));
+            }
+            Compare::Distinct => return Some(is_not_null(take_expr(a))),
+            _ if infallible(a) => return Some(Expr::constant(Value::Null, SqlType::Bool)),
+            _ => return None,
+        }
+    }
+    casts::comparison(op, a, b)
+}
+
+fn take_expr(expr: &mut Expr) -> Expr {
+    std::mem::replace(expr, Expr::bool(true))
+}
+
+#[cfg(test)]
+mod tests;

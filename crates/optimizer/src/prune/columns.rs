@@ -1,0 +1,158 @@
+//! Column pruning, from the root down.
+
+use std::collections::HashSet;
+
+use base::IdMap;
+use plan::{ColumnId, CteId, Expr, JoinKind, Node, Op, Plan, SetOperation, TableId, TableInfo};
+
+use super::unique::{equal_columns, is_unique};
+use crate::rewrite::{exactly_one_row, take};
+
+type Columns = HashSet<ColumnId>;
+
+struct Pruner<'a> {
+    tables: &'a IdMap<TableId, TableInfo>,
+    /// What the readers of each CTE need.
+    ctes: IdMap<CteId, Columns>,
+}
+
+pub(super) fn prune(plan: &mut Plan) {
+    let ctes = plan.ctes.iter().map(|_| Columns::new()).collect();
+    let mut pruner = Pruner { tables: &plan.tables, ctes };
+    let needed: Columns = plan.output.iter().map(|(_, c)| *c).collect();
+    plan.root = pruner.node(take(&mut plan.root), &needed, true);
+    // Readers come after what they read.
+    for (id, cte) in plan.ctes.iter_mut().rev() {
+        let needed = pruner.ctes[id].clone();
+        cte.columns.retain(|c| needed.contains(c));
+        cte.plan = pruner.node(take(&mut cte.plan), &needed, false);
+    }
+}
+
+fn with<'a>(needed: &Columns, exprs: impl IntoIterator<Item = &'a Expr>) -> Columns {
+    let mut all = needed.clone();
+    for expr in exprs {
+        expr.visit_columns(&mut |c| {
+            all.insert(c);
+        });
+    }
+    all
+}
+
+impl Pruner<'_> {
+    /// The node without what `needed` does not ask for. `ordered`: the order of rows counts.
+    fn node(&mut self, node: Node, needed: &Columns, ordered: bool) -> Node {
+        let rows = node.rows;
+        let op = match node.op {
+            Op::Scan { table, mut columns, predicates } => {
+                let needed = with(needed, &predicates);
+                columns.retain(|(_, c)| needed.contains(c));
+                Op::Scan { table, columns, predicates }
+            }
+            Op::CteScan { cte, mut columns } => {
+                columns.retain(|(_, c)| needed.contains(c));
+                self.ctes[cte].extend(columns.iter().map(|&(from, _)| from));
+                Op::CteScan { cte, columns }
+            }
+            Op::Values { columns, rows } => {
+                let kept: Vec<bool> = columns.iter().map(|c| needed.contains(c)).collect();
+                let mut at = kept.iter();
+                let columns = columns.into_iter().filter(|_| at.next() == Some(&true)).collect();
+                let rows = rows
+                    .into_iter()
+                    .map(|row| row.into_iter().zip(&kept).filter(|(_, k)| **k).map(|(e, _)| e).collect())
+                    .collect();
+                Op::Values { columns, rows }
+            }
+            Op::Filter { input, predicates } => {
+                let needed = with(needed, &predicates);
+                Op::Filter { input: Box::new(self.node(*input, &needed, ordered)), predicates }
+            }
+            Op::Map { input, mut columns } => {
+                columns.retain(|(c, _)| needed.contains(c));
+                let needed = with(needed, columns.iter().map(|(_, e)| e));
+                let input = self.node(*input, &needed, ordered);
+                if columns.is_empty() {
+                    return input;
+                }
+                Op::Map { input: Box::new(input), columns }
+            }
+            Op::Join { kind, left, right, condition, build } => {
+                let used = |node: &Node| node.columns().iter().any(|c| needed.contains(c));
+                if self.is_useless(&kind, &left, &right, &condition, needed, used(&right)) {
+                    return self.node(*left, needed, false);
+                }
+                if kind == JoinKind::Inner && condition.is_empty() && !used(&left) && exactly_one_row(&left) {
+                    return self.node(*right, needed, false);
+                }
+                let needed = with(needed, &condition);
+                let left = Box::new(self.node(*left, &needed, false));
+                let right = Box::new(self.node(*right, &needed, false));
+                Op::Join { kind, left, right, condition, build }
+            }
+            Op::Aggregate { input, groups, mut aggregates } => {
+                aggregates.retain(|(c, _)| needed.contains(c));
+                let exprs = aggregates.iter().flat_map(|(_, a)| a.argument.iter().chain(a.filter.iter()));
+                let needed = with(&Columns::new(), groups.iter().map(|(_, e)| e).chain(exprs));
+                Op::Aggregate { input: Box::new(self.node(*input, &needed, false)), groups, aggregates }
+            }
+            Op::Distinct { input, columns } => {
+                let all: Columns = columns.iter().copied().collect();
+                if is_unique(&input, &all, self.tables) {
+                    return self.node(*input, needed, false);
+                }
+                Op::Distinct { input: Box::new(self.node(*input, &all, false)), columns }
+            }
+            Op::Sort { input, keys, limit, offset } => {
+                if !ordered && limit.is_none() && offset == 0 {
+                    return self.node(*input, needed, false);
+                }
+                let needed = with(needed, keys.iter().map(|k| &k.expr));
+                Op::Sort { input: Box::new(self.node(*input, &needed, false)), keys, limit, offset }
+            }
+            Op::Limit { input, limit, offset } => {
+                Op::Limit { input: Box::new(self.node(*input, needed, true)), limit, offset }
+            }
+            Op::SetOp { operation, all, mut inputs, mut columns } => {
+                if operation == SetOperation::Union && all {
+                    let kept: Vec<bool> = columns.iter().map(|c| needed.contains(c)).collect();
+                    let keep = |list: &mut Vec<ColumnId>| {
+                        let mut at = kept.iter();
+                        list.retain(|_| at.next() == Some(&true));
+                    };
+                    keep(&mut columns);
+                    inputs.iter_mut().for_each(|(_, from)| keep(from));
+                }
+                let inputs = inputs
+                    .into_iter()
+                    .map(|(input, from)| {
+                        let needed = from.iter().copied().collect();
+                        (self.node(input, &needed, false), from)
+                    })
+                    .collect();
+                Op::SetOp { operation, all, inputs, columns }
+            }
+        };
+        Node { op, rows }
+    }
+
+    /// Whether the join gives each left row exactly once, and nothing of its right side is read.
+    fn is_useless(
+        &self,
+        kind: &JoinKind,
+        left: &Node,
+        right: &Node,
+        condition: &[Expr],
+        needed: &Columns,
+        right_used: bool,
+    ) -> bool {
+        debug_assert!(left.columns().iter().all(|c| !right.columns().contains(c)), "columns are made once");
+        match kind {
+            JoinKind::Mark(mark) => !needed.contains(mark),
+            JoinKind::Left => !right_used && is_unique(right, &equal_columns(condition, right), self.tables),
+            JoinKind::Single => !right_used,
+            JoinKind::Inner => !right_used && condition.is_empty() && exactly_one_row(right),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Predicates move to where they can be tested first: to scans, into join conditions, past every operator that lets them
+//! pass.
+//!
+//! - Inner joins that touch are one region: a pool of conjuncts over a list of inputs. What is implied is derived in the
+//!   pool (`derive.rs`): through equality classes (a = b and a = 5 give b = 5), and from each OR what it says about one
+//!   input alone (TPC-H Q7 and Q19). The region becomes a left-deep tree in the order of FROM, without cross products
+//!   where a condition connects; the join-order pass starts from it.
+//! - Outer joins above which a predicate rejects the padded NULLs lose their padding (`outer.rs`; C. Galindo-Legaria,
+//!   A. Rosenthal, *Outerjoin Simplification and Reordering*, TODS 1997).
+//!
+//! A predicate that can fail moves like any other, so it may see rows that another predicate or join would have removed,
+//! as in PostgreSQL. Complexity: each predicate is looked at once per operator; equality classes are linear in the pool.
+
+mod derive;
+mod outer;
+mod region;
+
+use std::collections::HashSet;
+
+use base::Result;
+use plan::{ColumnId, Expr, JoinKind, Node, Op, Plan, SetOperation, split_conjuncts};
+
+use crate::Pass;
+use crate::rewrite::{filter, join, map, take};
+
+/// See the module.
+pub struct Pushdown;
+
+impl Pass for Pushdown {
+    fn name(&self) -> &'static str {
+        "pushdown"
+    }
+
+    fn run(&self, plan: &mut Plan) -> Result<()> {
+        for (_, cte) in plan.ctes.iter_mut() {
+            cte.plan = push(take(&mut cte.plan), Vec::new());
+        }
+        plan.root = push(take(&mut plan.root), Vec::new());
+        Ok(())
+    }
+}
+
+fn conjuncts(predicates: Vec<Expr>) -> Vec<Expr> {
+    let mut out = Vec::new();
+    predicates.into_iter().for_each(|p| split_conjuncts(p, &mut out));
+    out
+}
+
+/// Adds what is not there yet.
+fn add(to: &mut Vec<Expr>, predicates: Vec<Expr>) {
+    for p in predicates {
+        if !to.iter().any(|q| q.same(&p)) {
+            to.push(p);
+        }
+    }
+}
+
+/// Splits conjuncts into those that read only `columns`, and the others. Those that read nothing go to the first.
+fn split(predicates: Vec<Expr>, columns: &HashSet<ColumnId>) -> (Vec<Expr>, Vec<Expr>) {
+    predicates.into_iter().partition(|p| p.only_uses(|c| columns.contains(&c)))
+}
+
+fn columns_of(node: &Node) -> HashSet<ColumnId> {
+    node.columns().into_iter().collect()
+}
+
+fn substituted(predicate: &Expr, columns: &[(ColumnId, Expr)]) -> Expr {
+    let mut out = predicate.clone();
+    out.substitute(&mut |c| columns.iter().find(|(m, _)| *m == c).map(|(_, e)| e.clone()));
+    out
+}
+
+/// The node with conjuncts over its columns pushed into it as far as they go.
+fn push(node: Node, predicates: Vec<Expr>) -> Node {
+    let rows = node.rows;
+    match node.op {
+        Op::Filter { input, predicates: own } => {
+            let mut all = Vec::new();
+            add(&mut all, conjuncts(own));
+            add(&mut all, predicates);
+            // A volatile predicate is evaluated once for each row that reaches it: it stays where it is.
+            let (volatile, all): (Vec<_>, Vec<_>) = all.into_iter().partition(Expr::is_volatile);
+            filter(push(*input, all), volatile)
+        }
+        Op::Scan { table, columns, predicates: mut own } => {
+            add(&mut own, predicates);
+            Node { op: Op::Scan { table, columns, predicates: own }, rows }
+        }
+        Op::CteScan { .. } | Op::Values { .. } => filter(Node { op: node.op, rows }, predicates),
+        Op::Map { input, columns } => {
+            let volatile: Vec<ColumnId> = columns.iter().filter(|(_, e)| e.is_volatile()).map(|&(c, _)| c).collect();
+            let (stay, go): (Vec<_>, Vec<_>) = predicates.into_iter().partition(|p| p.uses(|c| volatile.contains(&c)));
+            let go = conjuncts(go.iter().map(|p| substituted(p, &columns)).collect());
+            filter(map(push(*input, go), columns), stay)
+        }
+        Op::Aggregate { input, groups, aggregates } => {
+            let keys: HashSet<ColumnId> = groups.iter().map(|&(c, _)| c).collect();
+            // Without groups there is a row even if nothing reaches the aggregate.
+            let (go, stay) = if keys.is_empty() { (Vec::new(), predicates) } else { split(predicates, &keys) };
+            let go = conjuncts(go.iter().map(|p| substituted(p, &groups)).collect());
+            filter(Node { op: Op::Aggregate { input: Box::new(push(*input, go)), groups, aggregates }, rows }, stay)
+        }
+        Op::Distinct { input, columns } => {
+            Node { op: Op::Distinct { input: Box::new(push(*input, predicates)), columns }, rows }
+        }
+        Op::Sort { input, keys, limit: None, offset: 0 } => {
+            let input = Box::new(push(*input, predicates));
+            Node { op: Op::Sort { input, keys, limit: None, offset: 0 }, rows }
+        }
+        Op::Sort { input, keys, limit, offset } => filter(
+            Node { op: Op::Sort { input: Box::new(push(*input, Vec::new())), keys, limit, offset }, rows },
+            predicates,
+        ),
+        Op::Limit { input, limit, offset } => filter(
+            Node { op: Op::Limit { input: Box::new(push(*input, Vec::new())), limit, offset }, rows },
+            predicates,
+        ),
+        Op::SetOp { operation, all, inputs, columns } => {
+            let inputs = inputs
+                .into_iter()
+                .enumerate()
+                .map(|(i, (input, from))| {
+                    // What is subtracted need not be filtered.
+                    let wanted = operation != SetOperation::Except || i == 0;
+                    let own = if wanted { predicates.as_slice() } else { &[] };
+                    let own = own.iter().map(|p| renamed(p, &columns, &from)).collect();
+                    (push(input, own), from)
+                })
+                .collect();
+            Node { op: Op::SetOp { operation, all, inputs, columns }, rows }
+        }
+        Op::Join { kind: JoinKind::Inner, left, right, condition, .. } => {
+            region::push_region(*left, *right, condition, predicates)
+        }
+        Op::Join { kind, left, right, condition, .. } => {
+            push_join(kind, *left, *right, conjuncts(condition), predicates)
+        }
+    }
+}
+
+fn renamed(predicate: &Expr, from: &[ColumnId], to: &[ColumnId]) -> Expr {
+    let mut out = predicate.clone();
+    rename(&mut out, from, to);
+    out
+}
+
+/// Renames columns by position; the types of both agree.
+fn rename(expr: &mut Expr, from: &[ColumnId], to: &[ColumnId]) {
+    if let plan::ExprKind::Column(c) = &mut expr.kind {
+        if let Some(i) = from.iter().position(|f| f == c) {
+            *c = to[i];
+        }
+    }
+    expr.children_mut().into_iter().for_each(|e| rename(e, from, to));
+}
+
+/// Joins other than inner ones.
+fn push_join(kind: JoinKind, left: Node, right: Node, condition: Vec<Expr>, predicates: Vec<Expr>) -> Node {
+    let (ours, theirs) = (columns_of(&left), columns_of(&right));
+    let simpler = outer::simplify(&kind, &ours, &theirs, &predicates);
+    if simpler == JoinKind::Inner && kind != JoinKind::Inner {
+        return region::push_region(left, right, condition, predicates);
+    }
+    match simpler {
+        JoinKind::Inner => unreachable!("inner joins are regions"),
+        JoinKind::Right => push_join(JoinKind::Left, right, left, condition, predicates),
+        JoinKind::Full => {
+            let joined = join(JoinKind::Full, push(left, Vec::new()), push(right, Vec::new()), condition);
+            filter(joined, predicates)
+        }
+        kind => {
+            let (mut go, above) = split(predicates, &ours);
+            let mut condition = condition;
+            if kind == JoinKind::Semi {
+                // A left row that fails the condition whatever its partner is leaves now.
+                let (only_left, rest) = split(condition, &ours);
+                add(&mut go, only_left);
+                condition = rest;
+            }
+            let mut right_only = Vec::new();
+            if !matches!(kind, JoinKind::Mark(_)) {
+                let mut pool = condition.clone();
+                pool.extend(go.iter().cloned());
+                let derived = derive::through_equalities(&pool);
+                let alone = derive::through_or(&condition, &theirs);
+                let (only_right, rest): (Vec<_>, Vec<_>) = condition
+                    .into_iter()
+                    .partition(|p| p.only_uses(|c| theirs.contains(&c)) && !p.columns().is_empty());
+                condition = rest;
+                add(&mut right_only, only_right);
+                add(&mut right_only, alone);
+                for d in derived {
+                    if d.only_uses(|c| theirs.contains(&c)) {
+                        add(&mut right_only, vec![d]);
+                    } else if kind == JoinKind::Semi && d.only_uses(|c| ours.contains(&c)) {
+                        add(&mut go, vec![d]);
+                    }
+                }
+            }
+            filter(join(kind, push(left, go), push(right, right_only), condition), above)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! Small tools that the passes share.
+
+use std::collections::HashSet;
+
+use base::IdMap;
+use plan::{BuildSide, ColumnId, ColumnInfo, Expr, ExprKind, JoinKind, Node, Op, Plan};
+use types::SqlType;
+
+/// Moves a node out; what stays behind must be overwritten.
+pub(crate) fn take(node: &mut Node) -> Node {
+    std::mem::replace(node, empty_row())
+}
+
+/// One row without columns: what `SELECT` without FROM reads.
+pub(crate) fn empty_row() -> Node {
+    Node::new(Op::Values { columns: Vec::new(), rows: vec![Vec::new()] })
+}
+
+/// A filter, or the input itself if there is nothing to test.
+pub(crate) fn filter(input: Node, predicates: Vec<Expr>) -> Node {
+    if predicates.is_empty() {
+        return input;
+    }
+    match input.op {
+        // Later conjuncts go last, so that an error in them stays behind the earlier ones.
+        Op::Filter { input, predicates: mut first } => {
+            first.extend(predicates);
+            Node::new(Op::Filter { input, predicates: first })
+        }
+        op => Node::new(Op::Filter { input: Box::new(Node { op, rows: input.rows }), predicates }),
+    }
+}
+
+/// Computed columns, or the input itself if there are none.
+pub(crate) fn map(input: Node, columns: Vec<(ColumnId, Expr)>) -> Node {
+    if columns.is_empty() { input } else { Node::new(Op::Map { input: Box::new(input), columns }) }
+}
+
+/// A join that builds on the right.
+pub(crate) fn join(kind: JoinKind, left: Node, right: Node, condition: Vec<Expr>) -> Node {
+    let (left, right) = (Box::new(left), Box::new(right));
+    Node::new(Op::Join { kind, left, right, condition, build: BuildSide::Right })
+}
+
+/// A reference to a column of the plan.
+pub(crate) fn column(columns: &IdMap<ColumnId, ColumnInfo>, id: ColumnId) -> Expr {
+    Expr::column(id, columns[id].sql_type)
+}
+
+/// A new column like another one.
+pub(crate) fn fresh_like(columns: &mut IdMap<ColumnId, ColumnInfo>, like: ColumnId) -> ColumnId {
+    let info = columns[like].clone();
+    columns.push(info)
+}
+
+/// Negation.
+pub(crate) fn not(expr: Expr) -> Expr {
+    Expr::new(ExprKind::Not(Box::new(expr)), SqlType::Bool)
+}
+
+/// `expr IS NOT NULL`
+pub(crate) fn is_not_null(expr: Expr) -> Expr {
+    not(Expr::new(ExprKind::IsNull(Box::new(expr)), SqlType::Bool))
+}
+
+/// Applies `change` to every operator, inputs first, in the definitions of CTEs too.
+pub(crate) fn bottom_up(plan: &mut Plan, change: &mut dyn FnMut(&mut Context<'_>, Node) -> Node) {
+    let Plan { columns, tables, ctes, root, .. } = plan;
+    let mut context = Context { columns, tables };
+    for (_, cte) in ctes.iter_mut() {
+        cte.plan = apply(&mut context, take(&mut cte.plan), change);
+    }
+    *root = apply(&mut context, take(root), change);
+}
+
+fn apply(context: &mut Context<'_>, mut node: Node, change: &mut dyn FnMut(&mut Context<'_>, Node) -> Node) -> Node {
+    for input in node.inputs_mut() {
+        *input = apply(context, take(input), change);
+    }
+    change(context, node)
+}
+
+/// The parts of a plan that a rewriting of its operators reads and extends.
+pub(crate) struct Context<'a> {
+    pub columns: &'a mut IdMap<ColumnId, ColumnInfo>,
+    pub tables: &'a mut IdMap<plan::TableId, plan::TableInfo>,
+}
+
+/// The columns that can be NULL in a node's result: made so, or padded by an outer join below.
+pub(crate) struct Nullable {
+    padded: HashSet<ColumnId>,
+    made: HashSet<ColumnId>,
+}
+
+impl Nullable {
+    pub fn of(node: &Node, columns: &IdMap<ColumnId, ColumnInfo>) -> Self {
+        let made = node.columns().into_iter().filter(|&c| !columns[c].nullable).collect();
+        Self { padded: node.nullable_columns().into_iter().collect(), made }
+    }
+    /// Columns from elsewhere count as nullable.
+    pub fn column(&self, column: ColumnId) -> bool {
+        !self.made.contains(&column) || self.padded.contains(&column)
+    }
+    pub fn expr(&self, expr: &Expr) -> bool {
+        expr.is_nullable(&|c| self.column(c))
+    }
+}
+
+/// Whether evaluating the expression can never be an error, so that it may be evaluated for rows that would not have
+/// reached it: only columns, constants, comparisons and logic.
+pub(crate) fn infallible(expr: &Expr) -> bool {
+    let here =
+        !matches!(expr.kind, ExprKind::Call(..) | ExprKind::Cast(_) | ExprKind::Like { .. } | ExprKind::Subquery(_));
+    here && expr.children().into_iter().all(infallible)
+}
+
+/// Whether the subplan gives exactly one row whatever is in the tables.
+pub(crate) fn exactly_one_row(node: &Node) -> bool {
+    match &node.op {
+        Op::Aggregate { groups, .. } => groups.is_empty(),
+        Op::Values { rows, .. } => rows.len() == 1,
+        Op::Map { input, .. } => exactly_one_row(input),
+        Op::Sort { input, limit, offset: 0, .. } | Op::Limit { input, limit, offset: 0 } => {
+            *limit != Some(0) && exactly_one_row(input)
+        }
+        Op::Join { kind: JoinKind::Inner, left, right, condition, .. } => {
+            condition.is_empty() && exactly_one_row(left) && exactly_one_row(right)
+        }
+        Op::Join { kind: JoinKind::Left | JoinKind::Single, left, right, .. } => {
+            exactly_one_row(left) && at_most_one_row(right)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the subplan gives at most one row whatever is in the tables.
+pub(crate) fn at_most_one_row(node: &Node) -> bool {
+    match &node.op {
+        Op::Filter { input, .. } | Op::Distinct { input, .. } => at_most_one_row(input),
+        Op::Map { input, .. } => at_most_one_row(input),
+        Op::Sort { input, limit, .. } | Op::Limit { input, limit, .. } => {
+            matches!(limit, Some(0 | 1)) || at_most_one_row(input)
+        }
+        Op::Values { rows, .. } => rows.len() <= 1,
+        Op::Join { kind: JoinKind::Inner, left, right, .. } => at_most_one_row(left) && at_most_one_row(right),
+        Op::Join { kind: JoinKind::Semi | JoinKind::Anti | JoinKind::Mark(_) | JoinKind::Single, left, .. } => {
+            at_most_one_row(left)
+        }
+        _ => exactly_one_row(node),
+    }
+}

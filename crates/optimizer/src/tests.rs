@@ -1,0 +1,175 @@
+//! The subqueries of TPC-H through all passes.
+
+use plan::text::print;
+
+use crate::testing::plan_of;
+use crate::{Settings, optimize};
+
+#[track_caller]
+fn check(before: &str, after: &str) {
+    let plan = optimize(plan_of(before), &Settings::default(), &mut |_, _| {}).unwrap();
+    let text = print(&plan);
+    assert!(text == after, "{text}");
+    // Without optimisation the plan is still unnested.
+    let off = Settings { optimize: false, ..Settings::default() };
+    let plan = optimize(plan_of(before), &off, &mut |_, _| {}).unwrap();
+    plan::verify(&plan, true).unwrap();
+}
+
+#[test]
+fn q2_minimum_cost() {
+    check(
+        "\
+output [p = p#0]
+  filter [p#0 = psp#1, s#4 = pss#2, psc#3 = scalar($1, m#13), psize#5 = 15]
+    join inner []
+      join inner []
+        scan part t0 [p#0:integer = 0, psize#5:integer = 1]
+        scan supplier t1 [s#4:integer = 0]
+      scan partsupp t2 [psp#1:integer = 0, pss#2:integer = 1, psc#3:decimal(15,2) = 2]
+    subquery $1
+      aggregate [] [m#13:decimal(15,2)? = min(c#12)]
+        filter [p#0 = k#10, s#14 = l#11]
+          join inner []
+            scan partsupp t3 [k#10:integer = 0, l#11:integer = 1, c#12:decimal(15,2) = 2]
+            scan supplier t4 [s#14:integer = 0]
+",
+        "\
+output [p = p#0]
+  join inner [p#0 = k#15, psc#3 = m#13]
+    join inner [s#4 = pss#2]
+      join inner [p#0 = psp#1]
+        scan part t0 [p#0:integer = 0, psize#5:integer = 1] where [psize#5 = 15]
+        scan partsupp t2 [psp#1:integer = 0, pss#2:integer = 1, psc#3:decimal(15,2) = 2]
+      scan supplier t1 [s#4:integer = 0]
+    aggregate [k#15:integer = k#10] [m#13:decimal(15,2)? = min(c#12)]
+      join inner [s#14 = l#11]
+        scan partsupp t3 [k#10:integer = 0, l#11:integer = 1, c#12:decimal(15,2) = 2]
+        scan supplier t4 [s#14:integer = 0]
+",
+    );
+}
+
+#[test]
+fn q17_average_quantity() {
+    check(
+        "\
+output [s = s#9]
+  aggregate [] [s#9:decimal(38,2)? = sum(price#2)]
+    filter [p#3 = lp#0, brand#4 = 'Brand#23', cast(q#1 as decimal(38,17)) < scalar($1, f#7)]
+      join inner []
+        scan lineitem t0 [lp#0:integer = 0, q#1:decimal(15,2) = 1, price#2:decimal(15,2) = 2]
+        scan part t1 [p#3:integer = 0, brand#4:char(10) = 1]
+      subquery $1
+        map [f#7:decimal(38,17)? = (0.2::decimal(2,1) * a#6)::decimal(38,17)]
+          aggregate [] [a#6:decimal(38,16)? = avg(q#8)]
+            filter [lp#5 = p#3]
+              scan lineitem t2 [lp#5:integer = 0, q#8:decimal(15,2) = 1]
+",
+        "\
+output [s = s#9]
+  aggregate [] [s#9:decimal(38,2)? = sum(price#2)]
+    join inner [p#3 = lp#10, cast(q#1 as decimal(38,17)) < (0.2::decimal(2,1) * a#6)::decimal(38,17)]
+      join inner [p#3 = lp#0]
+        scan lineitem t0 [lp#0:integer = 0, q#1:decimal(15,2) = 1, price#2:decimal(15,2) = 2]
+        scan part t1 [p#3:integer = 0, brand#4:char(10) = 1] where [brand#4 = 'Brand#23']
+      aggregate [lp#10:integer = lp#5] [a#6:decimal(38,16)? = avg(q#8)]
+        scan lineitem t2 [lp#5:integer = 0, q#8:decimal(15,2) = 1]
+",
+    );
+}
+
+#[test]
+fn q20_nested_in() {
+    check(
+        "\
+output [n = n#1]
+  sort [n#1]
+    filter [any($1, s#0 = ps#3)]
+      scan supplier t0 [s#0:integer = 0, n#1:char(25) = 1]
+      subquery $1
+        filter [any($1, pp#2 = p#5), cast(av#4 as decimal(38,3)) > scalar($2, h#11)]
+          scan partsupp t1 [pp#2:integer = 0, ps#3:integer = 1, av#4:integer = 2]
+          subquery $1
+            filter [pn#6 like 'forest%']
+              scan part t2 [p#5:integer = 0, pn#6:varchar(55) = 1]
+          subquery $2
+            map [h#11:decimal(38,3)? = (0.5::decimal(2,1) * t#10)::decimal(38,3)]
+              aggregate [] [t#10:decimal(38,2)? = sum(q#9)]
+                filter [lp#7 = pp#2, ls#8 = ps#3]
+                  scan lineitem t3 [lp#7:integer = 0, ls#8:integer = 1, q#9:decimal(15,2) = 2]
+",
+        "\
+output [n = n#1]
+  sort [n#1]
+    join semi [s#0 = ps#3]
+      scan supplier t0 [s#0:integer = 0, n#1:char(25) = 1]
+      join inner [pp#2 = lp#12, ps#3 = ls#13, cast(av#4 as decimal(38,3)) > (0.5::decimal(2,1) * t#10)::decimal(38,3)]
+        join semi [pp#2 = p#5]
+          scan partsupp t1 [pp#2:integer = 0, ps#3:integer = 1, av#4:integer = 2]
+          scan part t2 [p#5:integer = 0, pn#6:varchar(55) = 1] where [pn#6 like 'forest%']
+        aggregate [lp#12:integer = lp#7, ls#13:integer = ls#8] [t#10:decimal(38,2)? = sum(q#9)]
+          scan lineitem t3 [lp#7:integer = 0, ls#8:integer = 1, q#9:decimal(15,2) = 2]
+",
+    );
+}
+
+#[test]
+fn q21_exists_and_not_exists() {
+    check(
+        "\
+output [n = n#9]
+  aggregate [] [n#9:bigint = count(*)]
+    filter [s#0 = ls#2, exists($1), not exists($2)]
+      join inner []
+        scan supplier t0 [s#0:integer = 0]
+        scan lineitem t1 [lo#1:integer = 0, ls#2:integer = 1]
+      subquery $1
+        filter [o2#3 = lo#1, s2#4 <> ls#2]
+          scan lineitem t2 [o2#3:integer = 0, s2#4:integer = 1]
+      subquery $2
+        filter [o3#5 = lo#1, s3#6 <> ls#2, r3#7 > c3#8]
+          scan lineitem t3 [o3#5:integer = 0, s3#6:integer = 1, r3#7:date = 2, c3#8:date = 3]
+",
+        "\
+output [n = n#9]
+  aggregate [] [n#9:bigint = count(*)]
+    join anti [o3#5 = lo#1, s3#6 <> ls#2]
+      join semi [o2#3 = lo#1, s2#4 <> ls#2]
+        join inner [s#0 = ls#2]
+          scan supplier t0 [s#0:integer = 0]
+          scan lineitem t1 [lo#1:integer = 0, ls#2:integer = 1]
+        scan lineitem t2 [o2#3:integer = 0, s2#4:integer = 1]
+      scan lineitem t3 [o3#5:integer = 0, s3#6:integer = 1, r3#7:date = 2, c3#8:date = 3] where [r3#7 > c3#8]
+",
+    );
+}
+
+#[test]
+fn q22_uncorrelated_average() {
+    check(
+        "\
+output [n = n#6]
+  aggregate [] [n#6:bigint = count(*)]
+    filter [substring(ph#1, 1, 2) in ('13', '31'), b#2 > scalar($1, a#4), not exists($2)]
+      scan customer t0 [c#0:integer = 0, ph#1:text = 1, b#2:double = 2]
+      subquery $1
+        aggregate [] [a#4:double? = avg(b#3)]
+          filter [b#3 > 0.0]
+            scan customer t1 [b#3:double = 2]
+      subquery $2
+        filter [oc#5 = c#0]
+          scan orders t2 [oc#5:integer = 1]
+",
+        "\
+output [n = n#6]
+  aggregate [] [n#6:bigint = count(*)]
+    join inner [b#2 > a#4]
+      join anti [oc#5 = c#0]
+        scan customer t0 [c#0:integer = 0, ph#1:text = 1, b#2:double = 2] where [substring(ph#1, 1, 2) in ('13', '31')]
+        scan orders t2 [oc#5:integer = 1]
+      aggregate [] [a#4:double? = avg(b#3)]
+        scan customer t1 [b#3:double = 2] where [b#3 > 0.0]
+",
+    );
+}

@@ -1,0 +1,174 @@
+//! Dependent joins become plain joins.
+
+use std::collections::BTreeSet;
+
+use base::Result;
+use plan::{ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op};
+use types::{SqlType, Value};
+
+use super::Unnester;
+use super::domain::Domain;
+use super::hoist::hoist;
+use crate::rewrite::{Nullable, column, filter, fresh_like, is_not_null, join, map};
+
+impl Unnester<'_> {
+    /// A join whose right side may read columns of its left side, without that. Both sides are unnested already.
+    /// `exists`: the kind is `Mark`, and who reads the mark takes NULL for false.
+    pub(super) fn dependent_join(
+        &mut self,
+        kind: JoinKind,
+        left: Node,
+        right: Node,
+        mut condition: Vec<Expr>,
+        exists: bool,
+    ) -> Result<Node> {
+        let mut domain = self.domain_of(left);
+        if domain.free(&right).is_empty() {
+            return Ok(join(kind, domain.into_left(), right, condition));
+        }
+        let right = match self.scalar_aggregate(&kind, &mut domain, right, &condition)? {
+            Ok((right, condition, above)) => {
+                return Ok(map(join(JoinKind::Left, domain.into_left(), right, condition), above));
+            }
+            Err(right) => right,
+        };
+        let existential = matches!(kind, JoinKind::Semi | JoinKind::Anti | JoinKind::Mark(_));
+        let mut right = if existential { strip_maps(right, &mut condition) } else { right };
+        let mut above = Vec::new();
+        if kind == JoinKind::Inner {
+            // Columns computed from both sides are computed above the join.
+            while let Op::Map { input, columns } = right.op {
+                above.push(columns);
+                right = *input;
+            }
+        }
+        let mut hoisted = Vec::new();
+        let rest = hoist(right, &domain.columns, existential, &mut hoisted);
+        let absorbs = match kind {
+            JoinKind::Mark(_) if !exists => {
+                // A NULL in the condition would show in the mark, where the subquery just has no such row.
+                let nullable = Nullable::of(&rest, self.columns);
+                hoisted.iter().all(|e| {
+                    !e.is_nullable(&|c| {
+                        if domain.columns.contains(&c) { domain.is_nullable(c) } else { nullable.column(c) }
+                    })
+                })
+            }
+            JoinKind::Right | JoinKind::Full => false,
+            _ => true,
+        };
+        let mut joined = if absorbs && domain.free(&rest).is_empty() {
+            condition.extend(hoisted);
+            join(kind, domain.into_left(), rest, condition)
+        } else {
+            let (mut right, bindings) = self.push(filter(rest, hoisted), &mut domain, &BTreeSet::new())?;
+            for (&free, bound) in &bindings {
+                if matches!(kind, JoinKind::Mark(_)) {
+                    // Never NULL, for the same reason.
+                    if bound.strict && Nullable::of(&right, self.columns).column(bound.column) {
+                        right = filter(right, vec![is_not_null(column(self.columns, bound.column))]);
+                    }
+                    let mut same = self.equal(free, &domain, free, bound.column, false);
+                    if let ExprKind::Compare(op, _, _) = &mut same.kind {
+                        *op = Compare::NotDistinct;
+                    }
+                    condition.push(same);
+                } else {
+                    condition.push(self.equal(free, &domain, free, bound.column, bound.strict));
+                }
+            }
+            join(kind, domain.into_left(), right, condition)
+        };
+        for columns in above.into_iter().rev() {
+            joined = map(joined, columns);
+        }
+        Ok(joined)
+    }
+
+    /// The most common case: a scalar subquery that is an aggregate. Grouped by what carries the free columns it has at
+    /// most one row for each outer row, so a left join does; for the groups that are empty NULL is right, but for counts,
+    /// which are 0. What is computed from the aggregates is computed above the join.
+    #[allow(clippy::type_complexity)] // right side, condition, maps to go above; or the right side unchanged
+    fn scalar_aggregate(
+        &mut self,
+        kind: &JoinKind,
+        domain: &mut Domain,
+        right: Node,
+        condition: &[Expr],
+    ) -> Result<Result<(Node, Vec<Expr>, Vec<(ColumnId, Expr)>), Node>> {
+        let mut at = &right;
+        let mut maps = 0;
+        while let Op::Map { input, .. } = &at.op {
+            at = input;
+            maps += 1;
+        }
+        let fits = matches!(&at.op, Op::Aggregate { groups, .. } if groups.is_empty());
+        if !fits || maps > 1 || !condition.is_empty() || !matches!(kind, JoinKind::Single | JoinKind::Inner) {
+            return Ok(Err(right));
+        }
+        let (aggregate, mut above) = match right.op {
+            Op::Map { input, columns } => (*input, columns),
+            op => (Node { op, rows: right.rows }, Vec::new()),
+        };
+        let Op::Aggregate { input, mut aggregates, .. } = aggregate.op else { unreachable!("checked above") };
+        let arguments = aggregates.iter().flat_map(|(_, a)| a.argument.iter().chain(a.filter.iter()));
+        let used = domain.free_in(arguments);
+        let (input, bindings) = self.push(*input, domain, &used)?;
+        let zeros = self.counts_apart(&mut aggregates, &bindings);
+        let mut condition = Vec::new();
+        let mut groups = Vec::new();
+        for (&free, bound) in &bindings {
+            let group = fresh_like(self.columns, bound.column);
+            groups.push((group, column(self.columns, bound.column)));
+            condition.push(self.equal(free, domain, free, group, bound.strict));
+        }
+        // Both levels of computed columns become one, since a map's columns do not see each other.
+        for (_, expr) in &mut above {
+            expr.substitute(&mut |c| zeros.iter().find(|(z, _)| *z == c).map(|(_, e)| e.clone()));
+        }
+        above.extend(zeros);
+        let right = Node::new(Op::Aggregate { input: Box::new(input), groups, aggregates });
+        Ok(Ok((right, condition, above)))
+    }
+
+    /// Binds the free columns in the calls, and gives counts new columns; returns the old ones as `coalesce(new, 0)`.
+    pub(super) fn counts_apart(
+        &mut self,
+        aggregates: &mut [(ColumnId, plan::AggregateCall)],
+        bindings: &super::domain::Bindings,
+    ) -> Vec<(ColumnId, Expr)> {
+        use catalog::AggregateFunction::{Count, CountStar};
+        let mut zeros = Vec::new();
+        for (result, call) in aggregates {
+            for expr in call.argument.iter_mut().chain(call.filter.iter_mut()) {
+                self.bind(expr, bindings);
+            }
+            if matches!(call.function, Count | CountStar) {
+                let count = fresh_like(self.columns, *result);
+                let parts = vec![column(self.columns, count), Expr::constant(Value::Int(0), call.sql_type)];
+                zeros.push((*result, Expr::new(ExprKind::Coalesce(parts), call.sql_type)));
+                *result = count;
+            }
+        }
+        zeros
+    }
+
+    /// Replaces free columns by what carries them.
+    pub(super) fn bind(&self, expr: &mut Expr, bindings: &super::domain::Bindings) {
+        expr.substitute(&mut |c| bindings.get(&c).map(|b| column(self.columns, b.column)));
+    }
+}
+
+/// Computed columns on top of a side whose columns do not leave the join move into the condition.
+fn strip_maps(node: Node, condition: &mut [Expr]) -> Node {
+    match node.op {
+        Op::Map { input, columns } if !columns.iter().any(|(_, e)| e.is_volatile()) => {
+            for expr in condition.iter_mut() {
+                expr.substitute(&mut |c| columns.iter().find(|(m, _)| *m == c).map(|(_, e)| e.clone()));
+                debug_assert_eq!(expr.sql_type, SqlType::Bool);
+            }
+            strip_maps(*input, condition)
+        }
+        op => Node { op, rows: node.rows },
+    }
+}

@@ -1,0 +1,139 @@
+//! The domain D of a dependent join: the distinct values of free columns in its left side.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use plan::{ColumnId, Compare, Cte, CteId, Expr, Node, Op};
+
+use super::Unnester;
+use crate::rewrite::{Nullable, column, fresh_like};
+
+/// Where a subplan carries the value of a free column.
+#[derive(Clone, Copy)]
+pub(super) struct Bound {
+    pub column: ColumnId,
+    /// The subplan has no row where the free column is NULL (an equality removes them); rows where `column` is NULL mean
+    /// nothing.
+    pub strict: bool,
+}
+
+/// Free columns and what carries them.
+pub(super) type Bindings = BTreeMap<ColumnId, Bound>;
+
+/// The left side of a dependent join, from which domains are made.
+pub(super) struct Domain {
+    left: Node,
+    /// Its columns.
+    pub columns: HashSet<ColumnId>,
+    nullable: Nullable,
+    shared: Option<(CteId, HashMap<ColumnId, ColumnId>)>,
+}
+
+impl Domain {
+    /// The free columns of a subplan that come from the left side.
+    pub fn free(&self, node: &Node) -> BTreeSet<ColumnId> {
+        node.free_columns().into_iter().filter(|c| self.columns.contains(c)).collect()
+    }
+
+    /// Those of expressions.
+    pub fn free_in<'a>(&self, exprs: impl IntoIterator<Item = &'a Expr>) -> BTreeSet<ColumnId> {
+        exprs.into_iter().flat_map(|e| e.columns()).filter(|c| self.columns.contains(c)).collect()
+    }
+
+    /// The left side itself, once no more domains are needed.
+    pub fn into_left(self) -> Node {
+        self.left
+    }
+
+    pub fn is_nullable(&self, column: ColumnId) -> bool {
+        self.nullable.column(column)
+    }
+}
+
+impl Unnester<'_> {
+    pub(super) fn domain_of(&self, left: Node) -> Domain {
+        let columns = left.columns().into_iter().collect();
+        let nullable = Nullable::of(&left, self.columns);
+        Domain { left, columns, nullable, shared: None }
+    }
+
+    /// The distinct values of `wanted` in the left side, under new columns.
+    pub(super) fn domain(&mut self, domain: &mut Domain, wanted: &BTreeSet<ColumnId>) -> (Node, Bindings) {
+        let mut bindings = Bindings::new();
+        let source = match self.share(domain) {
+            Some((cte, names)) => {
+                let mut columns = Vec::new();
+                for &free in wanted {
+                    let own = fresh_like(self.columns, free);
+                    columns.push((names[&free], own));
+                    bindings.insert(free, Bound { column: own, strict: false });
+                }
+                Node::new(Op::CteScan { cte, columns })
+            }
+            None => {
+                let (copy, names) = self.copy(&domain.left);
+                for &free in wanted {
+                    bindings.insert(free, Bound { column: names[&free], strict: false });
+                }
+                copy
+            }
+        };
+        let columns: Vec<ColumnId> = bindings.values().map(|b| b.column).collect();
+        for (&free, bound) in &bindings {
+            self.columns[bound.column].nullable = domain.is_nullable(free);
+        }
+        (Node::new(Op::Distinct { input: Box::new(source), columns }), bindings)
+    }
+
+    /// A left side that is more than a filtered scan is computed once, if that is possible; the left side becomes a
+    /// reader too. Volatile functions need it; copies of joins would make nested subqueries grow exponentially.
+    fn share(&mut self, domain: &mut Domain) -> Option<(CteId, HashMap<ColumnId, ColumnId>)> {
+        if domain.shared.is_none() && self.may_share && domain.left.free_columns().is_empty() {
+            let mut cheap = true;
+            domain.left.walk(&mut |n| {
+                cheap &= matches!(n.op, Op::Scan { .. } | Op::CteScan { .. } | Op::Filter { .. } | Op::Map { .. })
+                    && !n.expressions().iter().any(|e| e.is_volatile());
+            });
+            if !cheap {
+                let (plan, names) = self.copy(&domain.left);
+                let kept = domain.left.columns();
+                let columns = kept.iter().map(|c| names[c]).collect();
+                let cte = self.ctes.push(Cte { name: "domain".to_owned(), plan, columns });
+                let columns = kept.iter().map(|&c| (names[&c], c)).collect();
+                for &c in &kept {
+                    self.columns[c].nullable = domain.nullable.column(c);
+                    self.columns[names[&c]].nullable = domain.nullable.column(c);
+                }
+                domain.left = Node::new(Op::CteScan { cte, columns });
+                domain.shared = Some((cte, names));
+            }
+        }
+        domain.shared.clone()
+    }
+
+    /// A copy of a subplan under new columns and tables, and the new names.
+    pub(super) fn copy(&mut self, node: &Node) -> (Node, HashMap<ColumnId, ColumnId>) {
+        let mut copy = node.clone();
+        let mut made = Vec::new();
+        node.walk(&mut |n| made.extend(n.produced()));
+        let names: HashMap<ColumnId, ColumnId> = made.into_iter().map(|c| (c, fresh_like(self.columns, c))).collect();
+        copy.rename(&names);
+        self.copy_tables(&mut copy);
+        (copy, names)
+    }
+
+    fn copy_tables(&mut self, node: &mut Node) {
+        if let Op::Scan { table, .. } = &mut node.op {
+            let info = self.tables[*table].clone();
+            *table = self.tables.push(info);
+        }
+        for input in node.inputs_mut() {
+            self.copy_tables(input);
+        }
+    }
+
+    /// The comparison of a free column's value on two sides.
+    pub(super) fn equal(&self, free: ColumnId, domain: &Domain, a: ColumnId, b: ColumnId, strict: bool) -> Expr {
+        let op = if strict || !domain.is_nullable(free) { Compare::Eq } else { Compare::NotDistinct };
+        Expr::compare(op, column(self.columns, a), column(self.columns, b))
+    }
+}
