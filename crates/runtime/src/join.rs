@@ -9,7 +9,7 @@
 //!
 //! Invariants: a row's bytes 0 to 8 are the next row of its chain, 8 to 16 its hash; the table is insert-only, and reads
 //! begin after the last insert; the chain of hash h starts at slot `h >> shift`; the tag of a slot has at least the bits
-//! of [`tag`](tags::tag) of each hash in its chain.
+//! of the tag of each hash in its chain.
 
 mod build;
 mod insert;

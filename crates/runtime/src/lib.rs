@@ -1,7 +1,7 @@
 //! What queries do to data, as plain Rust: hash joins, aggregation, sorting, set operations, results. Testable without
 //! SQL and without the code generator; [`abi`] is all that generated code may see and call.
 //!
-//! A [`QueryContext`](query::QueryContext) holds one query's states; pipelines fill them through one
+//! A [`QueryContext`] holds one query's states; pipelines fill them through one
 //! [`Worker`](abi::Worker) per thread, [`finalize_phase`](query::QueryContext::finalize_phase) turns what the workers
 //! gathered into something that can be read, and a [`RowSource`](source::RowSource) reads it.
 //!

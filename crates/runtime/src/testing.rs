@@ -24,10 +24,11 @@ impl Random {
 
 /// A program that consists of states; the last one is taken for the result.
 pub(crate) fn program(states: Vec<State>) -> Program {
+    let last = states.len().saturating_sub(1);
     Program {
         params: IdMap::new(),
         sites: IdMap::new(),
-        result: StateId::from_index(states.len() - 1),
+        result: StateId::from_index(last),
         states: states.into_iter().collect(),
         pipelines: IdMap::new(),
         ordered: false,

@@ -116,7 +116,7 @@ impl Order {
     /// Order of two rows by all of their keys.
     ///
     /// # Safety
-    /// As [`prefix`](Self::prefix), for both.
+    /// Both must be rows of the layout that the keys were made for, with all strings alive.
     pub unsafe fn compare_rows(&self, a: *const u8, b: *const u8) -> Ordering {
         let mut keys = self.keys.iter();
         // SAFETY: as the caller promises.
