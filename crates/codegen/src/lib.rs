@@ -5,6 +5,7 @@
 //! obviously right: the oracle of random tests, and what Miri can run. Both work on the states of `runtime` through the
 //! layouts of `runtime::abi`; [`Executable`] hides which of them runs.
 
+mod cache;
 mod code;
 mod execute;
 pub mod interpret;
@@ -12,5 +13,6 @@ mod kernels;
 mod messages;
 mod translate;
 
+pub use cache::{CodeCache, fingerprint};
 pub use code::{Code, CompiledPair, CompiledPipeline, Listing, compile, list};
 pub use execute::Executable;

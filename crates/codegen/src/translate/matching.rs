@@ -320,6 +320,7 @@ impl Emitter<'_, '_> {
         for v in [tuple, left, listed] {
             self.b.def_var(v, zero);
         }
+        let scratch = self.generator_scratch(at);
         let [head, advance, fetch, list, run, full, done] = std::array::from_fn(|_| self.b.create_block());
         self.b.ins().jump(head, &[]);
 
@@ -335,7 +336,6 @@ impl Emitter<'_, '_> {
         let more = self.b.ins().icmp(IntCC::UnsignedLessThan, t, n);
         self.b.ins().brif(more, fetch, &[], run, &[]);
         self.b.switch_to_block(fetch);
-        let scratch = self.generator_scratch(at);
         let place = item(&mut self.b, scratch, t, 8);
         let count = self.b.ins().load(types::I64, changing(), place, 0);
         self.b.def_var(left, count);

@@ -1,0 +1,127 @@
+//! A single-threaded engine: just enough to run programs, compiled and interpreted.
+
+#![allow(dead_code)]
+
+pub mod random;
+
+use std::sync::Arc;
+
+use base::{Budget, Result};
+use codegen::Executable;
+use pipeline::ir::{Program, Source};
+use runtime::QueryContext;
+use runtime::abi::{BATCH, Batch, ColumnRef};
+use runtime::result::Next;
+use types::Value;
+
+/// Runs a program; returns the result's rows in no particular order.
+pub fn run(program: &Program, executable: &Executable) -> Result<Vec<Vec<Value>>> {
+    let context = QueryContext::new(program, 1, Budget::new(usize::MAX), |id| executable.pair_fns(id))?;
+    for (id, pipeline) in program.pipelines.iter() {
+        {
+            let mut worker = context.worker(0);
+            worker.begin_pipeline(pipeline, executable.scratch_bytes(id));
+            worker.begin_morsel(0..1);
+            let mut run = |batch: &Batch| {
+                // SAFETY: batches below are as the ABI asks.
+                unsafe { executable.run_pipeline(id, &mut worker, batch) }
+            };
+            match &pipeline.source {
+                Source::Table { .. } => unreachable!("tests have no tables"),
+                Source::Values(chunk) => {
+                    let zeros = vec![0u8; chunk.rows()];
+                    let columns: Vec<_> = chunk
+                        .columns()
+                        .iter()
+                        .map(|c| ColumnRef { data: c.data(), nulls: c.nulls().map_or(zeros.as_ptr(), <[u8]>::as_ptr) })
+                        .collect();
+                    let all: Vec<u32> = (0..chunk.rows() as u32).collect();
+                    for part in all.chunks(BATCH) {
+                        run(&Batch {
+                            columns: columns.as_ptr(),
+                            selection: part.as_ptr(),
+                            rows: std::ptr::null(),
+                            count: part.len() as u64,
+                        })?;
+                    }
+                }
+                Source::Rows { state, rows } => {
+                    let source = context.rows(*state, *rows);
+                    let mut out = vec![std::ptr::null_mut(); BATCH];
+                    let mut cursor = 0;
+                    loop {
+                        let n = source.fill(&mut cursor, source.len(), &mut out);
+                        if n == 0 {
+                            break;
+                        }
+                        run(&Batch {
+                            columns: std::ptr::null(),
+                            selection: std::ptr::null(),
+                            rows: out.as_ptr(),
+                            count: n as u64,
+                        })?;
+                    }
+                }
+            }
+            worker.end_morsel()?;
+        }
+        for &state in &pipeline.fills {
+            let later = program.pipelines.iter().any(|(other, p)| other.0 > id.0 && p.fills.contains(&state));
+            if !later && state != program.result {
+                context.finalize_inline(state)?;
+            }
+        }
+    }
+    context.finalize_inline(program.result)?;
+    context.result().finish(Ok(()));
+    let mut rows = Vec::new();
+    loop {
+        match context.result().try_next()? {
+            Next::Chunk(chunk) => rows.extend((0..chunk.rows()).map(|i| chunk.row(i))),
+            Next::End => return Ok(rows),
+            Next::Pending => unreachable!("the queue is finished"),
+        }
+    }
+}
+
+/// A program as it is run in tests: by both.
+pub fn both(program: &Program) -> [Executable; 2] {
+    pipeline::ir::verify(program).unwrap_or_else(|e| panic!("{e}\n{program:#?}"));
+    [
+        Executable::Interpreted(Arc::new(program.clone())),
+        Executable::Compiled(Arc::new(codegen::compile(program).unwrap())),
+    ]
+}
+
+/// Rows as a sorted list of texts: NaNs and all.
+pub fn sorted(rows: Vec<Vec<Value>>) -> Vec<String> {
+    let mut texts: Vec<_> = rows.iter().map(|r| format!("{r:?}")).collect();
+    texts.sort();
+    texts
+}
+
+/// Runs a program both ways and compares.
+pub fn check(program: &Program) -> Option<Vec<String>> {
+    let [a, b] = both(program).map(|e| run(program, &e).map(sorted));
+    match (a, b) {
+        (Ok(a), Ok(b)) => {
+            if a != b {
+                let listing = codegen::list(program).unwrap();
+                for (name, clif, _) in &listing.functions {
+                    eprintln!("{name}\n{clif}");
+                }
+                let only = |x: &[String], y: &[String]| x.iter().filter(|t| !y.contains(t)).take(5).cloned().collect::<Vec<_>>();
+                panic!(
+                    "{} rows interpreted, {} compiled\nonly interpreted: {:?}\nonly compiled: {:?}\n{program:#?}",
+                    a.len(),
+                    b.len(),
+                    only(&a, &b),
+                    only(&b, &a)
+                );
+            }
+            Some(a)
+        }
+        (Err(_), Err(_)) => None,
+        (a, b) => panic!("interpreted: {:?}\ncompiled: {:?}\n{program:#?}", a.map(|r| r.len()), b.map(|r| r.len())),
+    }
+}
