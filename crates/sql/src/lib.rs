@@ -1,1 +1,29 @@
-//! .
+//! From SQL text to logical plans: parse, bind names, check types.
+//!
+//! ```text
+//! text ──split──▶ statements ──parse──▶ syntax tree ──bind (names, types, casts)──▶ Statement with plan::Plan
+//! ```
+//! - [`split`] cuts scripts; [`parse`] wraps the parser library, with limits on size and depth, and words its errors as
+//!   PostgreSQL does;
+//! - [`bind`] asks a [`Resolver`] for tables, views and files, and turns the syntax tree into a [`Statement`] whose plans
+//!   have every implicit cast written out.
+//!
+//! Architecture invariant: no text whatsoever makes this crate panic, and the work and the depth of recursion are bounded
+//! by limits that are errors (54001), not crashes.
+
+mod bind;
+mod dialect;
+mod parse;
+mod position;
+mod resolver;
+mod split;
+mod statement;
+
+pub use bind::bind;
+pub use parse::{Parsed, parse, parse_script};
+pub use resolver::{Resolved, Resolver, Table};
+pub use split::{Piece, split};
+pub use statement::{
+    ColumnDefinition, Copy, CopyTarget, CreateTable, ExplainStage, Insert, ObjectKind, ObjectName, Statement,
+    TransactionKind,
+};

@@ -1,0 +1,299 @@
+//! Implicit conversions: common types, comparisons, assignments, constants.
+
+use base::{Error, Result, SqlState};
+use plan::{Compare, Expr, ExprKind};
+use types::ops::cast::{assign_value, can_cast, cast_value};
+use types::ops::decimal;
+use types::{SqlType, Value};
+
+use super::Binder;
+
+const MICROS_PER_DAY: i64 = 86_400_000_000;
+
+/// The type to which values of both types convert implicitly; an untyped literal ([`SqlType::Null`]) takes the other's.
+pub(super) fn common_type(a: SqlType, b: SqlType) -> Option<SqlType> {
+    use SqlType::*;
+    Some(match (a, b) {
+        (Null, t) | (t, Null) => t,
+        (a, b) if a == b => a,
+        (Varchar(m), Varchar(n)) => Varchar(m.max(n)),
+        (Char(m), Char(n)) => Char(m.max(n)),
+        (a, b) if a.is_string() && b.is_string() => Text,
+        (Date, Timestamp) | (Timestamp, Date) => Timestamp,
+        (a, b) if !a.is_numeric() || !b.is_numeric() => return None,
+        (Double, _) | (_, Double) => Double,
+        (Real, _) | (_, Real) => Real,
+        (BigInt, b) if b.is_integer() => BigInt,
+        (a, BigInt) if a.is_integer() => BigInt,
+        (Integer, b) if b.is_integer() => Integer,
+        (a, Integer) if a.is_integer() => Integer,
+        (a, b) => {
+            let ((p1, s1), (p2, s2)) = (a.as_decimal()?, b.as_decimal()?);
+            let scale = s1.max(s2);
+            SqlType::decimal(((p1 - s1).max(p2 - s2) + scale).min(SqlType::MAX_PRECISION), scale)
+        }
+    })
+}
+
+/// The common type of several expressions; integer constants among decimals count with their own digits only.
+pub(super) fn common_type_of(exprs: &[&Expr]) -> Option<SqlType> {
+    let decimals = exprs.iter().any(|e| e.sql_type.is_decimal());
+    exprs.iter().try_fold(SqlType::Null, |common, e| common_type(common, if decimals { tight(e) } else { e.sql_type }))
+}
+
+/// The type of an expression in decimal arithmetic: an integer constant has just its digits.
+pub(super) fn tight(expr: &Expr) -> SqlType {
+    match expr.kind {
+        ExprKind::Const(Value::Int(i)) if expr.sql_type.is_integer() => SqlType::decimal(digits(i.into()), 0),
+        _ => expr.sql_type,
+    }
+}
+
+/// Decimal digits of a number, at least 1.
+pub(super) fn digits(value: i128) -> u8 {
+    value.unsigned_abs().checked_ilog10().map_or(1, |d| d as u8 + 1)
+}
+
+/// Whether it is a string literal or NULL whose type is still open.
+pub(super) fn is_untyped(expr: &Expr) -> bool {
+    expr.sql_type == SqlType::Null && matches!(expr.kind, ExprKind::Const(_))
+}
+
+/// The literal as an exact decimal (`'0.05'` beside a decimal column).
+fn exact_decimal(expr: &Expr) -> Result<Expr> {
+    let ExprKind::Const(Value::Str(text)) = &expr.kind else {
+        return Ok(Expr::constant(Value::Null, SqlType::decimal(1, 0)).at(expr.position));
+    };
+    let exact = decimal::parse_exact(text.as_bytes()).map_err(|bad| {
+        types::ops::cast::parse::error(bad, SqlType::decimal(38, 0), text.as_bytes()).at(expr.position)
+    })?;
+    Ok(Expr::constant(Value::Decimal(exact.digits), SqlType::decimal(exact.precision, exact.scale)).at(expr.position))
+}
+
+impl Binder<'_> {
+    /// The expression with exactly the type `to`. Constants are converted now; a literal that is no value of the type is an
+    /// error at its position.
+    pub(super) fn cast_to(&self, expr: Expr, to: SqlType) -> Result<Expr> {
+        if expr.sql_type == to {
+            return Ok(expr);
+        }
+        let position = expr.position;
+        if let ExprKind::Const(value) = &expr.kind {
+            if value.is_null() {
+                return Ok(Expr::constant(Value::Null, to).at(position));
+            }
+            if expr.sql_type == SqlType::Null {
+                let value = cast_value(value, SqlType::Text, to).map_err(|e| e.at(position))?;
+                return Ok(Expr::constant(value, to).at(position));
+            }
+            // An error stays a run-time matter: the branch that it stands in may never be taken.
+            if let Ok(value) = cast_value(value, expr.sql_type, to) {
+                return Ok(Expr::constant(value, to).at(position));
+            }
+        }
+        if !can_cast(expr.sql_type, to) {
+            let message = format!("cannot cast type {} to {to}", expr.sql_type);
+            return Err(Error::new(SqlState::CANNOT_COERCE, message).at(position));
+        }
+        Ok(Expr::new(ExprKind::Cast(Box::new(expr)), to).at(position))
+    }
+
+    /// The expression as `to` where strings of any kind will do for a string.
+    pub(super) fn convert(&self, expr: Expr, to: SqlType) -> Result<Expr> {
+        if expr.sql_type.is_string() && to.is_string() { Ok(expr) } else { self.cast_to(expr, to) }
+    }
+
+    /// An untyped literal as text, anything else as it is.
+    pub(super) fn known(&self, expr: Expr) -> Expr {
+        if expr.sql_type == SqlType::Null {
+            self.cast_to(expr, SqlType::Text).expect("everything untyped is a text")
+        } else {
+            expr
+        }
+    }
+
+    /// A condition: boolean, or 42804 naming `what`.
+    pub(super) fn boolean(&self, expr: Expr, what: &str) -> Result<Expr> {
+        match expr.sql_type {
+            SqlType::Bool | SqlType::Null => self.cast_to(expr, SqlType::Bool),
+            other => {
+                let message = format!("argument of {what} must be type boolean, not type {other}");
+                Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(expr.position))
+            }
+        }
+    }
+
+    /// All expressions as their common type; `what` names the construct in the error 42804.
+    pub(super) fn unify(&self, exprs: Vec<Expr>, what: &str) -> Result<(Vec<Expr>, SqlType)> {
+        let refs: Vec<&Expr> = exprs.iter().collect();
+        let Some(common) = common_type_of(&refs) else {
+            let first = exprs.iter().find(|e| e.sql_type != SqlType::Null).map_or(SqlType::Text, |e| e.sql_type);
+            let odd = exprs.iter().find(|e| common_type(first, e.sql_type).is_none()).or(exprs.last());
+            let (other, position) = odd.map_or((SqlType::Null, None), |e| (e.sql_type, e.position));
+            let message = format!("{what} types {first} and {other} cannot be matched");
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message)
+                .hint("add an explicit cast to one of them")
+                .at(position));
+        };
+        let common = if common == SqlType::Null { SqlType::Text } else { common };
+        let exprs = exprs.into_iter().map(|e| self.cast_to(e, common)).collect::<Result<_>>()?;
+        Ok((exprs, common))
+    }
+
+    /// `left op right` with both sides cast to one type.
+    pub(super) fn compare(&self, op: Compare, left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
+        let (left, right) = self.comparable(left, right, op_text(op), position)?;
+        Ok(Expr::compare(op, left, right).at(position))
+    }
+
+    /// Both sides as one type, so that a column stays as it is where the other side is a constant of fitting value: scans
+    /// can then test it without a cast.
+    pub(super) fn comparable(&self, left: Expr, right: Expr, op: &str, position: Option<u32>) -> Result<(Expr, Expr)> {
+        let (left, right) = match (left.sql_type, right.sql_type) {
+            (SqlType::Null, SqlType::Null) => (self.known(left), self.known(right)),
+            (SqlType::Null, to) => (self.literal_beside(left, to)?, right),
+            (to, SqlType::Null) => {
+                let right = self.literal_beside(right, to)?;
+                (left, right)
+            }
+            _ => (left, right),
+        };
+        let (a, b) = (left.sql_type, right.sql_type);
+        if a == b || (a.is_string() && b.is_string()) {
+            return Ok((left, right));
+        }
+        let Some(common) = common_type(a, b) else {
+            let message = format!("operator does not exist: {a} {op} {b}");
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
+                .hint("no operator takes these types; you might need explicit casts")
+                .at(position));
+        };
+        let (left, right) = (narrowed(left, b), narrowed(right, a));
+        let (a, b) = (left.sql_type, right.sql_type);
+        if a == b || (a.is_decimal() && b.is_decimal() && a.scale() == b.scale()) {
+            return Ok((left, right));
+        }
+        let common = match common {
+            // A real beside another type of number is compared in double precision.
+            SqlType::Real => SqlType::Double,
+            SqlType::Decimal { .. } => {
+                let scale = a.scale().max(b.scale());
+                return Ok((self.rescaled(left, scale)?, self.rescaled(right, scale)?));
+            }
+            common => common,
+        };
+        Ok((self.cast_to(left, common)?, self.cast_to(right, common)?))
+    }
+
+    /// A number as a decimal of that scale, with no more digits than it needs.
+    fn rescaled(&self, expr: Expr, scale: u8) -> Result<Expr> {
+        let Some((precision, old)) = tight(&expr).as_decimal() else { return self.cast_to(expr, SqlType::Double) };
+        if expr.sql_type.is_decimal() && old == scale {
+            return Ok(expr);
+        }
+        self.cast_to(expr, SqlType::decimal((precision - old + scale).clamp(1, SqlType::MAX_PRECISION), scale))
+    }
+
+    /// An untyped literal beside an operand of type `to`.
+    fn literal_beside(&self, expr: Expr, to: SqlType) -> Result<Expr> {
+        match to {
+            SqlType::Decimal { .. } if is_untyped(&expr) => exact_decimal(&expr),
+            // Blanks at the end do not count beside a `char(n)`.
+            SqlType::Char(_) => match &expr.kind {
+                ExprKind::Const(Value::Str(s)) if s.ends_with(' ') => {
+                    Ok(Expr::constant(Value::str(s.trim_end_matches(' ')), SqlType::Text).at(expr.position))
+                }
+                _ => self.cast_to(expr, SqlType::Text),
+            },
+            to if to.is_string() => self.cast_to(expr, SqlType::Text),
+            to => self.cast_to(expr, to),
+        }
+    }
+
+    /// The value to store in a column of type `to` (PostgreSQL's assignment casts).
+    pub(super) fn assign(&self, expr: Expr, to: SqlType, column: &str) -> Result<Expr> {
+        let (from, position) = (expr.sql_type, expr.position);
+        if let ExprKind::Const(value) = &expr.kind {
+            let from = if from == SqlType::Null { SqlType::Text } else { from };
+            if is_untyped(&expr) || assignable(from, to) {
+                let value = assign_value(value, from, to).map_err(|e| e.at(position))?;
+                return Ok(Expr::constant(value, to).at(position));
+            }
+        }
+        if from == to {
+            return Ok(expr);
+        }
+        if !assignable(from, to) {
+            let message = format!("column \"{column}\" is of type {to} but expression is of type {from}");
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message)
+                .hint("rewrite the expression or cast it")
+                .at(position));
+        }
+        match to {
+            // The cast would cut long strings: whoever stores them checks the length.
+            SqlType::Varchar(_) => self.convert(expr, SqlType::Text),
+            SqlType::Char(_) => {
+                let blank = Expr::constant(Value::str(" "), SqlType::Text);
+                let text = self.convert(expr, SqlType::Text)?;
+                let trim = ExprKind::Call(catalog::ScalarFunction::TrimTrailing, vec![text, blank]);
+                Ok(Expr::new(trim, SqlType::Text).at(position))
+            }
+            SqlType::Text => self.convert(expr, to),
+            _ => self.cast_to(expr, to),
+        }
+    }
+}
+
+fn assignable(from: SqlType, to: SqlType) -> bool {
+    let dates = |t| matches!(t, SqlType::Date | SqlType::Timestamp);
+    from == SqlType::Null
+        || from == to
+        || to.is_string()
+        || (from.is_numeric() && to.is_numeric())
+        || (dates(from) && dates(to))
+}
+
+/// A constant as the type of the other side if that loses nothing: 24 beside a decimal(15,2) is 24.00, 5.0 beside an
+/// integer is 5, midnight beside a date is a date.
+fn narrowed(expr: Expr, to: SqlType) -> Expr {
+    let ExprKind::Const(value) = &expr.kind else { return expr };
+    let position = expr.position;
+    let constant = |value, sql_type| Expr::constant(value, sql_type).at(position);
+    match (value, to) {
+        (Value::Int(i), SqlType::SmallInt) if i16::try_from(*i).is_ok() => constant(value.clone(), to),
+        (Value::Int(i), SqlType::Integer) if i32::try_from(*i).is_ok() => constant(value.clone(), to),
+        (Value::Int(_), SqlType::BigInt) => constant(value.clone(), to),
+        (Value::Decimal(d), to) if to.is_integer() || to.is_decimal() => {
+            let (mut d, mut scale) = (*d, expr.sql_type.scale());
+            while scale > to.scale() && d % 10 == 0 {
+                d /= 10;
+                scale -= 1;
+            }
+            if to.is_integer() && scale == 0 {
+                if let Ok(i) = i64::try_from(d) {
+                    return narrowed(constant(Value::Int(i), SqlType::BigInt), to);
+                }
+            }
+            constant(Value::Decimal(d), SqlType::decimal(digits(d).max(scale), scale))
+        }
+        (Value::Timestamp(t), SqlType::Date) if t % MICROS_PER_DAY == 0 => match i32::try_from(t / MICROS_PER_DAY) {
+            Ok(days) => constant(Value::Date(days), SqlType::Date),
+            Err(_) => expr,
+        },
+        _ => expr,
+    }
+}
+
+/// A comparison as it is written.
+pub(super) fn op_text(op: Compare) -> &'static str {
+    match op {
+        Compare::Eq => "=",
+        Compare::Ne => "<>",
+        Compare::Lt => "<",
+        Compare::Le => "<=",
+        Compare::Gt => ">",
+        Compare::Ge => ">=",
+        Compare::Distinct => "IS DISTINCT FROM",
+        Compare::NotDistinct => "IS NOT DISTINCT FROM",
+    }
+}

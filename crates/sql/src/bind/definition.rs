@@ -1,0 +1,233 @@
+//! CREATE TABLE, CREATE VIEW, DROP.
+
+use base::{Error, Result, SqlState};
+use plan::ExprKind;
+use sqlparser::ast::{self, ColumnOption, ObjectType, TableConstraint};
+use types::Value;
+
+use super::type_name::sql_type;
+use super::{Binder, fold, unsupported};
+use crate::{ColumnDefinition, CreateTable, ObjectKind, ObjectName, Statement};
+
+/// Most columns of a table, as in PostgreSQL.
+const MAX_COLUMNS: usize = 1_600;
+
+impl Binder<'_> {
+    pub(super) fn create_table(&mut self, create: &ast::CreateTable) -> Result<Statement> {
+        let name = self.object_name(&create.name)?;
+        let refused = if create.temporary {
+            Some("CREATE TEMPORARY TABLE")
+        } else if create.external || create.like.is_some() || create.clone.is_some() || create.inherits.is_some() {
+            Some("CREATE EXTERNAL TABLE, LIKE, CLONE or INHERITS")
+        } else if create.partition_by.is_some() || create.partition_of.is_some() {
+            Some("PARTITION BY")
+        } else {
+            None
+        };
+        if let Some(what) = refused {
+            return unsupported(what, name.position);
+        }
+        let (if_not_exists, or_replace) = (create.if_not_exists, create.or_replace);
+        if let Some(query) = &create.query {
+            let mut plan = self.plan(query)?;
+            if create.columns.len() > plan.output.len() {
+                let message = "too many column names were specified";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
+            }
+            for (output, column) in plan.output.iter_mut().zip(&create.columns) {
+                output.0 = fold(&column.name);
+            }
+            self.check_names(plan.output.iter().map(|(n, _)| (n.as_str(), name.position)))?;
+            let with_data = create.with_data.as_ref().is_none_or(|w| w.data);
+            return Ok(Statement::CreateTableAs { name, plan, with_data, if_not_exists, or_replace });
+        }
+        if create.columns.is_empty() {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "a table needs at least one column").at(name.position));
+        }
+        if create.columns.len() > MAX_COLUMNS {
+            let message = format!("tables can have at most {MAX_COLUMNS} columns");
+            return Err(Error::new(SqlState::PROGRAM_LIMIT, message).at(name.position));
+        }
+        let mut table = CreateTable {
+            name,
+            columns: Vec::with_capacity(create.columns.len()),
+            primary_key: Vec::new(),
+            unique_keys: Vec::new(),
+            if_not_exists,
+            or_replace,
+        };
+        for column in &create.columns {
+            self.column_definition(column, &mut table)?;
+        }
+        let names: Vec<_> = create.columns.iter().map(|c| (fold(&c.name), self.at(&c.name))).collect();
+        self.check_names(names.iter().map(|(n, p)| (n.as_str(), *p)))?;
+        for constraint in &create.constraints {
+            self.constraint(constraint, &mut table)?;
+        }
+        for &key in &table.primary_key {
+            table.columns[key].nullable = false;
+        }
+        Ok(Statement::CreateTable(table))
+    }
+
+    fn column_definition(&mut self, column: &ast::ColumnDef, table: &mut CreateTable) -> Result<()> {
+        let position = self.at(&column.name);
+        let name = fold(&column.name);
+        let sql_type = sql_type(&column.data_type).map_err(|e| e.at(position))?;
+        let (mut nullable, mut default) = (true, Value::Null);
+        let index = table.columns.len();
+        for option in &column.options {
+            match &option.option {
+                ColumnOption::Null => {}
+                ColumnOption::NotNull => nullable = false,
+                ColumnOption::Default(expr) => {
+                    let at = self.start(expr);
+                    let bound = self.expr(expr)?;
+                    let value = self.assign(bound, sql_type, &name)?;
+                    default = match value.kind {
+                        ExprKind::Const(value) => value,
+                        _ => return unsupported("a DEFAULT that is not constant", at),
+                    };
+                }
+                ColumnOption::PrimaryKey(_) => {
+                    if !table.primary_key.is_empty() {
+                        return Err(self.second_primary_key(&table.name));
+                    }
+                    table.primary_key = vec![index];
+                }
+                ColumnOption::Unique(_) => table.unique_keys.push(vec![index]),
+                ColumnOption::Comment(_) => {}
+                ColumnOption::Check(_) => return unsupported("CHECK", position),
+                ColumnOption::ForeignKey(_) => return unsupported("REFERENCES", position),
+                ColumnOption::Collation(_) => return unsupported("COLLATE", position),
+                ColumnOption::Generated { .. } | ColumnOption::Identity(_) => {
+                    return unsupported("a generated column", position);
+                }
+                other => return unsupported(format!("the column option {other}"), position),
+            }
+        }
+        table.columns.push(ColumnDefinition { name, sql_type, nullable, default });
+        Ok(())
+    }
+
+    fn second_primary_key(&self, table: &ObjectName) -> Error {
+        let message = format!("multiple primary keys for table \"{table}\" are not allowed");
+        Error::new(SqlState("42P16"), message).at(table.position)
+    }
+
+    fn constraint(&mut self, constraint: &TableConstraint, table: &mut CreateTable) -> Result<()> {
+        match constraint {
+            TableConstraint::PrimaryKey(key) => {
+                if !table.primary_key.is_empty() {
+                    return Err(self.second_primary_key(&table.name));
+                }
+                table.primary_key = self.key_columns(&key.columns, table)?;
+                Ok(())
+            }
+            TableConstraint::Unique(key) => {
+                let columns = self.key_columns(&key.columns, table)?;
+                table.unique_keys.push(columns);
+                Ok(())
+            }
+            TableConstraint::ForeignKey(_) => unsupported("FOREIGN KEY", table.name.position),
+            TableConstraint::Check(_) => unsupported("CHECK", table.name.position),
+            _ => unsupported("this table constraint", table.name.position),
+        }
+    }
+
+    fn key_columns(&self, columns: &[ast::IndexColumn], table: &CreateTable) -> Result<Vec<usize>> {
+        let mut key = Vec::with_capacity(columns.len());
+        for column in columns {
+            let ast::Expr::Identifier(ident) = &column.column.expr else {
+                return unsupported("a key over an expression", self.start(&column.column.expr));
+            };
+            let wanted = fold(ident);
+            let Some(index) = table.columns.iter().position(|c| c.name == wanted) else {
+                let message = format!("column \"{wanted}\" named in key does not exist");
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.at(ident)));
+            };
+            if key.contains(&index) {
+                let message = format!("column \"{wanted}\" appears twice in key");
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(self.at(ident)));
+            }
+            key.push(index);
+        }
+        Ok(key)
+    }
+
+    /// Two columns of one name are error 42701.
+    fn check_names<'n>(&self, names: impl Iterator<Item = (&'n str, Option<u32>)>) -> Result<()> {
+        let mut seen = std::collections::HashSet::new();
+        for (name, position) in names {
+            if !seen.insert(name) {
+                let message = format!("column \"{name}\" specified more than once");
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(position));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn create_view(&mut self, create: &ast::CreateView, text: &str) -> Result<Statement> {
+        let name = self.object_name(&create.name)?;
+        if create.materialized || create.temporary || create.params.is_some() {
+            return unsupported("a materialized or temporary view", name.position);
+        }
+        if !self.parameters.is_empty() {
+            return unsupported("a parameter in a view", name.position);
+        }
+        let plan = self.plan(&create.query)?;
+        if create.columns.len() > plan.output.len() {
+            let message = "CREATE VIEW specifies more column names than columns";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
+        }
+        let mut columns: Vec<String> = plan.output.into_iter().map(|(n, _)| n).collect();
+        for (column, named) in columns.iter_mut().zip(&create.columns) {
+            *column = fold(&named.name);
+        }
+        self.check_names(columns.iter().map(|n| (n.as_str(), name.position)))?;
+        let sql = view_text(text).unwrap_or_else(|| create.query.to_string());
+        Ok(Statement::CreateView {
+            name,
+            sql,
+            columns,
+            if_not_exists: create.if_not_exists,
+            or_replace: create.or_replace,
+        })
+    }
+
+    pub(super) fn drop_objects(
+        &mut self,
+        kind: &ObjectType,
+        names: &[ast::ObjectName],
+        if_exists: bool,
+        cascade: bool,
+    ) -> Result<Statement> {
+        let kind = match kind {
+            ObjectType::Table => ObjectKind::Table,
+            ObjectType::View => ObjectKind::View,
+            other => return unsupported(format!("DROP {other}"), None),
+        };
+        let names = names.iter().map(|n| self.object_name(n)).collect::<Result<_>>()?;
+        Ok(Statement::Drop { kind, names, if_exists, cascade })
+    }
+}
+
+/// The query of a CREATE VIEW as the user wrote it: what follows the AS, if that is a query by itself.
+fn view_text(text: &str) -> Option<String> {
+    let mut from = 0;
+    while let Some(at) = text[from..].to_ascii_lowercase().find("as") {
+        let start = from + at;
+        from = start + 2;
+        let boundary = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != '"' && c != '$');
+        if boundary(text[..start].chars().next_back()) && boundary(text[from..].chars().next()) {
+            let query = text[from..].trim();
+            return match crate::parse(query) {
+                Ok(parsed) if matches!(&parsed.ast, crate::parse::Ast::Library(s) if matches!(**s, ast::Statement::Query(_))) => {
+                    Some(query.trim_end_matches(';').to_owned())
+                }
+                _ => None,
+            };
+        }
+    }
+    None
+}

@@ -1,0 +1,161 @@
+//! Expressions: one method per construct of the grammar.
+
+mod aggregate;
+mod call;
+mod case;
+mod cast;
+mod compare;
+mod literal;
+mod operator;
+mod position;
+mod subquery;
+
+use base::{Error, Result, SqlState};
+use plan::{Expr, ExprKind};
+use sqlparser::ast::{self, AccessExpr};
+use types::SqlType;
+
+use super::{Binder, unsupported};
+
+impl Binder<'_> {
+    /// Binds an expression; string literals and bare NULLs come back untyped ([`SqlType::Null`]).
+    pub(super) fn expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        self.deeper(|b| b.expr_inner(expr))
+    }
+
+    /// Binds an expression whose untyped literals are text.
+    pub(super) fn typed_expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let bound = self.expr(expr)?;
+        Ok(self.known(bound))
+    }
+
+    /// Binds a condition of `what`.
+    pub(super) fn condition(&mut self, expr: &ast::Expr, what: &str) -> Result<Expr> {
+        let bound = self.expr(expr)?;
+        self.boolean(bound, what)
+    }
+
+    fn expr_inner(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        use ast::Expr as E;
+        match expr {
+            E::Identifier(ident) => self.identifier(ident),
+            E::CompoundIdentifier(parts) => self.compound(parts),
+            E::CompoundFieldAccess { root, access_chain } => self.field_access(root, access_chain),
+            E::Value(value) => self.literal(value),
+            E::TypedString(typed) => self.typed_string(typed),
+            E::Interval(interval) => self.interval(interval),
+            E::Nested(inner) => self.expr(inner),
+            E::BinaryOp { .. } => self.binary_chain(expr),
+            E::UnaryOp { op, expr } => self.unary(*op, expr),
+            E::IsNull(e) => self.is_null(e, false),
+            E::IsNotNull(e) => self.is_null(e, true),
+            E::IsTrue(e) => self.is_bool(e, Some(true), false),
+            E::IsNotTrue(e) => self.is_bool(e, Some(true), true),
+            E::IsFalse(e) => self.is_bool(e, Some(false), false),
+            E::IsNotFalse(e) => self.is_bool(e, Some(false), true),
+            E::IsUnknown(e) => self.is_bool(e, None, false),
+            E::IsNotUnknown(e) => self.is_bool(e, None, true),
+            E::IsDistinctFrom(a, b) => self.comparison(plan::Compare::Distinct, a, b),
+            E::IsNotDistinctFrom(a, b) => self.comparison(plan::Compare::NotDistinct, a, b),
+            E::Between { expr, negated, low, high } => self.between(expr, *negated, low, high),
+            E::InList { expr, list, negated } => self.in_list(expr, list, *negated),
+            E::InSubquery { expr, subquery, negated } => self.in_subquery(expr, subquery, *negated),
+            E::AnyOp { left, compare_op, right, .. } => self.quantified(plan::Quantifier::Any, left, compare_op, right),
+            E::AllOp { left, compare_op, right } => self.quantified(plan::Quantifier::All, left, compare_op, right),
+            E::Exists { subquery, negated } => self.exists(subquery, *negated),
+            E::Subquery(query) => self.scalar_subquery(query, self.start(expr)),
+            E::Like { negated, any: false, expr, pattern, escape_char } => {
+                self.like(expr, pattern, escape_char.as_deref(), *negated, false)
+            }
+            E::ILike { negated, any: false, expr, pattern, escape_char } => {
+                self.like(expr, pattern, escape_char.as_deref(), *negated, true)
+            }
+            E::Cast { kind, expr: inner, data_type, format } => {
+                if format.is_some() {
+                    return unsupported("CAST with FORMAT", self.start(inner));
+                }
+                self.cast(kind, inner, data_type)
+            }
+            E::Extract { field, expr, .. } => self.extract(&field.to_string(), expr),
+            E::Ceil { expr, field } => self.ceil_or_floor("ceil", expr, field),
+            E::Floor { expr, field } => self.ceil_or_floor("floor", expr, field),
+            E::Position { expr: needle, r#in } => self.call_by_name("strpos", &[r#in, needle], self.start(expr)),
+            E::Substring { expr, substring_from, substring_for, .. } => {
+                self.substring(expr, substring_from.as_deref(), substring_for.as_deref())
+            }
+            E::Trim { trim_where, trim_what, expr, trim_characters } => {
+                self.trim(trim_where.as_ref(), trim_what.as_deref(), expr, trim_characters.as_deref())
+            }
+            E::Function(function) => self.function(function),
+            E::Case { operand, conditions, else_result, .. } => {
+                self.case(operand.as_deref(), conditions, else_result.as_deref())
+            }
+            E::Tuple(_) => Err(Error::unsupported("a row outside of a comparison or IN").at(self.start(expr))),
+            E::Wildcard(_) | E::QualifiedWildcard(..) => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "* is only allowed in the select list and in count(*)"))
+            }
+            E::SimilarTo { expr, .. } => unsupported("SIMILAR TO", self.start(expr)),
+            E::RLike { expr, .. } => unsupported("RLIKE", self.start(expr)),
+            E::AtTimeZone { timestamp, .. } => unsupported("AT TIME ZONE", self.start(timestamp)),
+            E::Collate { expr, .. } => unsupported("COLLATE", self.start(expr)),
+            E::Array(_) => unsupported("the type array", None),
+            E::Overlay { expr, .. } => unsupported("OVERLAY", self.start(expr)),
+            other => {
+                let text: String = other.to_string().chars().take(60).collect();
+                unsupported(format!("the expression {text}"), self.start(other))
+            }
+        }
+    }
+
+    fn identifier(&mut self, ident: &ast::Ident) -> Result<Expr> {
+        match self.resolve(ident) {
+            // Words that are calls without parentheses, unless a column has the name.
+            Err(error) if ident.quote_style.is_none() => {
+                self.constant_word(&ident.value.to_lowercase(), self.at(ident)).ok_or(error)
+            }
+            resolved => resolved,
+        }
+    }
+
+    fn compound(&mut self, parts: &[ast::Ident]) -> Result<Expr> {
+        match parts {
+            [column] => self.identifier(column),
+            [table, column] => self.resolve_qualified(table, column),
+            [_, table, column] => self.resolve_qualified(table, column),
+            _ => {
+                let position = parts.first().and_then(|p| self.at(p));
+                Err(Error::new(SqlState::SYNTAX_ERROR, "improper qualified name (too many dotted names)").at(position))
+            }
+        }
+    }
+
+    fn field_access(&mut self, root: &ast::Expr, chain: &[AccessExpr]) -> Result<Expr> {
+        let position = self.start(root);
+        match chain.first() {
+            Some(AccessExpr::Subscript(_)) => unsupported("the type array", position),
+            _ => unsupported("access to a field of a composite value", position),
+        }
+    }
+
+    /// Constants that are written as a word.
+    fn constant_word(&self, word: &str, position: Option<u32>) -> Option<Expr> {
+        let now = || self.resolver.now();
+        let (value, sql_type) = match word {
+            "current_date" => (types::Value::Date(types::ops::date::timestamp_to_date(now())), SqlType::Date),
+            "current_timestamp" | "localtimestamp" => (types::Value::Timestamp(now()), SqlType::Timestamp),
+            "current_schema" => (types::Value::str("main"), SqlType::Text),
+            "current_catalog" => (types::Value::str("morseldb"), SqlType::Text),
+            _ => return None,
+        };
+        Some(Expr::constant(value, sql_type).at(position))
+    }
+}
+
+/// `NOT expr`, or `expr`.
+fn negate_if(expr: Expr, negated: bool) -> Expr {
+    if !negated {
+        return expr;
+    }
+    let position = expr.position;
+    Expr::new(ExprKind::Not(Box::new(expr)), SqlType::Bool).at(position)
+}

@@ -1,0 +1,318 @@
+//! Calls of functions by name, and the grammar's own forms of them.
+
+use base::{Error, Result, SqlState};
+use catalog::ScalarFunction;
+use catalog::functions::{AGGREGATES, SCALARS, find_aggregate, find_scalar, resolve_scalar};
+use plan::{Expr, ExprKind};
+use sqlparser::ast::{self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart};
+use sqlparser::ast::{CeilFloorKind, TrimWhereField};
+use types::ops::date;
+use types::{SqlType, Value};
+
+use super::position::has_arguments;
+use crate::bind::scope::nearest;
+use crate::bind::{Binder, fold, unsupported};
+
+/// Functions that are a field of `extract`.
+const FIELDS: [&str; 12] = [
+    "year",
+    "month",
+    "day",
+    "hour",
+    "minute",
+    "second",
+    "quarter",
+    "week",
+    "dayofweek",
+    "dayofyear",
+    "decade",
+    "century",
+];
+
+impl Binder<'_> {
+    pub(super) fn function(&mut self, function: &ast::Function) -> Result<Expr> {
+        let position = self.name_position(&function.name);
+        let name = match function.name.0.last() {
+            Some(ObjectNamePart::Identifier(ident)) => fold(ident),
+            _ => return unsupported("a function that makes a name", position),
+        };
+        if function.over.is_some() {
+            return Err(Error::unsupported("a window function")
+                .hint("window functions come with a later version of MorselDB")
+                .at(position));
+        }
+        if !function.within_group.is_empty() || has_arguments(&function.parameters) || function.null_treatment.is_some()
+        {
+            return unsupported(format!("this form of {name}"), position);
+        }
+        let (mut arguments, mut star, mut distinct) = (Vec::new(), false, false);
+        match &function.args {
+            FunctionArguments::None => {}
+            FunctionArguments::Subquery(query) => return self.function_of_subquery(&name, query, position),
+            FunctionArguments::List(list) => {
+                if let Some(clause) = list.clauses.first() {
+                    return unsupported(format!("{clause} inside of {name}()"), position);
+                }
+                distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+                for argument in &list.args {
+                    match argument {
+                        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => arguments.push(expr),
+                        FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => star = true,
+                        _ => return unsupported(format!("the argument {argument} of {name}()"), position),
+                    }
+                }
+            }
+        }
+        let filter = function.filter.as_deref();
+        if name == "count" && arguments.is_empty() && !distinct {
+            return self.aggregate(None, None, false, filter, position);
+        }
+        if star {
+            let error = Error::new(SqlState::SYNTAX_ERROR, format!("{name}(*) is not a function: only count(*) is"));
+            return Err(error.at(position));
+        }
+        if let Some(definition) = find_aggregate(&name) {
+            let &[argument] = arguments.as_slice() else {
+                return Err(self.no_function(&name, &arguments, position));
+            };
+            return self.aggregate(Some(definition), Some(argument), distinct, filter, position);
+        }
+        if distinct || filter.is_some() {
+            let what = if distinct { "DISTINCT" } else { "FILTER" };
+            let message = format!("{what} specified, but {name} is not an aggregate function");
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position));
+        }
+        self.call_by_name(&name, &arguments, position)
+    }
+
+    fn function_of_subquery(&mut self, name: &str, query: &ast::Query, position: Option<u32>) -> Result<Expr> {
+        match name {
+            "exists" => self.exists(query, false),
+            _ => unsupported(format!("a bare subquery as the argument of {name}()"), position),
+        }
+    }
+
+    /// A call of a scalar function.
+    pub(super) fn call_by_name(&mut self, name: &str, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
+        match name {
+            "coalesce" | "ifnull" | "nvl" => return self.coalesce(arguments, position),
+            "nullif" => return self.nullif(arguments, position),
+            "if" | "iff" => return self.if_else(arguments, position),
+            "greatest" => return self.extreme(ScalarFunction::Greatest, "GREATEST", arguments, position),
+            "least" => return self.extreme(ScalarFunction::Least, "LEAST", arguments, position),
+            "concat" => return self.concat_all(arguments, position),
+            "date_part" | "datepart" => {
+                if let &[field, value] = arguments {
+                    let bound = self.expr(field)?;
+                    if let ExprKind::Const(Value::Str(field)) = &bound.kind {
+                        return self.extract(field, value);
+                    }
+                    return unsupported("date_part with anything but a string literal as its field", position);
+                }
+            }
+            "now" | "current_timestamp" | "transaction_timestamp" | "localtimestamp" if arguments.is_empty() => {
+                return Ok(Expr::constant(Value::Timestamp(self.resolver.now()), SqlType::Timestamp).at(position));
+            }
+            "current_date" | "today" if arguments.is_empty() => {
+                let days = date::timestamp_to_date(self.resolver.now());
+                return Ok(Expr::constant(Value::Date(days), SqlType::Date).at(position));
+            }
+            "pg_typeof" | "typeof" => {
+                if let &[argument] = arguments {
+                    let name = self.expr(argument)?.sql_type.to_string();
+                    return Ok(Expr::constant(Value::str(name), SqlType::Text).at(position));
+                }
+            }
+            "version" if arguments.is_empty() => {
+                let version = concat!("MorselDB ", env!("CARGO_PKG_VERSION"));
+                return Ok(Expr::constant(Value::str(version), SqlType::Text).at(position));
+            }
+            "age" => {
+                if let &[argument] = arguments {
+                    let today = date::date_to_timestamp(date::timestamp_to_date(self.resolver.now()))?;
+                    let now = Expr::constant(Value::Timestamp(today), SqlType::Timestamp);
+                    let value = self.expr(argument)?;
+                    return self.call("age", vec![now, value], position);
+                }
+            }
+            field if FIELDS.contains(&field) && arguments.len() == 1 => {
+                let field = match field {
+                    "dayofweek" => "dow",
+                    "dayofyear" => "doy",
+                    field => field,
+                };
+                return self.extract(field, arguments[0]);
+            }
+            _ => {}
+        }
+        let bound = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        self.call(name, bound, position)
+    }
+
+    /// A call of a function of the table, with bound arguments.
+    pub(super) fn call(&mut self, name: &str, arguments: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
+        let types: Vec<SqlType> = arguments.iter().map(|a| a.sql_type).collect();
+        let constants: Vec<Option<i64>> = arguments.iter().map(constant_integer).collect();
+        // `mod` of decimals is the operator's business, as are its types.
+        let resolved = find_scalar(name).and_then(|d| resolve_scalar(d, &types, &constants));
+        let Some(resolved) = resolved else { return Err(no_function(name, &types).at(position)) };
+        let mut converted = Vec::with_capacity(arguments.len() + resolved.defaults.len());
+        for (argument, &to) in arguments.into_iter().zip(&resolved.arguments) {
+            converted.push(self.convert(argument, to)?);
+        }
+        converted.extend(resolved.defaults.iter().map(|&d| Expr::constant(Value::str(d), SqlType::Text)));
+        let mut sql_type = resolved.result;
+        if matches!(resolved.function, ScalarFunction::Extract | ScalarFunction::DateTrunc) {
+            sql_type = check_field(resolved.function, &mut converted, sql_type).map_err(|e| e.at(position))?;
+        }
+        Ok(Expr::new(ExprKind::Call(resolved.function, converted), sql_type).at(position))
+    }
+
+    fn no_function(&mut self, name: &str, arguments: &[&ast::Expr], position: Option<u32>) -> Error {
+        let types: Vec<SqlType> = arguments.iter().filter_map(|a| self.expr(a).ok()).map(|e| e.sql_type).collect();
+        no_function(name, &types).at(position)
+    }
+
+    /// `extract(field from value)`
+    pub(super) fn extract(&mut self, field: &str, value: &ast::Expr) -> Result<Expr> {
+        let position = self.start(value);
+        let field = field.trim_matches('\'').to_lowercase();
+        let value = self.expr(value)?;
+        // A bare literal could be a date or a timestamp; a timestamp has every field.
+        let value = if value.sql_type == SqlType::Null { self.cast_to(value, SqlType::Timestamp)? } else { value };
+        let field = Expr::constant(Value::str(field), SqlType::Text);
+        self.call("date_part", vec![field, value], position)
+    }
+
+    pub(super) fn ceil_or_floor(&mut self, name: &str, expr: &ast::Expr, field: &CeilFloorKind) -> Result<Expr> {
+        match field {
+            CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) => {
+                self.call_by_name(name, &[expr], self.start(expr))
+            }
+            _ => unsupported(format!("{name} to a unit or scale"), self.start(expr)),
+        }
+    }
+
+    pub(super) fn substring(
+        &mut self,
+        expr: &ast::Expr,
+        from: Option<&ast::Expr>,
+        length: Option<&ast::Expr>,
+    ) -> Result<Expr> {
+        let position = self.start(expr);
+        let text = self.expr(expr)?;
+        let from = match from {
+            Some(from) => self.expr(from)?,
+            None => Expr::constant(Value::Int(1), SqlType::Integer),
+        };
+        let mut arguments = vec![text, from];
+        if let Some(length) = length {
+            arguments.push(self.expr(length)?);
+        }
+        self.call("substring", arguments, position)
+    }
+
+    pub(super) fn trim(
+        &mut self,
+        side: Option<&TrimWhereField>,
+        what: Option<&ast::Expr>,
+        expr: &ast::Expr,
+        characters: Option<&[ast::Expr]>,
+    ) -> Result<Expr> {
+        let position = self.start(expr);
+        let name = match side {
+            None | Some(TrimWhereField::Both) => "btrim",
+            Some(TrimWhereField::Leading) => "ltrim",
+            Some(TrimWhereField::Trailing) => "rtrim",
+        };
+        let mut arguments = vec![expr];
+        arguments.extend(what);
+        arguments.extend(characters.unwrap_or_default());
+        self.call_by_name(name, &arguments, position)
+    }
+
+    fn extreme(
+        &mut self,
+        function: ScalarFunction,
+        name: &str,
+        arguments: &[&ast::Expr],
+        position: Option<u32>,
+    ) -> Result<Expr> {
+        if arguments.is_empty() {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, format!("{name} needs at least one argument")).at(position));
+        }
+        let values = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        let (values, sql_type) = self.unify(values, name)?;
+        Ok(Expr::new(ExprKind::Call(function, values), sql_type).at(position))
+    }
+
+    /// `concat`: any types, NULL counts as the empty text.
+    fn concat_all(&mut self, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
+        let empty = || Expr::constant(Value::str(""), SqlType::Text);
+        let mut result: Option<Expr> = None;
+        for argument in arguments {
+            let value = self.expr(argument)?;
+            let mut text = self.cast_to(value, SqlType::Text)?;
+            if self.is_nullable(&text) {
+                text = Expr::new(ExprKind::Coalesce(vec![text, empty()]), SqlType::Text).at(position);
+            }
+            result = Some(match result {
+                None => text,
+                Some(before) => {
+                    Expr::new(ExprKind::Call(ScalarFunction::Concat, vec![before, text]), SqlType::Text).at(position)
+                }
+            });
+        }
+        Ok(result.unwrap_or_else(empty))
+    }
+}
+
+fn constant_integer(expr: &Expr) -> Option<i64> {
+    match expr.kind {
+        ExprKind::Const(Value::Int(i)) => Some(i),
+        _ => None,
+    }
+}
+
+/// The field of `extract` and `date_trunc` must be a constant that exists; gives the result's type.
+fn check_field(function: ScalarFunction, arguments: &mut [Expr], result: SqlType) -> Result<SqlType> {
+    let ExprKind::Const(value) = &arguments[0].kind else {
+        return Err(Error::unsupported("a date field that is not a string literal"));
+    };
+    let Value::Str(name) = value else { return Ok(result) };
+    let name = name.to_lowercase();
+    let field = match name.parse::<date::Field>() {
+        Ok(field) => field,
+        Err(_) => {
+            let message = format!("unit \"{name}\" not recognized");
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+                .hint("fields are year, quarter, month, week, day, hour, minute, second, dow, doy, epoch, ..."));
+        }
+    };
+    let _ = field;
+    arguments[0] = Expr::constant(Value::str(name.as_str()), SqlType::Text).at(arguments[0].position);
+    Ok(match function {
+        ScalarFunction::Extract if matches!(name.as_str(), "second" | "seconds" | "epoch") => SqlType::decimal(20, 6),
+        _ => result,
+    })
+}
+
+/// 42883 with the nearest name as hint.
+fn no_function(name: &str, types: &[SqlType]) -> Error {
+    let list = types.iter().map(SqlType::to_string).collect::<Vec<_>>().join(", ");
+    let error = Error::new(SqlState::UNDEFINED_FUNCTION, format!("function {name}({list}) does not exist"));
+    if let Some(definition) = find_scalar(name) {
+        let (example, _) = definition.example;
+        return error.hint(format!(
+            "no function matches the given name and argument types; you might need explicit casts (example: {example})"
+        ));
+    }
+    if find_aggregate(name).is_some() {
+        return error.hint(format!("{name} takes one argument"));
+    }
+    let known = SCALARS.iter().flat_map(|d| d.names).chain(AGGREGATES.iter().flat_map(|d| d.names)).copied();
+    match nearest(name, known) {
+        Some(near) => error.hint(format!("perhaps you meant {near}()")),
+        None => error.hint("no function matches the given name and argument types"),
+    }
+}

@@ -1,0 +1,166 @@
+//! Literals: numbers, strings, typed strings, intervals, parameters.
+
+use base::{Error, Result, SqlState};
+use plan::{Expr, ExprKind};
+use sqlparser::ast::{self, DateTimeField, TypedString};
+use types::ops::cast::{cast_value, parse};
+use types::ops::decimal;
+use types::{SqlType, Value};
+
+use crate::bind::coerce::digits;
+use crate::bind::type_name::sql_type;
+use crate::bind::{Binder, unsupported};
+
+impl Binder<'_> {
+    pub(super) fn literal(&mut self, literal: &ast::ValueWithSpan) -> Result<Expr> {
+        use ast::Value as V;
+        let position = self.span(literal.span);
+        let untyped = |text: &str| Expr::constant(Value::str(text), SqlType::Null).at(position);
+        Ok(match &literal.value {
+            V::Number(text, _) => number(text).map_err(|e| e.at(position))?.at(position),
+            V::Boolean(b) => Expr::bool(*b).at(position),
+            V::Null => Expr::constant(Value::Null, SqlType::Null).at(position),
+            V::DollarQuotedString(s) => untyped(&s.value),
+            V::SingleQuotedString(s)
+            | V::EscapedStringLiteral(s)
+            | V::UnicodeStringLiteral(s)
+            | V::NationalStringLiteral(s) => untyped(s),
+            V::Placeholder(name) => self.parameter(name, position)?,
+            other => return unsupported(format!("the literal {other}"), position),
+        })
+    }
+
+    fn parameter(&self, name: &str, position: Option<u32>) -> Result<Expr> {
+        let number: Option<usize> = name.strip_prefix('$').and_then(|n| n.parse().ok());
+        let Some((value, sql_type)) = number.and_then(|n| self.parameters.get(n.checked_sub(1)?)) else {
+            return Err(Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter {name}"))
+                .hint(match self.parameters.len() {
+                    0 => "no parameters were given".to_owned(),
+                    n => format!("{n} parameters were given: $1 to ${n}"),
+                })
+                .at(position));
+        };
+        // Text adapts as a literal does, so that drivers may send dates and numbers as text.
+        let sql_type = if *sql_type == SqlType::Text { SqlType::Null } else { *sql_type };
+        Ok(Expr::constant(value.clone(), sql_type).at(position))
+    }
+
+    /// `DATE '1995-01-01'`
+    pub(super) fn typed_string(&mut self, typed: &TypedString) -> Result<Expr> {
+        let position = self.span(typed.value.span);
+        let to = sql_type(&typed.data_type).map_err(|e| e.at(position))?;
+        let text = match typed.value.value.clone().into_string() {
+            Some(text) => text,
+            None => return unsupported("a typed literal that is no string", position),
+        };
+        let value = cast_value(&Value::str(text), SqlType::Text, to).map_err(|e| e.at(position))?;
+        Ok(Expr::constant(value, to).at(position))
+    }
+
+    /// `INTERVAL '90' DAY`, `INTERVAL '1 year 2 months'`, `INTERVAL 3 MONTH`
+    pub(super) fn interval(&mut self, interval: &ast::Interval) -> Result<Expr> {
+        let position = self.start(&interval.value);
+        let unit = match (&interval.leading_field, &interval.last_field) {
+            (None, _) => None,
+            (Some(first), None) => Some(unit(first).map_err(|e| e.at(position))?),
+            (Some(_), Some(last)) => Some(unit(last).map_err(|e| e.at(position))?),
+        };
+        let text = match interval.value.as_ref() {
+            ast::Expr::Value(value) => match &value.value {
+                ast::Value::Number(text, _) => Some(text.clone()),
+                other => other.clone().into_string(),
+            },
+            _ => None,
+        };
+        if let Some(text) = text {
+            // A bare number counts in the unit that follows; anything else speaks for itself.
+            let bare = text.trim().parse::<f64>().is_ok();
+            let text = match unit {
+                Some(unit) if bare => format!("{text} {unit}"),
+                _ => text,
+            };
+            let value =
+                parse::interval(text.as_bytes()).map_err(|bad| parse::error(bad, SqlType::Interval, text.as_bytes()));
+            return Ok(
+                Expr::constant(Value::Interval(value.map_err(|e| e.at(position))?), SqlType::Interval).at(position)
+            );
+        }
+        let Some(unit) = unit else {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, "an interval needs a string literal or a unit")
+                .hint("write INTERVAL '3 months' or INTERVAL (x) MONTH")
+                .at(position));
+        };
+        let count = self.expr(&interval.value)?;
+        let count = self.cast_to(count, SqlType::Double)?;
+        let text = format!("1 {unit}");
+        let one = cast_value(&Value::str(text), SqlType::Text, SqlType::Interval)?;
+        let one = Expr::constant(one, SqlType::Interval);
+        Ok(Expr::new(ExprKind::Call(catalog::ScalarFunction::Multiply, vec![one, count]), SqlType::Interval)
+            .at(position))
+    }
+}
+
+fn unit(field: &DateTimeField) -> Result<&'static str> {
+    use DateTimeField as F;
+    Ok(match field {
+        F::Year | F::Years => "year",
+        F::Month | F::Months => "month",
+        F::Week(_) | F::Weeks => "week",
+        F::Day | F::Days => "day",
+        F::Hour | F::Hours => "hour",
+        F::Minute | F::Minutes => "minute",
+        F::Second | F::Seconds => "second",
+        F::Millisecond | F::Milliseconds => "millisecond",
+        F::Microsecond | F::Microseconds => "microsecond",
+        F::Decade => "decade",
+        F::Century => "century",
+        other => {
+            return Err(Error::new(SqlState::SYNTAX_ERROR, format!("intervals have no unit {other}"))
+                .hint("units are year, month, week, day, hour, minute, second"));
+        }
+    })
+}
+
+/// The smallest of integer, bigint and decimal(38,0) that holds an integer; exact decimals; doubles with an exponent.
+fn number(text: &str) -> Result<Expr> {
+    let text = text.replace('_', "");
+    let bytes = text.as_bytes();
+    if text.contains(['e', 'E']) {
+        let value = parse::f64(bytes).map_err(|bad| parse::error(bad, SqlType::Double, bytes))?;
+        return Ok(Expr::constant(Value::Float(value), SqlType::Double));
+    }
+    if !text.contains('.') {
+        if let Ok(value) = text.parse::<i64>() {
+            let small = i32::try_from(value).is_ok();
+            return Ok(Expr::constant(Value::Int(value), if small { SqlType::Integer } else { SqlType::BigInt }));
+        }
+    }
+    let exact = decimal::parse_exact(bytes)
+        .map_err(|_| Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "a number has more than 38 digits before its point"))?;
+    let precision = if text.contains('.') { exact.precision } else { SqlType::MAX_PRECISION };
+    Ok(Expr::constant(Value::Decimal(exact.digits), SqlType::decimal(precision, exact.scale)))
+}
+
+/// A negative number literal keeps the smallest type: -9223372036854775808 is a bigint. None if it is no number.
+pub(super) fn negated_constant(expr: &Expr) -> Option<Expr> {
+    let ExprKind::Const(value) = &expr.kind else { return None };
+    let (value, sql_type) = match (value, expr.sql_type) {
+        (Value::Int(i), t) if t.is_integer() => {
+            let negative = i.checked_neg()?;
+            let fits = |t| match t {
+                SqlType::SmallInt => i16::try_from(negative).is_ok(),
+                SqlType::Integer => i32::try_from(negative).is_ok(),
+                _ => true,
+            };
+            (Value::Int(negative), if fits(t) { t } else { return None })
+        }
+        (Value::Decimal(d), t) if t.scale() == 0 && *d == 1i128 << 63 => (Value::Int(i64::MIN), SqlType::BigInt),
+        (Value::Decimal(d), t) => {
+            let negative = d.checked_neg()?;
+            (Value::Decimal(negative), SqlType::decimal(digits(negative).max(t.scale()), t.scale()))
+        }
+        (Value::Float(f), t) => (Value::Float(-f), t),
+        _ => return None,
+    };
+    Some(Expr::constant(value, sql_type).at(expr.position))
+}

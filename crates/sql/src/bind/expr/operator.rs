@@ -1,0 +1,275 @@
+//! Operators.
+
+use base::{Error, Result, SqlState};
+use catalog::ScalarFunction;
+use catalog::functions::{arithmetic, negate};
+use plan::{Compare, Expr, ExprKind};
+use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
+use types::ops::date;
+use types::{SqlType, Value};
+
+use super::literal::negated_constant;
+use crate::bind::coerce::tight;
+use crate::bind::{Binder, unsupported};
+
+/// Longest chain of arithmetic operators: each makes the expression one level deeper.
+const MAX_CHAIN: usize = 1_000;
+
+impl Binder<'_> {
+    /// A binary operator. Chains such as `a AND b AND c` lean to the left; they are walked along that edge without
+    /// recursion, and ANDs and ORs become one n-ary node.
+    pub(super) fn binary_chain(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        let (mut first, mut rest) = (expr, Vec::new());
+        while let ast::Expr::BinaryOp { left, op, right } = first {
+            rest.push((op, right.as_ref(), left.as_ref()));
+            first = left;
+        }
+        rest.reverse();
+        // A comparison of rows needs its left side unbound.
+        if let (ast::Expr::Tuple(_), Some((op, right, left))) = (first, rest.first()) {
+            let Some(compare) = compare_op(op) else { return unsupported("an operator on rows", self.start(first)) };
+            let result = self.comparison(compare, left, right)?;
+            return self.fold_chain(result, &rest[1..], first);
+        }
+        let start = self.expr(first)?;
+        self.fold_chain(start, &rest, first)
+    }
+
+    fn fold_chain(
+        &mut self,
+        first: Expr,
+        rest: &[(&BinaryOperator, &ast::Expr, &ast::Expr)],
+        start: &ast::Expr,
+    ) -> Result<Expr> {
+        let position = self.start(start);
+        let mut result = first;
+        let (mut at, mut arithmetic) = (0, 0);
+        while at < rest.len() {
+            let (op, right, _) = rest[at];
+            if matches!(op, BinaryOperator::And | BinaryOperator::Or) {
+                let name = if *op == BinaryOperator::And { "AND" } else { "OR" };
+                let mut parts = vec![self.boolean(result, name)?];
+                while at < rest.len() && rest[at].0 == op {
+                    let part = self.condition(rest[at].1, name)?;
+                    match part.kind {
+                        ExprKind::And(inner) if *op == BinaryOperator::And => parts.extend(inner),
+                        ExprKind::Or(inner) if *op == BinaryOperator::Or => parts.extend(inner),
+                        _ => parts.push(part),
+                    }
+                    at += 1;
+                }
+                let kind = if name == "AND" { ExprKind::And(parts) } else { ExprKind::Or(parts) };
+                result = Expr::new(kind, SqlType::Bool).at(position);
+                continue;
+            }
+            arithmetic += 1;
+            if arithmetic > MAX_CHAIN {
+                return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the expression is too complex")
+                    .detail(format!("more than {MAX_CHAIN} operators follow each other"))
+                    .at(position));
+            }
+            let right = self.expr(right)?;
+            result = self.binary(op, result, right, position)?;
+            at += 1;
+        }
+        Ok(result)
+    }
+
+    fn binary(&mut self, op: &BinaryOperator, left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
+        use BinaryOperator as B;
+        use ScalarFunction as F;
+        if let Some(op) = compare_op(op) {
+            return self.compare(op, left, right, position);
+        }
+        let function = match op {
+            B::Plus => F::Add,
+            B::Minus => F::Subtract,
+            B::Multiply => F::Multiply,
+            B::Divide => F::Divide,
+            B::Modulo => F::Modulo,
+            B::StringConcat => return self.concat(left, right, position),
+            B::BitwiseAnd => return self.bitwise(F::BitAnd, "&", left, right, position),
+            B::BitwiseOr => return self.bitwise(F::BitOr, "|", left, right, position),
+            B::PGBitwiseXor => return self.bitwise(F::BitXor, "#", left, right, position),
+            B::PGBitwiseShiftLeft => return self.bitwise(F::ShiftLeft, "<<", left, right, position),
+            B::PGBitwiseShiftRight => return self.bitwise(F::ShiftRight, ">>", left, right, position),
+            // PostgreSQL's exponentiation; the parser reads ^ as exclusive or.
+            B::PGExp | B::BitwiseXor => {
+                let (left, right) = (self.number(left, "^", position)?, self.number(right, "^", position)?);
+                return Ok(Expr::new(ExprKind::Call(F::Power, vec![left, right]), SqlType::Double).at(position));
+            }
+            B::PGLikeMatch => return self.like_bound(left, right, Some('\\'), false, false, position),
+            B::PGNotLikeMatch => return self.like_bound(left, right, Some('\\'), true, false, position),
+            B::PGILikeMatch => return self.like_bound(left, right, Some('\\'), false, true, position),
+            B::PGNotILikeMatch => return self.like_bound(left, right, Some('\\'), true, true, position),
+            B::PGRegexMatch | B::PGRegexIMatch | B::PGRegexNotMatch | B::PGRegexNotIMatch => {
+                return unsupported("matching of regular expressions", position);
+            }
+            other => return unsupported(format!("the operator {other}"), position),
+        };
+        self.arithmetic(function, &op.to_string(), left, right, position)
+    }
+
+    /// `+`, `-`, `*`, `/`, `%`.
+    fn arithmetic(
+        &mut self,
+        function: ScalarFunction,
+        text: &str,
+        left: Expr,
+        right: Expr,
+        position: Option<u32>,
+    ) -> Result<Expr> {
+        let decimals = left.sql_type.is_decimal() || right.sql_type.is_decimal();
+        let type_of = |e: &Expr| if decimals { tight(e) } else { e.sql_type };
+        // 'date - literal' is a date or an interval as the literal says; an interval is the more useful of the two.
+        let Some(types) = arithmetic(function, type_of(&left), type_of(&right)) else {
+            return Err(no_operator(left.sql_type, text, right.sql_type).at(position));
+        };
+        let (left, right) = (self.cast_to(left, types.left)?, self.cast_to(right, types.right)?);
+        if let Some(folded) = fold_dates(function, &left, &right) {
+            return Ok(folded.map_err(|e| e.at(position))?.at(position));
+        }
+        Ok(Expr::new(ExprKind::Call(function, vec![left, right]), types.result).at(position))
+    }
+
+    fn bitwise(
+        &mut self,
+        function: ScalarFunction,
+        text: &str,
+        left: Expr,
+        right: Expr,
+        position: Option<u32>,
+    ) -> Result<Expr> {
+        let error = no_operator(left.sql_type, text, right.sql_type).at(position);
+        let integer = |t: SqlType| t.is_integer() || t == SqlType::Null;
+        if !integer(left.sql_type) || !integer(right.sql_type) {
+            return Err(error);
+        }
+        let shift = matches!(function, ScalarFunction::ShiftLeft | ScalarFunction::ShiftRight);
+        let (left, right, result) = if shift {
+            let result = if left.sql_type == SqlType::Null { SqlType::Integer } else { left.sql_type };
+            // A shift count beyond an integer's range makes no sense.
+            (self.cast_to(left, result)?, self.cast_to(right, SqlType::Integer)?, result)
+        } else {
+            let ([left, right], common) = self.unify_pair(left, right, text)?;
+            (left, right, common)
+        };
+        Ok(Expr::new(ExprKind::Call(function, vec![left, right]), result).at(position))
+    }
+
+    fn unify_pair(&self, left: Expr, right: Expr, what: &str) -> Result<([Expr; 2], SqlType)> {
+        if left.sql_type == SqlType::Null && right.sql_type == SqlType::Null {
+            let t = SqlType::Integer;
+            return Ok(([self.cast_to(left, t)?, self.cast_to(right, t)?], t));
+        }
+        let (both, common) = self.unify(vec![left, right], what)?;
+        let both: [Expr; 2] = both.try_into().map_err(|_| Error::internal("two expressions became another number"))?;
+        Ok((both, common))
+    }
+
+    fn number(&self, expr: Expr, text: &str, position: Option<u32>) -> Result<Expr> {
+        match expr.sql_type {
+            t if t.is_numeric() || t == SqlType::Null => self.cast_to(expr, SqlType::Double),
+            t => Err(no_operator(t, text, SqlType::Double).at(position)),
+        }
+    }
+
+    fn concat(&mut self, left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
+        let text = |e: &Expr| e.sql_type.is_string() || e.sql_type == SqlType::Null;
+        if !text(&left) && !text(&right) {
+            return Err(no_operator(left.sql_type, "||", right.sql_type).at(position));
+        }
+        let (left, right) = (self.convert(left, SqlType::Text)?, self.convert(right, SqlType::Text)?);
+        Ok(Expr::new(ExprKind::Call(ScalarFunction::Concat, vec![left, right]), SqlType::Text).at(position))
+    }
+
+    pub(super) fn unary(&mut self, op: UnaryOperator, operand: &ast::Expr) -> Result<Expr> {
+        let position = self.start(operand);
+        let expr = match op {
+            UnaryOperator::Not => {
+                let expr = self.condition(operand, "NOT")?;
+                return Ok(super::negate_if(expr, true));
+            }
+            _ => self.expr(operand)?,
+        };
+        let call =
+            |function, expr, sql_type| Ok(Expr::new(ExprKind::Call(function, vec![expr]), sql_type).at(position));
+        match op {
+            UnaryOperator::Minus => {
+                if let Some(constant) = negated_constant(&expr) {
+                    return Ok(constant);
+                }
+                let Some(result) = negate(expr.sql_type) else {
+                    return Err(no_prefix("-", expr.sql_type).at(position));
+                };
+                call(ScalarFunction::Negate, self.cast_to(expr, result)?, result)
+            }
+            UnaryOperator::Plus => match negate(expr.sql_type) {
+                Some(result) => self.cast_to(expr, result),
+                None => Err(no_prefix("+", expr.sql_type).at(position)),
+            },
+            UnaryOperator::BitwiseNot if expr.sql_type.is_integer() => {
+                let sql_type = expr.sql_type;
+                call(ScalarFunction::BitNot, expr, sql_type)
+            }
+            UnaryOperator::PGSquareRoot => {
+                let number = self.number(expr, "|/", position)?;
+                call(ScalarFunction::Sqrt, number, SqlType::Double)
+            }
+            UnaryOperator::PGCubeRoot => {
+                let number = self.number(expr, "||/", position)?;
+                call(ScalarFunction::Cbrt, number, SqlType::Double)
+            }
+            UnaryOperator::PGAbs if expr.sql_type.is_numeric() => {
+                let sql_type = expr.sql_type;
+                call(ScalarFunction::Abs, expr, sql_type)
+            }
+            other => Err(no_prefix(&other.to_string(), expr.sql_type).at(position)),
+        }
+    }
+}
+
+/// A date or timestamp moved by an interval, both constants: computed now, so that `date '1994-01-01' + interval '1' year`
+/// is a constant that scans can test.
+fn fold_dates(function: ScalarFunction, left: &Expr, right: &Expr) -> Option<Result<Expr>> {
+    let (base, interval) = match (&left.kind, &right.kind) {
+        (ExprKind::Const(a), ExprKind::Const(Value::Interval(i))) => (a, *i),
+        (ExprKind::Const(Value::Interval(i)), ExprKind::Const(b)) if function == ScalarFunction::Add => (b, *i),
+        _ => return None,
+    };
+    let timestamp = match base {
+        Value::Date(days) => date::date_to_timestamp(*days),
+        Value::Timestamp(t) => Ok(*t),
+        _ => return None,
+    };
+    let moved = timestamp.and_then(|t| match function {
+        ScalarFunction::Subtract => date::sub_interval(t, interval),
+        _ => date::add_interval(t, interval),
+    });
+    Some(moved.map(|t| Expr::constant(Value::Timestamp(t), SqlType::Timestamp)))
+}
+
+/// The comparison that an operator is.
+pub(super) fn compare_op(op: &BinaryOperator) -> Option<Compare> {
+    Some(match op {
+        BinaryOperator::Eq => Compare::Eq,
+        BinaryOperator::NotEq => Compare::Ne,
+        BinaryOperator::Lt => Compare::Lt,
+        BinaryOperator::LtEq => Compare::Le,
+        BinaryOperator::Gt => Compare::Gt,
+        BinaryOperator::GtEq => Compare::Ge,
+        _ => return None,
+    })
+}
+
+fn no_operator(left: SqlType, op: &str, right: SqlType) -> Error {
+    let message = format!("operator does not exist: {left} {op} {right}");
+    Error::new(SqlState::UNDEFINED_FUNCTION, message)
+        .hint("no operator takes these types; you might need explicit casts")
+}
+
+fn no_prefix(op: &str, operand: SqlType) -> Error {
+    let message = format!("operator does not exist: {op} {operand}");
+    Error::new(SqlState::UNDEFINED_FUNCTION, message)
+        .hint("no operator takes this type; you might need an explicit cast")
+}

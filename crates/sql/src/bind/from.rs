@@ -1,0 +1,435 @@
+//! FROM: tables, views, files, common table expressions, subqueries.
+
+use std::rc::Rc;
+
+use base::{Error, Result, SqlState};
+use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op, TableInfo};
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, ObjectNamePart, TableAlias, TableFactor, TableWithJoins};
+use types::Value;
+
+use super::scope::{Clause, Relation, Scope, ScopeColumn, nearest};
+use super::{Binder, Bound, MAX_VIEWS, fold, unsupported};
+use crate::{ObjectName, Resolved, Table};
+
+/// Most tables in one FROM: each is an operator on top of the ones before.
+const MAX_TABLES: usize = 300;
+
+/// A bound item of FROM: its operators and the names that it gives.
+pub(super) struct FromItem {
+    pub node: Node,
+    pub scope: Scope,
+}
+
+impl Binder<'_> {
+    /// Binds FROM inside of the current level. Later items see earlier ones if they are LATERAL.
+    pub(super) fn from_clause(&mut self, from: &[TableWithJoins]) -> Result<FromItem> {
+        let count: usize = from.iter().map(|t| 1 + t.joins.len()).sum();
+        if count > MAX_TABLES {
+            let message = format!("FROM has {count} tables, but {MAX_TABLES} is the limit");
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message));
+        }
+        let mut all: Option<FromItem> = None;
+        for item in from {
+            let seen = all.as_ref().map_or_else(Scope::default, |a| a.scope.clone());
+            let item = self.deeper(|b| b.joined(item, &seen))?;
+            all = Some(match all {
+                None => item,
+                Some(before) => FromItem {
+                    scope: before.scope.join(item.scope),
+                    node: Node::new(Op::Join {
+                        kind: JoinKind::Inner,
+                        left: Box::new(before.node),
+                        right: Box::new(item.node),
+                        condition: Vec::new(),
+                        build: Default::default(),
+                    }),
+                },
+            });
+        }
+        let all = all.unwrap_or_else(|| FromItem { node: one_row(), scope: Scope::default() });
+        let position = from.last().and_then(|t| self.factor_position(&t.relation));
+        all.scope.check_aliases(position)?;
+        Ok(all)
+    }
+
+    /// One table; `seen` are the names that a LATERAL subquery sees.
+    pub(super) fn factor(&mut self, factor: &TableFactor, seen: &Scope) -> Result<FromItem> {
+        match factor {
+            TableFactor::Table { name, alias, args, sample, with_ordinality, version, .. } => {
+                let position = self.name_position(name);
+                if sample.is_some() || *with_ordinality || version.is_some() {
+                    return unsupported("TABLESAMPLE, WITH ORDINALITY or a table version", position);
+                }
+                match args {
+                    Some(args) => self.table_function(name, &args.args, alias.as_ref(), position),
+                    None => self.named_table(name, alias.as_ref(), position),
+                }
+            }
+            TableFactor::Derived { lateral, subquery, alias, sample } => {
+                let position = alias.as_ref().and_then(|a| self.at(&a.name));
+                if sample.is_some() {
+                    return unsupported("TABLESAMPLE", position);
+                }
+                if *lateral {
+                    // The items before are what the subquery sees as the query around it.
+                    let hidden = std::mem::replace(&mut self.level().scope, seen.clone());
+                    let bound = self.query(subquery);
+                    self.level().scope = hidden;
+                    let bound = bound?;
+                    return self.derived(bound, alias.as_ref(), None);
+                }
+                let bound = self.query(subquery)?;
+                self.derived(bound, alias.as_ref(), None)
+            }
+            TableFactor::NestedJoin { table_with_joins, alias } => {
+                let item = self.deeper(|b| b.joined(table_with_joins, seen))?;
+                match alias {
+                    None => Ok(item),
+                    Some(alias) => {
+                        let relation = Relation { name: None, columns: item.scope.visible };
+                        Ok(FromItem { node: item.node, scope: Scope::of(self.aliased(relation, Some(alias))?) })
+                    }
+                }
+            }
+            TableFactor::Function { name, .. } => {
+                unsupported(format!("the function {name} in FROM"), self.name_position(name))
+            }
+            TableFactor::UNNEST { .. } => unsupported("UNNEST", None),
+            other => {
+                let text: String = other.to_string().chars().take(60).collect();
+                unsupported(format!("{text} in FROM"), None)
+            }
+        }
+    }
+
+    fn factor_position(&self, factor: &TableFactor) -> Option<u32> {
+        let alias = match factor {
+            TableFactor::Table { alias, name, .. } => {
+                return alias.as_ref().and_then(|a| self.at(&a.name)).or_else(|| self.name_position(name));
+            }
+            TableFactor::Derived { alias, .. } | TableFactor::NestedJoin { alias, .. } => alias,
+            _ => return None,
+        };
+        alias.as_ref().and_then(|a| self.at(&a.name))
+    }
+
+    /// A subquery's output as a relation; `name` is used if there is no alias.
+    pub(super) fn derived(&mut self, bound: Bound, alias: Option<&TableAlias>, name: Option<&str>) -> Result<FromItem> {
+        let bound = self.with_known_types(bound);
+        let columns = bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
+        let relation = Relation { name: name.map(str::to_owned), columns };
+        Ok(FromItem { node: bound.node, scope: Scope::of(self.aliased(relation, alias)?) })
+    }
+
+    /// Applies `AS name (columns)`.
+    fn aliased(&self, mut relation: Relation, alias: Option<&TableAlias>) -> Result<Relation> {
+        let Some(alias) = alias else { return Ok(relation) };
+        relation.name = Some(fold(&alias.name));
+        let names: Vec<&ast::Ident> = alias.columns.iter().map(|c| &c.name).collect();
+        self.rename_columns(&mut relation, &names)?;
+        Ok(relation)
+    }
+
+    fn rename_columns(&self, relation: &mut Relation, names: &[&ast::Ident]) -> Result<()> {
+        if names.len() > relation.columns.len() {
+            let message = format!(
+                "table \"{}\" has {} columns available but {} columns specified",
+                relation.name.as_deref().unwrap_or_default(),
+                relation.columns.len(),
+                names.len()
+            );
+            return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(self.at(names[0])));
+        }
+        for (column, name) in relation.columns.iter_mut().zip(names) {
+            column.name = fold(name);
+        }
+        Ok(())
+    }
+
+    fn named_table(
+        &mut self,
+        name: &ast::ObjectName,
+        alias: Option<&TableAlias>,
+        position: Option<u32>,
+    ) -> Result<FromItem> {
+        if let [ObjectNamePart::Identifier(ident)] = name.0.as_slice() {
+            if ident.quote_style == Some('\'') {
+                let file = self.resolver.file("", &[ident.value.clone()], &[]).map_err(|e| e.at(position))?;
+                return self.scan(file, None, alias);
+            }
+            let wanted = fold(ident);
+            if let Some(index) = self.environment.iter().rposition(|c| c.name == wanted) {
+                return self.common_table(index, alias, position);
+            }
+        }
+        let name = self.object_name(name)?;
+        match self.resolver.table(&name).map_err(|e| self.with_table_hint(e, &name).at(position))? {
+            Resolved::Table(table) => self.scan(table, Some(&name.name), alias),
+            Resolved::View { sql, columns } => self.view(&name, &sql, columns, alias, position),
+        }
+    }
+
+    fn with_table_hint(&self, error: Error, name: &ObjectName) -> Error {
+        if error.state() != SqlState::UNDEFINED_TABLE || error.get_hint().is_some() {
+            return error;
+        }
+        let names = self.resolver.table_names();
+        let known = names.iter().map(String::as_str).chain(self.environment.iter().map(|c| c.name.as_str()));
+        match nearest(&name.name, known) {
+            Some(near) => error.hint(format!("perhaps you meant \"{near}\"")),
+            None => error,
+        }
+    }
+
+    /// A name of one or two parts (three, if the first is the database).
+    pub(super) fn object_name(&self, name: &ast::ObjectName) -> Result<ObjectName> {
+        let position = self.name_position(name);
+        let mut parts = Vec::new();
+        for part in &name.0 {
+            match part {
+                ObjectNamePart::Identifier(ident) => parts.push(fold(ident)),
+                ObjectNamePart::Function(_) => return unsupported("a function that makes a name", position),
+            }
+        }
+        match parts.len() {
+            1 | 2 => {
+                let name = parts.pop().unwrap_or_default();
+                Ok(ObjectName { schema: parts.pop(), name, position })
+            }
+            _ => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "improper qualified name (too many dotted names)").at(position))
+            }
+        }
+    }
+
+    /// Reads all columns of a table; those not needed are pruned later.
+    fn scan(&mut self, table: Table, name: Option<&str>, alias: Option<&TableAlias>) -> Result<FromItem> {
+        let name = name.unwrap_or(&table.name).to_owned();
+        let mut columns: Vec<(usize, ColumnId)> = Vec::with_capacity(table.fields.len());
+        let mut named = Vec::with_capacity(table.fields.len());
+        for (attribute, field) in table.fields.iter().enumerate() {
+            let info = ColumnInfo { name: field.name.clone(), sql_type: field.sql_type, nullable: field.nullable };
+            let column = self.columns.push(info);
+            columns.push((attribute, column));
+            named.push(ScopeColumn { name: field.name.clone(), column });
+        }
+        let table = self.tables.push(TableInfo {
+            name: name.clone(),
+            fields: table.fields,
+            statistics: table.statistics,
+            source: table.source,
+        });
+        let relation = self.aliased(Relation { name: Some(name), columns: named }, alias)?;
+        let node = Node::new(Op::Scan { table, columns, predicates: Vec::new() });
+        Ok(FromItem { node, scope: Scope::of(relation) })
+    }
+
+    /// A view is bound where it is used, seeing nothing of the query around it.
+    fn view(
+        &mut self,
+        name: &ObjectName,
+        sql: &str,
+        columns: Vec<String>,
+        alias: Option<&TableAlias>,
+        position: Option<u32>,
+    ) -> Result<FromItem> {
+        if self.views >= MAX_VIEWS {
+            let message = format!("views are nested more than {MAX_VIEWS} deep at \"{name}\"");
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).at(position));
+        }
+        let query = view_query(sql).map_err(|e| view_error(e, name).at(position))?;
+        let levels = std::mem::take(&mut self.levels);
+        let environment = std::mem::take(&mut self.environment);
+        let positions = self.positions.take();
+        let parameters = std::mem::take(&mut self.parameters);
+        self.views += 1;
+        let bound = self.deeper(|b| b.query(&query));
+        self.views -= 1;
+        self.parameters = parameters;
+        self.positions = positions;
+        self.environment = environment;
+        self.levels = levels;
+        let mut bound = bound.map_err(|e| view_error(e, name).at(position))?;
+        for (output, name) in bound.output.iter_mut().zip(columns) {
+            output.name = name;
+        }
+        self.derived(bound, alias, Some(&name.name))
+    }
+
+    /// A reference to a common table expression.
+    fn common_table(&mut self, index: usize, alias: Option<&TableAlias>, position: Option<u32>) -> Result<FromItem> {
+        let name = self.environment[index].name.clone();
+        if self.environment[index].inline {
+            let bound = self.cte_query(index).map_err(|e| e.at(position))?;
+            return self.derived(bound, alias, Some(&name));
+        }
+        let Some((cte, definition)) = self.materialised(index)? else {
+            let bound = self.cte_query(index)?;
+            return self.derived(bound, alias, Some(&name));
+        };
+        let (mut columns, mut named) = (Vec::<(ColumnId, ColumnId)>::new(), Vec::new());
+        for (name, from) in definition {
+            let column = match columns.iter().find(|(f, _)| *f == from) {
+                Some(&(_, column)) => column,
+                None => {
+                    let nullable = self.is_nullable_column(from);
+                    let sql_type = self.columns[from].sql_type;
+                    let column = self.columns.push(ColumnInfo { name: name.clone(), sql_type, nullable });
+                    columns.push((from, column));
+                    column
+                }
+            };
+            named.push(ScopeColumn { name, column });
+        }
+        let relation = self.aliased(Relation { name: Some(name), columns: named }, alias)?;
+        Ok(FromItem { node: Node::new(Op::CteScan { cte, columns }), scope: Scope::of(relation) })
+    }
+
+    /// Binds the query of a common table expression, in the scope of its definition, and names its output.
+    pub(super) fn cte_query(&mut self, index: usize) -> Result<Bound> {
+        let binding = &self.environment[index];
+        let (query, names) = (Rc::clone(&binding.query), binding.columns.clone());
+        let (levels, visible) = (binding.levels, binding.visible);
+        let hidden_levels = self.levels.split_off(levels.min(self.levels.len()));
+        let hidden_ctes = self.environment.split_off(visible.min(self.environment.len()));
+        let bound = self.deeper(|b| b.query(&query));
+        self.environment.extend(hidden_ctes);
+        self.levels.extend(hidden_levels);
+        let bound = bound?;
+        let mut bound = self.with_known_types(bound);
+        let columns = bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
+        let mut relation = Relation { name: Some(self.environment[index].name.clone()), columns };
+        self.rename_columns(&mut relation, &names.iter().collect::<Vec<_>>())?;
+        for (output, renamed) in bound.output.iter_mut().zip(relation.columns) {
+            output.name = renamed.name;
+        }
+        Ok(bound)
+    }
+
+    /// The id and output of a materialised common table expression; none if it has correlated references and must be
+    /// inlined after all.
+    #[allow(clippy::type_complexity)]
+    fn materialised(&mut self, index: usize) -> Result<Option<(plan::CteId, Vec<(String, ColumnId)>)>> {
+        if let Some(done) = &self.environment[index].materialised {
+            return Ok(Some(done.clone()));
+        }
+        let bound = self.cte_query(index)?;
+        if !bound.node.free_columns().is_empty() {
+            self.environment[index].inline = true;
+            return Ok(None);
+        }
+        let output: Vec<(String, ColumnId)> = bound.output.into_iter().map(|o| (o.name, o.column)).collect();
+        let mut columns: Vec<ColumnId> = output.iter().map(|&(_, c)| c).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let name = self.environment[index].name.clone();
+        let cte = self.ctes.push(plan::Cte { name, plan: bound.node, columns });
+        self.environment[index].materialised = Some((cte, output.clone()));
+        Ok(Some((cte, output)))
+    }
+
+    /// `read_csv('a.csv', header = true)`
+    fn table_function(
+        &mut self,
+        name: &ast::ObjectName,
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+        position: Option<u32>,
+    ) -> Result<FromItem> {
+        let function = self.object_name(name)?.name;
+        let function = match function.as_str() {
+            "read_csv_auto" => "read_csv",
+            "parquet_scan" => "read_parquet",
+            "read_csv" | "read_parquet" => function.as_str(),
+            _ => {
+                let message = format!("table function {function} does not exist");
+                return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
+                    .hint("functions in FROM are read_csv and read_parquet")
+                    .at(position));
+            }
+        };
+        let (mut paths, mut options) = (Vec::new(), Vec::new());
+        for argument in arguments {
+            match argument {
+                FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => {
+                    options.push((fold(name), self.constant(value, "an option of a file")?));
+                }
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(ast::Expr::BinaryOp { left, op, right }))
+                    if *op == ast::BinaryOperator::Eq && matches!(left.as_ref(), ast::Expr::Identifier(_)) =>
+                {
+                    if let ast::Expr::Identifier(name) = left.as_ref() {
+                        options.push((fold(name), self.constant(right, "an option of a file")?));
+                    }
+                }
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(ast::Expr::Array(list))) if paths.is_empty() => {
+                    for path in &list.elem {
+                        paths.push(self.path(path)?);
+                    }
+                }
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(path)) if paths.is_empty() => paths.push(self.path(path)?),
+                _ => {
+                    let message = format!("{function} takes a path, or a list of paths, and options name = value");
+                    return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position));
+                }
+            }
+        }
+        if paths.is_empty() {
+            let message = format!("{function} needs a path");
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position));
+        }
+        let file = self.resolver.file(function, &paths, &options).map_err(|e| e.at(position))?;
+        self.scan(file, None, alias)
+    }
+
+    fn path(&mut self, expr: &ast::Expr) -> Result<String> {
+        match self.constant(expr, "a path")? {
+            Value::Str(path) => Ok(path.to_string()),
+            _ => Err(Error::new(SqlState::DATATYPE_MISMATCH, "a path must be a string").at(self.start(expr))),
+        }
+    }
+
+    /// The value of an expression that must be constant.
+    pub(super) fn constant(&mut self, expr: &ast::Expr, what: &str) -> Result<Value> {
+        // A bare word is taken as text: `compression = zstd`.
+        if let ast::Expr::Identifier(word) = expr {
+            return Ok(Value::str(fold(word)));
+        }
+        let position = self.start(expr);
+        self.levels.push(super::scope::Level::new(Clause::From));
+        let bound = self.expr(expr);
+        self.levels.pop();
+        match bound?.kind {
+            plan::ExprKind::Const(value) => Ok(value),
+            _ => unsupported(format!("anything but a constant as {what}"), position),
+        }
+    }
+}
+
+/// SELECT without FROM: one row without columns.
+pub(super) fn one_row() -> Node {
+    Node::new(Op::Values { columns: Vec::new(), rows: vec![Vec::<Expr>::new()] })
+}
+
+/// The query of a view's text.
+fn view_query(sql: &str) -> Result<Box<ast::Query>> {
+    let parsed = crate::parse(sql)?;
+    match parsed.ast {
+        crate::parse::Ast::Library(statement) => match *statement {
+            ast::Statement::Query(query) => Ok(query),
+            _ => Err(Error::internal("the text of a view is no query")),
+        },
+        _ => Err(Error::internal("the text of a view is no query")),
+    }
+}
+
+/// An error inside of a view: its position is in another text.
+fn view_error(error: Error, view: &ObjectName) -> Error {
+    let mut outside = Error::new(error.state(), error.message()).detail(match error.get_detail() {
+        Some(detail) => format!("{detail}; in the view \"{view}\""),
+        None => format!("in the view \"{view}\""),
+    });
+    if let Some(hint) = error.get_hint() {
+        outside = outside.hint(hint);
+    }
+    outside
+}

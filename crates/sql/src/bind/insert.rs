@@ -1,0 +1,176 @@
+//! INSERT.
+
+use base::{Error, Result, SqlState};
+use plan::{Expr, Node, Op};
+use sqlparser::ast::{self, ObjectNamePart, SetExpr, TableObject};
+use types::{SqlType, Value};
+
+use super::{Binder, Bound, Output, fold, unsupported};
+use crate::{Insert, ObjectName, Resolved, Statement, Table};
+
+/// A column that INSERT fills.
+pub(super) struct Target {
+    pub name: String,
+    pub sql_type: SqlType,
+    /// Which column of the table.
+    pub attribute: usize,
+    pub default: Value,
+}
+
+impl Target {
+    pub fn default_value(&self) -> Expr {
+        let sql_type = if self.sql_type.is_string() { SqlType::Text } else { self.sql_type };
+        Expr::constant(self.default.clone(), sql_type)
+    }
+}
+
+impl Binder<'_> {
+    pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<Statement> {
+        let position = self.span(insert.insert_token.0.span);
+        let refused = if insert.on.is_some() || insert.or.is_some() || insert.replace_into || insert.ignore {
+            Some("INSERT with ON CONFLICT, OR, IGNORE or REPLACE")
+        } else if insert.returning.is_some() {
+            Some("RETURNING")
+        } else if insert.overwrite || insert.partitioned.is_some() || !insert.assignments.is_empty() {
+            Some("this form of INSERT")
+        } else {
+            None
+        };
+        if let Some(what) = refused {
+            return unsupported(what, position);
+        }
+        let TableObject::TableName(name) = &insert.table else {
+            return unsupported("INSERT into a function or query", position);
+        };
+        let name = self.object_name(name)?;
+        let table = self.base_table(&name)?;
+        let idents: Vec<&ast::Ident> = insert
+            .columns
+            .iter()
+            .map(|c| match c.0.as_slice() {
+                [ObjectNamePart::Identifier(ident)] => Ok(ident),
+                _ => unsupported("a qualified name among the columns of INSERT", self.name_position(c)),
+            })
+            .collect::<Result<_>>()?;
+        let targets = self.targets(&table, &name, &idents)?;
+        let explicit = !idents.is_empty();
+        let bound = match &insert.source {
+            // DEFAULT VALUES
+            None => Bound { node: super::from::one_row(), output: Vec::new() },
+            Some(query) => self.insert_source(query, &targets, explicit, position)?,
+        };
+        let source = self.filled(bound, &targets, &table)?;
+        Ok(Statement::Insert(Insert { name, table: table.source, source: self.finish(source) }))
+    }
+
+    /// A table that can be changed.
+    pub(super) fn base_table(&mut self, name: &ObjectName) -> Result<Table> {
+        match self.resolver.table(name).map_err(|e| e.at(name.position))? {
+            Resolved::Table(table) => Ok(table),
+            Resolved::View { .. } => {
+                let message = format!("\"{name}\" is a view, not a table");
+                Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position))
+            }
+        }
+    }
+
+    /// The columns that are named, or all.
+    pub(super) fn targets(&self, table: &Table, name: &ObjectName, idents: &[&ast::Ident]) -> Result<Vec<Target>> {
+        let target = |attribute: usize| Target {
+            name: table.fields[attribute].name.clone(),
+            sql_type: table.fields[attribute].sql_type,
+            attribute,
+            default: table.defaults.get(attribute).cloned().unwrap_or(Value::Null),
+        };
+        if idents.is_empty() {
+            return Ok((0..table.fields.len()).map(target).collect());
+        }
+        let mut targets: Vec<Target> = Vec::with_capacity(idents.len());
+        for ident in idents {
+            let wanted = fold(ident);
+            let by = |exact: bool| {
+                table.fields.iter().position(|f| {
+                    if exact {
+                        f.name == wanted
+                    } else {
+                        ident.quote_style.is_none() && f.name.to_lowercase() == wanted
+                    }
+                })
+            };
+            let Some(attribute) = by(true).or_else(|| by(false)) else {
+                let message = format!("column \"{wanted}\" of relation \"{name}\" does not exist");
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.at(ident)));
+            };
+            if targets.iter().any(|t| t.attribute == attribute) {
+                let message = format!("column \"{wanted}\" specified more than once");
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(self.at(ident)));
+            }
+            targets.push(target(attribute));
+        }
+        Ok(targets)
+    }
+
+    fn insert_source(
+        &mut self,
+        query: &ast::Query,
+        targets: &[Target],
+        explicit: bool,
+        position: Option<u32>,
+    ) -> Result<Bound> {
+        let plain =
+            query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none();
+        let bound = match query.body.as_ref() {
+            SetExpr::Values(values) if plain => self.values(&values.rows, Some(targets))?,
+            _ => self.query(query)?,
+        };
+        if bound.output.len() > targets.len() {
+            let message = "INSERT has more expressions than target columns";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+        }
+        if explicit && bound.output.len() < targets.len() {
+            let message = "INSERT has more target columns than expressions";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+        }
+        Ok(bound)
+    }
+
+    /// The source with one output column per column of the table: assigned to its type, or its default.
+    fn filled(&mut self, bound: Bound, targets: &[Target], table: &Table) -> Result<Bound> {
+        let Bound { node, output: given } = bound;
+        let mut computed = Vec::new();
+        let mut output: Vec<Option<Output>> = vec![None; table.fields.len()];
+        for (given, target) in given.into_iter().zip(targets) {
+            let from = self.columns[given.column].sql_type;
+            let same = from == target.sql_type || (from.is_string() && matches!(target.sql_type, SqlType::Text));
+            let column = if same && given.literal.is_none() {
+                given.column
+            } else {
+                let expr = given.literal.unwrap_or_else(|| self.reference(given.column));
+                let expr = self.assign(expr, target.sql_type, &target.name)?;
+                match expr.as_column() {
+                    Some(column) => column,
+                    None => {
+                        let column = self.column_for(&target.name, &expr);
+                        computed.push((column, expr));
+                        column
+                    }
+                }
+            };
+            output[target.attribute] = Some(Output { name: target.name.clone(), column, literal: None });
+        }
+        for (attribute, field) in table.fields.iter().enumerate() {
+            if output[attribute].is_none() {
+                let value = table.defaults.get(attribute).cloned().unwrap_or(Value::Null);
+                let expr = Expr::constant(value, field.sql_type);
+                let column = self.column_for(&field.name, &expr);
+                computed.push((column, expr));
+                output[attribute] = Some(Output { name: field.name.clone(), column, literal: None });
+            }
+        }
+        let node = match computed.is_empty() {
+            true => node,
+            false => Node::new(Op::Map { input: Box::new(node), columns: computed }),
+        };
+        Ok(Bound { node, output: output.into_iter().flatten().collect() })
+    }
+}

@@ -1,0 +1,178 @@
+//! JOIN with ON, USING and NATURAL.
+
+use base::{Error, Result, SqlState};
+use plan::{Compare, Expr, ExprKind, JoinKind, Node, Op, split_conjuncts};
+use sqlparser::ast::{self, Ident, JoinConstraint, JoinOperator, ObjectNamePart, TableWithJoins};
+
+use super::from::FromItem;
+use super::scope::{Clause, Scope, ScopeColumn};
+use super::{Binder, fold, unsupported};
+
+impl Binder<'_> {
+    /// A table and what is joined to it, left to right; `seen` are names that LATERAL subqueries see besides.
+    pub(super) fn joined(&mut self, table: &TableWithJoins, seen: &Scope) -> Result<FromItem> {
+        let mut left = self.factor(&table.relation, seen)?;
+        for join in &table.joins {
+            let around = seen.clone().join(left.scope.clone());
+            let right = self.factor(&join.relation, &around)?;
+            left = self.join(left, right, &join.join_operator)?;
+        }
+        Ok(left)
+    }
+
+    fn join(&mut self, left: FromItem, right: FromItem, operator: &JoinOperator) -> Result<FromItem> {
+        use JoinOperator as J;
+        let (kind, constraint) = match operator {
+            J::Join(c) | J::Inner(c) => (JoinKind::Inner, c),
+            J::Left(c) | J::LeftOuter(c) => (JoinKind::Left, c),
+            J::Right(c) | J::RightOuter(c) => (JoinKind::Right, c),
+            J::FullOuter(c) => (JoinKind::Full, c),
+            J::CrossJoin(c) => {
+                if !matches!(c, JoinConstraint::None) {
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, "CROSS JOIN takes no condition"));
+                }
+                return Ok(self.joining(JoinKind::Inner, left, right, Vec::new()));
+            }
+            J::Semi(c) | J::LeftSemi(c) => (JoinKind::Semi, c),
+            J::Anti(c) | J::LeftAnti(c) => (JoinKind::Anti, c),
+            other => {
+                let name = format!("{other:?}");
+                let name = name.split(['(', ' ', '{']).next().unwrap_or("this").to_owned();
+                return unsupported(format!("a join of kind {name}"), None);
+            }
+        };
+        if matches!(kind, JoinKind::Right | JoinKind::Full) {
+            let made = left.node.columns();
+            if right.node.free_columns().iter().any(|c| made.contains(c)) {
+                return Err(Error::new(
+                    SqlState::INVALID_COLUMN_REFERENCE,
+                    "the right side of a RIGHT or FULL JOIN cannot refer to the left side",
+                ));
+            }
+        }
+        match constraint {
+            JoinConstraint::On(condition) => {
+                let scope = left.scope.clone().join(right.scope.clone());
+                let condition = self.join_condition(condition, scope)?;
+                Ok(self.joining(kind, left, right, condition))
+            }
+            JoinConstraint::Using(names) => {
+                let mut idents = Vec::with_capacity(names.len());
+                for name in names {
+                    match name.0.as_slice() {
+                        [ObjectNamePart::Identifier(ident)] => idents.push(ident.clone()),
+                        _ => return unsupported("a qualified name in USING", self.name_position(name)),
+                    }
+                }
+                self.join_using(kind, left, right, &idents)
+            }
+            JoinConstraint::Natural => {
+                let right_names: Vec<&str> = right.scope.visible.iter().map(|c| c.name.as_str()).collect();
+                let common = left.scope.visible.iter().filter(|c| right_names.contains(&c.name.as_str()));
+                let idents: Vec<Ident> = common.map(|c| Ident::with_quote('"', c.name.clone())).collect();
+                self.join_using(kind, left, right, &idents)
+            }
+            JoinConstraint::None if kind == JoinKind::Inner => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "JOIN needs a condition")
+                    .hint("add ON or USING, or write CROSS JOIN"))
+            }
+            JoinConstraint::None => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "an outer join needs a condition").hint("add ON or USING"))
+            }
+        }
+    }
+
+    /// Conjuncts of ON, which sees both sides.
+    fn join_condition(&mut self, condition: &ast::Expr, scope: Scope) -> Result<Vec<Expr>> {
+        let level = self.level();
+        let hidden = std::mem::replace(&mut level.scope, scope);
+        let clause = std::mem::replace(&mut level.clause, Clause::JoinCondition);
+        let bound = self.condition(condition, "JOIN/ON");
+        let level = self.level();
+        level.scope = hidden;
+        level.clause = clause;
+        let mut conjuncts = Vec::new();
+        split_conjuncts(bound?, &mut conjuncts);
+        Ok(conjuncts)
+    }
+
+    /// The join itself. Semi- and anti-joins give the left side's names only.
+    fn joining(&mut self, kind: JoinKind, left: FromItem, right: FromItem, condition: Vec<Expr>) -> FromItem {
+        if matches!(kind, JoinKind::Left | JoinKind::Full) {
+            self.padded.extend(right.node.columns());
+        }
+        if matches!(kind, JoinKind::Right | JoinKind::Full) {
+            self.padded.extend(left.node.columns());
+        }
+        let scope = if kind.keeps_right() { left.scope.join(right.scope) } else { left.scope };
+        let node = Node::new(Op::Join {
+            kind,
+            left: Box::new(left.node),
+            right: Box::new(right.node),
+            condition,
+            build: Default::default(),
+        });
+        FromItem { node, scope }
+    }
+
+    /// USING: equality of the named columns, which are visible once, first, as whichever side is not NULL.
+    fn join_using(&mut self, kind: JoinKind, left: FromItem, right: FromItem, names: &[Ident]) -> Result<FromItem> {
+        let mut condition = Vec::with_capacity(names.len());
+        let mut pairs = Vec::with_capacity(names.len());
+        for name in names {
+            let a = self.using_column(&left.scope, name, "left")?;
+            let b = self.using_column(&right.scope, name, "right")?;
+            let position = self.at(name);
+            let (x, y) = (self.reference(a), self.reference(b));
+            condition.push(self.compare(Compare::Eq, x, y, position)?);
+            pairs.push((fold(name), a, b));
+        }
+        let is_using = |c: &ScopeColumn| pairs.iter().any(|(_, a, b)| c.column == *a || c.column == *b);
+        let mut rest: Vec<ScopeColumn> = left.scope.visible.iter().filter(|c| !is_using(c)).cloned().collect();
+        if kind.keeps_right() {
+            rest.extend(right.scope.visible.iter().filter(|c| !is_using(c)).cloned());
+        }
+        let mut item = self.joining(kind.clone(), left, right, condition);
+        let (mut visible, mut computed) = (Vec::with_capacity(pairs.len() + rest.len()), Vec::new());
+        for (name, a, b) in pairs {
+            let column = match kind {
+                JoinKind::Right => b,
+                JoinKind::Full => {
+                    let sides = vec![self.reference(a), self.reference(b)];
+                    let (sides, sql_type) = self.unify(sides, "JOIN/USING")?;
+                    let merged = Expr::new(ExprKind::Coalesce(sides), sql_type);
+                    let column = self.column_for(&name, &merged);
+                    computed.push((column, merged));
+                    column
+                }
+                _ => a,
+            };
+            visible.push(ScopeColumn { name, column });
+        }
+        visible.extend(rest);
+        item.scope.visible = visible;
+        if !computed.is_empty() {
+            item.node = Node::new(Op::Map { input: Box::new(item.node), columns: computed });
+        }
+        Ok(item)
+    }
+
+    fn using_column(&self, scope: &Scope, name: &Ident, side: &str) -> Result<plan::ColumnId> {
+        let wanted = fold(name);
+        let mut found = scope
+            .visible
+            .iter()
+            .filter(|c| c.name == wanted || (name.quote_style.is_none() && c.name.to_lowercase() == wanted));
+        match (found.next(), found.next()) {
+            (Some(column), None) => Ok(column.column),
+            (None, _) => {
+                let message = format!("column \"{wanted}\" specified in USING clause does not exist in {side} table");
+                Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.at(name)))
+            }
+            _ => {
+                let message = format!("common column name \"{wanted}\" appears more than once in {side} table");
+                Err(Error::new(SqlState::AMBIGUOUS_COLUMN, message).at(self.at(name)))
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! ORDER BY.
+
+use base::{Error, Result, SqlState};
+use plan::Expr;
+use sqlparser::ast::{self, OrderBy, OrderByKind, OrderByOptions, OrderBySort};
+
+use super::group::same;
+use super::query::Window;
+use super::scope::{Clause, Level, Relation, Scope, ScopeColumn};
+use super::select::Item;
+use super::{Binder, Bound, fold, unsupported};
+
+/// What to order by.
+pub(super) enum Key {
+    /// A column of the select list, by index.
+    Output(usize),
+    /// Anything else.
+    Expr(Expr),
+}
+
+/// A key of ORDER BY with its direction.
+pub(super) struct KeyOrder {
+    pub key: Key,
+    pub descending: bool,
+    pub nulls_first: bool,
+}
+
+impl Binder<'_> {
+    /// The keys of ORDER BY: positions, names of the select list, or expressions over FROM.
+    pub(super) fn order_keys(
+        &mut self,
+        order_by: Option<&OrderBy>,
+        items: &[Item],
+        distinct: bool,
+    ) -> Result<Vec<KeyOrder>> {
+        let Some(order_by) = order_by else { return Ok(Vec::new()) };
+        let exprs = match &order_by.kind {
+            OrderByKind::All(options) => {
+                let (descending, nulls_first) = self.direction(options)?;
+                let all = (0..items.len()).map(|i| KeyOrder { key: Key::Output(i), descending, nulls_first });
+                return Ok(all.collect());
+            }
+            OrderByKind::Expressions(exprs) => exprs,
+        };
+        let mut keys = Vec::with_capacity(exprs.len());
+        for order in exprs {
+            let (descending, nulls_first) = self.direction(&order.options)?;
+            let position = self.start(&order.expr);
+            let key = match self.output_key(&order.expr, items)? {
+                Some(index) => Key::Output(index),
+                None => {
+                    let expr = self.typed_expr(&order.expr)?;
+                    match items.iter().position(|i| same(&i.expr, &expr)) {
+                        Some(index) => Key::Output(index),
+                        None if distinct => {
+                            let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
+                            return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(position));
+                        }
+                        None => Key::Expr(expr),
+                    }
+                }
+            };
+            keys.push(KeyOrder { key, descending, nulls_first });
+        }
+        Ok(keys)
+    }
+
+    fn direction(&self, options: &OrderByOptions) -> Result<(bool, bool)> {
+        let descending = match &options.sort {
+            None | Some(OrderBySort::Asc) => false,
+            Some(OrderBySort::Desc) => true,
+            Some(OrderBySort::Using(_)) => return unsupported("ORDER BY USING", None),
+        };
+        // PostgreSQL: NULL is larger than everything.
+        Ok((descending, options.nulls_first.unwrap_or(descending)))
+    }
+
+    /// The item of the select list that a position or a bare name means.
+    fn output_key(&mut self, expr: &ast::Expr, items: &[Item]) -> Result<Option<usize>> {
+        let position = self.start(expr);
+        match expr {
+            ast::Expr::Value(value) => match &value.value {
+                ast::Value::Number(text, _) => {
+                    let index = text.parse::<usize>().ok().and_then(|n| n.checked_sub(1)).filter(|i| *i < items.len());
+                    match index {
+                        Some(index) => Ok(Some(index)),
+                        None => {
+                            let message = format!("ORDER BY position {text} is not in select list");
+                            Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(position))
+                        }
+                    }
+                }
+                ast::Value::Placeholder(_) | ast::Value::Null => Ok(None),
+                _ => Err(Error::new(SqlState::SYNTAX_ERROR, "non-integer constant in ORDER BY").at(position)),
+            },
+            ast::Expr::Identifier(ident) => {
+                let name = fold(ident);
+                let mut named = items.iter().enumerate().filter(|(_, i)| i.name == name);
+                let Some((first, item)) = named.next() else { return Ok(None) };
+                if named.any(|(_, other)| !same(&other.expr, &item.expr)) {
+                    let message = format!("ORDER BY \"{name}\" is ambiguous");
+                    return Err(Error::new(SqlState::AMBIGUOUS_COLUMN, message).at(position));
+                }
+                Ok(Some(first))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// ORDER BY and LIMIT of a query that is no plain SELECT: they see its output only.
+    pub(super) fn ordered(&mut self, bound: Bound, order_by: Option<&OrderBy>, window: Window) -> Result<Bound> {
+        let Some(order_by) = order_by else {
+            return Ok(Bound { node: Self::limited(bound.node, window), output: bound.output });
+        };
+        let columns: Vec<ScopeColumn> =
+            bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
+        let items: Vec<Item> =
+            bound.output.iter().map(|o| Item { name: o.name.clone(), expr: self.reference(o.column) }).collect();
+        // Aggregates have no place here, as in WHERE.
+        let mut level = Level::new(Clause::Values);
+        level.scope = Scope::of(Relation { name: None, columns });
+        self.levels.push(level);
+        let keys = self.order_keys(Some(order_by), &items, false);
+        self.levels.pop();
+        let node = self.sorted(bound.node, keys?, &bound.output, window);
+        Ok(Bound { node, output: bound.output })
+    }
+}

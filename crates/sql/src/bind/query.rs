@@ -1,0 +1,229 @@
+//! Queries: WITH, the body, ORDER BY and LIMIT around it.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use base::{Error, Result, SqlState};
+use plan::{ExprKind, Node, Op};
+use sqlparser::ast::{self, CteAsMaterialized, LimitClause, ObjectNamePart, SetExpr, Visit, Visitor};
+use types::{SqlType, Value};
+
+use super::{Binder, Bound, CteBinding, fold, unsupported};
+
+/// LIMIT and OFFSET as numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Window {
+    pub limit: Option<u64>,
+    pub offset: u64,
+}
+
+impl Binder<'_> {
+    /// Binds a query; it may refer to the columns of the queries around it.
+    pub(super) fn query(&mut self, query: &ast::Query) -> Result<Bound> {
+        self.deeper(|b| {
+            let visible = b.environment.len();
+            let bound = b.with_clause(query).and_then(|()| b.query_body(query));
+            b.environment.truncate(visible);
+            bound
+        })
+    }
+
+    fn query_body(&mut self, query: &ast::Query) -> Result<Bound> {
+        if !query.locks.is_empty() {
+            return unsupported("FOR UPDATE or FOR SHARE", None);
+        }
+        if query.for_clause.is_some() || query.settings.is_some() || query.format_clause.is_some() {
+            return unsupported("FOR, SETTINGS or FORMAT at the end of a query", None);
+        }
+        if !query.pipe_operators.is_empty() {
+            return unsupported("the pipe syntax", None);
+        }
+        let window = self.window(query)?;
+        let order_by = query.order_by.as_ref();
+        match query.body.as_ref() {
+            SetExpr::Select(select) => self.select(select, order_by, window),
+            body => {
+                let bound = self.set_expr(body)?;
+                self.ordered(bound, order_by, window)
+            }
+        }
+    }
+
+    /// The body of a query or an operand of a set operation.
+    pub(super) fn set_expr(&mut self, body: &SetExpr) -> Result<Bound> {
+        match body {
+            SetExpr::Select(select) => self.deeper(|b| b.select(select, None, Window::default())),
+            SetExpr::Query(query) => self.query(query),
+            SetExpr::SetOperation { .. } => self.deeper(|b| b.set_operation(body)),
+            SetExpr::Values(values) => self.values(&values.rows, None),
+            SetExpr::Table(table) => {
+                let name = table.table_name.clone().unwrap_or_default();
+                unsupported(format!("TABLE {name} as a query (write SELECT * FROM {name})"), None)
+            }
+            _ => unsupported("a query that changes data", None),
+        }
+    }
+
+    /// Brings the common table expressions of WITH into scope.
+    fn with_clause(&mut self, query: &ast::Query) -> Result<()> {
+        let Some(with) = &query.with else { return Ok(()) };
+        let mut counts = Counter::default();
+        let _ = query.visit(&mut counts);
+        let first = self.environment.len();
+        for cte in &with.cte_tables {
+            let name = fold(&cte.alias.name);
+            let position = self.at(&cte.alias.name);
+            if self.environment[first..].iter().any(|c| c.name == name) {
+                let message = format!("WITH query name \"{name}\" specified more than once");
+                return Err(Error::new(SqlState::DUPLICATE_ALIAS, message).at(position));
+            }
+            if with.recursive {
+                let mut inside = Counter::default();
+                let _ = cte.query.visit(&mut inside);
+                if inside.of(&name) > 0 {
+                    return unsupported("a recursive common table expression", position);
+                }
+            }
+            let inline = match cte.materialized {
+                Some(CteAsMaterialized::Materialized) => false,
+                Some(CteAsMaterialized::NotMaterialized) => true,
+                None => counts.of(&name) <= 1,
+            };
+            let unused = counts.of(&name) == 0;
+            self.environment.push(CteBinding {
+                name,
+                columns: cte.alias.columns.iter().map(|c| c.name.clone()).collect(),
+                query: Rc::new((*cte.query).clone()),
+                levels: self.levels.len(),
+                visible: self.environment.len(),
+                inline,
+                materialised: None,
+            });
+            if unused {
+                // Its mistakes count all the same.
+                self.cte_query(self.environment.len() - 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn window(&mut self, query: &ast::Query) -> Result<Window> {
+        let mut window = Window::default();
+        match &query.limit_clause {
+            None => {}
+            Some(LimitClause::LimitOffset { limit, offset, limit_by }) => {
+                if !limit_by.is_empty() {
+                    return unsupported("LIMIT BY", None);
+                }
+                if let Some(limit) = limit {
+                    window.limit = self.row_count(limit, "LIMIT")?;
+                }
+                if let Some(offset) = offset {
+                    window.offset = self.row_count(&offset.value, "OFFSET")?.unwrap_or(0);
+                }
+            }
+            Some(LimitClause::OffsetCommaLimit { offset, limit }) => {
+                window.limit = self.row_count(limit, "LIMIT")?;
+                window.offset = self.row_count(offset, "OFFSET")?.unwrap_or(0);
+            }
+        }
+        if let Some(fetch) = &query.fetch {
+            if fetch.with_ties || fetch.percent {
+                return unsupported("FETCH WITH TIES or PERCENT", None);
+            }
+            window.limit = match &fetch.quantity {
+                Some(quantity) => self.row_count(quantity, "FETCH")?,
+                None => Some(1),
+            };
+        }
+        Ok(window)
+    }
+
+    /// The number that an argument of LIMIT is; NULL means none.
+    fn row_count(&mut self, expr: &ast::Expr, what: &str) -> Result<Option<u64>> {
+        let position = self.start(expr);
+        let levels = std::mem::take(&mut self.levels);
+        let bound = self.expr(expr);
+        self.levels = levels;
+        let bound = bound?;
+        let value = match (&bound.kind, bound.sql_type) {
+            (ExprKind::Const(_), t) if t.is_numeric() || t == SqlType::Null => {
+                match self.cast_to(bound, SqlType::BigInt)?.kind {
+                    ExprKind::Const(value) => value,
+                    _ => return Err(Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "bigint out of range").at(position)),
+                }
+            }
+            (ExprKind::Call(..) | ExprKind::Cast(_), t) if t.is_integer() => match fold_integers(&bound) {
+                Some(value) => Value::Int(value),
+                None => return unsupported(format!("{what} with anything but a constant"), position),
+            },
+            (ExprKind::Const(_), t) => {
+                let message = format!("argument of {what} must be type bigint, not type {t}");
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position));
+            }
+            _ => return unsupported(format!("{what} with anything but a constant"), position),
+        };
+        match value {
+            Value::Null => Ok(None),
+            Value::Int(count) => match u64::try_from(count) {
+                Ok(count) => Ok(Some(count)),
+                Err(_) => {
+                    let state = if what == "OFFSET" { SqlState("2201X") } else { SqlState("2201W") };
+                    Err(Error::new(state, format!("{what} must not be negative")).at(position))
+                }
+            },
+            _ => Err(Error::internal("a row count that is no integer").at(position)),
+        }
+    }
+
+    /// LIMIT on top of a query that has no order.
+    pub(super) fn limited(node: Node, window: Window) -> Node {
+        if window.limit.is_none() && window.offset == 0 {
+            return node;
+        }
+        Node::new(Op::Limit { input: Box::new(node), limit: window.limit, offset: window.offset })
+    }
+}
+
+/// Integer arithmetic over constants (`LIMIT 5 * 2`).
+fn fold_integers(expr: &plan::Expr) -> Option<i64> {
+    use catalog::ScalarFunction as F;
+    match &expr.kind {
+        ExprKind::Const(Value::Int(i)) => Some(*i),
+        ExprKind::Cast(inner) if expr.sql_type.is_integer() => fold_integers(inner),
+        ExprKind::Call(function, arguments) => {
+            let values: Option<Vec<i64>> = arguments.iter().map(fold_integers).collect();
+            match (function, values?.as_slice()) {
+                (F::Add, &[a, b]) => a.checked_add(b),
+                (F::Subtract, &[a, b]) => a.checked_sub(b),
+                (F::Multiply, &[a, b]) => a.checked_mul(b),
+                (F::Divide, &[a, b]) => a.checked_div(b),
+                (F::Modulo, &[a, b]) => a.checked_rem(b),
+                (F::Negate, &[a]) => a.checked_neg(),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// How often each unqualified table name occurs: at least as often as each common table expression is read.
+#[derive(Default)]
+struct Counter(HashMap<String, usize>);
+
+impl Counter {
+    fn of(&self, name: &str) -> usize {
+        self.0.get(name).copied().unwrap_or(0)
+    }
+}
+
+impl Visitor for Counter {
+    type Break = ();
+    fn pre_visit_relation(&mut self, name: &ast::ObjectName) -> ControlFlow<()> {
+        if let [ObjectNamePart::Identifier(ident)] = name.0.as_slice() {
+            *self.0.entry(fold(ident)).or_default() += 1;
+        }
+        ControlFlow::Continue(())
+    }
+}

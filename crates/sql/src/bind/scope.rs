@@ -1,0 +1,228 @@
+//! Which names mean which columns.
+
+use base::{Error, Result, SqlState};
+use plan::{AggregateCall, ColumnId, Expr};
+use sqlparser::ast::Ident;
+
+use super::{Binder, fold};
+
+/// A column under the name by which expressions call it.
+#[derive(Clone, Debug)]
+pub(super) struct ScopeColumn {
+    pub name: String,
+    pub column: ColumnId,
+}
+
+/// A table, file or subquery in FROM.
+#[derive(Clone, Debug)]
+pub(super) struct Relation {
+    /// Its alias or name; none for a subquery without alias.
+    pub name: Option<String>,
+    pub columns: Vec<ScopeColumn>,
+}
+
+/// The names that FROM gives.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    /// What qualified names and `t.*` look into.
+    pub relations: Vec<Relation>,
+    /// What unqualified names and `*` look into: columns merged by USING occur once.
+    pub visible: Vec<ScopeColumn>,
+}
+
+impl Scope {
+    /// A scope of one relation.
+    pub fn of(relation: Relation) -> Self {
+        Self { visible: relation.columns.clone(), relations: vec![relation] }
+    }
+
+    /// Both scopes' names.
+    pub fn join(mut self, other: Scope) -> Self {
+        self.relations.extend(other.relations);
+        self.visible.extend(other.visible);
+        self
+    }
+
+    /// Two relations of one name are error 42712.
+    pub fn check_aliases(&self, position: Option<u32>) -> Result<()> {
+        for (i, relation) in self.relations.iter().enumerate() {
+            if relation.name.is_some() && self.relations[..i].iter().any(|r| r.name == relation.name) {
+                let name = relation.name.as_deref().unwrap_or_default();
+                let message = format!("table name \"{name}\" specified more than once");
+                return Err(Error::new(SqlState::DUPLICATE_ALIAS, message).hint("give one an alias").at(position));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where an expression stands, for what is allowed there and for messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Clause {
+    From,
+    JoinCondition,
+    Where,
+    GroupBy,
+    Having,
+    Select,
+    OrderBy,
+    Values,
+}
+
+impl Clause {
+    /// The clause in messages, if aggregates are not allowed in it.
+    pub fn forbids_aggregates(self) -> Option<&'static str> {
+        Some(match self {
+            Self::From => "functions in FROM",
+            Self::JoinCondition => "JOIN conditions",
+            Self::Where => "WHERE",
+            Self::GroupBy => "GROUP BY",
+            Self::Values => "VALUES",
+            Self::Having | Self::Select | Self::OrderBy => return None,
+        })
+    }
+}
+
+/// One query around the current place.
+#[derive(Debug)]
+pub(super) struct Level {
+    pub scope: Scope,
+    pub clause: Clause,
+    /// Aggregates met so far, each once.
+    pub aggregates: Vec<(ColumnId, AggregateCall)>,
+    /// Whether we are inside of an aggregate's argument.
+    pub inside_aggregate: bool,
+    /// Output names that expressions may use where FROM has no such column (ORDER BY, HAVING).
+    pub aliases: Vec<(String, Expr)>,
+}
+
+impl Level {
+    pub fn new(clause: Clause) -> Self {
+        Self { scope: Scope::default(), clause, aggregates: Vec::new(), inside_aggregate: false, aliases: Vec::new() }
+    }
+}
+
+/// Whether a column's name is what was written: exactly, or in any case if it was not quoted.
+fn matches(name: &str, wanted: &str, ident: &Ident, exact: bool) -> bool {
+    if exact { name == wanted } else { ident.quote_style.is_none() && name.to_lowercase() == wanted }
+}
+
+fn candidates<'s>(columns: &'s [ScopeColumn], ident: &Ident) -> Vec<&'s ScopeColumn> {
+    let wanted = fold(ident);
+    for exact in [true, false] {
+        let found: Vec<_> = columns.iter().filter(|c| matches(&c.name, &wanted, ident, exact)).collect();
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    Vec::new()
+}
+
+fn unique(found: &[&ScopeColumn], ident: &Ident, position: Option<u32>) -> Result<ColumnId> {
+    if found.iter().any(|c| c.column != found[0].column) {
+        let message = format!("column reference \"{}\" is ambiguous", fold(ident));
+        return Err(Error::new(SqlState::AMBIGUOUS_COLUMN, message)
+            .hint("qualify it with the table's name or alias")
+            .at(position));
+    }
+    Ok(found[0].column)
+}
+
+impl Binder<'_> {
+    /// The column of an unqualified name, in the innermost query that has it.
+    pub(super) fn resolve(&self, ident: &Ident) -> Result<Expr> {
+        let position = self.at(ident);
+        for level in self.levels.iter().rev() {
+            let found = candidates(&level.scope.visible, ident);
+            if !found.is_empty() {
+                return Ok(self.reference(unique(&found, ident, position)?).at(position));
+            }
+            if matches!(level.clause, Clause::OrderBy | Clause::Having) {
+                let wanted = fold(ident);
+                if let Some((_, expr)) = level.aliases.iter().find(|(name, _)| *name == wanted) {
+                    if !expr.has_subquery() {
+                        return Ok(expr.clone().at(position));
+                    }
+                }
+            }
+        }
+        Err(self.undefined(&fold(ident), None).at(position))
+    }
+
+    /// The column of a qualified name.
+    pub(super) fn resolve_qualified(&self, table: &Ident, ident: &Ident) -> Result<Expr> {
+        let position = self.at(table);
+        for level in self.levels.iter().rev() {
+            if let Some(relation) = find_relation(&level.scope, table) {
+                let found = candidates(&relation.columns, ident);
+                if found.is_empty() {
+                    return Err(self.undefined(&fold(ident), Some(relation)).at(position));
+                }
+                return Ok(self.reference(unique(&found, ident, position)?).at(position));
+            }
+        }
+        let name = fold(table);
+        let mut error =
+            Error::new(SqlState::UNDEFINED_TABLE, format!("missing FROM-clause entry for table \"{name}\""))
+                .at(position);
+        let known = self.levels.iter().flat_map(|l| &l.scope.relations).filter_map(|r| r.name.as_deref());
+        if let Some(near) = nearest(&name, known) {
+            error = error.hint(format!("perhaps you meant the table \"{near}\""));
+        }
+        Err(error)
+    }
+
+    fn undefined(&self, name: &str, relation: Option<&Relation>) -> Error {
+        let full = match relation.and_then(|r| r.name.as_deref()) {
+            Some(table) => format!("column {table}.{name} does not exist"),
+            None => format!("column \"{name}\" does not exist"),
+        };
+        let error = Error::new(SqlState::UNDEFINED_COLUMN, full);
+        let near = match relation {
+            Some(relation) => nearest(name, relation.columns.iter().map(|c| c.name.as_str())),
+            None => nearest(name, self.levels.iter().rev().flat_map(|l| &l.scope.visible).map(|c| c.name.as_str())),
+        };
+        match near {
+            Some(near) if near.to_lowercase() == *near => {
+                error.hint(format!("perhaps you meant the column \"{near}\""))
+            }
+            Some(near) => error.hint(format!("perhaps you meant the column \"{near}\", in double quotes")),
+            None => error,
+        }
+    }
+}
+
+/// The relation of that name.
+pub(super) fn find_relation<'s>(scope: &'s Scope, table: &Ident) -> Option<&'s Relation> {
+    let wanted = fold(table);
+    let by = |exact: bool| {
+        scope.relations.iter().find(|r| r.name.as_deref().is_some_and(|name| matches(name, &wanted, table, exact)))
+    };
+    by(true).or_else(|| by(false))
+}
+
+/// The name among `known` that is most like `name`, if it is like it at all.
+pub(super) fn nearest<'s>(name: &str, known: impl Iterator<Item = &'s str>) -> Option<&'s str> {
+    let wanted: Vec<char> = name.to_lowercase().chars().take(64).collect();
+    let limit = (wanted.len() / 3).clamp(1, 3);
+    known
+        .take(10_000)
+        .map(|k| (distance(&wanted, &k.to_lowercase().chars().take(64).collect::<Vec<_>>()), k))
+        .filter(|&(d, _)| d <= limit)
+        .min_by_key(|&(d, _)| d)
+        .map(|(_, k)| k)
+}
+
+/// Levenshtein distance; O(|a| * |b|).
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let next = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], next);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,307 @@
+//! A SELECT block: FROM, WHERE, GROUP BY, HAVING, the select list, DISTINCT, ORDER BY, LIMIT, in the order in which they
+//! are evaluated.
+
+use base::{Error, Result, SqlState};
+use plan::{ColumnId, Expr, ExprKind, Node, Op, SortKey, split_conjuncts};
+use sqlparser::ast::{
+    self, Distinct, ExcludeSelectItem, ObjectNamePart, Select, SelectFlavor, SelectItem,
+    SelectItemQualifiedWildcardKind, WildcardAdditionalOptions,
+};
+use types::SqlType;
+
+use super::coerce::is_untyped;
+use super::from::FromItem;
+use super::order::{Key, KeyOrder};
+use super::query::Window;
+use super::scope::{Clause, Level, ScopeColumn, find_relation};
+use super::{Binder, Bound, Output, fold, unsupported};
+
+/// An item of the select list.
+pub(super) struct Item {
+    pub name: String,
+    pub expr: Expr,
+}
+
+impl Binder<'_> {
+    /// Binds a SELECT block with the ORDER BY and LIMIT that belong to it.
+    pub(super) fn select(&mut self, select: &Select, order_by: Option<&ast::OrderBy>, window: Window) -> Result<Bound> {
+        let position = self.span(select.select_token.0.span);
+        self.refuse_unsupported(select, position)?;
+        self.levels.push(Level::new(Clause::From));
+        let bound = self.select_inside(select, order_by, window);
+        self.levels.pop();
+        bound
+    }
+
+    fn refuse_unsupported(&self, select: &Select, position: Option<u32>) -> Result<()> {
+        let what = if select.top.is_some() {
+            "TOP (write LIMIT)"
+        } else if select.into.is_some() {
+            "SELECT INTO (write CREATE TABLE AS)"
+        } else if !select.lateral_views.is_empty() {
+            "LATERAL VIEW"
+        } else if select.qualify.is_some() || !select.named_window.is_empty() {
+            "a window function"
+        } else if select.prewhere.is_some() || !select.connect_by.is_empty() || select.value_table_mode.is_some() {
+            "PREWHERE, CONNECT BY or SELECT AS"
+        } else if !(select.cluster_by.is_empty() && select.distribute_by.is_empty() && select.sort_by.is_empty()) {
+            "CLUSTER BY, DISTRIBUTE BY or SORT BY"
+        } else if let Some(Distinct::On(_)) = select.distinct {
+            "DISTINCT ON"
+        } else {
+            return Ok(());
+        };
+        unsupported(what, position)
+    }
+
+    fn select_inside(&mut self, select: &Select, order_by: Option<&ast::OrderBy>, window: Window) -> Result<Bound> {
+        let FromItem { mut node, scope } = self.from_clause(&select.from)?;
+        self.level().scope = scope;
+        if let Some(condition) = &select.selection {
+            self.level().clause = Clause::Where;
+            let condition = self.condition(condition, "WHERE")?;
+            node = filtered(node, condition);
+        }
+        self.level().clause = Clause::Select;
+        let mut items = self.select_list(select)?;
+        let groups = self.group_by(&select.group_by, &items)?;
+        self.level().aliases = items.iter().map(|i| (i.name.clone(), i.expr.clone())).collect();
+        self.level().clause = Clause::Having;
+        let mut having = select.having.as_ref().map(|h| self.condition(h, "HAVING")).transpose()?;
+        self.level().clause = Clause::OrderBy;
+        let distinct = matches!(select.distinct, Some(Distinct::Distinct));
+        let mut keys = self.order_keys(order_by, &items, distinct)?;
+
+        let aggregates = std::mem::take(&mut self.level().aggregates);
+        let is_grouped = groups.is_some() || !aggregates.is_empty() || having.is_some();
+        if is_grouped {
+            let groups = groups.unwrap_or_default();
+            node = self.grouped(node, groups, aggregates, &mut items, &mut having, &mut keys)?;
+        }
+        if let Some(condition) = having {
+            node = filtered(node, condition);
+        }
+        Ok(self.project(node, items, keys, distinct, window))
+    }
+
+    /// The select list on top of `node`, then DISTINCT, ORDER BY and LIMIT.
+    fn project(
+        &mut self,
+        mut node: Node,
+        items: Vec<Item>,
+        keys: Vec<KeyOrder>,
+        distinct: bool,
+        window: Window,
+    ) -> Bound {
+        let (mut output, mut computed) = (Vec::with_capacity(items.len()), Vec::new());
+        for Item { name, expr } in items {
+            let column = match expr.kind {
+                ExprKind::Column(column) => {
+                    output.push(Output { name, column, literal: None });
+                    continue;
+                }
+                _ => self.column_for(&name, &expr),
+            };
+            let literal = is_untyped(&expr).then(|| expr.clone());
+            // An untyped literal is stored as what it is if nothing gives it another type.
+            let expr = match &expr.kind {
+                ExprKind::Const(value) if is_untyped(&expr) && !value.is_null() => {
+                    self.columns[column].sql_type = SqlType::Text;
+                    Expr::constant(value.clone(), SqlType::Text).at(expr.position)
+                }
+                _ => expr,
+            };
+            computed.push((column, expr));
+            output.push(Output { name, column, literal });
+        }
+        if !computed.is_empty() {
+            node = Node::new(Op::Map { input: Box::new(node), columns: computed });
+        }
+        if distinct {
+            let mut columns: Vec<ColumnId> = Vec::with_capacity(output.len());
+            for output in &output {
+                if !columns.contains(&output.column) {
+                    columns.push(output.column);
+                }
+            }
+            node = Node::new(Op::Distinct { input: Box::new(node), columns });
+        }
+        let node = self.sorted(node, keys, &output, window);
+        Bound { node, output }
+    }
+
+    /// ORDER BY and LIMIT on top of `node`.
+    pub(super) fn sorted(&self, node: Node, keys: Vec<KeyOrder>, output: &[Output], window: Window) -> Node {
+        let mut sort: Vec<SortKey> = Vec::with_capacity(keys.len());
+        for KeyOrder { key, descending, nulls_first } in keys {
+            let expr = match key {
+                Key::Output(index) => self.reference(output[index].column),
+                Key::Expr(expr) => expr,
+            };
+            if matches!(expr.kind, ExprKind::Const(_)) || sort.iter().any(|k| k.expr.same(&expr)) {
+                continue;
+            }
+            sort.push(SortKey { expr, descending, nulls_first });
+        }
+        if sort.is_empty() {
+            return Self::limited(node, window);
+        }
+        Node::new(Op::Sort { input: Box::new(node), keys: sort, limit: window.limit, offset: window.offset })
+    }
+
+    fn select_list(&mut self, select: &Select) -> Result<Vec<Item>> {
+        let mut items = Vec::with_capacity(select.projection.len());
+        if select.flavor == SelectFlavor::FromFirstNoSelect {
+            let columns = self.level().scope.visible.clone();
+            self.wildcard_columns(columns, None, &mut items)?;
+            return Ok(items);
+        }
+        for item in &select.projection {
+            match item {
+                SelectItem::UnnamedExpr(expr) => {
+                    let name = output_name(expr);
+                    items.push(Item { name, expr: self.expr(expr)? });
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    items.push(Item { name: fold(alias), expr: self.expr(expr)? });
+                }
+                SelectItem::Wildcard(options) => {
+                    if select.from.is_empty() {
+                        return Err(Error::new(
+                            SqlState::SYNTAX_ERROR,
+                            "SELECT * with no tables specified is not valid",
+                        )
+                        .at(self.span(options.wildcard_token.0.span)));
+                    }
+                    let columns = self.level().scope.visible.clone();
+                    self.wildcard_columns(columns, Some(options), &mut items)?;
+                }
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
+                    let position = self.name_position(name);
+                    let Some(ObjectNamePart::Identifier(table)) = name.0.last() else {
+                        return unsupported("this form of *", position);
+                    };
+                    let columns = match find_relation(&self.level().scope, table) {
+                        Some(relation) => relation.columns.clone(),
+                        None => {
+                            let message = format!("missing FROM-clause entry for table \"{}\"", fold(table));
+                            return Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(position));
+                        }
+                    };
+                    self.wildcard_columns(columns, Some(options), &mut items)?;
+                }
+                SelectItem::QualifiedWildcard(..) => return unsupported("* of an expression", None),
+                SelectItem::ExprWithAliases { .. } => return unsupported("several aliases of one expression", None),
+            }
+        }
+        Ok(items)
+    }
+
+    /// `*` with EXCLUDE and REPLACE.
+    fn wildcard_columns(
+        &mut self,
+        columns: Vec<ScopeColumn>,
+        options: Option<&WildcardAdditionalOptions>,
+        items: &mut Vec<Item>,
+    ) -> Result<()> {
+        let (mut excluded, mut replaced) = (Vec::new(), Vec::new());
+        if let Some(options) = options {
+            if options.opt_ilike.is_some() || options.opt_rename.is_some() || options.opt_alias.is_some() {
+                return unsupported("ILIKE, RENAME or an alias after *", self.span(options.wildcard_token.0.span));
+            }
+            let names = match &options.opt_exclude {
+                None => Vec::new(),
+                Some(ExcludeSelectItem::Single(name)) => vec![name],
+                Some(ExcludeSelectItem::Multiple(names)) => names.iter().collect(),
+            };
+            for name in names {
+                if let Some(ObjectNamePart::Identifier(ident)) = name.0.last() {
+                    excluded.push(ident.clone());
+                }
+            }
+            if let Some(except) = &options.opt_except {
+                excluded.push(except.first_element.clone());
+                excluded.extend(except.additional_elements.iter().cloned());
+            }
+            for element in options.opt_replace.iter().flat_map(|r| &r.items) {
+                replaced.push((element.column_name.clone(), self.expr(&element.expr)?));
+            }
+        }
+        let is = |column: &ScopeColumn, ident: &ast::Ident| {
+            column.name == fold(ident) || (ident.quote_style.is_none() && column.name.to_lowercase() == fold(ident))
+        };
+        for ident in excluded.iter().chain(replaced.iter().map(|(i, _)| i)) {
+            if !columns.iter().any(|c| is(c, ident)) {
+                let message = format!("column \"{}\" is not among the columns of *", fold(ident));
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.at(ident)));
+            }
+        }
+        for column in columns {
+            if excluded.iter().any(|i| is(&column, i)) {
+                continue;
+            }
+            let expr = match replaced.iter().position(|(i, _)| is(&column, i)) {
+                Some(index) => replaced.swap_remove(index).1,
+                None => self.reference(column.column),
+            };
+            items.push(Item { name: column.name, expr });
+        }
+        Ok(())
+    }
+}
+
+/// A filter with the conjuncts of a condition.
+fn filtered(node: Node, condition: Expr) -> Node {
+    let mut predicates = Vec::new();
+    split_conjuncts(condition, &mut predicates);
+    Node::new(Op::Filter { input: Box::new(node), predicates })
+}
+
+/// The name of a select item without alias, as PostgreSQL chooses it.
+fn output_name(expr: &ast::Expr) -> String {
+    use ast::Expr as E;
+    let mut expr = expr;
+    loop {
+        return match expr {
+            E::Identifier(ident) => fold(ident),
+            E::CompoundIdentifier(parts) => parts.last().map(fold).unwrap_or_default(),
+            E::Function(function) => match function.name.0.last() {
+                Some(ObjectNamePart::Identifier(ident)) => fold(ident),
+                _ => "?column?".to_owned(),
+            },
+            E::Nested(inner) => {
+                expr = inner;
+                continue;
+            }
+            E::Cast { expr: inner, data_type, .. } => match inner.as_ref() {
+                E::Value(_) => data_type.to_string().to_lowercase().split('(').next().unwrap_or_default().to_owned(),
+                inner => {
+                    expr = inner;
+                    continue;
+                }
+            },
+            E::Case { .. } => "case".to_owned(),
+            E::Extract { .. } => "extract".to_owned(),
+            E::Substring { .. } => "substring".to_owned(),
+            E::Trim { .. } => "btrim".to_owned(),
+            E::Position { .. } => "position".to_owned(),
+            E::Ceil { .. } => "ceil".to_owned(),
+            E::Floor { .. } => "floor".to_owned(),
+            E::Exists { .. } => "exists".to_owned(),
+            E::TypedString(typed) => typed.data_type.to_string().to_lowercase(),
+            E::Interval(_) => "interval".to_owned(),
+            E::Subquery(query) => match query.body.as_ref() {
+                ast::SetExpr::Select(select) => match select.projection.first() {
+                    Some(SelectItem::UnnamedExpr(inner)) => {
+                        expr = inner;
+                        continue;
+                    }
+                    Some(SelectItem::ExprWithAlias { alias, .. }) => fold(alias),
+                    _ => "?column?".to_owned(),
+                },
+                _ => "?column?".to_owned(),
+            },
+            _ => "?column?".to_owned(),
+        };
+    }
+}

@@ -1,0 +1,106 @@
+//! UNION, INTERSECT, EXCEPT.
+
+use base::{Error, Result, SqlState};
+use plan::{ColumnId, ColumnInfo, Node, Op, SetOperation};
+use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
+use types::SqlType;
+
+use super::coerce::common_type;
+use super::{Binder, Bound, Output, unsupported};
+
+/// Most operands of one chain.
+const MAX_OPERANDS: usize = 2_000;
+
+impl Binder<'_> {
+    /// A set operation. Chains of one operation lean to the left; they become one n-ary operator, without recursion along
+    /// the chain.
+    pub(super) fn set_operation(&mut self, body: &SetExpr) -> Result<Bound> {
+        let mut chain: Vec<(SetOperation, bool, &SetExpr)> = Vec::new();
+        let mut first = body;
+        while let SetExpr::SetOperation { left, op, set_quantifier, right } = first {
+            let operation = match op {
+                SetOperator::Union => SetOperation::Union,
+                SetOperator::Intersect => SetOperation::Intersect,
+                SetOperator::Except | SetOperator::Minus => SetOperation::Except,
+            };
+            let all = match set_quantifier {
+                SetQuantifier::All => true,
+                SetQuantifier::Distinct | SetQuantifier::None => false,
+                _ => return unsupported("UNION BY NAME", None),
+            };
+            chain.push((operation, all, right));
+            first = left;
+        }
+        if chain.len() > MAX_OPERANDS {
+            let message = format!("more than {MAX_OPERANDS} set operations in a row");
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).hint("write many rows as VALUES"));
+        }
+        let mut result = self.set_expr(first)?;
+        let mut rest = chain.into_iter().rev().peekable();
+        while let Some((operation, all, right)) = rest.next() {
+            let mut inputs = vec![result, self.set_expr(right)?];
+            while let Some(&(next, next_all, right)) = rest.peek() {
+                if (next, next_all) != (operation, all) {
+                    break;
+                }
+                inputs.push(self.set_expr(right)?);
+                rest.next();
+            }
+            result = self.combine(operation, all, inputs)?;
+        }
+        Ok(result)
+    }
+
+    /// The operator over inputs whose columns are cast to common types.
+    pub(super) fn combine(&mut self, operation: SetOperation, all: bool, inputs: Vec<Bound>) -> Result<Bound> {
+        let name = match operation {
+            SetOperation::Union => "UNION",
+            SetOperation::Intersect => "INTERSECT",
+            SetOperation::Except => "EXCEPT",
+        };
+        let width = inputs[0].output.len();
+        if inputs.iter().any(|i| i.output.len() != width) {
+            let message = format!("each {name} query must have the same number of columns");
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+        }
+        let mut types = vec![SqlType::Null; width];
+        for input in &inputs {
+            for (common, output) in types.iter_mut().zip(&input.output) {
+                let own = match &output.literal {
+                    Some(_) => SqlType::Null,
+                    None => self.columns[output.column].sql_type,
+                };
+                *common = common_type(*common, own).ok_or_else(|| {
+                    let message = format!("{name} types {common} and {own} cannot be matched");
+                    Error::new(SqlState::DATATYPE_MISMATCH, message)
+                        .detail(format!("in the column \"{}\"", output.name))
+                        .hint("add explicit casts")
+                })?;
+            }
+        }
+        for t in &mut types {
+            if *t == SqlType::Null {
+                *t = SqlType::Text;
+            }
+        }
+        let names: Vec<String> = inputs[0].output.iter().map(|o| o.name.clone()).collect();
+        let mut nullable = vec![false; width];
+        let mut operands: Vec<(Node, Vec<ColumnId>)> = Vec::with_capacity(inputs.len());
+        for input in inputs {
+            let input = self.with_types(input, &types)?;
+            let columns: Vec<ColumnId> = input.output.iter().map(|o| o.column).collect();
+            for (nullable, &column) in nullable.iter_mut().zip(&columns) {
+                *nullable |= self.is_nullable_column(column);
+            }
+            operands.push((input.node, columns));
+        }
+        let mut output = Vec::with_capacity(width);
+        for ((name, sql_type), nullable) in names.into_iter().zip(types).zip(nullable) {
+            let column = self.columns.push(ColumnInfo { name: name.clone(), sql_type, nullable });
+            output.push(Output { name, column, literal: None });
+        }
+        let columns = output.iter().map(|o| o.column).collect();
+        let node = Node::new(Op::SetOp { operation, all, inputs: operands, columns });
+        Ok(Bound { node, output })
+    }
+}

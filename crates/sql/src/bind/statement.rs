@@ -1,0 +1,167 @@
+//! Statements.
+
+use base::{Result, SqlState};
+use catalog::Field;
+use plan::{Node, Plan};
+use sqlparser::ast::{self, Statement as S};
+
+use super::{Binder, unsupported};
+use crate::parse::{Ast, CopyAst, CopySubject};
+use crate::{Copy, Resolved, Statement, TransactionKind};
+
+impl Binder<'_> {
+    pub(super) fn statement(&mut self, ast: &Ast, text: &str) -> Result<Statement> {
+        Ok(match ast {
+            Ast::Library(statement) => return self.library(statement, text),
+            Ast::Explain { analyze, stage, statement } => {
+                let statement = Box::new(self.statement(statement, text)?);
+                Statement::Explain { analyze: *analyze, stage: *stage, statement }
+            }
+            Ast::Copy(copy) => return self.copy(copy),
+            Ast::Set { name, value, span } => {
+                Statement::Set { name: name.clone(), value: value.clone(), position: self.span(*span) }
+            }
+            Ast::Reset { name, span } => Statement::Reset { name: name.clone(), position: self.span(*span) },
+            Ast::Show { name, span } => Statement::Show { name: name.clone(), position: self.span(*span) },
+            Ast::ShowTables => Statement::ShowTables,
+            Ast::Describe(name) => Statement::Describe { columns: self.describe(name)? },
+            Ast::DescribeQuery(query) => {
+                let plan = self.plan(query)?;
+                Statement::Describe { columns: fields(&plan) }
+            }
+        })
+    }
+
+    fn library(&mut self, statement: &S, text: &str) -> Result<Statement> {
+        match statement {
+            S::Query(query) => self.plan(query).map(Statement::Query),
+            S::CreateTable(create) => self.create_table(create),
+            S::CreateView(create) => self.create_view(create, text),
+            S::Drop { object_type, names, if_exists, cascade, .. } => {
+                self.drop_objects(object_type, names, *if_exists, *cascade)
+            }
+            S::Insert(insert) => self.insert(insert),
+            S::StartTransaction { statements, .. } if statements.is_empty() => {
+                Ok(Statement::Transaction(TransactionKind::Begin))
+            }
+            S::Commit { .. } => Ok(Statement::Transaction(TransactionKind::Commit)),
+            S::Rollback { savepoint: None, .. } => Ok(Statement::Transaction(TransactionKind::Rollback)),
+            S::ExplainTable { table_name, .. } => Ok(Statement::Describe { columns: self.describe(table_name)? }),
+            other => {
+                // The first words name it: ALTER TABLE, CREATE INDEX, UPDATE, ...
+                let text = other.to_string();
+                let words: Vec<&str> = text.split_whitespace().take(2).collect();
+                let named = match words.as_slice() {
+                    [first @ ("ALTER" | "CREATE" | "DROP"), second] => format!("{first} {second}"),
+                    [first, ..] => (*first).to_owned(),
+                    [] => "this statement".to_owned(),
+                };
+                unsupported(named, self.positions.map(|p| p.begin()))
+            }
+        }
+    }
+
+    fn describe(&mut self, name: &ast::ObjectName) -> Result<Vec<Field>> {
+        let position = self.name_position(name);
+        if let [ast::ObjectNamePart::Identifier(ident)] = name.0.as_slice() {
+            if ident.quote_style == Some('\'') {
+                return Ok(self.resolver.file("", &[ident.value.clone()], &[]).map_err(|e| e.at(position))?.fields);
+            }
+        }
+        let name = self.object_name(name)?;
+        match self.resolver.table(&name).map_err(|e| e.at(position))? {
+            Resolved::Table(table) => Ok(table.fields),
+            Resolved::View { .. } => {
+                let query = crate::parse(&format!("select * from {}", quoted(&name)))?;
+                match query.ast {
+                    Ast::Library(statement) => match *statement {
+                        S::Query(query) => {
+                            self.positions = None;
+                            let plan = self.plan(&query).map_err(|e| e.at(position))?;
+                            Ok(fields(&plan))
+                        }
+                        _ => unsupported("DESCRIBE of this", position),
+                    },
+                    _ => unsupported("DESCRIBE of this", position),
+                }
+            }
+        }
+    }
+
+    fn copy(&mut self, copy: &CopyAst) -> Result<Statement> {
+        let position = self.span(copy.target_span);
+        let (target, options) = (copy.target.clone(), copy.options.clone());
+        if !copy.to {
+            let CopySubject::Table(name, idents) = &copy.subject else {
+                return unsupported("COPY of a query FROM something", position);
+            };
+            let name = self.object_name(name)?;
+            let table = self.base_table(&name)?;
+            let idents: Vec<&ast::Ident> = idents.iter().collect();
+            let columns = self.targets(&table, &name, &idents)?.into_iter().map(|t| t.attribute).collect();
+            let table = table.source;
+            return Ok(Statement::Copy(Copy::From { name, table, columns, target, position, options }));
+        }
+        let plan = match &copy.subject {
+            CopySubject::Query(query) => self.plan(query)?,
+            CopySubject::Table(name, idents) => self.copied_table(name, idents)?,
+        };
+        Ok(Statement::Copy(Copy::To { plan, target, position, options }))
+    }
+
+    /// The plan that reads a table's columns, as COPY TO names them.
+    fn copied_table(&mut self, name: &ast::ObjectName, idents: &[ast::Ident]) -> Result<Plan> {
+        let factor = ast::TableFactor::Table {
+            name: name.clone(),
+            alias: None,
+            args: None,
+            with_hints: Vec::new(),
+            version: None,
+            with_ordinality: false,
+            partitions: Vec::new(),
+            json_path: None,
+            sample: None,
+            index_hints: Vec::new(),
+        };
+        self.levels.push(super::scope::Level::new(super::scope::Clause::From));
+        let item = self.factor(&factor, &super::scope::Scope::default());
+        self.levels.pop();
+        let item = item?;
+        let mut output = Vec::new();
+        if idents.is_empty() {
+            output.extend(item.scope.visible.iter().map(|c| (c.name.clone(), c.column)));
+        }
+        for ident in idents {
+            let wanted = super::fold(ident);
+            let Some(column) = item.scope.visible.iter().find(|c| c.name == wanted) else {
+                let message = format!("column \"{wanted}\" does not exist");
+                return Err(base::Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.at(ident)));
+            };
+            output.push((wanted, column.column));
+        }
+        let node: Node = item.node;
+        let mut plan = self.finish(super::Bound { node, output: Vec::new() });
+        plan.output = output;
+        Ok(plan)
+    }
+}
+
+fn quoted(name: &crate::ObjectName) -> String {
+    let quote = |s: &str| format!("\"{}\"", s.replace('"', "\"\""));
+    match &name.schema {
+        Some(schema) => format!("{}.{}", quote(schema), quote(&name.name)),
+        None => quote(&name.name),
+    }
+}
+
+/// A plan's output as fields.
+fn fields(plan: &Plan) -> Vec<Field> {
+    let padded = plan.root.nullable_columns();
+    plan.output
+        .iter()
+        .map(|(name, column)| {
+            let info = &plan.columns[*column];
+            Field { name: name.clone(), sql_type: info.sql_type, nullable: info.nullable || padded.contains(column) }
+        })
+        .collect()
+}

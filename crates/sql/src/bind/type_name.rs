@@ -1,0 +1,112 @@
+//! The many names of types.
+
+use base::{Error, Result, SqlState};
+use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo};
+use types::SqlType;
+
+/// The type that a type name means.
+pub(super) fn sql_type(name: &DataType) -> Result<SqlType> {
+    Ok(match name {
+        DataType::Bool | DataType::Boolean => SqlType::Bool,
+        DataType::TinyInt(_) | DataType::SmallInt(_) | DataType::Int2(_) => SqlType::SmallInt,
+        DataType::Int(_) | DataType::Integer(_) | DataType::Int4(_) | DataType::MediumInt(_) => SqlType::Integer,
+        DataType::BigInt(_) | DataType::Int8(_) | DataType::Int64 => SqlType::BigInt,
+        DataType::Int16 => SqlType::SmallInt,
+        DataType::Int32 => SqlType::Integer,
+        DataType::HugeInt | DataType::Int128 => SqlType::decimal(38, 0),
+        DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) => decimal(info)?,
+        DataType::Real | DataType::Float4 | DataType::Float32 => SqlType::Real,
+        DataType::Float(ExactNumberInfo::Precision(1..=24)) => SqlType::Real,
+        DataType::Float(ExactNumberInfo::None | ExactNumberInfo::Precision(25..=53)) => SqlType::Double,
+        DataType::Float(_) => {
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, "precision for type float must be 1 to 53 bits"));
+        }
+        DataType::Double(_) | DataType::DoublePrecision | DataType::Float8 | DataType::Float64 => SqlType::Double,
+        DataType::Text | DataType::String(_) | DataType::Clob(_) | DataType::TinyText => SqlType::Text,
+        DataType::MediumText | DataType::LongText | DataType::CharacterLargeObject(_) => SqlType::Text,
+        DataType::CharLargeObject(_) => SqlType::Text,
+        DataType::Varchar(length)
+        | DataType::CharacterVarying(length)
+        | DataType::CharVarying(length)
+        | DataType::Nvarchar(length) => match length {
+            None | Some(CharacterLength::Max) => SqlType::Text,
+            Some(CharacterLength::IntegerLength { length, .. }) => SqlType::Varchar(limit(*length, "varchar")?),
+        },
+        DataType::Char(length) | DataType::Character(length) => match length {
+            None => SqlType::Char(1),
+            Some(CharacterLength::IntegerLength { length, .. }) => SqlType::Char(limit(*length, "char")?),
+            Some(CharacterLength::Max) => return Err(unknown(&name.to_string())),
+        },
+        DataType::Date | DataType::Date32 => SqlType::Date,
+        DataType::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone)
+        | DataType::TimestampNtz(_)
+        | DataType::Datetime(_) => SqlType::Timestamp,
+        DataType::Timestamp(..) => {
+            return Err(Error::unsupported("the type timestamp with time zone")
+                .hint("use timestamp; times are taken as they are written"));
+        }
+        DataType::Time(..) => return Err(Error::unsupported("the type time")),
+        DataType::Interval { .. } => SqlType::Interval,
+        DataType::Array(_) => return Err(Error::unsupported("the type array")),
+        DataType::JSON | DataType::JSONB | DataType::Uuid | DataType::Bytea | DataType::Blob(_) => {
+            return Err(Error::unsupported(format!("the type {}", name.to_string().to_lowercase())));
+        }
+        DataType::Custom(custom, arguments) => {
+            let last = match custom.0.last() {
+                Some(ObjectNamePart::Identifier(ident)) => ident.value.to_lowercase(),
+                _ => return Err(unknown(&name.to_string())),
+            };
+            match (last.as_str(), arguments.as_slice()) {
+                ("bpchar", []) => SqlType::Text,
+                ("bpchar", [n]) => SqlType::Char(limit(n.parse().unwrap_or(0), "char")?),
+                ("string" | "name", []) => SqlType::Text,
+                ("hugeint", []) => SqlType::decimal(38, 0),
+                ("long", []) => SqlType::BigInt,
+                ("short", []) => SqlType::SmallInt,
+                ("signed", []) => SqlType::Integer,
+                ("logical", []) => SqlType::Bool,
+                ("timestamp_s" | "timestamp_ms" | "timestamp_us" | "timestamp_ns", []) => SqlType::Timestamp,
+                ("timestamptz", _) => {
+                    return Err(Error::unsupported("the type timestamp with time zone")
+                        .hint("use timestamp; times are taken as they are written"));
+                }
+                _ => return Err(unknown(&name.to_string())),
+            }
+        }
+        other => return Err(unknown(&other.to_string())),
+    })
+}
+
+fn unknown(name: &str) -> Error {
+    Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", name.to_lowercase())).hint(
+        "types are boolean, smallint, integer, bigint, decimal(p,s), real, double, text, varchar(n), char(n), date, \
+         timestamp, interval",
+    )
+}
+
+fn limit(length: u64, kind: &str) -> Result<u32> {
+    const MAX: u64 = 10_485_760;
+    if (1..=MAX).contains(&length) {
+        return Ok(length as u32);
+    }
+    let message = format!("length for type {kind} must be 1 to {MAX}");
+    Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+}
+
+/// PostgreSQL's bare `numeric` has no limits; here it has 38 digits, 10 of them after the point.
+fn decimal(info: &ExactNumberInfo) -> Result<SqlType> {
+    let (precision, scale) = match *info {
+        ExactNumberInfo::None => return Ok(SqlType::decimal(38, 10)),
+        ExactNumberInfo::Precision(precision) => (precision, 0),
+        ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
+    };
+    if !(1..=u64::from(SqlType::MAX_PRECISION)).contains(&precision) {
+        let message = format!("NUMERIC precision {precision} must be between 1 and 38");
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
+    if scale < 0 || scale as u64 > precision {
+        let message = format!("NUMERIC scale {scale} must be between 0 and precision {precision}");
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
+    Ok(SqlType::decimal(precision as u8, scale as u8))
+}

@@ -1,0 +1,146 @@
+//! From text to syntax tree: the parser with its limits, and its errors in PostgreSQL's words.
+
+mod command;
+mod error;
+
+use std::ops::Range;
+
+use base::{Error, Result, SqlState};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+
+use crate::dialect::MorselDialect;
+use crate::position::Positions;
+use crate::split::split;
+
+pub(crate) use command::{Ast, CopyAst, CopySubject};
+
+/// Longest text of a statement.
+const MAX_TEXT: usize = 256 << 20;
+/// Deepest nesting of parentheses, subqueries and prefix operators.
+const MAX_NESTING: usize = 100;
+/// Most operators in a row without a parenthesis or comma: a chain is a tree as deep as it is long.
+const MAX_CHAIN: usize = 5_000;
+
+/// A statement that parses; names and types are still to be bound.
+#[derive(Debug)]
+pub struct Parsed {
+    pub(crate) ast: Ast,
+    pub(crate) positions: Positions,
+    /// The statement's text.
+    pub(crate) text: String,
+}
+
+/// Parses one statement, which a semicolon may end. Positions of errors, also of later ones, refer to `sql`.
+///
+/// ```
+/// assert!(sql::parse("select 1;").is_ok());
+/// let error = sql::parse("select 1 frm t where x").unwrap_err();
+/// assert_eq!((error.state().0, error.position()), ("42601", Some(13)));
+/// ```
+pub fn parse(sql: &str) -> Result<Parsed> {
+    match split(sql).as_slice() {
+        [] => Err(Error::new(SqlState::SYNTAX_ERROR, "the statement is empty")),
+        [piece] => parse_at(&sql[piece.range.clone()], piece.range.start),
+        [_, second, ..] => Err(Error::new(SqlState::SYNTAX_ERROR, "cannot run several statements at once here")
+            .at(u32::try_from(second.range.start).ok())),
+    }
+}
+
+/// Parses a script; each statement comes with the byte range of its text. Positions of errors refer to the script.
+pub fn parse_script(script: &str) -> Result<Vec<(Parsed, Range<usize>)>> {
+    split(script)
+        .into_iter()
+        .map(|piece| Ok((parse_at(&script[piece.range.clone()], piece.range.start)?, piece.range)))
+        .collect()
+}
+
+/// Parses the statement `text` that starts at byte `base` of the script that positions shall refer to.
+fn parse_at(text: &str, base: usize) -> Result<Parsed> {
+    if base + text.len() > MAX_TEXT {
+        return Err(Error::new(SqlState::PROGRAM_LIMIT, "the SQL text is longer than 256 MiB")
+            .hint("load data with COPY instead of INSERT"));
+    }
+    let positions = Positions::new(text, base as u32);
+    let mut tokens = Tokenizer::new(&MorselDialect, text)
+        .tokenize_with_location()
+        .map_err(|e| error::tokenizer(&e, text, &positions))?;
+    limit_chains(&tokens, &positions)?;
+    number_placeholders(&mut tokens);
+    let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_NESTING).with_tokens_with_locations(tokens);
+    let ast = command::statement(&mut parser)
+        .and_then(|ast| match parser.peek_token().token {
+            Token::EOF => Ok(ast),
+            _ => parser.expected("end of statement", parser.peek_token()),
+        })
+        .map_err(|e| error::parser(&e, text, &positions))?;
+    Ok(Parsed { ast, positions, text: text.to_owned() })
+}
+
+/// Refuses chains of operators whose syntax tree would be too deep to walk and to drop.
+fn limit_chains(tokens: &[TokenWithSpan], positions: &Positions) -> Result<()> {
+    let mut counts = vec![0usize];
+    for token in tokens {
+        match &token.token {
+            Token::LParen | Token::LBracket | Token::LBrace => {
+                *counts.last_mut().expect("never empty") += 1;
+                counts.push(0);
+            }
+            Token::RParen | Token::RBracket | Token::RBrace => {
+                if counts.len() > 1 {
+                    counts.pop();
+                }
+            }
+            Token::Comma => *counts.last_mut().expect("never empty") = 0,
+            Token::Number(..)
+            | Token::SingleQuotedString(_)
+            | Token::Whitespace(_)
+            | Token::Period
+            | Token::Placeholder(_)
+            | Token::EOF => {}
+            Token::Word(word) if word.quote_style.is_some() || !is_operator_word(&word.value) => {}
+            _ => *counts.last_mut().expect("never empty") += 1,
+        }
+        if *counts.last().expect("never empty") > MAX_CHAIN {
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too complex")
+                .detail(format!("more than {MAX_CHAIN} operators follow each other"))
+                .hint("write long OR chains as IN (...), and many rows as VALUES")
+                .at(positions.start(token.span)));
+        }
+    }
+    Ok(())
+}
+
+fn is_operator_word(word: &str) -> bool {
+    const WORDS: [&str; 17] = [
+        "and",
+        "or",
+        "not",
+        "union",
+        "except",
+        "intersect",
+        "join",
+        "is",
+        "in",
+        "like",
+        "ilike",
+        "between",
+        "at",
+        "collate",
+        "isnull",
+        "notnull",
+        "similar",
+    ];
+    word.len() <= 9 && WORDS.iter().any(|w| w.eq_ignore_ascii_case(word))
+}
+
+/// `?` becomes `$1`, `$2`, ... in order.
+fn number_placeholders(tokens: &mut [TokenWithSpan]) {
+    let mut count = 0;
+    for token in tokens {
+        if token.token == Token::Question || matches!(&token.token, Token::Placeholder(p) if p == "?") {
+            count += 1;
+            token.token = Token::Placeholder(format!("${count}"));
+        }
+    }
+}

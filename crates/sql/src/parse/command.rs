@@ -1,0 +1,286 @@
+//! Statements that the parser library does not read as MorselDB needs them: EXPLAIN with its stages, COPY with any
+//! option, SET and SHOW. Everything else is the library's.
+
+use sqlparser::ast::{Ident, ObjectName, Query, Statement};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{IsOptional, Parser, ParserError};
+use sqlparser::tokenizer::{Span, Token};
+
+use crate::statement::{CopyTarget, ExplainStage};
+
+/// A parsed statement.
+#[derive(Debug)]
+pub(crate) enum Ast {
+    /// One that the library reads.
+    Library(Box<Statement>),
+    /// EXPLAIN.
+    Explain { analyze: bool, stage: ExplainStage, statement: Box<Ast> },
+    /// COPY.
+    Copy(CopyAst),
+    /// SET; no value means DEFAULT.
+    Set { name: String, value: Option<String>, span: Span },
+    /// RESET; no name means ALL.
+    Reset { name: Option<String>, span: Span },
+    /// SHOW; no name means ALL.
+    Show { name: Option<String>, span: Span },
+    /// SHOW TABLES.
+    ShowTables,
+    /// DESCRIBE of a table, view or file.
+    Describe(ObjectName),
+    /// DESCRIBE of a query.
+    DescribeQuery(Box<Query>),
+}
+
+/// A parsed COPY.
+#[derive(Debug)]
+pub(crate) struct CopyAst {
+    pub subject: CopySubject,
+    pub to: bool,
+    pub target: CopyTarget,
+    /// Position of the path.
+    pub target_span: Span,
+    pub options: Vec<(String, String)>,
+}
+
+/// What COPY copies.
+#[derive(Debug)]
+pub(crate) enum CopySubject {
+    Table(ObjectName, Vec<Ident>),
+    Query(Box<Query>),
+}
+
+type Result<T> = std::result::Result<T, ParserError>;
+
+/// Reads one statement.
+pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
+    if parser.parse_keyword(Keyword::EXPLAIN) {
+        return explain(parser);
+    }
+    if parser.parse_keyword(Keyword::COPY) {
+        return copy(parser).map(Ast::Copy);
+    }
+    if parser.parse_keyword(Keyword::SET) {
+        return set(parser);
+    }
+    if parser.parse_keyword(Keyword::RESET) {
+        let span = parser.peek_token().span;
+        let name = if parser.parse_keyword(Keyword::ALL) { None } else { Some(setting_name(parser)?) };
+        return Ok(Ast::Reset { name, span });
+    }
+    if parser.parse_keyword(Keyword::SHOW) {
+        let span = parser.peek_token().span;
+        if parser.parse_keyword(Keyword::TABLES) {
+            return Ok(Ast::ShowTables);
+        }
+        let name = if parser.parse_keyword(Keyword::ALL) { None } else { Some(setting_name(parser)?) };
+        return Ok(Ast::Show { name, span });
+    }
+    if parser.parse_one_of_keywords(&[Keyword::DESCRIBE, Keyword::DESC]).is_some() {
+        if let Some(Keyword::SELECT | Keyword::WITH | Keyword::VALUES) =
+            parser.peek_one_of_keywords(&[Keyword::SELECT, Keyword::WITH, Keyword::VALUES])
+        {
+            return Ok(Ast::DescribeQuery(parser.parse_query()?));
+        }
+        let _ = parser.parse_keyword(Keyword::TABLE);
+        return Ok(Ast::Describe(parser.parse_object_name(true)?));
+    }
+    parser.parse_statement().map(|s| Ast::Library(Box::new(s)))
+}
+
+fn explain(parser: &mut Parser<'_>) -> Result<Ast> {
+    let mut analyze = false;
+    let mut stage = ExplainStage::Optimized;
+    if parser.peek_token().token == Token::LParen && !opens_query(parser) {
+        parser.next_token();
+        loop {
+            let token = parser.next_token();
+            let name = match &token.token {
+                Token::Word(word) => word.value.to_ascii_lowercase(),
+                _ => return parser.expected("an option of EXPLAIN", token),
+            };
+            match name.as_str() {
+                "analyze" => {
+                    analyze = match parser.peek_token().token {
+                        Token::Comma | Token::RParen => true,
+                        _ => !matches!(option_value(parser)?.as_str(), "false" | "off" | "0"),
+                    }
+                }
+                "logical" => stage = ExplainStage::Logical,
+                "optimized" => stage = ExplainStage::Optimized,
+                "pipelines" => stage = ExplainStage::Pipelines,
+                "ir" => stage = ExplainStage::Ir,
+                "asm" => stage = ExplainStage::Asm,
+                "verbose" | "costs" | "timing" | "format" | "summary" | "buffers" | "settings" => {
+                    // PostgreSQL's switches that tools send; they change nothing here.
+                    if !matches!(parser.peek_token().token, Token::Comma | Token::RParen) {
+                        option_value(parser)?;
+                    }
+                }
+                _ => return parser.expected("ANALYZE, LOGICAL, OPTIMIZED, PIPELINES, IR or ASM", token),
+            }
+            if !parser.consume_token(&Token::Comma) {
+                parser.expect_token(&Token::RParen)?;
+                break;
+            }
+        }
+    } else {
+        analyze = parser.parse_keyword(Keyword::ANALYZE);
+        let _ = parser.parse_keyword(Keyword::VERBOSE);
+    }
+    if parser.peek_keyword(Keyword::EXPLAIN) {
+        return parser.expected("a statement to explain", parser.peek_token());
+    }
+    Ok(Ast::Explain { analyze, stage, statement: Box::new(statement(parser)?) })
+}
+
+/// Whether the parenthesis ahead begins a query and no list of options.
+fn opens_query(parser: &Parser<'_>) -> bool {
+    match &parser.peek_nth_token_ref(1).token {
+        Token::LParen => true,
+        Token::Word(w) => matches!(w.keyword, Keyword::SELECT | Keyword::WITH | Keyword::VALUES | Keyword::FROM),
+        _ => false,
+    }
+}
+
+fn copy(parser: &mut Parser<'_>) -> Result<CopyAst> {
+    let subject = if parser.consume_token(&Token::LParen) {
+        let query = parser.parse_query()?;
+        parser.expect_token(&Token::RParen)?;
+        CopySubject::Query(query)
+    } else {
+        let name = parser.parse_object_name(false)?;
+        CopySubject::Table(name, parser.parse_parenthesized_column_list(IsOptional::Optional, false)?)
+    };
+    let to = match parser.expect_one_of_keywords(&[Keyword::FROM, Keyword::TO])? {
+        Keyword::TO => true,
+        _ if matches!(subject, CopySubject::Query(_)) => return parser.expected("TO", parser.peek_token()),
+        _ => false,
+    };
+    let token = parser.next_token();
+    let target = match &token.token {
+        Token::SingleQuotedString(path) | Token::EscapedStringLiteral(path) => CopyTarget::File(path.clone()),
+        Token::Word(w) if !to && w.keyword == Keyword::STDIN => CopyTarget::Stdin,
+        Token::Word(w) if to && w.keyword == Keyword::STDOUT => CopyTarget::Stdout,
+        _ => return parser.expected(if to { "a path or STDOUT" } else { "a path or STDIN" }, token),
+    };
+    let _ = parser.parse_keyword(Keyword::WITH);
+    let mut options = Vec::new();
+    if parser.consume_token(&Token::LParen) {
+        loop {
+            let token = parser.next_token();
+            let Token::Word(word) = &token.token else { return parser.expected("an option of COPY", token) };
+            let name = word.value.to_ascii_lowercase();
+            let value = match parser.peek_token().token {
+                Token::Comma | Token::RParen => "true".to_owned(),
+                _ => option_value(parser)?,
+            };
+            options.push((name, value));
+            if !parser.consume_token(&Token::Comma) {
+                parser.expect_token(&Token::RParen)?;
+                break;
+            }
+        }
+    } else {
+        legacy_options(parser, &mut options)?;
+    }
+    Ok(CopyAst { subject, to, target, target_span: token.span, options })
+}
+
+/// The form before PostgreSQL 9.0: `CSV HEADER DELIMITER ','`.
+fn legacy_options(parser: &mut Parser<'_>, options: &mut Vec<(String, String)>) -> Result<()> {
+    while let Token::Word(word) = parser.peek_token().token {
+        parser.next_token();
+        let name = word.value.to_ascii_lowercase();
+        match name.as_str() {
+            "csv" | "text" | "binary" | "parquet" => options.push(("format".to_owned(), name)),
+            "header" => options.push((name, "true".to_owned())),
+            "delimiter" | "null" | "quote" | "escape" | "encoding" => {
+                let _ = parser.parse_keyword(Keyword::AS);
+                options.push((name, option_value(parser)?));
+            }
+            _ => {
+                parser.prev_token();
+                return parser.expected("an option of COPY", parser.peek_token());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A value of an option or setting: a word, a string, a number, or a list of names in parentheses.
+fn option_value(parser: &mut Parser<'_>) -> Result<String> {
+    let token = parser.next_token();
+    match &token.token {
+        Token::Word(word) if word.quote_style.is_some() => Ok(word.value.clone()),
+        Token::Word(word) => Ok(word.value.to_ascii_lowercase()),
+        Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) => Ok(text.clone()),
+        Token::Number(number, _) => Ok(number.clone()),
+        Token::Mul => Ok("*".to_owned()),
+        Token::Eq => option_value(parser),
+        Token::Minus | Token::Plus => match parser.next_token() {
+            next if matches!(next.token, Token::Number(..)) => {
+                let Token::Number(number, _) = next.token else { return parser.expected("a number", token) };
+                Ok(format!("{}{number}", token.token))
+            }
+            next => parser.expected("a number", next),
+        },
+        Token::LParen => {
+            let mut items = vec![option_value(parser)?];
+            while parser.consume_token(&Token::Comma) {
+                items.push(option_value(parser)?);
+            }
+            parser.expect_token(&Token::RParen)?;
+            Ok(items.join(","))
+        }
+        _ => parser.expected("a value", token),
+    }
+}
+
+fn setting_name(parser: &mut Parser<'_>) -> Result<String> {
+    if parser.parse_keywords(&[Keyword::TIME, Keyword::ZONE]) {
+        return Ok("timezone".to_owned());
+    }
+    if parser.parse_keywords(&[Keyword::TRANSACTION, Keyword::ISOLATION, Keyword::LEVEL]) {
+        return Ok("transaction_isolation".to_owned());
+    }
+    let mut name = String::new();
+    loop {
+        let token = parser.next_token();
+        match &token.token {
+            Token::Word(word) => name += &word.value.to_ascii_lowercase(),
+            _ => return parser.expected("the name of a setting", token),
+        }
+        if !parser.consume_token(&Token::Period) {
+            return Ok(name);
+        }
+        name.push('.');
+    }
+}
+
+fn set(parser: &mut Parser<'_>) -> Result<Ast> {
+    let next_is = |parser: &Parser<'_>, token: &Token| parser.peek_nth_token_ref(1).token == *token;
+    let is_name = next_is(parser, &Token::Eq) || next_is(parser, &Token::Period);
+    if !is_name {
+        let _ = parser.parse_one_of_keywords(&[Keyword::SESSION, Keyword::LOCAL, Keyword::GLOBAL]);
+    }
+    let span = parser.peek_token().span;
+    if parser.parse_keywords(&[Keyword::TIME, Keyword::ZONE]) {
+        let value = option_value(parser)?;
+        return Ok(Ast::Set { name: "timezone".to_owned(), value: Some(value), span });
+    }
+    if parser.peek_keyword(Keyword::TRANSACTION) || parser.peek_keyword(Keyword::CHARACTERISTICS) {
+        return parser.expected("the name of a setting", parser.peek_token());
+    }
+    let name = setting_name(parser)?;
+    if !parser.consume_token(&Token::Eq) && !parser.consume_token(&Token::Assignment) {
+        parser.expect_keyword_is(Keyword::TO)?;
+    }
+    if parser.parse_keyword(Keyword::DEFAULT) {
+        return Ok(Ast::Set { name, value: None, span });
+    }
+    let mut value = option_value(parser)?;
+    while parser.consume_token(&Token::Comma) {
+        value = format!("{value},{}", option_value(parser)?);
+    }
+    Ok(Ast::Set { name, value: Some(value), span })
+}

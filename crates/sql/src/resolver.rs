@@ -1,0 +1,57 @@
+//! What the binder asks of the engine: tables, views and files by name.
+
+use std::sync::Arc;
+
+use base::Result;
+use catalog::{Field, Statistics};
+use plan::TableSource;
+use types::Value;
+
+use crate::ObjectName;
+
+/// Finds what FROM names. Errors need no position: the binder adds it.
+pub trait Resolver {
+    /// The table or view of that name; error 42P01 if there is none.
+    fn table(&self, name: &ObjectName) -> Result<Resolved>;
+
+    /// Files: `function` is `read_csv`, `read_parquet`, or empty for a bare path in FROM, whose ending decides. Options are
+    /// names in lower case with constant values.
+    fn file(&self, function: &str, paths: &[String], options: &[(String, Value)]) -> Result<Table>;
+
+    /// Microseconds since 1970-01-01 00:00 UTC that `now()` and `current_date` mean in this statement.
+    fn now(&self) -> i64;
+
+    /// Names of tables and views, for hints.
+    fn table_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// What a name in FROM means.
+#[derive(Clone, Debug)]
+pub enum Resolved {
+    /// A table, data frame or file.
+    Table(Table),
+    /// A view.
+    View {
+        /// Text of its query.
+        sql: String,
+        /// Names of its columns; may be fewer than the query has.
+        columns: Vec<String>,
+    },
+}
+
+/// A table or file that can be read.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// For people; a file's stem.
+    pub name: String,
+    /// Its columns.
+    pub fields: Vec<Field>,
+    /// The columns' defaults; empty: all NULL.
+    pub defaults: Vec<Value>,
+    /// What planning may know.
+    pub statistics: Arc<dyn Statistics>,
+    /// What the engine reads.
+    pub source: TableSource,
+}

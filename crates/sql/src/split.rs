@@ -1,0 +1,174 @@
+//! Cutting a script into statements at semicolons, without parsing it: what a shell does with its input.
+
+use std::ops::Range;
+
+/// One statement of a script.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Piece {
+    /// Byte range of its text, without the semicolon and the white space and comments before it.
+    pub range: Range<usize>,
+    /// Whether a semicolon ends it; if not, a shell asks for more.
+    pub terminated: bool,
+    /// Whether the text ends inside of a string, quoted name, comment or dollar quote.
+    pub unclosed: bool,
+}
+
+/// Cuts `script` at semicolons outside of strings, quoted names, comments and dollar quotes. Empty statements are left out.
+/// Linear in the length; never fails.
+pub fn split(script: &str) -> Vec<Piece> {
+    let bytes = script.as_bytes();
+    let mut pieces = Vec::new();
+    let (mut at, mut start, mut end) = (0, None, 0);
+    let mut unclosed = false;
+    while at < bytes.len() {
+        let skipped = match bytes[at] {
+            b';' => {
+                if let Some(start) = start.take() {
+                    pieces.push(Piece { range: start..end, terminated: true, unclosed: false });
+                }
+                at += 1;
+                continue;
+            }
+            b if b.is_ascii_whitespace() => {
+                at += 1;
+                continue;
+            }
+            b'-' if bytes.get(at + 1) == Some(&b'-') => {
+                at = memchr(b'\n', bytes, at).unwrap_or(bytes.len());
+                continue;
+            }
+            b'/' if bytes.get(at + 1) == Some(&b'*') => {
+                match comment_end(bytes, at) {
+                    Some(next) => at = next,
+                    None => {
+                        // An open comment is text that a shell must not take for the end of the statement.
+                        unclosed = true;
+                        at = bytes.len();
+                    }
+                }
+                continue;
+            }
+            b'\'' => string_end(bytes, at, b'\'', escapes(bytes, at)),
+            b'"' => string_end(bytes, at, b'"', false),
+            b'$' if !is_word_before(bytes, at) => dollar_end(bytes, at),
+            _ => Some(at + 1),
+        };
+        start.get_or_insert(at);
+        at = skipped.unwrap_or_else(|| {
+            unclosed = true;
+            bytes.len()
+        });
+        end = at;
+    }
+    if let Some(start) = start {
+        pieces.push(Piece { range: start..end, terminated: false, unclosed });
+    } else if unclosed {
+        pieces.push(Piece { range: script.len()..script.len(), terminated: false, unclosed });
+    }
+    pieces
+}
+
+fn memchr(byte: u8, bytes: &[u8], from: usize) -> Option<usize> {
+    bytes[from..].iter().position(|&b| b == byte).map(|i| from + i)
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+fn is_word_before(bytes: &[u8], at: usize) -> bool {
+    at > 0 && (is_word(bytes[at - 1]) || bytes[at - 1] == b'$')
+}
+
+/// Whether the string at `at` is an `E'...'` string, in which a backslash escapes.
+fn escapes(bytes: &[u8], at: usize) -> bool {
+    at > 0 && matches!(bytes[at - 1], b'e' | b'E') && !is_word_before(bytes, at - 1)
+}
+
+/// After the closing quote of a string at `at`; a doubled quote does not close it.
+fn string_end(bytes: &[u8], at: usize, quote: u8, escapes: bool) -> Option<usize> {
+    let mut at = at + 1;
+    loop {
+        match *bytes.get(at)? {
+            b'\\' if escapes => at += 2,
+            b if b == quote && bytes.get(at + 1) == Some(&quote) => at += 2,
+            b if b == quote => return Some(at + 1),
+            _ => at += 1,
+        }
+    }
+}
+
+/// After a comment, which may contain comments.
+fn comment_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let (mut at, mut depth) = (at, 0usize);
+    loop {
+        match (*bytes.get(at)?, bytes.get(at + 1)) {
+            (b'/', Some(b'*')) => {
+                depth += 1;
+                at += 2;
+            }
+            (b'*', Some(b'/')) => {
+                depth -= 1;
+                at += 2;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => at += 1,
+        }
+    }
+}
+
+/// After a dollar-quoted string at `at`, or after the dollar if it begins none (`$1`).
+fn dollar_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut tag_end = at + 1;
+    while bytes.get(tag_end).is_some_and(|&b| is_word(b)) {
+        tag_end += 1;
+    }
+    if bytes.get(tag_end) != Some(&b'$') || bytes[at + 1].is_ascii_digit() {
+        return Some(at + 1);
+    }
+    let tag = &bytes[at..=tag_end];
+    let mut from = tag_end + 1;
+    while let Some(next) = memchr(b'$', bytes, from) {
+        if bytes[next..].starts_with(tag) {
+            return Some(next + tag.len());
+        }
+        from = next + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(script: &str) -> Vec<&str> {
+        split(script).into_iter().map(|p| &script[p.range]).collect()
+    }
+
+    #[test]
+    fn semicolons_inside_of_quotes_do_not_split() {
+        assert_eq!(texts("select 1; select 2"), ["select 1", "select 2"]);
+        assert_eq!(texts("select ';''\\' ; x"), ["select ';''\\'", "x"]);
+        assert_eq!(texts(r"select E'\';' ; x"), [r"select E'\';'", "x"]);
+        assert_eq!(
+            texts("select \";\" /* ; /* ; */ ; */ -- ;\n + 1;; ; x"),
+            ["select \";\" /* ; /* ; */ ; */ -- ;\n + 1", "x"]
+        );
+        assert_eq!(texts("select $$;$$, $a$;$$;$a$, $1;x"), ["select $$;$$, $a$;$$;$a$, $1", "x"]);
+        assert_eq!(texts(" -- nothing\n ; /* */ "), [""; 0]);
+        assert_eq!(texts("-- first\nselect 'ä;' ;"), ["select 'ä;'"]);
+    }
+
+    #[test]
+    fn what_is_left_open_is_said() {
+        let open = |script: &str| split(script).last().is_some_and(|p| p.unclosed);
+        for script in ["select '", "x; select \"a", "select $q$ $$", "/* x", "select /* x", r"select e'\'"] {
+            assert!(open(script), "{script}");
+        }
+        assert!(!open("select 1"));
+        assert!(!split("select 1")[0].terminated);
+        assert!(split("select 1 ;")[0].terminated);
+    }
+}

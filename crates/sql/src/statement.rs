@@ -1,0 +1,234 @@
+//! Statements as the engine runs them: names resolved, types checked.
+
+use plan::{Plan, TableSource};
+use types::{SqlType, Value};
+
+/// A bound statement.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    /// SELECT, VALUES, WITH, ...
+    Query(Plan),
+    /// EXPLAIN.
+    Explain {
+        /// Run it and show actual figures.
+        analyze: bool,
+        /// Which form of the statement to show.
+        stage: ExplainStage,
+        /// What to explain.
+        statement: Box<Statement>,
+    },
+    /// CREATE TABLE with columns.
+    CreateTable(CreateTable),
+    /// CREATE TABLE AS; the table's columns are the query's output.
+    CreateTableAs {
+        /// The table.
+        name: ObjectName,
+        /// Its rows and columns.
+        plan: Plan,
+        /// WITH NO DATA: only the columns.
+        with_data: bool,
+        /// Nothing happens if there is one.
+        if_not_exists: bool,
+        /// An existing one is replaced.
+        or_replace: bool,
+    },
+    /// CREATE VIEW. The query has been bound once, to find its mistakes now.
+    CreateView {
+        /// The view.
+        name: ObjectName,
+        /// The text of its query, to be parsed and bound wherever the view is used.
+        sql: String,
+        /// Names of its columns.
+        columns: Vec<String>,
+        /// Nothing happens if there is one.
+        if_not_exists: bool,
+        /// An existing one is replaced.
+        or_replace: bool,
+    },
+    /// DROP TABLE or DROP VIEW.
+    Drop {
+        /// What kind of object.
+        kind: ObjectKind,
+        /// Their names.
+        names: Vec<ObjectName>,
+        /// Missing ones are passed over.
+        if_exists: bool,
+        /// Whatever depends on them goes too.
+        cascade: bool,
+    },
+    /// INSERT.
+    Insert(Insert),
+    /// COPY.
+    Copy(Copy),
+    /// SET; no value means the default. The engine knows the settings and reports unknown ones.
+    Set {
+        /// Name in lower case.
+        name: String,
+        /// The value as text.
+        value: Option<String>,
+        /// Where the name stands.
+        position: Option<u32>,
+    },
+    /// RESET; no name means all.
+    Reset {
+        /// Name in lower case.
+        name: Option<String>,
+        /// Where the name stands.
+        position: Option<u32>,
+    },
+    /// SHOW; no name means all.
+    Show {
+        /// Name in lower case.
+        name: Option<String>,
+        /// Where the name stands.
+        position: Option<u32>,
+    },
+    /// SHOW TABLES.
+    ShowTables,
+    /// DESCRIBE of a table, view, file or query: names, types, and whether NULL is possible.
+    Describe {
+        /// The columns.
+        columns: Vec<catalog::Field>,
+    },
+    /// BEGIN, COMMIT, ROLLBACK.
+    Transaction(TransactionKind),
+}
+
+/// Which form EXPLAIN shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ExplainStage {
+    /// The plan as bound.
+    Logical,
+    /// The optimized plan.
+    Optimized,
+    /// Pipelines and their dependencies.
+    Pipelines,
+    /// The pipelines' IR.
+    Ir,
+    /// Machine code.
+    Asm,
+}
+
+/// A possibly qualified name of a table or view.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ObjectName {
+    /// The schema, if written.
+    pub schema: Option<String>,
+    /// The name; in lower case unless it was quoted.
+    pub name: String,
+    /// Byte offset in the text.
+    pub position: Option<u32>,
+}
+
+impl std::fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.schema {
+            Some(schema) => write!(f, "{schema}.{}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
+/// What DROP drops.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ObjectKind {
+    /// A table.
+    Table,
+    /// A view.
+    View,
+}
+
+/// CREATE TABLE.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateTable {
+    /// The table.
+    pub name: ObjectName,
+    /// Its columns.
+    pub columns: Vec<ColumnDefinition>,
+    /// Columns of the primary key; empty: none. They are NOT NULL.
+    pub primary_key: Vec<usize>,
+    /// Further unique keys.
+    pub unique_keys: Vec<Vec<usize>>,
+    /// Nothing happens if there is one.
+    pub if_not_exists: bool,
+    /// An existing one is replaced.
+    pub or_replace: bool,
+}
+
+/// A column of CREATE TABLE.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ColumnDefinition {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub sql_type: SqlType,
+    /// Whether it is neither NOT NULL nor part of the primary key.
+    pub nullable: bool,
+    /// DEFAULT, a value of the type.
+    pub default: Value,
+}
+
+/// INSERT.
+#[derive(Clone, Debug)]
+pub struct Insert {
+    /// The table.
+    pub name: ObjectName,
+    /// The table as resolved.
+    pub table: TableSource,
+    /// Its output has one column per column of the table, in order and of its type; defaults are filled in. NOT NULL is
+    /// still to be checked.
+    pub source: Plan,
+}
+
+/// COPY.
+#[derive(Clone, Debug)]
+pub enum Copy {
+    /// Into a table.
+    From {
+        /// The table.
+        name: ObjectName,
+        /// The table as resolved.
+        table: TableSource,
+        /// The table's columns that the file has, in the file's order.
+        columns: Vec<usize>,
+        /// Where from.
+        target: CopyTarget,
+        /// Where the path stands.
+        position: Option<u32>,
+        /// Options: name in lower case, value as text (`true` if none was written, lists joined by commas).
+        options: Vec<(String, String)>,
+    },
+    /// Out of a table or query.
+    To {
+        /// What to write.
+        plan: Plan,
+        /// Where to.
+        target: CopyTarget,
+        /// Where the path stands.
+        position: Option<u32>,
+        /// Options, as above.
+        options: Vec<(String, String)>,
+    },
+}
+
+/// The other side of COPY.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CopyTarget {
+    /// A path.
+    File(String),
+    /// The client.
+    Stdin,
+    /// The client.
+    Stdout,
+}
+
+/// Transaction control.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TransactionKind {
+    /// BEGIN.
+    Begin,
+    /// COMMIT.
+    Commit,
+    /// ROLLBACK.
+    Rollback,
+}
