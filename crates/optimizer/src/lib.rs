@@ -6,11 +6,17 @@
 //! Architecture invariant: a pass keeps the result of the plan, and the plan valid ([`plan::verify`], which debug builds
 //! check after each pass).
 
+pub mod build_side;
+pub mod distinct_aggregates;
+pub mod cardinality;
 pub mod fold;
+pub mod joinorder;
 pub mod prune;
 pub mod pushdown;
 pub mod unnest;
 
+#[cfg(test)]
+mod oracle;
 mod rewrite;
 #[cfg(test)]
 mod testing;
@@ -54,12 +60,14 @@ fn passes() -> Vec<Box<dyn Pass>> {
     vec![
         Box::new(fold::Fold),
         Box::new(unnest::Unnest),
+        Box::new(distinct_aggregates::DistinctAggregates),
         Box::new(fold::Fold),
         Box::new(pushdown::Pushdown),
         Box::new(prune::Prune),
         Box::new(pushdown::Pushdown),
         Box::new(fold::Fold),
         Box::new(prune::Prune),
+        Box::new(build_side::BuildSides),
     ]
 }
 

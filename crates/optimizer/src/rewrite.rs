@@ -1,9 +1,9 @@
 //! Small tools that the passes share.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use base::IdMap;
-use plan::{BuildSide, ColumnId, ColumnInfo, Expr, ExprKind, JoinKind, Node, Op, Plan};
+use plan::{BuildSide, ColumnId, ColumnInfo, Expr, ExprKind, JoinKind, Node, Op, Plan, TableId, TableInfo};
 use types::SqlType;
 
 /// Moves a node out; what stays behind must be overwritten.
@@ -65,8 +65,8 @@ pub(crate) fn is_not_null(expr: Expr) -> Expr {
 
 /// Applies `change` to every operator, inputs first, in the definitions of CTEs too.
 pub(crate) fn bottom_up(plan: &mut Plan, change: &mut dyn FnMut(&mut Context<'_>, Node) -> Node) {
-    let Plan { columns, tables, ctes, root, .. } = plan;
-    let mut context = Context { columns, tables };
+    let Plan { columns, ctes, root, .. } = plan;
+    let mut context = Context { columns };
     for (_, cte) in ctes.iter_mut() {
         cte.plan = apply(&mut context, take(&mut cte.plan), change);
     }
@@ -83,7 +83,6 @@ fn apply(context: &mut Context<'_>, mut node: Node, change: &mut dyn FnMut(&mut 
 /// The parts of a plan that a rewriting of its operators reads and extends.
 pub(crate) struct Context<'a> {
     pub columns: &'a mut IdMap<ColumnId, ColumnInfo>,
-    pub tables: &'a mut IdMap<plan::TableId, plan::TableInfo>,
 }
 
 /// The columns that can be NULL in a node's result: made so, or padded by an outer join below.
@@ -147,5 +146,30 @@ pub(crate) fn at_most_one_row(node: &Node) -> bool {
             at_most_one_row(left)
         }
         _ => exactly_one_row(node),
+    }
+}
+
+/// A copy of a subplan under new columns and tables, and the new names of its columns.
+pub(crate) fn copy(
+    node: &Node,
+    columns: &mut IdMap<ColumnId, ColumnInfo>,
+    tables: &mut IdMap<TableId, TableInfo>,
+) -> (Node, HashMap<ColumnId, ColumnId>) {
+    let mut copy = node.clone();
+    let mut made = Vec::new();
+    node.walk(&mut |n| made.extend(n.produced()));
+    let names: HashMap<ColumnId, ColumnId> = made.into_iter().map(|c| (c, fresh_like(columns, c))).collect();
+    copy.rename(&names);
+    copy_tables(&mut copy, tables);
+    (copy, names)
+}
+
+fn copy_tables(node: &mut Node, tables: &mut IdMap<TableId, TableInfo>) {
+    if let Op::Scan { table, .. } = &mut node.op {
+        let info = tables[*table].clone();
+        *table = tables.push(info);
+    }
+    for input in node.inputs_mut() {
+        copy_tables(input, tables);
     }
 }

@@ -2,18 +2,22 @@
 
 use plan::text::print;
 
-use crate::testing::plan_of;
+use crate::testing::{compare_results, plan_of};
 use crate::{Settings, optimize};
 
 #[track_caller]
 fn check(before: &str, after: &str) {
-    let plan = optimize(plan_of(before), &Settings::default(), &mut |_, _| {}).unwrap();
+    // Build sides and join order depend on statistics, of which there are none.
+    let disabled = ["build_sides", "join_order"].map(str::to_owned).into();
+    let plan = optimize(plan_of(before), &Settings { disabled, ..Settings::default() }, &mut |_, _| {}).unwrap();
     let text = print(&plan);
     assert!(text == after, "{text}");
+    compare_results(&plan_of(before), &plan);
     // Without optimisation the plan is still unnested.
     let off = Settings { optimize: false, ..Settings::default() };
     let plan = optimize(plan_of(before), &off, &mut |_, _| {}).unwrap();
     plan::verify(&plan, true).unwrap();
+    compare_results(&plan_of(before), &plan);
 }
 
 #[test]
@@ -170,6 +174,52 @@ output [n = n#6]
         scan orders t2 [oc#5:integer = 1]
       aggregate [] [a#4:double? = avg(b#3)]
         scan customer t1 [b#3:double = 2] where [b#3 > 0.0]
+",
+    );
+}
+
+#[test]
+fn distinct_aggregates_group_twice_and_join() {
+    check(
+        "\
+output [g = g#3, a = a#4, b = b#5, c = c#6, d = d#7]
+  aggregate [g#3:integer? = x#0] [a#4:bigint = count(distinct y#1), b#5:bigint? = sum(y#1), c#6:bigint? = sum(distinct y#1), d#7:bigint = count(distinct z#2) filter (y#1 > 0)]
+    scan r t0 [x#0:integer? = 0, y#1:integer = 1, z#2:integer = 2]
+",
+        "\
+output [g = g#3, a = a#4, b = b#5, c = c#6, d = d#7]
+  join inner [g#3 is not distinct from g#17]
+    join inner [g#3 is not distinct from g#13]
+      aggregate [g#3:integer? = g#9] [a#4:bigint = count(distinct#8), c#6:bigint? = sum(distinct#8)]
+        aggregate [g#9:integer? = x#0, distinct#8:integer? = y#1] []
+          scan r t0 [x#0:integer? = 0, y#1:integer = 1]
+      aggregate [g#13:integer? = x#10] [b#5:bigint? = sum(y#11)]
+        scan r t1 [x#10:integer? = 0, y#11:integer = 1]
+    aggregate [g#17:integer? = g#19] [d#7:bigint = count(distinct#18)]
+      aggregate [g#19:integer? = x#14, distinct#18:integer? = case when y#15 > 0 then z#16 else null::integer end] []
+        scan r t2 [x#14:integer? = 0, y#15:integer = 1, z#16:integer = 2]
+",
+    );
+    check(
+        "\
+output [a = a#4, m = m#5]
+  aggregate [] [a#4:bigint = count(distinct y#1), m#5:integer? = max(distinct z#2)]
+    join inner [y#1 = z#2]
+      scan r t0 [y#1:integer = 0]
+      scan s t1 [z#2:integer = 0]
+",
+        "\
+cte cte0 aggregated [y#1, z#2]
+  join inner [y#1 = z#2]
+    scan r t0 [y#1:integer = 0]
+    scan s t1 [z#2:integer = 0]
+output [a = a#4, m = m#5]
+  join inner []
+    aggregate [] [a#4:bigint = count(distinct#8)]
+      aggregate [distinct#8:integer? = y#6] []
+        ctescan cte0 [y#6:integer = y#1]
+    aggregate [] [m#5:integer? = max(z#10)]
+      ctescan cte0 [z#10:integer = z#2]
 ",
     );
 }

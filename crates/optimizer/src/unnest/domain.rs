@@ -110,25 +110,8 @@ impl Unnester<'_> {
         domain.shared.clone()
     }
 
-    /// A copy of a subplan under new columns and tables, and the new names.
-    pub(super) fn copy(&mut self, node: &Node) -> (Node, HashMap<ColumnId, ColumnId>) {
-        let mut copy = node.clone();
-        let mut made = Vec::new();
-        node.walk(&mut |n| made.extend(n.produced()));
-        let names: HashMap<ColumnId, ColumnId> = made.into_iter().map(|c| (c, fresh_like(self.columns, c))).collect();
-        copy.rename(&names);
-        self.copy_tables(&mut copy);
-        (copy, names)
-    }
-
-    fn copy_tables(&mut self, node: &mut Node) {
-        if let Op::Scan { table, .. } = &mut node.op {
-            let info = self.tables[*table].clone();
-            *table = self.tables.push(info);
-        }
-        for input in node.inputs_mut() {
-            self.copy_tables(input);
-        }
+    fn copy(&mut self, node: &Node) -> (Node, HashMap<ColumnId, ColumnId>) {
+        crate::rewrite::copy(node, self.columns, self.tables)
     }
 
     /// The comparison of a free column's value on two sides.

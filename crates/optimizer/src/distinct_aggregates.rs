@@ -1,0 +1,189 @@
+//! Aggregates over distinct values, by grouping twice and by joins: V. Leis, *Query Processing and Optimization in Modern
+//! Database Systems*, chapter 5 ("distinct aggregates by join"). Execution knows only plain aggregates.
+//!
+//! - Where duplicates do not matter (min, max, bool_and, bool_or, any_value) DISTINCT just goes.
+//! - A FILTER of a distinct aggregate moves into its argument (`CASE WHEN filter THEN argument END`): all these aggregates
+//!   skip NULLs.
+//! - Aggregates over one distinct argument: the input is grouped by keys and argument, and this by the keys.
+//! - Plain aggregates, or several arguments: one aggregate for each set, joined on the keys (NULLs are equal). All see
+//!   the same groups, so the joins are inner and one to one. The input becomes a common table expression unless it is a
+//!   plain scan.
+//!
+//! The pass is required: it runs even if optimisation is off.
+
+use std::collections::HashMap;
+
+use base::Result;
+use catalog::AggregateFunction;
+use plan::{AggregateCall, ColumnId, Compare, Cte, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan};
+use types::Value;
+
+use crate::Pass;
+use crate::rewrite::{Nullable, column, fresh_like, join, take};
+
+/// See the module.
+pub struct DistinctAggregates;
+
+impl Pass for DistinctAggregates {
+    fn name(&self) -> &'static str {
+        "distinct_aggregates"
+    }
+
+    fn is_required(&self) -> bool {
+        true
+    }
+
+    fn run(&self, plan: &mut Plan) -> Result<()> {
+        let mut definitions: Vec<Cte> = Vec::new();
+        let ids: Vec<CteId> = plan.ctes.keys().collect();
+        // Definitions of earlier CTEs may not read new ones, which come after them.
+        for id in ids {
+            let definition = take(&mut plan.ctes[id].plan);
+            plan.ctes[id].plan = rewrite(plan, definition, &mut None);
+        }
+        let root = take(&mut plan.root);
+        plan.root = rewrite(plan, root, &mut Some(&mut definitions));
+        for cte in definitions {
+            plan.ctes.push(cte);
+        }
+        Ok(())
+    }
+}
+
+fn rewrite(plan: &mut Plan, mut node: Node, definitions: &mut Option<&mut Vec<Cte>>) -> Node {
+    for input in node.inputs_mut() {
+        *input = rewrite(plan, take(input), definitions);
+    }
+    let Op::Aggregate { input, groups, mut aggregates } = node.op else { return node };
+    for (_, call) in aggregates.iter_mut().filter(|(_, c)| c.distinct) {
+        use AggregateFunction::{AnyValue, BoolAnd, BoolOr, Max, Min};
+        call.distinct = !matches!(call.function, Min | Max | BoolAnd | BoolOr | AnyValue);
+        if let (true, Some(condition)) = (call.distinct, call.filter.take_if(|_| call.distinct)) {
+            if let Some(argument) = call.argument.take() {
+                let sql_type = argument.sql_type;
+                let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
+                let branches = vec![(condition, argument)];
+                call.argument = Some(Expr::new(ExprKind::Case { branches, otherwise }, sql_type));
+            }
+        }
+    }
+    if aggregates.iter().all(|(_, c)| !c.distinct) {
+        return Node::new(Op::Aggregate { input, groups, aggregates });
+    }
+    // Sets of aggregates: the plain ones, and one for each distinct argument.
+    let mut sets: Vec<Vec<(ColumnId, AggregateCall)>> = Vec::new();
+    for (result, call) in aggregates {
+        let same = |set: &&mut Vec<(ColumnId, AggregateCall)>| match (&set[0].1, &call) {
+            (a, b) if a.distinct && b.distinct => match (&a.argument, &b.argument) {
+                (Some(x), Some(y)) => x.same(y),
+                _ => false,
+            },
+            (a, b) => a.distinct == b.distinct,
+        };
+        match sets.iter_mut().find(same) {
+            Some(set) => set.push((result, call)),
+            None => sets.push(vec![(result, call)]),
+        }
+    }
+    let mut sources = Sources::new(plan, *input, sets.len(), definitions);
+    let mut result: Option<Node> = None;
+    for set in sets {
+        let (input, names) = sources.next(plan);
+        // The first set's keys are the result's; the others' are compared with them.
+        let first = result.is_none();
+        let keys: Vec<ColumnId> =
+            groups.iter().map(|&(c, _)| if first { c } else { fresh_like(&mut plan.columns, c) }).collect();
+        let mut exprs: Vec<Expr> = groups.iter().map(|(_, e)| e.clone()).collect();
+        exprs.iter_mut().for_each(|e| e.rename(&names));
+        let mut set = set;
+        for (_, call) in &mut set {
+            call.argument.iter_mut().chain(call.filter.iter_mut()).for_each(|e| e.rename(&names));
+        }
+        let made = group(plan, input, keys.iter().copied().zip(exprs).collect(), set);
+        result = Some(match result {
+            None => made,
+            Some(left) => {
+                let (ours, theirs) = (Nullable::of(&left, &plan.columns), Nullable::of(&made, &plan.columns));
+                let condition = groups
+                    .iter()
+                    .zip(&keys)
+                    .map(|(&(a, _), &b)| {
+                        let nulls = ours.column(a) && theirs.column(b);
+                        let op = if nulls { Compare::NotDistinct } else { Compare::Eq };
+                        Expr::compare(op, column(&plan.columns, a), column(&plan.columns, b))
+                    })
+                    .collect();
+                join(JoinKind::Inner, left, made, condition)
+            }
+        });
+    }
+    result.expect("at least one set")
+}
+
+/// One set of aggregates: plain, or over one distinct argument.
+fn group(plan: &mut Plan, input: Node, groups: Vec<(ColumnId, Expr)>, mut set: Vec<(ColumnId, AggregateCall)>) -> Node {
+    let argument = set[0].1.argument.clone();
+    let (true, Some(argument)) = (set[0].1.distinct, argument) else {
+        return Node::new(Op::Aggregate { input: Box::new(input), groups, aggregates: set });
+    };
+    let info = plan::ColumnInfo { name: "distinct".to_owned(), sql_type: argument.sql_type, nullable: true };
+    let value = plan.columns.push(info);
+    let (mut inner, mut outer) = (Vec::new(), Vec::new());
+    for (key, expr) in groups {
+        let below = fresh_like(&mut plan.columns, key);
+        outer.push((key, column(&plan.columns, below)));
+        inner.push((below, expr));
+    }
+    inner.push((value, argument));
+    for (_, call) in &mut set {
+        call.distinct = false;
+        call.argument = Some(column(&plan.columns, value));
+    }
+    let distinct = Node::new(Op::Aggregate { input: Box::new(input), groups: inner, aggregates: Vec::new() });
+    Node::new(Op::Aggregate { input: Box::new(distinct), groups: outer, aggregates: set })
+}
+
+/// The input of an aggregate, as often as its sets of aggregates need it.
+struct Sources {
+    original: Option<Node>,
+    copies: Node,
+    shared: Option<(CteId, Vec<ColumnId>)>,
+}
+
+impl Sources {
+    fn new(plan: &mut Plan, input: Node, sets: usize, definitions: &mut Option<&mut Vec<Cte>>) -> Self {
+        let mut cheap = true;
+        let mut volatile = false;
+        input.walk(&mut |n| {
+            cheap &= matches!(n.op, Op::Scan { .. } | Op::CteScan { .. } | Op::Filter { .. } | Op::Map { .. });
+            volatile |= n.expressions().iter().any(|e| e.is_volatile());
+        });
+        if sets > 1 && (!cheap || volatile) {
+            if let Some(definitions) = definitions {
+                let columns = input.columns();
+                let cte = CteId((plan.ctes.len() + definitions.len()) as u32);
+                let name = "aggregated".to_owned();
+                definitions.push(Cte { name, plan: input.clone(), columns: columns.clone() });
+                return Self { original: None, copies: input, shared: Some((cte, columns)) };
+            }
+        }
+        Self { copies: input.clone(), original: Some(input), shared: None }
+    }
+
+    /// The input once more, and the names that its columns have there.
+    fn next(&mut self, plan: &mut Plan) -> (Node, HashMap<ColumnId, ColumnId>) {
+        if let Some((cte, columns)) = &self.shared {
+            let names: HashMap<_, _> = columns.iter().map(|&c| (c, fresh_like(&mut plan.columns, c))).collect();
+            let nullable = Nullable::of(&self.copies, &plan.columns);
+            for (&from, &to) in &names {
+                plan.columns[to].nullable = nullable.column(from);
+            }
+            let columns = columns.iter().map(|&c| (c, names[&c])).collect();
+            return (Node::new(Op::CteScan { cte: *cte, columns }), names);
+        }
+        match self.original.take() {
+            Some(node) => (node, HashMap::new()),
+            None => crate::rewrite::copy(&self.copies, &mut plan.columns, &mut plan.tables),
+        }
+    }
+}

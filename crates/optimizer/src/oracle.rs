@@ -1,0 +1,350 @@
+//! A slow and obviously right interpreter of plans with subqueries, which it evaluates for each row: what rewritten plans
+//! are compared with, on small random tables.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use base::{Error, Result, SqlState};
+use catalog::AggregateFunction;
+use plan::{
+    AggregateCall, ColumnId, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan, Quantifier, SetOperation, SubqueryKind,
+    eval,
+};
+use types::{SqlType, Value, ops::decimal};
+
+type Row = HashMap<ColumnId, Value>;
+
+pub(crate) struct Oracle<'a> {
+    pub plan: &'a Plan,
+    /// Decides the tables' contents.
+    pub seed: u64,
+}
+
+/// The result as a sorted bag.
+pub(crate) fn result(plan: &Plan, seed: u64) -> Result<Vec<Vec<Value>>> {
+    let oracle = Oracle { plan, seed };
+    let mut rows: Vec<Vec<Value>> = oracle
+        .rows(&plan.root, &Row::new())?
+        .into_iter()
+        .map(|row| plan.output.iter().map(|(_, c)| row[c].clone()).collect())
+        .collect();
+    rows.sort_by(|a: &Vec<Value>, b| {
+        a.iter().zip(b).map(|(x, y)| x.total_cmp(y)).find(|o| o.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    Ok(rows)
+}
+
+impl Oracle<'_> {
+    fn random(&self, what: impl Hash) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.seed, what).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn table_value(&self, table: &str, attribute: usize, row: u64, column: ColumnId) -> Value {
+        let info = &self.plan.columns[column];
+        let x = self.random((table, attribute, row, "value"));
+        if info.nullable && x % 4 == 0 {
+            return Value::Null;
+        }
+        let small = (x / 7 % 4) as i64;
+        match info.sql_type {
+            SqlType::Bool => Value::Bool(small % 2 == 0),
+            SqlType::Decimal { scale, .. } => Value::Decimal(i128::from(small) * 10i128.pow(scale.into())),
+            SqlType::Real | SqlType::Double => Value::Float(small as f64),
+            SqlType::Date => Value::Date(small as i32),
+            SqlType::Timestamp => Value::Timestamp(small),
+            t if t.is_string() => Value::str(["13", "F", "G", "forest"][small as usize]),
+            _ => Value::Int(small),
+        }
+    }
+
+    /// Every value of `cte` is computed again for each reader.
+    fn cte(&self, cte: CteId) -> Result<Vec<Row>> {
+        self.rows(&self.plan.ctes[cte].plan, &Row::new())
+    }
+
+    fn rows(&self, node: &Node, outer: &Row) -> Result<Vec<Row>> {
+        let mut out = Vec::new();
+        match &node.op {
+            Op::Scan { table, columns, predicates } => {
+                let name = &self.plan.tables[*table].name;
+                for row in 0..self.random((name, "rows")) % 6 {
+                    let mut made = outer.clone();
+                    for &(attribute, column) in columns {
+                        made.insert(column, self.table_value(name, attribute, row, column));
+                    }
+                    if self.all(predicates, &made)? == Some(true) {
+                        out.push(made);
+                    }
+                }
+            }
+            Op::CteScan { cte, columns } => {
+                for row in self.cte(*cte)? {
+                    let mut made = outer.clone();
+                    made.extend(columns.iter().map(|(from, to)| (*to, row[from].clone())));
+                    out.push(made);
+                }
+            }
+            Op::Values { columns, rows } => {
+                for row in rows {
+                    let mut made = outer.clone();
+                    for (&column, expr) in columns.iter().zip(row) {
+                        made.insert(column, self.value(expr, outer)?);
+                    }
+                    out.push(made);
+                }
+            }
+            Op::Filter { input, predicates } => {
+                for row in self.rows(input, outer)? {
+                    if self.all(predicates, &row)? == Some(true) {
+                        out.push(row);
+                    }
+                }
+            }
+            Op::Map { input, columns } => {
+                for row in self.rows(input, outer)? {
+                    let mut made = row.clone();
+                    for (column, expr) in columns {
+                        made.insert(*column, self.value(expr, &row)?);
+                    }
+                    out.push(made);
+                }
+            }
+            Op::Join { kind, left, right, condition, .. } => return self.join(kind, left, right, condition, outer),
+            Op::Aggregate { input, groups, aggregates } => {
+                let mut found: Vec<(Vec<Value>, Vec<Row>)> = Vec::new();
+                if groups.is_empty() {
+                    found.push((Vec::new(), Vec::new()));
+                }
+                for row in self.rows(input, outer)? {
+                    let key = groups.iter().map(|(_, e)| self.value(e, &row)).collect::<Result<Vec<_>>>()?;
+                    match found.iter_mut().find(|(k, _)| *k == key) {
+                        Some((_, rows)) => rows.push(row),
+                        None => found.push((key, vec![row])),
+                    }
+                }
+                for (key, rows) in found {
+                    let mut made = outer.clone();
+                    made.extend(groups.iter().map(|(c, _)| *c).zip(key));
+                    for (column, call) in aggregates {
+                        made.insert(*column, self.aggregate(call, &rows)?);
+                    }
+                    out.push(made);
+                }
+            }
+            Op::Distinct { input, columns } => {
+                let mut seen: Vec<Vec<Value>> = Vec::new();
+                for row in self.rows(input, outer)? {
+                    let key: Vec<Value> = columns.iter().map(|c| row[c].clone()).collect();
+                    if !seen.contains(&key) {
+                        out.push(row);
+                        seen.push(key);
+                    }
+                }
+            }
+            Op::Sort { input, keys, limit, offset } => {
+                let mut rows = Vec::new();
+                for row in self.rows(input, outer)? {
+                    let values = keys.iter().map(|k| self.value(&k.expr, &row)).collect::<Result<Vec<_>>>()?;
+                    rows.push((values, row));
+                }
+                rows.sort_by(|(a, _), (b, _)| {
+                    let by = |((x, y), k): ((&Value, &Value), &plan::SortKey)| {
+                        let order = match (x.is_null(), y.is_null()) {
+                            (false, false) if k.descending => y.total_cmp(x),
+                            (false, false) => x.total_cmp(y),
+                            (a, b) if k.nulls_first => b.cmp(&a),
+                            (a, b) => a.cmp(&b),
+                        };
+                        order.is_ne().then_some(order)
+                    };
+                    a.iter().zip(b).zip(keys).find_map(by).unwrap_or(std::cmp::Ordering::Equal)
+                });
+                let rows = rows.into_iter().map(|(_, row)| row).skip(*offset as usize);
+                out.extend(rows.take(limit.map_or(usize::MAX, |n| n as usize)));
+            }
+            Op::Limit { input, limit, offset } => {
+                let rows = self.rows(input, outer)?.into_iter().skip(*offset as usize);
+                out.extend(rows.take(limit.map_or(usize::MAX, |n| n as usize)));
+            }
+            Op::SetOp { operation, all, inputs, columns } => {
+                let mut bags: Vec<Vec<Vec<Value>>> = Vec::new();
+                for (input, from) in inputs {
+                    let rows = self.rows(input, outer)?;
+                    bags.push(rows.iter().map(|r| from.iter().map(|c| r[c].clone()).collect()).collect());
+                }
+                let mut bags = bags.into_iter();
+                let mut bag = bags.next().unwrap_or_default();
+                for mut other in bags {
+                    match operation {
+                        SetOperation::Union => bag.append(&mut other),
+                        SetOperation::Intersect => bag.retain(|r| take_one(&mut other, r, *all)),
+                        SetOperation::Except => bag.retain(|r| !take_one(&mut other, r, *all)),
+                    }
+                }
+                let mut seen: Vec<Vec<Value>> = Vec::new();
+                for values in bag {
+                    if *all || !seen.contains(&values) {
+                        let mut made = outer.clone();
+                        made.extend(columns.iter().copied().zip(values.clone()));
+                        out.push(made);
+                    }
+                    seen.push(values);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    fn join(&self, kind: &JoinKind, left: &Node, right: &Node, condition: &[Expr], outer: &Row) -> Result<Vec<Row>> {
+        let nulls = |row: &Row, node: &Node| {
+            let mut made = row.clone();
+            made.extend(node.columns().into_iter().map(|c| (c, Value::Null)));
+            made
+        };
+        let mut out = Vec::new();
+        let whole = matches!(kind, JoinKind::Right | JoinKind::Full).then(|| self.rows(right, outer)).transpose()?;
+        let mut partnered = vec![false; whole.as_ref().map_or(0, Vec::len)];
+        for row in self.rows(left, outer)? {
+            let (mut partners, mut unknown) = (Vec::new(), false);
+            let candidates = match &whole {
+                Some(rows) => rows.clone(),
+                None => self.rows(right, &row)?,
+            };
+            for (i, other) in candidates.into_iter().enumerate() {
+                let mut both = row.clone();
+                both.extend(other);
+                both.extend(row.clone());
+                match self.all(condition, &both)? {
+                    Some(true) => {
+                        if let Some(p) = partnered.get_mut(i) {
+                            *p = true;
+                        }
+                        partners.push(both);
+                    }
+                    None => unknown = true,
+                    Some(false) => {}
+                }
+            }
+            match kind {
+                JoinKind::Semi if !partners.is_empty() => out.push(row),
+                JoinKind::Anti if partners.is_empty() => out.push(row),
+                JoinKind::Semi | JoinKind::Anti => {}
+                JoinKind::Mark(mark) => {
+                    let mut made = row;
+                    let value = match (partners.is_empty(), unknown) {
+                        (false, _) => Value::Bool(true),
+                        (true, true) => Value::Null,
+                        (true, false) => Value::Bool(false),
+                    };
+                    made.insert(*mark, value);
+                    out.push(made);
+                }
+                JoinKind::Single if partners.len() > 1 => return Err(too_many()),
+                JoinKind::Left | JoinKind::Single | JoinKind::Full if partners.is_empty() => {
+                    out.push(nulls(&row, right))
+                }
+                _ => out.append(&mut partners),
+            }
+        }
+        for (other, _) in whole.iter().flatten().zip(&partnered).filter(|(_, p)| !**p) {
+            out.push(nulls(other, left));
+        }
+        Ok(out)
+    }
+
+    fn all(&self, conjuncts: &[Expr], row: &Row) -> Result<Option<bool>> {
+        let value = self.value(&plan::conjunction(conjuncts.to_vec()), row)?;
+        Ok(if let Value::Bool(b) = value { Some(b) } else { None })
+    }
+
+    fn value(&self, expr: &Expr, row: &Row) -> Result<Value> {
+        let mut expr = expr.clone();
+        self.replace_subqueries(&mut expr, row)?;
+        eval::eval(&expr, &|c| row.get(&c).unwrap_or_else(|| panic!("no value for {c}")).clone())
+    }
+
+    fn replace_subqueries(&self, expr: &mut Expr, row: &Row) -> Result<()> {
+        for child in expr.children_mut() {
+            self.replace_subqueries(child, row)?;
+        }
+        let ExprKind::Subquery(subquery) = &expr.kind else { return Ok(()) };
+        let rows = self.rows(&subquery.plan, row)?;
+        let value = match &subquery.kind {
+            SubqueryKind::Exists => Value::Bool(!rows.is_empty()),
+            SubqueryKind::Scalar { .. } if rows.len() > 1 => return Err(too_many()),
+            SubqueryKind::Scalar { column } => rows.first().map_or(Value::Null, |r| r[column].clone()),
+            SubqueryKind::Quantified { quantifier, comparisons } => {
+                let any = *quantifier == Quantifier::Any;
+                let (mut decided, mut unknown) = (false, false);
+                for inner in rows {
+                    let [(left, op, column)] = comparisons.as_slice() else { panic!("one comparison") };
+                    match eval::compare(*op, &self.value(left, row)?, &inner[column]) {
+                        Value::Bool(b) => decided |= b == any,
+                        _ => unknown = true,
+                    }
+                }
+                match (decided, unknown) {
+                    (true, _) => Value::Bool(any),
+                    (false, true) => Value::Null,
+                    (false, false) => Value::Bool(!any),
+                }
+            }
+        };
+        expr.kind = ExprKind::Const(value);
+        Ok(())
+    }
+
+    fn aggregate(&self, call: &AggregateCall, rows: &[Row]) -> Result<Value> {
+        let mut values: Vec<Value> = Vec::new();
+        for row in rows {
+            if let Some(filter) = &call.filter {
+                if self.value(filter, row)? != Value::Bool(true) {
+                    continue;
+                }
+            }
+            let value = match &call.argument {
+                Some(argument) => self.value(argument, row)?,
+                None => Value::Bool(true),
+            };
+            if !value.is_null() && !(call.distinct && values.contains(&value)) {
+                values.push(value);
+            }
+        }
+        if let AggregateFunction::Count | AggregateFunction::CountStar = call.function {
+            return Ok(Value::Int(values.len() as i64));
+        }
+        let Some(first) = values.first() else { return Ok(Value::Null) };
+        let scale = call.argument.as_ref().map_or(0, |e| e.sql_type.scale());
+        let exact = |v: &Value| match v {
+            Value::Int(i) => i128::from(*i),
+            Value::Decimal(d) => *d,
+            _ => 0,
+        };
+        let sum: i128 = values.iter().map(exact).sum();
+        let float: f64 = values.iter().map(|v| if let Value::Float(f) = v { *f } else { 0.0 }).sum();
+        Ok(match (call.function, call.sql_type) {
+            (AggregateFunction::Sum, SqlType::Double) => Value::Float(float),
+            (AggregateFunction::Sum, SqlType::Decimal { .. }) => Value::Decimal(sum),
+            (AggregateFunction::Sum, _) => Value::Int(sum as i64),
+            (AggregateFunction::Avg, SqlType::Double) => Value::Float(float / values.len() as f64),
+            (AggregateFunction::Avg, t) => Value::Decimal(decimal::avg(sum, scale, values.len() as i64, t.scale())?),
+            (AggregateFunction::Min, _) => values.iter().min_by(|a, b| a.total_cmp(b)).unwrap_or(first).clone(),
+            (AggregateFunction::Max, _) => values.iter().max_by(|a, b| a.total_cmp(b)).unwrap_or(first).clone(),
+            (other, _) => panic!("the oracle has no {other:?}"),
+        })
+    }
+}
+
+fn take_one(bag: &mut Vec<Vec<Value>>, row: &[Value], remove: bool) -> bool {
+    let found = bag.iter().position(|r| r == row);
+    if let (Some(at), true) = (found, remove) {
+        bag.remove(at);
+    }
+    found.is_some()
+}
+
+fn too_many() -> Error {
+    Error::new(SqlState::CARDINALITY_VIOLATION, "more than one row returned by a subquery used as an expression")
+}
