@@ -1,0 +1,105 @@
+//! Join selectivities: one in max(d1, d2) pairs per equality, containment of the smaller key domain assumed; a unique
+//! key bounds the result by the other side.
+
+use plan::{ColumnId, Compare, Expr, ExprKind, JoinKind};
+
+use super::{Estimator, Profile, back_off};
+
+/// What a join condition lets through.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JoinEstimate {
+    /// Fraction of the pairs.
+    pub pairs: f64,
+    /// Fraction of the left rows that have a partner.
+    pub matched: f64,
+    /// Whether there is an equality to hash by.
+    pub hashed: bool,
+}
+
+impl JoinEstimate {
+    /// Rows of the join.
+    pub fn rows(&self, kind: &JoinKind, left: f64, right: f64) -> f64 {
+        let inner = left * right * self.pairs;
+        let rows = match kind {
+            JoinKind::Inner => inner,
+            JoinKind::Left => inner.max(left),
+            JoinKind::Right => inner.max(right),
+            JoinKind::Full => inner.max(left).max(right),
+            JoinKind::Semi | JoinKind::Anti => left * self.factor(kind, right),
+            JoinKind::Mark(_) | JoinKind::Single => left,
+        };
+        rows.max(1.0)
+    }
+
+    /// By how much a join of a kind that keeps the left side multiplies its rows.
+    pub fn factor(&self, kind: &JoinKind, right: f64) -> f64 {
+        match kind {
+            JoinKind::Semi => self.matched,
+            // What has no partner is what the estimate of the others misses: never nothing.
+            JoinKind::Anti => (1.0 - self.matched).max(0.02),
+            JoinKind::Mark(_) | JoinKind::Single => 1.0,
+            JoinKind::Left => (right * self.pairs).max(1.0),
+            JoinKind::Inner | JoinKind::Right | JoinKind::Full => right * self.pairs,
+        }
+    }
+}
+
+/// The sides of an equality, if the condition is one.
+pub(crate) fn equality(condition: &Expr) -> Option<(&Expr, &Expr)> {
+    match &condition.kind {
+        ExprKind::Compare(Compare::Eq | Compare::NotDistinct, a, b) => Some((a, b)),
+        _ => None,
+    }
+}
+
+/// Whether the expression reads columns, all of them among those of one side.
+fn over(expr: &Expr, mine: &dyn Fn(ColumnId) -> bool) -> bool {
+    expr.uses(|_| true) && expr.only_uses(mine)
+}
+
+impl Estimator<'_> {
+    /// Estimates a join condition; `is_right` tells the right side's columns.
+    pub fn join(
+        &self,
+        condition: &[Expr],
+        left: &Profile,
+        right: &Profile,
+        is_right: &dyn Fn(ColumnId) -> bool,
+    ) -> JoinEstimate {
+        let is_left = |c| !is_right(c);
+        let (mut keys, mut others) = (Vec::new(), Vec::new());
+        for conjunct in condition {
+            match equality(conjunct) {
+                Some((a, b)) if over(a, &is_left) && over(b, is_right) => keys.push((a, b)),
+                Some((a, b)) if over(a, is_right) && over(b, &is_left) => keys.push((b, a)),
+                _ => others.push(self.selectivity(conjunct, left.rows * right.rows)),
+            }
+        }
+        others.sort_by(f64::total_cmp);
+        let residual = back_off(others);
+        if keys.is_empty() {
+            let matched = 1.0 - (1.0 - residual.min(0.999_999)).powf(right.rows.min(1e6));
+            return JoinEstimate { pairs: residual, matched, hashed: false };
+        }
+        let (ours, theirs): (Vec<&Expr>, Vec<&Expr>) = keys.into_iter().unzip();
+        let nulls = |keys: &[&Expr]| keys.iter().map(|k| 1.0 - self.null_fraction(k)).fold(1.0, f64::min);
+        let not_null = nulls(&ours);
+        let domain = self.key_domain(&ours, left).max(self.key_domain(&theirs, right));
+        let present = theirs.iter().map(|k| self.distinct(k, right.rows)).collect();
+        let present = self.combinations(present, right.rows);
+        // Partners of a left row that has one, each of which passes the other conjuncts with `residual`.
+        let partners = (right.rows / present).max(1.0);
+        let matched = (present / domain).min(1.0) * not_null * (1.0 - (1.0 - residual).powf(partners));
+        let pairs = residual * not_null * nulls(&theirs) / domain;
+        JoinEstimate { pairs, matched, hashed: true }
+    }
+
+    /// How many combinations of key values there were before filters: a unique key's rows, else a damped product.
+    pub fn key_domain(&self, keys: &[&Expr], profile: &Profile) -> f64 {
+        let columns: Vec<ColumnId> = keys.iter().filter_map(|k| k.as_column()).collect();
+        if let Some(key) = profile.keys.iter().find(|k| k.columns.iter().all(|c| columns.contains(c))) {
+            return key.domain;
+        }
+        self.combinations(keys.iter().map(|k| self.domain(k)).collect(), f64::INFINITY)
+    }
+}

@@ -1,0 +1,121 @@
+//! Scans: rows after the pushed predicates, and what is known of the table's columns.
+
+use plan::{ColumnId, Compare, Expr, ExprKind, TableId};
+use types::{SqlType, Value};
+
+use super::sample::try_predicates;
+use super::{ColumnProfile, Estimator, Key, Profile, back_off, drawn};
+
+impl Estimator<'_> {
+    pub(super) fn scan(&mut self, table: TableId, columns: &[(usize, ColumnId)], predicates: &[Expr]) -> Profile {
+        let statistics = self.tables[table].statistics.clone();
+        let all = statistics.rows() as f64;
+        let unique = statistics.unique_keys();
+        for &(attribute, column) in columns {
+            let known = statistics.column(attribute);
+            let range = match (known.min.as_ref().and_then(number), known.max.as_ref().and_then(number)) {
+                (Some(low), Some(high)) => Some((low, high)),
+                _ => None,
+            };
+            let sql_type = self.tables[table].fields.get(attribute).map_or(SqlType::Null, |f| f.sql_type);
+            let distinct = match known.distinct {
+                _ if unique.iter().any(|key| key == &[attribute]) => all,
+                Some(distinct) => distinct.min(all),
+                None => guessed_distinct(sql_type, all, range),
+            };
+            let distinct = distinct.max(1.0);
+            let nulls = known.null_fraction.unwrap_or(0.0);
+            self.set_column(column, ColumnProfile { domain: distinct, distinct, rows: all.max(1.0), nulls, range });
+        }
+        let (rows, each) = self.filtered(table, columns, predicates, all);
+        for &(_, column) in columns {
+            let own = predicates.iter().zip(&each).filter(|(p, _)| p.uses(|c| c == column));
+            let fraction = own.map(|(_, &f)| f).fold(1.0, f64::min);
+            let mut profile = self.column(column);
+            let mentioned = fraction < 1.0;
+            let fixed = predicates.iter().any(|p| is_fixed(p, column));
+            profile.domain = if fixed { 1.0 } else { (profile.domain * fraction).max(1.0) };
+            profile.distinct =
+                if mentioned { profile.domain.min(rows) } else { drawn(profile.distinct, all, rows) }.max(1.0);
+            profile.rows = rows;
+            if mentioned {
+                // No common predicate is true of NULL.
+                profile.nulls = 0.0;
+            }
+            self.set_column(column, profile);
+        }
+        let name = |attribute: &usize| columns.iter().find(|(a, _)| a == attribute).map(|&(_, c)| c);
+        let keys = unique.iter().filter_map(|key| {
+            let columns = key.iter().map(name).collect::<Option<Vec<_>>>()?;
+            let domain = if columns.len() == 1 { self.column(columns[0]).domain } else { all };
+            Some(Key { columns, domain: domain.max(1.0) })
+        });
+        Profile { rows, keys: keys.collect() }
+    }
+
+    /// Rows for which the predicates hold, and the selectivity of each.
+    fn filtered(
+        &self,
+        table: TableId,
+        columns: &[(usize, ColumnId)],
+        predicates: &[Expr],
+        all: f64,
+    ) -> (f64, Vec<f64>) {
+        if predicates.is_empty() {
+            return (all.max(1.0), Vec::new());
+        }
+        let guess: Vec<f64> = predicates.iter().map(|p| self.selectivity(p, all)).collect();
+        let sample = self.tables[table].statistics.sample().filter(|s| s.rows() > 0);
+        let Some(sample) = sample else {
+            return ((all * combined(&guess)).max(1.0), guess);
+        };
+        let n = sample.rows() as f64;
+        let exact = n >= all;
+        let tried = try_predicates(predicates, columns, &sample, exact);
+        if tried.fraction > 0.0 || exact {
+            return ((all * tried.fraction).max(1.0), tried.each);
+        }
+        // No sample row qualifies, so fewer than about one in n rows do. What the sample says of a single predicate
+        // still counts; where it says nothing, the guess does, as far as it agrees with the sample.
+        let each: Vec<f64> = (tried.each.iter().zip(&guess))
+            .map(|(&tried, &guess)| if tried > 0.0 { tried } else { guess.min(0.5 / n) })
+            .collect();
+        ((all * combined(&each).min(0.5 / n)).max(1.0), each)
+    }
+}
+
+fn combined(selectivities: &[f64]) -> f64 {
+    let mut sorted = selectivities.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    back_off(sorted)
+}
+
+/// Whether the predicate fixes the column to one constant.
+fn is_fixed(predicate: &Expr, column: ColumnId) -> bool {
+    let ExprKind::Compare(Compare::Eq | Compare::NotDistinct, a, b) = &predicate.kind else { return false };
+    let fixes = |a: &Expr, b: &Expr| a.as_column() == Some(column) && b.as_constant().is_some();
+    fixes(a, b) || fixes(b, a)
+}
+
+/// Distinct values without a sketch: integers are often keys, others seldom.
+fn guessed_distinct(sql_type: SqlType, rows: f64, range: Option<(f64, f64)>) -> f64 {
+    let span = range.map_or(f64::INFINITY, |(low, high)| high - low + 1.0);
+    match sql_type {
+        SqlType::Bool => rows.min(2.0),
+        SqlType::SmallInt | SqlType::Integer | SqlType::BigInt | SqlType::Date => rows.min(span),
+        _ => ColumnProfile::unknown(rows).distinct,
+    }
+}
+
+/// The value's place on the number line (of its type).
+pub(super) fn number(value: &Value) -> Option<f64> {
+    Some(match value {
+        Value::Bool(b) => f64::from(u8::from(*b)),
+        Value::Int(v) | Value::Timestamp(v) => *v as f64,
+        Value::Decimal(v) => *v as f64,
+        Value::Float(v) if v.is_finite() => *v,
+        Value::Date(v) => f64::from(*v),
+        Value::Interval(v) => v.approximate_micros() as f64,
+        _ => return None,
+    })
+}
