@@ -2,8 +2,10 @@
 //!
 //! 1. Each worker aggregates into rows of its own through a small directory of bounded size. A new group that finds its
 //!    slots taken takes the place of an older one, whose row stays in the worker's area: heavy hitters are aggregated
-//!    early, and many groups degrade into materialised rows.
-//! 2. If rows of one group may exist twice, their addresses are scattered by hash into partitions, in parallel.
+//!    early. Once the directory is full, new rows go to overflow partitions by hash: many groups degrade into
+//!    partitioned materialisation.
+//! 2. If rows of one group may exist twice, the addresses of those outside of overflow partitions are scattered by hash
+//!    into partitions, in parallel.
 //! 3. Each partition is combined by itself, with a table of exactly its size that stays in the cache.
 //!
 //! Without keys, each worker has one row; the finalisation adds them up.
@@ -12,6 +14,7 @@
 
 mod combine;
 mod local;
+mod overflow;
 #[cfg(test)]
 mod tests;
 
@@ -102,8 +105,14 @@ impl Groups {
 
     /// The rows of all workers. Called when the state's pipelines have ended.
     fn local_segments(&self) -> Vec<Segment> {
+        let mut all = Vec::new();
         // SAFETY: the pipelines that write have ended.
-        unsafe { self.locals.iter() }.flat_map(|l| area_segments(&l.inner.area, self.stride)).collect()
+        for local in unsafe { self.locals.iter() } {
+            all.extend(area_segments(&local.inner.area, self.stride));
+            let overflow = local.inner.overflow.iter();
+            all.extend(overflow.flat_map(|o| (0..1 << overflow::BITS).flat_map(|partition| o.segments(partition))));
+        }
+        all
     }
 
     pub(crate) fn finalize(

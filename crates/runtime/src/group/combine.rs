@@ -7,10 +7,11 @@ use base::memory::Reservation;
 use pipeline::ir::StateId;
 use scheduler::{MorselRanges, TaskSet, Tasks, WorkerId};
 
+use super::overflow::BITS;
 use super::{Entry, Groups, OPERATOR, Partition};
 use crate::abi::Worker;
 use crate::query::{PairFns, QueryContext, StateData};
-use crate::rows::Segment;
+use crate::rows::{Segment, area_segments};
 
 /// Up to so many rows are combined by one worker, without partitions.
 const FEW: usize = 4 << 10;
@@ -54,16 +55,13 @@ impl Exchange {
         }
     }
 
-    /// All rows of a partition, worker by worker.
-    fn gather(&self, partition: usize) -> Vec<Entry> {
+    /// The scattered rows of a partition, by worker.
+    fn gather(&self, partition: usize) -> Vec<Vec<Entry>> {
         let take = |lists: &Mutex<Vec<Vec<Entry>>>| {
             let mut lists = lists.lock().expect("no panic while it is locked");
             lists.get_mut(partition).map(std::mem::take).unwrap_or_default()
         };
-        let mut lists = self.scattered.iter().map(take);
-        let mut all = lists.next().unwrap_or_default();
-        lists.for_each(|list| all.extend(list));
-        all
+        self.scattered.iter().map(take).collect()
     }
 }
 
@@ -96,12 +94,22 @@ fn start(groups: &Groups, context: &Arc<QueryContext>) -> Result<Option<Box<dyn 
     if filled <= 1 && evicted == 0 {
         return Ok(None);
     }
-    let segments: Vec<Segment> = groups.local_segments().into_iter().flat_map(|s| s.cut(MORSEL)).collect();
+    // SAFETY: as above.
+    let (areas, overflows) =
+        unsafe { (groups.locals.iter(), groups.locals.iter().any(|l| l.inner.overflow.is_some())) };
+    let segments = areas.flat_map(|local| area_segments(&local.inner.area, groups.stride));
+    let segments: Vec<Segment> = segments.flat_map(|s| s.cut(MORSEL)).collect();
     let rows: usize = segments.iter().map(Segment::rows).sum();
-    let bits = if rows <= FEW { 0 } else { (rows / PARTITION_ROWS).max(1).next_power_of_two().trailing_zeros() };
+    let bits = if overflows {
+        BITS
+    } else if rows <= FEW {
+        0
+    } else {
+        (rows / PARTITION_ROWS).max(1).next_power_of_two().trailing_zeros()
+    };
     let workers = context.worker_count();
     // Enough partitions for every worker, too.
-    let least = if bits == 0 { 0 } else { (workers * 4).next_power_of_two().trailing_zeros() };
+    let least = if bits == 0 || overflows { 0 } else { (workers * 4).next_power_of_two().trailing_zeros() };
     let exchange = Arc::new(Exchange {
         scattered: (0..workers).map(|_| Mutex::default()).collect(),
         bits: bits.max(least).min(MOST_PARTITION_BITS),
@@ -124,8 +132,8 @@ fn combine_all(context: &Arc<QueryContext>, state: StateId, exchange: Arc<Exchan
         let StateData::Group(groups) = context.shared().state(state) else { unreachable!("{state} is a group state") };
         let mut worker = context.worker(worker.0 as usize);
         for number in morsel.rows() {
-            let entries = exchange.gather(number as usize);
-            let rows = combine(&mut worker, &groups.pairs, entries)?;
+            let lists = exchange.gather(number as usize);
+            let rows = combine(&mut worker, groups, &lists, &overflow(groups, number as usize))?;
             let mut finished = groups.finished.lock().expect("no panic while it is locked");
             finished.as_mut().expect("made before this phase")[number as usize].rows = rows;
         }
@@ -133,30 +141,78 @@ fn combine_all(context: &Arc<QueryContext>, state: StateId, exchange: Arc<Exchan
     })
 }
 
-/// Combines the rows of one partition; returns one row for each group. The table has linear probing, is at most half
-/// full, and holds the low 16 bits of the hash above the address.
-fn combine(worker: &mut Worker, pairs: &PairFns, entries: Vec<Entry>) -> Result<Vec<*mut u8>> {
-    const ADDRESS: u64 = (1 << 48) - 1;
-    let mask = (entries.len() * 2).next_power_of_two() - 1;
-    let mut table = vec![0u64; mask + 1];
-    let mut groups = Vec::with_capacity(entries.len());
-    for (i, &Entry { hash, row }) in entries.iter().enumerate() {
-        if let Some(next) = entries.get(i + AHEAD) {
-            crate::join::prefetch(next.row);
-        }
-        let mut at = (hash >> 16) as usize & mask;
-        let tag = hash << 48;
-        loop {
-            let slot = table[at];
-            if slot == 0 {
-                table[at] = tag | row as u64;
-                groups.push(row);
-                break;
+/// The rows that workers put into overflow partition `number`, which is a partition of the exchange if there are any.
+fn overflow(groups: &Groups, number: usize) -> Vec<Segment> {
+    // SAFETY: the pipelines that write have ended, and this phase changes rows only.
+    let overflows = unsafe { groups.locals.iter() }.filter_map(|local| local.inner.overflow.as_ref());
+    overflows.flat_map(|overflow| overflow.segments(number)).collect()
+}
+
+/// Combines the rows of one partition; returns one row for each group.
+fn combine(worker: &mut Worker, groups: &Groups, lists: &[Vec<Entry>], segments: &[Segment]) -> Result<Vec<*mut u8>> {
+    let scattered: usize = lists.iter().map(Vec::len).sum();
+    let rows = scattered + segments.iter().map(Segment::rows).sum::<usize>();
+    let _charged = groups.budget.reserve(Table::bytes(rows), OPERATOR)?;
+    let mut table = Table::new(rows);
+    for list in lists {
+        for (i, &entry) in list.iter().enumerate() {
+            if let Some(next) = list.get(i + AHEAD) {
+                crate::join::prefetch(next.row);
             }
-            let group = (slot & ADDRESS) as *mut u8;
+            table.add(worker, &groups.pairs, entry)?;
+        }
+    }
+    for segment in segments {
+        for at in 0..segment.rows() {
+            // SAFETY: the row exists and starts with its hash.
+            let entry = unsafe {
+                let row = segment.row(at);
+                Entry { hash: row.cast::<u64>().read(), row }
+            };
+            table.add(worker, &groups.pairs, entry)?;
+        }
+    }
+    Ok(table.groups)
+}
+
+/// The groups of one partition: linear probing, at most half full; slots hold the low 16 bits of the hash above the
+/// row's address.
+struct Table {
+    slots: Vec<u64>,
+    mask: usize,
+    groups: Vec<*mut u8>,
+}
+
+impl Table {
+    const ADDRESS: u64 = (1 << 48) - 1;
+
+    fn slots(rows: usize) -> usize {
+        (rows * 2).next_power_of_two()
+    }
+    fn bytes(rows: usize) -> usize {
+        Self::slots(rows) * 8
+    }
+    fn new(rows: usize) -> Self {
+        let slots = Self::slots(rows);
+        Self { slots: vec![0; slots], mask: slots - 1, groups: Vec::new() }
+    }
+
+    /// Adds a row to its group's, or makes it the group's.
+    #[inline]
+    fn add(&mut self, worker: &mut Worker, pairs: &PairFns, Entry { hash, row }: Entry) -> Result<()> {
+        let tag = hash << 48;
+        let mut at = (hash >> 16) as usize & self.mask;
+        loop {
+            let slot = self.slots[at];
+            if slot == 0 {
+                self.slots[at] = tag | row as u64;
+                self.groups.push(row);
+                return Ok(());
+            }
+            let group = (slot & Self::ADDRESS) as *mut u8;
             // SAFETY: rows of this state start with their hash; the partition is this worker's alone.
             let same = unsafe {
-                slot & !ADDRESS == tag
+                slot & !Self::ADDRESS == tag
                     && group.cast::<u64>().read() == hash
                     && match &pairs.equal {
                         Some(equal) => equal.call(worker, group, row)?,
@@ -166,10 +222,9 @@ fn combine(worker: &mut Worker, pairs: &PairFns, entries: Vec<Entry>) -> Result<
             if same {
                 // SAFETY: likewise.
                 unsafe { pairs.combine.call(worker, group, row)? };
-                break;
+                return Ok(());
             }
-            at = (at + 1) & mask;
+            at = (at + 1) & self.mask;
         }
     }
-    Ok(groups)
 }

@@ -4,6 +4,7 @@ use base::memory::{Pages, Reservation};
 use base::{Area, Budget, Result};
 
 use super::OPERATOR;
+use super::overflow::Overflow;
 use crate::abi::{GROUP_PROBES, GroupLocal};
 
 /// Slots of a new directory: most queries have few groups, and a worker may have many states.
@@ -16,8 +17,10 @@ const ADDRESS: u64 = (1 << 48) - 1;
 /// What generated code does not see of a worker's groups.
 #[derive(Debug)]
 pub struct LocalGroups {
-    /// The rows.
+    /// The rows of the first groups.
     pub(super) area: Area,
+    /// The rows that came when the directory was full.
+    pub(super) overflow: Option<Overflow>,
     stride: usize,
     /// The directory's memory, and its charge.
     directory: Pages,
@@ -35,6 +38,7 @@ impl GroupLocal {
         let start = directory.as_ptr().cast();
         let inner = Box::new(LocalGroups {
             area: Area::new(budget.clone(), OPERATOR),
+            overflow: None,
             stride,
             directory,
             charged: None,
@@ -74,11 +78,17 @@ fn entry(row: *mut u8, hash: u64) -> u64 {
 /// of one of its [`GROUP_PROBES`] candidates if none is free.
 pub(crate) fn new_group(local: &mut GroupLocal, hash: u64) -> Result<*mut u8> {
     let slots = local.mask as usize + 1;
-    if local.inner.entered * 2 >= slots && slots < MOST_SLOTS {
-        grow(local, slots * 4)?;
+    let full = local.inner.entered * 2 >= slots;
+    if full && slots < MOST_SLOTS {
+        grow(local, (slots * 4).min(MOST_SLOTS))?;
     }
     let inner = &mut *local.inner;
-    let row = inner.area.allocate(inner.stride)?.as_ptr();
+    let stride = inner.stride;
+    let row = if full && slots == MOST_SLOTS {
+        inner.overflow.get_or_insert_with(|| Overflow::new(stride, &inner.budget)).allocate(hash)?
+    } else {
+        inner.area.allocate(stride)?.as_ptr()
+    };
     // SAFETY: a row has at least 8 bytes; slots are taken modulo the directory's size.
     unsafe {
         row.cast::<u64>().write(hash);
