@@ -69,7 +69,7 @@ impl Oracle<'_> {
         match &node.op {
             Op::Scan { table, columns, predicates } => {
                 let name = &self.plan.tables[*table].name;
-                for row in 0..self.random((name, "rows")) % 6 {
+                for row in 0..self.random((name, "rows")) % 5 {
                     let mut made = outer.clone();
                     for &(attribute, column) in columns {
                         made.insert(column, self.table_value(name, attribute, row, column));

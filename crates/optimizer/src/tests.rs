@@ -1,5 +1,7 @@
 //! The subqueries of TPC-H through all passes.
 
+mod random;
+
 use plan::text::print;
 
 use crate::testing::{compare_results, plan_of};

@@ -64,6 +64,7 @@ impl Unnester<'_> {
                 let mut columns = Vec::new();
                 for &free in wanted {
                     let own = fresh_like(self.columns, free);
+                    self.columns[own].nullable = domain.is_nullable(free);
                     columns.push((names[&free], own));
                     bindings.insert(free, Bound { column: own, strict: false });
                 }
@@ -78,9 +79,6 @@ impl Unnester<'_> {
             }
         };
         let columns: Vec<ColumnId> = bindings.values().map(|b| b.column).collect();
-        for (&free, bound) in &bindings {
-            self.columns[bound.column].nullable = domain.is_nullable(free);
-        }
         (Node::new(Op::Distinct { input: Box::new(source), columns }), bindings)
     }
 
@@ -101,7 +99,6 @@ impl Unnester<'_> {
                 let columns = kept.iter().map(|&c| (names[&c], c)).collect();
                 for &c in &kept {
                     self.columns[c].nullable = domain.nullable.column(c);
-                    self.columns[names[&c]].nullable = domain.nullable.column(c);
                 }
                 domain.left = Node::new(Op::CteScan { cte, columns });
                 domain.shared = Some((cte, names));
