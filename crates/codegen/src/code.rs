@@ -156,10 +156,13 @@ impl Compilation {
             pairs.push(match state {
                 State::Group(g) => {
                     let equal = match &g.equal {
-                        Some(f) => Some(self.define(&format!("{id} equal"), 3, |b| translate::function(b, config, program, f))?),
+                        Some(f) => Some(
+                            self.define(&format!("{id} equal"), 3, |b| translate::function(b, config, program, f))?,
+                        ),
                         None => None,
                     };
-                    let combine = self.define(&format!("{id} combine"), 3, |b| translate::function(b, config, program, &g.combine))?;
+                    let combine = self
+                        .define(&format!("{id} combine"), 3, |b| translate::function(b, config, program, &g.combine))?;
                     Some((equal, combine))
                 }
                 _ => None,

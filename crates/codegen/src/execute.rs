@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use base::Result;
 use pipeline::ir::{Function, GroupState, PipelineId, Program, State, StateId};
-use runtime::{Pair, PairFns};
 use runtime::abi::{Batch, Worker};
+use runtime::{Pair, PairFns};
 
 use crate::{Code, interpret};
 

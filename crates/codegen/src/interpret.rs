@@ -11,9 +11,7 @@ use std::cell::Cell;
 
 use base::ids::Id;
 use base::{Error, SqlState};
-use pipeline::ir::{
-    Callee, Function, Inst, Match, MatchCondition, MatchKind, PipelineId, Program, State, Ty, Var,
-};
+use pipeline::ir::{Callee, Function, Inst, Match, MatchCondition, MatchKind, PipelineId, Program, State, Ty, Var};
 use runtime::abi::{Batch, GroupLocal, Slot, Worker};
 
 use crate::messages;
@@ -253,4 +251,3 @@ impl<'a> Interpreter<'a> {
         unsafe { read(ty, at) }
     }
 }
-

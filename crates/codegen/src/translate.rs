@@ -17,9 +17,7 @@ mod value;
 use std::collections::HashMap;
 
 use base::ids::Id;
-use cranelift_codegen::ir::{
-    Block, InstBuilder, SigRef, StackSlot, StackSlotData, StackSlotKind, Value, types,
-};
+use cranelift_codegen::ir::{Block, InstBuilder, SigRef, StackSlot, StackSlotData, StackSlotKind, Value, types};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::FunctionBuilder;
 use pipeline::ir::{Function, Pipeline, Program, StateId, Ty, Var};

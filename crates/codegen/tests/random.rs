@@ -16,3 +16,19 @@ fn random_programs_agree() {
     assert!(failed < count / 2, "{failed} of {count} programs fail");
     assert!(rows > 1000, "{rows} rows");
 }
+
+#[test]
+fn programs_survive_printing() {
+    for seed in 0..200 {
+        let program = common::random::program(seed);
+        let text = program.to_string();
+        let parsed = pipeline::ir::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        assert_eq!(text, parsed.to_string());
+        for ((_, a), (_, b)) in program.pipelines.iter().zip(parsed.pipelines.iter()) {
+            // NaN constants are not equal to themselves: compare what Debug shows.
+            assert_eq!(format!("{:?}{:?}", a.body, a.vars), format!("{:?}{:?}", b.body, b.vars), "{text}");
+        }
+        assert_eq!(format!("{:?}", program.states), format!("{:?}", parsed.states));
+        assert_eq!(codegen::fingerprint(&program), codegen::fingerprint(&parsed));
+    }
+}

@@ -22,7 +22,9 @@
 //! - Offsets lie inside of the state's row layout.
 
 mod inst;
+mod parse;
 mod program;
+mod text;
 mod verify;
 
 pub use inst::{
@@ -34,6 +36,7 @@ pub use program::{
     RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind, SortField, SortState, Source, SourceColumn, State, StateId,
 };
 
+pub use parse::parse;
 pub use verify::verify;
 
 use types::Physical;

@@ -3,9 +3,7 @@
 use base::Area;
 use base::ids::Id;
 use pipeline::ir::{StateId, Ty, Var};
-use runtime::abi::{
-    GROUP_PROBES, JoinTable, ResultLocal, RowsLocal, Slot, Worker, group_new, result_flush, rows_grow,
-};
+use runtime::abi::{GROUP_PROBES, JoinTable, ResultLocal, RowsLocal, Slot, Worker, group_new, result_flush, rows_grow};
 
 use super::operation::extend;
 use super::{Interpreter, Run};

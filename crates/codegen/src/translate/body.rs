@@ -79,13 +79,7 @@ impl Emitter<'_, '_> {
     /// The loop of a stage over `count` tuples, and whatever follows from what it hands on. `in_order`: the tuples are
     /// numbers 0 to `count` of the stage before, not those that the generator lists. `prologue` finishes the generator's
     /// work for the tuple.
-    pub(super) fn stage_loop(
-        &mut self,
-        stage: usize,
-        count: Value,
-        in_order: bool,
-        prologue: impl FnOnce(&mut Self),
-    ) {
+    pub(super) fn stage_loop(&mut self, stage: usize, count: Value, in_order: bool, prologue: impl FnOnce(&mut Self)) {
         let generator = self.plan.stages[stage].generator;
         if generator.is_some() {
             self.reserve_buffers(stage);
@@ -228,7 +222,8 @@ impl Emitter<'_, '_> {
     }
 
     fn alloc_row(&mut self, state: StateId, row: Var, hash: Option<Var>) {
-        let stride = self.program.states[state].layout().expect("the verifier has seen that the state has rows").stride();
+        let stride =
+            self.program.states[state].layout().expect("the verifier has seen that the state has rows").stride();
         let hash = hash.map(|h| self.get(h).one());
         let local = self.local(state);
         let area = std::mem::offset_of!(RowsLocal, area);
@@ -272,7 +267,8 @@ impl Emitter<'_, '_> {
         let local = self.local(state);
         let count_at = std::mem::offset_of!(ResultLocal, count) as i32;
         let count = self.b.ins().load(types::I64, changing(), local, count_at);
-        let columns = self.b.ins().load(types::I64, changing(), local, std::mem::offset_of!(ResultLocal, columns) as i32);
+        let columns =
+            self.b.ins().load(types::I64, changing(), local, std::mem::offset_of!(ResultLocal, columns) as i32);
         for (i, (value, ty, null)) in values.into_iter().enumerate() {
             let column = i * size_of::<ResultColumn>();
             let data_at = (column + std::mem::offset_of!(ResultColumn, data)) as i32;
@@ -287,7 +283,8 @@ impl Emitter<'_, '_> {
         }
         let count = self.b.ins().iadd_imm_s(count, 1);
         self.b.ins().store(changing(), count, local, count_at);
-        let capacity = self.b.ins().load(types::I64, changing(), local, std::mem::offset_of!(ResultLocal, capacity) as i32);
+        let capacity =
+            self.b.ins().load(types::I64, changing(), local, std::mem::offset_of!(ResultLocal, capacity) as i32);
         let full = self.b.ins().icmp(IntCC::Equal, count, capacity);
         let (flush, done) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(flush);

@@ -35,7 +35,13 @@ impl Emitter<'_, '_> {
     }
 
     /// Calls a function of the ABI, and leaves if it fails.
-    pub(super) fn call(&mut self, callee: Callee, args: &[(Val, Ty)], results: &[Ty], position: Option<u32>) -> Vec<Val> {
+    pub(super) fn call(
+        &mut self,
+        callee: Callee,
+        args: &[(Val, Ty)],
+        results: &[Ty],
+        position: Option<u32>,
+    ) -> Vec<Val> {
         let (function, immediate) = runtime::abi::function(callee);
         for (i, &(value, ty)) in args.iter().enumerate() {
             let at = self.argument(i as u32);

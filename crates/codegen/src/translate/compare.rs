@@ -1,9 +1,9 @@
 //! Comparisons and hashes.
 
+use ::types::ops::hash::{INCREMENT, MULTIPLIER_1, MULTIPLIER_2, NULL_HASH};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use pipeline::ir::{Compare, Ty, Var};
-use ::types::ops::hash::{INCREMENT, MULTIPLIER_1, MULTIPLIER_2, NULL_HASH};
 
 use super::Emitter;
 use super::value::Val;

@@ -17,7 +17,8 @@ impl Emitter<'_, '_> {
     pub(super) fn group(&mut self, state: StateId, hash: Var, row: Var, equal: &[Inst], is_equal: Var, init: &[Inst]) {
         let hash = self.get(hash).one();
         let local = self.local(state);
-        let directory = self.b.ins().load(types::I64, changing(), local, std::mem::offset_of!(GroupLocal, directory) as i32);
+        let directory =
+            self.b.ins().load(types::I64, changing(), local, std::mem::offset_of!(GroupLocal, directory) as i32);
         let mask = self.b.ins().load(types::I64, changing(), local, std::mem::offset_of!(GroupLocal, mask) as i32);
         let first = self.b.ins().ushr_imm_u(hash, 16);
 

@@ -73,7 +73,9 @@ impl Emitter<'_, '_> {
     }
 
     fn drive_match(&mut self, stage: usize, m: &Match, at: u32, n: Value) {
-        let State::Join(join) = &self.program.states[m.state] else { unreachable!("the verifier has seen a join state") };
+        let State::Join(join) = &self.program.states[m.state] else {
+            unreachable!("the verifier has seen a join state")
+        };
         let checks_first = matches!(m.kind, MatchKind::Semi | MatchKind::Anti | MatchKind::Mark { .. });
         let first_only = m.condition.is_none() && (join.unique || (checks_first && m.marker.is_none()));
         let scratch = self.generator_scratch(at);

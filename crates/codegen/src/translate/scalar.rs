@@ -159,7 +159,8 @@ impl Emitter<'_, '_> {
         let (x, y) = (self.get(x).one(), self.get(y).one());
         let (value, overflow) = match (kind, ty) {
             (Arithmetic::Mul, Ty::I128) => {
-                let results = self.call(pipeline::ir::Callee::MulI128, &[(Val::One(x), ty), (Val::One(y), ty)], &[ty], position);
+                let results =
+                    self.call(pipeline::ir::Callee::MulI128, &[(Val::One(x), ty), (Val::One(y), ty)], &[ty], position);
                 return results[0];
             }
             (_, Ty::I128) => {

@@ -110,7 +110,9 @@ pub fn check(program: &Program) -> Option<Vec<String>> {
                 for (name, clif, _) in &listing.functions {
                     eprintln!("{name}\n{clif}");
                 }
-                let only = |x: &[String], y: &[String]| x.iter().filter(|t| !y.contains(t)).take(5).cloned().collect::<Vec<_>>();
+                let only = |x: &[String], y: &[String]| {
+                    x.iter().filter(|t| !y.contains(t)).take(5).cloned().collect::<Vec<_>>()
+                };
                 panic!(
                     "{} rows interpreted, {} compiled\nonly interpreted: {:?}\nonly compiled: {:?}\n{program:#?}",
                     a.len(),

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use base::{IdMap, SqlState};
 use pipeline::ir::{
-    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Function, GroupState, Inst, JoinState, Literal, Logic, Match,
-    MatchCondition, MatchKind, Operation, Param, ParamId, Pipeline, Program, RowLayout, RowSet, Source, State, StateId,
-    Ty, Var,
+    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Function, GroupState, Inst, JoinState, Literal, Logic,
+    Match, MatchCondition, MatchKind, Operation, Param, ParamId, Pipeline, Program, RowLayout, RowSet, Source, State,
+    StateId, Ty, Var,
 };
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
@@ -57,15 +57,38 @@ pub fn value(r: &mut Random, sql_type: SqlType, wild: bool) -> Value {
         SqlType::SmallInt => Value::Int(if edge { r.pick(&[i16::MIN, i16::MAX]).into() } else { small }),
         SqlType::Integer => Value::Int(if edge { r.pick(&[i32::MIN, i32::MAX]).into() } else { small }),
         SqlType::BigInt => Value::Int(if edge { r.pick(&[i64::MIN, i64::MAX]) } else { small }),
-        SqlType::Decimal { .. } => Value::Decimal(if edge { r.pick(&[i128::MIN, i128::MAX, 1 << 64]) } else { small.into() }),
-        SqlType::Real => Value::Float(if edge { f64::from(r.pick(&[f32::NAN, -0.0, f32::MAX, f32::INFINITY])) } else { small as f64 / 2.0 }),
-        SqlType::Double => Value::Float(if edge { r.pick(&[f64::NAN, -0.0, f64::MAX, f64::INFINITY, 1e300]) } else { small as f64 / 2.0 }),
+        SqlType::Decimal { .. } => {
+            Value::Decimal(if edge { r.pick(&[i128::MIN, i128::MAX, 1 << 64]) } else { small.into() })
+        }
+        SqlType::Real => Value::Float(if edge {
+            f64::from(r.pick(&[f32::NAN, -0.0, f32::MAX, f32::INFINITY]))
+        } else {
+            small as f64 / 2.0
+        }),
+        SqlType::Double => Value::Float(if edge {
+            r.pick(&[f64::NAN, -0.0, f64::MAX, f64::INFINITY, 1e300])
+        } else {
+            small as f64 / 2.0
+        }),
         SqlType::Interval => Value::Interval(Interval {
             months: small as i32,
             days: if edge { 30 } else { r.below(3) as i32 * 30 },
             micros: if edge { i64::MIN } else { 0 },
         }),
-        _ => Value::str(["", "a", "b", "abcd", "abce", "abcdefghijkl", "abcdefghijklm", "abcdefghijklmnop", "abcdefghijklmnoq", "ab"][r.below(10)]),
+        _ => Value::str(
+            [
+                "",
+                "a",
+                "b",
+                "abcd",
+                "abce",
+                "abcdefghijkl",
+                "abcdefghijklm",
+                "abcdefghijklmnop",
+                "abcdefghijklmnoq",
+                "ab",
+            ][r.below(10)],
+        ),
     }
 }
 
@@ -164,7 +187,11 @@ impl<'r> Body<'r> {
                 let is_zero = self.let_(out, Ty::Bool, Operation::Compare(Compare::Eq, y, zero));
                 let one = self.let_(out, ty, Operation::Const(Literal::Int(1, ty)));
                 let y = self.let_(out, ty, Operation::Select(is_zero, one, y));
-                let op = if self.r.chance(50) { Operation::Divide(x, y, position) } else { Operation::Remainder(x, y, position) };
+                let op = if self.r.chance(50) {
+                    Operation::Divide(x, y, position)
+                } else {
+                    Operation::Remainder(x, y, position)
+                };
                 self.let_(out, ty, op);
             }
             8 => {
@@ -491,7 +518,8 @@ pub fn program(seed: u64) -> Program {
 
 /// Grouping by two keys, with a count and a sum.
 fn group(b: &mut Body<'_>, body: &mut Block, state: StateId) -> GroupState {
-    let keys: Vec<Ty> = (0..1 + b.r.below(2)).map(|_| b.r.pick(&[Ty::I64, Ty::Str, Ty::I32, Ty::I128, Ty::Bool])).collect();
+    let keys: Vec<Ty> =
+        (0..1 + b.r.below(2)).map(|_| b.r.pick(&[Ty::I64, Ty::Str, Ty::I32, Ty::I128, Ty::Bool])).collect();
     let mut layout = RowLayout::with_header(8);
     let offsets: Vec<u32> = keys.iter().map(|&t| layout.add(t)).collect();
     let (count, sum) = (layout.add(Ty::I64), layout.add(Ty::I64));

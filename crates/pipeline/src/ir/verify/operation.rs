@@ -38,7 +38,9 @@ impl<'p> Verifier<'p> {
             }
             Operation::Sqrt(x) => self.one_of(*x, Ty::is_float, "a float"),
             Operation::IsNullPtr(p) => self.expect(*p, Ty::Ptr).map(|()| Ty::Bool),
-            Operation::Checked(_, x, y, _) | Operation::Wrapping(_, x, y) => self.pair(*x, *y, Ty::is_integer, "integers"),
+            Operation::Checked(_, x, y, _) | Operation::Wrapping(_, x, y) => {
+                self.pair(*x, *y, Ty::is_integer, "integers")
+            }
             Operation::Divide(x, y, _) | Operation::Remainder(x, y, _) => {
                 self.pair(*x, *y, |t| t.is_integer() && t != Ty::I128, "integers of at most 64 bits")
             }

@@ -1,0 +1,375 @@
+//! Reads the text form of programs: see [`text`](super::text).
+//!
+//! For tests and tools: messages and SQLSTATEs of `raise` are leaked, since programs refer to static ones.
+
+mod instruction;
+mod token;
+
+use std::sync::Arc;
+
+use base::ids::Id;
+use base::{IdMap, Result};
+use catalog::ScalarFunction;
+use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
+
+use super::{
+    Function, GroupState, JoinState, Param, Pipeline, Program, RowField, RowLayout, RowSet, ScanOp, ScanPredicate,
+    Site, SiteKind, SortField, SortState, Source, SourceColumn, State, StateId, Ty, Var,
+};
+use token::Tokens;
+
+/// The program that a text describes. The error says where the text is wrong.
+pub fn parse(text: &str) -> Result<Program> {
+    let mut p = Parser { t: Tokens::new(text), vars: IdMap::new() };
+    p.t.word("program")?;
+    p.t.word("result")?;
+    let result = p.t.id("s")?;
+    let ordered = p.t.take("ordered");
+    let mut program = Program {
+        params: IdMap::new(),
+        sites: IdMap::new(),
+        states: IdMap::new(),
+        pipelines: IdMap::new(),
+        result,
+        ordered,
+        counters: Vec::new(),
+    };
+    while !p.t.at_end() {
+        if p.t.take("param") {
+            p.next_id("$", program.params.len())?;
+            program.params.push(p.param()?);
+        } else if p.t.take("state") {
+            p.next_id("s", program.states.len())?;
+            program.states.push(p.state()?);
+        } else if p.t.take("counter") {
+            program.counters.push(p.t.text()?);
+        } else if p.t.take("pipeline") {
+            p.next_id("p", program.pipelines.len())?;
+            program.pipelines.push(p.pipeline()?);
+        } else {
+            p.next_id("site", program.sites.len())?;
+            program.sites.push(p.site()?);
+        }
+    }
+    Ok(program)
+}
+
+struct Parser<'t> {
+    t: Tokens<'t>,
+    /// Types of the body that is being read.
+    vars: IdMap<Var, Ty>,
+}
+
+/// The item that prints as `name`.
+fn named<T: Copy>(all: &[T], name: &str, print: impl Fn(T) -> String) -> Option<T> {
+    all.iter().copied().find(|&item| print(item) == name)
+}
+
+const TYPES: [Ty; 10] =
+    [Ty::Bool, Ty::I16, Ty::I32, Ty::I64, Ty::I128, Ty::F32, Ty::F64, Ty::Str, Ty::Interval, Ty::Ptr];
+
+impl Parser<'_> {
+    fn next_id(&mut self, prefix: &str, expected: usize) -> Result<()> {
+        let found: Var = self.t.id(prefix)?;
+        if found.index() == expected { Ok(()) } else { Err(self.t.error(format!("{prefix}{expected}"))) }
+    }
+
+    fn ty(&mut self) -> Result<Ty> {
+        let name = self.t.name()?;
+        named(&TYPES, name, |t| format!("{t:?}")).ok_or_else(|| self.t.error("a type"))
+    }
+
+    fn sql_type(&mut self) -> Result<SqlType> {
+        let text = self.t.text()?;
+        text.parse()
+    }
+
+    fn value(&mut self) -> Result<Value> {
+        Ok(match self.t.name()? {
+            "null" => Value::Null,
+            "bool" => Value::Bool(self.t.boolean()?),
+            "int" => Value::Int(self.t.number()?),
+            "decimal" => Value::Decimal(self.t.number()?),
+            "float" => Value::Float(self.t.number()?),
+            "str" => Value::str(self.t.text()?),
+            "date" => Value::Date(self.t.number()?),
+            "timestamp" => Value::Timestamp(self.t.number()?),
+            "interval" => {
+                Value::Interval(Interval { months: self.t.number()?, days: self.t.number()?, micros: self.t.number()? })
+            }
+            _ => return Err(self.t.error("a value")),
+        })
+    }
+
+    /// Items in parentheses.
+    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        self.t.word("(")?;
+        let mut items = Vec::new();
+        while !self.t.take(")") {
+            if !items.is_empty() {
+                self.t.word(",")?;
+            }
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+
+    /// At least one item, with commas between them.
+    fn some<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let mut items = vec![item(self)?];
+        while self.t.take(",") {
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+
+    fn param(&mut self) -> Result<Param> {
+        Ok(match self.t.name()? {
+            "value" => {
+                let sql_type = self.sql_type()?;
+                Param::Value(self.value()?, sql_type)
+            }
+            "like" => {
+                let pattern = self.t.text()?.into();
+                let (escape, case_insensitive) = self.like()?;
+                Param::Like { pattern, escape, case_insensitive }
+            }
+            "set" => {
+                let sql_type = self.sql_type()?;
+                Param::Set(self.list(Self::value)?, sql_type)
+            }
+            _ => return Err(self.t.error("value, like or set")),
+        })
+    }
+
+    fn like(&mut self) -> Result<(Option<char>, bool)> {
+        let escape = if self.t.take("escape") { self.t.text()?.chars().next() } else { None };
+        Ok((escape, self.t.take("case_insensitive")))
+    }
+
+    fn site(&mut self) -> Result<Site> {
+        let kind = match self.t.name()? {
+            "scalar" => {
+                let name = self.t.name()?;
+                let function = named(SCALAR, name, |f| format!("{f:?}"));
+                SiteKind::Scalar(function.ok_or_else(|| self.t.error("a scalar function"))?)
+            }
+            "cast" => SiteKind::Cast(false),
+            "try_cast" => SiteKind::Cast(true),
+            "like" => {
+                let (escape, case_insensitive) = self.like()?;
+                SiteKind::Like { escape, case_insensitive }
+            }
+            _ => return Err(self.t.error("scalar, cast, try_cast or like")),
+        };
+        Ok(Site { kind, arguments: self.list(Self::sql_type)?, result: self.sql_type()? })
+    }
+
+    fn layout(&mut self) -> Result<RowLayout> {
+        self.t.word("size")?;
+        let size = self.t.number()?;
+        let fields = self.list(|p| Ok(RowField { offset: p.t.number()?, ty: p.ty()? }))?;
+        Ok(RowLayout { fields, size })
+    }
+
+    fn state(&mut self) -> Result<State> {
+        Ok(match self.t.name()? {
+            "join" => State::Join(JoinState { layout: self.layout()?, unique: self.t.take("unique") }),
+            "group" => {
+                let layout = self.layout()?;
+                let has_keys = self.t.take("keys");
+                let equal = if self.t.take("equal") { Some(self.function()?) } else { None };
+                self.t.word("combine")?;
+                State::Group(GroupState { layout, has_keys, equal, combine: self.function()? })
+            }
+            "sort" => {
+                let layout = self.layout()?;
+                self.t.word("by")?;
+                let keys = self.list(|p| {
+                    Ok(SortField {
+                        offset: p.t.number()?,
+                        ty: p.ty()?,
+                        null: if p.t.take("null") { Some(p.t.number()?) } else { None },
+                        descending: p.t.take("descending"),
+                        nulls_first: p.t.take("nulls_first"),
+                    })
+                })?;
+                let limit = if self.t.take("limit") { Some(self.t.number()?) } else { None };
+                self.t.word("offset")?;
+                State::Sort(SortState { layout, keys, limit, offset: self.t.number()? })
+            }
+            "rows" => State::Rows(self.layout()?),
+            "limit" => {
+                let limit = self.t.number()?;
+                self.t.word("offset")?;
+                State::Limit { offset: self.t.number()?, limit }
+            }
+            "result" => State::Result(self.list(Self::sql_type)?),
+            _ => return Err(self.t.error("a kind of state")),
+        })
+    }
+
+    fn function(&mut self) -> Result<Function> {
+        let rows: Vec<Var> = self.list(|p| p.t.id("%"))?;
+        let &[a, b] = rows.as_slice() else { return Err(self.t.error("two rows")) };
+        self.vars = IdMap::new();
+        for v in [a, b] {
+            self.declare(v, Ty::Ptr);
+        }
+        let (body, yields) = self.block()?;
+        Ok(Function { rows: [a, b], body, result: yields.first().copied(), vars: std::mem::take(&mut self.vars) })
+    }
+
+    fn declare(&mut self, v: Var, ty: Ty) {
+        // Later definitions overwrite the filling.
+        while self.vars.len() <= v.index() {
+            self.vars.push(ty);
+        }
+        self.vars[v] = ty;
+    }
+
+    fn pipeline(&mut self) -> Result<Pipeline> {
+        let name = self.t.text()?;
+        let after = if self.t.take("after") { self.some(|p| p.t.id("p"))? } else { Vec::new() };
+        let fills = if self.t.take("fills") { self.some(|p| p.t.id("s"))? } else { Vec::new() };
+        let keeps_strings = self.t.take("keeps_strings");
+        self.t.word("from")?;
+        let source = self.source()?;
+        self.vars = IdMap::new();
+        let (body, _) = self.block()?;
+        Ok(Pipeline { name, source, body, vars: std::mem::take(&mut self.vars), after, fills, keeps_strings })
+    }
+
+    fn source(&mut self) -> Result<Source> {
+        Ok(match self.t.name()? {
+            "table" => {
+                let table = self.t.id("t")?;
+                let columns = self.list(|p| {
+                    Ok(SourceColumn { attribute: p.t.number()?, sql_type: p.sql_type()?, nullable: p.t.take("null") })
+                })?;
+                self.t.word("where")?;
+                Source::Table { table, columns, predicates: self.list(Self::predicate)? }
+            }
+            "values" => {
+                let rows: usize = self.t.number()?;
+                let types = self.list(Self::sql_type)?;
+                let mut columns: Vec<_> = types.iter().map(|&t| ColumnBuilder::new(t, rows)).collect();
+                for _ in 0..if types.is_empty() { 0 } else { rows } {
+                    let row = self.list(Self::value)?;
+                    if row.len() != columns.len() {
+                        return Err(self.t.error(format!("a row of {} values", columns.len())));
+                    }
+                    columns.iter_mut().zip(&row).for_each(|(c, v)| c.push_value(v));
+                }
+                let columns = columns.into_iter().map(ColumnBuilder::finish).collect();
+                Source::Values(Arc::new(Chunk::new(rows, columns)))
+            }
+            "rows" => {
+                let state: StateId = self.t.id("s")?;
+                let rows = match self.t.name()? {
+                    "all" => RowSet::All,
+                    "marked" => RowSet::Marked(self.t.number()?),
+                    "unmarked" => RowSet::Unmarked(self.t.number()?),
+                    _ => return Err(self.t.error("all, marked or unmarked")),
+                };
+                Source::Rows { state, rows }
+            }
+            _ => return Err(self.t.error("table, values or rows")),
+        })
+    }
+
+    fn predicate(&mut self) -> Result<ScanPredicate> {
+        let attribute = self.t.number()?;
+        let op = match self.t.name()? {
+            "eq" => ScanOp::Eq(self.value()?),
+            "ne" => ScanOp::Ne(self.value()?),
+            "lt" => ScanOp::Lt(self.value()?),
+            "le" => ScanOp::Le(self.value()?),
+            "gt" => ScanOp::Gt(self.value()?),
+            "ge" => ScanOp::Ge(self.value()?),
+            "in" => ScanOp::In(self.list(Self::value)?),
+            "prefix" => ScanOp::Prefix(self.t.text()?.into()),
+            "is_null" => ScanOp::IsNull,
+            "is_not_null" => ScanOp::IsNotNull,
+            _ => return Err(self.t.error("a predicate")),
+        };
+        Ok(ScanPredicate { attribute, op })
+    }
+}
+
+const SCALAR: &[ScalarFunction] = {
+    use ScalarFunction::*;
+    &[
+        Add,
+        Subtract,
+        Multiply,
+        Divide,
+        Modulo,
+        Negate,
+        Abs,
+        Sign,
+        Round,
+        Trunc,
+        Ceil,
+        Floor,
+        Sqrt,
+        Cbrt,
+        Exp,
+        Ln,
+        Log10,
+        Log,
+        Power,
+        Pi,
+        Sin,
+        Cos,
+        Tan,
+        Asin,
+        Acos,
+        Atan,
+        Atan2,
+        Degrees,
+        Radians,
+        Gcd,
+        Lcm,
+        Random,
+        BitAnd,
+        BitOr,
+        BitXor,
+        BitNot,
+        ShiftLeft,
+        ShiftRight,
+        Concat,
+        Length,
+        OctetLength,
+        Lower,
+        Upper,
+        Initcap,
+        TrimBoth,
+        TrimLeading,
+        TrimTrailing,
+        Lpad,
+        Rpad,
+        Left,
+        Right,
+        Substring,
+        Position,
+        Replace,
+        Repeat,
+        Reverse,
+        SplitPart,
+        Translate,
+        StartsWith,
+        EndsWith,
+        Contains,
+        Ascii,
+        Chr,
+        ToHex,
+        Extract,
+        DateTrunc,
+        MakeDate,
+        Age,
+        ToChar,
+        Greatest,
+        Least,
+    ]
+};

@@ -1,0 +1,269 @@
+//! The text form of programs: what EXPLAIN (IR) shows and tests are written in. [`parse`](super::parse()) reads it back.
+//!
+//! A program is a list of parameters, sites, states and pipelines; one instruction a line:
+//! ```text
+//! %2: I64 = checked.add %0, %1 @14
+//! %5: Ptr = match.inner s0 hash %4 where { ... yield %7 }
+//! output s1 %2, %3 null %4
+//! ```
+//! A definition names the type of what it defines; `@14` is a byte offset in the SQL text.
+
+mod instruction;
+
+use std::fmt::{Display, Formatter, Result, Write};
+
+use super::{
+    Function, Param, Pipeline, Program, RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteKind, SortField, Source,
+    State,
+};
+use types::Value;
+
+pub(super) use instruction::{body, snake};
+
+/// Items with commas between them.
+pub(super) fn list<T>(
+    f: &mut Formatter<'_>,
+    items: impl IntoIterator<Item = T>,
+    mut print: impl FnMut(&mut Formatter<'_>, T) -> Result,
+) -> Result {
+    for (i, item) in items.into_iter().enumerate() {
+        if i > 0 {
+            f.write_str(", ")?;
+        }
+        print(f, item)?;
+    }
+    Ok(())
+}
+
+/// Text in quotes, with backslashes before quotes and backslashes, and no line breaks.
+pub(super) struct Quoted<'a>(pub &'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}")?,
+                '\n' => f.write_str("\\n")?,
+                _ => f.write_char(c)?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+/// A value that says of which kind it is.
+struct Printed<'a>(&'a Value);
+
+impl Display for Printed<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self.0 {
+            Value::Null => f.write_str("null"),
+            Value::Bool(x) => write!(f, "bool {x}"),
+            Value::Int(x) => write!(f, "int {x}"),
+            Value::Decimal(x) => write!(f, "decimal {x}"),
+            Value::Float(x) => write!(f, "float {x:?}"),
+            Value::Str(x) => write!(f, "str {}", Quoted(x)),
+            Value::Date(x) => write!(f, "date {x}"),
+            Value::Timestamp(x) => write!(f, "timestamp {x}"),
+            Value::Interval(x) => write!(f, "interval {} {} {}", x.months, x.days, x.micros),
+        }
+    }
+}
+
+fn values(f: &mut Formatter<'_>, values: &[Value]) -> Result {
+    f.write_char('(')?;
+    list(f, values, |f, v| write!(f, "{}", Printed(v)))?;
+    f.write_char(')')
+}
+
+impl Display for Program {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        writeln!(f, "program result {}{}", self.result, if self.ordered { " ordered" } else { "" })?;
+        for (id, param) in self.params.iter() {
+            writeln!(f, "param {id} {param}")?;
+        }
+        for (id, site) in self.sites.iter() {
+            writeln!(f, "{id} {site}")?;
+        }
+        for (id, state) in self.states.iter() {
+            writeln!(f, "state {id} {state}")?;
+        }
+        for counter in &self.counters {
+            writeln!(f, "counter {}", Quoted(counter))?;
+        }
+        for (id, pipeline) in self.pipelines.iter() {
+            write!(f, "pipeline {id} {pipeline}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Param {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Value(value, sql_type) => write!(f, "value {} {}", Quoted(&sql_type.to_string()), Printed(value)),
+            Self::Like { pattern, escape, case_insensitive } => {
+                write!(f, "like {}", Quoted(pattern))?;
+                like(f, *escape, *case_insensitive)
+            }
+            Self::Set(items, sql_type) => {
+                write!(f, "set {} ", Quoted(&sql_type.to_string()))?;
+                values(f, items)
+            }
+        }
+    }
+}
+
+fn like(f: &mut Formatter<'_>, escape: Option<char>, case_insensitive: bool) -> Result {
+    if let Some(escape) = escape {
+        write!(f, " escape {}", Quoted(escape.encode_utf8(&mut [0; 4])))?;
+    }
+    f.write_str(if case_insensitive { " case_insensitive" } else { "" })
+}
+
+impl Display for Site {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match &self.kind {
+            SiteKind::Scalar(function) => write!(f, "scalar {function:?}")?,
+            SiteKind::Cast(or_null) => f.write_str(if *or_null { "try_cast" } else { "cast" })?,
+            SiteKind::Like { escape, case_insensitive } => {
+                f.write_str("like")?;
+                like(f, *escape, *case_insensitive)?;
+            }
+        }
+        f.write_str(" (")?;
+        list(f, &self.arguments, |f, t| write!(f, "{}", Quoted(&t.to_string())))?;
+        write!(f, ") {}", Quoted(&self.result.to_string()))
+    }
+}
+
+impl Display for RowLayout {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "size {} (", self.size)?;
+        list(f, &self.fields, |f, field| write!(f, "{} {:?}", field.offset, field.ty))?;
+        f.write_char(')')
+    }
+}
+
+impl Display for State {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Join(j) => write!(f, "join {}{}", j.layout, if j.unique { " unique" } else { "" }),
+            Self::Group(g) => {
+                write!(f, "group {}{}", g.layout, if g.has_keys { " keys" } else { "" })?;
+                if let Some(equal) = &g.equal {
+                    write!(f, " equal {equal}")?;
+                }
+                write!(f, " combine {}", g.combine)
+            }
+            Self::Sort(s) => {
+                write!(f, "sort {} by (", s.layout)?;
+                list(f, &s.keys, |f, key| write!(f, "{key}"))?;
+                f.write_char(')')?;
+                if let Some(limit) = s.limit {
+                    write!(f, " limit {limit}")?;
+                }
+                write!(f, " offset {}", s.offset)
+            }
+            Self::Rows(layout) => write!(f, "rows {layout}"),
+            Self::Limit { offset, limit } => write!(f, "limit {limit} offset {offset}"),
+            Self::Result(types) => {
+                f.write_str("result (")?;
+                list(f, types, |f, t| write!(f, "{}", Quoted(&t.to_string())))?;
+                f.write_char(')')
+            }
+        }
+    }
+}
+
+impl Display for SortField {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{} {:?}", self.offset, self.ty)?;
+        if let Some(null) = self.null {
+            write!(f, " null {null}")?;
+        }
+        f.write_str(if self.descending { " descending" } else { "" })?;
+        f.write_str(if self.nulls_first { " nulls_first" } else { "" })
+    }
+}
+
+impl Display for Function {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "({}, {}) ", self.rows[0], self.rows[1])?;
+        body(f, &self.body, &self.vars, &self.rows, self.result, 0)
+    }
+}
+
+impl Display for Pipeline {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{}", Quoted(&self.name))?;
+        if !self.after.is_empty() {
+            f.write_str(" after ")?;
+            list(f, &self.after, |f, p| write!(f, "{p}"))?;
+        }
+        if !self.fills.is_empty() {
+            f.write_str(" fills ")?;
+            list(f, &self.fills, |f, s| write!(f, "{s}"))?;
+        }
+        f.write_str(if self.keeps_strings { " keeps_strings" } else { "" })?;
+        write!(f, "\n  from {}\n  ", self.source)?;
+        body(f, &self.body, &self.vars, &[], None, 1)?;
+        f.write_char('\n')
+    }
+}
+
+impl Display for Source {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Table { table, columns, predicates } => {
+                write!(f, "table {table} (")?;
+                list(f, columns, |f, c| {
+                    let null = if c.nullable { " null" } else { "" };
+                    write!(f, "{} {}{null}", c.attribute, Quoted(&c.sql_type.to_string()))
+                })?;
+                f.write_str(") where (")?;
+                list(f, predicates, |f, p| write!(f, "{p}"))?;
+                f.write_char(')')
+            }
+            Self::Values(chunk) => {
+                write!(f, "values {} (", chunk.rows())?;
+                list(f, chunk.columns(), |f, c| write!(f, "{}", Quoted(&c.sql_type().to_string())))?;
+                f.write_char(')')?;
+                if !chunk.columns().is_empty() {
+                    for row in 0..chunk.rows() {
+                        f.write_str("\n    ")?;
+                        values(f, &chunk.row(row))?;
+                    }
+                }
+                Ok(())
+            }
+            Self::Rows { state, rows } => match rows {
+                RowSet::All => write!(f, "rows {state} all"),
+                RowSet::Marked(at) => write!(f, "rows {state} marked {at}"),
+                RowSet::Unmarked(at) => write!(f, "rows {state} unmarked {at}"),
+            },
+        }
+    }
+}
+
+impl Display for ScanPredicate {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{} ", self.attribute)?;
+        match &self.op {
+            ScanOp::Eq(v) => write!(f, "eq {}", Printed(v)),
+            ScanOp::Ne(v) => write!(f, "ne {}", Printed(v)),
+            ScanOp::Lt(v) => write!(f, "lt {}", Printed(v)),
+            ScanOp::Le(v) => write!(f, "le {}", Printed(v)),
+            ScanOp::Gt(v) => write!(f, "gt {}", Printed(v)),
+            ScanOp::Ge(v) => write!(f, "ge {}", Printed(v)),
+            ScanOp::In(items) => {
+                f.write_str("in ")?;
+                values(f, items)
+            }
+            ScanOp::Prefix(text) => write!(f, "prefix {}", Quoted(text)),
+            ScanOp::IsNull => f.write_str("is_null"),
+            ScanOp::IsNotNull => f.write_str("is_not_null"),
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Bodies.
+
+use std::fmt::{Debug, Formatter, Result, Write};
+
+use base::IdMap;
+use base::ids::Id;
+
+use super::{Quoted, list};
+use crate::ir::{Block, Callee, Inst, Literal, Match, MatchKind, Operation, Ty, Var};
+
+/// A variant's name in lower case with underscores.
+pub(in crate::ir) fn snake(variant: impl Debug) -> String {
+    let mut out = String::new();
+    for c in format!("{variant:?}").chars() {
+        if c.is_ascii_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}
+
+/// A whole body. Variables that nothing in it defines are listed first, but for `known` ones.
+pub(in crate::ir) fn body(
+    f: &mut Formatter<'_>,
+    block: &Block,
+    vars: &IdMap<Var, Ty>,
+    known: &[Var],
+    result: Option<Var>,
+    depth: usize,
+) -> Result {
+    let mut printer = Printer { f, vars, defined: vec![false; vars.len()], depth };
+    known.iter().for_each(|v| printer.mark(*v));
+    printer.find(block);
+    let undefined: Vec<Var> = vars.keys().filter(|v| !printer.defined[v.index()]).collect();
+    printer.block(block, &undefined, &result.into_iter().collect::<Vec<_>>())
+}
+
+struct Printer<'f, 'o, 'p> {
+    f: &'f mut Formatter<'o>,
+    vars: &'p IdMap<Var, Ty>,
+    defined: Vec<bool>,
+    depth: usize,
+}
+
+impl Printer<'_, '_, '_> {
+    fn mark(&mut self, v: Var) {
+        if let Some(defined) = self.defined.get_mut(v.index()) {
+            *defined = true;
+        }
+    }
+
+    /// Marks what a block defines.
+    fn find(&mut self, block: &Block) {
+        for inst in block {
+            match inst {
+                Inst::Let { var, .. } => self.mark(*var),
+                Inst::Call { results, .. } => results.iter().for_each(|&v| self.mark(v)),
+                Inst::If { then, otherwise, results, .. } => {
+                    self.find(then);
+                    self.find(otherwise);
+                    results.iter().for_each(|&(v, ..)| self.mark(v));
+                }
+                Inst::Match(m) => {
+                    match_results(m).into_iter().for_each(|v| self.mark(v));
+                    m.condition.iter().for_each(|c| self.find(&c.block));
+                }
+                Inst::Group { row, equal, init, .. } => {
+                    self.mark(*row);
+                    self.find(equal);
+                    self.find(init);
+                }
+                Inst::AllocRow { row, .. } => self.mark(*row),
+                _ => {}
+            }
+        }
+    }
+
+    fn line(&mut self) -> Result {
+        self.f.write_char('\n')?;
+        (0..self.depth).try_for_each(|_| self.f.write_str("  "))
+    }
+
+    /// A block in braces, which ends with what it yields.
+    fn block(&mut self, block: &Block, undefined: &[Var], yields: &[Var]) -> Result {
+        self.f.write_char('{')?;
+        self.depth += 1;
+        for &v in undefined {
+            self.line()?;
+            write!(self.f, "unused {v}: {:?}", self.vars[v])?;
+        }
+        for inst in block {
+            self.line()?;
+            self.inst(inst)?;
+        }
+        if !yields.is_empty() {
+            self.line()?;
+            self.f.write_str("yield ")?;
+            list(self.f, yields, |f, v| write!(f, "{v}"))?;
+        }
+        self.depth -= 1;
+        self.line()?;
+        self.f.write_char('}')
+    }
+
+    fn results(&mut self, results: &[Var]) -> Result {
+        let vars = self.vars;
+        list(self.f, results, |f, &v| match vars.get(v) {
+            Some(ty) => write!(f, "{v}: {ty:?}"),
+            None => write!(f, "{v}: ?"),
+        })?;
+        if results.is_empty() { Ok(()) } else { self.f.write_str(" = ") }
+    }
+
+    fn position(&mut self, position: Option<u32>) -> Result {
+        position.map_or(Ok(()), |p| write!(self.f, " @{p}"))
+    }
+
+    fn values(&mut self, values: &[(Var, Option<Var>)]) -> Result {
+        list(self.f, values, |f, (v, null)| {
+            write!(f, "{v}")?;
+            null.map_or(Ok(()), |n| write!(f, " null {n}"))
+        })
+    }
+
+    fn inst(&mut self, inst: &Inst) -> Result {
+        match inst {
+            Inst::Let { var, op } => {
+                self.results(&[*var])?;
+                self.operation(op)
+            }
+            Inst::Call { results, callee, args, position } => {
+                self.results(results)?;
+                self.f.write_str("call ")?;
+                match callee {
+                    Callee::Site(id) => write!(self.f, "{id}")?,
+                    Callee::Like(id) => write!(self.f, "like {id}")?,
+                    Callee::InSet(id, ty) => write!(self.f, "in_set {id} {ty:?}")?,
+                    Callee::TakeLimit(id) => write!(self.f, "take_limit {id}")?,
+                    simple => write!(self.f, "{simple:?}")?,
+                }
+                self.f.write_str(" (")?;
+                list(self.f, args, |f, v| write!(f, "{v}"))?;
+                self.f.write_char(')')?;
+                self.position(*position)
+            }
+            Inst::If { condition, then, otherwise, results } => {
+                let (names, a): (Vec<_>, Vec<_>) = results.iter().map(|&(r, a, _)| (r, a)).unzip();
+                let b: Vec<_> = results.iter().map(|&(.., b)| b).collect();
+                self.results(&names)?;
+                write!(self.f, "if {condition} ")?;
+                self.block(then, &[], &a)?;
+                self.f.write_str(" else ")?;
+                self.block(otherwise, &[], &b)
+            }
+            Inst::Store { base, offset, value } => write!(self.f, "store {base}+{offset} {value}"),
+            Inst::Raise { state, message, position } => {
+                write!(self.f, "raise {} {}", Quoted(state.0), Quoted(message))?;
+                self.position(*position)
+            }
+            Inst::Filter(v) => write!(self.f, "filter {v}"),
+            Inst::Repeat(v) => write!(self.f, "repeat {v}"),
+            Inst::Count(i) => write!(self.f, "count {i}"),
+            Inst::Match(m) => self.a_match(m),
+            Inst::Group { state, hash, row, equal, is_equal, init } => {
+                self.results(&[*row])?;
+                write!(self.f, "group {state} hash {hash} equal ")?;
+                self.block(equal, &[], &[*is_equal])?;
+                self.f.write_str(" init ")?;
+                self.block(init, &[], &[])
+            }
+            Inst::AllocRow { state, row, hash } => {
+                self.results(&[*row])?;
+                write!(self.f, "alloc_row {state}")?;
+                hash.map_or(Ok(()), |h| write!(self.f, " hash {h}"))
+            }
+            Inst::Output { state, values } => {
+                write!(self.f, "output {state} ")?;
+                self.values(values)
+            }
+        }
+    }
+
+    fn a_match(&mut self, m: &Match) -> Result {
+        self.results(&match_results(m))?;
+        let kind = match m.kind {
+            MatchKind::Inner => "inner",
+            MatchKind::Left => "left",
+            MatchKind::Semi => "semi",
+            MatchKind::Anti => "anti",
+            MatchKind::Mark { .. } => "mark",
+            MatchKind::Single { .. } => "single",
+        };
+        write!(self.f, "match.{kind} {} hash {}", m.state, m.hash)?;
+        if let Some(active) = m.active {
+            write!(self.f, " active {active}")?;
+        }
+        if let Some(marker) = m.marker {
+            write!(self.f, " marker {marker}")?;
+        }
+        if let MatchKind::Single { position } = m.kind {
+            self.position(position)?;
+        }
+        if let Some(c) = &m.condition {
+            self.f.write_str(" where ")?;
+            let yields: Vec<_> = [c.is_true].into_iter().chain(c.is_null).collect();
+            self.block(&c.block, &[], &yields)?;
+        }
+        Ok(())
+    }
+
+    fn operation(&mut self, op: &Operation) -> Result {
+        match op {
+            Operation::Const(literal) => match literal {
+                Literal::Bool(x) => write!(self.f, "bool {x}"),
+                Literal::Int(x, _) => write!(self.f, "int {x}"),
+                Literal::Float(x, _) => write!(self.f, "float {x:?}"),
+                Literal::EmptyStr => self.f.write_str("empty_str"),
+                Literal::ZeroInterval => self.f.write_str("zero_interval"),
+                Literal::NullPtr => self.f.write_str("null_ptr"),
+            },
+            Operation::Param(id, _) => write!(self.f, "param {id}"),
+            Operation::Column(i, _) => write!(self.f, "column {i}"),
+            Operation::ColumnNull(i) => write!(self.f, "column_null {i}"),
+            Operation::Row => self.f.write_str("row"),
+            Operation::LocalRow(s) => write!(self.f, "local_row {s}"),
+            Operation::OnlyRow(s) => write!(self.f, "only_row {s}"),
+            Operation::Load { base, offset, stable, .. } => {
+                write!(self.f, "load{} {base}+{offset}", if *stable { ".stable" } else { "" })
+            }
+            Operation::FieldAddress(base, offset) => write!(self.f, "field_address {base}+{offset}"),
+            Operation::Sqrt(x) => write!(self.f, "sqrt {x}"),
+            Operation::IsNullPtr(x) => write!(self.f, "is_null_ptr {x}"),
+            Operation::Checked(kind, x, y, position) => {
+                write!(self.f, "checked.{} {x}, {y}", snake(kind))?;
+                self.position(*position)
+            }
+            Operation::Wrapping(kind, x, y) => write!(self.f, "wrapping.{} {x}, {y}", snake(kind)),
+            Operation::Divide(x, y, position) => {
+                write!(self.f, "divide {x}, {y}")?;
+                self.position(*position)
+            }
+            Operation::Remainder(x, y, position) => {
+                write!(self.f, "remainder {x}, {y}")?;
+                self.position(*position)
+            }
+            Operation::Float(kind, x, y) => write!(self.f, "float.{} {x}, {y}", snake(kind)),
+            Operation::Compare(how, x, y) => write!(self.f, "compare.{} {x}, {y}", snake(how)),
+            Operation::Logic(kind, x, y) => write!(self.f, "logic.{} {x}, {y}", snake(kind)),
+            Operation::Not(x) => write!(self.f, "not {x}"),
+            Operation::Select(c, x, y) => write!(self.f, "select {c}, {x}, {y}"),
+            Operation::Convert(kind, x, _, position) => {
+                write!(self.f, "convert.{} {x}", snake(kind))?;
+                self.position(*position)
+            }
+            Operation::Hash(values) => {
+                self.f.write_str("hash ")?;
+                self.values(values)
+            }
+        }
+    }
+}
+
+/// What a match defines, the entry first.
+fn match_results(m: &Match) -> Vec<Var> {
+    match m.kind {
+        MatchKind::Mark { is_true, is_null } => vec![m.entry, is_true, is_null],
+        _ => vec![m.entry],
+    }
+}
