@@ -30,6 +30,8 @@ use scope::Level;
 
 /// Deepest nesting of expressions and queries (views included).
 const MAX_DEPTH: usize = 160;
+/// Most expressions to bind, besides eight for each byte of the text.
+const MAX_WORK: usize = 200_000;
 /// Deepest nesting of views.
 const MAX_VIEWS: usize = 32;
 
@@ -39,7 +41,9 @@ const MAX_VIEWS: usize = 32;
 /// 42804 and 42846 for types, 42803 for grouping, 22xxx for constants that are no values of their type, 0A000 for SQL that
 /// MorselDB does not have, 54001 for what is nested too deeply.
 pub fn bind(parsed: &Parsed, resolver: &dyn Resolver, parameters: &[(Value, SqlType)]) -> Result<Statement> {
-    Binder::new(Some(&parsed.positions), resolver, parameters).statement(&parsed.ast, &parsed.text)
+    let mut binder = Binder::new(Some(&parsed.positions), resolver, parameters);
+    binder.work += 8 * parsed.text.len();
+    binder.statement(&parsed.ast, &parsed.text)
 }
 
 /// A common table expression in scope.
@@ -71,6 +75,8 @@ struct Binder<'a> {
     environment: Vec<CteBinding>,
     depth: usize,
     views: usize,
+    /// Expressions that may still be bound.
+    work: usize,
 }
 
 /// A bound query: its operators and its output.
@@ -102,6 +108,7 @@ impl<'a> Binder<'a> {
             environment: Vec::new(),
             depth: 0,
             views: 0,
+            work: MAX_WORK,
         }
     }
 

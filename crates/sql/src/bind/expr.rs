@@ -20,6 +20,12 @@ use super::{Binder, unsupported};
 impl Binder<'_> {
     /// Binds an expression; string literals and bare NULLs come back untyped ([`SqlType::Null`]).
     pub(super) fn expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
+        // BETWEEN, simple CASE and rows bind an operand several times: nested, that could go on for ever.
+        self.work = self.work.checked_sub(1).ok_or_else(|| {
+            Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too complex")
+                .detail("expressions that are evaluated more than once are nested too deeply")
+                .hint("compute them in a subquery first")
+        })?;
         self.deeper(|b| b.expr_inner(expr))
     }
 

@@ -1,6 +1,8 @@
 //! A SELECT block: FROM, WHERE, GROUP BY, HAVING, the select list, DISTINCT, ORDER BY, LIMIT, in the order in which they
 //! are evaluated.
 
+use std::collections::HashSet;
+
 use base::{Error, Result, SqlState};
 use plan::{ColumnId, Expr, ExprKind, Node, Op, SortKey, split_conjuncts};
 use sqlparser::ast::{
@@ -94,9 +96,11 @@ impl Binder<'_> {
         window: Window,
     ) -> Bound {
         let (mut output, mut computed) = (Vec::with_capacity(items.len()), Vec::new());
+        let own: HashSet<ColumnId> = node.columns().into_iter().collect();
         for Item { name, expr } in items {
             let column = match expr.kind {
-                ExprKind::Column(column) => {
+                // A column of an outer query becomes one of this query.
+                ExprKind::Column(column) if own.contains(&column) => {
                     output.push(Output { name, column, literal: None });
                     continue;
                 }

@@ -38,11 +38,25 @@ pub(super) fn parser(error: &ParserError, text: &str, positions: &Positions) -> 
             let (message, location) = location(message);
             let position = location.and_then(|l| positions.offset(l));
             // Without a location the parser complains about the end, or about something that it has read.
-            let at_end = message.ends_with("found: EOF");
-            let position = if at_end { Some(positions.end()) } else { position };
+            let found = message.rsplit_once("found: ").map_or("", |(_, found)| found);
+            let position = match found {
+                "EOF" => Some(positions.end()),
+                found => position.map(|p| nearer(text, positions, p, found)),
+            };
             syntax_error(text, positions, position, Some(message))
         }
     }
+}
+
+/// The parser sometimes points at the token after the one that it names: the position of the named one.
+fn nearer(text: &str, positions: &Positions, position: u32, found: &str) -> u32 {
+    let start = position.saturating_sub(positions.begin()) as usize;
+    let (Some(before), Some(after)) = (text.get(..start), text.get(start..)) else { return position };
+    let before = before.trim_end();
+    if found.is_empty() || after.starts_with(found) || !before.ends_with(found) {
+        return position;
+    }
+    positions.begin() + (before.len() - found.len()) as u32
 }
 
 /// Cuts ` at Line: 1, Column: 8` off.
@@ -62,7 +76,11 @@ fn syntax_error(text: &str, positions: &Positions, position: Option<u32>, messag
         (None, _) => Error::new(SqlState::SYNTAX_ERROR, format!("syntax error: {}", message.unwrap_or("unknown"))),
     };
     if let (Some(_), Some(message)) = (position, message) {
-        let expected = message.strip_prefix("Expected: ").and_then(|m| m.rsplit_once(", found: ")).map(|(e, _)| e);
+        let expected = message
+            .strip_prefix("Expected")
+            .map(|m| m.trim_start_matches(':').trim_start())
+            .and_then(|m| m.rsplit_once(", found: "))
+            .map(|(e, _)| e);
         error = error.detail(match expected {
             Some(expected) => format!("expected {}", expected.trim_start_matches("Expected: ")),
             None => message.to_owned(),
