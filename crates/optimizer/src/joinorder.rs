@@ -46,7 +46,7 @@ impl Default for JoinOrder {
 
 impl Pass for JoinOrder {
     fn name(&self) -> &'static str {
-        "join-order"
+        "join_order"
     }
 
     fn run(&self, plan: &mut Plan) -> Result<()> {
@@ -89,3 +89,6 @@ impl Orderer<'_> {
         (node, profile)
     }
 }
+
+#[cfg(test)]
+mod tests;

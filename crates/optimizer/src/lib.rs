@@ -13,6 +13,7 @@ pub mod fold;
 pub mod joinorder;
 pub mod prune;
 pub mod pushdown;
+pub mod reduce;
 pub mod unnest;
 
 #[cfg(test)]
@@ -65,9 +66,12 @@ fn passes() -> Vec<Box<dyn Pass>> {
         Box::new(pushdown::Pushdown),
         Box::new(prune::Prune),
         Box::new(pushdown::Pushdown),
+        Box::new(reduce::Reduce),
         Box::new(fold::Fold),
         Box::new(prune::Prune),
         Box::new(build_side::BuildSides),
+        Box::new(joinorder::JoinOrder::default()),
+        Box::new(cardinality::Estimates),
     ]
 }
 

@@ -66,7 +66,9 @@ impl Estimator<'_> {
                 let rows = limit.map_or(left, |l| left.min(l as f64)).max(if *limit == Some(0) { 0.0 } else { 1.0 });
                 Profile { rows, keys: inputs[0].keys.clone() }
             }
-            Op::SetOp { operation, all, inputs: nodes, columns } => self.set_operation(*operation, *all, nodes, columns, inputs),
+            Op::SetOp { operation, all, inputs: nodes, columns } => {
+                self.set_operation(*operation, *all, nodes, columns, inputs)
+            }
         }
     }
 

@@ -23,12 +23,7 @@ pub(super) struct Tried {
 }
 
 /// Tries the conjuncts together. `exact` (the sample is the table) makes slow predicates see every row.
-pub(super) fn try_predicates(
-    predicates: &[Expr],
-    columns: &[(usize, ColumnId)],
-    sample: &Chunk,
-    exact: bool,
-) -> Tried {
+pub(super) fn try_predicates(predicates: &[Expr], columns: &[(usize, ColumnId)], sample: &Chunk, exact: bool) -> Tried {
     let trial = Trial { columns, sample };
     let rows = sample.rows();
     let mut alive = vec![true; rows];

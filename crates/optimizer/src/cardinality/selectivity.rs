@@ -51,7 +51,8 @@ impl Estimator<'_> {
         let profile = self.column(column.as_column()?);
         let (low, high) = profile.range?;
         let at = number(constant.as_constant()?)?;
-        let below = if high > low { ((at - low) / (high - low)).clamp(0.0, 1.0) } else { f64::from(u8::from(at > low)) };
+        let below =
+            if high > low { ((at - low) / (high - low)).clamp(0.0, 1.0) } else { f64::from(u8::from(at > low)) };
         let fraction = if matches!(op, Compare::Lt | Compare::Le) { below } else { 1.0 - below };
         // The ends hold a value at least.
         let least = if (low..=high).contains(&at) { 1.0 / profile.domain } else { 0.0 };

@@ -38,7 +38,8 @@ struct Candidate {
 
 impl Candidate {
     fn order(&self, other: &Self) -> Ordering {
-        let by_size = self.joined.rows.total_cmp(&other.joined.rows).then(self.joined.cost.total_cmp(&other.joined.cost));
+        let by_size =
+            self.joined.rows.total_cmp(&other.joined.rows).then(self.joined.cost.total_cmp(&other.joined.cost));
         self.crossed.cmp(&other.crossed).then(by_size).then(self.joined.set.cmp(&other.joined.set))
     }
 }

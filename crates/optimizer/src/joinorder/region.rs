@@ -170,7 +170,8 @@ impl Orderer<'_> {
                 let rows = read.iter().map(|l| region.inputs[l].profile.rows).product();
                 graph.predicates.push((read, self.estimator.selectivity(&expr, rows)));
                 // Against a single row a nested loop is as good as a hash table.
-                let single = |&l: &usize| region.is_plain(l) && region.inputs[l].node.as_ref().is_some_and(at_most_one_row);
+                let single =
+                    |&l: &usize| region.is_plain(l) && region.inputs[l].node.as_ref().is_some_and(at_most_one_row);
                 if let (Some(leaf), true) = (read.iter().find(single), read.len() > 1) {
                     let leaf = Relations::single(leaf);
                     graph.edges.push(Edge { left: leaf, right: read - leaf, hashed: false });
@@ -193,7 +194,8 @@ impl Orderer<'_> {
     ) {
         let mut classes: Vec<Vec<ColumnId>> = Vec::new();
         for (a, b) in equal {
-            let (with_a, with_b) = (classes.iter().position(|c| c.contains(&a)), classes.iter().position(|c| c.contains(&b)));
+            let (with_a, with_b) =
+                (classes.iter().position(|c| c.contains(&a)), classes.iter().position(|c| c.contains(&b)));
             match (with_a, with_b) {
                 (Some(i), Some(j)) if i != j => {
                     let merged = classes.remove(i.max(j));

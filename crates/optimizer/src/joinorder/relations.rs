@@ -70,9 +70,6 @@ impl Relations {
             (current != 0).then_some(Self(current))
         })
     }
-    pub fn bits(self) -> u128 {
-        self.0
-    }
 }
 
 impl BitOr for Relations {

@@ -1,0 +1,183 @@
+use super::assemble::order;
+use super::cost::Tree;
+use super::graph::{Connection, Edge, Extender, Graph, Leaf};
+use super::relations::Relations;
+use super::{dphyp, goo};
+use plan::JoinKind;
+use std::collections::HashMap;
+
+fn graph(n: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Graph {
+    let mut graph = Graph::default();
+    graph.leaves = (0..n).map(|i| Leaf { rows: 10.0 * (i + 1) as f64, extender: None }).collect();
+    for (a, b) in edges {
+        let (left, right) = (Relations::single(a), Relations::single(b));
+        graph.edges.push(Edge { left, right, hashed: true });
+        graph.predicates.push((left | right, 0.01));
+    }
+    graph.index();
+    graph
+}
+
+fn pairs(graph: &Graph) -> usize {
+    dphyp::enumerate(graph, usize::MAX / 32).unwrap().1
+}
+
+#[test]
+fn pairs_of_chains_cycles_stars_and_cliques() {
+    for n in 2..=10usize {
+        assert_eq!(pairs(&graph(n, (1..n).map(|i| (i - 1, i)))), (n * n * n - n) / 6);
+        assert_eq!(pairs(&graph(n, (1..n).map(|i| (0, i)))), (n - 1) << (n - 2));
+        let all = (0..n).flat_map(|i| (0..i).map(move |j| (j, i)));
+        assert_eq!(pairs(&graph(n, all)), (3usize.pow(n as u32) + 1) / 2 - (1 << n));
+        if n > 2 {
+            let cycle = graph(n, (0..n).map(|i| (i, (i + 1) % n)));
+            assert_eq!(pairs(&cycle), (n * n * n - 2 * n * n + n) / 2);
+        }
+    }
+}
+
+/// Numbers from a linear congruence.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+/// A connected graph with hyperedges, nested-loop edges and extenders.
+fn random_graph(random: &mut Random, n: usize) -> Graph {
+    let mut graph = graph(n, []);
+    let plain = n - random.below(n / 3 + 1);
+    for (i, leaf) in graph.leaves.iter_mut().enumerate() {
+        leaf.rows = 10f64.powi(random.below(6) as i32) * (1 + random.below(9)) as f64;
+        if i >= plain {
+            let needs: Relations = (0..1 + random.below(2)).map(|_| random.below(plain)).collect();
+            let kind = [JoinKind::Semi, JoinKind::Anti, JoinKind::Left][random.below(3)].clone();
+            let factor = if kind == JoinKind::Left { 2.0 } else { 0.1 * (1 + random.below(9)) as f64 };
+            graph.edges.push(Edge { left: needs, right: Relations::single(i), hashed: true });
+            leaf.extender = Some(Extender { kind, needs, factor });
+        }
+    }
+    let mut edge = |left: Relations, right: Relations, random: &mut Random| {
+        if !left.meets(right) {
+            graph.edges.push(Edge { left, right, hashed: random.below(8) > 0 });
+            graph.predicates.push((left | right, 1.0 / 10f64.powi(random.below(5) as i32)));
+        }
+    };
+    for i in 1..plain {
+        edge(Relations::single(random.below(i)), Relations::single(i), random);
+    }
+    for _ in 0..random.below(n) {
+        let left = (0..1 + random.below(2)).map(|_| random.below(plain)).collect();
+        let right = (0..1 + random.below(2)).map(|_| random.below(plain)).collect();
+        edge(left, right, random);
+    }
+    graph.index();
+    graph
+}
+
+/// Every split of every set: slow and obviously right.
+fn exhaustive(graph: &Graph) -> HashMap<Relations, Tree> {
+    let mut best: HashMap<Relations, Tree> =
+        (0..graph.leaves.len()).map(|l| (Relations::single(l), Tree::leaf(graph, l))).collect();
+    for set in graph.all().subsets().filter(|s| s.len() > 1) {
+        for left in set.subsets().filter(|&l| l != set) {
+            let (Some(a), Some(b)) = (best.get(&left), best.get(&(set - left))) else { continue };
+            let connection = graph.connection(a.set, b.set);
+            if connection == Connection::None {
+                continue;
+            }
+            let Some(joined) = Tree::join(graph, a, b, connection, graph.rows(set)) else { continue };
+            if best.get(&set).is_none_or(|known| joined.cost < known.cost) {
+                best.insert(set, joined);
+            }
+        }
+    }
+    best
+}
+
+/// Checks that a tree uses each leaf once and extenders where they may be.
+fn check_tree(graph: &Graph, table: &dphyp::Table, set: Relations) {
+    let tree = table[&set];
+    assert_eq!(tree.set, set);
+    let Some((left, right)) = tree.inputs else {
+        assert_eq!(set.len(), 1);
+        return;
+    };
+    assert!(!left.meets(right) && left | right == set);
+    let extender = |s: Relations| if s.len() == 1 { graph.leaves[s.lowest()].extender.as_ref() } else { None };
+    assert!(extender(left).is_none());
+    assert!(extender(right).is_none_or(|e| left.covers(e.needs)));
+    check_tree(graph, table, left);
+    check_tree(graph, table, right);
+}
+
+#[test]
+fn the_best_tree_is_found() {
+    let mut random = Random(1);
+    for _ in 0..400 {
+        let n = 2 + random.below(7);
+        let graph = random_graph(&mut random, n);
+        let expected = exhaustive(&graph);
+        let (table, _) = dphyp::enumerate(&graph, 1 << 20).unwrap();
+        assert_eq!(table.len(), expected.len(), "{graph:?}");
+        for (set, tree) in &table {
+            let best = expected[set].cost;
+            assert!((tree.cost - best).abs() <= 1e-9 * best, "{set:?} {graph:?}");
+        }
+        let (table, best) = order(&graph, 1 << 20);
+        check_tree(&graph, &table, best.set);
+    }
+}
+
+#[test]
+fn the_greedy_tree_is_valid_and_no_better() {
+    let mut random = Random(2);
+    for _ in 0..300 {
+        let n = 2 + random.below(8);
+        let graph = random_graph(&mut random, n);
+        let trees: Vec<Tree> = (0..n).map(|l| Tree::leaf(&graph, l)).collect();
+        let mut table: dphyp::Table = trees.iter().map(|t| (t.set, *t)).collect();
+        let greedy = goo::join_all(&graph, trees, &mut table);
+        assert_eq!(greedy.set, graph.all());
+        check_tree(&graph, &table, greedy.set);
+        if let Some(best) = exhaustive(&graph).get(&graph.all()) {
+            assert!(best.cost <= greedy.cost * 1.000_001 || crosses(&graph, &table, greedy.set));
+        }
+    }
+}
+
+fn crosses(graph: &Graph, table: &dphyp::Table, set: Relations) -> bool {
+    table[&set].inputs.is_some_and(|(l, r)| {
+        graph.connection(l, r) == Connection::None || crosses(graph, table, l) || crosses(graph, table, r)
+    })
+}
+
+#[test]
+fn large_regions_are_ordered_greedily_and_fast() {
+    for n in [30, 60, 128] {
+        // A clique with a star in it: far beyond any budget.
+        let all = (0..n).flat_map(|i| (0..i).filter(move |j| *j == 0 || (i * j) % 7 < 3).map(move |j| (j, i)));
+        let graph = graph(n, all);
+        let start = std::time::Instant::now();
+        let (table, best) = order(&graph, 12_000);
+        let elapsed = start.elapsed();
+        assert_eq!(best.set, graph.all());
+        check_tree(&graph, &table, best.set);
+        assert!(elapsed.as_millis() < 2_000, "{n} relations in {elapsed:?}");
+    }
+}
+
+#[test]
+fn components_are_crossed_last_and_smallest_first() {
+    // 0-1 and 2-3 are connected; 4 stands alone.
+    let graph = graph(5, [(0, 1), (2, 3)]);
+    let (table, best) = order(&graph, 1000);
+    check_tree(&graph, &table, best.set);
+    let pair = |a, b| Relations::single(a) | Relations::single(b);
+    assert!(table.contains_key(&pair(0, 1)) && table.contains_key(&pair(2, 3)));
+    assert!(!table.contains_key(&pair(0, 2)));
+    assert!(table[&best.set].inputs.is_some_and(|(l, r)| l == Relations::single(4) || r == Relations::single(4)));
+}
