@@ -50,7 +50,9 @@ output [p = p#0]
       scan supplier t1 [s#4:integer = 0]
     aggregate [k#15:integer = k#10] [m#13:decimal(15,2)? = min(c#12)]
       join inner [s#14 = l#11]
-        scan partsupp t3 [k#10:integer = 0, l#11:integer = 1, c#12:decimal(15,2) = 2]
+        join semi [k#10 = p#16]
+          scan partsupp t3 [k#10:integer = 0, l#11:integer = 1, c#12:decimal(15,2) = 2]
+          scan part t5 [p#16:integer = 0, psize#17:integer = 1] where [psize#17 = 15]
         scan supplier t4 [s#14:integer = 0]
 ",
     );
@@ -80,7 +82,9 @@ output [s = s#9]
         scan lineitem t0 [lp#0:integer = 0, q#1:decimal(15,2) = 1, price#2:decimal(15,2) = 2]
         scan part t1 [p#3:integer = 0, brand#4:char(10) = 1] where [brand#4 = 'Brand#23']
       aggregate [lp#10:integer = lp#5] [a#6:decimal(38,16)? = avg(q#8)]
-        scan lineitem t2 [lp#5:integer = 0, q#8:decimal(15,2) = 1]
+        join semi [lp#5 = p#11]
+          scan lineitem t2 [lp#5:integer = 0, q#8:decimal(15,2) = 1]
+          scan part t3 [p#11:integer = 0, brand#12:char(10) = 1] where [brand#12 = 'Brand#23']
 ",
     );
 }
@@ -115,7 +119,9 @@ output [n = n#1]
           scan partsupp t1 [pp#2:integer = 0, ps#3:integer = 1, av#4:integer = 2]
           scan part t2 [p#5:integer = 0, pn#6:varchar(55) = 1] where [pn#6 like 'forest%']
         aggregate [lp#12:integer = lp#7, ls#13:integer = ls#8] [t#10:decimal(38,2)? = sum(q#9)]
-          scan lineitem t3 [lp#7:integer = 0, ls#8:integer = 1, q#9:decimal(15,2) = 2]
+          join semi [lp#7 = p#14]
+            scan lineitem t3 [lp#7:integer = 0, ls#8:integer = 1, q#9:decimal(15,2) = 2]
+            scan part t4 [p#14:integer = 0, pn#15:varchar(55) = 1] where [pn#15 like 'forest%']
 ",
     );
 }
