@@ -146,6 +146,10 @@ fn group(rows: u64, keys: u64, workers: usize) -> [f64; 2] {
     let context = context(State::Group(state), workers, Some(pairs));
     let aggregate = parallel(&context, rows, |worker, rows| {
         for i in rows {
+            if i % 65_536 == 0 {
+                worker.end_morsel().unwrap();
+                worker.begin_morsel(i..i + 65_536);
+            }
             let key = ((u128::from(hash_u64(i ^ 0x5555)) * u128::from(keys)) >> 64) as u64;
             let hash = hash_u64(key);
             // SAFETY: a group state with keys, whose rows have 32 bytes.

@@ -91,6 +91,14 @@ impl Groups {
         local
     }
 
+    /// A worker has ended a morsel of so many source rows.
+    pub(crate) fn end_morsel(&self, worker: usize, rows: u64) {
+        if self.has_keys {
+            // SAFETY: called by the worker itself.
+            unsafe { (*self.locals.get(worker)).adapt(rows) };
+        }
+    }
+
     /// The groups. Called when the finalisation has ended.
     pub(crate) fn segments(&self) -> Vec<Segment> {
         let finished = self.finished.lock().expect("no panic while it is locked");

@@ -11,6 +11,10 @@ use crate::abi::{GROUP_PROBES, GroupLocal};
 const FIRST_SLOTS: usize = 64;
 /// Most slots: 1 MiB, so that directory and hot rows stay in a core's second-level cache.
 const MOST_SLOTS: usize = 1 << 17;
+/// Slots of a directory that did not reduce: enough for the few heaviest hitters, in the first-level cache.
+const BYPASS_SLOTS: usize = 1 << 10;
+/// A full directory is worth its cache misses if there are at least so many tuples for each new row.
+const WORTHWHILE: u64 = 4;
 
 const ADDRESS: u64 = (1 << 48) - 1;
 
@@ -28,6 +32,10 @@ pub struct LocalGroups {
     budget: Budget,
     /// Rows in the directory.
     entered: usize,
+    /// Whether the directory has reached its full size once.
+    full: bool,
+    /// New rows since the last look at how well the full directory does.
+    fresh: u64,
     /// Rows that lost their place: their groups may have further rows.
     pub(super) evicted: usize,
 }
@@ -44,9 +52,24 @@ impl GroupLocal {
             charged: None,
             budget: budget.clone(),
             entered: 0,
+            full: false,
+            fresh: 0,
             evicted: 0,
         });
         Self { directory: start, mask: FIRST_SLOTS as u64 - 1, only: std::ptr::null_mut(), inner }
+    }
+
+    /// The worker has seen the tuples of `rows` source rows. If the full directory has not saved at least three of four
+    /// new rows, it gives way to a small one, for which the tuples to come do not leave the first-level cache.
+    pub(super) fn adapt(&mut self, rows: u64) {
+        let fresh = std::mem::take(&mut self.inner.fresh);
+        if fresh * WORTHWHILE > rows && self.mask as usize + 1 == MOST_SLOTS {
+            let inner = &mut *self.inner;
+            inner.evicted += std::mem::take(&mut inner.entered);
+            // The charge stays: it is a megabyte, and gone with the state.
+            inner.directory = Pages::zeroed(BYPASS_SLOTS * 8);
+            (self.directory, self.mask) = (inner.directory.as_ptr().cast(), BYPASS_SLOTS as u64 - 1);
+        }
     }
 
     /// Makes the only row of a state without keys. It comes before the worker's first morsel, where an error has nowhere
@@ -78,13 +101,16 @@ fn entry(row: *mut u8, hash: u64) -> u64 {
 /// of one of its [`GROUP_PROBES`] candidates if none is free.
 pub(crate) fn new_group(local: &mut GroupLocal, hash: u64) -> Result<*mut u8> {
     let slots = local.mask as usize + 1;
-    let full = local.inner.entered * 2 >= slots;
-    if full && slots < MOST_SLOTS {
-        grow(local, (slots * 4).min(MOST_SLOTS))?;
+    if !local.inner.full && local.inner.entered * 2 >= slots {
+        match slots < MOST_SLOTS {
+            true => grow(local, (slots * 4).min(MOST_SLOTS))?,
+            false => local.inner.full = true,
+        }
     }
     let inner = &mut *local.inner;
     let stride = inner.stride;
-    let row = if full && slots == MOST_SLOTS {
+    let row = if inner.full {
+        inner.fresh += 1;
         inner.overflow.get_or_insert_with(|| Overflow::new(stride, &inner.budget)).allocate(hash)?
     } else {
         inner.area.allocate(stride)?.as_ptr()

@@ -71,6 +71,10 @@ fn check(input: &[i64], workers: usize, hash: fn(i64) -> u64) {
             scope.spawn(move || {
                 let mut worker = context.worker(number);
                 for (i, &key) in part.iter().enumerate() {
+                    if i % 5000 == 0 {
+                        worker.end_morsel().unwrap();
+                        worker.begin_morsel(i as u64..i as u64 + 5000);
+                    }
                     let row = find(&mut worker, hash(key), key);
                     add(row, key * 3 + i as i64 % 5, 1);
                 }

@@ -102,8 +102,12 @@ impl Worker {
     pub fn end_morsel(&mut self) -> Result<()> {
         let shared = self.inner.shared.clone();
         for state in &shared.states {
-            if let StateData::Result(results) = state {
-                results.end_morsel(self.inner.index, self.inner.morsel.clone())?;
+            match state {
+                StateData::Result(results) => results.end_morsel(self.inner.index, self.inner.morsel.clone())?,
+                StateData::Group(groups) => {
+                    groups.end_morsel(self.inner.index, self.inner.morsel.end - self.inner.morsel.start);
+                }
+                _ => {}
             }
         }
         self.inner.passing = None;
