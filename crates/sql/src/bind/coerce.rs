@@ -269,10 +269,11 @@ fn narrowed(expr: Expr, to: SqlType) -> Expr {
                 d /= 10;
                 scale -= 1;
             }
-            if to.is_integer() && scale == 0 {
-                if let Ok(i) = i64::try_from(d) {
-                    return narrowed(constant(Value::Int(i), SqlType::BigInt), to);
-                }
+            if to.is_integer()
+                && scale == 0
+                && let Ok(i) = i64::try_from(d)
+            {
+                return narrowed(constant(Value::Int(i), SqlType::BigInt), to);
             }
             constant(Value::Decimal(d), SqlType::decimal(digits(d).max(scale), scale))
         }

@@ -7,7 +7,7 @@ use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op, TableInfo};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, ObjectNamePart, TableAlias, TableFactor, TableWithJoins};
 use types::Value;
 
-use super::scope::{Clause, Relation, Scope, ScopeColumn, nearest};
+use super::scope::{Clause, Relation, Scope, ScopeColumn};
 use super::{Binder, Bound, MAX_VIEWS, fold, unsupported};
 use crate::{ObjectName, Resolved, Table};
 
@@ -22,7 +22,7 @@ pub(super) struct FromItem {
 
 impl Binder<'_> {
     /// Binds FROM inside of the current level. Later items see earlier ones if they are LATERAL.
-    pub(super) fn from_clause(&mut self, from: &[TableWithJoins]) -> Result<FromItem> {
+    pub(super) fn tables_of(&mut self, from: &[TableWithJoins]) -> Result<FromItem> {
         let count: usize = from.iter().map(|t| 1 + t.joins.len()).sum();
         if count > MAX_TABLES {
             let message = format!("FROM has {count} tables, but {MAX_TABLES} is the limit");
@@ -154,7 +154,8 @@ impl Binder<'_> {
     ) -> Result<FromItem> {
         if let [ObjectNamePart::Identifier(ident)] = name.0.as_slice() {
             if ident.quote_style == Some('\'') {
-                let file = self.resolver.file("", &[ident.value.clone()], &[]).map_err(|e| e.at(position))?;
+                let file =
+                    self.resolver.file("", std::slice::from_ref(&ident.value), &[]).map_err(|e| e.at(position))?;
                 return self.scan(file, None, alias);
             }
             let wanted = fold(ident);
@@ -175,7 +176,7 @@ impl Binder<'_> {
         }
         let names = self.resolver.table_names();
         let known = names.iter().map(String::as_str).chain(self.environment.iter().map(|c| c.name.as_str()));
-        match nearest(&name.name, known) {
+        match catalog::nearest_name(&name.name, known) {
             Some(near) => error.hint(format!("perhaps you meant \"{near}\"")),
             None => error,
         }

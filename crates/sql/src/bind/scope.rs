@@ -1,6 +1,7 @@
 //! Which names mean which columns.
 
 use base::{Error, Result, SqlState};
+use catalog::nearest_name;
 use plan::{AggregateCall, ColumnId, Expr};
 use sqlparser::ast::Ident;
 
@@ -139,10 +140,9 @@ impl Binder<'_> {
             }
             if matches!(level.clause, Clause::OrderBy | Clause::Having) {
                 let wanted = fold(ident);
-                if let Some((_, expr)) = level.aliases.iter().find(|(name, _)| *name == wanted) {
-                    if !expr.has_subquery() {
-                        return Ok(expr.clone().at(position));
-                    }
+                let alias = level.aliases.iter().find(|(name, _)| *name == wanted);
+                if let Some((_, expr)) = alias.filter(|(_, expr)| !expr.has_subquery()) {
+                    return Ok(expr.clone().at(position));
                 }
             }
         }
@@ -166,7 +166,7 @@ impl Binder<'_> {
             Error::new(SqlState::UNDEFINED_TABLE, format!("missing FROM-clause entry for table \"{name}\""))
                 .at(position);
         let known = self.levels.iter().flat_map(|l| &l.scope.relations).filter_map(|r| r.name.as_deref());
-        if let Some(near) = nearest(&name, known) {
+        if let Some(near) = nearest_name(&name, known) {
             error = error.hint(format!("perhaps you meant the table \"{near}\""));
         }
         Err(error)
@@ -179,8 +179,10 @@ impl Binder<'_> {
         };
         let error = Error::new(SqlState::UNDEFINED_COLUMN, full);
         let near = match relation {
-            Some(relation) => nearest(name, relation.columns.iter().map(|c| c.name.as_str())),
-            None => nearest(name, self.levels.iter().rev().flat_map(|l| &l.scope.visible).map(|c| c.name.as_str())),
+            Some(relation) => nearest_name(name, relation.columns.iter().map(|c| c.name.as_str())),
+            None => {
+                nearest_name(name, self.levels.iter().rev().flat_map(|l| &l.scope.visible).map(|c| c.name.as_str()))
+            }
         };
         match near {
             Some(near) if near.to_lowercase() == *near => {
@@ -199,30 +201,4 @@ pub(super) fn find_relation<'s>(scope: &'s Scope, table: &Ident) -> Option<&'s R
         scope.relations.iter().find(|r| r.name.as_deref().is_some_and(|name| matches(name, &wanted, table, exact)))
     };
     by(true).or_else(|| by(false))
-}
-
-/// The name among `known` that is most like `name`, if it is like it at all.
-pub(super) fn nearest<'s>(name: &str, known: impl Iterator<Item = &'s str>) -> Option<&'s str> {
-    let wanted: Vec<char> = name.to_lowercase().chars().take(64).collect();
-    let limit = (wanted.len() / 3).clamp(1, 3);
-    known
-        .take(10_000)
-        .map(|k| (distance(&wanted, &k.to_lowercase().chars().take(64).collect::<Vec<_>>()), k))
-        .filter(|&(d, _)| d <= limit)
-        .min_by_key(|&(d, _)| d)
-        .map(|(_, k)| k)
-}
-
-/// Levenshtein distance; O(|a| * |b|).
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let next = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], next);
-        }
-    }
-    row[b.len()]
 }

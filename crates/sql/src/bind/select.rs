@@ -57,7 +57,7 @@ impl Binder<'_> {
     }
 
     fn select_inside(&mut self, select: &Select, order_by: Option<&ast::OrderBy>, window: Window) -> Result<Bound> {
-        let FromItem { mut node, scope } = self.from_clause(&select.from)?;
+        let FromItem { mut node, scope } = self.tables_of(&select.from)?;
         self.level().scope = scope;
         if let Some(condition) = &select.selection {
             self.level().clause = Clause::Where;

@@ -63,10 +63,11 @@ impl Binder<'_> {
 
     fn describe(&mut self, name: &ast::ObjectName) -> Result<Vec<Field>> {
         let position = self.name_position(name);
-        if let [ast::ObjectNamePart::Identifier(ident)] = name.0.as_slice() {
-            if ident.quote_style == Some('\'') {
-                return Ok(self.resolver.file("", &[ident.value.clone()], &[]).map_err(|e| e.at(position))?.fields);
-            }
+        if let [ast::ObjectNamePart::Identifier(ident)] = name.0.as_slice()
+            && ident.quote_style == Some('\'')
+        {
+            let paths = std::slice::from_ref(&ident.value);
+            return Ok(self.resolver.file("", paths, &[]).map_err(|e| e.at(position))?.fields);
         }
         let name = self.object_name(name)?;
         match self.resolver.table(&name).map_err(|e| e.at(position))? {

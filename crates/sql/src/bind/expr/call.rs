@@ -1,8 +1,8 @@
 //! Calls of functions by name, and the grammar's own forms of them.
 
 use base::{Error, Result, SqlState};
-use catalog::ScalarFunction;
 use catalog::functions::{AGGREGATES, SCALARS, find_aggregate, find_scalar, resolve_scalar};
+use catalog::{ScalarFunction, nearest_name};
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart};
 use sqlparser::ast::{CeilFloorKind, TrimWhereField};
@@ -10,7 +10,6 @@ use types::ops::date;
 use types::{SqlType, Value};
 
 use super::position::has_arguments;
-use crate::bind::scope::nearest;
 use crate::bind::{Binder, fold, unsupported};
 
 /// Functions that are a field of `extract`.
@@ -311,7 +310,7 @@ fn no_function(name: &str, types: &[SqlType]) -> Error {
         return error.hint(format!("{name} takes one argument"));
     }
     let known = SCALARS.iter().flat_map(|d| d.names).chain(AGGREGATES.iter().flat_map(|d| d.names)).copied();
-    match nearest(name, known) {
+    match nearest_name(name, known) {
         Some(near) => error.hint(format!("perhaps you meant {near}()")),
         None => error.hint("no function matches the given name and argument types"),
     }

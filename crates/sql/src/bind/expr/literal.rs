@@ -129,11 +129,9 @@ fn number(text: &str) -> Result<Expr> {
         let value = parse::f64(bytes).map_err(|bad| parse::error(bad, SqlType::Double, bytes))?;
         return Ok(Expr::constant(Value::Float(value), SqlType::Double));
     }
-    if !text.contains('.') {
-        if let Ok(value) = text.parse::<i64>() {
-            let small = i32::try_from(value).is_ok();
-            return Ok(Expr::constant(Value::Int(value), if small { SqlType::Integer } else { SqlType::BigInt }));
-        }
+    if let Ok(value) = text.parse::<i64>() {
+        let small = i32::try_from(value).is_ok();
+        return Ok(Expr::constant(Value::Int(value), if small { SqlType::Integer } else { SqlType::BigInt }));
     }
     let exact = decimal::parse_exact(bytes)
         .map_err(|_| Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "a number has more than 38 digits before its point"))?;
