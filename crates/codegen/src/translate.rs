@@ -4,11 +4,13 @@
 //! pairs, and returns to it for the next ones. So every batch buffer is used up before it is filled again. See
 //! [`stages`] for what lies in buffers, and `runtime::abi` for the protocol of probes.
 
+mod accumulator;
 mod body;
 mod calls;
 mod compare;
 mod failure;
 mod group;
+mod invariant;
 mod matching;
 mod scalar;
 mod stages;
@@ -17,13 +19,15 @@ mod value;
 use std::collections::HashMap;
 
 use base::ids::Id;
-use cranelift_codegen::ir::{Block, InstBuilder, SigRef, StackSlot, StackSlotData, StackSlotKind, Value, types};
+use cranelift_codegen::ir::{Block, InstBuilder, SigRef, StackSlot, StackSlotData, StackSlotKind, Value};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::FunctionBuilder;
 use pipeline::ir::{Function, Pipeline, Program, StateId, Ty, Var};
 use runtime::abi::{BATCH, Worker};
 
+use accumulator::Accumulators;
 use failure::Failures;
+use invariant::Invariants;
 use stages::{Definition, Key, Stages};
 use value::{Val, changing, clif_type, constant, item, load};
 
@@ -37,6 +41,7 @@ pub(crate) fn pipeline(
 ) -> usize {
     let stages = Stages::new(&pipeline.body, &pipeline.vars);
     let mut emitter = Emitter::new(b, config, program, &pipeline.vars, stages, 1);
+    emitter.load_accumulators(&pipeline.body);
     emitter.body();
     emitter.finish()
 }
@@ -57,6 +62,8 @@ struct Emitter<'b, 'p> {
     vars: &'p base::IdMap<Var, Ty>,
     plan: Stages<'p>,
     failures: Failures,
+    invariants: Invariants,
+    accumulators: Accumulators,
     /// Parameters of the function: worker, and batch or rows.
     params: Vec<Value>,
     /// Bytes of scratch memory given out so far.
@@ -98,6 +105,10 @@ impl<'b, 'p> Emitter<'b, 'p> {
         b.switch_to_block(entry);
         b.seal_block(entry);
         let params = b.block_params(entry).to_vec();
+        let start = b.create_block();
+        b.ins().jump(start, &[]);
+        b.switch_to_block(start);
+        b.seal_block(start);
         let slot = b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 0, 4));
         let failures = Failures::new(failure_code);
         let known = vec![None; vars.len() + 2];
@@ -108,6 +119,8 @@ impl<'b, 'p> Emitter<'b, 'p> {
             vars,
             plan,
             failures,
+            invariants: Invariants::new(entry),
+            accumulators: Accumulators::default(),
             params,
             scratch_bytes: 0,
             known,
@@ -243,13 +256,11 @@ impl<'b, 'p> Emitter<'b, 'p> {
     }
 
     fn worker_field(&mut self, offset: usize) -> Value {
-        let worker = self.worker();
-        self.b.ins().load(types::I64, constant(), worker, offset as i32)
+        self.invariant_pointer(self.worker(), offset)
     }
 
     fn batch_field(&mut self, offset: usize) -> Value {
-        let batch = self.params[1];
-        self.b.ins().load(types::I64, constant(), batch, offset as i32)
+        self.invariant_pointer(self.params[1], offset)
     }
 
     fn scratch(&mut self) -> Value {
@@ -259,12 +270,18 @@ impl<'b, 'p> Emitter<'b, 'p> {
     /// This worker's part of a state.
     fn local(&mut self, state: StateId) -> Value {
         let locals = self.worker_field(std::mem::offset_of!(Worker, locals));
-        self.b.ins().load(types::I64, constant(), locals, state.index() as i32 * 8)
+        self.invariant_pointer(locals, state.index() * 8)
+    }
+
+    /// The worker's row of a state without keys.
+    fn local_row(&mut self, state: StateId) -> Value {
+        let local = self.local(state);
+        self.invariant_pointer(local, std::mem::offset_of!(runtime::abi::GroupLocal, only))
     }
 
     /// The shared part of a state.
     fn shared(&mut self, state: StateId) -> Value {
         let shared = self.worker_field(std::mem::offset_of!(Worker, shared));
-        self.b.ins().load(types::I64, constant(), shared, state.index() as i32 * 8)
+        self.invariant_pointer(shared, state.index() * 8)
     }
 }

@@ -5,7 +5,7 @@ mod common;
 #[test]
 fn random_programs_agree() {
     let (mut failed, mut rows) = (0, 0);
-    let count = 400;
+    let count: u64 = std::env::var("COUNT").ok().and_then(|s| s.parse().ok()).unwrap_or(400);
     let first = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(0);
     for seed in first..first + count {
         match common::check(&common::random::program(seed)) {

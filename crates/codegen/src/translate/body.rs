@@ -24,6 +24,7 @@ impl Emitter<'_, '_> {
     pub(super) fn body(&mut self) {
         let count = self.batch_field(std::mem::offset_of!(Batch, count));
         self.stage_loop(0, count, false, |_| {});
+        self.store_accumulators();
         let zero = self.b.ins().iconst(types::I32, 0);
         self.b.ins().return_(&[zero]);
     }
@@ -165,8 +166,11 @@ impl Emitter<'_, '_> {
             }
             Inst::If { condition, then, otherwise, results } => self.branch(*condition, then, otherwise, results),
             Inst::Store { base, offset, value } => {
-                let (base, value) = (self.get(*base).one(), self.get(*value));
-                store(&mut self.b, value, base, *offset);
+                let value = self.get(*value);
+                if !self.write_accumulator(*base, *offset, value) {
+                    let base = self.get(*base).one();
+                    store(&mut self.b, value, base, *offset);
+                }
             }
             Inst::Raise { state, message, position } => self.raise(*state, message, *position),
             Inst::Filter(condition) => {

@@ -1,13 +1,14 @@
 //! Operations without effects.
 
 use base::SqlState;
+use base::ids::Id;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use pipeline::ir::{Arithmetic, Conversion, FloatOp, Literal, Logic, Operation, ParamId, Ty, Var};
 
 use super::Emitter;
 use super::stages::Key;
-use super::value::{Val, changing, clif_type, constant, item, load, stable};
+use super::value::{Val, changing, clif_type, item, load, stable};
 use crate::messages;
 
 impl Emitter<'_, '_> {
@@ -19,11 +20,7 @@ impl Emitter<'_, '_> {
             Operation::Column(i, ty) => self.column(*i, *ty),
             Operation::ColumnNull(i) => self.column_null(*i),
             Operation::Row => self.key(Key::Row),
-            Operation::LocalRow(state) => {
-                let local = self.local(*state);
-                let at = std::mem::offset_of!(runtime::abi::GroupLocal, only);
-                Val::One(self.b.ins().load(types::I64, constant(), local, at as i32))
-            }
+            Operation::LocalRow(state) => Val::One(self.local_row(*state)),
             Operation::OnlyRow(state) => Val::One(self.shared(*state)),
             Operation::FieldAddress(base, offset) => {
                 let base = self.get(*base).one();
@@ -34,6 +31,9 @@ impl Emitter<'_, '_> {
                 Val::One(self.b.ins().sqrt(x))
             }
             Operation::Load { base, offset, ty, stable: is_stable } => {
+                if let Some(value) = self.read_accumulator(*base, *offset) {
+                    return value;
+                }
                 let base = self.get(*base).one();
                 load(&mut self.b, if *is_stable { stable() } else { changing() }, *ty, base, *offset)
             }
@@ -118,7 +118,7 @@ impl Emitter<'_, '_> {
 
     fn param(&mut self, id: ParamId, ty: Ty) -> Val {
         let params = self.worker_field(std::mem::offset_of!(runtime::abi::Worker, params));
-        load(&mut self.b, constant(), ty, params, id.0 * size_of::<runtime::abi::Slot>() as u32)
+        self.invariant_value(ty, params, id.index() * size_of::<runtime::abi::Slot>())
     }
 
     fn column(&mut self, index: u32, ty: Ty) -> Val {
@@ -138,7 +138,7 @@ impl Emitter<'_, '_> {
     fn column_ref(&mut self, index: u32, field: usize) -> Value {
         let columns = self.batch_field(std::mem::offset_of!(runtime::abi::Batch, columns));
         let offset = index as usize * size_of::<runtime::abi::ColumnRef>() + field;
-        self.b.ins().load(types::I64, constant(), columns, offset as i32)
+        self.invariant_pointer(columns, offset)
     }
 
     fn position(&mut self) -> Value {

@@ -228,6 +228,46 @@ pub(super) fn operands(op: &Operation, mut f: impl FnMut(Var)) {
     }
 }
 
+/// Calls `f` with each variable that an instruction other than a `Let` uses itself; not those of its blocks.
+pub(super) fn used_vars(inst: &Inst, mut f: impl FnMut(Var)) {
+    match inst {
+        Inst::Let { op, .. } => operands(op, f),
+        Inst::Call { args, .. } => args.iter().for_each(|&v| f(v)),
+        Inst::If { condition, results, .. } => {
+            f(*condition);
+            for &(_, a, b) in results {
+                f(a);
+                f(b);
+            }
+        }
+        Inst::Store { base, value, .. } => {
+            f(*base);
+            f(*value);
+        }
+        Inst::Filter(v) | Inst::Repeat(v) => f(*v),
+        Inst::Match(m) => {
+            f(m.hash);
+            m.active.into_iter().for_each(&mut f);
+            if let Some(c) = &m.condition {
+                f(c.is_true);
+                c.is_null.into_iter().for_each(f);
+            }
+        }
+        Inst::Group { hash, is_equal, .. } => {
+            f(*hash);
+            f(*is_equal);
+        }
+        Inst::AllocRow { hash, .. } => hash.iter().for_each(|&v| f(v)),
+        Inst::Output { values, .. } => {
+            for &(v, null) in values {
+                f(v);
+                null.into_iter().for_each(&mut f);
+            }
+        }
+        Inst::Raise { .. } | Inst::Count(_) => {}
+    }
+}
+
 /// Collects what a stage needs of earlier ones.
 struct Walk<'a, 'p> {
     stages: &'a Stages<'p>,
@@ -278,38 +318,18 @@ impl Walk<'_, '_> {
     fn insts(&mut self, insts: &[Inst]) {
         for inst in insts {
             match inst {
-                Inst::Let { op, .. } if is_lazy(op) => {}
-                Inst::Let { op, .. } => operands(op, |v| self.var(v)),
-                Inst::Call { args, .. } => args.iter().for_each(|&v| self.var(v)),
-                Inst::If { condition, then, otherwise, results } => {
-                    self.var(*condition);
+                Inst::Let { op, .. } if is_lazy(op) => continue,
+                Inst::If { then, otherwise, .. } => {
                     self.block(then);
                     self.block(otherwise);
-                    for &(_, a, b) in results {
-                        self.var(a);
-                        self.var(b);
-                    }
                 }
-                Inst::Store { base, value, .. } => {
-                    self.var(*base);
-                    self.var(*value);
-                }
-                Inst::Filter(v) => self.var(*v),
-                Inst::Group { hash, equal, is_equal, init, .. } => {
-                    self.var(*hash);
+                Inst::Group { equal, init, .. } => {
                     self.block(equal);
-                    self.var(*is_equal);
                     self.block(init);
                 }
-                Inst::AllocRow { hash, .. } => hash.iter().for_each(|&v| self.var(v)),
-                Inst::Output { values, .. } => {
-                    for &(v, null) in values {
-                        self.var(v);
-                        null.into_iter().for_each(|n| self.var(n));
-                    }
-                }
-                Inst::Raise { .. } | Inst::Count(_) | Inst::Match(_) | Inst::Repeat(_) => {}
+                _ => {}
             }
+            used_vars(inst, |v| self.var(v));
         }
     }
 }

@@ -1,0 +1,144 @@
+//! Fields of rows without keys stay in registers while a batch runs.
+//!
+//! An aggregation without keys loads, adds and stores the same few fields for every tuple. If a body does nothing else
+//! with its `LocalRow` (nobody gets its address), each field becomes a variable: loaded at the start of the batch, and
+//! stored at its end. After an error nobody looks at the row.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use cranelift_frontend::Variable;
+use pipeline::ir::{Inst, Operation, StateId, Ty, Var};
+
+use super::Emitter;
+use super::stages::{operands, used_vars};
+use super::value::{Val, changing, load, part_types, store};
+
+/// The variables of fields.
+#[derive(Default)]
+pub(super) struct Accumulators {
+    /// Variables that are a `LocalRow`.
+    rows: HashMap<Var, StateId>,
+    /// By state and offset: type and parts.
+    fields: BTreeMap<(StateId, u32), (Ty, Vec<Variable>)>,
+}
+
+/// What a body does with rows without keys.
+#[derive(Default)]
+struct Uses {
+    rows: HashMap<Var, StateId>,
+    fields: BTreeMap<(StateId, u32), Ty>,
+    /// States whose rows are used in another way.
+    escaped: HashSet<StateId>,
+}
+
+impl Uses {
+    fn access(&mut self, base: Var, offset: u32, ty: Ty) {
+        let Some(&state) = self.rows.get(&base) else { return };
+        let end = offset + ty.size();
+        let overlaps = |&(&(s, at), &t): &(&(StateId, u32), &Ty)| {
+            s == state && at < end && offset < at + t.size() && (at, t) != (offset, ty)
+        };
+        if self.fields.iter().any(|field| overlaps(&field)) {
+            self.escaped.insert(state);
+        }
+        self.fields.insert((state, offset), ty);
+    }
+
+    fn escape(&mut self, v: Var) {
+        if let Some(&state) = self.rows.get(&v) {
+            self.escaped.insert(state);
+        }
+    }
+
+    fn walk(&mut self, insts: &[Inst], ty: &impl Fn(Var) -> Ty) {
+        for inst in insts {
+            match inst {
+                Inst::Let { var, op: Operation::LocalRow(state) } => {
+                    self.rows.insert(*var, *state);
+                }
+                Inst::Let { op: Operation::Load { base, offset, ty, .. }, .. } => self.access(*base, *offset, *ty),
+                Inst::Let { op, .. } => operands(op, |v| self.escape(v)),
+                Inst::Store { base, offset, value } => {
+                    self.access(*base, *offset, ty(*value));
+                    self.escape(*value);
+                }
+                _ => {
+                    used_vars(inst, |v| self.escape(v));
+                    match inst {
+                        Inst::If { then, otherwise, .. } => {
+                            self.walk(then, ty);
+                            self.walk(otherwise, ty);
+                        }
+                        Inst::Group { equal, init, .. } => {
+                            self.walk(equal, ty);
+                            self.walk(init, ty);
+                        }
+                        Inst::Match(m) => m.condition.iter().for_each(|c| self.walk(&c.block, ty)),
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// Loads the fields that stay in registers.
+    pub(super) fn load_accumulators(&mut self, body: &[Inst]) {
+        let mut uses = Uses::default();
+        uses.walk(body, &|v| self.vars[v]);
+        for ((state, offset), ty) in std::mem::take(&mut uses.fields) {
+            if uses.escaped.contains(&state) {
+                continue;
+            }
+            let row = self.local_row(state);
+            let value = load(&mut self.b, changing(), ty, row, offset);
+            let variables: Vec<_> = part_types(ty).iter().map(|&t| self.b.declare_var(t)).collect();
+            for (&variable, part) in variables.iter().zip(value.parts()) {
+                self.b.def_var(variable, part);
+            }
+            self.accumulators.fields.insert((state, offset), (ty, variables));
+        }
+        self.accumulators.rows = uses.rows;
+    }
+
+    /// Stores the fields that stayed in registers.
+    pub(super) fn store_accumulators(&mut self) {
+        for ((state, offset), (_, variables)) in std::mem::take(&mut self.accumulators.fields) {
+            let row = self.local_row(state);
+            let value = self.value_of(&variables);
+            store(&mut self.b, value, row, offset);
+        }
+    }
+
+    fn variables(&self, base: Var, offset: u32) -> Option<Vec<Variable>> {
+        let state = self.accumulators.rows.get(&base)?;
+        self.accumulators.fields.get(&(*state, offset)).map(|(_, variables)| variables.clone())
+    }
+
+    fn value_of(&mut self, variables: &[Variable]) -> Val {
+        match *variables {
+            [one] => Val::One(self.b.use_var(one)),
+            [low, high] => {
+                let low = self.b.use_var(low);
+                Val::Two(low, self.b.use_var(high))
+            }
+            _ => unreachable!("values have one or two parts"),
+        }
+    }
+
+    /// The field's value, if it stays in registers.
+    pub(super) fn read_accumulator(&mut self, base: Var, offset: u32) -> Option<Val> {
+        let variables = self.variables(base, offset)?;
+        Some(self.value_of(&variables))
+    }
+
+    /// Whether the field stays in registers; if so, it has the value now.
+    pub(super) fn write_accumulator(&mut self, base: Var, offset: u32, value: Val) -> bool {
+        let Some(variables) = self.variables(base, offset) else { return false };
+        for (variable, part) in variables.into_iter().zip(value.parts()) {
+            self.b.def_var(variable, part);
+        }
+        true
+    }
+}
