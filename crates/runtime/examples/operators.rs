@@ -99,9 +99,10 @@ fn join(build: u64, probe: u64, percent: u64, workers: usize) -> [f64; 3] {
             for from in rows.clone().step_by(BATCH) {
                 s.count = (rows.end - from).min(BATCH as u64);
                 s.first_only = 1;
-                for i in 0..s.count as usize {
-                    keys[i] = ((u128::from(hash_u64((from + i as u64) ^ 0x5555)) * u128::from(space)) >> 64) as u64;
-                    s.hashes[i] = hash_u64(keys[i]);
+                let count = s.count as usize;
+                for (i, (key, hash)) in keys[..count].iter_mut().zip(&mut s.hashes).enumerate() {
+                    *key = ((u128::from(hash_u64((from + i as u64) ^ 0x5555)) * u128::from(space)) >> 64) as u64;
+                    *hash = hash_u64(*key);
                 }
                 probe_begin(table, &mut *s);
                 loop {
