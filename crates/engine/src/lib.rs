@@ -1,1 +1,32 @@
-//! .
+//! MorselDB as a library: databases, sessions, statements, results, settings.
+//!
+//! The story of a query is [`Session::execute`]: parse, bind, optimise, lower, compile, run.
+//!
+//! ```no_run
+//! use engine::{Config, Database};
+//!
+//! let database = Database::new(Config::default())?;
+//! let mut session = database.connect();
+//! let mut result = session.execute("select l_returnflag, count(*) from 'lineitem.parquet' group by 1", &[])?;
+//! while let Some(chunk) = result.next_chunk()? {
+//!     (0..chunk.rows()).for_each(|row| println!("{:?}", chunk.row(row)));
+//! }
+//! # Ok::<(), base::Error>(())
+//! ```
+
+mod code_cache;
+mod database;
+mod execute;
+mod explain;
+mod files;
+mod resolver;
+mod result;
+mod session;
+mod settings;
+mod source;
+mod statement;
+
+pub use database::{Config, Database};
+pub use result::{Progress, QueryResult, Tag};
+pub use session::{Interrupt, Session};
+pub use settings::{SETTINGS, Scope, Setting, Settings};

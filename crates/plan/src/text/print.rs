@@ -20,6 +20,13 @@ pub struct Printer<'a> {
     pub estimates: bool,
 }
 
+impl Plan {
+    /// One operator of the plan as text, without its inputs.
+    pub fn operator(&self, node: &Node) -> String {
+        Printer { plan: self, estimates: false }.line(node, &mut Vec::new())
+    }
+}
+
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Printer { plan: self, estimates: true }.fmt(f)

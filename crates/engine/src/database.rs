@@ -1,0 +1,117 @@
+//! The database: what all sessions share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base::{Budget, Result};
+use catalog::Catalog;
+use crate::code_cache::CodeCache;
+use io::FileSource;
+use scheduler::{Scheduler, SchedulerOptions};
+use types::Value;
+
+use crate::Session;
+
+/// How a database is set up.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Threads that run queries; none: the hardware threads that affinity and cgroups allow.
+    pub threads: Option<usize>,
+    /// Bytes that tables and queries may use together; none: 80% of the machine's memory.
+    pub memory_limit: Option<usize>,
+}
+
+/// A database in main memory. Cheap to clone; it goes when its last clone, session and result go.
+#[derive(Clone, Debug)]
+pub struct Database(pub(crate) Arc<Shared>);
+
+/// What sessions share.
+pub(crate) struct Shared {
+    pub catalog: Catalog,
+    pub scheduler: Scheduler,
+    pub budget: Budget,
+    pub code: CodeCache,
+    /// Data frames of the host language by name.
+    pub frames: Mutex<HashMap<String, Arc<dyn FileSource>>>,
+    /// DEFAULTs of tables, by the relation's address: kept beside the catalog, which knows types only.
+    pub defaults: Mutex<HashMap<String, Vec<Value>>>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Database")
+    }
+}
+
+impl Database {
+    /// An empty database.
+    pub fn new(config: Config) -> Result<Self> {
+        let options = SchedulerOptions { threads: config.threads, ..SchedulerOptions::default() };
+        let budget = Budget::new(config.memory_limit.unwrap_or_else(default_memory));
+        Ok(Self(Arc::new(Shared {
+            catalog: Catalog::new(),
+            scheduler: Scheduler::new(&options)?,
+            budget,
+            code: CodeCache::default(),
+            frames: Mutex::default(),
+            defaults: Mutex::default(),
+        })))
+    }
+
+    /// A session. Sessions are independent and may live in different threads.
+    pub fn connect(&self) -> Session {
+        Session::new(self.clone())
+    }
+
+    /// Makes a data frame usable in FROM until it is replaced or [removed](Self::remove_frame). Tables come first.
+    pub fn register_frame(&self, name: &str, frame: Arc<dyn FileSource>) {
+        self.0.frames.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_string(), frame);
+    }
+
+    /// Forgets a data frame.
+    pub fn remove_frame(&self, name: &str) {
+        self.0.frames.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+    }
+
+    /// Bytes that tables and running queries use.
+    pub fn memory_used(&self) -> usize {
+        self.0.budget.used()
+    }
+
+    /// Threads that run queries.
+    pub fn threads(&self) -> usize {
+        self.0.scheduler.threads()
+    }
+}
+
+impl Shared {
+    pub fn frame(&self, name: &str) -> Option<Arc<dyn FileSource>> {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// The defaults of a table's columns; empty: all NULL.
+    pub fn defaults_of(&self, table: &str) -> Vec<Value> {
+        self.defaults.lock().unwrap_or_else(PoisonError::into_inner).get(table).cloned().unwrap_or_default()
+    }
+
+    pub fn set_defaults(&self, table: String, defaults: Vec<Value>) {
+        let mut all = self.defaults.lock().unwrap_or_else(PoisonError::into_inner);
+        if defaults.iter().all(Value::is_null) {
+            all.remove(&table);
+        } else {
+            all.insert(table, defaults);
+        }
+    }
+}
+
+/// 80% of the memory that the machine, or the control group, has.
+pub(crate) fn default_memory() -> usize {
+    let number = |path: &str| std::fs::read_to_string(path).ok().and_then(|t| t.trim().parse::<u64>().ok());
+    let group = number("/sys/fs/cgroup/memory.max").or_else(|| number("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let kib = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
+        kib.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|k| k << 10)
+    });
+    let all = group.into_iter().chain(machine).min().unwrap_or(u64::MAX);
+    usize::try_from(all / 5 * 4).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,211 @@
+//! Running a plan: optimise, lower, compile, and give the pipelines to the scheduler.
+
+mod batch;
+mod rows;
+mod scan;
+mod stage;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use base::ids::Id;
+use base::{Budget, IdMap, Result};
+use codegen::Executable;
+use pipeline::ir::{Program, Source as IrSource, StateId};
+use plan::{Plan, TableId};
+use runtime::query::QueryContext;
+use runtime::result::Next;
+use scheduler::{CancelToken, JobHandle, JobOptions, JobSpec, SingleThreaded};
+use types::Chunk;
+
+use crate::database::Shared;
+use crate::result::Progress;
+use crate::session::Session;
+use crate::source::Source;
+use stage::PipelineStage;
+
+/// Queries whose sources have no more rows than this run on the caller's thread: waking workers would take longer.
+const INLINE_ROWS: u64 = 20_000;
+
+/// A query with everything that its pipelines need while they run.
+pub(crate) struct Query {
+    pub program: Arc<Program>,
+    pub code: Executable,
+    pub context: Arc<QueryContext>,
+    pub sources: IdMap<TableId, Source>,
+    pub workers: usize,
+    /// Pipelines that still fill each state.
+    pub fillers: Vec<AtomicUsize>,
+    /// Chunks of files whose strings rows refer to.
+    pub kept: std::sync::Mutex<Vec<(Chunk, base::memory::Reservation)>>,
+    pub budget: Budget,
+}
+
+/// A query that runs, or has run.
+pub(crate) struct Running {
+    query: Arc<Query>,
+    job: Option<JobHandle>,
+    ended: bool,
+    // Last: the database outlives what runs on its workers.
+    _shared: Arc<Shared>,
+}
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Running")
+    }
+}
+
+/// Optimises a bound plan as the session's settings say.
+pub(crate) fn optimize(session: &Session, plan: Plan) -> Result<Plan> {
+    let settings = optimizer::Settings {
+        optimize: session.settings.is_on("optimize"),
+        disabled: session.settings.words("disabled_passes").map(String::from).collect(),
+    };
+    optimizer::optimize(plan, &settings, &mut |_, _| {})
+}
+
+/// Compiles an optimised plan and starts it.
+pub(crate) fn start(session: &Session, plan: &Plan, analyze: bool, cancel: CancelToken) -> Result<Running> {
+    let program = Arc::new(pipeline::lower(plan, analyze)?);
+    let code = if session.settings.is_on("compile") {
+        Executable::Compiled(session.database.0.code.compile(&program)?)
+    } else {
+        Executable::Interpreted(program.clone())
+    };
+    let sources = plan.tables.values().map(|t| Source::of(&t.source).cloned()).collect::<Result<IdMap<_, _>>>()?;
+    launch(session, Query::new(session, program, code, sources)?, cancel)
+}
+
+impl Query {
+    fn new(session: &Session, program: Arc<Program>, code: Executable, sources: IdMap<TableId, Source>) -> Result<Self> {
+        let shared = &session.database.0;
+        let budget = shared.budget.child(session.settings.memory("query_memory_limit"));
+        let workers = shared.scheduler.max_workers();
+        let context = QueryContext::new(&program, workers, budget.clone(), |state| code.pair_fns(state))?;
+        let mut fillers: Vec<usize> = vec![0; program.states.len()];
+        program.pipelines.values().flat_map(|p| &p.fills).for_each(|s| fillers[s.index()] += 1);
+        let fillers = fillers.into_iter().map(AtomicUsize::new).collect();
+        Ok(Self { program, code, context, sources, workers, fillers, kept: Default::default(), budget })
+    }
+
+    /// Rows of all sources outside of the query, as far as they are known.
+    fn source_rows(&self) -> u64 {
+        let rows = |source: &IrSource| match source {
+            IrSource::Table { table, .. } => match &self.sources[*table] {
+                Source::Stored(snapshot, _) => snapshot.rows() as u64,
+                // Reading a file takes long enough to be worth the workers.
+                Source::File(_) => u64::MAX / 1024,
+            },
+            IrSource::Values(chunk) => chunk.rows() as u64,
+            IrSource::Rows { .. } => 0,
+        };
+        self.program.pipelines.values().map(|p| rows(&p.source)).sum()
+    }
+
+    /// States with limits that a pipeline counts against: when one is exhausted, so is the pipeline.
+    pub fn limits_of(&self, body: &[pipeline::ir::Inst]) -> Vec<StateId> {
+        use pipeline::ir::{Callee, Inst};
+        let limit = |inst: &Inst| match inst {
+            Inst::Call { callee: Callee::TakeLimit(state), .. } => Some(*state),
+            _ => None,
+        };
+        body.iter().filter_map(limit).collect()
+    }
+}
+
+/// Gives the query to the scheduler, or runs it here if it is small.
+fn launch(session: &Session, query: Query, cancel: CancelToken) -> Result<Running> {
+    let shared = session.database.0.clone();
+    let small = query.source_rows() <= INLINE_ROWS;
+    let query = Arc::new(query);
+    let mut job = JobSpec::new();
+    for (id, pipeline) in query.program.pipelines.iter() {
+        let after: Vec<usize> = pipeline.after.iter().map(|p| p.index()).collect();
+        job.add(PipelineStage::new(query.clone(), id), &after);
+    }
+    if small {
+        SingleThreaded::default().run(job, &cancel)?;
+        query.context.result().finish(Ok(()));
+        return Ok(Running { query, job: None, ended: false, _shared: shared });
+    }
+    let handle = shared.scheduler.submit(job, JobOptions { cancel, ..JobOptions::default() });
+    Ok(Running { query, job: Some(handle), ended: false, _shared: shared })
+}
+
+impl Running {
+    /// `Some(Some(chunk))`, `Some(None)` at the end, `None` if nothing came in time.
+    pub fn next(&mut self, timeout: Duration) -> Result<Option<Option<Chunk>>> {
+        if self.ended {
+            return Ok(Some(None));
+        }
+        let queue = self.query.context.result();
+        let Some(job) = &self.job else {
+            return Ok(match queue.try_next()? {
+                Next::Chunk(chunk) => Some(Some(chunk)),
+                Next::Pending | Next::End => {
+                    self.ended = true;
+                    Some(None)
+                }
+            });
+        };
+        // The queue learns of the job's end from here: nobody else waits for the job.
+        const STEP: Duration = Duration::from_millis(1);
+        let deadline = std::time::Instant::now() + timeout;
+        loop {
+            match queue.try_next()? {
+                Next::Chunk(chunk) => {
+                    job.wake();
+                    return Ok(Some(Some(chunk)));
+                }
+                Next::End => {
+                    self.ended = true;
+                    return Ok(Some(None));
+                }
+                Next::Pending => {}
+            }
+            if let Some(end) = job.wait_timeout(STEP) {
+                queue.finish(end);
+            } else if std::time::Instant::now() >= deadline {
+                return Ok(None);
+            }
+        }
+    }
+
+    pub fn progress(&self) -> Progress {
+        match &self.job {
+            None => Progress { fraction: 1.0, rows: 0 },
+            Some(job) => {
+                let progress = job.progress();
+                Progress { fraction: progress.fraction(), rows: progress.rows }
+            }
+        }
+    }
+
+    /// Rows counted per operator (EXPLAIN ANALYZE), and what the pipelines did; after the end.
+    pub fn counters(&self) -> Vec<u64> {
+        self.query.context.counters()
+    }
+    pub fn report(&self) -> Vec<scheduler::StageReport> {
+        self.job.as_ref().map(|j| j.report()).unwrap_or_default()
+    }
+    pub fn program(&self) -> &Program {
+        &self.query.program
+    }
+    pub fn peak_memory(&self) -> usize {
+        self.query.budget.peak()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(job) = &self.job
+            && !self.ended
+        {
+            job.cancel();
+            self.query.context.result().close();
+            job.wake();
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! EXPLAIN: every intermediate form of a query as text.
+
+use std::fmt::Write;
+
+use base::{Error, Result};
+use plan::{Node, Plan};
+use sql::{ExplainStage, Statement};
+
+use crate::execute::{self, Running};
+use crate::result::QueryResult;
+use crate::session::Session;
+use crate::statement::texts;
+
+pub(crate) fn explain(
+    session: &Session,
+    analyze: bool,
+    stage: ExplainStage,
+    statement: Statement,
+) -> Result<QueryResult> {
+    let plan = match statement {
+        Statement::Query(plan) | Statement::CreateTableAs { plan, .. } => plan,
+        Statement::Insert(insert) => insert.source,
+        Statement::Copy(sql::Copy::To { plan, .. }) => plan,
+        _ => return Err(Error::unsupported("EXPLAIN of this statement").hint("EXPLAIN shows queries")),
+    };
+    let text = match stage {
+        _ if analyze => analyzed(session, execute::optimize(session, plan)?)?,
+        ExplainStage::Logical => plan.to_string(),
+        ExplainStage::Optimized => execute::optimize(session, plan)?.to_string(),
+        ExplainStage::Pipelines => pipelines(&pipeline::lower(&execute::optimize(session, plan)?, false)?),
+        ExplainStage::Ir => pipeline::lower(&execute::optimize(session, plan)?, false)?.to_string(),
+        ExplainStage::Asm => {
+            let program = pipeline::lower(&execute::optimize(session, plan)?, false)?;
+            codegen::list(&program)?.to_string()
+        }
+    };
+    Ok(texts(&["plan"], text.lines().map(|l| vec![l.to_string()]).collect()))
+}
+
+/// Pipelines with their dependencies, in the order in which they may run.
+fn pipelines(program: &pipeline::ir::Program) -> String {
+    let mut text = String::new();
+    for (id, pipeline) in program.pipelines.iter() {
+        let list = |ids: Vec<String>| if ids.is_empty() { String::new() } else { ids.join(" ") };
+        let after = list(pipeline.after.iter().map(|p| p.to_string()).collect());
+        let fills = list(pipeline.fills.iter().map(|s| s.to_string()).collect());
+        let _ = write!(text, "{id}: {}", pipeline.name);
+        if !fills.is_empty() {
+            let _ = write!(text, "  -> {fills}");
+        }
+        if !after.is_empty() {
+            let _ = write!(text, "  (after {after})");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Runs the query and shows estimated beside actual rows of each operator, and what each pipeline did.
+fn analyzed(session: &Session, plan: Plan) -> Result<String> {
+    let begin = std::time::Instant::now();
+    let mut running = execute::start(session, &plan, true, session.begin())?;
+    let started = begin.elapsed();
+    let mut rows = 0;
+    loop {
+        match running.next(std::time::Duration::from_secs(3600))? {
+            Some(Some(chunk)) => rows += chunk.rows(),
+            Some(None) => break,
+            None => {}
+        }
+    }
+    let total = begin.elapsed();
+    let mut counts = running.counters().into_iter();
+    let mut lines = Vec::new();
+    for cte in plan.ctes.values() {
+        lines.push((format!("with {}:", cte.name), None));
+        operators(&plan, &cte.plan, 1, &mut counts, &mut lines);
+    }
+    operators(&plan, &plan.root, 0, &mut counts, &mut lines);
+    let mut text = table(&lines);
+    let _ = writeln!(text, "\n{}", stages(&running));
+    let ms = |d: std::time::Duration| d.as_secs_f64() * 1e3;
+    let _ = writeln!(
+        text,
+        "{rows} rows in {:.2} ms (planned and compiled in {:.2} ms), peak memory {:.1} MiB",
+        ms(total),
+        ms(started),
+        running.peak_memory() as f64 / (1 << 20) as f64
+    );
+    Ok(text)
+}
+
+type Line = (String, Option<(f64, u64)>);
+
+fn operators(plan: &Plan, node: &Node, depth: usize, counts: &mut impl Iterator<Item = u64>, lines: &mut Vec<Line>) {
+    let label = plan.operator(node);
+    let actual = counts.next().unwrap_or(0);
+    lines.push((format!("{:width$}{label}", "", width = depth * 2), Some((node.rows, actual))));
+    node.inputs().into_iter().for_each(|n| operators(plan, n, depth + 1, counts, lines));
+}
+
+fn table(lines: &[Line]) -> String {
+    const WIDEST: usize = 90;
+    let width = lines.iter().map(|(l, _)| l.chars().count()).max().unwrap_or(0).min(WIDEST);
+    let mut text = format!("{:width$}  {:>12}  {:>12}\n", "operator", "estimated", "actual");
+    for (label, rows) in lines {
+        let mut label: String = label.clone();
+        if label.chars().count() > WIDEST {
+            label = label.chars().take(WIDEST - 1).chain(['…']).collect();
+        }
+        let _ = match rows {
+            Some((estimate, actual)) if estimate.is_finite() => {
+                writeln!(text, "{label:width$}  {estimate:>12.0}  {actual:>12}")
+            }
+            Some((_, actual)) => writeln!(text, "{label:width$}  {:>12}  {actual:>12}", ""),
+            None => writeln!(text, "{label}"),
+        };
+    }
+    text
+}
+
+fn stages(running: &Running) -> String {
+    let mut text = format!("{:<60}  {:>8}  {:>10}\n", "pipeline", "morsels", "busy ms");
+    for stage in running.report() {
+        let name: String = stage.name.chars().take(60).collect();
+        let _ = writeln!(text, "{name:<60}  {:>8}  {:>10.2}", stage.morsels, stage.busy.as_secs_f64() * 1e3);
+    }
+    text
+}

@@ -1,0 +1,132 @@
+//! What a statement gives back: its columns, its rows as they are produced, and a tag when it is done.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base::Result;
+use catalog::Field;
+use types::{Chunk, Value};
+
+use crate::execute::Running;
+
+/// The result of a statement. Rows arrive while the query runs; dropping the result stops it.
+#[derive(Debug)]
+pub struct QueryResult {
+    columns: Arc<[Field]>,
+    tag: Tag,
+    rows: Rows,
+    delivered: u64,
+}
+
+#[derive(Debug)]
+enum Rows {
+    /// All there is, last first.
+    Ready(Vec<Chunk>),
+    /// A query that runs.
+    Running(Box<Running>),
+}
+
+/// What a statement did, as PostgreSQL's command tags say it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tag {
+    /// Gave rows: SELECT, SHOW, EXPLAIN, ...
+    Select,
+    /// Added rows: INSERT, COPY FROM, CREATE TABLE AS; or wrote them: COPY TO.
+    Rows(&'static str, u64),
+    /// Anything else: `CREATE TABLE`, `SET`.
+    Done(&'static str),
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Select => f.write_str("SELECT"),
+            Self::Rows(what, rows) => write!(f, "{what} {rows}"),
+            Self::Done(what) => f.write_str(what),
+        }
+    }
+}
+
+/// How far a query is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Between 0 and 1, an estimate that never goes back.
+    pub fraction: f64,
+    /// Rows of all sources that were read so far.
+    pub rows: u64,
+}
+
+impl QueryResult {
+    pub(crate) fn running(columns: Vec<Field>, running: Running) -> Self {
+        Self { columns: columns.into(), tag: Tag::Select, rows: Rows::Running(Box::new(running)), delivered: 0 }
+    }
+    pub(crate) fn ready(columns: Vec<Field>, mut chunks: Vec<Chunk>) -> Self {
+        chunks.reverse();
+        Self { columns: columns.into(), tag: Tag::Select, rows: Rows::Ready(chunks), delivered: 0 }
+    }
+    pub(crate) fn done(tag: Tag) -> Self {
+        Self { columns: Arc::new([]), tag, rows: Rows::Ready(Vec::new()), delivered: 0 }
+    }
+
+    /// Names and types of the columns; none for statements without rows.
+    pub fn columns(&self) -> &[Field] {
+        &self.columns
+    }
+    /// Whether the statement gives rows (perhaps none of them).
+    pub fn has_rows(&self) -> bool {
+        self.tag == Tag::Select
+    }
+    /// What the statement did.
+    pub fn tag(&self) -> &Tag {
+        &self.tag
+    }
+    /// Rows handed out so far.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// The next rows, at most a few thousand; none at the end. Waits for them.
+    pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
+        loop {
+            if let Some(chunk) = self.poll_chunk(Duration::from_secs(3600))? {
+                return Ok(chunk);
+            }
+        }
+    }
+
+    /// As [`next_chunk`](Self::next_chunk), but waits at most for `timeout`: then `None`, to show progress or look for
+    /// signals. `Some(None)` is the end.
+    pub fn poll_chunk(&mut self, timeout: Duration) -> Result<Option<Option<Chunk>>> {
+        let next = match &mut self.rows {
+            Rows::Ready(chunks) => Some(chunks.pop()),
+            Rows::Running(running) => running.next(timeout)?,
+        };
+        if let Some(Some(chunk)) = &next {
+            self.delivered += chunk.rows() as u64;
+        }
+        Ok(next)
+    }
+
+    /// How far the query is.
+    pub fn progress(&self) -> Progress {
+        match &self.rows {
+            Rows::Ready(_) => Progress { fraction: 1.0, rows: self.delivered },
+            Rows::Running(running) => running.progress(),
+        }
+    }
+
+    /// All rows as chunks.
+    pub fn collect(mut self) -> Result<Vec<Chunk>> {
+        let mut all = Vec::new();
+        while let Some(chunk) = self.next_chunk()? {
+            all.push(chunk);
+        }
+        Ok(all)
+    }
+
+    /// All rows as values: for small results and tests.
+    pub fn rows(self) -> Result<Vec<Vec<Value>>> {
+        Ok(self.collect()?.iter().flat_map(|c| (0..c.rows()).map(|r| c.row(r)).collect::<Vec<_>>()).collect())
+    }
+}

@@ -1,0 +1,100 @@
+//! Sessions: statements in, results out.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base::Result;
+use scheduler::CancelToken;
+use sql::Statement;
+use types::{SqlType, Value};
+
+use crate::resolver::Resolver;
+use crate::settings::Settings;
+use crate::{Database, QueryResult, statement};
+
+/// A client's view of a database: its settings, and at most one statement at a time.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) database: Database,
+    pub(crate) settings: Settings,
+    current: Arc<Mutex<CancelToken>>,
+}
+
+/// Stops the running statement of a session from another thread; it ends with error 57014.
+#[derive(Clone, Debug)]
+pub struct Interrupt(Arc<Mutex<CancelToken>>);
+
+impl Interrupt {
+    /// Stops it, if there is one.
+    pub fn interrupt(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+    }
+}
+
+impl Session {
+    pub(crate) fn new(database: Database) -> Self {
+        Self { database, settings: Settings::default(), current: Arc::default() }
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// Another session of the same database, with the same settings.
+    pub fn fork(&self) -> Self {
+        Self { database: self.database.clone(), settings: self.settings.clone(), current: Arc::default() }
+    }
+
+    /// A handle that stops this session's statements.
+    pub fn interrupt_handle(&self) -> Interrupt {
+        Interrupt(self.current.clone())
+    }
+
+    /// Runs one statement; `$1` is `parameters[0]`. Rows arrive through the result while the query runs. An error leaves
+    /// the session and the database as they were.
+    pub fn execute(&mut self, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
+        let parsed = sql::parse(sql)?;
+        let bound = sql::bind(&parsed, &Resolver::new(&self.database.0), parameters)?;
+        statement::run(self, bound)
+    }
+
+    /// Runs the statements of a script one after the other and hands each result to `each`, with the range of the
+    /// statement's text. Stops at the first error, of a statement or of `each`.
+    pub fn run_script(
+        &mut self,
+        script: &str,
+        mut each: impl FnMut(Range<usize>, QueryResult) -> Result<()>,
+    ) -> Result<()> {
+        for (parsed, range) in sql::parse_script(script)? {
+            let bound = sql::bind(&parsed, &Resolver::new(&self.database.0), &[])?;
+            let result = statement::run(self, bound)?;
+            each(range, result)?;
+        }
+        Ok(())
+    }
+
+    /// What can be typed next at the end of `text`, for completion: names of tables and columns.
+    pub fn names(&self) -> Vec<String> {
+        let catalog = self.database.0.catalog.snapshot();
+        let mut names = Vec::new();
+        for (_, name, entry) in catalog.entries() {
+            names.push(name.to_string());
+            names.extend(entry.fields().unwrap_or_default().into_iter().map(|f| f.name));
+        }
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// A fresh token for a statement: from now on, interrupts are for it.
+    pub(crate) fn begin(&self) -> CancelToken {
+        let token = CancelToken::new();
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = token.clone();
+        token
+    }
+
+    pub(crate) fn bind_text(&self, sql: &str) -> Result<Statement> {
+        sql::bind(&sql::parse(sql)?, &Resolver::new(&self.database.0), &[])
+    }
+}

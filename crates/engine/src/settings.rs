@@ -1,0 +1,212 @@
+//! Settings, each defined once: SET, SHOW, configuration, command-line flags and the reference come from [`SETTINGS`].
+
+use std::collections::BTreeMap;
+
+use base::{Error, Result, SqlState};
+
+/// A setting.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name in SQL and in configurations.
+    pub name: &'static str,
+    /// What kind of value it has, and its range.
+    pub kind: Kind,
+    /// The default, as text; empty: worked out from the machine.
+    pub default: &'static str,
+    /// Whether it belongs to the database or to a session.
+    pub scope: Scope,
+    /// What it does.
+    pub description: &'static str,
+}
+
+/// Whom a setting belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All sessions share it.
+    Database,
+    /// Each session has its own.
+    Session,
+}
+
+/// Kinds of value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// on or off.
+    Bool,
+    /// A whole number within bounds.
+    Integer(i64, i64),
+    /// An amount of memory: `4GB`, `512 MiB`, bytes; or `none`.
+    Memory,
+    /// A comma-separated list of words.
+    Words,
+}
+
+/// All settings, by name.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "compile",
+        kind: Kind::Bool,
+        default: "on",
+        scope: Scope::Session,
+        description: "Compile queries to machine code; off: the slow reference interpreter runs them.",
+    },
+    Setting {
+        name: "disabled_passes",
+        kind: Kind::Words,
+        default: "",
+        scope: Scope::Session,
+        description: "Optimizer passes that are left out, for finding mistakes.",
+    },
+    Setting {
+        name: "memory_limit",
+        kind: Kind::Memory,
+        default: "",
+        scope: Scope::Database,
+        description: "Memory that tables and queries may use together; by default 80% of the machine's.",
+    },
+    Setting {
+        name: "optimize",
+        kind: Kind::Bool,
+        default: "on",
+        scope: Scope::Session,
+        description: "Optimise queries; off: only what execution needs is done.",
+    },
+    Setting {
+        name: "query_memory_limit",
+        kind: Kind::Memory,
+        default: "none",
+        scope: Scope::Session,
+        description: "Memory that one query of this session may use.",
+    },
+    Setting {
+        name: "threads",
+        kind: Kind::Integer(1, 1024),
+        default: "",
+        scope: Scope::Database,
+        description: "Threads that run queries; by default the hardware threads that affinity and cgroups allow.",
+    },
+];
+
+/// A session's values of the settings.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    values: BTreeMap<&'static str, String>,
+}
+
+impl Setting {
+    /// The setting of that name; error 42704 with the nearest name as a hint.
+    pub fn find(name: &str) -> Result<&'static Self> {
+        SETTINGS.iter().find(|s| s.name == name).ok_or_else(|| {
+            let error = Error::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""));
+            match catalog::nearest_name(name, SETTINGS.iter().map(|s| s.name)) {
+                Some(near) => error.hint(format!("did you mean \"{near}\"?")),
+                None => error.hint("SHOW ALL lists the settings"),
+            }
+        })
+    }
+
+    /// The value in its canonical form, or error 22023.
+    pub fn check(&self, value: &str) -> Result<String> {
+        let bad = |hint: String| {
+            let message = format!("invalid value for parameter \"{}\": \"{value}\"", self.name);
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, message).hint(hint)
+        };
+        let text = value.trim().to_lowercase();
+        match self.kind {
+            Kind::Bool => match text.as_str() {
+                "on" | "true" | "1" | "yes" => Ok("on".into()),
+                "off" | "false" | "0" | "no" => Ok("off".into()),
+                _ => Err(bad("it is on or off".into())),
+            },
+            Kind::Integer(low, high) => match text.parse::<i64>() {
+                Ok(n) if (low..=high).contains(&n) => Ok(n.to_string()),
+                _ => Err(bad(format!("it is a whole number from {low} to {high}"))),
+            },
+            Kind::Memory => match parse_memory(&text) {
+                Some(_) => Ok(text),
+                None => Err(bad("write an amount such as 512MB or 4GiB, or none".into())),
+            },
+            Kind::Words => Ok(text),
+        }
+    }
+}
+
+impl Settings {
+    /// Sets a checked value, or the default.
+    pub(crate) fn set(&mut self, setting: &'static Setting, value: Option<String>) {
+        match value {
+            Some(value) => self.values.insert(setting.name, value),
+            None => self.values.remove(setting.name),
+        };
+    }
+    /// Forgets all values.
+    pub(crate) fn reset(&mut self) {
+        self.values.clear();
+    }
+    /// The value as text.
+    pub fn get(&self, setting: &'static Setting) -> &str {
+        self.values.get(setting.name).map_or(setting.default, String::as_str)
+    }
+    /// Whether a setting of that name is on.
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        Setting::find(name).is_ok_and(|s| self.get(s) == "on")
+    }
+    /// The words of a list.
+    pub(crate) fn words(&self, name: &str) -> impl Iterator<Item = &str> {
+        let text = Setting::find(name).map_or("", |s| self.get(s));
+        text.split(',').map(str::trim).filter(|w| !w.is_empty())
+    }
+    /// An amount of memory in bytes.
+    pub(crate) fn memory(&self, name: &str) -> usize {
+        Setting::find(name).ok().and_then(|s| parse_memory(self.get(s))).unwrap_or(usize::MAX)
+    }
+}
+
+/// Bytes of `4GB`, `512 MiB`, `1000`, `none` (no limit). Decimal and binary units alike are binary, as people mean them.
+pub(crate) fn parse_memory(text: &str) -> Option<usize> {
+    let text = text.trim().to_lowercase();
+    if matches!(text.as_str(), "none" | "unlimited" | "-1") {
+        return Some(usize::MAX);
+    }
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..digits].parse().ok()?;
+    let unit = match text[digits..].trim() {
+        "" | "b" | "bytes" => 1u64,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        "t" | "tb" | "tib" => 1 << 40,
+        _ => return None,
+    };
+    Some((number * unit as f64) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_checked_and_canonical() {
+        let threads = Setting::find("threads").unwrap();
+        assert_eq!(threads.check(" 4 ").unwrap(), "4");
+        assert_eq!(threads.check("0").unwrap_err().state(), SqlState::INVALID_PARAMETER_VALUE);
+        assert_eq!(Setting::find("compile").unwrap().check("TRUE").unwrap(), "on");
+        assert!(Setting::find("thread").unwrap_err().get_hint().unwrap().contains("threads"));
+    }
+
+    #[test]
+    fn memory_has_units() {
+        assert_eq!(parse_memory("1.5GB"), Some(3 << 29));
+        assert_eq!(parse_memory("512 MiB"), Some(512 << 20));
+        assert_eq!(parse_memory("12"), Some(12));
+        assert_eq!(parse_memory("x"), None);
+    }
+
+    #[test]
+    fn defaults_are_valid_and_names_sorted() {
+        for s in SETTINGS.iter().filter(|s| !s.default.is_empty()) {
+            assert_eq!(s.check(s.default).unwrap(), s.default);
+        }
+        assert!(SETTINGS.is_sorted_by_key(|s| s.name));
+    }
+}

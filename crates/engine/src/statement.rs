@@ -1,0 +1,75 @@
+//! What each kind of statement does.
+
+mod copy;
+mod definition;
+mod load;
+mod show;
+
+pub(crate) use show::texts;
+
+use base::Result;
+use catalog::Field;
+use plan::Plan;
+use sql::Statement;
+
+use crate::result::{QueryResult, Tag};
+use crate::session::Session;
+use crate::{execute, explain};
+
+/// Runs a bound statement.
+pub(crate) fn run(session: &mut Session, statement: Statement) -> Result<QueryResult> {
+    match statement {
+        Statement::Query(plan) => query(session, plan),
+        Statement::Explain { analyze, stage, statement } => explain::explain(session, analyze, stage, *statement),
+        Statement::CreateTable(create) => definition::create_table(session, create),
+        Statement::CreateTableAs { name, plan, with_data, if_not_exists, or_replace } => {
+            definition::create_table_as(session, &name, plan, with_data, if_not_exists, or_replace)
+        }
+        Statement::CreateView { name, sql, columns, if_not_exists, or_replace } => {
+            definition::create_view(session, &name, sql, columns, if_not_exists, or_replace)
+        }
+        Statement::Drop { kind, names, if_exists, cascade: _ } => definition::drop(session, kind, &names, if_exists),
+        Statement::Insert(insert) => load::insert(session, insert),
+        Statement::Copy(copy) => copy::copy(session, copy),
+        Statement::Set { name, value, position } => show::set(session, &name, value, position),
+        Statement::Reset { name, position } => show::reset(session, name.as_deref(), position),
+        Statement::Show { name, position } => show::show(session, name.as_deref(), position),
+        Statement::ShowTables => show::tables(session),
+        Statement::Describe { columns } => show::describe(&columns),
+        // Every statement is a transaction of its own; blocks of several come with a later version.
+        Statement::Transaction(kind) => Err(base::Error::unsupported(format!(
+            "{} (transactions of several statements)",
+            format!("{kind:?}").to_uppercase()
+        ))
+        .hint("each statement is atomic by itself")),
+    }
+}
+
+/// The life of a query: the bound plan is optimised, lowered to pipelines, compiled, and run while its rows are read.
+fn query(session: &Session, plan: Plan) -> Result<QueryResult> {
+    let cancel = session.begin();
+    let plan = execute::optimize(session, plan)?;
+    let columns = result_columns(&plan);
+    let running = execute::start(session, &plan, false, cancel)?;
+    Ok(QueryResult::running(columns, running))
+}
+
+/// Names and types of a plan's output.
+pub(crate) fn result_columns(plan: &Plan) -> Vec<Field> {
+    let padded: std::collections::HashSet<_> = plan.root.nullable_columns().into_iter().collect();
+    plan.output
+        .iter()
+        .map(|(name, column)| {
+            let info = &plan.columns[*column];
+            Field {
+                name: name.clone(),
+                sql_type: info.sql_type,
+                nullable: info.nullable || padded.contains(column),
+            }
+        })
+        .collect()
+}
+
+pub(crate) fn rows_tag(what: &'static str, rows: usize) -> QueryResult {
+    QueryResult::done(Tag::Rows(what, rows as u64))
+}

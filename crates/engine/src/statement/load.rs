@@ -1,0 +1,103 @@
+//! Rows into relations: INSERT, CREATE TABLE AS, COPY FROM. All rows become visible at once, or none.
+
+use std::sync::Arc;
+
+use base::Result;
+use base::ids::Id;
+use io::FileSource;
+use plan::{Op, Plan};
+use scheduler::{CancelToken, JobOptions, JobSpec, MorselRanges, Pipeline, Tasks};
+use sql::Insert;
+use storage::{Append, Relation};
+use types::{Chunk, ColumnBuilder, SqlType};
+
+use super::rows_tag;
+use crate::execute;
+use crate::result::QueryResult;
+use crate::session::Session;
+use crate::source::Source;
+
+pub(super) fn insert(session: &Session, insert: Insert) -> Result<QueryResult> {
+    let relation = Source::relation(&insert.table).map_err(|e| e.at(insert.name.position))?;
+    let plan = execute::optimize(session, insert.source)?;
+    Ok(rows_tag("INSERT", fill(session, &plan, &relation)?))
+}
+
+/// Runs an optimised plan and appends its rows. Returns how many.
+pub(super) fn fill(session: &Session, plan: &Plan, relation: &Arc<Relation>) -> Result<usize> {
+    let cancel = session.begin();
+    if let Some((file, fields)) = whole_file(plan)? {
+        return fill_from_file(session, file, fields, relation, cancel);
+    }
+    let append = relation.append(1);
+    let mut running = execute::start(session, plan, false, cancel)?;
+    loop {
+        match running.next(std::time::Duration::from_secs(3600))? {
+            Some(Some(chunk)) => append.append(0, typed_as(chunk, relation))?,
+            Some(None) => return append.commit(),
+            None => {}
+        }
+    }
+}
+
+/// The file and its fields, if the plan is nothing but reading them: then its chunks can be stored as they are.
+fn whole_file(plan: &Plan) -> Result<Option<(Arc<dyn FileSource>, Vec<usize>)>> {
+    let Op::Scan { table, columns, predicates } = &plan.root.op else { return Ok(None) };
+    let Source::File(file) = Source::of(&plan.tables[*table].source)? else { return Ok(None) };
+    if !predicates.is_empty() {
+        return Ok(None);
+    }
+    let field = |c| columns.iter().find(|(_, column)| *column == c).map(|(attribute, _)| *attribute);
+    let fields: Option<Vec<usize>> = plan.output.iter().map(|(_, c)| field(*c)).collect();
+    Ok(fields.map(|fields| (file.clone(), fields)))
+}
+
+/// Every worker reads pieces of the file into a zone of its own.
+pub(super) fn fill_from_file(
+    session: &Session,
+    file: Arc<dyn FileSource>,
+    fields: Vec<usize>,
+    relation: &Arc<Relation>,
+    cancel: CancelToken,
+) -> Result<usize> {
+    fields.iter().try_for_each(|&f| file.schema()[f].check_supported())?;
+    let scheduler = &session.database.0.scheduler;
+    let workers = scheduler.max_workers();
+    let append: Arc<Append> = Arc::new(relation.append(workers));
+    let (to, target) = (append.clone(), relation.clone());
+    let mut job = JobSpec::new();
+    let stage = Pipeline::new(format!("load {}", relation.name()), move || {
+        let (append, file, fields, target) = (to.clone(), file.clone(), fields.clone(), target.clone());
+        let morsels = MorselRanges::new(file.morsels() as u64, workers, 1);
+        Ok(Tasks::boxed(morsels, move |worker, morsel| {
+            for piece in morsel.rows() {
+                file.read(piece as usize, &fields, &[], &mut |chunk| {
+                    append.append(worker.index(), typed_as(chunk, &target))
+                })?;
+            }
+            Ok(())
+        }))
+    });
+    job.add(stage, &[]);
+    scheduler.run(job, JobOptions { cancel, ..JobOptions::default() })?;
+    let append = Arc::into_inner(append).expect("the job is over and gone");
+    append.commit()
+}
+
+/// The chunk with exactly the relation's types: only lengths of strings and bare NULLs can differ.
+fn typed_as(chunk: Chunk, relation: &Relation) -> Chunk {
+    let rows = chunk.rows();
+    let attributes = relation.schema().attributes();
+    let columns = chunk.into_columns().into_iter().zip(attributes).map(|(column, attribute)| {
+        if column.sql_type() == SqlType::Null {
+            let mut nulls = ColumnBuilder::new(attribute.sql_type, rows);
+            (0..rows).for_each(|_| nulls.push_null());
+            nulls.finish()
+        } else if column.sql_type() == attribute.sql_type {
+            column
+        } else {
+            column.with_type(attribute.sql_type)
+        }
+    });
+    Chunk::new(rows, columns.collect())
+}

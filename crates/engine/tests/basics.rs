@@ -1,0 +1,147 @@
+//! Statements end to end, on tables made by SQL.
+
+use base::Result;
+use engine::{Config, Database, Session};
+use types::ops::cast::format_value;
+
+fn session() -> Session {
+    Database::new(Config { threads: Some(2), memory_limit: None }).unwrap().connect()
+}
+
+/// The rows of a query as text: values joined by `|`, rows sorted unless `ordered`.
+fn run(session: &mut Session, sql: &str) -> Result<Vec<String>> {
+    let result = session.execute(sql, &[])?;
+    let types: Vec<_> = result.columns().iter().map(|c| c.sql_type).collect();
+    let rows = result.rows()?;
+    let text = |row: Vec<types::Value>| {
+        let values: Vec<String> = row.iter().zip(&types).map(|(v, &t)| if v.is_null() { "NULL".into() } else { format_value(v, t) }).collect();
+        values.join("|")
+    };
+    Ok(rows.into_iter().map(text).collect())
+}
+
+#[track_caller]
+fn check(session: &mut Session, sql: &str, expected: &[&str]) {
+    for compile in ["on", "off"] {
+        session.execute(&format!("set compile = {compile}"), &[]).unwrap();
+        let mut rows = run(session, sql).unwrap_or_else(|e| panic!("{sql}: {}", e.render(sql)));
+        if !sql.contains("order by") {
+            rows.sort();
+        }
+        assert_eq!(rows, expected, "{sql} (compile {compile})");
+    }
+}
+
+#[test]
+fn constants() {
+    let s = &mut session();
+    check(s, "select 1", &["1"]);
+    check(s, "select 1 + 2 * 3, 'a' || 'b', null, true", &["7|ab|NULL|true"]);
+    check(s, "values (1, 'x'), (2, null)", &["1|x", "2|NULL"]);
+    check(s, "select date '1998-12-01' - interval '90' day", &["1998-09-02 00:00:00"]);
+    check(s, "select 1 where false", &[]);
+    check(s, "select 0.1 + 0.2, 10 / 4, 10.0 / 4, 7 % 3", &["0.3|2|2.5000000000000000|1"]);
+}
+
+fn with_tables() -> Session {
+    let mut s = session();
+    for sql in [
+        "create table t (a integer not null, b text, c decimal(10,2))",
+        "insert into t values (1, 'one', 1.50), (2, 'two', null), (3, null, 3.25), (2, 'zwei', 10)",
+        "create table u (a integer, d date)",
+        "insert into u values (2, date '2020-02-29'), (3, null), (null, date '2021-01-01'), (5, date '1999-12-31')",
+    ] {
+        s.execute(sql, &[]).unwrap_or_else(|e| panic!("{}", e.render(sql)));
+    }
+    s
+}
+
+#[test]
+fn scans_and_filters() {
+    let s = &mut with_tables();
+    check(s, "select a from t where a > 1 and c is not null", &["2", "3"]);
+    check(s, "select b from t where b like 't%' or b is null", &["NULL", "two"]);
+    check(s, "select a, c * 2 from t where c between 1 and 4", &["1|3.00", "3|6.50"]);
+    check(s, "select a, b from t order by a desc, b nulls first limit 2", &["3|NULL", "2|two"]);
+    check(s, "select case when c > 2 then 'big' when c > 0 then 'small' end from t order by a, b", &["small", "NULL", "big", "big"]);
+}
+
+#[test]
+fn joins() {
+    let s = &mut with_tables();
+    check(s, "select t.a, b, d from t join u on t.a = u.a", &["2|two|2020-02-29", "2|zwei|2020-02-29", "3|NULL|NULL"]);
+    check(s, "select t.a, u.a from t left join u on t.a = u.a order by 1, 2", &["1|NULL", "2|2", "2|2", "3|3"]);
+    check(s, "select t.a, u.a from t right join u on t.a = u.a order by 2, 1", &["2|2", "2|2", "3|3", "NULL|5", "NULL|NULL"]);
+    check(
+        s,
+        "select t.a, u.a from t full join u on t.a = u.a and d is not null order by 1, 2",
+        &["1|NULL", "2|2", "2|2", "3|NULL", "NULL|3", "NULL|5", "NULL|NULL"],
+    );
+    check(s, "select a from u where exists (select 1 from t where t.a = u.a)", &["2", "3"]);
+    check(s, "select a from u where not exists (select 1 from t where t.a = u.a)", &["5", "NULL"]);
+    check(s, "select a from t where a in (select a from u)", &["2", "2", "3"]);
+    check(s, "select a from t where a not in (select a from u)", &[]);
+    check(s, "select a from t where a not in (select a from u where a is not null)", &["1"]);
+    check(s, "select a, (select max(d) from u where u.a = t.a) from t where a < 3", &["1|NULL", "2|2020-02-29", "2|2020-02-29"]);
+    check(s, "select t.a, u.a from t, u where t.a < u.a and u.a < 4", &["1|2", "1|3", "2|3", "2|3"]);
+}
+
+#[test]
+fn grouping() {
+    let s = &mut with_tables();
+    check(s, "select a, count(*), count(b), sum(c), avg(c) from t group by a order by a", &[
+        "1|1|1|1.50|1.5000000000000000",
+        "2|2|2|10.00|10.0000000000000000",
+        "3|1|0|3.25|3.2500000000000000",
+    ]);
+    check(s, "select count(*), sum(t.a), min(b), max(b), min(d) from t, u where false", &["0|NULL|NULL|NULL|NULL"]);
+    check(s, "select count(distinct a), count(*) from t", &["3|4"]);
+    check(s, "select a from t group by a having count(*) > 1", &["2"]);
+    check(s, "select distinct a from t", &["1", "2", "3"]);
+    check(s, "select count(*) filter (where a > 1), sum(a) filter (where a > 5) from t", &["3|NULL"]);
+    check(s, "select stddev(a), var_pop(a) from t", &["0.816496580927726|0.5"]);
+}
+
+#[test]
+fn set_operations() {
+    let s = &mut with_tables();
+    check(s, "select a from t union all select a from u", &["1", "2", "2", "2", "3", "3", "5", "NULL"]);
+    check(s, "select a from t union select a from u", &["1", "2", "3", "5", "NULL"]);
+    check(s, "select a from t intersect select a from u", &["2", "3"]);
+    check(s, "select a from t except select a from u", &["1"]);
+    check(s, "select a from t except all select a from u", &["1", "2"]);
+}
+
+#[test]
+fn errors_have_states_and_the_session_goes_on() {
+    let s = &mut with_tables();
+    for (sql, state) in [
+        ("select x from t", "42703"),
+        ("select 1 / 0", "22012"),
+        ("select 1 / (a - a) from t", "22012"),
+        ("select a + 2147483647 from t", "22003"),
+        ("selec 1", "42601"),
+        ("insert into t values (null, 'x', 1)", "23502"),
+        ("select cast(b as integer) from t", "22P02"),
+        ("select (select a from t)", "21000"),
+        ("select * from nowhere", "42P01"),
+        ("create table t (a integer)", "42P07"),
+    ] {
+        for compile in ["on", "off"] {
+            s.execute(&format!("set compile = {compile}"), &[]).unwrap();
+            let error = run(s, sql).expect_err(sql);
+            assert_eq!(error.state().0, state, "{sql}: {error}");
+        }
+    }
+    check(s, "select count(*) from t", &["4"]);
+}
+
+#[test]
+fn a_common_table_expression_is_read_twice() {
+    let s = &mut with_tables();
+    check(
+        s,
+        "with x as (select a, count(*) as n from t group by a) select x.a, y.n from x join x y on x.a = y.n order by 1",
+        &["1|1", "1|1", "2|2"],
+    );
+}
