@@ -58,13 +58,13 @@ fn rewrite(plan: &mut Plan, mut node: Node, definitions: &mut Option<&mut Vec<Ct
     for (_, call) in aggregates.iter_mut().filter(|(_, c)| c.distinct) {
         use AggregateFunction::{AnyValue, BoolAnd, BoolOr, Max, Min};
         call.distinct = !matches!(call.function, Min | Max | BoolAnd | BoolOr | AnyValue);
-        if let (true, Some(condition)) = (call.distinct, call.filter.take_if(|_| call.distinct)) {
-            if let Some(argument) = call.argument.take() {
-                let sql_type = argument.sql_type;
-                let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
-                let branches = vec![(condition, argument)];
-                call.argument = Some(Expr::new(ExprKind::Case { branches, otherwise }, sql_type));
-            }
+        if let (true, Some(condition)) = (call.distinct, call.filter.take_if(|_| call.distinct))
+            && let Some(argument) = call.argument.take()
+        {
+            let sql_type = argument.sql_type;
+            let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
+            let branches = vec![(condition, argument)];
+            call.argument = Some(Expr::new(ExprKind::Case { branches, otherwise }, sql_type));
         }
     }
     if aggregates.iter().all(|(_, c)| !c.distinct) {
@@ -158,14 +158,15 @@ impl Sources {
             cheap &= matches!(n.op, Op::Scan { .. } | Op::CteScan { .. } | Op::Filter { .. } | Op::Map { .. });
             volatile |= n.expressions().iter().any(|e| e.is_volatile());
         });
-        if sets > 1 && (!cheap || volatile) {
-            if let Some(definitions) = definitions {
-                let columns = input.columns();
-                let cte = CteId((plan.ctes.len() + definitions.len()) as u32);
-                let name = "aggregated".to_owned();
-                definitions.push(Cte { name, plan: input.clone(), columns: columns.clone() });
-                return Self { original: None, copies: input, shared: Some((cte, columns)) };
-            }
+        if sets > 1
+            && (!cheap || volatile)
+            && let Some(definitions) = definitions
+        {
+            let columns = input.columns();
+            let cte = CteId((plan.ctes.len() + definitions.len()) as u32);
+            let name = "aggregated".to_owned();
+            definitions.push(Cte { name, plan: input.clone(), columns: columns.clone() });
+            return Self { original: None, copies: input, shared: Some((cte, columns)) };
         }
         Self { copies: input.clone(), original: Some(input), shared: None }
     }

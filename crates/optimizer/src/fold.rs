@@ -85,11 +85,11 @@ pub(crate) fn simplified(mut expr: Expr) -> Expr {
 }
 
 fn simplify(expr: &mut Expr) {
-    if let ExprKind::Not(inner) = &mut expr.kind {
-        if let Some(kind) = logic::negation(inner) {
-            expr.kind = kind;
-            return simplify(expr);
-        }
+    if let ExprKind::Not(inner) = &mut expr.kind
+        && let Some(kind) = logic::negation(inner)
+    {
+        expr.kind = kind;
+        return simplify(expr);
     }
     for child in expr.children_mut() {
         simplify(child);

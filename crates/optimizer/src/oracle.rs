@@ -44,7 +44,7 @@ impl Oracle<'_> {
     fn table_value(&self, table: &str, attribute: usize, row: u64, column: ColumnId) -> Value {
         let info = &self.plan.columns[column];
         let x = self.random((table, attribute, row, "value"));
-        if info.nullable && x % 4 == 0 {
+        if info.nullable && x.is_multiple_of(4) {
             return Value::Null;
         }
         let small = (x / 7 % 4) as i64;
@@ -299,16 +299,17 @@ impl Oracle<'_> {
     fn aggregate(&self, call: &AggregateCall, rows: &[Row]) -> Result<Value> {
         let mut values: Vec<Value> = Vec::new();
         for row in rows {
-            if let Some(filter) = &call.filter {
-                if self.value(filter, row)? != Value::Bool(true) {
-                    continue;
-                }
+            if let Some(filter) = &call.filter
+                && self.value(filter, row)? != Value::Bool(true)
+            {
+                continue;
             }
             let value = match &call.argument {
                 Some(argument) => self.value(argument, row)?,
                 None => Value::Bool(true),
             };
-            if !value.is_null() && !(call.distinct && values.contains(&value)) {
+            let repeated = call.distinct && values.contains(&value);
+            if !value.is_null() && !repeated {
                 values.push(value);
             }
         }

@@ -146,10 +146,10 @@ fn renamed(predicate: &Expr, from: &[ColumnId], to: &[ColumnId]) -> Expr {
 
 /// Renames columns by position; the types of both agree.
 fn rename(expr: &mut Expr, from: &[ColumnId], to: &[ColumnId]) {
-    if let plan::ExprKind::Column(c) = &mut expr.kind {
-        if let Some(i) = from.iter().position(|f| f == c) {
-            *c = to[i];
-        }
+    if let plan::ExprKind::Column(c) = &mut expr.kind
+        && let Some(i) = from.iter().position(|f| f == c)
+    {
+        *c = to[i];
     }
     expr.children_mut().into_iter().for_each(|e| rename(e, from, to));
 }

@@ -89,10 +89,10 @@ impl Check<'_> {
                         return wrong("a set operation's input has another number of columns than its result");
                     }
                     for (&a, &b) in from.iter().zip(columns) {
-                        if let (Some(a), Some(b)) = (self.plan.columns.get(a), self.plan.columns.get(b)) {
-                            if a.sql_type != b.sql_type {
-                                return wrong(format!("set operation over {} and {}", a.sql_type, b.sql_type));
-                            }
+                        if let (Some(a), Some(b)) = (self.plan.columns.get(a), self.plan.columns.get(b))
+                            && a.sql_type != b.sql_type
+                        {
+                            return wrong(format!("set operation over {} and {}", a.sql_type, b.sql_type));
                         }
                     }
                 }

@@ -21,7 +21,7 @@ fn floor(value: &Value, from: SqlType, to: SqlType) -> Option<Floor> {
             SqlType::Integer => i128::from(i32::MIN)..=i128::from(i32::MAX),
             _ => i128::from(i64::MIN)..=i128::from(i64::MAX),
         };
-        range.contains(&whole).then(|| Floor { value: Value::Int(whole as i64), exact })
+        range.contains(&whole).then_some(Floor { value: Value::Int(whole as i64), exact })
     };
     match (to, from, value) {
         (SqlType::Date, SqlType::Timestamp, Value::Timestamp(t)) => {
@@ -100,7 +100,7 @@ pub(super) fn in_list(input: &Expr, values: &[Value]) -> Option<Expr> {
     for value in values {
         let Floor { value, exact } = floor(value, input.sql_type, inner.sql_type)?;
         // A value that the column cannot have matches nothing.
-        if exact && fitting(&value, inner.sql_type) == inner.sql_type || exact && inner.sql_type.is_string() {
+        if exact && (fitting(&value, inner.sql_type) == inner.sql_type || inner.sql_type.is_string()) {
             list.push(value);
         }
     }

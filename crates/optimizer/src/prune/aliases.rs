@@ -13,10 +13,10 @@ pub(super) fn remove(plan: &mut Plan) {
         node.walk(&mut |node| {
             if let Op::Map { columns, .. } = &node.op {
                 for (column, expr) in columns {
-                    if let Some(named) = expr.as_column() {
-                        if plan.columns[named].sql_type == plan.columns[*column].sql_type {
-                            names.insert(*column, named);
-                        }
+                    if let Some(named) = expr.as_column()
+                        && plan.columns[named].sql_type == plan.columns[*column].sql_type
+                    {
+                        names.insert(*column, named);
                     }
                 }
             }

@@ -44,10 +44,11 @@ pub(crate) fn equal_columns(condition: &[Expr], side: &Node) -> HashSet<ColumnId
     for conjunct in condition {
         let ExprKind::Compare(Compare::Eq | Compare::NotDistinct, a, b) = &conjunct.kind else { continue };
         for (x, y) in [(a, b), (b, a)] {
-            if let Some(c) = x.as_column() {
-                if own.contains(&c) && !y.uses(|c| own.contains(&c)) {
-                    out.insert(c);
-                }
+            if let Some(c) = x.as_column()
+                && own.contains(&c)
+                && !y.uses(|c| own.contains(&c))
+            {
+                out.insert(c);
             }
         }
     }

@@ -94,10 +94,10 @@ macro_rules! in_width {
 
 fn arithmetic(function: ScalarFunction, a: &Value, b: &Value, types: &[SqlType], result: SqlType) -> Result<Value> {
     use ScalarFunction::*;
-    if let SqlType::Decimal { precision, scale } = result {
-        if let (Some((a, sa)), Some((b, sb))) = (as_decimal(a, types[0]), as_decimal(b, types[1])) {
-            return decimals(function, (a, sa), (b, sb), precision, scale);
-        }
+    if let SqlType::Decimal { precision, scale } = result
+        && let (Some((a, sa)), Some((b, sb))) = (as_decimal(a, types[0]), as_decimal(b, types[1]))
+    {
+        return decimals(function, (a, sa), (b, sb), precision, scale);
     }
     Ok(match (a, b) {
         (Value::Int(a), Value::Int(b)) => Value::Int(match function {

@@ -65,11 +65,11 @@ impl<'a> Line<'a> {
     }
 
     pub fn number(&mut self) -> Result<u64> {
-        if let Some(Token::Number(n)) = self.tokens.get(self.at) {
-            if let Ok(n) = n.parse() {
-                self.at += 1;
-                return Ok(n);
-            }
+        if let Some(Token::Number(n)) = self.tokens.get(self.at)
+            && let Ok(n) = n.parse()
+        {
+            self.at += 1;
+            return Ok(n);
         }
         self.unexpected("a number")
     }
