@@ -80,7 +80,13 @@ impl Emitter<'_, '_> {
         let first_only = m.condition.is_none() && (join.unique || (checks_first && m.marker.is_none()));
         let scratch = self.generator_scratch(at);
         let active = self.b.ins().iconst(types::I64, i64::from(m.active.is_some()));
-        let first = self.b.ins().iconst(types::I64, i64::from(first_only));
+        // 1: a tuple's first candidate is its match; 2: candidates of tuples that have their match are of no use.
+        let stops = match first_only {
+            true => 1,
+            false if checks_first && m.marker.is_none() => 2,
+            false => 0,
+        };
+        let first = self.b.ins().iconst(types::I64, stops);
         for (value, offset) in [
             (n, std::mem::offset_of!(ProbeScratch, count)),
             (active, std::mem::offset_of!(ProbeScratch, has_active)),

@@ -113,7 +113,6 @@ struct Body<'r> {
     params: Vec<(ParamId, Ty)>,
     /// (pointer, fields that may be loaded, whether stable)
     rows: Vec<(Var, RowLayout, bool)>,
-    has_row: Option<RowLayout>,
 }
 
 impl<'r> Body<'r> {
@@ -418,7 +417,8 @@ pub fn program(seed: u64) -> Program {
         for t in &types {
             layout.add(Ty::from(t.physical()));
         }
-        let marker = layout.add(Ty::Bool);
+        // The marker.
+        layout.add(Ty::Bool);
         let unique = r.chance(50);
         let rows = if r.chance(10) { 0 } else { r.below(30) };
         // Unique keys: each value once.
@@ -448,7 +448,6 @@ pub fn program(seed: u64) -> Program {
         for (field, value) in layout.fields.iter().zip(values) {
             body.push(Inst::Store { base: row, offset: field.offset, value });
         }
-        let _ = marker;
         states.push(State::Join(JoinState { layout, unique }));
         let source = Source::Values(Arc::new(Chunk::new(rows, columns)));
         pipelines.push(pipeline(body, vars, source, vec![StateId(j as u32)]));
@@ -463,7 +462,6 @@ pub fn program(seed: u64) -> Program {
         columns: types,
         params: param_list.clone(),
         rows: Vec::new(),
-        has_row: None,
     };
     let mut body = Block::new();
     for i in 0..b.columns.len() {
@@ -485,7 +483,18 @@ pub fn program(seed: u64) -> Program {
     b.steps(&mut body, n);
     b.maybe_filter(&mut body);
     let state = StateId(states.len() as u32);
-    if !grouped && !scalar {
+    if !grouped && !scalar && joins > 0 && b.r.chance(40) {
+        // Nothing but markers: then the build rows with or without one.
+        let vars = b.vars;
+        pipelines.push(pipeline(body, vars, source, Vec::new()));
+        let join = StateId(b.r.below(joins) as u32);
+        let layout = states[join.0 as usize].layout().expect("a join").clone();
+        let marker = layout.fields.last().expect("fields").offset;
+        let (body, vars, types) = read_rows(&layout, state);
+        states.push(State::Result(types));
+        let rows = b.r.pick(&[RowSet::Marked(marker), RowSet::Unmarked(marker), RowSet::All]);
+        pipelines.push(pipeline(body, vars, Source::Rows { state: join, rows }, vec![state]));
+    } else if !grouped && !scalar {
         let result = b.output(&mut body, state);
         states.push(result);
         let vars = b.vars;
@@ -502,8 +511,6 @@ pub fn program(seed: u64) -> Program {
         let source = Source::Rows { state, rows: RowSet::All };
         pipelines.push(pipeline(body, vars, source, vec![result]));
     }
-    // What the markers say: build rows with and without a match into the same kind of result is another program's matter,
-    // so they are counted by a pipeline of their own when the result has room for them.
     let result = StateId(states.len() as u32 - 1);
     Program {
         params,
