@@ -168,3 +168,8 @@ pub(crate) fn back_off(sorted: impl IntoIterator<Item = f64>) -> f64 {
     }
     product
 }
+
+#[cfg(test)]
+pub(crate) mod synthetic;
+#[cfg(test)]
+mod tests;

@@ -91,4 +91,6 @@ impl Orderer<'_> {
 }
 
 #[cfg(test)]
+mod queries;
+#[cfg(test)]
 mod tests;

@@ -84,7 +84,7 @@ impl Estimator<'_> {
         let (ours, theirs): (Vec<&Expr>, Vec<&Expr>) = keys.into_iter().unzip();
         let nulls = |keys: &[&Expr]| keys.iter().map(|k| 1.0 - self.null_fraction(k)).fold(1.0, f64::min);
         let not_null = nulls(&ours);
-        let domain = self.key_domain(&ours, left).max(self.key_domain(&theirs, right));
+        let domain = self.key_domain((&ours, left), (&theirs, right));
         let present = theirs.iter().map(|k| self.distinct(k, right.rows)).collect();
         let present = self.combinations(present, right.rows);
         // Partners of a left row that has one, each of which passes the other conjuncts with `residual`.
@@ -94,12 +94,20 @@ impl Estimator<'_> {
         JoinEstimate { pairs, matched, hashed: true }
     }
 
-    /// How many combinations of key values there were before filters: a unique key's rows, else a damped product.
-    pub fn key_domain(&self, keys: &[&Expr], profile: &Profile) -> f64 {
-        let columns: Vec<ColumnId> = keys.iter().filter_map(|k| k.as_column()).collect();
-        if let Some(key) = profile.keys.iter().find(|k| k.columns.iter().all(|c| columns.contains(c))) {
-            return key.domain;
+    /// How many combinations of key values there were before filters: those of a unique key that one side refers to the
+    /// other by, else a damped product.
+    pub fn key_domain(&self, ours: (&[&Expr], &Profile), theirs: (&[&Expr], &Profile)) -> f64 {
+        let domain = |(keys, profile): (&[&Expr], &Profile)| {
+            let columns: Vec<ColumnId> = keys.iter().filter_map(|k| k.as_column()).collect();
+            if let Some(key) = profile.keys.iter().find(|k| k.columns.iter().all(|c| columns.contains(c))) {
+                return (key.domain, true);
+            }
+            (self.combinations(keys.iter().map(|k| self.domain(k)).collect(), f64::INFINITY), keys.len() == 1)
+        };
+        // What several damped columns come to says little beside a key, or a single column's count.
+        match (domain(ours), domain(theirs)) {
+            ((key, true), (_, false)) | ((_, false), (key, true)) => key,
+            ((a, _), (b, _)) => a.max(b),
         }
-        self.combinations(keys.iter().map(|k| self.domain(k)).collect(), f64::INFINITY)
     }
 }

@@ -5,6 +5,7 @@
 //! [`SLOW_ROWS`] rows. Planning has well under a millisecond for all scans of a query.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use plan::{ColumnId, Compare, Expr, ExprKind};
 use types::ops::like;
@@ -13,6 +14,8 @@ use types::{Chunk, Column, Physical, SqlType, Value};
 
 /// Rows on which a predicate without a column-wise form is tried.
 const SLOW_ROWS: usize = 256;
+/// Lists of more values than this are hashed.
+const LONG_LIST: usize = 8;
 
 /// What trying the predicates came to.
 pub(super) struct Tried {
@@ -112,12 +115,8 @@ impl Trial<'_> {
                 })
             }
             ExprKind::InList(a, values) => {
-                let mut truth = vec![FALSE; self.sample.rows()];
                 let column = self.operand(a)?;
-                for value in values {
-                    let one = compare_constant(column, value, Ordering::is_eq)?;
-                    truth.iter_mut().zip(one).for_each(|(t, o)| *t |= o);
-                }
+                let truth = in_list(column, values)?;
                 Some(with_nulls(column, truth))
             }
             ExprKind::Like { input, pattern, escape, case_insensitive } => {
@@ -203,6 +202,36 @@ fn with_nulls(column: &Column, mut truth: Vec<u8>) -> Vec<u8> {
     truth
 }
 
+/// Which rows are among the values, none of which is NULL.
+fn in_list(column: &Column, values: &[Value]) -> Option<Vec<u8>> {
+    if values.len() > LONG_LIST && column.physical() == Physical::Str {
+        let text = values.iter().filter_map(|v| if let Value::Str(s) = v { Some(&**s) } else { None });
+        let listed: HashSet<&str> = text.collect();
+        return Some((0..column.rows()).map(|r| u8::from(listed.contains(column.str(r)))).collect());
+    }
+    if let (true, Some(rows)) = (values.len() > LONG_LIST, integers(column)) {
+        let listed: HashSet<i64> = values.iter().filter_map(integer).filter_map(|v| v.try_into().ok()).collect();
+        return Some(rows.iter().map(|r| u8::from(listed.contains(r))).collect());
+    }
+    let mut truth = vec![FALSE; column.rows()];
+    for value in values {
+        let one = compare_constant(column, value, Ordering::is_eq)?;
+        truth.iter_mut().zip(one).for_each(|(t, o)| *t |= o);
+    }
+    Some(truth)
+}
+
+/// The value as a column of integers would hold it.
+fn integer(value: &Value) -> Option<i128> {
+    Some(match value {
+        Value::Bool(b) => i128::from(*b),
+        Value::Int(v) | Value::Timestamp(v) => i128::from(*v),
+        Value::Date(v) => i128::from(*v),
+        Value::Decimal(v) => *v,
+        _ => return None,
+    })
+}
+
 /// The values of a column of 16 to 64 bit integers, dates, timestamps or short decimals.
 fn integers(column: &Column) -> Option<Vec<i64>> {
     Some(match column.physical() {
@@ -217,12 +246,8 @@ fn compare_constant(column: &Column, constant: &Value, test: impl Fn(Ordering) -
     fn run<T: Copy>(values: &[T], order: impl Fn(T) -> Ordering, test: impl Fn(Ordering) -> bool) -> Vec<u8> {
         values.iter().map(|&v| u8::from(test(order(v)))).collect()
     }
-    let wide = match constant {
+    match constant {
         Value::Null => return Some(vec![UNKNOWN; column.rows()]),
-        Value::Bool(b) => i128::from(*b),
-        Value::Int(v) | Value::Timestamp(v) => i128::from(*v),
-        Value::Date(v) => i128::from(*v),
-        Value::Decimal(v) => *v,
         Value::Float(f) => {
             return match column.physical() {
                 Physical::F32 => Some(run(column.values::<f32>(), |v| compare_floats(v.into(), *f), test)),
@@ -234,8 +259,9 @@ fn compare_constant(column: &Column, constant: &Value, test: impl Fn(Ordering) -
             let rows = 0..column.rows();
             return Some(rows.map(|r| u8::from(test(column.str(r).as_bytes().cmp(s.as_bytes())))).collect());
         }
-        Value::Str(_) | Value::Interval(_) => return None,
-    };
+        _ => {}
+    }
+    let wide = integer(constant)?;
     if column.physical() == Physical::I128 {
         return Some(run(column.values::<i128>(), |v| v.cmp(&wide), test));
     }

@@ -300,10 +300,9 @@ impl Orderer<'_> {
                 if ours.len() < 2 {
                     continue;
                 }
-                let domain = |keys: &[Expr], leaf: usize| {
-                    self.estimator.key_domain(&keys.iter().collect::<Vec<_>>(), &region.inputs[leaf].profile)
-                };
-                let together = domain(&ours, a).max(domain(&theirs, b));
+                let (ours, theirs): (Vec<&Expr>, Vec<&Expr>) = (ours.iter().collect(), theirs.iter().collect());
+                let (left, right) = (&region.inputs[a].profile, &region.inputs[b].profile);
+                let together = self.estimator.key_domain((&ours, left), (&theirs, right));
                 if together < independent {
                     graph.corrections.push((a, b, independent / together));
                 }
