@@ -168,12 +168,12 @@ impl<'b, 'p> Emitter<'b, 'p> {
                         let ty = self.ty(v);
                         self.operation(op, ty)
                     }
-                    _ => self.from_buffer(key),
+                    _ => self.spilled_item(key),
                 }
             }
-            _ if self.stage > 0 => self.from_buffer(key),
-            Key::Position => self.from_batch(std::mem::offset_of!(runtime::abi::Batch, selection), Ty::I32),
-            Key::Row => self.from_batch(std::mem::offset_of!(runtime::abi::Batch, rows), Ty::Ptr),
+            _ if self.stage > 0 => self.spilled_item(key),
+            Key::Position => self.batch_item(std::mem::offset_of!(runtime::abi::Batch, selection), Ty::I32),
+            Key::Row => self.batch_item(std::mem::offset_of!(runtime::abi::Batch, rows), Ty::Ptr),
         };
         self.learn(key, value);
         value
@@ -210,14 +210,14 @@ impl<'b, 'p> Emitter<'b, 'p> {
         }
     }
 
-    fn from_batch(&mut self, field: usize, ty: Ty) -> Val {
+    fn batch_item(&mut self, field: usize, ty: Ty) -> Val {
         let array = self.batch_field(field);
         let tuple = self.tuple.expect("inside of a loop over tuples");
         let at = item(&mut self.b, array, tuple, ty.size());
         Val::One(self.b.ins().load(clif_type(ty), constant(), at, 0))
     }
 
-    fn from_buffer(&mut self, key: Key) -> Val {
+    fn spilled_item(&mut self, key: Key) -> Val {
         let previous = self.stage - 1;
         let i = self.plan.stages[previous]
             .spilled

@@ -45,7 +45,7 @@ impl Emitter<'_, '_> {
         let (function, immediate) = runtime::abi::function(callee);
         for (i, &(value, ty)) in args.iter().enumerate() {
             let at = self.argument(i as u32);
-            let value = self.to_slot(value, ty);
+            let value = self.slot_value(value, ty);
             store(&mut self.b, value, at, 0);
         }
         let first = self.argument(0);
@@ -63,7 +63,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Slots hold integers extended to 8 bytes.
-    fn to_slot(&mut self, value: Val, ty: Ty) -> Val {
+    fn slot_value(&mut self, value: Val, ty: Ty) -> Val {
         match ty {
             Ty::Bool => Val::One(self.b.ins().uextend(types::I64, value.one())),
             Ty::I16 | Ty::I32 => Val::One(self.b.ins().sextend(types::I64, value.one())),

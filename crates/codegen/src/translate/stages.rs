@@ -161,12 +161,12 @@ impl<'p> Stages<'p> {
             for key in std::mem::take(&mut needed) {
                 walk.key(key);
             }
-            if let Some(Inst::Match(m)) = self.stages[s - 1].generator {
-                if let Some(c) = &m.condition {
-                    walk.block(&c.block);
-                    walk.var(c.is_true);
-                    c.is_null.iter().for_each(|&v| walk.var(v));
-                }
+            if let Some(Inst::Match(m)) = self.stages[s - 1].generator
+                && let Some(c) = &m.condition
+            {
+                walk.block(&c.block);
+                walk.var(c.is_true);
+                c.is_null.iter().for_each(|&v| walk.var(v));
             }
             walk.insts(self.stages[s].insts);
             match self.stages[s].generator {

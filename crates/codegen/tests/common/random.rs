@@ -468,11 +468,11 @@ pub fn program(seed: u64) -> Program {
         let ty = b.columns[i].physical().into();
         b.let_(&mut body, ty, Operation::Column(i as u32, ty));
     }
-    for j in 0..joins {
+    for (j, state) in states.iter().enumerate() {
         let n = b.r.below(6);
         b.steps(&mut body, n);
         b.maybe_filter(&mut body);
-        let State::Join(join) = states[j].clone() else { unreachable!("joins come first") };
+        let State::Join(join) = state.clone() else { unreachable!("joins come first") };
         let with_conditions = b.r.chance(50);
         b.a_match(&mut body, StateId(j as u32), &join, with_conditions);
         if b.r.chance(10) {
