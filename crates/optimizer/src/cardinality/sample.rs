@@ -13,7 +13,7 @@ use types::value::compare_floats;
 use types::{Chunk, Column, Physical, SqlType, Value};
 
 /// Rows on which a predicate without a column-wise form is tried.
-const SLOW_ROWS: usize = 256;
+const SLOW_ROWS: usize = 128;
 /// Lists of more values than this are hashed.
 const LONG_LIST: usize = 8;
 

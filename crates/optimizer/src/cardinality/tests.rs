@@ -43,6 +43,13 @@ fn samples_see_correlations_and_any_predicate() {
 }
 
 #[test]
+fn long_lists() {
+    let list: Vec<String> = (0..200).map(|i| (i * 3).to_string()).collect();
+    let text = format!("  scan orders t0 [d#0:bigint = 2] where [d#0 in ({})]\n", list.join(", "));
+    within(rows(&text), count("orders", |r| r[2] < 600 && r[2] % 3 == 0), 1.5);
+}
+
+#[test]
 fn what_no_sample_row_has_is_guessed() {
     within(rows("  scan orders t0 [k#0:bigint = 0] where [k#0 = 77::bigint]\n"), 1, 1.5);
     let estimate = rows("  scan lineitem t0 [p#0:bigint = 1] where [p#0 = 77::bigint]\n");

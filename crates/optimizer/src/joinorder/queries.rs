@@ -81,8 +81,8 @@ fn q5_probes_with_the_largest_table() {
 }
 
 #[test]
-fn q21_tests_existence_last_and_marks() {
-    check(Q21, "(((orders * (lineitem * (supplier * nation))) anti< lineitem) semi< lineitem)");
+fn q21_tests_existence_late_and_marks() {
+    check(Q21, "((orders * ((lineitem * (supplier * nation)) anti< lineitem)) semi< lineitem)");
 }
 
 #[test]
