@@ -1,1 +1,26 @@
-//! .
+//! CSV, Parquet and Arrow in and out.
+//!
+//! - [`FileSource`] is what the engine scans: a schema and a fixed number of morsels (row groups of Parquet, byte
+//!   ranges of CSV), each read by any worker at any time, needed columns only.
+//! - [`open()`], [`csv::open_csv`] and [`parquet_in::open_parquet`] make one from paths and glob patterns.
+//! - [`csv::CsvWriter`] and [`parquet_out::ParquetWriter`] write chunks.
+//! - [`arrow_in`], [`arrow_out`] and [`ffi`] convert between chunks and Arrow arrays, also across the C interface.
+//!
+//! Architecture invariants: nothing here knows a query or a table; whatever bytes a file holds, reading it ends in
+//! chunks or in a typed error, never in a panic, and never in a row that is silently lost.
+
+pub mod arrow_in;
+pub mod arrow_out;
+pub mod csv;
+pub mod ffi;
+mod input;
+mod open;
+pub mod parquet_in;
+pub mod parquet_out;
+pub mod source;
+
+pub use open::{ChunkWriter, Format, create, expand_paths, format_of, open, open_for_copy};
+pub use source::{CompareOp, Field, FileSource, MemorySource, PrunePredicate, Sink};
+
+#[cfg(test)]
+mod tests;

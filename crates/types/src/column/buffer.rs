@@ -1,7 +1,7 @@
 //! Aligned byte buffers.
 
-
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error, realloc};
+use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::Arc;
 

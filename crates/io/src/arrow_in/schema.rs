@@ -1,0 +1,56 @@
+//! Which SQL type an Arrow type becomes.
+
+use arrow_schema::{DataType, Schema};
+use types::SqlType;
+
+use crate::source::Field;
+
+/// The SQL type of an Arrow type; none if there is no counterpart.
+pub fn sql_type_of(data_type: &DataType) -> Option<SqlType> {
+    Some(match data_type {
+        // As PostgreSQL resolves a literal of unknown type.
+        DataType::Null => SqlType::Text,
+        DataType::Boolean => SqlType::Bool,
+        DataType::Int8 | DataType::Int16 | DataType::UInt8 => SqlType::SmallInt,
+        DataType::Int32 | DataType::UInt16 => SqlType::Integer,
+        DataType::Int64 | DataType::UInt32 => SqlType::BigInt,
+        DataType::UInt64 => SqlType::decimal(20, 0),
+        DataType::Float16 | DataType::Float32 => SqlType::Real,
+        DataType::Float64 => SqlType::Double,
+        DataType::Decimal32(p, s)
+        | DataType::Decimal64(p, s)
+        | DataType::Decimal128(p, s)
+        | DataType::Decimal256(p, s) => decimal(*p, *s)?,
+        DataType::Date32 | DataType::Date64 => SqlType::Date,
+        DataType::Timestamp(..) => SqlType::Timestamp,
+        DataType::Duration(_) | DataType::Interval(_) => SqlType::Interval,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => SqlType::Text,
+        DataType::Dictionary(_, values) => sql_type_of(values)?,
+        _ => return None,
+    })
+}
+
+/// Arrow allows scales below zero (hundreds, thousands) and above the precision; SQL types do not.
+fn decimal(precision: u8, scale: i8) -> Option<SqlType> {
+    let (precision, scale) = match u8::try_from(scale) {
+        Ok(scale) => (precision.max(scale), scale),
+        Err(_) => (precision.checked_add(scale.unsigned_abs())?, 0),
+    };
+    (1..=SqlType::MAX_PRECISION).contains(&precision).then_some(SqlType::decimal(precision, scale))
+}
+
+/// The field of an Arrow field.
+pub fn field_of(field: &arrow_schema::Field) -> Field {
+    let sql_type = sql_type_of(field.data_type());
+    Field {
+        name: field.name().clone(),
+        sql_type: sql_type.unwrap_or(SqlType::Text),
+        nullable: field.is_nullable(),
+        unsupported: sql_type.is_none().then(|| format!("{} (Arrow)", field.data_type())),
+    }
+}
+
+/// The fields of an Arrow schema.
+pub fn fields_of(schema: &Schema) -> Vec<Field> {
+    schema.fields().iter().map(|f| field_of(f)).collect()
+}

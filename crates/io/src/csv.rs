@@ -1,0 +1,23 @@
+//! CSV and PostgreSQL's COPY text format, in and out.
+//!
+//! A file is cut into byte ranges that begin at records for certain ([`split`]), each range is tokenised over an index
+//! of its structural characters ([`index`], [`records`]) and converted column by column in batches ([`convert`]).
+//! What the caller does not say about the dialect and the types, [`dialect`] and [`sniff`] find out.
+
+mod convert;
+mod dialect;
+mod index;
+mod options;
+mod records;
+mod sniff;
+mod source;
+mod split;
+mod writer;
+
+pub use dialect::Dialect;
+pub use options::{Columns, CsvFormat, CsvOptions, Header, RejectSink, RejectedRow};
+pub use source::{open_csv, open_csv_bytes};
+pub use writer::CsvWriter;
+
+#[cfg(test)]
+pub(crate) mod tests;

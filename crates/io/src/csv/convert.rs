@@ -1,0 +1,183 @@
+//! Fields to columns.
+
+use std::borrow::Cow;
+
+use types::ops::Bad;
+use types::ops::cast::{TooLong, parse, to_char_n, to_varchar};
+use types::{ColumnBuilder, Interval, Physical, SqlType, Value};
+
+use super::dialect::Dialect;
+use super::records::{Span, unescape};
+use base::{Error, Result, SqlState};
+
+/// How the fields of one column are read.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    /// The type of its values.
+    pub sql_type: SqlType,
+    /// Texts that mean NULL.
+    pub nulls: Vec<Vec<u8>>,
+    /// Whether a field in quotes can mean NULL.
+    pub quoted_nulls: bool,
+    /// The text that means the default, and this default.
+    pub default: Option<(Vec<u8>, Value)>,
+}
+
+impl Reader {
+    #[inline]
+    fn is_null(&self, field: &[u8], quoted: bool) -> bool {
+        (!quoted || self.quoted_nulls) && self.nulls.iter().any(|n| n == field)
+    }
+
+    /// Appends the field `column` of each record; `fields` holds `width` fields a record. Fails with the record's
+    /// number.
+    pub fn append(
+        &self,
+        text: &[u8],
+        dialect: &Dialect,
+        (fields, width, column): (&[Span], usize, usize),
+        valid_utf8: bool,
+        out: &mut ColumnBuilder,
+    ) -> Result<(), (usize, Error)> {
+        let column = Fields { reader: self, text, dialect, fields, width, column };
+        match (self.sql_type, self.sql_type.physical()) {
+            (SqlType::Null | SqlType::Bool, _) => column.each(out, |f| parse::bool(f).map(u8::from)),
+            (SqlType::SmallInt, _) => column.each(out, parse::i16),
+            (SqlType::Integer, _) => column.each(out, parse::i32),
+            (SqlType::BigInt, _) => column.each(out, parse::i64),
+            (SqlType::Decimal { precision, scale }, Physical::I64) => {
+                column.each(out, |f| parse::decimal(f, precision, scale).map(|d| d as i64))
+            }
+            (SqlType::Decimal { precision, scale }, _) => column.each(out, |f| parse::decimal(f, precision, scale)),
+            (SqlType::Real, _) => column.each(out, parse::f32),
+            (SqlType::Double, _) => column.each(out, |f| match fast_double(f) {
+                Some(value) => Ok(value),
+                None => parse::f64(f),
+            }),
+            (SqlType::Date, _) => column.each(out, parse::date),
+            (SqlType::Timestamp, _) => column.each(out, parse::timestamp),
+            (SqlType::Interval, _) => column.each::<Interval>(out, parse::interval),
+            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), _) => column.strings(out, valid_utf8),
+        }
+    }
+}
+
+/// Plain decimal numbers; what else PostgreSQL accepts (blanks, `Infinity`) and what is out of range is left to the
+/// general reader.
+#[inline]
+fn fast_double(text: &[u8]) -> Option<f64> {
+    if !matches!(text.last(), Some(b'0'..=b'9')) || !matches!(text[0], b'0'..=b'9' | b'-' | b'.') {
+        return None;
+    }
+    fast_float2::parse(text).ok().filter(|v: &f64| v.is_normal())
+}
+
+/// The fields of one column in a batch of records.
+struct Fields<'a> {
+    reader: &'a Reader,
+    text: &'a [u8],
+    dialect: &'a Dialect,
+    fields: &'a [Span],
+    width: usize,
+    column: usize,
+}
+
+impl<'a> Fields<'a> {
+    fn spans(&self) -> impl Iterator<Item = Span> + use<'a> {
+        self.fields.iter().skip(self.column).step_by(self.width).copied()
+    }
+
+    /// The field as the value's text; none if it means NULL.
+    fn content(&self, span: Span) -> Option<Cow<'a, [u8]>> {
+        let raw = span.bytes(self.text);
+        if self.reader.is_null(raw, span.quoted()) {
+            return None;
+        }
+        Some(if span.escaped() { Cow::Owned(unescape(raw, self.dialect)) } else { Cow::Borrowed(raw) })
+    }
+
+    fn each<T: types::column::Plain>(
+        &self,
+        out: &mut ColumnBuilder,
+        parse: impl Fn(&[u8]) -> Result<T, Bad>,
+    ) -> Result<(), (usize, Error)> {
+        for (row, span) in self.spans().enumerate() {
+            // Most fields are values; whether one means NULL or the default is asked where that can be.
+            let field = span.bytes(self.text);
+            let simple = !span.escaped() && self.reader.default.is_none();
+            if simple
+                && let Ok(value) = parse(field)
+                && !self.reader.is_null(field, span.quoted())
+            {
+                out.push(value);
+                continue;
+            }
+            self.unusual(out, span, &parse).map_err(|e| (row, e))?;
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn unusual<T: types::column::Plain>(
+        &self,
+        out: &mut ColumnBuilder,
+        span: Span,
+        parse: &impl Fn(&[u8]) -> Result<T, Bad>,
+    ) -> Result<()> {
+        if self.default(out, span) {
+            return Ok(());
+        }
+        let Some(content) = self.content(span) else {
+            out.push_null();
+            return Ok(());
+        };
+        out.push(parse(&content).map_err(|bad| parse::error(bad, self.reader.sql_type, &content))?);
+        Ok(())
+    }
+
+    fn default(&self, out: &mut ColumnBuilder, span: Span) -> bool {
+        match &self.reader.default {
+            Some((text, value)) if !span.quoted() && text == span.bytes(self.text) => {
+                out.push_value(value);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn strings(&self, out: &mut ColumnBuilder, valid_utf8: bool) -> Result<(), (usize, Error)> {
+        for (row, span) in self.spans().enumerate() {
+            if self.default(out, span) {
+                continue;
+            }
+            let Some(content) = self.content(span) else {
+                out.push_null();
+                continue;
+            };
+            // Escapes of the text format can make any byte.
+            let checked = valid_utf8 && !(span.escaped() && self.dialect.text_format);
+            let text = if checked {
+                // SAFETY: the whole text is valid UTF-8, and fields are cut out of it at ASCII characters.
+                Ok(unsafe { std::str::from_utf8_unchecked(&content) })
+            } else {
+                std::str::from_utf8(&content)
+                    .map_err(|_| Error::new(SqlState::INVALID_ENCODING, "invalid byte sequence for encoding \"UTF8\""))
+            };
+            let text = text.and_then(|text| {
+                if text.contains('\0') {
+                    return Err(Error::new(
+                        SqlState::INVALID_ENCODING,
+                        "invalid byte sequence for encoding \"UTF8\": 0x00",
+                    ));
+                }
+                match self.reader.sql_type {
+                    SqlType::Varchar(limit) => to_varchar(text, limit, TooLong::Refuse),
+                    SqlType::Char(limit) => to_char_n(text, limit, TooLong::Refuse),
+                    _ => Ok(text),
+                }
+            });
+            out.push_str(text.map_err(|e| (row, e))?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,310 @@
+//! What a caller may say about a text file: PostgreSQL's COPY options and those of `read_csv`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use base::{Error, Result, SqlState};
+use types::{SqlType, Value};
+
+use crate::input::Compression;
+
+/// The two text formats of COPY.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CsvFormat {
+    /// Comma separated values with quotes.
+    #[default]
+    Csv,
+    /// PostgreSQL's text format: tabs and backslashes.
+    Text,
+}
+
+/// Whether the first line names the columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Header {
+    /// It does not.
+    No,
+    /// It does; the names of given columns win.
+    Yes,
+    /// It does, and the names must be those of the given columns.
+    Match,
+}
+
+/// Some of the columns.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Columns {
+    /// None of them.
+    #[default]
+    None,
+    /// All of them.
+    All,
+    /// Those of these names.
+    Named(Vec<String>),
+}
+
+impl Columns {
+    /// Whether the column is among them.
+    pub fn contains(&self, name: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Named(names) => names.iter().any(|n| n == name),
+        }
+    }
+}
+
+/// A record that was not read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RejectedRow {
+    /// The file.
+    pub file: String,
+    /// The line where the record begins, from 1.
+    pub line: u64,
+    /// The column, if one is to blame.
+    pub column: Option<String>,
+    /// The text of the value, or of the record.
+    pub value: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Takes rejected rows, from many threads.
+pub type RejectSink = Arc<dyn Fn(RejectedRow) + Send + Sync>;
+
+/// How to read or write a text file. `None` everywhere means: find out (`auto_detect`), or COPY's default.
+#[derive(Clone, Default)]
+pub struct CsvOptions {
+    /// The format.
+    pub format: CsvFormat,
+    /// Whether what is not said is found out from the file. Off for COPY.
+    pub auto_detect: bool,
+    /// Between fields.
+    pub delimiter: Option<u8>,
+    /// Around fields; `Some(None)`: nothing.
+    pub quote: Option<Option<u8>>,
+    /// Before a quote inside of quotes.
+    pub escape: Option<u8>,
+    /// Texts that mean NULL where they are not in quotes.
+    pub null: Option<Vec<String>>,
+    /// Whether there is a header.
+    pub header: Option<Header>,
+    /// Names and types of all columns, in the file's order.
+    pub columns: Option<Vec<(String, SqlType)>>,
+    /// Types of some columns; the others' are found out.
+    pub types: Vec<(String, SqlType)>,
+    /// Read every column as text.
+    pub all_varchar: bool,
+    /// Records that types are found out from; -1: all of them. Files under 64 MiB are read whole unless this is said.
+    pub sample_size: Option<i64>,
+    /// Lines to skip before the header.
+    pub skip: usize,
+    /// Columns whose values are never NULL.
+    pub force_not_null: Columns,
+    /// Columns in which quoted values can be NULL.
+    pub force_null: Columns,
+    /// Columns that are written in quotes.
+    pub force_quote: Columns,
+    /// The text that means the column's default, and these defaults by column.
+    pub default: Option<(String, Vec<Value>)>,
+    /// The file's compression, if not as its name says.
+    pub compression: Option<Compression>,
+    /// Leave out bad records.
+    pub ignore_errors: bool,
+    /// Who is told of bad records; they are left out.
+    pub rejects: Option<RejectSink>,
+    /// Bytes of a morsel (8 MiB if 0).
+    pub morsel_bytes: usize,
+    /// Most bytes that a compressed file may have when decompressed (no limit if 0).
+    pub decompressed_limit: usize,
+    /// Rows in a row group of Parquet (ignored otherwise).
+    pub row_group_size: Option<usize>,
+}
+
+impl fmt::Debug for CsvOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CsvOptions").field("format", &self.format).finish_non_exhaustive()
+    }
+}
+
+#[cold]
+fn bad(name: &str, value: &str) -> Error {
+    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid value for option \"{name}\": \"{value}\""))
+}
+
+fn flag(name: &str, value: &str) -> Result<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" | "on" | "1" | "yes" => Ok(true),
+        "false" | "off" | "0" | "no" => Ok(false),
+        _ => Err(bad(name, value)),
+    }
+}
+
+fn byte(name: &str, value: &str) -> Result<u8> {
+    match value.as_bytes() {
+        [b] if *b != b'\n' && *b != b'\r' => Ok(*b),
+        b"\\t" => Ok(b'\t'),
+        _ => Err(bad(name, value).hint("it must be a single one-byte character")),
+    }
+}
+
+/// The items of a list that may be in parentheses, brackets or braces.
+fn items(value: &str) -> Vec<String> {
+    let value = value.trim();
+    let inner = [('(', ')'), ('[', ']'), ('{', '}')]
+        .iter()
+        .find_map(|&(open, close)| value.strip_prefix(open)?.strip_suffix(close))
+        .unwrap_or(value);
+    let (mut out, mut item, mut depth, mut quote) = (Vec::new(), String::new(), 0, None);
+    for c in inner.chars() {
+        match (c, quote) {
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(q)) if c == q => quote = None,
+            (',', None) if depth == 0 => out.push(std::mem::take(&mut item).trim().to_owned()),
+            _ => {
+                depth += i32::from(c == '(') - i32::from(c == ')');
+                item.push(c);
+            }
+        }
+    }
+    out.push(item.trim().to_owned());
+    out.retain(|i| !i.is_empty());
+    out
+}
+
+fn some_columns(value: &str) -> Columns {
+    match value.trim() {
+        "*" | "(*)" | "true" => Columns::All,
+        _ => Columns::Named(items(value)),
+    }
+}
+
+/// A type by one of SQL's names.
+fn sql_type(text: &str) -> Result<SqlType> {
+    let text = text.trim().to_ascii_lowercase();
+    Ok(match text.as_str() {
+        "int" | "int4" | "integer" => SqlType::Integer,
+        "int8" | "long" => SqlType::BigInt,
+        "int2" => SqlType::SmallInt,
+        "bool" => SqlType::Bool,
+        "varchar" | "string" => SqlType::Text,
+        "float8" | "double precision" => SqlType::Double,
+        "float4" | "float" => SqlType::Real,
+        "decimal" | "numeric" => SqlType::decimal(18, 3),
+        "datetime" | "timestamptz" => SqlType::Timestamp,
+        _ => SqlType::from_str(&text.replace("numeric", "decimal").replace(", ", ",").replace(" (", "("))?,
+    })
+}
+
+/// `{'a': 'bigint', 'b': 'text'}` or `a bigint, b text`.
+fn typed_columns(name: &str, value: &str) -> Result<Vec<(String, SqlType)>> {
+    items(value)
+        .iter()
+        .map(|item| {
+            let (column, sql) = item.split_once([':', ' ', '=']).ok_or_else(|| bad(name, item))?;
+            Ok((column.trim().to_owned(), sql_type(sql.trim_start_matches([':', ' ', '=']))?))
+        })
+        .collect()
+}
+
+impl CsvOptions {
+    /// Options of COPY: nothing is found out, columns are those of a table.
+    pub fn copy() -> Self {
+        Self::default()
+    }
+
+    /// Options of `read_csv`: everything that is not said is found out.
+    pub fn detect() -> Self {
+        Self { auto_detect: true, ..Self::default() }
+    }
+
+    /// Sets an option by its name in SQL (in lower case).
+    pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        match name {
+            "format" => {
+                self.format = match value.to_ascii_lowercase().as_str() {
+                    "csv" => CsvFormat::Csv,
+                    "text" => CsvFormat::Text,
+                    _ => return Err(Error::unsupported(format!("file format \"{value}\""))),
+                }
+            }
+            "delimiter" | "delim" | "sep" => self.delimiter = Some(byte(name, value)?),
+            "quote" if value.is_empty() => self.quote = Some(None),
+            "quote" => self.quote = Some(Some(byte(name, value)?)),
+            "escape" if value.is_empty() => {}
+            "escape" => self.escape = Some(byte(name, value)?),
+            "null" | "nullstr" => {
+                self.null = Some(if value.starts_with('[') { items(value) } else { vec![value.to_owned()] });
+            }
+            "header" => {
+                self.header = Some(match value.to_ascii_lowercase().as_str() {
+                    "match" => Header::Match,
+                    other => [Header::No, Header::Yes][usize::from(flag(name, other)?)],
+                })
+            }
+            "auto_detect" => self.auto_detect = flag(name, value)?,
+            "all_varchar" => self.all_varchar = flag(name, value)?,
+            "ignore_errors" => self.ignore_errors = flag(name, value)?,
+            "on_error" => {
+                self.ignore_errors = match value.to_ascii_lowercase().as_str() {
+                    "ignore" => true,
+                    "stop" => false,
+                    _ => return Err(bad(name, value)),
+                }
+            }
+            "columns" => self.columns = Some(typed_columns(name, value)?),
+            "types" | "dtypes" | "column_types" => self.types = typed_columns(name, value)?,
+            "skip" => self.skip = value.parse().map_err(|_| bad(name, value))?,
+            "sample_size" => self.sample_size = Some(value.parse().map_err(|_| bad(name, value))?),
+            "force_not_null" => self.force_not_null = some_columns(value),
+            "force_null" => self.force_null = some_columns(value),
+            "force_quote" => self.force_quote = some_columns(value),
+            "default" => self.default = Some((value.to_owned(), Vec::new())),
+            "encoding" => match value.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
+                "utf8" | "unicode" => {}
+                _ => return Err(Error::unsupported(format!("encoding \"{value}\"")).hint("convert the file to UTF-8")),
+            },
+            "compression" => {
+                self.compression = match value.to_ascii_lowercase().as_str() {
+                    "none" | "uncompressed" => Some(Compression::None),
+                    "gzip" | "gz" => Some(Compression::Gzip),
+                    "zstd" | "zst" => Some(Compression::Zstd),
+                    "auto" | "auto_detect" => None,
+                    _ => return Err(bad(name, value).hint("compressions are none, gzip and zstd")),
+                }
+            }
+            "row_group_size" => self.row_group_size = Some(value.parse().map_err(|_| bad(name, value))?),
+            // All rows are loaded at once and all become visible together anyway.
+            "freeze" | "parallel" | "oids" => drop(flag(name, value)?),
+            _ => {
+                return Err(Error::new(SqlState::SYNTAX_ERROR, format!("option \"{name}\" not recognized")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks what PostgreSQL checks of options that go together.
+    pub fn check(&self) -> Result<()> {
+        let error = |text: &str| Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, text));
+        let text = self.format == CsvFormat::Text;
+        if text && (self.quote.is_some() || self.escape.is_some()) {
+            return error("COPY QUOTE and ESCAPE require CSV mode");
+        }
+        if let (Some(delimiter), Some(Some(quote))) = (self.delimiter, self.quote)
+            && delimiter == quote
+        {
+            return error("COPY delimiter and quote must be different");
+        }
+        if text && self.delimiter.is_some_and(|d| b"\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(&d)) {
+            return error("COPY delimiter cannot be a letter, a digit, a period or a backslash");
+        }
+        if self.null.iter().flatten().any(|n| n.contains(['\n', '\r'])) {
+            return error("COPY null representation cannot use newline or carriage return");
+        }
+        Ok(())
+    }
+
+    /// Whether bad records are left out.
+    pub fn rejecting(&self) -> bool {
+        self.ignore_errors || self.rejects.is_some()
+    }
+}

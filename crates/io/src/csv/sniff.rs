@@ -1,0 +1,192 @@
+//! Names and types of columns from a sample.
+
+use types::SqlType;
+use types::ops::cast::parse;
+
+use super::dialect::Dialect;
+use super::records::{Record, Records, Span, unescape};
+
+const BOOL: u8 = 1;
+const INTEGER: u8 = 2;
+const DOUBLE: u8 = 4;
+const DATE: u8 = 8;
+const TIMESTAMP: u8 = 16;
+const ALL: u8 = 31;
+
+/// Texts that mean NULL in columns that are not text, where the caller names none.
+pub const NULLS: [&str; 4] = ["", "NA", "N/A", "NULL"];
+/// Texts that mean NULL in text columns, where the caller names none.
+pub const TEXT_NULLS: [&str; 2] = ["", "NA"];
+
+/// The types that all values of a column so far could have.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidates {
+    types: u8,
+    any: bool,
+}
+
+impl Candidates {
+    /// Before the first value.
+    pub const NEW: Self = Self { types: ALL, any: false };
+
+    /// Notes a value.
+    pub fn see(&mut self, field: &[u8]) {
+        self.any = true;
+        if self.types != 0 {
+            self.types &= admitted(field, self.types);
+        }
+    }
+
+    /// What both admit.
+    pub fn merge(&mut self, other: Self) {
+        self.types &= other.types;
+        self.any |= other.any;
+    }
+
+    /// The first that fits: boolean, bigint, double, date, timestamp, text.
+    pub fn sql_type(self) -> SqlType {
+        match self.types {
+            _ if !self.any => SqlType::Text,
+            t if t & BOOL != 0 => SqlType::Bool,
+            t if t & INTEGER != 0 => SqlType::BigInt,
+            t if t & DOUBLE != 0 => SqlType::Double,
+            t if t & DATE != 0 => SqlType::Date,
+            t if t & TIMESTAMP != 0 => SqlType::Timestamp,
+            _ => SqlType::Text,
+        }
+    }
+}
+
+/// Which of `types` the value could have.
+fn admitted(field: &[u8], types: u8) -> u8 {
+    let Some(&first) = field.first() else { return 0 };
+    let mut out = 0;
+    if types & (INTEGER | DOUBLE) != 0 && matches!(first, b'0'..=b'9' | b'-' | b'+' | b'.' | b'N' | b'n' | b'I' | b'i')
+    {
+        let digits = field.iter().filter(|b| b.is_ascii_digit()).count();
+        let plain = digits + usize::from(matches!(first, b'-' | b'+')) == field.len();
+        if plain {
+            // Whole numbers beyond 64 bits are not read as doubles: that would change digits silently.
+            if parse::i64(field).is_ok() {
+                out |= INTEGER | DOUBLE;
+            }
+        } else if !field.last().is_some_and(u8::is_ascii_whitespace) && parse::f64(field).is_ok() {
+            out |= DOUBLE;
+        }
+    }
+    if types & (DATE | TIMESTAMP) != 0
+        && field.len() >= 10
+        && first.is_ascii_digit()
+        && field[4] == b'-'
+        && field[7] == b'-'
+    {
+        if field.len() == 10 {
+            if parse::date(field).is_ok() {
+                out |= DATE | TIMESTAMP;
+            }
+        } else if matches!(field[10], b' ' | b'T') && parse::timestamp(field).is_ok() {
+            out |= TIMESTAMP;
+        }
+    }
+    if types & BOOL != 0 && (field.eq_ignore_ascii_case(b"true") || field.eq_ignore_ascii_case(b"false")) {
+        out |= BOOL;
+    }
+    out
+}
+
+/// Columns of a sample as far as it was seen.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Candidates by column.
+    pub columns: Vec<Candidates>,
+    /// Records seen.
+    pub records: usize,
+    /// Bytes seen.
+    pub bytes: usize,
+    /// A record with another number of fields, or bad quotes, was seen.
+    pub irregular: bool,
+}
+
+/// Looks at up to `limit` records of `text`. Texts in `nulls` say nothing.
+pub fn sample(text: &[u8], dialect: Dialect, nulls: &[Vec<u8>], width: usize, limit: usize) -> Sample {
+    let mut out = Sample { columns: vec![Candidates::NEW; width], records: 0, bytes: 0, irregular: false };
+    let mut records = Records::new(text, dialect);
+    let mut fields: Vec<Span> = Vec::new();
+    while out.records < limit {
+        let Some(Record { start, end, problem, .. }) = records.next(&mut fields) else { break };
+        if is_blank(text, &fields) && width > 1 {
+            continue;
+        }
+        if fields.len() != width || problem.is_some() {
+            out.irregular = true;
+            continue;
+        }
+        out.records += 1;
+        out.bytes += end - start;
+        for (candidates, field) in out.columns.iter_mut().zip(&fields) {
+            let bytes = field.bytes(text);
+            if !nulls.iter().any(|n| n == bytes) {
+                candidates.see(bytes);
+            }
+        }
+    }
+    out
+}
+
+/// Whether the record is an empty line.
+pub fn is_blank(text: &[u8], fields: &[Span]) -> bool {
+    matches!(fields, [one] if !one.quoted() && one.bytes(text).is_empty())
+}
+
+/// The texts of the first record that is not an empty line, and the offset past it.
+pub fn first_record(text: &[u8], dialect: Dialect) -> Option<(Vec<String>, usize)> {
+    let mut records = Records::new(text, dialect);
+    let mut fields = Vec::new();
+    loop {
+        let record = records.next(&mut fields)?;
+        if !is_blank(text, &fields) {
+            let texts = fields.iter().map(|f| {
+                let raw = f.bytes(text);
+                let bytes = if f.escaped() { unescape(raw, &dialect) } else { raw.to_vec() };
+                String::from_utf8_lossy(&bytes).into_owned()
+            });
+            return Some((texts.collect(), record.end));
+        }
+    }
+}
+
+/// Whether the first record names the columns of the records after it: some value is not of its column's type, or all
+/// columns are text and the values look like names.
+pub fn looks_like_header(first: &[String], rest: &Sample, nulls: &[Vec<u8>]) -> bool {
+    if first.iter().any(|f| nulls.iter().any(|n| n == f.as_bytes()) && !f.is_empty()) {
+        return false;
+    }
+    let typed = |f: &String| admitted(f.as_bytes(), ALL) != 0;
+    let contradicts = first
+        .iter()
+        .zip(&rest.columns)
+        .any(|(f, c)| c.any && c.sql_type() != SqlType::Text && !f.is_empty() && admitted(f.as_bytes(), c.types) == 0);
+    let all_text = rest.columns.iter().all(|c| !c.any || c.sql_type() == SqlType::Text);
+    let mut unique = first.to_vec();
+    unique.sort_unstable();
+    unique.dedup();
+    let names = unique.len() == first.len() && first.iter().all(|f| !f.is_empty() && !typed(f) && f.len() <= 64);
+    contradicts || (all_text && names)
+}
+
+/// Column names that are all there and all different.
+pub fn names(first: Option<&[String]>, width: usize) -> Vec<String> {
+    let mut out: Vec<String> = Vec::with_capacity(width);
+    for i in 0..width {
+        let given = first.and_then(|f| f.get(i)).map(|n| n.trim()).filter(|n| !n.is_empty());
+        let name = given.map_or_else(|| format!("column{i}"), str::to_owned);
+        let mut unique = name.clone();
+        let mut suffix = 1;
+        while out.contains(&unique) {
+            unique = format!("{name}_{suffix}");
+            suffix += 1;
+        }
+        out.push(unique);
+    }
+    out
+}

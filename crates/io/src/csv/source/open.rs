@@ -1,0 +1,328 @@
+//! Opening: the dialect, the header, the types.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use base::{Error, Result, SqlState};
+use bytes::Bytes;
+use types::SqlType;
+
+use super::{CsvSource, Lines, TextFile};
+use crate::csv::convert::Reader;
+use crate::csv::dialect::{self, Dialect};
+use crate::csv::options::{CsvFormat, CsvOptions, Header};
+use crate::csv::records::MAX_TEXT;
+use crate::csv::sniff::{self, Sample};
+use crate::csv::split::boundaries;
+use crate::input::{Compression, Input};
+use crate::source::{Field, FileSource};
+
+/// Bytes of a morsel.
+const MORSEL: u64 = 8 << 20;
+/// Records that are looked at from a file's start.
+const SAMPLE_RECORDS: usize = 20_480;
+/// Bytes that hold them.
+const SAMPLE_BYTES: u64 = 4 << 20;
+/// Files smaller than this are sniffed whole.
+const WHOLE: u64 = 64 << 20;
+/// Other places that are looked at in greater files, and bytes at each.
+const PLACES: u64 = 16;
+const PLACE_BYTES: u64 = 128 << 10;
+
+const HINT: &str = "give the type with types = '{column: type}', look at more rows with sample_size = -1, or read all \
+    columns as text with all_varchar = true";
+
+/// Opens text files. They have the same columns in the same order; the first says which.
+pub fn open_csv(paths: &[PathBuf], options: &CsvOptions) -> Result<Arc<dyn FileSource>> {
+    let limit = if options.decompressed_limit == 0 { usize::MAX } else { options.decompressed_limit };
+    let inputs = paths.iter().map(|path| {
+        let compression = options.compression.unwrap_or_else(|| Compression::of_path(path));
+        Ok((path.display().to_string(), Input::open(path, compression, limit)?))
+    });
+    Ok(Arc::new(open(inputs.collect::<Result<_>>()?, options)?))
+}
+
+/// Opens a text file in memory.
+pub fn open_csv_bytes(name: &str, bytes: Bytes, options: &CsvOptions) -> Result<Arc<dyn FileSource>> {
+    Ok(Arc::new(open(vec![(name.to_owned(), Input::Memory(bytes))], options)?))
+}
+
+/// What is known of a file before its types.
+struct Opened {
+    file: TextFile,
+    /// Names in the header, or none.
+    header: Option<Vec<String>>,
+    width: usize,
+    sample: Sample,
+}
+
+fn open(inputs: Vec<(String, Input)>, options: &CsvOptions) -> Result<CsvSource> {
+    options.check()?;
+    let Some((name, input)) = inputs.first() else {
+        return Err(Error::new(SqlState::UNDEFINED_FILE, "no file to read"));
+    };
+    let head = input.read(name, 0, input.len().min(SAMPLE_BYTES))?;
+    let dialect = dialect_of(&head, options);
+    let mut opened = Vec::new();
+    let mut header = options.header;
+    for (name, input) in inputs {
+        let first = open_one(name, input, dialect, header, options)?;
+        if opened.is_empty() && header.is_none() {
+            // All files have a header if the first has one.
+            header = Some(if first.header.is_some() { Header::Yes } else { Header::No });
+        }
+        opened.push(first);
+    }
+    let (names, width) = same_columns(&opened, options)?;
+    let sniffed: Vec<SqlType> = (0..width)
+        .map(|c| {
+            let merged = opened.iter().filter_map(|o| o.sample.columns.get(c).copied()).reduce(|mut a, b| {
+                a.merge(b);
+                a
+            });
+            merged.map_or(SqlType::Text, |c| c.sql_type())
+        })
+        .collect();
+    let types = types_of(&names, &sniffed, options)?;
+    let readers = names.iter().zip(&types).enumerate().map(|(i, (n, t))| reader(i, n, *t, options)).collect();
+    let (records, bytes) =
+        opened.iter().fold((0, 0), |(r, b), o| (r + o.sample.records as u64, b + o.sample.bytes as u64));
+    let all: u64 = opened.iter().map(|o| o.file.input.len() - o.file.start).sum();
+    let rows =
+        if records == 0 { all / 64 } else { (u128::from(all) * u128::from(records) / u128::from(bytes.max(1))) as u64 };
+    Ok(CsvSource {
+        schema: names.into_iter().zip(types).map(|(n, t)| Field::new(n, t)).collect(),
+        readers,
+        dialect,
+        skip_blank: options.auto_detect && width > 1,
+        ignore_errors: options.ignore_errors,
+        rejects: options.rejects.clone(),
+        hint: options.auto_detect.then_some(HINT),
+        files: opened.into_iter().map(|o| o.file).collect(),
+        rows,
+    })
+}
+
+fn dialect_of(head: &[u8], options: &CsvOptions) -> Dialect {
+    if options.format == CsvFormat::Text {
+        let delimiter = options.delimiter.unwrap_or(b'\t');
+        return Dialect { delimiter, quote: None, escape: b'\\', eol: dialect::sniff_eol(head), text_format: true };
+    }
+    let quote = options.quote.unwrap_or(Some(b'"'));
+    let given = Dialect {
+        delimiter: options.delimiter.unwrap_or(b','),
+        quote,
+        escape: options.escape.or(quote).unwrap_or(b'"'),
+        eol: dialect::sniff_eol(head),
+        text_format: false,
+    };
+    if !options.auto_detect {
+        return given;
+    }
+    let skipped = skip_lines(head, options.skip, given.eol).unwrap_or(head.len());
+    dialect::sniff(&head[skipped..], given, options.delimiter, options.quote.is_some())
+}
+
+/// Offset past a byte order mark and `count` lines; none if the text ends before.
+fn skip_lines(text: &[u8], count: usize, eol: u8) -> Option<usize> {
+    let mark = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let mut ends = memchr::memchr_iter(eol, text);
+    (0..count).try_fold(mark, |_, _| ends.next().map(|p| p + 1))
+}
+
+/// The texts that mean NULL as the sniffer sees it.
+fn sniffed_nulls(options: &CsvOptions) -> Vec<Vec<u8>> {
+    match &options.null {
+        Some(given) => given.iter().map(|n| n.clone().into_bytes()).collect(),
+        None => sniff::NULLS.map(|n| n.as_bytes().to_vec()).to_vec(),
+    }
+}
+
+fn open_one(
+    name: String,
+    input: Input,
+    dialect: Dialect,
+    header: Option<Header>,
+    options: &CsvOptions,
+) -> Result<Opened> {
+    let nulls = sniffed_nulls(options);
+    let mut wanted = SAMPLE_BYTES;
+    // Lines to skip and the header's line may be longer than the sample.
+    let (head, skipped) = loop {
+        let head = input.read(&name, 0, input.len().min(wanted))?;
+        match skip_lines(&head, options.skip, dialect.eol) {
+            Some(at) => break (head, at),
+            None if head.len() as u64 == input.len() => break (head.clone(), head.len()),
+            None => wanted = (wanted * 4).min(MAX_TEXT as u64),
+        }
+    };
+    let first = sniff::first_record(&head[skipped..], dialect);
+    let (texts, end) = first.unwrap_or_default();
+    let width = match &options.columns {
+        Some(columns) => columns.len(),
+        None => texts.len(),
+    };
+    let data = |skip: usize| &head[skipped + skip..];
+    let whole = head.len() as u64 == input.len();
+    let rest = sniff::sample(complete(data(end), dialect.eol, whole), dialect, &nulls, width, SAMPLE_RECORDS);
+    let has_header = match header {
+        Some(header) => header != Header::No,
+        None if options.auto_detect => {
+            let given = options.columns.as_ref().is_some_and(|c| c.iter().map(|(n, _)| n).eq(&texts));
+            !texts.is_empty() && texts.len() == width && (given || sniff::looks_like_header(&texts, &rest, &nulls))
+        }
+        None => false,
+    };
+    let start = (skipped + if has_header { end } else { 0 }) as u64;
+    let mut sample = rest;
+    if !has_header {
+        sample = sniff::sample(complete(data(0), dialect.eol, whole), dialect, &nulls, width, SAMPLE_RECORDS);
+    }
+    let size = if options.morsel_bytes == 0 { MORSEL } else { options.morsel_bytes as u64 };
+    let morsels = usize::try_from((input.len() - start).div_ceil(size)).unwrap_or(usize::MAX).max(1);
+    let file =
+        TextFile { name, input, start, morsels, boundaries: std::sync::OnceLock::new(), lines: Lines::default() };
+    let types_known = options.all_varchar || options.columns.is_some() || !options.auto_detect;
+    if !types_known {
+        sample_more(&file, dialect, &nulls, width, options.sample_size, &mut sample)?;
+    }
+    Ok(Opened { file, header: has_header.then_some(texts), width, sample })
+}
+
+/// Without the record that the sample's end cuts in two.
+fn complete(text: &[u8], eol: u8, whole: bool) -> &[u8] {
+    if whole { text } else { &text[..memchr::memrchr(eol, text).map_or(0, |p| p + 1)] }
+}
+
+/// Looks at the rest of the file: all of it if it is small or wanted, else at places across it.
+fn sample_more(
+    file: &TextFile,
+    dialect: Dialect,
+    nulls: &[Vec<u8>],
+    width: usize,
+    wanted: Option<i64>,
+    sample: &mut Sample,
+) -> Result<()> {
+    let length = file.input.len();
+    let whole = match wanted {
+        Some(n) if n < 0 => true,
+        Some(_) => return Ok(()),
+        None => length < WHOLE,
+    };
+    let mut merge = |more: &Sample| {
+        sample.columns.iter_mut().zip(&more.columns).for_each(|(a, b)| a.merge(*b));
+    };
+    if whole {
+        if length - file.start > SAMPLE_BYTES / 4 {
+            sniff_whole(file, dialect, nulls, width)?.iter().for_each(merge);
+        }
+        return Ok(());
+    }
+    for place in 1..=PLACES {
+        let from = file.start + (length - file.start) / (PLACES + 1) * place;
+        let text = file.input.read(&file.name, from, (from + PLACE_BYTES).min(length))?;
+        let Some(begin) = memchr::memchr(dialect.eol, &text) else { continue };
+        // Whether this line begins a record is not known for certain; if what follows does not look like it, the place
+        // says nothing. A sample decides which types are tried, never what is read.
+        let more = sniff::sample(complete(&text[begin + 1..], dialect.eol, false), dialect, nulls, width, usize::MAX);
+        if !more.irregular {
+            merge(&more);
+        }
+    }
+    Ok(())
+}
+
+/// All records of a file, on all processors.
+fn sniff_whole(file: &TextFile, dialect: Dialect, nulls: &[Vec<u8>], width: usize) -> Result<Vec<Sample>> {
+    let pieces = usize::try_from((file.input.len() - file.start) >> 20).unwrap_or(usize::MAX).max(1);
+    let bounds = boundaries(&file.input, &file.name, &dialect, file.start, pieces)?;
+    let found: Mutex<Vec<Result<Sample>>> = Mutex::new(Vec::new());
+    let next = AtomicUsize::new(0);
+    let work = || loop {
+        let i = next.fetch_add(1, Ordering::Relaxed);
+        let Some(&end) = bounds.get(i + 1) else { return };
+        // Longer pieces are read in error anyway.
+        let end = end.min(bounds[i] + MAX_TEXT as u64);
+        let text = file.input.read(&file.name, bounds[i], end);
+        let sample = text.map(|text| sniff::sample(&text, dialect, nulls, width, usize::MAX));
+        found.lock().unwrap_or_else(|e| e.into_inner()).push(sample);
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(pieces);
+    std::thread::scope(|scope| {
+        (1..threads).for_each(|_| drop(scope.spawn(work)));
+        work();
+    });
+    found.into_inner().unwrap_or_else(|e| e.into_inner()).into_iter().collect()
+}
+
+/// The names of the columns and their number, which all files agree on.
+fn same_columns(opened: &[Opened], options: &CsvOptions) -> Result<(Vec<String>, usize)> {
+    let bad = |message: String| Err(Error::new(SqlState::BAD_COPY_FILE, message));
+    let first = &opened[0];
+    if let Some(columns) = &options.columns {
+        let names: Vec<String> = columns.iter().map(|(n, _)| n.clone()).collect();
+        if options.header == Some(Header::Match) {
+            for file in opened {
+                let header = file.header.as_deref().unwrap_or_default();
+                if header.len() != names.len() {
+                    let (file, have, want) = (&file.file.name, header.len(), names.len());
+                    return bad(format!(
+                        "wrong number of fields in header line of \"{file}\": got {have}, expected {want}"
+                    ));
+                }
+                if let Some(i) = (0..names.len()).find(|&i| header[i] != names[i]) {
+                    return bad(format!(
+                        "column name mismatch in header line field {} of \"{}\": got \"{}\", expected \"{}\"",
+                        i + 1,
+                        file.file.name,
+                        header[i],
+                        names[i]
+                    ));
+                }
+            }
+        }
+        return Ok((names, columns.len()));
+    }
+    if first.width == 0 {
+        return bad(format!("file \"{}\" is empty: it has no columns", first.file.name));
+    }
+    for other in &opened[1..] {
+        if other.header != first.header || other.width != first.width {
+            let (a, b) = (&first.file.name, &other.file.name);
+            return bad(format!("files \"{a}\" and \"{b}\" have different columns"));
+        }
+    }
+    Ok((sniff::names(first.header.as_deref(), first.width), first.width))
+}
+
+fn types_of(names: &[String], sniffed: &[SqlType], options: &CsvOptions) -> Result<Vec<SqlType>> {
+    if let Some(columns) = &options.columns {
+        return Ok(columns.iter().map(|(_, t)| *t).collect());
+    }
+    let detect = options.auto_detect && !options.all_varchar;
+    let mut types: Vec<SqlType> = sniffed.iter().map(|t| if detect { *t } else { SqlType::Text }).collect();
+    for (name, sql_type) in &options.types {
+        let Some(at) = names.iter().position(|n| n == name) else {
+            return Err(Error::new(SqlState::UNDEFINED_COLUMN, format!("the file has no column \"{name}\"")));
+        };
+        types[at] = *sql_type;
+    }
+    Ok(types)
+}
+
+fn reader(index: usize, name: &str, sql_type: SqlType, options: &CsvOptions) -> Reader {
+    let text = |t: &str| t.as_bytes().to_vec();
+    let nulls = match &options.null {
+        _ if options.force_not_null.contains(name) => Vec::new(),
+        Some(given) => given.iter().map(|n| text(n)).collect(),
+        None if options.auto_detect && sql_type.is_string() => sniff::TEXT_NULLS.map(text).to_vec(),
+        None if options.auto_detect => sniff::NULLS.map(text).to_vec(),
+        None if options.format == CsvFormat::Text => vec![text("\\N")],
+        None => vec![Vec::new()],
+    };
+    let quoted_nulls = options.force_null.contains(name) || (options.auto_detect && !sql_type.is_string());
+    let default =
+        options.default.as_ref().and_then(|(marker, values)| Some((text(marker), values.get(index)?.clone())));
+    Reader { sql_type, nulls, quoted_nulls, default }
+}

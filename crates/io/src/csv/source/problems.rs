@@ -1,0 +1,125 @@
+//! Errors that name file, line, column and value; rejected records.
+
+use std::sync::OnceLock;
+
+use base::{Error, Result, SqlState};
+
+use super::{Batch, CsvSource, MorselRead, TextFile};
+use crate::csv::options::RejectedRow;
+use crate::csv::records::{Problem, Record};
+use crate::input::Input;
+
+/// Longest value or record that an error shows, in bytes.
+const SHOWN: usize = 100;
+/// Bytes between two offsets whose lines are known.
+const STEP: u64 = 1 << 20;
+
+/// Line ends before every mebibyte of a file, counted when the first error asks for a line.
+#[derive(Default)]
+pub struct Lines(OnceLock<Vec<u64>>);
+
+impl Lines {
+    /// The number of the line, from 1, that the offset is in.
+    fn line(&self, input: &Input, name: &str, eol: u8, offset: u64) -> u64 {
+        let count = |from: u64, to: u64| {
+            // The line is an extra: what cannot be read any more is not counted.
+            input.read(name, from, to).map_or(0, |text| memchr::memchr_iter(eol, &text).count() as u64)
+        };
+        let known = self.0.get_or_init(|| {
+            let steps = input.len() / STEP;
+            let mut sums = vec![0];
+            (0..steps).for_each(|i| sums.push(sums[i as usize] + count(i * STEP, (i + 1) * STEP)));
+            sums
+        });
+        let step = offset / STEP;
+        1 + known[step as usize] + count(step * STEP, offset)
+    }
+}
+
+impl TextFile {
+    fn line(&self, eol: u8, offset: u64) -> u64 {
+        self.lines.line(&self.input, &self.name, eol, offset)
+    }
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let cut = &bytes[..bytes.len().min(SHOWN)];
+    let mut text = String::from_utf8_lossy(cut).trim_end_matches(['\r', '\n']).to_owned();
+    if bytes.len() > SHOWN {
+        text.push('…');
+    }
+    text
+}
+
+impl CsvSource {
+    pub(super) fn rejecting(&self) -> bool {
+        self.ignore_errors || self.rejects.is_some()
+    }
+}
+
+impl MorselRead<'_> {
+    fn line(&self, start: usize) -> u64 {
+        self.file.line(self.source.dialect.eol, self.offset + start as u64)
+    }
+
+    /// A record with bad quotes or the wrong number of fields: an error, or left out.
+    #[cold]
+    pub(super) fn bad_record(&self, record: &Record, fields: usize, problem: Option<Problem>) -> Result<()> {
+        let width = self.source.schema.len();
+        let message = match problem {
+            Some(Problem::Unterminated) => "unterminated quoted field".to_owned(),
+            Some(Problem::AfterQuote) => "text after a closing quote".to_owned(),
+            None if fields < width => {
+                format!(
+                    "missing data for column \"{}\": {fields} fields, {width} expected",
+                    self.source.schema[fields].name
+                )
+            }
+            None => format!("extra data after last expected column: {fields} fields, {width} expected"),
+        };
+        let (line, value) = (self.line(record.start), shown(&self.text[record.start..record.end]));
+        if self.source.rejecting() {
+            if let Some(sink) = &self.source.rejects {
+                sink(RejectedRow { file: self.file.name.clone(), line, column: None, value, message });
+            }
+            return Ok(());
+        }
+        let message = format!("{message} in file \"{}\", line {line}", self.file.name);
+        let error = Error::new(SqlState::BAD_COPY_FILE, message).detail(format!("The line is: {value}"));
+        Err(match self.source.hint {
+            Some(_) => error.hint("set delim, quote or skip, or leave out bad lines with ignore_errors = true"),
+            None => error,
+        })
+    }
+
+    /// The error for a value that is not of its column's type.
+    #[cold]
+    pub(super) fn bad_value(&self, batch: &Batch, row: usize, column: usize, error: Error) -> Error {
+        let field = batch.fields[row * self.source.schema.len() + column];
+        let (file, line) = (&self.file.name, self.line(batch.starts[row] as usize));
+        let (name, value) = (&self.source.schema[column].name, shown(field.bytes(self.text)));
+        let message =
+            format!("{} in file \"{file}\", line {line}, column \"{name}\", value \"{value}\"", error.message());
+        let out = Error::new(error.state(), message);
+        let out = if let Some(detail) = error.get_detail() { out.detail(detail) } else { out };
+        match self.source.hint {
+            Some(hint) if error.state() != SqlState::INVALID_ENCODING => out.hint(hint),
+            _ => out,
+        }
+    }
+
+    /// Tells of a record with a bad value.
+    #[cold]
+    pub(super) fn reject(&self, batch: &Batch, column: usize, error: &Error) -> Result<()> {
+        if let Some(sink) = &self.source.rejects {
+            sink(RejectedRow {
+                file: self.file.name.clone(),
+                line: self.line(batch.starts[0] as usize),
+                column: Some(self.source.schema[column].name.clone()),
+                value: shown(batch.fields[column].bytes(self.text)),
+                message: error.message().to_owned(),
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+//! Parquet in: a morsel is a row group.
+//!
+//! The needed column chunks of a row group are read with one positioned read each and decoded to Arrow arrays, strings
+//! as views, so that what a dictionary page holds once is kept once. Row groups that statistics exclude are not read.
+
+mod chunks;
+mod errors;
+mod statistics;
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, SchemaRef};
+use base::{Error, Result, SqlState};
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use types::Chunk;
+
+use crate::arrow_in;
+use crate::source::{CHUNK_ROWS, ColumnStatistics, Field, FileSource, PrunePredicate, Sink};
+use chunks::{Origin, RowGroupBytes};
+use errors::guarded;
+
+/// A Parquet file, its footer read.
+struct ParquetFile {
+    name: String,
+    origin: Origin,
+    metadata: ArrowReaderMetadata,
+    fields: Vec<Field>,
+    /// The file's column for each column of the source.
+    columns: Vec<usize>,
+    statistics: statistics::Cache,
+}
+
+/// Parquet files as one source.
+struct ParquetSource {
+    schema: Vec<Field>,
+    files: Vec<ParquetFile>,
+    /// File and row group of each morsel.
+    morsels: Vec<(usize, usize)>,
+}
+
+/// Opens Parquet files. Columns are matched by name: every file must have those of the first, of the same types.
+pub fn open_parquet(paths: &[PathBuf]) -> Result<Arc<dyn FileSource>> {
+    let open = |path: &PathBuf| {
+        let file = File::open(path).map_err(|e| crate::input::open_error(path, &e))?;
+        let meta = file.metadata().map_err(|e| crate::input::open_error(path, &e))?;
+        if meta.is_dir() {
+            let message = format!("could not read \"{}\": it is a directory", path.display());
+            return Err(Error::new(SqlState::UNDEFINED_FILE, message));
+        }
+        ParquetFile::open(path.display().to_string(), Origin::File { file: Arc::new(file), len: meta.len() })
+    };
+    Ok(Arc::new(ParquetSource::new(paths.iter().map(open).collect::<Result<_>>()?)?))
+}
+
+/// Opens a Parquet file in memory.
+pub fn open_parquet_bytes(name: &str, bytes: Bytes) -> Result<Arc<dyn FileSource>> {
+    Ok(Arc::new(ParquetSource::new(vec![ParquetFile::open(name.to_owned(), Origin::Memory(bytes))?])?))
+}
+
+impl ParquetFile {
+    fn open(name: String, origin: Origin) -> Result<Self> {
+        let metadata = guarded(&name, || {
+            let plain = ArrowReaderMetadata::load(&origin, ArrowReaderOptions::new())?;
+            // Strings as views: headers into the decoded pages, without a copy of the text.
+            let wanted = with_views(plain.schema());
+            let options = ArrowReaderOptions::new().with_schema(wanted);
+            ArrowReaderMetadata::try_new(plain.metadata().clone(), options).or(Ok(plain))
+        })?;
+        let fields = arrow_in::fields_of(metadata.schema());
+        let columns = (0..fields.len()).collect();
+        let statistics = statistics::Cache::new(fields.len());
+        Ok(Self { name, origin, metadata, fields, columns, statistics })
+    }
+
+    fn row_groups(&self) -> usize {
+        self.metadata.metadata().num_row_groups()
+    }
+
+    fn rows(&self, row_group: usize) -> u64 {
+        u64::try_from(self.metadata.metadata().row_group(row_group).num_rows()).unwrap_or(0)
+    }
+
+    /// Checks that the file has the columns of `schema`, and notes where.
+    fn conform(&mut self, schema: &[Field], first: &str) -> Result<()> {
+        self.columns.clear();
+        for field in schema {
+            let at = self.fields.iter().position(|f| f.name == field.name).ok_or_else(|| {
+                let message = format!("file \"{}\" has no column \"{}\", which \"{first}\" has", self.name, field.name);
+                Error::new(SqlState::DATATYPE_MISMATCH, message)
+            })?;
+            if self.fields[at].sql_type != field.sql_type {
+                return Err(Error::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    format!(
+                        "column \"{}\" is of type {} in \"{}\", but of type {} in \"{first}\"",
+                        field.name, self.fields[at].sql_type, self.name, field.sql_type
+                    ),
+                ));
+            }
+            self.columns.push(at);
+        }
+        Ok(())
+    }
+
+    fn read(&self, row_group: usize, columns: &[usize], sink: &mut Sink<'_>) -> Result<()> {
+        // Decoded columns come once each and in the file's order.
+        let mut order: Vec<usize> = columns.iter().map(|&c| self.columns[c]).collect();
+        order.sort_unstable();
+        order.dedup();
+        let positions: Vec<usize> =
+            columns.iter().map(|&c| order.binary_search(&self.columns[c]).expect("among the columns")).collect();
+        let expected = self.rows(row_group);
+        if order.is_empty() {
+            return empty_chunks(expected, sink);
+        }
+        let mut reader = guarded(&self.name, || {
+            let mask = ProjectionMask::roots(self.metadata.parquet_schema(), order.iter().copied());
+            let bytes = RowGroupBytes::load(&self.origin, self.metadata.metadata().row_group(row_group), &mask)?;
+            ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, self.metadata.clone())
+                .with_row_groups(vec![row_group])
+                .with_projection(mask)
+                .with_batch_size(CHUNK_ROWS)
+                .build()
+        })?;
+        let mut rows = 0;
+        while let Some(batch) = guarded(&self.name, || reader.next().transpose().map_err(Into::into))? {
+            rows += batch.num_rows() as u64;
+            let convert = |&at: &usize| {
+                arrow_in::column_of(batch.column(at)).map_err(|e| {
+                    let field = &self.fields[order[at]].name;
+                    Error::new(e.state(), format!("{} in column \"{field}\" of \"{}\"", e.message(), self.name))
+                })
+            };
+            let distinct: Vec<usize> = (0..order.len()).collect();
+            let decoded = distinct.iter().map(convert).collect::<Result<Vec<_>>>()?;
+            sink(Chunk::new(batch.num_rows(), positions.iter().map(|&p| decoded[p].clone()).collect()))?;
+        }
+        if rows != expected {
+            let detail = format!("row group {row_group} has {rows} rows, but should have {expected}");
+            return Err(errors::corrupt(&self.name, &detail));
+        }
+        Ok(())
+    }
+}
+
+fn empty_chunks(mut rows: u64, sink: &mut Sink<'_>) -> Result<()> {
+    while rows > 0 {
+        let now = rows.min(CHUNK_ROWS as u64);
+        sink(Chunk::new(now as usize, Vec::new()))?;
+        rows -= now;
+    }
+    Ok(())
+}
+
+/// The schema with top-level strings as views.
+fn with_views(schema: &SchemaRef) -> SchemaRef {
+    let fields = schema.fields().iter().map(|field| match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+        DataType::Dictionary(_, values) if matches!(**values, DataType::Utf8 | DataType::LargeUtf8) => {
+            Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View))
+        }
+        _ => field.clone(),
+    });
+    Arc::new(arrow_schema::Schema::new_with_metadata(fields.collect::<Vec<_>>(), schema.metadata().clone()))
+}
+
+impl ParquetSource {
+    fn new(mut files: Vec<ParquetFile>) -> Result<Self> {
+        let Some((first, others)) = files.split_first_mut() else {
+            return Err(Error::new(SqlState::UNDEFINED_FILE, "no file to read"));
+        };
+        let mut schema = first.fields.clone();
+        for file in others.iter_mut() {
+            file.conform(&schema, &first.name)?;
+            for (field, &at) in schema.iter_mut().zip(&file.columns) {
+                field.nullable |= file.fields[at].nullable;
+            }
+        }
+        let morsels =
+            files.iter().enumerate().flat_map(|(f, file)| (0..file.row_groups()).map(move |g| (f, g))).collect();
+        Ok(Self { schema, files, morsels })
+    }
+
+    fn row_group_statistics(&self, file: usize, row_group: usize, column: usize) -> ColumnStatistics {
+        let file = &self.files[file];
+        file.statistics.get(&file.metadata, file.columns[column], row_group)
+    }
+}
+
+impl FileSource for ParquetSource {
+    fn schema(&self) -> &[Field] {
+        &self.schema
+    }
+
+    fn estimated_rows(&self) -> u64 {
+        self.morsels.iter().map(|&(file, row_group)| self.files[file].rows(row_group)).sum()
+    }
+
+    fn exact_rows(&self) -> Option<u64> {
+        Some(self.estimated_rows())
+    }
+
+    fn morsels(&self) -> usize {
+        self.morsels.len()
+    }
+
+    fn read(&self, morsel: usize, columns: &[usize], prune: &[PrunePredicate], sink: &mut Sink<'_>) -> Result<()> {
+        columns.iter().try_for_each(|&c| self.schema[c].check_supported())?;
+        let (file, row_group) = self.morsels[morsel];
+        let rows = self.files[file].rows(row_group);
+        if prune.iter().any(|p| !self.row_group_statistics(file, row_group, p.column).admits(p, rows)) {
+            return Ok(());
+        }
+        self.files[file].read(row_group, columns, sink)
+    }
+
+    fn statistics(&self, column: usize) -> ColumnStatistics {
+        let mut pieces = self.morsels.iter().map(|&(file, group)| self.row_group_statistics(file, group, column));
+        let Some(first) = pieces.next() else { return ColumnStatistics::default() };
+        pieces.fold(first, |all, piece| ColumnStatistics {
+            min: all.min.zip(piece.min).map(|(a, b)| if a.total_cmp(&b).is_le() { a } else { b }),
+            max: all.max.zip(piece.max).map(|(a, b)| if a.total_cmp(&b).is_ge() { a } else { b }),
+            nulls: all.nulls.zip(piece.nulls).map(|(a, b)| a + b),
+        })
+    }
+}

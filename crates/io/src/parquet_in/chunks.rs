@@ -1,0 +1,119 @@
+//! Bytes of a Parquet file: positioned reads, so that workers share one descriptor, and a file that shrinks while it is
+//! read is an error and not a signal.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use bytes::{Buf, Bytes};
+use parquet::arrow::ProjectionMask;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::reader::{ChunkReader, Length};
+
+/// Where a file's bytes are.
+pub enum Origin {
+    /// On disk.
+    File {
+        /// The open file.
+        file: Arc<File>,
+        /// Its length when it was opened.
+        len: u64,
+    },
+    /// In memory.
+    Memory(Bytes),
+}
+
+impl Origin {
+    fn read(&self, start: u64, length: u64) -> Result<Bytes> {
+        if start.checked_add(length).is_none_or(|end| end > self.len()) {
+            return Err(ParquetError::EOF(format!("{length} bytes at offset {start} are past the end of the file")));
+        }
+        match self {
+            Self::Memory(bytes) => Ok(bytes.slice(start as usize..(start + length) as usize)),
+            Self::File { file, .. } => {
+                let mut bytes = vec![0; length as usize];
+                file.read_exact_at(&mut bytes, start).map_err(|e| ParquetError::External(Box::new(e)))?;
+                Ok(bytes.into())
+            }
+        }
+    }
+}
+
+impl Length for Origin {
+    fn len(&self) -> u64 {
+        match self {
+            Self::File { len, .. } => *len,
+            Self::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+impl ChunkReader for Origin {
+    type T = bytes::buf::Reader<Bytes>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(self.get_bytes(start, self.len().saturating_sub(start) as usize)?.reader())
+    }
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        self.read(start, length as u64)
+    }
+}
+
+/// The column chunks of a row group that a read needs, each in a buffer of its own: strings of one column must not keep
+/// the bytes of the others alive.
+pub struct RowGroupBytes {
+    len: u64,
+    chunks: Vec<(u64, Bytes)>,
+}
+
+impl RowGroupBytes {
+    /// Reads the column chunks that `mask` selects.
+    pub fn load(origin: &Origin, row_group: &RowGroupMetaData, mask: &ProjectionMask) -> Result<Self> {
+        let mut chunks = Vec::new();
+        for (leaf, column) in row_group.columns().iter().enumerate() {
+            if mask.leaf_included(leaf) {
+                let offset = column.dictionary_page_offset().filter(|&o| o > 0).unwrap_or(column.data_page_offset());
+                let (Ok(start), Ok(length)) = (u64::try_from(offset), u64::try_from(column.compressed_size())) else {
+                    return Err(ParquetError::General("a column chunk has a negative offset or size".into()));
+                };
+                chunks.push((start, origin.read(start, length)?));
+            }
+        }
+        Ok(Self { len: origin.len(), chunks })
+    }
+
+    fn from(&self, start: u64) -> Result<Bytes> {
+        for (first, bytes) in &self.chunks {
+            if (*first..=*first + bytes.len() as u64).contains(&start) {
+                return Ok(bytes.slice((start - first) as usize..));
+            }
+        }
+        Err(ParquetError::EOF(format!("offset {start} is outside of the column's bytes")))
+    }
+}
+
+impl Length for RowGroupBytes {
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl ChunkReader for RowGroupBytes {
+    type T = bytes::buf::Reader<Bytes>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(self.from(start)?.reader())
+    }
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        for (first, bytes) in &self.chunks {
+            if start >= *first && start - first <= bytes.len() as u64 {
+                let at = (start - first) as usize;
+                if length <= bytes.len() - at {
+                    return Ok(bytes.slice(at..at + length));
+                }
+            }
+        }
+        Err(ParquetError::EOF(format!("{length} bytes at offset {start} are outside of the column's bytes")))
+    }
+}

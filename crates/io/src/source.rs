@@ -1,0 +1,227 @@
+//! What the engine scans: [`FileSource`].
+
+use base::{Error, Result};
+use types::{Chunk, Column, SqlType, Value};
+
+/// Most rows in a chunk that a source hands out.
+pub const CHUNK_ROWS: usize = 1 << 16;
+
+/// A column of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name, as the file has it.
+    pub name: String,
+    /// The SQL type that its values are read as.
+    pub sql_type: SqlType,
+    /// Whether it may hold NULLs.
+    pub nullable: bool,
+    /// Why the column cannot be read, if its type has no counterpart in SQL: using it is an error, having it is not.
+    pub unsupported: Option<String>,
+}
+
+impl Field {
+    /// A nullable field.
+    pub fn new(name: impl Into<String>, sql_type: SqlType) -> Self {
+        Self { name: name.into(), sql_type, nullable: true, unsupported: None }
+    }
+
+    /// An error (0A000) if the column cannot be read.
+    pub fn check_supported(&self) -> Result<()> {
+        match &self.unsupported {
+            None => Ok(()),
+            Some(what) => Err(Error::unsupported(format!("column \"{}\" of type {what}", self.name))
+                .hint("select the other columns by name")),
+        }
+    }
+}
+
+/// A comparison that statistics can decide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CompareOp {
+    /// `=`
+    Eq,
+    /// `<`
+    Lt,
+    /// `<=`
+    Le,
+    /// `>`
+    Gt,
+    /// `>=`
+    Ge,
+    /// `IS NULL`; the constant does not matter.
+    IsNull,
+    /// `IS NOT NULL`; the constant does not matter.
+    IsNotNull,
+}
+
+/// `column op constant`. A source may leave out rows for which this is not true, and is free to leave out none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PrunePredicate {
+    /// Index into [`FileSource::schema`].
+    pub column: usize,
+    /// The comparison.
+    pub op: CompareOp,
+    /// A value of the column's SQL type (decimals: at the column's scale).
+    pub constant: Value,
+}
+
+/// Smallest and largest value and the number of NULLs of a column, as far as a file's own statistics tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ColumnStatistics {
+    /// No value is smaller.
+    pub min: Option<Value>,
+    /// No value is greater (of floating-point columns: none but NaN).
+    pub max: Option<Value>,
+    /// Rows that are NULL.
+    pub nulls: Option<u64>,
+}
+
+impl ColumnStatistics {
+    /// Whether some row might satisfy the predicate. `rows` is the number of rows that the statistics cover.
+    pub fn admits(&self, predicate: &PrunePredicate, rows: u64) -> bool {
+        let all_null = self.nulls == Some(rows);
+        let constant = &predicate.constant;
+        match predicate.op {
+            CompareOp::IsNull => return self.nulls != Some(0),
+            CompareOp::IsNotNull => return !all_null,
+            _ => {}
+        }
+        if all_null || constant.is_null() {
+            return false;
+        }
+        // NaN is above all numbers in SQL, but no part of a file's statistics.
+        let float = matches!(constant, Value::Float(_));
+        let below_max = || float || self.max.as_ref().is_none_or(|m| constant.total_cmp(m).is_le());
+        let strictly_below_max = || float || self.max.as_ref().is_none_or(|m| constant.total_cmp(m).is_lt());
+        let above_min = || self.min.as_ref().is_none_or(|m| constant.total_cmp(m).is_ge());
+        let strictly_above_min = || self.min.as_ref().is_none_or(|m| constant.total_cmp(m).is_gt());
+        match predicate.op {
+            CompareOp::Eq => below_max() && above_min(),
+            CompareOp::Lt => strictly_above_min(),
+            CompareOp::Le => above_min(),
+            CompareOp::Gt => strictly_below_max(),
+            CompareOp::Ge => below_max(),
+            CompareOp::IsNull | CompareOp::IsNotNull => true,
+        }
+    }
+}
+
+/// Takes chunks of at most [`CHUNK_ROWS`] rows; an error ends the read.
+pub type Sink<'a> = dyn FnMut(Chunk) -> Result<()> + 'a;
+
+/// A readable file, or several as one, with its schema; opened and sniffed once.
+pub trait FileSource: Send + Sync {
+    /// The columns.
+    fn schema(&self) -> &[Field];
+    /// Number of rows: exact if [`exact_rows`](Self::exact_rows) says so.
+    fn estimated_rows(&self) -> u64;
+    /// Number of rows if it is known without reading.
+    fn exact_rows(&self) -> Option<u64> {
+        None
+    }
+    /// Number of pieces that are read independently; it never changes.
+    fn morsels(&self) -> usize;
+    /// Reads one morsel: hands chunks of the given columns (indexes into the schema, in that order, repetitions
+    /// allowed) to `sink`, in the order of the file, without rows that `prune` excludes for certain. Called by many
+    /// workers at once.
+    fn read(&self, morsel: usize, columns: &[usize], prune: &[PrunePredicate], sink: &mut Sink<'_>) -> Result<()>;
+    /// What the files' own statistics say about a column.
+    fn statistics(&self, _column: usize) -> ColumnStatistics {
+        ColumnStatistics::default()
+    }
+}
+
+/// Chunks in memory as a source: a morsel is a chunk. Data frames of the host language arrive this way.
+pub struct MemorySource {
+    schema: Vec<Field>,
+    chunks: Vec<Chunk>,
+}
+
+impl MemorySource {
+    /// A source of `chunks`, whose columns have the types of `schema`.
+    pub fn new(schema: Vec<Field>, chunks: Vec<Chunk>) -> Self {
+        for chunk in &chunks {
+            assert!(chunk.columns().iter().map(Column::sql_type).eq(schema.iter().map(|f| f.sql_type)));
+        }
+        Self { schema, chunks }
+    }
+}
+
+impl FileSource for MemorySource {
+    fn schema(&self) -> &[Field] {
+        &self.schema
+    }
+    fn estimated_rows(&self) -> u64 {
+        self.chunks.iter().map(|c| c.rows() as u64).sum()
+    }
+    fn exact_rows(&self) -> Option<u64> {
+        Some(self.estimated_rows())
+    }
+    fn morsels(&self) -> usize {
+        self.chunks.len()
+    }
+    fn read(&self, morsel: usize, columns: &[usize], _prune: &[PrunePredicate], sink: &mut Sink<'_>) -> Result<()> {
+        let chunk = &self.chunks[morsel];
+        columns.iter().try_for_each(|&c| self.schema[c].check_supported())?;
+        sink(Chunk::new(chunk.rows(), columns.iter().map(|&c| chunk.column(c).clone()).collect()))
+    }
+}
+
+/// Reads everything on this thread.
+pub fn read_all(source: &dyn FileSource, columns: &[usize]) -> Result<Vec<Chunk>> {
+    let mut chunks = Vec::new();
+    for morsel in 0..source.morsels() {
+        source.read(morsel, columns, &[], &mut |chunk| {
+            chunks.push(chunk);
+            Ok(())
+        })?;
+    }
+    Ok(chunks)
+}
+
+/// Some columns of a source, in another order.
+struct Selected {
+    source: std::sync::Arc<dyn FileSource>,
+    schema: Vec<Field>,
+    columns: Vec<usize>,
+}
+
+/// The columns of `source` that have the expected names, in that order. Types are the source's own.
+pub(crate) fn select_columns(
+    source: std::sync::Arc<dyn FileSource>,
+    expected: &[(String, SqlType)],
+    file: &str,
+) -> Result<std::sync::Arc<dyn FileSource>> {
+    let find = |name: &String| {
+        source.schema().iter().position(|f| f.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
+            Error::new(base::SqlState::UNDEFINED_COLUMN, format!("file \"{file}\" has no column \"{name}\""))
+        })
+    };
+    let columns = expected.iter().map(|(name, _)| find(name)).collect::<Result<Vec<_>>>()?;
+    let schema = columns.iter().map(|&c| source.schema()[c].clone()).collect();
+    Ok(std::sync::Arc::new(Selected { source, schema, columns }))
+}
+
+impl FileSource for Selected {
+    fn schema(&self) -> &[Field] {
+        &self.schema
+    }
+    fn estimated_rows(&self) -> u64 {
+        self.source.estimated_rows()
+    }
+    fn exact_rows(&self) -> Option<u64> {
+        self.source.exact_rows()
+    }
+    fn morsels(&self) -> usize {
+        self.source.morsels()
+    }
+    fn read(&self, morsel: usize, columns: &[usize], prune: &[PrunePredicate], sink: &mut Sink<'_>) -> Result<()> {
+        let columns: Vec<usize> = columns.iter().map(|&c| self.columns[c]).collect();
+        let prune: Vec<PrunePredicate> =
+            prune.iter().map(|p| PrunePredicate { column: self.columns[p.column], ..p.clone() }).collect();
+        self.source.read(morsel, &columns, &prune, sink)
+    }
+    fn statistics(&self, column: usize) -> ColumnStatistics {
+        self.source.statistics(self.columns[column])
+    }
+}
