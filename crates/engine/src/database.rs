@@ -5,12 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Budget, Result};
 use catalog::Catalog;
-use crate::code_cache::CodeCache;
+use codegen::CodeCache;
 use io::FileSource;
 use scheduler::{Scheduler, SchedulerOptions};
 use types::Value;
 
 use crate::Session;
+
+/// What the code cache holds at most: bytes of machine code, and programs.
+const CODE_BYTES: usize = 64 << 20;
+const CODE_PROGRAMS: usize = 1024;
 
 /// How a database is set up.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +56,7 @@ impl Database {
             catalog: Catalog::new(),
             scheduler: Scheduler::new(&options)?,
             budget,
-            code: CodeCache::default(),
+            code: CodeCache::new(CODE_BYTES, CODE_PROGRAMS),
             frames: Mutex::default(),
             defaults: Mutex::default(),
         })))

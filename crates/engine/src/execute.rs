@@ -70,7 +70,7 @@ pub(crate) fn optimize(session: &Session, plan: Plan) -> Result<Plan> {
 pub(crate) fn start(session: &Session, plan: &Plan, analyze: bool, cancel: CancelToken) -> Result<Running> {
     let program = Arc::new(pipeline::lower(plan, analyze)?);
     let code = if session.settings.is_on("compile") {
-        Executable::Compiled(session.database.0.code.compile(&program)?)
+        Executable::Compiled(session.database.0.code.get(&program)?.0)
     } else {
         Executable::Interpreted(program.clone())
     };
@@ -189,9 +189,6 @@ impl Running {
     }
     pub fn report(&self) -> Vec<scheduler::StageReport> {
         self.job.as_ref().map(|j| j.report()).unwrap_or_default()
-    }
-    pub fn program(&self) -> &Program {
-        &self.query.program
     }
     pub fn peak_memory(&self) -> usize {
         self.query.budget.peak()

@@ -14,7 +14,6 @@
 //! # Ok::<(), base::Error>(())
 //! ```
 
-mod code_cache;
 mod database;
 mod execute;
 mod explain;

@@ -145,3 +145,23 @@ fn a_common_table_expression_is_read_twice() {
         &["1|1", "1|1", "2|2"],
     );
 }
+
+#[test]
+fn assignments_check_lengths() {
+    let s = &mut session();
+    s.execute("create table v (a varchar(3), b char(3))", &[]).unwrap();
+    s.execute("insert into v select x, x from (values ('abc'), ('a  '), ('é')) as t (x)", &[]).unwrap();
+    check(s, "select a, length(b), b = 'a' from v", &["a  |1|true", "abc|3|false", "é|1|false"]);
+    let error = run(s, "insert into v select x, 'a' from (values ('abcd')) as t (x)").unwrap_err();
+    assert_eq!(error.state().0, "22001", "{error:?}");
+    check(s, "select count(*) from v", &["3"]);
+}
+
+#[test]
+fn primary_keys_and_defaults() {
+    let s = &mut session();
+    s.execute("create table k (id integer primary key, n integer default 7)", &[]).unwrap();
+    s.execute("insert into k (id) values (1), (2)", &[]).unwrap();
+    assert_eq!(run(s, "insert into k values (3, 1), (1, 2)").unwrap_err().state().0, "23505");
+    check(s, "select id, n from k", &["1|7", "2|7"]);
+}

@@ -9,7 +9,8 @@ use plan::{Op, Plan};
 use scheduler::{CancelToken, JobOptions, JobSpec, MorselRanges, Pipeline, Tasks};
 use sql::Insert;
 use storage::{Append, Relation};
-use types::{Chunk, ColumnBuilder, SqlType};
+use types::ops::cast::{TooLong, to_char_n, to_varchar};
+use types::{Chunk, Column, ColumnBuilder, SqlType};
 
 use super::rows_tag;
 use crate::execute;
@@ -33,7 +34,7 @@ pub(super) fn fill(session: &Session, plan: &Plan, relation: &Arc<Relation>) -> 
     let mut running = execute::start(session, plan, false, cancel)?;
     loop {
         match running.next(std::time::Duration::from_secs(3600))? {
-            Some(Some(chunk)) => append.append(0, typed_as(chunk, relation))?,
+            Some(Some(chunk)) => append.append(0, typed_as(chunk, relation)?)?,
             Some(None) => return append.commit(),
             None => {}
         }
@@ -72,7 +73,7 @@ pub(super) fn fill_from_file(
         Ok(Tasks::boxed(morsels, move |worker, morsel| {
             for piece in morsel.rows() {
                 file.read(piece as usize, &fields, &[], &mut |chunk| {
-                    append.append(worker.index(), typed_as(chunk, &target))
+                    append.append(worker.index(), typed_as(chunk, &target)?)
                 })?;
             }
             Ok(())
@@ -84,20 +85,50 @@ pub(super) fn fill_from_file(
     append.commit()
 }
 
-/// The chunk with exactly the relation's types: only lengths of strings and bare NULLs can differ.
-fn typed_as(chunk: Chunk, relation: &Relation) -> Chunk {
+/// The chunk with exactly the relation's types. Only bare NULLs and the lengths of strings can differ: texts that are too
+/// long are error 22001.
+fn typed_as(chunk: Chunk, relation: &Relation) -> Result<Chunk> {
     let rows = chunk.rows();
     let attributes = relation.schema().attributes();
     let columns = chunk.into_columns().into_iter().zip(attributes).map(|(column, attribute)| {
-        if column.sql_type() == SqlType::Null {
-            let mut nulls = ColumnBuilder::new(attribute.sql_type, rows);
-            (0..rows).for_each(|_| nulls.push_null());
-            nulls.finish()
-        } else if column.sql_type() == attribute.sql_type {
-            column
-        } else {
-            column.with_type(attribute.sql_type)
+        match (column.sql_type(), attribute.sql_type) {
+            (from, to) if from == to => Ok(column),
+            (SqlType::Null, to) => {
+                let mut nulls = ColumnBuilder::new(to, rows);
+                (0..rows).for_each(|_| nulls.push_null());
+                Ok(nulls.finish())
+            }
+            (_, to @ (SqlType::Varchar(_) | SqlType::Char(_))) => fitted(column, to)
+                .map_err(|e| e.detail(format!("column \"{}\" of \"{}\"", attribute.name, relation.name()))),
+            (_, to) => Ok(column.with_type(to)),
         }
     });
-    Chunk::new(rows, columns.collect())
+    Ok(Chunk::new(rows, columns.collect::<Result<_>>()?))
+}
+
+/// Strings as `varchar(n)` or `char(n)`; copied only if some of them changes.
+fn fitted(column: Column, to: SqlType) -> Result<Column> {
+    let fit = |text| match to {
+        SqlType::Char(n) => to_char_n(text, n, TooLong::Refuse),
+        SqlType::Varchar(n) => to_varchar(text, n, TooLong::Refuse),
+        _ => Ok(text),
+    };
+    let rows = column.rows();
+    let mut changed = false;
+    for row in 0..rows {
+        let text = column.str(row);
+        changed |= fit(text)?.len() != text.len();
+    }
+    if !changed {
+        return Ok(column.with_type(to));
+    }
+    let mut builder = ColumnBuilder::new(to, rows);
+    for row in 0..rows {
+        if column.is_null(row) {
+            builder.push_null();
+        } else {
+            builder.push_str(fit(column.str(row))?);
+        }
+    }
+    Ok(builder.finish())
 }
