@@ -1,0 +1,147 @@
+//! Running one statement: it starts in a thread of its own, while this one shows progress and passes Ctrl-C on.
+
+use std::io::IsTerminal;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use base::{Error, Result};
+use engine::{QueryResult, Session};
+use indicatif::{ProgressBar, ProgressStyle};
+use types::Chunk;
+
+use crate::signal::Signals;
+
+/// How often Ctrl-C and progress are looked at.
+const STEP: Duration = Duration::from_millis(50);
+/// A query that takes longer shows its progress.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A statement's progress on the terminal, once it has taken long.
+pub struct Watch {
+    begin: Instant,
+    bar: Option<ProgressBar>,
+    signals: Signals,
+    terminal: bool,
+}
+
+impl Watch {
+    /// Starts the clock of a statement.
+    pub fn new(signals: Signals) -> Self {
+        Self { begin: Instant::now(), bar: None, signals, terminal: std::io::stderr().is_terminal() }
+    }
+
+    /// The time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.begin.elapsed()
+    }
+
+    /// Nothing may be printed below the bar: it goes.
+    pub fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn step(&mut self, progress: Option<engine::Progress>) {
+        self.signals.interrupted();
+        if !self.terminal || self.elapsed() < PATIENCE {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::new(1000).with_elapsed(self.begin.elapsed());
+            bar.set_style(style("{spinner} {elapsed} {msg}"));
+            bar
+        });
+        match progress {
+            Some(progress) if progress.rows > 0 => {
+                bar.set_style(style("{bar:40} {percent:>3}% {elapsed} {msg}"));
+                bar.set_position((progress.fraction * 1000.0) as u64);
+                bar.set_message(format!("{} rows read", grouped(progress.rows)));
+            }
+            _ => bar.tick(),
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("━╸ ")
+}
+
+/// Starts the statement. What runs as a whole (CREATE TABLE AS, COPY, INSERT) has ended when this returns.
+pub fn start(session: &mut Session, sql: &str, watch: &mut Watch) -> Result<QueryResult> {
+    let (sender, receiver) = sync_channel(1);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let result = catch_unwind(AssertUnwindSafe(|| session.execute(sql, &[])));
+            // The receiver waits for nothing else.
+            let _ = sender.send(result.unwrap_or_else(|_| Err(panicked())));
+        });
+        loop {
+            match receiver.recv_timeout(STEP) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Timeout) => watch.step(None),
+                Err(RecvTimeoutError::Disconnected) => return Err(panicked()),
+            }
+        }
+    })
+}
+
+/// The next rows; none at the end.
+pub fn next(result: &mut QueryResult, watch: &mut Watch) -> Result<Option<Chunk>> {
+    loop {
+        match catch_unwind(AssertUnwindSafe(|| result.poll_chunk(STEP))).unwrap_or_else(|_| Err(panicked()))? {
+            Some(chunk) => return Ok(chunk),
+            None => watch.step(Some(result.progress())),
+        }
+    }
+}
+
+#[cold]
+fn panicked() -> Error {
+    Error::internal("the statement ended unexpectedly")
+}
+
+/// A number with its digits in groups of three.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A time as people read it.
+pub fn readable(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 1.0 {
+        format!("{:.1} ms", seconds * 1000.0)
+    } else if seconds < 120.0 {
+        format!("{seconds:.3} s")
+    } else {
+        format!("{} min {} s", time.as_secs() / 60, time.as_secs() % 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_times_are_readable() {
+        assert_eq!([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(readable(Duration::from_micros(1540)), "1.5 ms");
+        assert_eq!(readable(Duration::from_millis(2500)), "2.500 s");
+        assert_eq!(readable(Duration::from_secs(150)), "2 min 30 s");
+    }
+}

@@ -1,0 +1,139 @@
+//! The shell as its users see it: what goes in, what comes out, and the exit code.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+/// Runs the shell without a terminal.
+fn morsel(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_morsel"))
+        .args(["--threads", "2"])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn errors(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn commands_of_the_command_line_share_a_session() {
+    let run =
+        morsel(&["--mode", "csv", "-c", "create table t as select 1 as a, 'x;y' as b", "-c", "select * from t;"], "");
+    assert_eq!((out(&run), run.status.code()), ("a,b\n1,x;y\n".into(), Some(0)), "{}", errors(&run));
+}
+
+#[test]
+fn results_are_tables() {
+    let run = morsel(&["-c", "select 1 as n, null as nothing, 'text' as t"], "");
+    let text = out(&run);
+    assert!(
+        text.contains("│ n │ nothing │  t   │") && text.contains("│ 1 │ NULL    │ text │"),
+        "{text}{}",
+        errors(&run)
+    );
+}
+
+#[test]
+fn scripts_come_from_standard_input() {
+    let script =
+        "-- a comment; with a semicolon\n.mode json\nselect 1 as a,\n  2.50 as b;\n.mode tsv\nselect true as c";
+    let run = morsel(&[], script);
+    assert_eq!(
+        (out(&run), run.status.code()),
+        ("[{\"a\":1,\"b\":2.50}]\nc\ntrue\n".into(), Some(0)),
+        "{}",
+        errors(&run)
+    );
+}
+
+#[test]
+fn the_first_error_ends_a_script() {
+    let script = "select 1 as a;\nselect b;\nselect 3 as c;\n";
+    let run = morsel(&["--mode", "csv"], script);
+    assert_eq!((out(&run), run.status.code()), ("a\n1\n".into(), Some(1)));
+    let text = errors(&run);
+    assert!(text.starts_with("ERROR 42703") && text.contains("LINE 2: select b\n               ^"), "{text}");
+    let run = morsel(&["--mode", "csv", "--continue"], script);
+    assert_eq!((out(&run), run.status.code()), ("a\n1\nc\n3\n".into(), Some(1)));
+}
+
+#[test]
+fn usage_errors_have_their_own_exit_code() {
+    assert_eq!(morsel(&["--mode", "nonsense"], "").status.code(), Some(2));
+    assert_eq!(morsel(&["--memory-limit", "much", "-c", "select 1"], "").status.code(), Some(2));
+    assert_eq!(morsel(&["--set", "no_such_setting=1", "-c", "select 1"], "").status.code(), Some(2));
+    assert_eq!(morsel(&["-c", ".nonsense"], "").status.code(), Some(1));
+    assert_eq!(morsel(&["no-such-file.sql"], "").status.code(), Some(1));
+}
+
+#[test]
+fn settings_come_from_the_command_line() {
+    let run = morsel(
+        &["--mode", "list", "--no-headers", "--memory-limit", "64MB", "-c", "show memory_limit; show threads"],
+        "",
+    );
+    assert_eq!(out(&run), "64MiB\n2\n", "{}", errors(&run));
+}
+
+#[test]
+fn files_read_files_and_write_files() {
+    let folder = std::env::temp_dir().join(format!("morsel-shell-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (inner, outer, result) = (folder.join("inner file.sql"), folder.join("outer.sql"), folder.join("out.csv"));
+    std::fs::write(&inner, "create table t (a integer not null, \"B c\" text);").unwrap();
+    let script = format!(
+        ".read '{}'\n.mode csv\n.output '{}'\nselect 7 as seven;\n.output\n.schema\n.schema t;",
+        inner.display(),
+        result.display()
+    );
+    std::fs::write(&outer, script).unwrap();
+    let run = morsel(&[outer.to_str().unwrap()], "");
+    let table = "CREATE TABLE t (\n    a integer NOT NULL,\n    \"B c\" text\n);\n";
+    assert_eq!((out(&run), run.status.code()), (table.repeat(2), Some(0)), "{}", errors(&run));
+    assert_eq!(std::fs::read_to_string(&result).unwrap(), "seven\n7\n");
+    std::fs::write(&inner, format!(".read '{}'", inner.display())).unwrap();
+    assert!(errors(&morsel(&[inner.to_str().unwrap()], "")).contains("too deeply"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn tables_are_listed_and_described() {
+    let run = morsel(&["--mode", "csv"], "create table t (a integer);\n\\dt\n\\d t\n.help\n");
+    let text = out(&run);
+    assert!(text.contains(",t,table,0\n") && text.contains("a,integer,yes\n") && text.contains(".tables"), "{text}");
+}
+
+#[test]
+fn looks_can_be_set() {
+    let script = ".mode csv\n.headers off\n.null nil\n.echo on\nselect null, 1;\n\\x\n.echo off\nselect 1 as a;";
+    let run = morsel(&["--timer"], script);
+    assert_eq!(out(&run), "select null, 1;\nnil,1\n\\x\n.echo off\n1\n", "{}", errors(&run));
+    assert!(errors(&run).matches("Time: ").count() == 2);
+    let run = morsel(&["-c", ".maxrows 2", "-c", "select * from (values (1), (2), (3)) as v(x)"], "");
+    assert!(out(&run).ends_with("… 1 more row\n"), "{}", out(&run));
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let digits = "create table d as select * from (values (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) as v(x)";
+    let mut child = Command::new(env!("CARGO_BIN_EXE_morsel"))
+        .args(["--mode", "csv", "-c", digits, "-c", "select a.x, b.x, c.x, e.x, f.x from d a, d b, d c, d e, d f"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let text = errors(&output);
+    assert!(!text.contains("panicked") && !text.contains("cannot write"), "{text}");
+}
