@@ -228,3 +228,6 @@ impl FileSource for ParquetSource {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,7 +85,7 @@ impl RowGroupBytes {
 
     fn from(&self, start: u64) -> Result<Bytes> {
         for (first, bytes) in &self.chunks {
-            if (*first..=*first + bytes.len() as u64).contains(&start) {
+            if (*first..*first + bytes.len() as u64).contains(&start) {
                 return Ok(bytes.slice((start - first) as usize..));
             }
         }

@@ -1,0 +1,206 @@
+use std::sync::Arc;
+
+use arrow_array::*;
+use base::SqlState;
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+use ::types::{SqlType, Value};
+
+use super::*;
+use crate::csv::tests::Random;
+use crate::parquet_out::ParquetWriter;
+use crate::source::{CompareOp, read_all};
+use crate::tests::{fields, random_chunk};
+
+fn rows(chunks: &[Chunk]) -> Vec<Vec<Value>> {
+    chunks.iter().flat_map(|c| (0..c.rows()).map(|r| c.row(r)).collect::<Vec<_>>()).collect()
+}
+
+fn all(source: &dyn FileSource) -> Result<Vec<Vec<Value>>> {
+    Ok(rows(&read_all(source, &(0..source.schema().len()).collect::<Vec<_>>())?))
+}
+
+fn random_file(random: &mut Random, compression: &str) -> (Bytes, Vec<Vec<Value>>) {
+    let fields: Vec<Field> = fields().into_iter().filter(|f| f.sql_type != SqlType::Interval).collect();
+    let mut writer =
+        ParquetWriter::prepare(&fields, Some(compression), Some("100")).unwrap().start(Vec::new()).unwrap();
+    let mut expected = Vec::new();
+    for _ in 0..3 {
+        let mut columns = random_chunk(random, 200).into_columns();
+        columns.pop();
+        let chunk = Chunk::new(columns[0].rows(), columns);
+        writer.write(&chunk).unwrap();
+        expected.extend(rows(&[chunk]));
+    }
+    (writer.finish().unwrap().into(), expected)
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let mut random = Random(5);
+    for compression in ["zstd", "snappy", "lz4", "gzip", "none"] {
+        let (bytes, expected) = random_file(&mut random, compression);
+        let source = open_parquet_bytes("t", bytes).unwrap();
+        assert_eq!(all(&*source).unwrap(), expected);
+        assert_eq!(source.exact_rows(), Some(expected.len() as u64));
+        // Any columns in any order, and none at all.
+        let picked = read_all(&*source, &[9, 3, 9]).unwrap();
+        let wanted: Vec<Vec<Value>> = expected.iter().map(|r| [9, 3, 9].map(|c| r[c].clone()).to_vec()).collect();
+        assert_eq!(rows(&picked), wanted);
+        assert_eq!(read_all(&*source, &[]).unwrap().iter().map(Chunk::rows).sum::<usize>(), expected.len());
+    }
+}
+
+#[test]
+fn row_groups_are_skipped_by_statistics() {
+    let mut random = Random(6);
+    let (bytes, expected) = random_file(&mut random, "zstd");
+    let source = open_parquet_bytes("t", bytes).unwrap();
+    let fields = source.schema().to_vec();
+    let every: Vec<usize> = (0..fields.len()).collect();
+    for column in every.iter().copied() {
+        for op in [CompareOp::Eq, CompareOp::Lt, CompareOp::Le, CompareOp::Gt, CompareOp::Ge, CompareOp::IsNull] {
+            let constant = expected[random.below(expected.len() as u64) as usize][column].clone();
+            let holds = |row: &[Value]| {
+                let order = row[column].total_cmp(&constant);
+                match op {
+                    CompareOp::IsNull => row[column].is_null(),
+                    _ if row[column].is_null() || constant.is_null() => false,
+                    CompareOp::Eq => order.is_eq(),
+                    CompareOp::Lt => order.is_lt(),
+                    CompareOp::Le => order.is_le(),
+                    CompareOp::Gt => order.is_gt(),
+                    _ => order.is_ge(),
+                }
+            };
+            let mut got = Vec::new();
+            let predicate = PrunePredicate { column, op, constant: constant.clone() };
+            for morsel in 0..source.morsels() {
+                let keep = &mut |chunk| {
+                    got.push(chunk);
+                    Ok(())
+                };
+                source.read(morsel, &every, std::slice::from_ref(&predicate), keep).unwrap();
+            }
+            let got: Vec<_> = rows(&got).into_iter().filter(|r| holds(r)).collect();
+            assert_eq!(got, expected.iter().filter(|r| holds(r)).cloned().collect::<Vec<_>>(), "{predicate:?}");
+        }
+    }
+    let nothing = PrunePredicate { column: 2, op: CompareOp::Gt, constant: Value::Int(1 << 40) };
+    let unexpected = &mut |_| panic!("not skipped");
+    source.read(0, &every, &[nothing], unexpected).unwrap();
+    let known = source.statistics(3);
+    assert_eq!(known.nulls, Some(expected.iter().filter(|r| r[3].is_null()).count() as u64));
+    assert_eq!(
+        known.min.as_ref(),
+        expected.iter().map(|r| &r[3]).filter(|v| !v.is_null()).min_by(|a, b| a.total_cmp(b))
+    );
+}
+
+/// Arrow arrays of other types than we write.
+#[test]
+fn types_of_others() {
+    use arrow_array::builder::*;
+    use arrow_array::types::*;
+    let dictionary: DictionaryArray<Int32Type> =
+        ["deliver in person", "none", "deliver in person"].into_iter().collect();
+    let mut fixed = Decimal256Builder::new().with_precision_and_scale(30, 5).unwrap();
+    [1, -2, 3].iter().for_each(|v| fixed.append_value(arrow_buffer::i256::from_i128(*v)));
+    let nested = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)]), None, Some(vec![])]);
+    let arrays: Vec<(&str, ArrayRef, SqlType, Vec<Value>)> = vec![
+        ("i8", Arc::new(Int8Array::from(vec![1, -2, 3])), SqlType::SmallInt, [1, -2, 3].map(Value::Int).to_vec()),
+        ("u8", Arc::new(UInt8Array::from(vec![1, 255, 3])), SqlType::SmallInt, [1, 255, 3].map(Value::Int).to_vec()),
+        (
+            "u32",
+            Arc::new(UInt32Array::from(vec![1, u32::MAX, 3])),
+            SqlType::BigInt,
+            [1, u32::MAX as i64, 3].map(Value::Int).to_vec(),
+        ),
+        (
+            "u64",
+            Arc::new(UInt64Array::from(vec![1, u64::MAX, 3])),
+            SqlType::decimal(20, 0),
+            [1, u64::MAX as i128, 3].map(Value::Decimal).to_vec(),
+        ),
+        ("d256", Arc::new(fixed.finish()), SqlType::decimal(30, 5), [1, -2, 3].map(Value::Decimal).to_vec()),
+        (
+            "ns",
+            Arc::new(TimestampNanosecondArray::from(vec![1_999, -1, 0]).with_timezone("UTC")),
+            SqlType::Timestamp,
+            [1, -1, 0].map(Value::Timestamp).to_vec(),
+        ),
+        (
+            "large",
+            Arc::new(LargeStringArray::from(vec!["", "short", "longer than twelve bytes"])),
+            SqlType::Text,
+            ["", "short", "longer than twelve bytes"].map(Value::str).to_vec(),
+        ),
+        (
+            "dictionary",
+            Arc::new(dictionary),
+            SqlType::Text,
+            ["deliver in person", "none", "deliver in person"].map(Value::str).to_vec(),
+        ),
+        ("nested", Arc::new(nested), SqlType::Text, vec![]),
+        ("binary", Arc::new(BinaryArray::from(vec![b"a".as_ref(), b"b", b"c"])), SqlType::Text, vec![]),
+    ];
+    let batch = RecordBatch::try_from_iter(arrays.iter().map(|(n, a, ..)| (*n, a.clone()))).unwrap();
+    let mut writer =
+        ArrowWriter::try_new(Vec::new(), batch.schema(), Some(WriterProperties::builder().build())).unwrap();
+    writer.write(&batch).unwrap();
+    let source = open_parquet_bytes("t", writer.into_inner().unwrap().into()).unwrap();
+    for (i, (name, array, sql_type, expected)) in arrays.iter().enumerate() {
+        assert_eq!((&*source.schema()[i].name, source.schema()[i].sql_type), (*name, *sql_type));
+        match read_all(&*source, &[i]) {
+            Ok(chunks) => {
+                assert_eq!(rows(&chunks), expected.iter().map(|v| vec![v.clone()]).collect::<Vec<_>>(), "{name}")
+            }
+            Err(e) => assert!(expected.is_empty() && e.state() == SqlState::FEATURE_NOT_SUPPORTED, "{name} {e}"),
+        }
+        if !expected.is_empty() {
+            let column = arrow_in::column_of(&**array).unwrap();
+            assert_eq!((0..3).map(|r| column.value(r)).collect::<Vec<_>>(), *expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn corrupt_files_are_errors() {
+    let mut random = Random(8);
+    let (bytes, _) = random_file(&mut random, "snappy");
+    assert_eq!(open_parquet_bytes("t", Bytes::new()).map(|_| ()).unwrap_err().state(), SqlState::DATA_CORRUPTED);
+    for _ in 0..400 {
+        let mut broken = bytes.to_vec();
+        match random.below(3) {
+            0 => broken.truncate(random.below(bytes.len() as u64) as usize),
+            1 => {
+                let at = random.below(bytes.len() as u64) as usize;
+                broken[at] ^= 1 << random.below(8);
+            }
+            _ => {
+                let (at, n) = (random.below(bytes.len() as u64 - 50) as usize, random.below(40) as usize);
+                broken[at..at + n].iter_mut().for_each(|b| *b = random.below(256) as u8);
+            }
+        }
+        if let Ok(source) = open_parquet_bytes("broken.parquet", broken.into()) {
+            if let Err(error) = all(&*source) {
+                assert!(error.to_string().contains("broken.parquet"), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn streams_carry_chunks() {
+    let mut random = Random(9);
+    let chunk = random_chunk(&mut random, 300);
+    let expected = rows(std::slice::from_ref(&chunk));
+    let stream = crate::ffi::export_stream(&fields(), std::iter::once(Ok(chunk)));
+    let mut import = crate::ffi::Import::new(stream).unwrap();
+    let mut got = Vec::new();
+    while let Some(chunks) = import.next_chunks().unwrap() {
+        got.extend(rows(&chunks));
+    }
+    assert_eq!(got, expected);
+}
