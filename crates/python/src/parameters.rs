@@ -1,0 +1,93 @@
+//! Python's values as parameters.
+
+use base::{Error, SqlState};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
+use types::ops::cast::cast_value;
+use types::{Interval, SqlType, Value};
+
+use crate::errors;
+use crate::values::class;
+
+static DECIMAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static DATETIME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static DATE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static TIMEDELTA: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// The value and type of a parameter. Text adapts to what it is compared with, as string literals do.
+pub fn convert(object: &Bound<'_, PyAny>) -> PyResult<(Value, SqlType)> {
+    let py = object.py();
+    if object.is_none() {
+        return Ok((Value::Null, SqlType::Null));
+    }
+    if let Ok(b) = object.cast::<PyBool>() {
+        return Ok((Value::Bool(b.is_true()), SqlType::Bool));
+    }
+    if object.is_instance_of::<PyInt>() {
+        return match object.extract::<i64>() {
+            Ok(i) if i32::try_from(i).is_ok() => Ok((Value::Int(i), SqlType::Integer)),
+            Ok(i) => Ok((Value::Int(i), SqlType::BigInt)),
+            Err(_) => decimal(py, &object.str()?.to_string()),
+        };
+    }
+    if let Ok(f) = object.cast::<PyFloat>() {
+        return Ok((Value::Float(f.value()), SqlType::Double));
+    }
+    if let Ok(s) = object.cast::<PyString>() {
+        return Ok((Value::str(s.to_cow()?.as_ref()), SqlType::Text));
+    }
+    if object.is_instance(&class(py, &DECIMAL, "decimal", "Decimal")?)? {
+        return decimal(py, &object.call_method1("__format__", ("f",))?.to_string());
+    }
+    // A datetime is a date too.
+    let text = |sql_type| {
+        let text = object.call_method0("isoformat")?.to_string().replace('T', " ");
+        let value = cast_value(&Value::str(text), SqlType::Text, sql_type).map_err(|e| errors::plain(py, &e))?;
+        Ok((value, sql_type))
+    };
+    if object.is_instance(&class(py, &DATETIME, "datetime", "datetime")?)? {
+        if !object.getattr("tzinfo")?.is_none() {
+            let error =
+                Error::unsupported("a datetime with a time zone").hint("pass it without: dt.replace(tzinfo=None)");
+            return Err(errors::plain(py, &error));
+        }
+        return text(SqlType::Timestamp);
+    }
+    if object.is_instance(&class(py, &DATE, "datetime", "date")?)? {
+        return text(SqlType::Date);
+    }
+    if object.is_instance(&class(py, &TIMEDELTA, "datetime", "timedelta")?)? {
+        let part = |name| object.getattr(name)?.extract::<i64>();
+        let days = part("days")? as i32;
+        let micros = part("seconds")? * 1_000_000 + part("microseconds")?;
+        return Ok((Value::Interval(Interval { months: 0, days, micros }), SqlType::Interval));
+    }
+    // Scalars of NumPy say what they are.
+    if let Ok(item) = object.call_method0("item")
+        && !item.is(object)
+    {
+        return convert(&item);
+    }
+    let kind = object.get_type().name().map(|n| n.to_string()).unwrap_or_default();
+    Err(PyTypeError::new_err(format!("cannot pass a {kind} as a parameter")))
+}
+
+fn decimal(py: Python<'_>, text: &str) -> PyResult<(Value, SqlType)> {
+    let fraction = text.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let sql_type = SqlType::decimal(38, fraction.min(37) as u8);
+    let checked = match text.chars().all(|c| c.is_ascii_digit() || c == '-' || c == '.') {
+        true => cast_value(&Value::str(text), SqlType::Text, sql_type),
+        false => Err(Error::new(SqlState::NUMERIC_OUT_OF_RANGE, format!("\"{text}\" is no decimal of SQL"))),
+    };
+    let value = checked.map_err(|e| errors::plain(py, &e))?;
+    // As narrow as it can be: narrow decimals are fast ones.
+    let whole = text.trim_start_matches('-').split('.').next().unwrap_or_default().trim_start_matches('0').len();
+    let precision = (whole + fraction).clamp(1, 38) as u8;
+    let scale = sql_type.scale().min(precision);
+    match scale == sql_type.scale() {
+        true => Ok((value, SqlType::decimal(precision, scale))),
+        false => Ok((value, sql_type)),
+    }
+}

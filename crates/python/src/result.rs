@@ -1,0 +1,188 @@
+//! Results: rows as tuples, as texts, or as a stream of Arrow's.
+
+use std::sync::{Mutex, PoisonError};
+
+use engine::{Interrupt, QueryResult, Tag};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList, PyTuple};
+use types::ops::cast::format_value;
+
+use crate::stream::{Failed, Failure, Stream};
+use crate::{errors, frames, values};
+
+/// Rows that become Python's at once.
+const ROWS_AT_ONCE: usize = 1 << 13;
+
+/// The result of a statement. Rows arrive while the query runs.
+#[pyclass(frozen, module = "morseldb._morseldb")]
+pub struct Result {
+    sql: String,
+    fields: Vec<io::Field>,
+    has_rows: bool,
+    tag: Tag,
+    stream: Mutex<Option<Stream>>,
+    failed: Failed,
+    interrupt: Interrupt,
+}
+
+impl Result {
+    /// The result of `sql`.
+    pub fn new(result: QueryResult, sql: String, interrupt: Interrupt) -> Self {
+        let field = |c: (&str, types::SqlType, bool)| io::Field { nullable: c.2, ..io::Field::new(c.0, c.1) };
+        let fields = result.columns().iter().map(|c| field((&c.name, c.sql_type, c.nullable))).collect();
+        Self {
+            sql,
+            fields,
+            has_rows: result.has_rows(),
+            tag: result.tag().clone(),
+            stream: Mutex::new(Some(Stream::new(result, interrupt.clone()))),
+            failed: Failed::default(),
+            interrupt,
+        }
+    }
+
+    /// Lets `work` at the stream, without the GIL.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Stream) -> std::result::Result<T, Failure> + Send,
+    ) -> PyResult<Option<T>> {
+        let done = py.detach(|| {
+            let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+            stream.as_mut().map(work).transpose()
+        });
+        done.map_err(|failure| self.exception(py, failure))
+    }
+
+    fn exception(&self, py: Python<'_>, failure: Failure) -> PyErr {
+        match failure {
+            Failure::Raised(raised) => raised,
+            Failure::Sql(error) => errors::exception(py, &error, &self.sql),
+        }
+    }
+
+    /// Takes at most `limit` rows that are here away from the stream, as columns that share their data with it.
+    fn take(&self, py: Python<'_>, limit: usize) -> PyResult<Vec<(types::Chunk, usize, usize)>> {
+        let taken = self.with(py, |stream| {
+            if stream.ready() == 0 {
+                stream.pull()?;
+            }
+            let (mut left, mut parts) = (limit, Vec::new());
+            let (chunks, mut offset) = stream.ahead();
+            for chunk in chunks {
+                let rows = (chunk.rows() - offset).min(left);
+                if rows > 0 {
+                    parts.push((chunk.clone(), offset, offset + rows));
+                }
+                (left, offset) = (left - rows, 0);
+                if left == 0 {
+                    break;
+                }
+            }
+            stream.skip(limit - left);
+            Ok(parts)
+        })?;
+        Ok(taken.unwrap_or_default())
+    }
+}
+
+#[pymethods]
+impl Result {
+    /// Names, SQL types and nullability of the columns.
+    fn columns(&self) -> Vec<(String, String, bool)> {
+        self.fields.iter().map(|f| (f.name.clone(), f.sql_type.to_string(), f.nullable)).collect()
+    }
+
+    /// Whether the statement gives rows (perhaps none of them).
+    fn has_rows(&self) -> bool {
+        self.has_rows
+    }
+
+    /// Rows that the statement wrote; -1 if it is none that writes.
+    fn row_count(&self) -> i64 {
+        match &self.tag {
+            Tag::Rows(_, rows) => *rows as i64,
+            _ => -1,
+        }
+    }
+
+    /// What the statement did, as PostgreSQL says it.
+    fn tag(&self) -> String {
+        self.tag.to_string()
+    }
+
+    /// The next rows as tuples: at most `limit`, or all.
+    #[pyo3(signature = (limit=None))]
+    fn fetch<'py>(&self, py: Python<'py>, limit: Option<usize>) -> PyResult<Bound<'py, PyList>> {
+        let rows = PyList::empty(py);
+        let mut left = limit.unwrap_or(usize::MAX);
+        while left > 0 {
+            let parts = self.take(py, left.min(ROWS_AT_ONCE))?;
+            if parts.is_empty() {
+                break;
+            }
+            for (chunk, from, to) in parts {
+                let objects = |c: &types::Column| values::objects(py, c, from, to).map(Vec::into_iter);
+                let mut columns = chunk.columns().iter().map(objects).collect::<PyResult<Vec<_>>>()?;
+                for _ in from..to {
+                    let row: Vec<Py<PyAny>> = columns.iter_mut().filter_map(Iterator::next).collect();
+                    rows.append(PyTuple::new(py, row)?)?;
+                }
+                left -= to - from;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The next rows as texts (NULL: None) without taking them away, and whether there are more.
+    fn peek(&self, py: Python<'_>, limit: usize) -> PyResult<(Vec<Vec<Option<String>>>, bool)> {
+        let peeked = self.with(py, |stream| {
+            while stream.ready() <= limit && stream.pull()? {}
+            let (chunks, mut offset) = stream.ahead();
+            let mut rows = Vec::new();
+            for chunk in chunks {
+                let here = (chunk.rows() - offset).min(limit - rows.len());
+                for row in offset..offset + here {
+                    let text = |c: &types::Column| {
+                        let value = c.value(row);
+                        (!value.is_null()).then(|| format_value(&value, c.sql_type()))
+                    };
+                    rows.push(chunk.columns().iter().map(text).collect());
+                }
+                offset = 0;
+            }
+            Ok((rows, stream.ready() > limit))
+        })?;
+        Ok(peeked.unwrap_or_default())
+    }
+
+    /// The remaining rows as a capsule with a stream of Arrow's; the result is empty after that.
+    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let taken = py.detach(|| self.stream.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let chunks = taken.into_iter().flat_map({
+            let failed = self.failed.clone();
+            move |stream| stream.chunks(failed.clone())
+        });
+        PyCapsule::new_with_value(py, io::ffi::export_stream(&self.fields, chunks), frames::STREAM)
+    }
+
+    /// Raises what ended the stream early, if anything did.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        let failed = py.detach(|| self.failed.lock().unwrap_or_else(PoisonError::into_inner).take());
+        failed.map_or(Ok(()), |failure| Err(self.exception(py, failure)))
+    }
+
+    /// Stops the query if it runs, and forgets its rows.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| {
+            if let Some(stream) = self.stream.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+                stream.close();
+            }
+        });
+    }
+
+    /// Stops the query.
+    fn interrupt(&self) {
+        self.interrupt.interrupt();
+    }
+}

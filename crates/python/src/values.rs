@@ -1,0 +1,105 @@
+//! Columns as Python's values.
+
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDate, PyDateTime, PyDelta};
+use types::ops::date::{Civil, Moment};
+use types::{Column, Interval, Physical, SqlType, ops};
+
+static DECIMAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// A class of a module, looked up once.
+pub fn class<'py>(
+    py: Python<'py>,
+    place: &'static PyOnceLock<Py<PyAny>>,
+    module: &str,
+    name: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    Ok(place.get_or_try_init(py, || py.import(module)?.getattr(name).map(Bound::unbind))?.bind(py).clone())
+}
+
+/// Rows `from..to` of a column: bool, int, Decimal, float, str, date, datetime, timedelta (with months of 30 days), None.
+pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize) -> PyResult<Vec<Py<PyAny>>> {
+    let rows = from..to;
+    let nulls = column.nulls();
+    let is_null = |row: usize| nulls.is_some_and(|n| n[row] != 0);
+    macro_rules! each {
+        (|$row:ident| $value:expr) => {
+            rows.map(|$row| if is_null($row) { Ok(py.None()) } else { $value }).collect()
+        };
+    }
+    macro_rules! plain {
+        ($t:ty) => {{
+            let values = column.values::<$t>();
+            each!(|row| Ok(values[row].into_pyobject(py)?.into_any().unbind()))
+        }};
+    }
+    match column.sql_type() {
+        SqlType::Null => Ok(rows.map(|_| py.None()).collect()),
+        SqlType::Bool => {
+            let values = column.values::<u8>();
+            each!(|row| Ok((values[row] != 0).into_pyobject(py)?.to_owned().into_any().unbind()))
+        }
+        SqlType::SmallInt => plain!(i16),
+        SqlType::Integer => plain!(i32),
+        SqlType::BigInt => plain!(i64),
+        SqlType::Real => plain!(f32),
+        SqlType::Double => plain!(f64),
+        SqlType::Decimal { scale, .. } => {
+            let class = class(py, &DECIMAL, "decimal", "Decimal")?;
+            let narrow = column.physical() == Physical::I64;
+            each!(|row| {
+                let value = if narrow { column.values::<i64>()[row].into() } else { column.values::<i128>()[row] };
+                Ok(class.call1((ops::decimal::format(value, scale),))?.unbind())
+            })
+        }
+        SqlType::Text | SqlType::Varchar(_) => each!(|row| Ok(column.str(row).into_pyobject(py)?.into_any().unbind())),
+        SqlType::Char(n) => {
+            each!(|row| Ok(ops::cast::pad_char(column.str(row), n).into_pyobject(py)?.into_any().unbind()))
+        }
+        SqlType::Date => {
+            let values = column.values::<i32>();
+            each!(|row| date(py, values[row]))
+        }
+        SqlType::Timestamp => {
+            let values = column.values::<i64>();
+            each!(|row| timestamp(py, values[row]))
+        }
+        SqlType::Interval => {
+            let values = column.values::<Interval>();
+            each!(|row| interval(py, values[row]))
+        }
+    }
+}
+
+/// Python's dates end where its years do.
+fn year(year: i32) -> PyResult<i32> {
+    match year {
+        1..=9999 => Ok(year),
+        _ => Err(PyOverflowError::new_err(format!("Python has no dates in the year {year}: cast them to text"))),
+    }
+}
+
+fn date(py: Python<'_>, days: i32) -> PyResult<Py<PyAny>> {
+    let civil = Civil::from_days(days);
+    Ok(PyDate::new(py, year(civil.year)?, civil.month as u8, civil.day as u8)?.into_any().unbind())
+}
+
+fn timestamp(py: Python<'_>, micros: i64) -> PyResult<Py<PyAny>> {
+    let m = Moment::from_micros(micros);
+    let (month, day) = (m.date.month as u8, m.date.day as u8);
+    let (hour, minute, second) = (m.hour as u8, m.minute as u8, m.second as u8);
+    let value = PyDateTime::new(py, year(m.date.year)?, month, day, hour, minute, second, m.micros, None)?;
+    Ok(value.into_any().unbind())
+}
+
+fn interval(py: Python<'_>, value: Interval) -> PyResult<Py<PyAny>> {
+    const DAY: i128 = 86_400_000_000;
+    let micros = value.approximate_micros();
+    let days =
+        i32::try_from(micros.div_euclid(DAY)).map_err(|_| PyOverflowError::new_err("the interval is too long"))?;
+    let rest = micros.rem_euclid(DAY);
+    let delta = PyDelta::new(py, days, (rest / 1_000_000) as i32, (rest % 1_000_000) as i32, true)?;
+    Ok(delta.into_any().unbind())
+}

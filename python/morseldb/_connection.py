@@ -1,0 +1,213 @@
+"""Connections and cursors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+from . import _errors, _frames
+from ._errors import InterfaceError
+from ._morseldb import Result, Session
+from ._relation import Fetching, Relation
+
+Parameters = Sequence[Any] | None
+Self = TypeVar("Self", bound="Cursor")
+
+
+class Cursor(Fetching):
+    """A session: runs statements and reads their rows. Cursors are independent of each other; each thread has its own.
+
+    Statements have effect when they end: there are no transactions of several statements.
+    """
+
+    Warning = _errors.Warning
+    Error = _errors.Error
+    InterfaceError = _errors.InterfaceError
+    DatabaseError = _errors.DatabaseError
+    DataError = _errors.DataError
+    OperationalError = _errors.OperationalError
+    IntegrityError = _errors.IntegrityError
+    InternalError = _errors.InternalError
+    ProgrammingError = _errors.ProgrammingError
+    NotSupportedError = _errors.NotSupportedError
+
+    def __init__(self, session: Session) -> None:
+        self._session: Session | None = session
+        self._result: Result | None = None
+        self._row_count = -1
+        self.arraysize = 1
+
+    def _connected(self) -> Session:
+        if self._session is None:
+            raise InterfaceError("the connection is closed")
+        return self._session
+
+    def _open(self) -> Result:
+        self._connected()
+        if self._result is None or not self._result.has_rows():
+            raise InterfaceError("there is no result with rows: execute a query first")
+        return self._result
+
+    def _peeked(self) -> Result | None:
+        return self._result
+
+    def execute(self: Self, sql: str, parameters: Parameters = None) -> Self:
+        """Runs a statement, with values for ``?`` or ``$1``; without parameters also a script of several statements.
+
+        Returns the cursor itself: ``cursor.execute(...).fetchall()``. Tables that do not exist are looked for among
+        the caller's variables: pyarrow, pandas and Polars frames, and all with ``__arrow_c_stream__``.
+        """
+        self._result = None
+        self._row_count = -1
+        result = self._connected().execute(sql, _listed(parameters), _frames.lookup(_frames.caller()))
+        self._result, self._row_count = result, result.row_count()
+        return self
+
+    def executemany(self: Self, sql: str, parameters: Iterable[Sequence[Any]]) -> Self:
+        """Runs a statement once for each sequence of values."""
+        self._result = None
+        self._row_count = -1
+        session = self._connected()
+        find = _frames.lookup(_frames.caller())
+        total, last = -1, None
+        for values in parameters:
+            last = session.execute(sql, _listed(values), find)
+            if last.row_count() >= 0:
+                total = max(total, 0) + last.row_count()
+        self._result, self._row_count = last, total
+        return self
+
+    def executescript(self: Self, sql: str) -> Self:
+        """Runs all statements of a script."""
+        return self.execute(sql)
+
+    def sql(self, query: str, parameters: Parameters = None) -> Relation | None:
+        """Runs a statement; a query gives a relation, anything else None."""
+        find = _frames.lookup(_frames.caller())
+        found: dict[str, Any] = {}
+
+        def remembering(name: str) -> Any:
+            if name not in found:
+                found[name] = find(name)
+            return found[name]
+
+        result = self._connected().execute(query, _listed(parameters), remembering)
+        if not result.has_rows():
+            return None
+        # A relation that runs again sees the same data frames. It does not keep the caller's other variables.
+        run = functools.partial(self._again, query, _listed(parameters), found)
+        return Relation(run, result)
+
+    def _again(self, query: str, parameters: list[Any], frames: Mapping[str, Any]) -> Result:
+        return self._connected().execute(query, parameters, frames.get)
+
+    query = sql
+
+    def table(self, name: str) -> Relation:
+        """All rows of a table."""
+        quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
+        relation = self.sql(f"SELECT * FROM {quoted}")
+        assert relation is not None
+        return relation
+
+    @property
+    def rowcount(self) -> int:
+        """Rows that the last statement wrote; -1 for queries."""
+        return self._row_count
+
+    def register(self, name: str, frame: Any) -> None:
+        """Makes a copy of a data frame usable in FROM under a name, in all sessions."""
+        found = _frames.streamable(frame)
+        if found is None:
+            raise InterfaceError(f"a {type(frame).__name__} is no data frame: it has no __arrow_c_stream__")
+        self._connected().register(name, found)
+
+    def unregister(self, name: str) -> None:
+        """Forgets a registered data frame."""
+        self._connected().unregister(name)
+
+    def interrupt(self) -> None:
+        """Stops the running statement, from another thread."""
+        self._connected().interrupt()
+
+    def cursor(self) -> Cursor:
+        """Another session of the same database, for another thread."""
+        return Cursor(self._connected().fork())
+
+    def close(self) -> None:
+        """Closes the session. The database goes with its last session."""
+        if self._result is not None:
+            self._result.close()
+        self._result = None
+        self._session = None
+
+    def setinputsizes(self, sizes: Sequence[Any]) -> None:
+        """Does nothing (PEP 249)."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Does nothing (PEP 249)."""
+
+    def __next__(self) -> tuple[Any, ...]:
+        row = self.fetchone()
+        if row is None:
+            raise StopIteration
+        return row
+
+    def __enter__(self: Self) -> Self:
+        self._connected()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Connection(Cursor):
+    """A database in main memory, and a session of it. Has all of a cursor's methods."""
+
+    def commit(self) -> None:
+        """Does nothing: statements have effect when they end."""
+        self._connected()
+
+    def rollback(self) -> None:
+        """Does nothing: statements have effect when they end."""
+        self._connected()
+
+    @property
+    def threads(self) -> int:
+        """Threads that run queries."""
+        return self._connected().threads()
+
+    @property
+    def memory_used(self) -> int:
+        """Bytes that tables and running queries use."""
+        return self._connected().memory_used()
+
+    def __repr__(self) -> str:
+        return "<morseldb.Connection (closed)>" if self._session is None else "<morseldb.Connection>"
+
+
+def _listed(parameters: Parameters) -> list[Any]:
+    if parameters is None:
+        return []
+    if isinstance(parameters, (str, bytes, Mapping)) or not isinstance(parameters, Iterable):
+        raise InterfaceError("parameters are a sequence of values: (1, 'a')")
+    return list(parameters)
+
+
+def connect(
+    database: str | None = None, *, threads: int | None = None, memory_limit: int | str | None = None
+) -> Connection:
+    """Opens a new database in main memory.
+
+    ``threads`` run queries (all that affinity and cgroups allow, unless given). ``memory_limit`` is in bytes, or text
+    such as ``"4GB"`` (80% of the machine's memory, unless given). ``database`` is None or ``":memory:"``.
+    """
+    if database not in (None, "", ":memory:"):
+        raise _errors.NotSupportedError(
+            "databases live in main memory: connect() or connect(':memory:')", sqlstate="0A000"
+        )
+    return Connection(Session(threads, memory_limit))

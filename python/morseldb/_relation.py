@@ -1,0 +1,221 @@
+"""Results: rows, Arrow, data frames, and a table to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ._errors import InterfaceError
+from ._morseldb import Result
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+Row = tuple[Any, ...]
+
+
+class TypeObject:
+    """A kind of column, for comparison with the second entry of ``description`` (PEP 249)."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = frozenset(names)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return other.partition("(")[0] in self._names
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"TypeObject({', '.join(sorted(self._names))})"
+
+
+class Fetching:
+    """What connections, cursors and relations have in common: the rows of a result."""
+
+    arraysize: int = 1
+
+    def _open(self) -> Result:
+        """The result to read from."""
+        raise NotImplementedError
+
+    def _take(self) -> Result:
+        """The result to read all of."""
+        return self._open()
+
+    @property
+    def description(self) -> list[tuple[str, str, None, None, None, None, bool]] | None:
+        """Name, type, and whether NULL is possible, of each column (PEP 249)."""
+        result = self._peeked()
+        if result is None or not result.has_rows():
+            return None
+        return [(name, kind, None, None, None, None, nullable) for name, kind, nullable in result.columns()]
+
+    def _peeked(self) -> Result | None:
+        return self._open()
+
+    def fetchone(self) -> Row | None:
+        """The next row; None at the end."""
+        rows = self._open().fetch(1)
+        return rows[0] if rows else None
+
+    def fetchmany(self, size: int | None = None) -> list[Row]:
+        """The next ``size`` rows, or fewer at the end."""
+        return self._open().fetch(self.arraysize if size is None else size)
+
+    def fetchall(self) -> list[Row]:
+        """The remaining rows."""
+        return self._open().fetch()
+
+    def __iter__(self) -> Iterator[Row]:
+        result = self._open()
+        while rows := result.fetch(1024):
+            yield from rows
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The rows as a stream of Arrow's C interface, in a capsule; the query runs while the stream is read."""
+        return self._take().stream()
+
+    def _read(self, reader: Callable[[Any], Any]) -> Any:
+        """What ``reader`` makes of the stream. Consumers wrap errors of a stream: the original is raised instead."""
+        result = self._take()
+        try:
+            value = reader(_Stream(result.stream()))
+        except BaseException:
+            result.check()
+            raise
+        result.check()
+        return value
+
+    def arrow(self) -> pyarrow.Table:
+        """The rows as a pyarrow Table."""
+        import pyarrow
+
+        return self._read(lambda stream: pyarrow.RecordBatchReader.from_stream(stream).read_all())
+
+    fetch_arrow_table = arrow
+
+    def df(self) -> pandas.DataFrame:
+        """The rows as a pandas DataFrame."""
+        return self.arrow().to_pandas()
+
+    fetchdf = df
+
+    def pl(self) -> polars.DataFrame:
+        """The rows as a Polars DataFrame."""
+        import polars
+
+        return self._read(polars.DataFrame)
+
+
+class _Stream:
+    """A capsule as an object that consumers of Arrow's C interface accept."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._capsule
+
+
+class Relation(Fetching):
+    """A query's result that can be looked at, read in several ways, and used in FROM of other queries.
+
+    The query starts when the relation is made; whoever reads all of it a second time runs it again.
+    """
+
+    def __init__(self, run: Callable[[], Result], result: Result) -> None:
+        self._run = run
+        self._result: Result | None = result
+        self._columns = result.columns()
+        self._touched = False
+
+    def _open(self) -> Result:
+        if self._result is None:
+            self._result = self._run()
+        self._touched = True
+        return self._result
+
+    def _peeked(self) -> Result | None:
+        if self._result is None:
+            self._result, self._touched = self._run(), False
+        return self._result
+
+    def _take(self) -> Result:
+        fresh = self._result if self._result is not None and not self._touched else self._run()
+        self._result, self._touched = None, False
+        return fresh
+
+    def fetchall(self) -> list[Row]:
+        """The remaining rows; all of them if none has been fetched."""
+        rows = self._open().fetch()
+        self._result, self._touched = None, False
+        return rows
+
+    @property
+    def description(self) -> list[tuple[str, str, None, None, None, None, bool]]:
+        """Name, type, and whether NULL is possible, of each column."""
+        return [(name, kind, None, None, None, None, nullable) for name, kind, nullable in self._columns]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return [name for name, _, _ in self._columns]
+
+    @property
+    def types(self) -> list[str]:
+        """SQL types of the columns."""
+        return [kind for _, kind, _ in self._columns]
+
+    def show(self, max_rows: int = 40) -> None:
+        """Prints the first rows."""
+        print(self._render(max_rows))
+
+    def __repr__(self) -> str:
+        return self._render(40)
+
+    def _render(self, limit: int) -> str:
+        result = self._peeked()
+        if result is None:
+            raise InterfaceError("the result is closed")
+        rows, more = result.peek(limit)
+        return _table(self.columns, self.types, rows, more)
+
+
+def _printable(text: str | None) -> str:
+    if text is None:
+        return "NULL"
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _table(names: list[str], types: list[str], rows: list[list[str | None]], more: bool) -> str:
+    """Rows as a table of box characters."""
+    numeric = [kind.partition("(")[0] in _NUMERIC for kind in types]
+    cells = [[_printable(value) for value in row] for row in rows]
+    head = [[_printable(name) for name in names], types]
+    widths = [max([len(row[i]) for row in head + cells], default=0) for i in range(len(names))]
+
+    def rule(left: str, between: str, right: str) -> str:
+        return left + between.join("─" * (w + 2) for w in widths) + right
+
+    def line(row: list[str], center: bool = False) -> str:
+        def pad(text: str, w: int, right: bool) -> str:
+            return text.center(w) if center else text.rjust(w) if right else text.ljust(w)
+
+        return "│" + "│".join(f" {pad(t, w, n)} " for t, w, n in zip(row, widths, numeric)) + "│"
+
+    lines = [rule("┌", "┬", "┐"), *(line(row, True) for row in head), rule("├", "┼", "┤")]
+    lines += [line(row) for row in cells]
+    lines.append(rule("└", "┴", "┘"))
+    lines.append(f"first {len(rows)} rows" if more else f"{len(rows)} row{'' if len(rows) == 1 else 's'}")
+    return "\n".join(lines)
+
+
+_NUMERIC = frozenset(["smallint", "integer", "bigint", "decimal", "real", "double"])

@@ -1,0 +1,126 @@
+"""The DB-API: PEP 249."""
+
+import datetime
+import pickle
+from decimal import Decimal
+
+import pytest
+
+import morseldb
+
+
+def test_module_attributes():
+    assert morseldb.apilevel == "2.0"
+    assert morseldb.paramstyle == "qmark"
+    assert morseldb.threadsafety == 2
+    assert issubclass(morseldb.Error, Exception) and issubclass(morseldb.Warning, Exception)
+    for name in ["DataError", "OperationalError", "IntegrityError", "InternalError", "ProgrammingError"]:
+        assert issubclass(getattr(morseldb, name), morseldb.DatabaseError)
+        assert getattr(morseldb.Connection, name) is getattr(morseldb, name)
+    assert issubclass(morseldb.InterfaceError, morseldb.Error)
+    assert not issubclass(morseldb.InterfaceError, morseldb.DatabaseError)
+
+
+def test_fetching(con):
+    con.execute("select * from (values (1, 'a'), (2, 'b'), (3, null)) as v(n, t) order by n")
+    assert con.fetchone() == (1, "a")
+    assert con.fetchmany(1) == [(2, "b")]
+    assert con.fetchmany() == [(3, None)]
+    assert con.fetchone() is None
+    assert con.fetchall() == []
+    assert list(con.execute("select 1")) == [(1,)]
+
+
+def test_description(con):
+    con.execute("select 1 as a, 'x' as b, 1.50 as c, date '2020-01-01' as d")
+    names = [column[0] for column in con.description]
+    assert names == ["a", "b", "c", "d"]
+    kinds = [column[1] for column in con.description]
+    assert kinds[0] == morseldb.NUMBER and kinds[1] == morseldb.STRING
+    assert kinds[2] == morseldb.NUMBER and kinds[3] == morseldb.DATETIME
+    assert kinds[0] != morseldb.STRING
+    con.execute("create table t (a integer)")
+    assert con.description is None
+
+
+def test_row_count(con):
+    con.execute("create table t (a integer, b text)")
+    assert con.execute("insert into t values (1, 'x'), (2, 'y')").rowcount == 2
+    assert con.executemany("insert into t values (?, ?)", [(3, "z"), (4, None)]).rowcount == 2
+    assert con.execute("select * from t order by a").rowcount == -1
+    assert con.fetchall() == [(1, "x"), (2, "y"), (3, "z"), (4, None)]
+
+
+def test_parameters(con):
+    values = [True, 7, 2**40, 1.5, "it's", Decimal("-12.340"), datetime.date(2024, 2, 29)]
+    values += [datetime.datetime(2024, 2, 29, 12, 30, 1, 500), datetime.timedelta(days=3, seconds=5)]
+    row = con.execute("select " + ", ".join("?" * len(values)), values).fetchone()
+    assert list(row) == values
+    assert con.execute("select $2::integer - $1::integer", (1, 10)).fetchone() == (9,)
+    assert con.execute("select ?::integer", [None]).fetchone() == (None,)
+    assert con.execute("select date '2020-01-02' > ?", ["2020-01-01"]).fetchone() == (True,)
+    with pytest.raises(TypeError):
+        con.execute("select ?", [object()])
+    with pytest.raises(morseldb.InterfaceError):
+        con.execute("select ?", "a")
+    with pytest.raises(morseldb.ProgrammingError):
+        con.execute("select ?, ?", [1])
+
+
+def test_scripts(con):
+    con.execute("create table t (a integer); insert into t values (1); select a + 1 from t")
+    assert con.fetchall() == [(2,)]
+    con.executescript("insert into t values (2); insert into t values (3);")
+    assert con.execute("select count(*) from t").fetchone() == (3,)
+    with pytest.raises(morseldb.ProgrammingError):
+        con.execute("  -- nothing")
+
+
+def test_errors_have_a_class_and_particulars(con):
+    with pytest.raises(morseldb.ProgrammingError) as raised:
+        con.execute("select 1,\n nosuchcolumn")
+    error = raised.value
+    assert error.sqlstate == "42703"
+    assert error.position == 11
+    assert "LINE 2:" in str(error) and "^" in str(error)
+    with pytest.raises(morseldb.ProgrammingError) as raised:
+        con.execute("selekt 1")
+    assert raised.value.sqlstate == "42601"
+    with pytest.raises(morseldb.DataError) as raised:
+        con.execute("select 1 / (a - a) from (values (1)) as v(a)").fetchall()
+    assert raised.value.sqlstate == "22012"
+    with pytest.raises(morseldb.OperationalError):
+        con.execute("select * from 'no-such-file.csv'")
+    with pytest.raises(morseldb.NotSupportedError):
+        con.execute("begin")
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), copy.sqlstate, str(copy)) == (type(error), error.sqlstate, str(error))
+
+
+def test_closing():
+    con = morseldb.connect(":memory:")
+    cursor = con.cursor()
+    con.execute("create table t as select 1 as a")
+    con.close()
+    con.close()
+    with pytest.raises(morseldb.InterfaceError):
+        con.execute("select 1")
+    # Cursors are sessions of their own.
+    assert cursor.execute("select a from t").fetchone() == (1,)
+    with pytest.raises(morseldb.NotSupportedError):
+        morseldb.connect("file.db")
+    with pytest.raises(ValueError):
+        morseldb.connect(threads=0)
+    with morseldb.connect(memory_limit="64MB") as con:
+        con.commit()
+        con.rollback()
+        with pytest.raises(morseldb.InterfaceError):
+            con.fetchall()
+
+
+def test_memory_limit():
+    with morseldb.connect(memory_limit="64MB") as con:
+        assert con.execute("show memory_limit").fetchone() == ("64MiB",)
+    with morseldb.connect(memory_limit=64 << 20, threads=1) as con:
+        assert con.execute("show memory_limit").fetchone() == ("64MiB",)
+        assert con.threads == 1

@@ -1,0 +1,76 @@
+"""Threads, interrupts, signals."""
+
+import _thread
+import threading
+import time
+
+import pytest
+
+import morseldb
+
+# Far longer than any test waits.
+SLOW = "select count(*) from big a, big b where a.n + b.n = -1"
+
+
+def test_cursors_in_threads(big):
+    results = []
+
+    def work(cursor, k):
+        results.append(cursor.execute("select count(*) from big where n % 7 = ?", [k]).fetchone()[0])
+
+    threads = [threading.Thread(target=work, args=(big.cursor(), k)) for k in range(7)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(results) == 500_000
+
+
+def test_the_gil_is_released(big):
+    stopped = threading.Event()
+    ticks = []
+
+    def tick():
+        while not stopped.wait(0.01):
+            ticks.append(1)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    begin = time.monotonic()
+    while time.monotonic() - begin < 0.5:
+        big.execute("select count(distinct n), sum(n) from big").fetchall()
+    stopped.set()
+    thread.join()
+    assert len(ticks) >= 10
+
+
+def test_interrupt(big):
+    timer = threading.Timer(0.3, big.interrupt)
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(morseldb.OperationalError) as raised:
+        big.execute(SLOW).fetchall()
+    timer.join()
+    assert raised.value.sqlstate == "57014"
+    assert time.monotonic() - begin < 10
+    assert big.execute("select 1").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("sql", [SLOW, "create table result as " + SLOW])
+def test_control_c(big, sql):
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        big.execute(sql).fetchall()
+    timer.join()
+    assert time.monotonic() - begin < 10
+    assert big.execute("select count(*) from big").fetchone() == (500_000,)
+
+
+def test_dropped_results_stop(big):
+    begin = time.monotonic()
+    for _ in range(20):
+        big.execute("select a.n from big a, big b where a.n >= b.n").fetchone()
+    big.close()
+    assert time.monotonic() - begin < 20

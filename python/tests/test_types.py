@@ -1,0 +1,55 @@
+"""SQL's types as Python's."""
+
+import datetime
+from decimal import Decimal
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "sql, value",
+    [
+        ("true", True),
+        ("1::smallint", 1),
+        ("-2147483648", -2147483648),
+        ("9223372036854775807", 2**63 - 1),
+        ("1.50", Decimal("1.50")),
+        ("-12345678901234567890.123::decimal(30,3)", Decimal("-12345678901234567890.123")),
+        ("0.5::real", 0.5),
+        ("1e100::double precision", 1e100),
+        ("'grüße, a long string'", "grüße, a long string"),
+        ("''", ""),
+        ("'ab'::char(4)", "ab  "),
+        ("date '0001-01-01'", datetime.date(1, 1, 1)),
+        ("date '9999-12-31'", datetime.date(9999, 12, 31)),
+        ("timestamp '1969-12-31 23:59:59.999999'", datetime.datetime(1969, 12, 31, 23, 59, 59, 999999)),
+        ("interval '1 day 2 hours'", datetime.timedelta(days=1, hours=2)),
+        ("interval '2 months'", datetime.timedelta(days=60)),
+        ("interval '-1 second'", datetime.timedelta(seconds=-1)),
+        ("null", None),
+        ("null::integer", None),
+    ],
+)
+def test_values(con, sql, value):
+    (got,) = con.execute(f"select {sql}").fetchone()
+    assert got == value and type(got) is type(value)
+    if isinstance(value, Decimal):
+        assert str(got) == str(value)
+
+
+def test_floats(con):
+    row = con.execute("select 'NaN'::double precision, '-Infinity'::real").fetchone()
+    assert row[0] != row[0] and row[1] == float("-inf")
+
+
+def test_dates_beyond_pythons(con):
+    with pytest.raises(OverflowError):
+        con.execute("select date '10000-01-01'").fetchone()
+
+
+def test_many_rows_keep_their_order(big):
+    rows = big.execute("select n, n::text from big order by n").fetchall()
+    assert len(rows) == 500_000
+    assert all(n == i and text == str(i) for i, (n, text) in enumerate(rows))
+    big.execute("select n from big")
+    assert sum(len(big.fetchmany(99_999)) for _ in range(6)) == 500_000
