@@ -24,19 +24,24 @@ pub struct Reader {
 }
 
 impl Reader {
+    /// Whether a text that means NULL might also be a value of a type that is not text.
+    fn nulls_look_like_values(&self) -> bool {
+        self.nulls.iter().any(|n| !n.is_empty() && !matches!(&n[..], b"NA" | b"N/A" | b"NULL" | b"\\N"))
+    }
+
     #[inline]
     fn is_null(&self, field: &[u8], quoted: bool) -> bool {
         (!quoted || self.quoted_nulls) && self.nulls.iter().any(|n| n == field)
     }
 
-    /// Appends the field `column` of each record; `fields` holds `width` fields a record. Fails with the record's
-    /// number.
+    /// Appends the field `column` of each record; `fields` holds `width` fields a record. `clean`: all of the text is
+    /// valid UTF-8 without zero bytes. Fails with the record's number.
     pub fn append(
         &self,
         text: &[u8],
         dialect: &Dialect,
         (fields, width, column): (&[Span], usize, usize),
-        valid_utf8: bool,
+        clean: bool,
         out: &mut ColumnBuilder,
     ) -> Result<(), (usize, Error)> {
         let column = Fields { reader: self, text, dialect, fields, width, column };
@@ -57,7 +62,7 @@ impl Reader {
             (SqlType::Date, _) => column.each(out, parse::date),
             (SqlType::Timestamp, _) => column.each(out, parse::timestamp),
             (SqlType::Interval, _) => column.each::<Interval>(out, parse::interval),
-            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), _) => column.strings(out, valid_utf8),
+            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), _) => column.strings(out, clean),
         }
     }
 }
@@ -70,6 +75,15 @@ fn fast_double(text: &[u8]) -> Option<f64> {
         return None;
     }
     fast_float2::parse(text).ok().filter(|v: &f64| v.is_normal())
+}
+
+/// Text as PostgreSQL admits it: UTF-8 without the character of code zero.
+fn utf8(bytes: &[u8]) -> Result<&str> {
+    let bad = |what: &str| {
+        Error::new(SqlState::INVALID_ENCODING, format!("invalid byte sequence for encoding \"UTF8\"{what}"))
+    };
+    let text = std::str::from_utf8(bytes).map_err(|_| bad(""))?;
+    if text.contains('\0') { Err(bad(": 0x00")) } else { Ok(text) }
 }
 
 /// The fields of one column in a batch of records.
@@ -101,13 +115,12 @@ impl<'a> Fields<'a> {
         out: &mut ColumnBuilder,
         parse: impl Fn(&[u8]) -> Result<T, Bad>,
     ) -> Result<(), (usize, Error)> {
+        // Most fields are values; whether one means NULL or the default is asked where that can be.
+        let simple = self.reader.default.is_none() && !self.reader.nulls_look_like_values();
         for (row, span) in self.spans().enumerate() {
-            // Most fields are values; whether one means NULL or the default is asked where that can be.
-            let field = span.bytes(self.text);
-            let simple = !span.escaped() && self.reader.default.is_none();
             if simple
-                && let Ok(value) = parse(field)
-                && !self.reader.is_null(field, span.quoted())
+                && !span.escaped()
+                && let Ok(value) = parse(span.bytes(self.text))
             {
                 out.push(value);
                 continue;
@@ -145,7 +158,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn strings(&self, out: &mut ColumnBuilder, valid_utf8: bool) -> Result<(), (usize, Error)> {
+    fn strings(&self, out: &mut ColumnBuilder, clean: bool) -> Result<(), (usize, Error)> {
         for (row, span) in self.spans().enumerate() {
             if self.default(out, span) {
                 continue;
@@ -155,26 +168,17 @@ impl<'a> Fields<'a> {
                 continue;
             };
             // Escapes of the text format can make any byte.
-            let checked = valid_utf8 && !(span.escaped() && self.dialect.text_format);
+            let checked = clean && !(span.escaped() && self.dialect.text_format);
             let text = if checked {
-                // SAFETY: the whole text is valid UTF-8, and fields are cut out of it at ASCII characters.
+                // SAFETY: the whole text is valid UTF-8 (`clean`), and fields are cut out of it at ASCII characters.
                 Ok(unsafe { std::str::from_utf8_unchecked(&content) })
             } else {
-                std::str::from_utf8(&content)
-                    .map_err(|_| Error::new(SqlState::INVALID_ENCODING, "invalid byte sequence for encoding \"UTF8\""))
+                utf8(&content)
             };
-            let text = text.and_then(|text| {
-                if text.contains('\0') {
-                    return Err(Error::new(
-                        SqlState::INVALID_ENCODING,
-                        "invalid byte sequence for encoding \"UTF8\": 0x00",
-                    ));
-                }
-                match self.reader.sql_type {
-                    SqlType::Varchar(limit) => to_varchar(text, limit, TooLong::Refuse),
-                    SqlType::Char(limit) => to_char_n(text, limit, TooLong::Refuse),
-                    _ => Ok(text),
-                }
+            let text = text.and_then(|text| match self.reader.sql_type {
+                SqlType::Varchar(limit) => to_varchar(text, limit, TooLong::Refuse),
+                SqlType::Char(limit) => to_char_n(text, limit, TooLong::Refuse),
+                _ => Ok(text),
             });
             out.push_str(text.map_err(|e| (row, e))?);
         }

@@ -50,6 +50,8 @@ struct CsvSource {
     dialect: Dialect,
     /// Empty lines are left out (`read_csv`) and not records (COPY).
     skip_blank: bool,
+    /// Records may end with a delimiter, as those of TPC-H's generator do.
+    trailing_delimiter: bool,
     ignore_errors: bool,
     rejects: Option<RejectSink>,
     /// What to advise when a value is not of its column's type.
@@ -72,7 +74,8 @@ struct MorselRead<'a> {
     /// Offset of the text in the file.
     offset: u64,
     text: &'a [u8],
-    valid_utf8: bool,
+    /// The text is valid UTF-8 without zero bytes.
+    clean: bool,
 }
 
 impl FileSource for CsvSource {
@@ -101,8 +104,8 @@ impl FileSource for CsvSource {
             return Err(Error::new(SqlState::PROGRAM_LIMIT, message).hint("a closing quote may be missing"));
         }
         let text = file.input.read(&file.name, start, end)?;
-        let valid_utf8 = simdutf8::basic::from_utf8(&text).is_ok();
-        MorselRead { source: self, file, offset: start, text: &text, valid_utf8 }.run(columns, sink)
+        let clean = simdutf8::basic::from_utf8(&text).is_ok() && memchr::memchr(0, &text).is_none();
+        MorselRead { source: self, file, offset: start, text: &text, clean }.run(columns, sink)
     }
 }
 
@@ -144,7 +147,11 @@ impl MorselRead<'_> {
                     more = false;
                     break;
                 };
-                let fields = batch.fields.len() - before;
+                let mut fields = batch.fields.len() - before;
+                if fields == width + 1 && self.source.trailing_delimiter && self.ends_empty(batch) {
+                    batch.fields.pop();
+                    fields = width;
+                }
                 if fields != width || record.problem.is_some() {
                     let fields = batch.fields.split_off(before);
                     if self.is_no_record(&record, &fields) {
@@ -164,6 +171,10 @@ impl MorselRead<'_> {
         }
     }
 
+    fn ends_empty(&self, batch: &Batch) -> bool {
+        batch.fields.last().is_some_and(|f| !f.quoted() && f.bytes(self.text).is_empty())
+    }
+
     /// Empty lines, and the mark at the end of COPY's text format.
     fn is_no_record(&self, record: &Record, fields: &[Span]) -> bool {
         if record.problem.is_some() {
@@ -178,7 +189,7 @@ impl MorselRead<'_> {
 
     fn append(&self, batch: &Batch, column: usize, out: &mut ColumnBuilder) -> Result<(), (usize, Error)> {
         let fields = (&batch.fields[..], self.source.schema.len(), column);
-        self.source.readers[column].append(self.text, &self.source.dialect, fields, self.valid_utf8, out)
+        self.source.readers[column].append(self.text, &self.source.dialect, fields, self.clean, out)
     }
 
     /// Where bad records are left out: all columns are read, so that it does not depend on the query which they are.

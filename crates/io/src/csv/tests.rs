@@ -136,6 +136,7 @@ fn options_of_copy() {
     assert_eq!(read("x,\"a\\\"b\\\\\"\n", &[("escape", "\\")]).unwrap(), [[s("x"), s("a\"b\\")]]);
     assert_eq!(read("a,b\nx,y\n", &[("header", "match")]).unwrap(), [[s("x"), s("y")]]);
     assert!(read("a,c\nx,y\n", &[("header", "match")]).unwrap_err().message().contains("\"c\""));
+    assert_eq!(read("x,y,\nz,w,\n", &[]).unwrap().len(), 2, "a delimiter after the last field");
     let text = "x\\ty\t\\N\nline\\nend\t\\x41\\102\nhidden\\\nend\tz\n\\.\n";
     assert_eq!(
         read(text, &[("format", "text")]).unwrap(),
@@ -260,6 +261,5 @@ fn flights() {
         let source = open(&format!("{name}.csv.gz"));
         let chunks = read_all(&*source, &[0]).unwrap();
         assert_eq!(chunks.iter().map(|c| c.rows()).sum::<usize>(), rows, "{name} {:?}", source.schema());
-        eprintln!("{name} {:?}", types_of(&*source));
     }
 }

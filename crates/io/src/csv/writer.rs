@@ -28,7 +28,7 @@ pub struct CsvWriter<W: Write> {
 }
 
 impl<W: Write> CsvWriter<W> {
-    /// A writer of rows of these fields. The header is written unless options say no (CSV) or do not say yes (text).
+    /// A writer of rows of these fields. As in PostgreSQL, a header is written if options say so.
     pub fn new(sink: W, fields: &[Field], options: &CsvOptions) -> Result<Self> {
         options.check()?;
         let text_format = options.format == CsvFormat::Text;
@@ -51,7 +51,7 @@ impl<W: Write> CsvWriter<W> {
         let null = options.null.as_ref().and_then(|n| n.first().cloned()).unwrap_or_else(|| default_null.to_owned());
         let force_quote = fields.iter().map(|f| options.force_quote.contains(&f.name)).collect();
         let mut writer = Self { sink, out: String::with_capacity(BUFFER), dialect, null, force_quote, special };
-        let header = options.header.map_or(!text_format, |h| h != Header::No);
+        let header = options.header.is_some_and(|h| h != Header::No);
         if header {
             for (i, field) in fields.iter().enumerate() {
                 writer.delimit(i);

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
+use ::types::{SqlType, Value};
 use arrow_array::*;
 use base::SqlState;
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
-use ::types::{SqlType, Value};
 
 use super::*;
 use crate::csv::tests::Random;
@@ -183,10 +183,10 @@ fn corrupt_files_are_errors() {
                 broken[at..at + n].iter_mut().for_each(|b| *b = random.below(256) as u8);
             }
         }
-        if let Ok(source) = open_parquet_bytes("broken.parquet", broken.into()) {
-            if let Err(error) = all(&*source) {
-                assert!(error.to_string().contains("broken.parquet"), "{error}");
-            }
+        if let Ok(source) = open_parquet_bytes("broken.parquet", broken.into())
+            && let Err(error) = all(&*source)
+        {
+            assert!(error.to_string().contains("broken.parquet"), "{error}");
         }
     }
 }

@@ -55,6 +55,8 @@ struct Opened {
     header: Option<Vec<String>>,
     width: usize,
     sample: Sample,
+    /// The first record has a delimiter after its last field.
+    trailing_delimiter: bool,
 }
 
 fn open(inputs: Vec<(String, Input)>, options: &CsvOptions) -> Result<CsvSource> {
@@ -96,6 +98,7 @@ fn open(inputs: Vec<(String, Input)>, options: &CsvOptions) -> Result<CsvSource>
         readers,
         dialect,
         skip_blank: options.auto_detect && width > 1,
+        trailing_delimiter: opened.iter().all(|o| o.trailing_delimiter),
         ignore_errors: options.ignore_errors,
         rejects: options.rejects.clone(),
         hint: options.auto_detect.then_some(HINT),
@@ -166,14 +169,17 @@ fn open_one(
     let data = |skip: usize| &head[skipped + skip..];
     let whole = head.len() as u64 == input.len();
     let rest = sniff::sample(complete(data(end), dialect.eol, whole), dialect, &nulls, width, SAMPLE_RECORDS);
+    let names_given = options.columns.as_ref().is_some_and(|c| c.iter().map(|(n, _)| n).eq(&texts));
     let has_header = match header {
         Some(header) => header != Header::No,
+        // Also for COPY: a line of exactly the columns' names is no data.
+        None if names_given => true,
         None if options.auto_detect => {
-            let given = options.columns.as_ref().is_some_and(|c| c.iter().map(|(n, _)| n).eq(&texts));
-            !texts.is_empty() && texts.len() == width && (given || sniff::looks_like_header(&texts, &rest, &nulls))
+            !texts.is_empty() && texts.len() == width && sniff::looks_like_header(&texts, &rest, &nulls)
         }
         None => false,
     };
+    let trailing_delimiter = options.columns.is_some() && texts.len() == width + 1 && texts[width].is_empty();
     let start = (skipped + if has_header { end } else { 0 }) as u64;
     let mut sample = rest;
     if !has_header {
@@ -187,7 +193,7 @@ fn open_one(
     if !types_known {
         sample_more(&file, dialect, &nulls, width, options.sample_size, &mut sample)?;
     }
-    Ok(Opened { file, header: has_header.then_some(texts), width, sample })
+    Ok(Opened { file, header: has_header.then_some(texts), width, sample, trailing_delimiter })
 }
 
 /// Without the record that the sample's end cuts in two.
