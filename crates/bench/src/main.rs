@@ -1,2 +1,84 @@
-//! .
-fn main() {}
+//! Benchmarks in one process: TPC-H, the latency of small statements, and the demonstration of `make demo`.
+//!
+//! Comparisons with other systems are in the folder `bench` at the top, in Python.
+
+mod demo;
+mod latency;
+mod tpch;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Benchmarks of MorselDB.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Times the 22 queries of TPC-H, hot.
+    Tpch(TpchOptions),
+    /// Times `select 1` with cold and with cached code.
+    Latency,
+    /// Generates, loads, runs and checks TPC-H, and prints a table of times.
+    Demo(DataOptions),
+}
+
+/// The data of a run.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct DataOptions {
+    /// Scale factor; answers are checked at 1.
+    #[arg(long, default_value_t = 1.0)]
+    pub sf: f64,
+    /// Folder with the files, generated if it lacks them; by default data/tpch-sf<SF>.
+    #[arg(long)]
+    pub data: Option<PathBuf>,
+    /// Threads; by default all that the process may use.
+    #[arg(long)]
+    pub threads: Option<usize>,
+    /// Load from CSV rather than from Parquet.
+    #[arg(long)]
+    pub csv: bool,
+}
+
+/// A run of `bench tpch`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct TpchOptions {
+    #[command(flatten)]
+    pub data: DataOptions,
+    /// Only these queries.
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=22))]
+    pub query: Vec<u8>,
+    /// Runs of each query; the best counts.
+    #[arg(long, default_value_t = 5)]
+    pub runs: usize,
+    /// Statements to run first, such as `SET compile = off`.
+    #[arg(long)]
+    pub set: Vec<String>,
+    /// Print EXPLAIN ANALYZE of each query too.
+    #[arg(long)]
+    pub explain: bool,
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Tpch(options) => tpch::run(&options),
+        Command::Latency => latency::run(),
+        Command::Demo(options) => demo::run(&options),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error:?}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,64 @@
+"""Random queries on MorselDB and DuckDB: equal rows, or an error on both sides.
+
+    make difference       # or: .bench-venv/bin/python bench/difference.py --queries 10000 --seed 1
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+
+import duckdb
+import morseldb
+from compare import difference
+from systems import plain
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+GENERATOR = ["cargo", "run", "--release", "-q", "-p", "testkit", "--bin", "difference", "--", "--print"]
+
+
+def attempt(connection, sql):
+    """Rows, or the error."""
+    try:
+        return [tuple(map(plain, row)) for row in connection.execute(sql).fetchall()], None
+    except (morseldb.Error, duckdb.Error) as error:
+        return None, error
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--queries", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    command = [*GENERATOR, "--queries", str(arguments.queries), "--seed", str(arguments.seed)]
+    script = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+    ours, theirs = morseldb.connect(), duckdb.connect()
+    differences = errors = ours_only = theirs_only = queries = 0
+    for line in script.splitlines():
+        kind, sql = line.split("\t", 1)
+        if kind != "Q":
+            ours.execute(sql)
+            theirs.execute(sql)
+            continue
+        queries += 1
+        (a, our_error), (b, their_error) = attempt(ours, sql), attempt(theirs, sql)
+        if our_error and their_error:
+            errors += 1
+        elif their_error:
+            # What DuckDB does not support proves nothing.
+            theirs_only += 1
+        elif our_error:
+            ours_only += 1
+            print(f"{sql}\n  MorselDB: {our_error}\n")
+        elif (what := difference(b, a)) is not None:
+            differences += 1
+            print(f"{sql}\n  {what}\n")
+    print(
+        f"{queries} queries: {differences} differences, {ours_only} errors of MorselDB only, "
+        f"{theirs_only} of DuckDB only, {errors} of both"
+    )
+    return 1 if differences or ours_only else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

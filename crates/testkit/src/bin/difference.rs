@@ -1,0 +1,52 @@
+//! Random queries through every way of running them; or, with `--print`, the script for another system.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use testkit::differential::{Step, run, script};
+
+/// Random queries through every way of running them.
+#[derive(Parser)]
+struct Arguments {
+    /// How many queries.
+    #[arg(long, default_value_t = 10_000)]
+    queries: usize,
+    /// Another seed, other queries.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print the statements, one a line, instead of running them: `S` setup, `Q` query, `D` drop, then a tab.
+    #[arg(long)]
+    print: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if arguments.print {
+        for step in script(arguments.seed, arguments.queries) {
+            let (kind, sql) = match step {
+                Step::Setup(sql) => ('S', sql),
+                Step::Query(sql) => ('Q', sql),
+                Step::Drop(sql) => ('D', sql),
+            };
+            println!("{kind}\t{sql}");
+        }
+        return ExitCode::SUCCESS;
+    }
+    let progress = |done: usize| {
+        if done.is_multiple_of(500) {
+            eprintln!("{done} queries");
+        }
+    };
+    match run(arguments.seed, arguments.queries, progress) {
+        Ok(report) => {
+            report.differences.iter().for_each(|d| println!("{d}\n"));
+            let (failed, differences) = (report.failed, report.differences.len());
+            println!("{} queries, {failed} with an error on all sides, {differences} differences", report.queries);
+            if differences == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("{error:?}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Mutated input: SQL text, CSV bytes, Parquet bytes. Any of it gives a result or a typed error; panics and internal
+//! errors are findings. Deterministic by seed, so that a finding can be repeated.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use base::{Error, Result, SqlState};
+use engine::{Config, Database, Session};
+
+use crate::differential::{Step, script};
+use crate::random::Random;
+use crate::tpch::{self, Format, QUERIES};
+
+/// What is mutated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Statements.
+    Sql,
+    /// A CSV file.
+    Csv,
+    /// A Parquet file.
+    Parquet,
+}
+
+/// What a run found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// Inputs that were tried.
+    pub inputs: u64,
+    /// Inputs that MorselDB accepted.
+    pub accepted: u64,
+    /// Panics and internal errors, with the input (in a lossy form) and its number.
+    pub bad: Vec<String>,
+}
+
+/// Tries mutated inputs for a while; files are made in `folder`.
+pub fn fuzz(target: Target, seed: u64, time: Duration, folder: &Path) -> Result<Findings> {
+    let io = |e: std::io::Error| Error::new(SqlState::IO_ERROR, e.to_string());
+    fs::create_dir_all(folder).map_err(io)?;
+    let seeds = seeds(target, folder)?;
+    let file = folder.join(if target == Target::Csv { "fuzzed.csv" } else { "fuzzed.parquet" });
+    let mut session = open()?;
+    let mut random = Random::new(seed);
+    let mut findings = Findings::default();
+    let start = Instant::now();
+    while start.elapsed() < time && findings.bad.len() < 10 {
+        let input = mutate(&mut random, &seeds);
+        findings.inputs += 1;
+        let sql = if target == Target::Sql {
+            String::from_utf8_lossy(&input).into_owned()
+        } else {
+            fs::write(&file, &input).map_err(io)?;
+            format!("SELECT * FROM '{}'", file.display())
+        };
+        // A statement that reads or writes files of its own choice is none of our business here.
+        if target == Target::Sql && ["copy", "'/"].iter().any(|w| sql.to_lowercase().contains(w)) {
+            continue;
+        }
+        match catch_unwind(AssertUnwindSafe(|| run(&mut session, &sql))) {
+            Ok(Ok(())) => findings.accepted += 1,
+            Ok(Err(error)) if error.state() != SqlState::INTERNAL => {}
+            Ok(Err(error)) => findings.bad.push(describe(findings.inputs, &input, &error.to_string())),
+            Err(_) => {
+                findings.bad.push(describe(findings.inputs, &input, "panic"));
+                session = open()?;
+            }
+        }
+    }
+    Ok(findings)
+}
+
+fn open() -> Result<Session> {
+    let mut session = Database::new(Config { threads: Some(2), memory_limit: Some(1 << 30) })?.connect();
+    for statement in tpch::SCHEMA.split_inclusive(';').filter(|s| !s.trim().is_empty()) {
+        session.execute(statement, &[])?.collect()?;
+    }
+    Ok(session)
+}
+
+/// Runs text as a script and reads what it gives, up to a bound: a cross product is not a finding.
+fn run(session: &mut Session, sql: &str) -> Result<()> {
+    session.run_script(sql, |_, mut result| {
+        while result.delivered() < 100_000 && result.next_chunk()?.is_some() {}
+        Ok(())
+    })
+}
+
+fn describe(number: u64, input: &[u8], what: &str) -> String {
+    let text: String = String::from_utf8_lossy(input).chars().take(400).collect();
+    format!("input {number}: {what}\n  {}", text.escape_debug())
+}
+
+/// Valid inputs to start from.
+fn seeds(target: Target, folder: &Path) -> Result<Vec<Vec<u8>>> {
+    if target == Target::Sql {
+        let random = script(1, 400).into_iter().map(|s| match s {
+            Step::Setup(sql) | Step::Query(sql) | Step::Drop(sql) => sql,
+        });
+        let queries = QUERIES.iter().map(|q| q.sql.to_string());
+        return Ok(queries.chain(random).filter(|s| s.len() < 3000).map(String::into_bytes).collect());
+    }
+    let (format, extension) = if target == Target::Csv { (Format::Csv, "csv") } else { (Format::Parquet, "parquet") };
+    tpch::generate(0.001, folder, format, |_| {})?;
+    let read = |table: &&str| fs::read(folder.join(format!("{table}.{extension}")));
+    let mut files = ["region", "nation", "supplier"].iter().map(read).collect::<Result<Vec<_>, _>>();
+    if let (Ok(files), Target::Csv) = (&mut files, target) {
+        files.push(b"a,b\n1,\"x\"\"y\"\n,\"two\nlines\"\n3.5,2001-02-03\r\n".to_vec());
+        files.push("é;ß\nNA;1e300\ntrue;2020-01-01 10:11:12\n".as_bytes().to_vec());
+    }
+    files.map_err(|e| Error::new(SqlState::IO_ERROR, e.to_string()))
+}
+
+/// A seed with a few places changed, cut, doubled, or spliced with another.
+fn mutate(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
+    const TOKENS: &[&str] = &[
+        "(",
+        ")",
+        "'",
+        "\"",
+        ",",
+        ";",
+        "NULL",
+        "-1",
+        "9223372036854775807",
+        "1e400",
+        "0",
+        " SELECT ",
+        " FROM ",
+        " WHERE ",
+        " GROUP BY ",
+        "((((((((",
+        "--",
+        "/*",
+        "$1",
+        "é",
+        "\0",
+        "\n",
+        "::integer",
+        " IN ",
+        " JOIN ",
+        "count(*)",
+        " UNION ",
+    ];
+    let mut bytes = random.pick(seeds).clone();
+    for _ in 0..1 + random.below(6) {
+        let at = random.below(bytes.len() + 1);
+        let end = (at + random.below(20)).min(bytes.len());
+        match random.below(7) {
+            0 if at < bytes.len() => bytes[at] = random.bits() as u8,
+            1 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
+            2 => drop(bytes.drain(at..end)),
+            3 => drop(bytes.splice(at..at, random.pick(TOKENS).bytes())),
+            4 => {
+                let piece = bytes[at..end].to_vec();
+                drop(bytes.splice(at..at, piece));
+            }
+            5 if random.one_in(4) => bytes.truncate(at),
+            _ => {
+                let other = random.pick(seeds);
+                let from = random.below(other.len() + 1);
+                let piece = &other[from..(from + random.below(40)).min(other.len())];
+                drop(bytes.splice(at..end, piece.iter().copied()));
+            }
+        }
+    }
+    bytes
+}

@@ -1,0 +1,120 @@
+//! Random tables: few distinct values, NULLs, duplicates, extremes.
+
+use super::Random;
+
+/// The kinds of column that queries tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `integer`
+    Integer,
+    /// `bigint`
+    Big,
+    /// `decimal(9, 2)`
+    Decimal,
+    /// `text`
+    Text,
+    /// `date`
+    Date,
+    /// `boolean`
+    Bool,
+}
+
+/// All kinds.
+pub const KINDS: &[Kind] = &[Kind::Integer, Kind::Big, Kind::Decimal, Kind::Text, Kind::Date, Kind::Bool];
+
+/// A column of a random table.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name, unique among all tables.
+    pub name: String,
+    /// Its kind.
+    pub kind: Kind,
+}
+
+/// A random table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+}
+
+impl Kind {
+    /// The type in SQL.
+    pub fn sql(self) -> &'static str {
+        match self {
+            Self::Integer => "integer",
+            Self::Big => "bigint",
+            Self::Decimal => "decimal(9, 2)",
+            Self::Text => "text",
+            Self::Date => "date",
+            Self::Bool => "boolean",
+        }
+    }
+
+    /// A random constant, as SQL.
+    pub fn constant(self, random: &mut Random) -> String {
+        match self {
+            Self::Integer => match random.below(20) {
+                0 => "2147483647".into(),
+                1 => "(-2147483647)".into(),
+                n => format!("({})", n as i64 - 5),
+            },
+            Self::Big => match random.below(20) {
+                0 => "4000000000000".into(),
+                n => format!("({})", n as i64 - 5),
+            },
+            Self::Decimal => format!("({}.{:02})", random.below(30) as i64 - 10, random.below(4) * 25),
+            Self::Text => {
+                const WORDS: &[&str] = &[
+                    "",
+                    "a",
+                    "b",
+                    "ab",
+                    "abc",
+                    "ba",
+                    "foo",
+                    "foobar",
+                    "a longer text than twelve",
+                    "a longer text",
+                    "é",
+                    "%_",
+                ];
+                format!("'{}'", random.pick(WORDS))
+            }
+            Self::Date => {
+                format!("DATE '{}-{:02}-{:02}'", 1995 + random.below(4), 1 + random.below(12), 1 + random.below(28))
+            }
+            Self::Bool => ["true", "false"][random.below(2)].into(),
+        }
+    }
+}
+
+/// Random tables, and the statements that make and fill them.
+pub fn schema(random: &mut Random) -> (Vec<Table>, Vec<String>) {
+    let mut statements = Vec::new();
+    let mut tables = Vec::new();
+    for t in 0..2 + random.below(3) {
+        let name = format!("t{t}");
+        let mut columns = vec![Column { name: format!("k{t}"), kind: Kind::Integer }];
+        for c in 0..2 + random.below(4) {
+            columns.push(Column { name: format!("c{t}{c}"), kind: *random.pick(KINDS) });
+        }
+        let list = columns.iter().map(|c| format!("{} {}", c.name, c.kind.sql())).collect::<Vec<_>>().join(", ");
+        statements.push(format!("CREATE TABLE {name} ({list})"));
+        let rows = if random.one_in(12) { 0 } else { [1, 7, 25, 60, 120][random.below(5)] };
+        if rows > 0 {
+            let row = |random: &mut Random| {
+                let field = |c: &Column, random: &mut Random| {
+                    if random.one_in(6) { "NULL".to_string() } else { c.kind.constant(random) }
+                };
+                format!("({})", columns.iter().map(|c| field(c, random)).collect::<Vec<_>>().join(", "))
+            };
+            let values = (0..rows).map(|_| row(random)).collect::<Vec<_>>().join(", ");
+            statements.push(format!("INSERT INTO {name} VALUES {values}"));
+        }
+        tables.push(Table { name, columns });
+    }
+    (tables, statements)
+}
