@@ -44,15 +44,15 @@ def test_relations_in_from_need_no_pyarrow(con):
 
 def test_arrow(con):
     pyarrow = pytest.importorskip("pyarrow")
-    table = con.sql(QUERY).arrow()
+    table = table_ = con.sql(QUERY).arrow()
     assert table.column_names == ["n", "d", "t", "day"]
     assert table.schema.field("n").type == pyarrow.int32()
     assert pyarrow.types.is_decimal(table.schema.field("d").type)
     assert table.to_pylist()[1] == {"n": 2, "d": None, "t": None, "day": None}
     assert pyarrow.table(con.sql(QUERY)) == table
     assert con.execute(QUERY).fetch_arrow_table() == table
-    back = con.sql("select * from table").arrow()
-    assert back.to_pylist() == table.to_pylist()
+    back = con.sql("select * from table_").arrow()
+    assert back.to_pylist() == table_.to_pylist()
     batch = table.to_batches()[0]
     assert con.execute("select sum(n) from batch").fetchone() == (3,)
 
@@ -62,9 +62,9 @@ def test_arrow_of_large_results(big):
     big.execute("select n from big")
     big.fetchmany(10)
     assert big.arrow().num_rows == 499_990
-    table = big.sql("select n, n::text as t from big").arrow()
-    assert table.num_rows == 500_000
-    assert big.execute("select count(*), sum(n), min(t) from table").fetchone() == (500_000, 124999750000, "0")
+    rows = big.sql("select n, n::text as t from big").arrow()
+    assert rows.num_rows == 500_000
+    assert big.execute("select count(*), sum(n), min(t) from rows").fetchone() == (500_000, 124999750000, "0")
 
 
 def test_errors_in_a_stream_keep_their_class(con):
@@ -130,12 +130,14 @@ def test_scripts_with_frames_run_each_statement_once(con):
 
 
 def test_frames_are_let_go(con):
-    frame = Stream(con.sql("select 5 as a"))
-    gone = weakref.ref(frame)
-    con.execute("select * from frame").fetchall()
-    del frame
+    def use():
+        frame = Stream(con.sql("select 5 as a"))
+        con.execute("select * from frame").fetchall()
+        return weakref.ref(frame), con.sql("select 1 as one")
+
+    gone, relation = use()
     gc.collect()
-    assert gone() is None
+    assert gone() is None and relation.fetchall() == [(1,)]
     with pytest.raises(morseldb.ProgrammingError):
         con.execute("select * from frame")
 

@@ -48,7 +48,7 @@ def test_dates_beyond_pythons(con):
 
 
 def test_many_rows_keep_their_order(big):
-    rows = big.execute("select n, n::text from big order by n").fetchall()
+    rows = big.execute("select n, n::text as t from big order by n").fetchall()
     assert len(rows) == 500_000
     assert all(n == i and text == str(i) for i, (n, text) in enumerate(rows))
     big.execute("select n from big")
