@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn ascii_and_markdown() {
         let text = rendered(&style(Mode::Table));
-        assert!(text.contains("|   n  | price |") && text.contains("|  -20 |  NULL |"), "{text}");
+        assert!(text.contains("|  n   | price |") && text.contains("|  -20 |  NULL |"), "{text}");
         let text = rendered(&style(Mode::Markdown));
         assert!(text.contains("|-----:|------:|:------") && text.contains(r"two\nlines \| and"), "{text}");
     }

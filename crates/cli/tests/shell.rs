@@ -62,7 +62,7 @@ fn the_first_error_ends_a_script() {
     let run = morsel(&["--mode", "csv"], script);
     assert_eq!((out(&run), run.status.code()), ("a\n1\n".into(), Some(1)));
     let text = errors(&run);
-    assert!(text.starts_with("ERROR 42703") && text.contains("LINE 2: select b\n               ^"), "{text}");
+    assert!(text.starts_with("ERROR 42703") && text.contains("LINE 2: select b;\n               ^"), "{text}");
     let run = morsel(&["--mode", "csv", "--continue"], script);
     assert_eq!((out(&run), run.status.code()), ("a\n1\nc\n3\n".into(), Some(1)));
 }
