@@ -27,6 +27,8 @@ use stage::PipelineStage;
 
 /// Queries whose sources have no more rows than this run on the caller's thread: waking workers would take longer.
 const INLINE_ROWS: u64 = 20_000;
+/// And whose operators are not expected to make more rows than this of them.
+const INLINE_RESULT_ROWS: f64 = 200_000.0;
 
 /// A query with everything that its pipelines need while they run.
 pub(crate) struct Query {
@@ -75,15 +77,29 @@ pub(crate) fn start(session: &Session, plan: &Plan, analyze: bool, cancel: Cance
         Executable::Interpreted(program.clone())
     };
     let sources = plan.tables.values().map(|t| Source::of(&t.source).cloned()).collect::<Result<IdMap<_, _>>>()?;
-    launch(session, Query::new(session, program, code, sources)?, cancel)
+    let query = Query::new(session, program, code, sources, cancel.clone())?;
+    let small = query.source_rows() <= INLINE_ROWS && most_rows(&plan.root) <= INLINE_RESULT_ROWS;
+    launch(session, query, small, cancel)
+}
+
+/// The most rows that some operator is expected to produce.
+fn most_rows(node: &plan::Node) -> f64 {
+    node.inputs().into_iter().map(most_rows).fold(node.rows, f64::max)
 }
 
 impl Query {
-    fn new(session: &Session, program: Arc<Program>, code: Executable, sources: IdMap<TableId, Source>) -> Result<Self> {
+    fn new(
+        session: &Session,
+        program: Arc<Program>,
+        code: Executable,
+        sources: IdMap<TableId, Source>,
+        cancel: CancelToken,
+    ) -> Result<Self> {
         let shared = &session.database.0;
         let budget = shared.budget.child(session.settings.memory("query_memory_limit"));
         let workers = shared.scheduler.max_workers();
-        let context = QueryContext::new(&program, workers, budget.clone(), |state| code.pair_fns(state))?;
+        let context =
+            QueryContext::with_cancel(&program, workers, budget.clone(), cancel, |state| code.pair_fns(state))?;
         let mut fillers: Vec<usize> = vec![0; program.states.len()];
         program.pipelines.values().flat_map(|p| &p.fills).for_each(|s| fillers[s.index()] += 1);
         let fillers = fillers.into_iter().map(AtomicUsize::new).collect();
@@ -116,9 +132,8 @@ impl Query {
 }
 
 /// Gives the query to the scheduler, or runs it here if it is small.
-fn launch(session: &Session, query: Query, cancel: CancelToken) -> Result<Running> {
+fn launch(session: &Session, query: Query, small: bool, cancel: CancelToken) -> Result<Running> {
     let shared = session.database.0.clone();
-    let small = query.source_rows() <= INLINE_ROWS;
     let query = Arc::new(query);
     let mut job = JobSpec::new();
     for (id, pipeline) in query.program.pipelines.iter() {

@@ -97,7 +97,8 @@ impl Setting {
     /// The setting of that name; error 42704 with the nearest name as a hint.
     pub fn find(name: &str) -> Result<&'static Self> {
         SETTINGS.iter().find(|s| s.name == name).ok_or_else(|| {
-            let error = Error::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""));
+            let error =
+                Error::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""));
             match catalog::nearest_name(name, SETTINGS.iter().map(|s| s.name)) {
                 Some(near) => error.hint(format!("did you mean \"{near}\"?")),
                 None => error.hint("SHOW ALL lists the settings"),

@@ -61,11 +61,7 @@ pub(crate) fn result_columns(plan: &Plan) -> Vec<Field> {
         .iter()
         .map(|(name, column)| {
             let info = &plan.columns[*column];
-            Field {
-                name: name.clone(),
-                sql_type: info.sql_type,
-                nullable: info.nullable || padded.contains(column),
-            }
+            Field { name: name.clone(), sql_type: info.sql_type, nullable: info.nullable || padded.contains(column) }
         })
         .collect()
 }

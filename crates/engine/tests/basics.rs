@@ -14,7 +14,11 @@ fn run(session: &mut Session, sql: &str) -> Result<Vec<String>> {
     let types: Vec<_> = result.columns().iter().map(|c| c.sql_type).collect();
     let rows = result.rows()?;
     let text = |row: Vec<types::Value>| {
-        let values: Vec<String> = row.iter().zip(&types).map(|(v, &t)| if v.is_null() { "NULL".into() } else { format_value(v, t) }).collect();
+        let values: Vec<String> = row
+            .iter()
+            .zip(&types)
+            .map(|(v, &t)| if v.is_null() { "NULL".into() } else { format_value(v, t) })
+            .collect();
         values.join("|")
     };
     Ok(rows.into_iter().map(text).collect())
@@ -63,7 +67,11 @@ fn scans_and_filters() {
     check(s, "select b from t where b like 't%' or b is null", &["NULL", "two"]);
     check(s, "select a, c * 2 from t where c between 1 and 4", &["1|3.00", "3|6.50"]);
     check(s, "select a, b from t order by a desc, b nulls first limit 2", &["3|NULL", "2|two"]);
-    check(s, "select case when c > 2 then 'big' when c > 0 then 'small' end from t order by a, b", &["small", "NULL", "big", "big"]);
+    check(
+        s,
+        "select case when c > 2 then 'big' when c > 0 then 'small' end from t order by a, b",
+        &["small", "NULL", "big", "big"],
+    );
 }
 
 #[test]
@@ -71,7 +79,11 @@ fn joins() {
     let s = &mut with_tables();
     check(s, "select t.a, b, d from t join u on t.a = u.a", &["2|two|2020-02-29", "2|zwei|2020-02-29", "3|NULL|NULL"]);
     check(s, "select t.a, u.a from t left join u on t.a = u.a order by 1, 2", &["1|NULL", "2|2", "2|2", "3|3"]);
-    check(s, "select t.a, u.a from t right join u on t.a = u.a order by 2, 1", &["2|2", "2|2", "3|3", "NULL|5", "NULL|NULL"]);
+    check(
+        s,
+        "select t.a, u.a from t right join u on t.a = u.a order by 2, 1",
+        &["2|2", "2|2", "3|3", "NULL|5", "NULL|NULL"],
+    );
     check(
         s,
         "select t.a, u.a from t full join u on t.a = u.a and d is not null order by 1, 2",
@@ -82,18 +94,22 @@ fn joins() {
     check(s, "select a from t where a in (select a from u)", &["2", "2", "3"]);
     check(s, "select a from t where a not in (select a from u)", &[]);
     check(s, "select a from t where a not in (select a from u where a is not null)", &["1"]);
-    check(s, "select a, (select max(d) from u where u.a = t.a) from t where a < 3", &["1|NULL", "2|2020-02-29", "2|2020-02-29"]);
+    check(
+        s,
+        "select a, (select max(d) from u where u.a = t.a) from t where a < 3",
+        &["1|NULL", "2|2020-02-29", "2|2020-02-29"],
+    );
     check(s, "select t.a, u.a from t, u where t.a < u.a and u.a < 4", &["1|2", "1|3", "2|3", "2|3"]);
 }
 
 #[test]
 fn grouping() {
     let s = &mut with_tables();
-    check(s, "select a, count(*), count(b), sum(c), avg(c) from t group by a order by a", &[
-        "1|1|1|1.50|1.5000000000000000",
-        "2|2|2|10.00|10.0000000000000000",
-        "3|1|0|3.25|3.2500000000000000",
-    ]);
+    check(
+        s,
+        "select a, count(*), count(b), sum(c), avg(c) from t group by a order by a",
+        &["1|1|1|1.50|1.5000000000000000", "2|2|2|10.00|10.0000000000000000", "3|1|0|3.25|3.2500000000000000"],
+    );
     check(s, "select count(*), sum(t.a), min(b), max(b), min(d) from t, u where false", &["0|NULL|NULL|NULL|NULL"]);
     check(s, "select count(distinct a), count(*) from t", &["3|4"]);
     check(s, "select a from t group by a having count(*) > 1", &["2"]);

@@ -24,7 +24,7 @@ use std::sync::atomic::AtomicPtr;
 use base::memory::Pages;
 use base::{Budget, Result};
 use pipeline::ir::{JoinState, StateId};
-use scheduler::TaskSet;
+use scheduler::{CancelToken, TaskSet};
 
 use crate::abi::{JoinTable, RowsLocal};
 use crate::query::QueryContext;
@@ -40,14 +40,15 @@ const OPERATOR: &str = "hash join";
 pub(crate) struct Join {
     rows: RowsState,
     budget: Budget,
+    cancel: CancelToken,
     /// Null until the finalisation begins; then a leaked box that `drop` frees.
     table: AtomicPtr<JoinTable>,
 }
 
 impl Join {
-    pub(crate) fn new(state: &JoinState, workers: usize, budget: &Budget) -> Self {
+    pub(crate) fn new(state: &JoinState, workers: usize, budget: &Budget, cancel: CancelToken) -> Self {
         let rows = RowsState::new(state.layout.stride(), workers, budget, OPERATOR);
-        Self { rows, budget: budget.clone(), table: AtomicPtr::default() }
+        Self { rows, budget: budget.clone(), cancel, table: AtomicPtr::default() }
     }
 
     pub(crate) fn local(&self, worker: usize) -> *mut RowsLocal {
@@ -86,4 +87,6 @@ pub struct TableState {
     /// The directory's memory.
     _directory: Pages,
     _charged: base::memory::Reservation,
+    /// Probes end early once the query is to stop: a chain may be as long as the table.
+    cancel: CancelToken,
 }

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use base::ids::Id;
 use base::{Area, Budget, IdMap, Result};
 use pipeline::ir::{Program, RowSet, SiteId, Source, State, StateId};
-use scheduler::TaskSet;
+use scheduler::{CancelToken, TaskSet};
 
 use crate::abi::Worker;
 use crate::group::Groups;
@@ -90,12 +90,23 @@ impl QueryContext {
         program: &Program,
         workers: usize,
         budget: Budget,
+        pairs: impl FnMut(StateId) -> Option<PairFns>,
+    ) -> Result<Arc<Self>> {
+        Self::with_cancel(program, workers, budget, CancelToken::new(), pairs)
+    }
+
+    /// As [`new`](Self::new); once `cancel` is cancelled, long loops inside of a morsel end early, too.
+    pub fn with_cancel(
+        program: &Program,
+        workers: usize,
+        budget: Budget,
+        cancel: CancelToken,
         mut pairs: impl FnMut(StateId) -> Option<PairFns>,
     ) -> Result<Arc<Self>> {
         assert!(workers > 0);
         let ordered = result_is_ordered(program);
         let make = |(id, state): (StateId, &State)| match state {
-            State::Join(join) => StateData::Join(Join::new(join, workers, &budget)),
+            State::Join(join) => StateData::Join(Join::new(join, workers, &budget, cancel.clone())),
             State::Group(group) => {
                 let pairs = pairs(id).expect("the functions of every group state");
                 StateData::Group(Groups::new(group, workers, &budget, pairs))

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use base::Result;
 use io::{CompareOp, FileSource, PrunePredicate};
-use pipeline::ir::{PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn, StateId};
+use pipeline::ir::{
+    PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn, StateId,
+};
 use scheduler::{Morsel, MorselRanges, TaskSet, WorkerId};
 use storage::{CHUNK_ROWS, Comparison, ScanOp, ScanPredicate, Snapshot};
 use types::{SqlType, Value};

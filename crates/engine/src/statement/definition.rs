@@ -57,11 +57,8 @@ pub(super) fn create_table(session: &Session, create: CreateTable) -> Result<Que
     if !create.unique_keys.is_empty() {
         return Err(Error::unsupported("UNIQUE beside PRIMARY KEY").at(create.name.position));
     }
-    let attributes = create.columns.iter().map(|c| Attribute {
-        name: c.name.clone(),
-        sql_type: c.sql_type,
-        not_null: !c.nullable,
-    });
+    let attributes =
+        create.columns.iter().map(|c| Attribute { name: c.name.clone(), sql_type: c.sql_type, not_null: !c.nullable });
     let relation = new_relation(session, &create.name, Schema::new(attributes.collect(), create.primary_key))?;
     enter(session, &create.name, TableEntry::Table(relation), mode)?;
     let defaults = create.columns.into_iter().map(|c| c.default).collect();
@@ -114,12 +111,7 @@ pub(super) fn create_view(
     Ok(QueryResult::done(Tag::Done("CREATE VIEW")))
 }
 
-pub(super) fn drop(
-    session: &Session,
-    kind: ObjectKind,
-    names: &[ObjectName],
-    if_exists: bool,
-) -> Result<QueryResult> {
+pub(super) fn drop(session: &Session, kind: ObjectKind, names: &[ObjectName], if_exists: bool) -> Result<QueryResult> {
     let catalog = &session.database.0.catalog;
     for name in names {
         let schema = name.schema.as_deref();

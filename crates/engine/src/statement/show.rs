@@ -78,7 +78,8 @@ pub(super) fn show(session: &Session, name: Option<&str>, position: Option<u32>)
 
 pub(super) fn tables(session: &Session) -> Result<QueryResult> {
     let catalog = session.database.0.catalog.snapshot();
-    let fields = [("schema", SqlType::Text), ("name", SqlType::Text), ("type", SqlType::Text), ("rows", SqlType::BigInt)];
+    let fields =
+        [("schema", SqlType::Text), ("name", SqlType::Text), ("type", SqlType::Text), ("rows", SqlType::BigInt)];
     let rows = catalog.entries().map(|(schema, name, entry)| {
         let count = match entry {
             TableEntry::Table(relation) => Value::Int(relation.row_count() as i64),
@@ -90,9 +91,9 @@ pub(super) fn tables(session: &Session) -> Result<QueryResult> {
 }
 
 pub(super) fn describe(columns: &[Field]) -> Result<QueryResult> {
-    let rows = columns.iter().map(|c| {
-        vec![c.name.clone(), c.sql_type.to_string(), if c.nullable { "yes".into() } else { "no".into() }]
-    });
+    let rows = columns
+        .iter()
+        .map(|c| vec![c.name.clone(), c.sql_type.to_string(), if c.nullable { "yes".into() } else { "no".into() }]);
     Ok(texts(&["column", "type", "null"], rows.collect()))
 }
 

@@ -34,7 +34,7 @@ pub(super) fn start(join: &Join, context: &Arc<QueryContext>, state: StateId) ->
     let table = Box::into_raw(Box::new(JoinTable {
         directory: directory.as_ptr().cast_const().cast(),
         shift: u64::from(64 - bits),
-        inner: Box::new(TableState { rows, _directory: directory, _charged: charged }),
+        inner: Box::new(TableState { rows, _directory: directory, _charged: charged, cancel: join.cancel.clone() }),
     }));
     let before = join.table.swap(table, Ordering::Release);
     assert!(before.is_null(), "{state} is finalised once");

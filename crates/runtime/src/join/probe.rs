@@ -59,10 +59,14 @@ fn keep_active(scratch: &mut ProbeScratch, pending: usize) -> usize {
 ///
 /// # Safety
 /// As [`probe_begin`], after it.
-pub unsafe extern "C" fn probe_next(_table: *const JoinTable, scratch: *mut ProbeScratch) -> u64 {
+pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut ProbeScratch) -> u64 {
     // SAFETY: as the caller promises.
-    let scratch = unsafe { &mut *scratch };
+    let (table, scratch) = unsafe { (&*table, &mut *scratch) };
     let mut pending = scratch.cursor[PENDING] as usize;
+    // Without keys, all of a table is one chain. What is left out now does not matter: the query ends with an error.
+    if table.inner.cancel.is_cancelled() {
+        pending = 0;
+    }
     let mut found = 0;
     if scratch.first_only == 2 {
         pending = drop_matched(scratch, pending);

@@ -1,0 +1,111 @@
+//! Limits and interruptions: memory, cancellation, LIMIT; and that nothing is left behind.
+
+use std::time::{Duration, Instant};
+
+use engine::{Config, Database, Session};
+
+fn database(memory: usize) -> Database {
+    Database::new(Config { threads: Some(2), memory_limit: Some(memory) }).unwrap()
+}
+
+/// A table of 2^n rows.
+fn numbers(session: &mut Session, n: u32) {
+    session.execute("create table numbers as select 0 as i, 'a text of some length' as t", &[]).unwrap();
+    for bit in 0..n {
+        let sql = format!("insert into numbers select i + {}, t || i from numbers", 1u64 << bit);
+        session.execute(&sql, &[]).unwrap_or_else(|e| panic!("{e:?}"));
+    }
+}
+
+fn count(session: &mut Session, sql: &str) -> usize {
+    session.execute(sql, &[]).and_then(|r| r.rows()).unwrap_or_else(|e| panic!("{sql}: {e:?}")).len()
+}
+
+#[test]
+fn a_query_over_its_memory_limit_names_the_operator_and_gives_everything_back() {
+    let database = database(256 << 20);
+    let session = &mut database.connect();
+    numbers(session, 17);
+    let before = database.memory_used();
+    session.execute("set query_memory_limit = '2MB'", &[]).unwrap();
+    for (sql, operator) in [
+        ("select count(*) from numbers a join numbers b on a.i = b.i and a.t <> b.t || 'x'", "hash join"),
+        ("select i, count(*), min(t) from numbers group by i", "aggregation"),
+        ("select * from numbers order by t, i", "sort"),
+    ] {
+        for compile in ["on", "off"] {
+            session.execute(&format!("set compile = {compile}"), &[]).unwrap();
+            let error = session.execute(sql, &[]).and_then(|r| r.rows()).expect_err(sql);
+            assert_eq!(error.state().0, "53200", "{sql}: {error}");
+            assert!(error.message().contains(operator), "{sql}: {error}");
+            assert_eq!(database.memory_used(), before, "{sql} kept memory");
+        }
+    }
+    session.execute("reset all", &[]).unwrap();
+    assert_eq!(count(session, "select i from numbers where i = 77"), 1);
+}
+
+#[test]
+fn an_interrupt_ends_the_query_and_not_the_session() {
+    let database = database(1 << 30);
+    let mut session = database.connect();
+    numbers(&mut session, 14);
+    let interrupt = session.interrupt_handle();
+    let stopper = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        interrupt.interrupt();
+    });
+    let begin = Instant::now();
+    // A cross product that would take minutes.
+    let sql = "select count(*) from numbers a, numbers b, numbers c where a.i + b.i < c.i";
+    let error = session.execute(sql, &[]).and_then(|r| r.rows()).unwrap_err();
+    stopper.join().unwrap();
+    assert_eq!(error.state().0, "57014", "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(60));
+    assert_eq!(count(&mut session, "select i from numbers where i < 10"), 10);
+}
+
+#[test]
+fn a_limit_stops_early_and_counts_exactly() {
+    let database = database(1 << 30);
+    let session = &mut database.connect();
+    numbers(session, 17);
+    assert_eq!(count(session, "select i from numbers limit 1000"), 1000);
+    assert_eq!(count(session, "select i from numbers limit 10 offset 131070"), 2);
+    assert_eq!(count(session, "select i from numbers limit 0"), 0);
+    assert_eq!(count(session, "select * from (select i from numbers order by i desc limit 3) x limit 2"), 2);
+}
+
+#[test]
+fn a_dropped_result_stops_its_query() {
+    let database = database(1 << 30);
+    let session = &mut database.connect();
+    numbers(session, 16);
+    let before = database.memory_used();
+    let mut result = session.execute("select a.i, b.t from numbers a, numbers b", &[]).unwrap();
+    assert!(result.next_chunk().unwrap().is_some());
+    drop(result);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while database.memory_used() != before {
+        assert!(Instant::now() < deadline, "{} bytes are still in use", database.memory_used() - before);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(count(session, "select 1"), 1);
+}
+
+#[test]
+fn sessions_run_at_once() {
+    let database = database(1 << 30);
+    numbers(&mut database.connect(), 15);
+    std::thread::scope(|scope| {
+        for k in 0..4 {
+            let mut session = database.connect();
+            scope.spawn(move || {
+                for _ in 0..5 {
+                    let sql = format!("select a.i from numbers a join numbers b on a.i = b.i + {k} order by 1");
+                    assert_eq!(count(&mut session, &sql), (1 << 15) - k);
+                }
+            });
+        }
+    });
+}
