@@ -75,7 +75,7 @@ pub fn run_file(path: &Path, sqlite: bool, settings: &[&str]) -> Result<(), Stri
         for setting in settings {
             session.execute(setting, &[]).and_then(QueryResult::collect).map_err(SltError)?;
         }
-        Ok(Slt { session, sqlite })
+        Ok::<_, SltError>(Slt { session, sqlite })
     };
     let mut runner = Runner::new(|| std::future::ready(connect()));
     if sqlite {
