@@ -46,7 +46,7 @@ doc: toolchain
 
 # A minute for SQL text, CSV and Parquet each.
 fuzz: toolchain
-	cargo run --release -p testkit --bin fuzz -- --seconds 60
+	cargo run -p testkit --bin fuzz -- --seconds 60
 
 clean:
 	rm -rf target dist $(TESTS) $(BENCH)
