@@ -7,8 +7,8 @@
 //! check after each pass).
 
 pub mod build_side;
-pub mod distinct_aggregates;
 pub mod cardinality;
+pub mod distinct_aggregates;
 pub mod fold;
 pub mod joinorder;
 pub mod prune;

@@ -75,7 +75,8 @@ impl ColumnBuilder {
     #[inline]
     pub fn push_str(&mut self, text: &str) {
         debug_assert_eq!(self.sql_type.physical(), Physical::Str);
-        let header = if text.len() <= Str::INLINE { Str::new(text.as_bytes()) } else { self.copy_to_heap(text.as_bytes()) };
+        let header =
+            if text.len() <= Str::INLINE { Str::new(text.as_bytes()) } else { self.copy_to_heap(text.as_bytes()) };
         self.push(header);
     }
 
