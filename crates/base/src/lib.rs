@@ -5,6 +5,7 @@
 pub mod error;
 pub mod ids;
 pub mod memory;
+pub mod panics;
 
 pub use error::{Error, Result, SqlState};
 pub use ids::IdMap;

@@ -27,6 +27,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    base::panics::quiet_hook();
     // Before any other thread starts: they inherit that SIGINT is the listener's.
     let signals = signal::Signals::listen();
     let interactive = arguments.interactive

@@ -1,10 +1,10 @@
 //! Running one statement: it starts in a thread of its own, while this one shows progress and passes Ctrl-C on.
 
 use std::io::IsTerminal;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
+use base::panics::catch;
 use base::{Error, Result};
 use engine::{QueryResult, Session};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -79,15 +79,15 @@ pub fn start(session: &mut Session, sql: &str, watch: &mut Watch) -> Result<Quer
     let (sender, receiver) = sync_channel(1);
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            let result = catch_unwind(AssertUnwindSafe(|| session.execute(sql, &[])));
+            let result = catch(|| session.execute(sql, &[]));
             // The receiver waits for nothing else.
-            let _ = sender.send(result.unwrap_or_else(|_| Err(panicked())));
+            let _ = sender.send(result.unwrap_or_else(|panic| Err(panicked(&panic))));
         });
         loop {
             match receiver.recv_timeout(STEP) {
                 Ok(result) => return result,
                 Err(RecvTimeoutError::Timeout) => watch.step(None),
-                Err(RecvTimeoutError::Disconnected) => return Err(panicked()),
+                Err(RecvTimeoutError::Disconnected) => return Err(panicked("its thread is gone")),
             }
         }
     })
@@ -96,7 +96,7 @@ pub fn start(session: &mut Session, sql: &str, watch: &mut Watch) -> Result<Quer
 /// The next rows; none at the end.
 pub fn next(result: &mut QueryResult, watch: &mut Watch) -> Result<Option<Chunk>> {
     loop {
-        match catch_unwind(AssertUnwindSafe(|| result.poll_chunk(STEP))).unwrap_or_else(|_| Err(panicked()))? {
+        match catch(|| result.poll_chunk(STEP)).unwrap_or_else(|panic| Err(panicked(&panic)))? {
             Some(chunk) => return Ok(chunk),
             None => watch.step(Some(result.progress())),
         }
@@ -104,8 +104,8 @@ pub fn next(result: &mut QueryResult, watch: &mut Watch) -> Result<Option<Chunk>
 }
 
 #[cold]
-fn panicked() -> Error {
-    Error::internal("the statement ended unexpectedly")
+fn panicked(panic: &str) -> Error {
+    Error::internal(format!("the statement ended unexpectedly: {panic}"))
 }
 
 /// A number with its digits in groups of three.

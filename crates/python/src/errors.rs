@@ -39,6 +39,6 @@ pub fn plain(py: Python<'_>, error: &Error) -> PyErr {
 
 /// What a panic of the engine becomes.
 #[cold]
-pub fn panicked() -> Error {
-    Error::internal("the statement ended unexpectedly")
+pub fn panicked(panic: &str) -> Error {
+    Error::internal(format!("the statement ended unexpectedly: {panic}"))
 }

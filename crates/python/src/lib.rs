@@ -20,6 +20,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// The native part of MorselDB.
 #[pymodule]
 fn _morseldb(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    base::panics::quiet_hook();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<session::Session>()?;
     module.add_class::<result::Result>()?;

@@ -1,10 +1,10 @@
 //! Sessions: statements in, results out.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use base::panics::catch;
 use base::{Error, SqlState};
 use engine::{Config, Database, Interrupt, QueryResult};
 use io::FileSource;
@@ -50,14 +50,14 @@ impl Session {
             let (sender, receiver) = sync_channel(1);
             std::thread::scope(|scope| {
                 scope.spawn(move || {
-                    let outcome = catch_unwind(AssertUnwindSafe(|| self.run_here(job)));
+                    let outcome = catch(|| self.run_here(job));
                     // The receiver waits for nothing else.
-                    let _ = sender.send(outcome.unwrap_or_else(|_| Err(errors::panicked())));
+                    let _ = sender.send(outcome.unwrap_or_else(|panic| Err(errors::panicked(&panic))));
                 });
                 loop {
                     match receiver.recv_timeout(STEP) {
                         Ok(outcome) => return outcome,
-                        Err(RecvTimeoutError::Disconnected) => return Err(errors::panicked()),
+                        Err(RecvTimeoutError::Disconnected) => return Err(errors::panicked("its thread is gone")),
                         Err(RecvTimeoutError::Timeout) => {
                             if raised.is_none() {
                                 raised = Python::attach(|py| py.check_signals()).err();

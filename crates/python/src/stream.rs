@@ -1,10 +1,10 @@
 //! Chunks as they come: from a query that runs, with Python's signal handlers run meanwhile.
 
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use base::panics::catch;
 use base::{Error, SqlState};
 use engine::{Interrupt, QueryResult};
 use pyo3::prelude::*;
@@ -80,8 +80,8 @@ impl Stream {
     fn pull_running(&mut self) -> Result<bool, Failure> {
         let Some(result) = &mut self.result else { return Ok(false) };
         loop {
-            let polled = catch_unwind(AssertUnwindSafe(|| result.poll_chunk(STEP)));
-            match polled.unwrap_or_else(|_| Err(errors::panicked())).map_err(Failure::Sql)? {
+            let polled = catch(|| result.poll_chunk(STEP));
+            match polled.unwrap_or_else(|panic| Err(errors::panicked(&panic))).map_err(Failure::Sql)? {
                 Some(Some(chunk)) if chunk.rows() == 0 => {}
                 Some(Some(chunk)) => {
                     self.ahead.push_back(chunk);

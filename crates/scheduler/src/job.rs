@@ -7,8 +7,8 @@ use crate::dispatcher::Dispatcher;
 use crate::graph::{Graph, Phase, Step};
 use crate::policy::Share;
 use crate::task::{JobSpec, Stage, TaskSet, WorkerId};
+use base::panics::catch;
 use base::{Error, Result};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -243,17 +243,10 @@ impl Job {
 
 fn is_ready(tasks: &dyn TaskSet) -> bool {
     // One that panics here will be asked for a morsel, where a panic ends the job.
-    catch_unwind(AssertUnwindSafe(|| tasks.is_ready())).unwrap_or(true)
+    catch(|| tasks.is_ready()).unwrap_or(true)
 }
 
 /// Calls into an operator. A panic becomes an error: the operator's state is not used again, as its job ends.
 pub(crate) fn guarded<T>(stage: &str, call: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-        let error = Error::internal(format!("panic in {stage}: {text}"));
-        // What was thrown may panic itself when dropped.
-        std::mem::forget(panic);
-        Err(error)
-    })
+    catch(call).unwrap_or_else(|panic| Err(Error::internal(format!("panic in {stage}: {panic}"))))
 }

@@ -1,7 +1,6 @@
 //! Errors of the Parquet decoder, including its panics: some corrupt files make it panic.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
+use base::panics::catch;
 use base::{Error, Result, SqlState};
 use parquet::errors::ParquetError;
 
@@ -13,7 +12,7 @@ pub fn corrupt(file: &str, detail: &str) -> Error {
 
 /// Runs a step of decoding; what it throws or says becomes an error that names the file.
 pub fn guarded<T>(file: &str, step: impl FnOnce() -> Result<T, ParquetError>) -> Result<T> {
-    match catch_unwind(AssertUnwindSafe(step)) {
+    match catch(step) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(ParquetError::NYI(what))) => Err(Error::unsupported(format!("\"{file}\": {what}"))),
         Ok(Err(ParquetError::External(error))) => match error.downcast_ref::<std::io::Error>() {

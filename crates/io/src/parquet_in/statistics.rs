@@ -1,9 +1,9 @@
 //! Row group statistics as values.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 
 use arrow_array::{Array, ArrayRef, UInt64Array};
+use base::panics::catch;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use types::{SqlType, Value};
@@ -22,9 +22,7 @@ impl Cache {
 
     /// Statistics of one column in one row group; empty where the file has none or they make no sense.
     pub fn get(&self, metadata: &ArrowReaderMetadata, column: usize, row_group: usize) -> ColumnStatistics {
-        let all = self.0[column].get_or_init(|| {
-            catch_unwind(AssertUnwindSafe(|| load(metadata, column))).ok().flatten().unwrap_or_default()
-        });
+        let all = self.0[column].get_or_init(|| catch(|| load(metadata, column)).ok().flatten().unwrap_or_default());
         all.get(row_group).cloned().unwrap_or_default()
     }
 }
