@@ -10,6 +10,9 @@ use crate::rows::text_rows;
 /// Queries on one random schema.
 pub const QUERIES_PER_SCHEMA: usize = 50;
 
+/// The side that may compute more than is needed.
+const NOT_OPTIMISED: &str = "compiled, not optimised";
+
 /// A statement of a random script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -53,7 +56,7 @@ pub fn run(seed: u64, queries: usize, mut progress: impl FnMut(usize)) -> Result
         ("compiled, one thread", 1, &[][..]),
         ("interpreted", 1, &["SET compile = off"][..]),
         ("compiled, many threads", 4, &[][..]),
-        ("compiled, not optimised", 1, &["SET optimize = off"][..]),
+        (NOT_OPTIMISED, 1, &["SET optimize = off"][..]),
     ] {
         let mut session = Database::new(Config { threads: Some(threads), memory_limit: None })?.connect();
         settings.iter().try_for_each(|s| session.execute(s, &[])?.collect().map(drop))?;
@@ -98,6 +101,8 @@ fn difference(sql: &str, outcomes: &[(&str, Result<Vec<Vec<String>>>)]) -> Optio
             (Ok(a), Ok(b)) => a == b,
             // Which of several errors is met first depends on the plan.
             (Err(_), Err(_)) => true,
+            // The optimizer may spare an expression that would fail on its data (class 22): below LIMIT 0, say.
+            (Ok(_), Err(e)) if *name == NOT_OPTIMISED => e.state().0.starts_with("22"),
             _ => false,
         };
         if !same {
