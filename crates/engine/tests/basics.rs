@@ -44,6 +44,7 @@ fn constants() {
     check(s, "values (1, 'x'), (2, null)", &["1|x", "2|NULL"]);
     check(s, "select date '1998-12-01' - interval '90' day", &["1998-09-02 00:00:00"]);
     check(s, "select 1 where false", &[]);
+    check(s, "select round(0.70710678::double precision, 6), round(1234.5::double precision, -2)", &["0.707107|1200"]);
     check(s, "select 0.1 + 0.2, 10 / 4, 10.0 / 4, 7 % 3", &["0.3|2|2.5000000000000000|1"]);
 }
 

@@ -68,6 +68,8 @@ pub(crate) fn new_row(worker: &mut Worker, state: StateId) -> *mut u8 {
         if (end as usize) - (*next as usize) >= local.stride {
             let row = *next;
             *next = row.add(local.stride);
+            // Generated code stores all fields; tests leave out those that are zero.
+            row.write_bytes(0, local.stride);
             row
         } else {
             rows_grow(worker, state.index() as u64)

@@ -10,9 +10,10 @@ const FIRST_BLOCK: usize = 16 << 10;
 const LARGEST_BLOCK: usize = 4 << 20;
 
 /// One worker's bump allocator: blocks grow from 16 KiB to 4 MiB, are charged to a budget, and stay where they are
-/// until the area is dropped. Allocations are aligned to 16 bytes; fresh memory is zero.
+/// until the area is dropped. Allocations are aligned to 16 bytes; what [`allocate`](Self::allocate) returns is zero.
 ///
-/// `#[repr(C)]` with the bump pointers first: generated code allocates inline by comparing and adding.
+/// `#[repr(C)]` with the bump pointers first: generated code allocates inline by comparing and adding. Memory that it
+/// takes so may hold anything: blocks are recycled.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Area {
@@ -21,6 +22,8 @@ pub struct Area {
     /// End of the current block.
     end: *mut u8,
     blocks: Vec<Block>,
+    /// Whether the current block was used before.
+    recycled: bool,
     budget: Budget,
     operator: &'static str,
 }
@@ -45,7 +48,14 @@ impl Area {
 
     /// An empty area. `operator` is named if the budget is exceeded.
     pub fn new(budget: Budget, operator: &'static str) -> Self {
-        Self { next: std::ptr::null_mut(), end: std::ptr::null_mut(), blocks: Vec::new(), budget, operator }
+        Self {
+            next: std::ptr::null_mut(),
+            end: std::ptr::null_mut(),
+            blocks: Vec::new(),
+            recycled: false,
+            budget,
+            operator,
+        }
     }
 
     /// `size` zeroed bytes, aligned to 16.
@@ -58,6 +68,10 @@ impl Area {
         let start = self.next;
         // SAFETY: `grow` or the check above made sure that `size` bytes are left in the block.
         self.next = unsafe { start.add(size) };
+        if self.recycled {
+            // SAFETY: the memory just taken.
+            unsafe { start.write_bytes(0, size) };
+        }
         // SAFETY: blocks never start at null, and `next` lies in one.
         Ok(unsafe { NonNull::new_unchecked(start) })
     }
@@ -76,7 +90,8 @@ impl Area {
         let size = if size >= HUGE_PAGE { size.next_multiple_of(HUGE_PAGE) } else { size.next_power_of_two() };
         self.budget.charge(size, self.operator)?;
         self.close();
-        let pages = Pages::zeroed(size);
+        let (pages, recycled) = Pages::recycled(size);
+        self.recycled = recycled;
         self.next = pages.as_ptr();
         // SAFETY: one past the end of the block.
         self.end = unsafe { pages.as_ptr().add(size) };

@@ -77,7 +77,8 @@ pub enum Inst {
         /// Stores the keys into a new row.
         init: Block,
     },
-    /// Appends a row to the worker's area of a join, sort or rows state; `Store`s of all its fields follow.
+    /// Appends a row to the worker's area of a join, sort or rows state; its bytes are anything until the `Store`s of all
+    /// its fields, which follow.
     AllocRow {
         /// Where.
         state: StateId,

@@ -216,13 +216,24 @@ fn rounding(
                 Negate => -f,
                 Abs => f.abs(),
                 Sign => float::sign(f),
-                Round => float::round(f),
-                Trunc => float::trunc(f),
+                // `round(x, digits)` and `trunc(x, digits)`; far digits change nothing (or leave nothing).
+                Round => at_digit(f, digits, float::round),
+                Trunc => at_digit(f, digits, float::trunc),
                 Ceil => float::ceil(f),
                 _ => float::floor(f),
             })
         }
     })
+}
+
+/// Applies a rounding to the digit so many places behind the point.
+fn at_digit(x: f64, digits: i32, round: impl Fn(f64) -> f64) -> f64 {
+    if digits == 0 {
+        return round(x);
+    }
+    let power = 10f64.powi(digits);
+    let scaled = x * power;
+    if !scaled.is_finite() || power == 0.0 { if digits > 0 { x } else { 0.0 } } else { round(scaled) / power }
 }
 
 fn integers(function: ScalarFunction, a: i64, b: i64, result: SqlType) -> Result<i64> {
