@@ -188,6 +188,11 @@ impl Running {
         }
     }
 
+    /// Whether rows come in an order that the query asked for.
+    pub fn is_ordered(&self) -> bool {
+        self.query.context.result().is_ordered()
+    }
+
     pub fn progress(&self) -> Progress {
         match &self.job {
             None => Progress { fraction: 1.0, rows: 0 },

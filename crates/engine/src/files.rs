@@ -5,10 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use base::{Result, SqlState};
 use catalog::{ColumnStatistics, Field, Statistics};
-use io::FileSource;
+use io::{FileSource, OpenContext};
 use sql::Table;
 use types::{Chunk, Column, ColumnBuilder, Value};
 
+use crate::database::Shared;
 use crate::source::Source;
 
 /// Rows of a file's sample.
@@ -25,10 +26,14 @@ pub(crate) fn table(name: &str, file: Arc<dyn FileSource>) -> Table {
     Table { name: name.into(), fields, defaults: Vec::new(), statistics, source: Source::File(file).into_handle() }
 }
 
-/// Opens what `read_csv`, `read_parquet` or a bare path names.
-pub(crate) fn open(function: &str, paths: &[String], options: &[(String, Value)]) -> Result<Arc<dyn FileSource>> {
-    let options = options.iter().map(|(name, value)| (name.clone(), text_of(value))).collect::<Vec<_>>();
-    io::open(function, paths, &options)
+/// What the database lends to the reading of files.
+pub(crate) fn context(shared: &Shared) -> OpenContext {
+    OpenContext { budget: Some(shared.budget.clone()), ..OpenContext::default() }
+}
+
+/// Options as texts.
+pub(crate) fn texts(options: &[(String, Value)]) -> Vec<(String, String)> {
+    options.iter().map(|(name, value)| (name.clone(), text_of(value))).collect()
 }
 
 fn text_of(value: &Value) -> String {
@@ -115,15 +120,6 @@ fn read_sample(file: &dyn FileSource) -> Option<Chunk> {
         columns.push(builder.finish());
     }
     Some(Chunk::new(rows, columns))
-}
-
-/// Opens the file of a COPY FROM, which has columns of these names and types in this order.
-pub(crate) fn open_for_copy(
-    path: &str,
-    expected: &[(String, types::SqlType)],
-    options: &[(String, String)],
-) -> Result<Arc<dyn FileSource>> {
-    io::open_for_copy(path, expected, options)
 }
 
 /// Writes chunks to a file in the format that options or the path's ending say.

@@ -18,6 +18,7 @@ mod database;
 mod execute;
 mod explain;
 mod files;
+mod rejects;
 mod resolver;
 mod result;
 mod session;

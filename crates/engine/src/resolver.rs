@@ -1,5 +1,7 @@
 //! What names in FROM mean: tables and views of the catalog, data frames, files.
 
+use std::cell::RefCell;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base::Result;
@@ -9,19 +11,38 @@ use types::Value;
 
 use crate::database::Shared;
 use crate::files;
+use crate::rejects::{self, Rejects};
 use crate::source::Source;
 
 /// Resolves against one moment's catalog: all tables that a statement names are of the same moment.
 pub(crate) struct Resolver<'a> {
-    shared: &'a Shared,
-    catalog: std::sync::Arc<catalog::CatalogSnapshot>,
+    shared: &'a Arc<Shared>,
+    catalog: Arc<catalog::CatalogSnapshot>,
     now: i64,
+    /// Of the files that were opened so far.
+    rejects: RefCell<Vec<Rejects>>,
 }
 
 impl<'a> Resolver<'a> {
-    pub fn new(shared: &'a Shared) -> Self {
+    pub fn new(shared: &'a Arc<Shared>) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
-        Self { shared, catalog: shared.catalog.snapshot(), now }
+        Self { shared, catalog: shared.catalog.snapshot(), now, rejects: RefCell::default() }
+    }
+
+    /// Where bad records of the statement's files go once it has succeeded.
+    pub fn into_rejects(self) -> Vec<Rejects> {
+        self.rejects.into_inner()
+    }
+
+    /// The rejects of a table: one for all files of the statement.
+    fn rejects(&self, table: String) -> Result<Rejects> {
+        let mut all = self.rejects.borrow_mut();
+        if let Some(known) = all.iter().find(|r| r.table() == table) {
+            return Ok(known.clone());
+        }
+        let new = Rejects::new(self.shared, table)?;
+        all.push(new.clone());
+        Ok(new)
     }
 }
 
@@ -43,7 +64,7 @@ impl sql::Resolver for Resolver<'_> {
                     name: name.name.clone(),
                     fields: entry.fields().unwrap_or_default(),
                     defaults: self.shared.defaults_of(&name.to_string()),
-                    statistics: std::sync::Arc::new(snapshot.clone()),
+                    statistics: Arc::new(snapshot.clone()),
                     source: Source::Stored(snapshot, relation.clone()).into_handle(),
                 })
             }
@@ -51,7 +72,14 @@ impl sql::Resolver for Resolver<'_> {
     }
 
     fn file(&self, function: &str, paths: &[String], options: &[(String, Value)]) -> Result<Table> {
-        let file = files::open(function, paths, options)?;
+        let mut options = files::texts(options);
+        let mut context = files::context(self.shared);
+        if function == "read_csv"
+            && let Some(table) = rejects::take_options(&mut options)?
+        {
+            context.rejects = Some(self.rejects(table)?.sink());
+        }
+        let file = io::open(function, paths, &options, context)?;
         let stem = paths.first().and_then(|p| std::path::Path::new(p).file_name()).and_then(|n| n.to_str());
         let name = stem.and_then(|n| n.split('.').next()).unwrap_or("file");
         Ok(files::table(name, file))

@@ -9,6 +9,7 @@ use catalog::Field;
 use types::{Chunk, Value};
 
 use crate::execute::Running;
+use crate::rejects::Rejects;
 
 /// The result of a statement. Rows arrive while the query runs; dropping the result stops it.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub struct QueryResult {
     tag: Tag,
     rows: Rows,
     delivered: u64,
+    /// Stored when all rows were read.
+    rejects: Vec<Rejects>,
 }
 
 #[derive(Debug)]
@@ -59,14 +62,29 @@ pub struct Progress {
 
 impl QueryResult {
     pub(crate) fn running(columns: Vec<Field>, running: Running) -> Self {
-        Self { columns: columns.into(), tag: Tag::Select, rows: Rows::Running(Box::new(running)), delivered: 0 }
+        Self {
+            columns: columns.into(),
+            tag: Tag::Select,
+            rows: Rows::Running(Box::new(running)),
+            delivered: 0,
+            rejects: Vec::new(),
+        }
     }
     pub(crate) fn ready(columns: Vec<Field>, mut chunks: Vec<Chunk>) -> Self {
         chunks.reverse();
-        Self { columns: columns.into(), tag: Tag::Select, rows: Rows::Ready(chunks), delivered: 0 }
+        Self { columns: columns.into(), tag: Tag::Select, rows: Rows::Ready(chunks), delivered: 0, rejects: Vec::new() }
     }
     pub(crate) fn done(tag: Tag) -> Self {
-        Self { columns: Arc::new([]), tag, rows: Rows::Ready(Vec::new()), delivered: 0 }
+        Self { columns: Arc::new([]), tag, rows: Rows::Ready(Vec::new()), delivered: 0, rejects: Vec::new() }
+    }
+
+    /// Stores rejected records: now, or when the query has ended.
+    pub(crate) fn and_reject(mut self, rejects: Vec<Rejects>) -> Result<Self> {
+        match self.rows {
+            Rows::Ready(_) => rejects.iter().try_for_each(Rejects::write)?,
+            Rows::Running(_) => self.rejects = rejects,
+        }
+        Ok(self)
     }
 
     /// Names and types of the columns; none for statements without rows.
@@ -102,8 +120,10 @@ impl QueryResult {
             Rows::Ready(chunks) => Some(chunks.pop()),
             Rows::Running(running) => running.next(timeout)?,
         };
-        if let Some(Some(chunk)) = &next {
-            self.delivered += chunk.rows() as u64;
+        match &next {
+            Some(Some(chunk)) => self.delivered += chunk.rows() as u64,
+            Some(None) => std::mem::take(&mut self.rejects).iter().try_for_each(Rejects::write)?,
+            None => {}
         }
         Ok(next)
     }

@@ -55,8 +55,10 @@ impl Session {
     /// the session and the database as they were.
     pub fn execute(&mut self, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
         let parsed = sql::parse(sql)?;
-        let bound = sql::bind(&parsed, &Resolver::new(&self.database.0), parameters)?;
-        statement::run(self, bound)
+        let resolver = Resolver::new(&self.database.0);
+        let bound = sql::bind(&parsed, &resolver, parameters)?;
+        let rejects = resolver.into_rejects();
+        statement::run(self, bound, rejects)
     }
 
     /// Runs the statements of a script one after the other and hands each result to `each`, with the range of the
@@ -67,8 +69,10 @@ impl Session {
         mut each: impl FnMut(Range<usize>, QueryResult) -> Result<()>,
     ) -> Result<()> {
         for (parsed, range) in sql::parse_script(script)? {
-            let bound = sql::bind(&parsed, &Resolver::new(&self.database.0), &[])?;
-            let result = statement::run(self, bound)?;
+            let resolver = Resolver::new(&self.database.0);
+            let bound = sql::bind(&parsed, &resolver, &[])?;
+            let rejects = resolver.into_rejects();
+            let result = statement::run(self, bound, rejects)?;
             each(range, result)?;
         }
         Ok(())

@@ -12,12 +12,21 @@ use catalog::Field;
 use plan::Plan;
 use sql::Statement;
 
+use crate::rejects::Rejects;
 use crate::result::{QueryResult, Tag};
 use crate::session::Session;
 use crate::{execute, explain};
 
-/// Runs a bound statement.
-pub(crate) fn run(session: &mut Session, statement: Statement) -> Result<QueryResult> {
+/// Runs a bound statement. Rejected records of its files are stored when it has succeeded, if it reads them for more
+/// than to show a plan.
+pub(crate) fn run(session: &mut Session, statement: Statement, rejects: Vec<Rejects>) -> Result<QueryResult> {
+    let reads = matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Copy(_))
+        || matches!(statement, Statement::CreateTableAs { with_data: true, .. });
+    let result = dispatch(session, statement)?;
+    if reads { result.and_reject(rejects) } else { Ok(result) }
+}
+
+fn dispatch(session: &mut Session, statement: Statement) -> Result<QueryResult> {
     match statement {
         Statement::Query(plan) => query(session, plan),
         Statement::Explain { analyze, stage, statement } => explain::explain(session, analyze, stage, *statement),

@@ -11,6 +11,7 @@
 
 pub mod arrow_in;
 pub mod arrow_out;
+mod copy_options;
 pub mod csv;
 pub mod ffi;
 mod input;
@@ -19,7 +20,8 @@ pub mod parquet_in;
 pub mod parquet_out;
 pub mod source;
 
-pub use open::{ChunkWriter, Format, create, expand_paths, format_of, open, open_for_copy};
+pub use copy_options::format as copy_format;
+pub use open::{ChunkWriter, Format, OpenContext, create, expand_paths, format_of, open, open_for_copy};
 pub use source::{CompareOp, Field, FileSource, MemorySource, PrunePredicate, Sink};
 
 #[cfg(test)]

@@ -5,10 +5,11 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base::{Error, Result, SqlState};
-use types::{Chunk, SqlType};
+use base::{Budget, Error, Result, SqlState};
+use types::{Chunk, SqlType, Value};
 
-use crate::csv::{CsvFormat, CsvOptions, CsvWriter, open_csv};
+use crate::copy_options::{self, Direction};
+use crate::csv::{CsvOptions, CsvWriter, RejectSink, open_csv};
 use crate::input::{Compression, open_error};
 use crate::parquet_in::open_parquet;
 use crate::parquet_out::ParquetWriter;
@@ -60,8 +61,34 @@ pub fn expand_paths(paths: &[String]) -> Result<Vec<PathBuf>> {
     Ok(out)
 }
 
+/// What a database lends to the reading of a file.
+#[derive(Clone, Default)]
+pub struct OpenContext {
+    /// What is charged for texts and column chunks in memory.
+    pub budget: Option<Budget>,
+    /// Who is told of bad records of a text file, which are then left out.
+    pub rejects: Option<RejectSink>,
+    /// COPY: the defaults of the columns.
+    pub defaults: Vec<Value>,
+}
+
+impl OpenContext {
+    fn lend(self, csv: &mut CsvOptions) {
+        csv.budget = self.budget;
+        csv.rejects = self.rejects;
+        if let Some((_, values)) = &mut csv.default {
+            *values = self.defaults;
+        }
+    }
+}
+
 /// Opens what FROM names: `function` is `read_csv`, `read_parquet`, or empty for a bare path whose ending decides.
-pub fn open(function: &str, paths: &[String], options: &[(String, String)]) -> Result<Arc<dyn FileSource>> {
+pub fn open(
+    function: &str,
+    paths: &[String],
+    options: &[(String, String)],
+    context: OpenContext,
+) -> Result<Arc<dyn FileSource>> {
     let files = expand_paths(paths)?;
     let format = match function {
         "read_csv" => Some(Format::Csv),
@@ -71,12 +98,17 @@ pub fn open(function: &str, paths: &[String], options: &[(String, String)]) -> R
     match format {
         Some(Format::Csv) => {
             let mut csv = CsvOptions::detect();
+            if let Some((name, _)) = options.iter().find(|(name, _)| matches!(name.as_str(), "default" | "force_quote"))
+            {
+                return Err(Error::new(SqlState::SYNTAX_ERROR, format!("option \"{name}\" is one of COPY only")));
+            }
             options.iter().try_for_each(|(name, value)| csv.set(name, value))?;
+            context.lend(&mut csv);
             open_csv(&files, &csv)
         }
         Some(Format::Parquet) => {
             refuse_options(options)?;
-            open_parquet(&files)
+            open_parquet(&files, context.budget.as_ref())
         }
         None => Err(unknown_format(paths.first().map_or("", String::as_str))),
     }
@@ -98,50 +130,26 @@ fn refuse_options(options: &[(String, String)]) -> Result<()> {
     }
 }
 
-/// The format of a COPY: as its options say, else as the path's ending says, else CSV if there is any.
-fn copy_format(path: &str, options: &[(String, String)]) -> Format {
-    match options.iter().find(|(name, _)| name == "format") {
-        Some((_, format)) if format.eq_ignore_ascii_case("parquet") => Format::Parquet,
-        Some(_) => Format::Csv,
-        None => format_of(path).unwrap_or(Format::Csv),
-    }
-}
-
-/// Options of COPY. Unlike PostgreSQL's, the format of a file without the option is CSV unless its name ends in `.txt`
-/// or `.dat`; a CSV file read without the option HEADER has one if its first line names the columns.
-fn copy_options(path: &str, options: &[(String, String)]) -> Result<CsvOptions> {
-    let mut csv = CsvOptions::copy();
-    let lower = path.to_ascii_lowercase();
-    if lower.ends_with(".txt") || lower.ends_with(".dat") {
-        csv.format = CsvFormat::Text;
-    }
-    options.iter().try_for_each(|(name, value)| csv.set(name, value))?;
-    if csv.format == CsvFormat::Csv && csv.delimiter.is_none() {
-        let stem = lower.trim_end_matches(".gz").trim_end_matches(".zst");
-        csv.delimiter = match stem.rsplit('.').next() {
-            Some("tsv") => Some(b'\t'),
-            Some("tbl" | "psv") => Some(b'|'),
-            _ => None,
-        };
-    }
-    Ok(csv)
-}
-
 /// Opens the file of a COPY FROM into columns of these names and types, in this order. Parquet files have types of
 /// their own; their columns are found by name.
 pub fn open_for_copy(
     path: &str,
     expected: &[(String, SqlType)],
     options: &[(String, String)],
+    context: OpenContext,
 ) -> Result<Arc<dyn FileSource>> {
-    let files = expand_paths(&[path.to_owned()])?;
-    if copy_format(path, options) == Format::Parquet {
+    // Mistakes in options first, as PostgreSQL does.
+    if copy_options::format(path, options) == Format::Parquet {
+        copy_options::check_redundant(options)?;
         refuse_options(options)?;
-        return crate::source::select_columns(open_parquet(&files)?, expected, path);
+        let files = expand_paths(&[path.to_owned()])?;
+        return crate::source::select_columns(open_parquet(&files, context.budget.as_ref())?, expected, path);
     }
-    let mut csv = copy_options(path, options)?;
+    let names: Vec<&str> = expected.iter().map(|(name, _)| name.as_str()).collect();
+    let mut csv = copy_options::parse(path, &names, options, Direction::From)?;
     csv.columns = Some(expected.to_vec());
-    open_csv(&files, &csv)
+    context.lend(&mut csv);
+    open_csv(&expand_paths(&[path.to_owned()])?, &csv)
 }
 
 /// Takes chunks and writes them to a file.
@@ -154,17 +162,18 @@ pub trait ChunkWriter: Send {
 
 /// Creates a file for rows of these fields, in the format that options or the path's ending say.
 pub fn create(path: &str, fields: &[Field], options: &[(String, String)]) -> Result<Box<dyn ChunkWriter>> {
-    let format = copy_format(path, options);
+    let format = copy_options::format(path, options);
     // Options first: a mistake in them must not cost the file that is there.
     if format == Format::Parquet {
+        copy_options::check_redundant(options)?;
         refuse_options(options)?;
         let value = |name: &str| options.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
         let writer = ParquetWriter::prepare(fields, value("compression"), value("row_group_size"))?;
         return Ok(Box::new(writer.start(create_file(path)?)?));
     }
-    let csv = copy_options(path, options)?;
-    csv.check()?;
-    let compression = csv.compression.unwrap_or_else(|| Compression::of_path(Path::new(path)));
+    let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
+    let csv = copy_options::parse(path, &names, options, Direction::To)?;
+    let compression = copy_options::compression(path, &csv);
     let file = BufWriter::with_capacity(1 << 20, create_file(path)?);
     let sink = match compression {
         Compression::None => Output::Plain(file),

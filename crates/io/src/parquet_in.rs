@@ -12,13 +12,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, SchemaRef};
-use base::{Error, Result, SqlState};
+use base::memory::Reservation;
+use base::{Budget, Error, Result, SqlState};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::file::reader::Length;
 use types::Chunk;
 
 use crate::arrow_in;
+use crate::input::OPERATOR;
 use crate::source::{CHUNK_ROWS, ColumnStatistics, Field, FileSource, PrunePredicate, Sink};
 use chunks::{Origin, RowGroupBytes};
 use errors::guarded;
@@ -32,6 +35,8 @@ struct ParquetFile {
     /// The file's column for each column of the source.
     columns: Vec<usize>,
     statistics: statistics::Cache,
+    /// What the bytes of a row group are charged to while it is read.
+    budget: Option<Budget>,
 }
 
 /// Parquet files as one source.
@@ -43,7 +48,7 @@ struct ParquetSource {
 }
 
 /// Opens Parquet files. Columns are matched by name: every file must have those of the first, of the same types.
-pub fn open_parquet(paths: &[PathBuf]) -> Result<Arc<dyn FileSource>> {
+pub fn open_parquet(paths: &[PathBuf], budget: Option<&Budget>) -> Result<Arc<dyn FileSource>> {
     let open = |path: &PathBuf| {
         let file = File::open(path).map_err(|e| crate::input::open_error(path, &e))?;
         let meta = file.metadata().map_err(|e| crate::input::open_error(path, &e))?;
@@ -51,7 +56,8 @@ pub fn open_parquet(paths: &[PathBuf]) -> Result<Arc<dyn FileSource>> {
             let message = format!("could not read \"{}\": it is a directory", path.display());
             return Err(Error::new(SqlState::UNDEFINED_FILE, message));
         }
-        ParquetFile::open(path.display().to_string(), Origin::File { file: Arc::new(file), len: meta.len() })
+        let origin = Origin::File { file: Arc::new(file), len: meta.len() };
+        Ok(ParquetFile { budget: budget.cloned(), ..ParquetFile::open(path.display().to_string(), origin)? })
     };
     Ok(Arc::new(ParquetSource::new(paths.iter().map(open).collect::<Result<_>>()?)?))
 }
@@ -73,7 +79,7 @@ impl ParquetFile {
         let fields = arrow_in::fields_of(metadata.schema());
         let columns = (0..fields.len()).collect();
         let statistics = statistics::Cache::new(fields.len());
-        Ok(Self { name, origin, metadata, fields, columns, statistics })
+        Ok(Self { name, origin, metadata, fields, columns, statistics, budget: None })
     }
 
     fn row_groups(&self) -> usize {
@@ -106,6 +112,17 @@ impl ParquetFile {
         Ok(())
     }
 
+    /// Charges the bytes that a read holds: the chosen column chunks.
+    fn charge(&self, row_group: usize, mask: &ProjectionMask) -> Result<Option<Reservation>> {
+        let chunks = self.metadata.metadata().row_group(row_group).columns().iter().enumerate();
+        let bytes = chunks
+            .filter(|(leaf, _)| mask.leaf_included(*leaf))
+            .fold(0usize, |sum, (_, chunk)| sum.saturating_add(usize::try_from(chunk.compressed_size()).unwrap_or(0)));
+        // A corrupt size is found by the read.
+        let bytes = bytes.min(usize::try_from(Length::len(&self.origin)).unwrap_or(usize::MAX));
+        self.budget.as_ref().map(|b| b.reserve(bytes, OPERATOR)).transpose()
+    }
+
     fn read(&self, row_group: usize, columns: &[usize], sink: &mut Sink<'_>) -> Result<()> {
         // Decoded columns come once each and in the file's order.
         let mut order: Vec<usize> = columns.iter().map(|&c| self.columns[c]).collect();
@@ -117,8 +134,9 @@ impl ParquetFile {
         if order.is_empty() {
             return empty_chunks(expected, sink);
         }
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), order.iter().copied());
+        let _charged = self.charge(row_group, &mask)?;
         let mut reader = guarded(&self.name, || {
-            let mask = ProjectionMask::roots(self.metadata.parquet_schema(), order.iter().copied());
             let bytes = RowGroupBytes::load(&self.origin, self.metadata.metadata().row_group(row_group), &mask)?;
             ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, self.metadata.clone())
                 .with_row_groups(vec![row_group])

@@ -1,10 +1,15 @@
 //! COPY: files into tables and query results into files.
 
+use std::sync::Arc;
+
 use base::{Error, Result, SqlState};
-use sql::{Copy, CopyTarget};
+use io::{FileSource, Format};
+use sql::{Copy, CopyTarget, ObjectName};
 use storage::Relation;
+use types::Value;
 
 use super::{load, result_columns, rows_tag};
+use crate::rejects::{self, Rejects};
 use crate::result::QueryResult;
 use crate::session::Session;
 use crate::source::Source;
@@ -15,8 +20,7 @@ pub(super) fn copy(session: &Session, copy: Copy) -> Result<QueryResult> {
         Copy::From { name, table, columns, target, position, options } => {
             let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
             let path = path(target, "COPY FROM STDIN").map_err(|e| e.at(position))?;
-            let rows = from_file(session, &relation, &columns, &path, &options).map_err(|e| e.at(position))?;
-            Ok(rows_tag("COPY", rows))
+            from_file(session, &name, &relation, &columns, &path, options).map_err(|e| e.at(position))
         }
         Copy::To { plan, target, position, options } => {
             let path = path(target, "COPY TO STDOUT").map_err(|e| e.at(position))?;
@@ -44,26 +48,49 @@ fn path(target: CopyTarget, what: &str) -> Result<String> {
 /// The file's fields are the columns, in order. Other columns of the table get their defaults.
 fn from_file(
     session: &Session,
-    relation: &std::sync::Arc<Relation>,
+    name: &ObjectName,
+    relation: &Arc<Relation>,
     columns: &[usize],
     path: &str,
-    options: &[(String, String)],
-) -> Result<usize> {
+    mut options: Vec<(String, String)>,
+) -> Result<QueryResult> {
+    let shared = &session.database.0;
     let attributes = relation.schema().attributes();
     let expected: Vec<_> = columns.iter().map(|&c| (attributes[c].name.clone(), attributes[c].sql_type)).collect();
-    let file = files::open_for_copy(path, &expected, options)?;
+    let mut defaults = shared.defaults_of(&name.to_string());
+    defaults.resize(attributes.len(), Value::Null);
+    let mut context = files::context(shared);
+    context.defaults = columns.iter().map(|&c| defaults[c].clone()).collect();
+    let table =
+        if io::copy_format(path, &options) == Format::Csv { rejects::take_options(&mut options)? } else { None };
+    let rejects = table.map(|table| Rejects::new(shared, table)).transpose()?;
+    context.rejects = rejects.as_ref().map(Rejects::sink);
+    let file = io::open_for_copy(path, &expected, &options, context)?;
     if file.schema().len() != columns.len() {
         let message = format!("\"{path}\" has {} columns, {} expected", file.schema().len(), columns.len());
         return Err(Error::new(SqlState::BAD_COPY_FILE, message));
     }
     let same = |(field, &c): (&io::Field, &usize)| field.sql_type == attributes[c].sql_type;
     let in_order = columns.iter().copied().eq(0..attributes.len());
-    if in_order && file.schema().iter().zip(columns).all(same) {
+    let rows = if in_order && file.schema().iter().zip(columns).all(same) {
         let fields = (0..columns.len()).collect();
-        return load::fill_from_file(session, file, fields, relation, session.begin());
-    }
-    // Types differ or columns are missing: through INSERT ... SELECT over the file as a data frame of a private name.
-    let name = format!("copy source {:p}", std::sync::Arc::as_ptr(&file));
+        load::fill_from_file(session, file, fields, relation, session.begin())?
+    } else {
+        through_insert(session, relation, columns, file)?
+    };
+    rows_tag("COPY", rows).and_reject(rejects.into_iter().collect())
+}
+
+/// Appends a file whose types differ or that lacks columns, the fields of which go to these columns.
+fn through_insert(
+    session: &Session,
+    relation: &Arc<Relation>,
+    columns: &[usize],
+    file: Arc<dyn FileSource>,
+) -> Result<usize> {
+    let attributes = relation.schema().attributes();
+    // Through INSERT ... SELECT over the file as a data frame of a private name.
+    let name = format!("copy source {:p}", Arc::as_ptr(&file));
     let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let targets: Vec<String> = columns.iter().map(|&c| quote(&attributes[c].name)).collect();
     let sources: Vec<String> = file.schema().iter().map(|f| quote(&f.name)).collect();

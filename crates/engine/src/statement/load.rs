@@ -1,9 +1,11 @@
 //! Rows into relations: INSERT, CREATE TABLE AS, COPY FROM. All rows become visible at once, or none.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use base::Result;
 use base::ids::Id;
+use base::{Error, Result};
 use io::FileSource;
 use plan::{Op, Plan};
 use scheduler::{CancelToken, JobOptions, JobSpec, MorselRanges, Pipeline, Tasks};
@@ -13,10 +15,17 @@ use types::ops::cast::{TooLong, to_char_n, to_varchar};
 use types::{Chunk, Column, ColumnBuilder, SqlType};
 
 use super::rows_tag;
-use crate::execute;
+use crate::execute::{self, Running};
 use crate::result::QueryResult;
 use crate::session::Session;
 use crate::source::Source;
+
+/// Rows of a result that one thread appends before others help it.
+const SMALL_RESULT: usize = 1 << 16;
+/// Threads that append a large result.
+const APPENDERS: usize = 16;
+/// How long a thread waits for rows before it looks whether another one has failed.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 pub(super) fn insert(session: &Session, insert: Insert) -> Result<QueryResult> {
     let relation = Source::relation(&insert.table).map_err(|e| e.at(insert.name.position))?;
@@ -30,19 +39,78 @@ pub(super) fn fill(session: &Session, plan: &Plan, relation: &Arc<Relation>) -> 
     if let Some((file, fields)) = whole_file(plan)? {
         return fill_from_file(session, file, fields, relation, cancel);
     }
-    let append = relation.append(1);
-    let mut running = execute::start(session, plan, false, cancel)?;
-    loop {
-        match running.next(std::time::Duration::from_secs(3600))? {
-            Some(Some(chunk)) => append.append(0, typed_as(chunk, relation)?)?,
+    let running = execute::start(session, plan, false, cancel)?;
+    drain(running, relation, session.database.threads())
+}
+
+/// Appends the rows of a query that runs. Once it turns out to be a large one, several threads do: each takes the next
+/// chunk and appends it to a zone of its own, which costs more than taking it. They are no workers of the scheduler,
+/// which must go on producing while they wait for chunks. Rows in an order stay in it: one thread appends them.
+fn drain(mut running: Running, relation: &Arc<Relation>, threads: usize) -> Result<usize> {
+    let threads = if running.is_ordered() { 1 } else { threads.clamp(1, APPENDERS) };
+    let append = relation.append(threads);
+    let mut rows = 0;
+    while threads == 1 || rows < SMALL_RESULT {
+        match running.next(PATIENCE)? {
+            Some(Some(chunk)) => {
+                rows += chunk.rows();
+                append.append(0, typed_as(chunk, relation)?)?;
+            }
             Some(None) => return append.commit(),
             None => {}
         }
     }
+    let source = Mutex::new(running);
+    // Set with the first error, for the others to stop.
+    let stop = AtomicBool::new(false);
+    let work = |zone: usize| {
+        let result = base::panics::catch(|| drain_into(&append, zone, relation, &source, &stop))
+            .unwrap_or_else(|panic| Err(Error::internal(panic)));
+        if result.is_err() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        result
+    };
+    let results: Vec<Result<()>> = std::thread::scope(|scope| {
+        let work = &work;
+        let spawn =
+            |zone| std::thread::Builder::new().name("append".to_owned()).spawn_scoped(scope, move || work(zone));
+        // Threads that the system does not grant are done without.
+        let helpers: Vec<_> = (1..threads).map_while(|zone| spawn(zone).ok()).collect();
+        let mine = work(0);
+        let theirs = helpers.into_iter().map(|h| h.join().unwrap_or_else(|_| Err(Error::internal("a thread died"))));
+        std::iter::once(mine).chain(theirs).collect()
+    });
+    // Ends the query if an append failed before it did.
+    drop(source);
+    results.into_iter().collect::<Result<()>>()?;
+    append.commit()
 }
 
+/// What one thread does until the rows end or another one fails.
+fn drain_into(
+    append: &Append,
+    zone: usize,
+    relation: &Relation,
+    source: &Mutex<Running>,
+    stop: &AtomicBool,
+) -> Result<()> {
+    while !stop.load(Ordering::Relaxed) {
+        let next = source.lock().unwrap_or_else(PoisonError::into_inner).next(PATIENCE)?;
+        match next {
+            Some(Some(chunk)) => append.append(zone, typed_as(chunk, relation)?)?,
+            Some(None) => break,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// A file and the numbers of some of its fields.
+type FileFields = (Arc<dyn FileSource>, Vec<usize>);
+
 /// The file and its fields, if the plan is nothing but reading them: then its chunks can be stored as they are.
-fn whole_file(plan: &Plan) -> Result<Option<(Arc<dyn FileSource>, Vec<usize>)>> {
+fn whole_file(plan: &Plan) -> Result<Option<FileFields>> {
     let Op::Scan { table, columns, predicates } = &plan.root.op else { return Ok(None) };
     let Source::File(file) = Source::of(&plan.tables[*table].source)? else { return Ok(None) };
     if !predicates.is_empty() {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use base::{Error, Result, SqlState};
+use base::{Budget, Error, Result, SqlState};
 use types::{SqlType, Value};
 
 use crate::input::Compression;
@@ -116,6 +116,8 @@ pub struct CsvOptions {
     pub morsel_bytes: usize,
     /// Most bytes that a compressed file may have when decompressed (no limit if 0).
     pub decompressed_limit: usize,
+    /// What texts in memory are charged to.
+    pub budget: Option<Budget>,
     /// Rows in a row group of Parquet (ignored otherwise).
     pub row_group_size: Option<usize>,
 }
@@ -224,7 +226,12 @@ impl CsvOptions {
                 self.format = match value.to_ascii_lowercase().as_str() {
                     "csv" => CsvFormat::Csv,
                     "text" => CsvFormat::Text,
-                    _ => return Err(Error::unsupported(format!("file format \"{value}\""))),
+                    "binary" => return Err(Error::unsupported("file format \"binary\"")),
+                    _ => {
+                        let message = format!("COPY format \"{value}\" not recognized");
+                        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+                            .hint("formats are csv, text and parquet"));
+                    }
                 }
             }
             "delimiter" | "delim" | "sep" => self.delimiter = Some(byte(name, value)?),
@@ -299,6 +306,29 @@ impl CsvOptions {
         }
         if self.null.iter().flatten().any(|n| n.contains(['\n', '\r'])) {
             return error("COPY null representation cannot use newline or carriage return");
+        }
+        let delimiter = self.delimiter.unwrap_or(if text { b'\t' } else { b',' });
+        let default = self.default.as_ref().map(|(marker, _)| marker);
+        if default.is_some_and(|d| d.contains(['\n', '\r'])) {
+            return error("COPY default representation cannot use newline or carriage return");
+        }
+        for (what, marker) in
+            self.null.iter().flatten().map(|n| ("NULL", n)).chain(default.into_iter().map(|d| ("DEFAULT", d)))
+        {
+            if marker.as_bytes().contains(&delimiter) && !self.auto_detect {
+                return error(&format!("COPY delimiter character must not appear in the {what} specification"));
+            }
+            if let (false, Some(quote)) = (text || self.auto_detect, self.quote.unwrap_or(Some(b'"')))
+                && marker.as_bytes().contains(&quote)
+            {
+                return error(&format!("CSV quote character must not appear in the {what} specification"));
+            }
+        }
+        let null = if text { "\\N" } else { "" };
+        if let Some(default) = default
+            && self.null.as_ref().map_or(default == null, |n| n.contains(default))
+        {
+            return error("NULL specification and DEFAULT specification cannot be the same");
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ pub use open::{open_csv, open_csv_bytes};
 
 use std::sync::OnceLock;
 
-use base::{Error, Result, SqlState};
+use base::{Budget, Error, Result, SqlState};
 use types::{Chunk, ColumnBuilder};
 
 use super::convert::Reader;
@@ -16,7 +16,7 @@ use super::options::RejectSink;
 use super::records::{MAX_TEXT, Record, Records, Span};
 use super::sniff::is_blank;
 use super::split::boundaries;
-use crate::input::Input;
+use crate::input::{Input, OPERATOR};
 use crate::source::{CHUNK_ROWS, Field, FileSource, PrunePredicate, Sink};
 use problems::Lines;
 
@@ -54,6 +54,8 @@ struct CsvSource {
     trailing_delimiter: bool,
     ignore_errors: bool,
     rejects: Option<RejectSink>,
+    /// What the text of a morsel is charged to while it is read.
+    budget: Option<Budget>,
     /// What to advise when a value is not of its column's type.
     hint: Option<&'static str>,
     files: Vec<TextFile>,
@@ -103,6 +105,8 @@ impl FileSource for CsvSource {
             let message = format!("a record of file \"{}\" is longer than {MAX_TEXT} bytes", file.name);
             return Err(Error::new(SqlState::PROGRAM_LIMIT, message).hint("a closing quote may be missing"));
         }
+        let budget = self.budget.as_ref().filter(|_| matches!(file.input, Input::File(..)));
+        let _charged = budget.map(|b| b.reserve((end - start) as usize, OPERATOR)).transpose()?;
         let text = file.input.read(&file.name, start, end)?;
         let clean = simdutf8::basic::from_utf8(&text).is_ok() && memchr::memchr(0, &text).is_none();
         MorselRead { source: self, file, offset: start, text: &text, clean }.run(columns, sink)

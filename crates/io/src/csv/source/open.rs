@@ -38,14 +38,14 @@ pub fn open_csv(paths: &[PathBuf], options: &CsvOptions) -> Result<Arc<dyn FileS
     let limit = if options.decompressed_limit == 0 { usize::MAX } else { options.decompressed_limit };
     let inputs = paths.iter().map(|path| {
         let compression = options.compression.unwrap_or_else(|| Compression::of_path(path));
-        Ok((path.display().to_string(), Input::open(path, compression, limit)?))
+        Ok((path.display().to_string(), Input::open(path, compression, limit, options.budget.as_ref())?))
     });
     Ok(Arc::new(open(inputs.collect::<Result<_>>()?, options)?))
 }
 
 /// Opens a text file in memory.
 pub fn open_csv_bytes(name: &str, bytes: Bytes, options: &CsvOptions) -> Result<Arc<dyn FileSource>> {
-    Ok(Arc::new(open(vec![(name.to_owned(), Input::Memory(bytes))], options)?))
+    Ok(Arc::new(open(vec![(name.to_owned(), Input::Memory { text: bytes, _charged: None })], options)?))
 }
 
 /// What is known of a file before its types.
@@ -101,6 +101,7 @@ fn open(inputs: Vec<(String, Input)>, options: &CsvOptions) -> Result<CsvSource>
         trailing_delimiter: opened.iter().all(|o| o.trailing_delimiter),
         ignore_errors: options.ignore_errors,
         rejects: options.rejects.clone(),
+        budget: options.budget.clone(),
         hint: options.auto_detect.then_some(HINT),
         files: opened.into_iter().map(|o| o.file).collect(),
         rows,

@@ -1,0 +1,288 @@
+//! Files: COPY, FROM 'path', `read_csv`, errors that name their place, rejects; and that nothing is left behind.
+
+use std::path::PathBuf;
+
+use base::{Error, Result};
+use engine::{Config, Database, Session};
+use types::ops::cast::format_value;
+
+/// A folder of its own that goes with the test, and a session.
+struct Bench {
+    folder: PathBuf,
+    database: Database,
+    session: Session,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Bench {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("engine-files-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let database = Database::new(Config { threads: Some(2), memory_limit: Some(256 << 20) }).unwrap();
+        Self { folder, session: database.connect(), database }
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        std::fs::write(self.folder.join(name), text).unwrap();
+    }
+
+    /// `n.csv` with the numbers from 1 to `count` as `i`.
+    fn numbers(&self, count: u32) {
+        let lines: String = (1..=count).map(|i| format!("{i}\n")).collect();
+        self.file("n.csv", &format!("i\n{lines}"));
+    }
+
+    /// Runs a statement in which `@` stands for the folder. Rows come as texts, sorted; statements without rows as
+    /// their tag.
+    fn try_run(&mut self, sql: &str) -> Result<Vec<String>> {
+        let sql = sql.replace('@', self.folder.to_str().unwrap());
+        let result = self.session.execute(&sql, &[])?;
+        if !result.has_rows() {
+            return Ok(vec![result.tag().to_string()]);
+        }
+        let types: Vec<_> = result.columns().iter().map(|c| c.sql_type).collect();
+        let text = |row: Vec<types::Value>| {
+            let value = |(v, &t): (&types::Value, _)| if v.is_null() { "NULL".into() } else { format_value(v, t) };
+            row.iter().zip(&types).map(value).collect::<Vec<String>>().join("|")
+        };
+        let mut rows: Vec<String> = result.rows()?.into_iter().map(text).collect();
+        rows.sort();
+        Ok(rows)
+    }
+
+    #[track_caller]
+    fn check(&mut self, sql: &str, expected: &[&str]) {
+        let rows = self.try_run(sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
+        assert_eq!(rows, expected, "{sql}");
+    }
+
+    #[track_caller]
+    fn error(&mut self, sql: &str, state: &str, parts: &[&str]) -> Error {
+        let before = self.database.memory_used();
+        let error = self.try_run(sql).expect_err(sql);
+        assert_eq!(error.state().0, state, "{sql}: {error:?}");
+        for part in parts {
+            assert!(error.message().contains(part), "{sql}: {error:?} does not say {part}");
+        }
+        assert_eq!(self.database.memory_used(), before, "{sql} kept memory");
+        error
+    }
+}
+
+#[test]
+fn tables_come_back_from_files() {
+    let b = &mut Bench::new("round-trip");
+    b.check(
+        "create table t (i integer, b bigint, d decimal(10,2), f double precision, s text, day date, ts timestamp, \
+         ok boolean)",
+        &["CREATE TABLE"],
+    );
+    b.check(
+        "insert into t values (1, 10000000000, 1.50, 0.25, 'a, \"quoted\"', date '2020-02-29', timestamp '2020-01-02 \
+         03:04:05', true), (2, null, -3.25, 1e100, E'two\\nlines', null, null, false), (null, 0, null, null, '', date \
+         '1999-12-31', null, null), (4, -1, 0, 0, null, null, null, true)",
+        &["INSERT 4"],
+    );
+    let all = b.try_run("select * from t").unwrap();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    for name in ["t.csv", "t.csv.gz", "t.csv.zst", "t.tsv", "t.txt", "t.parquet"] {
+        b.check(&format!("copy t to '@/{name}'"), &["COPY 4"]);
+        b.check("create or replace table u as select * from t where false", &["SELECT 0"]);
+        b.check(&format!("copy u from '@/{name}'"), &["COPY 4"]);
+        b.check("select * from u", &all);
+    }
+    b.check("copy (select i, s from t where i < 3) to '@/part.parquet'", &["COPY 2"]);
+    b.check("select i from '@/part.parquet'", &["1", "2"]);
+    b.check("copy (select i, s from t where i < 3) to '@/part.csv' with (header, delimiter ';')", &["COPY 2"]);
+    b.check("select i, s from '@/part.csv'", &["1|a, \"quoted\"", "2|two\nlines"]);
+    // Some columns, in another order.
+    b.check("create or replace table u as select * from t where false", &["SELECT 0"]);
+    b.check("copy u (s, i) from '@/part.parquet'", &["COPY 2"]);
+    b.check("select i, b, s from u", &["1|NULL|a, \"quoted\"", "2|NULL|two\nlines"]);
+}
+
+#[test]
+fn many_files_are_one_table() {
+    let b = &mut Bench::new("glob");
+    b.file("1.csv", "a,b\n1,x\n2,y\n");
+    b.file("2.csv", "a,b\n3,z\n");
+    b.check("select * from '@/*.csv'", &["1|x", "2|y", "3|z"]);
+    b.check("select count(*) from read_csv(['@/1.csv', '@/2.csv', '@/1.csv'])", &["5"]);
+    b.error("select * from '@/*.parquet'", "58P01", &["no file matches"]);
+    b.file("3.csv", "other\n3\n");
+    b.error("select * from '@/*.csv'", "22P04", &["3.csv", "different columns"]);
+}
+
+#[test]
+fn options_of_read_csv() {
+    let b = &mut Bench::new("options");
+    b.file("x.csv", "# a remark\n1;'a;b';NA\n2;c;5\n");
+    b.check(
+        "select * from read_csv('@/x.csv', delim = ';', quote = '''', skip = 1, header = false, nullstr = 'NA')",
+        &["1|a;b|NULL", "2|c|5"],
+    );
+    b.file("y.csv", "a,b\n1,2\n");
+    b.check("select a || b from read_csv('@/y.csv', all_varchar = true)", &["12"]);
+    b.error("select * from read_csv('@/y.csv', nonsense = 1)", "42601", &["nonsense"]);
+    b.error("select * from read_csv('@/y.csv', header = 'perhaps')", "22023", &["header"]);
+    b.error("select c from '@/y.csv'", "42703", &["c"]);
+}
+
+#[test]
+fn bad_records_name_their_place_and_change_nothing() {
+    let b = &mut Bench::new("bad");
+    b.check("create table t (a integer, s text)", &["CREATE TABLE"]);
+    b.check("insert into t values (0, 'zero')", &["INSERT 1"]);
+    let mut text: String = (0..100_000).map(|i| format!("{i},text of {i}\n")).collect();
+    text.push_str("seven,x\n");
+    b.file("bad.csv", &text);
+    b.error("copy t from '@/bad.csv'", "22P02", &["bad.csv", "line 100001", "\"a\"", "\"seven\""]);
+    b.file("short.csv", "1,x\n2\n");
+    b.error("copy t from '@/short.csv'", "22P04", &["short.csv", "line 2", "missing data for column \"s\""]);
+    b.file("open.csv", "1,\"x\n2,y\n");
+    b.error("copy t from '@/open.csv'", "22P04", &["unterminated"]);
+    b.error("copy t from '@/missing.csv'", "58P01", &["missing.csv"]);
+    b.error("select * from '@/missing.parquet'", "58P01", &["missing.parquet"]);
+    b.error("select * from '@/x.unknown'", "58P01", &["format"]);
+    b.error("insert into t select a / 0, s from t", "22012", &[]);
+    b.check("select * from t", &["0|zero"]);
+}
+
+#[test]
+fn damaged_files_are_errors() {
+    let b = &mut Bench::new("damaged");
+    b.numbers(5000);
+    b.check("copy (select i, 'text ' || i as s from '@/n.csv') to '@/x.parquet'", &["COPY 5000"]);
+    b.check("copy (select i, 'text ' || i as s from '@/n.csv') to '@/x.csv.gz'", &["COPY 5000"]);
+    for name in ["x.parquet", "x.csv.gz"] {
+        let whole = std::fs::read(b.folder.join(name)).unwrap();
+        for (part, length) in [whole.len() / 2, whole.len() - 1, 10].into_iter().enumerate() {
+            std::fs::write(b.folder.join(format!("{part}.{name}")), &whole[..length]).unwrap();
+            b.error(&format!("select count(s) from '@/{part}.{name}'"), "XX001", &[name]);
+        }
+    }
+    b.file("text.parquet", "a,b\n1,2\n");
+    b.error("select * from '@/text.parquet'", "XX001", &["text.parquet"]);
+    b.file("plain.csv.gz", "a,b\n1,2\n");
+    b.error("select * from '@/plain.csv.gz'", "XX001", &["plain.csv.gz"]);
+}
+
+#[test]
+fn empty_files() {
+    let b = &mut Bench::new("empty");
+    b.check("create table t (a integer, s text)", &["CREATE TABLE"]);
+    b.file("empty.csv", "");
+    b.file("header.csv", "a,s\n");
+    b.check("copy t from '@/empty.csv'", &["COPY 0"]);
+    b.check("copy t from '@/header.csv' with (header)", &["COPY 0"]);
+    b.check("select * from '@/header.csv'", &[]);
+    b.error("select * from '@/empty.csv'", "22P04", &["empty"]);
+    b.check("copy t to '@/none.parquet'", &["COPY 0"]);
+    b.check("select count(*) from '@/none.parquet'", &["0"]);
+}
+
+#[test]
+fn rejects_go_to_a_table() {
+    let b = &mut Bench::new("rejects");
+    b.file("x.csv", "a,s\n1,one\ntwo,2\n3\n4,four\n");
+    b.check("create table t (a integer, s text)", &["CREATE TABLE"]);
+    let copy = "copy t from '@/x.csv' with (header, on_error ignore, rejects_table 'bad')";
+    b.check(copy, &["COPY 2"]);
+    b.check("select * from t", &["1|one", "4|four"]);
+    let rows = ["3|a|two", "4|NULL|3"];
+    b.check("select line, column_name, value from bad", &rows);
+    b.check("select count(*) from bad where file like '%x.csv' and message <> ''", &["2"]);
+    b.check(copy, &["COPY 2"]);
+    b.check("select count(*) from bad", &["4"]);
+    let read = "read_csv('@/x.csv', types = '{a: integer, s: text}', store_rejects = true)";
+    b.check(&format!("select * from {read}"), &["1|one", "4|four"]);
+    b.check("select line, column_name, value from reject_errors", &rows);
+    // Read twice, rejected once; not at all by EXPLAIN and by what fails.
+    b.check(&format!("select count(*) from {read} x, {read} y"), &["4"]);
+    b.check("select count(*) from reject_errors", &["4"]);
+    b.try_run(&format!("explain select * from {read}")).unwrap();
+    b.error(&format!("select a / 0 from {read}"), "22012", &[]);
+    b.check("select count(*) from reject_errors", &["4"]);
+    b.error("copy t from '@/x.csv' with (rejects_table 't')", "42804", &["\"t\""]);
+    b.error("copy t from '@/x.csv' with (on_error stop, rejects_table 'bad')", "22023", &["ON_ERROR"]);
+    b.check("copy t from '@/x.csv' with (header, on_error ignore)", &["COPY 2"]);
+}
+
+#[test]
+fn options_of_copy() {
+    let b = &mut Bench::new("copy");
+    b.check("create table t (a integer default 7, s text default 'd', n decimal(6,2) default 1.5)", &["CREATE TABLE"]);
+    b.file("x.csv", "1,#,2\n#,\"#\",#\n#,,3.25\n");
+    b.check("copy t from '@/x.csv' with (format csv, default '#')", &["COPY 3"]);
+    b.check("select * from t", &["1|d|2.00", "7|#|1.50", "7|NULL|3.25"]);
+    b.file("x.dat", "5\t\\N\t\\d\n6\ta\\tb\t2\n\\.\n");
+    b.check("create or replace table t (a integer, s text, n decimal(6,2) default 9)", &["CREATE TABLE"]);
+    b.check("copy t from '@/x.dat' with (format text, default '\\d')", &["COPY 2"]);
+    b.check("select * from t", &["5|NULL|9.00", "6|a\tb|2.00"]);
+    for (options, state, part) in [
+        ("nonsense", "42601", "nonsense"),
+        ("columns '{a: text}'", "42601", "columns"),
+        ("format avro", "22023", "avro"),
+        ("format csv, format csv", "42601", "redundant"),
+        ("delimiter ',,'", "22023", "delimiter"),
+        ("delimiter '|', quote '|'", "22023", "different"),
+        ("format text, quote '|'", "22023", "CSV"),
+        ("null 'a,b'", "22023", "NULL"),
+        ("null 'x', default 'x'", "22023", "cannot be the same"),
+        ("force_quote (a)", "22023", "FORCE_QUOTE"),
+        ("force_null (z)", "42P10", "\"z\""),
+    ] {
+        let error = b.error(&format!("copy t from '@/x.csv' with ({options})"), state, &[part]);
+        assert!(error.position().is_some(), "{options}");
+    }
+    b.error("copy t to '@/y.csv' with (on_error ignore)", "22023", &["COPY TO"]);
+    b.error("copy t to '@/y.csv' with (rejects_table 'x')", "42601", &["rejects_table"]);
+    b.error("copy t from '@/y.parquet' with (rejects_table 'x')", "42601", &["rejects_table"]);
+    b.error("copy t to stdout", "0A000", &["STDOUT"]);
+    assert!(!b.folder.join("y.csv").exists());
+}
+
+#[test]
+fn texts_in_memory_are_charged() {
+    let b = &mut Bench::new("memory");
+    b.numbers(600_000);
+    let text = "select i, 'a text that is the same in all rows and fills the file' as s from '@/n.csv'";
+    b.check(&format!("copy ({text}) to '@/x.csv.gz'"), &["COPY 600000"]);
+    let before = b.database.memory_used();
+    b.check("select count(*), max(i) from read_csv('@/x.csv.gz', header = false) as x (i, s)", &["600000|600000"]);
+    assert_eq!(b.database.memory_used(), before);
+    let small = Database::new(Config { threads: Some(2), memory_limit: Some(16 << 20) }).unwrap();
+    let error = small
+        .connect()
+        .execute(&format!("select * from '{}/x.csv.gz'", b.folder.display()), &[])
+        .expect_err("it does not fit");
+    assert_eq!(error.state().0, "53200", "{error:?}");
+    assert!(error.message().contains("file scan"), "{error:?}");
+    assert_eq!(small.memory_used(), 0);
+}
+
+#[test]
+fn big_results_are_stored_by_many() {
+    let b = &mut Bench::new("store");
+    b.numbers(300_000);
+    b.check("create table n as select i, i % 1000 as k from '@/n.csv'", &["SELECT 300000"]);
+    b.check(
+        "create table j as select a.i, b.k, 'text ' || a.i as s from n a join n b on a.i = b.i",
+        &["SELECT 300000"],
+    );
+    b.check("select count(*), sum(i), count(distinct s) from j", &["300000|45000150000|300000"]);
+    let used = b.database.memory_used();
+    b.error("create table x as select a.i / (b.i - 300000) from n a join n b on a.i = b.i", "22012", &[]);
+    b.check("create table p (i bigint primary key)", &["CREATE TABLE"]);
+    // The index of the key keeps its room.
+    let error = b.try_run("insert into p select a.i % 299999 from n a join n b on a.i = b.i").unwrap_err();
+    assert_eq!(error.state().0, "23505", "{error:?}");
+    b.check("select count(*) from p", &["0"]);
+    b.check("drop table p", &["DROP TABLE"]);
+    assert_eq!(b.database.memory_used(), used);
+}
