@@ -20,7 +20,7 @@ test-rust: toolchain
 	cargo test
 
 test-python: $(TESTS)/installed
-	$(TESTS)/bin/python -m pytest -q crates/python/tests
+	$(TESTS)/bin/python -m pytest -q python/tests
 
 # MorselDB beside its peers.
 bench: $(BENCH)/installed
