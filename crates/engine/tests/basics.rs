@@ -120,6 +120,15 @@ fn grouping() {
 }
 
 #[test]
+fn rows_without_columns_are_counted() {
+    let s = &mut with_tables();
+    // The common input of both aggregates is materialised without any column.
+    check(s, "select count(distinct 'x') from (select a from t group by a) g having count(*) < 1", &[]);
+    check(s, "select count(distinct 'x'), count(*) from (select a from t group by a) g", &["1|3"]);
+    check(s, "select count(*) from (select 1 from t order by b limit 3) x", &["3"]);
+}
+
+#[test]
 fn set_operations() {
     let s = &mut with_tables();
     check(s, "select a from t union all select a from u", &["1", "2", "2", "2", "3", "3", "5", "NULL"]);

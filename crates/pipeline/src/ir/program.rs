@@ -272,9 +272,10 @@ impl RowLayout {
         Self { fields: Vec::new(), size: bytes }
     }
 
-    /// Bytes from one row to the next where rows lie one after the other: `size` rounded up to 16.
+    /// Bytes from one row to the next where rows lie one after the other: `size` rounded up to 16. Rows without fields have
+    /// a place of their own, too: they are counted.
     pub fn stride(&self) -> u32 {
-        self.size.next_multiple_of(16)
+        self.size.max(1).next_multiple_of(16)
     }
 
     /// Adds a field and returns its offset. Fields are aligned to their size, at most to 8; add large ones first.
