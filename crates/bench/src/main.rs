@@ -37,7 +37,7 @@ pub(crate) struct DataOptions {
     /// Scale factor; answers are checked at 1.
     #[arg(long, default_value_t = 1.0)]
     pub sf: f64,
-    /// Folder with the files, generated if it lacks them; by default data/tpch-sf<SF>.
+    /// Folder with the files, generated if it lacks them; by default `data/tpch-sf{SF}`.
     #[arg(long)]
     pub data: Option<PathBuf>,
     /// Threads; by default all that the process may use.

@@ -3,7 +3,7 @@
 //! [`optimize`] is the story. Each pass is a file (or folder) of its own whose head names its source. Passes see
 //! statistics through [`catalog::Statistics`], never storage.
 //!
-//! Architecture invariant: a pass keeps the result of the plan, and the plan valid ([`plan::verify`], which debug builds
+//! Architecture invariant: a pass keeps the result of the plan, and the plan valid ([`plan::verify()`], which debug builds
 //! check after each pass).
 
 pub mod build_side;

@@ -1,4 +1,4 @@
-//! The text form of plans: what EXPLAIN shows, and what tests are written in. [`parse`] reads what [`print`] prints.
+//! The text form of plans: what EXPLAIN shows, and what tests are written in. [`parse`] reads what [`print()`] prints.
 //!
 //! One operator a line, its inputs below it, indented by two. Columns are `name#id`, with `:type` (and `?` if nullable)
 //! where they are made; expressions are SQL, with `::type` (an annotation, not a cast) wherever the type does not follow
