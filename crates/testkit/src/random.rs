@@ -7,6 +7,7 @@
 mod data;
 mod expression;
 mod query;
+mod subquery;
 
 pub use data::{Column, Kind, Table, schema};
 pub use query::query;

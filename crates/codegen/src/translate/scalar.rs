@@ -77,6 +77,12 @@ impl Emitter<'_, '_> {
             Operation::Select(c, x, y) => {
                 let (c, x, y) = (self.get(*c).one(), self.get(*x), self.get(*y));
                 match (x, y) {
+                    // By halves: Cranelift makes the minimum out of a comparison and a select of 128 bits, and cannot emit it.
+                    (Val::One(x), Val::One(y)) if ty == Ty::I128 => {
+                        let ((x0, x1), (y0, y1)) = (self.b.ins().isplit(x), self.b.ins().isplit(y));
+                        let (low, high) = (self.b.ins().select(c, x0, y0), self.b.ins().select(c, x1, y1));
+                        Val::One(self.b.ins().iconcat(low, high))
+                    }
                     (Val::One(x), Val::One(y)) => Val::One(self.b.ins().select(c, x, y)),
                     (x, y) => {
                         let ((x0, x1), (y0, y1)) = (x.two(), y.two());

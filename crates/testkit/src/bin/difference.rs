@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use engine::{Config, Database};
 use testkit::differential::{Step, run, script};
+use testkit::rows::text_rows;
 
 /// Random queries through every way of running them.
 #[derive(Parser)]
@@ -17,18 +19,34 @@ struct Arguments {
     /// Print the statements, one a line, instead of running them: `S` setup, `Q` query, `D` drop, then a tab.
     #[arg(long)]
     print: bool,
+    /// With `--print`: also our answers after each query: `R` a row, its fields separated by tabs; `E` an error.
+    #[arg(long)]
+    answers: bool,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if arguments.print {
+        let mut session = match Database::new(Config::default()) {
+            Ok(database) => database.connect(),
+            Err(error) => {
+                eprintln!("{error:?}");
+                return ExitCode::FAILURE;
+            }
+        };
         for step in script(arguments.seed, arguments.queries) {
-            let (kind, sql) = match step {
+            let (kind, sql) = match &step {
                 Step::Setup(sql) => ('S', sql),
                 Step::Query(sql) => ('Q', sql),
                 Step::Drop(sql) => ('D', sql),
             };
             println!("{kind}\t{sql}");
+            if arguments.answers {
+                match session.execute(sql, &[]).and_then(text_rows) {
+                    Ok(rows) => rows.iter().for_each(|row| println!("R\t{}", row.join("\t"))),
+                    Err(error) => println!("E\t{} {}", error.state().0, error.to_string().replace('\n', " ")),
+                }
+            }
         }
         return ExitCode::SUCCESS;
     }

@@ -17,10 +17,29 @@ pub enum Kind {
     Date,
     /// `boolean`
     Bool,
+    /// `smallint`
+    Small,
+    /// `double precision`
+    Double,
+    /// `decimal(30, 5)`
+    Wide,
+    /// `timestamp`
+    Timestamp,
 }
 
 /// All kinds.
-pub const KINDS: &[Kind] = &[Kind::Integer, Kind::Big, Kind::Decimal, Kind::Text, Kind::Date, Kind::Bool];
+pub const KINDS: &[Kind] = &[
+    Kind::Integer,
+    Kind::Big,
+    Kind::Decimal,
+    Kind::Text,
+    Kind::Date,
+    Kind::Bool,
+    Kind::Small,
+    Kind::Double,
+    Kind::Wide,
+    Kind::Timestamp,
+];
 
 /// A column of a random table.
 #[derive(Clone, Debug)]
@@ -50,6 +69,10 @@ impl Kind {
             Self::Text => "text",
             Self::Date => "date",
             Self::Bool => "boolean",
+            Self::Small => "smallint",
+            Self::Double => "double precision",
+            Self::Wide => "decimal(30, 5)",
+            Self::Timestamp => "timestamp",
         }
     }
 
@@ -87,6 +110,24 @@ impl Kind {
                 format!("DATE '{}-{:02}-{:02}'", 1995 + random.below(4), 1 + random.below(12), 1 + random.below(28))
             }
             Self::Bool => ["true", "false"][random.below(2)].into(),
+            Self::Small => format!("CAST({} AS smallint)", random.below(12) as i64 - 4),
+            Self::Double => {
+                format!("CAST({}.{} AS double precision)", random.below(20) as i64 - 8, random.below(4) * 25)
+            }
+            Self::Wide => match random.below(12) {
+                0 => "1234567890123456789012345.12345".into(),
+                1 => "(-98765432109876543210.5)".into(),
+                n => format!("({}.{:05})", n as i64 - 5, random.below(3) * 12345),
+            },
+            Self::Timestamp => {
+                let time = ["00:00:00", "12:30:00", "23:59:59.5"][random.below(3)];
+                format!(
+                    "TIMESTAMP '{}-{:02}-{:02} {time}'",
+                    1996 + random.below(2),
+                    1 + random.below(3),
+                    27 + random.below(2)
+                )
+            }
         }
     }
 }
@@ -103,13 +144,15 @@ pub fn schema(random: &mut Random) -> (Vec<Table>, Vec<String>) {
         }
         let list = columns.iter().map(|c| format!("{} {}", c.name, c.kind.sql())).collect::<Vec<_>>().join(", ");
         statements.push(format!("CREATE TABLE {name} ({list})"));
-        let rows = if random.one_in(12) { 0 } else { [1, 7, 25, 60, 120][random.below(5)] };
+        let rows = if random.one_in(10) { 0 } else { [1, 7, 25, 60, 120][random.below(5)] };
+        // Some columns are NULL almost everywhere, some never.
+        let nulls: Vec<usize> = columns.iter().map(|_| [2, 6, 6, 1000][random.below(4)]).collect();
         if rows > 0 {
             let row = |random: &mut Random| {
-                let field = |c: &Column, random: &mut Random| {
-                    if random.one_in(6) { "NULL".to_string() } else { c.kind.constant(random) }
+                let field = |(c, nulls): (&Column, &usize), random: &mut Random| {
+                    if random.one_in(*nulls) { "NULL".to_string() } else { c.kind.constant(random) }
                 };
-                format!("({})", columns.iter().map(|c| field(c, random)).collect::<Vec<_>>().join(", "))
+                format!("({})", columns.iter().zip(&nulls).map(|c| field(c, random)).collect::<Vec<_>>().join(", "))
             };
             let values = (0..rows).map(|_| row(random)).collect::<Vec<_>>().join(", ");
             statements.push(format!("INSERT INTO {name} VALUES {values}"));

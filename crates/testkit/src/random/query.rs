@@ -1,157 +1,283 @@
-//! Random queries: joins of all kinds, groups, subqueries, set operations, order and limit.
+//! Random queries: joins of all kinds, groups, set operations, CTEs, order and limit.
 
 use super::Random;
 use super::data::{KINDS, Kind, Table};
-use super::expression::{Visible, predicate, scalar};
+use super::expression::Visible;
 
 /// A random query over the tables.
 pub fn query(random: &mut Random, tables: &[Table]) -> String {
-    if random.one_in(8) {
-        let kinds: Vec<Kind> = (0..1 + random.below(2)).map(|_| *random.pick(KINDS)).collect();
-        let operator = random.pick(&["UNION", "UNION ALL", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"]);
-        let (a, b) = (plain(random, tables, &kinds), plain(random, tables, &kinds));
-        return ordered(random, format!("{a} {operator} {b}"), kinds.len());
-    }
-    if random.one_in(2) {
-        let (text, columns) = grouped(random, tables);
-        return ordered(random, text, columns);
-    }
-    let kinds: Vec<Kind> = (0..1 + random.below(4)).map(|_| *random.pick(KINDS)).collect();
-    let mut text = plain(random, tables, &kinds);
-    if random.one_in(5) {
-        text = text.replacen("SELECT", "SELECT DISTINCT", 1);
-    }
-    ordered(random, text, kinds.len())
+    let mut generator = Generator { random, tables, aliases: 0, subqueries: 3, common: None };
+    let with = generator.random.one_in(10).then(|| generator.common_table());
+    let text = generator.statement();
+    format!("{}{text}", with.unwrap_or_default())
 }
 
-/// A total order of the output, and perhaps a limit: which of equal rows comes first does not show.
-fn ordered(random: &mut Random, text: String, columns: usize) -> String {
-    if random.one_in(2) {
-        return text;
-    }
-    let direction = |random: &mut Random| random.pick(&["", " DESC", " NULLS FIRST", " DESC NULLS LAST"]).to_string();
-    let keys = (1..=columns).map(|c| format!("{c}{}", direction(random))).collect::<Vec<_>>().join(", ");
-    let limit = match random.below(3) {
-        0 => format!(" LIMIT {}", random.below(12)),
-        1 => format!(" LIMIT {} OFFSET {}", random.below(12), random.below(6)),
-        _ => String::new(),
-    };
-    format!("{text} ORDER BY {keys}{limit}")
+/// What a query is made with.
+pub(super) struct Generator<'a> {
+    pub random: &'a mut Random,
+    pub tables: &'a [Table],
+    /// Aliases given so far: all differ, so that any scope may name any of them.
+    aliases: usize,
+    /// How many subqueries may still be made.
+    pub subqueries: usize,
+    /// The columns of the CTE `w`, if there is one.
+    common: Option<Vec<Visible>>,
 }
 
-fn plain(random: &mut Random, tables: &[Table], kinds: &[Kind]) -> String {
-    let (from, scope) = source(random, tables, "");
-    let list = kinds.iter().map(|k| output(random, tables, &scope, *k)).collect::<Vec<_>>().join(", ");
-    format!("SELECT {list} FROM {from}{}", filter(random, tables, &scope))
-}
-
-/// An item of a select list: sometimes a scalar subquery, correlated or not.
-fn output(random: &mut Random, tables: &[Table], scope: &[Visible], kind: Kind) -> String {
-    if kind == Kind::Integer && random.one_in(8) {
-        let (from, inner) = alias(random, tables, "s");
-        let condition = correlation(random, &inner, scope);
-        let value = random.pick(&["count(*)", "max(s.k)", "min(s.k)"]).replace("s.k", &inner[0].name);
-        return format!("(SELECT {value} FROM {from} WHERE {condition})");
+impl Generator<'_> {
+    fn statement(&mut self) -> String {
+        if self.random.one_in(8) {
+            let kinds: Vec<Kind> = (0..1 + self.random.below(2)).map(|_| *self.random.pick(KINDS)).collect();
+            let operator = self.set_operator();
+            let (a, b) = (self.plain(&kinds), self.plain(&kinds));
+            return self.ordered(format!("{a} {operator} {b}"), kinds.len());
+        }
+        if self.random.one_in(2) {
+            let (text, columns) = self.grouped();
+            return self.ordered(text, columns);
+        }
+        let kinds: Vec<Kind> = (0..1 + self.random.below(4)).map(|_| *self.random.pick(KINDS)).collect();
+        let mut text = self.plain(&kinds);
+        if self.random.one_in(5) {
+            text = text.replacen("SELECT", "SELECT DISTINCT", 1);
+        }
+        self.ordered(text, kinds.len())
     }
-    scalar(random, scope, kind, 2)
-}
 
-fn filter(random: &mut Random, tables: &[Table], scope: &[Visible]) -> String {
-    if random.one_in(2) {
-        return String::new();
+    fn set_operator(&mut self) -> &'static str {
+        const OPERATORS: &[&str] = &["UNION", "UNION ALL", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"];
+        OPERATORS[self.random.below(OPERATORS.len())]
     }
-    let mut text = format!(" WHERE {}", predicate(random, scope, 2));
-    if random.one_in(4) {
-        let (from, inner) = alias(random, tables, "e");
-        let condition = correlation(random, &inner, scope);
-        let not = if random.one_in(3) { "NOT " } else { "" };
-        let integers: Vec<&Visible> = scope.iter().filter(|v| v.kind == Kind::Integer).collect();
-        let operator = random.pick(&["AND", "AND", "OR"]);
-        text += &match random.below(3) {
-            0 => format!(" {operator} {not}EXISTS (SELECT 1 FROM {from} WHERE {condition})"),
-            1 => {
-                let column = &random.pick(&integers).name;
-                format!(" {operator} {column} {not}IN (SELECT {} FROM {from} WHERE {condition})", inner[0].name)
+
+    fn common_table(&mut self) -> String {
+        let kinds = [Kind::Integer, *self.random.pick(KINDS)];
+        let text = self.plain(&kinds);
+        let column = |(place, kind): (usize, &Kind)| Visible { name: format!("w{place}"), kind: *kind };
+        self.common = Some(kinds.iter().enumerate().map(column).collect());
+        format!("WITH w(w0, w1) AS ({text}) ")
+    }
+
+    /// A total order of the output, and perhaps a limit: which of equal rows comes first does not show.
+    fn ordered(&mut self, text: String, columns: usize) -> String {
+        if self.random.one_in(2) {
+            return text;
+        }
+        let directions = ["", " DESC", " NULLS FIRST", " DESC NULLS LAST"];
+        let keys =
+            (1..=columns).map(|c| format!("{c}{}", self.random.pick(&directions))).collect::<Vec<_>>().join(", ");
+        let limit = match self.random.below(3) {
+            0 => format!(" LIMIT {}", self.random.below(12)),
+            1 => format!(" LIMIT {} OFFSET {}", self.random.below(12), self.random.below(6)),
+            _ => String::new(),
+        };
+        format!("{text} ORDER BY {keys}{limit}")
+    }
+
+    fn plain(&mut self, kinds: &[Kind]) -> String {
+        let (from, scope) = self.source(&[]);
+        let list = kinds.iter().map(|k| self.output(&scope, *k)).collect::<Vec<_>>().join(", ");
+        format!("SELECT {list} FROM {from}{}", self.filter(&scope))
+    }
+
+    /// An item of a select list: sometimes a scalar subquery, correlated or not.
+    fn output(&mut self, scope: &[Visible], kind: Kind) -> String {
+        if self.random.one_in(8) && self.subqueries > 0 {
+            return self.scalar_subquery(scope, kind);
+        }
+        self.scalar(scope, kind, 2)
+    }
+
+    pub(super) fn filter(&mut self, scope: &[Visible]) -> String {
+        if self.random.one_in(2) {
+            return String::new();
+        }
+        let mut text = format!(" WHERE {}", self.predicate(scope, 2));
+        if self.random.one_in(4) && self.subqueries > 0 {
+            let operator = self.random.pick(&["AND", "AND", "OR"]);
+            text += &format!(" {operator} {}", self.subquery_predicate(scope));
+        }
+        text
+    }
+
+    fn grouped(&mut self) -> (String, usize) {
+        let (from, scope) = self.source(&[]);
+        let mut keys = Vec::new();
+        for _ in 0..self.random.below(4) {
+            let column = self.random.pick(&scope).clone();
+            let key =
+                if self.random.one_in(5) { self.scalar_without_queries(&scope, column.kind) } else { column.name };
+            if !keys.contains(&key) && key.contains('.') {
+                keys.push(key);
+            }
+        }
+        let mut list = keys.clone();
+        for _ in 0..1 + self.random.below(3) {
+            list.push(self.aggregate(&scope));
+        }
+        let columns = list.len();
+        let mut text = format!("SELECT {} FROM {from}{}", list.join(", "), self.filter(&scope));
+        if !keys.is_empty() {
+            let places: Vec<String> = (1..=keys.len()).map(|p| p.to_string()).collect();
+            text += &format!(" GROUP BY {}", places.join(", "));
+        }
+        if self.random.one_in(3) {
+            let operator = self.random.pick(&[">", "<", "="]);
+            text += &match self.random.one_in(3) {
+                true => format!(" HAVING {} IS NOT NULL", self.aggregate(&scope)),
+                false => format!(" HAVING count(*) {operator} {}", self.random.below(6)),
+            };
+        }
+        (text, columns)
+    }
+
+    fn scalar_without_queries(&mut self, scope: &[Visible], kind: Kind) -> String {
+        let allowed = std::mem::take(&mut self.subqueries);
+        let text = self.scalar(scope, kind, 1);
+        self.subqueries = allowed;
+        text
+    }
+
+    pub(super) fn aggregate(&mut self, scope: &[Visible]) -> String {
+        let kind = *self.random.pick(KINDS);
+        let argument = self.scalar_without_queries(scope, kind);
+        let distinct = if self.random.one_in(4) { "DISTINCT " } else { "" };
+        let ordered = kind != Kind::Bool;
+        let call = match self.random.below(8) {
+            0 => "count(*)".to_string(),
+            1 => format!("count({distinct}{argument})"),
+            2 if ordered => format!("min({argument})"),
+            3 if ordered => format!("max({argument})"),
+            4 => {
+                let kind = *self.random.pick(&[Kind::Integer, Kind::Small, Kind::Decimal]);
+                format!("avg({distinct}{})", self.scalar_without_queries(scope, kind))
+            }
+            5 => {
+                let function = self.random.pick(&["bool_and", "bool_or"]);
+                format!("{function}({})", self.scalar_without_queries(scope, Kind::Bool))
             }
             _ => {
-                let column = &random.pick(&integers).name;
-                format!(" {operator} {column} >= (SELECT min({}) FROM {from} WHERE {condition})", inner[0].name)
+                let kind = *self.random.pick(&[Kind::Integer, Kind::Big, Kind::Small, Kind::Decimal, Kind::Wide]);
+                format!("sum({distinct}{})", self.scalar_without_queries(scope, kind))
             }
         };
+        let allowed = std::mem::take(&mut self.subqueries);
+        let text = match self.random.below(8) {
+            0 => format!("{call} FILTER (WHERE {})", self.predicate(scope, 1)),
+            1 if call.starts_with("count") => format!("({call} + 1)"),
+            2 => format!("coalesce({call}, NULL)"),
+            _ => call,
+        };
+        self.subqueries = allowed;
+        text
     }
-    text
-}
 
-/// A condition that ties a subquery to its surroundings, or one that does not.
-fn correlation(random: &mut Random, inner: &[Visible], outer: &[Visible]) -> String {
-    let integers: Vec<&Visible> = outer.iter().filter(|v| v.kind == Kind::Integer).collect();
-    let local = predicate(random, inner, 1);
-    match random.below(3) {
-        0 => local,
-        1 => format!("{} = {}", inner[0].name, random.pick(&integers).name),
-        _ => format!("{} = {} AND {local}", inner[0].name, random.pick(&integers).name),
-    }
-}
-
-fn grouped(random: &mut Random, tables: &[Table]) -> (String, usize) {
-    let (from, scope) = source(random, tables, "");
-    let mut keys: Vec<Visible> = (0..random.below(3)).map(|_| random.pick(&scope).clone()).collect();
-    keys.dedup_by(|a, b| a.name == b.name);
-    let mut list: Vec<String> = keys.iter().map(|k| k.name.clone()).collect();
-    for _ in 0..1 + random.below(3) {
-        list.push(aggregate(random, &scope));
-    }
-    let columns = list.len();
-    let mut text = format!("SELECT {} FROM {from}{}", list.join(", "), filter(random, tables, &scope));
-    if !keys.is_empty() {
-        text += &format!(" GROUP BY {}", list[..keys.len()].join(", "));
-    }
-    if random.one_in(3) {
-        text += &format!(" HAVING count(*) {} {}", random.pick(&[">", "<", "="]), random.below(6));
-    }
-    (text, columns)
-}
-
-fn aggregate(random: &mut Random, scope: &[Visible]) -> String {
-    let kind = *random.pick(&[Kind::Integer, Kind::Decimal, Kind::Text, Kind::Date]);
-    let argument = scalar(random, scope, kind, 1);
-    let distinct = if random.one_in(4) { "DISTINCT " } else { "" };
-    let call = match random.below(5) {
-        0 => "count(*)".to_string(),
-        1 => format!("count({distinct}{argument})"),
-        2 => format!("min({argument})"),
-        3 => format!("max({argument})"),
-        _ => format!("sum({distinct}{})", scalar(random, scope, Kind::Integer, 1)),
-    };
-    if random.one_in(6) { format!("{call} FILTER (WHERE {})", predicate(random, scope, 1)) } else { call }
-}
-
-/// A FROM clause of one to three tables, and the columns that it makes visible.
-fn source(random: &mut Random, tables: &[Table], prefix: &str) -> (String, Vec<Visible>) {
-    let (mut text, mut scope) = alias(random, tables, &format!("{prefix}a"));
-    for step in 0..random.below(3) {
-        let (right, added) = alias(random, tables, &format!("{prefix}{}", ["b", "c"][step]));
-        let kind = random.pick(&["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "JOIN", "LEFT JOIN"]);
-        let integers: Vec<Visible> = scope.iter().filter(|v| v.kind == Kind::Integer).cloned().collect();
-        let mut condition = format!("{} = {}", random.pick(&integers).name, added[0].name);
-        scope.extend(added);
-        // PostgreSQL wants hash-joinable conditions of full joins; so do we not, but peers do.
-        if !kind.starts_with("FULL") && random.one_in(4) {
-            condition += &format!(" AND {}", predicate(random, &scope, 1));
+    /// A FROM clause of one to four tables, and the columns that it makes visible; a lateral subquery may name `outer`.
+    pub(super) fn source(&mut self, outer: &[Visible]) -> (String, Vec<Visible>) {
+        let (mut text, mut scope) = self.relation();
+        for _ in 0..[0, 0, 1, 1, 2, 3][self.random.below(6)] {
+            if self.random.one_in(12) && self.subqueries > 0 {
+                let (lateral, added) = self.lateral(&[&scope, outer].concat());
+                let kind = self.random.pick(&["CROSS JOIN LATERAL", "LEFT JOIN LATERAL"]);
+                text += &format!(" {kind} {lateral}{}", if kind.starts_with("LEFT") { " ON true" } else { "" });
+                scope.extend(added);
+                continue;
+            }
+            let (right, added) = self.relation();
+            let kind = self.random.pick(&["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "JOIN", "LEFT JOIN"]);
+            let mut condition = self.join_condition(&scope, &added);
+            scope.extend(added);
+            if self.random.one_in(4) {
+                let allowed = std::mem::take(&mut self.subqueries);
+                condition += &format!(" AND {}", self.predicate(&scope, 1));
+                self.subqueries = allowed;
+            }
+            text += &format!(" {kind} {right} ON {condition}");
         }
-        text += &format!(" {kind} {right} ON {condition}");
+        (text, scope)
     }
-    (text, scope)
-}
 
-/// A table, or a subquery of one, under an alias; its first column is an integer.
-fn alias(random: &mut Random, tables: &[Table], alias: &str) -> (String, Vec<Visible>) {
-    let table = random.pick(tables);
-    let visible = |name: &str, kind| Visible { name: format!("{alias}.{name}"), kind };
-    if random.one_in(8) {
-        let key = &table.columns[0].name;
-        let text = format!("(SELECT {key}, count(*) AS n{key} FROM {} GROUP BY {key}) AS {alias}", table.name);
-        return (text, vec![visible(key, Kind::Integer), visible(&format!("n{key}"), Kind::Big)]);
+    /// Mostly an equality of two columns of a kind; sometimes another comparison.
+    fn join_condition(&mut self, left: &[Visible], right: &[Visible]) -> String {
+        let partner = self.random.pick(right);
+        let same: Vec<&Visible> = left.iter().filter(|v| v.kind == partner.kind).collect();
+        let partner = if same.is_empty() || self.random.one_in(2) { &right[0] } else { partner };
+        let same: Vec<&Visible> = left.iter().filter(|v| v.kind == partner.kind).collect();
+        let operator = match self.random.below(12) {
+            0 if partner.kind != Kind::Bool => "<",
+            1 => "IS NOT DISTINCT FROM",
+            _ => "=",
+        };
+        format!("{} {operator} {}", self.random.pick(&same).name, partner.name)
     }
-    (format!("{} AS {alias}", table.name), table.columns.iter().map(|c| visible(&c.name, c.kind)).collect())
+
+    fn lateral(&mut self, scope: &[Visible]) -> (String, Vec<Visible>) {
+        self.subqueries -= 1;
+        let alias = self.alias();
+        let (from, inner) = self.relation();
+        let condition = self.correlation(&inner, scope);
+        let kind = *self.random.pick(KINDS);
+        let all: Vec<Visible> = [&inner, scope].concat();
+        let list = match self.random.one_in(2) {
+            true => format!("count(*) AS x, {} AS y", self.aggregate_of(&inner, kind)),
+            false => format!("{} AS x, {} AS y", self.scalar(&inner, Kind::Big, 1), self.scalar(&all, kind, 1)),
+        };
+        let visible = |name: &str, kind| Visible { name: format!("{alias}.{name}"), kind };
+        let columns = vec![visible("x", Kind::Big), visible("y", kind)];
+        (format!("(SELECT {list} FROM {from} WHERE {condition}) AS {alias}"), columns)
+    }
+
+    /// An aggregate that gives the kind of its argument.
+    pub(super) fn aggregate_of(&mut self, scope: &[Visible], kind: Kind) -> String {
+        let argument = self.scalar_without_queries(scope, kind);
+        match kind {
+            Kind::Bool => format!("bool_or({argument})"),
+            _ => format!("{}({argument})", self.random.pick(&["min", "max"])),
+        }
+    }
+
+    fn alias(&mut self) -> String {
+        self.aliases += 1;
+        format!("a{}", self.aliases)
+    }
+
+    /// A table, or a subquery of one, under an alias; its first column is an integer.
+    pub(super) fn relation(&mut self) -> (String, Vec<Visible>) {
+        let alias = self.alias();
+        let table = self.random.pick(self.tables);
+        let visible = |name: &str, kind| Visible { name: format!("{alias}.{name}"), kind };
+        let key = &table.columns[0].name;
+        if let Some(common) = self.common.as_ref().filter(|_| self.random.one_in(2)) {
+            return (format!("w AS {alias}"), common.iter().map(|v| visible(&v.name, v.kind)).collect());
+        }
+        let last = table.columns.last().expect("at least three columns");
+        let pair = vec![visible("x", Kind::Integer), visible("y", last.kind)];
+        match self.random.below(30) {
+            0 | 1 => {
+                let text = format!("(SELECT {key}, count(*) AS n{key} FROM {} GROUP BY {key}) AS {alias}", table.name);
+                (text, vec![visible(key, Kind::Integer), visible(&format!("n{key}"), Kind::Big)])
+            }
+            2 => (format!("(SELECT DISTINCT {key}, {} FROM {}) AS {alias}(x, y)", last.name, table.name), pair),
+            3 => {
+                let limit = self.random.below(8);
+                let body = format!("SELECT {key}, {} FROM {} ORDER BY 1, 2 LIMIT {limit}", last.name, table.name);
+                (format!("({body}) AS {alias}(x, y)"), pair)
+            }
+            4 => {
+                let (a, b) = (last.kind.constant(self.random), self.set_operator());
+                let body = format!("SELECT {key}, {} FROM {} {b} SELECT 3, {a}", last.name, table.name);
+                (format!("({body}) AS {alias}(x, y)"), pair)
+            }
+            5 => {
+                let row = |random: &mut Random| {
+                    format!("({}, {})", Kind::Integer.constant(random), last.kind.constant(random))
+                };
+                let rows = (0..1 + self.random.below(4)).map(|_| row(self.random)).collect::<Vec<_>>().join(", ");
+                (format!("(VALUES {rows}) AS {alias}(x, y)"), pair)
+            }
+            _ => {
+                let columns = table.columns.iter().map(|c| visible(&c.name, c.kind)).collect();
+                (format!("{} AS {alias}", table.name), columns)
+            }
+        }
+    }
 }
