@@ -22,6 +22,8 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    // Panics that become errors are part of the game.
+    base::panics::quiet_hook();
     let arguments = Arguments::parse();
     let folder: PathBuf = std::env::temp_dir().join(format!("morseldb-fuzz-{}", std::process::id()));
     let mut failed = false;
