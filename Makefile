@@ -51,10 +51,17 @@ fuzz: toolchain
 clean:
 	rm -rf target dist $(TESTS) $(BENCH)
 
+# A cargo that runs is taken as it is: Cargo.toml names the oldest Rust that will do. A rustup without any toolchain
+# (a new home directory) is given one; without rustup, rustup comes first.
+RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+RUSTUP_INIT := https://static.rust-lang.org/rustup/dist/$(shell uname -m)-unknown-linux-gnu/rustup-init
 .PHONY: toolchain
 toolchain:
-	@command -v cargo >/dev/null || { echo "installing the Rust toolchain with rustup"; \
-	  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --profile minimal; }
+	@cargo --version >/dev/null 2>&1 || { echo "installing the Rust toolchain"; \
+	  if command -v rustup >/dev/null; then rustup toolchain install $(RUST) --profile minimal --no-self-update && rustup default $(RUST); \
+	  else curl --proto '=https' --tlsv1.2 -sSfo rustup-init $(RUSTUP_INIT) && chmod +x rustup-init \
+	    && ./rustup-init -y --profile minimal --default-toolchain $(RUST); rm -f rustup-init; fi; \
+	  cargo --version; }
 
 # The module is built anew whenever tests run: cargo knows what changed.
 .PHONY: $(TESTS)/installed
