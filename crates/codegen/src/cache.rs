@@ -30,7 +30,13 @@ pub fn fingerprint(program: &Program) -> u128 {
         };
     }
     for pipeline in program.pipelines.values() {
-        let _ = write!(text, "pipeline {:?} {:?}", pipeline.vars.values().as_slice(), pipeline.body);
+        let _ = write!(
+            text,
+            "pipeline {:?} {:?} {:?}",
+            pipeline.vars.values().as_slice(),
+            pipeline.operator,
+            pipeline.body
+        );
     }
     let mut second = std::hash::DefaultHasher::new();
     second.write(text.as_bytes());

@@ -26,8 +26,12 @@ use rows::{build_rows, read, write};
 pub unsafe fn run_pipeline(program: &Program, id: PipelineId, worker: &mut Worker, batch: &Batch) -> u32 {
     let pipeline = &program.pipelines[id];
     let mut interpreter = Interpreter::new(program, &pipeline.vars, worker, Some(batch));
+    interpreter.ends_in = pipeline.operator;
     for tuple in 0..batch.count as usize {
         interpreter.tuple = tuple;
+        if pipeline.operator.is_some() {
+            interpreter.worker.now_working_for(pipeline.operator_at(0));
+        }
         if interpreter.run(&pipeline.body).is_err() {
             return 1;
         }
@@ -61,6 +65,8 @@ struct Interpreter<'a> {
     worker: &'a mut Worker,
     batch: Option<&'a Batch>,
     tuple: usize,
+    /// The operator that the pipeline ends in, for EXPLAIN ANALYZE.
+    ends_in: Option<u32>,
     /// Integers sign-extended to 128 bits, booleans and floats zero-extended.
     values: Vec<Slot>,
 }
@@ -72,7 +78,7 @@ impl<'a> Interpreter<'a> {
         worker: &'a mut Worker,
         batch: Option<&'a Batch>,
     ) -> Self {
-        Self { program, vars, worker, batch, tuple: 0, values: vec![Slot::default(); vars.len()] }
+        Self { program, vars, worker, batch, tuple: 0, ends_in: None, values: vec![Slot::default(); vars.len()] }
     }
 
     fn get(&self, v: Var) -> Slot {
@@ -105,6 +111,14 @@ impl<'a> Interpreter<'a> {
             match inst {
                 Inst::Filter(condition) if !self.bool(*condition) => return Ok(()),
                 Inst::Filter(_) => {}
+                Inst::Count(_) => {
+                    self.inst(inst)?;
+                    let next = rest.iter().find_map(|i| match i {
+                        Inst::Count(i) => Some(*i),
+                        _ => None,
+                    });
+                    self.worker.now_working_for(next.or(self.ends_in));
+                }
                 Inst::Match(m) => return self.a_match(m, rest),
                 Inst::Repeat(count) => {
                     for _ in 0..self.get(*count).0[0] as i64 {

@@ -41,6 +41,7 @@ pub(crate) fn pipeline(
 ) -> usize {
     let stages = Stages::new(&pipeline.body, &pipeline.vars);
     let mut emitter = Emitter::new(b, config, program, &pipeline.vars, stages, 1);
+    emitter.timed = Some(pipeline).filter(|_| !program.counters.is_empty());
     emitter.load_accumulators(&pipeline.body);
     emitter.body();
     emitter.finish()
@@ -61,6 +62,8 @@ struct Emitter<'b, 'p> {
     program: &'p Program,
     vars: &'p base::IdMap<Var, Ty>,
     plan: Stages<'p>,
+    /// The pipeline, if its operators' times are to be told apart.
+    timed: Option<&'p Pipeline>,
     failures: Failures,
     invariants: Invariants,
     accumulators: Accumulators,
@@ -118,6 +121,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
             program,
             vars,
             plan,
+            timed: None,
             failures,
             invariants: Invariants::new(entry),
             accumulators: Accumulators::default(),

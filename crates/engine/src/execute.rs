@@ -4,6 +4,7 @@ mod batch;
 mod rows;
 mod scan;
 mod stage;
+mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -78,7 +79,7 @@ pub(crate) fn start(session: &Session, plan: &Plan, analyze: bool, cancel: Cance
     };
     let sources = plan.tables.values().map(|t| Source::of(&t.source).cloned()).collect::<Result<IdMap<_, _>>>()?;
     let query = Query::new(session, program, code, sources, cancel.clone())?;
-    let small = query.source_rows() <= INLINE_ROWS && most_rows(&plan.root) <= INLINE_RESULT_ROWS;
+    let small = !analyze && query.source_rows() <= INLINE_ROWS && most_rows(&plan.root) <= INLINE_RESULT_ROWS;
     launch(session, query, small, cancel)
 }
 
@@ -201,6 +202,13 @@ impl Running {
                 Progress { fraction: progress.fraction(), rows: progress.rows }
             }
         }
+    }
+
+    /// Runs `work`, which reads this query's result, and tells how long each operator took, summed over the workers
+    /// (EXPLAIN ANALYZE).
+    pub fn watched<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, Vec<Duration>) {
+        let query = self.query.clone();
+        watch::watch(&query.context, query.program.counters.len(), || work(self))
     }
 
     /// Rows counted per operator (EXPLAIN ANALYZE), and what the pipelines did; after the end.

@@ -1,6 +1,7 @@
 //! EXPLAIN: every intermediate form of a query as text.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use base::{Error, Result};
 use plan::{Node, Plan};
@@ -56,21 +57,15 @@ fn pipelines(program: &pipeline::ir::Program) -> String {
     text
 }
 
-/// Runs the query and shows estimated beside actual rows of each operator, and what each pipeline did.
+/// Runs the query and shows estimated beside actual rows of each operator and its time, and what each pipeline did.
 fn analyzed(session: &Session, plan: Plan) -> Result<String> {
     let begin = std::time::Instant::now();
     let mut running = execute::start(session, &plan, true, session.begin())?;
     let started = begin.elapsed();
-    let mut rows = 0;
-    loop {
-        match running.next(std::time::Duration::from_secs(3600))? {
-            Some(Some(chunk)) => rows += chunk.rows(),
-            Some(None) => break,
-            None => {}
-        }
-    }
+    let (rows, times) = running.watched(drain);
+    let rows = rows?;
     let total = begin.elapsed();
-    let mut counts = running.counters().into_iter();
+    let mut counts = running.counters().into_iter().zip(times);
     let mut lines = Vec::new();
     for cte in plan.ctes.values() {
         lines.push((format!("with {}:", cte.name), None));
@@ -79,7 +74,6 @@ fn analyzed(session: &Session, plan: Plan) -> Result<String> {
     operators(&plan, &plan.root, 0, &mut counts, &mut lines);
     let mut text = table(&lines);
     let _ = writeln!(text, "\n{}", stages(&running));
-    let ms = |d: std::time::Duration| d.as_secs_f64() * 1e3;
     let _ = writeln!(
         text,
         "{rows} rows in {:.2} ms (planned and compiled in {:.2} ms), peak memory {:.1} MiB",
@@ -90,29 +84,52 @@ fn analyzed(session: &Session, plan: Plan) -> Result<String> {
     Ok(text)
 }
 
-type Line = (String, Option<(f64, u64)>);
+/// Reads the whole result; returns its number of rows.
+fn drain(running: &mut Running) -> Result<usize> {
+    let mut rows = 0;
+    loop {
+        match running.next(Duration::from_secs(3600))? {
+            Some(Some(chunk)) => rows += chunk.rows(),
+            Some(None) => return Ok(rows),
+            None => {}
+        }
+    }
+}
 
-fn operators(plan: &Plan, node: &Node, depth: usize, counts: &mut impl Iterator<Item = u64>, lines: &mut Vec<Line>) {
+/// An operator's label; its rows as estimated and as counted, and its time.
+type Line = (String, Option<(f64, u64, Duration)>);
+
+fn operators(
+    plan: &Plan,
+    node: &Node,
+    depth: usize,
+    counts: &mut impl Iterator<Item = (u64, Duration)>,
+    lines: &mut Vec<Line>,
+) {
     let label = plan.operator(node);
-    let actual = counts.next().unwrap_or(0);
-    lines.push((format!("{:width$}{label}", "", width = depth * 2), Some((node.rows, actual))));
+    let (actual, time) = counts.next().unwrap_or_default();
+    lines.push((format!("{:width$}{label}", "", width = depth * 2), Some((node.rows, actual, time))));
     node.inputs().into_iter().for_each(|n| operators(plan, n, depth + 1, counts, lines));
+}
+
+fn ms(d: Duration) -> f64 {
+    d.as_secs_f64() * 1e3
 }
 
 fn table(lines: &[Line]) -> String {
     const WIDEST: usize = 90;
     let width = lines.iter().map(|(l, _)| l.chars().count()).max().unwrap_or(0).min(WIDEST);
-    let mut text = format!("{:width$}  {:>12}  {:>12}\n", "operator", "estimated", "actual");
+    let mut text = format!("{:width$}  {:>12}  {:>12}  {:>10}\n", "operator", "estimated", "actual", "busy ms");
     for (label, rows) in lines {
         let mut label: String = label.clone();
         if label.chars().count() > WIDEST {
             label = label.chars().take(WIDEST - 1).chain(['…']).collect();
         }
         let _ = match rows {
-            Some((estimate, actual)) if estimate.is_finite() => {
-                writeln!(text, "{label:width$}  {estimate:>12.0}  {actual:>12}")
+            Some((estimate, actual, time)) => {
+                let estimate = if estimate.is_finite() { format!("{estimate:.0}") } else { String::new() };
+                writeln!(text, "{label:width$}  {estimate:>12}  {actual:>12}  {:>10.2}", ms(*time))
             }
-            Some((_, actual)) => writeln!(text, "{label:width$}  {:>12}  {actual:>12}", ""),
             None => writeln!(text, "{label}"),
         };
     }
@@ -123,7 +140,7 @@ fn stages(running: &Running) -> String {
     let mut text = format!("{:<60}  {:>8}  {:>10}\n", "pipeline", "morsels", "busy ms");
     for stage in running.report() {
         let name: String = stage.name.chars().take(60).collect();
-        let _ = writeln!(text, "{name:<60}  {:>8}  {:>10.2}", stage.morsels, stage.busy.as_secs_f64() * 1e3);
+        let _ = writeln!(text, "{name:<60}  {:>8}  {:>10.2}", stage.morsels, ms(stage.busy));
     }
     text
 }

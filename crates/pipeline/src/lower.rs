@@ -54,6 +54,8 @@ struct Lowering<'a> {
     ranges: HashMap<ColumnId, Range>,
     /// Counters by the operator's address, for EXPLAIN ANALYZE.
     counters: HashMap<*const Node, u32>,
+    /// The counter of the operator that is being lowered, for EXPLAIN ANALYZE.
+    operator: Option<u32>,
 }
 
 impl<'a> Lowering<'a> {
@@ -73,6 +75,7 @@ impl<'a> Lowering<'a> {
             ctes: HashMap::new(),
             ranges: HashMap::new(),
             counters: HashMap::new(),
+            operator: None,
         };
         if analyze {
             plan.ctes.values().for_each(|cte| lowering.number(&cte.plan));
@@ -88,10 +91,15 @@ impl<'a> Lowering<'a> {
         node.inputs().into_iter().for_each(|n| self.number(n));
     }
 
+    fn counter(&self, node: &Node) -> Option<u32> {
+        self.counters.get(&std::ptr::from_ref(node)).copied()
+    }
+
     fn common_table_expressions(&mut self) -> Result<()> {
         for (id, cte) in self.plan.ctes.iter() {
             let needed: Needed = cte.columns.iter().copied().collect();
             let pipes = self.node(&cte.plan, &needed)?;
+            self.operator = self.counter(&cte.plan);
             let state = self.materialize(pipes, &cte.columns, &format!("with {}", cte.name))?;
             self.ctes.insert(id, state);
         }
@@ -100,6 +108,8 @@ impl<'a> Lowering<'a> {
 
     /// Lowers an operator; `needed` are the columns that are read above it.
     fn node(&mut self, node: &Node, needed: &Needed) -> Result<Vec<Pipe>> {
+        let counter = self.counter(node);
+        let above = std::mem::replace(&mut self.operator, counter);
         let mut pipes = match &node.op {
             Op::Scan { table, columns, predicates } => self.scan(*table, columns, predicates, needed)?,
             Op::CteScan { cte, columns } => self.cte_scan(*cte, columns)?,
@@ -138,7 +148,8 @@ impl<'a> Lowering<'a> {
                 self.set_operation(*operation, *all, inputs, columns, needed)?
             }
         };
-        if let Some(&counter) = self.counters.get(&std::ptr::from_ref(node)) {
+        self.operator = above;
+        if let Some(counter) = counter {
             pipes.iter_mut().for_each(|p| p.push(Inst::Count(counter)));
         }
         Ok(pipes)
@@ -191,6 +202,7 @@ impl<'a> Lowering<'a> {
             after: pipe.after,
             fills: pipe.fills.clone(),
             keeps_strings: pipe.keeps_strings,
+            operator: self.operator,
         });
         for state in pipe.fills.into_iter().chain(pipe.marks) {
             self.fillers.entry(state).or_default().push(id);

@@ -15,7 +15,7 @@ pub use slots::{slot_of, value_of};
 pub use worker::WorkerState;
 
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::ids::Id;
@@ -43,6 +43,16 @@ pub(crate) enum StateData {
     Result(Results),
 }
 
+/// The operator that a worker works for, on a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct WorkingFor(AtomicU32);
+
+/// How [`Worker::operator`] holds an operator.
+pub fn operator_mark(operator: Option<u32>) -> u32 {
+    operator.map_or(0, |o| o + 1)
+}
+
 /// What all workers of a query share, and what lives as long as the query.
 #[derive(Debug)]
 pub struct Shared {
@@ -55,6 +65,8 @@ pub struct Shared {
     pub sites: IdMap<SiteId, PreparedSite>,
     pub(crate) budget: Budget,
     counters: usize,
+    /// What each worker does, see [`Worker::operator`].
+    working_for: Box<[WorkingFor]>,
     /// Strings that rows refer to, of workers that are gone.
     retired: Mutex<Vec<Area>>,
 }
@@ -128,6 +140,7 @@ impl QueryContext {
             sites: program.sites.iter().map(|(_, site)| PreparedSite::new(site)).collect(),
             budget,
             counters: program.counters.len(),
+            working_for: (0..workers).map(|_| WorkingFor::default()).collect(),
             retired: Mutex::default(),
         });
         let workers = (0..workers).map(|_| Mutex::new(None)).collect();
@@ -160,6 +173,16 @@ impl QueryContext {
             }
         }
         sums
+    }
+
+    /// Says what worker `index` works for from now on; see [`working_for`](Self::working_for).
+    pub fn set_working_for(&self, index: usize, operator: Option<u32>) {
+        self.shared.working_for[index].0.store(operator_mark(operator), Ordering::Relaxed);
+    }
+
+    /// The operators (their counters) that workers work for at this moment, for EXPLAIN ANALYZE.
+    pub fn working_for(&self) -> impl Iterator<Item = u32> {
+        self.shared.working_for.iter().filter_map(|w| w.0.load(Ordering::Relaxed).checked_sub(1))
     }
 
     /// Phase `phase` (from 0) of the finalisation of a state: called when the last pipeline that fills the state has

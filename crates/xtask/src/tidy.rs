@@ -31,7 +31,7 @@ const HOSTS: &[&str] = &[
     "docs.python.org",
     "crates.io",
     "pypi.org",
-    "sh.rustup.rs",
+    "static.rust-lang.org",
     "rustup.rs",
     "doi.org",
     "github.com",

@@ -98,6 +98,7 @@ impl Emitter<'_, '_> {
         self.pair = Some(i);
         self.scope(|e| {
             e.tuple = Some(if stage == 0 || in_order { i } else { e.listed_tuple(stage - 1, i) });
+            e.now_working_at(e.plan.stages[stage].start);
             prologue(e);
             let insts = e.plan.stages[stage].insts;
             e.insts(insts);
@@ -112,9 +113,21 @@ impl Emitter<'_, '_> {
         self.end_loop(l);
         if let Some((generator, counter, scratch)) = handed_on {
             let n = self.b.use_var(counter);
+            self.now_working_at(self.plan.stages[stage + 1].start);
             self.drive(stage, generator, scratch, n);
         }
+        // The generator that has delivered the tuples goes on, or the source.
+        self.now_working_at(self.plan.stages[stage].start);
         (self.stage, self.tuple, self.pair, self.next) = outer;
+    }
+
+    /// For EXPLAIN ANALYZE: tells the operator that the instructions from number `at` of the body on work for.
+    fn now_working_at(&mut self, at: usize) {
+        let Some(pipeline) = self.timed else { return };
+        let place = self.worker_field(std::mem::offset_of!(Worker, operator));
+        let operator =
+            self.b.ins().iconst(types::I32, i64::from(runtime::query::operator_mark(pipeline.operator_at(at))));
+        self.b.ins().store(changing(), operator, place, 0);
     }
 
     /// Writes the values that later stages need into the stage's buffers, as tuple number `n`.
@@ -142,8 +155,12 @@ impl Emitter<'_, '_> {
     }
 
     fn insts(&mut self, insts: &[Inst]) {
-        for inst in insts {
+        for (i, inst) in insts.iter().enumerate() {
             self.inst(inst);
+            if let Inst::Count(_) = inst {
+                // Counts stand at the top level of a body, so these are a stage's instructions.
+                self.now_working_at(self.plan.stages[self.stage].start + i + 1);
+            }
         }
     }
 

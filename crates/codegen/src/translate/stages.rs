@@ -52,6 +52,8 @@ pub(super) enum Definition<'p> {
 #[derive(Debug)]
 pub(super) struct Stage<'p> {
     pub insts: &'p [Inst],
+    /// Number of the first of them in the body.
+    pub start: usize,
     /// The generator that ends the stage.
     pub generator: Option<&'p Inst>,
     /// What the stage hands on to the next one.
@@ -76,7 +78,8 @@ impl<'p> Stages<'p> {
             let insts = &rest[..end.unwrap_or(rest.len())];
             this.define(insts, stage);
             let generator = end.map(|e| &rest[e]);
-            this.stages.push(Stage { insts, generator, spilled: Vec::new() });
+            let start = body.len() - rest.len();
+            this.stages.push(Stage { insts, start, generator, spilled: Vec::new() });
             let Some(end) = end else { break };
             if let Inst::Match(m) = &rest[end] {
                 this.place(m.entry, stage + 1);

@@ -13,6 +13,7 @@ use scheduler::{Stage, TaskSet};
 use super::Query;
 use super::rows::{RowTasks, ValueTasks};
 use super::scan::{FileTasks, TableTasks};
+use super::watch::Watched;
 use crate::source::Source;
 
 pub(super) struct PipelineStage {
@@ -31,6 +32,13 @@ impl PipelineStage {
         &self.query.program.pipelines[self.id]
     }
 
+    fn watched(&self, tasks: Box<dyn TaskSet>, operator: Option<u32>) -> Box<dyn TaskSet> {
+        match operator {
+            Some(operator) => Box::new(Watched { query: self.query.clone(), operator, tasks }),
+            None => tasks,
+        }
+    }
+
     /// The states that no other pipeline fills any more.
     fn filled(&self) -> VecDeque<StateId> {
         let last = |s: &&StateId| self.query.fillers[s.index()].fetch_sub(1, Ordering::AcqRel) == 1;
@@ -45,7 +53,7 @@ impl Stage for PipelineStage {
 
     fn start(&self) -> Result<Box<dyn TaskSet>> {
         let query = self.query.clone();
-        Ok(match &self.pipeline().source {
+        let tasks: Box<dyn TaskSet> = match &self.pipeline().source {
             IrSource::Table { table, predicates, .. } => match &self.query.sources[*table] {
                 Source::Stored(snapshot, _) => Box::new(TableTasks::new(query, self.id, snapshot.clone(), predicates)),
                 Source::File(file) => Box::new(FileTasks::new(query, self.id, file.clone(), predicates)?),
@@ -55,7 +63,8 @@ impl Stage for PipelineStage {
                 let rows = query.context.rows(*state, *rows);
                 Box::new(RowTasks::new(query, self.id, rows))
             }
-        })
+        };
+        Ok(self.watched(tasks, self.pipeline().operator_at(0)))
     }
 
     fn finish(&self) -> Result<Option<Box<dyn TaskSet>>> {
@@ -64,7 +73,7 @@ impl Stage for PipelineStage {
         while let Some(&state) = states.front() {
             if let Some(tasks) = self.query.context.finalize_phase(state, *phase)? {
                 *phase += 1;
-                return Ok(Some(tasks));
+                return Ok(Some(self.watched(tasks, self.pipeline().operator)));
             }
             states.pop_front();
             *phase = 0;

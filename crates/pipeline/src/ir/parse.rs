@@ -233,11 +233,12 @@ impl Parser<'_> {
         let after = if self.t.take("after") { self.some(|p| p.t.id("p"))? } else { Vec::new() };
         let fills = if self.t.take("fills") { self.some(|p| p.t.id("s"))? } else { Vec::new() };
         let keeps_strings = self.t.take("keeps_strings");
+        let operator = if self.t.take("operator") { Some(self.t.number()?) } else { None };
         self.t.word("from")?;
         let source = self.source()?;
         self.vars = IdMap::new();
         let (body, _) = self.block()?;
-        Ok(Pipeline { name, source, body, vars: std::mem::take(&mut self.vars), after, fills, keeps_strings })
+        Ok(Pipeline { name, source, body, vars: std::mem::take(&mut self.vars), after, fills, keeps_strings, operator })
     }
 
     fn source(&mut self) -> Result<Source> {

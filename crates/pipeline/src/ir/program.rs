@@ -98,6 +98,20 @@ pub struct Pipeline {
     /// Whether string headers are stored into rows that outlive the tuple, so that their payload must live as long as
     /// the query.
     pub keeps_strings: bool,
+    /// With EXPLAIN ANALYZE, the operator (its counter) that the pipeline ends in: the work behind the last
+    /// [`Count`](super::Inst::Count) is for it, as is finalising what it fills.
+    pub operator: Option<u32>,
+}
+
+impl Pipeline {
+    /// The operator (its counter) that the instructions from number `at` of the body on work for, up to the next count.
+    pub fn operator_at(&self, at: usize) -> Option<u32> {
+        let count = |inst: &super::Inst| match inst {
+            super::Inst::Count(i) => Some(*i),
+            _ => None,
+        };
+        self.body[at..].iter().find_map(count).or(self.operator)
+    }
 }
 
 /// Where tuples come from.

@@ -207,6 +207,9 @@ impl Display for Pipeline {
             list(f, &self.fills, |f, s| write!(f, "{s}"))?;
         }
         f.write_str(if self.keeps_strings { " keeps_strings" } else { "" })?;
+        if let Some(operator) = self.operator {
+            write!(f, " operator {operator}")?;
+        }
         write!(f, "\n  from {}\n  ", self.source)?;
         body(f, &self.body, &self.vars, &[], None, 1)?;
         f.write_char('\n')

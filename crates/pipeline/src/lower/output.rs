@@ -13,6 +13,7 @@ impl Lowering<'_> {
         let plan = self.plan;
         let needed: Needed = plan.output.iter().map(|(_, c)| *c).collect();
         let pipes = self.node(&plan.root, &needed)?;
+        self.operator = self.counter(&plan.root);
         let types: Vec<SqlType> = plan.output.iter().map(|(_, c)| self.type_of(*c)).collect();
         let state = self.add_state(State::Result(types));
         self.program.result = state;

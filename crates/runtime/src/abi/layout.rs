@@ -1,6 +1,10 @@
 //! Memory layouts that generated code knows.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use base::{Area, Error};
+
+use crate::query::operator_mark;
 
 /// Most tuples of a batch, and most pairs that a probe delivers at once.
 pub const BATCH: usize = 1024;
@@ -65,6 +69,8 @@ pub struct Worker {
     pub scratch: *mut u8,
     /// Counters of EXPLAIN ANALYZE.
     pub counters: *mut u64,
+    /// The operator that this worker works for, for EXPLAIN ANALYZE: its counter plus one, 0 for none. Others read it.
+    pub operator: *const AtomicU32,
     /// Written by generated code when a call or check fails: byte offset in the SQL text plus one, 0 for none.
     pub error_position: u64,
     /// Rust's own part.
@@ -72,6 +78,12 @@ pub struct Worker {
 }
 
 impl Worker {
+    /// Tells whoever watches (EXPLAIN ANALYZE) the operator that this worker works for.
+    pub fn now_working_for(&self, operator: Option<u32>) {
+        // SAFETY: it lies in the part that all workers share, which this worker keeps alive.
+        unsafe { &*self.operator }.store(operator_mark(operator), Ordering::Relaxed);
+    }
+
     /// Stores an error and returns the code of failure.
     #[cold]
     pub fn fail(&mut self, error: Error) -> u32 {

@@ -72,6 +72,7 @@ impl Worker {
             shared: finished_array(shared),
             scratch: std::ptr::null_mut(),
             counters: inner.counters.as_mut_ptr(),
+            operator: &raw const shared.working_for[index].0,
             error_position: 0,
             inner,
         }

@@ -1,0 +1,66 @@
+//! EXPLAIN in all its forms.
+
+use engine::{Config, Database, Session};
+use types::SqlType;
+use types::ops::cast::format_value;
+
+fn session() -> Session {
+    let mut s = Database::new(Config { threads: Some(2), memory_limit: None }).unwrap().connect();
+    for sql in [
+        "create table digits (d integer primary key)",
+        "insert into digits values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)",
+        "create table n as select a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d as i
+         from digits a, digits b, digits c, digits e, digits f",
+    ] {
+        s.execute(sql, &[]).unwrap_or_else(|e| panic!("{}", e.render(sql)));
+    }
+    s
+}
+
+fn lines(s: &mut Session, sql: &str) -> Vec<String> {
+    let rows = s.execute(sql, &[]).unwrap_or_else(|e| panic!("{}", e.render(sql))).rows().unwrap();
+    rows.iter().map(|row| format_value(&row[0], SqlType::Text)).collect()
+}
+
+/// Operator, rows and milliseconds of each line of EXPLAIN ANALYZE's first table.
+fn operators(lines: &[String]) -> Vec<(String, u64, f64)> {
+    let operator = |line: &String| {
+        let mut words = line.split_whitespace().rev();
+        let ms = words.next()?.parse().ok()?;
+        let rows = words.next()?.parse().ok()?;
+        Some((line.split_whitespace().next()?.to_string(), rows, ms))
+    };
+    lines[1..].iter().take_while(|l| !l.is_empty()).filter_map(operator).collect()
+}
+
+#[test]
+fn every_form_shows_something() {
+    let s = &mut session();
+    for form in ["logical", "optimized", "pipelines", "ir", "asm"] {
+        let text = lines(s, &format!("explain ({form}) select d, count(*) from digits group by d"));
+        assert!(text.len() > 1, "{form}: {text:?}");
+    }
+}
+
+#[test]
+fn analyze_counts_rows_and_time_of_every_operator() {
+    let s = &mut session();
+    let sql = "explain analyze select a.i % 7, count(*), sum(b.i) from n a join n b on a.i = b.i
+               where a.i >= 50000 group by a.i % 7 order by 1 limit 3";
+    for compile in ["on", "off"] {
+        s.execute(&format!("set compile = {compile}"), &[]).unwrap();
+        // The time of an operator is a share of looks at what the workers do: some must have been seen, sooner or later.
+        let seen = (0..100).any(|_| {
+            let text = lines(s, sql);
+            let operators = operators(&text);
+            let rows =
+                |name: &str| -> Vec<u64> { operators.iter().filter(|o| o.0.starts_with(name)).map(|o| o.1).collect() };
+            assert_eq!(rows("sort"), [3], "{text:#?}");
+            assert_eq!(rows("aggregate"), [7], "{text:#?}");
+            assert_eq!(rows("join"), [50_000], "{text:#?}");
+            assert_eq!(rows("scan").iter().max(), Some(&50_000), "{text:#?}");
+            operators.iter().any(|o| o.0 == "join" && o.2 > 0.0)
+        });
+        assert!(seen, "compile {compile}: no time for the join");
+    }
+}
