@@ -25,13 +25,13 @@ test-python: $(TESTS)/installed
 # MorselDB beside its peers.
 bench: $(BENCH)/installed
 	cargo build --release -p testkit --bin tpch-gen
-	$(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
+	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
 	$(BENCH)/bin/python bench/tpch.py --sf $(SF)
 
 # 10,000 random queries: in every way that MorselDB runs them, and beside DuckDB.
 difference: $(BENCH)/installed
 	cargo run --release -p testkit --bin difference -- --queries 10000
-	$(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
+	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
 	$(BENCH)/bin/python bench/difference.py --queries 10000
 
 wheel: $(BENCH)/installed
@@ -66,7 +66,7 @@ toolchain:
 # The module is built anew whenever tests run: cargo knows what changed.
 .PHONY: $(TESTS)/installed
 $(TESTS)/installed: toolchain $(TESTS)/ready
-	$(TESTS)/bin/maturin develop -m crates/python/Cargo.toml
+	VIRTUAL_ENV=$(CURDIR)/$(TESTS) $(TESTS)/bin/maturin develop -m crates/python/Cargo.toml
 
 $(TESTS)/ready:
 	$(PYTHON) -m venv $(TESTS)
