@@ -39,8 +39,9 @@ def difference(expected, actual, tolerance=1e-7):
 
     def key(row):
         values = [canonical(v) for v in row]
-        inexact = [v for v in values if v[0] == 2 and not float(v[1]).is_integer()]
-        return ([v for v in values if v not in inexact], inexact)
+        is_inexact = [v[0] == 2 and not float(v[1]).is_integer() for v in values]
+        exact = [(2, "") if inexact else v for v, inexact in zip(values, is_inexact)]
+        return (exact, values)
 
     for place, (a, b) in enumerate(zip(sorted(expected, key=key), sorted(actual, key=key))):
         if len(a) != len(b) or not all(same(x, y, tolerance) for x, y in zip(a, b)):

@@ -33,6 +33,9 @@ def main():
     command = [*GENERATOR, "--queries", str(arguments.queries), "--seed", str(arguments.seed)]
     script = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout
     ours, theirs = morseldb.connect(), duckdb.connect()
+    # MorselDB does as PostgreSQL does, so DuckDB is asked to.
+    theirs.execute("SET default_null_order = 'postgres'")
+    theirs.execute("SET integer_division = true")
     differences = errors = ours_only = theirs_only = queries = 0
     for line in script.splitlines():
         kind, sql = line.split("\t", 1)
