@@ -7,8 +7,8 @@ mod stage;
 mod watch;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::time::{Duration, Instant};
 
 use base::ids::Id;
 use base::{Budget, IdMap, Result};
@@ -25,6 +25,7 @@ use crate::result::Progress;
 use crate::session::Session;
 use crate::source::Source;
 use stage::PipelineStage;
+use watch::Watch;
 
 /// Queries whose sources have no more rows than this run on the caller's thread: waking workers would take longer.
 const INLINE_ROWS: u64 = 20_000;
@@ -43,6 +44,8 @@ pub(crate) struct Query {
     /// Chunks of files whose strings rows refer to.
     pub kept: std::sync::Mutex<Vec<(Chunk, base::memory::Reservation)>>,
     pub budget: Budget,
+    /// The pipeline that each worker runs, while somebody watches.
+    pub running: Box<[AtomicU32]>,
 }
 
 /// A query that runs, or has run.
@@ -50,6 +53,10 @@ pub(crate) struct Running {
     query: Arc<Query>,
     job: Option<JobHandle>,
     ended: bool,
+    /// With EXPLAIN ANALYZE.
+    watch: Option<Watch>,
+    /// How long lowering and compiling took; little if the code was in the cache.
+    pub compiled: Duration,
     // Last: the database outlives what runs on its workers.
     _shared: Arc<Shared>,
 }
@@ -71,16 +78,23 @@ pub(crate) fn optimize(session: &Session, plan: Plan) -> Result<Plan> {
 
 /// Compiles an optimised plan and starts it.
 pub(crate) fn start(session: &Session, plan: &Plan, analyze: bool, cancel: CancelToken) -> Result<Running> {
+    let begin = Instant::now();
     let program = Arc::new(pipeline::lower(plan, analyze)?);
     let code = if session.settings.is_on("compile") {
         Executable::Compiled(session.database.0.code.get(&program)?.0)
     } else {
         Executable::Interpreted(program.clone())
     };
+    let compiled = begin.elapsed();
     let sources = plan.tables.values().map(|t| Source::of(&t.source).cloned()).collect::<Result<IdMap<_, _>>>()?;
     let query = Query::new(session, program, code, sources, cancel.clone())?;
+    let query = Arc::new(query);
+    let watch = analyze.then(|| Watch::begin(&query));
     let small = !analyze && query.source_rows() <= INLINE_ROWS && most_rows(&plan.root) <= INLINE_RESULT_ROWS;
-    launch(session, query, small, cancel)
+    let mut running = launch(session, query, small, cancel)?;
+    running.watch = watch;
+    running.compiled = compiled;
+    Ok(running)
 }
 
 /// The most rows that some operator is expected to produce.
@@ -103,8 +117,9 @@ impl Query {
             QueryContext::with_cancel(&program, workers, budget.clone(), cancel, |state| code.pair_fns(state))?;
         let mut fillers: Vec<usize> = vec![0; program.states.len()];
         program.pipelines.values().flat_map(|p| &p.fills).for_each(|s| fillers[s.index()] += 1);
+        let running = (0..workers).map(|_| AtomicU32::new(0)).collect();
         let fillers = fillers.into_iter().map(AtomicUsize::new).collect();
-        Ok(Self { program, code, context, sources, workers, fillers, kept: Default::default(), budget })
+        Ok(Self { program, code, context, sources, workers, fillers, kept: Default::default(), budget, running })
     }
 
     /// Rows of all sources outside of the query, as far as they are known.
@@ -133,9 +148,8 @@ impl Query {
 }
 
 /// Gives the query to the scheduler, or runs it here if it is small.
-fn launch(session: &Session, query: Query, small: bool, cancel: CancelToken) -> Result<Running> {
+fn launch(session: &Session, query: Arc<Query>, small: bool, cancel: CancelToken) -> Result<Running> {
     let shared = session.database.0.clone();
-    let query = Arc::new(query);
     let mut job = JobSpec::new();
     for (id, pipeline) in query.program.pipelines.iter() {
         let after: Vec<usize> = pipeline.after.iter().map(|p| p.index()).collect();
@@ -144,10 +158,10 @@ fn launch(session: &Session, query: Query, small: bool, cancel: CancelToken) -> 
     if small {
         SingleThreaded::default().run(job, &cancel)?;
         query.context.result().finish(Ok(()));
-        return Ok(Running { query, job: None, ended: false, _shared: shared });
+        return Ok(Running { query, job: None, ended: false, watch: None, compiled: Duration::ZERO, _shared: shared });
     }
     let handle = shared.scheduler.submit(job, JobOptions { cancel, ..JobOptions::default() });
-    Ok(Running { query, job: Some(handle), ended: false, _shared: shared })
+    Ok(Running { query, job: Some(handle), ended: false, watch: None, compiled: Duration::ZERO, _shared: shared })
 }
 
 impl Running {
@@ -168,7 +182,7 @@ impl Running {
         };
         // The queue learns of the job's end from here: nobody else waits for the job.
         const STEP: Duration = Duration::from_millis(1);
-        let deadline = std::time::Instant::now() + timeout;
+        let deadline = Instant::now() + timeout;
         loop {
             match queue.try_next()? {
                 Next::Chunk(chunk) => {
@@ -183,7 +197,7 @@ impl Running {
             }
             if let Some(end) = job.wait_timeout(STEP) {
                 queue.finish(end);
-            } else if std::time::Instant::now() >= deadline {
+            } else if Instant::now() >= deadline {
                 return Ok(None);
             }
         }
@@ -204,16 +218,11 @@ impl Running {
         }
     }
 
-    /// Runs `work`, which reads this query's result, and tells how long each operator took, summed over the workers
-    /// (EXPLAIN ANALYZE).
-    pub fn watched<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, Vec<Duration>) {
-        let query = self.query.clone();
-        watch::watch(&query.context, query.program.counters.len(), || work(self))
-    }
-
-    /// Rows counted per operator (EXPLAIN ANALYZE), and what the pipelines did; after the end.
-    pub fn counters(&self) -> Vec<u64> {
-        self.query.context.counters()
+    /// Rows and time per operator (EXPLAIN ANALYZE), and what the pipelines did; after the end. Times are sums over the
+    /// workers.
+    pub fn operators(&mut self) -> Vec<(u64, Duration)> {
+        let times = self.watch.take().map(|w| w.end(&self.query, &self.report())).unwrap_or_default();
+        self.query.context.counters().into_iter().zip(times).collect()
     }
     pub fn report(&self) -> Vec<scheduler::StageReport> {
         self.job.as_ref().map(|j| j.report()).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! EXPLAIN: every intermediate form of a query as text.
 
 use std::fmt::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base::{Error, Result};
 use plan::{Node, Plan};
@@ -25,7 +25,7 @@ pub(crate) fn explain(
         _ => return Err(Error::unsupported("EXPLAIN of this statement").hint("EXPLAIN shows queries")),
     };
     let text = match stage {
-        _ if analyze => analyzed(session, execute::optimize(session, plan)?)?,
+        _ if analyze => analyzed(session, plan)?,
         ExplainStage::Logical => plan.to_string(),
         ExplainStage::Optimized => execute::optimize(session, plan)?.to_string(),
         ExplainStage::Pipelines => pipelines(&pipeline::lower(&execute::optimize(session, plan)?, false)?),
@@ -59,13 +59,13 @@ fn pipelines(program: &pipeline::ir::Program) -> String {
 
 /// Runs the query and shows estimated beside actual rows of each operator and its time, and what each pipeline did.
 fn analyzed(session: &Session, plan: Plan) -> Result<String> {
-    let begin = std::time::Instant::now();
+    let begin = Instant::now();
+    let plan = execute::optimize(session, plan)?;
+    let optimized = begin.elapsed();
     let mut running = execute::start(session, &plan, true, session.begin())?;
-    let started = begin.elapsed();
-    let (rows, times) = running.watched(drain);
-    let rows = rows?;
-    let total = begin.elapsed();
-    let mut counts = running.counters().into_iter().zip(times);
+    let rows = drain(&mut running)?;
+    let ran = begin.elapsed() - optimized - running.compiled;
+    let mut counts = running.operators().into_iter();
     let mut lines = Vec::new();
     for cte in plan.ctes.values() {
         lines.push((format!("with {}:", cte.name), None));
@@ -76,9 +76,10 @@ fn analyzed(session: &Session, plan: Plan) -> Result<String> {
     let _ = writeln!(text, "\n{}", stages(&running));
     let _ = writeln!(
         text,
-        "{rows} rows in {:.2} ms (planned and compiled in {:.2} ms), peak memory {:.1} MiB",
-        ms(total),
-        ms(started),
+        "{rows} rows; optimized in {:.2} ms, compiled in {:.2} ms, run in {:.2} ms; peak memory {:.1} MiB",
+        ms(optimized),
+        ms(running.compiled),
+        ms(ran),
         running.peak_memory() as f64 / (1 << 20) as f64
     );
     Ok(text)

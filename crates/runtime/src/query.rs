@@ -180,9 +180,13 @@ impl QueryContext {
         self.shared.working_for[index].0.store(operator_mark(operator), Ordering::Relaxed);
     }
 
-    /// The operators (their counters) that workers work for at this moment, for EXPLAIN ANALYZE.
-    pub fn working_for(&self) -> impl Iterator<Item = u32> {
-        self.shared.working_for.iter().filter_map(|w| w.0.load(Ordering::Relaxed).checked_sub(1))
+    /// The workers that work at this moment, and the operators (their counters) that they work for, for EXPLAIN ANALYZE.
+    pub fn working_for(&self) -> impl Iterator<Item = (usize, u32)> {
+        let operator = |(worker, cell): (usize, &WorkingFor)| {
+            let mark = cell.0.load(Ordering::Relaxed);
+            mark.checked_sub(1).map(|operator| (worker, operator))
+        };
+        self.shared.working_for.iter().enumerate().filter_map(operator)
     }
 
     /// Phase `phase` (from 0) of the finalisation of a state: called when the last pipeline that fills the state has

@@ -34,7 +34,7 @@ impl PipelineStage {
 
     fn watched(&self, tasks: Box<dyn TaskSet>, operator: Option<u32>) -> Box<dyn TaskSet> {
         match operator {
-            Some(operator) => Box::new(Watched { query: self.query.clone(), operator, tasks }),
+            Some(operator) => Box::new(Watched { query: self.query.clone(), pipeline: self.id, operator, tasks }),
             None => tasks,
         }
     }

@@ -2,15 +2,18 @@
 //!
 //! The operators of a pipeline are one loop of machine code, in which a clock read per row and operator would cost more
 //! than most operators do. So code that counts rows also notes which operator it works for, one store each, and a
-//! thread looks at these notes many times a second: an operator's time is its share of the looks.
+//! thread looks at these notes many times a second. The scheduler knows the time of each pipeline; an operator's part of
+//! it is its part of the looks.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Barrier};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
-use base::Result;
-use runtime::query::QueryContext;
-use scheduler::{Morsel, TaskSet, WorkerId};
+use base::ids::Id;
+use base::{IdMap, Result};
+use pipeline::ir::PipelineId;
+use scheduler::{Morsel, StageReport, TaskSet, WorkerId};
 
 use super::Query;
 
@@ -20,6 +23,7 @@ const PERIOD: Duration = Duration::from_micros(50);
 /// Tasks that belong to one operator, as far as their code does not say otherwise.
 pub(super) struct Watched {
     pub query: Arc<Query>,
+    pub pipeline: PipelineId,
     pub operator: u32,
     pub tasks: Box<dyn TaskSet>,
 }
@@ -29,10 +33,11 @@ impl TaskSet for Watched {
         self.tasks.claim(worker)
     }
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<()> {
-        use base::ids::Id;
-        self.query.context.set_working_for(worker.index(), Some(self.operator));
+        let worker_number = worker.index();
+        self.query.running[worker_number].store(self.pipeline.0, Ordering::Relaxed);
+        self.query.context.set_working_for(worker_number, Some(self.operator));
         let result = self.tasks.run(worker, morsel);
-        self.query.context.set_working_for(worker.index(), None);
+        self.query.context.set_working_for(worker_number, None);
         result
     }
     fn total(&self) -> u64 {
@@ -43,24 +48,58 @@ impl TaskSet for Watched {
     }
 }
 
-/// Runs `work` while another thread watches the query's workers; returns the time of each of `operators` operators,
-/// summed over the workers.
-pub(super) fn watch<T>(context: &QueryContext, operators: usize, work: impl FnOnce() -> T) -> (T, Vec<Duration>) {
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let looks = scope.spawn(|| {
-            let begin = Instant::now();
-            let (mut seen, mut looks) = (vec![0u32; operators], 0u32);
-            while !over.load(Ordering::Relaxed) {
-                context.working_for().for_each(|o| seen[o as usize] += 1);
-                looks += 1;
-                std::thread::sleep(PERIOD);
+/// How often each operator (its counter) was seen at work, by pipeline.
+type Looks = IdMap<PipelineId, Vec<u32>>;
+
+/// A thread that watches the workers of a query.
+pub(super) struct Watch {
+    over: Arc<AtomicBool>,
+    thread: JoinHandle<Looks>,
+}
+
+impl Watch {
+    /// Starts to watch a query that is about to start.
+    pub fn begin(query: &Arc<Query>) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let ready = Arc::new(Barrier::new(2));
+        let thread = {
+            let (query, over, ready) = (query.clone(), over.clone(), ready.clone());
+            std::thread::spawn(move || {
+                ready.wait();
+                look(&query, &over)
+            })
+        };
+        ready.wait();
+        Self { over, thread }
+    }
+
+    /// Ends it, and divides the time that each pipeline took: the time of each operator, by its counter, summed over the
+    /// workers. A pipeline that was too short to be seen is all its first operator's.
+    pub fn end(self, query: &Query, pipelines: &[StageReport]) -> Vec<Duration> {
+        self.over.store(true, Ordering::Relaxed);
+        let mut times = vec![Duration::ZERO; query.program.counters.len()];
+        let Ok(looks) = self.thread.join() else { return times };
+        for ((id, seen), report) in looks.iter().zip(pipelines) {
+            let all: u32 = seen.iter().sum();
+            if all > 0 {
+                times.iter_mut().zip(seen).for_each(|(t, &n)| *t += report.busy * n / all);
+            } else if let Some(first) = query.program.pipelines[id].operator_at(0) {
+                times[first as usize] += report.busy;
             }
-            let period = begin.elapsed() / looks.max(1);
-            seen.into_iter().map(|n| period * n).collect()
-        });
-        let result = work();
-        over.store(true, Ordering::Relaxed);
-        (result, looks.join().unwrap_or_else(|_| vec![Duration::ZERO; operators]))
-    })
+        }
+        times
+    }
+}
+
+fn look(query: &Query, over: &AtomicBool) -> Looks {
+    let operators = query.program.counters.len();
+    let mut looks: Looks = query.program.pipelines.iter().map(|_| vec![0; operators]).collect();
+    while !over.load(Ordering::Relaxed) {
+        for (worker, operator) in query.context.working_for() {
+            let pipeline = PipelineId(query.running[worker].load(Ordering::Relaxed));
+            looks[pipeline][operator as usize] += 1;
+        }
+        std::thread::sleep(PERIOD);
+    }
+    looks
 }
