@@ -23,6 +23,9 @@ class Morsel:
     def query(self, sql):
         return self.connection.execute(sql).fetchall()
 
+    def close(self):
+        self.connection.close()
+
 
 class DuckDB:
     package = "duckdb"
@@ -38,6 +41,9 @@ class DuckDB:
 
     def query(self, sql):
         return self.connection.execute(sql).fetchall()
+
+    def close(self):
+        self.connection.close()
 
 
 class Hyper:
@@ -63,6 +69,10 @@ class Hyper:
     def query(self, sql):
         return self.connection.execute_list_query(sql.strip().rstrip(";"))
 
+    def close(self):
+        self.connection.close()
+        self.process.close()
+
 
 class Polars:
     package = "polars"
@@ -79,6 +89,9 @@ class Polars:
 
     def query(self, sql):
         return self.context.execute(sql.strip().rstrip(";")).collect().rows()
+
+    def close(self):
+        pass
 
 
 class DataFusion:
@@ -102,6 +115,9 @@ class DataFusion:
     def query(self, sql):
         batches = self.context.sql(sql.strip().rstrip(";")).collect()
         return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+
+    def close(self):
+        pass
 
 
 SYSTEMS = {"morseldb": Morsel, "duckdb": DuckDB, "hyper": Hyper, "polars": Polars, "datafusion": DataFusion}

@@ -34,6 +34,7 @@ def serve(name, threads, folder, pipe):
                 pipe.send(systems.timed_query(system, (QUERIES / f"q{number:02}.sql").read_text(), runs))
             except Exception as error:  # A system that cannot run a query is marked, whatever it raised.
                 pipe.send({"error": f"{type(error).__name__}: {error}".splitlines()[0][:200]})
+        system.close()
     except Exception as error:
         pipe.send({"error": f"{type(error).__name__}: {error}".splitlines()[0][:200]})
 
@@ -79,6 +80,12 @@ class Peer:
             self.process.terminate()
 
 
+def show_progress(text):
+    """Overwrites the last line of a terminal."""
+    if sys.stderr.isatty():
+        print(f"\r{text:40}\r", end="", file=sys.stderr, flush=True)
+
+
 def geometric_mean(values):
     values = [v for v in values if v]
     return math.exp(sum(map(math.log, values)) / len(values)) if values else None
@@ -90,8 +97,8 @@ def run(names, threads, folder, runs, numbers):
     for number in numbers:
         for peer in peers:
             peer.run(number, runs)
-            print(f"\r{threads} thread(s): Q{number} {peer.name:12}", end="", file=sys.stderr)
-    print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
+            show_progress(f"{threads} thread(s): Q{number} {peer.name}")
+    show_progress("")
     for number in numbers:
         rows = [(p, p.queries[number]) for p in peers if "rows" in p.queries[number]]
         for peer, answer in rows[1:]:

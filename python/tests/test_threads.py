@@ -4,6 +4,7 @@ import _thread
 import threading
 import time
 
+import pyarrow
 import pytest
 
 import morseldb
@@ -24,6 +25,25 @@ def test_cursors_in_threads(big):
     for thread in threads:
         thread.join()
     assert sum(results) == 500_000
+
+
+def test_frames_of_threads_with_the_same_name(con):
+    """Each cursor sees the frame of its own caller."""
+    wrong = []
+
+    def work(cursor, k):
+        frame = pyarrow.table({"a": [k]})  # noqa: F841
+        for _ in range(50):
+            value = cursor.execute("select a from frame").fetchone()[0]
+            if value != k:
+                wrong.append((k, value))
+
+    threads = [threading.Thread(target=work, args=(con.cursor(), k)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
 
 
 def test_the_gil_is_released(big):

@@ -62,7 +62,7 @@ fn analyzed(session: &Session, plan: Plan) -> Result<String> {
     let begin = Instant::now();
     let plan = execute::optimize(session, plan)?;
     let optimized = begin.elapsed();
-    let mut running = execute::start(session, &plan, true, session.begin())?;
+    let mut running = execute::start(session, &plan, true, session.cancel_token())?;
     let rows = drain(&mut running)?;
     let ran = begin.elapsed() - optimized - running.compiled;
     let mut counts = running.operators().into_iter();

@@ -6,17 +6,21 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base::Result;
 use catalog::TableEntry;
+use io::FileSource;
 use sql::{ObjectName, Resolved, Table};
 use types::Value;
 
 use crate::database::Shared;
 use crate::files;
 use crate::rejects::{self, Rejects};
+use crate::session::Session;
 use crate::source::Source;
 
 /// Resolves against one moment's catalog: all tables that a statement names are of the same moment.
 pub(crate) struct Resolver<'a> {
-    shared: &'a Arc<Shared>,
+    session: &'a Session,
+    /// A data frame that only this statement sees.
+    frame: Option<(String, Arc<dyn FileSource>)>,
     catalog: Arc<catalog::CatalogSnapshot>,
     now: i64,
     /// Of the files that were opened so far.
@@ -24,9 +28,25 @@ pub(crate) struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    pub fn new(shared: &'a Arc<Shared>) -> Self {
+    pub fn new(session: &'a Session) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
-        Self { shared, catalog: shared.catalog.snapshot(), now, rejects: RefCell::default() }
+        let catalog = session.database.0.catalog.snapshot();
+        Self { session, frame: None, catalog, now, rejects: RefCell::default() }
+    }
+
+    /// Adds a data frame.
+    pub fn with_frame(self, name: String, frame: Arc<dyn FileSource>) -> Self {
+        Self { frame: Some((name, frame)), ..self }
+    }
+
+    fn shared(&self) -> &'a Arc<Shared> {
+        &self.session.database.0
+    }
+
+    /// The data frame of that name: the statement's, the session's, the database's.
+    fn frame(&self, name: &str) -> Option<Arc<dyn FileSource>> {
+        let own = self.frame.as_ref().filter(|(n, _)| n == name).map(|(_, f)| f);
+        own.or_else(|| self.session.frames.get(name)).cloned().or_else(|| self.shared().frame(name))
     }
 
     /// Where bad records of the statement's files go once it has succeeded.
@@ -40,7 +60,7 @@ impl<'a> Resolver<'a> {
         if let Some(known) = all.iter().find(|r| r.table() == table) {
             return Ok(known.clone());
         }
-        let new = Rejects::new(self.shared, table)?;
+        let new = Rejects::new(self.shared(), table)?;
         all.push(new.clone());
         Ok(new)
     }
@@ -52,7 +72,7 @@ impl sql::Resolver for Resolver<'_> {
         let entry = match self.catalog.lookup(schema, &name.name) {
             Ok(entry) => entry,
             Err(error) => {
-                let frame = schema.is_none().then(|| self.shared.frame(&name.name)).flatten();
+                let frame = schema.is_none().then(|| self.frame(&name.name)).flatten();
                 return frame.map(|f| Resolved::Table(files::table(&name.name, f))).ok_or(error);
             }
         };
@@ -63,7 +83,7 @@ impl sql::Resolver for Resolver<'_> {
                 Resolved::Table(Table {
                     name: name.name.clone(),
                     fields: entry.fields().unwrap_or_default(),
-                    defaults: self.shared.defaults_of(&name.to_string()),
+                    defaults: self.shared().defaults_of(&name.to_string()),
                     statistics: Arc::new(snapshot.clone()),
                     source: Source::Stored(snapshot, relation.clone()).into_handle(),
                 })
@@ -73,7 +93,7 @@ impl sql::Resolver for Resolver<'_> {
 
     fn file(&self, function: &str, paths: &[String], options: &[(String, Value)]) -> Result<Table> {
         let mut options = files::texts(options);
-        let mut context = files::context(self.shared);
+        let mut context = files::context(self.shared());
         if function == "read_csv"
             && let Some(table) = rejects::take_options(&mut options)?
         {

@@ -1,11 +1,12 @@
 //! Sessions: statements in, results out.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::Result;
+use io::FileSource;
 use scheduler::CancelToken;
-use sql::Statement;
 use types::{SqlType, Value};
 
 use crate::resolver::Resolver;
@@ -13,11 +14,18 @@ use crate::settings::Settings;
 use crate::{Database, QueryResult, statement};
 
 /// A client's view of a database: its settings, and at most one statement at a time.
-#[derive(Debug)]
 pub struct Session {
     pub(crate) database: Database,
     pub(crate) settings: Settings,
+    /// Data frames of the host language that only this session sees, by name.
+    pub(crate) frames: HashMap<String, Arc<dyn FileSource>>,
     current: Arc<Mutex<CancelToken>>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("settings", &self.settings).field("frames", &self.frames.keys()).finish()
+    }
 }
 
 /// Stops the running statement of a session from another thread; it ends with error 57014.
@@ -33,7 +41,7 @@ impl Interrupt {
 
 impl Session {
     pub(crate) fn new(database: Database) -> Self {
-        Self { database, settings: Settings::default(), current: Arc::default() }
+        Self { database, settings: Settings::default(), frames: HashMap::new(), current: Arc::default() }
     }
 
     /// The database.
@@ -43,7 +51,18 @@ impl Session {
 
     /// Another session of the same database, with the same settings.
     pub fn fork(&self) -> Self {
-        Self { database: self.database.clone(), settings: self.settings.clone(), current: Arc::default() }
+        Self { settings: self.settings.clone(), ..Self::new(self.database.clone()) }
+    }
+
+    /// Makes a data frame usable in this session's FROM until it is replaced or [removed](Self::remove_frame). Tables
+    /// come first, frames of the database last.
+    pub fn register_frame(&mut self, name: &str, frame: Arc<dyn FileSource>) {
+        self.frames.insert(name.to_string(), frame);
+    }
+
+    /// Forgets a data frame of the session.
+    pub fn remove_frame(&mut self, name: &str) {
+        self.frames.remove(name);
     }
 
     /// A handle that stops this session's statements.
@@ -54,8 +73,9 @@ impl Session {
     /// Runs one statement; `$1` is `parameters[0]`. Rows arrive through the result while the query runs. An error leaves
     /// the session and the database as they were.
     pub fn execute(&mut self, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
+        self.begin();
         let parsed = sql::parse(sql)?;
-        let resolver = Resolver::new(&self.database.0);
+        let resolver = Resolver::new(self);
         let bound = sql::bind(&parsed, &resolver, parameters)?;
         let rejects = resolver.into_rejects();
         statement::run(self, bound, rejects)
@@ -69,7 +89,8 @@ impl Session {
         mut each: impl FnMut(Range<usize>, QueryResult) -> Result<()>,
     ) -> Result<()> {
         for (parsed, range) in sql::parse_script(script)? {
-            let resolver = Resolver::new(&self.database.0);
+            self.begin();
+            let resolver = Resolver::new(self);
             let bound = sql::bind(&parsed, &resolver, &[])?;
             let rejects = resolver.into_rejects();
             let result = statement::run(self, bound, rejects)?;
@@ -92,13 +113,12 @@ impl Session {
     }
 
     /// A fresh token for a statement: from now on, interrupts are for it.
-    pub(crate) fn begin(&self) -> CancelToken {
-        let token = CancelToken::new();
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = token.clone();
-        token
+    fn begin(&self) {
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = CancelToken::new();
     }
 
-    pub(crate) fn bind_text(&self, sql: &str) -> Result<Statement> {
-        sql::bind(&sql::parse(sql)?, &Resolver::new(&self.database.0), &[])
+    /// The running statement's token.
+    pub(crate) fn cancel_token(&self) -> CancelToken {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -56,7 +56,7 @@ fn dispatch(session: &mut Session, statement: Statement) -> Result<QueryResult> 
 
 /// The life of a query: the bound plan is optimised, lowered to pipelines, compiled, and run while its rows are read.
 fn query(session: &Session, plan: Plan) -> Result<QueryResult> {
-    let cancel = session.begin();
+    let cancel = session.cancel_token();
     let plan = execute::optimize(session, plan)?;
     let columns = result_columns(&plan);
     let running = execute::start(session, &plan, false, cancel)?;

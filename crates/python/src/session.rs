@@ -18,9 +18,6 @@ use crate::{errors, frames, parameters};
 /// How often signals are looked at while a statement runs.
 const STEP: Duration = Duration::from_millis(50);
 
-/// Statements that use data frames of the caller run one at a time: the names are the database's for as long.
-static FRAMES: Mutex<()> = Mutex::new(());
-
 /// A session of a database.
 #[pyclass(frozen, module = "morseldb._morseldb")]
 pub struct Session {
@@ -62,7 +59,7 @@ impl Session {
                             if raised.is_none() {
                                 raised = Python::attach(|py| py.check_signals()).err();
                             }
-                            // Again and again: the statement may not have begun to listen.
+                            // Again and again: a script's next statement would begin otherwise.
                             if raised.is_some() {
                                 self.interrupt.interrupt();
                             }
@@ -76,10 +73,9 @@ impl Session {
 
     fn run_here(&self, job: &mut Job<'_>) -> base::Result<QueryResult> {
         let mut session = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let _names = (!job.frames.is_empty()).then(|| FRAMES.lock().unwrap_or_else(PoisonError::into_inner));
-        job.frames.iter().for_each(|(name, frame)| self.database.register_frame(name, frame.clone()));
+        job.frames.iter().for_each(|(name, frame)| session.register_frame(name, frame.clone()));
         let outcome = run_statements(&mut session, job);
-        job.frames.iter().for_each(|(name, _)| self.database.remove_frame(name));
+        job.frames.iter().for_each(|(name, _)| session.remove_frame(name));
         outcome
     }
 }

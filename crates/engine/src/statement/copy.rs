@@ -10,6 +10,7 @@ use types::Value;
 
 use super::{load, result_columns, rows_tag};
 use crate::rejects::{self, Rejects};
+use crate::resolver::Resolver;
 use crate::result::QueryResult;
 use crate::session::Session;
 use crate::source::Source;
@@ -24,7 +25,7 @@ pub(super) fn copy(session: &Session, copy: Copy) -> Result<QueryResult> {
         }
         Copy::To { plan, target, position, options } => {
             let path = path(target, "COPY TO STDOUT").map_err(|e| e.at(position))?;
-            let cancel = session.begin();
+            let cancel = session.cancel_token();
             let plan = execute::optimize(session, plan)?;
             let columns = result_columns(&plan);
             let mut writer = files::Writer::create(&path, &columns, &options).map_err(|e| e.at(position))?;
@@ -74,7 +75,7 @@ fn from_file(
     let in_order = columns.iter().copied().eq(0..attributes.len());
     let rows = if in_order && file.schema().iter().zip(columns).all(same) {
         let fields = (0..columns.len()).collect();
-        load::fill_from_file(session, file, fields, relation, session.begin())?
+        load::fill_from_file(session, file, fields, relation, session.cancel_token())?
     } else {
         through_insert(session, relation, columns, file)?
     };
@@ -101,10 +102,7 @@ fn through_insert(
         sources.join(", "),
         quote(&name)
     );
-    session.database.register_frame(&name, file);
-    let bound = session.bind_text(&sql);
-    session.database.remove_frame(&name);
-    match bound? {
+    match sql::bind(&sql::parse(&sql)?, &Resolver::new(session).with_frame(name, file), &[])? {
         sql::Statement::Insert(insert) => {
             let plan = execute::optimize(session, insert.source)?;
             load::fill(session, &plan, relation)

@@ -35,7 +35,7 @@ pub(super) fn insert(session: &Session, insert: Insert) -> Result<QueryResult> {
 
 /// Runs an optimised plan and appends its rows. Returns how many.
 pub(super) fn fill(session: &Session, plan: &Plan, relation: &Arc<Relation>) -> Result<usize> {
-    let cancel = session.begin();
+    let cancel = session.cancel_token();
     if let Some((file, fields)) = whole_file(plan)? {
         return fill_from_file(session, file, fields, relation, cancel);
     }
