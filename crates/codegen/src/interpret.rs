@@ -182,6 +182,7 @@ impl<'a> Interpreter<'a> {
                 // SAFETY: the program's counters have that many items.
                 unsafe { *self.worker.counters.add(*i as usize) += 1 };
             }
+            Inst::Prefetch { .. } => {}
             Inst::Filter(_) | Inst::Match(_) | Inst::Repeat(_) => unreachable!("`run` handles what bends the line"),
         }
         Ok(())

@@ -37,6 +37,7 @@ macro_rules! kernels {
 kernels! {
     ROWS_GROW "rows_grow" (I64, I64) I64;
     GROUP_NEW "group_new" (I64, I64, I64) I64;
+    GROUP_PREFETCH "group_prefetch" (I64, I64, I64);
     PROBE_BEGIN "probe_begin" (I64, I64);
     PROBE_NEXT "probe_next" (I64, I64) I64;
     PROBE_UNMATCHED "probe_unmatched" (I64) I64;

@@ -5,7 +5,7 @@
 //! **one tuple** of its source, as a straight line. Two kinds of instruction bend the line, and both stand at the top
 //! level of the body only:
 //! - *filters* end the tuple's life: the rest of the body happens only if the condition is true;
-//! - *generators* ([`Inst::Match`], [`Inst::Repeat`]) let the rest of the body happen once per match.
+//! - *generators* ([`Inst::Match`], [`Inst::Repeat`], [`Inst::Prefetch`]) let the rest of the body happen once per match.
 //!
 //! [`Inst::If`] is structured control flow inside of the line: AND, OR and CASE become `If`, so that an error in a branch
 //! that is not taken never happens. NULLs are an explicit second value (a [`Ty::Bool`], true if NULL) only where the SQL

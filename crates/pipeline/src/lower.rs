@@ -134,10 +134,12 @@ impl<'a> Lowering<'a> {
             Op::Join { kind, left, right, condition, build } => {
                 self.join(kind, left, right, condition, *build, needed)?
             }
-            Op::Aggregate { input, groups, aggregates } => self.aggregate(input, groups, aggregates, needed)?,
+            Op::Aggregate { input, groups, aggregates } => {
+                self.aggregate(input, groups, aggregates, node.rows, needed)?
+            }
             Op::Distinct { input, columns } => {
                 let pipes = self.node(input, &needed_with(needed, columns))?;
-                self.distinct(pipes, columns)?
+                self.distinct(pipes, columns, node.rows)?
             }
             Op::Sort { input, keys, limit, offset } => self.sort(input, keys, *limit, *offset, needed)?,
             Op::Limit { input, limit, offset } => {

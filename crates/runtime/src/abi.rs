@@ -22,6 +22,7 @@
 //! |---|---|---|
 //! | `rows_grow` | `(worker: *mut Worker, state: u64) -> *mut u8` | the inline allocation from a [`RowsLocal`] found no room: opens a block and returns the new row (`stride` zero bytes, already taken from the area). Rows of a sort state with a limit may move then: their fields must all have been stored. |
 //! | `group_new` | `(worker: *mut Worker, state: u64, hash: u64) -> *mut u8` | a new zeroed row with its hash stored, entered into the directory (in place of an older one if its slots are taken). May replace directory and mask. |
+//! | `group_prefetch` | `(local: *const GroupLocal, hashes: *const u64, count: u64)` | fetches the directory slots of these hashes, and the rows that they lead to, into the cache. |
 //! | `probe_begin` | `(table: *const JoinTable, scratch: *mut ProbeScratch)` | starts a batch: clears `matched`, tests tags, prefetches. |
 //! | `probe_next` | `(table: *const JoinTable, scratch: *mut ProbeScratch) -> u64` | next pairs in `entries`, `tuples`: their number, 0 at the end. |
 //! | `probe_unmatched` | `(scratch: *mut ProbeScratch) -> u64` | all tuples with `matched != 1` into `tuples`, null into `entries`: their number. |
@@ -46,8 +47,8 @@ mod tests;
 pub use crate::join::{probe_begin, probe_next, probe_unmatched};
 pub use functions::{call_site, function};
 pub use kernels::{
-    f64_to_i128, group_new, hash_f64, hash_i128, hash_interval, hash_str, i128_to_f64, interval_compare, kernels,
-    raise, result_flush, rows_grow, str_compare, str_equal,
+    f64_to_i128, group_new, group_prefetch, hash_f64, hash_i128, hash_interval, hash_str, i128_to_f64,
+    interval_compare, kernels, raise, result_flush, rows_grow, str_compare, str_equal,
 };
 pub use layout::{
     AbiFn, BATCH, Batch, ColumnRef, GROUP_PROBES, GroupLocal, JoinTable, PairFn, PipelineFn, ProbeScratch,

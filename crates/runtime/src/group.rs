@@ -29,7 +29,7 @@ use crate::query::{PairFns, QueryContext};
 use crate::rows::{PerWorker, Segment, area_segments};
 
 pub use local::LocalGroups;
-pub(crate) use local::new_group;
+pub(crate) use local::{new_group, prefetch};
 
 const OPERATOR: &str = "aggregation";
 

@@ -1,4 +1,4 @@
-//! Generators: probes of join tables, and repetition.
+//! Generators: probes of join tables, repetition, and fetching groups ahead.
 
 use base::SqlState;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -19,7 +19,11 @@ const REPEAT_BYTES: usize = REPEAT_TUPLES + 4 * BATCH;
 impl Emitter<'_, '_> {
     /// Scratch memory for a generator.
     pub(super) fn reserve_generator(&mut self, generator: &Inst) -> u32 {
-        let bytes = if matches!(generator, Inst::Match(_)) { size_of::<ProbeScratch>() } else { REPEAT_BYTES };
+        let bytes = match generator {
+            Inst::Match(_) => size_of::<ProbeScratch>(),
+            Inst::Repeat(_) => REPEAT_BYTES,
+            _ => 8 * BATCH,
+        };
         let at = self.reserve(bytes);
         self.generators.push(at);
         at
@@ -53,11 +57,11 @@ impl Emitter<'_, '_> {
                     self.b.ins().store(changing(), active, at, std::mem::offset_of!(ProbeScratch, active) as i32);
                 }
             }
-            Inst::Repeat(count) => {
-                let count = self.get(*count).one();
+            Inst::Repeat(value) | Inst::Prefetch { hash: value, .. } => {
+                let value = self.get(*value).one();
                 let scratch = self.generator_scratch(scratch);
                 let at = item(&mut self.b, scratch, n, 8);
-                self.b.ins().store(changing(), count, at, 0);
+                self.b.ins().store(changing(), value, at, 0);
             }
             _ => unreachable!("only generators end stages"),
         }
@@ -68,6 +72,12 @@ impl Emitter<'_, '_> {
         match generator {
             Inst::Match(m) => self.drive_match(stage, m, scratch, n),
             Inst::Repeat(_) => self.drive_repeat(stage, scratch, n),
+            Inst::Prefetch { state, .. } => {
+                let local = self.local(*state);
+                let hashes = self.generator_scratch(scratch);
+                self.kernel_call(&kernels::GROUP_PREFETCH, &[local, hashes, n]);
+                self.stage_loop(stage + 1, n, true, |_| {});
+            }
             _ => unreachable!("only generators end stages"),
         }
     }

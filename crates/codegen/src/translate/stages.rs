@@ -73,7 +73,8 @@ impl<'p> Stages<'p> {
         let mut this = Self { stages: Vec::new(), definitions: vec![None; vars.len()] };
         let mut rest = body;
         loop {
-            let end = rest.iter().position(|i| matches!(i, Inst::Match(_) | Inst::Repeat(_)));
+            let is_generator = |i: &Inst| matches!(i, Inst::Match(_) | Inst::Repeat(_) | Inst::Prefetch { .. });
+            let end = rest.iter().position(is_generator);
             let stage = this.stages.len();
             let insts = &rest[..end.unwrap_or(rest.len())];
             this.define(insts, stage);
@@ -178,6 +179,7 @@ impl<'p> Stages<'p> {
                     m.active.iter().for_each(|&v| walk.var(v));
                 }
                 Some(Inst::Repeat(count)) => walk.var(*count),
+                Some(Inst::Prefetch { hash, .. }) => walk.var(*hash),
                 _ => {}
             }
             let out = walk.out;
@@ -247,7 +249,7 @@ pub(super) fn used_vars(inst: &Inst, mut f: impl FnMut(Var)) {
             f(*base);
             f(*value);
         }
-        Inst::Filter(v) | Inst::Repeat(v) => f(*v),
+        Inst::Filter(v) | Inst::Repeat(v) | Inst::Prefetch { hash: v, .. } => f(*v),
         Inst::Match(m) => {
             f(m.hash);
             m.active.into_iter().for_each(&mut f);

@@ -554,6 +554,9 @@ fn group(b: &mut Body<'_>, body: &mut Block, state: StateId) -> GroupState {
         is_equal = all;
     }
     let init = offsets.iter().zip(&values).map(|(&offset, &value)| Inst::Store { base: row, offset, value }).collect();
+    if b.r.below(2) == 0 {
+        body.push(Inst::Prefetch { state, hash });
+    }
     body.push(Inst::Group { state, hash, row, equal, is_equal, init });
     accumulate(b, body, row, count, sum);
     let mut vars = IdMap::new();

@@ -61,6 +61,14 @@ pub enum Inst {
     Match(Box<Match>),
     /// Generator: the rest of the body happens `count` (I64) times, not at all if it is 0 or less.
     Repeat(Var),
+    /// Generator of each tuple once: says that a `Group` with this hash follows, in a state with so many groups that code
+    /// had better fetch those of a batch of tuples at once.
+    Prefetch {
+        /// A [`State::Group`](super::State::Group) with keys.
+        state: StateId,
+        /// Hash of the keys, I64.
+        hash: Var,
+    },
     /// Finds the worker's row of the tuple's group, or makes it.
     Group {
         /// A [`State::Group`](super::State::Group) with keys.

@@ -148,6 +148,7 @@ impl<'p> Verifier<'p> {
                 Inst::Filter(_)
                     | Inst::Match(_)
                     | Inst::Repeat(_)
+                    | Inst::Prefetch { .. }
                     | Inst::Group { .. }
                     | Inst::AllocRow { .. }
                     | Inst::Output { .. }
@@ -197,6 +198,13 @@ impl<'p> Verifier<'p> {
             Inst::Raise { .. } | Inst::Count(_) => Ok(()),
             Inst::Filter(condition) => self.expect(*condition, Ty::Bool),
             Inst::Repeat(count) => self.expect(*count, Ty::I64),
+            Inst::Prefetch { state, hash } => {
+                self.expect(*hash, Ty::I64)?;
+                match self.state(*state)? {
+                    State::Group(g) if g.has_keys => Ok(()),
+                    _ => Err(format!("{state} is not a group state with keys")),
+                }
+            }
             Inst::Match(m) => self.a_match(m),
             Inst::Group { state, hash, row, equal, is_equal, init } => {
                 self.expect(*hash, Ty::I64)?;

@@ -18,12 +18,17 @@ use crate::ir::{
     Compare, Function, GROUP_HEADER, GroupState, Inst, Operation, RowLayout, RowSet, State, StateId, Ty, Var,
 };
 
+/// Groups that a worker's first-level cache does not hold.
+const MANY_GROUPS: f64 = 8192.0;
+
 impl Lowering<'_> {
+    /// `rows`: how many groups are expected.
     pub(super) fn aggregate(
         &mut self,
         input: &Node,
         groups: &[(ColumnId, Expr)],
         aggregates: &[(ColumnId, AggregateCall)],
+        rows: f64,
         needed: &Needed,
     ) -> Result<Vec<Pipe>> {
         let wanted: Vec<&(ColumnId, AggregateCall)> = aggregates.iter().filter(|(c, _)| needed.contains(c)).collect();
@@ -80,7 +85,7 @@ impl Lowering<'_> {
             let row = if groups.is_empty() {
                 pipe.let_(Ty::Ptr, Operation::LocalRow(state))
             } else {
-                group_row(&mut pipe, state, &keys, &values)
+                group_row(&mut pipe, state, &keys, &values, rows)
             };
             for accumulator in &accumulators {
                 self.update(&mut pipe, row, accumulator)?;
@@ -100,7 +105,8 @@ impl Lowering<'_> {
         Ok(vec![pipe])
     }
 
-    pub(super) fn distinct(&mut self, pipes: Vec<Pipe>, columns: &[ColumnId]) -> Result<Vec<Pipe>> {
+    /// `rows`: how many are expected to be left.
+    pub(super) fn distinct(&mut self, pipes: Vec<Pipe>, columns: &[ColumnId], rows: f64) -> Result<Vec<Pipe>> {
         let types: Vec<SqlType> = columns.iter().map(|&c| self.type_of(c)).collect();
         let nullable: Vec<bool> = columns.iter().map(|&c| pipes.iter().any(|p| has_null_flag(p, c))).collect();
         let (layout, keys) = key_layout(&types, &nullable);
@@ -109,7 +115,7 @@ impl Lowering<'_> {
         let state = self.add_state(State::Group(GroupState { layout, has_keys: true, equal, combine }));
         for mut pipe in pipes {
             let values = self.values_of(&mut pipe, columns)?;
-            group_row(&mut pipe, state, &keys, &values);
+            group_row(&mut pipe, state, &keys, &values, rows);
             pipe.name.push("distinct".into());
             self.close(pipe, state);
         }
@@ -156,14 +162,18 @@ fn exact(keys: &[Field]) -> bool {
     }
 }
 
-/// Finds or makes the group's row. Without keys all rows are one group, which exists only if there is a row.
-pub(super) fn group_row(pipe: &mut Pipe, state: StateId, keys: &[Field], values: &[Sql]) -> Var {
+/// Finds or makes the group's row. Without keys all rows are one group, which exists only if there is a row. `rows`: how
+/// many groups are expected.
+pub(super) fn group_row(pipe: &mut Pipe, state: StateId, keys: &[Field], values: &[Sql], rows: f64) -> Var {
     let hash = if keys.is_empty() {
         pipe.int(0, Ty::I64)
     } else {
         let values = values.iter().zip(keys).map(|(v, k)| (v.value, v.null.filter(|_| k.null.is_some()))).collect();
         pipe.let_(Ty::I64, Operation::Hash(values))
     };
+    if rows >= MANY_GROUPS {
+        pipe.push(Inst::Prefetch { state, hash });
+    }
     let row = pipe.var(Ty::Ptr);
     pipe.open_block();
     let is_equal = if exact(keys) {

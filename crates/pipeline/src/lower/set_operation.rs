@@ -21,6 +21,7 @@ impl Lowering<'_> {
         needed: &Needed,
     ) -> Result<Vec<Pipe>> {
         let union_all = operation == SetOperation::Union && all;
+        let rows: f64 = inputs.iter().map(|(node, _)| node.rows).sum();
         let mut by_input = Vec::new();
         for (node, inner) in inputs {
             let kept = inner.iter().zip(columns).filter(|(_, c)| !union_all || needed.contains(c)).map(|(&i, _)| i);
@@ -36,9 +37,9 @@ impl Lowering<'_> {
             return Ok(by_input.into_iter().flatten().collect());
         }
         if operation == SetOperation::Union {
-            return self.distinct(by_input.into_iter().flatten().collect(), columns);
+            return self.distinct(by_input.into_iter().flatten().collect(), columns, rows);
         }
-        self.counted(operation, all, by_input, columns)
+        self.counted(operation, all, by_input, columns, rows)
     }
 
     /// Binds the set operation's columns to the input's. Their types agree; a narrower representation is widened.
@@ -62,6 +63,7 @@ impl Lowering<'_> {
         all: bool,
         by_input: Vec<Vec<Pipe>>,
         columns: &[ColumnId],
+        rows: f64,
     ) -> Result<Vec<Pipe>> {
         let types: Vec<SqlType> = columns.iter().map(|&c| self.type_of(c)).collect();
         let pipes = || by_input.iter().flatten();
@@ -80,7 +82,7 @@ impl Lowering<'_> {
         for (pipes, &counter) in by_input.into_iter().zip(&counters) {
             for mut pipe in pipes {
                 let values = self.values_of(&mut pipe, columns)?;
-                let row = group_row(&mut pipe, state, &keys, &values);
+                let row = group_row(&mut pipe, state, &keys, &values, rows);
                 let one = pipe.int(1, Ty::I64);
                 add_to(&mut pipe, row, counter, one);
                 pipe.name.push("count".into());

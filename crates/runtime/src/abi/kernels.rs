@@ -10,11 +10,12 @@ use super::{GroupLocal, RowsLocal, Worker};
 use crate::query::{StateData, interval, wide};
 
 /// Names and addresses of all kernels.
-pub fn kernels() -> [(&'static str, *const u8); 16] {
+pub fn kernels() -> [(&'static str, *const u8); 17] {
     use crate::join::{probe_begin, probe_next, probe_unmatched};
     [
         ("rows_grow", rows_grow as *const u8),
         ("group_new", group_new as *const u8),
+        ("group_prefetch", group_prefetch as *const u8),
         ("probe_begin", probe_begin as *const u8),
         ("probe_next", probe_next as *const u8),
         ("probe_unmatched", probe_unmatched as *const u8),
@@ -63,6 +64,16 @@ pub unsafe extern "C" fn group_new(worker: *mut Worker, state: u64, hash: u64) -
     // SAFETY: as the caller promises; the local part is this worker's alone.
     let (worker, local) = unsafe { (&mut *worker, &mut *(*(*worker).locals.add(state as usize)).cast::<GroupLocal>()) };
     row_or_fail(worker, crate::group::new_group(local, hash))
+}
+
+/// Fetches what the lookups of these groups will read.
+///
+/// # Safety
+/// `local` must be the calling thread's part of a group state with keys, and there must be `count` hashes.
+pub unsafe extern "C" fn group_prefetch(local: *const GroupLocal, hashes: *const u64, count: u64) {
+    // SAFETY: as the caller promises.
+    let (local, hashes) = unsafe { (&*local, std::slice::from_raw_parts(hashes, count as usize)) };
+    crate::group::prefetch(local, hashes);
 }
 
 /// Hands the rows of a result on.

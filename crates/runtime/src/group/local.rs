@@ -6,11 +6,13 @@ use base::{Area, Budget, Result};
 use super::OPERATOR;
 use super::overflow::Overflow;
 use crate::abi::{GROUP_PROBES, GroupLocal};
+use crate::join;
 
 /// Slots of a new directory: most queries have few groups, and a worker may have many states.
 const FIRST_SLOTS: usize = 64;
-/// Most slots: 1 MiB, so that directory and hot rows stay in a core's second-level cache.
-const MOST_SLOTS: usize = 1 << 17;
+/// Most slots: 2 MiB. Lookups of many groups are prefetched, so the directory need not stay in a core's cache; but what
+/// turns out not to reduce should have cost few misses (decision 6).
+const MOST_SLOTS: usize = 1 << 18;
 /// Slots of a directory that did not reduce: enough for the few heaviest hitters, in the first-level cache.
 const BYPASS_SLOTS: usize = 1 << 10;
 /// A full directory is worth its cache misses if there are at least so many tuples for each new row.
@@ -128,6 +130,29 @@ pub(crate) fn new_group(local: &mut GroupLocal, hash: u64) -> Result<*mut u8> {
         *at(free.unwrap_or(inner.evicted as u64 % GROUP_PROBES as u64)) = entry(row, hash);
     }
     Ok(row)
+}
+
+/// A directory of so many slots, with its rows, stays in the first-level cache anyway.
+const CACHED_SLOTS: u64 = 1 << 10;
+
+/// Fetches the slots of these hashes, then the rows that they lead to: the misses of a batch overlap instead of following
+/// one another.
+pub(crate) fn prefetch(local: &GroupLocal, hashes: &[u64]) {
+    let mask = local.mask;
+    if mask < CACHED_SLOTS {
+        return;
+    }
+    // SAFETY: slots are taken modulo the directory's size; a prefetch may have any address.
+    unsafe {
+        for &hash in hashes {
+            join::prefetch(local.directory.add(first_slot(hash, mask) as usize));
+        }
+        for &hash in hashes {
+            // Most rows have the first place. Another one's row costs a fetch, no more.
+            let entry = *local.directory.add(first_slot(hash, mask) as usize);
+            join::prefetch((entry & ADDRESS) as *const u8);
+        }
+    }
 }
 
 /// Replaces the directory by one with `slots` slots. A row that finds no place in it counts as evicted.

@@ -136,6 +136,7 @@ impl Parser<'_> {
             }
             "filter" => Inst::Filter(self.var()?),
             "repeat" => Inst::Repeat(self.var()?),
+            "prefetch" => Inst::Prefetch { state: self.t.id("s")?, hash: self.var()? },
             "count" => Inst::Count(self.t.number()?),
             "group" => {
                 let (row, _) = first(self)?;

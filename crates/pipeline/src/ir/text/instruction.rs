@@ -160,6 +160,7 @@ impl Printer<'_, '_, '_> {
             }
             Inst::Filter(v) => write!(self.f, "filter {v}"),
             Inst::Repeat(v) => write!(self.f, "repeat {v}"),
+            Inst::Prefetch { state, hash } => write!(self.f, "prefetch {state} {hash}"),
             Inst::Count(i) => write!(self.f, "count {i}"),
             Inst::Match(m) => self.a_match(m),
             Inst::Group { state, hash, row, equal, is_equal, init } => {
