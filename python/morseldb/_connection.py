@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from types import TracebackType
 from typing import Any, TypeVar
 
 from . import _errors, _frames
-from ._errors import InterfaceError
+from ._errors import InterfaceError, ProgrammingError, native
 from ._morseldb import Result, Session
 from ._relation import Fetching, Relation
 
 Parameters = Sequence[Any] | None
 Self = TypeVar("Self", bound="Cursor")
+
+_UNDEFINED_TABLE = "42P01"
+# The types of pandas.NaT and pandas.NA.
+_MISSING = frozenset(["NaTType", "NAType"])
 
 
 class Cursor(Fetching):
@@ -33,16 +39,25 @@ class Cursor(Fetching):
     ProgrammingError = _errors.ProgrammingError
     NotSupportedError = _errors.NotSupportedError
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, connection: Connection | None = None) -> None:
         self._session: Session | None = session
+        self._connection = connection
         self._result: Result | None = None
         self._row_count = -1
         self.arraysize = 1
 
     def _connected(self) -> Session:
         if self._session is None:
-            raise InterfaceError("the connection is closed")
+            raise InterfaceError(self._why_closed())
         return self._session
+
+    def _why_closed(self) -> str:
+        connection = self._connection
+        alone = connection is None or connection._session is not None
+        return "the cursor is closed" if alone else "the cursor is closed, with its connection"
+
+    def _check_open(self) -> None:
+        self._connected()
 
     def _open(self) -> Result:
         self._connected()
@@ -61,19 +76,32 @@ class Cursor(Fetching):
         """
         self._result = None
         self._row_count = -1
-        result = self._connected().execute(sql, _listed(parameters), _frames.lookup(_frames.caller()))
+        result = self._run(sql, _listed(parameters), _frames.Lookup(_frames.caller()))
         self._result, self._row_count = result, result.row_count()
         return self
+
+    def _run(
+        self, sql: str, parameters: list[Any], find: _frames.Lookup, found: Callable[[str], Any] | None = None
+    ) -> Result:
+        """Runs a statement. ``found`` looks names up instead of ``find`` itself."""
+        try:
+            return native(self._connected().execute, sql, parameters, found or find)
+        except ProgrammingError as error:
+            if error.sqlstate == _UNDEFINED_TABLE and find.hint is not None:
+                error._suggest(find.hint)
+            raise
 
     def executemany(self: Self, sql: str, parameters: Iterable[Sequence[Any]]) -> Self:
         """Runs a statement once for each sequence of values."""
         self._result = None
         self._row_count = -1
-        session = self._connected()
-        find = _frames.lookup(_frames.caller())
+        self._connected()
+        find = _frames.Lookup(_frames.caller())
+        if not isinstance(parameters, Iterable):
+            raise ProgrammingError("executemany takes sequences of values: [(1, 'a'), (2, 'b')]")
         total, last = -1, None
         for values in parameters:
-            last = session.execute(sql, _listed(values), find)
+            last = self._run(sql, _listed(values), find)
             if last.row_count() >= 0:
                 total = max(total, 0) + last.row_count()
         self._result, self._row_count = last, total
@@ -85,7 +113,7 @@ class Cursor(Fetching):
 
     def sql(self, query: str, parameters: Parameters = None) -> Relation | None:
         """Runs a statement; a query gives a relation, anything else None."""
-        find = _frames.lookup(_frames.caller())
+        find = _frames.Lookup(_frames.caller())
         found: dict[str, Any] = {}
 
         def remembering(name: str) -> Any:
@@ -93,15 +121,16 @@ class Cursor(Fetching):
                 found[name] = find(name)
             return found[name]
 
-        result = self._connected().execute(query, _listed(parameters), remembering)
+        values = _listed(parameters)
+        result = self._run(query, values, find, remembering)
         if not result.has_rows():
             return None
         # A relation that runs again sees the same data frames. It does not keep the caller's other variables.
-        run = functools.partial(self._again, query, _listed(parameters), found)
+        run = functools.partial(self._again, query, values, found)
         return Relation(run, result)
 
     def _again(self, query: str, parameters: list[Any], frames: Mapping[str, Any]) -> Result:
-        return self._connected().execute(query, parameters, frames.get)
+        return native(self._connected().execute, query, parameters, frames.get)
 
     query = sql
 
@@ -122,11 +151,11 @@ class Cursor(Fetching):
         found = _frames.streamable(frame)
         if found is None:
             raise InterfaceError(f"a {type(frame).__name__} is no data frame: it has no __arrow_c_stream__")
-        self._connected().register(name, found)
+        native(self._connected().register, name, found)
 
     def unregister(self, name: str) -> None:
         """Forgets a registered data frame."""
-        self._connected().unregister(name)
+        native(self._connected().unregister, name)
 
     def interrupt(self) -> None:
         """Stops the running statement, from another thread."""
@@ -134,12 +163,13 @@ class Cursor(Fetching):
 
     def cursor(self) -> Cursor:
         """Another session of the same database, for another thread."""
-        return Cursor(self._connected().fork())
+        made = Cursor(self._connected().fork(), self._connection)
+        if self._connection is not None:
+            self._connection._adopt(made)
+        return made
 
     def close(self) -> None:
-        """Closes the session. The database goes with its last session."""
-        if self._result is not None:
-            self._result.close()
+        """Closes the session. What another thread is fetching is fetched to its end."""
         self._result = None
         self._session = None
 
@@ -168,6 +198,47 @@ class Cursor(Fetching):
 class Connection(Cursor):
     """A database in main memory, and a session of it. Has all of a cursor's methods."""
 
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        # Not a plain lock: a handler of signals may interrupt what holds it.
+        self._lock = threading.RLock()
+        self._cursors: weakref.WeakSet[Cursor] = weakref.WeakSet()
+
+    def _why_closed(self) -> str:
+        return "the connection is closed"
+
+    def _adopt(self, cursor: Cursor) -> None:
+        """Makes a cursor one that is interrupted and closed with the connection."""
+        with self._lock:
+            self._connected()
+            self._cursors.add(cursor)
+
+    def _adopted(self) -> list[Cursor]:
+        with self._lock:
+            return list(self._cursors)
+
+    def cursor(self) -> Cursor:
+        """Another session of the same database, for another thread."""
+        made = Cursor(self._connected().fork(), self)
+        self._adopt(made)
+        return made
+
+    def interrupt(self) -> None:
+        """Stops the running statements of the connection and of its cursors, from another thread."""
+        super().interrupt()
+        for cursor in self._adopted():
+            session = cursor._session
+            if session is not None:
+                session.interrupt()
+
+    def close(self) -> None:
+        """Closes the connection and its cursors: the database goes. What other threads are fetching is fetched."""
+        with self._lock:
+            super().close()
+            cursors = self._adopted()
+        for cursor in cursors:
+            cursor.close()
+
     def commit(self) -> None:
         """Does nothing: statements have effect when they end."""
         self._connected()
@@ -195,7 +266,13 @@ def _listed(parameters: Parameters) -> list[Any]:
         return []
     if isinstance(parameters, (str, bytes, Mapping)) or not isinstance(parameters, Iterable):
         raise InterfaceError("parameters are a sequence of values: (1, 'a')")
-    return list(parameters)
+    if isinstance(parameters, Set):
+        raise ProgrammingError("a set has no order: parameters are a sequence of values: (1, 'a')")
+    return [None if type(value).__name__ in _MISSING and _is_pandas(value) else value for value in parameters]
+
+
+def _is_pandas(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] == "pandas"
 
 
 def connect(
@@ -210,4 +287,7 @@ def connect(
         raise _errors.NotSupportedError(
             "databases live in main memory: connect() or connect(':memory:')", sqlstate="0A000"
         )
-    return Connection(Session(threads, memory_limit))
+    try:
+        return Connection(Session(threads, memory_limit))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ProgrammingError(f"connect(threads={threads!r}): {error}") from error

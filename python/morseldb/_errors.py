@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
 
 class Warning(Exception):  # noqa: A001 - the DB-API's name
     """Something important that is no error."""
@@ -32,6 +37,11 @@ class Error(Exception):
         self.position = position
         self.hint = hint
         self.detail = detail
+
+    def _suggest(self, hint: str) -> None:
+        """Adds a hint."""
+        self.args = (f"{self}\nHINT: {hint}",)
+        self.hint = hint if self.hint is None else f"{self.hint}; {hint}"
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (str(self), self.sqlstate, self.position, self.hint, self.detail)
@@ -67,3 +77,15 @@ class ProgrammingError(DatabaseError):
 
 class NotSupportedError(DatabaseError):
     """SQL that MorselDB does not have."""
+
+
+def native(call: Callable[..., T], *arguments: Any) -> T:
+    """Calls the native module. Errors of Python's that it raises itself become the DB-API's; those of Python code that
+    it calls (a frame's ``__arrow_c_stream__``, a handler of signals) do not: they have a deeper traceback."""
+    try:
+        return call(*arguments)
+    except (TypeError, ValueError, OverflowError) as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise
+        kind = DataError if isinstance(error, OverflowError) else ProgrammingError
+        raise kind(str(error)) from error

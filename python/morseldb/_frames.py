@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import FrameType
 from typing import Any
+
+from . import _polars
 
 
 def caller() -> FrameType | None:
@@ -24,8 +26,8 @@ def streamable(value: Any) -> Any:
     module = type(value).__module__.partition(".")[0]
     if module == "pandas" and type(value).__name__ == "DataFrame":
         return _Pandas(value)
-    if module == "polars" and type(value).__name__ == "LazyFrame":
-        return value.collect()
+    if module == "polars" and type(value).__name__ in ("DataFrame", "LazyFrame"):
+        return _polars.Readable(value)
     if hasattr(value, "__arrow_c_stream__"):
         # A column alone (a pyarrow ChunkedArray, a Polars Series) is no table.
         return None if type(value).__name__ in ("ChunkedArray", "Series") else value
@@ -54,23 +56,29 @@ class _Pandas:
         return pyarrow.Table.from_pandas(frame, preserve_index=False).__arrow_c_stream__(requested_schema)
 
 
-def lookup(frame: FrameType | None) -> Callable[[str], Any]:
+class Lookup:
     """A function from names to data frames among the variables of a frame: local ones first, then global ones."""
 
-    def find(name: str) -> Any:
-        if frame is None:
-            return None
-        scopes: list[Mapping[str, Any]] = [frame.f_locals, frame.f_globals]
-        for variables in scopes:
+    def __init__(self, frame: FrameType | None) -> None:
+        self._scopes: list[Mapping[str, Any]] = [] if frame is None else [frame.f_locals, frame.f_globals]
+        self.hint: str | None = None
+        """Why the last name that was looked up is no data frame although a variable has it."""
+
+    def __call__(self, name: str) -> Any:
+        self.hint = None
+        for variables in self._scopes:
             found = streamable(variables.get(name))
             if found is not None:
                 return found
         # SQL folds names to lower case: one variable that differs in case only is meant.
-        for variables in scopes:
+        for variables in self._scopes:
             alike = [value for key, value in variables.items() if key.lower() == name.lower()]
             found = [f for f in map(streamable, alike) if f is not None]
             if len(found) == 1:
                 return found[0]
+        for variables in self._scopes:
+            if name in variables:
+                kind = type(variables[name]).__name__
+                self.hint = f'the variable "{name}" is a {kind}; data frames and Arrow tables can be used as tables'
+                break
         return None
-
-    return find

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ._errors import InterfaceError
+from . import _polars
+from ._errors import DataError, InterfaceError, ProgrammingError, native
 from ._morseldb import Result
 
 if TYPE_CHECKING:
@@ -62,21 +63,28 @@ class Fetching:
 
     def fetchone(self) -> Row | None:
         """The next row; None at the end."""
-        rows = self._open().fetch(1)
+        rows = native(self._open().fetch, 1)
         return rows[0] if rows else None
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
         """The next ``size`` rows, or fewer at the end."""
-        return self._open().fetch(self.arraysize if size is None else size)
+        size = self.arraysize if size is None else size
+        if isinstance(size, int) and size < 0:
+            raise ProgrammingError(f"cannot fetch {size} rows")
+        return native(self._open().fetch, size)
 
     def fetchall(self) -> list[Row]:
         """The remaining rows."""
-        return self._open().fetch()
+        return native(self._open().fetch)
 
     def __iter__(self) -> Iterator[Row]:
         result = self._open()
-        while rows := result.fetch(1024):
+        while rows := native(result.fetch, 1024):
             yield from rows
+            self._check_open()
+
+    def _check_open(self) -> None:
+        """Raises if there is nothing more to be read because of a connection or cursor that has been closed."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The rows as a stream of Arrow's C interface, in a capsule; the query runs while the stream is read."""
@@ -103,15 +111,19 @@ class Fetching:
 
     def df(self) -> pandas.DataFrame:
         """The rows as a pandas DataFrame."""
-        return self.arrow().to_pandas()
+        table = self.arrow()
+        try:
+            return table.to_pandas()
+        except (ValueError, OverflowError) as error:
+            raise DataError(f"pandas cannot hold the result: {error}") from error
 
     fetchdf = df
 
     def pl(self) -> polars.DataFrame:
-        """The rows as a Polars DataFrame."""
-        import polars
-
-        return self._read(polars.DataFrame)
+        """The rows as a Polars DataFrame; intervals as durations, with months of 30 days (by pyarrow)."""
+        kinds = [kind for _, kind, _ in self._open().columns()]
+        intervals = [place for place, kind in enumerate(kinds) if kind == "interval"]
+        return self._read(lambda stream: _polars.frame_of(stream, intervals))
 
 
 class _Stream:
@@ -154,7 +166,7 @@ class Relation(Fetching):
 
     def fetchall(self) -> list[Row]:
         """The remaining rows; all of them if none has been fetched."""
-        rows = self._open().fetch()
+        rows = native(self._open().fetch)
         self._result, self._touched = None, False
         return rows
 

@@ -15,7 +15,7 @@ use crate::render::Mode;
 )]
 pub struct Arguments {
     /// Run these statements or dot commands and exit; may be repeated
-    #[arg(short, long, value_name = "SQL")]
+    #[arg(short, long, value_name = "SQL", allow_hyphen_values = true)]
     pub command: Vec<String>,
     /// Run scripts and exit
     #[arg(value_name = "FILE")]

@@ -81,8 +81,11 @@ fn run_stdin(shell: &mut Shell) -> Result<(), Ended> {
                 return Err(Ended::Failed);
             }
         }
+        if before == 0 && text.starts_with('\u{feff}') {
+            text.drain(..'\u{feff}'.len_utf8());
+        }
         // Only these can complete anything: a long statement is not looked through again for each of its lines.
-        let line = text[before..].trim_start();
+        let line = text.get(before..).unwrap_or_default().trim_start();
         if line.contains(';') || line.starts_with(['.', '\\']) {
             done = shell.run_complete(&text, done)?;
         }

@@ -152,7 +152,7 @@ impl Shell {
             return self.fail(&format!("{}: scripts read each other too deeply", path.display()));
         }
         self.depth += 1;
-        let result = self.run_text(&text);
+        let result = self.run_text(without_mark(&text));
         self.depth -= 1;
         result
     }
@@ -268,4 +268,9 @@ fn shifted(error: Error, start: usize) -> Error {
         out = out.hint(hint);
     }
     out
+}
+
+/// A script without the byte order mark that some editors put before it.
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }

@@ -18,6 +18,10 @@ pub(crate) fn explain(
     stage: ExplainStage,
     statement: Statement,
 ) -> Result<QueryResult> {
+    if analyze && !matches!(statement, Statement::Query(_)) {
+        return Err(Error::unsupported("EXPLAIN ANALYZE of a statement that changes something")
+            .hint("EXPLAIN ANALYZE the query in it"));
+    }
     let plan = match statement {
         Statement::Query(plan) | Statement::CreateTableAs { plan, .. } => plan,
         Statement::Insert(insert) => insert.source,

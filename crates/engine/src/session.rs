@@ -74,11 +74,13 @@ impl Session {
     /// the session and the database as they were.
     pub fn execute(&mut self, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
         self.begin();
-        let parsed = sql::parse(sql)?;
-        let resolver = Resolver::new(self);
-        let bound = sql::bind(&parsed, &resolver, parameters)?;
-        let rejects = resolver.into_rejects();
-        statement::run(self, bound, rejects)
+        deep(sql, || {
+            let parsed = sql::parse(sql)?;
+            let resolver = Resolver::new(self);
+            let bound = sql::bind(&parsed, &resolver, parameters)?;
+            let rejects = resolver.into_rejects();
+            statement::run(self, bound, rejects)
+        })
     }
 
     /// Runs the statements of a script one after the other and hands each result to `each`, with the range of the
@@ -88,12 +90,14 @@ impl Session {
         script: &str,
         mut each: impl FnMut(Range<usize>, QueryResult) -> Result<()>,
     ) -> Result<()> {
-        for (parsed, range) in sql::parse_script(script)? {
+        for (parsed, range) in deep(script, || sql::parse_script(script))? {
             self.begin();
-            let resolver = Resolver::new(self);
-            let bound = sql::bind(&parsed, &resolver, &[])?;
-            let rejects = resolver.into_rejects();
-            let result = statement::run(self, bound, rejects)?;
+            let result = deep(&script[range.clone()], || {
+                let resolver = Resolver::new(self);
+                let bound = sql::bind(&parsed, &resolver, &[])?;
+                let rejects = resolver.into_rejects();
+                statement::run(self, bound, rejects)
+            })?;
             each(range, result)?;
         }
         Ok(())
@@ -121,4 +125,13 @@ impl Session {
     pub(crate) fn cancel_token(&self) -> CancelToken {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// Runs what recurses over a statement. Expressions of thousands of terms are trees of that depth, so a long text gets a
+/// stack in proportion; its pages take memory only when they are touched.
+fn deep<T>(text: &str, work: impl FnOnce() -> T) -> T {
+    const SHORT: usize = 2 << 10;
+    const PER_BYTE: usize = 64 << 10;
+    const MOST: usize = 1 << 30;
+    if text.len() <= SHORT { work() } else { stacker::grow((text.len() * PER_BYTE).min(MOST), work) }
 }

@@ -43,6 +43,16 @@ fn every_form_shows_something() {
 }
 
 #[test]
+fn analyze_does_not_pretend_to_insert() {
+    let s = &mut session();
+    for sql in ["explain analyze insert into digits select i from n", "explain analyze create table x as select 1"] {
+        assert_eq!(s.execute(sql, &[]).unwrap_err().state(), base::SqlState::FEATURE_NOT_SUPPORTED, "{sql}");
+    }
+    assert!(s.execute("explain (format json) select 1", &[]).is_err());
+    assert!(!lines(s, "explain (format text) select 1").is_empty());
+}
+
+#[test]
 fn analyze_counts_rows_and_time_of_every_operator() {
     let s = &mut session();
     let sql = "explain analyze select a.i % 7, count(*), sum(b.i) from n a join n b on a.i = b.i

@@ -286,3 +286,39 @@ fn big_results_are_stored_by_many() {
     b.check("drop table p", &["DROP TABLE"]);
     assert_eq!(b.database.memory_used(), used);
 }
+
+#[test]
+fn a_copy_to_a_file_replaces_it_when_it_is_complete() {
+    let mut b = Bench::new("replace");
+    b.check("copy (select 1 as a) to '@/self.csv' (header)", &["COPY 1"]);
+    // It reads what it replaces.
+    b.check("copy (select a + 1 as a from '@/self.csv') to '@/self.csv' (header)", &["COPY 1"]);
+    b.check("select a from '@/self.csv'", &["2"]);
+    b.check("copy (select a from '@/self.csv') to '@/self.parquet'", &["COPY 1"]);
+    b.check("copy (select a * 10 as a from '@/self.parquet') to '@/self.parquet'", &["COPY 1"]);
+    b.check("select a from '@/self.parquet'", &["20"]);
+    // One that fails leaves what there was, and nothing beside it.
+    for file in ["self.csv", "self.parquet", "new.csv"] {
+        let error = b.try_run(&format!("copy (select 1 / (a - 2) from '@/self.csv') to '@/{file}'")).unwrap_err();
+        assert_eq!(error.state().to_string(), "22012");
+    }
+    b.check("select a from '@/self.csv'", &["2"]);
+    b.check("select a from '@/self.parquet'", &["20"]);
+    let mut left: Vec<_> = std::fs::read_dir(&b.folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["self.csv", "self.parquet"]);
+}
+
+#[test]
+fn a_row_that_looks_like_the_header_is_a_row() {
+    let mut b = Bench::new("header");
+    b.check("create table w (a text, b text)", &["CREATE TABLE"]);
+    b.check("insert into w values ('a', 'b'), ('1', '2')", &["INSERT 2"]);
+    for options in ["(format csv)", "(format text)", ""] {
+        b.check(&format!("copy w to '@/w' {options}"), &["COPY 2"]);
+        b.check("create table v (a text, b text)", &["CREATE TABLE"]);
+        b.check(&format!("copy v from '@/w' {options}"), &["COPY 2"]);
+        b.check("select * from v", &["1|2", "a|b"]);
+        b.check("drop table v", &["DROP TABLE"]);
+    }
+}

@@ -109,3 +109,30 @@ fn sessions_run_at_once() {
         }
     });
 }
+
+#[test]
+fn expressions_of_thousands_of_terms_work_or_are_refused() {
+    let list =
+        |n: usize, item: &dyn Fn(usize) -> String, between: &str| (0..n).map(item).collect::<Vec<_>>().join(between);
+    let cases = [
+        format!("select concat({}) from (values (1)) v(x)", list(3000, &|_| "x".into(), ", ")),
+        format!(
+            "select case {} else 7 end from (values (-1)) v(x)",
+            list(3500, &|i| format!("when x = {i} then {i}"), " ")
+        ),
+        format!("select x in ({}) from (values (-1)) v(x)", list(1000, &|i| format!("x + {}", i + 1), ", ")),
+        format!("select {} from (values (1)) v(x)", list(2000, &|_| "x".into(), " + ")),
+        format!("select {}1{}", "(".repeat(3000), ")".repeat(3000)),
+    ];
+    // A thread with a small stack, as programs have them.
+    let run = move || {
+        for sql in &cases {
+            let mut session = database(1 << 30).connect();
+            match session.execute(sql, &[]).and_then(|r| r.rows()) {
+                Ok(rows) => assert_eq!(rows.len(), 1),
+                Err(e) => assert_eq!(e.state().to_string(), "54001", "{e:?}"),
+            }
+        }
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap();
+}

@@ -15,6 +15,7 @@ mod copy_options;
 pub mod csv;
 pub mod ffi;
 mod input;
+mod new_file;
 mod open;
 pub mod parquet_in;
 pub mod parquet_out;

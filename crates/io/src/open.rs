@@ -1,6 +1,5 @@
 //! Files by path: formats, glob patterns, options by name.
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use types::{Chunk, SqlType, Value};
 use crate::copy_options::{self, Direction};
 use crate::csv::{CsvOptions, CsvWriter, RejectSink, open_csv};
 use crate::input::{Compression, open_error};
+use crate::new_file::NewFile;
 use crate::parquet_in::open_parquet;
 use crate::parquet_out::ParquetWriter;
 use crate::source::{Field, FileSource};
@@ -169,22 +169,18 @@ pub fn create(path: &str, fields: &[Field], options: &[(String, String)]) -> Res
         refuse_options(options)?;
         let value = |name: &str| options.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
         let writer = ParquetWriter::prepare(fields, value("compression"), value("row_group_size"))?;
-        return Ok(Box::new(writer.start(create_file(path)?)?));
+        return Ok(Box::new(writer.start(NewFile::create(path)?)?));
     }
     let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
     let csv = copy_options::parse(path, &names, options, Direction::To)?;
     let compression = copy_options::compression(path, &csv);
-    let file = BufWriter::with_capacity(1 << 20, create_file(path)?);
+    let file = BufWriter::with_capacity(1 << 20, NewFile::create(path)?);
     let sink = match compression {
         Compression::None => Output::Plain(file),
         Compression::Gzip => Output::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
         Compression::Zstd => Output::Zstd(zstd::stream::write::Encoder::new(file, 3).map_err(|e| write_error(&e))?),
     };
     Ok(Box::new(CsvFile(CsvWriter::new(sink, fields, &csv)?)))
-}
-
-fn create_file(path: &str) -> Result<File> {
-    File::create(path).map_err(|e| open_error(Path::new(path), &e))
 }
 
 /// The error for a write that failed.
@@ -196,9 +192,9 @@ pub(crate) fn write_error(error: &std::io::Error) -> Error {
 }
 
 enum Output {
-    Plain(BufWriter<File>),
-    Gzip(flate2::write::GzEncoder<BufWriter<File>>),
-    Zstd(zstd::stream::write::Encoder<'static, BufWriter<File>>),
+    Plain(BufWriter<NewFile>),
+    Gzip(flate2::write::GzEncoder<BufWriter<NewFile>>),
+    Zstd(zstd::stream::write::Encoder<'static, BufWriter<NewFile>>),
 }
 
 impl Write for Output {
@@ -219,13 +215,14 @@ impl Write for Output {
 }
 
 impl Output {
-    fn finish(self) -> std::io::Result<()> {
-        let mut file = match self {
-            Self::Plain(file) => file,
-            Self::Gzip(w) => w.finish()?,
-            Self::Zstd(w) => w.finish()?,
+    fn finish(self) -> Result<()> {
+        let file = match self {
+            Self::Plain(file) => Ok(file),
+            Self::Gzip(w) => w.finish(),
+            Self::Zstd(w) => w.finish(),
         };
-        file.flush()
+        let file = file.and_then(|f| f.into_inner().map_err(std::io::IntoInnerError::into_error));
+        file.map_err(|e| write_error(&e))?.finish()
     }
 }
 
@@ -236,6 +233,6 @@ impl ChunkWriter for CsvFile {
         self.0.write(chunk)
     }
     fn finish(self: Box<Self>) -> Result<()> {
-        self.0.finish()?.finish().map_err(|e| write_error(&e))
+        self.0.finish()?.finish()
     }
 }

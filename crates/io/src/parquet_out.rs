@@ -12,6 +12,7 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use types::{Chunk, SqlType};
 
 use crate::arrow_out;
+use crate::new_file::NewFile;
 use crate::open::{ChunkWriter, write_error};
 use crate::source::Field;
 
@@ -41,7 +42,7 @@ fn error(error: ParquetError) -> Error {
     }
 }
 
-impl ParquetWriter<std::fs::File> {
+impl ParquetWriter<NewFile> {
     /// Checks the fields and options: compression `zstd` (default), `snappy`, `lz4`, `gzip` or `none`, rows in a row
     /// group.
     pub fn prepare(fields: &[Field], compression: Option<&str>, row_group_size: Option<&str>) -> Result<Prepared> {
@@ -110,11 +111,11 @@ impl<W: Write + Send> ParquetWriter<W> {
     }
 }
 
-impl<W: Write + Send> ChunkWriter for ParquetWriter<W> {
+impl ChunkWriter for ParquetWriter<NewFile> {
     fn write(&mut self, chunk: &Chunk) -> Result<()> {
         Self::write(self, chunk)
     }
     fn finish(self: Box<Self>) -> Result<()> {
-        Self::finish(*self)?.flush().map_err(|e| write_error(&e))
+        Self::finish(*self)?.finish()
     }
 }

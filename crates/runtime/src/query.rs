@@ -10,7 +10,7 @@ pub use pairs::{Pair, PairFns};
 pub(crate) use params::check_type;
 pub use params::{Params, Set};
 pub use sites::PreparedSite;
-pub(crate) use slots::{interval, wide};
+pub(crate) use slots::{interval, interval_words, wide};
 pub use slots::{slot_of, value_of};
 pub use worker::WorkerState;
 

@@ -13,6 +13,9 @@ use base::{Error, Result, SqlState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+/// Stack of a worker: the reference interpreter recurses over nested expressions. It takes memory only where it is used.
+const STACK: usize = 64 << 20;
+
 /// How a scheduler is set up.
 #[derive(Clone, Debug)]
 pub struct SchedulerOptions {
@@ -98,12 +101,13 @@ impl Scheduler {
         while workers.len() < threads {
             let id = WorkerId::from_index(workers.len());
             let (dispatcher, placement, pin) = (self.dispatcher.clone(), self.placement.clone(), self.pin);
-            let spawned = std::thread::Builder::new().name(format!("morsel-{}", id.index())).spawn(move || {
-                if pin {
-                    placement.bind(id, threads);
-                }
-                worker::serve(&dispatcher, id);
-            });
+            let spawned =
+                std::thread::Builder::new().name(format!("morsel-{}", id.index())).stack_size(STACK).spawn(move || {
+                    if pin {
+                        placement.bind(id, threads);
+                    }
+                    worker::serve(&dispatcher, id);
+                });
             // 53000 is PostgreSQL's class for a machine that gives no more.
             workers.push(spawned.map_err(|e| Error::new(SqlState("53000"), format!("could not start a thread: {e}")))?);
         }

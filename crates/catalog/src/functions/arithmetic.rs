@@ -80,8 +80,12 @@ fn decimal(op: ScalarFunction, (p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> Option
             let scale = s1.max(s2);
             SqlType::decimal(((p1 - s1).max(p2 - s2) + scale + 1).min(max), scale)
         }
-        ScalarFunction::Multiply if s1 + s2 > max => return types(SqlType::Double, SqlType::Double, SqlType::Double),
-        ScalarFunction::Multiply => SqlType::decimal((p1 + p2).min(max), s1 + s2),
+        ScalarFunction::Multiply => {
+            // Digits before the point come first: what is behind it is rounded, down to 16 digits, to make room for them.
+            let (whole, exact) = ((p1 - s1) + (p2 - s2), s1 + s2);
+            let scale = if whole + exact <= max { exact } else { exact.min(max.saturating_sub(whole).max(16)) };
+            SqlType::decimal((whole + scale).min(max), scale)
+        }
         ScalarFunction::Divide => SqlType::decimal(max, s1.max(s2).max(16)),
         ScalarFunction::Modulo => {
             let scale = s1.max(s2);
@@ -118,7 +122,8 @@ mod tests {
         assert_eq!(result(Add, d(38, 2), d(38, 10)), Some(d(38, 10)));
         assert_eq!(result(Multiply, d(15, 2), d(16, 2)), Some(d(31, 4)));
         assert_eq!(result(Multiply, d(31, 4), d(16, 2)), Some(d(38, 6)));
-        assert_eq!(result(Multiply, d(38, 30), d(38, 30)), Some(SqlType::Double));
+        assert_eq!(result(Multiply, d(38, 30), d(38, 30)), Some(d(38, 22)));
+        assert_eq!(result(Multiply, d(38, 16), d(38, 16)), Some(d(38, 16)));
         assert_eq!(result(Divide, d(38, 4), d(38, 4)), Some(d(38, 16)));
         assert_eq!(result(Modulo, d(1, 1), d(1, 1)), Some(d(1, 1)));
         assert_eq!(result(Multiply, SqlType::Integer, d(15, 2)), Some(d(25, 2)));

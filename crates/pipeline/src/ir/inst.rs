@@ -313,6 +313,11 @@ pub enum Callee {
     InSet(ParamId, Ty),
     /// `(I128, I128) -> I128`, 22003 on overflow.
     MulI128,
+    /// `(I128, I128, I32 digits) -> I128`: the product divided by 10^digits, rounded half away from zero; 22003 if that
+    /// overflows, whatever the product has.
+    MulRound,
+    /// `(Interval, Interval) -> Interval`; 22008.
+    AddInterval,
     /// `(I128 dividend, I128 divisor, I32 power) -> I128`: `dividend * 10^power / divisor`, rounded half away from zero;
     /// 22012, 22003.
     DivDecimal,
@@ -367,7 +372,8 @@ impl Callee {
             Self::Like(_) => (&[Str], Some(Bool)),
             Self::InSet(_, ty) => return Some((vec![ty], vec![Bool])),
             Self::MulI128 | Self::RemI128 => (&[I128, I128], Some(I128)),
-            Self::DivDecimal => (&[I128, I128, I32], Some(I128)),
+            Self::DivDecimal | Self::MulRound => (&[I128, I128, I32], Some(I128)),
+            Self::AddInterval => (&[Interval, Interval], Some(Interval)),
             Self::RescaleDown | Self::CheckPrecision => (&[I128, I32], Some(I128)),
             Self::DecimalToDouble => (&[I128, I32], Some(F64)),
             Self::CheckFinite => (&[F64], Some(F64)),

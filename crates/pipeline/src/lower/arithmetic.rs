@@ -103,17 +103,16 @@ impl Lowering<'_> {
         }
         self.strict(pipe, &[a, b], |p| {
             let (x, y) = (p.widen(a.value, Ty::I128), p.widen(b.value, Ty::I128));
-            let mut value = if f == F::Multiply && result.is_none() {
+            let value = if product_scale > s {
+                let digits = p.int((product_scale - s).into(), Ty::I32);
+                p.call1(Callee::MulRound, vec![x, y, digits], position)
+            } else if f == F::Multiply && result.is_none() {
                 p.call1(Callee::MulI128, vec![x, y], position)
             } else if result.is_some() {
                 p.let_(Ty::I128, Operation::Wrapping(op, x, y))
             } else {
                 p.let_(Ty::I128, Operation::Checked(op, x, y, position))
             };
-            if product_scale > s {
-                let digits = p.int((product_scale - s).into(), Ty::I32);
-                value = p.call1(Callee::RescaleDown, vec![value, digits], position);
-            }
             check_precision(p, value, expr.sql_type, position)
         })
     }

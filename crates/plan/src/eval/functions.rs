@@ -1,6 +1,9 @@
 //! Calls of scalar functions on values, through `types::ops`.
 
+use std::cell::Cell;
 use std::cmp::Ordering;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
 
 use base::{Error, Result};
 use catalog::ScalarFunction;
@@ -10,6 +13,20 @@ use types::ops::{decimal, string};
 use types::{SqlType, Value};
 
 use crate::Expr;
+
+/// A number from 0 to below 1, uniform: each thread has a SplitMix64 generator (Steele, Lea, Flood 2014), seeded by the
+/// machine.
+fn random() -> f64 {
+    thread_local! {
+        static STATE: Cell<u64> = Cell::new(RandomState::new().build_hasher().finish());
+    }
+    let state = STATE.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+    STATE.set(state);
+    let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    // The 53 bits that a double holds.
+    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
 
 /// A call with the values of its arguments; `result` is its type.
 pub(super) fn call(function: ScalarFunction, arguments: &[Expr], values: &[Value], result: SqlType) -> Result<Value> {
@@ -28,7 +45,7 @@ pub(super) fn call(function: ScalarFunction, arguments: &[Expr], values: &[Value
         return Ok(Value::Null);
     }
     if let Random = function {
-        return Err(Error::internal("random() has no value outside of execution"));
+        return Ok(Value::Float(random()));
     }
     let types: Vec<SqlType> = arguments.iter().map(|a| a.sql_type).collect();
     let value = match (function, values) {

@@ -7,7 +7,7 @@ use types::ops::{date, decimal, number, string};
 use types::{Str, Value};
 
 use super::{AbiFn, Slot, Worker};
-use crate::query::{StateData, check_type, slot_of, value_of};
+use crate::query::{StateData, check_type, interval_words, slot_of, value_of};
 
 /// The function and immediate of a callee.
 pub fn function(callee: Callee) -> (AbiFn, u64) {
@@ -16,6 +16,8 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::Like(param) => (like, param.index()),
         Callee::InSet(param, _) => (in_set, param.index()),
         Callee::MulI128 => (mul_i128, 0),
+        Callee::MulRound => (mul_round, 0),
+        Callee::AddInterval => (add_interval, 0),
         Callee::DivDecimal => (div_decimal, 0),
         Callee::RemI128 => (rem_i128, 0),
         Callee::RescaleDown => (rescale_down, 0),
@@ -106,6 +108,14 @@ functions! {
     }
     fn mul_i128(worker, immediate, args) {
         decimal::mul(args.slot(0).as_i128(), args.slot(1).as_i128()).map(Slot::integer)
+    }
+    fn mul_round(worker, immediate, args) {
+        let digits = args.i32(2).clamp(0, 76) as u8;
+        decimal::mul_round(args.slot(0).as_i128(), args.slot(1).as_i128(), digits).map(Slot::integer)
+    }
+    fn add_interval(worker, immediate, args) {
+        date::add_intervals(args.slot(0).as_interval(), args.slot(1).as_interval())
+            .map(|i| Slot(interval_words(i)))
     }
     fn div_decimal(worker, immediate, args) {
         let (a, b, power) = (args.slot(0).as_i128(), args.slot(1).as_i128(), args.i32(2));

@@ -37,6 +37,10 @@ pub(super) fn sql_type(name: &DataType) -> Result<SqlType> {
             Some(CharacterLength::IntegerLength { length, .. }) => SqlType::Char(limit(*length, "char")?),
             Some(CharacterLength::Max) => return Err(unknown(&name.to_string())),
         },
+        DataType::Timestamp(Some(digits), TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) if *digits < 6 => {
+            return Err(Error::unsupported(format!("the type timestamp({digits})"))
+                .hint("timestamps have six digits of seconds; date_trunc takes some away"));
+        }
         DataType::Date | DataType::Date32 => SqlType::Date,
         DataType::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone)
         | DataType::TimestampNtz(_)

@@ -110,7 +110,13 @@ fn explain(parser: &mut Parser<'_>) -> Result<Ast> {
                 "pipelines" => stage = ExplainStage::Pipelines,
                 "ir" => stage = ExplainStage::Ir,
                 "asm" => stage = ExplainStage::Asm,
-                "verbose" | "costs" | "timing" | "format" | "summary" | "buffers" | "settings" => {
+                "format" => {
+                    let token = parser.peek_token();
+                    if option_value(parser)? != "text" {
+                        return parser.expected("TEXT", token);
+                    }
+                }
+                "verbose" | "costs" | "timing" | "summary" | "buffers" | "settings" => {
                     // PostgreSQL's switches that tools send; they change nothing here.
                     if !matches!(parser.peek_token().token, Token::Comma | Token::RParen) {
                         option_value(parser)?;

@@ -173,10 +173,9 @@ fn open_one(
     let names_given = options.columns.as_ref().is_some_and(|c| c.iter().map(|(n, _)| n).eq(&texts));
     let has_header = match header {
         Some(header) => header != Header::No,
-        // Also for COPY: a line of exactly the columns' names is no data.
-        None if names_given => true,
         None if options.auto_detect => {
-            !texts.is_empty() && texts.len() == width && sniff::looks_like_header(&texts, &rest, &nulls)
+            // A line of exactly the columns' names is no data.
+            names_given || !texts.is_empty() && texts.len() == width && sniff::looks_like_header(&texts, &rest, &nulls)
         }
         None => false,
     };

@@ -25,6 +25,8 @@ const CONVERSION: &[Conversion] = &[
 /// Callees that their names tell.
 const CALLEES: &[Callee] = &[
     Callee::MulI128,
+    Callee::MulRound,
+    Callee::AddInterval,
     Callee::DivDecimal,
     Callee::RemI128,
     Callee::RescaleDown,

@@ -81,6 +81,8 @@ pub(super) fn accumulators_of(
         F::CountStar | F::Count => vec![count()],
         F::Sum if grouped && !can_be_null && call.filter.is_none() => vec![sum()],
         F::Sum => vec![seen(sum())],
+        // Single precision would lose what comes late.
+        F::Avg if argument_type == SqlType::Real => vec![make(Kind::Sum, SqlType::Double), count()],
         F::Avg => vec![sum(), count()],
         F::Min => vec![seen(make(Kind::Min, argument_type))],
         F::Max => vec![seen(make(Kind::Max, argument_type))],
@@ -153,6 +155,7 @@ impl Accumulator {
                         };
                         pipe.let_(Ty::I128, op)
                     }
+                    Ty::Interval => pipe.call1(Callee::AddInterval, vec![old, value], None),
                     ty => pipe.let_(ty, Operation::Float(FloatOp::Add, old, value)),
                 };
                 pipe.store(row, self.offset, new);
@@ -262,10 +265,7 @@ impl Lowering<'_> {
             return accumulator.add(pipe, row, nothing);
         };
         let mut sql = self.scalar(pipe, argument)?;
-        if accumulator.kind == Kind::Sum && accumulator.ty() == Ty::Interval {
-            return self.add_interval(pipe, row, accumulator, sql);
-        }
-        if accumulator.kind == Kind::Welford {
+        if accumulator.kind == Kind::Welford || (accumulator.ty() == Ty::F64 && accumulator.kind == Kind::Sum) {
             sql = self.as_double(pipe, sql, argument)?;
         } else if matches!(accumulator.kind, Kind::Min | Kind::Max | Kind::Any) {
             sql = pipe.in_layout(sql, accumulator.sql_type);
@@ -285,26 +285,6 @@ impl Lowering<'_> {
         }
         let cast = Expr::new(plan::ExprKind::Cast(Box::new(argument.clone())), SqlType::Double);
         self.scalar(pipe, &cast.at(argument.position))
-    }
-
-    fn add_interval(&mut self, pipe: &mut Pipe, row: Var, accumulator: &Accumulator, sql: Sql) -> Result<()> {
-        let site = Site {
-            kind: SiteKind::Scalar(catalog::ScalarFunction::Add),
-            arguments: vec![SqlType::Interval; 2],
-            result: SqlType::Interval,
-        };
-        let old = Sql { value: accumulator.load(pipe, row), null: None };
-        let there = match sql.null {
-            Some(null) => pipe.not(null),
-            None => pipe.bool(true),
-        };
-        pipe.open_block();
-        let new = self.call_site(pipe, site, &[old, Sql { value: sql.value, null: None }], None)?;
-        pipe.store(row, accumulator.offset, new.value);
-        accumulator.mark_seen(pipe, row);
-        let then = pipe.close_block();
-        pipe.push(crate::ir::Inst::If { condition: there, then, otherwise: Vec::new(), results: Vec::new() });
-        Ok(())
     }
 
     /// The aggregate's value from its accumulators.
