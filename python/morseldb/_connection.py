@@ -24,6 +24,7 @@ _MISSING = frozenset(["NaTType", "NAType"])
 
 class Cursor(Fetching):
     """A session: runs statements and reads their rows. Cursors are independent of each other; each thread has its own.
+    They are closed with their connection.
 
     Statements have effect when they end: there are no transactions of several statements.
     """
@@ -39,7 +40,9 @@ class Cursor(Fetching):
     ProgrammingError = _errors.ProgrammingError
     NotSupportedError = _errors.NotSupportedError
 
-    def __init__(self, session: Session, connection: Connection | None = None) -> None:
+    _closed = "the cursor is closed, or its connection"
+
+    def __init__(self, session: Session, connection: Connection | None) -> None:
         self._session: Session | None = session
         self._connection = connection
         self._result: Result | None = None
@@ -48,13 +51,12 @@ class Cursor(Fetching):
 
     def _connected(self) -> Session:
         if self._session is None:
-            raise InterfaceError(self._why_closed())
+            raise InterfaceError(self._closed)
         return self._session
 
-    def _why_closed(self) -> str:
-        connection = self._connection
-        alone = connection is None or connection._session is not None
-        return "the cursor is closed" if alone else "the cursor is closed, with its connection"
+    def _home(self) -> Connection:
+        assert self._connection is not None
+        return self._connection
 
     def _check_open(self) -> None:
         self._connected()
@@ -163,9 +165,8 @@ class Cursor(Fetching):
 
     def cursor(self) -> Cursor:
         """Another session of the same database, for another thread."""
-        made = Cursor(self._connected().fork(), self._connection)
-        if self._connection is not None:
-            self._connection._adopt(made)
+        made = Cursor(self._connected().fork(), self._home())
+        self._home()._adopt(made)
         return made
 
     def close(self) -> None:
@@ -198,14 +199,17 @@ class Cursor(Fetching):
 class Connection(Cursor):
     """A database in main memory, and a session of it. Has all of a cursor's methods."""
 
+    _closed = "the connection is closed"
+
     def __init__(self, session: Session) -> None:
-        super().__init__(session)
+        # Not itself its connection: without a cycle it goes at once when nobody uses it.
+        super().__init__(session, None)
         # Not a plain lock: a handler of signals may interrupt what holds it.
         self._lock = threading.RLock()
         self._cursors: weakref.WeakSet[Cursor] = weakref.WeakSet()
 
-    def _why_closed(self) -> str:
-        return "the connection is closed"
+    def _home(self) -> Connection:
+        return self
 
     def _adopt(self, cursor: Cursor) -> None:
         """Makes a cursor one that is interrupted and closed with the connection."""
@@ -216,12 +220,6 @@ class Connection(Cursor):
     def _adopted(self) -> list[Cursor]:
         with self._lock:
             return list(self._cursors)
-
-    def cursor(self) -> Cursor:
-        """Another session of the same database, for another thread."""
-        made = Cursor(self._connected().fork(), self)
-        self._adopt(made)
-        return made
 
     def interrupt(self) -> None:
         """Stops the running statements of the connection and of its cursors, from another thread."""

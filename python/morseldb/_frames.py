@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from . import _polars
+from ._errors import NotSupportedError
 
 
 def caller() -> FrameType | None:
@@ -53,32 +54,42 @@ class _Pandas:
         # Names of columns may be numbers.
         if not all(isinstance(name, str) for name in frame.columns):
             frame = frame.rename(columns=str)
-        return pyarrow.Table.from_pandas(frame, preserve_index=False).__arrow_c_stream__(requested_schema)
+        try:
+            table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+        except pyarrow.ArrowException as error:
+            raise NotSupportedError(f"the pandas frame cannot be read: {error}", "0A000") from error
+        return table.__arrow_c_stream__(requested_schema)
 
 
 class Lookup:
-    """A function from names to data frames among the variables of a frame: local ones first, then global ones."""
+    """A function from names to data frames among the variables of a frame: local ones first, then global ones.
+
+    ``hint`` says why the last name is no data frame, if there is a variable of that name.
+    """
 
     def __init__(self, frame: FrameType | None) -> None:
-        self._scopes: list[Mapping[str, Any]] = [] if frame is None else [frame.f_locals, frame.f_globals]
+        self._frame = frame
         self.hint: str | None = None
-        """Why the last name that was looked up is no data frame although a variable has it."""
 
     def __call__(self, name: str) -> Any:
         self.hint = None
-        for variables in self._scopes:
+        if self._frame is None:
+            return None
+        scopes: list[Mapping[str, Any]] = [self._frame.f_locals, self._frame.f_globals]
+        for variables in scopes:
             found = streamable(variables.get(name))
             if found is not None:
                 return found
         # SQL folds names to lower case: one variable that differs in case only is meant.
-        for variables in self._scopes:
-            alike = [value for key, value in variables.items() if key.lower() == name.lower()]
-            found = [f for f in map(streamable, alike) if f is not None]
-            if len(found) == 1:
-                return found[0]
-        for variables in self._scopes:
-            if name in variables:
-                kind = type(variables[name]).__name__
-                self.hint = f'the variable "{name}" is a {kind}; data frames and Arrow tables can be used as tables'
-                break
+        others: dict[str, Any] = {}
+        for variables in scopes:
+            alike = {key: value for key, value in list(variables.items()) if key.lower() == name.lower()}
+            frames = [frame for frame in map(streamable, alike.values()) if frame is not None]
+            if len(frames) == 1:
+                return frames[0]
+            others = others if others or frames else alike
+        if others:
+            key = name if name in others else next(iter(others))
+            kind = type(others[key]).__name__
+            self.hint = f'the variable "{key}" is a {kind}; data frames and Arrow tables can be used as tables'
         return None

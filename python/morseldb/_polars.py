@@ -15,7 +15,7 @@ _MOST_DAYS = 100_000_000
 
 
 class Readable:
-    """A Polars frame as a stream that others can read too: without types that only Polars knows how to write."""
+    """A Polars frame as a stream that others can read: without types that only Polars reads as it writes them."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -41,7 +41,7 @@ def _shared(kind: Any) -> Any:
 
     if kind == polars.Null:
         return polars.String
-    if kind in (polars.Int128, getattr(polars, "UInt128", None)):
+    if str(kind) in ("Int128", "UInt128"):
         return polars.Decimal(38, 0)
     if isinstance(kind, polars.List):
         return polars.List(_shared(kind.inner))

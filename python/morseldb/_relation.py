@@ -121,8 +121,7 @@ class Fetching:
 
     def pl(self) -> polars.DataFrame:
         """The rows as a Polars DataFrame; intervals as durations, with months of 30 days (by pyarrow)."""
-        kinds = [kind for _, kind, _ in self._open().columns()]
-        intervals = [place for place, kind in enumerate(kinds) if kind == "interval"]
+        intervals = [place for place, column in enumerate(self.description or []) if column[1] == "interval"]
         return self._read(lambda stream: _polars.frame_of(stream, intervals))
 
 

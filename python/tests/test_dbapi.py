@@ -1,7 +1,9 @@
 """The DB-API: PEP 249."""
 
 import datetime
+import gc
 import pickle
+import weakref
 from decimal import Decimal
 
 import pytest
@@ -59,8 +61,6 @@ def test_parameters(con):
     assert con.execute("select $2::integer - $1::integer", (1, 10)).fetchone() == (9,)
     assert con.execute("select ?::integer", [None]).fetchone() == (None,)
     assert con.execute("select date '2020-01-02' > ?", ["2020-01-01"]).fetchone() == (True,)
-    with pytest.raises(TypeError):
-        con.execute("select ?", [object()])
     with pytest.raises(morseldb.InterfaceError):
         con.execute("select ?", "a")
     with pytest.raises(morseldb.ProgrammingError):
@@ -105,17 +105,93 @@ def test_closing():
     con.close()
     with pytest.raises(morseldb.InterfaceError):
         con.execute("select 1")
-    # Cursors are sessions of their own.
-    assert cursor.execute("select a from t").fetchone() == (1,)
+    with pytest.raises(morseldb.InterfaceError, match="cursor"):
+        cursor.execute("select a from t")
     with pytest.raises(morseldb.NotSupportedError):
         morseldb.connect("file.db")
-    with pytest.raises(ValueError):
-        morseldb.connect(threads=0)
+    for threads in [0, -1, 2**70, "two"]:
+        with pytest.raises(morseldb.ProgrammingError, match="threads"):
+            morseldb.connect(threads=threads)
     with morseldb.connect(memory_limit="64MB") as con:
         con.commit()
         con.rollback()
         with pytest.raises(morseldb.InterfaceError):
             con.fetchall()
+
+
+def test_connections_close_their_cursors():
+    con = morseldb.connect()
+    cursors = [con.cursor() for _ in range(3)]
+    cursors.append(cursors[0].cursor())
+    for cursor in cursors:
+        cursor.execute("select 1")
+    rows = iter(cursors[3])
+    assert next(rows) == (1,)
+    cursors[1].close()
+    with pytest.raises(morseldb.InterfaceError, match="the cursor is closed"):
+        cursors[1].fetchone()
+    assert cursors[2].fetchone() == (1,)
+    con.close()
+    uses = [lambda c: c.execute("select 1"), lambda c: c.fetchall(), lambda c: c.cursor(), lambda c: c.__enter__()]
+    uses += [lambda c: c.executemany("select ?", []), lambda c: c.sql("select 1"), lambda c: c.interrupt()]
+    for cursor in cursors:
+        for use in uses:
+            with pytest.raises(morseldb.InterfaceError, match="the cursor is closed"):
+                use(cursor)
+    with pytest.raises(morseldb.InterfaceError, match="the cursor is closed"):
+        next(rows)
+    with pytest.raises(morseldb.InterfaceError, match="the connection is closed"):
+        con.cursor()
+
+
+def test_connections_and_cursors_are_let_go():
+    """A cursor keeps its connection, a connection does not keep its cursors."""
+    cursor = morseldb.connect().cursor()
+    gc.collect()
+    assert cursor.execute("select 1").fetchone() == (1,)
+    con = morseldb.connect()
+    gone = weakref.ref(con.cursor())
+    assert gone() is None
+    gone = weakref.ref(con)
+    del con
+    assert gone() is None
+
+
+def test_wrong_parameters(con):
+    for value in [object(), b"x", datetime.time(1), [1], "\ud800"]:
+        with pytest.raises(morseldb.ProgrammingError):
+            con.execute("select ?", [value])
+        with pytest.raises(morseldb.ProgrammingError):
+            con.executemany("select ?", [[value]])
+        with pytest.raises(morseldb.ProgrammingError):
+            con.sql("select ?", [value])
+    for values in [{1, 2}, frozenset([1, 2]), {1: 1, 2: 2}.keys()]:
+        with pytest.raises(morseldb.ProgrammingError, match="set"):
+            con.execute("select ?, ?", values)
+    for wrong in [None, 5]:
+        with pytest.raises(morseldb.ProgrammingError):
+            con.executemany("select ?", wrong)
+
+
+def test_wrong_calls(con):
+    for sql in ["select '\ud800'", None, 5, b"select 1"]:
+        with pytest.raises(morseldb.ProgrammingError):
+            con.execute(sql)
+    for size in [-1, "two"]:
+        with pytest.raises(morseldb.ProgrammingError):
+            con.execute("select 1").fetchmany(size)
+    with pytest.raises(morseldb.Error):
+        con.execute("select 1").fetchmany(2**70)
+    assert con.execute("select 1").fetchmany(0) == []
+
+
+def test_missing_values_of_pandas_are_null(con):
+    pandas = pytest.importorskip("pandas")
+    row = (pandas.NaT, pandas.NA, None)
+    assert con.execute("select ?, ?, ?", row).fetchone() == (None, None, None)
+    con.execute("create table t (a timestamp, b integer, c text)")
+    con.executemany("insert into t values (?, ?, ?)", [row])
+    assert con.execute("select * from t").fetchall() == [(None, None, None)]
 
 
 def test_memory_limit():

@@ -1,5 +1,6 @@
 """Relations, Arrow, data frames, and tables of the caller's variables."""
 
+import functools
 import gc
 import weakref
 
@@ -93,6 +94,81 @@ def test_polars(con):
     assert con.sql("select * from lazy").fetchall() == [(3, None)]
 
 
+def test_intervals_in_polars_are_pythons(con):
+    polars = pytest.importorskip("polars")
+    values = ["1 month 3 days -5 seconds", "-1 year", "2 years 1 month", "-0.000001 seconds", "90000 days", "1 day"]
+    rows = ", ".join(f"({k}, interval '{v}')" for k, v in enumerate(values))
+    query = f"select * from (values {rows}, (-1, null)) as v(k, i) order by k"
+    for frame in [con.sql(query).pl(), con.execute(query).pl()]:
+        assert frame.schema["i"] == polars.Duration("us")
+        assert frame.rows() == con.execute(query).fetchall()
+    assert frame["i"][1:4].dt.total_days().to_list() == [32, -360, 750]
+    con.execute(f"create table t as {query}")
+    empty = con.sql("select i, i as j, k from t where k > 10").pl()
+    assert empty.shape == (0, 3) and empty.dtypes == [polars.Duration("us")] * 2 + [polars.Int32]
+    nulls = con.sql("select null::interval as i").pl()
+    assert nulls["i"].to_list() == [None] and nulls.dtypes == [polars.Duration("us")]
+    with pytest.raises(morseldb.DataError):
+        con.sql("select interval '300000 years'").pl()
+
+
+def test_many_intervals_in_polars(big):
+    pytest.importorskip("polars")
+    value = "case when n % 7 > 0 then interval '1 month 2 days' * (n % 1000) end"
+    query = f"select {value} as i from big where n < 50000 order by n"
+    assert big.sql(query).pl().rows() == big.execute(query).fetchall()
+
+
+def test_polars_runs_the_query_once(con, monkeypatch):
+    pytest.importorskip("polars")
+    relation = con.sql("select 1 as a, interval '1 day' as i")
+    monkeypatch.setattr(relation, "_run", None)
+    assert relation.pl().height == 1
+
+
+def test_what_polars_cannot_hold(con):
+    pytest.importorskip("polars")
+    with pytest.raises(morseldb.NotSupportedError):
+        con.sql("select 1 as a, 2 as a").pl()
+    con.execute("create table t as select 0 as a")
+    with pytest.raises(morseldb.DataError):
+        con.sql("select interval '1 day' as i, 1 / a from t").pl()
+
+
+def test_polars_columns_without_a_type(con):
+    polars = pytest.importorskip("polars")
+    nested = {"c": [[None], None], "d": [{"x": None}, None]}
+    frame = polars.DataFrame({"a": [None, None], "b": [1, 2], **nested})
+    assert con.execute("select a, b from frame order by b").fetchall() == [(None, 1), (None, 2)]
+    assert con.execute("select count(a), count(*) from frame").fetchone() == (0, 2)
+    lazy = frame.lazy()
+    assert con.execute("select a from lazy").fetchall() == [(None,), (None,)]
+    con.register("given", frame)
+    assert con.execute("select a from given").fetchall() == [(None,), (None,)]
+    with pytest.raises(morseldb.NotSupportedError, match='"c"'):
+        con.execute("select * from frame").fetchall()
+
+
+@pytest.mark.parametrize("kind", ["Int128", "UInt128"])
+def test_polars_integers_of_128_bits(con, kind):
+    polars = pytest.importorskip("polars")
+    if not hasattr(polars, kind):
+        pytest.skip(f"this Polars has no {kind}")
+    frame = polars.DataFrame({"a": [1, 2**100, None]}, schema={"a": getattr(polars, kind)})
+    assert con.execute("select a from frame order by a").fetchall() == [(1,), (2**100,), (None,)]
+    frame = polars.DataFrame({"wide": [2**127 - 1]}, schema={"wide": getattr(polars, kind)})
+    with pytest.raises(morseldb.NotSupportedError, match='"wide"'):
+        con.execute("select * from frame")
+
+
+def test_pandas_columns_of_mixed_types(con):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"mixed": [1, "x"]})
+    with pytest.raises(morseldb.NotSupportedError, match="mixed"):
+        con.execute("select * from frame")
+    assert len(frame) == 2
+
+
 class Stream:
     """No data frame of any library."""
 
@@ -117,6 +193,42 @@ def test_names_are_local_then_global_and_tables_come_first(con):
         with pytest.raises(morseldb.ProgrammingError):
             con.execute(f"select * from {name}")
     assert GLOBAL_ is not None and number == 3
+
+
+class Broken:
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise ValueError("of the caller")
+
+
+def test_errors_of_the_callers_code_stay_what_they_are(con):
+    frame = Broken()
+    for run in [con.execute, con.sql]:
+        with pytest.raises(ValueError, match="of the caller"):
+            run("select * from frame")
+    with pytest.raises(ValueError, match="of the caller"):
+        con.register("given", frame)
+
+
+def test_variables_that_are_no_tables_are_hinted_at(con):
+    f = [1, 2]
+    Mixed = {}
+    for run in [con.execute, con.sql, functools.partial(con.executemany, parameters=[[]])]:
+        with pytest.raises(morseldb.ProgrammingError) as raised:
+            run("select * from f")
+        assert raised.value.hint == 'the variable "f" is a list; data frames and Arrow tables can be used as tables'
+        assert str(raised.value).endswith("HINT: " + raised.value.hint)
+        assert (raised.value.sqlstate, raised.value.position) == ("42P01", 14)
+    with pytest.raises(morseldb.ProgrammingError, match='the variable "Mixed" is a dict'):
+        con.execute("select * from Mixed")
+    with pytest.raises(morseldb.ProgrammingError) as raised:
+        con.execute("select * from missing")
+    assert raised.value.hint is None
+    numbers = f
+    con.execute("create table number (a integer)")
+    with pytest.raises(morseldb.ProgrammingError) as raised:
+        con.execute("select * from numbers")
+    assert 'the table "number"; the variable "numbers" is a list' in raised.value.hint
+    assert numbers and Mixed == {}
 
 
 def test_scripts_with_frames_run_each_statement_once(con):

@@ -76,6 +76,51 @@ def test_interrupt(big):
     assert big.execute("select 1").fetchone() == (1,)
 
 
+@pytest.mark.parametrize("of_cursor", [False, True])
+def test_interrupting_a_connection_stops_its_cursors(big, of_cursor):
+    cursors = [big.cursor().cursor() if of_cursor else big.cursor() for _ in range(2)]
+    states = []
+
+    def work(cursor):
+        try:
+            cursor.execute(SLOW).fetchall()
+        except morseldb.OperationalError as error:
+            states.append(error.sqlstate)
+
+    threads = [threading.Thread(target=work, args=(cursor,)) for cursor in cursors]
+    for thread in threads:
+        thread.start()
+    begin = time.monotonic()
+    while any(thread.is_alive() for thread in threads) and time.monotonic() - begin < 10:
+        time.sleep(0.2)
+        big.interrupt()
+    for thread in threads:
+        thread.join()
+    assert states == ["57014", "57014"]
+    assert time.monotonic() - begin < 10
+    assert cursors[0].execute("select 1").fetchone() == (1,)
+
+
+def test_closing_while_cursors_are_read_loses_no_rows(big):
+    """Either all rows arrive or an error."""
+    outcomes = []
+
+    def work(cursor):
+        try:
+            outcomes.append(len(cursor.execute("select n, n::text from big").fetchall()))
+        except morseldb.InterfaceError:
+            outcomes.append(500_000)
+
+    threads = [threading.Thread(target=work, args=(big.cursor(),)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.05)
+    big.close()
+    for thread in threads:
+        thread.join()
+    assert outcomes == [500_000, 500_000]
+
+
 @pytest.mark.parametrize("sql", [SLOW, "create table result as " + SLOW])
 def test_control_c(big, sql):
     timer = threading.Timer(0.3, _thread.interrupt_main)

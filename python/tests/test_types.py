@@ -5,6 +5,8 @@ from decimal import Decimal
 
 import pytest
 
+import morseldb
+
 
 @pytest.mark.parametrize(
     "sql, value",
@@ -43,8 +45,16 @@ def test_floats(con):
 
 
 def test_dates_beyond_pythons(con):
-    with pytest.raises(OverflowError):
-        con.execute("select date '10000-01-01'").fetchone()
+    for sql in ["date '10000-01-01'", "timestamp '10000-01-01 00:00:00'", "interval '99999999 years'"]:
+        readers = [lambda c: c.fetchone(), lambda c: c.fetchmany(2), lambda c: c.fetchall(), list]
+        for read in readers:
+            with pytest.raises(morseldb.DataError):
+                read(con.execute(f"select {sql}"))
+            with pytest.raises(morseldb.DataError):
+                read(con.sql(f"select {sql}"))
+    pytest.importorskip("pandas")
+    with pytest.raises(morseldb.DataError):
+        con.sql("select date '10000-01-01'").df()
 
 
 def test_many_rows_keep_their_order(big):

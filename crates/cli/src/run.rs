@@ -54,10 +54,12 @@ impl Watch {
             bar
         });
         match progress {
-            Some(progress) if progress.rows > 0 => {
+            Some(progress) if progress.fraction > 0.0 => {
                 bar.set_style(style("{bar:40} {percent:>3}% {elapsed} {msg}"));
                 bar.set_position((progress.fraction * 1000.0) as u64);
-                bar.set_message(format!("{} rows read", grouped(progress.rows)));
+                if progress.rows > 0 {
+                    bar.set_message(format!("{} rows read", grouped(progress.rows)));
+                }
             }
             _ => bar.tick(),
         }
@@ -77,6 +79,7 @@ fn style(template: &str) -> ProgressStyle {
 /// Starts the statement. What runs as a whole (CREATE TABLE AS, COPY, INSERT) has ended when this returns.
 pub fn start(session: &mut Session, sql: &str, watch: &mut Watch) -> Result<QueryResult> {
     let (sender, receiver) = sync_channel(1);
+    let running = session.interrupt_handle();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let result = catch(|| session.execute(sql, &[]));
@@ -86,7 +89,7 @@ pub fn start(session: &mut Session, sql: &str, watch: &mut Watch) -> Result<Quer
         loop {
             match receiver.recv_timeout(STEP) {
                 Ok(result) => return result,
-                Err(RecvTimeoutError::Timeout) => watch.step(None),
+                Err(RecvTimeoutError::Timeout) => watch.step(running.progress()),
                 Err(RecvTimeoutError::Disconnected) => return Err(panicked("its thread is gone")),
             }
         }

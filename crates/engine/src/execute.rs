@@ -161,6 +161,7 @@ fn launch(session: &Session, query: Arc<Query>, small: bool, cancel: CancelToken
         return Ok(Running { query, job: None, ended: false, watch: None, compiled: Duration::ZERO, _shared: shared });
     }
     let handle = shared.scheduler.submit(job, JobOptions { cancel, ..JobOptions::default() });
+    session.runs(&handle, true);
     Ok(Running { query, job: Some(handle), ended: false, watch: None, compiled: Duration::ZERO, _shared: shared })
 }
 
@@ -211,10 +212,7 @@ impl Running {
     pub fn progress(&self) -> Progress {
         match &self.job {
             None => Progress { fraction: 1.0, rows: 0 },
-            Some(job) => {
-                let progress = job.progress();
-                Progress { fraction: progress.fraction(), rows: progress.rows }
-            }
+            Some(job) => Progress::of(job),
         }
     }
 

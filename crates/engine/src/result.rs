@@ -60,6 +60,13 @@ pub struct Progress {
     pub rows: u64,
 }
 
+impl Progress {
+    pub(crate) fn of(job: &scheduler::JobHandle) -> Self {
+        let progress = job.progress();
+        Self { fraction: progress.fraction(), rows: progress.rows }
+    }
+}
+
 impl QueryResult {
     pub(crate) fn running(columns: Vec<Field>, running: Running) -> Self {
         Self {

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base::Result;
 use io::FileSource;
-use scheduler::CancelToken;
+use scheduler::{CancelToken, JobHandle};
 use types::{SqlType, Value};
 
 use crate::resolver::Resolver;
 use crate::settings::Settings;
-use crate::{Database, QueryResult, statement};
+use crate::{Database, Progress, QueryResult, statement};
 
 /// A client's view of a database: its settings, and at most one statement at a time.
 pub struct Session {
@@ -19,7 +19,7 @@ pub struct Session {
     pub(crate) settings: Settings,
     /// Data frames of the host language that only this session sees, by name.
     pub(crate) frames: HashMap<String, Arc<dyn FileSource>>,
-    current: Arc<Mutex<CancelToken>>,
+    current: Arc<Mutex<Current>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -28,14 +28,36 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Stops the running statement of a session from another thread; it ends with error 57014.
-#[derive(Clone, Debug)]
-pub struct Interrupt(Arc<Mutex<CancelToken>>);
+/// The statement that a session runs, or has run last.
+#[derive(Default)]
+struct Current {
+    token: CancelToken,
+    /// What it has given to the scheduler, and whether the rows of that are rows of a table, not pieces of a file.
+    job: Option<(JobHandle, bool)>,
+}
+
+/// Another thread's handle on whatever statement a session runs.
+#[derive(Clone)]
+pub struct Interrupt(Arc<Mutex<Current>>);
+
+impl std::fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Interrupt")
+    }
+}
 
 impl Interrupt {
-    /// Stops it, if there is one.
+    /// Stops it, if there is one: it ends with error 57014.
     pub fn interrupt(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).token.cancel();
+    }
+
+    /// How far it is; none before it has begun to run. Of a file that is loaded as it is, rows are not counted.
+    pub fn progress(&self) -> Option<Progress> {
+        let current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (job, counts_rows) = current.job.as_ref()?;
+        let progress = Progress::of(job);
+        Some(Progress { rows: if *counts_rows { progress.rows } else { 0 }, ..progress })
     }
 }
 
@@ -118,12 +140,17 @@ impl Session {
 
     /// A fresh token for a statement: from now on, interrupts are for it.
     fn begin(&self) {
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = CancelToken::new();
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Current::default();
     }
 
     /// The running statement's token.
     pub(crate) fn cancel_token(&self) -> CancelToken {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).token.clone()
+    }
+
+    /// The running statement has given a job to the scheduler.
+    pub(crate) fn runs(&self, job: &JobHandle, counts_rows: bool) {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).job = Some((job.clone(), counts_rows));
     }
 }
 

@@ -322,3 +322,13 @@ fn a_row_that_looks_like_the_header_is_a_row() {
         b.check("drop table v", &["DROP TABLE"]);
     }
 }
+
+#[test]
+fn delimiter_and_quote_differ() {
+    let mut b = Bench::new("quote");
+    for options in ["delimiter '\"'", "quote ','", "delimiter ';', quote ';'"] {
+        let error = b.try_run(&format!("copy (select 1) to '@/q.csv' (format csv, {options})")).unwrap_err();
+        assert_eq!(error.message(), "COPY delimiter and quote must be different", "{options}");
+    }
+    assert!(!b.folder.join("q.csv").exists());
+}

@@ -148,7 +148,9 @@ pub(super) fn fill_from_file(
         }))
     });
     job.add(stage, &[]);
-    scheduler.run(job, JobOptions { cancel, ..JobOptions::default() })?;
+    let handle = scheduler.submit(job, JobOptions { cancel, ..JobOptions::default() });
+    session.runs(&handle, false);
+    handle.wait()?;
     let append = Arc::into_inner(append).expect("the job is over and gone");
     append.commit()
 }

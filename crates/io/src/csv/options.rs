@@ -296,7 +296,10 @@ impl CsvOptions {
         if text && (self.quote.is_some() || self.escape.is_some()) {
             return error("COPY QUOTE and ESCAPE require CSV mode");
         }
-        if let (Some(delimiter), Some(Some(quote))) = (self.delimiter, self.quote)
+        // What is not given is found by looking, or the default.
+        let or_default = |given: Option<u8>, default: u8| given.or((!self.auto_detect).then_some(default));
+        if let (false, Some(delimiter), Some(Some(quote))) =
+            (text, or_default(self.delimiter, b','), self.quote.or((!self.auto_detect).then_some(Some(b'"'))))
             && delimiter == quote
         {
             return error("COPY delimiter and quote must be different");
