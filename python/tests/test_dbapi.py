@@ -200,3 +200,10 @@ def test_memory_limit():
     with morseldb.connect(memory_limit=64 << 20, threads=1) as con:
         assert con.execute("show memory_limit").fetchone() == ("64MiB",)
         assert con.threads == 1
+
+
+def test_too_many_parameters(con):
+    for parameters in [(1, 2), (1, 2, 3)]:
+        with pytest.raises(morseldb.ProgrammingError, match="parameters were given"):
+            con.execute("select ?", parameters)
+    assert con.execute("select ?", (1,)).fetchall() == [(1,)]

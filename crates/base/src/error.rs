@@ -14,6 +14,8 @@ pub struct SqlState(pub &'static str);
 impl SqlState {
     /// A feature that is recognised but not supported.
     pub const FEATURE_NOT_SUPPORTED: Self = Self("0A000");
+    /// A client does not keep to the contract: too many parameters.
+    pub const PROTOCOL_VIOLATION: Self = Self("08P01");
     /// A scalar subquery returned more than one row.
     pub const CARDINALITY_VIOLATION: Self = Self("21000");
     /// A string is longer than its `varchar(n)` or `char(n)`.

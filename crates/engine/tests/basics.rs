@@ -191,3 +191,14 @@ fn primary_keys_and_defaults() {
     assert_eq!(run(s, "insert into k values (3, 1), (1, 2)").unwrap_err().state().0, "23505");
     check(s, "select id, n from k", &["1|7", "2|7"]);
 }
+
+#[test]
+fn parameters_are_as_many_as_placeholders() {
+    let s = &mut session();
+    let one = (types::Value::Int(1), types::SqlType::Integer);
+    for (sql, given, state) in [("select $1", 2, "08P01"), ("select 1", 1, "08P01"), ("select $2", 1, "42P02")] {
+        let error = s.execute(sql, &vec![one.clone(); given]).unwrap_err();
+        assert_eq!(error.state().to_string(), state, "{sql}");
+    }
+    assert!(s.execute("with w as (select $1) select 1", &[one]).is_ok());
+}

@@ -13,6 +13,7 @@ fn exception_of(state: &str) -> &'static str {
         "21" | "22" => "DataError",
         "23" => "IntegrityError",
         "2B" | "3D" | "3F" | "42" => "ProgrammingError",
+        _ if state == "08P01" => "ProgrammingError",
         "08" | "25" | "40" | "53" | "54" | "55" | "57" | "58" => "OperationalError",
         "XX" => "InternalError",
         _ => "DatabaseError",

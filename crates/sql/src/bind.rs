@@ -41,6 +41,12 @@ const MAX_VIEWS: usize = 32;
 /// 42804 and 42846 for types, 42803 for grouping, 22xxx for constants that are no values of their type, 0A000 for SQL that
 /// MorselDB does not have, 54001 for what is nested too deeply.
 pub fn bind(parsed: &Parsed, resolver: &dyn Resolver, parameters: &[(Value, SqlType)]) -> Result<Statement> {
+    if parameters.len() > parsed.placeholders {
+        let message = format!("{} parameters were given, the statement has {}", parameters.len(), parsed.placeholders);
+        return Err(
+            Error::new(SqlState::PROTOCOL_VIOLATION, message).hint("$1 or the first ? stands for the first one")
+        );
+    }
     let mut binder = Binder::new(Some(&parsed.positions), resolver, parameters);
     binder.work += 8 * parsed.text.len();
     binder.statement(&parsed.ast, &parsed.text)

@@ -29,6 +29,8 @@ pub struct Parsed {
     pub(crate) positions: Positions,
     /// The statement's text.
     pub(crate) text: String,
+    /// The highest number of a placeholder in it.
+    pub(crate) placeholders: usize,
 }
 
 /// Parses one statement, which a semicolon may end. Positions of errors, also of later ones, refer to `sql`.
@@ -66,7 +68,7 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
         .tokenize_with_location()
         .map_err(|e| error::tokenizer(&e, text, &positions))?;
     limit_chains(&tokens, &positions)?;
-    number_placeholders(&mut tokens);
+    let placeholders = number_placeholders(&mut tokens);
     let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_NESTING).with_tokens_with_locations(tokens);
     let ast = command::statement(&mut parser)
         .and_then(|ast| match parser.peek_token().token {
@@ -74,7 +76,7 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
             _ => parser.expected("end of statement", parser.peek_token()),
         })
         .map_err(|e| error::parser(&e, text, &positions))?;
-    Ok(Parsed { ast, positions, text: text.to_owned() })
+    Ok(Parsed { ast, positions, text: text.to_owned(), placeholders })
 }
 
 /// Refuses chains of operators whose syntax tree would be too deep to walk and to drop.
@@ -134,13 +136,17 @@ fn is_operator_word(word: &str) -> bool {
     word.len() <= 9 && WORDS.iter().any(|w| w.eq_ignore_ascii_case(word))
 }
 
-/// `?` becomes `$1`, `$2`, ... in order.
-fn number_placeholders(tokens: &mut [TokenWithSpan]) {
-    let mut count = 0;
+/// `?` becomes `$1`, `$2`, ... in order. Returns the highest number of a placeholder.
+fn number_placeholders(tokens: &mut [TokenWithSpan]) -> usize {
+    let (mut count, mut highest) = (0, 0);
     for token in tokens {
         if token.token == Token::Question || matches!(&token.token, Token::Placeholder(p) if p == "?") {
             count += 1;
             token.token = Token::Placeholder(format!("${count}"));
         }
+        if let Token::Placeholder(name) = &token.token {
+            highest = highest.max(name.trim_start_matches('$').parse().unwrap_or(0));
+        }
     }
+    highest
 }
