@@ -1,6 +1,7 @@
 """Threads, interrupts, signals."""
 
 import _thread
+import os
 import threading
 import time
 
@@ -139,3 +140,15 @@ def test_dropped_results_stop(big):
         big.execute("select a.n from big a, (select n from big where n < 1000) b where a.n >= b.n").fetchone()
     big.close()
     assert time.monotonic() - begin < 20
+
+
+def test_a_forked_process_is_refused(big):
+    child = os.fork()
+    if child == 0:
+        try:
+            big.execute("select count(distinct n) from big")
+        except morseldb.OperationalError:
+            os._exit(7)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert big.execute("select count(*) from big").fetchone() == (500_000,)

@@ -14,6 +14,8 @@ pub struct SqlState(pub &'static str);
 impl SqlState {
     /// A feature that is recognised but not supported.
     pub const FEATURE_NOT_SUPPORTED: Self = Self("0A000");
+    /// The connection is not one of this process.
+    pub const CONNECTION_DOES_NOT_EXIST: Self = Self("08003");
     /// A client does not keep to the contract: too many parameters.
     pub const PROTOCOL_VIOLATION: Self = Self("08P01");
     /// A scalar subquery returned more than one row.

@@ -24,6 +24,8 @@ pub struct Session {
     inner: Mutex<engine::Session>,
     database: Database,
     interrupt: Interrupt,
+    /// Where it was made: a forked process has its memory, but not its threads.
+    process: u32,
 }
 
 /// A statement, or a script, with what it needs.
@@ -37,11 +39,23 @@ struct Job<'a> {
 
 impl Session {
     fn of(inner: engine::Session) -> Self {
-        Self { database: inner.database().clone(), interrupt: inner.interrupt_handle(), inner: Mutex::new(inner) }
+        Self {
+            database: inner.database().clone(),
+            interrupt: inner.interrupt_handle(),
+            inner: Mutex::new(inner),
+            process: std::process::id(),
+        }
     }
 
     /// Runs the job without the GIL, in a thread of its own: this one runs Python's signal handlers meanwhile.
     fn run(&self, py: Python<'_>, job: &mut Job<'_>) -> PyResult<base::Result<QueryResult>> {
+        if self.process != std::process::id() {
+            return Ok(Err(Error::new(
+                SqlState::CONNECTION_DOES_NOT_EXIST,
+                "the connection belongs to another process",
+            )
+            .hint("connect anew after a fork")));
+        }
         let mut raised = None;
         let outcome = py.detach(|| {
             let (sender, receiver) = sync_channel(1);
