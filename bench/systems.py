@@ -8,7 +8,21 @@ import time
 TABLES = ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"]
 
 
-class Morsel:
+class FromFiles:
+    """What takes a file's path in FROM and is used through the DB-API."""
+
+    def load(self, folder):
+        for table in TABLES:
+            self.connection.execute(f"CREATE TABLE {table} AS SELECT * FROM '{folder}/{table}.parquet'")
+
+    def query(self, sql):
+        return self.connection.execute(sql).fetchall()
+
+    def close(self):
+        self.connection.close()
+
+
+class Morsel(FromFiles):
     package = "morseldb"
 
     def __init__(self, threads):
@@ -16,34 +30,14 @@ class Morsel:
 
         self.connection = morseldb.connect(threads=threads)
 
-    def load(self, folder):
-        for table in TABLES:
-            self.connection.execute(f"CREATE TABLE {table} AS SELECT * FROM '{folder}/{table}.parquet'")
 
-    def query(self, sql):
-        return self.connection.execute(sql).fetchall()
-
-    def close(self):
-        self.connection.close()
-
-
-class DuckDB:
+class DuckDB(FromFiles):
     package = "duckdb"
 
     def __init__(self, threads):
         import duckdb
 
         self.connection = duckdb.connect(config={"threads": threads})
-
-    def load(self, folder):
-        for table in TABLES:
-            self.connection.execute(f"CREATE TABLE {table} AS SELECT * FROM '{folder}/{table}.parquet'")
-
-    def query(self, sql):
-        return self.connection.execute(sql).fetchall()
-
-    def close(self):
-        self.connection.close()
 
 
 class Hyper:
