@@ -2,6 +2,7 @@
 
 import _thread
 import os
+import signal
 import threading
 import time
 
@@ -124,6 +125,8 @@ def test_closing_while_cursors_are_read_loses_no_rows(big):
 
 @pytest.mark.parametrize("sql", [SLOW, "create table result as " + SLOW])
 def test_control_c(big, sql):
+    # Programs started in the background of a shell ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, _thread.interrupt_main)
     timer.start()
     begin = time.monotonic()
