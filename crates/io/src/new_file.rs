@@ -1,9 +1,12 @@
 //! Files that appear whole or not at all.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use base::Result;
 
@@ -11,7 +14,10 @@ use crate::input::open_error;
 use crate::open::write_error;
 
 /// A file that is written beside its place and moved there when it is complete: until then, and if that never happens,
-/// what was there before stays, even for whoever reads it for what is written. Pipes and devices are written to at once.
+/// what was there before stays, even for whoever reads it for what is written.
+///
+/// Written to at once is what cannot be replaced: pipes and devices, files with several names, and files in folders that
+/// take no new ones.
 pub(crate) struct NewFile {
     file: File,
     /// Where the file is now, and where it is to be.
@@ -21,40 +27,104 @@ pub(crate) struct NewFile {
 impl NewFile {
     /// Opens the file.
     pub fn create(path: &str) -> Result<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let failed = |e: io::Error| open_error(Path::new(path), &e);
-        // Through links: they stay.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
-        let before = fs::metadata(&target).ok();
-        if before.as_ref().is_some_and(|m| !m.is_file()) {
-            let file = File::options().write(true).open(path).map_err(failed)?;
+        Self::open(Path::new(path)).map_err(|e| open_error(Path::new(path), &e))
+    }
+
+    fn open(path: &Path) -> io::Result<Self> {
+        let links = follow(path)?;
+        let target = links.last().expect("the path itself");
+        let before = fs::metadata(target).ok();
+        // The files of open descriptors are found there, whatever they are: others write to them too.
+        if links.iter().any(|p| p.starts_with("/dev") || p.starts_with("/proc")) {
+            let descriptor = match path.to_str() {
+                Some("/dev/stdout") => {
+                    io::stdout().flush()?;
+                    Some(io::stdout().as_fd().try_clone_to_owned()?)
+                }
+                Some("/dev/stderr") => Some(io::stderr().as_fd().try_clone_to_owned()?),
+                _ => None,
+            };
+            let file = descriptor.map_or_else(|| File::options().append(true).open(path), |d| Ok(File::from(d)))?;
             return Ok(Self { file, moves: None });
+        }
+        if before.as_ref().is_some_and(|m| !m.is_file() || m.nlink() > 1) {
+            return Self::in_place(path);
         }
         if before.is_some() {
             // A file that may not be written to must not be replaced either.
-            File::options().append(true).open(&target).map_err(failed)?;
+            File::options().append(true).open(target)?;
         }
-        let name = target.file_name().unwrap_or_default().to_string_lossy();
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let beside = target.with_file_name(format!(".{name}.{}.{number}.part", std::process::id()));
-        let file = File::create(&beside).map_err(failed)?;
-        if let Some(before) = before {
-            // As far as the file system can.
-            let _ = file.set_permissions(before.permissions());
+        match part_of(target, before.as_ref()) {
+            Ok((file, part)) => Ok(Self { file, moves: Some((part, target.clone())) }),
+            Err(e) if before.is_some() && matches!(e.kind(), ErrorKind::PermissionDenied) => Self::in_place(path),
+            Err(e) => Err(e),
         }
-        Ok(Self { file, moves: Some((beside, target)) })
+    }
+
+    fn in_place(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: File::options().write(true).create(true).truncate(true).open(path)?, moves: None })
     }
 
     /// Puts the complete file in its place.
     pub fn finish(mut self) -> Result<()> {
         self.file.flush().map_err(|e| write_error(&e))?;
-        if let Some((from, to)) = self.moves.take() {
-            fs::rename(&from, &to).map_err(|e| {
-                let _ = fs::remove_file(&from);
+        if let Some((part, target)) = self.moves.take() {
+            let moved = fs::rename(&part, &target).or_else(|e| match e.kind() {
+                // A mounted file cannot be replaced.
+                ErrorKind::ResourceBusy | ErrorKind::CrossesDevices => {
+                    fs::copy(&part, &target).and_then(|_| fs::remove_file(&part))
+                }
+                _ => Err(e),
+            });
+            moved.map_err(|e| {
+                let _ = fs::remove_file(&part);
                 write_error(&e)
             })?;
         }
         Ok(())
+    }
+}
+
+/// The path and, as long as it is a link, where it leads: links stay.
+fn follow(path: &Path) -> io::Result<Vec<PathBuf>> {
+    const MOST_LINKS: usize = 40;
+    let mut all = vec![path.to_owned()];
+    while let Ok(next) = fs::read_link(all.last().expect("never empty")) {
+        if all.len() > MOST_LINKS {
+            // The system says so.
+            return fs::metadata(path).map(|_| all);
+        }
+        let link = all.last().expect("never empty");
+        all.push(link.parent().map_or(next.clone(), |folder| folder.join(&next)));
+    }
+    Ok(all)
+}
+
+/// A new file beside `target`, which may become what `before` says of the one that is there.
+fn part_of(target: &Path, before: Option<&Metadata>) -> io::Result<(File, PathBuf)> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let is_file_name = !target.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let name = target.file_name().filter(|_| is_file_name).ok_or(ErrorKind::IsADirectory)?;
+    // Part names are longer, and names have at most 255 bytes.
+    let start: String = name.to_string_lossy().chars().take(32).collect();
+    loop {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.subsec_nanos());
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let part = target.with_file_name(format!(".{start}.{}.{number}.{now:x}.part", std::process::id()));
+        // Never through somebody else's file or link; and nobody reads it who may not read the file that it replaces.
+        let mode = if before.is_some() { 0o600 } else { 0o666 };
+        match File::options().write(true).create_new(true).mode(mode).open(&part) {
+            Ok(file) => {
+                if let Some(before) = before {
+                    // As far as the file system and our rights go.
+                    let _ = fchown(&file, Some(before.uid()), Some(before.gid()));
+                    let _ = file.set_permissions(before.permissions());
+                }
+                return Ok((file, part));
+            }
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
+        }
     }
 }
 
@@ -69,8 +139,82 @@ impl Write for NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        if let Some((from, _)) = &self.moves {
-            let _ = fs::remove_file(from);
+        if let Some((part, _)) = &self.moves {
+            let _ = fs::remove_file(part);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new() -> Self {
+            static NEXT: AtomicU64 = AtomicU64::new(0);
+            let name = format!("morsel-new-file-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            let path = std::env::temp_dir().join(name);
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn write(path: &Path, text: &str, finish: bool) {
+        let mut file = NewFile::create(path.to_str().unwrap()).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        if finish {
+            file.finish().unwrap();
+        }
+    }
+
+    fn names(folder: &Path) -> usize {
+        fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn a_file_is_replaced_when_it_is_complete() {
+        let folder = Folder::new();
+        let path = folder.0.join("n".repeat(255));
+        write(&path, "one", true);
+        write(&path, "unfinished", false);
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names(&folder.0)), ("one", 1));
+        write(&path, "two", true);
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names(&folder.0)), ("two", 1));
+    }
+
+    #[test]
+    fn links_stay_and_lead_to_the_file() {
+        let folder = Folder::new();
+        let (link, target) = (folder.0.join("link"), folder.0.join("target"));
+        std::os::unix::fs::symlink("target", &link).unwrap();
+        for text in ["dangling", "there"] {
+            write(&link, text, true);
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            assert_eq!(fs::read_to_string(&target).unwrap(), text);
+        }
+        let other = folder.0.join("hard");
+        fs::hard_link(&target, &other).unwrap();
+        write(&link, "both", true);
+        assert_eq!(fs::read_to_string(&other).unwrap(), "both");
+    }
+
+    #[test]
+    fn what_is_no_file_is_an_error_or_written_to() {
+        let folder = Folder::new();
+        assert!(NewFile::create(folder.0.to_str().unwrap()).is_err());
+        assert!(NewFile::create(&format!("{}/new/", folder.0.display())).is_err());
+        let path = folder.0.join("loop");
+        std::os::unix::fs::symlink("loop", &path).unwrap();
+        assert!(NewFile::create(path.to_str().unwrap()).is_err());
+        write(Path::new("/dev/null"), "nothing", true);
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
 }
