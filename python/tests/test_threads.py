@@ -145,13 +145,49 @@ def test_dropped_results_stop(big):
     assert time.monotonic() - begin < 20
 
 
+def test_an_interrupt_while_a_frame_is_read(con):
+    """Between two attempts of one call."""
+
+    class Slow:
+        def __arrow_c_stream__(self, requested_schema=None):
+            con.interrupt()
+            return pyarrow.table({"a": [1]}).__arrow_c_stream__(requested_schema)
+
+    slow = Slow()  # noqa: F841
+    with pytest.raises(morseldb.OperationalError) as raised:
+        con.execute("select a from slow")
+    assert raised.value.sqlstate == "57014"
+    assert con.execute("select 1").fetchone() == (1,)
+
+
 def test_a_forked_process_is_refused(big):
+    started = big.execute("select n, n from big order by n")
+    refused = [
+        lambda: big.execute("select count(distinct n) from big"),
+        lambda: big.cursor().execute("select count(distinct n) from big").fetchall(),
+        lambda: big.cursor().execute("create table forked as select * from big"),
+        lambda: started.fetchall(),
+    ]
+    for attempt in refused:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            try:
+                attempt()
+            except morseldb.OperationalError:
+                os._exit(7)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert big.execute("select count(*) from big").fetchone() == (500_000,)
+
+
+def test_a_forked_process_may_connect_anew():
+    con = morseldb.connect(threads=2)
     child = os.fork()
     if child == 0:
-        try:
-            big.execute("select count(distinct n) from big")
-        except morseldb.OperationalError:
-            os._exit(7)
-        os._exit(1)
+        signal.alarm(20)
+        con = morseldb.connect(threads=2)
+        con.execute("create table t as select 1 as a")
+        os._exit(7 if con.execute("select a from t").fetchone() == (1,) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    assert big.execute("select count(*) from big").fetchone() == (500_000,)
+    assert con.execute("select 2").fetchone() == (2,)

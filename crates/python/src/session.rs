@@ -1,5 +1,6 @@
 //! Sessions: statements in, results out.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -24,8 +25,28 @@ pub struct Session {
     inner: Mutex<engine::Session>,
     database: Database,
     interrupt: Interrupt,
-    /// Where it was made: a forked process has its memory, but not its threads.
-    process: u32,
+    /// Of this call, however many statements it runs, and whatever it does between them.
+    interrupted: AtomicBool,
+    process: Process,
+}
+
+/// Where something was made: a forked process has its memory, but not its threads.
+#[derive(Clone, Copy)]
+pub struct Process(u32);
+
+impl Process {
+    pub fn this() -> Self {
+        Self(std::process::id())
+    }
+
+    /// An error in any other process.
+    pub fn check(self) -> base::Result<()> {
+        if self.0 == std::process::id() {
+            return Ok(());
+        }
+        Err(Error::new(SqlState::CONNECTION_DOES_NOT_EXIST, "the connection belongs to another process")
+            .hint("connect anew after a fork"))
+    }
 }
 
 /// A statement, or a script, with what it needs.
@@ -43,18 +64,15 @@ impl Session {
             database: inner.database().clone(),
             interrupt: inner.interrupt_handle(),
             inner: Mutex::new(inner),
-            process: std::process::id(),
+            interrupted: AtomicBool::new(false),
+            process: Process::this(),
         }
     }
 
     /// Runs the job without the GIL, in a thread of its own: this one runs Python's signal handlers meanwhile.
     fn run(&self, py: Python<'_>, job: &mut Job<'_>) -> PyResult<base::Result<QueryResult>> {
-        if self.process != std::process::id() {
-            return Ok(Err(Error::new(
-                SqlState::CONNECTION_DOES_NOT_EXIST,
-                "the connection belongs to another process",
-            )
-            .hint("connect anew after a fork")));
+        if let Err(error) = self.process.check() {
+            return Ok(Err(error));
         }
         let mut raised = None;
         let outcome = py.detach(|| {
@@ -73,8 +91,8 @@ impl Session {
                             if raised.is_none() {
                                 raised = Python::attach(|py| py.check_signals()).err();
                             }
-                            // Again and again: a script's next statement would begin otherwise.
-                            if raised.is_some() {
+                            // Again and again: it may have come before the statement began.
+                            if raised.is_some() || self.interrupted.load(Ordering::Relaxed) {
                                 self.interrupt.interrupt();
                             }
                         }
@@ -154,8 +172,9 @@ impl Session {
     }
 
     /// Another session of the same database.
-    fn fork(&self, py: Python<'_>) -> Self {
-        py.detach(|| Self::of(self.inner.lock().unwrap_or_else(PoisonError::into_inner).fork()))
+    fn fork(&self, py: Python<'_>) -> PyResult<Self> {
+        self.process.check().map_err(|e| errors::plain(py, &e))?;
+        Ok(py.detach(|| Self::of(self.inner.lock().unwrap_or_else(PoisonError::into_inner).fork())))
     }
 
     /// Runs a statement, or without parameters a script. `lookup` is called with the names of tables that do not exist
@@ -168,6 +187,7 @@ impl Session {
         parameters: Vec<Bound<'_, PyAny>>,
         lookup: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Result> {
+        self.interrupted.store(false, Ordering::Relaxed);
         let parameters = parameters.iter().map(parameters::convert).collect::<PyResult<Vec<_>>>()?;
         let mut job = Job { sql, from: 0, parameters, frames: Vec::new() };
         loop {
@@ -183,16 +203,21 @@ impl Session {
             };
             let Some((name, object)) = frame else { return Err(errors::exception(py, &error, sql)) };
             job.frames.push((name, frames::import(py, &object)?));
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Err(errors::plain(py, &Error::new(SqlState::QUERY_CANCELED, "the statement was interrupted")));
+            }
         }
     }
 
     /// Stops the running statement.
     fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
         self.interrupt.interrupt();
     }
 
     /// Makes an object with `__arrow_c_stream__` usable in FROM, in all sessions.
     fn register(&self, py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.process.check().map_err(|e| errors::plain(py, &e))?;
         let frame = frames::import(py, object)?;
         self.database.register_frame(name, frame);
         Ok(())

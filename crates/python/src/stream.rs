@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use types::{Chunk, ColumnBuilder};
 
 use crate::errors;
+use crate::session::Process;
 
 const STEP: Duration = Duration::from_millis(100);
 
@@ -32,12 +33,13 @@ pub struct Stream {
     /// Rows of the first chunk that have been given away.
     offset: usize,
     interrupt: Interrupt,
+    process: Process,
 }
 
 impl Stream {
     /// All rows of a result.
     pub fn new(result: QueryResult, interrupt: Interrupt) -> Self {
-        Self { result: Some(result), ahead: VecDeque::new(), offset: 0, interrupt }
+        Self { result: Some(result), ahead: VecDeque::new(), offset: 0, interrupt, process: Process::this() }
     }
 
     /// Rows that are here.
@@ -79,6 +81,7 @@ impl Stream {
 
     fn pull_running(&mut self) -> Result<bool, Failure> {
         let Some(result) = &mut self.result else { return Ok(false) };
+        self.process.check().map_err(Failure::Sql)?;
         loop {
             let polled = catch(|| result.poll_chunk(STEP));
             match polled.unwrap_or_else(|panic| Err(errors::panicked(&panic))).map_err(Failure::Sql)? {

@@ -57,6 +57,8 @@ pub struct Scheduler {
     placement: Arc<Placement>,
     pin: bool,
     workers: Mutex<Vec<JoinHandle<()>>>,
+    /// The process that it was made in, and whose threads the workers are.
+    process: u32,
 }
 
 impl Scheduler {
@@ -70,6 +72,7 @@ impl Scheduler {
             placement: Arc::new(Placement::new(topology, max)),
             pin: options.pin,
             workers: Mutex::default(),
+            process: std::process::id(),
         };
         scheduler.set_threads(threads)?;
         Ok(scheduler)
@@ -137,6 +140,13 @@ impl Scheduler {
 
 impl Drop for Scheduler {
     fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // After a fork: the workers, and whatever locks they held, are the parent's.
+            std::mem::take(self.workers.get_mut().unwrap_or_else(PoisonError::into_inner))
+                .into_iter()
+                .for_each(std::mem::forget);
+            return;
+        }
         self.dispatcher.shut();
         for job in self.dispatcher.jobs() {
             job.cancel.cancel();
