@@ -6,6 +6,7 @@ pub mod error;
 pub mod ids;
 pub mod memory;
 pub mod panics;
+pub mod stack;
 
 pub use error::{Error, Result, SqlState};
 pub use ids::IdMap;

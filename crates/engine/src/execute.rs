@@ -89,7 +89,7 @@ pub(crate) fn start(session: &Session, plan: &Plan, analyze: bool, cancel: Cance
     let sources = plan.tables.values().map(|t| Source::of(&t.source).cloned()).collect::<Result<IdMap<_, _>>>()?;
     let query = Query::new(session, program, code, sources, cancel.clone())?;
     let query = Arc::new(query);
-    let watch = analyze.then(|| Watch::begin(&query));
+    let watch = analyze.then(|| Watch::begin(&query)).transpose()?;
     let small = !analyze && query.source_rows() <= INLINE_ROWS && most_rows(&plan.root) <= INLINE_RESULT_ROWS;
     let mut running = launch(session, query, small, cancel)?;
     running.watch = watch;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base::Result;
+use base::{Error, Result, SqlState, stack};
 use io::FileSource;
 use scheduler::{CancelToken, JobHandle};
 use types::{SqlType, Value};
@@ -34,6 +34,7 @@ struct Current {
     token: CancelToken,
     /// What it has given to the scheduler, and whether the rows of that are rows of a table, not pieces of a file.
     job: Option<(JobHandle, bool)>,
+    interrupted: bool,
 }
 
 /// Another thread's handle on whatever statement a session runs.
@@ -49,7 +50,9 @@ impl std::fmt::Debug for Interrupt {
 impl Interrupt {
     /// Stops it, if there is one: it ends with error 57014.
     pub fn interrupt(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).token.cancel();
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        current.interrupted = true;
+        current.token.cancel();
     }
 
     /// How far it is; none before it has begun to run. Of a file that is loaded as it is, rows are not counted.
@@ -96,13 +99,10 @@ impl Session {
     /// the session and the database as they were.
     pub fn execute(&mut self, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
         self.begin();
-        deep(sql, || {
+        stack::with_room(sql::parse_depth(sql), || {
             let parsed = sql::parse(sql)?;
-            let resolver = Resolver::new(self);
-            let bound = sql::bind(&parsed, &resolver, parameters)?;
-            let rejects = resolver.into_rejects();
-            statement::run(self, bound, rejects)
-        })
+            self.run(&parsed, parameters)
+        })?
     }
 
     /// Runs the statements of a script one after the other and hands each result to `each`, with the range of the
@@ -112,17 +112,22 @@ impl Session {
         script: &str,
         mut each: impl FnMut(Range<usize>, QueryResult) -> Result<()>,
     ) -> Result<()> {
-        for (parsed, range) in deep(script, || sql::parse_script(script))? {
-            self.begin();
-            let result = deep(&script[range.clone()], || {
-                let resolver = Resolver::new(self);
-                let bound = sql::bind(&parsed, &resolver, &[])?;
-                let rejects = resolver.into_rejects();
-                statement::run(self, bound, rejects)
-            })?;
+        self.begin();
+        for (parsed, range) in stack::with_room(sql::parse_depth(script), || sql::parse_script(script))?? {
+            self.go_on()?;
+            let levels = sql::parse_depth(&script[range.clone()]);
+            let result = stack::with_room(levels, || self.run(&parsed, &[]))??;
             each(range, result)?;
         }
         Ok(())
+    }
+
+    fn run(&mut self, parsed: &sql::Parsed, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
+        let resolver = Resolver::new(self);
+        let bound = sql::bind(parsed, &resolver, parameters)?;
+        let rejects = resolver.into_rejects();
+        let levels = bound.plan().map_or(0, plan::Plan::depth);
+        stack::with_room(levels, || statement::run(self, bound, rejects))?
     }
 
     /// What can be typed next at the end of `text`, for completion: names of tables and columns.
@@ -143,6 +148,16 @@ impl Session {
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Current::default();
     }
 
+    /// A fresh token for the next statement of a script, unless the script has been interrupted.
+    fn go_on(&self) -> Result<()> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.interrupted {
+            return Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
+        }
+        *current = Current::default();
+        Ok(())
+    }
+
     /// The running statement's token.
     pub(crate) fn cancel_token(&self) -> CancelToken {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).token.clone()
@@ -152,13 +167,4 @@ impl Session {
     pub(crate) fn runs(&self, job: &JobHandle, counts_rows: bool) {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).job = Some((job.clone(), counts_rows));
     }
-}
-
-/// Runs what recurses over a statement. Expressions of thousands of terms are trees of that depth, so a long text gets a
-/// stack in proportion; its pages take memory only when they are touched.
-fn deep<T>(text: &str, work: impl FnOnce() -> T) -> T {
-    const SHORT: usize = 2 << 10;
-    const PER_BYTE: usize = 64 << 10;
-    const MOST: usize = 1 << 30;
-    if text.len() <= SHORT { work() } else { stacker::grow((text.len() * PER_BYTE).min(MOST), work) }
 }

@@ -74,3 +74,27 @@ fn analyze_counts_rows_and_time_of_every_operator() {
         assert!(seen, "compile {compile}: no time for the join");
     }
 }
+
+#[test]
+fn analyze_that_fails_leaves_nothing_behind() {
+    let s = &mut session();
+    let before = s.database().memory_used();
+    let sql =
+        "explain analyze select a.i, count(*) from n a join n b on a.i = b.i group by a.i having 1 / (a.i - 99999) > 2";
+    assert_eq!(s.execute(sql, &[]).unwrap_err().state(), base::SqlState::DIVISION_BY_ZERO);
+    assert_eq!(s.database().memory_used(), before);
+}
+
+#[test]
+fn an_interrupted_script_does_not_go_on() {
+    let s = &mut session();
+    let interrupt = s.interrupt_handle();
+    let mut statements = 0;
+    let outcome = s.run_script("select 1; select 2; select 3", |_, _| {
+        statements += 1;
+        interrupt.interrupt();
+        Ok(())
+    });
+    assert_eq!((outcome.unwrap_err().state(), statements), (base::SqlState::QUERY_CANCELED, 1));
+    assert_eq!(lines(s, "select 'on'"), ["on"]);
+}

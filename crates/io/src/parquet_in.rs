@@ -11,13 +11,15 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use base::memory::Reservation;
 use base::{Budget, Error, Result, SqlState};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::basic::Type as PhysicalType;
 use parquet::file::reader::Length;
+use parquet::schema::types::SchemaDescriptor;
 use types::Chunk;
 
 use crate::arrow_in;
@@ -72,7 +74,7 @@ impl ParquetFile {
         let metadata = guarded(&name, || {
             let plain = ArrowReaderMetadata::load(&origin, ArrowReaderOptions::new())?;
             // Strings as views: headers into the decoded pages, without a copy of the text.
-            let wanted = with_views(plain.schema());
+            let wanted = as_read(plain.schema(), plain.metadata().file_metadata().schema_descr());
             let options = ArrowReaderOptions::new().with_schema(wanted);
             ArrowReaderMetadata::try_new(plain.metadata().clone(), options).or(Ok(plain))
         })?;
@@ -174,9 +176,17 @@ fn empty_chunks(mut rows: u64, sink: &mut Sink<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The schema with top-level strings as views.
-fn with_views(schema: &SchemaRef) -> SchemaRef {
-    let fields = schema.fields().iter().map(|field| match field.data_type() {
+/// The schema with top-level strings as views, and old 96-bit timestamps in microseconds: in nanoseconds only the years
+/// from 1677 to 2262 fit.
+fn as_read(schema: &SchemaRef, parquet: &SchemaDescriptor) -> SchemaRef {
+    let columns = parquet.root_schema().get_fields();
+    let is_int96 =
+        |at: usize| columns.get(at).is_some_and(|c| c.is_primitive() && c.get_physical_type() == PhysicalType::INT96);
+    let fields = schema.fields().iter().enumerate().map(|(at, field)| match field.data_type() {
+        DataType::Timestamp(TimeUnit::Nanosecond, zone) if is_int96(at) => {
+            let micros = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
+            Arc::new(field.as_ref().clone().with_data_type(micros))
+        }
         DataType::Utf8 | DataType::LargeUtf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
         DataType::Dictionary(_, values) if matches!(**values, DataType::Utf8 | DataType::LargeUtf8) => {
             Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View))

@@ -51,6 +51,7 @@ fn choose(node: &mut Node, tables: &IdMap<TableId, TableInfo>) -> f64 {
         Op::Aggregate { groups, .. } if groups.is_empty() => 1.0,
         Op::Aggregate { .. } | Op::Distinct { .. } => first * 0.1,
         Op::Sort { limit, .. } | Op::Limit { limit, .. } => limit.map_or(first, |n| first.min(n as f64)),
+        Op::GroupLimit { limit, .. } => first * limit.map_or(1.0, |n| (n as f64 * 0.1).min(1.0)),
         Op::Map { .. } => first,
         Op::SetOp { .. } => below.iter().sum(),
     }

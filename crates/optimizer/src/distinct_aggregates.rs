@@ -19,7 +19,7 @@ use plan::{AggregateCall, ColumnId, Compare, Cte, CteId, Expr, ExprKind, JoinKin
 use types::Value;
 
 use crate::Pass;
-use crate::rewrite::{Nullable, column, fresh_like, join, take};
+use crate::rewrite::{Nullable, column, fresh_like, join, order_ctes, take};
 
 /// See the module.
 pub struct DistinctAggregates;
@@ -34,25 +34,20 @@ impl Pass for DistinctAggregates {
     }
 
     fn run(&self, plan: &mut Plan) -> Result<()> {
-        let mut definitions: Vec<Cte> = Vec::new();
-        let ids: Vec<CteId> = plan.ctes.keys().collect();
-        // Definitions of earlier CTEs may not read new ones, which come after them.
-        for id in ids {
+        for id in plan.ctes.keys().collect::<Vec<_>>() {
             let definition = take(&mut plan.ctes[id].plan);
-            plan.ctes[id].plan = rewrite(plan, definition, &mut None);
+            plan.ctes[id].plan = rewrite(plan, definition);
         }
         let root = take(&mut plan.root);
-        plan.root = rewrite(plan, root, &mut Some(&mut definitions));
-        for cte in definitions {
-            plan.ctes.push(cte);
-        }
+        plan.root = rewrite(plan, root);
+        order_ctes(plan);
         Ok(())
     }
 }
 
-fn rewrite(plan: &mut Plan, mut node: Node, definitions: &mut Option<&mut Vec<Cte>>) -> Node {
+fn rewrite(plan: &mut Plan, mut node: Node) -> Node {
     for input in node.inputs_mut() {
-        *input = rewrite(plan, take(input), definitions);
+        *input = rewrite(plan, take(input));
     }
     let Op::Aggregate { input, groups, mut aggregates } = node.op else { return node };
     for (_, call) in aggregates.iter_mut().filter(|(_, c)| c.distinct) {
@@ -85,7 +80,7 @@ fn rewrite(plan: &mut Plan, mut node: Node, definitions: &mut Option<&mut Vec<Ct
             None => sets.push(vec![(result, call)]),
         }
     }
-    let mut sources = Sources::new(plan, *input, sets.len(), definitions);
+    let mut sources = Sources::new(plan, *input, sets.len());
     let mut result: Option<Node> = None;
     for set in sets {
         let (input, names) = sources.next(plan);
@@ -151,21 +146,17 @@ struct Sources {
 }
 
 impl Sources {
-    fn new(plan: &mut Plan, input: Node, sets: usize, definitions: &mut Option<&mut Vec<Cte>>) -> Self {
+    fn new(plan: &mut Plan, input: Node, sets: usize) -> Self {
         let mut cheap = true;
         let mut volatile = false;
         input.walk(&mut |n| {
             cheap &= matches!(n.op, Op::Scan { .. } | Op::CteScan { .. } | Op::Filter { .. } | Op::Map { .. });
             volatile |= n.expressions().iter().any(|e| e.is_volatile());
         });
-        if sets > 1
-            && (!cheap || volatile)
-            && let Some(definitions) = definitions
-        {
+        if sets > 1 && (!cheap || volatile) {
             let columns = input.columns();
-            let cte = CteId((plan.ctes.len() + definitions.len()) as u32);
             let name = "aggregated".to_owned();
-            definitions.push(Cte { name, plan: input.clone(), columns: columns.clone() });
+            let cte = plan.ctes.push(Cte { name, plan: input.clone(), columns: columns.clone() });
             return Self { original: None, copies: input, shared: Some((cte, columns)) };
         }
         Self { copies: input.clone(), original: Some(input), shared: None }

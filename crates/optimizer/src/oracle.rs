@@ -59,6 +59,27 @@ impl Oracle<'_> {
         }
     }
 
+    fn sorted(&self, rows: Vec<Row>, keys: &[plan::SortKey]) -> Result<Vec<Row>> {
+        let mut keyed = Vec::new();
+        for row in rows {
+            let values = keys.iter().map(|k| self.value(&k.expr, &row)).collect::<Result<Vec<_>>>()?;
+            keyed.push((values, row));
+        }
+        keyed.sort_by(|(a, _), (b, _)| {
+            let by = |((x, y), k): ((&Value, &Value), &plan::SortKey)| {
+                let order = match (x.is_null(), y.is_null()) {
+                    (false, false) if k.descending => y.total_cmp(x),
+                    (false, false) => x.total_cmp(y),
+                    (a, b) if k.nulls_first => b.cmp(&a),
+                    (a, b) => a.cmp(&b),
+                };
+                order.is_ne().then_some(order)
+            };
+            a.iter().zip(b).zip(keys).find_map(by).unwrap_or(std::cmp::Ordering::Equal)
+        });
+        Ok(keyed.into_iter().map(|(_, row)| row).collect())
+    }
+
     /// Every value of `cte` is computed again for each reader.
     fn cte(&self, cte: CteId) -> Result<Vec<Row>> {
         self.rows(&self.plan.ctes[cte].plan, &Row::new())
@@ -144,25 +165,23 @@ impl Oracle<'_> {
                 }
             }
             Op::Sort { input, keys, limit, offset } => {
-                let mut rows = Vec::new();
-                for row in self.rows(input, outer)? {
-                    let values = keys.iter().map(|k| self.value(&k.expr, &row)).collect::<Result<Vec<_>>>()?;
-                    rows.push((values, row));
-                }
-                rows.sort_by(|(a, _), (b, _)| {
-                    let by = |((x, y), k): ((&Value, &Value), &plan::SortKey)| {
-                        let order = match (x.is_null(), y.is_null()) {
-                            (false, false) if k.descending => y.total_cmp(x),
-                            (false, false) => x.total_cmp(y),
-                            (a, b) if k.nulls_first => b.cmp(&a),
-                            (a, b) => a.cmp(&b),
-                        };
-                        order.is_ne().then_some(order)
-                    };
-                    a.iter().zip(b).zip(keys).find_map(by).unwrap_or(std::cmp::Ordering::Equal)
-                });
-                let rows = rows.into_iter().map(|(_, row)| row).skip(*offset as usize);
+                let rows = self.sorted(self.rows(input, outer)?, keys)?.into_iter().skip(*offset as usize);
                 out.extend(rows.take(limit.map_or(usize::MAX, |n| n as usize)));
+            }
+            Op::GroupLimit { input, partition, keys, limit, offset } => {
+                let mut groups: Vec<(Vec<&Value>, Vec<&Row>)> = Vec::new();
+                let rows = self.sorted(self.rows(input, outer)?, keys)?;
+                for row in &rows {
+                    let key: Vec<&Value> = partition.iter().map(|c| &row[c]).collect();
+                    match groups.iter_mut().find(|(k, _)| *k == key) {
+                        Some((_, rows)) => rows.push(row),
+                        None => groups.push((key, vec![row])),
+                    }
+                }
+                let limit = limit.map_or(usize::MAX, |n| n as usize);
+                for (_, rows) in groups {
+                    out.extend(rows.into_iter().skip(*offset as usize).take(limit).cloned());
+                }
             }
             Op::Limit { input, limit, offset } => {
                 let rows = self.rows(input, outer)?.into_iter().skip(*offset as usize);

@@ -115,6 +115,12 @@ fn push(node: Node, predicates: Vec<Expr>) -> Node {
             Node { op: Op::Limit { input: Box::new(push(*input, Vec::new())), limit, offset }, rows },
             predicates,
         ),
+        Op::GroupLimit { input, partition, keys, limit, offset } => {
+            // A group stays or goes as a whole.
+            let (go, stay) = split(predicates, &partition.iter().copied().collect());
+            let input = Box::new(push(*input, go));
+            filter(Node { op: Op::GroupLimit { input, partition, keys, limit, offset }, rows }, stay)
+        }
         Op::SetOp { operation, all, inputs, columns } => {
             let inputs = inputs
                 .into_iter()

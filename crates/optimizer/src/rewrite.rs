@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use base::IdMap;
-use plan::{BuildSide, ColumnId, ColumnInfo, Expr, ExprKind, JoinKind, Node, Op, Plan, TableId, TableInfo};
+use base::ids::Id;
+use plan::{BuildSide, ColumnId, ColumnInfo, Cte, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan, TableId, TableInfo};
 use types::SqlType;
 
 /// Moves a node out; what stays behind must be overwritten.
@@ -14,6 +15,42 @@ pub(crate) fn take(node: &mut Node) -> Node {
 /// One row without columns: what `SELECT` without FROM reads.
 pub(crate) fn empty_row() -> Node {
     Node::new(Op::Values { columns: Vec::new(), rows: vec![Vec::new()] })
+}
+
+/// Brings common table expressions into an order in which each reads earlier ones only.
+pub(crate) fn order_ctes(plan: &mut Plan) {
+    fn visit(ctes: &IdMap<CteId, Cte>, id: CteId, order: &mut Vec<CteId>) {
+        if order.contains(&id) {
+            return;
+        }
+        ctes[id].plan.walk(&mut |node| {
+            if let Op::CteScan { cte, .. } = node.op {
+                visit(ctes, cte, order);
+            }
+        });
+        order.push(id);
+    }
+    fn renumber(node: &mut Node, order: &[CteId]) {
+        if let Op::CteScan { cte, .. } = &mut node.op
+            && let Some(place) = order.iter().position(|c| c == cte)
+        {
+            *cte = CteId::from_index(place);
+        }
+        node.inputs_mut().into_iter().for_each(|input| renumber(input, order));
+    }
+    let mut order = Vec::new();
+    plan.ctes.keys().for_each(|id| visit(&plan.ctes, id, &mut order));
+    if order.is_sorted() {
+        return;
+    }
+    let definitions = std::mem::take(&mut plan.ctes);
+    for &id in &order {
+        plan.ctes.push(definitions[id].clone());
+    }
+    for id in plan.ctes.keys().collect::<Vec<_>>() {
+        renumber(&mut plan.ctes[id].plan, &order);
+    }
+    renumber(&mut plan.root, &order);
 }
 
 /// A filter, or the input itself if there is nothing to test.
@@ -135,7 +172,7 @@ pub(crate) fn exactly_one_row(node: &Node) -> bool {
 /// Whether the subplan gives at most one row whatever is in the tables.
 pub(crate) fn at_most_one_row(node: &Node) -> bool {
     match &node.op {
-        Op::Filter { input, .. } | Op::Distinct { input, .. } => at_most_one_row(input),
+        Op::Filter { input, .. } | Op::Distinct { input, .. } | Op::GroupLimit { input, .. } => at_most_one_row(input),
         Op::Map { input, .. } => at_most_one_row(input),
         Op::Sort { input, limit, .. } | Op::Limit { input, limit, .. } => {
             matches!(limit, Some(0 | 1)) || at_most_one_row(input)

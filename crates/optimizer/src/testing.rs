@@ -33,7 +33,7 @@ pub(crate) fn compare_results(before: &Plan, after: &Plan) {
     let mut limits = false;
     before.root.walk(&mut |n| {
         limits |= match n.op {
-            Op::Sort { limit, .. } | Op::Limit { limit, .. } => limit.is_some(),
+            Op::Sort { limit, .. } | Op::Limit { limit, .. } | Op::GroupLimit { limit, .. } => limit.is_some(),
             _ => false,
         }
     });

@@ -26,7 +26,7 @@ use base::{Error, IdMap, Result};
 use plan::{ColumnId, ColumnInfo, Cte, CteId, Expr, JoinKind, Node, Op, Plan, SetOperation, TableId, TableInfo};
 
 use crate::Pass;
-use crate::rewrite::{empty_row, join, map, take};
+use crate::rewrite::{empty_row, join, map, order_ctes, take};
 
 /// See the module.
 pub struct Unnest;
@@ -41,13 +41,13 @@ impl Pass for Unnest {
     }
 
     fn run(&self, plan: &mut Plan) -> Result<()> {
-        for id in plan.ctes.keys() {
+        for id in plan.ctes.keys().collect::<Vec<_>>() {
             let definition = take(&mut plan.ctes[id].plan);
-            // A definition may only read earlier ones, so none is added for it.
-            plan.ctes[id].plan = Unnester::new(plan, false).node(definition)?;
+            plan.ctes[id].plan = Unnester::new(plan).node(definition)?;
         }
         let root = take(&mut plan.root);
-        plan.root = Unnester::new(plan, true).node(root)?;
+        plan.root = Unnester::new(plan).node(root)?;
+        order_ctes(plan);
         Ok(())
     }
 }
@@ -56,13 +56,11 @@ struct Unnester<'a> {
     columns: &'a mut IdMap<ColumnId, ColumnInfo>,
     tables: &'a mut IdMap<TableId, TableInfo>,
     ctes: &'a mut IdMap<CteId, Cte>,
-    /// Whether a left side that is needed twice may become a common table expression.
-    may_share: bool,
 }
 
 impl<'a> Unnester<'a> {
-    fn new(plan: &'a mut Plan, may_share: bool) -> Self {
-        Self { columns: &mut plan.columns, tables: &mut plan.tables, ctes: &mut plan.ctes, may_share }
+    fn new(plan: &'a mut Plan) -> Self {
+        Self { columns: &mut plan.columns, tables: &mut plan.tables, ctes: &mut plan.ctes }
     }
 
     /// Unnests a subplan; free columns of an outer query stay free.
@@ -100,6 +98,12 @@ impl<'a> Unnester<'a> {
                     self.expand(&mut key.expr, &mut input)?;
                 }
                 Op::Sort { input, keys, limit, offset }
+            }
+            Op::GroupLimit { mut input, partition, mut keys, limit, offset } => {
+                for key in &mut keys {
+                    self.expand(&mut key.expr, &mut input)?;
+                }
+                Op::GroupLimit { input, partition, keys, limit, offset }
             }
             op => op,
         };

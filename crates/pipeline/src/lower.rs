@@ -141,7 +141,10 @@ impl<'a> Lowering<'a> {
                 let pipes = self.node(input, &needed_with(needed, columns))?;
                 self.distinct(pipes, columns, node.rows)?
             }
-            Op::Sort { input, keys, limit, offset } => self.sort(input, keys, *limit, *offset, needed)?,
+            Op::Sort { input, keys, limit, offset } => self.sort(input, &[], keys, (*limit, *offset), needed)?,
+            Op::GroupLimit { input, partition, keys, limit, offset } => {
+                self.sort(input, partition, keys, (*limit, *offset), needed)?
+            }
             Op::Limit { input, limit, offset } => {
                 let pipes = self.node(input, needed)?;
                 self.limit(pipes, *limit, *offset)?
@@ -245,6 +248,7 @@ fn operator_name(op: &Op) -> &'static str {
         Op::Distinct { .. } => "distinct",
         Op::Sort { .. } => "sort",
         Op::Limit { .. } => "limit",
+        Op::GroupLimit { .. } => "group limit",
         Op::SetOp { .. } => "set operation",
     }
 }

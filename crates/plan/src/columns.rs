@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::{ColumnId, Compare, Expr, ExprKind, Node, Op, SubqueryKind};
+use crate::{ColumnId, Compare, Expr, ExprKind, Node, Op, Plan, SubqueryKind};
 
 impl Expr {
     /// Calls `visit` for every column reference, including those of subqueries to columns outside of the subquery.
@@ -161,6 +161,36 @@ pub fn disjunction(mut parts: Vec<Expr>) -> Expr {
     }
 }
 
+impl Plan {
+    /// How deep recursion over the plan goes, also after expressions of one operator were put into those of another, and
+    /// branches into one another: lowering nests what follows a branch in it.
+    pub fn depth(&self) -> usize {
+        self.ctes.values().map(|cte| cte.plan.depth()).sum::<usize>() + self.root.depth()
+    }
+}
+
+impl Node {
+    fn depth(&self) -> usize {
+        let expressions = self.expressions().into_iter().map(Expr::depth).max().unwrap_or(0);
+        1 + expressions + self.inputs().into_iter().map(Node::depth).max().unwrap_or(0)
+    }
+}
+
+impl Expr {
+    fn depth(&self) -> usize {
+        let branches = match &self.kind {
+            ExprKind::And(parts) | ExprKind::Or(parts) | ExprKind::Coalesce(parts) => parts.len(),
+            ExprKind::Case { branches, .. } => branches.len(),
+            _ => 0,
+        };
+        let subquery = match &self.kind {
+            ExprKind::Subquery(subquery) => subquery.plan.depth(),
+            _ => 0,
+        };
+        1 + branches + subquery + self.children().into_iter().map(Expr::depth).max().unwrap_or(0)
+    }
+}
+
 impl Node {
     /// Columns that the subplan reads and does not produce: its correlated references, in ascending order.
     pub fn free_columns(&self) -> BTreeSet<ColumnId> {
@@ -180,7 +210,9 @@ impl Node {
     /// The columns that this operator itself makes (those of its inputs that pass through are not among them).
     pub fn produced(&self) -> Vec<ColumnId> {
         match &self.op {
-            Op::Filter { .. } | Op::Sort { .. } | Op::Limit { .. } | Op::Distinct { .. } => Vec::new(),
+            Op::Filter { .. } | Op::Sort { .. } | Op::Limit { .. } | Op::GroupLimit { .. } | Op::Distinct { .. } => {
+                Vec::new()
+            }
             Op::Map { columns, .. } => columns.iter().map(|&(c, _)| c).collect(),
             Op::Join { kind: crate::JoinKind::Mark(mark), .. } => vec![*mark],
             Op::Join { .. } => Vec::new(),
@@ -219,7 +251,9 @@ impl Node {
         match &mut self.op {
             Op::Scan { columns, .. } => columns.iter_mut().for_each(|(_, c)| new(c)),
             Op::CteScan { columns, .. } => columns.iter_mut().for_each(|(_, c)| new(c)),
-            Op::Values { columns, .. } | Op::Distinct { columns, .. } => columns.iter_mut().for_each(new),
+            Op::Values { columns, .. } | Op::Distinct { columns, .. } | Op::GroupLimit { partition: columns, .. } => {
+                columns.iter_mut().for_each(new)
+            }
             Op::Map { columns, .. } => columns.iter_mut().for_each(|(c, _)| new(c)),
             Op::Aggregate { groups, aggregates, .. } => {
                 groups.iter_mut().for_each(|(c, _)| new(c));

@@ -102,6 +102,20 @@ pub enum Op {
         /// After so many are left out.
         offset: u64,
     },
+    /// LIMIT and OFFSET for each group of rows that agree in the `partition` columns (NULLs are equal), in the order of
+    /// `keys`: DISTINCT ON, and LIMIT in a correlated subquery. The result has no order.
+    GroupLimit {
+        /// Input.
+        input: Box<Node>,
+        /// What makes a group.
+        partition: Vec<ColumnId>,
+        /// The order inside of a group, most significant first; none: any rows will do.
+        keys: Vec<SortKey>,
+        /// At most so many rows of each group.
+        limit: Option<u64>,
+        /// After so many of it are left out.
+        offset: u64,
+    },
     /// UNION, INTERSECT, EXCEPT of n inputs (thesis 4.5.5). Column i of each input becomes `columns[i]`; the types agree.
     /// EXCEPT subtracts all later inputs from the first.
     SetOp {
@@ -190,7 +204,8 @@ impl Node {
             | Op::Aggregate { input, .. }
             | Op::Distinct { input, .. }
             | Op::Sort { input, .. }
-            | Op::Limit { input, .. } => vec![input],
+            | Op::Limit { input, .. }
+            | Op::GroupLimit { input, .. } => vec![input],
             Op::Join { left, right, .. } => vec![left, right],
             Op::SetOp { inputs, .. } => inputs.iter().map(|(n, _)| n).collect(),
         }
@@ -205,7 +220,8 @@ impl Node {
             | Op::Aggregate { input, .. }
             | Op::Distinct { input, .. }
             | Op::Sort { input, .. }
-            | Op::Limit { input, .. } => vec![input],
+            | Op::Limit { input, .. }
+            | Op::GroupLimit { input, .. } => vec![input],
             Op::Join { left, right, .. } => vec![left, right],
             Op::SetOp { inputs, .. } => inputs.iter_mut().map(|(n, _)| n).collect(),
         }
@@ -217,7 +233,10 @@ impl Node {
             Op::Scan { columns, .. } => columns.iter().map(|&(_, c)| c).collect(),
             Op::CteScan { columns, .. } => columns.iter().map(|&(_, c)| c).collect(),
             Op::Values { columns, .. } | Op::Distinct { columns, .. } | Op::SetOp { columns, .. } => columns.clone(),
-            Op::Filter { input, .. } | Op::Sort { input, .. } | Op::Limit { input, .. } => input.columns(),
+            Op::Filter { input, .. }
+            | Op::Sort { input, .. }
+            | Op::Limit { input, .. }
+            | Op::GroupLimit { input, .. } => input.columns(),
             Op::Map { input, columns } => {
                 let mut all = input.columns();
                 all.extend(columns.iter().map(|&(c, _)| c));
@@ -252,7 +271,7 @@ impl Node {
                 .map(|(_, e)| e)
                 .chain(aggregates.iter().flat_map(|(_, a)| a.argument.iter().chain(a.filter.iter())))
                 .collect(),
-            Op::Sort { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
+            Op::Sort { keys, .. } | Op::GroupLimit { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
         }
     }
 
@@ -269,7 +288,7 @@ impl Node {
                 .map(|(_, e)| e)
                 .chain(aggregates.iter_mut().flat_map(|(_, a)| a.argument.iter_mut().chain(a.filter.iter_mut())))
                 .collect(),
-            Op::Sort { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
+            Op::Sort { keys, .. } | Op::GroupLimit { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
         }
     }
 

@@ -124,6 +124,7 @@ impl Check<'_> {
                 self.all_visible(&from, &offered, "a scan of a CTE")?;
             }
             Op::Distinct { columns, .. } => self.all_visible(columns, &inside, "distinct")?,
+            Op::GroupLimit { partition, .. } => self.all_visible(partition, &inside, "group limit")?,
             Op::Values { columns, rows } if rows.iter().any(|r| r.len() != columns.len()) => {
                 return wrong("a row of VALUES has another length than its columns");
             }

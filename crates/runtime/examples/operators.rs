@@ -186,7 +186,7 @@ fn sort(rows: u64, limit: Option<u64>, workers: usize) -> [f64; 2] {
     let offset = layout.add(Ty::I64);
     layout.add(Ty::I64);
     let keys = vec![SortField { offset, ty: Ty::I64, null: None, descending: false, nulls_first: false }];
-    let context = context(State::Sort(SortState { layout, keys, limit, offset: 0 }), workers, None);
+    let context = context(State::Sort(SortState { layout, keys, partition: 0, limit, offset: 0 }), workers, None);
     let materialise = parallel(&context, rows, |worker, rows| {
         for i in rows {
             // SAFETY: a sort state, whose rows have 16 bytes.

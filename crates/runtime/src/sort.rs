@@ -8,6 +8,10 @@
 //! 4. Between two separators, the pieces of all runs are merged into their place of the output, in parallel and without
 //!    synchronisation. What lies behind the limit is not merged.
 //!
+//! 5. Where limit and offset count anew for each value of the leading keys (`SortState::partition`), all rows are sorted,
+//!    and then each stretch of the output drops, in parallel, the rows that lie before or behind the window of their
+//!    group.
+//!
 //! Few rows are sorted by one worker at once. Rows with equal keys are ordered by address, so that separators are unique
 //! even if all keys are equal.
 //!
@@ -18,6 +22,7 @@ mod merge;
 #[cfg(test)]
 mod tests;
 mod top;
+mod window;
 
 use std::sync::{Arc, Mutex};
 
@@ -33,6 +38,7 @@ use crate::rows::{RowsState, Segment};
 use key::Item;
 pub use key::Order;
 use merge::Merge;
+use window::Windows;
 
 const OPERATOR: &str = "sort";
 /// Rows of a run.
@@ -45,6 +51,8 @@ const FEW: usize = 16 << 10;
 pub(crate) struct Sort {
     rows: RowsState,
     order: Order,
+    /// See [`SortState::partition`].
+    partition: usize,
     offset: u64,
     limit: Option<u64>,
     budget: Budget,
@@ -58,6 +66,8 @@ enum Progress {
     /// Runs to be sorted, then sorted runs.
     Runs(Vec<Mutex<Vec<Item>>>, Reservation),
     Merging(Arc<Merge>, Reservation),
+    /// Sorted rows, of which each group keeps its window.
+    Cutting(Arc<Windows>, Reservation),
     Sorted(Vec<*mut u8>, #[expect(dead_code, reason = "held until the rows are dropped")] Reservation),
 }
 // SAFETY: addresses of rows, which are read by one phase at a time.
@@ -68,6 +78,7 @@ impl Sort {
         Self {
             rows: RowsState::new(state.layout.stride(), workers, budget, OPERATOR),
             order: Order::new(&state.keys),
+            partition: state.partition,
             offset: state.offset,
             limit: state.limit,
             budget: budget.clone(),
@@ -81,6 +92,9 @@ impl Sort {
 
     /// Rows from the first that are needed, if not all are.
     fn needed(&self) -> Option<usize> {
+        if self.partition > 0 {
+            return None;
+        }
         let needed = self.limit?.saturating_add(self.offset);
         usize::try_from(needed).ok()
     }
@@ -97,6 +111,9 @@ impl Sort {
     pub(crate) fn segments(&self) -> Vec<Segment> {
         let progress = self.progress.lock().expect("no panic while it is locked");
         let Progress::Sorted(rows, _) = &*progress else { return Vec::new() };
+        if self.partition > 0 {
+            return vec![Segment::Pointers { start: rows.as_ptr(), rows: rows.len() }];
+        }
         let from = usize::try_from(self.offset).map_or(rows.len(), |o| o.min(rows.len()));
         let count = self.limit.map_or(rows.len(), |l| l as usize).min(rows.len() - from);
         // SAFETY: `from` is inside of the array or at its end.
@@ -123,8 +140,7 @@ impl Sort {
                 let runs: Vec<Vec<Item>> = runs.into_iter().map(|run| run.into_inner().expect("no panic")).collect();
                 if runs.len() <= 1 {
                     let rows = runs.into_iter().flatten().map(|item| item.row).collect();
-                    *progress = Progress::Sorted(rows, charged);
-                    return Ok(None);
+                    return Ok(self.sorted(rows, charged, context, state, &mut progress));
                 }
                 let merge = Arc::new(Merge::new(runs, &self.order, self.needed()));
                 let tasks = merge_all(context, state, merge.clone());
@@ -133,7 +149,11 @@ impl Sort {
             }
             Progress::Merging(merge, charged) => {
                 let merge = Arc::into_inner(merge).expect("the task set was dropped");
-                *progress = Progress::Sorted(merge.into_rows(), charged);
+                return Ok(self.sorted(merge.into_rows(), charged, context, state, &mut progress));
+            }
+            Progress::Cutting(windows, charged) => {
+                let windows = Arc::into_inner(windows).expect("the task set was dropped");
+                *progress = Progress::Sorted(windows.into_rows(), charged);
                 return Ok(None);
             }
             sorted @ Progress::Sorted(..) => {
@@ -142,6 +162,32 @@ impl Sort {
             }
         };
         Ok(Some(tasks))
+    }
+
+    /// All rows are sorted: that is all, unless groups have windows.
+    fn sorted(
+        &self,
+        rows: Vec<*mut u8>,
+        charged: Reservation,
+        context: &Arc<QueryContext>,
+        state: StateId,
+        progress: &mut Progress,
+    ) -> Option<Box<dyn TaskSet>> {
+        if self.partition == 0 {
+            *progress = Progress::Sorted(rows, charged);
+            return None;
+        }
+        let windows = Arc::new(Windows::new(rows, self.offset, self.limit));
+        *progress = Progress::Cutting(windows.clone(), charged);
+        let context = context.clone();
+        let stretches = MorselRanges::new(windows.stretches() as u64, context.worker_count(), 1);
+        Some(Tasks::boxed(stretches, move |_, morsel| {
+            let sort = sort_of(&context, state);
+            // SAFETY: rows of this state, whose strings live as long as the query.
+            let same = |a, b| unsafe { sort.order.agree(sort.partition, a, b) };
+            morsel.rows().for_each(|stretch| windows.cut(stretch as usize, same));
+            Ok(())
+        }))
     }
 
     /// The rows of all workers in runs: one if there are few.

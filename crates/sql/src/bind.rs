@@ -30,6 +30,8 @@ use scope::Level;
 
 /// Deepest nesting of expressions and queries (views included).
 const MAX_DEPTH: usize = 160;
+/// Deepest plan; see [`Plan::depth`].
+const MAX_PLAN_DEPTH: usize = 10_000;
 /// Most expressions to bind, besides eight for each byte of the text.
 const MAX_WORK: usize = 200_000;
 /// Deepest nesting of views.
@@ -122,18 +124,24 @@ impl<'a> Binder<'a> {
     fn plan(&mut self, query: &ast::Query) -> Result<Plan> {
         let bound = self.query(query)?;
         let bound = self.with_known_types(bound);
-        Ok(self.finish(bound))
+        self.finish(bound)
     }
 
     /// The plan of everything bound so far.
-    fn finish(&mut self, bound: Bound) -> Plan {
-        Plan {
+    fn finish(&mut self, bound: Bound) -> Result<Plan> {
+        let plan = Plan {
             columns: std::mem::take(&mut self.columns),
             tables: std::mem::take(&mut self.tables),
             ctes: std::mem::take(&mut self.ctes),
             root: bound.node,
             output: bound.output.into_iter().map(|o| (o.name, o.column)).collect(),
+        };
+        if plan.depth() > MAX_PLAN_DEPTH {
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too complex")
+                .detail(format!("its expressions, taken together, nest more than {MAX_PLAN_DEPTH} deep"))
+                .hint("split it with CREATE TABLE AS"));
         }
+        Ok(plan)
     }
 
     /// Output columns without a type (literals, bare NULLs) become text.

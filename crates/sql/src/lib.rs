@@ -20,7 +20,7 @@ mod split;
 mod statement;
 
 pub use bind::bind;
-pub use parse::{Parsed, parse, parse_script};
+pub use parse::{Parsed, parse, parse_depth, parse_script};
 pub use resolver::{Resolved, Resolver, Table};
 pub use split::{Piece, split};
 pub use statement::{

@@ -94,6 +94,18 @@ pub enum Statement {
     Transaction(TransactionKind),
 }
 
+impl Statement {
+    /// The query in it.
+    pub fn plan(&self) -> Option<&Plan> {
+        match self {
+            Self::Query(plan) | Self::CreateTableAs { plan, .. } | Self::Copy(Copy::To { plan, .. }) => Some(plan),
+            Self::Insert(insert) => Some(&insert.source),
+            Self::Explain { statement, .. } => statement.plan(),
+            _ => None,
+        }
+    }
+}
+
 /// Which form EXPLAIN shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExplainStage {

@@ -47,7 +47,7 @@ const ERRORS: &[(&str, &str, &str)] = &[
     ("select 'x'::integer", "22P02", "'x'"),
     ("select sum(a) over () from t", "0A000", "sum"),
     ("with recursive r as (select 1 union all select * from r) select * from r", "0A000", "r as"),
-    ("select distinct on (a) a from t", "0A000", "select"),
+    ("select distinct on (a) a from t order by b", "42P10", "a) a"),
     ("update t set a = 1", "0A000", "update"),
     ("select $1", "42P02", "$1"),
     ("select a from t limit -1", "2201W", "1"),

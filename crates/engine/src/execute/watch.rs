@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use base::ids::Id;
-use base::{IdMap, Result};
+use base::{Error, IdMap, Result, SqlState};
 use pipeline::ir::PipelineId;
 use scheduler::{Morsel, StageReport, TaskSet, WorkerId};
 
@@ -49,45 +49,59 @@ impl TaskSet for Watched {
 }
 
 /// How often each operator (its counter) was seen at work, by pipeline.
-type Looks = IdMap<PipelineId, Vec<u32>>;
+type Looks = IdMap<PipelineId, Vec<u64>>;
 
-/// A thread that watches the workers of a query.
+/// A thread that watches the workers of a query, as long as this lives.
 pub(super) struct Watch {
     over: Arc<AtomicBool>,
-    thread: JoinHandle<Looks>,
+    thread: Option<JoinHandle<Looks>>,
 }
 
 impl Watch {
     /// Starts to watch a query that is about to start.
-    pub fn begin(query: &Arc<Query>) -> Self {
+    pub fn begin(query: &Arc<Query>) -> Result<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let ready = Arc::new(Barrier::new(2));
         let thread = {
             let (query, over, ready) = (query.clone(), over.clone(), ready.clone());
-            std::thread::spawn(move || {
+            std::thread::Builder::new().name("watch".to_owned()).spawn(move || {
                 ready.wait();
                 look(&query, &over)
             })
         };
+        // 53000 is PostgreSQL's class for a machine that gives no more.
+        let failed = |e| Error::new(SqlState("53000"), format!("could not start a thread: {e}"));
+        let thread = Some(thread.map_err(failed)?);
         ready.wait();
-        Self { over, thread }
+        Ok(Self { over, thread })
+    }
+
+    /// Ends the thread: it holds on to the query.
+    fn stop(&mut self) -> Option<Looks> {
+        self.over.store(true, Ordering::Relaxed);
+        self.thread.take()?.join().ok()
     }
 
     /// Ends it, and divides the time that each pipeline took: the time of each operator, by its counter, summed over the
     /// workers. A pipeline that was too short to be seen is all its first operator's.
-    pub fn end(self, query: &Query, pipelines: &[StageReport]) -> Vec<Duration> {
-        self.over.store(true, Ordering::Relaxed);
+    pub fn end(mut self, query: &Query, pipelines: &[StageReport]) -> Vec<Duration> {
         let mut times = vec![Duration::ZERO; query.program.counters.len()];
-        let Ok(looks) = self.thread.join() else { return times };
+        let Some(looks) = self.stop() else { return times };
         for ((id, seen), report) in looks.iter().zip(pipelines) {
-            let all: u32 = seen.iter().sum();
+            let all: u64 = seen.iter().sum();
             if all > 0 {
-                times.iter_mut().zip(seen).for_each(|(t, &n)| *t += report.busy * n / all);
+                times.iter_mut().zip(seen).for_each(|(t, &n)| *t += report.busy.mul_f64(n as f64 / all as f64));
             } else if let Some(first) = query.program.pipelines[id].operator_at(0) {
                 times[first as usize] += report.busy;
             }
         }
         times
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 

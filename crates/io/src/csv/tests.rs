@@ -66,6 +66,9 @@ fn delimiters_are_found_out() {
     let source =
         open("carrier,name\n9E,Endeavor Air Inc.\nAA,American Airlines Inc.\n", &CsvOptions::detect()).unwrap();
     assert_eq!((source.schema()[0].name.as_str(), rows(&*source).unwrap().len()), ("carrier", 2));
+    // Decimal commas, which divide every line but the header.
+    let source = open(&format!("x;y\n{}", "1,5;2,5\n".repeat(30)), &CsvOptions::detect()).unwrap();
+    assert_eq!(rows(&*source).unwrap()[29], [Value::str("1,5"), Value::str("2,5")]);
 }
 
 #[test]

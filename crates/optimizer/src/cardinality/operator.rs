@@ -66,6 +66,17 @@ impl Estimator<'_> {
                 let rows = limit.map_or(left, |l| left.min(l as f64)).max(if *limit == Some(0) { 0.0 } else { 1.0 });
                 Profile { rows, keys: inputs[0].keys.clone() }
             }
+            Op::GroupLimit { partition, limit, .. } => {
+                let exprs: Vec<Expr> = partition.iter().map(|&c| Expr::column(c, types::SqlType::Null)).collect();
+                let groups = self.groups(exprs.iter(), &inputs[0]);
+                let rows = limit.map_or(inputs[0].rows, |l| (groups * l as f64).min(inputs[0].rows));
+                let mut keys = inputs[0].keys.clone();
+                if *limit == Some(1) {
+                    let domain = self.combinations(exprs.iter().map(|e| self.domain(e)).collect(), f64::INFINITY);
+                    keys.push(Key { columns: partition.clone(), domain: domain.max(rows) });
+                }
+                Profile { rows: rows.max(1.0), keys }
+            }
             Op::SetOp { operation, all, inputs: nodes, columns } => {
                 self.set_operation(*operation, *all, nodes, columns, inputs)
             }

@@ -70,6 +70,7 @@ pub(super) fn simplify(context: &mut Context<'_>, node: Node) -> Node {
             }
             Node { op: Op::Sort { input, keys, limit, offset }, rows }
         }
+        Op::GroupLimit { ref input, limit, .. } if is_empty(input) || limit == Some(0) => empty(made),
         Op::Limit { input, limit, offset } => {
             if is_empty(&input) || limit == Some(0) {
                 return empty(made);

@@ -110,6 +110,11 @@ impl Pruner<'_> {
                 let needed = with(needed, keys.iter().map(|k| &k.expr));
                 Op::Sort { input: Box::new(self.node(*input, &needed, false)), keys, limit, offset }
             }
+            Op::GroupLimit { input, partition, keys, limit, offset } => {
+                let mut needed = with(needed, keys.iter().map(|k| &k.expr));
+                needed.extend(partition.iter().copied());
+                Op::GroupLimit { input: Box::new(self.node(*input, &needed, false)), partition, keys, limit, offset }
+            }
             Op::Limit { input, limit, offset } => {
                 Op::Limit { input: Box::new(self.node(*input, needed, true)), limit, offset }
             }

@@ -24,6 +24,10 @@ pub(crate) fn is_unique(node: &Node, columns: &HashSet<ColumnId>, tables: &IdMap
         Op::Filter { input, .. } | Op::Map { input, .. } | Op::Sort { input, .. } | Op::Limit { input, .. } => {
             is_unique(input, columns, tables)
         }
+        Op::GroupLimit { input, partition, limit, .. } => {
+            let one_of_each = matches!(limit, Some(0 | 1)) && partition.iter().all(|c| columns.contains(c));
+            one_of_each || is_unique(input, columns, tables)
+        }
         Op::SetOp { all: false, columns: made, .. } => made.iter().all(|c| columns.contains(c)),
         Op::Join { kind, left, right, condition, .. } => match kind {
             JoinKind::Semi | JoinKind::Anti | JoinKind::Mark(_) | JoinKind::Single => is_unique(left, columns, tables),

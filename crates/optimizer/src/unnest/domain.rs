@@ -85,7 +85,7 @@ impl Unnester<'_> {
     /// A left side that is more than a filtered scan is computed once, if that is possible; the left side becomes a
     /// reader too. Volatile functions need it; copies of joins would make nested subqueries grow exponentially.
     fn share(&mut self, domain: &mut Domain) -> Option<(CteId, HashMap<ColumnId, ColumnId>)> {
-        if domain.shared.is_none() && self.may_share && domain.left.free_columns().is_empty() {
+        if domain.shared.is_none() && domain.left.free_columns().is_empty() {
             let mut cheap = true;
             domain.left.walk(&mut |n| {
                 cheap &= matches!(n.op, Op::Scan { .. } | Op::CteScan { .. } | Op::Filter { .. } | Op::Map { .. })

@@ -56,18 +56,27 @@ impl Unnester<'_> {
                 }
                 Ok((Node::new(Op::Distinct { input: Box::new(input), columns }), bindings))
             }
-            Op::Sort { input, keys, limit, offset } => self.push_limit(*input, keys, limit, offset, domain, &all),
-            Op::Limit { input, limit, offset } => self.push_limit(*input, Vec::new(), limit, offset, domain, &all),
+            Op::Sort { input, keys, limit, offset } => {
+                self.push_limit(*input, Vec::new(), keys, limit, offset, domain, &all)
+            }
+            Op::Limit { input, limit, offset } => {
+                self.push_limit(*input, Vec::new(), Vec::new(), limit, offset, domain, &all)
+            }
+            Op::GroupLimit { input, partition, keys, limit, offset } => {
+                self.push_limit(*input, partition, keys, limit, offset, domain, &all)
+            }
             Op::SetOp { operation, all: duplicates, inputs, mut columns } => {
+                let pushed = inputs
+                    .into_iter()
+                    .map(|(input, from)| Ok((self.push(input, domain, &all)?, from)))
+                    .collect::<Result<Vec<_>>>()?;
+                let strict: Vec<bool> =
+                    all.iter().map(|free| pushed.iter().all(|((_, bindings), _)| bindings[free].strict)).collect();
                 let mut carried = Vec::new();
-                let mut strict = vec![true; all.len()];
-                for (input, mut from) in inputs {
-                    let (input, bindings) = self.push(input, domain, &all)?;
+                for ((input, bindings), mut from) in pushed {
+                    let input = self.without_meaningless(input, &bindings, all.iter().zip(strict.iter().copied()));
                     let (input, own) = self.exact_types(input, &bindings, &all, &from);
-                    for (i, (bound, free)) in own.into_iter().zip(&all).enumerate() {
-                        strict[i] &= bindings[free].strict;
-                        from.push(bound);
-                    }
+                    from.extend(own);
                     carried.push((input, from));
                 }
                 let mut bindings = Bindings::new();
@@ -85,6 +94,24 @@ impl Unnester<'_> {
             }
             Op::Scan { .. } | Op::CteScan { .. } => unreachable!("hoisting left no expression in {:?}", node.op),
         }
+    }
+
+    /// Without the rows that mean nothing because a carried column is NULL in them, where the operator above, whose
+    /// bindings are `strict` or not, could not tell them from rows that do mean something.
+    fn without_meaningless<'f>(
+        &self,
+        input: Node,
+        bindings: &Bindings,
+        strict: impl Iterator<Item = (&'f ColumnId, bool)>,
+    ) -> Node {
+        let nullable = Nullable::of(&input, self.columns);
+        let unclear = strict.filter_map(|(free, strict)| {
+            let bound = bindings[free];
+            (bound.strict && !strict && nullable.column(bound.column))
+                .then(|| is_not_null(column(self.columns, bound.column)))
+        });
+        let conjuncts = unclear.collect();
+        filter(input, conjuncts)
     }
 
     /// The carried columns with exactly the free columns' types, as set operations ask.
@@ -211,6 +238,9 @@ impl Unnester<'_> {
             JoinKind::Full => {
                 let (left, ours) = self.push(left, domain, all)?;
                 let (right, theirs) = self.push(right, domain, all)?;
+                let strict = || all.iter().map(|free| (free, ours[free].strict && theirs[free].strict));
+                let left = self.without_meaningless(left, &ours, strict());
+                let right = self.without_meaningless(right, &theirs, strict());
                 condition.iter_mut().for_each(|e| self.bind(e, &ours));
                 let (mut bindings, mut computed) = (Bindings::new(), Vec::new());
                 for &free in all {

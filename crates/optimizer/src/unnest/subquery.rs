@@ -25,6 +25,7 @@ fn existence(node: Node) -> Existence {
         Op::Sort { input, limit, offset: 0, .. } | Op::Limit { input, limit, offset: 0 } if limit != Some(0) => {
             existence(*input)
         }
+        Op::GroupLimit { input, limit, offset: 0, .. } if limit != Some(0) => existence(*input),
         Op::Aggregate { ref groups, .. } if groups.is_empty() => Existence::Always,
         Op::Aggregate { input, .. } => existence(*input),
         op => Existence::If(Node { op, rows: node.rows }),

@@ -194,9 +194,10 @@ impl Parser<'_> {
                         nulls_first: p.t.take("nulls_first"),
                     })
                 })?;
+                let partition = if self.t.take("partition") { self.t.number()? } else { 0 };
                 let limit = if self.t.take("limit") { Some(self.t.number()?) } else { None };
                 self.t.word("offset")?;
-                State::Sort(SortState { layout, keys, limit, offset: self.t.number()? })
+                State::Sort(SortState { layout, keys, partition, limit, offset: self.t.number()? })
             }
             "rows" => State::Rows(self.layout()?),
             "limit" => {

@@ -254,6 +254,8 @@ pub struct SortState {
     pub layout: RowLayout,
     /// Most significant first.
     pub keys: Vec<SortField>,
+    /// With so many leading keys, `limit` and `offset` count anew for each of their values. 0: they count all rows.
+    pub partition: usize,
     /// At most so many rows.
     pub limit: Option<u64>,
     /// After so many are left out.

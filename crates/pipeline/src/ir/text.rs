@@ -161,6 +161,9 @@ impl Display for State {
                 write!(f, "sort {} by (", s.layout)?;
                 list(f, &s.keys, |f, key| write!(f, "{key}"))?;
                 f.write_char(')')?;
+                if s.partition > 0 {
+                    write!(f, " partition {}", s.partition)?;
+                }
                 if let Some(limit) = s.limit {
                     write!(f, " limit {limit}")?;
                 }

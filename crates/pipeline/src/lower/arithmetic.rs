@@ -224,6 +224,10 @@ impl Lowering<'_> {
             if op == FloatOp::Div {
                 let zero = p.float(0.0, ty);
                 let by_zero = p.compare(Compare::Eq, b.value, zero);
+                // NaN, which is above infinity, stays NaN.
+                let infinity = p.float(f64::INFINITY, ty);
+                let number = p.compare(Compare::Le, a.value, infinity);
+                let by_zero = p.and(number, by_zero);
                 failed = raise_if(p, by_zero, SqlState::DIVISION_BY_ZERO, "division by zero", position);
             }
             let value = p.let_(ty, Operation::Float(op, a.value, b.value));
@@ -257,10 +261,11 @@ impl Lowering<'_> {
         let interval = self.constant(pipe, &Value::Interval(signed), SqlType::Interval);
         self.strict(pipe, &[input], |p| {
             let timestamp = if from_date { date_to_timestamp(p, input.value, position) } else { input.value };
-            if months != 0 {
+            let delta = i64::try_from(i128::from(days) * MICROS_PER_DAY + i128::from(micros)).ok();
+            let Some(delta) = delta.filter(|_| months == 0) else {
                 return p.call1(Callee::TimestampAddInterval, vec![timestamp, interval.value], position);
-            }
-            let delta = p.int(i128::from(days) * MICROS_PER_DAY + i128::from(micros), Ty::I64);
+            };
+            let delta = p.int(delta.into(), Ty::I64);
             p.let_(Ty::I64, Operation::Checked(Arithmetic::Add, timestamp, delta, position))
         })
         .map(Some)

@@ -9,14 +9,21 @@ use super::{Lowering, Needed, with_columns_of};
 use crate::ir::{Callee, Inst, RowLayout, RowSet, SortField, SortState, Source, State, StateId, Ty};
 
 impl Lowering<'_> {
+    /// ORDER BY with LIMIT and OFFSET, which count anew for each value of the `partition` columns if there are any: then
+    /// these are ordered by first.
     pub(super) fn sort(
         &mut self,
         input: &Node,
+        partition: &[ColumnId],
         keys: &[SortKey],
-        limit: Option<u64>,
-        offset: u64,
+        (limit, offset): (Option<u64>, u64),
         needed: &Needed,
     ) -> Result<Vec<Pipe>> {
+        let groups = partition.iter().map(|&c| {
+            let expr = plan::Expr::column(c, self.type_of(c));
+            SortKey { expr, descending: false, nulls_first: false }
+        });
+        let keys: Vec<SortKey> = groups.chain(keys.iter().cloned()).collect();
         let read = with_columns_of(needed, keys.iter().map(|k| &k.expr));
         let pipes = self.node(input, &read)?;
         let columns: Vec<ColumnId> = input.columns().into_iter().filter(|c| needed.contains(c)).collect();
@@ -24,7 +31,7 @@ impl Lowering<'_> {
         // A key that is a stored column needs no field of its own.
         let mut sort_fields = Vec::new();
         let mut computed = Vec::new();
-        for key in keys {
+        for key in &keys {
             let stored = match key.expr.kind {
                 ExprKind::Column(c) => fields.iter().find(|(column, _)| *column == c).map(|(_, f)| *f),
                 _ => None,
@@ -43,7 +50,8 @@ impl Lowering<'_> {
                 nulls_first: key.nulls_first,
             });
         }
-        let state = self.add_state(State::Sort(SortState { layout, keys: sort_fields, limit, offset }));
+        let state = SortState { layout, keys: sort_fields, partition: partition.len(), limit, offset };
+        let state = self.add_state(State::Sort(state));
         for mut pipe in pipes {
             let mut values = Vec::new();
             for (field, expr) in &computed {
@@ -56,7 +64,7 @@ impl Lowering<'_> {
         }
         let (mut pipe, row) = self.read(state, RowSet::All, "sorted rows");
         pipe.bind_row(row, &fields, false);
-        pipe.ordered_by = Some(state);
+        pipe.ordered_by = partition.is_empty().then_some(state);
         Ok(vec![pipe])
     }
 

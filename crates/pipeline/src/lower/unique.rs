@@ -15,6 +15,13 @@ pub(super) fn unique_keys(plan: &Plan, node: &Node) -> Vec<HashSet<ColumnId>> {
         Op::Filter { input, .. } | Op::Map { input, .. } | Op::Sort { input, .. } | Op::Limit { input, .. } => {
             unique_keys(plan, input)
         }
+        Op::GroupLimit { input, partition, limit, .. } => {
+            let mut keys = unique_keys(plan, input);
+            if matches!(limit, Some(0 | 1)) {
+                keys.push(partition.iter().copied().collect());
+            }
+            keys
+        }
         Op::Aggregate { groups, .. } => vec![groups.iter().map(|(c, _)| *c).collect()],
         Op::Distinct { columns, .. } => vec![columns.iter().copied().collect()],
         Op::Join { kind: JoinKind::Semi | JoinKind::Anti | JoinKind::Mark(_) | JoinKind::Single, left, .. } => {

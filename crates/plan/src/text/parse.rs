@@ -187,14 +187,17 @@ impl Reader<'_> {
             }
             "distinct" => Op::Distinct { input: input()?, columns: line.references()? },
             "sort" => {
-                let keys = line.bracketed(|l| {
-                    let expr = l.expr()?;
-                    let descending = l.word("desc");
-                    let nulls_first = if l.word("nulls") { l.name()? == "first" } else { descending };
-                    Ok(SortKey { expr, descending, nulls_first })
-                })?;
+                let keys = line.bracketed(sort_key)?;
                 let (limit, offset) = limits(&mut line)?;
                 Op::Sort { input: input()?, keys, limit, offset }
+            }
+            "group" => {
+                line.expect("limit")?;
+                let partition = line.references()?;
+                line.expect("by")?;
+                let keys = line.bracketed(sort_key)?;
+                let (limit, offset) = limits(&mut line)?;
+                Op::GroupLimit { input: input()?, partition, keys, limit, offset }
             }
             "limit" => {
                 line.back();
@@ -241,6 +244,13 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+fn sort_key(line: &mut Line<'_>) -> Result<SortKey> {
+    let expr = line.expr()?;
+    let descending = line.word("desc");
+    let nulls_first = if line.word("nulls") { line.name()? == "first" } else { descending };
+    Ok(SortKey { expr, descending, nulls_first })
 }
 
 fn limits(line: &mut Line<'_>) -> Result<(Option<u64>, u64)> {

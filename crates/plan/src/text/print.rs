@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::functions::aggregate_name;
 use super::print_expr::{ExprPrinter, identifier};
-use crate::{BuildSide, ColumnId, JoinKind, Node, Op, Plan, SetOperation};
+use crate::{BuildSide, ColumnId, JoinKind, Node, Op, Plan, SetOperation, SortKey};
 
 /// The plan as text, without estimates.
 pub fn print(plan: &Plan) -> String {
@@ -133,20 +133,14 @@ impl<'a> Printer<'a> {
             }
             Op::Distinct { columns, .. } => format!("distinct [{}]", references(&p, columns)),
             Op::Sort { keys, limit, offset, .. } => {
-                let keys: Vec<String> = keys
-                    .iter()
-                    .map(|k| {
-                        let order = if k.descending { " desc" } else { "" };
-                        let nulls = match (k.nulls_first, k.descending) {
-                            (true, false) => " nulls first",
-                            (false, true) => " nulls last",
-                            _ => "",
-                        };
-                        format!("{}{order}{nulls}", p.print(&k.expr))
-                    })
-                    .collect();
-                format!("sort [{}]{}", keys.join(", "), limits(*limit, *offset))
+                format!("sort [{}]{}", sort_keys(&mut p, keys), limits(*limit, *offset))
             }
+            Op::GroupLimit { partition, keys, limit, offset, .. } => format!(
+                "group limit [{}] by [{}]{}",
+                references(&p, partition),
+                sort_keys(&mut p, keys),
+                limits(*limit, *offset)
+            ),
             Op::Limit { limit, offset, .. } => match limit {
                 Some(_) => limits(*limit, *offset).trim().to_owned(),
                 None => format!("limit all{}", limits(None, *offset)),
@@ -163,6 +157,19 @@ impl<'a> Printer<'a> {
             }
         }
     }
+}
+
+fn sort_keys<'a>(p: &mut ExprPrinter<'a, '_>, keys: &'a [SortKey]) -> String {
+    let key = |k: &'a SortKey| {
+        let order = if k.descending { " desc" } else { "" };
+        let nulls = match (k.nulls_first, k.descending) {
+            (true, false) => " nulls first",
+            (false, true) => " nulls last",
+            _ => "",
+        };
+        format!("{}{order}{nulls}", p.print(&k.expr))
+    };
+    keys.iter().map(key).collect::<Vec<_>>().join(", ")
 }
 
 fn limits(limit: Option<u64>, offset: u64) -> String {

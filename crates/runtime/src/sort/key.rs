@@ -123,6 +123,15 @@ impl Order {
         keys.find_map(|key| Some(unsafe { compare_key(key, a, b) }).filter(|o| o.is_ne())).unwrap_or(Ordering::Equal)
     }
 
+    /// Whether two rows agree in the first `keys` keys.
+    ///
+    /// # Safety
+    /// As [`compare_rows`](Self::compare_rows).
+    pub(super) unsafe fn agree(&self, keys: usize, a: *const u8, b: *const u8) -> bool {
+        // SAFETY: as the caller promises.
+        self.keys[..keys].iter().all(|key| unsafe { compare_key(key, a, b) }.is_eq())
+    }
+
     /// Makes the prefixes and sorts.
     ///
     /// # Safety

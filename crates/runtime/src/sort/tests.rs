@@ -83,6 +83,19 @@ fn compare(keys: &[SortField], a: &[Value], b: &[Value]) -> Ordering {
 }
 
 fn check(types: &[Ty], rows: usize, workers: usize, limit: Option<u64>, offset: u64, random: &mut Random) {
+    check_groups(types, 0, rows, workers, limit, offset, random);
+}
+
+/// With limit and offset for each group of rows that agree in the first `partition` keys.
+fn check_groups(
+    types: &[Ty],
+    partition: usize,
+    rows: usize,
+    workers: usize,
+    limit: Option<u64>,
+    offset: u64,
+    random: &mut Random,
+) {
     let mut layout = RowLayout::with_header(0);
     let number = layout.add(Ty::I64);
     let key = |&ty: &Ty| {
@@ -99,7 +112,7 @@ fn check(types: &[Ty], rows: usize, workers: usize, limit: Option<u64>, offset: 
             keys.iter().map(value).collect()
         })
         .collect();
-    let state = SortState { layout: layout.clone(), keys: keys.clone(), limit, offset };
+    let state = SortState { layout: layout.clone(), keys: keys.clone(), partition, limit, offset };
     let context = context(vec![State::Sort(state)], workers, None);
     std::thread::scope(|scope| {
         for n in 0..workers {
@@ -120,7 +133,8 @@ fn check(types: &[Ty], rows: usize, workers: usize, limit: Option<u64>, offset: 
     let mut expected = input.clone();
     expected.sort_by(|a, b| compare(&keys, a, b));
     let limit = limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
-    let expected: Vec<_> = expected.into_iter().skip(offset as usize).take(limit).collect();
+    let groups = expected.chunk_by(|a, b| partition == 0 || compare(&keys[..partition], a, b).is_eq());
+    let expected: Vec<_> = groups.flat_map(|group| group.iter().skip(offset as usize).take(limit).cloned()).collect();
     // Rows with equal keys may come in any order, but each at most once.
     assert_eq!(found.len(), expected.len());
     for (&row, expected) in found.iter().zip(&expected) {
@@ -170,11 +184,27 @@ fn limits_prune_and_cut() {
 }
 
 #[test]
+fn each_group_has_its_window() {
+    let mut random = Random(14);
+    for (limit, offset) in [(Some(1), 0), (Some(3), 2), (Some(0), 0), (None, 1), (Some(u64::MAX), 5)] {
+        for partition in 1..=3 {
+            let types = [Ty::Bool, Ty::I16, Ty::Str];
+            check_groups(&types, partition, 3000, 2, limit, offset, &mut random);
+            check_groups(&types, partition, 0, 1, limit, offset, &mut random);
+        }
+        // Groups of a third of the rows, which reach over several stretches.
+        check_groups(&[Ty::Bool, Ty::I64], 1, 150_000, 3, limit, offset, &mut random);
+    }
+    check_groups(&[Ty::Bool, Ty::I64], 1, 150_000, 2, Some(40_000), 20_000, &mut random);
+}
+
+#[test]
 fn top_k_keeps_little_memory() {
     let mut layout = RowLayout::with_header(0);
     let offset = layout.add(Ty::I64);
     let keys = vec![SortField { offset, ty: Ty::I64, null: None, descending: false, nulls_first: false }];
-    let context = context(vec![State::Sort(SortState { layout, keys, limit: Some(10), offset: 0 })], 1, None);
+    let context =
+        context(vec![State::Sort(SortState { layout, keys, partition: 0, limit: Some(10), offset: 0 })], 1, None);
     let mut worker = context.worker(0);
     for i in 0..1_000_000i64 {
         put(new_row(&mut worker, SORT), offset, 1_000_000 - i);

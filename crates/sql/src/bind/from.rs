@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use base::{Error, Result, SqlState};
+use base::{Error, Result, SqlState, stack};
 use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op, TableInfo};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, ObjectNamePart, TableAlias, TableFactor, TableWithJoins};
 use types::Value;
 
 use super::scope::{Clause, Relation, Scope, ScopeColumn};
 use super::{Binder, Bound, MAX_VIEWS, fold, unsupported};
-use crate::{ObjectName, Resolved, Table};
+use crate::{ObjectName, Resolved, Table, parse_depth};
 
 /// Most tables in one FROM: each is an operator on top of the ones before.
 const MAX_TABLES: usize = 300;
@@ -238,13 +238,15 @@ impl Binder<'_> {
             let message = format!("views are nested more than {MAX_VIEWS} deep at \"{name}\"");
             return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).at(position));
         }
-        let query = view_query(sql).map_err(|e| view_error(e, name).at(position))?;
+        let levels_of_text = parse_depth(sql);
+        let query = stack::with_room(levels_of_text, || view_query(sql))?;
+        let query = query.map_err(|e| view_error(e, name).at(position))?;
         let levels = std::mem::take(&mut self.levels);
         let environment = std::mem::take(&mut self.environment);
         let positions = self.positions.take();
         let parameters = std::mem::take(&mut self.parameters);
         self.views += 1;
-        let bound = self.deeper(|b| b.query(&query));
+        let bound = self.deeper(|b| stack::with_room(levels_of_text, || b.query(&query))?);
         self.views -= 1;
         self.parameters = parameters;
         self.positions = positions;

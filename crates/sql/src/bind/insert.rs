@@ -60,7 +60,7 @@ impl Binder<'_> {
             Some(query) => self.insert_source(query, &targets, explicit, position)?,
         };
         let source = self.filled(bound, &targets, &table)?;
-        Ok(Statement::Insert(Insert { name, table: table.source, source: self.finish(source) }))
+        Ok(Statement::Insert(Insert { name, table: table.source, source: self.finish(source)? }))
     }
 
     /// A table that can be changed.

@@ -127,7 +127,9 @@ impl Binder<'_> {
             condition.push(self.compare(Compare::Eq, x, y, position)?);
             pairs.push((fold(name), a, b));
         }
-        let is_using = |c: &ScopeColumn| pairs.iter().any(|(_, a, b)| c.column == *a || c.column == *b);
+        // Another name may stand for the same column.
+        let is_using =
+            |c: &ScopeColumn| pairs.iter().any(|(name, a, b)| c.name == *name && (c.column == *a || c.column == *b));
         let mut rest: Vec<ScopeColumn> = left.scope.visible.iter().filter(|c| !is_using(c)).cloned().collect();
         if kind.keeps_right() {
             rest.extend(right.scope.visible.iter().filter(|c| !is_using(c)).cloned());

@@ -18,6 +18,16 @@ pub(super) enum Key {
     Expr(Expr),
 }
 
+impl Key {
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Output(a), Self::Output(b)) => a == b,
+            (Self::Expr(a), Self::Expr(b)) => same(a, b),
+            _ => false,
+        }
+    }
+}
+
 /// A key of ORDER BY with its direction.
 pub(super) struct KeyOrder {
     pub key: Key,
@@ -45,22 +55,52 @@ impl Binder<'_> {
         let mut keys = Vec::with_capacity(exprs.len());
         for order in exprs {
             let (descending, nulls_first) = self.direction(&order.options)?;
-            let position = self.start(&order.expr);
-            let key = match self.output_key(&order.expr, items)? {
-                Some(index) => Key::Output(index),
-                None => {
-                    let expr = self.typed_expr(&order.expr)?;
-                    match items.iter().position(|i| same(&i.expr, &expr)) {
-                        Some(index) => Key::Output(index),
-                        None if distinct => {
-                            let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
-                            return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(position));
-                        }
-                        None => Key::Expr(expr),
-                    }
-                }
-            };
+            let key = self.order_key(&order.expr, items)?;
+            if distinct && matches!(key, Key::Expr(_)) {
+                let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
+                let position = self.start(&order.expr);
+                return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(position));
+            }
             keys.push(KeyOrder { key, descending, nulls_first });
+        }
+        Ok(keys)
+    }
+
+    fn order_key(&mut self, expr: &ast::Expr, items: &[Item]) -> Result<Key> {
+        if let Some(index) = self.output_key(expr, items)? {
+            return Ok(Key::Output(index));
+        }
+        let expr = self.typed_expr(expr)?;
+        Ok(items.iter().position(|i| same(&i.expr, &expr)).map_or(Key::Expr(expr), Key::Output))
+    }
+
+    /// The keys of DISTINCT ON, which ORDER BY must begin with, in any order.
+    pub(super) fn distinct_on(
+        &mut self,
+        exprs: &[ast::Expr],
+        items: &[Item],
+        order: &[KeyOrder],
+    ) -> Result<Vec<KeyOrder>> {
+        let mut keys: Vec<KeyOrder> = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            let key = self.order_key(expr, items)?;
+            if !keys.iter().any(|k| k.key.is(&key)) {
+                keys.push(KeyOrder { key, descending: false, nulls_first: false });
+            }
+        }
+        let mut leading: Vec<&Key> = Vec::new();
+        for KeyOrder { key, .. } in order {
+            if leading.len() == keys.len() {
+                break;
+            }
+            if !keys.iter().any(|k| k.key.is(key)) {
+                let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
+                let position = exprs.first().and_then(|e| self.start(e));
+                return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(position));
+            }
+            if !leading.iter().any(|l| l.is(key)) {
+                leading.push(key);
+            }
         }
         Ok(keys)
     }
@@ -122,7 +162,7 @@ impl Binder<'_> {
         self.levels.push(level);
         let keys = self.order_keys(Some(order_by), &items, false);
         self.levels.pop();
-        let node = self.sorted(bound.node, keys?, &bound.output, window);
+        let node = self.sorted(bound.node, &keys?, &bound.output, window);
         Ok(Bound { node, output: bound.output })
     }
 }

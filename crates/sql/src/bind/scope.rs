@@ -138,7 +138,7 @@ impl Binder<'_> {
             if !found.is_empty() {
                 return Ok(self.reference(unique(&found, ident, position)?).at(position));
             }
-            if matches!(level.clause, Clause::OrderBy | Clause::Having) {
+            if matches!(level.clause, Clause::OrderBy | Clause::Having) && !level.inside_aggregate {
                 let wanted = fold(ident);
                 let alias = level.aliases.iter().find(|(name, _)| *name == wanted);
                 if let Some((_, expr)) = alias.filter(|(_, expr)| !expr.has_subquery()) {

@@ -24,6 +24,14 @@ pub(super) struct Item {
     pub expr: Expr,
 }
 
+/// What DISTINCT says.
+enum Duplicates {
+    Stay,
+    Go,
+    /// DISTINCT ON: the first row of each group.
+    GoBy(Vec<KeyOrder>),
+}
+
 impl Binder<'_> {
     /// Binds a SELECT block with the ORDER BY and LIMIT that belong to it.
     pub(super) fn select(&mut self, select: &Select, order_by: Option<&ast::OrderBy>, window: Window) -> Result<Bound> {
@@ -48,8 +56,6 @@ impl Binder<'_> {
             "PREWHERE, CONNECT BY or SELECT AS"
         } else if !(select.cluster_by.is_empty() && select.distribute_by.is_empty() && select.sort_by.is_empty()) {
             "CLUSTER BY, DISTRIBUTE BY or SORT BY"
-        } else if let Some(Distinct::On(_)) = select.distinct {
-            "DISTINCT ON"
         } else {
             return Ok(());
         };
@@ -73,6 +79,11 @@ impl Binder<'_> {
         self.level().clause = Clause::OrderBy;
         let distinct = matches!(select.distinct, Some(Distinct::Distinct));
         let mut keys = self.order_keys(order_by, &items, distinct)?;
+        let ordered_by = keys.len();
+        if let Some(Distinct::On(exprs)) = &select.distinct {
+            let on = self.distinct_on(exprs, &items, &keys)?;
+            keys.extend(on);
+        }
 
         let aggregates = std::mem::take(&mut self.level().aggregates);
         let is_grouped = groups.is_some() || !aggregates.is_empty() || having.is_some();
@@ -83,6 +94,12 @@ impl Binder<'_> {
         if let Some(condition) = having {
             node = filtered(node, condition);
         }
+        let on = keys.split_off(ordered_by);
+        let distinct = match select.distinct {
+            None | Some(Distinct::All) => Duplicates::Stay,
+            Some(Distinct::Distinct) => Duplicates::Go,
+            Some(Distinct::On(_)) => Duplicates::GoBy(on),
+        };
         Ok(self.project(node, items, keys, distinct, window))
     }
 
@@ -92,7 +109,7 @@ impl Binder<'_> {
         mut node: Node,
         items: Vec<Item>,
         keys: Vec<KeyOrder>,
-        distinct: bool,
+        duplicates: Duplicates,
         window: Window,
     ) -> Bound {
         let (mut output, mut computed) = (Vec::with_capacity(items.len()), Vec::new());
@@ -121,7 +138,31 @@ impl Binder<'_> {
         if !computed.is_empty() {
             node = Node::new(Op::Map { input: Box::new(node), columns: computed });
         }
-        if distinct {
+        if let Duplicates::GoBy(on) = duplicates {
+            // With no key at all there is one group.
+            let (mut partition, mut computed) = (Vec::new(), Vec::new());
+            for key in self.sort_keys(&on, &output) {
+                partition.push(match key.expr.kind {
+                    ExprKind::Column(column) => column,
+                    _ => {
+                        let column = self.column_for("distinct on", &key.expr);
+                        computed.push((column, key.expr));
+                        column
+                    }
+                });
+            }
+            if !computed.is_empty() {
+                node = Node::new(Op::Map { input: Box::new(node), columns: computed });
+            }
+            if partition.is_empty() {
+                let first = Window { limit: Some(1), offset: 0 };
+                node = self.sorted(node, &keys, &output, first);
+            } else {
+                let order = self.sort_keys(&keys, &output);
+                let input = Box::new(node);
+                node = Node::new(Op::GroupLimit { input, partition, keys: order, limit: Some(1), offset: 0 });
+            }
+        } else if matches!(duplicates, Duplicates::Go) {
             let mut columns: Vec<ColumnId> = Vec::with_capacity(output.len());
             for output in &output {
                 if !columns.contains(&output.column) {
@@ -130,27 +171,33 @@ impl Binder<'_> {
             }
             node = Node::new(Op::Distinct { input: Box::new(node), columns });
         }
-        let node = self.sorted(node, keys, &output, window);
+        let node = self.sorted(node, &keys, &output, window);
         Bound { node, output }
     }
 
     /// ORDER BY and LIMIT on top of `node`.
-    pub(super) fn sorted(&self, node: Node, keys: Vec<KeyOrder>, output: &[Output], window: Window) -> Node {
+    pub(super) fn sorted(&self, node: Node, keys: &[KeyOrder], output: &[Output], window: Window) -> Node {
+        let keys = self.sort_keys(keys, output);
+        if keys.is_empty() {
+            return Self::limited(node, window);
+        }
+        Node::new(Op::Sort { input: Box::new(node), keys, limit: window.limit, offset: window.offset })
+    }
+
+    /// Keys that decide something.
+    fn sort_keys(&self, keys: &[KeyOrder], output: &[Output]) -> Vec<SortKey> {
         let mut sort: Vec<SortKey> = Vec::with_capacity(keys.len());
-        for KeyOrder { key, descending, nulls_first } in keys {
+        for &KeyOrder { ref key, descending, nulls_first } in keys {
             let expr = match key {
-                Key::Output(index) => self.reference(output[index].column),
-                Key::Expr(expr) => expr,
+                Key::Output(index) => self.reference(output[*index].column),
+                Key::Expr(expr) => expr.clone(),
             };
             if matches!(expr.kind, ExprKind::Const(_)) || sort.iter().any(|k| k.expr.same(&expr)) {
                 continue;
             }
             sort.push(SortKey { expr, descending, nulls_first });
         }
-        if sort.is_empty() {
-            return Self::limited(node, window);
-        }
-        Node::new(Op::Sort { input: Box::new(node), keys: sort, limit: window.limit, offset: window.offset })
+        sort
     }
 
     fn select_list(&mut self, select: &Select) -> Result<Vec<Item>> {

@@ -141,7 +141,7 @@ impl Binder<'_> {
             output.push((wanted, column.column));
         }
         let node: Node = item.node;
-        let mut plan = self.finish(super::Bound { node, output: Vec::new() });
+        let mut plan = self.finish(super::Bound { node, output: Vec::new() })?;
         plan.output = output;
         Ok(plan)
     }

@@ -99,7 +99,7 @@ impl Accumulator {
         let mut argument = self.argument.clone();
         let mut filter = self.filter.clone();
         argument.iter_mut().chain(&mut filter).for_each(strip_positions);
-        format!("{:?} {:?} {:?} {}", self.kind, argument, filter, self.tracks_seen)
+        format!("{:?} {} {:?} {:?} {}", self.kind, self.sql_type, argument, filter, self.tracks_seen)
     }
 
     fn ty(&self) -> Ty {

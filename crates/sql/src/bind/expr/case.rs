@@ -15,6 +15,9 @@ impl Binder<'_> {
         otherwise: Option<&ast::Expr>,
     ) -> Result<Expr> {
         let position = conditions.first().and_then(|c| self.start(&c.condition));
+        if let Some(operand) = operand {
+            self.refuse_volatile(operand, "the operand of CASE")?;
+        }
         let mut tests = Vec::with_capacity(conditions.len());
         let mut values = Vec::with_capacity(conditions.len() + 1);
         for when in conditions {
@@ -34,6 +37,17 @@ impl Binder<'_> {
         Ok(Expr::new(ExprKind::Case { branches, otherwise: Box::new(otherwise) }, sql_type).at(position))
     }
 
+    /// What is compared several times must not change in between.
+    fn refuse_volatile(&mut self, expr: &ast::Expr, what: &str) -> Result<()> {
+        let bound = self.expr(expr)?;
+        if !bound.is_volatile() {
+            return Ok(());
+        }
+        Err(Error::unsupported(format!("a random value as {what}"))
+            .hint("compute it in a subquery in FROM")
+            .at(self.start(expr)))
+    }
+
     pub(super) fn coalesce(&mut self, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
         if arguments.is_empty() {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "COALESCE needs at least one argument").at(position));
@@ -50,6 +64,7 @@ impl Binder<'_> {
         let &[a, b] = arguments else {
             return Err(Error::new(SqlState::UNDEFINED_FUNCTION, "NULLIF needs two arguments").at(position));
         };
+        self.refuse_volatile(a, "the first argument of NULLIF")?;
         let equal = self.comparison(Compare::Eq, a, b)?;
         let value = self.typed_expr(a)?;
         let sql_type = value.sql_type;

@@ -147,6 +147,8 @@ impl Binder<'_> {
             };
             match constant.kind {
                 ExprKind::Const(Value::Null) => has_null = true,
+                // More digits than the input can have: equal to none of its values.
+                ExprKind::Const(ref value) if !fits_digits(value, common) => {}
                 ExprKind::Const(value) => values.push(value),
                 _ => return Err(Error::internal("a constant of an IN list is none")),
             }
@@ -220,5 +222,15 @@ pub(super) fn row(expr: &ast::Expr) -> Option<&[ast::Expr]> {
         ast::Expr::Tuple(items) => Some(items),
         ast::Expr::Nested(inner) => row(inner),
         _ => None,
+    }
+}
+
+/// Whether a decimal, in units of its last digit, has no more digits than the type; other values always fit.
+fn fits_digits(value: &Value, sql_type: SqlType) -> bool {
+    match (value, sql_type) {
+        (Value::Decimal(units), SqlType::Decimal { precision, .. }) => {
+            units.unsigned_abs() < 10u128.pow(u32::from(precision))
+        }
+        _ => true,
     }
 }
