@@ -24,13 +24,13 @@ test-python: $(TESTS)/installed
 
 # MorselDB beside its peers.
 bench: $(BENCH)/installed
-	cargo build --release -p testkit --bin tpch-gen
+	cargo build --release --bin tpch-gen
 	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
 	$(BENCH)/bin/python bench/tpch.py --sf $(SF)
 
 # 10,000 random queries: in every way that MorselDB runs them, and beside DuckDB.
 difference: $(BENCH)/installed
-	cargo run --release -p testkit --bin difference -- --queries 10000
+	cargo run --release --bin difference -- --queries 10000
 	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
 	$(BENCH)/bin/python bench/difference.py --queries 10000
 
@@ -46,7 +46,7 @@ doc: toolchain
 
 # A minute for SQL text, CSV and Parquet each.
 fuzz: toolchain
-	cargo run -p testkit --bin fuzz -- --seconds 60
+	cargo run --bin fuzz -- --seconds 60
 
 clean:
 	rm -rf target dist $(TESTS) $(BENCH)

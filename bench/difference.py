@@ -7,6 +7,7 @@ import argparse
 import pathlib
 import subprocess
 import sys
+import threading
 
 import duckdb
 import morseldb
@@ -14,15 +15,27 @@ from compare import difference
 from systems import plain
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-GENERATOR = ["cargo", "run", "--release", "-q", "-p", "testkit", "--bin", "difference", "--", "--print"]
+# Seconds that a query may take: chance makes cross products of cross products.
+LONGEST = 10
+GENERATOR = ["cargo", "run", "--release", "-q", "--bin", "difference", "--", "--print"]
 
 
 def attempt(connection, sql):
-    """Rows, or the error."""
+    """Rows, or the error; neither if it takes too long."""
+    late = threading.Event()
+
+    def stop():
+        late.set()
+        connection.interrupt()
+
+    timer = threading.Timer(LONGEST, stop)
+    timer.start()
     try:
         return [tuple(map(plain, row)) for row in connection.execute(sql).fetchall()], None
     except (morseldb.Error, duckdb.Error) as error:
-        return None, error
+        return None, None if late.is_set() else error
+    finally:
+        timer.cancel()
 
 
 def main():
@@ -36,7 +49,7 @@ def main():
     # MorselDB does as PostgreSQL does, so DuckDB is asked to.
     theirs.execute("SET default_null_order = 'postgres'")
     theirs.execute("SET integer_division = true")
-    differences = errors = ours_only = theirs_only = queries = 0
+    differences = errors = ours_only = theirs_only = queries = too_long = 0
     for line in script.splitlines():
         kind, sql = line.split("\t", 1)
         if kind != "Q":
@@ -45,7 +58,9 @@ def main():
             continue
         queries += 1
         (a, our_error), (b, their_error) = attempt(ours, sql), attempt(theirs, sql)
-        if our_error and their_error:
+        if (a is None and not our_error) or (b is None and not their_error):
+            too_long += 1
+        elif our_error and their_error:
             errors += 1
         elif their_error:
             # What DuckDB does not support proves nothing.
@@ -58,7 +73,7 @@ def main():
             print(f"{sql}\n  {what}\n")
     print(
         f"{queries} queries: {differences} differences, {ours_only} errors of MorselDB only, "
-        f"{theirs_only} of DuckDB only, {errors} of both"
+        f"{theirs_only} of DuckDB only, {errors} of both, {too_long} took too long"
     )
     return 1 if differences or ours_only else 0
 

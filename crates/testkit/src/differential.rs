@@ -1,7 +1,10 @@
 //! The same random queries through every way of running them: compiled and interpreted, one worker and many, optimised
 //! and not. All must give the same rows, or errors of the same kind.
 
-use base::{Error, Result};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use base::{Error, Result, SqlState};
 use engine::{Config, Database, Session};
 
 use crate::random::{self, Random};
@@ -10,8 +13,14 @@ use crate::rows::text_rows;
 /// Queries on one random schema.
 pub const QUERIES_PER_SCHEMA: usize = 50;
 
+/// How long a query may take in one way of running it.
+pub const LONGEST: Duration = Duration::from_secs(10);
+
 /// The side that may compute more than is needed.
 const NOT_OPTIMISED: &str = "compiled, not optimised";
+
+/// Rows as text, or an error.
+type Outcome = Result<Vec<Vec<String>>>;
 
 /// A statement of a random script.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +54,8 @@ pub struct Report {
     pub queries: usize,
     /// Queries that failed alike everywhere.
     pub failed: usize,
+    /// Queries that took longer than [`LONGEST`] somewhere: chance makes cross products of cross products.
+    pub too_long: usize,
     /// Differences: the query, and what differed.
     pub differences: Vec<String>,
 }
@@ -73,7 +84,17 @@ pub fn run(seed: u64, queries: usize, mut progress: impl FnMut(usize)) -> Result
             Step::Query(sql) => {
                 report.queries += 1;
                 progress(report.queries);
-                let outcomes: Vec<_> = sides.iter_mut().map(|(name, s)| (*name, outcome(s, &sql))).collect();
+                let mut outcomes: Vec<(&str, Outcome)> = Vec::new();
+                for (name, session) in &mut sides {
+                    outcomes.push((*name, outcome(session, &sql)));
+                    if outcomes.last().is_some_and(|(_, o)| is_too_long(o)) {
+                        break;
+                    }
+                }
+                if outcomes.last().is_some_and(|(_, o)| is_too_long(o)) {
+                    report.too_long += 1;
+                    continue;
+                }
                 report.failed += usize::from(outcomes[0].1.is_err());
                 report.differences.extend(difference(&sql, &outcomes));
             }
@@ -83,13 +104,27 @@ pub fn run(seed: u64, queries: usize, mut progress: impl FnMut(usize)) -> Result
 }
 
 /// Sorted rows: a total order of the output is as good as sorting, and other orders are not promised.
-fn outcome(session: &mut Session, sql: &str) -> Result<Vec<Vec<String>>> {
-    let mut rows = text_rows(session.execute(sql, &[])?)?;
+fn outcome(session: &mut Session, sql: &str) -> Outcome {
+    let interrupt = session.interrupt_handle();
+    let (over, waiting) = channel::<()>();
+    let watchdog = std::thread::spawn(move || {
+        if waiting.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout) {
+            interrupt.interrupt();
+        }
+    });
+    let rows = session.execute(sql, &[]).and_then(text_rows);
+    drop(over);
+    watchdog.join().expect("it does not panic");
+    let mut rows = rows?;
     rows.sort();
     Ok(rows)
 }
 
-fn difference(sql: &str, outcomes: &[(&str, Result<Vec<Vec<String>>>)]) -> Option<String> {
+fn is_too_long(outcome: &Outcome) -> bool {
+    outcome.as_ref().is_err_and(|e| e.state() == SqlState::QUERY_CANCELED)
+}
+
+fn difference(sql: &str, outcomes: &[(&str, Outcome)]) -> Option<String> {
     let (first, expected) = &outcomes[0];
     // A bug that was noticed is a difference even if all sides have it.
     let internal = |e: &Error| e.state().0 == "XX000";
@@ -112,7 +147,7 @@ fn difference(sql: &str, outcomes: &[(&str, Result<Vec<Vec<String>>>)]) -> Optio
     None
 }
 
-fn brief(outcome: &Result<Vec<Vec<String>>>) -> String {
+fn brief(outcome: &Outcome) -> String {
     match outcome {
         Ok(rows) => {
             let some: Vec<String> = rows.iter().take(5).map(|r| r.join(",")).collect();

@@ -42,7 +42,8 @@ pub(super) fn copy(session: &Session, copy: Copy) -> Result<QueryResult> {
 fn path(target: CopyTarget, what: &str) -> Result<String> {
     match target {
         CopyTarget::File(path) => Ok(path),
-        CopyTarget::Stdin | CopyTarget::Stdout => Err(Error::unsupported(what).hint("name a file")),
+        CopyTarget::Stdin => Err(Error::unsupported(what).hint("name a file, which may be '/dev/stdin'")),
+        CopyTarget::Stdout => Err(Error::unsupported(what).hint("name a file, which may be '/dev/stdout'")),
     }
 }
 

@@ -58,8 +58,11 @@ fn main() -> ExitCode {
     match run(arguments.seed, arguments.queries, progress) {
         Ok(report) => {
             report.differences.iter().for_each(|d| println!("{d}\n"));
-            let (failed, differences) = (report.failed, report.differences.len());
-            println!("{} queries, {failed} with an error on all sides, {differences} differences", report.queries);
+            let (failed, too_long, differences) = (report.failed, report.too_long, report.differences.len());
+            println!(
+                "{} queries, {failed} with an error on all sides, {too_long} took too long, {differences} differences",
+                report.queries
+            );
             if differences == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {

@@ -44,7 +44,7 @@ impl Generator<'_> {
         self.ordered(text, kinds.len())
     }
 
-    fn set_operator(&mut self) -> &'static str {
+    pub(super) fn set_operator(&mut self) -> &'static str {
         const OPERATORS: &[&str] = &["UNION", "UNION ALL", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"];
         OPERATORS[self.random.below(OPERATORS.len())]
     }
@@ -223,7 +223,15 @@ impl Generator<'_> {
         };
         let visible = |name: &str, kind| Visible { name: format!("{alias}.{name}"), kind };
         let columns = vec![visible("x", Kind::Big), visible("y", kind)];
-        (format!("(SELECT {list} FROM {from} WHERE {condition}) AS {alias}"), columns)
+        let first = if self.random.one_in(3) { self.first_rows("1, 2") } else { String::new() };
+        (format!("(SELECT {list} FROM {from} WHERE {condition}{first}) AS {alias}"), columns)
+    }
+
+    /// A limit over an order that leaves no choice.
+    pub(super) fn first_rows(&mut self, keys: &str) -> String {
+        let descending = self.random.pick(&["", " DESC", " NULLS FIRST"]);
+        let offset = if self.random.one_in(3) { " OFFSET 1" } else { "" };
+        format!(" ORDER BY {keys}{descending} LIMIT {}{offset}", self.random.below(4))
     }
 
     /// An aggregate that gives the kind of its argument.
@@ -257,6 +265,10 @@ impl Generator<'_> {
                 (text, vec![visible(key, Kind::Integer), visible(&format!("n{key}"), Kind::Big)])
             }
             2 => (format!("(SELECT DISTINCT {key}, {} FROM {}) AS {alias}(x, y)", last.name, table.name), pair),
+            3 if self.random.one_in(2) => {
+                let body = format!("SELECT DISTINCT ON ({key}) {key}, {} FROM {} ORDER BY 1, 2", last.name, table.name);
+                (format!("({body}) AS {alias}(x, y)"), pair)
+            }
             3 => {
                 let limit = self.random.below(8);
                 let body = format!("SELECT {key}, {} FROM {} ORDER BY 1, 2 LIMIT {limit}", last.name, table.name);

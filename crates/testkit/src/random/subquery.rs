@@ -10,6 +10,12 @@ impl Generator<'_> {
         self.subqueries -= 1;
         let (from, inner) = self.source(scope);
         let condition = self.correlation(&inner, scope);
+        if self.random.one_in(4) {
+            let value = self.scalar(&inner, kind, 1);
+            let order = self.random.pick(&["1", "1 DESC", "1 NULLS FIRST"]);
+            let offset = if self.random.one_in(3) { " OFFSET 1" } else { "" };
+            return format!("(SELECT {value} FROM {from} WHERE {condition} ORDER BY {order} LIMIT 1{offset})");
+        }
         let value = match kind {
             Kind::Big if self.random.one_in(2) => "count(*)".to_string(),
             _ => self.aggregate_of(&inner, kind),
@@ -29,6 +35,19 @@ impl Generator<'_> {
         let value = self.scalar(&inner, kind, 1);
         let not = self.negation(3);
         let body = format!("FROM {from} WHERE {condition}");
+        if self.random.one_in(5) {
+            let operator = self.set_operator();
+            let (other, columns) = self.relation();
+            let (tie, again) = (self.correlation(&columns, scope), self.scalar(&columns, kind, 1));
+            let union = format!("SELECT {value} {body} {operator} SELECT {again} FROM {other} WHERE {tie}");
+            return match self.random.one_in(2) {
+                true => format!("{not}EXISTS ({union})"),
+                false => format!("{subject} {not}IN ({union})"),
+            };
+        }
+        if self.random.one_in(5) {
+            return format!("{subject} {not}IN (SELECT {value} {body}{})", self.first_rows("1"));
+        }
         match self.random.below(6) {
             0 => format!("{not}EXISTS (SELECT 1 {body})"),
             1 | 2 => format!("{subject} {not}IN (SELECT {value} {body})"),
