@@ -16,8 +16,8 @@ use crate::open::write_error;
 /// A file that is written beside its place and moved there when it is complete: until then, and if that never happens,
 /// what was there before stays, even for whoever reads it for what is written.
 ///
-/// Written to at once is what cannot be replaced: pipes and devices, files with several names, and files in folders that
-/// take no new ones.
+/// Files that cannot be replaced (they have several names, are mounted, or lie in folders that take no new ones) are
+/// overwritten then. Pipes, devices and open descriptors are written to at once.
 pub(crate) struct NewFile {
     file: File,
     /// Where the file is now, and where it is to be.
@@ -34,8 +34,7 @@ impl NewFile {
         let links = follow(path)?;
         let target = links.last().expect("the path itself");
         let before = fs::metadata(target).ok();
-        // The files of open descriptors are found there, whatever they are: others write to them too.
-        if links.iter().any(|p| p.starts_with("/dev") || p.starts_with("/proc")) {
+        if links.iter().any(|p| is_descriptor(p)) {
             let descriptor = match path.to_str() {
                 Some("/dev/stdout") => {
                     io::stdout().flush()?;
@@ -47,42 +46,43 @@ impl NewFile {
             let file = descriptor.map_or_else(|| File::options().append(true).open(path), |d| Ok(File::from(d)))?;
             return Ok(Self { file, moves: None });
         }
-        if before.as_ref().is_some_and(|m| !m.is_file() || m.nlink() > 1) {
-            return Self::in_place(path);
+        let Some(before) = before else {
+            let (file, part) = part_of(target, target, None)?;
+            return Ok(Self { file, moves: Some((part, target.clone())) });
+        };
+        if !before.is_file() {
+            return Ok(Self { file: File::options().write(true).open(path)?, moves: None });
         }
-        if before.is_some() {
-            // A file that may not be written to must not be replaced either.
-            File::options().append(true).open(target)?;
-        }
-        match part_of(target, before.as_ref()) {
-            Ok((file, part)) => Ok(Self { file, moves: Some((part, target.clone())) }),
-            Err(e) if before.is_some() && matches!(e.kind(), ErrorKind::PermissionDenied) => Self::in_place(path),
-            Err(e) => Err(e),
-        }
-    }
-
-    fn in_place(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: File::options().write(true).create(true).truncate(true).open(path)?, moves: None })
+        // A file that may not be written to must not be replaced either.
+        File::options().append(true).open(target)?;
+        let (file, part) = part_of(target, target, Some(&before)).or_else(|e| match e.kind() {
+            ErrorKind::PermissionDenied => {
+                part_of(target, &std::env::temp_dir().join(target.file_name().unwrap_or_default()), Some(&before))
+            }
+            _ => Err(e),
+        })?;
+        Ok(Self { file, moves: Some((part, target.clone())) })
     }
 
     /// Puts the complete file in its place.
     pub fn finish(mut self) -> Result<()> {
         self.file.flush().map_err(|e| write_error(&e))?;
         if let Some((part, target)) = self.moves.take() {
-            let moved = fs::rename(&part, &target).or_else(|e| match e.kind() {
-                // A mounted file cannot be replaced.
-                ErrorKind::ResourceBusy | ErrorKind::CrossesDevices => {
-                    fs::copy(&part, &target).and_then(|_| fs::remove_file(&part))
-                }
-                _ => Err(e),
-            });
-            moved.map_err(|e| {
-                let _ = fs::remove_file(&part);
-                write_error(&e)
-            })?;
+            // Other names of the file stay its names; a mounted file, or one in a closed folder, cannot be replaced.
+            let is_shared = fs::metadata(&target).is_ok_and(|m| m.nlink() > 1);
+            let moved = if is_shared { Err(ErrorKind::Other.into()) } else { fs::rename(&part, &target) };
+            let moved = moved.or_else(|e| if target.is_file() { fs::copy(&part, &target).map(drop) } else { Err(e) });
+            let _ = fs::remove_file(&part);
+            moved.map_err(|e| write_error(&e))?;
         }
         Ok(())
     }
+}
+
+/// Whether the path is an open descriptor's, which may be of any file: others write to it too.
+fn is_descriptor(path: &Path) -> bool {
+    let in_proc = path.starts_with("/proc") && path.parent().is_some_and(|folder| folder.ends_with("fd"));
+    in_proc || path.starts_with("/dev/fd") || path == Path::new("/dev/stdout") || path == Path::new("/dev/stderr")
 }
 
 /// The path and, as long as it is a link, where it leads: links stay.
@@ -100,8 +100,8 @@ fn follow(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// A new file beside `target`, which may become what `before` says of the one that is there.
-fn part_of(target: &Path, before: Option<&Metadata>) -> io::Result<(File, PathBuf)> {
+/// A new file beside `neighbour` for `target`, with what `before` says of the one that is there.
+fn part_of(target: &Path, neighbour: &Path, before: Option<&Metadata>) -> io::Result<(File, PathBuf)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let is_file_name = !target.as_os_str().as_encoded_bytes().ends_with(b"/");
     let name = target.file_name().filter(|_| is_file_name).ok_or(ErrorKind::IsADirectory)?;
@@ -110,7 +110,7 @@ fn part_of(target: &Path, before: Option<&Metadata>) -> io::Result<(File, PathBu
     loop {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.subsec_nanos());
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let part = target.with_file_name(format!(".{start}.{}.{number}.{now:x}.part", std::process::id()));
+        let part = neighbour.with_file_name(format!(".{start}.{}.{number}.{now:x}.part", std::process::id()));
         // Never through somebody else's file or link; and nobody reads it who may not read the file that it replaces.
         let mode = if before.is_some() { 0o600 } else { 0o666 };
         match File::options().write(true).create_new(true).mode(mode).open(&part) {
@@ -203,7 +203,9 @@ mod tests {
         let other = folder.0.join("hard");
         fs::hard_link(&target, &other).unwrap();
         write(&link, "both", true);
+        write(&link, "unfinished", false);
         assert_eq!(fs::read_to_string(&other).unwrap(), "both");
+        assert_eq!(names(&folder.0), 3);
     }
 
     #[test]

@@ -19,9 +19,10 @@ use std::collections::HashSet;
 
 use base::Result;
 use plan::{ColumnId, Expr, JoinKind, Node, Op, Plan, SetOperation, split_conjuncts};
+use types::SqlType;
 
 use crate::Pass;
-use crate::rewrite::{filter, join, map, take};
+use crate::rewrite::{filter, infallible, join, map, take};
 
 /// See the module.
 pub struct Pushdown;
@@ -70,6 +71,15 @@ fn substituted(predicate: &Expr, columns: &[(ColumnId, Expr)]) -> Expr {
     out
 }
 
+/// Whether the predicate reads values that can be equal and different at once: -0 and 0, a month and 30 days.
+fn tells_equals_apart(predicate: &Expr) -> bool {
+    let mut apart = false;
+    predicate.walk(&mut |e| {
+        apart |= e.as_column().is_some() && (e.sql_type.is_float() || e.sql_type == SqlType::Interval);
+    });
+    apart
+}
+
 /// The node with conjuncts over its columns pushed into it as far as they go.
 fn push(node: Node, predicates: Vec<Expr>) -> Node {
     let rows = node.rows;
@@ -116,8 +126,11 @@ fn push(node: Node, predicates: Vec<Expr>) -> Node {
             predicates,
         ),
         Op::GroupLimit { input, partition, keys, limit, offset } => {
-            // A group stays or goes as a whole.
-            let (go, stay) = split(predicates, &partition.iter().copied().collect());
+            let (go, mut stay) = split(predicates, &partition.iter().copied().collect());
+            // A group stays or goes as a whole, if equal values look equal and no group goes for another reason.
+            let (go, others): (Vec<_>, Vec<_>) =
+                go.into_iter().partition(|p| !tells_equals_apart(p) && (offset == 0 || infallible(p)));
+            stay.extend(others);
             let input = Box::new(push(*input, go));
             filter(Node { op: Op::GroupLimit { input, partition, keys, limit, offset }, rows }, stay)
         }

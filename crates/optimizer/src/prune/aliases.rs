@@ -72,7 +72,7 @@ fn replace(mut node: Node, names: &HashMap<ColumnId, ColumnId>) -> Node {
 fn rename_here(node: &mut Node, names: &HashMap<ColumnId, ColumnId>) {
     let new = |c: &mut ColumnId| *c = names.get(c).copied().unwrap_or(*c);
     match &mut node.op {
-        Op::Distinct { columns, .. } => {
+        Op::Distinct { columns, .. } | Op::GroupLimit { partition: columns, .. } => {
             columns.iter_mut().for_each(new);
             let mut seen = Vec::new();
             columns.retain(|c| {

@@ -11,6 +11,7 @@ use super::select::Item;
 use super::{Binder, Bound, fold, unsupported};
 
 /// What to order by.
+#[derive(Clone)]
 pub(super) enum Key {
     /// A column of the select list, by index.
     Output(usize),
@@ -19,10 +20,11 @@ pub(super) enum Key {
 }
 
 impl Key {
-    fn is(&self, other: &Self) -> bool {
+    pub fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Output(a), Self::Output(b)) => a == b,
-            (Self::Expr(a), Self::Expr(b)) => same(a, b),
+            // Written at the same place: the same, whatever is in it.
+            (Self::Expr(a), Self::Expr(b)) => same(a, b) || (a.position.is_some() && a.position == b.position),
             _ => false,
         }
     }
@@ -79,11 +81,21 @@ impl Binder<'_> {
         &mut self,
         exprs: &[ast::Expr],
         items: &[Item],
+        order_by: Option<&OrderBy>,
         order: &[KeyOrder],
     ) -> Result<Vec<KeyOrder>> {
+        let written = match order_by.map(|o| &o.kind) {
+            Some(OrderByKind::Expressions(written)) => written.as_slice(),
+            _ => &[],
+        };
         let mut keys: Vec<KeyOrder> = Vec::with_capacity(exprs.len());
         for expr in exprs {
-            let key = self.order_key(expr, items)?;
+            // What is written as in ORDER BY is that, also if it holds a subquery, which is bound anew each time.
+            let again = written.iter().position(|o| o.expr.to_string() == expr.to_string());
+            let key = match again.and_then(|i| order.get(i)) {
+                Some(known) => known.key.clone(),
+                None => self.order_key(expr, items)?,
+            };
             if !keys.iter().any(|k| k.key.is(&key)) {
                 keys.push(KeyOrder { key, descending: false, nulls_first: false });
             }

@@ -81,7 +81,7 @@ impl Binder<'_> {
         let mut keys = self.order_keys(order_by, &items, distinct)?;
         let ordered_by = keys.len();
         if let Some(Distinct::On(exprs)) = &select.distinct {
-            let on = self.distinct_on(exprs, &items, &keys)?;
+            let on = self.distinct_on(exprs, &items, order_by, &keys)?;
             keys.extend(on);
         }
 
@@ -108,7 +108,7 @@ impl Binder<'_> {
         &mut self,
         mut node: Node,
         items: Vec<Item>,
-        keys: Vec<KeyOrder>,
+        mut keys: Vec<KeyOrder>,
         duplicates: Duplicates,
         window: Window,
     ) -> Bound {
@@ -139,29 +139,7 @@ impl Binder<'_> {
             node = Node::new(Op::Map { input: Box::new(node), columns: computed });
         }
         if let Duplicates::GoBy(on) = duplicates {
-            // With no key at all there is one group.
-            let (mut partition, mut computed) = (Vec::new(), Vec::new());
-            for key in self.sort_keys(&on, &output) {
-                partition.push(match key.expr.kind {
-                    ExprKind::Column(column) => column,
-                    _ => {
-                        let column = self.column_for("distinct on", &key.expr);
-                        computed.push((column, key.expr));
-                        column
-                    }
-                });
-            }
-            if !computed.is_empty() {
-                node = Node::new(Op::Map { input: Box::new(node), columns: computed });
-            }
-            if partition.is_empty() {
-                let first = Window { limit: Some(1), offset: 0 };
-                node = self.sorted(node, &keys, &output, first);
-            } else {
-                let order = self.sort_keys(&keys, &output);
-                let input = Box::new(node);
-                node = Node::new(Op::GroupLimit { input, partition, keys: order, limit: Some(1), offset: 0 });
-            }
+            node = self.first_of_groups(node, on, &mut keys, &output);
         } else if matches!(duplicates, Duplicates::Go) {
             let mut columns: Vec<ColumnId> = Vec::with_capacity(output.len());
             for output in &output {
@@ -173,6 +151,46 @@ impl Binder<'_> {
         }
         let node = self.sorted(node, &keys, &output, window);
         Bound { node, output }
+    }
+
+    /// DISTINCT ON: the first row of each group. Keys are computed once, below, and become columns: the rows that are left
+    /// are ordered by them again.
+    fn first_of_groups(
+        &mut self,
+        mut node: Node,
+        mut on: Vec<KeyOrder>,
+        keys: &mut [KeyOrder],
+        output: &[Output],
+    ) -> Node {
+        let own: HashSet<ColumnId> = node.columns().into_iter().collect();
+        let (mut known, mut computed): (Vec<(Key, ColumnId)>, _) = (Vec::new(), Vec::new());
+        for KeyOrder { key, .. } in keys.iter_mut().chain(&mut on) {
+            let Key::Expr(expr) = &*key else { continue };
+            if matches!(expr.kind, ExprKind::Const(_)) || expr.as_column().is_some_and(|c| own.contains(&c)) {
+                continue;
+            }
+            let column = match known.iter().find(|(k, _)| k.is(key)) {
+                Some(&(_, column)) => column,
+                None => {
+                    let column = self.column_for("distinct on", expr);
+                    computed.push((column, expr.clone()));
+                    known.push((key.clone(), column));
+                    column
+                }
+            };
+            *key = Key::Expr(self.reference(column));
+        }
+        if !computed.is_empty() {
+            node = Node::new(Op::Map { input: Box::new(node), columns: computed });
+        }
+        let partition: Vec<ColumnId> =
+            self.sort_keys(&on, output).iter().filter_map(|key| key.expr.as_column()).collect();
+        if partition.is_empty() {
+            // Nothing but constants: one group.
+            return self.sorted(node, keys, output, Window { limit: Some(1), offset: 0 });
+        }
+        let keys = self.sort_keys(keys, output);
+        Node::new(Op::GroupLimit { input: Box::new(node), partition, keys, limit: Some(1), offset: 0 })
     }
 
     /// ORDER BY and LIMIT on top of `node`.
