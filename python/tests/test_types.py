@@ -3,6 +3,8 @@
 import datetime
 from decimal import Decimal
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 
 import morseldb
@@ -63,3 +65,11 @@ def test_many_rows_keep_their_order(big):
     assert all(n == i and text == str(i) for i, (n, text) in enumerate(rows))
     big.execute("select n from big")
     assert sum(len(big.fetchmany(99_999)) for _ in range(6)) == 500_000
+
+
+def test_old_parquet_timestamps_of_all_years(con, tmp_path):
+    values = [datetime.datetime(9999, 12, 31), datetime.datetime(1600, 1, 1, 12), None]
+    path = tmp_path / "old.parquet"
+    table = pyarrow.table({"a": pyarrow.array(values, pyarrow.timestamp("us"))})
+    pyarrow.parquet.write_table(table, path, use_deprecated_int96_timestamps=True)
+    assert [row[0] for row in con.execute(f"select a from '{path}'").fetchall()] == values
