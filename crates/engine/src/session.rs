@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base::{Error, Result, SqlState, stack};
+use base::{Result, stack};
 use io::FileSource;
 use scheduler::{CancelToken, JobHandle};
 use types::{SqlType, Value};
@@ -34,6 +34,7 @@ struct Current {
     token: CancelToken,
     /// What it has given to the scheduler, and whether the rows of that are rows of a table, not pieces of a file.
     job: Option<(JobHandle, bool)>,
+    /// By an interrupt: the token alone does not tell, as a result that is dropped cancels it too.
     interrupted: bool,
 }
 
@@ -152,7 +153,7 @@ impl Session {
     fn go_on(&self) -> Result<()> {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.interrupted {
-            return Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
+            return Err(scheduler::canceled());
         }
         *current = Current::default();
         Ok(())

@@ -7,7 +7,6 @@
 //!    layout of the output.
 //! 4. Between two separators, the pieces of all runs are merged into their place of the output, in parallel and without
 //!    synchronisation. What lies behind the limit is not merged.
-//!
 //! 5. Where limit and offset count anew for each value of the leading keys (`SortState::partition`), all rows are sorted,
 //!    and then each stretch of the output drops, in parallel, the rows that lie before or behind the window of their
 //!    group.

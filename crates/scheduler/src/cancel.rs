@@ -35,6 +35,7 @@ impl CancelToken {
     }
 }
 
-pub(crate) fn canceled() -> Error {
+/// What a cancelled statement ends with.
+pub fn canceled() -> Error {
     Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request")
 }

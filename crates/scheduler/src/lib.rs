@@ -55,7 +55,7 @@ mod task;
 mod topology;
 mod worker;
 
-pub use cancel::CancelToken;
+pub use cancel::{CancelToken, canceled};
 pub use handle::{JobHandle, Progress, StageReport};
 pub use inline::SingleThreaded;
 pub use pool::{JobOptions, Scheduler, SchedulerOptions};

@@ -35,8 +35,8 @@ pub struct Parsed {
 
 /// How deep recursion over the syntax tree of a text can go, at most.
 pub fn parse_depth(text: &str) -> usize {
-    // A nesting takes several levels, an operator one and at least a byte for itself and one for its operand.
-    text.len().min(10 * MAX_NESTING + MAX_CHAIN)
+    // A nesting takes several levels. An operator takes one, and at least a byte for itself and one for its operand.
+    (text.len() / 2).min(10 * MAX_NESTING + MAX_CHAIN)
 }
 
 /// Parses one statement, which a semicolon may end. Positions of errors, also of later ones, refer to `sql`.
