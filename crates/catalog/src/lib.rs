@@ -1,14 +1,12 @@
-//! What exists: functions, schemas with their tables and views, and the statistics interface that planning sees.
+//! What exists: schemas with their tables and views, and the statistics interface that planning sees.
 //!
 //! Architecture invariant: planning reads statistics through [`Statistics`] only, never storage.
 
-pub mod functions;
 pub mod names;
 pub mod statistics;
 mod table_statistics;
 pub mod tables;
 
-pub use functions::{AggregateFunction, ScalarFunction};
 pub use names::nearest_name;
 pub use statistics::{ColumnStatistics, Statistics};
 pub use tables::{Catalog, CatalogSnapshot, DEFAULT_SCHEMA, IfExists, TableEntry, View};

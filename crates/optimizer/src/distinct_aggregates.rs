@@ -14,7 +14,6 @@
 use std::collections::HashMap;
 
 use base::Result;
-use catalog::AggregateFunction;
 use plan::{AggregateCall, ColumnId, Compare, Cte, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan};
 use types::Value;
 
@@ -51,8 +50,7 @@ fn rewrite(plan: &mut Plan, mut node: Node) -> Node {
     }
     let Op::Aggregate { input, groups, mut aggregates } = node.op else { return node };
     for (_, call) in aggregates.iter_mut().filter(|(_, c)| c.distinct) {
-        use AggregateFunction::{AnyValue, BoolAnd, BoolOr, Max, Min};
-        call.distinct = !matches!(call.function, Min | Max | BoolAnd | BoolOr | AnyValue);
+        call.distinct = !call.function.ignores_duplicates();
         if let (true, Some(condition)) = (call.distinct, call.filter.take_if(|_| call.distinct))
             && let Some(argument) = call.argument.take()
         {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use base::{Error, Result, SqlState};
-use catalog::AggregateFunction;
+use functions::aggregate::Input;
 use plan::{
     AggregateCall, ColumnId, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan, Quantifier, SetOperation, SubqueryKind,
     eval,
@@ -332,28 +332,8 @@ impl Oracle<'_> {
                 values.push(value);
             }
         }
-        if let AggregateFunction::Count | AggregateFunction::CountStar = call.function {
-            return Ok(Value::Int(values.len() as i64));
-        }
-        let Some(first) = values.first() else { return Ok(Value::Null) };
-        let scale = call.argument.as_ref().map_or(0, |e| e.sql_type.scale());
-        let exact = |v: &Value| match v {
-            Value::Int(i) => i128::from(*i),
-            Value::Decimal(d) => *d,
-            _ => 0,
-        };
-        let sum: i128 = values.iter().map(exact).sum();
-        let float: f64 = values.iter().map(|v| if let Value::Float(f) = v { *f } else { 0.0 }).sum();
-        Ok(match (call.function, call.sql_type) {
-            (AggregateFunction::Sum, SqlType::Double) => Value::Float(float),
-            (AggregateFunction::Sum, SqlType::Decimal { .. }) => Value::Decimal(sum),
-            (AggregateFunction::Sum, _) => Value::Int(sum as i64),
-            (AggregateFunction::Avg, SqlType::Double) => Value::Float(float / values.len() as f64),
-            (AggregateFunction::Avg, t) => Value::Decimal(decimal::avg(sum, scale, values.len() as i64, t.scale())?),
-            (AggregateFunction::Min, _) => values.iter().min_by(|a, b| a.total_cmp(b)).unwrap_or(first).clone(),
-            (AggregateFunction::Max, _) => values.iter().max_by(|a, b| a.total_cmp(b)).unwrap_or(first).clone(),
-            (other, _) => panic!("the oracle has no {other:?}"),
-        })
+        let argument = call.argument.as_ref().map_or(SqlType::Null, |e| e.sql_type);
+        call.function.evaluate(Input { values: &values, argument, result: call.sql_type })
     }
 }
 

@@ -4,14 +4,13 @@
 //! Evaluation is three-valued and lazy exactly as [`ExprKind`] says: an error in an operand that is not needed does not
 //! happen.
 
-mod functions;
-
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Ordering;
 
 use base::{Error, Result};
+use functions::Call;
 use types::Value;
 use types::ops::{cast, like};
 
@@ -35,7 +34,10 @@ pub fn eval(expr: &Expr, column: &dyn Fn(ColumnId) -> Value) -> Result<Value> {
         ExprKind::Const(v) => v.clone(),
         ExprKind::Call(function, arguments) => {
             let values = arguments.iter().map(|a| eval(a, column)).collect::<Result<Vec<_>>>()?;
-            functions::call(*function, arguments, &values, expr.sql_type).map_err(|e| e.at(expr.position))?
+            let types: Vec<_> = arguments.iter().map(|a| a.sql_type).collect();
+            function
+                .evaluate(&Call { values: &values, types: &types, result: expr.sql_type })
+                .map_err(|e| e.at(expr.position))?
         }
         ExprKind::Compare(op, a, b) => compare(*op, &eval(a, column)?, &eval(b, column)?),
         ExprKind::And(parts) => {

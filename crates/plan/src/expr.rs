@@ -1,6 +1,6 @@
 //! Expressions over columns.
 
-use catalog::{AggregateFunction, ScalarFunction};
+use functions::{AggregateFunction, ScalarFunction};
 use types::{SqlType, Value};
 
 use crate::{ColumnId, Node};
@@ -24,7 +24,7 @@ pub enum ExprKind {
     Column(ColumnId),
     /// A constant.
     Const(Value),
-    /// A strict function or operator.
+    /// A scalar function or operator.
     Call(ScalarFunction, Vec<Expr>),
     /// A comparison of two values of one type (decimals may differ in precision, not in scale; strings in length).
     Compare(Compare, Box<Expr>, Box<Expr>),

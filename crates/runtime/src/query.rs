@@ -2,14 +2,13 @@
 
 mod pairs;
 mod params;
-mod sites;
+pub(crate) mod sites;
 mod slots;
 mod worker;
 
 pub use pairs::{Pair, PairFns};
 pub(crate) use params::check_type;
 pub use params::{Params, Set};
-pub use sites::PreparedSite;
 pub(crate) use slots::{interval, interval_words, wide};
 pub use slots::{slot_of, value_of};
 pub use worker::WorkerState;
@@ -20,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::ids::Id;
 use base::{Area, Budget, IdMap, Result};
-use pipeline::ir::{Program, RowSet, SiteId, Source, State, StateId};
+use pipeline::ir::{Program, RowSet, Site, SiteId, Source, State, StateId};
 use scheduler::{CancelToken, TaskSet};
 
 use crate::abi::Worker;
@@ -62,7 +61,7 @@ pub struct Shared {
     /// The query's constants.
     pub params: Params,
     /// Calls through boxed values.
-    pub sites: IdMap<SiteId, PreparedSite>,
+    pub sites: IdMap<SiteId, Site>,
     pub(crate) budget: Budget,
     counters: usize,
     /// What each worker does, see [`Worker::operator`].
@@ -137,7 +136,7 @@ impl QueryContext {
             finished: states.iter().map(|_| AtomicPtr::default()).collect(),
             states,
             params: Params::new(&program.params)?,
-            sites: program.sites.iter().map(|(_, site)| PreparedSite::new(site)).collect(),
+            sites: program.sites.clone(),
             budget,
             counters: program.counters.len(),
             working_for: (0..workers).map(|_| WorkingFor::default()).collect(),

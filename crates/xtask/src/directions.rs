@@ -8,6 +8,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 pub const ORDER: &[&str] = &[
     "base",
     "types",
+    "functions",
     "scheduler",
     "index",
     "txn",

@@ -127,7 +127,7 @@ fn any_file(name: &str, text: &str, found: &mut Vec<String>) {
 }
 
 /// Sources and documents that people write: not data, not the lock file, not what builds leave.
-fn files(root: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
     const WRITTEN: &[&str] = &["rs", "md", "toml", "py", "pyi", "sh", "slt", "yml", "yaml"];
     const SKIPPED: &[&str] = &["target", "data", "node_modules", "__pycache__", "build", "dist"];
     let mut all = Vec::new();

@@ -88,7 +88,7 @@ impl Estimator<'_> {
                 results.map(|v| self.values(v, rows, column)).sum()
             }
             _ if expr.sql_type == types::SqlType::Bool => 2.0,
-            ExprKind::Call(catalog::ScalarFunction::Extract, arguments) => {
+            ExprKind::Call(functions::ScalarFunction::EXTRACT, arguments) => {
                 // Mostly years, of 365 days each.
                 arguments.iter().map(|a| (self.values(a, f64::INFINITY, column) / 365.0).ceil()).fold(1.0, f64::max)
             }

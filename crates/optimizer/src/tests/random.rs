@@ -1,7 +1,8 @@
 //! Random plans with nested correlated subqueries: the optimised plan gives what the oracle finds for the plan as it was.
 
 use base::IdMap;
-use catalog::{AggregateFunction, Field};
+use catalog::Field;
+use functions::AggregateFunction;
 use plan::text::{print, stub_table};
 use plan::{
     AggregateCall, ColumnId, ColumnInfo, Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, Quantifier, SetOperation,

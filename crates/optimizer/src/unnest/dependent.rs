@@ -137,13 +137,12 @@ impl Unnester<'_> {
         aggregates: &mut [(ColumnId, plan::AggregateCall)],
         bindings: &super::domain::Bindings,
     ) -> Vec<(ColumnId, Expr)> {
-        use catalog::AggregateFunction::{Count, CountStar};
         let mut zeros = Vec::new();
         for (result, call) in aggregates {
             for expr in call.argument.iter_mut().chain(call.filter.iter_mut()) {
                 self.bind(expr, bindings);
             }
-            if matches!(call.function, Count | CountStar) {
+            if call.function.counts() {
                 let count = fresh_like(self.columns, *result);
                 let parts = vec![column(self.columns, count), Expr::constant(Value::Int(0), call.sql_type)];
                 zeros.push((*result, Expr::new(ExprKind::Coalesce(parts), call.sql_type)));

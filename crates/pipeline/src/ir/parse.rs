@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use base::ids::Id;
 use base::{IdMap, Result};
-use catalog::ScalarFunction;
+use functions::ScalarFunction;
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
 use super::{
@@ -151,7 +151,7 @@ impl Parser<'_> {
         let kind = match self.t.name()? {
             "scalar" => {
                 let name = self.t.name()?;
-                let function = named(SCALAR, name, |f| format!("{f:?}"));
+                let function = ScalarFunction::named(name);
                 SiteKind::Scalar(function.ok_or_else(|| self.t.error("a scalar function"))?)
             }
             "cast" => SiteKind::Cast(false),
@@ -298,80 +298,3 @@ impl Parser<'_> {
         Ok(ScanPredicate { attribute, op })
     }
 }
-
-const SCALAR: &[ScalarFunction] = {
-    use ScalarFunction::*;
-    &[
-        Add,
-        Subtract,
-        Multiply,
-        Divide,
-        Modulo,
-        Negate,
-        Abs,
-        Sign,
-        Round,
-        Trunc,
-        Ceil,
-        Floor,
-        Sqrt,
-        Cbrt,
-        Exp,
-        Ln,
-        Log10,
-        Log,
-        Power,
-        Pi,
-        Sin,
-        Cos,
-        Tan,
-        Asin,
-        Acos,
-        Atan,
-        Atan2,
-        Degrees,
-        Radians,
-        Gcd,
-        Lcm,
-        Random,
-        BitAnd,
-        BitOr,
-        BitXor,
-        BitNot,
-        ShiftLeft,
-        ShiftRight,
-        Concat,
-        Length,
-        OctetLength,
-        Lower,
-        Upper,
-        Initcap,
-        TrimBoth,
-        TrimLeading,
-        TrimTrailing,
-        Lpad,
-        Rpad,
-        Left,
-        Right,
-        Substring,
-        Position,
-        Replace,
-        Repeat,
-        Reverse,
-        SplitPart,
-        Translate,
-        StartsWith,
-        EndsWith,
-        Contains,
-        Ascii,
-        Chr,
-        ToHex,
-        Extract,
-        DateTrunc,
-        MakeDate,
-        Age,
-        ToChar,
-        Greatest,
-        Least,
-    ]
-};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::IdMap;
-use catalog::ScalarFunction;
+use functions::ScalarFunction;
 use plan::TableId;
 use types::{Chunk, SqlType, Value};
 
@@ -58,7 +58,7 @@ pub enum Param {
 pub struct Site {
     /// What is computed.
     pub kind: SiteKind,
-    /// Types of the arguments. NULL arguments do not reach strict functions; `Greatest`, `Least` get what is not NULL.
+    /// Types of the arguments. NULL arguments do not reach strict functions.
     pub arguments: Vec<SqlType>,
     /// Type of the result.
     pub result: SqlType,

@@ -125,7 +125,7 @@ fn like(f: &mut Formatter<'_>, escape: Option<char>, case_insensitive: bool) -> 
 impl Display for Site {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match &self.kind {
-            SiteKind::Scalar(function) => write!(f, "scalar {function:?}")?,
+            SiteKind::Scalar(function) => write!(f, "scalar {}", function.name())?,
             SiteKind::Cast(or_null) => f.write_str(if *or_null { "try_cast" } else { "cast" })?,
             SiteKind::Like { escape, case_insensitive } => {
                 f.write_str("like")?;

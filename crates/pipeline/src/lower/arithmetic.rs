@@ -2,7 +2,7 @@
 //! allow, and checked only where the ranges do not already exclude overflow.
 
 use base::{Error, Result, SqlState};
-use catalog::ScalarFunction as F;
+use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
 use types::{SqlType, Value};
 
@@ -19,32 +19,32 @@ impl Lowering<'_> {
         use SqlType as T;
         let types: Vec<T> = args.iter().map(|a| a.sql_type).collect();
         match (f, types.as_slice()) {
-            (F::Negate, [t]) if t.as_decimal().is_some() => {
+            (F::NEGATE, [t]) if t.as_decimal().is_some() => {
                 let zero = Expr::constant(if t.is_decimal() { Value::Decimal(0) } else { Value::Int(0) }, *t);
                 let args = [zero, args[0].clone()];
-                self.exact(pipe, F::Subtract, &args, expr).map(Some)
+                self.exact(pipe, F::SUBTRACT, &args, expr).map(Some)
             }
-            (F::Negate, [T::Real | T::Double]) => {
+            (F::NEGATE, [T::Real | T::Double]) => {
                 let x = self.scalar(pipe, &args[0])?;
                 let minus = pipe.float(-1.0, pipe.ty(x.value));
                 let value = pipe.let_(pipe.ty(x.value), Operation::Float(FloatOp::Mul, x.value, minus));
                 Ok(Some(Sql { value, null: x.null }))
             }
-            (F::Add | F::Subtract | F::Multiply | F::Divide | F::Modulo, [a, b])
+            (F::ADD | F::SUBTRACT | F::MULTIPLY | F::DIVIDE | F::MODULO, [a, b])
                 if a.as_decimal().is_some() && b.as_decimal().is_some() =>
             {
                 self.exact(pipe, f, args, expr).map(Some)
             }
-            (F::Add | F::Subtract | F::Multiply | F::Divide, [a, b]) if a.is_float() && a == b => {
+            (F::ADD | F::SUBTRACT | F::MULTIPLY | F::DIVIDE, [a, b]) if a.is_float() && a == b => {
                 self.float(pipe, f, args, expr.position).map(Some)
             }
-            (F::Add | F::Subtract, [T::Date, T::Integer]) | (F::Subtract, [T::Date, T::Date]) => {
+            (F::ADD | F::SUBTRACT, [T::Date, T::Integer]) | (F::SUBTRACT, [T::Date, T::Date]) => {
                 let (a, b) = (self.scalar(pipe, &args[0])?, self.scalar(pipe, &args[1])?);
-                let op = if f == F::Add { Arithmetic::Add } else { Arithmetic::Sub };
+                let op = if f == F::ADD { Arithmetic::Add } else { Arithmetic::Sub };
                 let checked = Operation::Checked(op, a.value, b.value, expr.position);
                 self.strict(pipe, &[a, b], |p| p.let_(Ty::I32, checked)).map(Some)
             }
-            (F::Add | F::Subtract, [T::Date | T::Timestamp, T::Interval]) => self.plus_interval(pipe, f, args, expr),
+            (F::ADD | F::SUBTRACT, [T::Date | T::Timestamp, T::Interval]) => self.plus_interval(pipe, f, args, expr),
             _ => Ok(None),
         }
     }
@@ -52,9 +52,9 @@ impl Lowering<'_> {
     /// Integers and decimals.
     fn exact(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
         match f {
-            F::Divide | F::Modulo if expr.sql_type.is_integer() => self.integer_division(pipe, f, args, expr),
-            F::Divide => self.decimal_division(pipe, args, expr),
-            F::Modulo => self.decimal_remainder(pipe, args, expr),
+            F::DIVIDE | F::MODULO if expr.sql_type.is_integer() => self.integer_division(pipe, f, args, expr),
+            F::DIVIDE => self.decimal_division(pipe, args, expr),
+            F::MODULO => self.decimal_remainder(pipe, args, expr),
             _ => self.exact_ring(pipe, f, args, expr),
         }
     }
@@ -62,21 +62,21 @@ impl Lowering<'_> {
     /// `+ - *`.
     fn exact_ring(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
         let op = match f {
-            F::Add => Arithmetic::Add,
-            F::Subtract => Arithmetic::Sub,
+            F::ADD => Arithmetic::Add,
+            F::SUBTRACT => Arithmetic::Sub,
             _ => Arithmetic::Mul,
         };
         let (sa, sb, s) = (args[0].sql_type.scale(), args[1].sql_type.scale(), expr.sql_type.scale());
         let mut a = (self.scalar(pipe, &args[0])?, self.range(&args[0]));
         let mut b = (self.scalar(pipe, &args[1])?, self.range(&args[1]));
-        let product_scale = if f == F::Multiply { sa + sb } else { s };
-        if f != F::Multiply {
+        let product_scale = if f == F::MULTIPLY { sa + sb } else { s };
+        if f != F::MULTIPLY {
             a = self.scale_up(pipe, a, u32::from(s.saturating_sub(sa)), expr.position)?;
             b = self.scale_up(pipe, b, u32::from(s.saturating_sub(sb)), expr.position)?;
         }
         let result = match (a.1, b.1, f) {
-            (Some(a), Some(b), F::Add) => a.add(b),
-            (Some(a), Some(b), F::Subtract) => a.subtract(b),
+            (Some(a), Some(b), F::ADD) => a.add(b),
+            (Some(a), Some(b), F::SUBTRACT) => a.subtract(b),
             (Some(a), Some(b), _) => a.multiply(b),
             _ => None,
         };
@@ -106,7 +106,7 @@ impl Lowering<'_> {
             let value = if product_scale > s {
                 let digits = p.int((product_scale - s).into(), Ty::I32);
                 p.call1(Callee::MulRound, vec![x, y, digits], position)
-            } else if f == F::Multiply && result.is_none() {
+            } else if f == F::MULTIPLY && result.is_none() {
                 p.call1(Callee::MulI128, vec![x, y], position)
             } else if result.is_some() {
                 p.let_(Ty::I128, Operation::Wrapping(op, x, y))
@@ -171,7 +171,7 @@ impl Lowering<'_> {
         let position = expr.position;
         self.strict(pipe, &[a, b], |p| {
             let (x, y) = (p.widen(a.value, ty), p.widen(b.value, ty));
-            let divide = f == F::Divide;
+            let divide = f == F::DIVIDE;
             p.let_(ty, if divide { Operation::Divide(x, y, position) } else { Operation::Remainder(x, y, position) })
         })
     }
@@ -213,9 +213,9 @@ impl Lowering<'_> {
     fn float(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], position: Option<u32>) -> Result<Sql> {
         let (a, b) = (self.scalar(pipe, &args[0])?, self.scalar(pipe, &args[1])?);
         let op = match f {
-            F::Add => FloatOp::Add,
-            F::Subtract => FloatOp::Sub,
-            F::Multiply => FloatOp::Mul,
+            F::ADD => FloatOp::Add,
+            F::SUBTRACT => FloatOp::Sub,
+            F::MULTIPLY => FloatOp::Mul,
             _ => FloatOp::Div,
         };
         let mut failed = Ok(());
@@ -249,7 +249,7 @@ impl Lowering<'_> {
 
     fn plus_interval(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Option<Sql>> {
         let ExprKind::Const(Value::Interval(interval)) = args[1].kind else { return Ok(None) };
-        let sign = if f == F::Add { 1 } else { -1 };
+        let sign = if f == F::ADD { 1 } else { -1 };
         let from_date = args[0].sql_type == SqlType::Date;
         let (months, days) = (interval.months.checked_mul(sign), interval.days.checked_mul(sign));
         let (Some(months), Some(days), Some(micros)) = (months, days, interval.micros.checked_mul(sign.into())) else {

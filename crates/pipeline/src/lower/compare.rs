@@ -67,7 +67,7 @@ impl Lowering<'_> {
     pub(super) fn boxed(
         &mut self,
         pipe: &mut Pipe,
-        function: catalog::ScalarFunction,
+        function: functions::ScalarFunction,
         args: &[Expr],
         result: SqlType,
         position: Option<u32>,

@@ -1,7 +1,7 @@
 //! Scalar functions: those that deserve code of their own; all others go through boxed values.
 
 use base::Result;
-use catalog::ScalarFunction as F;
+use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
 use types::{SqlType, Value};
 
@@ -15,15 +15,15 @@ impl Lowering<'_> {
             return Ok(sql);
         }
         match (f, args) {
-            (F::Greatest | F::Least, _) => self.extreme(pipe, f, args, expr),
-            (F::Extract, [field, input]) => self.extract(pipe, field, input, args, expr),
-            (F::Substring, [text, start]) => self.substring(pipe, text, start, None, expr),
-            (F::Substring, [text, start, length]) => self.substring(pipe, text, start, Some(length), expr),
-            (F::Length, [_]) => self.direct(pipe, Callee::StrLength, args, expr),
-            (F::StartsWith, [_, _]) => self.direct(pipe, Callee::StartsWith, args, expr),
-            (F::Concat, [_, _]) => self.direct(pipe, Callee::Concat, args, expr),
-            (F::Lower, [_]) => self.direct(pipe, Callee::Lower, args, expr),
-            (F::Upper, [_]) => self.direct(pipe, Callee::Upper, args, expr),
+            (F::GREATEST | F::LEAST, _) => self.extreme(pipe, f, args, expr),
+            (F::EXTRACT, [field, input]) => self.extract(pipe, field, input, args, expr),
+            (F::SUBSTRING, [text, start]) => self.substring(pipe, text, start, None, expr),
+            (F::SUBSTRING, [text, start, length]) => self.substring(pipe, text, start, Some(length), expr),
+            (F::LENGTH, [_]) => self.direct(pipe, Callee::StrLength, args, expr),
+            (F::STARTS_WITH, [_, _]) => self.direct(pipe, Callee::StartsWith, args, expr),
+            (F::CONCAT, [_, _]) => self.direct(pipe, Callee::Concat, args, expr),
+            (F::LOWER, [_]) => self.direct(pipe, Callee::Lower, args, expr),
+            (F::UPPER, [_]) => self.direct(pipe, Callee::Upper, args, expr),
             _ => self.boxed(pipe, f, args, expr.sql_type, expr.position),
         }
     }
@@ -69,7 +69,7 @@ impl Lowering<'_> {
         };
         match callee {
             Some(callee) if expr.sql_type.is_integer() => self.direct(pipe, callee, &args[1..], expr),
-            _ => self.boxed(pipe, F::Extract, args, expr.sql_type, expr.position),
+            _ => self.boxed(pipe, F::EXTRACT, args, expr.sql_type, expr.position),
         }
     }
 
@@ -86,7 +86,7 @@ impl Lowering<'_> {
             best = Some(match best {
                 None => next,
                 Some(best) => {
-                    let op = if f == F::Greatest { Compare::Gt } else { Compare::Lt };
+                    let op = if f == F::GREATEST { Compare::Gt } else { Compare::Lt };
                     let mut take = pipe.compare(op, next.value, best.value);
                     if let Some(null) = best.null {
                         take = pipe.or(take, null);

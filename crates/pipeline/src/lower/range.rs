@@ -1,7 +1,7 @@
 //! Bounds of values, by interval arithmetic from types and statistics: what cannot overflow is not checked, and what fits
 //! 64 bits is not computed in 128.
 
-use catalog::ScalarFunction as F;
+use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind, TableInfo};
 use types::{SqlType, Value};
 
@@ -100,8 +100,8 @@ impl Lowering<'_> {
         let computed = match &expr.kind {
             ExprKind::Column(c) => self.ranges.get(c).copied(),
             ExprKind::Const(value) => number(value).map(Range::point),
-            ExprKind::Call(F::Add | F::Subtract | F::Multiply, args) => self.range_of_arithmetic(expr, args),
-            ExprKind::Call(F::Negate, args) => self.range(&args[0]).and_then(|r| Range::point(0).subtract(r)),
+            ExprKind::Call(F::ADD | F::SUBTRACT | F::MULTIPLY, args) => self.range_of_arithmetic(expr, args),
+            ExprKind::Call(F::NEGATE, args) => self.range(&args[0]).and_then(|r| Range::point(0).subtract(r)),
             ExprKind::Cast(input) if expr.sql_type.as_decimal().is_some() && input.sql_type.as_decimal().is_some() => {
                 let up = i32::from(expr.sql_type.scale()) - i32::from(input.sql_type.scale());
                 if up >= 0 { self.range(input).and_then(|r| r.scale_up(up as u32)) } else { None }
@@ -140,12 +140,12 @@ impl Lowering<'_> {
         }
         let (sa, sb, s) = (args[0].sql_type.scale(), args[1].sql_type.scale(), expr.sql_type.scale());
         match function {
-            F::Multiply if s == sa + sb => a.multiply(b),
-            F::Multiply => None,
+            F::MULTIPLY if s == sa + sb => a.multiply(b),
+            F::MULTIPLY => None,
             _ if s < sa || s < sb => None,
             _ => {
                 let (a, b) = (a.scale_up((s - sa).into())?, b.scale_up((s - sb).into())?);
-                if function == F::Add { a.add(b) } else { a.subtract(b) }
+                if function == F::ADD { a.add(b) } else { a.subtract(b) }
             }
         }
     }

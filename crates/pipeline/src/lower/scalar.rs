@@ -330,9 +330,9 @@ fn join_branches(
     vars
 }
 
-fn is_arithmetic(f: catalog::ScalarFunction) -> bool {
-    use catalog::ScalarFunction as F;
-    matches!(f, F::Add | F::Subtract | F::Multiply | F::Divide | F::Modulo | F::Negate)
+fn is_arithmetic(f: functions::ScalarFunction) -> bool {
+    use functions::ScalarFunction as F;
+    matches!(f, F::ADD | F::SUBTRACT | F::MULTIPLY | F::DIVIDE | F::MODULO | F::NEGATE)
 }
 
 /// Whether evaluating the expression where it is not needed costs little and cannot fail: comparisons of columns and

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use base::{IdMap, Result};
 use catalog::{ColumnStatistics, Field, Statistics};
+use functions::AggregateFunction;
 use types::{Chunk, SqlType};
 
-use super::functions::aggregate;
 use super::lexer::{Token, error, tokens};
 use super::parse_expr::Line;
 use crate::{
@@ -261,7 +261,7 @@ fn limits(line: &mut Line<'_>) -> Result<(Option<u64>, u64)> {
 
 fn call(line: &mut Line<'_>, column: ColumnId) -> Result<AggregateCall> {
     let name = line.name()?;
-    let function = aggregate(&name).ok_or_else(|| error(format!("no aggregate {name}")))?;
+    let function = AggregateFunction::named(&name).ok_or_else(|| error(format!("no aggregate {name}")))?;
     line.expect("(")?;
     let distinct = line.word("distinct");
     let argument: Option<Expr> = if line.sign("*") { None } else { Some(line.expr()?) };

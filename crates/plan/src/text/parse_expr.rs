@@ -1,9 +1,9 @@
 //! Reading one line of the text form: columns and expressions, by recursive descent.
 
 use base::{IdMap, Result};
+use functions::ScalarFunction;
 use types::SqlType;
 
-use super::functions::{infix, scalar};
 use super::lexer::{Token, error};
 use super::print_expr::implied_type;
 use super::values::value;
@@ -237,15 +237,14 @@ impl<'a> Line<'a> {
 
     /// Operators that bind at least as tightly as `level`, to the left.
     fn sum(&mut self, level: u8) -> Result<Expr> {
-        use catalog::ScalarFunction::*;
         if level > 6 {
             return self.annotated();
         }
         let mut left = self.sum(level + 1)?;
         loop {
-            let operators = [Add, Subtract, Concat, Multiply, Divide, Modulo].into_iter();
-            let found = operators.filter_map(|f| infix(f).filter(|i| i.1 == level).map(|(s, _)| (f, s)));
-            let Some((function, _)) = found.into_iter().find(|&(_, s)| self.sign(s)) else { return Ok(left) };
+            let signs = ScalarFunction::all().filter_map(|f| f.definition().infix.map(|(sign, at)| (f, sign, at)));
+            let found = signs.filter(|&(_, _, at)| at == level).find(|(_, sign, _)| self.sign(sign));
+            let Some((function, _, _)) = found else { return Ok(left) };
             let right = self.sum(level + 1)?;
             let sql_type = left.sql_type;
             left = Expr::new(ExprKind::Call(function, vec![left, right]), sql_type);
@@ -331,7 +330,9 @@ impl<'a> Line<'a> {
             "and" => ExprKind::And(args),
             "or" => ExprKind::Or(args),
             "coalesce" => ExprKind::Coalesce(args),
-            name => ExprKind::Call(scalar(name).ok_or_else(|| error(format!("no function {name}")))?, args),
+            name => {
+                ExprKind::Call(ScalarFunction::named(name).ok_or_else(|| error(format!("no function {name}")))?, args)
+            }
         };
         let mut out = Expr::new(kind, SqlType::Null);
         out.sql_type = implied_type(&out);

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use super::functions::aggregate_name;
 use super::print_expr::{ExprPrinter, identifier};
 use crate::{BuildSide, ColumnId, JoinKind, Node, Op, Plan, SetOperation, SortKey};
 
@@ -122,7 +121,7 @@ impl<'a> Printer<'a> {
                 for (column, call) in aggregates {
                     let argument = call.argument.as_ref().map_or_else(|| "*".to_owned(), |e| p.print(e));
                     let distinct = if call.distinct { "distinct " } else { "" };
-                    let name = aggregate_name(call.function);
+                    let name = call.function.name();
                     let filter = match &call.filter {
                         Some(e) => format!(" filter ({})", p.print(e)),
                         None => String::new(),

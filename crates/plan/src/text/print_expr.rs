@@ -3,7 +3,6 @@
 use base::IdMap;
 use types::SqlType;
 
-use super::functions::{infix, scalar_name};
 use super::values::literal;
 use crate::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, Node, Quantifier, SubqueryKind};
 
@@ -101,11 +100,11 @@ impl<'a> ExprPrinter<'a, '_> {
         match &expr.kind {
             ExprKind::Column(c) => (self.reference(*c), ATOM),
             ExprKind::Const(v) => (literal(v, expr.sql_type).0, ATOM),
-            ExprKind::Call(f, args) => match (infix(*f), args.as_slice()) {
+            ExprKind::Call(f, args) => match (f.definition().infix, args.as_slice()) {
                 (Some((sign, level)), [a, b]) => {
                     (format!("{} {sign} {}", self.at(a, level), self.at(b, level + 1)), level)
                 }
-                _ => (format!("{}({})", scalar_name(*f), self.list(args)), ATOM),
+                _ => (format!("{}({})", f.name(), self.list(args)), ATOM),
             },
             ExprKind::Compare(op, a, b) => {
                 (format!("{} {} {}", self.at(a, COMPARE + 1), compare_sign(*op), self.at(b, COMPARE + 1)), COMPARE)

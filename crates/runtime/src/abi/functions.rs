@@ -208,7 +208,7 @@ functions! {
 /// Calls a site: its arguments, then its value and whether it is NULL.
 unsafe extern "C" fn site_call(worker: &mut Worker, site: u64, args: *const Slot, results: *mut Slot) -> u32 {
     let id = SiteId::from_index(site as usize);
-    let types = &worker.inner.shared.sites[id].site.arguments;
+    let types = &worker.inner.shared.sites[id].arguments;
     // SAFETY: generated code passes arguments of the site's types, and strings that are alive.
     let values: Vec<Value> = types.iter().enumerate().map(|(i, t)| unsafe { value_of(*args.add(i), *t) }).collect();
     match call_site(worker, id, &values) {
@@ -228,9 +228,9 @@ unsafe extern "C" fn site_call(worker: &mut Worker, site: u64, args: *const Slot
 pub fn call_site(worker: &mut Worker, site: SiteId, arguments: &[Value]) -> Result<(Slot, bool)> {
     let shared = worker.inner.shared.clone();
     let site = &shared.sites[site];
-    let value = site.call(arguments)?;
-    check_type(&value, site.site.result)?;
-    let slot = slot_of(&value, site.site.result, |text| worker.text(text))?;
+    let value = crate::query::sites::call(site, arguments)?;
+    check_type(&value, site.result)?;
+    let slot = slot_of(&value, site.result, |text| worker.text(text))?;
     Ok((slot, value.is_null()))
 }
 

@@ -1,8 +1,8 @@
 //! Functions as generated code calls them.
 
+use ::functions::ScalarFunction;
 use base::ids::Id;
 use base::{Budget, IdMap};
-use catalog::ScalarFunction;
 use pipeline::ir::{Callee, Param, ParamId, Program, Site, SiteId, SiteKind, State, StateId, Ty};
 use types::{Interval, SqlType, Str, Value};
 
@@ -122,7 +122,7 @@ fn sites_call_any_function() {
     let mut site = |kind, arguments: &[SqlType], result| {
         sites.push(Site { kind, arguments: arguments.to_vec(), result });
     };
-    site(SiteKind::Scalar(ScalarFunction::Add), &[SqlType::Integer, SqlType::Integer], SqlType::Integer);
+    site(SiteKind::Scalar(ScalarFunction::ADD), &[SqlType::Integer, SqlType::Integer], SqlType::Integer);
     site(SiteKind::Cast(false), &[SqlType::Text], SqlType::Integer);
     site(SiteKind::Cast(true), &[SqlType::Text], SqlType::Integer);
     site(SiteKind::Like { escape: None, case_insensitive: true }, &[SqlType::Text, SqlType::Text], SqlType::Bool);

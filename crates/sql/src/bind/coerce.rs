@@ -235,7 +235,7 @@ impl Binder<'_> {
             SqlType::Char(_) => {
                 let blank = Expr::constant(Value::str(" "), SqlType::Text);
                 let text = self.convert(expr, SqlType::Text)?;
-                let trim = ExprKind::Call(catalog::ScalarFunction::TrimTrailing, vec![text, blank]);
+                let trim = ExprKind::Call(functions::ScalarFunction::TRIM_TRAILING, vec![text, blank]);
                 Ok(Expr::new(trim, SqlType::Text).at(position))
             }
             SqlType::Text => self.convert(expr, to),

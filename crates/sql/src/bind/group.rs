@@ -118,12 +118,7 @@ impl Binder<'_> {
             for (column, call) in &aggregates {
                 let argument = call.argument.as_ref().is_none_or(|a| self.is_nullable(a));
                 let can_be_null = self.columns[*column].nullable
-                    && (argument
-                        || call.filter.is_some()
-                        || matches!(
-                            call.function,
-                            catalog::AggregateFunction::StddevSamp | catalog::AggregateFunction::VarSamp
-                        ));
+                    && (argument || call.filter.is_some() || call.function.definition().least_values > 1);
                 self.columns[*column].nullable = can_be_null;
             }
         }

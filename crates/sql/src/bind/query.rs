@@ -188,19 +188,19 @@ impl Binder<'_> {
 
 /// Integer arithmetic over constants (`LIMIT 5 * 2`).
 fn fold_integers(expr: &plan::Expr) -> Option<i64> {
-    use catalog::ScalarFunction as F;
+    use functions::ScalarFunction as F;
     match &expr.kind {
         ExprKind::Const(Value::Int(i)) => Some(*i),
         ExprKind::Cast(inner) if expr.sql_type.is_integer() => fold_integers(inner),
         ExprKind::Call(function, arguments) => {
             let values: Option<Vec<i64>> = arguments.iter().map(fold_integers).collect();
-            match (function, values?.as_slice()) {
-                (F::Add, &[a, b]) => a.checked_add(b),
-                (F::Subtract, &[a, b]) => a.checked_sub(b),
-                (F::Multiply, &[a, b]) => a.checked_mul(b),
-                (F::Divide, &[a, b]) => a.checked_div(b),
-                (F::Modulo, &[a, b]) => a.checked_rem(b),
-                (F::Negate, &[a]) => a.checked_neg(),
+            match (*function, values?.as_slice()) {
+                (F::ADD, &[a, b]) => a.checked_add(b),
+                (F::SUBTRACT, &[a, b]) => a.checked_sub(b),
+                (F::MULTIPLY, &[a, b]) => a.checked_mul(b),
+                (F::DIVIDE, &[a, b]) => a.checked_div(b),
+                (F::MODULO, &[a, b]) => a.checked_rem(b),
+                (F::NEGATE, &[a]) => a.checked_neg(),
                 _ => None,
             }
         }

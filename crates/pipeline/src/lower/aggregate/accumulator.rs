@@ -1,7 +1,7 @@
 //! Accumulators: what a group row keeps for its aggregates. Aggregates of one argument share them (avg is sum and count).
 
 use base::Result;
-use catalog::AggregateFunction as F;
+use functions::AggregateFunction as F;
 use plan::{AggregateCall, Expr};
 use types::SqlType;
 
@@ -338,7 +338,7 @@ impl Lowering<'_> {
             }
             Ty::Interval => {
                 let site = Site {
-                    kind: SiteKind::Scalar(catalog::ScalarFunction::Divide),
+                    kind: SiteKind::Scalar(functions::ScalarFunction::DIVIDE),
                     arguments: vec![SqlType::Interval, SqlType::Double],
                     result: SqlType::Interval,
                 };

@@ -1,8 +1,7 @@
 //! Calls of aggregate functions.
 
 use base::{Error, Result, SqlState};
-use catalog::AggregateFunction;
-use catalog::functions::{AggregateDefinition, resolve_aggregate};
+use functions::AggregateFunction;
 use plan::{AggregateCall, ColumnInfo, Expr};
 use sqlparser::ast;
 use types::SqlType;
@@ -14,13 +13,13 @@ impl Binder<'_> {
     /// An aggregate becomes a column of its query's aggregation; equal calls share one. `argument` is none for `count(*)`.
     pub(super) fn aggregate(
         &mut self,
-        definition: Option<&AggregateDefinition>,
+        function: AggregateFunction,
         argument: Option<&ast::Expr>,
         distinct: bool,
         filter: Option<&ast::Expr>,
         position: Option<u32>,
     ) -> Result<Expr> {
-        let name = definition.map_or("count", |d| d.names[0]);
+        let name = function.definition().names.first().unwrap_or(&"count");
         let Some(level) = self.levels.last() else {
             return Err(Error::new(SqlState::GROUPING_ERROR, "aggregate functions are not allowed here").at(position));
         };
@@ -49,36 +48,27 @@ impl Binder<'_> {
         let bound = bind(self);
         self.level().inside_aggregate = false;
         let (argument, filter) = bound?;
-        let (function, argument, sql_type) = match (definition, argument) {
-            (Some(definition), Some(argument)) => {
-                let Some((cast, result)) = resolve_aggregate(definition.function, argument.sql_type) else {
+        let (argument, sql_type) = match argument {
+            Some(argument) => {
+                let Some((cast, result)) = function.resolve(argument.sql_type) else {
                     let message = format!("function {name}({}) does not exist", argument.sql_type);
                     return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
                         .hint("no function matches the given name and argument types; you might need explicit casts")
                         .at(position));
                 };
-                (definition.function, Some(self.cast_to(argument, cast)?), result)
+                (Some(self.cast_to(argument, cast)?), result)
             }
-            _ => (AggregateFunction::CountStar, None, SqlType::BigInt),
+            None => (None, SqlType::BigInt),
         };
         self.check_level(argument.as_ref(), position)?;
         // Whether a value occurs once or twice makes no difference to these.
-        let distinct = distinct
-            && !matches!(
-                function,
-                AggregateFunction::Min
-                    | AggregateFunction::Max
-                    | AggregateFunction::BoolAnd
-                    | AggregateFunction::BoolOr
-                    | AggregateFunction::AnyValue
-            );
+        let distinct = distinct && !function.ignores_duplicates();
         let call = AggregateCall { function, argument, distinct, filter, sql_type, position };
-        let nullable = !matches!(function, AggregateFunction::Count | AggregateFunction::CountStar);
         if let Some((column, _)) = self.level().aggregates.iter().find(|(_, c)| same_call(c, &call)) {
             let column = *column;
             return Ok(Expr::column(column, sql_type).at(position));
         }
-        let column = self.columns.push(ColumnInfo { name: name.to_owned(), sql_type, nullable });
+        let column = self.columns.push(ColumnInfo { name: (*name).to_owned(), sql_type, nullable: !function.counts() });
         self.level().aggregates.push((column, call));
         Ok(Expr::column(column, sql_type).at(position))
     }

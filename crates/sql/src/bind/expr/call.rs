@@ -1,8 +1,9 @@
 //! Calls of functions by name, and the grammar's own forms of them.
 
 use base::{Error, Result, SqlState};
-use catalog::functions::{AGGREGATES, SCALARS, find_aggregate, find_scalar, resolve_scalar};
-use catalog::{ScalarFunction, nearest_name};
+use catalog::nearest_name;
+use functions::aggregate::AGGREGATES;
+use functions::{AggregateFunction, ScalarFunction};
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart};
 use sqlparser::ast::{CeilFloorKind, TrimWhereField};
@@ -71,17 +72,17 @@ impl Binder<'_> {
         }
         let filter = function.filter.as_deref();
         if name == "count" && arguments.is_empty() && !distinct {
-            return self.aggregate(None, None, false, filter, position);
+            return self.aggregate(AggregateFunction::CountStar, None, false, filter, position);
         }
         if star {
             let error = Error::new(SqlState::SYNTAX_ERROR, format!("{name}(*) is not a function: only count(*) is"));
             return Err(error.at(position));
         }
-        if let Some(definition) = find_aggregate(&name) {
+        if let Some(aggregate) = AggregateFunction::find(&name) {
             let &[argument] = arguments.as_slice() else {
                 return Err(self.no_function(&name, &arguments, position));
             };
-            return self.aggregate(Some(definition), Some(argument), distinct, filter, position);
+            return self.aggregate(aggregate, Some(argument), distinct, filter, position);
         }
         if distinct || filter.is_some() {
             let what = if distinct { "DISTINCT" } else { "FILTER" };
@@ -104,8 +105,8 @@ impl Binder<'_> {
             "coalesce" | "ifnull" | "nvl" => return self.coalesce(arguments, position),
             "nullif" => return self.nullif(arguments, position),
             "if" | "iff" => return self.if_else(arguments, position),
-            "greatest" => return self.extreme(ScalarFunction::Greatest, "GREATEST", arguments, position),
-            "least" => return self.extreme(ScalarFunction::Least, "LEAST", arguments, position),
+            "greatest" => return self.extreme(ScalarFunction::GREATEST, "GREATEST", arguments, position),
+            "least" => return self.extreme(ScalarFunction::LEAST, "LEAST", arguments, position),
             "concat" => return self.concat_all(arguments, position),
             "date_part" | "datepart" => {
                 if let &[field, value] = arguments {
@@ -160,18 +161,18 @@ impl Binder<'_> {
         let types: Vec<SqlType> = arguments.iter().map(|a| a.sql_type).collect();
         let constants: Vec<Option<i64>> = arguments.iter().map(constant_integer).collect();
         // `mod` of decimals is the operator's business, as are its types.
-        let resolved = find_scalar(name).and_then(|d| resolve_scalar(d, &types, &constants));
-        let Some(resolved) = resolved else { return Err(no_function(name, &types).at(position)) };
+        let found = ScalarFunction::find(name).and_then(|f| Some((f, f.resolve(&types, &constants)?)));
+        let Some((function, resolved)) = found else { return Err(no_function(name, &types).at(position)) };
         let mut converted = Vec::with_capacity(arguments.len() + resolved.defaults.len());
         for (argument, &to) in arguments.into_iter().zip(&resolved.arguments) {
             converted.push(self.convert(argument, to)?);
         }
         converted.extend(resolved.defaults.iter().map(|&d| Expr::constant(Value::str(d), SqlType::Text)));
         let mut sql_type = resolved.result;
-        if matches!(resolved.function, ScalarFunction::Extract | ScalarFunction::DateTrunc) {
-            sql_type = check_field(resolved.function, &mut converted, sql_type).map_err(|e| e.at(position))?;
+        if matches!(function, ScalarFunction::EXTRACT | ScalarFunction::DATE_TRUNC) {
+            sql_type = check_field(function, &mut converted, sql_type).map_err(|e| e.at(position))?;
         }
-        Ok(Expr::new(ExprKind::Call(resolved.function, converted), sql_type).at(position))
+        Ok(Expr::new(ExprKind::Call(function, converted), sql_type).at(position))
     }
 
     fn no_function(&mut self, name: &str, arguments: &[&ast::Expr], position: Option<u32>) -> Error {
@@ -271,7 +272,7 @@ impl Binder<'_> {
             while let Some(a) = left.next() {
                 parts.push(match left.next() {
                     Some(b) => {
-                        Expr::new(ExprKind::Call(ScalarFunction::Concat, vec![a, b]), SqlType::Text).at(position)
+                        Expr::new(ExprKind::Call(ScalarFunction::CONCAT, vec![a, b]), SqlType::Text).at(position)
                     }
                     None => a,
                 });
@@ -306,7 +307,7 @@ fn check_field(function: ScalarFunction, arguments: &mut [Expr], result: SqlType
     let _ = field;
     arguments[0] = Expr::constant(Value::str(name.as_str()), SqlType::Text).at(arguments[0].position);
     Ok(match function {
-        ScalarFunction::Extract if matches!(name.as_str(), "second" | "seconds" | "epoch") => SqlType::decimal(20, 6),
+        ScalarFunction::EXTRACT if matches!(name.as_str(), "second" | "seconds" | "epoch") => SqlType::decimal(20, 6),
         _ => result,
     })
 }
@@ -315,16 +316,19 @@ fn check_field(function: ScalarFunction, arguments: &mut [Expr], result: SqlType
 fn no_function(name: &str, types: &[SqlType]) -> Error {
     let list = types.iter().map(SqlType::to_string).collect::<Vec<_>>().join(", ");
     let error = Error::new(SqlState::UNDEFINED_FUNCTION, format!("function {name}({list}) does not exist"));
-    if let Some(definition) = find_scalar(name) {
-        let (example, _) = definition.example;
+    if let Some(function) = ScalarFunction::find(name) {
+        let (example, _) = function.definition().example;
         return error.hint(format!(
             "no function matches the given name and argument types; you might need explicit casts (example: {example})"
         ));
     }
-    if find_aggregate(name).is_some() {
+    if AggregateFunction::find(name).is_some() {
         return error.hint(format!("{name} takes one argument"));
     }
-    let known = SCALARS.iter().flat_map(|d| d.names).chain(AGGREGATES.iter().flat_map(|d| d.names)).copied();
+    let known = ScalarFunction::all()
+        .flat_map(|f| f.definition().names)
+        .chain(AGGREGATES.iter().flat_map(|d| d.names))
+        .copied();
     match nearest_name(name, known) {
         Some(near) => error.hint(format!("perhaps you meant {near}()")),
         None => error.hint("no function matches the given name and argument types"),

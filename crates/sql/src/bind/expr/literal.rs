@@ -95,7 +95,7 @@ impl Binder<'_> {
         let text = format!("1 {unit}");
         let one = cast_value(&Value::str(text), SqlType::Text, SqlType::Interval)?;
         let one = Expr::constant(one, SqlType::Interval);
-        Ok(Expr::new(ExprKind::Call(catalog::ScalarFunction::Multiply, vec![one, count]), SqlType::Interval)
+        Ok(Expr::new(ExprKind::Call(functions::ScalarFunction::MULTIPLY, vec![one, count]), SqlType::Interval)
             .at(position))
     }
 }

@@ -1,8 +1,7 @@
 //! Operators.
 
 use base::{Error, Result, SqlState};
-use catalog::ScalarFunction;
-use catalog::functions::{arithmetic, negate};
+use functions::{ScalarFunction, arithmetic, negate};
 use plan::{Compare, Expr, ExprKind};
 use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
 use types::ops::date;
@@ -82,21 +81,21 @@ impl Binder<'_> {
             return self.compare(op, left, right, position);
         }
         let function = match op {
-            B::Plus => F::Add,
-            B::Minus => F::Subtract,
-            B::Multiply => F::Multiply,
-            B::Divide => F::Divide,
-            B::Modulo => F::Modulo,
+            B::Plus => F::ADD,
+            B::Minus => F::SUBTRACT,
+            B::Multiply => F::MULTIPLY,
+            B::Divide => F::DIVIDE,
+            B::Modulo => F::MODULO,
             B::StringConcat => return self.concat(left, right, position),
-            B::BitwiseAnd => return self.bitwise(F::BitAnd, "&", left, right, position),
-            B::BitwiseOr => return self.bitwise(F::BitOr, "|", left, right, position),
-            B::PGBitwiseXor => return self.bitwise(F::BitXor, "#", left, right, position),
-            B::PGBitwiseShiftLeft => return self.bitwise(F::ShiftLeft, "<<", left, right, position),
-            B::PGBitwiseShiftRight => return self.bitwise(F::ShiftRight, ">>", left, right, position),
+            B::BitwiseAnd => return self.bitwise(F::BIT_AND, "&", left, right, position),
+            B::BitwiseOr => return self.bitwise(F::BIT_OR, "|", left, right, position),
+            B::PGBitwiseXor => return self.bitwise(F::BIT_XOR, "#", left, right, position),
+            B::PGBitwiseShiftLeft => return self.bitwise(F::SHIFT_LEFT, "<<", left, right, position),
+            B::PGBitwiseShiftRight => return self.bitwise(F::SHIFT_RIGHT, ">>", left, right, position),
             // PostgreSQL's exponentiation; the parser reads ^ as exclusive or.
             B::PGExp | B::BitwiseXor => {
                 let (left, right) = (self.number(left, "^", position)?, self.number(right, "^", position)?);
-                return Ok(Expr::new(ExprKind::Call(F::Power, vec![left, right]), SqlType::Double).at(position));
+                return Ok(Expr::new(ExprKind::Call(F::POWER, vec![left, right]), SqlType::Double).at(position));
             }
             B::PGLikeMatch => return self.like_bound(left, right, Some('\\'), false, false, position),
             B::PGNotLikeMatch => return self.like_bound(left, right, Some('\\'), true, false, position),
@@ -145,7 +144,7 @@ impl Binder<'_> {
         if !integer(left.sql_type) || !integer(right.sql_type) {
             return Err(error);
         }
-        let shift = matches!(function, ScalarFunction::ShiftLeft | ScalarFunction::ShiftRight);
+        let shift = matches!(function, ScalarFunction::SHIFT_LEFT | ScalarFunction::SHIFT_RIGHT);
         let (left, right, result) = if shift {
             let result = if left.sql_type == SqlType::Null { SqlType::Integer } else { left.sql_type };
             // A shift count beyond an integer's range makes no sense.
@@ -180,7 +179,7 @@ impl Binder<'_> {
             return Err(no_operator(left.sql_type, "||", right.sql_type).at(position));
         }
         let (left, right) = (self.convert(left, SqlType::Text)?, self.convert(right, SqlType::Text)?);
-        Ok(Expr::new(ExprKind::Call(ScalarFunction::Concat, vec![left, right]), SqlType::Text).at(position))
+        Ok(Expr::new(ExprKind::Call(ScalarFunction::CONCAT, vec![left, right]), SqlType::Text).at(position))
     }
 
     pub(super) fn unary(&mut self, op: UnaryOperator, operand: &ast::Expr) -> Result<Expr> {
@@ -202,7 +201,7 @@ impl Binder<'_> {
                 let Some(result) = negate(expr.sql_type) else {
                     return Err(no_prefix("-", expr.sql_type).at(position));
                 };
-                call(ScalarFunction::Negate, self.cast_to(expr, result)?, result)
+                call(ScalarFunction::NEGATE, self.cast_to(expr, result)?, result)
             }
             UnaryOperator::Plus => match negate(expr.sql_type) {
                 Some(result) => self.cast_to(expr, result),
@@ -210,19 +209,19 @@ impl Binder<'_> {
             },
             UnaryOperator::BitwiseNot if expr.sql_type.is_integer() => {
                 let sql_type = expr.sql_type;
-                call(ScalarFunction::BitNot, expr, sql_type)
+                call(ScalarFunction::BIT_NOT, expr, sql_type)
             }
             UnaryOperator::PGSquareRoot => {
                 let number = self.number(expr, "|/", position)?;
-                call(ScalarFunction::Sqrt, number, SqlType::Double)
+                call(ScalarFunction::SQRT, number, SqlType::Double)
             }
             UnaryOperator::PGCubeRoot => {
                 let number = self.number(expr, "||/", position)?;
-                call(ScalarFunction::Cbrt, number, SqlType::Double)
+                call(ScalarFunction::CBRT, number, SqlType::Double)
             }
             UnaryOperator::PGAbs if expr.sql_type.is_numeric() => {
                 let sql_type = expr.sql_type;
-                call(ScalarFunction::Abs, expr, sql_type)
+                call(ScalarFunction::ABS, expr, sql_type)
             }
             other => Err(no_prefix(&other.to_string(), expr.sql_type).at(position)),
         }
@@ -234,7 +233,7 @@ impl Binder<'_> {
 fn fold_dates(function: ScalarFunction, left: &Expr, right: &Expr) -> Option<Result<Expr>> {
     let (base, interval) = match (&left.kind, &right.kind) {
         (ExprKind::Const(a), ExprKind::Const(Value::Interval(i))) => (a, *i),
-        (ExprKind::Const(Value::Interval(i)), ExprKind::Const(b)) if function == ScalarFunction::Add => (b, *i),
+        (ExprKind::Const(Value::Interval(i)), ExprKind::Const(b)) if function == ScalarFunction::ADD => (b, *i),
         _ => return None,
     };
     let timestamp = match base {
@@ -243,7 +242,7 @@ fn fold_dates(function: ScalarFunction, left: &Expr, right: &Expr) -> Option<Res
         _ => return None,
     };
     let moved = timestamp.and_then(|t| match function {
-        ScalarFunction::Subtract => date::sub_interval(t, interval),
+        ScalarFunction::SUBTRACT => date::sub_interval(t, interval),
         _ => date::add_interval(t, interval),
     });
     Some(moved.map(|t| Expr::constant(Value::Timestamp(t), SqlType::Timestamp)))

@@ -2,7 +2,7 @@
 
 use types::SqlType;
 
-use super::{SCALARS, ScalarFunction};
+use crate::ScalarFunction;
 
 /// What a parameter accepts; implicit conversions go from left to right along smallint, integer, bigint, decimal, real,
 /// double, from date to timestamp, and from an untyped literal to everything.
@@ -38,8 +38,6 @@ pub enum ResultType {
 /// One way to call a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Overload {
-    /// What runs.
-    pub function: ScalarFunction,
     /// Types of the arguments that the user writes.
     pub parameters: &'static [Parameter],
     /// Texts that are appended to the arguments: `lpad(x, 3)` is `lpad(x, 3, ' ')`.
@@ -48,24 +46,9 @@ pub struct Overload {
     pub result: ResultType,
 }
 
-/// A scalar function as users know it.
-#[derive(Clone, Copy, Debug)]
-pub struct ScalarDefinition {
-    /// Name and aliases, in lower case.
-    pub names: &'static [&'static str],
-    /// In order of preference.
-    pub overloads: &'static [Overload],
-    /// One line for the reference.
-    pub documentation: &'static str,
-    /// A call and its result.
-    pub example: (&'static str, &'static str),
-}
-
 /// A call whose overload is chosen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResolvedCall {
-    /// What runs.
-    pub function: ScalarFunction,
     /// The type that each argument is cast to.
     pub arguments: Vec<SqlType>,
     /// Text constants to append to the arguments.
@@ -121,76 +104,54 @@ fn number_rank(sql_type: SqlType) -> Option<u32> {
     })
 }
 
-/// The function of that (lower-case) name.
-pub fn find_scalar(name: &str) -> Option<&'static ScalarDefinition> {
-    SCALARS.iter().find(|d| d.names.contains(&name))
-}
-
-/// Chooses the overload of `definition` for `arguments` ([`SqlType::Null`] stands for an untyped literal); `constants`
-/// has the values of those arguments that are integer constants.
-pub fn resolve_scalar(
-    definition: &ScalarDefinition,
-    arguments: &[SqlType],
-    constants: &[Option<i64>],
-) -> Option<ResolvedCall> {
-    let mut best: Option<(u32, ResolvedCall)> = None;
-    for overload in definition.overloads {
-        if overload.parameters.len() != arguments.len() {
-            continue;
+impl ScalarFunction {
+    /// Chooses the overload for `arguments` ([`SqlType::Null`] stands for an untyped literal); `constants` has the values
+    /// of those arguments that are integer constants.
+    pub fn resolve(self, arguments: &[SqlType], constants: &[Option<i64>]) -> Option<ResolvedCall> {
+        let mut best: Option<(u32, ResolvedCall)> = None;
+        for overload in self.definition().overloads {
+            if overload.parameters.len() != arguments.len() {
+                continue;
+            }
+            let accepted: Option<Vec<(u32, SqlType)>> =
+                overload.parameters.iter().zip(arguments).map(|(p, &a)| p.accept(a)).collect();
+            let Some(accepted) = accepted else { continue };
+            let cost = accepted.iter().map(|(c, _)| c).sum();
+            if best.as_ref().is_some_and(|(c, _)| *c <= cost) {
+                continue;
+            }
+            let arguments: Vec<SqlType> = accepted.into_iter().map(|(_, t)| t).collect();
+            let result = match overload.result {
+                ResultType::Fixed(t) => t,
+                ResultType::First => arguments[0],
+                ResultType::Rule(rule) => rule(&arguments, constants),
+            };
+            best = Some((cost, ResolvedCall { arguments, defaults: overload.defaults, result }));
         }
-        let accepted: Option<Vec<(u32, SqlType)>> =
-            overload.parameters.iter().zip(arguments).map(|(p, &a)| p.accept(a)).collect();
-        let Some(accepted) = accepted else { continue };
-        let cost = accepted.iter().map(|(c, _)| c).sum();
-        if best.as_ref().is_some_and(|(c, _)| *c <= cost) {
-            continue;
-        }
-        let arguments: Vec<SqlType> = accepted.into_iter().map(|(_, t)| t).collect();
-        let result = match overload.result {
-            ResultType::Fixed(t) => t,
-            ResultType::First => arguments[0],
-            ResultType::Rule(rule) => rule(&arguments, constants),
-        };
-        let call = ResolvedCall { function: overload.function, arguments, defaults: overload.defaults, result };
-        best = Some((cost, call));
+        best.map(|(_, call)| call)
     }
-    best.map(|(_, call)| call)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn resolve(name: &str, arguments: &[SqlType]) -> Option<(ScalarFunction, SqlType)> {
-        let call = resolve_scalar(find_scalar(name)?, arguments, &vec![None; arguments.len()])?;
+    fn resolve(name: &str, arguments: &[SqlType]) -> Option<SqlType> {
+        let call = ScalarFunction::find(name)?.resolve(arguments, &vec![None; arguments.len()])?;
         assert_eq!(call.arguments.len(), arguments.len());
-        Some((call.function, call.result))
+        Some(call.result)
     }
 
     #[test]
     fn overloads_are_chosen_by_cost() {
         use SqlType::*;
-        assert_eq!(resolve("abs", &[SmallInt]), Some((ScalarFunction::Abs, SmallInt)));
-        assert_eq!(resolve("abs", &[SqlType::decimal(9, 2)]), Some((ScalarFunction::Abs, SqlType::decimal(9, 2))));
-        assert_eq!(resolve("sqrt", &[Integer]), Some((ScalarFunction::Sqrt, Double)));
-        assert_eq!(resolve("length", &[Varchar(3)]), Some((ScalarFunction::Length, Integer)));
-        assert_eq!(resolve("length", &[Null]), Some((ScalarFunction::Length, Integer)));
+        assert_eq!(resolve("abs", &[SmallInt]), Some(SmallInt));
+        assert_eq!(resolve("abs", &[SqlType::decimal(9, 2)]), Some(SqlType::decimal(9, 2)));
+        assert_eq!(resolve("sqrt", &[Integer]), Some(Double));
+        assert_eq!(resolve("length", &[Varchar(3)]), Some(Integer));
+        assert_eq!(resolve("length", &[Null]), Some(Integer));
         assert_eq!(resolve("length", &[Integer]), None);
         assert_eq!(resolve("length", &[]), None);
-        assert_eq!(resolve("date_trunc", &[Null, Date]), Some((ScalarFunction::DateTrunc, Timestamp)));
-    }
-
-    #[test]
-    fn every_definition_is_documented_and_named_once() {
-        let mut names: Vec<&str> = SCALARS.iter().flat_map(|d| d.names).copied().collect();
-        names.extend(super::super::AGGREGATES.iter().flat_map(|d| d.names));
-        let all = names.len();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), all);
-        for definition in SCALARS {
-            assert!(!definition.overloads.is_empty());
-            assert!(definition.documentation.ends_with('.'), "{:?}", definition.names);
-        }
+        assert_eq!(resolve("date_trunc", &[Null, Date]), Some(Timestamp));
     }
 }

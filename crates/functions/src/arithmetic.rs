@@ -2,7 +2,7 @@
 
 use types::SqlType;
 
-use super::ScalarFunction;
+use crate::ScalarFunction;
 
 /// How `left op right` is typed: what the operands are cast to, and the result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,44 +26,44 @@ const fn types(left: SqlType, right: SqlType, result: SqlType) -> Option<Arithme
 /// doubles); quotients are `decimal(38, max(16, scales))`. The precision is capped at 38: what does not fit is an error at
 /// run time.
 pub fn arithmetic(op: ScalarFunction, left: SqlType, right: SqlType) -> Option<ArithmeticTypes> {
-    use ScalarFunction::{Add, Divide, Modulo, Multiply, Subtract};
+    use ScalarFunction as F;
     use SqlType::{BigInt, Date, Double, Integer, Interval, Null, Real, SmallInt, Timestamp};
-    let additive = matches!(op, Add | Subtract);
+    let additive = matches!(op, F::ADD | F::SUBTRACT);
     match (left, right) {
         (Null, Null) => types(Double, Double, Double),
         (Null, other) if other.is_numeric() => arithmetic(op, other, other),
         (other, Null) if other.is_numeric() => arithmetic(op, other, other),
-        (Date, Null) if op == Subtract => types(Date, Date, Integer),
-        (Null, Date) if op == Subtract => types(Date, Date, Integer),
-        (Date, Null) if op == Add => types(Date, Integer, Date),
-        (Null, Date) if op == Add => types(Integer, Date, Date),
-        (Timestamp, Null) | (Null, Timestamp) if op == Subtract => types(Timestamp, Timestamp, Interval),
+        (Date, Null) if op == F::SUBTRACT => types(Date, Date, Integer),
+        (Null, Date) if op == F::SUBTRACT => types(Date, Date, Integer),
+        (Date, Null) if op == F::ADD => types(Date, Integer, Date),
+        (Null, Date) if op == F::ADD => types(Integer, Date, Date),
+        (Timestamp, Null) | (Null, Timestamp) if op == F::SUBTRACT => types(Timestamp, Timestamp, Interval),
         (Timestamp, Null) if additive => types(Timestamp, Interval, Timestamp),
-        (Null, Timestamp) if op == Add => types(Interval, Timestamp, Timestamp),
+        (Null, Timestamp) if op == F::ADD => types(Interval, Timestamp, Timestamp),
         (Interval, Null) | (Null, Interval) if additive => types(Interval, Interval, Interval),
 
         (Date, SmallInt | Integer) if additive => types(Date, Integer, Date),
-        (SmallInt | Integer, Date) if op == Add => types(Integer, Date, Date),
-        (Date, Date) if op == Subtract => types(Date, Date, Integer),
+        (SmallInt | Integer, Date) if op == F::ADD => types(Integer, Date, Date),
+        (Date, Date) if op == F::SUBTRACT => types(Date, Date, Integer),
         (Date, Interval) if additive => types(Date, Interval, Timestamp),
-        (Interval, Date) if op == Add => types(Interval, Date, Timestamp),
+        (Interval, Date) if op == F::ADD => types(Interval, Date, Timestamp),
         (Timestamp, Interval) if additive => types(Timestamp, Interval, Timestamp),
-        (Interval, Timestamp) if op == Add => types(Interval, Timestamp, Timestamp),
-        (Timestamp | Date, Timestamp | Date) if op == Subtract => types(Timestamp, Timestamp, Interval),
+        (Interval, Timestamp) if op == F::ADD => types(Interval, Timestamp, Timestamp),
+        (Timestamp | Date, Timestamp | Date) if op == F::SUBTRACT => types(Timestamp, Timestamp, Interval),
         (Interval, Interval) if additive => types(Interval, Interval, Interval),
-        (Interval, number) if number.is_numeric() && matches!(op, Multiply | Divide) => {
+        (Interval, number) if number.is_numeric() && matches!(op, F::MULTIPLY | F::DIVIDE) => {
             types(Interval, Double, Interval)
         }
-        (number, Interval) if number.is_numeric() && op == Multiply => types(Double, Interval, Interval),
+        (number, Interval) if number.is_numeric() && op == F::MULTIPLY => types(Double, Interval, Interval),
 
         (a, b) if !a.is_numeric() || !b.is_numeric() => None,
         (Double, _) | (_, Double) => {
-            (op != Modulo).then_some(ArithmeticTypes { left: Double, right: Double, result: Double })
+            (op != F::MODULO).then_some(ArithmeticTypes { left: Double, right: Double, result: Double })
         }
         (Real, _) | (_, Real) => {
             // As in PostgreSQL, a real with anything but a real is computed in double precision.
             let common = if left == Real && right == Real { Real } else { Double };
-            (op != Modulo).then_some(ArithmeticTypes { left: common, right: common, result: common })
+            (op != F::MODULO).then_some(ArithmeticTypes { left: common, right: common, result: common })
         }
         (a, b) if a.is_decimal() || b.is_decimal() => decimal(op, a.as_decimal()?, b.as_decimal()?),
         (BigInt, _) | (_, BigInt) => types(BigInt, BigInt, BigInt),
@@ -76,18 +76,18 @@ fn decimal(op: ScalarFunction, (p1, s1): (u8, u8), (p2, s2): (u8, u8)) -> Option
     let max = SqlType::MAX_PRECISION;
     let (left, right) = (SqlType::decimal(p1, s1), SqlType::decimal(p2, s2));
     let result = match op {
-        ScalarFunction::Add | ScalarFunction::Subtract => {
+        ScalarFunction::ADD | ScalarFunction::SUBTRACT => {
             let scale = s1.max(s2);
             SqlType::decimal(((p1 - s1).max(p2 - s2) + scale + 1).min(max), scale)
         }
-        ScalarFunction::Multiply => {
+        ScalarFunction::MULTIPLY => {
             // Digits before the point come first: what is behind it is rounded, down to 16 digits, to make room for them.
             let (whole, exact) = ((p1 - s1) + (p2 - s2), s1 + s2);
             let scale = if whole + exact <= max { exact } else { exact.min(max.saturating_sub(whole).max(16)) };
             SqlType::decimal((whole + scale).min(max), scale)
         }
-        ScalarFunction::Divide => SqlType::decimal(max, s1.max(s2).max(16)),
-        ScalarFunction::Modulo => {
+        ScalarFunction::DIVIDE => SqlType::decimal(max, s1.max(s2).max(16)),
+        ScalarFunction::MODULO => {
             let scale = s1.max(s2);
             SqlType::decimal(((p1 - s1).max(p2 - s2) + scale).clamp(1, max), scale)
         }
@@ -109,7 +109,7 @@ pub fn negate(operand: SqlType) -> Option<SqlType> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ScalarFunction::*;
+    use ScalarFunction as F;
 
     fn result(op: ScalarFunction, left: SqlType, right: SqlType) -> Option<SqlType> {
         arithmetic(op, left, right).map(|t| t.result)
@@ -118,16 +118,16 @@ mod tests {
     #[test]
     fn decimals_follow_their_rules() {
         let d = SqlType::decimal;
-        assert_eq!(result(Add, d(15, 2), d(3, 1)), Some(d(16, 2)));
-        assert_eq!(result(Add, d(38, 2), d(38, 10)), Some(d(38, 10)));
-        assert_eq!(result(Multiply, d(15, 2), d(16, 2)), Some(d(31, 4)));
-        assert_eq!(result(Multiply, d(31, 4), d(16, 2)), Some(d(38, 6)));
-        assert_eq!(result(Multiply, d(38, 30), d(38, 30)), Some(d(38, 22)));
-        assert_eq!(result(Multiply, d(38, 16), d(38, 16)), Some(d(38, 16)));
-        assert_eq!(result(Divide, d(38, 4), d(38, 4)), Some(d(38, 16)));
-        assert_eq!(result(Modulo, d(1, 1), d(1, 1)), Some(d(1, 1)));
-        assert_eq!(result(Multiply, SqlType::Integer, d(15, 2)), Some(d(25, 2)));
-        assert_eq!(result(Add, SqlType::Double, d(15, 2)), Some(SqlType::Double));
+        assert_eq!(result(F::ADD, d(15, 2), d(3, 1)), Some(d(16, 2)));
+        assert_eq!(result(F::ADD, d(38, 2), d(38, 10)), Some(d(38, 10)));
+        assert_eq!(result(F::MULTIPLY, d(15, 2), d(16, 2)), Some(d(31, 4)));
+        assert_eq!(result(F::MULTIPLY, d(31, 4), d(16, 2)), Some(d(38, 6)));
+        assert_eq!(result(F::MULTIPLY, d(38, 30), d(38, 30)), Some(d(38, 22)));
+        assert_eq!(result(F::MULTIPLY, d(38, 16), d(38, 16)), Some(d(38, 16)));
+        assert_eq!(result(F::DIVIDE, d(38, 4), d(38, 4)), Some(d(38, 16)));
+        assert_eq!(result(F::MODULO, d(1, 1), d(1, 1)), Some(d(1, 1)));
+        assert_eq!(result(F::MULTIPLY, SqlType::Integer, d(15, 2)), Some(d(25, 2)));
+        assert_eq!(result(F::ADD, SqlType::Double, d(15, 2)), Some(SqlType::Double));
     }
 
     #[test]
@@ -138,14 +138,14 @@ mod tests {
         let all: Vec<SqlType> = all.collect();
         for &a in &all {
             for &b in &all {
-                assert_eq!(result(Add, a, b), result(Add, b, a), "{a} {b}");
-                for op in [Subtract, Multiply, Divide, Modulo] {
+                assert_eq!(result(F::ADD, a, b), result(F::ADD, b, a), "{a} {b}");
+                for op in [F::SUBTRACT, F::MULTIPLY, F::DIVIDE, F::MODULO] {
                     let _ = result(op, a, b);
                 }
             }
         }
-        assert_eq!(result(Subtract, Date, Date), Some(Integer));
-        assert_eq!(result(Subtract, Date, Interval), Some(Timestamp));
-        assert_eq!(result(Divide, Integer, Integer), Some(Integer));
+        assert_eq!(result(F::SUBTRACT, Date, Date), Some(Integer));
+        assert_eq!(result(F::SUBTRACT, Date, Interval), Some(Timestamp));
+        assert_eq!(result(F::DIVIDE, Integer, Integer), Some(Integer));
     }
 }

@@ -1,0 +1,76 @@
+//! Every documented example, of functions, operators and aggregates, runs through SQL and gives what its row says: folded
+//! as a constant, and, over rows, in machine code and in the interpreter.
+
+use base::Result;
+use engine::{Config, Database, Session};
+use functions::ScalarFunction;
+use functions::aggregate::AGGREGATES;
+use types::Value;
+use types::ops::cast::format_value;
+
+fn session() -> Session {
+    let mut session = Database::new(Config { threads: Some(2), memory_limit: None }).unwrap().connect();
+    session.execute("create table numbers (x integer)", &[]).unwrap();
+    session.execute("insert into numbers values (1), (2), (4), (null)", &[]).unwrap();
+    session
+}
+
+/// The only value of a query, as text.
+fn value(session: &mut Session, sql: &str) -> Result<String> {
+    let result = session.execute(sql, &[])?;
+    let sql_type = result.columns()[0].sql_type;
+    let rows = result.rows()?;
+    assert_eq!(rows.len(), 1, "{sql}");
+    Ok(match &rows[0][0] {
+        Value::Null => "NULL".to_owned(),
+        value => format_value(value, sql_type),
+    })
+}
+
+#[track_caller]
+fn check(session: &mut Session, sql: &str, expected: &str) {
+    for compile in ["on", "off"] {
+        session.execute(&format!("set compile = {compile}"), &[]).unwrap();
+        let found = value(session, sql).unwrap_or_else(|e| panic!("{}", e.render(sql)));
+        assert_eq!(found, expected, "{sql} (compile {compile})");
+    }
+}
+
+#[test]
+fn examples_of_scalar_functions_are_true() {
+    let session = &mut session();
+    for row in ScalarFunction::all().map(ScalarFunction::definition).filter(|row| !row.volatile) {
+        let (call, expected) = row.example;
+        check(session, &format!("select {call}"), expected);
+        // Not constant, so that it is computed at run time.
+        check(session, &format!("select case when x = 1 then {call} end from numbers where x = 1"), expected);
+    }
+}
+
+#[test]
+fn examples_of_aggregates_are_true() {
+    let session = &mut session();
+    for row in AGGREGATES {
+        let (call, expected) = row.example;
+        check(session, &format!("select {call} from numbers"), expected);
+        check(session, &format!("select {call} from numbers group by true"), expected);
+    }
+}
+
+/// The reference of each aggregate and the code that runs give the same, also of nothing.
+#[test]
+fn references_of_aggregates_are_true() {
+    let session = &mut session();
+    for row in AGGREGATES.iter().filter(|row| !row.names.is_empty()) {
+        let (call, _) = row.example;
+        let nothing = if row.least_values == 0 { "0" } else { "NULL" };
+        check(session, &format!("select {call} from numbers where x > 7"), nothing);
+        let of_one = if row.least_values > 1 { "NULL".to_owned() } else { value_of_one(session, call) };
+        check(session, &format!("select {call} from numbers where x = 4"), &of_one);
+    }
+}
+
+fn value_of_one(session: &mut Session, call: &str) -> String {
+    session.execute("set compile = off", &[]).unwrap();
+    value(session, &format!("select {call} from (values (4)) as one(x)")).unwrap()
+}

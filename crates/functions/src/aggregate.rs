@@ -1,0 +1,193 @@
+//! Aggregate functions: a row each. The ids are an `enum`, so that the compiler names the one other place of an
+//! aggregate: its accumulators in the lowering.
+
+mod evaluate;
+
+#[cfg(test)]
+mod tests;
+
+use base::Result;
+use types::{SqlType, Value};
+
+use evaluate::{
+    average, conjunction, count, count_rows, deviation, disjunction, first, greatest, least, sum, variance,
+};
+
+/// Values that are not NULL (and for DISTINCT not equal), and the types.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// What is aggregated; for `count(*)` one value a row.
+    pub values: &'a [Value],
+    /// The argument's type; [`SqlType::Null`] for `count(*)`.
+    pub argument: SqlType,
+    /// What the result must be.
+    pub result: SqlType,
+}
+
+/// An aggregate function: what its row says.
+#[derive(Clone, Copy, Debug)]
+pub struct Aggregate {
+    /// Its id.
+    pub function: AggregateFunction,
+    /// What the text form of plans calls it.
+    pub name: &'static str,
+    /// What SQL calls it, aliases included, in lower case.
+    pub names: &'static [&'static str],
+    /// The type that an argument is cast to and the result's; none if the function does not take the argument's type.
+    pub types: fn(SqlType) -> Option<(SqlType, SqlType)>,
+    /// With fewer values that are not NULL the result is NULL; 0 if it never is.
+    pub least_values: usize,
+    /// Whether duplicates do not change the result, so that DISTINCT means nothing.
+    pub ignores_duplicates: bool,
+    /// The slow and obviously right evaluation, for tests; sees at least `least_values` values.
+    pub evaluate: fn(Input<'_>) -> Result<Value>,
+    /// One line for the reference.
+    pub documentation: &'static str,
+    /// A call and its result as text, over rows whose x is 1, 2, 4 and NULL.
+    pub example: (&'static str, &'static str),
+}
+
+macro_rules! aggregates {
+    ($($id:ident, $name:literal, $names:expr, $types:expr, $least:literal, $ignores:literal, $evaluate:expr,
+        $documentation:literal, $example:expr;)*) => {
+        /// An aggregate function: the name of a row.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+        pub enum AggregateFunction {
+            $(#[doc = $documentation] $id),*
+        }
+
+        /// Every aggregate function.
+        pub const AGGREGATES: &[Aggregate] = &[$(Aggregate {
+            function: AggregateFunction::$id,
+            name: $name,
+            names: $names,
+            types: $types,
+            least_values: $least,
+            ignores_duplicates: $ignores,
+            evaluate: $evaluate,
+            documentation: $documentation,
+            example: $example,
+        }),*];
+    };
+}
+
+aggregates! {
+    CountStar, "count_star", &[], |_| None, 0, false, count_rows,
+        "Number of rows.", ("count(*)", "4");
+    Count, "count", &["count"], counted, 0, false, count,
+        "Number of rows whose argument is not NULL.", ("count(x)", "3");
+    Sum, "sum", &["sum"], summed, 1, false, sum,
+        "Sum of the values; NULL if there is none.", ("sum(x)", "7");
+    Avg, "avg", &["avg", "mean"], averaged, 1, false, average,
+        "Average of the values; NULL if there is none.", ("avg(x)", "2.3333333333333333");
+    Min, "min", &["min"], ordered, 1, true, least,
+        "The least value.", ("min(x)", "1");
+    Max, "max", &["max"], ordered, 1, true, greatest,
+        "The greatest value.", ("max(x)", "4");
+    StddevSamp, "stddev_samp", &["stddev", "stddev_samp"], doubled, 2, false, |i| deviation(i, 1),
+        "Sample standard deviation; NULL under two values.", ("stddev(x)", "1.5275252316519465");
+    StddevPop, "stddev_pop", &["stddev_pop"], doubled, 1, false, |i| deviation(i, 0),
+        "Population standard deviation.", ("stddev_pop(x)", "1.247219128924647");
+    VarSamp, "var_samp", &["variance", "var_samp"], doubled, 2, false, |i| variance(i, 1).map(Value::Float),
+        "Sample variance; NULL under two values.", ("variance(x)", "2.333333333333333");
+    VarPop, "var_pop", &["var_pop"], doubled, 1, false, |i| variance(i, 0).map(Value::Float),
+        "Population variance.", ("var_pop(x)", "1.5555555555555554");
+    BoolAnd, "bool_and", &["bool_and", "every"], logical, 1, true, conjunction,
+        "Whether all values are true.", ("bool_and(x > 0)", "true");
+    BoolOr, "bool_or", &["bool_or"], logical, 1, true, disjunction,
+        "Whether some value is true.", ("bool_or(x > 2)", "true");
+    AnyValue, "any_value", &["any_value"], any, 1, true, first,
+        "Some value that is not NULL.", ("any_value(x / x)", "1");
+}
+
+impl AggregateFunction {
+    /// Its row.
+    pub fn definition(self) -> &'static Aggregate {
+        &AGGREGATES[self as usize]
+    }
+
+    /// The function that the text form of plans calls `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        AGGREGATES.iter().find(|a| a.name == name).map(|a| a.function)
+    }
+
+    /// The function that SQL calls `name`, in lower case.
+    pub fn find(name: &str) -> Option<Self> {
+        AGGREGATES.iter().find(|a| a.names.contains(&name)).map(|a| a.function)
+    }
+
+    /// What the text form of plans calls it.
+    pub fn name(self) -> &'static str {
+        self.definition().name
+    }
+
+    /// Whether duplicates do not change the result, so that DISTINCT means nothing.
+    pub fn ignores_duplicates(self) -> bool {
+        self.definition().ignores_duplicates
+    }
+
+    /// Whether it counts: a result that is never NULL, and 0 of nothing.
+    pub fn counts(self) -> bool {
+        self.definition().least_values == 0
+    }
+
+    /// The type that an argument is cast to and the result's; none if the function does not take the argument's type.
+    pub fn resolve(self, argument: SqlType) -> Option<(SqlType, SqlType)> {
+        (self.definition().types)(argument)
+    }
+
+    /// The slow and obviously right evaluation.
+    pub fn evaluate(self, input: Input<'_>) -> Result<Value> {
+        let row = self.definition();
+        if input.values.len() < row.least_values { Ok(Value::Null) } else { (row.evaluate)(input) }
+    }
+}
+
+fn counted(argument: SqlType) -> Option<(SqlType, SqlType)> {
+    Some((or_text(argument), SqlType::BigInt))
+}
+
+fn any(argument: SqlType) -> Option<(SqlType, SqlType)> {
+    Some((or_text(argument), or_text(argument)))
+}
+
+fn ordered(argument: SqlType) -> Option<(SqlType, SqlType)> {
+    if argument == SqlType::Bool { None } else { any(argument) }
+}
+
+/// An untyped NULL is text.
+fn or_text(argument: SqlType) -> SqlType {
+    if argument == SqlType::Null { SqlType::Text } else { argument }
+}
+
+fn logical(argument: SqlType) -> Option<(SqlType, SqlType)> {
+    matches!(argument, SqlType::Null | SqlType::Bool).then_some((SqlType::Bool, SqlType::Bool))
+}
+
+fn doubled(argument: SqlType) -> Option<(SqlType, SqlType)> {
+    (argument.is_numeric() || argument == SqlType::Null).then_some((SqlType::Double, SqlType::Double))
+}
+
+fn summed(argument: SqlType) -> Option<(SqlType, SqlType)> {
+    let result = match argument {
+        SqlType::SmallInt | SqlType::Integer => SqlType::BigInt,
+        SqlType::BigInt => SqlType::decimal(38, 0),
+        SqlType::Decimal { scale, .. } => SqlType::decimal(38, scale),
+        SqlType::Real | SqlType::Double | SqlType::Interval => argument,
+        SqlType::Null => return Some((SqlType::Double, SqlType::Double)),
+        _ => return None,
+    };
+    Some((argument, result))
+}
+
+fn averaged(argument: SqlType) -> Option<(SqlType, SqlType)> {
+    let result = match argument {
+        SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => SqlType::decimal(38, 16),
+        SqlType::Decimal { scale, .. } => SqlType::decimal(38, scale.max(16)),
+        SqlType::Real | SqlType::Double => SqlType::Double,
+        SqlType::Interval => SqlType::Interval,
+        SqlType::Null => return Some((SqlType::Double, SqlType::Double)),
+        _ => return None,
+    };
+    Some((argument, result))
+}

@@ -1,0 +1,92 @@
+//! Reference evaluation of aggregates: all values at hand, one formula each.
+
+use base::{Error, Result};
+use types::ops::{date, decimal};
+use types::{Interval, SqlType, Value};
+
+use super::Input;
+
+pub(super) fn count_rows(input: Input<'_>) -> Result<Value> {
+    Ok(Value::Int(input.values.len() as i64))
+}
+
+pub(super) fn count(input: Input<'_>) -> Result<Value> {
+    count_rows(input)
+}
+
+pub(super) fn first(input: Input<'_>) -> Result<Value> {
+    Ok(input.values[0].clone())
+}
+
+pub(super) fn least(input: Input<'_>) -> Result<Value> {
+    Ok(input.values.iter().min_by(|a, b| a.total_cmp(b)).cloned().unwrap_or(Value::Null))
+}
+
+pub(super) fn greatest(input: Input<'_>) -> Result<Value> {
+    Ok(input.values.iter().max_by(|a, b| a.total_cmp(b)).cloned().unwrap_or(Value::Null))
+}
+
+pub(super) fn conjunction(input: Input<'_>) -> Result<Value> {
+    Ok(Value::Bool(!input.values.contains(&Value::Bool(false))))
+}
+
+pub(super) fn disjunction(input: Input<'_>) -> Result<Value> {
+    Ok(Value::Bool(input.values.contains(&Value::Bool(true))))
+}
+
+pub(super) fn sum(input: Input<'_>) -> Result<Value> {
+    Ok(match input.result {
+        SqlType::Interval => Value::Interval(intervals(input.values)?),
+        SqlType::Real => Value::Float(f64::from(floats(input)?.iter().sum::<f64>() as f32)),
+        SqlType::Double => Value::Float(floats(input)?.iter().sum()),
+        SqlType::Decimal { precision, scale } => Value::Decimal(decimal::check_field(exact(input)?, precision, scale)?),
+        _ => Value::Int(types::ops::number::integer::narrow(exact(input)?)?),
+    })
+}
+
+pub(super) fn average(input: Input<'_>) -> Result<Value> {
+    let count = input.values.len();
+    Ok(match input.result {
+        SqlType::Interval => Value::Interval(date::div_interval(intervals(input.values)?, count as f64)?),
+        SqlType::Double => Value::Float(floats(input)?.iter().sum::<f64>() / count as f64),
+        result => {
+            let scale = input.argument.scale();
+            Value::Decimal(decimal::avg(exact(input)?, scale, count as i64, result.scale())?)
+        }
+    })
+}
+
+/// The mean square of the distances from the mean; `lost` degrees of freedom.
+pub(super) fn variance(input: Input<'_>, lost: usize) -> Result<f64> {
+    let values = floats(input)?;
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    Ok(values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (values.len() - lost) as f64)
+}
+
+pub(super) fn deviation(input: Input<'_>, lost: usize) -> Result<Value> {
+    Ok(Value::Float(variance(input, lost)?.sqrt()))
+}
+
+fn wrong<T>(value: &Value) -> Result<T> {
+    Err(Error::internal(format!("an aggregate was given {value:?}")))
+}
+
+fn floats(input: Input<'_>) -> Result<Vec<f64>> {
+    input.values.iter().map(|v| if let Value::Float(f) = v { Ok(*f) } else { wrong(v) }).collect()
+}
+
+/// The sum of integers or of decimals of one scale.
+fn exact(input: Input<'_>) -> Result<i128> {
+    input.values.iter().try_fold(0, |sum, value| match value {
+        Value::Int(n) => decimal::add(sum, i128::from(*n)),
+        Value::Decimal(d) => decimal::add(sum, *d),
+        other => wrong(other),
+    })
+}
+
+fn intervals(values: &[Value]) -> Result<Interval> {
+    values.iter().try_fold(Interval::default(), |sum, value| match value {
+        Value::Interval(i) => date::add_intervals(sum, *i),
+        other => wrong(other),
+    })
+}

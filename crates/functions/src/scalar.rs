@@ -1,0 +1,166 @@
+//! Scalar functions and operators: rows of a table, in families, and ids that name rows.
+
+mod arithmetic;
+mod call;
+mod comparisons;
+mod dates;
+mod names;
+mod numbers;
+mod operators;
+mod random;
+mod strings;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use base::Result;
+use types::{SqlType, Value};
+
+use crate::{Overload, Parameter, ResultType};
+
+pub use call::Call;
+
+/// The families; where one more function belongs.
+const FAMILIES: [&[Scalar]; 5] = [operators::ROWS, numbers::ROWS, strings::ROWS, dates::ROWS, comparisons::ROWS];
+
+/// A scalar function or operator: what its row says.
+#[derive(Clone, Copy, Debug)]
+pub struct Scalar {
+    /// What the text forms of plans and IR call it.
+    pub name: &'static str,
+    /// What SQL calls it, aliases included, in lower case; nothing if only the grammar reaches it.
+    pub names: &'static [&'static str],
+    /// The sign of an operator between two operands, and how tightly it binds in the text form of plans.
+    pub infix: Option<(&'static str, u8)>,
+    /// In order of preference; none if the binder has rules of its own.
+    pub overloads: &'static [Overload],
+    /// NULL in, NULL out.
+    pub strict: bool,
+    /// Whether two calls with the same arguments may differ, so that calls are neither folded nor merged.
+    pub volatile: bool,
+    /// Its value. A strict function sees no NULL.
+    pub evaluate: fn(&Call<'_>) -> Result<Value>,
+    /// One line for the reference.
+    pub documentation: &'static str,
+    /// A call in SQL and its result as text.
+    pub example: (&'static str, &'static str),
+}
+
+impl Scalar {
+    /// A strict function that is not volatile.
+    const fn new(
+        name: &'static str,
+        names: &'static [&'static str],
+        overloads: &'static [Overload],
+        evaluate: fn(&Call<'_>) -> Result<Value>,
+        documentation: &'static str,
+        example: (&'static str, &'static str),
+    ) -> Self {
+        Self { name, names, infix: None, overloads, strict: true, volatile: false, evaluate, documentation, example }
+    }
+
+    /// A strict operator.
+    const fn operator(
+        name: &'static str,
+        infix: Option<(&'static str, u8)>,
+        evaluate: fn(&Call<'_>) -> Result<Value>,
+        documentation: &'static str,
+        example: (&'static str, &'static str),
+    ) -> Self {
+        Self { infix, ..Self::new(name, &[], &[], evaluate, documentation, example) }
+    }
+}
+
+/// A scalar function or operator whose arguments have the types that its resolution asked for: the number of its row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ScalarFunction(u16);
+
+impl ScalarFunction {
+    /// All, in the order of their rows.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let rows: usize = FAMILIES.iter().map(|rows| rows.len()).sum();
+        (0..rows as u16).map(Self)
+    }
+
+    /// Its row.
+    pub fn definition(self) -> &'static Scalar {
+        let mut at = usize::from(self.0);
+        for rows in FAMILIES {
+            match rows.get(at) {
+                Some(row) => return row,
+                None => at -= rows.len(),
+            }
+        }
+        unreachable!("ids are made from rows")
+    }
+
+    /// The function that text forms call `name`.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|f| f.definition().name == name)
+    }
+
+    /// The function that SQL calls `name`, in lower case.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::all().find(|f| f.definition().names.contains(&name))
+    }
+
+    /// What the text forms of plans and IR call it.
+    pub fn name(self) -> &'static str {
+        self.definition().name
+    }
+
+    /// Whether two calls with the same arguments may differ, so that calls are neither folded nor merged.
+    pub fn is_volatile(self) -> bool {
+        self.definition().volatile
+    }
+
+    /// Whether any NULL among the arguments makes the result NULL; else it is NULL only if all are.
+    pub fn is_strict(self) -> bool {
+        self.definition().strict
+    }
+
+    /// The value of a call.
+    ///
+    /// ```
+    /// use functions::{Call, ScalarFunction};
+    /// use types::{SqlType, Value};
+    /// let length = ScalarFunction::find("length").unwrap();
+    /// let call = Call { values: &[Value::str("abc")], types: &[SqlType::Text], result: SqlType::Integer };
+    /// assert_eq!(length.evaluate(&call), Ok(Value::Int(3)));
+    /// ```
+    pub fn evaluate(self, call: &Call<'_>) -> Result<Value> {
+        let row = self.definition();
+        if row.strict && call.values.iter().any(Value::is_null) {
+            return Ok(Value::Null);
+        }
+        (row.evaluate)(call)
+    }
+}
+
+/// Ids are for the process; their names are for ever.
+impl fmt::Debug for ScalarFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An overload whose result has always that type.
+const fn over(parameters: &'static [Parameter], result: SqlType) -> Overload {
+    Overload { parameters, defaults: &[], result: ResultType::Fixed(result) }
+}
+/// An overload whose result has the first argument's type.
+const fn first(parameters: &'static [Parameter]) -> Overload {
+    Overload { parameters, defaults: &[], result: ResultType::First }
+}
+/// An overload whose result's type follows from the arguments.
+const fn rule(parameters: &'static [Parameter], rule: fn(&[SqlType], &[Option<i64>]) -> SqlType) -> Overload {
+    Overload { parameters, defaults: &[], result: ResultType::Rule(rule) }
+}
+const fn text(parameters: &'static [Parameter]) -> Overload {
+    over(parameters, SqlType::Text)
+}
+const fn with_default(parameters: &'static [Parameter], defaults: &'static [&'static str]) -> Overload {
+    Overload { parameters, defaults, result: ResultType::Fixed(SqlType::Text) }
+}

@@ -1,0 +1,86 @@
+//! Functions of dates, timestamps and intervals.
+
+use base::Result;
+use types::ops::date::{self, Field};
+use types::ops::{decimal, error};
+use types::{SqlType, Value};
+
+use super::call::whole;
+use super::{Call, Scalar, over, text};
+use crate::Parameter::{Date, Integer, Interval, Text, Timestamp};
+
+pub(super) const ROWS: &[Scalar] = &[
+    // The field is a constant; the binder makes the result decimal(20,6) for second and epoch.
+    Scalar::new(
+        "extract",
+        &["date_part"],
+        &[
+            over(&[Text, Timestamp], SqlType::BigInt),
+            over(&[Text, Date], SqlType::BigInt),
+            over(&[Text, Interval], SqlType::BigInt),
+        ],
+        extract,
+        "A field of a date, timestamp or interval, as `extract` gives it (bigint; decimal(20,6) for second and epoch).",
+        ("date_part('year', date '1998-09-02')", "1998"),
+    ),
+    Scalar::new(
+        "date_trunc",
+        &["date_trunc", "datetrunc"],
+        &[over(&[Text, Timestamp], SqlType::Timestamp), over(&[Text, Date], SqlType::Timestamp)],
+        truncate,
+        "The timestamp with all fields below the named one reset.",
+        ("date_trunc('month', date '1998-09-02')", "1998-09-01 00:00:00"),
+    ),
+    Scalar::new(
+        "make_date",
+        &["make_date"],
+        &[over(&[Integer, Integer, Integer], SqlType::Date)],
+        |c| {
+            let part = |i| i32::try_from(c.int(i)?).map_err(|_| error::datetime_out_of_range("date"));
+            Ok(Value::Date(date::make_date(part(0)?, part(1)?, part(2)?)?))
+        },
+        "The date of year, month and day.",
+        ("make_date(2013, 7, 15)", "2013-07-15"),
+    ),
+    Scalar::new(
+        "age",
+        &["age"],
+        &[over(&[Timestamp, Timestamp], SqlType::Interval)],
+        |c| Ok(Value::Interval(date::age(c.timestamp(0)?, c.timestamp(1)?)?)),
+        "The difference in years, months, days and time.",
+        ("age(timestamp '2001-04-10', timestamp '1957-06-13')", "43 years 9 mons 27 days"),
+    ),
+    Scalar::new(
+        "to_char",
+        &["to_char"],
+        &[text(&[Timestamp, Text]), text(&[Date, Text])],
+        |c| Ok(Value::str(date::to_char(c.timestamp(0)?, c.text(1)?))),
+        "A date or timestamp in the form of a pattern.",
+        ("to_char(date '1998-09-02', 'YYYY-MM')", "1998-09"),
+    ),
+];
+
+fn extract(call: &Call<'_>) -> Result<Value> {
+    let field: Field = call.text(0)?.parse()?;
+    let part = match call.value(1)? {
+        Value::Date(d) => date::extract_date(field, *d)?,
+        Value::Timestamp(t) => date::extract_timestamp(field, *t)?,
+        Value::Interval(i) => date::extract_interval(field, *i)?,
+        _ => return call.wrong(),
+    };
+    let (part, scale) = (i128::from(part), field.scale());
+    match call.result {
+        SqlType::Decimal { .. } => call.decimal(part, scale),
+        SqlType::Double => Ok(Value::Float(decimal::to_f64(part, scale))),
+        _ => Ok(Value::Int(whole(part, scale)?)),
+    }
+}
+
+fn truncate(call: &Call<'_>) -> Result<Value> {
+    let field: Field = call.text(0)?.parse()?;
+    Ok(match call.value(1)? {
+        Value::Interval(i) => Value::Interval(date::trunc_interval(field, *i)?),
+        Value::Date(d) if call.result == SqlType::Date => Value::Date(date::trunc_date(field, *d)?),
+        _ => Value::Timestamp(date::trunc_timestamp(field, call.timestamp(1)?)?),
+    })
+}

@@ -1,0 +1,66 @@
+//! Constants for the functions that code elsewhere names: operators, functions with machine code of their own, functions
+//! that the optimizer or the binder treats specially. All others are reached through the table alone.
+
+use super::{FAMILIES, ScalarFunction};
+
+/// The row of that name, found when the constant is compiled.
+const fn row(name: &str) -> ScalarFunction {
+    let (mut family, mut number) = (0, 0);
+    while family < FAMILIES.len() {
+        let mut at = 0;
+        while at < FAMILIES[family].len() {
+            if same(FAMILIES[family][at].name, name) {
+                return ScalarFunction(number);
+            }
+            (at, number) = (at + 1, number + 1);
+        }
+        family += 1;
+    }
+    panic!("no row has this name")
+}
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < a.len() {
+        if a[at] != b[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+#[allow(missing_docs)] // the rows document them
+impl ScalarFunction {
+    pub const ADD: Self = row("add");
+    pub const SUBTRACT: Self = row("subtract");
+    pub const MULTIPLY: Self = row("multiply");
+    pub const DIVIDE: Self = row("divide");
+    pub const MODULO: Self = row("modulo");
+    pub const NEGATE: Self = row("negate");
+    pub const BIT_AND: Self = row("bit_and");
+    pub const BIT_OR: Self = row("bit_or");
+    pub const BIT_XOR: Self = row("bit_xor");
+    pub const BIT_NOT: Self = row("bit_not");
+    pub const SHIFT_LEFT: Self = row("shift_left");
+    pub const SHIFT_RIGHT: Self = row("shift_right");
+    pub const CONCAT: Self = row("concat");
+    pub const ABS: Self = row("abs");
+    pub const SQRT: Self = row("sqrt");
+    pub const CBRT: Self = row("cbrt");
+    pub const POWER: Self = row("power");
+    pub const LENGTH: Self = row("length");
+    pub const LOWER: Self = row("lower");
+    pub const UPPER: Self = row("upper");
+    pub const SUBSTRING: Self = row("substring");
+    pub const STARTS_WITH: Self = row("starts_with");
+    pub const TRIM_TRAILING: Self = row("trim_trailing");
+    pub const EXTRACT: Self = row("extract");
+    pub const DATE_TRUNC: Self = row("date_trunc");
+    pub const GREATEST: Self = row("greatest");
+    pub const LEAST: Self = row("least");
+}

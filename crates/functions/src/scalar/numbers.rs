@@ -1,0 +1,202 @@
+//! Functions of numbers.
+
+use types::ops::number::{float, integer};
+use types::ops::{decimal, string};
+use types::{SqlType, Value};
+
+use super::call::in_width;
+use super::{Scalar, arithmetic, first, over, random, rule, text};
+use crate::Parameter::{BigInt, Decimal, Double, Integer, Real, SmallInt};
+
+/// A function of one double. Its operation may fail, or not (`total`).
+macro_rules! double_function {
+    ($name:literal, $names:expr, $operation:path, $documentation:literal, $example:expr) => {
+        Scalar::new(
+            $name,
+            $names,
+            &[over(&[Double], SqlType::Double)],
+            |c| c.floating($operation(c.float(0)?)?),
+            $documentation,
+            $example,
+        )
+    };
+    ($name:literal, $names:expr, total $operation:path, $documentation:literal, $example:expr) => {
+        Scalar::new(
+            $name,
+            $names,
+            &[over(&[Double], SqlType::Double)],
+            |c| c.floating($operation(c.float(0)?)),
+            $documentation,
+            $example,
+        )
+    };
+}
+
+/// Digits before the point may grow by one when a decimal is rounded.
+fn rounded(arguments: &[SqlType], constants: &[Option<i64>]) -> SqlType {
+    let Some((precision, scale)) = arguments[0].as_decimal() else { return arguments[0] };
+    let digits = match (arguments.len(), constants.get(1)) {
+        (1, _) => 0,
+        (_, Some(&Some(digits))) => digits.clamp(0, scale.into()) as u8,
+        _ => scale,
+    };
+    SqlType::decimal((precision - scale + digits + 1).min(SqlType::MAX_PRECISION), digits)
+}
+fn whole(arguments: &[SqlType], _: &[Option<i64>]) -> SqlType {
+    rounded(&arguments[..1], &[])
+}
+
+pub(super) const ROWS: &[Scalar] = &[
+    Scalar::new(
+        "abs",
+        &["abs"],
+        &[first(&[SmallInt]), first(&[Integer]), first(&[BigInt]), first(&[Decimal]), first(&[Real]), first(&[Double])],
+        arithmetic::abs,
+        "The value without its sign.",
+        ("abs(-17.4)", "17.4"),
+    ),
+    Scalar::new(
+        "sign",
+        &["sign"],
+        &[over(&[Double], SqlType::Double), rule(&[Decimal], |_, _| SqlType::decimal(1, 0))],
+        arithmetic::sign,
+        "-1, 0 or 1 as the number is negative, zero or positive.",
+        ("sign(-8.4)", "-1"),
+    ),
+    // Of a decimal: any precision and scale, the result's type says the scale; digits beyond it do not change the value.
+    Scalar::new(
+        "round",
+        &["round"],
+        &[
+            over(&[Double], SqlType::Double),
+            rule(&[Decimal], rounded),
+            rule(&[Decimal, Integer], rounded),
+            over(&[Double, Integer], SqlType::Double),
+        ],
+        |c| arithmetic::rounded(c, decimal::round, float::round),
+        "Rounds to the nearest integer, or to so many digits after the point; halves away from zero for decimals.",
+        ("round(42.4382, 2)", "42.44"),
+    ),
+    Scalar::new(
+        "trunc",
+        &["trunc"],
+        &[
+            over(&[Double], SqlType::Double),
+            rule(&[Decimal], whole),
+            rule(&[Decimal, Integer], rounded),
+            over(&[Double, Integer], SqlType::Double),
+        ],
+        |c| arithmetic::rounded(c, decimal::trunc, float::trunc),
+        "Cuts digits off, towards zero.",
+        ("trunc(-42.8)", "-42"),
+    ),
+    Scalar::new(
+        "ceil",
+        &["ceil", "ceiling"],
+        &[over(&[Double], SqlType::Double), rule(&[Decimal], whole)],
+        |c| arithmetic::to_whole(c, decimal::ceil, float::ceil),
+        "The least integer that is not below the argument.",
+        ("ceil(42.2)", "43"),
+    ),
+    Scalar::new(
+        "floor",
+        &["floor"],
+        &[over(&[Double], SqlType::Double), rule(&[Decimal], whole)],
+        |c| arithmetic::to_whole(c, decimal::floor, float::floor),
+        "The greatest integer that is not above the argument.",
+        ("floor(-42.8)", "-43"),
+    ),
+    double_function!("sqrt", &["sqrt"], float::sqrt, "Square root.", ("sqrt(2)", "1.4142135623730951")),
+    double_function!("cbrt", &["cbrt"], total float::cbrt, "Cube root.", ("cbrt(27)", "3")),
+    double_function!("exp", &["exp"], float::exp, "e raised to the argument.", ("exp(1)", "2.718281828459045")),
+    double_function!("ln", &["ln"], float::ln, "Natural logarithm.", ("ln(2)", "0.6931471805599453")),
+    double_function!("log10", &["log10"], float::log10, "Logarithm to base 10.", ("log10(1000)", "3")),
+    Scalar::new(
+        "log",
+        &["log"],
+        &[over(&[Double], SqlType::Double), over(&[Double, Double], SqlType::Double)],
+        |c| {
+            let x = c.float(c.len() - 1)?;
+            c.floating(if c.len() == 1 { float::log10(x)? } else { float::log(c.float(0)?, x)? })
+        },
+        "Logarithm to base 10, or of the second argument to the base of the first.",
+        ("log(2, 64)", "6"),
+    ),
+    Scalar::new(
+        "power",
+        &["power", "pow"],
+        &[over(&[Double, Double], SqlType::Double)],
+        |c| c.floating(float::power(c.float(0)?, c.float(1)?)?),
+        "The first argument raised to the second.",
+        ("power(9, 3)", "729"),
+    ),
+    Scalar::new(
+        "pi",
+        &["pi"],
+        &[over(&[], SqlType::Double)],
+        |_| Ok(Value::Float(std::f64::consts::PI)),
+        "The constant pi.",
+        ("pi()", "3.141592653589793"),
+    ),
+    double_function!("sin", &["sin"], float::sin, "Sine of an angle in radians.", ("sin(0)", "0")),
+    double_function!("cos", &["cos"], float::cos, "Cosine of an angle in radians.", ("cos(0)", "1")),
+    double_function!("tan", &["tan"], float::tan, "Tangent of an angle in radians.", ("tan(0)", "0")),
+    double_function!("asin", &["asin"], float::asin, "Inverse sine, in radians.", ("asin(1)", "1.5707963267948966")),
+    double_function!("acos", &["acos"], float::acos, "Inverse cosine, in radians.", ("acos(1)", "0")),
+    double_function!("atan", &["atan"], total float::atan, "Inverse tangent, in radians.", ("atan(0)", "0")),
+    Scalar::new(
+        "atan2",
+        &["atan2"],
+        &[over(&[Double, Double], SqlType::Double)],
+        |c| c.floating(float::atan2(c.float(0)?, c.float(1)?)),
+        "Inverse tangent of the quotient, in radians.",
+        ("atan2(1, 0)", "1.5707963267948966"),
+    ),
+    double_function!("degrees", &["degrees"], float::degrees, "Radians as degrees.", ("degrees(pi())", "180")),
+    double_function!(
+        "radians",
+        &["radians"],
+        total float::radians,
+        "Degrees as radians.",
+        ("radians(180)", "3.141592653589793")
+    ),
+    Scalar::new(
+        "gcd",
+        &["gcd"],
+        &[first(&[Integer, Integer]), first(&[BigInt, BigInt])],
+        |c| Ok(Value::Int(in_width!(c, integer::gcd, c.int(0)?, c.int(1)?))),
+        "Greatest common divisor.",
+        ("gcd(1071, 462)", "21"),
+    ),
+    Scalar::new(
+        "lcm",
+        &["lcm"],
+        &[first(&[Integer, Integer]), first(&[BigInt, BigInt])],
+        |c| Ok(Value::Int(in_width!(c, integer::lcm, c.int(0)?, c.int(1)?))),
+        "Least common multiple.",
+        ("lcm(4, 6)", "12"),
+    ),
+    Scalar {
+        volatile: true,
+        ..Scalar::new(
+            "random",
+            &["random"],
+            &[over(&[], SqlType::Double)],
+            |_| Ok(Value::Float(random::random())),
+            "A random double, at least 0 and below 1.",
+            ("random()", "0.7403"),
+        )
+    },
+    Scalar::new(
+        "to_hex",
+        &["to_hex"],
+        &[text(&[Integer]), text(&[BigInt])],
+        |c| {
+            let n = c.int(0)?;
+            let wide = c.types == [SqlType::BigInt];
+            Ok(Value::str(if wide { string::to_hex(n) } else { string::to_hex_i32(n as i32) }))
+        },
+        "Hexadecimal digits of an integer.",
+        ("to_hex(255)", "ff"),
+    ),
+];
