@@ -1,9 +1,10 @@
-//! Benchmarks in one process: TPC-H, the latency of small statements, and the demonstration of `make demo`.
+//! Benchmarks in one process: TPC-H, the latency of small statements, sorting, and the demonstration of `make demo`.
 //!
 //! Comparisons with other systems are in the folder `bench` at the top, in Python.
 
 mod demo;
 mod latency;
+mod sort;
 mod tpch;
 
 use std::path::PathBuf;
@@ -27,6 +28,12 @@ enum Command {
     Tpch(TpchOptions),
     /// Times `select 1` with cold and with cached code.
     Latency,
+    /// Times ORDER BY over 10 million rows.
+    Sort {
+        /// Threads; by default all that the process may use.
+        #[arg(long)]
+        threads: Option<usize>,
+    },
     /// Generates, loads, runs and checks TPC-H, and prints a table of times.
     Demo(DataOptions),
 }
@@ -71,6 +78,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Tpch(options) => tpch::run(&options),
         Command::Latency => latency::run(),
+        Command::Sort { threads } => sort::run(threads),
         Command::Demo(options) => demo::run(&options),
     };
     match result {

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | [`join`] | hash join with a lock-free tagged table | thesis 4.5.1, 4.5.2 |
 //! | [`group`] | local pre-aggregation, partition-wise combination | thesis 4.5.4 |
-//! | [`sort`] | local sorts, separators, merge without synchronisation; top-k | thesis 4.5.6 |
+//! | [`sort`] | keys as words, separators, ranges without synchronisation; top-k | thesis 4.5.6, decision 10 |
 //! | [`result`] | batches to the consumer, with back-pressure | |
 //!
 //! Architecture invariants: nothing here knows SQL text, plans of operators or machine code; no operator blocks a

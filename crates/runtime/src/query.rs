@@ -194,7 +194,7 @@ impl QueryContext {
         match self.shared.state(state) {
             StateData::Join(join) => join.finalize(self, state, phase),
             StateData::Group(groups) => groups.finalize(self, state, phase),
-            StateData::Sort(sort) => sort.finalize(self, state, phase),
+            StateData::Sort(sort) => sort.finalize(self, state),
             StateData::Result(results) => results.finalize(),
             StateData::Rows(_) | StateData::Limit(_) => Ok(None),
         }

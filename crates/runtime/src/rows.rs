@@ -43,7 +43,7 @@ pub(crate) enum Segment {
 
 // SAFETY: segments are read while the state that they describe is finished and alive.
 unsafe impl Send for Segment {}
-// SAFETY: as above.
+// SAFETY: as for `Send`: nobody writes through a shared segment.
 unsafe impl Sync for Segment {}
 
 impl Segment {

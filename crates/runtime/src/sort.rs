@@ -1,29 +1,39 @@
-//! Sorting (thesis 4.5.6).
+//! Sorting (thesis 4.5.6, but by dealing out instead of merging).
 //!
 //! 1. Each worker materialises rows. With a limit, it throws all but the best away whenever it has several times as many
 //!    as asked for: O(1) a row amortised, and the memory stays bounded.
-//! 2. Runs of rows are sorted in parallel, as (normalised prefix of the key, address) pairs.
-//! 3. Equidistant samples of all runs give global separators; where they fall in each run, by binary search, fixes the
-//!    layout of the output.
-//! 4. Between two separators, the pieces of all runs are merged into their place of the output, in parallel and without
-//!    synchronisation. What lies behind the limit is not merged.
+//! 2. A sample says how many of the order's fields tell rows apart ([`sample`]), and the bounds of these say how they are
+//!    packed into words ([`coder`]).
+//! 3. Rows are dealt out to ranges as (words, address), in pieces and in parallel ([`exchange`]).
+//! 4. Each range is sorted by its words ([`radix`]) and written to its place. What lies before the offset or behind the
+//!    limit is not sorted.
 //! 5. Where limit and offset count anew for each value of the leading keys (`SortState::partition`), all rows are sorted,
 //!    and then each stretch of the output drops, in parallel, the rows that lie before or behind the window of their
 //!    group.
 //!
-//! Few rows are sorted by one worker at once. Rows with equal keys are ordered by address, so that separators are unique
-//! even if all keys are equal.
+//! Every pass over rows is morsels; what is done between them depends on the number of pieces and on a sample of fixed
+//! size. Few rows are sorted by one worker at once. Ties are decided by all else that the rows hold ([`order`]): the
+//! result is the same with any number of workers.
 //!
-//! Complexity: O(n log n); top-k O(n + k log k).
+//! Complexity: O(n) a byte of the words that tell rows apart, O(n log n) where they do not; top-k O(n + k log k).
 
-mod key;
-mod merge;
+mod bounds;
+mod coder;
+mod exchange;
+mod few;
+mod item;
+mod numbers;
+mod order;
+mod output;
+mod radix;
+mod sample;
 #[cfg(test)]
 mod tests;
 mod top;
 mod window;
 
-use std::sync::{Arc, Mutex};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use base::memory::Reservation;
 use base::{Budget, Result};
@@ -34,14 +44,16 @@ use crate::abi::RowsLocal;
 use crate::query::{QueryContext, StateData};
 use crate::rows::{RowsState, Segment};
 
-use key::Item;
-pub use key::Order;
-use merge::Merge;
+use bounds::Bounds;
+use coder::Coder;
+use exchange::{Deal, PIECE};
+use item::Item;
+pub use order::Order;
+use output::Output;
+use sample::Sample;
 use window::Windows;
 
 const OPERATOR: &str = "sort";
-/// Rows of a run.
-const RUN: usize = 64 << 10;
 /// Up to so many rows are sorted by one worker.
 const FEW: usize = 16 << 10;
 
@@ -49,7 +61,7 @@ const FEW: usize = 16 << 10;
 #[derive(Debug)]
 pub(crate) struct Sort {
     rows: RowsState,
-    order: Order,
+    order: Arc<Order>,
     /// See [`SortState::partition`].
     partition: usize,
     offset: u64,
@@ -62,21 +74,39 @@ pub(crate) struct Sort {
 enum Progress {
     #[default]
     Filling,
-    /// Runs to be sorted, then sorted runs.
-    Runs(Vec<Mutex<Vec<Item>>>, Reservation),
-    Merging(Arc<Merge>, Reservation),
-    /// Sorted rows, of which each group keeps its window.
-    Cutting(Arc<Windows>, Reservation),
-    Sorted(Vec<*mut u8>, #[expect(dead_code, reason = "held until the rows are dropped")] Reservation),
+    /// Morsels run, and this comes after the last one.
+    Running(Then),
+    Sorted(Vec<Segment>, #[expect(dead_code, reason = "holds what the segments point to")] Sorted),
 }
-// SAFETY: addresses of rows, which are read by one phase at a time.
-unsafe impl Send for Progress {}
+
+/// What a phase of the finalisation comes to.
+enum Step {
+    /// Morsels, and what to do after the last one.
+    Morsels(Box<dyn TaskSet>, Then),
+    Sorted(Sorted),
+}
+
+/// The rest of a finalisation. It is dropped, not called, when the query ends early.
+struct Then(Box<dyn FnOnce(&Finalisation<'_>) -> Result<Step> + Send>);
+
+impl std::fmt::Debug for Then {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Then")
+    }
+}
+
+/// What owns the addresses of the sorted rows.
+#[derive(Debug)]
+enum Sorted {
+    All(Arc<Output>),
+    Windows(Arc<Windows>),
+}
 
 impl Sort {
     pub(crate) fn new(state: &SortState, workers: usize, budget: &Budget) -> Self {
         Self {
             rows: RowsState::new(state.layout.stride(), workers, budget, OPERATOR),
-            order: Order::new(&state.keys),
+            order: Arc::new(Order::new(&state.keys, &state.layout)),
             partition: state.partition,
             offset: state.offset,
             limit: state.limit,
@@ -89,162 +119,201 @@ impl Sort {
         self.rows.local(worker)
     }
 
-    /// Rows from the first that are needed, if not all are.
-    fn needed(&self) -> Option<usize> {
+    /// The places of the rows that are wanted.
+    fn wanted(&self) -> Range<usize> {
         if self.partition > 0 {
-            return None;
+            return 0..usize::MAX;
         }
-        let needed = self.limit?.saturating_add(self.offset);
-        usize::try_from(needed).ok()
+        let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        place(self.offset)..self.limit.map_or(usize::MAX, |limit| place(self.offset.saturating_add(limit)))
     }
 
     /// A block of the worker's area is full: with a limit, drops the rows that cannot be among the first ones.
     pub(crate) fn prune(&self, local: &mut RowsLocal) -> Result<()> {
-        match self.needed() {
-            Some(needed) => top::prune(local, &self.order, needed, &self.budget),
-            None => Ok(()),
+        match self.wanted().end {
+            usize::MAX => Ok(()),
+            needed => top::prune(local, &self.order, needed, &self.budget),
         }
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The sorted rows, offset and limit applied. Called when the finalisation has ended.
     pub(crate) fn segments(&self) -> Vec<Segment> {
-        let progress = self.progress.lock().expect("no panic while it is locked");
-        let Progress::Sorted(rows, _) = &*progress else { return Vec::new() };
-        if self.partition > 0 {
-            return vec![Segment::Pointers { start: rows.as_ptr(), rows: rows.len() }];
+        match &*self.progress() {
+            Progress::Sorted(segments, _) => segments.clone(),
+            _ => Vec::new(),
         }
-        let from = usize::try_from(self.offset).map_or(rows.len(), |o| o.min(rows.len()));
-        let count = self.limit.map_or(rows.len(), |l| l as usize).min(rows.len() - from);
-        // SAFETY: `from` is inside of the array or at its end.
-        vec![Segment::Pointers { start: unsafe { rows.as_ptr().add(from) }, rows: count }]
     }
 
-    pub(crate) fn finalize(
-        &self,
-        context: &Arc<QueryContext>,
-        state: StateId,
-        _phase: usize,
-    ) -> Result<Option<Box<dyn TaskSet>>> {
-        let mut progress = self.progress.lock().expect("no panic while it is locked");
-        let tasks = match std::mem::take(&mut *progress) {
-            Progress::Filling => {
-                let runs = self.make_runs();
-                let rows: usize = runs.iter().map(Vec::len).sum();
-                let charged = self.budget.reserve(rows * (size_of::<Item>() + size_of::<*mut u8>()), OPERATOR)?;
-                let count = runs.len() as u64;
-                *progress = Progress::Runs(runs.into_iter().map(Mutex::new).collect(), charged);
-                sort_runs(context, state, count)
-            }
-            Progress::Runs(runs, charged) => {
-                let runs: Vec<Vec<Item>> = runs.into_iter().map(|run| run.into_inner().expect("no panic")).collect();
-                if runs.len() <= 1 {
-                    let rows = runs.into_iter().flatten().map(|item| item.row).collect();
-                    return Ok(self.sorted(rows, charged, context, state, &mut progress));
-                }
-                let merge = Arc::new(Merge::new(runs, &self.order, self.needed()));
-                let tasks = merge_all(context, state, merge.clone());
-                *progress = Progress::Merging(merge, charged);
-                tasks
-            }
-            Progress::Merging(merge, charged) => {
-                let merge = Arc::into_inner(merge).expect("the task set was dropped");
-                return Ok(self.sorted(merge.into_rows(), charged, context, state, &mut progress));
-            }
-            Progress::Cutting(windows, charged) => {
-                let windows = Arc::into_inner(windows).expect("the task set was dropped");
-                *progress = Progress::Sorted(windows.into_rows(), charged);
-                return Ok(None);
-            }
+    pub(crate) fn finalize(&self, context: &Arc<QueryContext>, state: StateId) -> Result<Option<Box<dyn TaskSet>>> {
+        let finalisation = Finalisation { sort: self, context, state };
+        let mut progress = self.progress();
+        let step = match std::mem::take(&mut *progress) {
+            Progress::Filling => finalisation.begin()?,
+            Progress::Running(Then(then)) => then(&finalisation)?,
             sorted @ Progress::Sorted(..) => {
                 *progress = sorted;
                 return Ok(None);
             }
         };
-        Ok(Some(tasks))
+        Ok(match step {
+            Step::Morsels(tasks, then) => {
+                *progress = Progress::Running(then);
+                Some(tasks)
+            }
+            Step::Sorted(sorted) => {
+                *progress = Progress::Sorted(self.segments_of(&sorted), sorted);
+                None
+            }
+        })
+    }
+
+    fn segments_of(&self, sorted: &Sorted) -> Vec<Segment> {
+        match sorted {
+            Sorted::All(rows) => {
+                let Range { start, end } = self.wanted();
+                let end = end.min(rows.rows());
+                vec![rows.segment(start.min(end), end.saturating_sub(start))]
+            }
+            Sorted::Windows(windows) => windows.segments(),
+        }
+    }
+}
+
+/// The phases of a finalisation, in the order in which they follow one another.
+struct Finalisation<'a> {
+    sort: &'a Sort,
+    context: &'a Arc<QueryContext>,
+    state: StateId,
+}
+
+impl Finalisation<'_> {
+    /// A phase of `count` morsels.
+    fn phase(
+        &self,
+        count: usize,
+        run: impl Fn(&Sort, usize) + Send + Sync + 'static,
+        then: impl FnOnce(&Finalisation<'_>) -> Result<Step> + Send + 'static,
+    ) -> Step {
+        let (context, state) = (self.context.clone(), self.state);
+        let tasks = Tasks::boxed(MorselRanges::new(count as u64, context.worker_count(), 1), move |_, morsel| {
+            let StateData::Sort(sort) = context.shared().state(state) else { unreachable!("{state} is a sort state") };
+            morsel.rows().for_each(|number| run(sort, number as usize));
+            Ok(())
+        });
+        Step::Morsels(tasks, Then(Box::new(then)))
+    }
+
+    fn begin(&self) -> Result<Step> {
+        let segments = self.sort.rows.segments();
+        let rows: usize = segments.iter().map(Segment::rows).sum();
+        let output = Arc::new(Output::new(rows, &self.sort.budget)?);
+        if rows <= FEW {
+            return self.sort_few(segments, output);
+        }
+        // Items, of which pieces and ranges each make copies while they last.
+        let charged = self.sort.budget.reserve(rows * size_of::<Item<1>>(), OPERATOR)?;
+        let pieces: Arc<[Segment]> = segments.into_iter().flat_map(|s| s.cut(PIECE)).collect();
+        let sample = Arc::new(OnceLock::new());
+        let (of, into) = (pieces.clone(), sample.clone());
+        Ok(self.phase(
+            1,
+            // SAFETY: rows of this state, whose strings live as long as the query.
+            move |sort, _| into.set(unsafe { Sample::take(&of, &sort.order) }).expect("one morsel"),
+            move |f| Ok(f.measure(pieces, Arc::into_inner(sample).expect("the morsel has ended"), output, charged)),
+        ))
+    }
+
+    fn sort_few(&self, segments: Vec<Segment>, output: Arc<Output>) -> Result<Step> {
+        let sorted = output.clone();
+        let sort_all = move |sort: &Sort, _| {
+            // SAFETY: rows of this state, whose strings live as long as the query; one morsel writes.
+            unsafe { sorted.write(0, few::sorted(&segments, &sort.order).into_iter()) };
+        };
+        Ok(self.phase(1, sort_all, move |f| Ok(f.sorted(output))))
+    }
+
+    /// The bounds of the fields that the sample asks for.
+    fn measure(
+        &self,
+        pieces: Arc<[Segment]>,
+        sample: OnceLock<Sample>,
+        output: Arc<Output>,
+        charged: Reservation,
+    ) -> Step {
+        let sample = sample.into_inner().expect("taken in the phase before");
+        // SAFETY: rows of this state, whose strings live as long as the query.
+        let fields = unsafe { sample.fields(&self.sort.order) };
+        let bounds = Arc::new(Mutex::new(vec![Bounds::default(); fields]));
+        let (of, into) = (pieces.clone(), bounds.clone());
+        self.phase(
+            pieces.len(),
+            move |sort, piece| {
+                let rows = exchange::rows_of(&of[piece]);
+                for (i, field) in sort.order.fields[..fields].iter().enumerate() {
+                    // SAFETY: rows of this state, whose strings live as long as the query.
+                    let found = unsafe { Bounds::of(field, &rows) };
+                    let all = &mut into.lock().unwrap_or_else(PoisonError::into_inner)[i];
+                    *all = all.join(found);
+                }
+            },
+            move |f| {
+                let bounds = bounds.lock().unwrap_or_else(PoisonError::into_inner);
+                let coder = Coder::new(&f.sort.order.fields, &bounds);
+                f.deal(pieces, sample, coder, output, charged)
+            },
+        )
+    }
+
+    fn deal(
+        &self,
+        pieces: Arc<[Segment]>,
+        sample: Sample,
+        coder: Coder,
+        output: Arc<Output>,
+        mut charged: Reservation,
+    ) -> Result<Step> {
+        // SAFETY: rows of this state, whose strings live as long as the query.
+        let (words, separators) = unsafe { sample.words(&coder) };
+        charged.resize(output.rows() * 8 * (words + 1), OPERATOR)?;
+        let exchange = exchange::exchange(words, pieces, &self.sort.order, coder, &separators);
+        let dealing = exchange.clone();
+        Ok(self.phase(
+            exchange.pieces(),
+            move |_, piece| dealing.deal(piece),
+            move |f| Ok(f.sort_ranges(exchange, output, charged)),
+        ))
+    }
+
+    fn sort_ranges(&self, exchange: Arc<dyn Deal>, output: Arc<Output>, charged: Reservation) -> Step {
+        let (wanted, sorting, to) = (self.sort.wanted(), exchange.clone(), output.clone());
+        self.phase(
+            exchange.ranges(),
+            move |_, range| sorting.sort(range, &to, &wanted),
+            move |f| {
+                drop((exchange, charged));
+                Ok(f.sorted(output))
+            },
+        )
     }
 
     /// All rows are sorted: that is all, unless groups have windows.
-    fn sorted(
-        &self,
-        rows: Vec<*mut u8>,
-        charged: Reservation,
-        context: &Arc<QueryContext>,
-        state: StateId,
-        progress: &mut Progress,
-    ) -> Option<Box<dyn TaskSet>> {
-        if self.partition == 0 {
-            *progress = Progress::Sorted(rows, charged);
-            return None;
+    fn sorted(&self, rows: Arc<Output>) -> Step {
+        if self.sort.partition == 0 {
+            return Step::Sorted(Sorted::All(rows));
         }
-        let windows = Arc::new(Windows::new(rows, self.offset, self.limit));
-        *progress = Progress::Cutting(windows.clone(), charged);
-        let context = context.clone();
-        let stretches = MorselRanges::new(windows.stretches() as u64, context.worker_count(), 1);
-        Some(Tasks::boxed(stretches, move |_, morsel| {
-            let sort = sort_of(&context, state);
-            // SAFETY: rows of this state, whose strings live as long as the query.
-            let same = |a, b| unsafe { sort.order.agree(sort.partition, a, b) };
-            morsel.rows().for_each(|stretch| windows.cut(stretch as usize, same));
-            Ok(())
-        }))
+        let windows = Arc::new(Windows::new(rows, self.sort.offset, self.sort.limit));
+        let cutting = windows.clone();
+        self.phase(
+            windows.stretches(),
+            move |sort, stretch| {
+                // SAFETY: rows of this state, whose strings live as long as the query.
+                cutting.cut(stretch, |a, b| unsafe { sort.order.agree(sort.partition, a, b) });
+            },
+            |_| Ok(Step::Sorted(Sorted::Windows(windows))),
+        )
     }
-
-    /// The rows of all workers in runs: one if there are few.
-    fn make_runs(&self) -> Vec<Vec<Item>> {
-        let segments = self.rows.segments();
-        let total: usize = segments.iter().map(Segment::rows).sum();
-        let run = if total <= FEW { FEW } else { RUN };
-        let mut runs: Vec<Vec<Item>> = Vec::with_capacity(total / run + 1);
-        for segment in segments {
-            for at in 0..segment.rows() {
-                if runs.last().is_none_or(|r| r.len() == run) {
-                    runs.push(Vec::with_capacity(run.min(total)));
-                }
-                // SAFETY: the row exists.
-                let row = unsafe { segment.row(at) };
-                // Prefixes are made by the workers that sort.
-                runs.last_mut().expect("pushed").push(Item { prefix: 0, row });
-            }
-        }
-        runs
-    }
-}
-
-fn sort_of(context: &QueryContext, state: StateId) -> &Sort {
-    match context.shared().state(state) {
-        StateData::Sort(sort) => sort,
-        _ => unreachable!("{state} is a sort state"),
-    }
-}
-
-fn sort_runs(context: &Arc<QueryContext>, state: StateId, runs: u64) -> Box<dyn TaskSet> {
-    let context = context.clone();
-    Tasks::boxed(MorselRanges::new(runs, context.worker_count(), 1), move |_, morsel| {
-        let sort = sort_of(&context, state);
-        for number in morsel.rows() {
-            let take = || match &*sort.progress.lock().expect("no panic while it is locked") {
-                Progress::Runs(runs, _) => std::mem::take(&mut *runs[number as usize].lock().expect("no panic")),
-                _ => unreachable!("runs are sorted in this phase only"),
-            };
-            let mut run = take();
-            // SAFETY: rows of this state, whose strings live as long as the query.
-            unsafe { sort.order.sort(&mut run) };
-            if let Some(needed) = sort.needed() {
-                run.truncate(needed);
-            }
-            if let Progress::Runs(runs, _) = &*sort.progress.lock().expect("no panic while it is locked") {
-                *runs[number as usize].lock().expect("no panic") = run;
-            }
-        }
-        Ok(())
-    })
-}
-
-fn merge_all(context: &Arc<QueryContext>, state: StateId, merge: Arc<Merge>) -> Box<dyn TaskSet> {
-    let context = context.clone();
-    Tasks::boxed(MorselRanges::new(merge.parts() as u64, context.worker_count(), 1), move |_, morsel| {
-        let order = &sort_of(&context, state).order;
-        morsel.rows().for_each(|part| merge.merge(part as usize, order));
-        Ok(())
-    })
 }

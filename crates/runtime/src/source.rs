@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pipeline::ir::RowSet;
 
+use crate::join::prefetch;
 use crate::query::Shared;
 use crate::rows::Segment;
 
@@ -61,8 +62,14 @@ impl RowSource {
         let (offset, wanted) = match self.rows {
             RowSet::All => {
                 let n = (to - from).min(out.len());
-                // SAFETY: rows `from..to` exist, and `_shared` keeps them alive.
-                (0..n).for_each(|i| out[i] = unsafe { segment.row(from + i) });
+                for (i, row) in out[..n].iter_mut().enumerate() {
+                    // SAFETY: rows `from..to` exist, and `_shared` keeps them alive.
+                    *row = unsafe { segment.row(from + i) };
+                    // Pointers lead anywhere: the misses of a batch overlap.
+                    if let Segment::Pointers { .. } = segment {
+                        prefetch(*row);
+                    }
+                }
                 return (n, n);
             }
             RowSet::Marked(offset) => (offset, 1),

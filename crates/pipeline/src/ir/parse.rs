@@ -168,7 +168,10 @@ impl Parser<'_> {
     fn layout(&mut self) -> Result<RowLayout> {
         self.t.word("size")?;
         let size = self.t.number()?;
-        let fields = self.list(|p| Ok(RowField { offset: p.t.number()?, ty: p.ty()? }))?;
+        let fields = self.list(|p| {
+            let (offset, ty) = (p.t.number()?, p.ty()?);
+            Ok(RowField { offset, ty, null: if p.t.take("null") { Some(p.t.number()?) } else { None } })
+        })?;
         Ok(RowLayout { fields, size })
     }
 

@@ -201,6 +201,8 @@ pub struct RowField {
     pub offset: u32,
     /// Type.
     pub ty: Ty,
+    /// Offset of its NULL flag, a field of its own, if it can be NULL.
+    pub null: Option<u32>,
 }
 
 /// What pipelines fill and read.
@@ -298,9 +300,17 @@ impl RowLayout {
     pub fn add(&mut self, ty: Ty) -> u32 {
         let align = ty.size().min(8);
         let offset = self.fields.last().map_or(self.size, |f| f.offset + f.ty.size()).next_multiple_of(align);
-        self.fields.push(RowField { offset, ty });
+        self.fields.push(RowField { offset, ty, null: None });
         self.size = (offset + ty.size()).next_multiple_of(8);
         offset
+    }
+
+    /// Adds the NULL flag of the field at an offset and returns the flag's offset.
+    pub fn add_null_flag(&mut self, of: u32) -> u32 {
+        let flag = self.add(Ty::Bool);
+        let field = self.fields.iter_mut().find(|field| field.offset == of);
+        field.expect("a field that was added before").null = Some(flag);
+        flag
     }
 }
 

@@ -141,7 +141,10 @@ impl Display for Site {
 impl Display for RowLayout {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(f, "size {} (", self.size)?;
-        list(f, &self.fields, |f, field| write!(f, "{} {:?}", field.offset, field.ty))?;
+        list(f, &self.fields, |f, field| {
+            write!(f, "{} {:?}", field.offset, field.ty)?;
+            field.null.map_or(Ok(()), |null| write!(f, " null {null}"))
+        })?;
         f.write_char(')')
     }
 }

@@ -148,7 +148,7 @@ pub(super) fn key_layout(types: &[SqlType], nullable: &[bool]) -> (RowLayout, Ve
         fields[i] = Field { offset: layout.add(ty), ty, null: None };
     }
     for (field, _) in fields.iter_mut().zip(nullable).filter(|(_, nullable)| **nullable) {
-        field.null = Some(layout.add(Ty::Bool));
+        field.null = Some(layout.add_null_flag(field.offset));
     }
     (layout, fields)
 }

@@ -160,11 +160,11 @@ impl Lowering<'_> {
             payload.push((column, Field { offset: layout.add(ty), ty, null: None }));
         }
         for field in &mut keys {
-            field.null = compared.then(|| layout.add(Ty::Bool));
+            field.null = compared.then(|| layout.add_null_flag(field.offset));
         }
         for (column, field) in &mut payload {
             if pipes.iter().any(|p| has_null_flag(p, *column)) {
-                field.null = Some(layout.add(Ty::Bool));
+                field.null = Some(layout.add_null_flag(field.offset));
             }
         }
         let marker = preserves.then(|| layout.add(Ty::Bool));

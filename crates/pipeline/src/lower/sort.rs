@@ -38,7 +38,8 @@ impl Lowering<'_> {
             };
             let field = stored.unwrap_or_else(|| {
                 let ty: Ty = key.expr.sql_type.physical().into();
-                let field = Field { offset: layout.add(ty), ty, null: Some(layout.add(Ty::Bool)) };
+                let offset = layout.add(ty);
+                let field = Field { offset, ty, null: Some(layout.add_null_flag(offset)) };
                 computed.push((field, &key.expr));
                 field
             });
@@ -121,7 +122,7 @@ impl Lowering<'_> {
         }
         for (column, field) in &mut fields {
             if pipes.iter().any(|p| has_null_flag(p, *column)) {
-                field.null = Some(layout.add(Ty::Bool));
+                field.null = Some(layout.add_null_flag(field.offset));
             }
         }
         (layout, fields)

@@ -1,4 +1,4 @@
-//! Sorts against the standard library's, by boxed values.
+//! Sorts against the standard library's, by boxed values: the very rows, whoever sorts them.
 
 use std::cmp::Ordering;
 
@@ -10,9 +10,23 @@ use crate::testing::{Random, all_rows, context, finalize, get, new_row, put};
 
 const SORT: StateId = StateId(0);
 
-/// Text for strings: shared prefixes, inline and not.
-const TEXTS: [&str; 9] =
-    ["", "a", "abcd", "abcdefgh", "abcdefghi", "abcdefghijklmn", "abcdefghijklmo", "b", "é, a text of more bytes"];
+/// Text for strings: shared prefixes, inline and not, longer than words hold, with zero bytes.
+const TEXTS: [&str; 14] = [
+    "",
+    "a",
+    "a\0",
+    "a\0\0b",
+    "abcd",
+    "abcdefgh",
+    "abcdefghi",
+    "abcdefghijklmn",
+    "abcdefghijklmno",
+    "abcdefghijklmnop",
+    "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz, the first of two",
+    "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz, the second of two",
+    "b",
+    "é, a text of more bytes",
+];
 
 fn random_value(ty: Ty, random: &mut Random) -> Value {
     let small = random.below(7) as i64 - 3;
@@ -22,6 +36,7 @@ fn random_value(ty: Ty, random: &mut Random) -> Value {
         Ty::I16 => Value::Int((any as i16).into()),
         Ty::I32 => Value::Int((any as i32).into()),
         Ty::I64 => Value::Int(any),
+        Ty::I128 if random.below(50) == 0 => Value::Decimal(if small > 0 { i128::MAX } else { i128::MIN }),
         Ty::I128 => Value::Decimal(i128::from(any) * if small == 0 { 1 << 60 } else { 1 }),
         Ty::F32 => Value::Float([f64::NAN, 0.0, -0.0, 1.5, -2.5, f64::INFINITY, -1e30f32 as f64][(small + 3) as usize]),
         Ty::F64 => {
@@ -54,6 +69,29 @@ fn store(row: *mut u8, key: &SortField, value: &Value) {
     }
 }
 
+fn load(row: *mut u8, key: &SortField) -> Value {
+    if key.null.is_some_and(|null| get::<u8>(row, null) == 1) {
+        return Value::Null;
+    }
+    let at = key.offset;
+    match key.ty {
+        Ty::Bool => Value::Bool(get::<u8>(row, at) == 1),
+        Ty::I16 => Value::Int(get::<i16>(row, at).into()),
+        Ty::I32 => Value::Int(get::<i32>(row, at).into()),
+        Ty::I64 => Value::Int(get(row, at)),
+        Ty::I128 => Value::Decimal(get(row, at)),
+        Ty::F32 => Value::Float(get::<f32>(row, at).into()),
+        Ty::F64 => Value::Float(get(row, at)),
+        Ty::Str => {
+            let text: Str = get(row, at);
+            // SAFETY: all texts of these tests live forever.
+            Value::str(unsafe { text.as_str() })
+        }
+        Ty::Interval => Value::Interval(get(row, at)),
+        Ty::Ptr => unreachable!("not a type of values"),
+    }
+}
+
 fn compare(keys: &[SortField], a: &[Value], b: &[Value]) -> Ordering {
     for (i, key) in keys.iter().enumerate() {
         let order = match (a[i].is_null(), b[i].is_null()) {
@@ -82,68 +120,100 @@ fn compare(keys: &[SortField], a: &[Value], b: &[Value]) -> Ordering {
     Ordering::Equal
 }
 
-fn check(types: &[Ty], rows: usize, workers: usize, limit: Option<u64>, offset: u64, random: &mut Random) {
-    check_groups(types, 0, rows, workers, limit, offset, random);
+/// The order of what decides ties: by bits.
+fn compare_bits(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Null, _) | (_, Value::Null) => a.is_null().cmp(&b.is_null()),
+        (Value::Float(a), Value::Float(b)) => a.total_cmp(b),
+        (Value::Interval(a), Value::Interval(b)) => (a.months, a.days, a.micros).cmp(&(b.months, b.days, b.micros)),
+        _ => a.total_cmp(b),
+    }
 }
 
-/// With limit and offset for each group of rows that agree in the first `partition` keys.
-fn check_groups(
-    types: &[Ty],
-    partition: usize,
+/// Rows to be sorted.
+struct Case {
+    types: Vec<Ty>,
     rows: usize,
     workers: usize,
+    /// The numbers of the rows, which come before all else in ties: so many different ones.
+    numbers: u64,
+    /// Limit and offset count anew for each group of rows that agree in so many keys.
+    partition: usize,
     limit: Option<u64>,
     offset: u64,
-    random: &mut Random,
-) {
-    let mut layout = RowLayout::with_header(0);
-    let number = layout.add(Ty::I64);
-    let key = |&ty: &Ty| {
-        let offset = layout.add(ty);
-        let null = (random.below(2) == 0).then(|| layout.add(Ty::Bool));
-        SortField { offset, ty, null, descending: random.below(2) == 0, nulls_first: random.below(2) == 0 }
-    };
-    let keys: Vec<SortField> = types.iter().map(key).collect();
-    let input: Vec<Vec<Value>> = (0..rows)
-        .map(|_| {
-            let value = |k: &SortField| {
-                if k.null.is_some() && random.below(4) == 0 { Value::Null } else { random_value(k.ty, random) }
-            };
-            keys.iter().map(value).collect()
-        })
-        .collect();
-    let state = SortState { layout: layout.clone(), keys: keys.clone(), partition, limit, offset };
-    let context = context(vec![State::Sort(state)], workers, None);
-    std::thread::scope(|scope| {
-        for n in 0..workers {
-            let (context, input, keys) = (&context, &input, &keys);
-            scope.spawn(move || {
-                let mut worker = context.worker(n);
-                for i in (n..input.len()).step_by(workers) {
-                    let row = new_row(&mut worker, SORT);
-                    put(row, number, i as i64);
-                    keys.iter().zip(&input[i]).for_each(|(key, value)| store(row, key, value));
-                }
-            });
-        }
-    });
-    finalize(&context, SORT);
-    let found = all_rows(&context, SORT, RowSet::All, 500, 64);
-    let found: Vec<usize> = found.iter().map(|&row| get::<i64>(row, number) as usize).collect();
-    let mut expected = input.clone();
-    expected.sort_by(|a, b| compare(&keys, a, b));
-    let limit = limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
-    let groups = expected.chunk_by(|a, b| partition == 0 || compare(&keys[..partition], a, b).is_eq());
-    let expected: Vec<_> = groups.flat_map(|group| group.iter().skip(offset as usize).take(limit).cloned()).collect();
-    // Rows with equal keys may come in any order, but each at most once.
-    assert_eq!(found.len(), expected.len());
-    for (&row, expected) in found.iter().zip(&expected) {
-        assert_eq!(&input[row], expected, "{keys:?}");
+}
+
+fn case(types: &[Ty], rows: usize, workers: usize) -> Case {
+    Case { types: types.to_vec(), rows, workers, numbers: u64::MAX, partition: 0, limit: None, offset: 0 }
+}
+
+impl Case {
+    fn check(&self, random: &mut Random) {
+        self.check_values(random, random_value);
     }
-    let mut distinct = found;
-    distinct.sort_unstable();
-    distinct.dedup();
-    assert_eq!(distinct.len(), expected.len());
+
+    fn check_values(&self, random: &mut Random, value: impl Fn(Ty, &mut Random) -> Value) {
+        let mut layout = RowLayout::with_header(0);
+        let number = layout.add(Ty::I64);
+        let key = |&ty: &Ty| {
+            let offset = layout.add(ty);
+            let null = (random.below(2) == 0).then(|| layout.add_null_flag(offset));
+            SortField { offset, ty, null, descending: random.below(2) == 0, nulls_first: random.below(2) == 0 }
+        };
+        let keys: Vec<SortField> = self.types.iter().map(key).collect();
+        let row = |_| {
+            let mut value = |k: &SortField| match k.null {
+                Some(_) if random.below(4) == 0 => Value::Null,
+                _ => value(k.ty, random),
+            };
+            let values: Vec<Value> = keys.iter().map(&mut value).collect();
+            (random.below(self.numbers) as i64, values)
+        };
+        let mut expected: Vec<(i64, Vec<Value>)> = (0..self.rows).map(row).collect();
+        let found = self.sorted(&layout, &keys, number, &expected);
+        expected.sort_by(|a, b| {
+            let ties = || a.1.iter().zip(&b.1).map(|(a, b)| compare_bits(a, b)).find(|o| o.is_ne());
+            let ties = || a.0.cmp(&b.0).then_with(|| ties().unwrap_or(Ordering::Equal));
+            compare(&keys, &a.1, &b.1).then_with(ties)
+        });
+        let limit = self.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
+        let same = |a: &[Value], b: &[Value]| compare(&keys[..self.partition], a, b).is_eq();
+        let groups = expected.chunk_by(|a, b| self.partition == 0 || same(&a.1, &b.1));
+        let expected = groups.flat_map(|group| group.iter().skip(self.offset as usize).take(limit));
+        // The text of values tells -0 from 0.
+        let expected = expected.map(|(number, values)| (*number, format!("{values:?}")));
+        assert!(found.into_iter().eq(expected), "{keys:?}");
+    }
+
+    /// The rows of `input` as a sort state orders them.
+    fn sorted(
+        &self,
+        layout: &RowLayout,
+        keys: &[SortField],
+        number: u32,
+        input: &[(i64, Vec<Value>)],
+    ) -> Vec<(i64, String)> {
+        let &Self { partition, limit, offset, workers, .. } = self;
+        let state = SortState { layout: layout.clone(), keys: keys.to_vec(), partition, limit, offset };
+        let context = context(vec![State::Sort(state)], workers, None);
+        std::thread::scope(|scope| {
+            for n in 0..workers {
+                let context = &context;
+                scope.spawn(move || {
+                    let mut worker = context.worker(n);
+                    for (row_number, values) in input.iter().skip(n).step_by(workers) {
+                        let row = new_row(&mut worker, SORT);
+                        put(row, number, *row_number);
+                        keys.iter().zip(values).for_each(|(key, value)| store(row, key, value));
+                    }
+                });
+            }
+        });
+        finalize(&context, SORT);
+        let rows = all_rows(&context, SORT, RowSet::All, 500, 64);
+        let values = |row| keys.iter().map(|key| load(row, key)).collect::<Vec<_>>();
+        rows.into_iter().map(|row| (get::<i64>(row, number), format!("{:?}", values(row)))).collect()
+    }
 }
 
 const ALL: [Ty; 9] = [Ty::Bool, Ty::I16, Ty::I32, Ty::I64, Ty::I128, Ty::F32, Ty::F64, Ty::Str, Ty::Interval];
@@ -152,23 +222,42 @@ const ALL: [Ty; 9] = [Ty::Bool, Ty::I16, Ty::I32, Ty::I64, Ty::I128, Ty::F32, Ty
 fn every_type_sorts_as_its_values_do() {
     let mut random = Random(11);
     for &ty in &ALL {
-        for _ in 0..4 {
-            check(&[ty], 300, 2, None, 0, &mut random);
+        for rows in [60, 300] {
+            case(&[ty], rows, 2).check(&mut random);
+            Case { numbers: 3, ..case(&[ty], rows, 2) }.check(&mut random);
         }
     }
     for _ in 0..60 {
-        let keys: Vec<Ty> = (0..random.below(5)).map(|_| ALL[random.below(9) as usize]).collect();
-        check(&keys, random.below(400) as usize, 1 + random.below(3) as usize, None, 0, &mut random);
+        let keys: Vec<Ty> = (0..random.below(7)).map(|_| ALL[random.below(9) as usize]).collect();
+        let rows = random.below(400) as usize;
+        Case { numbers: 1 + random.below(99), ..case(&keys, rows, 1 + rows % 3) }.check(&mut random);
     }
 }
 
 #[test]
-fn many_rows_are_merged_from_runs() {
+fn many_rows_are_dealt_out_and_sorted_by_several_workers() {
     let mut random = Random(12);
-    check(&[Ty::I64], 150_000, 3, None, 0, &mut random);
-    check(&[Ty::Bool, Ty::Str], 150_000, 2, None, 0, &mut random);
-    // All keys equal.
-    check(&[], 150_000, 2, None, 0, &mut random);
+    case(&[Ty::I64], 150_000, 3).check(&mut random);
+    for ty in ALL {
+        case(&[ty], 40_000, 2).check(&mut random);
+    }
+    case(&[Ty::Str, Ty::I64, Ty::F64], 80_000, 3).check(&mut random);
+    // More bits than words.
+    let any = |_, random: &mut Random| Value::Int(random.next() as i64);
+    case(&[Ty::I64; 6], 40_000, 2).check_values(&mut random, any);
+}
+
+#[test]
+fn many_ties_are_no_hindrance() {
+    let mut random = Random(15);
+    // All keys equal; all rows alike; three of four rows alike, in ranges of their own.
+    case(&[], 100_000, 2).check(&mut random);
+    Case { numbers: 1, ..case(&[], 100_000, 3) }.check(&mut random);
+    let skewed = |_, random: &mut Random| Value::Int((random.next() as i64) * i64::from(random.below(4) == 0));
+    Case { numbers: 1, ..case(&[Ty::I64, Ty::I64], 100_000, 3) }.check_values(&mut random, skewed);
+    // Texts that differ only behind what words hold.
+    let long = |_, random: &mut Random| Value::str(TEXTS[10 + random.below(2) as usize]);
+    Case { numbers: 100, ..case(&[Ty::Str; 5], 100_000, 2) }.check_values(&mut random, long);
 }
 
 #[test]
@@ -177,10 +266,11 @@ fn limits_prune_and_cut() {
     for (rows, limit, offset) in
         [(0, 5, 0), (10, 0, 0), (10, 3, 9), (10, 3, 100), (60_000, 10, 5), (60_000, 20_000, 1000)]
     {
-        check(&[Ty::I32, Ty::I64], rows, 2, Some(limit), offset, &mut random);
+        Case { limit: Some(limit), offset, ..case(&[Ty::I32, Ty::I64], rows, 2) }.check(&mut random);
+        Case { limit: Some(limit), offset, numbers: 9, ..case(&[Ty::Bool], rows, 3) }.check(&mut random);
     }
-    check(&[Ty::I64], 150_000, 2, Some(u64::MAX), 140_000, &mut random);
-    check(&[Ty::I64], 150_000, 2, None, 140_000, &mut random);
+    Case { limit: Some(u64::MAX), offset: 140_000, ..case(&[Ty::I64], 150_000, 2) }.check(&mut random);
+    Case { offset: 140_000, ..case(&[Ty::I64], 150_000, 2) }.check(&mut random);
 }
 
 #[test]
@@ -189,13 +279,14 @@ fn each_group_has_its_window() {
     for (limit, offset) in [(Some(1), 0), (Some(3), 2), (Some(0), 0), (None, 1), (Some(u64::MAX), 5)] {
         for partition in 1..=3 {
             let types = [Ty::Bool, Ty::I16, Ty::Str];
-            check_groups(&types, partition, 3000, 2, limit, offset, &mut random);
-            check_groups(&types, partition, 0, 1, limit, offset, &mut random);
+            Case { partition, limit, offset, ..case(&types, 3000, 2) }.check(&mut random);
+            Case { partition, limit, offset, ..case(&types, 0, 1) }.check(&mut random);
         }
         // Groups of a third of the rows, which reach over several stretches.
-        check_groups(&[Ty::Bool, Ty::I64], 1, 150_000, 3, limit, offset, &mut random);
+        Case { partition: 1, limit, offset, ..case(&[Ty::Bool, Ty::I64], 100_000, 3) }.check(&mut random);
     }
-    check_groups(&[Ty::Bool, Ty::I64], 1, 150_000, 2, Some(40_000), 20_000, &mut random);
+    let (limit, offset) = (Some(40_000), 20_000);
+    Case { partition: 1, limit, offset, ..case(&[Ty::Bool, Ty::I64], 100_000, 2) }.check(&mut random);
 }
 
 #[test]

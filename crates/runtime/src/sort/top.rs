@@ -2,10 +2,10 @@
 
 use base::{Area, Budget, Result};
 
-use super::OPERATOR;
-use super::key::{Item, Order};
+use super::order::Order;
+use super::{OPERATOR, few};
 use crate::abi::RowsLocal;
-use crate::rows::area_segments;
+use crate::rows::{Segment, area_segments};
 
 /// A worker keeps this many times the rows that are needed before it throws any away.
 const SLACK: usize = 4;
@@ -15,29 +15,17 @@ const LEAST: usize = 4 << 10;
 /// If the worker has many more than `needed` rows, moves the first `needed` of them to a new area and drops the others:
 /// O(rows), every `(SLACK - 1) * needed` rows or less often.
 pub(super) fn prune(local: &mut RowsLocal, order: &Order, needed: usize, budget: &Budget) -> Result<()> {
-    let rows: usize = area_segments(&local.area, local.stride).map(|s| s.rows()).sum();
-    if rows < LEAST.max(needed.saturating_mul(SLACK)) {
+    let segments: Vec<Segment> = area_segments(&local.area, local.stride).collect();
+    if segments.iter().map(Segment::rows).sum::<usize>() < LEAST.max(needed.saturating_mul(SLACK)) {
         return Ok(());
     }
-    let mut items = Vec::with_capacity(rows);
-    for segment in area_segments(&local.area, local.stride) {
-        for at in 0..segment.rows() {
-            // SAFETY: the row exists, and all of its fields have been stored.
-            unsafe {
-                let row = segment.row(at);
-                items.push(Item { prefix: order.prefix(row), row });
-            }
-        }
-    }
-    if needed > 0 {
-        // SAFETY: rows of this state.
-        items.select_nth_unstable_by(needed - 1, |a, b| unsafe { order.compare(a, b) });
-    }
+    // SAFETY: rows of this state, all fields of which have been stored.
+    let first = unsafe { few::first(&segments, order, needed) };
     let mut kept = Area::new(budget.clone(), OPERATOR);
-    for item in &items[..needed] {
+    for row in first {
         let to = kept.allocate(local.stride)?;
         // SAFETY: both are rows of `stride` bytes, in different areas.
-        unsafe { to.as_ptr().copy_from_nonoverlapping(item.row, local.stride) };
+        unsafe { to.as_ptr().copy_from_nonoverlapping(row, local.stride) };
     }
     local.area = kept;
     Ok(())

@@ -1,6 +1,9 @@
 //! LIMIT and OFFSET of each group in sorted rows.
 
-use std::sync::Mutex;
+use std::sync::{Arc, OnceLock};
+
+use super::output::Output;
+use crate::rows::Segment;
 
 /// Rows of a stretch.
 const STRETCH: usize = 32 << 10;
@@ -8,25 +11,28 @@ const STRETCH: usize = 32 << 10;
 /// Sorted rows in stretches that are cut independently.
 #[derive(Debug)]
 pub(super) struct Windows {
-    rows: Vec<*mut u8>,
+    rows: Arc<Output>,
     /// What is left of each stretch.
-    kept: Vec<Mutex<Vec<*mut u8>>>,
+    kept: Box<[OnceLock<Vec<*mut u8>>]>,
     /// Places in its group of the rows that stay.
     first: usize,
     end: usize,
+    /// Behind this place it does not matter which one a row has.
+    furthest: usize,
 }
 
 // SAFETY: rows are only read here.
 unsafe impl Send for Windows {}
-// SAFETY: as above.
+// SAFETY: as for `Send`; what is kept of a stretch is written once, under its lock.
 unsafe impl Sync for Windows {}
 
 impl Windows {
-    pub(super) fn new(rows: Vec<*mut u8>, offset: u64, limit: Option<u64>) -> Self {
-        let kept = (0..rows.len().div_ceil(STRETCH)).map(|_| Mutex::default()).collect();
+    pub(super) fn new(rows: Arc<Output>, offset: u64, limit: Option<u64>) -> Self {
+        let kept = (0..rows.rows().div_ceil(STRETCH)).map(|_| OnceLock::new()).collect();
         let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-        let end = limit.map_or(usize::MAX, |limit| place(offset.saturating_add(limit)));
-        Self { rows, kept, first: place(offset), end }
+        let end = limit.map(|limit| place(offset.saturating_add(limit)));
+        let furthest = end.unwrap_or(place(offset));
+        Self { rows, kept, first: place(offset), end: end.unwrap_or(usize::MAX), furthest }
     }
 
     pub(super) fn stretches(&self) -> usize {
@@ -38,12 +44,15 @@ impl Windows {
     /// The group that reaches into the stretch is followed back only as far as its window reaches.
     pub(super) fn cut(&self, stretch: usize, same_group: impl Fn(*const u8, *const u8) -> bool) {
         let start = stretch * STRETCH;
-        let stretch_rows = &self.rows[start..self.rows.len().min(start + STRETCH)];
-        let earlier = self.rows[..start].iter().rev();
-        let mut place = earlier.take(self.end).take_while(|&&row| same_group(row, stretch_rows[0])).count();
+        let rows = STRETCH.min(self.rows.rows() - start);
+        let (all, stretch_rows) = (self.rows.segment(0, start), self.rows.segment(start, rows));
+        // SAFETY: all rows have been written.
+        let (earlier, here) = unsafe { (|at| all.row(at), |at| stretch_rows.row(at)) };
+        let earlier = (0..start).rev().map(earlier);
+        let mut place = earlier.take(self.furthest).take_while(|&row| same_group(row, here(0))).count();
         let mut kept = Vec::new();
         let mut before = None;
-        for &row in stretch_rows {
+        for row in (0..rows).map(here) {
             if before.is_some_and(|before| !same_group(before, row)) {
                 place = 0;
             }
@@ -53,10 +62,12 @@ impl Windows {
             place += 1;
             before = Some(row);
         }
-        *self.kept[stretch].lock().expect("no panic while it is locked") = kept;
+        self.kept[stretch].set(kept).expect("each stretch is cut once");
     }
 
-    pub(super) fn into_rows(self) -> Vec<*mut u8> {
-        self.kept.into_iter().flat_map(|kept| kept.into_inner().expect("no panic while it is locked")).collect()
+    /// What is left. Called when all stretches have been cut.
+    pub(super) fn segments(&self) -> Vec<Segment> {
+        let kept = self.kept.iter().map(|kept| kept.get().expect("every stretch was cut"));
+        kept.map(|rows| Segment::Pointers { start: rows.as_ptr(), rows: rows.len() }).filter(|s| s.rows() > 0).collect()
     }
 }
