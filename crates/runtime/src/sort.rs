@@ -87,7 +87,9 @@ enum Step {
 }
 
 /// The rest of a finalisation. It is dropped, not called, when the query ends early.
-struct Then(Box<dyn FnOnce(&Finalisation<'_>) -> Result<Step> + Send>);
+struct Then(Box<Rest>);
+
+type Rest = dyn FnOnce(&Finalisation<'_>) -> Result<Step> + Send;
 
 impl std::fmt::Debug for Then {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
