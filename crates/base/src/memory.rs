@@ -6,4 +6,4 @@ mod pages;
 
 pub use area::Area;
 pub use budget::{Budget, Reservation};
-pub use pages::{HUGE_PAGE, Pages};
+pub use pages::{HUGE_PAGE, Pages, node, set_node};

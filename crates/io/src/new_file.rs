@@ -67,16 +67,29 @@ impl NewFile {
     /// Puts the complete file in its place.
     pub fn finish(mut self) -> Result<()> {
         self.file.flush().map_err(|e| write_error(&e))?;
-        if let Some((part, target)) = self.moves.take() {
+        if let Some((part, target)) = &self.moves {
+            // Bytes before the name: after a crash the name must not stand for an empty file. An error drops the part.
+            self.file.sync_all().map_err(|e| write_error(&e))?;
+            let (part, target) = (part.clone(), target.clone());
+            self.moves = None;
             // Other names of the file stay its names; a mounted file, or one in a closed folder, cannot be replaced.
             let is_shared = fs::metadata(&target).is_ok_and(|m| m.nlink() > 1);
             let moved = if is_shared { Err(ErrorKind::Other.into()) } else { fs::rename(&part, &target) };
-            let moved = moved.or_else(|e| if target.is_file() { fs::copy(&part, &target).map(drop) } else { Err(e) });
+            let moved = moved.or_else(|e| if target.is_file() { overwrite(&part, &target) } else { Err(e) });
             let _ = fs::remove_file(&part);
             moved.map_err(|e| write_error(&e))?;
+            // The name, too; some file systems do not sync folders, and the file is in its place then all the same.
+            let folder = target.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let _ = File::open(folder).and_then(|folder| folder.sync_all());
         }
         Ok(())
     }
+}
+
+/// Copies the bytes of `part` into the file that is there.
+fn overwrite(part: &Path, target: &Path) -> io::Result<()> {
+    fs::copy(part, target)?;
+    File::options().append(true).open(target)?.sync_all()
 }
 
 /// Whether the path is an open descriptor's, which may be of any file: others write to it too.

@@ -109,6 +109,7 @@ impl Scheduler {
                     if pin {
                         placement.bind(id, threads);
                     }
+                    base::memory::set_node(placement.node(id).0 as u16);
                     worker::serve(&dispatcher, id);
                 });
             // 53000 is PostgreSQL's class for a machine that gives no more.

@@ -118,6 +118,15 @@ impl Reservation {
     pub fn bytes(&self) -> usize {
         self.bytes
     }
+
+    /// Leaves the budget to its parent: what a statement has made outlives it. Without a parent nothing changes.
+    pub fn outlive(&mut self) {
+        if let Some(parent) = self.budget.0.parent.clone() {
+            // The parent is charged already.
+            self.budget.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
+            self.budget = parent;
+        }
+    }
 }
 
 impl Drop for Reservation {
@@ -152,5 +161,18 @@ mod tests {
         assert_eq!(budget.used(), 9);
         drop(r);
         assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn a_reservation_may_outlive_its_budget() {
+        let database = Budget::new(100);
+        let query = database.child(50);
+        let mut r = query.reserve(40, "insert").unwrap();
+        r.outlive();
+        assert_eq!((query.used(), database.used()), (0, 40));
+        r.outlive();
+        assert!(query.reserve(50, "sort").is_ok());
+        drop(r);
+        assert_eq!(database.used(), 0);
     }
 }

@@ -1,17 +1,38 @@
 //! Zeroed memory from the machine: large pieces are mapped, aligned to huge pages, and materialise on first touch.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::cell::Cell;
 use std::ptr::NonNull;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a huge page.
 pub const HUGE_PAGE: usize = 2 << 20;
 const ALIGNMENT: usize = 64;
 
-/// Pieces of one or two huge pages that were given back, for whoever needs no zeros: faulting in and clearing fresh pages
-/// is a quarter of the time of a query that materialises much. At most [`MOST_SPARE`] bytes.
-static SPARE: Mutex<Vec<Spare>> = Mutex::new(Vec::new());
+/// Pieces of one or two huge pages that were given back, by node (modulo their number here), for whoever needs no zeros:
+/// faulting in and clearing fresh pages is a quarter of the time of a query that materialises much. At most [`MOST_SPARE`]
+/// bytes a node.
+static SPARE: [Mutex<Vec<Spare>>; NODES] = [const { Mutex::new(Vec::new()) }; NODES];
+const NODES: usize = 16;
 const MOST_SPARE: usize = 128 << 20;
+
+thread_local! {
+    static NODE: Cell<u16> = const { Cell::new(0) };
+}
+
+/// The NUMA node whose memory this thread gets when it touches fresh pages; 0 if nobody has said.
+pub fn node() -> u16 {
+    NODE.get()
+}
+
+/// Says which node this thread runs on, from now on.
+pub fn set_node(node: u16) {
+    NODE.set(node);
+}
+
+fn spare(node: u16) -> MutexGuard<'static, Vec<Spare>> {
+    SPARE[usize::from(node) % NODES].lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 struct Spare {
     start: NonNull<u8>,
@@ -28,6 +49,8 @@ unsafe impl Send for Spare {}
 pub struct Pages {
     start: NonNull<u8>,
     len: usize,
+    /// The node of the thread that got it, which touches it first.
+    node: u16,
 }
 
 // SAFETY: the memory is owned exclusively, like a `Vec<u8>`.
@@ -41,23 +64,23 @@ impl Pages {
         assert!(len > 0);
         if len >= HUGE_PAGE {
             let len = len.next_multiple_of(HUGE_PAGE);
-            return Self { start: map(len), len };
+            return Self { start: map(len), len, node: node() };
         }
         let layout = layout(len);
         // SAFETY: the layout's size is not zero.
         let start = unsafe { alloc_zeroed(layout) };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
-        Self { start, len }
+        Self { start, len, node: node() }
     }
 
-    /// As [`zeroed`](Self::zeroed), but possibly memory that was used before: then `true` comes with it, and its bytes are
-    /// anything.
+    /// As [`zeroed`](Self::zeroed), but possibly memory of this thread's node that was used before: then `true` comes with
+    /// it, and its bytes are anything.
     pub fn recycled(len: usize) -> (Self, bool) {
         if is_recyclable(len) {
-            let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut spare = spare(node());
             if let Some(at) = spare.iter().rposition(|s| s.len == len) {
                 let Spare { start, len } = spare.swap_remove(at);
-                return (Self { start, len }, true);
+                return (Self { start, len, node: node() }, true);
             }
         }
         (Self::zeroed(len), false)
@@ -75,12 +98,16 @@ impl Pages {
     pub fn is_empty(&self) -> bool {
         false
     }
+    /// The NUMA node where the memory is, as far as the thread that got it knew.
+    pub fn node(&self) -> u16 {
+        self.node
+    }
 }
 
 impl Drop for Pages {
     fn drop(&mut self) {
         if is_recyclable(self.len) {
-            let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut spare = spare(self.node);
             if spare.iter().map(|s| s.len).sum::<usize>() + self.len <= MOST_SPARE {
                 spare.push(Spare { start: self.start, len: self.len });
                 return;
@@ -148,6 +175,23 @@ mod tests {
             assert!(used_before || bytes.iter().all(|&b| b == 0));
             bytes.fill(1);
         }
+    }
+
+    #[test]
+    fn memory_goes_back_to_its_node() {
+        // A node that no other test uses.
+        let start = |pages: &Pages| pages.as_ptr() as usize;
+        set_node(3);
+        let ours = Pages::recycled(HUGE_PAGE).0;
+        let at = start(&ours);
+        set_node(4);
+        drop(ours);
+        let (theirs, used_before) = Pages::recycled(HUGE_PAGE);
+        assert!(!used_before && theirs.node() == 4);
+        set_node(3);
+        let (again, used_before) = Pages::recycled(HUGE_PAGE);
+        assert_eq!((start(&again), used_before, again.node()), (at, true, 3));
+        set_node(0);
     }
 
     #[test]
