@@ -249,12 +249,15 @@ fn wrong_kind(name: &str, wanted: &str, found: &str) -> Error {
 mod tests {
     use super::*;
     use base::Budget;
+    use storage::relation::Distribution;
     use storage::{Attribute, Schema};
     use types::SqlType;
 
     fn table(budget: &Budget) -> TableEntry {
         let attribute = Attribute { name: "id".into(), sql_type: SqlType::Integer, not_null: false };
-        TableEntry::Table(Relation::new("t", Schema::new(vec![attribute], vec![0]), 1, budget).unwrap())
+        TableEntry::Table(
+            Relation::new("t", Schema::new(vec![attribute], vec![0]), Distribution::Local, budget).unwrap(),
+        )
     }
     fn view() -> TableEntry {
         TableEntry::View(Arc::new(View { sql: "select 1".into(), columns: vec![] }))

@@ -111,7 +111,7 @@ impl Query {
         cancel: CancelToken,
     ) -> Result<Self> {
         let shared = &session.database.0;
-        let budget = shared.budget.child(session.settings.memory("query_memory_limit"));
+        let budget = session.statement_budget();
         let workers = shared.scheduler.max_workers();
         let context =
             QueryContext::with_cancel(&program, workers, budget.clone(), cancel, |state| code.pair_fns(state))?;
@@ -202,11 +202,6 @@ impl Running {
                 return Ok(None);
             }
         }
-    }
-
-    /// Whether rows come in an order that the query asked for.
-    pub fn is_ordered(&self) -> bool {
-        self.query.context.result().is_ordered()
     }
 
     pub fn progress(&self) -> Progress {

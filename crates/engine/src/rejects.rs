@@ -13,6 +13,7 @@ use base::memory::Reservation;
 use base::{Error, Result, SqlState};
 use catalog::{IfExists, TableEntry};
 use io::csv::{RejectSink, RejectedRow};
+use storage::relation::Distribution;
 use storage::{Attribute, Relation, Schema};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
@@ -109,8 +110,8 @@ impl Rejects {
             None => create(&self.shared, &self.table)?,
         };
         if !rows.is_empty() {
-            let append = relation.append(1);
-            append.append(0, chunk(rows.into_values()))?;
+            let append = relation.append(1, &self.shared.budget);
+            append.append(0, 0, chunk(rows.into_values()))?;
             append.commit()?;
         }
         collected.charged.resize(0, "rejected records")
@@ -157,8 +158,7 @@ fn existing(shared: &Shared, name: &str) -> Result<Option<Arc<Relation>>> {
 fn create(shared: &Shared, name: &str) -> Result<Arc<Relation>> {
     let attribute = |(name, sql_type): (&str, SqlType)| Attribute { name: name.to_owned(), sql_type, not_null: false };
     let schema = Schema::new(COLUMNS.map(attribute).into(), Vec::new());
-    let partitions = shared.scheduler.placement().node_count();
-    let relation = Relation::new(name.to_owned(), schema, partitions, &shared.budget)?;
+    let relation = Relation::new(name.to_owned(), schema, Distribution::Local, &shared.budget)?;
     shared.catalog.create(None, name, TableEntry::Table(relation.clone()), IfExists::Skip)?;
     // Another session may have been faster.
     Ok(existing(shared, name)?.unwrap_or(relation))

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use base::{Result, stack};
+use base::{Budget, Result, stack};
 use io::FileSource;
 use scheduler::{CancelToken, JobHandle};
 use types::{SqlType, Value};
@@ -157,6 +157,11 @@ impl Session {
         }
         *current = Current::default();
         Ok(())
+    }
+
+    /// A budget for what one statement makes, within the database's.
+    pub(crate) fn statement_budget(&self) -> Budget {
+        self.database.0.budget.child(self.settings.memory("query_memory_limit"))
     }
 
     /// The running statement's token.

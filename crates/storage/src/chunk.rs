@@ -1,13 +1,16 @@
-//! Chunks as a relation holds them: the rows, what scans ask of them, and the hook for versions.
+//! Chunks as a relation holds them: a body that is exchanged as a whole, bounds that only widen, and a number for life.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use base::memory::Reservation;
-use types::{Chunk, Column};
+use types::Column;
 
-use crate::CHUNK_ROWS;
+use crate::body::Body;
+use crate::scan::may_match;
 use crate::statistics::Bounds;
+use crate::{CHUNK_ROWS, ChunkReader, ScanPredicate};
 
 /// Where a row is: never changes while the relation exists.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,6 +29,10 @@ impl RowId {
     /// The row in the chunk.
     pub fn offset(self) -> usize {
         (self.0 & 0xffff) as usize
+    }
+    /// The row so many rows later in the chunk.
+    pub fn plus(self, rows: usize) -> Self {
+        Self::new(self.chunk(), self.offset() + rows)
     }
     /// 48 bits that order like (chunk, offset).
     pub fn to_bits(self) -> u64 {
@@ -55,84 +62,117 @@ pub struct ColumnRef {
 
 // SAFETY: addresses only; who dereferences them vouches that the column is alive, and columns are immutable.
 unsafe impl Send for ColumnRef {}
-// SAFETY: as above.
+// SAFETY: shared addresses are no more than addresses.
 unsafe impl Sync for ColumnRef {}
 
 impl ColumnRef {
+    /// No addresses.
+    pub(crate) const NONE: Self = Self { data: std::ptr::null(), nulls: std::ptr::null() };
+
     /// The addresses of `column`, valid while it or a clone of it lives.
     pub fn of(column: &Column) -> Self {
         Self { data: column.data(), nulls: column.nulls().map_or(std::ptr::null(), <[u8]>::as_ptr) }
     }
-}
 
-/// When the rows of a chunk were created. Chunks of which every row is visible to every reader have none.
-#[derive(Clone, Debug)]
-pub struct VersionVector {
-    created: Box<[u64]>,
-}
-
-impl VersionVector {
-    /// A vector with the timestamp at which each row was committed.
-    pub fn new(created: impl Into<Box<[u64]>>) -> Self {
-        Self { created: created.into() }
-    }
-    /// Whether a reader as of timestamp `at` sees the row.
-    pub fn visible(&self, row: usize, at: u64) -> bool {
-        self.created[row] <= at
+    /// The addresses from row `row` on of values of `size` bytes; there are as many rows.
+    #[inline]
+    pub(crate) fn at_row(self, row: usize, size: usize) -> Self {
+        let nulls = if self.nulls.is_null() { self.nulls } else { self.nulls.wrapping_add(row) };
+        Self { data: self.data.wrapping_add(row * size), nulls }
     }
 }
 
-/// A chunk of a relation. Immutable: a growing chunk is seen through ever longer wrappers over the same memory.
+/// A chunk of a relation. Its rows never move and, once published, never change.
 #[derive(Debug)]
-pub struct StoredChunk {
-    chunk: Arc<Chunk>,
+pub(crate) struct StoredChunk {
     number: usize,
-    partition: usize,
-    refs: Box<[ColumnRef]>,
-    bounds: Box<[Bounds]>,
-    versions: Option<VersionVector>,
-    /// The chunk's share of the database's budget, given back when the last snapshot drops the chunk.
-    _memory: Option<Reservation>,
+    node: u16,
+    /// The current body; readers pin the one that they find.
+    body: Mutex<Arc<Body>>,
+    /// Hold for all rows that anybody sees: widened before rows become visible.
+    bounds: RwLock<Box<[Bounds]>>,
+    /// Of a chunk that grows no more. Written before the views that rely on it are published, under their lock.
+    rows: AtomicU32,
+    /// The chunk's share of the budget, once it grows no more.
+    memory: OnceLock<Reservation>,
 }
 
 impl StoredChunk {
-    pub(crate) fn new(
-        chunk: Arc<Chunk>,
-        number: usize,
-        partition: usize,
-        bounds: Box<[Bounds]>,
-        memory: Option<Reservation>,
-    ) -> Self {
-        let refs = chunk.columns().iter().map(ColumnRef::of).collect();
-        Self { chunk, number, partition, refs, bounds, versions: None, _memory: memory }
+    pub(crate) fn new(number: usize, node: u16, body: Body, bounds: Box<[Bounds]>) -> Self {
+        let (body, bounds) = (Mutex::new(Arc::new(body)), RwLock::new(bounds));
+        Self { number, node, body, bounds, rows: AtomicU32::new(0), memory: OnceLock::new() }
     }
 
-    /// The rows.
-    pub fn chunk(&self) -> &Arc<Chunk> {
-        &self.chunk
-    }
-    /// Number of rows.
-    pub fn rows(&self) -> usize {
-        self.chunk.rows()
-    }
-    /// The number of the chunk in the relation: the first half of row ids.
-    pub fn number(&self) -> usize {
+    pub(crate) fn number(&self) -> usize {
         self.number
     }
-    /// The partition, that is, the NUMA node, that the chunk belongs to.
-    pub fn partition(&self) -> usize {
-        self.partition
+
+    /// The body as it is now, for as long as the caller keeps it.
+    pub(crate) fn pin(&self) -> Arc<Body> {
+        self.body.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-    /// The addresses of all columns, by attribute.
-    pub fn columns(&self) -> &[ColumnRef] {
-        &self.refs
+
+    /// Exchanges the body for another one of the same rows, or more.
+    pub(crate) fn exchange(&self, body: Body) {
+        *self.body.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(body);
     }
-    /// Bounds and null count of every column, by attribute: what [`may_match`](crate::scan::may_match) takes.
-    pub fn bounds(&self) -> &[Bounds] {
-        &self.bounds
+
+    /// Widens the bounds so that they hold for further rows, which nobody sees yet.
+    pub(crate) fn widen(&self, more: &[Bounds]) {
+        let mut bounds = self.bounds.write().unwrap_or_else(PoisonError::into_inner);
+        bounds.iter_mut().zip(more).for_each(|(mine, new)| mine.merge(new));
     }
-    /// The versions that scans must check row by row, or none if every row is visible: one test per chunk.
-    pub fn versions(&self) -> Option<&VersionVector> {
-        self.versions.as_ref()
+
+    pub(crate) fn bounds(&self) -> Box<[Bounds]> {
+        self.bounds.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Says that the chunk has so many rows for good.
+    pub(crate) fn close(&self, rows: usize) {
+        self.rows.store(rows as u32, Ordering::Relaxed);
+    }
+
+    /// Hands over the memory of a chunk that grows no more.
+    pub(crate) fn charge(&self, memory: Reservation) {
+        self.memory.set(memory).expect("a chunk is closed once");
+    }
+
+    /// The rows of a chunk that grows no more.
+    pub(crate) fn closed_rows(&self) -> usize {
+        self.rows.load(Ordering::Relaxed) as usize
+    }
+}
+
+/// A chunk as a snapshot sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkView<'a> {
+    chunk: &'a StoredChunk,
+    rows: usize,
+}
+
+impl<'a> ChunkView<'a> {
+    pub(crate) fn new(chunk: &'a StoredChunk, rows: usize) -> Self {
+        Self { chunk, rows }
+    }
+    /// Number of rows.
+    pub fn rows(self) -> usize {
+        self.rows
+    }
+    /// The number of the chunk in the relation: the first half of row ids.
+    pub fn number(self) -> usize {
+        self.chunk.number
+    }
+    /// The NUMA node whose memory the chunk lies in.
+    pub fn node(self) -> u16 {
+        self.chunk.node
+    }
+    /// Whether any row may satisfy all predicates, by the bounds alone. False is certain, true is not.
+    pub fn may_match(self, predicates: &[ScanPredicate]) -> bool {
+        predicates.is_empty()
+            || may_match(predicates, &self.chunk.bounds.read().unwrap_or_else(PoisonError::into_inner))
+    }
+    /// Pins the chunk's memory, to be read: for a morsel, say.
+    pub fn read(self) -> ChunkReader {
+        ChunkReader::new(self.chunk.pin(), self.rows)
     }
 }

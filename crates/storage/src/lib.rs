@@ -1,16 +1,20 @@
-//! Relations in main memory: partitions of append-only chunks, insert zones, snapshots, statistics and scan kernels.
+//! Relations in main memory: chunks of columns, permanent zones that grow, snapshots, statistics and scan kernels.
 //!
-//! - [`Relation`] is a table; [`Append`] adds rows to it atomically, with one [`InsertZone`] per worker (thesis 2.6.1);
-//!   [`Snapshot`] is what a query reads.
+//! - [`Relation`] is a table; [`Append`] adds rows to it atomically, in the order of their source; [`Snapshot`] is what a
+//!   query reads, [`ChunkReader`] how it reads a chunk, whatever the chunk's body is like.
+//! - [`index`] holds the unique indexes behind PRIMARY KEY.
 //! - [`scan`] holds the vectorised predicates that scans evaluate before generated code sees a row, and block skipping.
 //! - [`statistics`] are kept at load: bounds, null counts, distinct sketches and a sample.
 //!
 //! Architecture invariant: nothing here knows a query plan or SQL text. Rows that are visible never move and never
 //! change, so a row id (chunk, offset) stays valid until the relation is gone.
 
-pub mod chunk;
+mod body;
+mod chunk;
 mod hash;
+pub mod index;
 mod open;
+mod reader;
 pub mod relation;
 pub mod scan;
 pub mod schema;
@@ -19,10 +23,16 @@ pub mod statistics;
 #[cfg(test)]
 mod testing;
 
-pub use chunk::{ColumnRef, RowId, StoredChunk, VersionVector};
-pub use relation::{Append, InsertZone, Relation, Snapshot};
+pub use body::Scratch;
+pub use chunk::{ChunkView, ColumnRef, RowId};
+pub use hash::{PARTITIONS, partition_of};
+pub use reader::ChunkReader;
+pub use relation::{Append, Relation, Snapshot};
 pub use scan::{Comparison, ScanOp, ScanPredicate};
 pub use schema::{Attribute, Schema};
 
 /// Most rows of a chunk.
 pub const CHUNK_ROWS: usize = 1 << 16;
+
+/// Most rows that a reader hands out at once.
+pub const WINDOW: usize = 1024;

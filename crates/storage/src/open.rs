@@ -1,7 +1,8 @@
 //! Chunks that grow: columns with room, whose finished rows readers already see while new ones are written behind them.
 //!
-//! A writer owns the [`OpenChunk`] and writes only past the rows of every view handed out; a view is a plain
-//! [`Chunk`] that ends where the writer begins. Growing moves the rows to larger buffers; views keep the old ones alive.
+//! A writer owns the [`OpenChunk`] and writes only past the rows that were published; readers know how many these are
+//! and never look behind them. Growing moves the rows to larger buffers; whoever reads keeps the old ones alive.
+//! [`OpenChunk::layout`] changes when readers of later rows need other addresses.
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -11,7 +12,8 @@ use base::memory::Reservation;
 use base::{Budget, Result};
 use types::{Buffer, Chunk, Column, Physical, SqlType, Str};
 
-use crate::CHUNK_ROWS;
+use crate::body::Body;
+use crate::{CHUNK_ROWS, ColumnRef};
 
 const FIRST_CAPACITY: usize = 64;
 const LARGEST_BLOCK: usize = 256 << 10;
@@ -50,12 +52,38 @@ struct OpenColumn {
     used: usize,
 }
 
+/// The addresses of a column that grows, and what keeps its memory alive.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenView {
+    sql_type: SqlType,
+    values: Arc<Buffer>,
+    nulls: Option<Arc<Buffer>>,
+    blocks: Vec<Arc<Buffer>>,
+}
+
+impl OpenView {
+    pub(crate) fn sql_type(&self) -> SqlType {
+        self.sql_type
+    }
+    pub(crate) fn address(&self) -> ColumnRef {
+        ColumnRef {
+            data: self.values.as_ptr(),
+            nulls: self.nulls.as_ref().map_or(std::ptr::null(), |nulls| nulls.as_ptr()),
+        }
+    }
+    pub(crate) fn bytes(&self) -> usize {
+        self.values.capacity()
+            + self.nulls.as_ref().map_or(0, |n| n.capacity())
+            + self.blocks.iter().map(|b| b.capacity()).sum::<usize>()
+    }
+}
+
 /// The first `len` bytes of a buffer of this module, which keeps its alignment and slack.
 fn prefix(buffer: &Arc<Buffer>, len: usize) -> Arc<Buffer> {
     let start = NonNull::new(buffer.as_ptr().cast_mut()).expect("allocated");
     debug_assert!(len <= buffer.capacity());
     // SAFETY: the buffer owns the bytes, is kept alive as the owner and, being shared, never reallocated. Its first
-    // `len` bytes were written before and are not written again: writers stay behind the rows of all views.
+    // `len` bytes were written before and are not written again: the chunk is complete or private.
     Arc::new(unsafe { Buffer::foreign(start, len, buffer.clone()) })
 }
 
@@ -69,6 +97,11 @@ impl OpenColumn {
         self.values.capacity()
             + self.nulls.as_ref().map_or(0, |n| n.capacity())
             + self.blocks.iter().map(|b| b.capacity()).sum::<usize>()
+    }
+
+    /// How many pieces of memory it consists of.
+    fn parts(&self) -> usize {
+        self.blocks.len() + usize::from(self.nulls.is_some())
     }
 
     /// Moves `rows` rows to buffers of `capacity` rows.
@@ -158,7 +191,12 @@ impl OpenColumn {
         Str::new(copy)
     }
 
-    fn view(&self, rows: usize) -> Column {
+    fn view(&self) -> OpenView {
+        let (values, nulls) = (self.values.clone(), self.nulls.clone());
+        OpenView { sql_type: self.sql_type, values, nulls, blocks: self.blocks.clone() }
+    }
+
+    fn rows(&self, rows: usize) -> Column {
         let size = self.sql_type.physical().size();
         let nulls = self.nulls.as_ref().map(|n| prefix(n, rows));
         Column::new(self.sql_type, rows, prefix(&self.values, rows * size), nulls, self.blocks.clone())
@@ -172,6 +210,8 @@ pub(crate) struct OpenChunk {
     rows: usize,
     capacity: usize,
     memory: Reservation,
+    node: u16,
+    layout: u32,
 }
 
 impl OpenChunk {
@@ -181,7 +221,12 @@ impl OpenChunk {
         let bytes = capacity * types.iter().map(|t| t.physical().size()).sum::<usize>();
         let memory = budget.reserve(bytes, "insert")?;
         let columns = types.into_iter().map(|t| OpenColumn::new(t, capacity)).collect();
-        Ok(Self { columns, rows: 0, capacity, memory })
+        Ok(Self { columns, rows: 0, capacity, memory, node: base::memory::node(), layout: 0 })
+    }
+
+    /// The node of the thread that began it, and so of its memory.
+    pub(crate) fn node(&self) -> u16 {
+        self.node
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -195,7 +240,10 @@ impl OpenChunk {
     pub(crate) fn append(&mut self, chunk: &Chunk, rows: &Rows<'_>) -> Result<()> {
         assert!(rows.len() <= self.room());
         let needed = self.rows + rows.len();
+        let addresses = |columns: &[OpenColumn]| columns.iter().map(OpenColumn::parts).sum::<usize>();
+        let before = addresses(&self.columns);
         if needed > self.capacity {
+            self.layout += 1;
             let capacity = (self.capacity * 4).max(needed.next_power_of_two()).min(CHUNK_ROWS);
             let row: usize = self.columns.iter().map(|c| c.sql_type.physical().size()).sum();
             self.memory.resize(self.memory.bytes() + (capacity - self.capacity) * row, "insert")?;
@@ -205,24 +253,40 @@ impl OpenChunk {
         for (column, source) in self.columns.iter_mut().zip(chunk.columns()) {
             column.append(self.rows, self.capacity, source, rows);
         }
+        self.layout += u32::from(addresses(&self.columns) != before);
         self.rows = needed;
         // String payload is known only now; a refusal leaves the rows to be truncated by whoever gives up.
         self.memory.resize(self.columns.iter().map(OpenColumn::bytes).sum(), "insert")
     }
 
-    /// Forgets the rows from `rows` on, none of which any view shows.
+    /// Changes when rows from then on need another [`body`](Self::body).
+    pub(crate) fn layout(&self) -> u32 {
+        self.layout
+    }
+
+    /// A body for readers of the rows so far, and of later ones as long as the layout is the same.
+    pub(crate) fn body(&self) -> Body {
+        Body::open(self.columns.iter().map(OpenColumn::view))
+    }
+
+    /// Forgets the rows from `rows` on, none of which was published.
     pub(crate) fn truncate(&mut self, rows: usize) {
         assert!(rows <= self.rows);
         self.rows = rows;
     }
 
-    /// The rows so far; rows appended later are not in it.
-    pub(crate) fn view(&self) -> Chunk {
-        Chunk::new(self.rows, self.columns.iter().map(|c| c.view(self.rows)).collect())
+    /// The rows so far, for their writer: nobody may append as long as this lives.
+    pub(crate) fn chunk(&self) -> Chunk {
+        Chunk::new(self.rows, self.columns.iter().map(|c| c.rows(self.rows)).collect())
     }
 
     /// The memory that the chunk is charged for; it grows no more.
     pub(crate) fn into_memory(self) -> Reservation {
         self.memory
+    }
+
+    /// The statement that began the chunk is done; others append to it.
+    pub(crate) fn outlive(&mut self) {
+        self.memory.outlive();
     }
 }

@@ -1,95 +1,121 @@
-//! Relations: partitioned lists of append-only chunks, changed by atomic appends, read through snapshots.
+//! Relations: a directory of chunks, changed by atomic appends, read through snapshots.
 //!
-//! Writers serialise on one lock while a commit checks keys; readers take another, only to copy one pointer, so a
-//! query's snapshot never waits for a commit. Every chunk but the growing tail of each partition has at least half of
-//! [`CHUNK_ROWS`](crate::CHUNK_ROWS) rows.
+//! Row ids are (chunk, offset), and the order of ids is the order of rows: that of the statements that appended them, and
+//! within a statement that of its source. Statements that commit at the same time append to zones of their own; one alone
+//! always gets the same zone, whose last chunk is also the relation's.
+//!
+//! A commit writes its rows where nobody looks, enters its keys, and publishes a new view in one short critical section;
+//! taking a snapshot copies one pointer. Of two neighbouring chunks of a zone at least one is half full.
 
 mod append;
 mod commit;
-mod key_index;
+mod directory;
+mod live;
+mod record;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 mod zone;
 
 pub use append::Append;
+pub use record::{Change, Record};
 pub use snapshot::{ColumnEstimate, Snapshot};
-pub use zone::InsertZone;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::{Budget, Result};
+use types::{Chunk, ColumnBuilder};
 
-use crate::open::OpenChunk;
-use crate::statistics::{Bounds, Sample, Summary};
-use crate::{Schema, StoredChunk};
-use key_index::KeyIndex;
+use crate::body::Body;
+use crate::chunk::StoredChunk;
+use crate::index::{Rows, SlotIndex, UniqueIndex};
+use crate::statistics::Bounds;
+use crate::{ChunkReader, Schema};
+use directory::Directory;
+use live::Live;
+use zone::Zones;
+
+/// Where the rows of a relation go on a machine with several NUMA nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distribution {
+    /// Where they are loaded, in the order of their source.
+    Local,
+    /// By the hash of the first key attribute: each of the 64 partitions belongs to one of so many nodes. Rows of a
+    /// statement are in order on each node only.
+    Hashed {
+        /// Number of nodes.
+        nodes: u16,
+    },
+}
+
+impl Distribution {
+    /// How many chunks a statement fills at the same time.
+    fn parts(self) -> usize {
+        match self {
+            Self::Local => 1,
+            Self::Hashed { nodes } => nodes.max(1).into(),
+        }
+    }
+}
 
 /// A table: schema, rows, key index and statistics.
 #[derive(Debug)]
 pub struct Relation {
     name: String,
     schema: Arc<Schema>,
-    partitions: usize,
+    distribution: Distribution,
     budget: Budget,
-    writer: Mutex<Writer>,
-    published: Mutex<Snapshot>,
-    live: Arc<Mutex<Live>>,
-}
-
-/// What commits change, under one lock.
-#[derive(Debug)]
-struct Writer {
-    chunks: Vec<Arc<StoredChunk>>,
-    /// By partition, the chunk that still grows.
-    tails: Vec<Option<Tail>>,
+    directory: Directory<StoredChunk>,
+    zones: Zones,
     /// Present if the schema has a primary key.
-    index: Option<KeyIndex>,
-    /// Rows so far.
-    rows: usize,
+    index: Option<Box<dyn UniqueIndex>>,
+    /// Held from the first key entered to the commit or its end, so that no key in the index is undecided.
+    keys: Mutex<()>,
+    live: Mutex<Live>,
 }
 
-/// The last chunk of a partition.
-#[derive(Debug)]
-struct Tail {
-    number: usize,
-    open: OpenChunk,
-    bounds: Box<[Bounds]>,
-}
-
-/// The statistics of all committed rows. Readers of older snapshots use them too: bounds only widen.
-#[derive(Debug)]
-struct Live {
-    summary: Summary,
-    sample: Sample,
-}
-
-/// Locks without regard to a panic elsewhere: every critical section leaves the data consistent at each step.
+/// Locks without regard to a panic elsewhere: a commit that panics is undone when it is dropped.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Relation {
-    /// An empty relation over `partitions` NUMA nodes. `name` is for error messages; memory is charged to `budget`.
-    pub fn new(name: impl Into<String>, schema: Schema, partitions: usize, budget: &Budget) -> Result<Arc<Self>> {
-        assert!(partitions > 0);
-        let schema = Arc::new(schema);
+    /// An empty relation. `name` is for error messages; memory is charged to `budget`.
+    pub fn new(
+        name: impl Into<String>,
+        schema: Schema,
+        distribution: Distribution,
+        budget: &Budget,
+    ) -> Result<Arc<Self>> {
         let index = match schema.primary_key() {
             [] => None,
-            key => Some(KeyIndex::new(key.to_vec(), budget)?),
+            key => Some(Box::new(SlotIndex::new(key.to_vec(), budget)?) as Box<dyn UniqueIndex>),
         };
-        let tails = (0..partitions).map(|_| None).collect();
-        let live = Live { summary: Summary::new(schema.attributes().len()), sample: Sample::default() };
-        let live = Arc::new(Mutex::new(live));
-        Ok(Arc::new(Self {
+        Ok(Self::with_index(name, schema, distribution, budget, index))
+    }
+
+    /// As [`new`](Self::new), with an index of the caller's choice for the primary key.
+    pub fn with_index(
+        name: impl Into<String>,
+        schema: Schema,
+        distribution: Distribution,
+        budget: &Budget,
+        index: Option<Box<dyn UniqueIndex>>,
+    ) -> Arc<Self> {
+        assert_eq!(index.is_some(), !schema.primary_key().is_empty());
+        // Without a key there is nothing to hash.
+        let distribution = if index.is_some() { distribution } else { Distribution::Local };
+        Arc::new(Self {
             name: name.into(),
-            published: Mutex::new(Snapshot::new(schema.clone(), partitions, Vec::new(), 0, live.clone())),
-            schema,
-            partitions,
+            live: Mutex::new(Live::new(schema.attributes().len())),
+            schema: Arc::new(schema),
+            distribution,
             budget: budget.clone(),
-            writer: Mutex::new(Writer { chunks: Vec::new(), tails, index, rows: 0 }),
-            live,
-        }))
+            directory: Directory::new(),
+            zones: Zones::default(),
+            index,
+            keys: Mutex::new(()),
+        })
     }
 
     /// The name that error messages use.
@@ -100,25 +126,37 @@ impl Relation {
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
-    /// Number of partitions.
-    pub fn partitions(&self) -> usize {
-        self.partitions
-    }
     /// All rows committed so far, from now on unchanging.
-    pub fn snapshot(&self) -> Snapshot {
-        lock(&self.published).clone()
+    pub fn snapshot(self: &Arc<Self>) -> Snapshot {
+        let view = lock(&self.live).view();
+        Snapshot::new(self.clone(), view)
     }
     /// Number of committed rows.
     pub fn row_count(&self) -> usize {
-        lock(&self.published).rows()
+        lock(&self.live).view().rows
     }
     /// Bytes of memory that the committed rows hold.
-    pub fn bytes(&self) -> usize {
-        self.snapshot().chunks().iter().map(|c| c.chunk().bytes()).sum()
+    pub fn bytes(self: &Arc<Self>) -> usize {
+        self.snapshot().chunks().map(|c| c.read().bytes()).sum()
     }
-    /// Begins to append rows with up to `workers` threads at once. Nothing is visible before
-    /// [`commit`](Append::commit); dropping the append forgets its rows.
-    pub fn append(self: &Arc<Self>, workers: usize) -> Append {
-        Append::new(self.clone(), workers)
+    /// Begins to append rows with up to `workers` threads at once, charged to `budget` until they are committed. Nothing
+    /// is visible before [`commit`](Append::commit); dropping the append forgets its rows.
+    pub fn append(self: &Arc<Self>, workers: usize, budget: &Budget) -> Append {
+        Append::new(self.clone(), workers, budget.clone())
+    }
+}
+
+impl Relation {
+    /// What readers see of a chunk without rows.
+    fn empty_body(&self) -> Body {
+        let column = |a: &crate::Attribute| ColumnBuilder::new(a.sql_type, 0).finish();
+        let columns: Vec<_> = self.schema.attributes().iter().map(column).collect();
+        Body::frozen(Chunk::new(0, columns), &vec![Bounds::default(); self.schema.attributes().len()])
+    }
+}
+
+impl Rows for Relation {
+    fn reader(&self, chunk: usize, rows: usize) -> ChunkReader {
+        ChunkReader::new(self.directory.get(chunk).pin(), rows)
     }
 }

@@ -14,7 +14,9 @@ pub use sample::SAMPLE_ROWS;
 pub(crate) use sample::Sample;
 pub use sketch::Sketch;
 
-use types::Chunk;
+use std::ops::Range;
+
+use crate::body::Values;
 
 /// What is known of all rows of a column.
 #[derive(Clone, Debug, Default)]
@@ -40,11 +42,12 @@ impl Summary {
         Self { rows: 0, columns: vec![ColumnSummary::default(); attributes] }
     }
 
-    /// Adds the rows `from..` of a chunk, and returns the bounds of these rows.
-    pub fn add(&mut self, chunk: &Chunk, from: usize) -> Box<[Bounds]> {
-        self.rows += (chunk.rows() - from) as u64;
-        let each = self.columns.iter_mut().zip(chunk.columns()).map(|(summary, column)| {
-            let bounds = Bounds::of(column, from, column.rows());
+    /// Adds the rows `rows` of columns that end with them, and returns the bounds of these rows.
+    pub(crate) fn add<'a>(&mut self, columns: impl Iterator<Item = Values<'a>>, rows: Range<usize>) -> Box<[Bounds]> {
+        let from = rows.start;
+        self.rows += rows.len() as u64;
+        let each = self.columns.iter_mut().zip(columns).map(|(summary, column)| {
+            let bounds = Bounds::of(column, from, rows.end);
             summary.bounds.merge(&bounds);
             distinct::add(&mut summary.sketch, column, from, &bounds);
             bounds

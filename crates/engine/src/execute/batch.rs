@@ -6,13 +6,15 @@ use pipeline::ir::PipelineId;
 use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
 use runtime::query::WorkerGuard;
 use scheduler::{Morsel, WorkerId};
-use storage::ScanPredicate;
-use types::Chunk;
+use storage::{ChunkReader, ScanPredicate, Scratch};
 
 use super::Query;
 
 /// NULL flags of columns in which no row is NULL.
 static NO_NULLS: [u8; BATCH] = [0; BATCH];
+
+// Readers hand out what generated code takes at once.
+const _: () = assert!(BATCH <= storage::WINDOW);
 
 /// One worker's run of a pipeline over one morsel.
 pub(super) struct Run<'q> {
@@ -47,35 +49,30 @@ impl<'q> Run<'q> {
         })
     }
 
-    /// Runs rows `begin..end` of columns, those that satisfy the predicates. `all` is what predicates number, `read` are
-    /// the columns of the source among them. The columns outlive the call.
-    pub fn columns(
+    /// Runs rows `begin..end` of a chunk, those that satisfy the predicates. `read` are the source's columns among the
+    /// chunk's.
+    pub fn chunk(
         &mut self,
-        all: &[storage::ColumnRef],
-        read: &[(usize, usize)],
+        chunk: &ChunkReader,
+        read: &[usize],
         predicates: &[ScanPredicate],
         begin: usize,
         end: usize,
     ) -> Result<()> {
+        let Some(predicates) = chunk.applicable(predicates) else { return Ok(()) };
         let mut selection = [0u32; BATCH];
         let mut columns: Vec<ColumnRef> = Vec::with_capacity(read.len());
+        let mut scratch = Scratch::default();
         let mut at = begin;
         while at < end {
             let to = (at + BATCH).min(end);
-            // SAFETY: the caller's columns have these rows, of the types for which the predicates were made.
-            let count = unsafe { storage::scan::select(predicates, all, at, to, &mut selection) };
+            let count = chunk.scan(at..to, &predicates, &mut selection);
             if count > 0 {
                 columns.clear();
-                columns.extend(read.iter().map(|&(index, size)| {
-                    let column = all[index];
-                    let nulls = if column.nulls.is_null() {
-                        NO_NULLS.as_ptr()
-                    } else {
-                        // SAFETY: within the column.
-                        unsafe { column.nulls.add(at) }
-                    };
-                    // SAFETY: within the column.
-                    ColumnRef { data: unsafe { column.data.add(at * size) }, nulls }
+                columns.extend(read.iter().map(|&attribute| {
+                    let column = chunk.column(attribute, at..to, &mut scratch);
+                    let nulls = if column.nulls.is_null() { NO_NULLS.as_ptr() } else { column.nulls };
+                    ColumnRef { data: column.data, nulls }
                 }));
                 self.run(&Batch {
                     columns: columns.as_ptr(),
@@ -93,11 +90,4 @@ impl<'q> Run<'q> {
     pub fn end(mut self) -> Result<()> {
         self.worker.end_morsel()
     }
-}
-
-/// Addresses of a chunk's columns, and which of them the source reads with their sizes: (index, bytes a value).
-pub(super) fn chunk_refs(chunk: &Chunk) -> (Vec<storage::ColumnRef>, Vec<(usize, usize)>) {
-    let refs = chunk.columns().iter().map(storage::ColumnRef::of).collect();
-    let read = chunk.columns().iter().enumerate().map(|(i, c)| (i, c.physical().size())).collect();
-    (refs, read)
 }

@@ -7,10 +7,11 @@ use pipeline::ir::{PipelineId, StateId};
 use runtime::abi::BATCH;
 use runtime::source::RowSource;
 use scheduler::{Morsel, MorselRanges, TaskSet, WorkerId};
+use storage::ChunkReader;
 use types::Chunk;
 
 use super::Query;
-use super::batch::{Run, chunk_refs};
+use super::batch::Run;
 
 /// Rows in a morsel.
 const MORSEL: u64 = 16_384;
@@ -87,8 +88,9 @@ impl TaskSet for ValueTasks {
     }
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<()> {
         let mut run = Run::begin(&self.query, self.pipeline, worker, morsel);
-        let (all, read) = chunk_refs(&self.chunk);
-        run.columns(&all, &read, &[], morsel.begin as usize, morsel.end as usize)?;
+        let columns: Vec<usize> = (0..self.chunk.columns().len()).collect();
+        let chunk = ChunkReader::of(Chunk::clone(&self.chunk));
+        run.chunk(&chunk, &columns, &[], morsel.begin as usize, morsel.end as usize)?;
         run.end()
     }
     fn total(&self) -> u64 {

@@ -8,11 +8,11 @@ use pipeline::ir::{
     PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn, StateId,
 };
 use scheduler::{Morsel, MorselRanges, TaskSet, WorkerId};
-use storage::{CHUNK_ROWS, Comparison, ScanOp, ScanPredicate, Snapshot};
+use storage::{CHUNK_ROWS, ChunkReader, Comparison, ScanOp, ScanPredicate, Snapshot};
 use types::{SqlType, Value};
 
 use super::Query;
-use super::batch::{Run, chunk_refs};
+use super::batch::Run;
 use super::rows::exhausted;
 
 /// Morsels that a full chunk is cut into: 16,384 rows each (thesis 4.4.3: more than 10,000).
@@ -30,7 +30,7 @@ pub(super) struct TableTasks {
     pipeline: PipelineId,
     snapshot: Snapshot,
     predicates: Vec<ScanPredicate>,
-    read: Vec<(usize, usize)>,
+    read: Vec<usize>,
     ranges: MorselRanges,
     limits: Vec<StateId>,
 }
@@ -42,8 +42,8 @@ impl TableTasks {
             predicates.iter().map(|p| scan_predicate(p, p.attribute, attributes[p.attribute].sql_type)).collect();
         ScanPredicate::arrange(&mut predicates);
         let columns = source_columns(&query, pipeline);
-        let read = columns.iter().map(|c| (c.attribute, c.sql_type.physical().size())).collect();
-        let ranges = MorselRanges::new((snapshot.chunks().len() * PARTS) as u64, query.workers.min(64), 1);
+        let read = columns.iter().map(|c| c.attribute).collect();
+        let ranges = MorselRanges::new((snapshot.chunk_count() * PARTS) as u64, query.workers.min(64), 1);
         let limits = query.limits_of(&query.program.pipelines[pipeline].body);
         Self { query, pipeline, snapshot, predicates, read, ranges, limits }
     }
@@ -60,16 +60,14 @@ impl TaskSet for TableTasks {
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<()> {
         for unit in morsel.rows() {
             let (chunk, part) = (unit as usize / PARTS, unit as usize % PARTS);
-            let chunk = &self.snapshot.chunks()[chunk];
+            let chunk = self.snapshot.chunk(chunk);
             let begin = part * (CHUNK_ROWS / PARTS);
             let end = (begin + CHUNK_ROWS / PARTS).min(chunk.rows());
-            if begin >= end || !storage::scan::may_match(&self.predicates, chunk.bounds()) {
+            if begin >= end || !chunk.may_match(&self.predicates) {
                 continue;
             }
-            // All rows of a snapshot are visible to its reader as long as no chunk has versions.
-            debug_assert!(chunk.versions().is_none());
             let mut run = Run::begin(&self.query, self.pipeline, worker, morsel);
-            run.columns(chunk.columns(), &self.read, &self.predicates, begin, end)?;
+            run.chunk(&chunk.read(), &self.read, &self.predicates, begin, end)?;
             run.end()?;
         }
         Ok(())
@@ -89,7 +87,8 @@ pub(super) struct FileTasks {
     file: Arc<dyn FileSource>,
     /// Fields to read: those of the source's columns first, then those that only predicates need.
     fields: Vec<usize>,
-    columns: usize,
+    /// The source's columns among them.
+    read: Vec<usize>,
     predicates: Vec<ScanPredicate>,
     prune: Vec<PrunePredicate>,
     ranges: MorselRanges,
@@ -118,7 +117,17 @@ impl FileTasks {
         let prune = predicates.iter().filter_map(prune_predicate).collect();
         let ranges = MorselRanges::new(file.morsels() as u64, query.workers.min(64), 1);
         let limits = query.limits_of(&query.program.pipelines[pipeline].body);
-        Ok(Self { query, pipeline, file, fields, columns, predicates: local, prune, ranges, limits })
+        Ok(Self {
+            query,
+            pipeline,
+            file,
+            fields,
+            read: (0..columns).collect(),
+            predicates: local,
+            prune,
+            ranges,
+            limits,
+        })
     }
 }
 
@@ -135,9 +144,8 @@ impl TaskSet for FileTasks {
         for unit in morsel.rows() {
             self.file.read(unit as usize, &self.fields, &self.prune, &mut |chunk| {
                 let mut run = Run::begin(&self.query, self.pipeline, worker, morsel);
-                let (all, mut read) = chunk_refs(&chunk);
-                read.truncate(self.columns);
-                run.columns(&all, &read, &self.predicates, 0, chunk.rows())?;
+                let reader = ChunkReader::of(chunk.clone());
+                run.chunk(&reader, &self.read, &self.predicates, 0, chunk.rows())?;
                 run.end()?;
                 if keeps_strings {
                     let reservation = self.query.budget.reserve(chunk.bytes(), "file scan")?;

@@ -6,6 +6,7 @@ use base::{Error, Result, SqlState};
 use catalog::{IfExists, TableEntry, View};
 use plan::Plan;
 use sql::{CreateTable, ObjectKind, ObjectName};
+use storage::relation::Distribution;
 use storage::{Attribute, Relation, Schema};
 use types::SqlType;
 
@@ -39,7 +40,7 @@ fn taken(session: &Session, name: &ObjectName, mode: IfExists) -> Result<bool> {
 
 fn new_relation(session: &Session, name: &ObjectName, schema: Schema) -> Result<Arc<Relation>> {
     let shared = &session.database.0;
-    Relation::new(name.name.clone(), schema, shared.scheduler.placement().node_count(), &shared.budget)
+    Relation::new(name.name.clone(), schema, Distribution::Local, &shared.budget)
 }
 
 fn enter(session: &Session, name: &ObjectName, entry: TableEntry, mode: IfExists) -> Result<()> {

@@ -1,11 +1,10 @@
 //! Rows into relations: INSERT, CREATE TABLE AS, COPY FROM. All rows become visible at once, or none.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base::ids::Id;
-use base::{Error, Result};
+use base::{Budget, Result};
 use io::FileSource;
 use plan::{Op, Plan};
 use scheduler::{CancelToken, JobOptions, JobSpec, MorselRanges, Pipeline, Tasks};
@@ -20,12 +19,8 @@ use crate::result::QueryResult;
 use crate::session::Session;
 use crate::source::Source;
 
-/// Rows of a result that one thread appends before others help it.
-const SMALL_RESULT: usize = 1 << 16;
-/// Threads that append a large result.
-const APPENDERS: usize = 16;
-/// How long a thread waits for rows before it looks whether another one has failed.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// How long to wait for rows at a time.
+const PATIENCE: Duration = Duration::from_secs(3600);
 
 pub(super) fn insert(session: &Session, insert: Insert) -> Result<QueryResult> {
     let relation = Source::relation(&insert.table).map_err(|e| e.at(insert.name.position))?;
@@ -40,70 +35,19 @@ pub(super) fn fill(session: &Session, plan: &Plan, relation: &Arc<Relation>) -> 
         return fill_from_file(session, file, fields, relation, cancel);
     }
     let running = execute::start(session, plan, false, cancel)?;
-    drain(running, relation, session.database.threads())
+    drain(running, relation, &session.statement_budget())
 }
 
-/// Appends the rows of a query that runs. Once it turns out to be a large one, several threads do: each takes the next
-/// chunk and appends it to a zone of its own, which costs more than taking it. They are no workers of the scheduler,
-/// which must go on producing while they wait for chunks. Rows in an order stay in it: one thread appends them.
-fn drain(mut running: Running, relation: &Arc<Relation>, threads: usize) -> Result<usize> {
-    let threads = if running.is_ordered() { 1 } else { threads.clamp(1, APPENDERS) };
-    let append = relation.append(threads);
-    let mut rows = 0;
-    while threads == 1 || rows < SMALL_RESULT {
+/// Appends the rows of a query that runs.
+fn drain(mut running: Running, relation: &Arc<Relation>, budget: &Budget) -> Result<usize> {
+    let append = relation.append(1, budget);
+    loop {
         match running.next(PATIENCE)? {
-            Some(Some(chunk)) => {
-                rows += chunk.rows();
-                append.append(0, typed_as(chunk, relation)?)?;
-            }
-            Some(None) => return append.commit(),
+            Some(Some(chunk)) => append.append(0, 0, typed_as(chunk, relation)?)?,
+            Some(None) => return Ok(append.commit()?.rows()),
             None => {}
         }
     }
-    let source = Mutex::new(running);
-    // Set with the first error, for the others to stop.
-    let stop = AtomicBool::new(false);
-    let work = |zone: usize| {
-        let result = base::panics::catch(|| drain_into(&append, zone, relation, &source, &stop))
-            .unwrap_or_else(|panic| Err(Error::internal(panic)));
-        if result.is_err() {
-            stop.store(true, Ordering::Relaxed);
-        }
-        result
-    };
-    let results: Vec<Result<()>> = std::thread::scope(|scope| {
-        let work = &work;
-        let spawn =
-            |zone| std::thread::Builder::new().name("append".to_owned()).spawn_scoped(scope, move || work(zone));
-        // Threads that the system does not grant are done without.
-        let helpers: Vec<_> = (1..threads).map_while(|zone| spawn(zone).ok()).collect();
-        let mine = work(0);
-        let theirs = helpers.into_iter().map(|h| h.join().unwrap_or_else(|_| Err(Error::internal("a thread died"))));
-        std::iter::once(mine).chain(theirs).collect()
-    });
-    // Ends the query if an append failed before it did.
-    drop(source);
-    results.into_iter().collect::<Result<()>>()?;
-    append.commit()
-}
-
-/// What one thread does until the rows end or another one fails.
-fn drain_into(
-    append: &Append,
-    zone: usize,
-    relation: &Relation,
-    source: &Mutex<Running>,
-    stop: &AtomicBool,
-) -> Result<()> {
-    while !stop.load(Ordering::Relaxed) {
-        let next = source.lock().unwrap_or_else(PoisonError::into_inner).next(PATIENCE)?;
-        match next {
-            Some(Some(chunk)) => append.append(zone, typed_as(chunk, relation)?)?,
-            Some(None) => break,
-            None => {}
-        }
-    }
-    Ok(())
 }
 
 /// A file and the numbers of some of its fields.
@@ -132,7 +76,7 @@ pub(super) fn fill_from_file(
     fields.iter().try_for_each(|&f| file.schema()[f].check_supported())?;
     let scheduler = &session.database.0.scheduler;
     let workers = scheduler.max_workers();
-    let append: Arc<Append> = Arc::new(relation.append(workers));
+    let append: Arc<Append> = Arc::new(relation.append(workers, &session.statement_budget()));
     let (to, target) = (append.clone(), relation.clone());
     let mut job = JobSpec::new();
     let stage = Pipeline::new(format!("load {}", relation.name()), move || {
@@ -141,8 +85,9 @@ pub(super) fn fill_from_file(
         Ok(Tasks::boxed(morsels, move |worker, morsel| {
             for piece in morsel.rows() {
                 file.read(piece as usize, &fields, &[], &mut |chunk| {
-                    append.append(worker.index(), typed_as(chunk, &target)?)
+                    append.append(worker.index(), piece, typed_as(chunk, &target)?)
                 })?;
+                append.end_morsel(worker.index(), piece..piece + 1);
             }
             Ok(())
         }))
@@ -152,7 +97,7 @@ pub(super) fn fill_from_file(
     session.runs(&handle, false);
     handle.wait()?;
     let append = Arc::into_inner(append).expect("the job is over and gone");
-    append.commit()
+    Ok(append.commit()?.rows())
 }
 
 /// The chunk with exactly the relation's types. Only bare NULLs and the lengths of strings can differ: texts that are too

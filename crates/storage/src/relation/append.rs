@@ -1,72 +1,236 @@
-//! Appending rows atomically: zones of many workers, published by one commit or not at all.
+//! Appending rows atomically: chunks that workers fill privately, published by one commit or not at all.
+//!
+//! Rows carry the number of the morsel that they come from. A worker's morsels that follow each other make a run; at the
+//! commit, runs are put in the order of their numbers, so the rows are in the order of their source however the morsels
+//! were dealt, and wherever they were broken off and taken up by another worker.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
 
-use base::Result;
-use types::Chunk;
+use base::memory::Reservation;
+use base::{Budget, Result};
+use types::{Chunk, Column};
 
-use super::{InsertZone, Relation, commit, lock};
-use crate::open::Rows;
+use super::commit::Commit;
+use super::zone::check_nulls;
+use super::{Distribution, Record, Relation, lock};
+use crate::body::{Body, Values};
+use crate::hash::{each_hash, partition_of};
+use crate::open::{OpenChunk, Rows};
+use crate::statistics::{Bounds, Summary};
+use crate::{CHUNK_ROWS, PARTITIONS, Schema};
 
 /// Rows on their way into a relation.
 #[derive(Debug)]
 pub struct Append {
     relation: Arc<Relation>,
-    zones: Box<[Mutex<InsertZone>]>,
+    workers: Box<[Mutex<Worker>]>,
+}
+
+/// What one worker has appended.
+#[derive(Debug)]
+struct Worker {
+    relation: Arc<Relation>,
+    budget: Budget,
+    runs: Vec<Run>,
+    /// Of the complete chunks.
+    summary: Option<Summary>,
+}
+
+/// Rows of consecutive morsels.
+#[derive(Debug)]
+struct Run {
+    /// Where its first morsel began in the source.
+    begin: u64,
+    /// Where its last morsel began.
+    morsel: u64,
+    /// Where that one ended, once it has: the run goes on with the morsel that begins there.
+    end: Option<u64>,
+    pieces: Vec<Piece>,
+    /// By part of the distribution, the chunk that is being filled.
+    open: Vec<Option<OpenChunk>>,
+}
+
+/// A chunk that waits for the commit.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) part: usize,
+    pub(super) rows: PieceRows,
+}
+
+#[derive(Debug)]
+pub(super) enum PieceRows {
+    /// Complete: at least half full.
+    Frozen { node: u16, rows: usize, body: Body, bounds: Box<[Bounds]>, memory: Reservation },
+    /// A rest, which may be copied to other rests.
+    Open(OpenChunk),
 }
 
 impl Append {
-    pub(super) fn new(relation: Arc<Relation>, workers: usize) -> Self {
-        let name: Arc<str> = relation.name().into();
-        let zone = |worker| {
-            let (schema, budget) = (relation.schema.clone(), relation.budget.clone());
-            Mutex::new(InsertZone::new(name.clone(), schema, relation.partitions, worker, budget))
+    pub(super) fn new(relation: Arc<Relation>, workers: usize, budget: Budget) -> Self {
+        let worker = |_| {
+            Mutex::new(Worker { relation: relation.clone(), budget: budget.clone(), runs: Vec::new(), summary: None })
         };
-        let zones = (0..workers.max(1)).map(zone).collect();
-        Self { relation, zones }
+        let workers = (0..workers.max(1)).map(worker).collect();
+        Self { relation, workers }
     }
 
-    /// The zone of one worker. Uncontended if no two workers share a number.
-    pub fn zone(&self, worker: usize) -> MutexGuard<'_, InsertZone> {
-        lock(&self.zones[worker])
+    /// Appends rows of the source's morsel that began at row `morsel`, behind what was appended of it already; the columns are those of the schema, in its order and of its types. Small chunks are copied together; one that is
+    /// at least half full is taken as it is. Checks NOT NULL. After an error the append can only be dropped.
+    ///
+    /// Uncontended if no two workers share a number.
+    pub fn append(&self, worker: usize, morsel: u64, chunk: Chunk) -> Result<()> {
+        lock(&self.workers[worker]).append(morsel, chunk)
     }
 
-    /// Appends rows to the zone of one worker; see [`InsertZone::append`].
-    pub fn append(&self, worker: usize, chunk: Chunk) -> Result<()> {
-        self.zone(worker).append(chunk)
+    /// The worker is done with these rows of the source.
+    pub fn end_morsel(&self, worker: usize, rows: Range<u64>) {
+        if let Some(run) = lock(&self.workers[worker]).runs.last_mut()
+            && run.goes_on_with(rows.start)
+        {
+            (run.morsel, run.end) = (rows.start, Some(rows.end));
+        }
     }
 
-    /// Checks the primary key and makes all rows visible at once, or none. Returns how many rows were added.
-    pub fn commit(self) -> Result<usize> {
-        let Self { relation, zones } = self;
-        let mut zones = zones.into_iter().map(|z| z.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
-        let mut first = zones.next().expect("there is at least one zone");
-        let mut summary = first.summary.take();
-        for mut zone in zones {
-            merge_zones(&relation, &mut first, &mut zone)?;
-            match (&mut summary, zone.summary.take()) {
+    /// Checks the primary key and makes all rows visible at once, or none. Returns what was done, for a log.
+    pub fn commit(self) -> Result<Record> {
+        let (mut runs, mut summary): (Vec<Run>, Option<Summary>) = (Vec::new(), None);
+        for worker in self.workers {
+            let mut worker = worker.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+            runs.append(&mut worker.runs);
+            match (&mut summary, worker.summary.take()) {
                 (Some(mine), Some(theirs)) => mine.merge(&theirs),
                 (mine, theirs) => *mine = mine.take().or(theirs),
             }
         }
-        // Merging may have filled chunks of the first zone.
-        match (&mut summary, first.summary.take()) {
-            (Some(mine), Some(theirs)) => mine.merge(&theirs),
-            (mine, theirs) => *mine = mine.take().or(theirs),
+        runs.sort_by_key(|run| run.begin);
+        let mut commit = Commit::begin(&self.relation, self.relation.zones.lease(self.relation.distribution.parts()));
+        for run in runs {
+            let rests = run.open.into_iter().enumerate();
+            let rests = rests.filter_map(|(part, open)| Some(Piece { part, rows: PieceRows::Open(open?) }));
+            for piece in run.pieces.into_iter().chain(rests) {
+                commit.place(piece)?;
+            }
         }
-        let open = (0..relation.partitions).map(|p| first.take_open(p)).collect();
-        let filled = std::mem::take(&mut first.filled);
-        commit::commit(&relation, open, filled, summary)
+        commit.finish(summary)
     }
 }
 
-/// Moves the rows of `zone` to `first`: filled chunks as they are, open ones by copying.
-fn merge_zones(relation: &Relation, first: &mut InsertZone, zone: &mut InsertZone) -> Result<()> {
-    first.filled.append(&mut zone.filled);
-    for partition in 0..relation.partitions {
-        if let Some(open) = zone.take_open(partition) {
-            first.copy(partition, &open.view(), Rows::Range(0..open.rows()))?;
+impl Run {
+    fn goes_on_with(&self, morsel: u64) -> bool {
+        self.end.map_or(self.morsel == morsel, |end| end == morsel)
+    }
+}
+
+impl Worker {
+    fn append(&mut self, morsel: u64, chunk: Chunk) -> Result<()> {
+        let schema = &self.relation.schema;
+        check_nulls(&self.relation.name, schema, &chunk)?;
+        if chunk.rows() == 0 {
+            return Ok(());
+        }
+        assert_eq!(chunk.columns().len(), schema.attributes().len());
+        match self.runs.last_mut() {
+            Some(run) if run.goes_on_with(morsel) => (run.morsel, run.end) = (morsel, None),
+            _ => {
+                let open = (0..self.relation.distribution.parts()).map(|_| None).collect();
+                self.runs.push(Run { begin: morsel, morsel, end: None, pieces: Vec::new(), open });
+            }
+        }
+        match self.relation.distribution {
+            Distribution::Hashed { nodes } => self.scatter(nodes, &chunk),
+            Distribution::Local if (CHUNK_ROWS / 2..=CHUNK_ROWS).contains(&chunk.rows()) => {
+                self.end_open(0);
+                let memory = self.budget.reserve(distinct_bytes(&chunk), "insert")?;
+                let chunk = retyped(chunk, &self.relation.schema);
+                self.freeze(0, base::memory::node(), chunk, memory)
+            }
+            Distribution::Local => self.copy(0, &chunk, Rows::Range(0..chunk.rows())),
         }
     }
-    Ok(())
+
+    /// Sends each row to the node that its first key attribute's partition belongs to.
+    fn scatter(&mut self, nodes: u16, chunk: &Chunk) -> Result<()> {
+        let mut rows = vec![Vec::new(); nodes.into()];
+        let key: Values<'_> = chunk.column(self.relation.schema.primary_key()[0]).into();
+        each_hash(key, 0, chunk.rows(), |row, hash| rows[node_of(partition_of(hash), nodes)].push(row as u32));
+        for (part, rows) in rows.iter().enumerate() {
+            self.copy(part, chunk, Rows::List(rows))?;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self) -> &mut Run {
+        self.runs.last_mut().expect("made before anything is appended")
+    }
+
+    /// Copies rows into the open chunk of a part, and completes it whenever it is full.
+    fn copy(&mut self, part: usize, chunk: &Chunk, mut rows: Rows<'_>) -> Result<()> {
+        while rows.len() > 0 {
+            let Self { relation, budget, runs, .. } = self;
+            let run = runs.last_mut().expect("made before anything is appended");
+            let open = match &mut run.open[part] {
+                Some(open) => open,
+                none => {
+                    let types = relation.schema.attributes().iter().map(|a| a.sql_type);
+                    none.insert(OpenChunk::new(types, rows.len(), budget)?)
+                }
+            };
+            let (now, later) = {
+                let n = rows.len().min(open.room());
+                rows.split(n)
+            };
+            open.append(chunk, &now)?;
+            if open.room() == 0
+                && let Some(open) = self.run().open[part].take()
+            {
+                self.freeze(part, open.node(), open.chunk(), open.into_memory())?;
+            }
+            rows = later;
+        }
+        Ok(())
+    }
+
+    /// Ends the open chunk of a part, full or not.
+    fn end_open(&mut self, part: usize) {
+        let run = self.run();
+        if let Some(open) = run.open[part].take() {
+            run.pieces.push(Piece { part, rows: PieceRows::Open(open) });
+        }
+    }
+
+    /// Adds a complete chunk.
+    fn freeze(&mut self, part: usize, node: u16, chunk: Chunk, mut memory: Reservation) -> Result<()> {
+        let rows = chunk.rows();
+        let summary = self.summary.get_or_insert_with(|| Summary::new(chunk.columns().len()));
+        let bounds = summary.add(chunk.columns().iter().map(Values::from), 0..rows);
+        let body = Body::frozen(chunk, &bounds);
+        if body.constants() > 0 {
+            memory.resize(body.bytes().min(memory.bytes()), "insert")?;
+        }
+        self.run().pieces.push(Piece { part, rows: PieceRows::Frozen { node, rows, body, bounds, memory } });
+        Ok(())
+    }
+}
+
+/// The node that a partition belongs to: consecutive ones go together.
+pub(super) fn node_of(partition: usize, nodes: u16) -> usize {
+    partition * usize::from(nodes) / PARTITIONS
+}
+
+/// The chunk under the schema's types.
+fn retyped(chunk: Chunk, schema: &Schema) -> Chunk {
+    let rows = chunk.rows();
+    let columns = chunk.into_columns().into_iter().zip(schema.attributes());
+    Chunk::new(rows, columns.map(|(c, a)| c.with_type(a.sql_type)).collect())
+}
+
+/// Bytes that the chunk holds, with buffers that several columns share counted once.
+fn distinct_bytes(chunk: &Chunk) -> usize {
+    let heaps = |c: &Column| c.heaps().iter().map(|h| (h.as_ptr(), h.capacity())).collect::<Vec<_>>();
+    let mut shared: Vec<_> = chunk.columns().iter().flat_map(heaps).collect();
+    let all: usize = shared.iter().map(|h| h.1).sum();
+    shared.sort_unstable();
+    shared.dedup();
+    chunk.bytes() - all + shared.iter().map(|h| h.1).sum::<usize>()
 }

@@ -1,152 +1,203 @@
 //! The commit of an append:
-//! 1. the filled chunks are numbered after the existing ones;
-//! 2. what is left in the zones' open chunks goes to the tail of each partition: into its free rows if there is room,
-//!    else the fuller of the two is closed and the other is the tail from now on;
-//! 3. all new keys enter the index;
-//! 4. the statistics are extended, and a new snapshot is published.
+//! 1. its chunks are placed, in the order of the rows: complete ones get numbers of their own, rests are copied to the
+//!    zone's last chunk as long as they fit;
+//! 2. all new keys enter the index;
+//! 3. bounds are widened, statistics extended, and a new view is published.
 //!
-//! Only step 4 is visible. The steps before it can fail and are undone: the index forgets the new entries, and the
-//! tails have the rows that they had.
+//! Only step 3 is visible. Whatever ends a commit before it, an error or a panic, undoes it: the index forgets the new
+//! entries, the zone's chunks have the rows that they had, and chunks that got numbers stay empty.
 
-use std::sync::Arc;
+use std::sync::MutexGuard;
 
 use base::memory::Reservation;
 use base::{Error, Result, SqlState};
 use types::Chunk;
 
-use super::key_index::Chunks;
-use super::zone::{Filled, text};
-use super::{Relation, Snapshot, Tail, Writer, lock};
+use super::append::{Piece, PieceRows};
+use super::live::Live;
+use super::zone::{Lease, Tail, text};
+use super::{Change, Record, Relation, lock};
+use crate::body::{Body, Values};
+use crate::chunk::StoredChunk;
+use crate::index::{Keys, Liveness};
 use crate::open::{OpenChunk, Rows};
 use crate::statistics::{Bounds, Summary};
-use crate::{RowId, StoredChunk};
+use crate::{ChunkReader, RowId};
 
-/// A chunk that gets a new number.
-struct Added {
-    chunk: Arc<Chunk>,
-    partition: usize,
-    /// Known of filled chunks; a new tail's are computed when it is published.
-    bounds: Option<Box<[Bounds]>>,
-    memory: Option<Reservation>,
-}
+/// Above this many rows, statistics are made before the lock that readers of views take.
+const MANY_ROWS: usize = 4096;
 
-/// A tail with new rows.
-struct Grown {
-    partition: usize,
+/// Rows `from..to` of a chunk, which nobody sees yet.
+struct Written {
     number: usize,
-    /// Rows that it had.
-    before: usize,
-    chunk: Arc<Chunk>,
+    part: usize,
+    from: usize,
+    to: usize,
+    /// Whether workers have summarised them.
+    summarised: bool,
 }
 
 /// An unfinished commit.
-struct Commit<'a> {
+pub(super) struct Commit<'a> {
     relation: &'a Relation,
-    writer: &'a mut Writer,
-    added: Vec<Added>,
-    grown: Vec<Grown>,
-    /// By partition, the tail that another one has replaced.
-    replaced: Vec<(usize, Option<Tail>)>,
+    zone: Lease<'a>,
+    /// The zone's chunks before the commit, with their rows.
+    before: Vec<Option<(usize, usize)>>,
+    written: Vec<Written>,
+    /// Rows of chunks that were begun.
+    begun: Vec<usize>,
+    /// Chunks that will not grow any more, with their memory: complete ones and former tails.
+    closed: Vec<(usize, usize, Closed)>,
+    keys: Option<MutexGuard<'a, ()>>,
+    /// How many of `written` have (perhaps not all of) their keys in the index.
+    entered: usize,
+    changes: Vec<Change>,
+    published: bool,
 }
 
-/// All chunks, committed or not.
-struct AllChunks<'a> {
-    committed: &'a [Arc<StoredChunk>],
-    added: &'a [Added],
-    grown: &'a [Grown],
+enum Closed {
+    Complete(Reservation),
+    Tail { part: usize, tail: Tail },
 }
 
-impl Chunks for AllChunks<'_> {
-    fn chunk(&self, number: usize) -> &Chunk {
-        if let Some(new) = number.checked_sub(self.committed.len()) {
-            return &self.added[new].chunk;
-        }
-        let grown = self.grown.iter().find(|g| g.number == number);
-        grown.map_or_else(|| &**self.committed[number].chunk(), |g| &g.chunk)
-    }
-}
-
-/// Publishes the rows of `filled` (which `summary` is of) and of `open` (by partition), or none of them. Returns how
-/// many rows they are.
-pub(super) fn commit(
-    relation: &Relation,
-    open: Vec<Option<OpenChunk>>,
-    filled: Vec<Filled>,
-    summary: Option<Summary>,
-) -> Result<usize> {
-    let mut guard = lock(&relation.writer);
-    let writer = &mut *guard;
-    let added = filled.into_iter().map(|f| Added {
-        chunk: f.chunk,
-        partition: f.partition,
-        bounds: Some(f.bounds),
-        memory: Some(f.memory),
-    });
-    let added = added.collect();
-    let mut commit = Commit { relation, writer, added, grown: Vec::new(), replaced: Vec::new() };
-    match commit.extend_tails(open).and_then(|()| commit.check_keys()) {
-        Ok(()) => Ok(commit.publish(summary)),
-        Err(error) => {
-            commit.undo();
-            Err(error)
+impl<'a> Commit<'a> {
+    pub(super) fn begin(relation: &'a Relation, zone: Lease<'a>) -> Self {
+        let before = zone.tails.iter().map(|t| t.as_ref().map(|t| (t.number, t.open.rows()))).collect();
+        Self {
+            relation,
+            zone,
+            before,
+            written: Vec::new(),
+            begun: Vec::new(),
+            closed: Vec::new(),
+            keys: None,
+            entered: 0,
+            changes: Vec::new(),
+            published: false,
         }
     }
-}
 
-impl Commit<'_> {
-    fn extend_tails(&mut self, open: Vec<Option<OpenChunk>>) -> Result<()> {
-        for (partition, open) in open.into_iter().enumerate() {
-            let Some(open) = open else { continue };
-            let next = self.writer.chunks.len() + self.added.len();
-            let slot = &mut self.writer.tails[partition];
-            match slot {
-                Some(tail) if open.rows() <= tail.open.room() => {
-                    let before = tail.open.rows();
-                    if let Err(error) = tail.open.append(&open.view(), &Rows::Range(0..open.rows())) {
-                        tail.open.truncate(before);
-                        return Err(error);
-                    }
-                    let chunk = Arc::new(tail.open.view());
-                    self.grown.push(Grown { partition, number: tail.number, before, chunk });
-                }
-                Some(tail) if open.rows() >= tail.open.rows() => {
-                    let chunk = Arc::new(open.view());
-                    self.added.push(Added { chunk, partition, bounds: None, memory: Some(open.into_memory()) });
-                }
+    /// Places a chunk behind all that was placed.
+    pub(super) fn place(&mut self, piece: Piece) -> Result<()> {
+        let part = piece.part;
+        match piece.rows {
+            PieceRows::Frozen { node, rows, body, bounds, memory } => {
+                self.close(part);
+                let number = self.begin_chunk(node, body, bounds);
+                self.written.push(Written { number, part, from: 0, to: rows, summarised: true });
+                self.closed.push((number, rows, Closed::Complete(memory)));
+                Ok(())
+            }
+            PieceRows::Open(open) => match &self.zone.tails[part] {
+                Some(tail) if open.rows() <= tail.open.room() => self.extend(part, &open.chunk()),
                 _ => {
-                    let chunk = Arc::new(open.view());
-                    let old = slot.replace(Tail { number: next, open, bounds: Box::default() });
-                    self.replaced.push((partition, old));
-                    self.added.push(Added { chunk, partition, bounds: None, memory: None });
+                    self.close(part);
+                    self.adopt(part, open);
+                    Ok(())
                 }
-            }
+            },
         }
-        Ok(())
     }
 
-    fn check_keys(&mut self) -> Result<()> {
-        let Some(index) = &mut self.writer.index else { return Ok(()) };
-        let rows = AllChunks { committed: &self.writer.chunks, added: &self.added, grown: &self.grown };
-        let new = self.added.iter().map(|a| a.chunk.rows()).sum::<usize>()
-            + self.grown.iter().map(|g| g.chunk.rows() - g.before).sum::<usize>();
-        index.reserve(new, &rows)?;
-        let added = self.added.iter().enumerate().map(|(i, a)| (rows.committed.len() + i, 0, a.chunk.rows()));
-        let grown = self.grown.iter().map(|g| (g.number, g.before, g.chunk.rows()));
-        for (number, from, to) in added.chain(grown) {
-            if let Some(id) = index.insert(number, from, to, &rows) {
-                return Err(self.duplicate(rows.chunk(number), id.offset()));
+    /// Numbers a chunk. Its rows become visible with the commit.
+    fn begin_chunk(&mut self, node: u16, body: Body, bounds: Box<[Bounds]>) -> usize {
+        let relation = self.relation;
+        // The lock keeps others from publishing the number before it is known to have no visible rows.
+        let mut live = lock(&relation.live);
+        let number = relation.directory.push(|number| StoredChunk::new(number, node, body, bounds)).number();
+        live.begin(number);
+        drop(live);
+        self.begun.push(number);
+        number
+    }
+
+    /// Makes a chunk the one that grows.
+    pub(super) fn adopt(&mut self, part: usize, open: OpenChunk) {
+        let bounds = vec![Bounds::default(); self.relation.schema.attributes().len()].into();
+        let number = self.begin_chunk(open.node(), open.body(), bounds);
+        self.written.push(Written { number, part, from: 0, to: open.rows(), summarised: false });
+        let layout = open.layout();
+        self.zone.tails[part] = Some(Tail { number, open, layout });
+    }
+
+    /// Copies rows to the chunk that grows, which has room for them.
+    pub(super) fn extend(&mut self, part: usize, chunk: &Chunk) -> Result<()> {
+        let tail = self.zone.tails[part].as_mut().expect("there is room in it");
+        let (number, from) = (tail.number, tail.open.rows());
+        let rows = chunk.rows();
+        // Noted first: an error in between is undone as well.
+        match self.written.iter_mut().rev().find(|w| w.number == number) {
+            Some(written) => written.to = from + rows,
+            None => self.written.push(Written { number, part, from, to: from + rows, summarised: false }),
+        }
+        tail.open.append(chunk, &Rows::Range(0..rows))
+    }
+
+    /// Lets the chunk of a part grow no more.
+    pub(super) fn close(&mut self, part: usize) {
+        if let Some(tail) = self.zone.tails[part].take() {
+            self.closed.push((tail.number, tail.open.rows(), Closed::Tail { part, tail }));
+        }
+    }
+
+    /// Enters the keys and publishes the rows; `summary` is of those that workers have summarised.
+    pub(super) fn finish(mut self, summary: Option<Summary>) -> Result<Record> {
+        for part in 0..self.zone.tails.len() {
+            if self.zone.tails[part].as_ref().is_some_and(|tail| tail.open.room() == 0) {
+                self.close(part);
             }
         }
-        index.keep();
+        self.exchange_bodies();
+        self.enter_keys()?;
+        self.publish(summary);
+        let rows = self.written.iter().map(|w| w.to - w.from).sum();
+        Ok(Record::new(rows, std::mem::take(&mut self.changes)))
+    }
+
+    /// Gives readers the addresses of the rows that were written to chunks that grow.
+    fn exchange_bodies(&mut self) {
+        let closed = self.closed.iter_mut().filter_map(|(.., closed)| match closed {
+            Closed::Tail { tail, .. } => Some(tail),
+            Closed::Complete(_) => None,
+        });
+        for tail in self.zone.tails.iter_mut().flatten().chain(closed) {
+            if tail.layout != tail.open.layout() {
+                self.relation.directory.get(tail.number).exchange(tail.open.body());
+                tail.layout = tail.open.layout();
+            }
+        }
+    }
+
+    fn reader(&self, written: &Written) -> ChunkReader {
+        ChunkReader::new(self.relation.directory.get(written.number).pin(), written.to)
+    }
+
+    fn enter_keys(&mut self) -> Result<()> {
+        let relation = self.relation;
+        let Some(index) = &relation.index else { return Ok(()) };
+        self.keys = Some(lock(&relation.keys));
+        index.reserve(self.written.iter().map(|w| w.to - w.from).sum(), relation)?;
+        for at in 0..self.written.len() {
+            self.entered = at + 1;
+            let written = &self.written[at];
+            let reader = self.reader(written);
+            let keys = Keys::new(&reader, relation.schema.primary_key(), written.from..written.to);
+            // Whoever enters keys holds the lock until they are committed or gone: all that are there count.
+            let alive = |_| Liveness::Alive;
+            if let Some(taken) = index.insert(&keys, RowId::new(written.number, written.from), relation, &alive)? {
+                return Err(self.duplicate(&reader, taken.row.offset()));
+            }
+        }
         Ok(())
     }
 
     #[cold]
-    fn duplicate(&self, chunk: &Chunk, row: usize) -> Error {
+    fn duplicate(&self, reader: &ChunkReader, row: usize) -> Error {
         let schema = &self.relation.schema;
-        let attributes = schema.primary_key().iter().map(|&k| (k, &schema.attributes()[k]));
+        let values = reader.row(row);
+        let attributes = schema.primary_key().iter().map(|&k| (&values[k], &schema.attributes()[k]));
         let names: Vec<&str> = attributes.clone().map(|(_, a)| a.name.as_str()).collect();
-        let values: Vec<String> = attributes.map(|(k, a)| text(a.sql_type, &chunk.column(k).value(row))).collect();
+        let values: Vec<String> = attributes.map(|(value, a)| text(a.sql_type, value)).collect();
         let message = format!("duplicate key value violates unique constraint \"{}_pkey\"", self.relation.name);
         Error::new(SqlState::UNIQUE_VIOLATION, message).detail(format!(
             "Key ({})=({}) already exists.",
@@ -155,56 +206,142 @@ impl Commit<'_> {
         ))
     }
 
-    fn undo(self) {
-        if let Some(index) = &mut self.writer.index {
-            let (committed, grown) = (self.writer.chunks.len(), &self.grown);
-            index.undo(|id: RowId| {
-                id.chunk() < committed && grown.iter().all(|g| g.number != id.chunk() || id.offset() < g.before)
-            });
-        }
-        for grown in &self.grown {
-            self.writer.tails[grown.partition].as_mut().expect("it grew").open.truncate(grown.before);
-        }
-        for (partition, old) in self.replaced {
-            self.writer.tails[partition] = old;
+    /// Statistics of rows that no worker has summarised.
+    fn summarise(&self, into: &mut Summary) {
+        for written in self.written.iter().filter(|w| !w.summarised) {
+            let chunk = self.relation.directory.get(written.number);
+            let body = chunk.pin();
+            let values = |a| body.values(a, written.to).expect("chunks that grow lie in arrays");
+            let columns: Vec<Values<'_>> = (0..self.relation.schema.attributes().len()).map(values).collect();
+            chunk.widen(&into.add(columns.into_iter(), written.from..written.to));
         }
     }
 
-    fn publish(self, summary: Option<Summary>) -> usize {
-        let Self { relation, writer, added, grown, replaced } = self;
+    fn publish(&mut self, summary: Option<Summary>) {
+        let relation = self.relation;
+        let mut summary = summary;
+        let unsummarised = self.written.iter().filter(|w| !w.summarised).map(|w| w.to - w.from).sum::<usize>();
+        if unsummarised > MANY_ROWS {
+            self.summarise(summary.get_or_insert_with(|| Summary::new(relation.schema.attributes().len())));
+        }
         let mut live = lock(&relation.live);
-        if let Some(summary) = summary {
-            live.summary.merge(&summary);
+        if let Some(summary) = &summary {
+            live.summary.merge(summary);
         }
-        let before = writer.rows;
-        for (_, old) in replaced {
-            let Some(Tail { number, open, bounds }) = old else { continue };
-            let (chunk, partition) = (writer.chunks[number].chunk().clone(), writer.chunks[number].partition());
-            writer.chunks[number] = StoredChunk::new(chunk, number, partition, bounds, Some(open.into_memory())).into();
+        if unsummarised <= MANY_ROWS {
+            self.summarise(&mut live.summary);
         }
-        for Grown { partition, number, before, chunk } in grown {
-            let tail = writer.tails[partition].as_mut().expect("it grew");
-            for (mine, new) in tail.bounds.iter_mut().zip(live.summary.add(&chunk, before)) {
-                mine.merge(&new);
-            }
-            live.sample.extend(number, before, chunk.rows());
-            writer.rows += chunk.rows() - before;
-            writer.chunks[number] = StoredChunk::new(chunk, number, partition, tail.bounds.clone(), None).into();
-        }
-        for Added { chunk, partition, bounds, memory } in added {
-            let number = writer.chunks.len();
-            let bounds = bounds.unwrap_or_else(|| live.summary.add(&chunk, 0));
-            if let Some(tail) = writer.tails[partition].as_mut().filter(|t| t.number == number) {
-                tail.bounds = bounds.clone();
-            }
-            live.sample.extend(number, 0, chunk.rows());
-            writer.rows += chunk.rows();
-            writer.chunks.push(StoredChunk::new(chunk, number, partition, bounds, memory).into());
-        }
+        let added: usize = self.written.iter().map(|w| w.to - w.from).sum();
+        self.written.iter().for_each(|w| live.sample.extend(w.number, w.from, w.to));
+        let rows = live.rows() + added;
+        live.sample.refresh(rows, |ids| gather(relation, ids));
+        self.changes = self.changes();
+        self.show(&mut live);
+        // Nothing fails from here on.
+        self.published = true;
         drop(live);
-        let chunks = writer.chunks.clone();
-        *lock(&relation.published) =
-            Snapshot::new(relation.schema.clone(), relation.partitions, chunks, writer.rows, relation.live.clone());
-        writer.rows - before
+        self.seal();
     }
+
+    /// What a log has to hold of the commit.
+    fn changes(&self) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for written in &self.written {
+            let (first, part) = (RowId::new(written.number, written.from), written.part);
+            changes.push(Change::Insert { first, part, reader: self.reader(written) });
+            changes.extend(
+                self.closed.iter().filter(|c| c.0 == written.number).map(|c| Change::Close { chunk: c.0, part }),
+            );
+        }
+        // Tails that were closed without a further row come before what follows them.
+        let closed = self.closed.iter().filter(|c| self.written.iter().all(|w| w.number != c.0));
+        let closed = closed.filter_map(|(chunk, _, closed)| match closed {
+            Closed::Tail { part, .. } => Some(Change::Close { chunk: *chunk, part: *part }),
+            Closed::Complete(_) => None,
+        });
+        closed.chain(changes).collect()
+    }
+
+    /// Makes the rows visible.
+    fn show(&self, live: &mut Live) {
+        for written in &self.written {
+            live.extend(written.number, written.to, false);
+        }
+        for (number, rows, _) in &self.closed {
+            self.relation.directory.get(*number).close(*rows);
+            live.extend(*number, *rows, true);
+        }
+        live.publish(self.relation.directory.len());
+    }
+
+    /// Hands the memory over to the relation, and freezes what grows no more.
+    fn seal(&mut self) {
+        for (number, rows, closed) in self.closed.drain(..) {
+            let chunk = self.relation.directory.get(number);
+            let mut memory = match closed {
+                Closed::Complete(memory) => memory,
+                Closed::Tail { tail, .. } => {
+                    let mut memory = tail.into_memory();
+                    if let Some(frozen) = chunk.pin().freeze(rows, &chunk.bounds()) {
+                        let _ = memory.resize(frozen.bytes().min(memory.bytes()), "insert");
+                        chunk.exchange(frozen);
+                    }
+                    memory
+                }
+            };
+            memory.outlive();
+            chunk.charge(memory);
+        }
+        self.zone.tails.iter_mut().flatten().for_each(|tail| tail.open.outlive());
+    }
+}
+
+impl Drop for Commit<'_> {
+    fn drop(&mut self) {
+        if self.published {
+            return;
+        }
+        let relation = self.relation;
+        if let Some(index) = &relation.index {
+            for written in &self.written[..self.entered] {
+                let reader = self.reader(written);
+                let keys = Keys::new(&reader, relation.schema.primary_key(), written.from..written.to);
+                index.remove(&keys, RowId::new(written.number, written.from));
+            }
+        }
+        // The zone gets back the chunks that it had.
+        for (.., closed) in self.closed.drain(..) {
+            if let Closed::Tail { part, tail } = closed
+                && self.before[part].is_some_and(|before| before.0 == tail.number)
+            {
+                self.zone.tails[part] = Some(tail);
+            }
+        }
+        for (tail, before) in self.zone.tails.iter_mut().zip(&self.before) {
+            match (tail.as_mut(), before) {
+                (Some(growing), Some((number, rows))) if growing.number == *number => growing.open.truncate(*rows),
+                _ => *tail = None,
+            }
+        }
+        let mut live = lock(&relation.live);
+        for &number in &self.begun {
+            let chunk = relation.directory.get(number);
+            chunk.exchange(relation.empty_body());
+            live.extend(number, 0, true);
+        }
+    }
+}
+
+/// The sampled rows' values.
+fn gather(relation: &Relation, ids: &[RowId]) -> Chunk {
+    let mut columns: Vec<_> =
+        relation.schema.attributes().iter().map(|a| types::ColumnBuilder::new(a.sql_type, ids.len())).collect();
+    for run in ids.chunk_by(|a, b| a.chunk() == b.chunk()) {
+        let last = run[run.len() - 1];
+        let reader = ChunkReader::new(relation.directory.get(last.chunk()).pin(), last.offset() + 1);
+        for (attribute, column) in columns.iter_mut().enumerate() {
+            reader.gather_into(attribute, run.iter().map(|id| id.offset()), column);
+        }
+    }
+    Chunk::new(ids.len(), columns.into_iter().map(types::ColumnBuilder::finish).collect())
 }

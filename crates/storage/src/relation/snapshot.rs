@@ -1,31 +1,26 @@
-//! What a query reads: the chunks of a relation as of one moment.
+//! What a query reads: the rows of a relation as of one moment.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
-use types::{Chunk, ColumnBuilder, SqlType, Value};
+use types::{Chunk, SqlType, Value};
 
-use super::{Live, lock};
-use crate::statistics::{Bounds, SAMPLE_ROWS, Sample};
-use crate::{RowId, Schema, StoredChunk};
+use super::live::View;
+use super::{Relation, lock};
+use crate::index::Keys;
+use crate::statistics::Bounds;
+use crate::{ChunkReader, ChunkView, RowId, Schema};
 
-/// An unchanging view of all rows that were committed at one moment. Cheap to clone; keeps its memory alive.
+/// An unchanging view of all rows that were committed at one moment. Cheap to take and to clone; keeps the relation alive.
 #[derive(Clone)]
-pub struct Snapshot(Arc<Inner>);
+pub struct Snapshot {
+    relation: Arc<Relation>,
+    view: Arc<View>,
+}
 
 impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Snapshot({} rows in {} chunks)", self.rows(), self.chunks().len())
+        write!(f, "Snapshot({} rows in {} chunks)", self.rows(), self.chunk_count())
     }
-}
-
-struct Inner {
-    schema: Arc<Schema>,
-    partitions: usize,
-    chunks: Vec<Arc<StoredChunk>>,
-    rows: usize,
-    live: Arc<Mutex<Live>>,
-    sample: OnceLock<Option<Arc<Chunk>>>,
-    estimates: OnceLock<Box<[ColumnEstimate]>>,
 }
 
 /// What is known of the values of a column.
@@ -46,85 +41,72 @@ impl ColumnEstimate {
 }
 
 impl Snapshot {
-    pub(super) fn new(
-        schema: Arc<Schema>,
-        partitions: usize,
-        chunks: Vec<Arc<StoredChunk>>,
-        rows: usize,
-        live: Arc<Mutex<Live>>,
-    ) -> Self {
-        debug_assert_eq!(rows, chunks.iter().map(|c| c.rows()).sum::<usize>());
-        let (sample, estimates) = (OnceLock::new(), OnceLock::new());
-        Self(Arc::new(Inner { schema, partitions, chunks, rows, live, sample, estimates }))
+    pub(super) fn new(relation: Arc<Relation>, view: Arc<View>) -> Self {
+        Self { relation, view }
     }
 
     /// The schema.
     pub fn schema(&self) -> &Arc<Schema> {
-        &self.0.schema
+        &self.relation.schema
     }
     /// Number of rows.
     pub fn rows(&self) -> usize {
-        self.0.rows
+        self.view.rows
     }
-    /// All chunks; each is at the index that is its number.
-    pub fn chunks(&self) -> &[Arc<StoredChunk>] {
-        &self.0.chunks
+    /// Number of chunks, some of which may have no row.
+    pub fn chunk_count(&self) -> usize {
+        self.view.chunks
     }
-    /// Number of partitions.
-    pub fn partitions(&self) -> usize {
-        self.0.partitions
+
+    /// A chunk by its number.
+    pub fn chunk(&self, number: usize) -> ChunkView<'_> {
+        assert!(number < self.view.chunks);
+        let chunk = self.relation.directory.get(number);
+        ChunkView::new(chunk, self.view.visible(number).unwrap_or_else(|| chunk.closed_rows()))
     }
-    /// The chunks of one partition.
-    pub fn partition(&self, partition: usize) -> impl Iterator<Item = &Arc<StoredChunk>> {
-        self.chunks().iter().filter(move |c| c.partition() == partition)
+
+    /// All chunks in the order of their numbers, which is that of their rows.
+    pub fn chunks(&self) -> impl ExactSizeIterator<Item = ChunkView<'_>> {
+        (0..self.view.chunks).map(|number| self.chunk(number))
     }
+
     /// One row.
     pub fn row(&self, id: RowId) -> Vec<Value> {
-        self.chunks()[id.chunk()].chunk().row(id.offset())
+        self.chunk(id.chunk()).read().row(id.offset())
     }
 
-    /// A uniform sample of at most [`SAMPLE_ROWS`] rows in the order of their ids; none
-    /// if there is no row. The same for the same rows, however they were loaded into these chunks.
+    /// The rows that have these values of the primary key, by the relation's index: without any writer's lock.
+    ///
+    /// # Panics
+    /// If there is no primary key.
+    pub fn find(&self, keys: Chunk) -> Vec<Option<RowId>> {
+        let index = self.relation.index.as_ref().expect("a relation with a primary key");
+        let reader = ChunkReader::of(keys);
+        let attributes: Vec<usize> = (0..self.schema().primary_key().len()).collect();
+        let mut found = Vec::new();
+        index.find(&Keys::new(&reader, &attributes, 0..reader.rows()), &*self.relation, &mut found);
+        // The index knows all rows, this snapshot not all of them.
+        found.into_iter().map(|id| id.filter(|id| self.sees(*id))).collect()
+    }
+
+    /// Whether the row is visible.
+    pub fn sees(&self, id: RowId) -> bool {
+        id.chunk() < self.chunk_count() && id.offset() < self.chunk(id.chunk()).rows()
+    }
+
+    /// A uniform sample of at most [`SAMPLE_ROWS`](crate::statistics::SAMPLE_ROWS) rows in the order of their ids; none if
+    /// there is no row. Kept by the relation, so that it may lag behind by an eighth of the rows, or be ahead of an old
+    /// snapshot.
     pub fn sample(&self) -> Option<Arc<Chunk>> {
-        self.0.sample.get_or_init(|| self.gather_sample()).clone()
-    }
-
-    fn gather_sample(&self) -> Option<Arc<Chunk>> {
-        let rows = lock(&self.0.live).sample.rows();
-        let seen = |id: &RowId| self.chunks().get(id.chunk()).is_some_and(|c| id.offset() < c.rows());
-        let mut rows: Vec<RowId> = rows.into_iter().filter(seen).collect();
-        if rows.len() < SAMPLE_ROWS.min(self.rows()) {
-            // Later rows have displaced some of this snapshot's: sample again.
-            let mut sample = Sample::default();
-            self.chunks().iter().for_each(|c| sample.extend(c.number(), 0, c.rows()));
-            rows = sample.rows();
-        }
-        if rows.is_empty() {
-            return None;
-        }
-        let gather = |(attribute, a): (usize, &crate::Attribute)| {
-            let mut builder = ColumnBuilder::new(a.sql_type, rows.len());
-            for id in &rows {
-                builder.push_value(&self.chunks()[id.chunk()].chunk().column(attribute).value(id.offset()));
-            }
-            builder.finish()
-        };
-        let columns = self.schema().attributes().iter().enumerate().map(gather).collect();
-        Some(Arc::new(Chunk::new(rows.len(), columns)))
+        lock(&self.relation.live).sample.values()
     }
 
     /// What is known of one attribute.
-    pub fn column(&self, attribute: usize) -> &ColumnEstimate {
-        let estimates = self.0.estimates.get_or_init(|| {
-            let live = lock(&self.0.live);
-            let columns = self.schema().attributes().iter().zip(&live.summary.columns);
-            let estimate = |(a, c): (&crate::Attribute, &crate::statistics::ColumnSummary)| ColumnEstimate {
-                sql_type: a.sql_type,
-                distinct: c.sketch.estimate().min(self.rows() as f64),
-                bounds: c.bounds.clone(),
-            };
-            columns.map(estimate).collect()
-        });
-        &estimates[attribute]
+    pub fn column(&self, attribute: usize) -> ColumnEstimate {
+        let sql_type = self.schema().attributes()[attribute].sql_type;
+        let live = lock(&self.relation.live);
+        let summary = &live.summary.columns[attribute];
+        let distinct = summary.sketch.estimate().min(self.rows() as f64);
+        ColumnEstimate { sql_type, distinct, bounds: summary.bounds.clone() }
     }
 }

@@ -3,6 +3,8 @@
 use types::{Physical, SqlType, Value};
 
 use super::lane::{self, Lane, with_lane};
+use super::select;
+use crate::body::Values;
 
 /// A comparison operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +51,7 @@ pub enum ScanOp {
 pub struct ScanPredicate {
     /// The attribute's number in the relation.
     pub attribute: usize,
-    pub(super) physical: Physical,
+    pub(crate) physical: Physical,
     pub(super) test: Test,
 }
 
@@ -132,6 +134,14 @@ impl ScanPredicate {
             op => key_test(physical, op).unwrap_or(Test::Never),
         };
         Self { attribute, physical, test }
+    }
+
+    /// Whether it is true of the only one of these values.
+    pub(crate) fn holds(&self, value: Values<'_>) -> bool {
+        assert!(value.rows() == 1 && value.physical() == self.physical);
+        let alone = Self { attribute: 0, ..self.clone() };
+        // SAFETY: one value of the predicate's type, alive as long as `value`.
+        unsafe { select(&[alone], &[value.address()], 0, 1, &mut [0]) == 1 }
     }
 
     /// Whether the predicate can be evaluated on all rows by a mask.

@@ -99,7 +99,7 @@ fn kernels_agree_with_the_reference() {
             .collect();
         let stored: Vec<_> = columns.iter().map(|(t, v)| column(*t, v)).collect();
         let refs: Vec<_> = stored.iter().map(ColumnRef::of).collect();
-        let bounds: Vec<_> = stored.iter().map(|c| Bounds::of(c, 0, rows)).collect();
+        let bounds: Vec<_> = stored.iter().map(|c| Bounds::of(c.into(), 0, rows)).collect();
         let ops: Vec<(usize, ScanOp)> = (0..random.below(4))
             .map(|_| {
                 let attribute = random.below(3) as usize;

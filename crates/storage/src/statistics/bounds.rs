@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
-use types::{Column, SqlType, Str, Value};
+use types::{SqlType, Str, Value};
 
+use crate::body::Values;
 use crate::scan::lane::{Lane, with_lane};
 use crate::simd::vectorised;
 
@@ -45,17 +46,18 @@ pub struct Bounds {
 
 impl Bounds {
     /// The bounds of the rows `from..to`.
-    pub fn of(column: &Column, from: usize, to: usize) -> Self {
-        let nulls = column.nulls().map_or(0, |n| n[from..to].iter().map(|&n| u64::from(n != 0)).sum());
+    pub(crate) fn of(column: Values<'_>, from: usize, to: usize) -> Self {
+        let flags = column.nulls(from..to);
+        let nulls = flags.map_or(0, |n| n.iter().map(|&n| u64::from(n != 0)).sum());
         if nulls == (to - from) as u64 {
             return Self { range: ValueRange::Empty, nulls };
         }
-        let flags = column.nulls().filter(|_| nulls > 0).map(|n| &n[from..to]);
+        let flags = flags.filter(|_| nulls > 0);
         let range = with_lane!(column.physical(), T => {
-            let values = &column.values::<T>()[from..to];
+            let values = column.slice::<T>(from..to);
             vectorised(|| key_range(values, flags))
         }, {
-            text_range(&column.values::<Str>()[from..to], flags)
+            text_range(column.slice::<Str>(from..to), flags)
         });
         Self { range, nulls }
     }

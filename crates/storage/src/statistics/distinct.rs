@@ -1,11 +1,13 @@
 //! Feeding a column to its sketch, at about a nanosecond a row: most columns repeat their values, and a value that was
 //! seen before in the chunk need not be hashed again.
 
-use types::{Column, Physical, Str};
+use types::ops::hash::hash_i64;
+use types::{Physical, Str};
 
 use super::sketch::SketchWriter;
 use super::{Bounds, Sketch, ValueRange};
-use crate::hash::{each_hash, hash_int, hash_str};
+use crate::body::Values;
+use crate::hash::{each_hash, hash_ends};
 
 /// Integers that span at most this many values are marked in a table first, and each marked one is hashed once.
 const SPAN: i128 = 1 << 15;
@@ -13,12 +15,12 @@ const SPAN: i128 = 1 << 15;
 const RECENT: usize = 256;
 
 /// Adds the values of the rows `from..` other than NULL, whose bounds are known.
-pub(super) fn add(sketch: &mut Sketch, column: &Column, from: usize, bounds: &Bounds) {
+pub(super) fn add(sketch: &mut Sketch, column: Values<'_>, from: usize, bounds: &Bounds) {
     let to = column.rows();
     if bounds.nulls == (to - from) as u64 {
         return;
     }
-    let nulls = column.nulls().filter(|_| bounds.nulls > 0);
+    let nulls = column.nulls(0..to).filter(|_| bounds.nulls > 0);
     let mut writer = sketch.writer();
     match (&bounds.range, column.physical()) {
         (ValueRange::Keys { min, max }, Physical::I16 | Physical::I32 | Physical::I64)
@@ -26,14 +28,14 @@ pub(super) fn add(sketch: &mut Sketch, column: &Column, from: usize, bounds: &Bo
         {
             let mut seen = vec![0u8; (max - min + 1) as usize];
             match column.physical() {
-                Physical::I16 => mark(&mut seen, &column.values::<i16>()[from..], *min as i64),
-                Physical::I32 => mark(&mut seen, &column.values::<i32>()[from..], *min as i64),
-                _ => mark(&mut seen, &column.values::<i64>()[from..], *min as i64),
+                Physical::I16 => mark(&mut seen, column.slice::<i16>(from..to), *min as i64),
+                Physical::I32 => mark(&mut seen, column.slice::<i32>(from..to), *min as i64),
+                _ => mark(&mut seen, column.slice::<i64>(from..to), *min as i64),
             }
             let marked = seen.iter().enumerate().filter(|(_, s)| **s != 0);
-            marked.for_each(|(i, _)| writer.insert(hash_int(*min as i64 + i as i64)));
+            marked.for_each(|(i, _)| writer.insert(hash_i64(*min as i64 + i as i64)));
         }
-        (_, Physical::Str) => add_strings(&mut writer, &column.values::<Str>()[from..], nulls.map(|n| &n[from..])),
+        (_, Physical::Str) => add_strings(&mut writer, column.slice::<Str>(from..to), nulls.map(|n| &n[from..])),
         _ => match nulls {
             None => each_hash(column, from, to, |_, hash| writer.insert(hash)),
             Some(nulls) => each_hash(column, from, to, |row, hash| {
@@ -69,10 +71,10 @@ fn add_strings(writer: &mut SketchWriter<'_>, values: &[Str], nulls: Option<&[u8
             recent[slot as usize] = words;
         }
         // SAFETY: the column that the headers come from owns their payload.
-        writer.insert(unsafe { hash_str(*s, true) });
+        writer.insert(unsafe { hash_ends(*s) });
     }
     if empty {
         // SAFETY: the empty string has no payload.
-        writer.insert(unsafe { hash_str(Str::EMPTY, true) });
+        writer.insert(unsafe { hash_ends(Str::EMPTY) });
     }
 }

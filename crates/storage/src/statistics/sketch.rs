@@ -1,5 +1,7 @@
 //! Distinct counts by HyperLogLog (Flajolet et al. 2007), estimated as Ertl does (2017), which needs no bias tables.
 
+use std::sync::OnceLock;
+
 const BITS: u32 = 12;
 const REGISTERS: usize = 1 << BITS;
 /// A register holds the greatest rank seen: one more than the leading zeros of the hash's other bits.
@@ -10,6 +12,8 @@ const MAX_RANK: usize = (64 - BITS + 1) as usize;
 pub struct Sketch {
     /// Absent while nothing was inserted.
     registers: Option<Box<[u8; REGISTERS]>>,
+    /// The estimate, until a register changes: most insertions into a large sketch change none.
+    estimate: OnceLock<f64>,
 }
 
 impl Sketch {
@@ -20,12 +24,14 @@ impl Sketch {
 
     /// For many insertions.
     pub(super) fn writer(&mut self) -> SketchWriter<'_> {
-        SketchWriter(self.registers.get_or_insert_with(|| Box::new([0; REGISTERS])))
+        let registers = self.registers.get_or_insert_with(|| Box::new([0; REGISTERS]));
+        SketchWriter { registers, estimate: &mut self.estimate }
     }
 
     /// The sketch of the union of both sets.
     pub fn merge(&mut self, other: &Self) {
         let Some(theirs) = &other.registers else { return };
+        self.estimate = OnceLock::new();
         match &mut self.registers {
             None => self.registers = Some(theirs.clone()),
             Some(mine) => mine.iter_mut().zip(theirs.iter()).for_each(|(a, b)| *a = (*a).max(*b)),
@@ -34,6 +40,10 @@ impl Sketch {
 
     /// The estimated number of distinct hashes.
     pub fn estimate(&self) -> f64 {
+        *self.estimate.get_or_init(|| self.computed())
+    }
+
+    fn computed(&self) -> f64 {
         let Some(registers) = &self.registers else { return 0.0 };
         let mut counts = [0u32; MAX_RANK + 1];
         registers.iter().for_each(|&r| counts[usize::from(r)] += 1);
@@ -49,16 +59,20 @@ impl Sketch {
 }
 
 /// Write access to a sketch.
-pub(super) struct SketchWriter<'a>(&'a mut [u8; REGISTERS]);
+pub(super) struct SketchWriter<'a> {
+    registers: &'a mut [u8; REGISTERS],
+    estimate: &'a mut OnceLock<f64>,
+}
 
 impl SketchWriter<'_> {
     #[inline(always)]
     pub(super) fn insert(&mut self, hash: u64) {
-        let register = &mut self.0[(hash >> (64 - BITS)) as usize];
+        let register = &mut self.registers[(hash >> (64 - BITS)) as usize];
         let rank = ((hash << BITS | 1 << (BITS - 1)).leading_zeros() + 1) as u8;
         // Hardly ever taken once a few thousand distinct values were seen.
         if rank > *register {
             *register = rank;
+            *self.estimate = OnceLock::new();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::RowId;
-use crate::hash::mix;
+use types::ops::hash::hash_u64 as mix;
 
 #[test]
 fn sketches_estimate_within_their_error() {
@@ -25,7 +25,7 @@ fn samples_are_uniform_over_chunks_and_offsets() {
         sample.extend(chunk, 0, 20_000);
         sample.extend(chunk, 20_000, 40_000);
     }
-    let rows = sample.rows();
+    let rows = sample.ids();
     assert_eq!(rows.len(), SAMPLE_ROWS);
     // 1,024 rows fall on 10 chunks and 10 ranges of offsets: 102 each, standard deviation under 10.
     for part in 0..10 {

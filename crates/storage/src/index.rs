@@ -1,0 +1,72 @@
+//! Unique indexes: which row has a key.
+//!
+//! An index holds keys of rows that may not be visible to its reader, who checks. Lookups take no writer's lock. There are
+//! two implementations, tested against each other: [`SlotIndex`], which keeps 8 bytes a row and finds the keys in the rows,
+//! and [`HashIndex`], which keeps the keys themselves and so never looks at a row.
+
+mod hash;
+mod keys;
+mod slots;
+#[cfg(test)]
+mod tests;
+
+pub use hash::HashIndex;
+pub use keys::Keys;
+pub use slots::SlotIndex;
+
+use std::fmt::Debug;
+
+use base::Result;
+
+use crate::{ChunkReader, RowId};
+
+/// Where an index that holds no keys finds those of its rows.
+pub trait Rows {
+    /// The first `rows` rows of a chunk.
+    fn reader(&self, chunk: usize, rows: usize) -> ChunkReader;
+}
+
+/// What has become of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Liveness {
+    /// It is there.
+    Alive,
+    /// It is neither committed nor given up.
+    Unfinished,
+    /// It is gone: its key may be taken.
+    Dead,
+}
+
+/// Why a key was not entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The row that wanted it.
+    pub row: RowId,
+    /// The row that has it.
+    pub by: RowId,
+    /// [`Alive`](Liveness::Alive): error 23505; [`Unfinished`](Liveness::Unfinished): 40001.
+    pub liveness: Liveness,
+}
+
+/// An index of keys of which at most one row each is alive. Keys are of consecutive rows.
+pub trait UniqueIndex: Debug + Send + Sync {
+    /// Makes room for so many more entries; `rows` are those of the entries that are there.
+    fn reserve(&self, additional: usize, rows: &dyn Rows) -> Result<()>;
+
+    /// For each key the row that was entered last, or none.
+    fn find(&self, keys: &Keys<'_>, rows: &dyn Rows, out: &mut Vec<Option<RowId>>);
+
+    /// Enters the keys for `first` and the rows behind it. Looking whether a key is taken and entering it are one step.
+    /// If some are taken, the first of them is returned; others may have been entered by then, and
+    /// [`remove`](Self::remove) of all takes these back.
+    fn insert(
+        &self,
+        keys: &Keys<'_>,
+        first: RowId,
+        rows: &dyn Rows,
+        alive: &dyn Fn(RowId) -> Liveness,
+    ) -> Result<Option<Taken>>;
+
+    /// Removes the entries of `first` and the rows behind it that have these keys, as far as they are there.
+    fn remove(&self, keys: &Keys<'_>, first: RowId);
+}

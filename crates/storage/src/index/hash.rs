@@ -1,0 +1,96 @@
+//! A hash table of encoded keys: simple, and complete without any row in memory. Takes several times the memory of
+//! [`SlotIndex`](super::SlotIndex).
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Mutex, PoisonError, RwLock};
+
+use base::memory::Reservation;
+use base::{Budget, Result};
+
+use super::{Keys, Liveness, Rows, Taken, UniqueIndex};
+use crate::RowId;
+use crate::hash::{PARTITIONS, partition_of};
+
+/// What an entry is charged beside its bytes.
+const ENTRY: usize = 48;
+
+type Partition = RwLock<HashMap<Box<[u8]>, RowId>>;
+
+/// The index.
+#[derive(Debug)]
+pub struct HashIndex {
+    partitions: Box<[Partition]>,
+    memory: Mutex<Reservation>,
+}
+
+impl HashIndex {
+    /// An empty index, charged to `budget`.
+    pub fn new(budget: &Budget) -> Result<Self> {
+        let partitions = (0..PARTITIONS).map(|_| Partition::default()).collect();
+        Ok(Self { partitions, memory: Mutex::new(budget.reserve(0, "primary key")?) })
+    }
+
+    fn resize(&self, change: impl FnOnce(usize) -> usize) -> Result<()> {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = change(memory.bytes());
+        memory.resize(bytes, "primary key")
+    }
+}
+
+impl UniqueIndex for HashIndex {
+    fn reserve(&self, _: usize, _: &dyn Rows) -> Result<()> {
+        // Charged entry by entry: the sizes of keys differ.
+        Ok(())
+    }
+
+    fn find(&self, keys: &Keys<'_>, _: &dyn Rows, out: &mut Vec<Option<RowId>>) {
+        let mut key = Vec::new();
+        for (number, hash) in keys.hashes().into_iter().enumerate() {
+            key.clear();
+            keys.encode(number, &mut key);
+            let partition = self.partitions[partition_of(hash)].read().unwrap_or_else(PoisonError::into_inner);
+            out.push(partition.get(&key[..]).copied());
+        }
+    }
+
+    fn insert(
+        &self,
+        keys: &Keys<'_>,
+        first: RowId,
+        _: &dyn Rows,
+        alive: &dyn Fn(RowId) -> Liveness,
+    ) -> Result<Option<Taken>> {
+        let mut key = Vec::new();
+        for (number, hash) in keys.hashes().into_iter().enumerate() {
+            let row = first.plus(number);
+            key.clear();
+            keys.encode(number, &mut key);
+            let mut partition = self.partitions[partition_of(hash)].write().unwrap_or_else(PoisonError::into_inner);
+            match partition.entry(key.as_slice().into()) {
+                Entry::Occupied(mut entry) => match alive(*entry.get()) {
+                    Liveness::Dead => drop(entry.insert(row)),
+                    liveness => return Ok(Some(Taken { row, by: *entry.get(), liveness })),
+                },
+                Entry::Vacant(entry) => {
+                    self.resize(|bytes| bytes + key.len() + ENTRY)?;
+                    entry.insert(row);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn remove(&self, keys: &Keys<'_>, first: RowId) {
+        let mut key = Vec::new();
+        for (number, hash) in keys.hashes().into_iter().enumerate() {
+            key.clear();
+            keys.encode(number, &mut key);
+            let mut partition = self.partitions[partition_of(hash)].write().unwrap_or_else(PoisonError::into_inner);
+            if partition.get(&key[..]) == Some(&first.plus(number)) {
+                partition.remove(&key[..]);
+                let _ = self.resize(|bytes| bytes - (key.len() + ENTRY));
+            }
+        }
+    }
+}
