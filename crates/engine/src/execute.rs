@@ -99,7 +99,7 @@ pub(crate) fn start(session: &Session, plan: &Plan, analyze: bool, cancel: Cance
 
 /// The most rows that some operator is expected to produce.
 fn most_rows(node: &plan::Node) -> f64 {
-    node.inputs().into_iter().map(most_rows).fold(node.rows, f64::max)
+    node.inputs().map(most_rows).fold(node.rows, f64::max)
 }
 
 impl Query {

@@ -114,7 +114,7 @@ fn operators(
     let label = plan.operator(node);
     let (actual, time) = counts.next().unwrap_or_default();
     lines.push((format!("{:width$}{label}", "", width = depth * 2), Some((node.rows, actual, time))));
-    node.inputs().into_iter().for_each(|n| operators(plan, n, depth + 1, counts, lines));
+    node.inputs().for_each(|n| operators(plan, n, depth + 1, counts, lines));
 }
 
 fn ms(d: Duration) -> f64 {

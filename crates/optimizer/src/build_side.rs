@@ -26,7 +26,7 @@ impl Pass for BuildSides {
 /// Chooses in the subplan, and guesses its rows: the estimate if there is one.
 fn choose(node: &mut Node, tables: &IdMap<TableId, TableInfo>) -> f64 {
     let estimate = node.rows;
-    let below: Vec<f64> = node.inputs_mut().into_iter().map(|n| choose(n, tables)).collect();
+    let below: Vec<f64> = node.inputs_mut().map(|n| choose(n, tables)).collect();
     if let Op::Join { kind: JoinKind::Inner, build, .. } = &mut node.op {
         *build = if below[0] < below[1] { BuildSide::Left } else { BuildSide::Right };
     }

@@ -113,7 +113,7 @@ impl<'a> Estimator<'a> {
 
     /// Estimates the node and all below it. Estimates that are there already stand.
     pub fn annotate(&mut self, node: &mut Node) -> Profile {
-        let inputs: Vec<Profile> = node.inputs_mut().into_iter().map(|n| self.annotate(n)).collect();
+        let inputs: Vec<Profile> = node.inputs_mut().map(|n| self.annotate(n)).collect();
         let mut profile = self.operator(node, &inputs);
         if node.rows.is_nan() {
             node.rows = profile.rows;

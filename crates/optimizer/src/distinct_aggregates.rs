@@ -149,7 +149,7 @@ impl Sources {
         let mut volatile = false;
         input.walk(&mut |n| {
             cheap &= matches!(n.op, Op::Scan { .. } | Op::CteScan { .. } | Op::Filter { .. } | Op::Map { .. });
-            volatile |= n.expressions().iter().any(|e| e.is_volatile());
+            volatile |= n.expressions().any(|e| e.is_volatile());
         });
         if sets > 1 && (!cheap || volatile) {
             let columns = input.columns();

@@ -10,7 +10,7 @@ use plan::{
     AggregateCall, ColumnId, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan, Quantifier, SetOperation, SubqueryKind,
     eval,
 };
-use types::{SqlType, Value, ops::decimal};
+use types::{SqlType, Value};
 
 type Row = HashMap<ColumnId, Value>;
 

@@ -170,7 +170,7 @@ fn rename(expr: &mut Expr, from: &[ColumnId], to: &[ColumnId]) {
     {
         *c = to[i];
     }
-    expr.children_mut().into_iter().for_each(|e| rename(e, from, to));
+    expr.children_mut().for_each(|e| rename(e, from, to));
 }
 
 /// Joins other than inner ones.

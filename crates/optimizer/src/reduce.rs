@@ -88,7 +88,7 @@ fn deepest<'a>(node: &'a mut Node, expr: &Expr) -> &'a mut Node {
         _ => None,
     };
     match below {
-        Some(i) => deepest(node.inputs_mut().swap_remove(i), expr),
+        Some(i) => deepest(node.inputs_mut().nth(i).expect("an input that was found"), expr),
         None => node,
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn order_ctes(plan: &mut Plan) {
         {
             *cte = CteId::from_index(place);
         }
-        node.inputs_mut().into_iter().for_each(|input| renumber(input, order));
+        node.inputs_mut().for_each(|input| renumber(input, order));
     }
     let mut order = Vec::new();
     plan.ctes.keys().for_each(|id| visit(&plan.ctes, id, &mut order));
@@ -147,7 +147,7 @@ impl Nullable {
 pub(crate) fn infallible(expr: &Expr) -> bool {
     let here =
         !matches!(expr.kind, ExprKind::Call(..) | ExprKind::Cast(_) | ExprKind::Like { .. } | ExprKind::Subquery(_));
-    here && expr.children().into_iter().all(infallible)
+    here && expr.children().all(infallible)
 }
 
 /// Whether the subplan gives exactly one row whatever is in the tables.

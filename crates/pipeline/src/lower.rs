@@ -88,7 +88,7 @@ impl<'a> Lowering<'a> {
         let counter = self.program.counters.len() as u32;
         self.counters.insert(node, counter);
         self.program.counters.push(operator_name(&node.op).to_string());
-        node.inputs().into_iter().for_each(|n| self.number(n));
+        node.inputs().for_each(|n| self.number(n));
     }
 
     fn counter(&self, node: &Node) -> Option<u32> {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::{ColumnId, Compare, Expr, ExprKind, Node, Op, Plan, SubqueryKind};
+use crate::{ColumnId, Compare, Expr, ExprKind, Node, Plan, SubqueryKind};
 
 impl Expr {
     /// Calls `visit` for every column reference, including those of subqueries to columns outside of the subquery.
@@ -78,7 +78,7 @@ impl Expr {
 
     /// Whether this expression or one below it satisfies `test`; subqueries' plans are not entered.
     pub fn any(&self, test: &dyn Fn(&Expr) -> bool) -> bool {
-        test(self) || self.children().into_iter().any(|c| c.any(test))
+        test(self) || self.children().any(|c| c.any(test))
     }
 
     /// The column, if the expression is a bare reference.
@@ -111,8 +111,8 @@ impl Expr {
             (Cast(_), Cast(_)) | (TryCast(_), TryCast(_)) => true,
             _ => false,
         };
-        let (mine, theirs) = (self.children(), other.children());
-        form && mine.len() == theirs.len() && mine.iter().zip(theirs).all(|(a, b)| a.same(b))
+        let mut theirs = other.children();
+        form && self.children().all(|a| theirs.next().is_some_and(|b| a.same(b))) && theirs.next().is_none()
     }
 
     /// Whether the value can be NULL, if `nullable` says so of columns.
@@ -128,7 +128,7 @@ impl Expr {
             }
             ExprKind::TryCast(_) => true,
             ExprKind::Subquery(s) => !matches!(s.kind, SubqueryKind::Exists),
-            _ => self.children().iter().any(|e| e.is_nullable(nullable)),
+            _ => self.children().any(|e| e.is_nullable(nullable)),
         }
     }
 }
@@ -169,8 +169,8 @@ impl Plan {
 
 impl Node {
     fn depth(&self) -> usize {
-        let expressions = self.expressions().into_iter().map(Expr::depth).max().unwrap_or(0);
-        1 + expressions + self.inputs().into_iter().map(Node::depth).max().unwrap_or(0)
+        let expressions = self.expressions().map(Expr::depth).max().unwrap_or(0);
+        1 + expressions + self.inputs().map(Node::depth).max().unwrap_or(0)
     }
 }
 
@@ -185,7 +185,7 @@ impl Expr {
             ExprKind::Subquery(subquery) => subquery.plan.depth(),
             _ => 0,
         };
-        1 + branches + subquery + self.children().into_iter().map(Expr::depth).max().unwrap_or(0)
+        1 + branches + subquery + self.children().map(Expr::depth).max().unwrap_or(0)
     }
 }
 
@@ -194,7 +194,9 @@ impl Node {
     pub fn free_columns(&self) -> BTreeSet<ColumnId> {
         let (mut used, mut made) = (BTreeSet::new(), HashSet::new());
         self.walk(&mut |node| {
-            made.extend(node.produced());
+            node.each_produced(&mut |c| {
+                made.insert(c);
+            });
             for expr in node.expressions() {
                 expr.visit_columns(&mut |c| {
                     used.insert(c);
@@ -203,19 +205,6 @@ impl Node {
         });
         used.retain(|c| !made.contains(c));
         used
-    }
-
-    /// The columns that this operator itself makes (those of its inputs that pass through are not among them).
-    pub fn produced(&self) -> Vec<ColumnId> {
-        match &self.op {
-            Op::Filter { .. } | Op::Sort { .. } | Op::Limit { .. } | Op::GroupLimit { .. } | Op::Distinct { .. } => {
-                Vec::new()
-            }
-            Op::Map { columns, .. } => columns.iter().map(|&(c, _)| c).collect(),
-            Op::Join { kind: crate::JoinKind::Mark(mark), .. } => vec![*mark],
-            Op::Join { .. } => Vec::new(),
-            _ => self.columns(),
-        }
     }
 
     /// Calls `visit` on this operator and all below it, parents first; subqueries in expressions are not entered.
@@ -238,32 +227,14 @@ impl Node {
 
     /// Renames columns everywhere in the subplan: where they are made, listed and read.
     pub fn rename(&mut self, names: &HashMap<ColumnId, ColumnId>) {
-        let new = |c: &mut ColumnId| {
-            if let Some(&n) = names.get(c) {
-                *c = n;
-            }
-        };
         for expr in self.expressions_mut() {
             rename_expr(expr, names);
         }
-        match &mut self.op {
-            Op::Scan { columns, .. } => columns.iter_mut().for_each(|(_, c)| new(c)),
-            Op::CteScan { columns, .. } => columns.iter_mut().for_each(|(_, c)| new(c)),
-            Op::Values { columns, .. } | Op::Distinct { columns, .. } | Op::GroupLimit { partition: columns, .. } => {
-                columns.iter_mut().for_each(new)
+        self.each_listed_mut(&mut |c| {
+            if let Some(&n) = names.get(c) {
+                *c = n;
             }
-            Op::Map { columns, .. } => columns.iter_mut().for_each(|(c, _)| new(c)),
-            Op::Aggregate { groups, aggregates, .. } => {
-                groups.iter_mut().for_each(|(c, _)| new(c));
-                aggregates.iter_mut().for_each(|(c, _)| new(c));
-            }
-            Op::SetOp { inputs, columns, .. } => {
-                columns.iter_mut().for_each(new);
-                inputs.iter_mut().flat_map(|(_, c)| c).for_each(new);
-            }
-            Op::Join { kind: crate::JoinKind::Mark(mark), .. } => new(mark),
-            Op::Join { .. } | Op::Filter { .. } | Op::Sort { .. } | Op::Limit { .. } => {}
-        }
+        });
         for input in self.inputs_mut() {
             input.rename(names);
         }

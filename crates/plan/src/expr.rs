@@ -161,6 +161,41 @@ impl Compare {
     }
 }
 
+/// The accessors of operands, to read and to change.
+macro_rules! operands {
+    ($name:ident $(, $mut:tt)?) => {
+        /// The direct operands (the plan of a subquery is not one; its outer expressions are). Nothing is allocated.
+        pub fn $name(&$($mut)? self) -> impl Iterator<Item = &$($mut)? Expr> {
+            let (mut first, mut second, mut list) = (None, None, <&$($mut)? [Expr]>::default());
+            let mut pairs = <&$($mut)? [(Expr, Expr)]>::default();
+            let mut compared = <&$($mut)? [(Expr, Compare, ColumnId)]>::default();
+            match &$($mut)? self.kind {
+                ExprKind::Column(_) | ExprKind::Const(_) => {}
+                ExprKind::Call(_, a) | ExprKind::And(a) | ExprKind::Or(a) | ExprKind::Coalesce(a) => list = a,
+                ExprKind::Compare(_, a, b) | ExprKind::Like { input: a, pattern: b, .. } => {
+                    (first, second) = (Some(&$($mut)? **a), Some(&$($mut)? **b));
+                }
+                ExprKind::Not(a)
+                | ExprKind::IsNull(a)
+                | ExprKind::Cast(a)
+                | ExprKind::TryCast(a)
+                | ExprKind::InList(a, _) => first = Some(&$($mut)? **a),
+                ExprKind::Case { branches, otherwise } => (pairs, second) = (branches, Some(&$($mut)? **otherwise)),
+                ExprKind::Subquery(subquery) => {
+                    if let SubqueryKind::Quantified { comparisons, .. } = &$($mut)? subquery.kind {
+                        compared = comparisons;
+                    }
+                }
+            }
+            list.into_iter()
+                .chain(first)
+                .chain(pairs.into_iter().flat_map(|(condition, value)| [condition, value]))
+                .chain(second)
+                .chain(compared.into_iter().map(|(outer, ..)| outer))
+        }
+    };
+}
+
 impl Expr {
     /// An expression without a position.
     pub fn new(kind: ExprKind, sql_type: SqlType) -> Self {
@@ -188,49 +223,12 @@ impl Expr {
         self
     }
 
-    /// The direct operands (the plan of a subquery is not one; its outer expressions are).
-    pub fn children(&self) -> Vec<&Expr> {
-        match &self.kind {
-            ExprKind::Column(_) | ExprKind::Const(_) => Vec::new(),
-            ExprKind::Call(_, a) | ExprKind::And(a) | ExprKind::Or(a) | ExprKind::Coalesce(a) => a.iter().collect(),
-            ExprKind::Compare(_, a, b) => vec![a, b],
-            ExprKind::Not(a) | ExprKind::IsNull(a) | ExprKind::Cast(a) | ExprKind::TryCast(a) => vec![a],
-            ExprKind::InList(a, _) => vec![a],
-            ExprKind::Like { input, pattern, .. } => vec![input, pattern],
-            ExprKind::Case { branches, otherwise } => {
-                branches.iter().flat_map(|(c, v)| [c, v]).chain([&**otherwise]).collect()
-            }
-            ExprKind::Subquery(s) => match &s.kind {
-                SubqueryKind::Quantified { comparisons, .. } => comparisons.iter().map(|(e, _, _)| e).collect(),
-                _ => Vec::new(),
-            },
-        }
-    }
-
-    /// The direct operands, to be changed.
-    pub fn children_mut(&mut self) -> Vec<&mut Expr> {
-        match &mut self.kind {
-            ExprKind::Column(_) | ExprKind::Const(_) => Vec::new(),
-            ExprKind::Call(_, a) | ExprKind::And(a) | ExprKind::Or(a) | ExprKind::Coalesce(a) => a.iter_mut().collect(),
-            ExprKind::Compare(_, a, b) => vec![a, b],
-            ExprKind::Not(a) | ExprKind::IsNull(a) | ExprKind::Cast(a) | ExprKind::TryCast(a) => vec![a],
-            ExprKind::InList(a, _) => vec![a],
-            ExprKind::Like { input, pattern, .. } => vec![input, pattern],
-            ExprKind::Case { branches, otherwise } => {
-                branches.iter_mut().flat_map(|(c, v)| [c, v]).chain([&mut **otherwise]).collect()
-            }
-            ExprKind::Subquery(s) => match &mut s.kind {
-                SubqueryKind::Quantified { comparisons, .. } => comparisons.iter_mut().map(|(e, _, _)| e).collect(),
-                _ => Vec::new(),
-            },
-        }
-    }
+    operands!(children);
+    operands!(children_mut, mut);
 
     /// Calls `visit` on this expression and all below it, parents first; subqueries' plans are not entered.
     pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Expr)) {
         visit(self);
-        for child in self.children() {
-            child.walk(visit);
-        }
+        self.children().for_each(|child| child.walk(visit));
     }
 }

@@ -1,4 +1,8 @@
-//! Logical operators.
+//! Logical operators. What each is made of (inputs, expressions, columns) is in [`shape`], for all passes at once.
+
+mod shape;
+
+use std::collections::HashSet;
 
 use crate::{AggregateCall, ColumnId, CteId, Expr, TableId};
 
@@ -195,117 +199,22 @@ impl Node {
         Self { op, rows: f64::NAN }
     }
 
-    /// The inputs, left to right.
-    pub fn inputs(&self) -> Vec<&Node> {
-        match &self.op {
-            Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } => Vec::new(),
-            Op::Filter { input, .. }
-            | Op::Map { input, .. }
-            | Op::Aggregate { input, .. }
-            | Op::Distinct { input, .. }
-            | Op::Sort { input, .. }
-            | Op::Limit { input, .. }
-            | Op::GroupLimit { input, .. } => vec![input],
-            Op::Join { left, right, .. } => vec![left, right],
-            Op::SetOp { inputs, .. } => inputs.iter().map(|(n, _)| n).collect(),
-        }
-    }
-
-    /// The inputs, to be changed.
-    pub fn inputs_mut(&mut self) -> Vec<&mut Node> {
-        match &mut self.op {
-            Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } => Vec::new(),
-            Op::Filter { input, .. }
-            | Op::Map { input, .. }
-            | Op::Aggregate { input, .. }
-            | Op::Distinct { input, .. }
-            | Op::Sort { input, .. }
-            | Op::Limit { input, .. }
-            | Op::GroupLimit { input, .. } => vec![input],
-            Op::Join { left, right, .. } => vec![left, right],
-            Op::SetOp { inputs, .. } => inputs.iter_mut().map(|(n, _)| n).collect(),
-        }
-    }
-
-    /// The columns that leave the operator, in a fixed order.
-    pub fn columns(&self) -> Vec<ColumnId> {
-        match &self.op {
-            Op::Scan { columns, .. } => columns.iter().map(|&(_, c)| c).collect(),
-            Op::CteScan { columns, .. } => columns.iter().map(|&(_, c)| c).collect(),
-            Op::Values { columns, .. } | Op::Distinct { columns, .. } | Op::SetOp { columns, .. } => columns.clone(),
-            Op::Filter { input, .. }
-            | Op::Sort { input, .. }
-            | Op::Limit { input, .. }
-            | Op::GroupLimit { input, .. } => input.columns(),
-            Op::Map { input, columns } => {
-                let mut all = input.columns();
-                all.extend(columns.iter().map(|&(c, _)| c));
-                all
-            }
-            Op::Join { kind, left, right, .. } => {
-                let mut all = left.columns();
-                if kind.keeps_right() {
-                    all.extend(right.columns());
-                }
-                if let JoinKind::Mark(mark) = kind {
-                    all.push(*mark);
-                }
-                all
-            }
-            Op::Aggregate { groups, aggregates, .. } => {
-                groups.iter().map(|&(c, _)| c).chain(aggregates.iter().map(|&(c, _)| c)).collect()
-            }
-        }
-    }
-
-    /// The expressions of this operator itself (not those of its inputs).
-    pub fn expressions(&self) -> Vec<&Expr> {
-        match &self.op {
-            Op::Scan { predicates, .. } | Op::Filter { predicates, .. } => predicates.iter().collect(),
-            Op::CteScan { .. } | Op::Distinct { .. } | Op::Limit { .. } | Op::SetOp { .. } => Vec::new(),
-            Op::Values { rows, .. } => rows.iter().flatten().collect(),
-            Op::Map { columns, .. } => columns.iter().map(|(_, e)| e).collect(),
-            Op::Join { condition, .. } => condition.iter().collect(),
-            Op::Aggregate { groups, aggregates, .. } => groups
-                .iter()
-                .map(|(_, e)| e)
-                .chain(aggregates.iter().flat_map(|(_, a)| a.argument.iter().chain(a.filter.iter())))
-                .collect(),
-            Op::Sort { keys, .. } | Op::GroupLimit { keys, .. } => keys.iter().map(|k| &k.expr).collect(),
-        }
-    }
-
-    /// The expressions of this operator itself, to be changed.
-    pub fn expressions_mut(&mut self) -> Vec<&mut Expr> {
-        match &mut self.op {
-            Op::Scan { predicates, .. } | Op::Filter { predicates, .. } => predicates.iter_mut().collect(),
-            Op::CteScan { .. } | Op::Distinct { .. } | Op::Limit { .. } | Op::SetOp { .. } => Vec::new(),
-            Op::Values { rows, .. } => rows.iter_mut().flatten().collect(),
-            Op::Map { columns, .. } => columns.iter_mut().map(|(_, e)| e).collect(),
-            Op::Join { condition, .. } => condition.iter_mut().collect(),
-            Op::Aggregate { groups, aggregates, .. } => groups
-                .iter_mut()
-                .map(|(_, e)| e)
-                .chain(aggregates.iter_mut().flat_map(|(_, a)| a.argument.iter_mut().chain(a.filter.iter_mut())))
-                .collect(),
-            Op::Sort { keys, .. } | Op::GroupLimit { keys, .. } => keys.iter_mut().map(|k| &mut k.expr).collect(),
-        }
-    }
-
     /// Columns that can be NULL in this operator's result although the expressions that made them cannot: those that an
     /// outer or single join below pads.
     pub fn nullable_columns(&self) -> Vec<ColumnId> {
-        let mut padded: Vec<ColumnId> = self.inputs().iter().flat_map(|n| n.nullable_columns()).collect();
+        let mut padded: Vec<ColumnId> = self.inputs().flat_map(Node::nullable_columns).collect();
         if let Op::Join { kind, left, right, .. } = &self.op {
             if matches!(kind, JoinKind::Left | JoinKind::Full | JoinKind::Single) {
-                padded.extend(right.columns());
+                right.each_column(&mut |c| padded.push(c));
             }
             if matches!(kind, JoinKind::Right | JoinKind::Full) {
-                padded.extend(left.columns());
+                left.each_column(&mut |c| padded.push(c));
             }
         }
-        let mine = self.columns();
-        padded.retain(|c| mine.contains(c));
+        if !padded.is_empty() {
+            let mine: HashSet<ColumnId> = self.columns().into_iter().collect();
+            padded.retain(|c| mine.contains(c));
+        }
         padded
     }
 }

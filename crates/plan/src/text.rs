@@ -2,8 +2,12 @@
 //!
 //! One operator a line, its inputs below it, indented by two. Columns are `name#id`, with `:type` (and `?` if nullable)
 //! where they are made; expressions are SQL, with `::type` (an annotation, not a cast) wherever the type does not follow
-//! from the operands; casts are `cast(x as type)`. Subqueries are `$n` in expressions, with their plans below the
-//! operator's inputs.
+//! from the operands; casts are `cast(x as type)`. `@14` after an operand is its place in the SQL text: [`print()`] writes
+//! places, EXPLAIN leaves them out. Texts with control characters are `E'a\nb'`. Subqueries are `$n` in expressions, with
+//! their plans below the operator's inputs.
+//!
+//! Architecture invariant: [`parse`] gives back every plan that [`print()`] has printed, but for estimates and for what
+//! only the catalog knows of tables.
 //!
 //! ```text
 //! output [n = n#3]

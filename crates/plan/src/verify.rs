@@ -142,7 +142,7 @@ impl Check<'_> {
                 }
             }
             Op::Filter { .. } | Op::Join { .. } => {
-                if let Some(e) = node.expressions().iter().find(|e| e.sql_type != SqlType::Bool) {
+                if let Some(e) = node.expressions().find(|e| e.sql_type != SqlType::Bool) {
                     return wrong(format!("a condition has type {}", e.sql_type));
                 }
             }
@@ -192,6 +192,6 @@ impl Check<'_> {
             }
             _ => {}
         }
-        expr.children().into_iter().try_for_each(|child| self.expr(child, visible))
+        expr.children().try_for_each(|child| self.expr(child, visible))
     }
 }

@@ -19,7 +19,7 @@ pub(super) enum Sign {
 }
 
 pub(super) fn arithmetic(sign: Sign, call: &Call<'_>) -> Result<Value> {
-    let &[ref a, ref b] = call.values else { return call.wrong() };
+    let [a, b] = call.values else { return call.wrong() };
     if let (SqlType::Decimal { .. }, Some(a), Some(b)) = (call.result, call.exact(0), call.exact(1)) {
         return decimals(sign, a, b, call);
     }
@@ -55,7 +55,7 @@ fn times(sign: Sign, a: &Value, b: &Value, call: &Call<'_>) -> Result<Value> {
     Ok(match (sign, a, b) {
         (Sign::Plus, Date(d), Int(n)) | (Sign::Plus, Int(n), Date(d)) => Date(date::add_days(*d, *n)?),
         (Sign::Minus, Date(d), Int(n)) => Date(date::add_days(*d, n.saturating_neg())?),
-        (Sign::Minus, Date(a), Date(b)) if call.result == SqlType::Integer => Int(date::date_diff(*a, *b)?.into()),
+        (Sign::Minus, Date(a), Date(b)) => Int(date::date_diff(*a, *b)?.into()),
         (Sign::Plus, Interval(a), Interval(b)) => Interval(date::add_intervals(*a, *b)?),
         (Sign::Minus, Interval(a), Interval(b)) => Interval(date::sub_intervals(*a, *b)?),
         (Sign::Times, Interval(i), _) => Interval(date::mul_interval(*i, call.float(1)?)?),

@@ -65,7 +65,7 @@ impl Estimator<'_> {
             ExprKind::Const(value) => f64::from(u8::from(value.is_null())),
             ExprKind::Column(c) => self.column(*c).nulls,
             ExprKind::IsNull(_) | ExprKind::Coalesce(_) => 0.0,
-            _ => expr.children().into_iter().map(|c| self.null_fraction(c)).fold(0.0, f64::max),
+            _ => expr.children().map(|c| self.null_fraction(c)).fold(0.0, f64::max),
         }
     }
 
@@ -92,7 +92,7 @@ impl Estimator<'_> {
                 // Mostly years, of 365 days each.
                 arguments.iter().map(|a| (self.values(a, f64::INFINITY, column) / 365.0).ceil()).fold(1.0, f64::max)
             }
-            _ => expr.children().into_iter().map(|c| self.values(c, rows, column)).product(),
+            _ => expr.children().map(|c| self.values(c, rows, column)).product(),
         };
         distinct.clamp(1.0, rows.max(1.0))
     }

@@ -25,7 +25,7 @@ fn shape(plan: &Plan, node: &Node) -> String {
             };
             format!("({} {mark} {})", shape(plan, left), shape(plan, right))
         }
-        _ => node.inputs().into_iter().map(|n| shape(plan, n)).collect(),
+        _ => node.inputs().map(|n| shape(plan, n)).collect(),
     }
 }
 

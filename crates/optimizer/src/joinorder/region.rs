@@ -24,7 +24,7 @@ fn is_member(node: &Node) -> bool {
 }
 
 fn leaves(node: &Node) -> usize {
-    if is_member(node) { node.inputs().into_iter().map(leaves).sum() } else { 1 }
+    if is_member(node) { node.inputs().map(leaves).sum() } else { 1 }
 }
 
 /// A region as collected.

@@ -44,12 +44,12 @@ pub(crate) fn rejects_null(expr: &Expr, columns: &HashSet<ColumnId>) -> bool {
 
 /// Whether the expression is NULL where all `columns` are.
 fn is_null(expr: &Expr, columns: &HashSet<ColumnId>) -> bool {
-    let some = || expr.children().into_iter().any(|e| is_null(e, columns));
+    let some = || expr.children().any(|e| is_null(e, columns));
     match &expr.kind {
         ExprKind::Column(c) => columns.contains(c),
         ExprKind::Const(v) => v.is_null(),
-        ExprKind::Coalesce(_) => expr.children().into_iter().all(|e| is_null(e, columns)),
-        ExprKind::Call(f, _) if !f.is_strict() => expr.children().into_iter().all(|e| is_null(e, columns)),
+        ExprKind::Coalesce(_) => expr.children().all(|e| is_null(e, columns)),
+        ExprKind::Call(f, _) if !f.is_strict() => expr.children().all(|e| is_null(e, columns)),
         ExprKind::Compare(Compare::Distinct | Compare::NotDistinct, _, _) | ExprKind::IsNull(_) => false,
         ExprKind::Call(..) | ExprKind::Compare(..) | ExprKind::Not(_) => some(),
         ExprKind::Cast(_) | ExprKind::TryCast(_) | ExprKind::InList(..) | ExprKind::Like { .. } => some(),

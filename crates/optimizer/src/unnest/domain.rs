@@ -89,7 +89,7 @@ impl Unnester<'_> {
             let mut cheap = true;
             domain.left.walk(&mut |n| {
                 cheap &= matches!(n.op, Op::Scan { .. } | Op::CteScan { .. } | Op::Filter { .. } | Op::Map { .. })
-                    && !n.expressions().iter().any(|e| e.is_volatile());
+                    && !n.expressions().any(|e| e.is_volatile());
             });
             if !cheap {
                 let (plan, names) = self.copy(&domain.left);

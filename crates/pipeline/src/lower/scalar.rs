@@ -242,7 +242,7 @@ impl Lowering<'_> {
             ExprKind::Call(f, _) if !is_arithmetic(*f) => true,
             ExprKind::Cast(i) if !(i.sql_type.is_numeric() && expr.sql_type.is_numeric()) => true,
             ExprKind::And(_) | ExprKind::Or(_) if !is_cheap(expr) => true,
-            _ => expr.children().into_iter().any(|c| self.can_be_null(pipe, c)),
+            _ => expr.children().any(|c| self.can_be_null(pipe, c)),
         }
     }
 

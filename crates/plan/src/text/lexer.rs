@@ -9,7 +9,7 @@ pub(super) enum Token {
     Word(String),
     /// A quoted name.
     Quoted(String),
-    /// A number with its sign.
+    /// A number without its sign.
     Number(String),
     /// A string without its quotes.
     Text(String),
@@ -19,6 +19,7 @@ pub(super) enum Token {
 
 const SIGNS: &[&str] = &[
     "::", "<=", ">=", "<>", "||", "(", ")", "[", "]", ",", "=", "<", ">", "+", "-", "*", "/", "%", "#", ":", "?", "$",
+    "@",
 ];
 
 pub(super) fn error(what: impl std::fmt::Display) -> Error {
@@ -33,13 +34,8 @@ pub(super) fn tokens(line: &str) -> Result<Vec<Token>> {
         if rest.starts_with("--") {
             break;
         }
-        // A minus belongs to the number unless something that it could be subtracted from precedes it.
-        let operand = matches!(
-            out.last(),
-            Some(Token::Word(_) | Token::Quoted(_) | Token::Number(_) | Token::Text(_) | Token::Sign(")" | "]" | "?"))
-        );
-        let negative = first == '-' && !operand && rest[1..].starts_with(|c: char| c.is_ascii_digit());
-        if first.is_ascii_digit() || negative {
+        let escaped = rest.starts_with("E'") || rest.starts_with("E\"");
+        if first.is_ascii_digit() {
             let mut end = 1;
             let bytes = rest.as_bytes();
             while end < bytes.len()
@@ -52,14 +48,15 @@ pub(super) fn tokens(line: &str) -> Result<Vec<Token>> {
             }
             out.push(Token::Number(rest[..end].to_owned()));
             rest = &rest[end..];
+        } else if escaped || first == '\'' || first == '"' {
+            let start = &rest[usize::from(escaped)..];
+            let (text, after) = quoted(start, escaped)?;
+            out.push(if start.starts_with('"') { Token::Quoted(text) } else { Token::Text(text) });
+            rest = after;
         } else if first.is_ascii_alphabetic() || first == '_' {
             let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
             out.push(Token::Word(rest[..end].to_owned()));
             rest = &rest[end..];
-        } else if first == '\'' || first == '"' {
-            let (text, after) = quoted(rest, first)?;
-            out.push(if first == '"' { Token::Quoted(text) } else { Token::Text(text) });
-            rest = after;
         } else {
             let sign = SIGNS.iter().find(|s| rest.starts_with(**s)).ok_or_else(|| error(format!("at {rest:?}")))?;
             out.push(Token::Sign(sign));
@@ -70,19 +67,51 @@ pub(super) fn tokens(line: &str) -> Result<Vec<Token>> {
     Ok(out)
 }
 
-/// The text in quotes at the start of `rest` (doubled quotes count as one), and what follows.
-fn quoted(rest: &str, quote: char) -> Result<(String, &str)> {
-    let mut text = String::new();
-    let mut chars = rest.char_indices().skip(1).peekable();
-    while let Some((at, c)) = chars.next() {
-        if c != quote {
-            text.push(c);
-        } else if chars.peek().is_some_and(|&(_, next)| next == quote) {
-            chars.next();
-            text.push(quote);
-        } else {
-            return Ok((text, &rest[at + 1..]));
+/// A text in such quotes, on one line: quotes are doubled; a text with control characters gets an `E` before it, and
+/// backslashes, as in PostgreSQL.
+pub(super) fn quote(text: &str, quote: char) -> String {
+    let escaped = text.contains(|c: char| c.is_control());
+    let mut out = if escaped { format!("E{quote}") } else { quote.to_string() };
+    for c in text.chars() {
+        match c {
+            _ if c == quote => out.extend([quote, quote]),
+            '\\' if escaped => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            _ if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            _ => out.push(c),
         }
     }
-    Err(error("an unterminated quote"))
+    out.push(quote);
+    out
+}
+
+/// What stands in the quotes at the start of `rest`, as [`quote`] writes it, and what follows.
+fn quoted(rest: &str, escaped: bool) -> Result<(String, &str)> {
+    let unterminated = || error("an unterminated quote");
+    let quote = rest.chars().next().ok_or_else(unterminated)?;
+    let mut text = String::new();
+    let mut chars = rest[1..].chars();
+    while let Some(c) = chars.next() {
+        if c == quote {
+            if !chars.as_str().starts_with(quote) {
+                return Ok((text, chars.as_str()));
+            }
+            chars.next();
+            text.push(quote);
+        } else if c == '\\' && escaped {
+            text.push(match chars.next() {
+                Some('n') => '\n',
+                Some('u') => {
+                    let digits: String = chars.by_ref().take(4).collect();
+                    let code = u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32);
+                    code.ok_or_else(|| error(format!("no character \\u{digits}")))?
+                }
+                Some(c) => c,
+                None => break,
+            });
+        } else {
+            text.push(c);
+        }
+    }
+    Err(unterminated())
 }

@@ -1,5 +1,5 @@
-//! Reading the text form: lines become a tree by their indentation, then each line is read after those below it, so that
-//! every column is known where it is used.
+//! Reading the text form: lines become a tree by their indentation; the columns that lines make are read first, so that every
+//! column is known where it is used, then each line after those below it.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -63,6 +63,9 @@ pub fn parse(text: &str, tables: Tables<'_>) -> Result<Plan> {
     let mut at = 0;
     let blocks = blocks(&lines, &mut at, 0);
     let mut reader = Reader { columns: IdMap::new(), tables, infos: HashMap::new() };
+    for (_, tokens) in &lines {
+        Line::new(tokens, &mut reader.columns).declare()?;
+    }
     let (mut ctes, mut result) = (IdMap::new(), None);
     for block in &blocks {
         let [below] = block.below.as_slice() else { return Err(error("a heading needs one operator below it")) };
@@ -89,10 +92,15 @@ pub fn parse(text: &str, tables: Tables<'_>) -> Result<Plan> {
     let (root, output) = result.ok_or_else(|| error("no output"))?;
     let mut tables: Vec<_> = reader.infos.into_iter().collect();
     tables.sort_by_key(|(id, _)| *id);
-    if tables.iter().enumerate().any(|(i, (id, _))| *id != i as u32) {
-        return Err(error("tables must be numbered from t0 without gaps"));
+    // A table that no scan reads any more leaves a gap.
+    let mut numbered = IdMap::new();
+    for (id, table) in tables {
+        while numbered.len() < id as usize {
+            numbered.push(stub_table("", &[])?);
+        }
+        numbered.push(table);
     }
-    let tables = tables.into_iter().map(|(_, t)| t).collect();
+    let tables = numbered;
     Ok(Plan { columns: reader.columns, tables, ctes, root, output })
 }
 
@@ -192,9 +200,9 @@ impl Reader<'_> {
                 Op::Sort { input: input()?, keys, limit, offset }
             }
             "group" => {
-                line.expect("limit")?;
+                line.keyword("limit")?;
                 let partition = line.references()?;
-                line.expect("by")?;
+                line.keyword("by")?;
                 let keys = line.bracketed(sort_key)?;
                 let (limit, offset) = limits(&mut line)?;
                 Op::GroupLimit { input: input()?, partition, keys, limit, offset }
@@ -212,9 +220,7 @@ impl Reader<'_> {
                 };
                 let all = line.word("all");
                 let columns = line.bracketed(|l| l.definition())?;
-                if !line.word("from") {
-                    return Err(error("a set operation needs from"));
-                }
+                line.keyword("from")?;
                 let from = line.bracketed(|l| l.references())?;
                 let inputs = from.into_iter().map(|columns| Ok((*input()?, columns))).collect::<Result<Vec<_>>>()?;
                 Op::SetOp { operation, all, inputs, columns }
@@ -273,5 +279,5 @@ fn call(line: &mut Line<'_>, column: ColumnId) -> Result<AggregateCall> {
         line.expect(")")?;
     }
     let sql_type = line.type_of(column);
-    Ok(AggregateCall { function, argument, distinct, filter, sql_type, position: None })
+    Ok(AggregateCall { function, argument, distinct, filter, sql_type, position: line.position()? })
 }

@@ -38,9 +38,16 @@ impl<'a> Line<'a> {
 
     /// Takes the keyword if it is next.
     pub fn word(&mut self, word: &str) -> bool {
-        let found = matches!(self.tokens.get(self.at), Some(Token::Word(w)) if w == word);
+        // A column may be called like a keyword.
+        let column = matches!(self.tokens.get(self.at + 1), Some(Token::Sign("#")));
+        let found = !column && matches!(self.tokens.get(self.at), Some(Token::Word(w)) if w == word);
         self.at += usize::from(found);
         found
+    }
+
+    /// Takes the keyword, which must be next.
+    pub fn keyword(&mut self, word: &str) -> Result<()> {
+        if self.word(word) { Ok(()) } else { self.unexpected(word) }
     }
 
     /// Takes the sign if it is next.
@@ -132,6 +139,19 @@ impl<'a> Line<'a> {
         }
         self.columns[column] = ColumnInfo { name, sql_type, nullable };
         Ok(column)
+    }
+
+    /// Reads the definitions of the line ahead of everything else: a subquery of a scan reads the scan's columns.
+    pub fn declare(&mut self) -> Result<()> {
+        for i in 0..self.tokens.len() {
+            if let [Token::Sign("#"), Token::Number(_), Token::Sign(":"), ..] = self.tokens[i..] {
+                let named = i > 0 && matches!(self.tokens[i - 1], Token::Word(_) | Token::Quoted(_));
+                self.at = i - usize::from(named);
+                self.definition()?;
+            }
+        }
+        self.at = 0;
+        Ok(())
     }
 
     pub fn reference(&mut self) -> Result<ColumnId> {
@@ -251,21 +271,42 @@ impl<'a> Line<'a> {
         }
     }
 
-    fn literal(&mut self, sql_type: SqlType) -> Result<types::Value> {
-        let found = match self.tokens.get(self.at) {
-            Some(Token::Number(t) | Token::Text(t)) => value(t, sql_type)?,
-            Some(Token::Word(w)) if w == "true" || w == "false" => value(w, SqlType::Bool)?,
-            _ => return self.unexpected("a constant"),
+    /// The text of a number, with a minus before it, or of a quoted constant: (text, whether it is a number).
+    fn constant(&mut self) -> Option<(String, bool)> {
+        let (found, taken) = match &self.tokens[self.at..] {
+            [Token::Number(text), ..] => ((text.clone(), true), 1),
+            [Token::Sign("-"), Token::Number(text), ..] => ((format!("-{text}"), true), 2),
+            [Token::Text(text), ..] => ((text.clone(), false), 1),
+            _ => return None,
         };
-        self.at += 1;
-        Ok(found)
+        self.at += taken;
+        Some(found)
     }
 
-    /// An atom with its `::type`.
+    fn literal(&mut self, sql_type: SqlType) -> Result<types::Value> {
+        if let Some((text, _)) = self.constant() {
+            return value(&text, sql_type);
+        }
+        for word in ["true", "false"] {
+            if self.word(word) {
+                return value(word, SqlType::Bool);
+            }
+        }
+        self.unexpected("a constant")
+    }
+
+    /// `@14`, if it is there.
+    pub fn position(&mut self) -> Result<Option<u32>> {
+        if !self.sign("@") {
+            return Ok(None);
+        }
+        u32::try_from(self.number()?).map(Some).map_err(|_| error("a position is too large"))
+    }
+
+    /// An atom with its `::type` and its position.
     fn annotated(&mut self) -> Result<Expr> {
-        if let Some(Token::Number(text) | Token::Text(text)) = self.tokens.get(self.at) {
-            let number = matches!(self.tokens[self.at], Token::Number(_));
-            self.at += 1;
+        let constant = self.constant();
+        let mut atom = if let Some((text, number)) = constant {
             let sql_type = if self.sign("::") {
                 self.sql_type()?
             } else if !number {
@@ -275,11 +316,16 @@ impl<'a> Line<'a> {
             } else {
                 SqlType::Integer
             };
-            return Ok(Expr::constant(value(text, sql_type)?, sql_type));
-        }
-        let mut atom = self.atom()?;
-        if self.sign("::") {
-            atom.sql_type = self.sql_type()?;
+            Expr::constant(value(&text, sql_type)?, sql_type)
+        } else {
+            let mut atom = self.atom()?;
+            if self.sign("::") {
+                atom.sql_type = self.sql_type()?;
+            }
+            atom
+        };
+        if let Some(position) = self.position()? {
+            atom.position = Some(position);
         }
         Ok(atom)
     }
@@ -295,7 +341,7 @@ impl<'a> Line<'a> {
         {
             let column = self.reference()?;
             if self.columns.get(column).is_none() {
-                return Err(error(format!("{column} is not made anywhere before its use")));
+                return Err(error(format!("{column} is not made anywhere")));
             }
             return Ok(Expr::column(column, self.type_of(column)));
         }

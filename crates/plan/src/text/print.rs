@@ -5,9 +5,9 @@ use std::fmt;
 use super::print_expr::{ExprPrinter, identifier};
 use crate::{BuildSide, ColumnId, JoinKind, Node, Op, Plan, SetOperation, SortKey};
 
-/// The plan as text, without estimates.
+/// The plan as text, complete: with positions, without estimates.
 pub fn print(plan: &Plan) -> String {
-    Printer { plan, estimates: false }.to_string()
+    Printer { plan, estimates: false, positions: true }.to_string()
 }
 
 /// Prints a plan; `estimates` adds the estimated rows where there are some (they are not read back).
@@ -17,25 +17,27 @@ pub struct Printer<'a> {
     pub plan: &'a Plan,
     /// Whether to add `-- n rows`.
     pub estimates: bool,
+    /// Whether to print where expressions stand in the SQL text: `(a#0 / b#1)@14`.
+    pub positions: bool,
 }
 
 impl Plan {
     /// One operator of the plan as text, without its inputs.
     pub fn operator(&self, node: &Node) -> String {
-        Printer { plan: self, estimates: false }.line(node, &mut Vec::new())
+        Printer { plan: self, estimates: false, positions: false }.line(node, &mut Vec::new())
     }
 }
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Printer { plan: self, estimates: true }.fmt(f)
+        Printer { plan: self, estimates: true, positions: false }.fmt(f)
     }
 }
 
 impl fmt::Display for Printer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::new();
-        let names = ExprPrinter { columns: &self.plan.columns, subqueries: &mut Vec::new() };
+        let names = ExprPrinter { columns: &self.plan.columns, subqueries: &mut Vec::new(), positions: false };
         for (id, cte) in self.plan.ctes.iter() {
             let columns: Vec<String> = cte.columns.iter().map(|&c| names.reference(c)).collect();
             out += &format!("cte {id} {} [{}]\n", identifier(&cte.name), columns.join(", "));
@@ -70,7 +72,7 @@ impl<'a> Printer<'a> {
 
     /// One operator without its inputs.
     fn line(&self, node: &'a Node, subqueries: &mut Vec<&'a Node>) -> String {
-        let mut p = ExprPrinter { columns: &self.plan.columns, subqueries };
+        let mut p = ExprPrinter { columns: &self.plan.columns, subqueries, positions: self.positions };
         let references =
             |p: &ExprPrinter<'_, '_>, c: &[ColumnId]| c.iter().map(|&c| p.reference(c)).collect::<Vec<_>>().join(", ");
         let definitions =
@@ -126,7 +128,11 @@ impl<'a> Printer<'a> {
                         Some(e) => format!(" filter ({})", p.print(e)),
                         None => String::new(),
                     };
-                    calls.push(format!("{} = {name}({distinct}{argument}){filter}", p.definition(*column)));
+                    let position = match call.position {
+                        Some(at) if p.positions => format!("@{at}"),
+                        _ => String::new(),
+                    };
+                    calls.push(format!("{} = {name}({distinct}{argument}){filter}{position}", p.definition(*column)));
                 }
                 format!("aggregate [{}] [{}]", groups.join(", "), calls.join(", "))
             }

@@ -3,19 +3,22 @@
 use base::IdMap;
 use types::SqlType;
 
+use super::lexer::quote;
 use super::values::literal;
 use crate::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, Node, Quantifier, SubqueryKind};
 
 /// An expression in the text form, for messages; subqueries' plans are left out.
 pub fn expr_to_string(expr: &Expr, columns: &IdMap<ColumnId, ColumnInfo>) -> String {
     let mut subqueries = Vec::new();
-    ExprPrinter { columns, subqueries: &mut subqueries }.print(expr)
+    ExprPrinter { columns, subqueries: &mut subqueries, positions: false }.print(expr)
 }
 
 /// Prints expressions and gathers the subqueries in them, which are numbered from 1.
 pub(super) struct ExprPrinter<'a, 'b> {
     pub columns: &'a IdMap<ColumnId, ColumnInfo>,
     pub subqueries: &'b mut Vec<&'a Node>,
+    /// Whether to print where expressions stand in the SQL text.
+    pub positions: bool,
 }
 
 /// A name, quoted unless it is a plain identifier.
@@ -23,7 +26,7 @@ pub(super) fn identifier(name: &str) -> String {
     let plain = !name.is_empty()
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+    if plain { name.to_owned() } else { quote(name, '"') }
 }
 
 /// The type that follows from the operands, without an annotation.
@@ -60,7 +63,7 @@ const ATOM: u8 = 9;
 
 impl<'a> ExprPrinter<'a, '_> {
     pub fn reference(&self, column: ColumnId) -> String {
-        self.columns.get(column).map_or(String::new(), |c| identifier(&c.name)) + &format!("#{}", column.0)
+        self.columns.get(column).map_or(identifier(""), |c| identifier(&c.name)) + &format!("#{}", column.0)
     }
 
     pub fn definition(&self, column: ColumnId) -> String {
@@ -83,6 +86,10 @@ impl<'a> ExprPrinter<'a, '_> {
         let (mut text, mut level) = self.bare(expr);
         if implied_type(expr) != expr.sql_type {
             text = format!("{}::{}", if level < ATOM { format!("({text})") } else { text }, expr.sql_type);
+            level = ATOM;
+        }
+        if let (Some(position), true) = (expr.position, self.positions) {
+            text = format!("{}@{position}", if level < ATOM { format!("({text})") } else { text });
             level = ATOM;
         }
         if level < outer { format!("({text})") } else { text }
@@ -112,7 +119,9 @@ impl<'a> ExprPrinter<'a, '_> {
             ExprKind::And(parts) => self.joined(parts, " and ", AND),
             ExprKind::Or(parts) => self.joined(parts, " or ", OR),
             ExprKind::Not(a) => match &a.kind {
-                ExprKind::IsNull(b) => (format!("{} is not null", self.at(b, COMPARE + 1)), COMPARE),
+                ExprKind::IsNull(b) if !self.positions || a.position.is_none() => {
+                    (format!("{} is not null", self.at(b, COMPARE + 1)), COMPARE)
+                }
                 _ => (format!("not {}", self.at(a, NOT)), NOT),
             },
             ExprKind::IsNull(a) => (format!("{} is null", self.at(a, COMPARE + 1)), COMPARE),
@@ -134,7 +143,7 @@ impl<'a> ExprPrinter<'a, '_> {
                 let word = if *case_insensitive { "ilike" } else { "like" };
                 let escape = match escape {
                     Some('\\') => String::new(),
-                    Some(c) => format!(" escape '{}'", if *c == '\'' { "''".to_owned() } else { c.to_string() }),
+                    Some(c) => format!(" escape {}", quote(c.encode_utf8(&mut [0; 4]), '\'')),
                     None => " escape ''".to_owned(),
                 };
                 let (input, pattern) = (self.at(input, COMPARE + 1), self.at(pattern, COMPARE + 1));

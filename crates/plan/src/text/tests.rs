@@ -1,3 +1,5 @@
+mod random;
+
 use super::*;
 
 fn round_trip(text: &str) {
@@ -54,6 +56,10 @@ output [x = a#0]
         "scalar($1, k#4) is not distinct from 3",
         "round(sqrt(1.5)) = '-inf'::double",
         "a#0 - (a#0 - 1) = 0",
+        "case when a#0 = 1 then -1 else -2 end - -3 > -4",
+        "s#2 <> E'two\\nlines, a \\\\ and a tab\\u0009'",
+        "(a#0 + (a#0 / 2)@14)@7 = 1@20",
+        "exists($1)@3",
     ] {
         let mut text = text.replace("EXPR", expr);
         if !expr.contains("$1") {

@@ -4,9 +4,11 @@ use base::{Error, Result, SqlState};
 use types::ops::{date, decimal};
 use types::{SqlType, Value};
 
+use super::lexer::quote;
+
 /// The literal without type annotation, and the type that a reader takes it for.
 pub(super) fn literal(value: &Value, sql_type: SqlType) -> (String, SqlType) {
-    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let quoted = |text: &str| quote(text, '\'');
     match value {
         Value::Null => ("null".to_owned(), SqlType::Null),
         Value::Bool(b) => (b.to_string(), SqlType::Bool),
@@ -25,7 +27,8 @@ pub(super) fn literal(value: &Value, sql_type: SqlType) -> (String, SqlType) {
 pub(super) fn value(text: &str, sql_type: SqlType) -> Result<Value> {
     let bad = || Error::new(SqlState::INVALID_TEXT, format!("\"{text}\" is not a constant of type {sql_type}"));
     Ok(match sql_type {
-        SqlType::Null => Value::Null,
+        // A text whose type is still open.
+        SqlType::Null => Value::str(text),
         SqlType::Bool => Value::Bool(text == "true"),
         SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Value::Int(text.parse().map_err(|_| bad())?),
         SqlType::Decimal { scale, .. } => {

@@ -166,14 +166,14 @@ impl Regroup<'_, '_> {
             ExprKind::Subquery(subquery) => self.node(&mut subquery.plan)?,
             _ => {}
         }
-        expr.children_mut().into_iter().try_for_each(|child| self.expr(child, in_subquery))
+        expr.children_mut().try_for_each(|child| self.expr(child, in_subquery))
     }
 
     fn node(&self, node: &mut Node) -> Result<()> {
         for expr in node.expressions_mut() {
             self.expr(expr, true)?;
         }
-        node.inputs_mut().into_iter().try_for_each(|input| self.node(input))
+        node.inputs_mut().try_for_each(|input| self.node(input))
     }
 }
 

@@ -378,5 +378,5 @@ fn finish_variance(pipe: &mut Pipe, row: Var, call: &AggregateCall, part: &Accum
 
 fn strip_positions(expr: &mut Expr) {
     expr.position = None;
-    expr.children_mut().into_iter().for_each(strip_positions);
+    expr.children_mut().for_each(strip_positions);
 }

@@ -1,0 +1,139 @@
+//! What each operator is made of: its inputs, expressions and columns. Walks, substitution, renaming, verification and most
+//! passes need no more, so they do not name operators; a new operator adds an arm to each of these matches.
+//!
+//! Nothing here allocates but [`Node::columns`] and [`Node::produced`].
+
+use super::{JoinKind, Node, Op, SortKey};
+use crate::{AggregateCall, ColumnId, Expr};
+
+/// The accessors that exist twice, to read and to change.
+macro_rules! accessors {
+    ($inputs:ident, $expressions:ident $(, $mut:tt)?) => {
+        /// The inputs, left to right.
+        pub fn $inputs(&$($mut)? self) -> impl Iterator<Item = &$($mut)? Node> {
+            let (mut first, mut second, mut all) = (None, None, <&$($mut)? [(Node, Vec<ColumnId>)]>::default());
+            match &$($mut)? self.op {
+                Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } => {}
+                Op::Filter { input, .. }
+                | Op::Map { input, .. }
+                | Op::Aggregate { input, .. }
+                | Op::Distinct { input, .. }
+                | Op::Sort { input, .. }
+                | Op::Limit { input, .. }
+                | Op::GroupLimit { input, .. } => first = Some(&$($mut)? **input),
+                Op::Join { left, right, .. } => {
+                    (first, second) = (Some(&$($mut)? **left), Some(&$($mut)? **right));
+                }
+                Op::SetOp { inputs, .. } => all = inputs,
+            }
+            first.into_iter().chain(second).chain(all.into_iter().map(|(node, _)| node))
+        }
+
+        /// The expressions of this operator itself (not those of its inputs).
+        pub fn $expressions(&$($mut)? self) -> impl Iterator<Item = &$($mut)? Expr> {
+            let mut list = <&$($mut)? [Expr]>::default();
+            let mut rows = <&$($mut)? [Vec<Expr>]>::default();
+            let mut computed = <&$($mut)? [(ColumnId, Expr)]>::default();
+            let mut calls = <&$($mut)? [(ColumnId, AggregateCall)]>::default();
+            let mut order = <&$($mut)? [SortKey]>::default();
+            match &$($mut)? self.op {
+                Op::CteScan { .. } | Op::Distinct { .. } | Op::Limit { .. } | Op::SetOp { .. } => {}
+                Op::Scan { predicates, .. } | Op::Filter { predicates, .. } => list = predicates,
+                Op::Join { condition, .. } => list = condition,
+                Op::Values { rows: values, .. } => rows = values,
+                Op::Map { columns, .. } => computed = columns,
+                Op::Aggregate { groups, aggregates, .. } => (computed, calls) = (groups, aggregates),
+                Op::Sort { keys, .. } | Op::GroupLimit { keys, .. } => order = keys,
+            }
+            list.into_iter()
+                .chain(rows.into_iter().flatten())
+                .chain(computed.into_iter().map(|(_, expr)| expr))
+                .chain(calls.into_iter().flat_map(|(_, call)| {
+                    let AggregateCall { argument, filter, .. } = call;
+                    argument.into_iter().chain(filter)
+                }))
+                .chain(order.into_iter().map(|key| &$($mut)? key.expr))
+        }
+    };
+}
+
+impl Node {
+    accessors!(inputs, expressions);
+    accessors!(inputs_mut, expressions_mut, mut);
+
+    /// Calls `visit` for each column that leaves the operator, in a fixed order: those that pass through, then its own.
+    pub fn each_column(&self, visit: &mut dyn FnMut(ColumnId)) {
+        match &self.op {
+            Op::Distinct { columns, .. } => columns.iter().for_each(|&c| visit(c)),
+            Op::Filter { input, .. }
+            | Op::Sort { input, .. }
+            | Op::Limit { input, .. }
+            | Op::GroupLimit { input, .. }
+            | Op::Map { input, .. } => input.each_column(visit),
+            Op::Join { kind, left, right, .. } => {
+                left.each_column(visit);
+                if kind.keeps_right() {
+                    right.each_column(visit);
+                }
+            }
+            Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } | Op::Aggregate { .. } | Op::SetOp { .. } => {}
+        }
+        self.each_produced(visit);
+    }
+
+    /// Calls `visit` for each column that this operator itself makes (those of its inputs that pass through are not among
+    /// them).
+    pub fn each_produced(&self, visit: &mut dyn FnMut(ColumnId)) {
+        match &self.op {
+            Op::Filter { .. } | Op::Sort { .. } | Op::Limit { .. } | Op::GroupLimit { .. } | Op::Distinct { .. } => {}
+            Op::Scan { columns, .. } => columns.iter().for_each(|&(_, c)| visit(c)),
+            Op::CteScan { columns, .. } => columns.iter().for_each(|&(_, c)| visit(c)),
+            Op::Values { columns, .. } | Op::SetOp { columns, .. } => columns.iter().for_each(|&c| visit(c)),
+            Op::Map { columns, .. } => columns.iter().for_each(|&(c, _)| visit(c)),
+            Op::Aggregate { groups, aggregates, .. } => {
+                groups.iter().for_each(|&(c, _)| visit(c));
+                aggregates.iter().for_each(|&(c, _)| visit(c));
+            }
+            Op::Join { kind: JoinKind::Mark(mark), .. } => visit(*mark),
+            Op::Join { .. } => {}
+        }
+    }
+
+    /// Calls `change` for each column that the operator lists outside of expressions: those that it makes, and those of its
+    /// inputs that it names.
+    pub fn each_listed_mut(&mut self, change: &mut dyn FnMut(&mut ColumnId)) {
+        match &mut self.op {
+            Op::Filter { .. } | Op::Sort { .. } | Op::Limit { .. } => {}
+            Op::Scan { columns, .. } => columns.iter_mut().for_each(|(_, c)| change(c)),
+            Op::CteScan { columns, .. } => columns.iter_mut().for_each(|(_, c)| change(c)),
+            Op::Values { columns, .. } | Op::Distinct { columns, .. } | Op::GroupLimit { partition: columns, .. } => {
+                columns.iter_mut().for_each(change);
+            }
+            Op::Map { columns, .. } => columns.iter_mut().for_each(|(c, _)| change(c)),
+            Op::Aggregate { groups, aggregates, .. } => {
+                groups.iter_mut().for_each(|(c, _)| change(c));
+                aggregates.iter_mut().for_each(|(c, _)| change(c));
+            }
+            Op::SetOp { inputs, columns, .. } => {
+                columns.iter_mut().for_each(&mut *change);
+                inputs.iter_mut().flat_map(|(_, c)| c).for_each(change);
+            }
+            Op::Join { kind: JoinKind::Mark(mark), .. } => change(mark),
+            Op::Join { .. } => {}
+        }
+    }
+
+    /// The columns that leave the operator, in a fixed order.
+    pub fn columns(&self) -> Vec<ColumnId> {
+        let mut all = Vec::new();
+        self.each_column(&mut |c| all.push(c));
+        all
+    }
+
+    /// The columns that this operator itself makes.
+    pub fn produced(&self) -> Vec<ColumnId> {
+        let mut all = Vec::new();
+        self.each_produced(&mut |c| all.push(c));
+        all
+    }
+}
