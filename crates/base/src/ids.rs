@@ -47,7 +47,7 @@ macro_rules! typed_id {
 }
 
 /// A vector indexed by a typed id; `push` hands out the ids.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct IdMap<K, V> {
     items: Vec<V>,
     key: PhantomData<K>,

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use base::Result;
-use engine::{Config, Database};
+use engine::{Config, Database, Session};
 
 /// Statements of one shape share their code, which is cached by the fingerprint of the IR; these shapes differ.
 const COLD: usize = 50;
@@ -25,7 +25,48 @@ pub(crate) fn run() -> Result<bool> {
     report("SELECT 1 + 1 + ..., each for the first time", cold);
     report("SELECT 1, 1, ..., each for the first time", wide);
     report("SELECT 1, code from the cache", cached);
+    point_queries()?;
     Ok(true)
+}
+
+/// Rows of the table of the point queries, in the order of their keys.
+const ROWS: usize = 100_000;
+/// Point queries, each with a literal that was never seen.
+const POINTS: usize = 1000;
+
+/// Lookups by a literal: kept plans bind it as an argument. `SET compile = on` has each statement planned.
+fn point_queries() -> Result<()> {
+    let database = Database::new(Config::default())?;
+    let mut session = database.connect();
+    let run = |session: &mut Session, sql: &str| session.execute(sql, &[])?.collect().map(drop);
+    for (table, rows) in [("few", 1000), ("many", ROWS)] {
+        let digits = "select a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d as k";
+        let from =
+            ["a", "b", "c", "e", "f"].map(|n| format!("(values (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) {n}(d)"));
+        let from = from.join(", ");
+        run(&mut session, &format!("create table {table} (id integer, name text)"))?;
+        run(
+            &mut session,
+            &format!(
+                "insert into {table} select k, 'row ' || k from ({digits} from {from}) x where k < {rows} order by k"
+            ),
+        )?;
+    }
+    for table in ["few", "many"] {
+        for (how, setting) in [("kept plan", "reset all"), ("planned anew", "set compile = on")] {
+            run(&mut session, setting)?;
+            run(&mut session, &format!("select name from {table} where id = 0"))?;
+            let times = (1..=POINTS).map(|n| {
+                // A statement that runs for the first time: its literal was never seen.
+                let sql = format!("select name from {table} where id = {}", n % 1000);
+                let start = Instant::now();
+                session.execute(&sql, &[])?.collect()?;
+                Ok(start.elapsed())
+            });
+            report(&format!("point query, {table} rows, {how}"), times.collect::<Result<Vec<_>>>()?);
+        }
+    }
+    Ok(())
 }
 
 fn report(what: &str, mut times: Vec<Duration>) {

@@ -1,46 +1,50 @@
 //! The code cache: a repeated statement is compiled once.
 
 use std::collections::HashMap;
-use std::fmt::Write;
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::Result;
-use pipeline::ir::{Function, Program, State};
+use pipeline::ir::{Program, State};
 
 use crate::{Code, compile};
 
-/// A hash of everything that a program's machine code depends on: bodies, types, layouts. Not of the values of
-/// parameters, the rows of VALUES, scan predicates, limits or names.
-pub fn fingerprint(program: &Program) -> u128 {
-    let mut text = String::with_capacity(4096);
-    let function = |text: &mut String, f: &Function| write!(text, "{f:?}");
+/// Everything that a program's machine code depends on: bodies, types, layouts. Not the values of parameters, the rows of
+/// VALUES, scan predicates, limits, names or positions in the SQL text. Equal fingerprints are equal programs, so nothing
+/// need be compared on a hit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Fingerprint(Box<[u8]>);
+
+/// Takes down what is hashed instead of hashing it.
+#[derive(Default)]
+struct Recorder(Vec<u8>);
+
+impl Hasher for Recorder {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+    fn finish(&self) -> u64 {
+        unreachable!("a recorder is read as a whole")
+    }
+}
+
+/// The fingerprint of a program.
+pub fn fingerprint(program: &Program) -> Fingerprint {
+    let mut to = Recorder(Vec::with_capacity(4096));
     for state in program.states.values() {
-        // Writing to a string cannot fail.
-        let _ = match state {
-            State::Join(j) => write!(text, "join {} {};", j.layout.stride(), j.unique),
-            State::Group(g) => {
-                let _ = write!(text, "group {} {} ", g.layout.stride(), g.has_keys);
-                g.equal.iter().chain([&g.combine]).try_for_each(|f| function(&mut text, f))
-            }
-            State::Sort(s) => write!(text, "sort {};", s.layout.stride()),
-            State::Rows(layout) => write!(text, "rows {};", layout.stride()),
-            State::Limit { .. } => write!(text, "limit;"),
-            State::Result(_) => write!(text, "result;"),
-        };
+        std::mem::discriminant(state).hash(&mut to);
+        match state {
+            State::Join(j) => (j.layout.stride(), j.unique).hash(&mut to),
+            State::Group(g) => (g.layout.stride(), g.has_keys, &g.equal, &g.combine).hash(&mut to),
+            State::Sort(s) => s.layout.stride().hash(&mut to),
+            State::Rows(layout) => layout.stride().hash(&mut to),
+            State::Limit { .. } | State::Result(_) => {}
+        }
     }
     for pipeline in program.pipelines.values() {
-        let _ = write!(
-            text,
-            "pipeline {:?} {:?} {:?}",
-            pipeline.vars.values().as_slice(),
-            pipeline.operator,
-            pipeline.body
-        );
+        (&pipeline.vars, pipeline.operator, &pipeline.body).hash(&mut to);
     }
-    let mut second = std::hash::DefaultHasher::new();
-    second.write(text.as_bytes());
-    u128::from(types::ops::hash::hash_str(&text)) << 64 | u128::from(second.finish())
+    Fingerprint(to.0.into())
 }
 
 /// Machine code by fingerprint, the least recently used of which is dropped when there is too much of it. Statements that
@@ -54,7 +58,7 @@ pub struct CodeCache {
 
 #[derive(Debug, Default)]
 struct Inner {
-    programs: HashMap<u128, Entry>,
+    programs: HashMap<Fingerprint, Entry>,
     clock: u64,
     bytes: usize,
 }
@@ -85,7 +89,8 @@ impl CodeCache {
             let mut inner = lock(&self.inner);
             inner.clock += 1;
             let used = inner.clock;
-            let entry = inner.programs.entry(key).or_insert_with(|| Entry { code: Arc::default(), used, bytes: 0 });
+            let entry =
+                inner.programs.entry(key.clone()).or_insert_with(|| Entry { code: Arc::default(), used, bytes: 0 });
             entry.used = used;
             entry.code.clone()
         };
@@ -102,7 +107,7 @@ impl CodeCache {
         });
         *code = Some(compiled.clone());
         drop(code);
-        self.admit(key, compiled.bytes());
+        self.admit(&key, compiled.bytes());
         Ok((compiled, false))
     }
 
@@ -118,17 +123,17 @@ impl CodeCache {
     }
 
     /// Accounts for new code, and makes room.
-    fn admit(&self, key: u128, bytes: usize) {
+    fn admit(&self, key: &Fingerprint, bytes: usize) {
         let mut guard = lock(&self.inner);
         let inner = &mut *guard;
-        if let Some(entry) = inner.programs.get_mut(&key) {
+        if let Some(entry) = inner.programs.get_mut(key) {
             entry.bytes = bytes;
             inner.bytes += bytes;
         }
         while inner.bytes > self.most_bytes || inner.programs.len() > self.most_programs {
             // What has no size yet is being compiled.
             let oldest = inner.programs.iter().filter(|(_, e)| e.bytes > 0).min_by_key(|(_, e)| e.used);
-            let Some(oldest) = oldest.map(|(&k, _)| k) else { break };
+            let Some(oldest) = oldest.map(|(k, _)| k.clone()) else { break };
             let entry = inner.programs.remove(&oldest).expect("found above");
             inner.bytes -= entry.bytes;
         }

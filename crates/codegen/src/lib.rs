@@ -13,6 +13,6 @@ mod kernels;
 mod messages;
 mod translate;
 
-pub use cache::{CodeCache, fingerprint};
+pub use cache::{CodeCache, Fingerprint, fingerprint};
 pub use code::{Code, CompiledPair, CompiledPipeline, Listing, compile, list};
 pub use execute::Executable;

@@ -11,6 +11,7 @@ use scheduler::{Scheduler, SchedulerOptions};
 use types::Value;
 
 use crate::Session;
+use crate::kept::KeptPlans;
 
 /// What the code cache holds at most: bytes of machine code, and programs.
 const CODE_BYTES: usize = 64 << 20;
@@ -35,6 +36,7 @@ pub(crate) struct Shared {
     pub scheduler: Scheduler,
     pub budget: Budget,
     pub code: CodeCache,
+    pub kept: KeptPlans,
     /// Data frames of the host language by name.
     pub frames: Mutex<HashMap<String, Arc<dyn FileSource>>>,
     /// DEFAULTs of tables, by the relation's address: kept beside the catalog, which knows types only.
@@ -57,6 +59,7 @@ impl Database {
             scheduler: Scheduler::new(&options)?,
             budget,
             code: CodeCache::new(CODE_BYTES, CODE_PROGRAMS),
+            kept: KeptPlans::default(),
             frames: Mutex::default(),
             defaults: Mutex::default(),
         })))

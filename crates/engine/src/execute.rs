@@ -15,7 +15,7 @@ use base::{Budget, IdMap, Result};
 use codegen::Executable;
 use pipeline::ir::{Program, Source as IrSource, StateId};
 use plan::{Plan, TableId};
-use runtime::query::QueryContext;
+use runtime::query::{Arguments, QueryContext};
 use runtime::result::Next;
 use scheduler::{CancelToken, JobHandle, JobOptions, JobSpec, SingleThreaded};
 use types::Chunk;
@@ -38,6 +38,8 @@ pub(crate) struct Query {
     pub code: Executable,
     pub context: Arc<QueryContext>,
     pub sources: IdMap<TableId, Source>,
+    /// This run's, if they are not those that the program was made for.
+    pub arguments: Option<Arguments>,
     pub workers: usize,
     /// Pipelines that still fill each state.
     pub fillers: Vec<AtomicUsize>,
@@ -76,25 +78,63 @@ pub(crate) fn optimize(session: &Session, plan: Plan) -> Result<Plan> {
     optimizer::optimize(plan, &settings, &mut |_, _| {})
 }
 
-/// Compiles an optimised plan and starts it.
-pub(crate) fn start(session: &Session, plan: &Plan, analyze: bool, cancel: CancelToken) -> Result<Running> {
-    let begin = Instant::now();
+/// A plan as it runs, as often as one likes: its program and its code.
+#[derive(Clone)]
+pub(crate) struct Prepared {
+    program: Arc<Program>,
+    code: Executable,
+    /// Whether no operator is expected to make many rows.
+    few_rows: bool,
+}
+
+/// Lowers and compiles an optimised plan.
+pub(crate) fn prepare(session: &Session, plan: &Plan, analyze: bool) -> Result<Prepared> {
     let program = Arc::new(pipeline::lower(plan, analyze)?);
     let code = if session.settings.is_on("compile") {
         Executable::Compiled(session.database.0.code.get(&program)?.0)
     } else {
         Executable::Interpreted(program.clone())
     };
+    Ok(Prepared { program, code, few_rows: most_rows(&plan.root) <= INLINE_RESULT_ROWS })
+}
+
+/// What the tables of a plan are.
+pub(crate) fn sources(plan: &Plan) -> Result<IdMap<TableId, Source>> {
+    plan.tables.values().map(|t| Source::of(&t.source).cloned()).collect()
+}
+
+/// Compiles an optimised plan and starts it.
+pub(crate) fn start(session: &Session, plan: &Plan, analyze: bool, cancel: CancelToken) -> Result<Running> {
+    let begin = Instant::now();
+    let prepared = prepare(session, plan, analyze)?;
     let compiled = begin.elapsed();
-    let sources = plan.tables.values().map(|t| Source::of(&t.source).cloned()).collect::<Result<IdMap<_, _>>>()?;
-    let query = Query::new(session, program, code, sources, cancel.clone())?;
-    let query = Arc::new(query);
-    let watch = analyze.then(|| Watch::begin(&query)).transpose()?;
-    let small = !analyze && query.source_rows() <= INLINE_ROWS && most_rows(&plan.root) <= INLINE_RESULT_ROWS;
-    let mut running = launch(session, query, small, cancel)?;
-    running.watch = watch;
+    let mut running = prepared.start(session, sources(plan)?, None, analyze, cancel)?;
     running.compiled = compiled;
     Ok(running)
+}
+
+impl Prepared {
+    /// Starts it over these sources; `arguments` are this run's, if they are not those that the plan was made for.
+    pub fn start(
+        &self,
+        session: &Session,
+        sources: IdMap<TableId, Source>,
+        arguments: Option<Arguments>,
+        analyze: bool,
+        cancel: CancelToken,
+    ) -> Result<Running> {
+        let query = Arc::new(Query::new(session, self, sources, arguments, cancel.clone())?);
+        let watch = analyze.then(|| Watch::begin(&query)).transpose()?;
+        let small = !analyze && self.few_rows && query.source_rows() <= INLINE_ROWS;
+        let mut running = launch(session, query, small, cancel)?;
+        running.watch = watch;
+        Ok(running)
+    }
+
+    /// Positions in the SQL text that its errors have.
+    pub fn positions(&self) -> &[u32] {
+        &self.program.positions
+    }
 }
 
 /// The most rows that some operator is expected to produce.
@@ -105,21 +145,35 @@ fn most_rows(node: &plan::Node) -> f64 {
 impl Query {
     fn new(
         session: &Session,
-        program: Arc<Program>,
-        code: Executable,
+        prepared: &Prepared,
         sources: IdMap<TableId, Source>,
+        arguments: Option<Arguments>,
         cancel: CancelToken,
     ) -> Result<Self> {
+        let Prepared { program, code, .. } = prepared.clone();
         let shared = &session.database.0;
         let budget = session.statement_budget();
         let workers = shared.scheduler.max_workers();
         let context =
-            QueryContext::with_cancel(&program, workers, budget.clone(), cancel, |state| code.pair_fns(state))?;
+            QueryContext::with_cancel(&program, arguments.as_ref(), workers, budget.clone(), cancel, |state| {
+                code.pair_fns(state)
+            })?;
         let mut fillers: Vec<usize> = vec![0; program.states.len()];
         program.pipelines.values().flat_map(|p| &p.fills).for_each(|s| fillers[s.index()] += 1);
         let running = (0..workers).map(|_| AtomicU32::new(0)).collect();
         let fillers = fillers.into_iter().map(AtomicUsize::new).collect();
-        Ok(Self { program, code, context, sources, workers, fillers, kept: Default::default(), budget, running })
+        Ok(Self {
+            program,
+            code,
+            context,
+            sources,
+            arguments,
+            workers,
+            fillers,
+            kept: Default::default(),
+            budget,
+            running,
+        })
     }
 
     /// Rows of all sources outside of the query, as far as they are known.

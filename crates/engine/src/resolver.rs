@@ -1,6 +1,6 @@
 //! What names in FROM mean: tables and views of the catalog, data frames, files.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -23,6 +23,8 @@ pub(crate) struct Resolver<'a> {
     frame: Option<(String, Arc<dyn FileSource>)>,
     catalog: Arc<catalog::CatalogSnapshot>,
     now: i64,
+    /// Whether somebody asked for the time.
+    asked_now: Cell<bool>,
     /// Of the files that were opened so far.
     rejects: RefCell<Vec<Rejects>>,
 }
@@ -31,12 +33,17 @@ impl<'a> Resolver<'a> {
     pub fn new(session: &'a Session) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
         let catalog = session.database.0.catalog.snapshot();
-        Self { session, frame: None, catalog, now, rejects: RefCell::default() }
+        Self { session, frame: None, catalog, now, asked_now: Cell::new(false), rejects: RefCell::default() }
     }
 
     /// Adds a data frame.
     pub fn with_frame(self, name: String, frame: Arc<dyn FileSource>) -> Self {
         Self { frame: Some((name, frame)), ..self }
+    }
+
+    /// What the statement was bound against, if the same text will be bound alike as long as that is the catalog.
+    pub fn lasting(&self) -> Option<&Arc<catalog::CatalogSnapshot>> {
+        (!self.asked_now.get()).then_some(&self.catalog)
     }
 
     fn shared(&self) -> &'a Arc<Shared> {
@@ -106,6 +113,7 @@ impl sql::Resolver for Resolver<'_> {
     }
 
     fn now(&self) -> i64 {
+        self.asked_now.set(true);
         self.now
     }
 

@@ -9,9 +9,10 @@ use io::FileSource;
 use scheduler::{CancelToken, JobHandle};
 use types::{SqlType, Value};
 
+use crate::kept::{Kept, Text};
 use crate::resolver::Resolver;
 use crate::settings::Settings;
-use crate::{Database, Progress, QueryResult, statement};
+use crate::{Database, Progress, QueryResult, execute, statement};
 
 /// A client's view of a database: its settings, and at most one statement at a time.
 pub struct Session {
@@ -100,9 +101,17 @@ impl Session {
     /// the session and the database as they were.
     pub fn execute(&mut self, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
         self.begin();
+        let template = self.settings.plans_as_usual().then(|| sql::Template::of(sql)).flatten();
+        let text = template.as_ref().map(|template| Text { sql, template, parameters });
+        if let Some(result) = text.and_then(|text| self.database.0.kept.run(self, text)) {
+            return result;
+        }
         stack::with_room(sql::parse_depth(sql), || {
             let parsed = sql::parse(sql)?;
-            self.run(&parsed, parameters)
+            match text {
+                Some(text) if parsed.is_query() => self.run_and_keep(&parsed, text),
+                _ => self.run(&parsed, parameters),
+            }
         })?
     }
 
@@ -129,6 +138,30 @@ impl Session {
         let rejects = resolver.into_rejects();
         let levels = bound.plan().map_or(0, plan::Plan::depth);
         stack::with_room(levels, || statement::run(self, bound, rejects))?
+    }
+
+    /// Runs a query whose plan may be kept for others of its kind.
+    fn run_and_keep(&mut self, parsed: &sql::Parsed, text: Text<'_>) -> Result<QueryResult> {
+        let resolver = Resolver::new(self);
+        let Ok((sql::Statement::Query(mut plan), mut uses)) = sql::bind_open(parsed, &resolver, text.parameters) else {
+            return self.run(parsed, text.parameters);
+        };
+        if plan.tables.len() > 1 || resolver.lasting().is_none() {
+            plan.close_arguments();
+            uses.clear();
+        }
+        stack::with_room(plan.depth(), || {
+            let plan = execute::optimize(self, plan)?;
+            let columns = statement::result_columns(&plan);
+            let prepared = execute::prepare(self, &plan, false)?;
+            if let Some(catalog) = resolver.lasting()
+                && let Some(kept) = Kept::new(text, &plan, prepared.clone(), columns.clone(), uses, catalog)
+            {
+                self.database.0.kept.keep(kept);
+            }
+            let running = prepared.start(self, execute::sources(&plan)?, None, false, self.cancel_token())?;
+            QueryResult::running(columns, running).and_reject(resolver.into_rejects())
+        })?
     }
 
     /// What can be typed next at the end of `text`, for completion: names of tables and columns.

@@ -152,6 +152,11 @@ impl Settings {
     pub(crate) fn is_on(&self, name: &str) -> bool {
         Setting::find(name).is_ok_and(|s| self.get(s) == "on")
     }
+    /// Whether plans are made as they are for everybody, so that those of others hold here.
+    pub(crate) fn plans_as_usual(&self) -> bool {
+        let harmless = |name: &&str| matches!(*name, "memory_limit" | "query_memory_limit" | "threads");
+        self.values.keys().all(harmless)
+    }
     /// The words of a list.
     pub(crate) fn words(&self, name: &str) -> impl Iterator<Item = &str> {
         let text = Setting::find(name).map_or("", |s| self.get(s));

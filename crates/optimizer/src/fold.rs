@@ -133,7 +133,7 @@ fn simplify(expr: &mut Expr) {
 /// Whether the expression is computed from constants alone and is not one yet.
 fn is_constant(expr: &Expr) -> bool {
     let open = |e: &Expr| match &e.kind {
-        ExprKind::Column(_) | ExprKind::Subquery(_) => true,
+        ExprKind::Column(_) | ExprKind::Argument(..) | ExprKind::Subquery(_) => true,
         ExprKind::Call(f, _) => f.is_volatile(),
         _ => false,
     };

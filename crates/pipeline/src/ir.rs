@@ -23,6 +23,7 @@
 
 mod inst;
 mod parse;
+mod positions;
 mod program;
 mod text;
 mod verify;

@@ -40,6 +40,7 @@ pub fn lower(plan: &Plan, analyze: bool) -> Result<Program> {
     let mut lowering = Lowering::new(plan, analyze);
     lowering.common_table_expressions()?;
     lowering.result()?;
+    lowering.program.number_positions();
     Ok(lowering.program)
 }
 
@@ -70,6 +71,7 @@ impl<'a> Lowering<'a> {
                 result: StateId(0),
                 ordered: false,
                 counters: Vec::new(),
+                positions: Vec::new(),
             },
             fillers: HashMap::new(),
             ctes: HashMap::new(),

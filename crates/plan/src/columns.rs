@@ -100,6 +100,7 @@ impl Expr {
         let form = match (&self.kind, &other.kind) {
             (Column(a), Column(b)) => a == b,
             (Const(a), Const(b)) => a == b,
+            (Argument(a, _), Argument(b, _)) => a == b,
             (Call(f, _), Call(g, _)) => f == g && !f.is_volatile(),
             (Compare(a, _, _), Compare(b, _, _)) => a == b,
             (InList(_, a), InList(_, b)) => a == b,
@@ -120,6 +121,8 @@ impl Expr {
         match &self.kind {
             ExprKind::Column(c) => nullable(*c),
             ExprKind::Const(v) => v.is_null(),
+            // The binder opens no NULL.
+            ExprKind::Argument(..) => false,
             ExprKind::IsNull(_) | ExprKind::Compare(Compare::Distinct | Compare::NotDistinct, _, _) => false,
             ExprKind::Coalesce(a) => a.iter().all(|e| e.is_nullable(nullable)),
             ExprKind::Call(f, a) if !f.is_strict() => a.iter().all(|e| e.is_nullable(nullable)),

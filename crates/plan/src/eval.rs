@@ -31,7 +31,7 @@ pub fn eval(expr: &Expr, column: &dyn Fn(ColumnId) -> Value) -> Result<Value> {
     let truth = |e: &Expr| eval(e, column).map(|v| as_bool(&v));
     Ok(match &expr.kind {
         ExprKind::Column(c) => column(*c),
-        ExprKind::Const(v) => v.clone(),
+        ExprKind::Const(v) | ExprKind::Argument(_, v) => v.clone(),
         ExprKind::Call(function, arguments) => {
             let values = arguments.iter().map(|a| eval(a, column)).collect::<Result<Vec<_>>>()?;
             let types: Vec<_> = arguments.iter().map(|a| a.sql_type).collect();

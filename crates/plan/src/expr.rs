@@ -3,7 +3,7 @@
 use functions::{AggregateFunction, ScalarFunction};
 use types::{SqlType, Value};
 
-use crate::{ColumnId, Node};
+use crate::{ArgumentId, ColumnId, Node};
 
 /// An expression with its type. The binder has inserted every implicit cast, so an operator's arguments have exactly the
 /// types that it asks for.
@@ -24,6 +24,9 @@ pub enum ExprKind {
     Column(ColumnId),
     /// A constant.
     Const(Value),
+    /// An argument of the statement. Its value is that of the run that the plan was made for, good for estimates and for
+    /// evaluating the plan as it is; a plan that is kept runs with other values, so nothing may be concluded from it.
+    Argument(ArgumentId, Value),
     /// A scalar function or operator.
     Call(ScalarFunction, Vec<Expr>),
     /// A comparison of two values of one type (decimals may differ in precision, not in scale; strings in length).
@@ -170,7 +173,7 @@ macro_rules! operands {
             let mut pairs = <&$($mut)? [(Expr, Expr)]>::default();
             let mut compared = <&$($mut)? [(Expr, Compare, ColumnId)]>::default();
             match &$($mut)? self.kind {
-                ExprKind::Column(_) | ExprKind::Const(_) => {}
+                ExprKind::Column(_) | ExprKind::Const(_) | ExprKind::Argument(..) => {}
                 ExprKind::Call(_, a) | ExprKind::And(a) | ExprKind::Or(a) | ExprKind::Coalesce(a) => list = a,
                 ExprKind::Compare(_, a, b) | ExprKind::Like { input: a, pattern: b, .. } => {
                     (first, second) = (Some(&$($mut)? **a), Some(&$($mut)? **b));

@@ -4,6 +4,7 @@
 //! operator renumbers. So passes move operators and predicates without rewriting references, and a correlated reference
 //! is just a column that the subplan does not produce.
 
+mod arguments;
 pub mod columns;
 pub mod eval;
 pub mod expr;
@@ -30,6 +31,8 @@ base::typed_id!(/// A table or file that the query reads; each mention in FROM h
     TableId, "t");
 base::typed_id!(/// A common table expression that is computed once and read several times.
     CteId, "cte");
+base::typed_id!(/// A use of an argument of the statement: a literal or parameter whose value the plan does not depend on.
+    ArgumentId, "arg");
 
 /// A query: its root, what its columns and tables are, and the names of its result columns.
 #[derive(Clone, Debug)]

@@ -28,6 +28,7 @@ fn context(state: State, workers: usize, pairs: Option<PairFns>) -> Arc<QueryCon
         result: STATE,
         ordered: false,
         counters: Vec::new(),
+        positions: Vec::new(),
     };
     QueryContext::new(&program, workers, Budget::new(usize::MAX), |_| pairs.clone()).unwrap()
 }

@@ -8,7 +8,7 @@ mod worker;
 
 pub use pairs::{Pair, PairFns};
 pub(crate) use params::check_type;
-pub use params::{Params, Set};
+pub use params::{Arguments, Params, Set};
 pub(crate) use slots::{interval, interval_words, wide};
 pub use slots::{slot_of, value_of};
 pub use worker::WorkerState;
@@ -60,6 +60,8 @@ pub struct Shared {
     finished: Box<[AtomicPtr<u8>]>,
     /// The query's constants.
     pub params: Params,
+    /// Byte offsets in the SQL text, by the numbers that code has for them.
+    pub(crate) positions: Box<[u32]>,
     /// Calls through boxed values.
     pub sites: IdMap<SiteId, Site>,
     pub(crate) budget: Budget,
@@ -103,12 +105,14 @@ impl QueryContext {
         budget: Budget,
         pairs: impl FnMut(StateId) -> Option<PairFns>,
     ) -> Result<Arc<Self>> {
-        Self::with_cancel(program, workers, budget, CancelToken::new(), pairs)
+        Self::with_cancel(program, None, workers, budget, CancelToken::new(), pairs)
     }
 
-    /// As [`new`](Self::new); once `cancel` is cancelled, long loops inside of a morsel end early, too.
+    /// As [`new`](Self::new); once `cancel` is cancelled, long loops inside of a morsel end early, too. `arguments` are
+    /// this run's, if they are not those that the program was made for.
     pub fn with_cancel(
         program: &Program,
+        arguments: Option<&Arguments>,
         workers: usize,
         budget: Budget,
         cancel: CancelToken,
@@ -135,7 +139,8 @@ impl QueryContext {
         let shared = Arc::new(Shared {
             finished: states.iter().map(|_| AtomicPtr::default()).collect(),
             states,
-            params: Params::new(&program.params)?,
+            params: Params::new(&program.params, arguments.map_or(&[], |a| &a.values))?,
+            positions: arguments.map_or(&program.positions, |a| &a.positions).as_slice().into(),
             sites: program.sites.clone(),
             budget,
             counters: program.counters.len(),

@@ -33,6 +33,7 @@ pub(crate) fn program(states: Vec<State>) -> Program {
         pipelines: IdMap::new(),
         ordered: false,
         counters: Vec::new(),
+        positions: Vec::new(),
     }
 }
 

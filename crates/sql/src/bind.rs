@@ -1,5 +1,6 @@
 //! The binder: names become columns, every expression gets its type, every implicit cast is written out.
 
+mod argument;
 mod coerce;
 mod definition;
 mod expr;
@@ -28,6 +29,8 @@ use crate::position::Positions;
 use crate::{Parsed, Resolver, Statement};
 use scope::Level;
 
+pub use argument::{ArgumentSource, ArgumentUse, ArgumentValue};
+
 /// Deepest nesting of expressions and queries (views included).
 const MAX_DEPTH: usize = 160;
 /// Deepest plan; see [`Plan::depth`].
@@ -43,6 +46,26 @@ const MAX_VIEWS: usize = 32;
 /// 42804 and 42846 for types, 42803 for grouping, 22xxx for constants that are no values of their type, 0A000 for SQL that
 /// MorselDB does not have, 54001 for what is nested too deeply.
 pub fn bind(parsed: &Parsed, resolver: &dyn Resolver, parameters: &[(Value, SqlType)]) -> Result<Statement> {
+    statement(parsed, resolver, parameters, None).map(|(statement, _)| statement)
+}
+
+/// As [`bind`], but with literals and parameters as arguments of the plan where nothing follows from their values: the
+/// uses of these, by [`ArgumentId`](plan::ArgumentId). A statement may be an error this way only because two literals that
+/// must agree (of SELECT and GROUP BY) are two arguments.
+pub fn bind_open(
+    parsed: &Parsed,
+    resolver: &dyn Resolver,
+    parameters: &[(Value, SqlType)],
+) -> Result<(Statement, Vec<ArgumentUse>)> {
+    statement(parsed, resolver, parameters, Some(Vec::new()))
+}
+
+fn statement(
+    parsed: &Parsed,
+    resolver: &dyn Resolver,
+    parameters: &[(Value, SqlType)],
+    arguments: Option<Vec<ArgumentUse>>,
+) -> Result<(Statement, Vec<ArgumentUse>)> {
     if parameters.len() > parsed.placeholders {
         let message = format!("{} parameters were given, the statement has {}", parameters.len(), parsed.placeholders);
         return Err(
@@ -51,7 +74,9 @@ pub fn bind(parsed: &Parsed, resolver: &dyn Resolver, parameters: &[(Value, SqlT
     }
     let mut binder = Binder::new(Some(&parsed.positions), resolver, parameters);
     binder.work += 8 * parsed.text.len();
-    binder.statement(&parsed.ast, &parsed.text)
+    binder.arguments = arguments;
+    let bound = binder.statement(&parsed.ast, &parsed.text)?;
+    Ok((bound, binder.arguments.unwrap_or_default()))
 }
 
 /// A common table expression in scope.
@@ -72,6 +97,8 @@ struct Binder<'a> {
     positions: Option<&'a Positions>,
     resolver: &'a dyn Resolver,
     parameters: &'a [(Value, SqlType)],
+    /// Uses of arguments, if the plan is to have any.
+    arguments: Option<Vec<ArgumentUse>>,
     columns: IdMap<ColumnId, ColumnInfo>,
     tables: IdMap<TableId, TableInfo>,
     ctes: IdMap<CteId, Cte>,
@@ -108,6 +135,7 @@ impl<'a> Binder<'a> {
             positions,
             resolver,
             parameters,
+            arguments: None,
             columns: IdMap::new(),
             tables: IdMap::new(),
             ctes: IdMap::new(),

@@ -13,13 +13,15 @@
 
 mod bind;
 mod dialect;
+mod literals;
 mod parse;
 mod position;
 mod resolver;
 mod split;
 mod statement;
 
-pub use bind::bind;
+pub use bind::{ArgumentSource, ArgumentUse, ArgumentValue, bind, bind_open};
+pub use literals::{Literal, Template};
 pub use parse::{Parsed, parse, parse_depth, parse_script};
 pub use resolver::{Resolved, Resolver, Table};
 pub use split::{Piece, split};

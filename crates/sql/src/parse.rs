@@ -6,6 +6,7 @@ mod error;
 use std::ops::Range;
 
 use base::{Error, Result, SqlState};
+use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
@@ -31,6 +32,13 @@ pub struct Parsed {
     pub(crate) text: String,
     /// The highest number of a placeholder in it.
     pub(crate) placeholders: usize,
+}
+
+impl Parsed {
+    /// Whether it is a query: SELECT, VALUES, WITH, TABLE.
+    pub fn is_query(&self) -> bool {
+        matches!(&self.ast, Ast::Library(statement) if matches!(**statement, Statement::Query(_)))
+    }
 }
 
 /// How deep recursion over the syntax tree of a text can go, at most.

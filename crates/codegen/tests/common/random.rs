@@ -529,6 +529,7 @@ pub fn program(seed: u64) -> Program {
         result,
         ordered: false,
         counters: Vec::new(),
+        positions: (0..50).collect(),
     }
 }
 

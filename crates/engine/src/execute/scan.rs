@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::Result;
+use base::ids::Id;
 use io::{CompareOp, FileSource, PrunePredicate};
 use pipeline::ir::{
     PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn, StateId,
@@ -38,8 +39,10 @@ pub(super) struct TableTasks {
 impl TableTasks {
     pub fn new(query: Arc<Query>, pipeline: PipelineId, snapshot: Snapshot, predicates: &[IrPredicate]) -> Self {
         let attributes = snapshot.schema().attributes();
-        let mut predicates: Vec<ScanPredicate> =
-            predicates.iter().map(|p| scan_predicate(p, p.attribute, attributes[p.attribute].sql_type)).collect();
+        let mut predicates: Vec<ScanPredicate> = predicates
+            .iter()
+            .map(|p| scan_predicate(&query, p, p.attribute, attributes[p.attribute].sql_type))
+            .collect();
         ScanPredicate::arrange(&mut predicates);
         let columns = source_columns(&query, pipeline);
         let read = columns.iter().map(|c| c.attribute).collect();
@@ -110,7 +113,7 @@ impl FileTasks {
                 fields.push(p.attribute);
                 fields.len() - 1
             });
-            local.push(scan_predicate(p, at, file.schema()[p.attribute].sql_type));
+            local.push(scan_predicate(&query, p, at, file.schema()[p.attribute].sql_type));
         }
         fields.iter().try_for_each(|&f| file.schema()[f].check_supported())?;
         ScanPredicate::arrange(&mut local);
@@ -166,8 +169,9 @@ impl TaskSet for FileTasks {
 }
 
 /// A predicate in the form of the kernels, for column number `attribute` of what they are given.
-fn scan_predicate(predicate: &IrPredicate, attribute: usize, sql_type: SqlType) -> ScanPredicate {
-    let compare = |c, v: &Value| ScanOp::Compare(c, v.clone());
+fn scan_predicate(query: &Query, predicate: &IrPredicate, attribute: usize, sql_type: SqlType) -> ScanPredicate {
+    let own = query.arguments.as_ref().zip(predicate.argument).map(|(own, id)| &own.values[id.index()]);
+    let compare = |c, v: &Value| ScanOp::Compare(c, own.unwrap_or(v).clone());
     let op = match &predicate.op {
         IrOp::Eq(v) => compare(Comparison::Eq, v),
         IrOp::Ne(v) => compare(Comparison::Ne, v),

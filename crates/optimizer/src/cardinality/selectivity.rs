@@ -50,7 +50,10 @@ impl Estimator<'_> {
     fn below(&self, op: Compare, column: &Expr, constant: &Expr) -> Option<f64> {
         let profile = self.column(column.as_column()?);
         let (low, high) = profile.range?;
-        let at = number(constant.as_constant()?)?;
+        let at = match &constant.kind {
+            ExprKind::Const(value) | ExprKind::Argument(_, value) => number(value)?,
+            _ => return None,
+        };
         let below =
             if high > low { ((at - low) / (high - low)).clamp(0.0, 1.0) } else { f64::from(u8::from(at > low)) };
         let fraction = if matches!(op, Compare::Lt | Compare::Le) { below } else { 1.0 - below };
@@ -82,7 +85,7 @@ impl Estimator<'_> {
     fn values(&self, expr: &Expr, rows: f64, column: &dyn Fn(plan::ColumnId) -> f64) -> f64 {
         let distinct = match &expr.kind {
             ExprKind::Column(c) => column(*c),
-            ExprKind::Const(_) => 1.0,
+            ExprKind::Const(_) | ExprKind::Argument(..) => 1.0,
             ExprKind::Case { branches, otherwise } => {
                 let results = branches.iter().map(|(_, v)| v).chain([&**otherwise]);
                 results.map(|v| self.values(v, rows, column)).sum()

@@ -86,7 +86,9 @@ pub(super) fn simplify(context: &mut Context<'_>, node: Node) -> Node {
 fn merge_maps(input: Node, mut columns: Vec<(ColumnId, Expr)>) -> Node {
     let Op::Map { input: below, columns: inner } = input.op else { return map(input, columns) };
     let read = |c: ColumnId| columns.iter().map(|(_, e)| count(e, c)).sum::<usize>();
-    let cheap = |e: &Expr| matches!(e.kind, plan::ExprKind::Const(_) | plan::ExprKind::Column(_));
+    let cheap = |e: &Expr| {
+        matches!(e.kind, plan::ExprKind::Const(_) | plan::ExprKind::Argument(..) | plan::ExprKind::Column(_))
+    };
     if inner.iter().any(|(c, e)| read(*c) > 0 && !cheap(e)) {
         return map(map(*below, inner), columns);
     }

@@ -6,7 +6,7 @@ use super::{ParamId, SiteId, StateId, Ty, Var};
 pub type Block = Vec<Inst>;
 
 /// An instruction.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum Inst {
     /// Defines a value.
     Let {
@@ -23,7 +23,7 @@ pub enum Inst {
         callee: Callee,
         /// Arguments.
         args: Vec<Var>,
-        /// Byte offset in the SQL text, for errors.
+        /// Number of the byte offset in the SQL text, for errors; see [`Program::positions`](super::Program::positions).
         position: Option<u32>,
     },
     /// Structured control flow. Blocks hold `Let`, `Call`, `Store`, `If` and `Raise` only.
@@ -52,7 +52,7 @@ pub enum Inst {
         state: base::SqlState,
         /// Message.
         message: &'static str,
-        /// Byte offset in the SQL text.
+        /// Number of the byte offset in the SQL text.
         position: Option<u32>,
     },
     /// Filter: the rest of the body happens only if the condition (Bool) is true.
@@ -108,7 +108,7 @@ pub enum Inst {
 
 /// A lookup in a join table (thesis 4.5.1-4.5.2). A build row is a *match* if its hash equals `hash` and `condition` is
 /// true for it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Match {
     /// A [`State::Join`](super::State::Join) whose pipeline is finished.
     pub state: StateId,
@@ -129,7 +129,7 @@ pub struct Match {
 }
 
 /// The condition of a match.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct MatchCondition {
     /// Computes it, seeing `entry`.
     pub block: Block,
@@ -140,7 +140,7 @@ pub struct MatchCondition {
 }
 
 /// What a match does to the tuple.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum MatchKind {
     /// The rest of the body once per match.
     Inner,
@@ -160,14 +160,14 @@ pub enum MatchKind {
     },
     /// Once, with the only match or a null `entry`; a second match is error 21000.
     Single {
-        /// Byte offset in the SQL text.
+        /// Number of the byte offset in the SQL text.
         position: Option<u32>,
     },
 }
 
 /// How a value is computed. No operation here has effects; checked arithmetic and fallible conversions end the query
 /// with an error, so they are not moved out of their `If`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum Operation {
     /// A constant of the program itself.
     Const(Literal),
@@ -242,8 +242,20 @@ pub enum Literal {
     NullPtr,
 }
 
+impl std::hash::Hash for Literal {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        match self {
+            Self::Bool(x) => x.hash(state),
+            Self::Int(x, ty) => (x, ty).hash(state),
+            Self::Float(x, ty) => (x.to_bits(), ty).hash(state),
+            Self::EmptyStr | Self::ZeroInterval | Self::NullPtr => {}
+        }
+    }
+}
+
 /// Integer arithmetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Arithmetic {
     Add,
@@ -252,7 +264,7 @@ pub enum Arithmetic {
 }
 
 /// Float arithmetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum FloatOp {
     Add,
@@ -262,7 +274,7 @@ pub enum FloatOp {
 }
 
 /// Comparisons.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Compare {
     Eq,
@@ -274,7 +286,7 @@ pub enum Compare {
 }
 
 /// Eager logic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Logic {
     And,
@@ -283,7 +295,7 @@ pub enum Logic {
 }
 
 /// Conversions between number types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Conversion {
     /// Integer to a wider (or the same) integer.
     Widen,
@@ -394,7 +406,7 @@ impl Callee {
 }
 
 /// A function of two rows, for the finalisation of breakers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Function {
     /// The two rows, Ptr.
     pub rows: [Var; 2],

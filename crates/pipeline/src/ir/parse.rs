@@ -33,6 +33,7 @@ pub fn parse(text: &str) -> Result<Program> {
         result,
         ordered,
         counters: Vec::new(),
+        positions: Vec::new(),
     };
     while !p.t.at_end() {
         if p.t.take("param") {
@@ -41,6 +42,8 @@ pub fn parse(text: &str) -> Result<Program> {
         } else if p.t.take("state") {
             p.next_id("s", program.states.len())?;
             program.states.push(p.state()?);
+        } else if p.t.take("positions") {
+            program.positions = p.list(|p| p.t.number())?;
         } else if p.t.take("counter") {
             program.counters.push(p.t.text()?);
         } else if p.t.take("pipeline") {
@@ -128,6 +131,10 @@ impl Parser<'_> {
             "value" => {
                 let sql_type = self.sql_type()?;
                 Param::Value(self.value()?, sql_type)
+            }
+            "argument" => {
+                let (argument, sql_type) = (self.t.id("arg")?, self.sql_type()?);
+                Param::Argument(argument, self.value()?, sql_type)
             }
             "like" => {
                 let pattern = self.t.text()?.into();
@@ -298,6 +305,7 @@ impl Parser<'_> {
             "is_not_null" => ScanOp::IsNotNull,
             _ => return Err(self.t.error("a predicate")),
         };
-        Ok(ScanPredicate { attribute, op })
+        let argument = if self.t.take("argument") { Some(self.t.id("arg")?) } else { None };
+        Ok(ScanPredicate { attribute, op, argument })
     }
 }

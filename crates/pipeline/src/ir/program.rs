@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::IdMap;
 use functions::ScalarFunction;
-use plan::TableId;
+use plan::{ArgumentId, TableId};
 use types::{Chunk, SqlType, Value};
 
 use super::{Block, Function, ParamId, Ty, Var};
@@ -33,6 +33,9 @@ pub struct Program {
     pub ordered: bool,
     /// What each counter of EXPLAIN ANALYZE counts (an operator's label); empty otherwise.
     pub counters: Vec<String>,
+    /// Byte offsets in the SQL text, for errors: instructions name them by their number here, so that code does not
+    /// depend on where in the text it comes from.
+    pub positions: Vec<u32>,
 }
 
 /// A constant of the query: known when it runs, unknown to its code.
@@ -40,6 +43,9 @@ pub struct Program {
 pub enum Param {
     /// A value, in a slot of the type.
     Value(Value, SqlType),
+    /// An argument of the statement, in a slot of the type: the value is that of the run that the program was made for;
+    /// others bring their own.
+    Argument(ArgumentId, Value, SqlType),
     /// A LIKE pattern, compiled when the query starts.
     Like {
         /// The pattern.
@@ -155,6 +161,8 @@ pub struct ScanPredicate {
     pub attribute: usize,
     /// What must hold; constants are of the attribute's type.
     pub op: ScanOp,
+    /// The argument of the statement that the comparison's constant is; see [`Param::Argument`].
+    pub argument: Option<ArgumentId>,
 }
 
 /// What scan kernels know.

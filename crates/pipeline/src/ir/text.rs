@@ -6,7 +6,7 @@
 //! %5: Ptr = match.inner s0 hash %4 where { ... yield %7 }
 //! output s1 %2, %3 null %4
 //! ```
-//! A definition names the type of what it defines; `@14` is a byte offset in the SQL text.
+//! A definition names the type of what it defines; `@14` is position number 14 in the SQL text, which the line `positions` gives.
 
 mod instruction;
 
@@ -89,6 +89,11 @@ impl Display for Program {
         for (id, state) in self.states.iter() {
             writeln!(f, "state {id} {state}")?;
         }
+        if !self.positions.is_empty() {
+            f.write_str("positions (")?;
+            list(f, &self.positions, |f, p| write!(f, "{p}"))?;
+            f.write_str(")\n")?;
+        }
         for counter in &self.counters {
             writeln!(f, "counter {}", Quoted(counter))?;
         }
@@ -103,6 +108,9 @@ impl Display for Param {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::Value(value, sql_type) => write!(f, "value {} {}", Quoted(&sql_type.to_string()), Printed(value)),
+            Self::Argument(argument, value, sql_type) => {
+                write!(f, "argument {argument} {} {}", Quoted(&sql_type.to_string()), Printed(value))
+            }
             Self::Like { pattern, escape, case_insensitive } => {
                 write!(f, "like {}", Quoted(pattern))?;
                 like(f, *escape, *case_insensitive)
@@ -273,6 +281,7 @@ impl Display for ScanPredicate {
             ScanOp::Prefix(text) => write!(f, "prefix {}", Quoted(text)),
             ScanOp::IsNull => f.write_str("is_null"),
             ScanOp::IsNotNull => f.write_str("is_not_null"),
-        }
+        }?;
+        self.argument.map_or(Ok(()), |argument| write!(f, " argument {argument}"))
     }
 }

@@ -15,6 +15,11 @@ impl Lowering<'_> {
         match &expr.kind {
             ExprKind::Column(column) => pipe.column(*column).ok_or_else(|| unbound(*column)),
             ExprKind::Const(value) => Ok(self.constant(pipe, value, expr.sql_type)),
+            ExprKind::Argument(id, value) => {
+                let ty: Ty = expr.sql_type.physical().into();
+                let param = self.program.params.push(Param::Argument(*id, value.clone(), expr.sql_type));
+                Ok(Sql { value: pipe.let_(ty, Operation::Param(param, ty)), null: None })
+            }
             ExprKind::Call(function, args) => self.function(pipe, *function, args, expr),
             ExprKind::Compare(op, left, right) => self.comparison(pipe, *op, left, right),
             ExprKind::And(parts) => self.connective(pipe, parts, true),
@@ -226,6 +231,7 @@ impl Lowering<'_> {
         use super::pipe::Binding;
         match &expr.kind {
             ExprKind::Const(value) => value.is_null(),
+            ExprKind::Argument(..) => false,
             ExprKind::Column(c) => match pipe.bindings.get(c) {
                 Some(Binding::Ready(sql)) => sql.null.is_some(),
                 Some(Binding::Column { nullable, .. }) => *nullable,
@@ -339,7 +345,7 @@ fn is_arithmetic(f: functions::ScalarFunction) -> bool {
 /// constants that are no strings, and what is made of these.
 fn is_cheap(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Column(_) | ExprKind::Const(_) => true,
+        ExprKind::Column(_) | ExprKind::Const(_) | ExprKind::Argument(..) => true,
         ExprKind::Compare(_, a, b) => !a.sql_type.is_string() && is_cheap(a) && is_cheap(b),
         ExprKind::And(parts) | ExprKind::Or(parts) => parts.len() <= 4 && parts.iter().all(is_cheap),
         ExprKind::Not(a) | ExprKind::IsNull(a) => is_cheap(a),

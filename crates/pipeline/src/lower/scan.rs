@@ -114,30 +114,33 @@ fn scan_predicate(predicate: &Expr, columns: &[(usize, ColumnId)]) -> Option<Sca
         ExprKind::Column(c) => columns.iter().find(|(_, column)| *column == c).map(|(a, _)| *a),
         _ => None,
     };
-    let found = |e: &Expr, op: ScanOp| Some(ScanPredicate { attribute: attribute(e)?, op });
+    let found = |e: &Expr, op: ScanOp| Some(ScanPredicate { attribute: attribute(e)?, op, argument: None });
     match &predicate.kind {
         ExprKind::Compare(op, left, right) => {
-            let (column, op, constant) = match (&left.kind, &right.kind) {
-                (ExprKind::Column(_), ExprKind::Const(v)) => (left, *op, v),
-                (ExprKind::Const(v), ExprKind::Column(_)) => (right, op.swapped(), v),
+            let (column, op, other) = match (&left.kind, &right.kind) {
+                (ExprKind::Column(_), _) => (left, *op, right),
+                (_, ExprKind::Column(_)) => (right, op.swapped(), left),
+                _ => return None,
+            };
+            let (constant, argument) = match &other.kind {
+                ExprKind::Const(v) => (v, None),
+                ExprKind::Argument(id, v) => (v, Some(*id)),
                 _ => return None,
             };
             if constant.is_null() || left.sql_type.physical() != right.sql_type.physical() {
                 return None;
             }
             let v = constant.clone();
-            found(
-                column,
-                match op {
-                    Compare::Eq | Compare::NotDistinct => ScanOp::Eq(v),
-                    Compare::Ne => ScanOp::Ne(v),
-                    Compare::Lt => ScanOp::Lt(v),
-                    Compare::Le => ScanOp::Le(v),
-                    Compare::Gt => ScanOp::Gt(v),
-                    Compare::Ge => ScanOp::Ge(v),
-                    Compare::Distinct => return None,
-                },
-            )
+            let op = match op {
+                Compare::Eq | Compare::NotDistinct => ScanOp::Eq(v),
+                Compare::Ne => ScanOp::Ne(v),
+                Compare::Lt => ScanOp::Lt(v),
+                Compare::Le => ScanOp::Le(v),
+                Compare::Gt => ScanOp::Gt(v),
+                Compare::Ge => ScanOp::Ge(v),
+                Compare::Distinct => return None,
+            };
+            Some(ScanPredicate { argument, ..found(column, op)? })
         }
         ExprKind::InList(input, values) => found(input, ScanOp::In(values.clone())),
         ExprKind::IsNull(input) => found(input, ScanOp::IsNull),

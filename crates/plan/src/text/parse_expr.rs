@@ -7,7 +7,7 @@ use types::SqlType;
 use super::lexer::{Token, error};
 use super::print_expr::implied_type;
 use super::values::value;
-use crate::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, Node, Quantifier, Subquery, SubqueryKind};
+use crate::{ArgumentId, ColumnId, ColumnInfo, Compare, Expr, ExprKind, Node, Quantifier, Subquery, SubqueryKind};
 
 /// A line that is being read.
 pub(super) struct Line<'a> {
@@ -362,6 +362,7 @@ impl<'a> Line<'a> {
                 return Ok(Expr::new(kind, sql_type));
             }
             "exists" | "scalar" | "any" | "all" => return self.subquery(&word),
+            "argument" => return self.argument(),
             _ => {}
         }
         self.expect("(")?;
@@ -404,6 +405,18 @@ impl<'a> Line<'a> {
         let mut out = Expr::new(ExprKind::Case { branches, otherwise }, SqlType::Null);
         out.sql_type = implied_type(&out);
         Ok(out)
+    }
+
+    /// `argument(0, 42::bigint)`
+    fn argument(&mut self) -> Result<Expr> {
+        self.expect("(")?;
+        let id = ArgumentId(self.number()? as u32);
+        self.expect(",")?;
+        let mut argument = self.annotated()?;
+        self.expect(")")?;
+        let ExprKind::Const(value) = argument.kind else { return self.unexpected("the argument's value") };
+        argument.kind = ExprKind::Argument(id, value);
+        Ok(argument)
     }
 
     fn subquery(&mut self, word: &str) -> Result<Expr> {

@@ -32,7 +32,7 @@ pub(super) fn identifier(name: &str) -> String {
 /// The type that follows from the operands, without an annotation.
 pub(super) fn implied_type(expr: &Expr) -> SqlType {
     match &expr.kind {
-        ExprKind::Column(_) | ExprKind::Cast(_) | ExprKind::TryCast(_) => expr.sql_type,
+        ExprKind::Column(_) | ExprKind::Cast(_) | ExprKind::TryCast(_) | ExprKind::Argument(..) => expr.sql_type,
         ExprKind::Const(v) => literal(v, expr.sql_type).1,
         ExprKind::Call(_, a) => a.first().map_or(SqlType::Double, |e| e.sql_type),
         ExprKind::Coalesce(a) => a.first().map_or(SqlType::Null, |e| e.sql_type),
@@ -107,6 +107,9 @@ impl<'a> ExprPrinter<'a, '_> {
         match &expr.kind {
             ExprKind::Column(c) => (self.reference(*c), ATOM),
             ExprKind::Const(v) => (literal(v, expr.sql_type).0, ATOM),
+            ExprKind::Argument(id, v) => {
+                (format!("argument({}, {}::{})", id.0, literal(v, expr.sql_type).0, expr.sql_type), ATOM)
+            }
             ExprKind::Call(f, args) => match (f.definition().infix, args.as_slice()) {
                 (Some((sign, level)), [a, b]) => {
                     (format!("{} {sign} {}", self.at(a, level), self.at(b, level + 1)), level)

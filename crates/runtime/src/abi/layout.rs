@@ -71,7 +71,8 @@ pub struct Worker {
     pub counters: *mut u64,
     /// The operator that this worker works for, for EXPLAIN ANALYZE: its counter plus one, 0 for none. Others read it.
     pub operator: *const AtomicU32,
-    /// Written by generated code when a call or check fails: byte offset in the SQL text plus one, 0 for none.
+    /// Written by generated code when a call or check fails: the number of the position in
+    /// [`Program::positions`](pipeline::ir::Program::positions) plus one, 0 for none.
     pub error_position: u64,
     /// Rust's own part.
     pub inner: Box<crate::query::WorkerState>,

@@ -167,14 +167,15 @@ fn kernels_have_distinct_names_and_do_as_the_types_crate_does() {
 
 #[test]
 fn the_first_error_stays_and_has_the_position() {
-    let context = QueryContext::new(&program(vec![]), 1, Budget::new(usize::MAX), |_| None).unwrap();
+    let program = Program { positions: vec![3, 7], ..program(vec![]) };
+    let context = QueryContext::new(&program, 1, Budget::new(usize::MAX), |_| None).unwrap();
     let mut worker = context.worker(0);
     // SAFETY: static texts of these lengths.
     unsafe {
         assert_eq!(raise(&mut *worker, "22012".as_ptr(), "division by zero".as_ptr(), 16), 1);
         raise(&mut *worker, "22003".as_ptr(), "later".as_ptr(), 5);
     }
-    worker.error_position = 8;
+    worker.error_position = 2;
     let error = worker.take_error();
     assert_eq!((error.state().0, error.message(), error.position()), ("22012", "division by zero", Some(7)));
 }

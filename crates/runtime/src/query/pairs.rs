@@ -65,7 +65,8 @@ impl Worker {
     /// The error that a call or generated code left, with its position.
     #[cold]
     pub fn take_error(&mut self) -> Error {
-        let position = std::mem::take(&mut self.error_position).checked_sub(1).and_then(|p| u32::try_from(p).ok());
+        let number = std::mem::take(&mut self.error_position).checked_sub(1).and_then(|p| usize::try_from(p).ok());
+        let position = number.and_then(|number| self.inner.shared.positions.get(number).copied());
         let error = self.inner.error.take();
         error.unwrap_or_else(|| Error::internal("generated code failed without an error")).at(position)
     }

@@ -12,6 +12,15 @@ use types::{Physical, SqlType, Str, Value};
 use super::slots::{mismatch, slot_of};
 use crate::abi::Slot;
 
+/// What a run of a program brings if it is not the one that the program was made for.
+#[derive(Clone, Debug, Default)]
+pub struct Arguments {
+    /// The values of [`Param::Argument`] by `ArgumentId`, each of the type there.
+    pub values: Vec<Value>,
+    /// [`Program::positions`](pipeline::ir::Program::positions) in this run's text.
+    pub positions: Vec<u32>,
+}
+
 /// All constants of a query.
 #[derive(Debug)]
 pub struct Params {
@@ -29,8 +38,9 @@ enum Compiled {
 }
 
 impl Params {
-    /// Materialises the constants; a bad LIKE pattern is an error.
-    pub fn new(params: &IdMap<ParamId, Param>) -> Result<Self> {
+    /// Materialises the constants; a bad LIKE pattern is an error. `arguments` are the statement's for this run; none:
+    /// those that the program was made for.
+    pub fn new(params: &IdMap<ParamId, Param>, arguments: &[Value]) -> Result<Self> {
         let mut text = Vec::new();
         let mut keep = |s: &Arc<str>| {
             text.push(s.clone());
@@ -42,6 +52,10 @@ impl Params {
         for (_, param) in params.iter() {
             let (slot, data) = match param {
                 Param::Value(value, sql_type) => (slot_of(value, *sql_type, &mut keep)?, Compiled::Value),
+                Param::Argument(id, value, sql_type) => {
+                    let value = arguments.get(id.index()).unwrap_or(value);
+                    (slot_of(value, *sql_type, &mut keep)?, Compiled::Value)
+                }
                 Param::Like { pattern, escape, case_insensitive } => {
                     let new = if *case_insensitive { LikePattern::case_insensitive } else { LikePattern::new };
                     (Slot::default(), Compiled::Like(new(pattern, *escape)?))
@@ -192,7 +206,7 @@ mod tests {
     fn set(sql_type: SqlType, values: Vec<Value>) -> Params {
         let mut params = IdMap::new();
         params.push(Param::Set(values, sql_type));
-        Params::new(&params).unwrap()
+        Params::new(&params, &[]).unwrap()
     }
 
     #[test]

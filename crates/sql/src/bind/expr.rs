@@ -16,6 +16,7 @@ use sqlparser::ast::{self, AccessExpr};
 use types::SqlType;
 
 use super::{Binder, unsupported};
+pub(super) use literal::number;
 
 impl Binder<'_> {
     /// Binds an expression; string literals and bare NULLs come back untyped ([`SqlType::Null`]).

@@ -9,7 +9,11 @@ impl<'p> Verifier<'p> {
         match op {
             Operation::Const(literal) => literal_type(literal),
             Operation::Param(id, ty) => match self.program.params.get(*id) {
-                Some(Param::Value(_, sql_type)) if Ty::from(sql_type.physical()) == *ty => Ok(*ty),
+                Some(Param::Value(_, sql_type) | Param::Argument(_, _, sql_type))
+                    if Ty::from(sql_type.physical()) == *ty =>
+                {
+                    Ok(*ty)
+                }
                 Some(_) => Err(format!("{id} is not a value of this type")),
                 None => Err(format!("{id} does not exist")),
             },

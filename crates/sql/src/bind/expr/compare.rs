@@ -16,8 +16,9 @@ impl Binder<'_> {
         if let (Some(left), Some(right)) = (row(left), row(right)) {
             return self.row_comparison(op, left, right, position);
         }
-        let (left, right) = (self.expr(left)?, self.expr(right)?);
-        self.compare(op, left, right, position)
+        let (a, b) = (self.expr(left)?, self.expr(right)?);
+        let bound = self.compare(op, a, b, position)?;
+        Ok(self.open_arguments(bound, left, right))
     }
 
     /// `(a, b) op (c, d)`: by components for = and <>, lexicographic for the others.

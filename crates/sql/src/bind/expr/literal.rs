@@ -122,7 +122,7 @@ fn unit(field: &DateTimeField) -> Result<&'static str> {
 }
 
 /// The smallest of integer, bigint and decimal(38,0) that holds an integer; exact decimals; doubles with an exponent.
-fn number(text: &str) -> Result<Expr> {
+pub(in crate::bind) fn number(text: &str) -> Result<Expr> {
     let text = text.replace('_', "");
     let bytes = text.as_bytes();
     if text.contains(['e', 'E']) {

@@ -1,0 +1,212 @@
+//! Plans that are kept: a statement that differs in literals only from one that ran before is neither parsed nor planned
+//! again.
+//!
+//! ```text
+//! text ──literals cut out──▶ template ──▶ kept plan ──this text's literals as its arguments──▶ run
+//! ```
+//!
+//! A plan with arguments ([`sql::bind_open`]) is kept if it reads at most one table: then no choice of the optimizer that
+//! matters hangs on the arguments' values. A plan over several tables is made for its values, and kept for the very text
+//! that it was made for. What else a plan rests on is compared at each use: the catalog, the rows of its tables (their
+//! statistics are in its code: widths of numbers, whether there is a NULL), the settings, the literals and parameters that
+//! are no arguments. A plan that does not hold is passed over, never mended.
+//!
+//! Invariant: a statement has the same rows, errors and positions with and without kept plans.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use base::{IdMap, Result};
+use catalog::{CatalogSnapshot, Field};
+use plan::{Plan, TableId};
+use runtime::query::Arguments;
+use sql::{ArgumentSource, ArgumentUse, ArgumentValue, Template};
+use storage::Relation;
+use types::{SqlType, Value};
+
+use crate::QueryResult;
+use crate::execute::Prepared;
+use crate::session::Session;
+use crate::source::Source;
+
+/// Most templates that are remembered.
+const MOST_TEMPLATES: usize = 1024;
+/// Most plans of one template: they differ in what is no argument.
+const MOST_PLANS: usize = 4;
+
+/// The database's kept plans, by template.
+#[derive(Default)]
+pub(crate) struct KeptPlans(Mutex<HashMap<String, Vec<Arc<Kept>>>>);
+
+/// A plan that is ready to run, and what it rests on.
+pub(crate) struct Kept {
+    prepared: Prepared,
+    columns: Vec<Field>,
+    /// The table that each source reads, with its rows when the plan was made.
+    tables: IdMap<TableId, (Weak<Relation>, usize)>,
+    catalog: Weak<CatalogSnapshot>,
+    uses: Vec<ArgumentUse>,
+    /// The text that the plan was made for, its literals and its parameters.
+    sql: String,
+    template: Template,
+    parameters: Vec<(Value, SqlType)>,
+    /// By literal and by parameter, whether it is an argument.
+    open_literals: Vec<bool>,
+    open_parameters: Vec<bool>,
+}
+
+/// A statement as it comes.
+#[derive(Clone, Copy)]
+pub(crate) struct Text<'a> {
+    pub sql: &'a str,
+    pub template: &'a Template,
+    pub parameters: &'a [(Value, SqlType)],
+}
+
+impl Text<'_> {
+    /// The text of a literal.
+    fn literal(&self, number: usize) -> Cow<'_, str> {
+        self.template.literals[number].text(self.sql)
+    }
+}
+
+impl KeptPlans {
+    /// Runs the statement by a plan that was kept, if one holds for it.
+    pub fn run(&self, session: &Session, text: Text<'_>) -> Option<Result<QueryResult>> {
+        let plans = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&text.template.key)?.clone();
+        let catalog = session.database().0.catalog.snapshot();
+        plans.iter().find_map(|kept| {
+            // Of an older catalog, nothing is known to be the same.
+            if kept.catalog.as_ptr() != Arc::as_ptr(&catalog) {
+                return None;
+            }
+            let sources = kept.sources()?;
+            let arguments = kept.arguments(text)?;
+            Some(kept.run(session, sources, arguments))
+        })
+    }
+
+    /// Keeps a plan.
+    pub fn keep(&self, kept: Kept) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MOST_TEMPLATES && !all.contains_key(&kept.template.key) {
+            // Seldom: whoever makes so many kinds of statement gains little from any of them.
+            all.clear();
+        }
+        let plans = all.entry(kept.template.key.clone()).or_default();
+        plans.retain(|old| old.holds_as(&kept));
+        plans.truncate(MOST_PLANS - 1);
+        plans.insert(0, Arc::new(kept));
+    }
+}
+
+impl Kept {
+    /// A plan as it was bound for a statement, optimised and prepared; none if it is not to be kept: it reads files, or
+    /// all that is open in it would have to be closed.
+    pub fn new(
+        text: Text<'_>,
+        plan: &Plan,
+        prepared: Prepared,
+        columns: Vec<Field>,
+        uses: Vec<ArgumentUse>,
+        catalog: &Arc<CatalogSnapshot>,
+    ) -> Option<Self> {
+        let table = |source: &Source| match source {
+            Source::Stored(snapshot, relation) => Some((Arc::downgrade(relation), snapshot.rows())),
+            Source::File(_) => None,
+        };
+        let sources = plan.tables.values().map(|t| Source::of(&t.source).ok());
+        let tables: Option<IdMap<_, _>> = sources.map(|s| s.and_then(table)).collect();
+        let mut open_literals = vec![false; text.template.literals.len()];
+        let mut open_parameters = vec![false; text.parameters.len()];
+        for source in uses.iter().map(|u| u.source) {
+            match source {
+                ArgumentSource::Literal(at) => *open_literals.get_mut(literal_at(text.template, at)?)? = true,
+                ArgumentSource::Parameter(number) => *open_parameters.get_mut(number)? = true,
+            }
+        }
+        Some(Self {
+            prepared,
+            columns,
+            tables: tables?,
+            catalog: Arc::downgrade(catalog),
+            uses,
+            sql: text.sql.to_owned(),
+            template: text.template.clone(),
+            parameters: text.parameters.to_vec(),
+            open_literals,
+            open_parameters,
+        })
+    }
+
+    fn text(&self) -> Text<'_> {
+        Text { sql: &self.sql, template: &self.template, parameters: &self.parameters }
+    }
+
+    /// Whether this plan can be of use beside another one of its template.
+    fn holds_as(&self, other: &Self) -> bool {
+        self.catalog.ptr_eq(&other.catalog) && self.sources().is_some() && self.arguments(other.text()).is_none()
+    }
+
+    /// The tables as they are now; none if they have changed.
+    fn sources(&self) -> Option<IdMap<TableId, Source>> {
+        let now = |(relation, rows): &(Weak<Relation>, usize)| {
+            let relation = relation.upgrade()?;
+            let snapshot = relation.snapshot();
+            (snapshot.rows() == *rows).then(|| Source::Stored(snapshot, relation))
+        };
+        self.tables.values().map(now).collect()
+    }
+
+    /// The arguments of a statement of the same template; none if the plan does not hold for it.
+    fn arguments(&self, text: Text<'_>) -> Option<Arguments> {
+        let own = self.text();
+        let same_literal = |(number, open): (usize, &bool)| *open || own.literal(number) == text.literal(number);
+        let same_parameter =
+            |((a, b), open): ((&(Value, SqlType), &(Value, SqlType)), &bool)| a.1 == b.1 && (*open || a.0 == b.0);
+        let same = self.open_literals.iter().enumerate().all(same_literal)
+            && own.parameters.len() == text.parameters.len()
+            && own.parameters.iter().zip(text.parameters).zip(&self.open_parameters).all(same_parameter);
+        if !same {
+            return None;
+        }
+        let value = |usage: &ArgumentUse| match usage.source {
+            ArgumentSource::Literal(at) => {
+                let number = literal_at(&self.template, at)?;
+                let literal = text.literal(number);
+                usage.value(match text.template.literals[number].is_number {
+                    true => ArgumentValue::Number(&literal),
+                    false => ArgumentValue::Text(&literal),
+                })
+            }
+            ArgumentSource::Parameter(number) => {
+                let (value, sql_type) = &text.parameters[number];
+                usage.value(ArgumentValue::Parameter(value, *sql_type))
+            }
+        };
+        let values = self.uses.iter().map(value).collect::<Option<_>>()?;
+        let positions = self.prepared.positions().iter().map(|&at| self.moved(at, text)).collect();
+        Some(Arguments { values, positions })
+    }
+
+    /// Where a place of the plan's text is in another text of its template.
+    fn moved(&self, at: u32, text: Text<'_>) -> u32 {
+        let pairs = self.template.literals.iter().zip(&text.template.literals);
+        match pairs.take_while(|(own, _)| own.range.start <= at as usize).last() {
+            None => at,
+            Some((own, now)) if at as usize >= own.range.end => (now.range.end + (at as usize - own.range.end)) as u32,
+            Some((_, now)) => now.range.start as u32,
+        }
+    }
+
+    fn run(&self, session: &Session, sources: IdMap<TableId, Source>, arguments: Arguments) -> Result<QueryResult> {
+        let running = self.prepared.start(session, sources, Some(arguments), false, session.cancel_token())?;
+        Ok(QueryResult::running(self.columns.clone(), running))
+    }
+}
+
+/// The number of the literal that begins at a byte offset.
+fn literal_at(template: &Template, at: u32) -> Option<usize> {
+    template.literals.binary_search_by_key(&(at as usize), |l| l.range.start).ok()
+}

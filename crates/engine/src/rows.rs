@@ -1,0 +1,25 @@
+//! Results as text, field by field, as the shell and CSV files show them.
+
+use crate::QueryResult;
+use base::Result;
+use types::ops::cast::format_value;
+use types::{Chunk, SqlType, Value};
+
+/// How NULL is written, here and in the expected answers of sqllogictest files.
+pub const NULL: &str = "NULL";
+
+/// All rows of a result as text.
+pub fn text_rows(result: QueryResult) -> Result<Vec<Vec<String>>> {
+    let types: Vec<SqlType> = result.columns().iter().map(|c| c.sql_type).collect();
+    Ok(result.collect()?.iter().flat_map(|chunk| chunk_rows(chunk, &types)).collect())
+}
+
+/// The rows of a chunk as text.
+pub fn chunk_rows(chunk: &Chunk, types: &[SqlType]) -> Vec<Vec<String>> {
+    let text = |value: &Value, sql_type: SqlType| match value {
+        Value::Null => NULL.to_string(),
+        value => format_value(value, sql_type),
+    };
+    let row = |row| chunk.row(row).iter().zip(types).map(|(value, sql_type)| text(value, *sql_type)).collect();
+    (0..chunk.rows()).map(row).collect()
+}

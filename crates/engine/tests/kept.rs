@@ -1,0 +1,191 @@
+//! Kept plans: a statement has the same rows, errors and positions with and without them.
+
+use engine::rows::text_rows;
+use engine::{Config, Database, Session};
+use types::{SqlType, Value};
+
+fn database() -> Database {
+    Database::new(Config { threads: Some(2), ..Config::default() }).unwrap()
+}
+
+fn run(session: &mut Session, sql: &str) {
+    session.execute(sql, &[]).and_then(|r| r.collect()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+/// Rows, or SQLSTATE, message and position.
+fn outcome(session: &mut Session, sql: &str, parameters: &[(Value, SqlType)]) -> String {
+    match session.execute(sql, parameters).and_then(text_rows) {
+        Ok(rows) => format!("{rows:?}"),
+        Err(e) => format!("{} {} {:?}", e.state(), e.message(), e.position()),
+    }
+}
+
+/// A session that keeps plans, and one that does not.
+fn pair(setup: &[&str]) -> (Session, Session) {
+    let database = database();
+    let (mut keeps, mut plans) = (database.connect(), database.connect());
+    setup.iter().for_each(|sql| run(&mut keeps, sql));
+    // Who says how plans are to be made has them made.
+    run(&mut plans, "set compile = on");
+    (keeps, plans)
+}
+
+const TABLE: &str = "create table t (i integer, b bigint, s smallint, d decimal(8, 2), f double precision, r real, \
+     x text, v varchar(5), c char(5), day date, at timestamp, ok boolean)";
+const ROWS: &str = "insert into t values \
+     (1, 10, 1, 1.50, 0.5, 0.5, 'one', 'one', 'one', '2020-01-01', '2020-01-01 10:00:00', true), \
+     (2, 20, 2, 2.00, 1e300, 1.5, 'it''s', 'two', 'two', '2020-02-01', '2020-02-01 00:00:00', false), \
+     (-3, 3000000000, -3, -3.25, -0.0, 0.1, 'drei', 'three', 'three', '2021-01-01', '2021-01-01 10:00:00', true), \
+     (null, null, null, null, null, null, null, null, null, null, null, null)";
+
+#[test]
+fn values_of_every_kind_are_compared_as_if_planned_anew() {
+    let (mut keeps, mut plans) = pair(&[TABLE, ROWS]);
+    let columns = ["i", "b", "s", "d", "f", "r", "x", "v", "c", "day", "at", "ok", "i + 1", "t.i"];
+    let literals = [
+        "1",
+        "2",
+        "3",
+        "0",
+        "-3",
+        "32767",
+        "32768",
+        "99999",
+        "3000000000",
+        "99999999999999999999",
+        "1.5",
+        "1.50",
+        "2.0",
+        "2.00",
+        "0.1",
+        "123456.78",
+        "1234567.89",
+        "1.555",
+        "'1'",
+        "'one'",
+        "'it''s'",
+        "'two  '",
+        "'three'",
+        "'a longer text than the others'",
+        "''",
+        "'2020-01-01'",
+        "'2020-02-01 00:00:00'",
+        "'tomorrow-ish'",
+        "'t'",
+        "null",
+        "1e2",
+        "'1.5'",
+        "'x'",
+    ];
+    for op in ["=", "<>", "<", ">="] {
+        for column in columns {
+            for literal in literals {
+                for sql in [
+                    format!("select i, d from t where {column} {op} {literal}"),
+                    format!("select count(*) from t where {literal} {op} {column} or i is null"),
+                ] {
+                    assert_eq!(outcome(&mut keeps, &sql, &[]), outcome(&mut plans, &sql, &[]), "{sql}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn literals_that_are_no_arguments_keep_statements_apart() {
+    let (mut keeps, mut plans) = pair(&[TABLE, ROWS]);
+    for n in ["1", "2", "3"] {
+        for sql in [
+            format!("select i from t order by i desc limit {n}"),
+            format!("select i, b from t order by {n}"),
+            format!("select {n}, i from t where i = {n}"),
+            format!("select -i * {n} from t where i > -{n}"),
+            format!("select i from t where i = 5 % {n} or i between {n} and 2"),
+            format!("select i from t where i in ({n}, 2) and b > {n}"),
+            format!("select i > {n}, count(*) from t group by i > {n} order by 1"),
+            format!("select substr(x, {n}) from t where x like '%{n}%' or x = 'one'"),
+            format!("select i from t where (select max(i) from t where i < {n}) = i"),
+            format!("select a.i from t a join t b on a.i = b.i where a.b = {n}0"),
+            format!("select date '2020-01-0{n}' - day from t where day = '2020-01-0{n}'"),
+            format!("select i / (i - {n}) from t where b < 5{n}"),
+            format!("with w as (select i from t where i >= {n}) select * from w where i <= {n}"),
+            format!("values ({n}), (2)"),
+            format!("select {n} + 41"),
+        ] {
+            for _ in 0..2 {
+                assert_eq!(outcome(&mut keeps, &sql, &[]), outcome(&mut plans, &sql, &[]), "{sql}");
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_are_where_this_text_has_them() {
+    let (mut keeps, mut plans) = pair(&[TABLE, ROWS]);
+    for number in ["10", "2000", "3000000000"] {
+        let sql = format!("select i from t where b = {number} or i / (i - i) = 1");
+        assert_eq!(outcome(&mut keeps, &sql, &[]), outcome(&mut plans, &sql, &[]), "{sql}");
+        let sql = format!("select i from t where x = 'u{number}' or i + 2147483647 > {number} and d > 1");
+        assert_eq!(outcome(&mut keeps, &sql, &[]), outcome(&mut plans, &sql, &[]), "{sql}");
+    }
+}
+
+#[test]
+fn a_plan_ends_with_what_it_rests_on() {
+    let (mut keeps, mut plans) = pair(&["create table t (a integer, b integer)", "insert into t values (1, 1)"]);
+    let sql = "select a + b, b is null from t where a = 1 order by 1, 2";
+    let mut check = |change: &str| {
+        run(&mut keeps, change);
+        for _ in 0..2 {
+            assert_eq!(outcome(&mut keeps, sql, &[]), outcome(&mut plans, sql, &[]), "{change}");
+        }
+    };
+    check("select 1");
+    // The code knew that there was no NULL, and that numbers were small.
+    check("insert into t values (1, null)");
+    check("insert into t values (1, 2147483647)");
+    check("drop table t");
+    check("create table t (a text, b integer)");
+    check("insert into t values ('1', 5)");
+    check("create or replace view v as select * from t");
+    check("drop view v");
+    check("drop table t");
+    check("create view t as select 1 a, 2 b");
+}
+
+#[test]
+fn parameters_are_arguments_too() {
+    let (mut keeps, mut plans) = pair(&[TABLE, ROWS]);
+    let values = [
+        (Value::Int(1), SqlType::Integer),
+        (Value::Int(2), SqlType::Integer),
+        (Value::Int(3_000_000_000), SqlType::BigInt),
+        (Value::Float(1.5), SqlType::Double),
+        (Value::str("2"), SqlType::Text),
+        (Value::str("two"), SqlType::Text),
+        (Value::Null, SqlType::Integer),
+        (Value::Decimal(150), SqlType::decimal(5, 2)),
+    ];
+    for sql in ["select i from t where i = $1", "select i from t where d >= ?", "select $1, i from t where b <> $1"] {
+        for value in values.iter().chain(&values) {
+            let parameters = std::slice::from_ref(value);
+            assert_eq!(
+                outcome(&mut keeps, sql, parameters),
+                outcome(&mut plans, sql, parameters),
+                "{sql} with {parameters:?}"
+            );
+        }
+    }
+    assert_eq!(
+        outcome(&mut keeps, "select i from t where i = $1", &[]),
+        outcome(&mut plans, "select i from t where i = $1", &[])
+    );
+}
+
+#[test]
+fn the_time_stands_still_in_no_plan() {
+    let mut session = database().connect();
+    let first = outcome(&mut session, "select current_timestamp", &[]);
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    assert_ne!(first, outcome(&mut session, "select current_timestamp", &[]));
+}

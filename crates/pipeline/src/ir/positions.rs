@@ -1,0 +1,74 @@
+//! Error sites: where in the SQL text an instruction comes from, kept beside the program so that its code does not
+//! depend on it. The same statement with one blank more has the same code.
+
+use std::collections::HashMap;
+
+use super::{Block, Inst, MatchKind, Operation, Program, State};
+
+impl Program {
+    /// Numbers the positions in the SQL text that instructions carry in the order in which they appear, keeps them in
+    /// [`Program::positions`], and leaves the numbers in their place. Called once, when the program is complete.
+    pub(crate) fn number_positions(&mut self) {
+        let mut numbers: HashMap<u32, u32> = HashMap::new();
+        let positions = &mut self.positions;
+        let mut number = |position: &mut Option<u32>| {
+            if let Some(text) = position {
+                *text = *numbers.entry(*text).or_insert_with(|| {
+                    positions.push(*text);
+                    positions.len() as u32 - 1
+                });
+            }
+        };
+        for (_, state) in self.states.iter_mut() {
+            if let State::Group(group) = state {
+                group
+                    .equal
+                    .iter_mut()
+                    .chain([&mut group.combine])
+                    .for_each(|f| each_position(&mut f.body, &mut number));
+            }
+        }
+        for (_, pipeline) in self.pipelines.iter_mut() {
+            each_position(&mut pipeline.body, &mut number);
+        }
+    }
+}
+
+/// Visits the position of every instruction that can fail.
+fn each_position(block: &mut Block, visit: &mut impl FnMut(&mut Option<u32>)) {
+    for inst in block {
+        match inst {
+            Inst::Let { op, .. } => match op {
+                Operation::Checked(_, _, _, position)
+                | Operation::Divide(_, _, position)
+                | Operation::Remainder(_, _, position)
+                | Operation::Convert(_, _, _, position) => visit(position),
+                _ => {}
+            },
+            Inst::Call { position, .. } | Inst::Raise { position, .. } => visit(position),
+            Inst::If { then, otherwise, .. } => {
+                each_position(then, visit);
+                each_position(otherwise, visit);
+            }
+            Inst::Match(found) => {
+                if let MatchKind::Single { position } = &mut found.kind {
+                    visit(position);
+                }
+                if let Some(condition) = &mut found.condition {
+                    each_position(&mut condition.block, visit);
+                }
+            }
+            Inst::Group { equal, init, .. } => {
+                each_position(equal, visit);
+                each_position(init, visit);
+            }
+            Inst::Store { .. }
+            | Inst::Filter(_)
+            | Inst::Repeat(_)
+            | Inst::Prefetch { .. }
+            | Inst::AllocRow { .. }
+            | Inst::Output { .. }
+            | Inst::Count(_) => {}
+        }
+    }
+}

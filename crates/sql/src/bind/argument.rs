@@ -1,0 +1,138 @@
+//! Arguments: literals and parameters whose value the plan does not depend on.
+//!
+//! A plan is kept and run again with other values only if nothing in it was concluded from these. So the binder *opens* a
+//! literal only where it is sure of that: where it stands by itself beside a column that it is compared with, and is an
+//! exact value of the column's type. All others stay constants of the plan, and a statement that differs in one of them is
+//! another statement.
+
+use base::ids::Id;
+use base::{Error, Result};
+use plan::{ArgumentId, Expr, ExprKind};
+use sqlparser::ast;
+use types::{SqlType, Value};
+
+use super::Binder;
+use super::expr::number;
+use crate::{ObjectName, Resolved, Resolver, Table};
+
+/// Where an argument's value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArgumentSource {
+    /// The literal at this byte offset of the text.
+    Literal(u32),
+    /// The parameter with this index: 0 is `$1`.
+    Parameter(usize),
+}
+
+/// A use of an argument, by [`ArgumentId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArgumentUse {
+    /// Where the value comes from.
+    pub source: ArgumentSource,
+    /// The type of the column that it is compared with.
+    pub column: SqlType,
+}
+
+/// A literal as it stands in the text, or a parameter's value.
+#[derive(Clone, Copy, Debug)]
+pub enum ArgumentValue<'a> {
+    /// Digits, perhaps with a point among them.
+    Number(&'a str),
+    /// What stands between quotes, with those inside single.
+    Text(&'a str),
+    /// A parameter.
+    Parameter(&'a Value, SqlType),
+}
+
+/// Conversions of literals look nothing up.
+struct Nowhere;
+
+impl Resolver for Nowhere {
+    fn table(&self, name: &ObjectName) -> Result<Resolved> {
+        Err(Error::internal(format!("a literal looks for {name}")))
+    }
+    fn file(&self, function: &str, _: &[String], _: &[(String, Value)]) -> Result<Table> {
+        Err(Error::internal(format!("a literal calls {function}")))
+    }
+    fn now(&self) -> i64 {
+        0
+    }
+    fn table_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl ArgumentUse {
+    /// The value as the plan wants it; none if a statement with this value is bound in another way, so that the plan
+    /// does not hold for it.
+    pub fn value(&self, value: ArgumentValue<'_>) -> Option<Value> {
+        let untyped = |text: &str| Expr::constant(Value::str(text), SqlType::Null);
+        let literal = match value {
+            ArgumentValue::Number(text) => number(text).ok()?,
+            ArgumentValue::Text(text) => untyped(text),
+            ArgumentValue::Parameter(Value::Str(text), SqlType::Text) => untyped(text),
+            ArgumentValue::Parameter(value, sql_type) => Expr::constant(value.clone(), sql_type),
+        };
+        // Any column will do: conversions look at its type only.
+        let column = Expr::column(plan::ColumnId::from_index(0), self.column);
+        let binder = Binder::new(None, &Nowhere, &[]);
+        let (column, literal) = binder.comparable(column, literal, "=", None).ok()?;
+        opened(&column, &literal).map(|(value, _)| value)
+    }
+}
+
+/// The value and type of a constant that can stand for any other of its kind beside this column.
+fn opened(column: &Expr, constant: &Expr) -> Option<(Value, SqlType)> {
+    let (ExprKind::Column(_), ExprKind::Const(value)) = (&column.kind, &constant.kind) else { return None };
+    let (a, b) = (column.sql_type, constant.sql_type);
+    let sql_type = match value {
+        Value::Null => return None,
+        _ if a == b => a,
+        // A comparison of strings does not look at their lengths, but for those padded with blanks.
+        _ if a.is_string() && b == SqlType::Text && !matches!(a, SqlType::Char(_)) => SqlType::Text,
+        Value::Decimal(digits) => {
+            let (Some((precision, scale)), Some((_, own))) = (a.as_decimal(), b.as_decimal()) else { return None };
+            let fits = super::coerce::digits(*digits) <= precision;
+            if scale != own || !fits || !a.is_decimal() { return None } else { a }
+        }
+        _ => return None,
+    };
+    Some((value.clone(), sql_type))
+}
+
+impl Binder<'_> {
+    /// Opens the literal of a comparison that was written as `left op right`.
+    pub(super) fn open_arguments(&mut self, mut comparison: Expr, left: &ast::Expr, right: &ast::Expr) -> Expr {
+        if self.arguments.is_none() {
+            return comparison;
+        }
+        if let ExprKind::Compare(_, a, b) = &mut comparison.kind {
+            self.open(left, a, b);
+            self.open(right, b, a);
+        }
+        comparison
+    }
+
+    fn open(&mut self, written: &ast::Expr, constant: &mut Expr, column: &Expr) {
+        let Some(source) = self.argument_source(written) else { return };
+        let Some((value, sql_type)) = opened(column, constant) else { return };
+        let Some(uses) = &mut self.arguments else { return };
+        uses.push(ArgumentUse { source, column: column.sql_type });
+        constant.kind = ExprKind::Argument(ArgumentId::from_index(uses.len() - 1), value);
+        constant.sql_type = sql_type;
+    }
+
+    fn argument_source(&self, written: &ast::Expr) -> Option<ArgumentSource> {
+        let ast::Expr::Value(literal) = written else { return None };
+        match &literal.value {
+            ast::Value::Number(..) | ast::Value::SingleQuotedString(_) => {
+                self.span(literal.span).map(ArgumentSource::Literal)
+            }
+            ast::Value::Placeholder(name) => {
+                let number: usize = name.strip_prefix('$')?.parse().ok()?;
+                Some(ArgumentSource::Parameter(number.checked_sub(1)?))
+            }
+            _ => None,
+        }
+    }
+}
