@@ -9,6 +9,8 @@
 //! A definition names the type of what it defines; `@14` is position number 14 in the SQL text, which the line `positions` gives.
 
 mod instruction;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::{Display, Formatter, Result, Write};
 

@@ -8,8 +8,8 @@ use types::{Interval, SqlType, Value};
 
 use crate::text::{parse, print, stub_table};
 use crate::{
-    AggregateCall, BuildSide, ColumnId, ColumnInfo, Compare, Cte, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan,
-    Quantifier, SetOperation, SortKey, Subquery, SubqueryKind,
+    AggregateCall, ArgumentId, BuildSide, ColumnId, ColumnInfo, Compare, Cte, CteId, Expr, ExprKind, JoinKind, Node,
+    Op, Plan, Quantifier, SetOperation, SortKey, Subquery, SubqueryKind,
 };
 
 /// SplitMix64.
@@ -147,6 +147,10 @@ impl Generator {
         let sql_type = self.random.of(&TYPES);
         let null = self.random.below(6) == 0;
         let value = if null { Value::Null } else { self.value(sql_type) };
+        if self.random.below(6) == 0 {
+            let id = ArgumentId(self.random.below(5) as u32);
+            return Expr::new(ExprKind::Argument(id, value), sql_type);
+        }
         Expr::constant(value, sql_type)
     }
 
