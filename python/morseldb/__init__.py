@@ -70,8 +70,8 @@ def default_connection() -> Connection:
         return _default
 
 
-def sql(query: str, parameters: _Sequence[_Any] | None = None) -> Relation | None:
-    """Runs a statement in the default database; a query gives a relation, anything else None."""
+def sql(query: str, parameters: _Sequence[_Any] | None = None) -> Relation:
+    """Runs a statement in the default database; the relation has a query's rows, or shows what another one did."""
     return default_connection().sql(query, parameters)
 
 

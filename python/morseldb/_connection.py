@@ -113,8 +113,8 @@ class Cursor(Fetching):
         """Runs all statements of a script."""
         return self.execute(sql)
 
-    def sql(self, query: str, parameters: Parameters = None) -> Relation | None:
-        """Runs a statement; a query gives a relation, anything else None."""
+    def sql(self, query: str, parameters: Parameters = None) -> Relation:
+        """Runs a statement; the relation has a query's rows, or shows what another statement did."""
         find = _frames.Lookup(_frames.caller())
         found: dict[str, Any] = {}
 
@@ -125,8 +125,6 @@ class Cursor(Fetching):
 
         values = _listed(parameters)
         result = self._run(query, values, find, remembering)
-        if not result.has_rows():
-            return None
         # A relation that runs again sees the same data frames. It does not keep the caller's other variables.
         run = functools.partial(self._again, query, values, found)
         return Relation(run, result)
@@ -139,9 +137,7 @@ class Cursor(Fetching):
     def table(self, name: str) -> Relation:
         """All rows of a table."""
         quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
-        relation = self.sql(f"SELECT * FROM {quoted}")
-        assert relation is not None
-        return relation
+        return self.sql(f"SELECT * FROM {quoted}")
 
     @property
     def rowcount(self) -> int:
@@ -170,9 +166,11 @@ class Cursor(Fetching):
         return made
 
     def close(self) -> None:
-        """Closes the session. What another thread is fetching is fetched to its end."""
+        """Closes the session; statements that run in other threads are stopped."""
         self._result = None
-        self._session = None
+        session, self._session = self._session, None
+        if session is not None:
+            session.interrupt()
 
     def setinputsizes(self, sizes: Sequence[Any]) -> None:
         """Does nothing (PEP 249)."""
@@ -230,7 +228,7 @@ class Connection(Cursor):
                 session.interrupt()
 
     def close(self) -> None:
-        """Closes the connection and its cursors: the database goes. What other threads are fetching is fetched."""
+        """Closes the connection and its cursors: the database goes. Statements of other threads are stopped."""
         with self._lock:
             super().close()
             cursors = self._adopted()
@@ -242,8 +240,9 @@ class Connection(Cursor):
         self._connected()
 
     def rollback(self) -> None:
-        """Does nothing: statements have effect when they end."""
+        """Raises: statements have effect when they end, and there is nothing that could be undone."""
         self._connected()
+        raise _errors.NotSupportedError("rollback: each statement is a transaction of its own", sqlstate="0A000")
 
     @property
     def threads(self) -> int:
@@ -273,19 +272,28 @@ def _is_pandas(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "pandas"
 
 
-def connect(
-    database: str | None = None, *, threads: int | None = None, memory_limit: int | str | None = None
-) -> Connection:
-    """Opens a new database in main memory.
+def connect(database: str | None = None, **settings: str | int | bool | None) -> Connection:
+    """Opens a new database in main memory: ``connect(threads=2, memory_limit="4GB")``.
 
-    ``threads`` run queries (all that affinity and cgroups allow, unless given). ``memory_limit`` is in bytes, or text
-    such as ``"4GB"`` (80% of the machine's memory, unless given). ``database`` is None or ``":memory:"``.
+    ``database`` is None or ``":memory:"``. For statements of others there is
+    ``connect(enable_external_access=False, lock_configuration=True)``, which closes files, and the variables of the
+    program, to them. The settings, each with its default unless given:
+
     """
     if database not in (None, "", ":memory:"):
         raise _errors.NotSupportedError(
             "databases live in main memory: connect() or connect(':memory:')", sqlstate="0A000"
         )
+    texts = [(name, _text(value)) for name, value in settings.items() if value is not None]
     try:
-        return Connection(Session(threads, memory_limit))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ProgrammingError(f"connect(threads={threads!r}): {error}") from error
+        return Connection(native(Session, texts))
+    except _errors.DataError as error:
+        raise ProgrammingError(str(error), error.sqlstate, None, error.hint, error.detail) from error
+
+
+connect.__doc__ = (connect.__doc__ or "") + "\n".join(f"    {name}: {text}" for name, text in Session.settings())
+
+
+def _text(value: str | int | bool) -> str:
+    """The value of a setting as SQL has it."""
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import shutil
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from . import _polars
-from ._errors import DataError, InterfaceError, ProgrammingError, native
+from . import _pandas, _polars
+from ._errors import InterfaceError, ProgrammingError, native
 from ._morseldb import Result
 
 if TYPE_CHECKING:
@@ -103,26 +105,40 @@ class Fetching:
 
     def arrow(self) -> pyarrow.Table:
         """The rows as a pyarrow Table."""
+        _needed("arrow", "pyarrow")
         import pyarrow
 
         return self._read(lambda stream: pyarrow.RecordBatchReader.from_stream(stream).read_all())
 
     fetch_arrow_table = arrow
 
-    def df(self) -> pandas.DataFrame:
-        """The rows as a pandas DataFrame."""
-        table = self.arrow()
-        try:
-            return table.to_pandas()
-        except (ValueError, OverflowError) as error:
-            raise DataError(f"pandas cannot hold the result: {error}") from error
+    def df(self, decimals: Literal["float", "exact"] = "float") -> pandas.DataFrame:
+        """The rows as a pandas DataFrame.
+
+        Integers and booleans with NULLs have pandas' nullable types. Decimals without fraction are integers; others are
+        floats, which can be plotted, or with ``decimals="exact"`` objects of ``decimal.Decimal``.
+        """
+        _needed("df", "pandas", "pyarrow")
+        return _pandas.frame_of(self.arrow(), decimals == "exact")
 
     fetchdf = df
 
     def pl(self) -> polars.DataFrame:
         """The rows as a Polars DataFrame; intervals as durations, with months of 30 days (by pyarrow)."""
+        _needed("pl", "polars")
         intervals = [place for place, column in enumerate(self.description or []) if column[1] == "interval"]
-        return self._read(lambda stream: _polars.frame_of(stream, intervals))
+        frame: polars.DataFrame = self._read(lambda stream: _polars.frame_of(stream, intervals))
+        return frame
+
+
+def _needed(method: str, *modules: str) -> None:
+    """Raises an ImportError that says what to install if one of the modules is missing."""
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            both = " ".join(modules)
+            raise ImportError(f"{method}() needs {both.replace(' ', ' and ')}: pip install {both}", name=module) from error
 
 
 class _Stream:
@@ -143,22 +159,31 @@ class Relation(Fetching):
 
     def __init__(self, run: Callable[[], Result], result: Result) -> None:
         self._run = run
+        # What a statement without rows did: it is not run again.
+        self._did = None if result.has_rows() else result.tag()
         self._result: Result | None = result
         self._columns = result.columns()
         self._touched = False
 
+    def _check_rows(self) -> None:
+        if self._did is not None:
+            raise InterfaceError(f"{self._did} gives no rows")
+
     def _open(self) -> Result:
+        self._check_rows()
         if self._result is None:
             self._result = self._run()
         self._touched = True
         return self._result
 
     def _peeked(self) -> Result | None:
+        self._check_rows()
         if self._result is None:
             self._result, self._touched = self._run(), False
         return self._result
 
     def _take(self) -> Result:
+        self._check_rows()
         fresh = self._result if self._result is not None and not self._touched else self._run()
         self._result, self._touched = None, False
         return fresh
@@ -192,41 +217,10 @@ class Relation(Fetching):
         return self._render(40)
 
     def _render(self, limit: int) -> str:
+        if self._did is not None:
+            return self._did
         result = self._peeked()
         if result is None:
             raise InterfaceError("the result is closed")
-        rows, more = result.peek(limit)
-        return _table(self.columns, self.types, rows, more)
-
-
-def _printable(text: str | None) -> str:
-    if text is None:
-        return "NULL"
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
-def _table(names: list[str], types: list[str], rows: list[list[str | None]], more: bool) -> str:
-    """Rows as a table of box characters."""
-    numeric = [kind.partition("(")[0] in _NUMERIC for kind in types]
-    cells = [[_printable(value) for value in row] for row in rows]
-    head = [[_printable(name) for name in names], types]
-    widths = [max([len(row[i]) for row in head + cells], default=0) for i in range(len(names))]
-
-    def rule(left: str, between: str, right: str) -> str:
-        return left + between.join("─" * (w + 2) for w in widths) + right
-
-    def line(row: list[str], center: bool = False) -> str:
-        def pad(text: str, w: int, right: bool) -> str:
-            return text.center(w) if center else text.rjust(w) if right else text.ljust(w)
-
-        return "│" + "│".join(f" {pad(t, w, n)} " for t, w, n in zip(row, widths, numeric)) + "│"
-
-    lines = [rule("┌", "┬", "┐"), *(line(row, True) for row in head), rule("├", "┼", "┤")]
-    lines += [line(row) for row in cells]
-    lines.append(rule("└", "┴", "┘"))
-    lines.append(f"first {len(rows)} rows" if more else f"{len(rows)} row{'' if len(rows) == 1 else 's'}")
-    return "\n".join(lines)
-
-
-_NUMERIC = frozenset(["smallint", "integer", "bigint", "decimal", "real", "double"])
+        text, rows, more = native(result.render, limit, shutil.get_terminal_size().columns)
+        return text + (f"first {rows} rows" if more else f"{rows} row{'' if rows == 1 else 's'}")

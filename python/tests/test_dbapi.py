@@ -114,9 +114,42 @@ def test_closing():
             morseldb.connect(threads=threads)
     with morseldb.connect(memory_limit="64MB") as con:
         con.commit()
-        con.rollback()
+        with pytest.raises(morseldb.NotSupportedError, match="rollback"):
+            con.rollback()
         with pytest.raises(morseldb.InterfaceError):
             con.fetchall()
+
+
+def test_settings():
+    with morseldb.connect(threads=3, compile=False, query_memory_limit="1GB") as con:
+        assert con.threads == 3
+        assert con.execute("show compile").fetchone() == ("off",)
+        assert con.cursor().execute("show query_memory_limit").fetchone() == ("1gb",)
+    with pytest.raises(morseldb.ProgrammingError, match="memory_limit"):
+        morseldb.connect(memory_limits="1GB")
+    for name in ["threads", "memory_limit", "enable_external_access"]:
+        assert f"{name}: " in morseldb.connect.__doc__
+
+
+def test_safe_mode(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a\n1\n")
+    frame = morseldb.sql("select 1 as a").arrow()
+    con = morseldb.connect(enable_external_access=False, lock_configuration=True)
+    con.register("given", frame)
+    assert con.execute("select a from given").fetchall() == [(1,)]
+    for sql in [f"select * from '{path}'", f"copy (select 1) to '{path}'"]:
+        with pytest.raises(morseldb.ProgrammingError) as raised:
+            con.execute(sql)
+        assert raised.value.sqlstate == "42501"
+    with pytest.raises(morseldb.ProgrammingError) as raised:
+        con.execute("select * from frame")
+    assert raised.value.sqlstate == "42P01"
+    for sql in ["set enable_external_access = on", "reset all", "set threads = 1"]:
+        with pytest.raises(morseldb.OperationalError) as raised:
+            con.cursor().execute(sql)
+        assert raised.value.sqlstate == "55P02"
+    assert path.read_text() == "a\n1\n"
 
 
 def test_connections_close_their_cursors():

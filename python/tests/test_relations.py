@@ -21,7 +21,10 @@ def test_relations_can_be_read_again(con):
     assert len(relation.fetchall()) == 1
     assert len(relation.fetchall()) == 2
     assert [row[0] for row in relation] == [1, 2]
-    assert con.sql("create table t (a integer)") is None
+    created = con.sql("create table t (a integer)")
+    assert (repr(created), created.columns) == ("CREATE TABLE", [])
+    with pytest.raises(morseldb.InterfaceError, match="CREATE TABLE gives no rows"):
+        created.fetchall()
     assert con.table("t").fetchall() == []
 
 
@@ -29,6 +32,14 @@ def test_show(con, capsys):
     con.sql("select 'a\nb' as x, -1 as n").show()
     text = capsys.readouterr().out
     assert "│ a\\nb │      -1 │" in text and "1 row" in text
+
+
+def test_tables_fit_the_terminal(con, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    columns = ", ".join(f"'{'x' * 30}' as a_long_name_{i}" for i in range(15))
+    text = repr(con.sql(f"select {columns}"))
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert "a_long_name_0" in text and "a_long_name_14" in text and "more columns" in text
 
 
 def test_default_connection():

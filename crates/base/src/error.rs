@@ -86,6 +86,12 @@ impl SqlState {
     pub const DEPENDENT_OBJECTS: Self = Self("2BP01");
     /// A setting's value out of its range.
     pub const INVALID_PARAMETER_VALUE: Self = Self("22023");
+    /// What is asked for is not allowed.
+    pub const INSUFFICIENT_PRIVILEGE: Self = Self("42501");
+    /// A setting that cannot be changed at this time.
+    pub const CANNOT_CHANGE_PARAMETER: Self = Self("55P02");
+    /// The system grants no thread, or the like.
+    pub const INSUFFICIENT_RESOURCES: Self = Self("53000");
     /// The memory limit of the query or the database was reached.
     pub const OUT_OF_MEMORY: Self = Self("53200");
     /// The statement is too deeply nested or too large.
@@ -151,6 +157,13 @@ impl Error {
     /// Names the byte offset in the SQL text that the error is about; the first (innermost) position stays.
     pub fn at(mut self, position: impl Into<Option<u32>>) -> Self {
         self.0.position = self.0.position.or(position.into());
+        self
+    }
+
+    /// The error of a statement as one of the text in which the statement begins at byte `start`.
+    pub fn shifted(mut self, start: usize) -> Self {
+        let start = u32::try_from(start).unwrap_or(u32::MAX);
+        self.0.position = self.0.position.map(|position| position.saturating_add(start));
         self
     }
 

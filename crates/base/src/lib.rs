@@ -1,13 +1,16 @@
-//! What every other crate stands on: errors with SQLSTATE, typed ids, and memory that is accounted for.
+//! What every other crate stands on: errors with SQLSTATE, typed ids, memory that is accounted for, and the
+//! flag that stops a statement.
 //!
 //! Architecture invariant: `base` knows no SQL and depends on no other crate of the workspace.
 
+pub mod cancel;
 pub mod error;
 pub mod ids;
 pub mod memory;
 pub mod panics;
 pub mod stack;
 
+pub use cancel::CancelToken;
 pub use error::{Error, Result, SqlState};
 pub use ids::IdMap;
 pub use memory::{Area, Budget};

@@ -91,7 +91,7 @@ pub(crate) fn measure(session: &mut Session, query: &Query, runs: usize, check: 
 
 /// A session of a fresh database.
 pub(crate) fn open(options: &DataOptions) -> Result<Session> {
-    Ok(Database::new(Config { threads: options.threads, memory_limit: None })?.connect())
+    Ok(Database::new(Config { threads: options.threads, ..Config::default() })?.connect())
 }
 
 /// Where the tables of a run come from.

@@ -1,8 +1,10 @@
-//! The command line.
+//! The command line. Each setting of the engine is an option, too: they come from its table.
 
-use clap::Parser;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Parser};
+use engine::{SETTINGS, Setting, Settings};
 
 use crate::render::Mode;
+use crate::shell::readable;
 
 /// MorselDB's shell: SQL on tables in memory and on CSV and Parquet files.
 #[derive(Parser, Debug)]
@@ -23,15 +25,14 @@ pub struct Arguments {
     /// Stay interactive after -c and files
     #[arg(short, long)]
     pub interactive: bool,
-    /// Threads that run queries [default: all that affinity and cgroups allow]
-    #[arg(short, long, value_name = "N")]
-    pub threads: Option<usize>,
-    /// Memory that tables and queries may use, such as 4GB [default: 80% of the machine's]
-    #[arg(long, value_name = "SIZE")]
-    pub memory_limit: Option<String>,
+    /// Close files to SQL and commands, and lock the settings: for statements of others
+    #[arg(long)]
+    pub safe: bool,
+    #[command(flatten)]
+    assigned: Assigned,
     /// Change a setting (SHOW ALL lists them); may be repeated
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
-    pub settings: Vec<(String, String)>,
+    set: Vec<(String, String)>,
     /// How results look
     #[arg(short, long, value_enum)]
     pub mode: Option<Mode>,
@@ -50,6 +51,55 @@ pub struct Arguments {
     /// Go on after a statement that failed; the exit code is still 1
     #[arg(long = "continue")]
     pub go_on: bool,
+}
+
+/// Settings that options of their own name give values to.
+#[derive(Debug, Default)]
+struct Assigned(Vec<(&'static Setting, String)>);
+
+/// The option of a setting. The parser keeps it as long as the process lives.
+fn option_of(setting: &Setting) -> &'static str {
+    String::leak(setting.name.replace('_', "-"))
+}
+
+impl Args for Assigned {
+    fn augment_args(command: Command) -> Command {
+        SETTINGS.iter().fold(command, |command, setting| {
+            let arg = Arg::new(setting.name).long(option_of(setting)).value_name("VALUE").help(setting.description);
+            let arg = arg.value_parser(|text: &str| Ok::<_, String>(text.to_owned())).help_heading("Settings");
+            command.arg(if setting.name == "threads" { arg.short('t') } else { arg })
+        })
+    }
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Assigned {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let value = |s: &'static Setting| Some((s, matches.get_one::<String>(s.name)?.clone()));
+        Ok(Self(SETTINGS.iter().filter_map(value).collect()))
+    }
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.extend(Self::from_arg_matches(matches)?.0);
+        Ok(())
+    }
+}
+
+impl Arguments {
+    /// The settings that were given; the error is about them.
+    pub fn settings(&self) -> Result<Settings, String> {
+        let safe: &[(&str, &str)] =
+            if self.safe { &[("enable_external_access", "off"), ("lock_configuration", "on")] } else { &[] };
+        let own = self.assigned.0.iter().map(|(setting, value)| (setting.name, value.as_str()));
+        let set = self.set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let mut settings = Settings::default();
+        own.chain(set)
+            .chain(safe.iter().copied())
+            .try_for_each(|(name, value)| settings.set(name, value))
+            .map_err(|e| readable(&e))?;
+        Ok(settings)
+    }
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {

@@ -2,14 +2,17 @@
 
 mod schema;
 
+pub use schema::quoted;
+
 use std::io::Write;
 use std::path::Path;
 
 use clap::ValueEnum;
+use types::Chunk;
 
 use crate::output::Output;
 use crate::render::Mode;
-use crate::shell::{Ended, Shell};
+use crate::shell::{Ended, Keep, Shell};
 
 /// What a command comes to: its error is shown as a failed statement's is.
 type Outcome = Result<Result<(), String>, Ended>;
@@ -49,7 +52,13 @@ pub const COMMANDS: &[Command] = &[
         help: "show definitions of tables",
         run: schema::schema,
     },
-    Command { name: ".tables", alias: "\\dt", arguments: "", help: "list tables and views", run: tables },
+    Command {
+        name: ".tables",
+        alias: "\\dt",
+        arguments: "[PATTERN]",
+        help: "list tables and views, or those that match: * and ? stand for others",
+        run: tables,
+    },
     Command { name: ".timer", alias: "\\timing", arguments: "[on|off]", help: "show times", run: timer },
     Command { name: ".types", alias: "", arguments: "[on|off]", help: "show types of columns in box mode", run: types },
     Command { name: ".width", alias: "", arguments: "N", help: "width of tables; 0: the terminal's", run: width },
@@ -139,7 +148,7 @@ fn quit(_shell: &mut Shell, _arguments: &[String]) -> Outcome {
     Err(Ended::Quit)
 }
 fn max_rows(shell: &mut Shell, arguments: &[String]) -> Outcome {
-    Ok(number(arguments).map(|n| shell.style.max_rows = n))
+    Ok(number(arguments).map(|n| shell.max_rows = Some(n)))
 }
 fn width(shell: &mut Shell, arguments: &[String]) -> Outcome {
     Ok(number(arguments).map(|n| shell.width = (n > 0).then_some(n)))
@@ -181,7 +190,15 @@ fn expanded(shell: &mut Shell, _arguments: &[String]) -> Outcome {
     Ok(Ok(()))
 }
 
+/// What a command that would read or write a file comes to in a safe shell.
+fn refused(shell: &Shell) -> Option<Outcome> {
+    shell.safe.then(|| Ok(Err("the shell runs in safe mode: commands leave files alone".into())))
+}
+
 fn output(shell: &mut Shell, arguments: &[String]) -> Outcome {
+    if let Some(refused) = refused(shell) {
+        return refused;
+    }
     shell.output.flush()?;
     let opened = match arguments.first() {
         None => Ok(Output::standard()),
@@ -191,14 +208,32 @@ fn output(shell: &mut Shell, arguments: &[String]) -> Outcome {
 }
 
 fn read(shell: &mut Shell, arguments: &[String]) -> Outcome {
+    if let Some(refused) = refused(shell) {
+        return refused;
+    }
     match arguments.first() {
         Some(path) => shell.run_file(Path::new(path)).map(Ok),
         None => Ok(Err("which file?".into())),
     }
 }
 
-fn tables(shell: &mut Shell, _arguments: &[String]) -> Outcome {
-    Ok(shell.print("SHOW TABLES")?.map_err(|e| e.render("SHOW TABLES")))
+fn tables(shell: &mut Shell, arguments: &[String]) -> Outcome {
+    const NAME: usize = 1;
+    let like = |pattern: &str, chunk: &Chunk, row| matches(pattern.as_bytes(), chunk.column(NAME).str(row).as_bytes());
+    let keep = arguments.first().map(|pattern| move |chunk: &Chunk, row| like(pattern, chunk, row));
+    let keep = keep.as_ref().map(|k| k as &Keep<'_>);
+    Ok(shell.print_some("SHOW TABLES", keep)?.map_err(|e| e.render("SHOW TABLES")))
+}
+
+/// Whether a name matches a pattern in which `*` stands for any text and `?` for any character.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern.split_first(), name.split_first()) {
+        (None, None) => true,
+        (Some((b'*', rest)), _) => (0..=name.len()).any(|from| matches(rest, &name[from..])),
+        (Some((b'?', rest)), Some((_, name))) => matches(rest, name),
+        (Some((a, rest)), Some((b, name))) => a.eq_ignore_ascii_case(b) && matches(rest, name),
+        _ => false,
+    }
 }
 
 fn describe(shell: &mut Shell, arguments: &[String]) -> Outcome {
@@ -215,6 +250,15 @@ mod tests {
     fn words_have_quotes() {
         assert_eq!(words(".read 'a b'  c").unwrap(), [".read", "a b", "c"]);
         assert!(words(".read 'a").is_err());
+    }
+
+    #[test]
+    fn patterns_match_names() {
+        for (pattern, name, expected) in
+            [("a*", "abc", true), ("a*", "ba", false), ("*b?", "Abc", true), ("*", "", true), ("a", "ab", false)]
+        {
+            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
+        }
     }
 
     #[test]

@@ -11,8 +11,8 @@ use rustyline::history::DefaultHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
-use crate::commands::COMMANDS;
-use crate::lexer;
+use crate::commands::{COMMANDS, quoted};
+use crate::script;
 use crate::shell::{Ended, Shell};
 
 const KEYWORDS: &str = "all analyze and any array as asc between bigint boolean by case cast char coalesce copy count \
@@ -45,26 +45,35 @@ pub fn run(shell: &mut Shell) -> Result<(), Ended> {
     if std::io::stdin().is_terminal() {
         println!("MorselDB {}. Statements end with ;  .help lists commands.", env!("CARGO_PKG_VERSION"));
     }
-    let result = read_and_run(shell, &mut editor);
-    if let Some(path) = &history
-        && let Err(error) = editor.save_history(path)
-    {
+    let mut kept = Ok(());
+    let result = read_and_run(shell, &mut editor, &mut |editor| {
+        if let Some(path) = &history {
+            kept = editor.append_history(path);
+        }
+    });
+    if let Err(error) = kept {
         eprintln!("cannot save the history: {error}");
     }
     result
 }
 
-fn read_and_run(shell: &mut Shell, editor: &mut Editor<Assistant, DefaultHistory>) -> Result<(), Ended> {
+type Lines = Editor<Assistant, DefaultHistory>;
+
+/// Reads and runs; `keep` is called for each entry before it runs, as nobody knows how the shell will end.
+fn read_and_run(shell: &mut Shell, editor: &mut Lines, keep: &mut dyn FnMut(&mut Lines)) -> Result<(), Ended> {
     loop {
         if let Some(helper) = editor.helper_mut() {
             helper.names = shell.session.names();
         }
         match editor.readline("morsel> ") {
-            Ok(text) => shell.run_text(&text).or_else(|ended| match ended {
-                // Errors have been shown, and scripts that were read have stopped: the shell goes on.
-                Ended::Failed => Ok(()),
-                other => Err(other),
-            })?,
+            Ok(text) => {
+                keep(editor);
+                shell.run_text(&text).or_else(|ended| match ended {
+                    // Errors have been shown, and scripts that were read have stopped: the shell goes on.
+                    Ended::Failed => Ok(()),
+                    other => Err(other),
+                })?
+            }
             Err(ReadlineError::Interrupted) => {}
             Err(ReadlineError::Eof) => return Ok(()),
             Err(error) => return shell.fail(&format!("cannot read from the terminal: {error}")),
@@ -86,7 +95,7 @@ impl Assistant {
             return COMMANDS.iter().filter(|c| c.name.starts_with(word)).map(|c| pair(c.name)).collect();
         }
         let lower = word.to_lowercase();
-        let names = self.names.iter().filter(|n| n.to_lowercase().starts_with(&lower)).map(|n| pair(n));
+        let names = self.names.iter().filter(|n| n.to_lowercase().starts_with(&lower)).map(|n| pair(&quoted(n)));
         // Keywords in the case in which the word was begun.
         let upper = word.chars().any(char::is_uppercase) && !word.chars().any(char::is_lowercase);
         let keyword = |k: &str| if upper { pair(&k.to_uppercase()) } else { pair(k) };
@@ -119,7 +128,7 @@ impl Completer for Assistant {
 
 impl Validator for Assistant {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        Ok(match lexer::is_complete(context.input()) {
+        Ok(match script::is_complete(context.input()) {
             true => ValidationResult::Valid(None),
             false => ValidationResult::Incomplete,
         })
@@ -138,11 +147,13 @@ mod tests {
 
     #[test]
     fn completion_keeps_the_case_and_knows_names() {
-        let assistant = Assistant { names: vec!["selection".into()], files: FilenameCompleter::new() };
+        let assistant =
+            Assistant { names: vec!["My Table".into(), "selection".into()], files: FilenameCompleter::new() };
         let texts =
             |word: &str, line| assistant.candidates(word, line).into_iter().map(|p| p.replacement).collect::<Vec<_>>();
         assert_eq!(texts("sele", false), ["selection", "select"]);
         assert_eq!(texts("SELE", false), ["selection", "SELECT"]);
+        assert_eq!(texts("my", false), ["\"My Table\""]);
         assert_eq!(texts(".mo", true), [".mode"]);
     }
 }

@@ -6,10 +6,10 @@
 mod arguments;
 mod commands;
 mod interactive;
-mod lexer;
 mod output;
 mod render;
 mod run;
+mod script;
 mod shell;
 mod signal;
 mod terminal;
@@ -28,8 +28,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     base::panics::quiet_hook();
-    // Before any other thread starts: they inherit that SIGINT is the listener's.
-    let signals = signal::Signals::listen();
+    // Before any other thread starts: they inherit that signals are the listener's.
+    let signals = match signal::Signals::listen() {
+        Ok(signals) => signals,
+        Err(error) => {
+            eprintln!("morsel: the system grants no thread: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
     let interactive = arguments.interactive
         || (arguments.command.is_empty() && arguments.files.is_empty() && std::io::stdin().is_terminal());
     let mut shell = match Shell::new(&arguments, signals, interactive) {

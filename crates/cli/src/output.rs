@@ -23,6 +23,11 @@ impl Output {
         Ok(Self::File(BufWriter::with_capacity(1 << 16, File::create(path)?)))
     }
 
+    /// Whether it is standard output.
+    pub fn is_standard(&self) -> bool {
+        matches!(self, Self::Standard(_))
+    }
+
     /// Whether a person looks at it.
     pub fn is_terminal(&self) -> bool {
         matches!(self, Self::Standard(out) if out.get_ref().is_terminal())

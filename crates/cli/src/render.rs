@@ -2,10 +2,10 @@
 
 mod json;
 mod lines;
-mod table;
 
 use std::io::{self, Write};
 
+use ::io::pretty::{Lines, Look, Table};
 use clap::ValueEnum;
 use types::{Chunk, Column, SqlType};
 
@@ -54,9 +54,16 @@ pub struct Style {
     pub max_rows: usize,
     /// Most columns of the terminal that a table takes; none: as many as it needs.
     pub width: Option<usize>,
+    /// Whether results go to a terminal, which data must not command.
+    pub terminal: bool,
 }
 
 impl Style {
+    fn look(&self, lines: Lines) -> Look {
+        let (headers, types, null) = (self.headers, self.types, self.null().to_string());
+        Look { lines, headers, types, null, max_rows: self.max_rows, width: self.width }
+    }
+
     fn null(&self) -> &str {
         match (&self.null, self.mode) {
             (Some(text), _) => text,
@@ -85,11 +92,26 @@ pub trait Renderer {
 
 /// The renderer for a result of these columns.
 pub fn renderer(style: &Style, headings: Vec<Heading>) -> Box<dyn Renderer> {
+    let table = |lines, headings: Vec<Heading>| {
+        Box::new(Table::new(style.look(lines), headings.into_iter().map(|h| (h.name, h.sql_type)).collect()))
+    };
     match style.mode {
-        Mode::Box | Mode::Table | Mode::Markdown => Box::new(table::Table::new(style.clone(), headings)),
+        Mode::Box => table(Lines::Box, headings),
+        Mode::Table => table(Lines::Ascii, headings),
+        Mode::Markdown => table(Lines::Markdown, headings),
         Mode::Csv | Mode::Tsv | Mode::List => Box::new(lines::Separated::new(style.clone(), headings)),
         Mode::Line => Box::new(lines::Lines::new(style.clone(), headings)),
         Mode::Json | Mode::Jsonlines => Box::new(json::Json::new(style.mode, headings)),
+    }
+}
+
+impl Renderer for Table {
+    fn chunk(&mut self, _out: &mut dyn Write, chunk: &Chunk) -> io::Result<()> {
+        self.add(chunk);
+        Ok(())
+    }
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.write(out)
     }
 }
 
@@ -102,6 +124,7 @@ fn text_of(column: &Column, row: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ::io::pretty::text::width;
     use types::{ColumnBuilder, Value};
 
     fn rendered(style: &Style) -> String {
@@ -125,7 +148,7 @@ mod tests {
     }
 
     fn style(mode: Mode) -> Style {
-        Style { mode, headers: true, types: true, null: None, max_rows: 0, width: None }
+        Style { mode, headers: true, types: true, null: None, max_rows: 0, width: None, terminal: false }
     }
 
     #[test]
@@ -144,14 +167,14 @@ mod tests {
         assert_eq!(text.lines().count(), expected.lines().count());
         let squeezed = |t: &str| t.replace(['─', ' '], "");
         assert_eq!(squeezed(&text), squeezed(expected));
-        let widths: Vec<usize> = text.lines().map(crate::terminal::width).collect();
+        let widths: Vec<usize> = text.lines().map(width).collect();
         assert!(widths.iter().all(|w| *w == widths[0]), "{text}");
     }
 
     #[test]
     fn narrow_boxes_shorten_the_widest_column() {
         let text = rendered(&Style { width: Some(40), ..style(Mode::Box) });
-        assert!(text.lines().all(|l| crate::terminal::width(l) <= 40) && text.contains('…'), "{text}");
+        assert!(text.lines().all(|l| width(l) <= 40) && text.contains('…'), "{text}");
         let text = rendered(&Style { width: Some(12), max_rows: 1, ..style(Mode::Box) });
         assert!(text.contains("… 2 more rows") && text.contains("… 2 more columns"), "{text}");
     }
@@ -171,6 +194,22 @@ mod tests {
         let text = rendered(&Style { headers: false, null: Some("\\N".into()), ..style(Mode::Tsv) });
         assert_eq!(text, "1\t1.50\ta,\"b\"\n-20\t\\N\ttwo\\nlines | and a pipe\n\\N\t-0.05\t\n");
         assert!(rendered(&style(Mode::List)).starts_with("n|price|name\n1|1.50|a,\"b\"\n"));
+    }
+
+    #[test]
+    fn data_does_not_command_the_terminal() {
+        let mut builder = ColumnBuilder::new(SqlType::Text, 1);
+        builder.push_value(&Value::str("\u{1b}[2J\u{9b}x"));
+        let chunk = Chunk::new(1, vec![builder.finish()]);
+        for mode in [Mode::Csv, Mode::Tsv, Mode::List, Mode::Line, Mode::Json, Mode::Box] {
+            let heading = Heading { name: "\u{1b}n".into(), sql_type: SqlType::Text };
+            let mut renderer = renderer(&Style { terminal: true, ..style(mode) }, vec![heading]);
+            let mut out = Vec::new();
+            renderer.chunk(&mut out, &chunk).unwrap();
+            renderer.end(&mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{mode:?}: {text:?}");
+        }
     }
 
     #[test]

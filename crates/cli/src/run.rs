@@ -1,19 +1,13 @@
-//! Running one statement: it starts in a thread of its own, while this one shows progress and passes Ctrl-C on.
+//! Running one statement: it starts in a thread of its own, while this one shows its progress.
 
 use std::io::IsTerminal;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use base::panics::catch;
-use base::{Error, Result};
-use engine::{QueryResult, Session};
+use base::Result;
+use engine::{Call, QueryResult, Session};
 use indicatif::{ProgressBar, ProgressStyle};
 use types::Chunk;
 
-use crate::signal::Signals;
-
-/// How often Ctrl-C and progress are looked at.
-const STEP: Duration = Duration::from_millis(50);
 /// A query that takes longer shows its progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -21,14 +15,13 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Watch {
     begin: Instant,
     bar: Option<ProgressBar>,
-    signals: Signals,
     terminal: bool,
 }
 
 impl Watch {
     /// Starts the clock of a statement.
-    pub fn new(signals: Signals) -> Self {
-        Self { begin: Instant::now(), bar: None, signals, terminal: std::io::stderr().is_terminal() }
+    pub fn new() -> Self {
+        Self { begin: Instant::now(), bar: None, terminal: std::io::stderr().is_terminal() }
     }
 
     /// The time since the start.
@@ -44,7 +37,6 @@ impl Watch {
     }
 
     fn step(&mut self, progress: Option<engine::Progress>) {
-        self.signals.interrupted();
         if !self.terminal || self.elapsed() < PATIENCE {
             return;
         }
@@ -77,38 +69,13 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 /// Starts the statement. What runs as a whole (CREATE TABLE AS, COPY, INSERT) has ended when this returns.
-pub fn start(session: &mut Session, sql: &str, watch: &mut Watch) -> Result<QueryResult> {
-    let (sender, receiver) = sync_channel(1);
-    let running = session.interrupt_handle();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let result = catch(|| session.execute(sql, &[]));
-            // The receiver waits for nothing else.
-            let _ = sender.send(result.unwrap_or_else(|panic| Err(panicked(&panic))));
-        });
-        loop {
-            match receiver.recv_timeout(STEP) {
-                Ok(result) => return result,
-                Err(RecvTimeoutError::Timeout) => watch.step(running.progress()),
-                Err(RecvTimeoutError::Disconnected) => return Err(panicked("its thread is gone")),
-            }
-        }
-    })
+pub fn start(session: &mut Session, call: &Call, sql: &str, watch: &mut Watch) -> Result<QueryResult> {
+    engine::foreground(|| session.execute_in(call, sql, &[]), || watch.step(call.progress()))
 }
 
 /// The next rows; none at the end.
 pub fn next(result: &mut QueryResult, watch: &mut Watch) -> Result<Option<Chunk>> {
-    loop {
-        match catch(|| result.poll_chunk(STEP)).unwrap_or_else(|panic| Err(panicked(&panic)))? {
-            Some(chunk) => return Ok(chunk),
-            None => watch.step(Some(result.progress())),
-        }
-    }
-}
-
-#[cold]
-fn panicked(panic: &str) -> Error {
-    Error::internal(format!("the statement ended unexpectedly: {panic}"))
+    engine::next_chunk(result, |result| watch.step(Some(result.progress())))
 }
 
 /// A number with its digits in groups of three.

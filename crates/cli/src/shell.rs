@@ -1,21 +1,23 @@
 //! The shell's state, and how it runs scripts.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use base::{Error, Result as SqlResult};
+use ::io::pretty::text::harmless;
+use base::Result as SqlResult;
 use engine::{Config, Database, QueryResult, Session};
+use types::{Chunk, Column, ColumnBuilder};
 
 use crate::arguments::Arguments;
-use crate::lexer::{Item, next_item};
 use crate::output::Output;
 use crate::render::{self, Heading, Mode, Style};
 use crate::run::{self, Watch};
+use crate::script::{Item, next_item};
 use crate::signal::Signals;
 use crate::{commands, terminal};
 
-/// Rows of a table that an interactive shell shows.
+/// Rows of a table that an interactive shell shows, unless `.maxrows` says otherwise.
 const INTERACTIVE_ROWS: usize = 100;
 /// Scripts that read scripts that ...
 const MAX_DEPTH: usize = 32;
@@ -30,6 +32,9 @@ pub enum Ended {
     /// Results cannot be written.
     Output(io::Error),
 }
+
+/// Whether a row of a chunk is shown.
+pub type Keep<'a> = dyn Fn(&Chunk, usize) -> bool + 'a;
 
 impl From<io::Error> for Ended {
     fn from(error: io::Error) -> Self {
@@ -47,11 +52,15 @@ pub struct Shell {
     pub style: Style,
     /// The width that `.width` set; none: the terminal's.
     pub width: Option<usize>,
+    /// Most rows of a table that `.maxrows` set; 0: all.
+    pub max_rows: Option<usize>,
     /// Whether times are shown.
     pub timer: bool,
     /// Whether statements are shown.
     pub echo: bool,
     interactive: bool,
+    /// Whether commands leave files alone.
+    pub safe: bool,
     /// Whether the statements after a failed one run.
     go_on: bool,
     failed: bool,
@@ -62,19 +71,9 @@ pub struct Shell {
 impl Shell {
     /// A shell as the arguments say; the error is about them.
     pub fn new(arguments: &Arguments, signals: Signals, interactive: bool) -> Result<Self, String> {
-        if arguments.threads.is_some_and(|n| n == 0 || n > 1024) {
-            return Err("--threads is a whole number from 1 to 1024".into());
-        }
-        let config = Config { threads: arguments.threads, ..Config::default() };
-        let database = Database::new(config).map_err(|e| e.message().to_string())?;
-        let mut session = database.connect();
-        let memory = arguments.memory_limit.iter().map(|size| ("memory_limit", size.as_str()));
-        for (name, value) in memory.chain(arguments.settings.iter().map(|(n, v)| (n.as_str(), v.as_str()))) {
-            set(&mut session, name, value).map_err(|e| match e.get_hint() {
-                Some(hint) => format!("{} ({hint})", e.message()),
-                None => e.message().to_string(),
-            })?;
-        }
+        let settings = arguments.settings()?;
+        let database = Database::new(Config { settings, ..Config::default() }).map_err(|e| readable(&e))?;
+        let session = database.connect();
         if interactive {
             signals.set_interactive();
         }
@@ -86,13 +85,16 @@ impl Shell {
                 headers: !arguments.no_headers,
                 types: interactive,
                 null: arguments.null.clone(),
-                max_rows: if interactive { INTERACTIVE_ROWS } else { 0 },
+                max_rows: 0,
                 width: None,
+                terminal: false,
             },
             width: None,
+            max_rows: None,
             timer: arguments.timer || interactive,
             echo: arguments.echo,
             interactive,
+            safe: arguments.safe,
             go_on: arguments.go_on,
             failed: false,
             depth: 0,
@@ -177,16 +179,22 @@ impl Shell {
         }
         match self.print(sql)? {
             Ok(()) => Ok(()),
-            Err(error) => self.fail(&shifted(error, range.start).render(script)),
+            Err(error) => self.fail(&error.shifted(range.start).render(script)),
         }
     }
 
     /// Runs a statement and prints its result.
     pub fn print(&mut self, sql: &str) -> Result<SqlResult<()>, Ended> {
-        self.signals.begin(self.session.interrupt_handle());
-        let mut watch = Watch::new(self.signals.clone());
-        let result = match run::start(&mut self.session, sql, &mut watch) {
-            Ok(mut result) => self.print_rows(&mut result, &mut watch),
+        self.print_some(sql, None)
+    }
+
+    /// Runs a statement and prints those rows of its result that shall be kept, or all.
+    pub fn print_some(&mut self, sql: &str, keep: Option<&Keep<'_>>) -> Result<SqlResult<()>, Ended> {
+        let call = self.session.interrupt_handle().begin();
+        self.signals.begin(call.clone());
+        let mut watch = Watch::new();
+        let result = match run::start(&mut self.session, &call, sql, &mut watch) {
+            Ok(mut result) => self.print_rows(&mut result, keep, &mut watch),
             Err(error) => Ok(Err(error)),
         };
         self.signals.end();
@@ -200,25 +208,42 @@ impl Shell {
         Ok(result)
     }
 
-    fn print_rows(&mut self, result: &mut QueryResult, watch: &mut Watch) -> Result<SqlResult<()>, Ended> {
+    /// How results look where they go now: files get all of them.
+    fn style(&self) -> Style {
+        let terminal = self.output.is_terminal();
+        let usual = if self.interactive && self.output.is_standard() { INTERACTIVE_ROWS } else { 0 };
+        Style {
+            width: self.width.or_else(|| terminal.then(terminal::columns).flatten()),
+            max_rows: self.max_rows.unwrap_or(usual),
+            terminal,
+            ..self.style.clone()
+        }
+    }
+
+    fn print_rows(
+        &mut self,
+        result: &mut QueryResult,
+        keep: Option<&Keep<'_>>,
+        watch: &mut Watch,
+    ) -> Result<SqlResult<()>, Ended> {
         if !result.has_rows() {
-            if self.interactive {
-                let tag = result.tag().to_string();
-                self.footer(tag, watch)?;
-            }
+            let tag = result.tag().to_string();
+            self.footer(tag, watch)?;
             return Ok(Ok(()));
         }
-        let width = self.width.or_else(|| self.output.is_terminal().then(terminal::columns).flatten());
-        let style = Style { width, ..self.style.clone() };
+        let style = self.style();
         let headings = result.columns().iter().map(|c| Heading { name: c.name.clone(), sql_type: c.sql_type });
         let mut renderer = render::renderer(&style, headings.collect());
-        let at_once = !style.mode.is_table() && self.output.is_terminal();
+        let at_once = !style.mode.is_table() && style.terminal;
+        let mut rows = 0;
         loop {
             match run::next(result, watch) {
                 Ok(Some(chunk)) => {
                     if at_once {
                         watch.clear();
                     }
+                    let chunk = keep.map_or_else(|| chunk.clone(), |keep| picked(&chunk, keep));
+                    rows += chunk.rows() as u64;
                     renderer.chunk(&mut self.output, &chunk)?;
                 }
                 Ok(None) => break,
@@ -227,15 +252,14 @@ impl Shell {
         }
         watch.clear();
         renderer.end(&mut self.output)?;
-        if self.interactive {
-            let rows = result.delivered();
-            self.footer(format!("{} row{}", run::grouped(rows), if rows == 1 { "" } else { "s" }), watch)?;
-        }
+        self.footer(format!("{} row{}", run::grouped(rows), if rows == 1 { "" } else { "s" }), watch)?;
         Ok(Ok(()))
     }
 
+    /// Says to somebody who looks what a statement came to.
     fn footer(&mut self, text: String, watch: &Watch) -> io::Result<()> {
         match self.timer {
+            _ if !self.interactive || !self.output.is_standard() => Ok(()),
             true => writeln!(self.output, "{text} ({})", run::readable(watch.elapsed())),
             false => writeln!(self.output, "{text}"),
         }
@@ -244,30 +268,34 @@ impl Shell {
     /// Shows an error. Ends the script, unless it shall go on.
     pub fn fail(&mut self, message: &str) -> Result<(), Ended> {
         self.output.flush()?;
-        eprintln!("{message}");
+        // Messages quote data.
+        match io::stderr().is_terminal() {
+            true => eprintln!("{}", harmless(message.to_string())),
+            false => eprintln!("{message}"),
+        }
         self.failed = true;
         let goes_on = self.go_on || (self.interactive && self.depth == 0);
         if goes_on { Ok(()) } else { Err(Ended::Failed) }
     }
 }
 
-/// Changes a setting.
-fn set(session: &mut Session, name: &str, value: &str) -> SqlResult<()> {
-    let (name, value) = (name.replace('"', "\"\""), value.replace('\'', "''"));
-    session.execute(&format!("SET \"{name}\" = '{value}'"), &[]).map(drop)
+/// The rows of a chunk that shall be kept.
+fn picked(chunk: &Chunk, keep: &Keep<'_>) -> Chunk {
+    let rows: Vec<usize> = (0..chunk.rows()).filter(|&row| keep(chunk, row)).collect();
+    let column = |c: &Column| {
+        let mut builder = ColumnBuilder::new(c.sql_type(), rows.len());
+        rows.iter().for_each(|&row| builder.push_value(&c.value(row)));
+        builder.finish()
+    };
+    Chunk::new(rows.len(), chunk.columns().iter().map(column).collect())
 }
 
-/// The error of a statement that starts at byte `start` of a script.
-fn shifted(error: Error, start: usize) -> Error {
-    let mut out = Error::new(error.state(), error.message());
-    out = out.at(error.position().map(|p| p.saturating_add(start as u32)));
-    if let Some(detail) = error.get_detail() {
-        out = out.detail(detail);
+/// An error of a setting as one line.
+pub fn readable(error: &base::Error) -> String {
+    match error.get_hint() {
+        Some(hint) => format!("{} ({hint})", error.message()),
+        None => error.message().to_string(),
     }
-    if let Some(hint) = error.get_hint() {
-        out = out.hint(hint);
-    }
-    out
 }
 
 /// A script without the byte order mark that some editors put before it.

@@ -1,41 +1,55 @@
-//! Ctrl-C: one thread waits for SIGINT, all others have it blocked, so that no code runs in a signal handler.
+//! Ctrl-C and the request to end: one thread waits for SIGINT, SIGTERM and SIGHUP, all others have them blocked, so that
+//! no code runs in a signal handler.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use engine::Interrupt;
+use engine::Call;
 
-/// What SIGINT does at the moment.
+/// How long a statement has to clean up after itself when the shell is told to end.
+const GRACE: Duration = Duration::from_secs(2);
+/// The exit codes that say which signal it was.
+const INTERRUPTED: i32 = 128 + libc::SIGINT;
+
+/// What signals do at the moment.
 #[derive(Clone, Default)]
 pub struct Signals(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// Stops the running statement.
-    running: Option<Interrupt>,
+    /// The running statement.
+    running: Option<Call>,
     /// SIGINTs since it started.
     count: u32,
-    /// Whether a SIGINT between statements is ignored.
+    /// Whether a SIGINT leaves the shell as it is.
     interactive: bool,
+    /// The shell ends with this code as soon as no statement runs.
+    ending: Option<i32>,
 }
 
 impl Signals {
     /// Starts to listen. To be called before any other thread is started.
-    pub fn listen() -> Self {
+    pub fn listen() -> std::io::Result<Self> {
         let signals = Self::default();
-        let set = interrupt_set();
-        // SAFETY: `set` is an initialised signal set; the old mask is not asked for.
-        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
+        let set = waited_for();
+        // SAFETY: `set` is an initialised signal set; the old mask is not asked for. SIGXFSZ is a valid signal, and a
+        // write over the limit of file sizes is an error then.
+        unsafe {
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        }
         let state = signals.clone();
-        std::thread::spawn(move || {
+        let listen = move || {
             loop {
                 let mut signal = 0;
-                // SAFETY: `set` is initialised and `signal` is writable; SIGINT is blocked in this thread too.
+                // SAFETY: `set` is initialised and `signal` is writable; its signals are blocked in this thread too.
                 if unsafe { libc::sigwait(&raw const set, &raw mut signal) } == 0 {
-                    state.received();
+                    state.received(signal);
                 }
             }
-        });
-        signals
+        };
+        std::thread::Builder::new().name("signals".into()).spawn(listen)?;
+        Ok(signals)
     }
 
     /// A SIGINT between statements ends the shell, except in an interactive one.
@@ -44,33 +58,42 @@ impl Signals {
     }
 
     /// From now on SIGINT stops this.
-    pub fn begin(&self, interrupt: Interrupt) {
+    pub fn begin(&self, call: Call) {
         let mut state = self.lock();
-        state.running = Some(interrupt);
+        state.running = Some(call);
         state.count = 0;
     }
 
     /// No statement runs any more.
     pub fn end(&self) {
-        self.lock().running = None;
-    }
-
-    /// Whether the running statement was interrupted. The statement may not have seen it if it had not quite started:
-    /// whoever waits for it passes it on again.
-    pub fn interrupted(&self) -> bool {
-        let state = self.lock();
-        state.count > 0 && state.running.as_ref().inspect(|r| r.interrupt()).is_some()
-    }
-
-    fn received(&self) {
         let mut state = self.lock();
+        state.running = None;
+        if let Some(code) = state.ending {
+            std::process::exit(code);
+        }
+    }
+
+    fn received(&self, signal: i32) {
+        let mut state = self.lock();
+        let Some(running) = state.running.clone() else {
+            if signal == libc::SIGINT && state.interactive {
+                return;
+            }
+            std::process::exit(128 + signal);
+        };
+        running.interrupt();
+        if signal != libc::SIGINT {
+            state.ending = Some(128 + signal);
+            drop(state);
+            std::thread::sleep(GRACE);
+            std::process::exit(128 + signal);
+        }
         state.count += 1;
-        match &state.running {
-            // Nobody presses it three times by mistake, and the tables go with the shell.
-            Some(_) if state.count > 2 => std::process::exit(130),
-            Some(running) => running.interrupt(),
-            None if state.interactive => {}
-            None => std::process::exit(130),
+        match state.count {
+            // Nobody presses it three times by mistake. But an interactive shell's tables would go with it.
+            3.. if !state.interactive => std::process::exit(INTERRUPTED),
+            3 => eprintln!("the statement has been told to stop; Ctrl-\\ ends the shell, and its tables with it"),
+            _ => {}
         }
     }
 
@@ -79,12 +102,14 @@ impl Signals {
     }
 }
 
-fn interrupt_set() -> libc::sigset_t {
+fn waited_for() -> libc::sigset_t {
     let mut set = std::mem::MaybeUninit::uninit();
-    // SAFETY: `sigemptyset` initialises the set that `sigaddset` then adds to; SIGINT is a valid signal.
+    // SAFETY: `sigemptyset` initialises the set that `sigaddset` then adds to; all are valid signals.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
-        libc::sigaddset(set.as_mut_ptr(), libc::SIGINT);
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        }
         set.assume_init()
     }
 }

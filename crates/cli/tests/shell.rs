@@ -137,3 +137,103 @@ fn a_closed_pipe_is_no_error() {
     let text = errors(&output);
     assert!(!text.contains("panicked") && !text.contains("cannot write"), "{text}");
 }
+
+#[test]
+fn statements_end_where_the_engine_says() {
+    let run = morsel(&["--mode", "csv", "-c", "select 1 as x$$a$; select 2 as b"], "");
+    assert_eq!((out(&run), run.status.code()), ("x$$a$\n1\nb\n2\n".into(), Some(0)), "{}", errors(&run));
+    let run = morsel(&["--mode", "csv", "-c", "select 1 as a; /* open"], "");
+    assert_eq!((out(&run), run.status.code()), ("a\n1\n".into(), Some(1)));
+    assert!(errors(&run).contains("comment"), "{}", errors(&run));
+}
+
+#[test]
+fn every_setting_is_an_option() {
+    let run = morsel(&["--help"], "");
+    for setting in ["--memory-limit", "--threads", "--enable-external-access", "--query-memory-limit", "--compile"] {
+        assert!(out(&run).contains(setting), "{}", out(&run));
+    }
+    let show = ["--mode", "csv", "--no-headers", "-c", "show compile", "-c", "show query_memory_limit"];
+    let run = morsel(&[&["--compile", "off", "--query-memory-limit", "1GB"], &show[..]].concat(), "");
+    assert_eq!(out(&run), "off\n1gb\n", "{}", errors(&run));
+    assert_eq!(morsel(&["--disabled-passes", "nonsense", "-c", "select 1"], "").status.code(), Some(2));
+}
+
+#[test]
+fn safe_mode_closes_files() {
+    let folder = Folder::new("safe");
+    let target = folder.0.join("out");
+    let commands = [
+        format!("copy (select 1) to '{}'", target.display()),
+        format!("select * from '{}/*.csv'", folder.0.display()),
+        format!(".output {}", target.display()),
+        format!(".read {}", target.display()),
+        "set enable_external_access = on".into(),
+        "set threads = 1".into(),
+    ];
+    for command in &commands {
+        let run = morsel(&["--safe", "-c", command], "");
+        assert_eq!(run.status.code(), Some(1), "{command}: {}", out(&run));
+    }
+    assert!(!target.exists());
+    assert_eq!(out(&morsel(&["--safe", "--mode", "csv", "-c", "select 1 as a"], "")), "a\n1\n");
+}
+
+#[test]
+fn files_of_output_hold_results_and_nothing_else() {
+    let folder = Folder::new("output");
+    let path = folder.0.join("out");
+    let rows = (0..150).map(|i| format!("({i})")).collect::<Vec<_>>().join(",");
+    let script = format!(
+        ".mode csv\n.output {0}\nselect * from (values {rows}) v(n);\n.output\n.mode box\n.output {0}.box\n\
+         select * from (values {rows}) v(n);\n",
+        path.display()
+    );
+    let run = morsel(&["--interactive", "-c", &script.replace('\n', "\n")], "");
+    assert_eq!(errors(&run), "");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!((text.lines().count(), text.lines().last()), (151, Some("149")), "{text}");
+    let boxed = std::fs::read_to_string(folder.0.join("out.box")).unwrap();
+    assert!(boxed.contains("149") && boxed.contains(" 75 ") && !boxed.contains("rows"), "{boxed}");
+}
+
+/// A folder that goes with the test.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("morsel-shell-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn being_told_to_end_leaves_no_part_of_a_file() {
+    let folder = Folder::new("term");
+    let sql = format!(
+        "create table t as select 1 as a from (values (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)) v(x);\n\
+         copy (select a.a from t a, t b, t c, t d, t e, t f, t g, t h, t i, t j) to '{}/out.csv'",
+        folder.0.display()
+    );
+    for signal in ["-TERM", "-HUP", "-KILL"] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_morsel"))
+            .args(["--threads", "2", "-c", &sql])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        assert!(!child.wait().unwrap().success());
+        if signal != "-KILL" {
+            assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "{signal}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The database: what all sessions share.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Budget, Result};
@@ -10,8 +11,9 @@ use io::FileSource;
 use scheduler::{Scheduler, SchedulerOptions};
 use types::Value;
 
-use crate::Session;
+use crate::environment::Environment;
 use crate::kept::KeptPlans;
+use crate::{Scope, Session, Settings};
 
 /// What the code cache holds at most: bytes of machine code, and programs.
 const CODE_BYTES: usize = 64 << 20;
@@ -24,6 +26,8 @@ pub struct Config {
     pub threads: Option<usize>,
     /// Bytes that tables and queries may use together; none: 80% of the machine's memory.
     pub memory_limit: Option<usize>,
+    /// Settings as text, of the database and for its sessions to begin with.
+    pub settings: Settings,
 }
 
 /// A database in main memory. Cheap to clone; it goes when its last clone, session and result go.
@@ -41,6 +45,11 @@ pub(crate) struct Shared {
     pub frames: Mutex<HashMap<String, Arc<dyn FileSource>>>,
     /// DEFAULTs of tables, by the relation's address: kept beside the catalog, which knows types only.
     pub defaults: Mutex<HashMap<String, Vec<Value>>>,
+    /// What sessions begin with.
+    pub session_settings: Settings,
+    /// Whether files are closed to SQL, and settings to all; neither is ever undone.
+    closed: AtomicBool,
+    locked: AtomicBool,
 }
 
 impl std::fmt::Debug for Shared {
@@ -52,9 +61,13 @@ impl std::fmt::Debug for Shared {
 impl Database {
     /// An empty database.
     pub fn new(config: Config) -> Result<Self> {
-        let options = SchedulerOptions { threads: config.threads, ..SchedulerOptions::default() };
+        let mut session_settings = Settings::default();
+        config.settings.of(Scope::Session).for_each(|(s, value)| session_settings.put(s, Some(value.to_string())));
+        let threads = config.settings.of(Scope::Database).find(|(s, _)| s.name == "threads");
+        let threads = config.threads.or_else(|| threads?.1.parse().ok());
+        let options = SchedulerOptions { threads, ..SchedulerOptions::default() };
         let budget = Budget::new(config.memory_limit.unwrap_or_else(default_memory));
-        Ok(Self(Arc::new(Shared {
+        let database = Self(Arc::new(Shared {
             catalog: Catalog::new(),
             scheduler: Scheduler::new(&options)?,
             budget,
@@ -62,7 +75,16 @@ impl Database {
             kept: KeptPlans::default(),
             frames: Mutex::default(),
             defaults: Mutex::default(),
-        })))
+            session_settings,
+            closed: AtomicBool::new(false),
+            locked: AtomicBool::new(false),
+        }));
+        let mut first = Environment::new(database.clone());
+        // The lock last: it is for those who come later.
+        let (locks, others): (Vec<_>, Vec<_>) =
+            config.settings.of(Scope::Database).partition(|(s, _)| s.name == "lock_configuration");
+        others.into_iter().chain(locks).try_for_each(|(s, value)| first.set(s, Some(value.to_string())))?;
+        Ok(database)
     }
 
     /// A session. Sessions are independent and may live in different threads.
@@ -85,6 +107,11 @@ impl Database {
         self.0.budget.used()
     }
 
+    /// Whether SQL may read and write files, and see more of its host than what was registered.
+    pub fn has_external_access(&self) -> bool {
+        !self.0.is_closed()
+    }
+
     /// Threads that run queries.
     pub fn threads(&self) -> usize {
         self.0.scheduler.threads()
@@ -92,6 +119,23 @@ impl Database {
 }
 
 impl Shared {
+    /// Whether files are closed to SQL.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+    /// Closes files to SQL.
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+    /// Whether no setting can be changed.
+    pub fn is_locked(&self) -> bool {
+        self.locked.load(Ordering::Relaxed)
+    }
+    /// Keeps all settings as they are.
+    pub fn lock(&self) {
+        self.locked.store(true, Ordering::Relaxed);
+    }
+
     pub fn frame(&self, name: &str) -> Option<Arc<dyn FileSource>> {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }

@@ -21,8 +21,8 @@ use scheduler::{CancelToken, JobHandle, JobOptions, JobSpec, SingleThreaded};
 use types::Chunk;
 
 use crate::database::Shared;
+use crate::environment::Environment;
 use crate::result::Progress;
-use crate::session::Session;
 use crate::source::Source;
 use stage::PipelineStage;
 use watch::Watch;
@@ -70,10 +70,10 @@ impl std::fmt::Debug for Running {
 }
 
 /// Optimises a bound plan as the session's settings say.
-pub(crate) fn optimize(session: &Session, plan: Plan) -> Result<Plan> {
+pub(crate) fn optimize(environment: &Environment, plan: Plan) -> Result<Plan> {
     let settings = optimizer::Settings {
-        optimize: session.settings.is_on("optimize"),
-        disabled: session.settings.words("disabled_passes").map(String::from).collect(),
+        optimize: environment.settings.is_on("optimize"),
+        disabled: environment.settings.words("disabled_passes").map(String::from).collect(),
     };
     optimizer::optimize(plan, &settings, &mut |_, _| {})
 }
@@ -88,10 +88,10 @@ pub(crate) struct Prepared {
 }
 
 /// Lowers and compiles an optimised plan.
-pub(crate) fn prepare(session: &Session, plan: &Plan, analyze: bool) -> Result<Prepared> {
+pub(crate) fn prepare(environment: &Environment, plan: &Plan, analyze: bool) -> Result<Prepared> {
     let program = Arc::new(pipeline::lower(plan, analyze)?);
-    let code = if session.settings.is_on("compile") {
-        Executable::Compiled(session.database.0.code.get(&program)?.0)
+    let code = if environment.settings.is_on("compile") {
+        Executable::Compiled(environment.database.0.code.get(&program)?.0)
     } else {
         Executable::Interpreted(program.clone())
     };
@@ -104,11 +104,11 @@ pub(crate) fn sources(plan: &Plan) -> Result<IdMap<TableId, Source>> {
 }
 
 /// Compiles an optimised plan and starts it.
-pub(crate) fn start(session: &Session, plan: &Plan, analyze: bool, cancel: CancelToken) -> Result<Running> {
+pub(crate) fn start(environment: &Environment, plan: &Plan, analyze: bool, cancel: CancelToken) -> Result<Running> {
     let begin = Instant::now();
-    let prepared = prepare(session, plan, analyze)?;
+    let prepared = prepare(environment, plan, analyze)?;
     let compiled = begin.elapsed();
-    let mut running = prepared.start(session, sources(plan)?, None, analyze, cancel)?;
+    let mut running = prepared.start(environment, sources(plan)?, None, analyze, cancel)?;
     running.compiled = compiled;
     Ok(running)
 }
@@ -117,16 +117,16 @@ impl Prepared {
     /// Starts it over these sources; `arguments` are this run's, if they are not those that the plan was made for.
     pub fn start(
         &self,
-        session: &Session,
+        environment: &Environment,
         sources: IdMap<TableId, Source>,
         arguments: Option<Arguments>,
         analyze: bool,
         cancel: CancelToken,
     ) -> Result<Running> {
-        let query = Arc::new(Query::new(session, self, sources, arguments, cancel.clone())?);
+        let query = Arc::new(Query::new(environment, self, sources, arguments, cancel.clone())?);
         let watch = analyze.then(|| Watch::begin(&query)).transpose()?;
         let small = !analyze && self.few_rows && query.source_rows() <= INLINE_ROWS;
-        let mut running = launch(session, query, small, cancel)?;
+        let mut running = launch(environment, query, small, cancel)?;
         running.watch = watch;
         Ok(running)
     }
@@ -144,15 +144,15 @@ fn most_rows(node: &plan::Node) -> f64 {
 
 impl Query {
     fn new(
-        session: &Session,
+        environment: &Environment,
         prepared: &Prepared,
         sources: IdMap<TableId, Source>,
         arguments: Option<Arguments>,
         cancel: CancelToken,
     ) -> Result<Self> {
         let Prepared { program, code, .. } = prepared.clone();
-        let shared = &session.database.0;
-        let budget = session.statement_budget();
+        let shared = &environment.database.0;
+        let budget = environment.statement_budget();
         let workers = shared.scheduler.max_workers();
         let context =
             QueryContext::with_cancel(&program, arguments.as_ref(), workers, budget.clone(), cancel, |state| {
@@ -202,8 +202,8 @@ impl Query {
 }
 
 /// Gives the query to the scheduler, or runs it here if it is small.
-fn launch(session: &Session, query: Arc<Query>, small: bool, cancel: CancelToken) -> Result<Running> {
-    let shared = session.database.0.clone();
+fn launch(environment: &Environment, query: Arc<Query>, small: bool, cancel: CancelToken) -> Result<Running> {
+    let shared = environment.database.0.clone();
     let mut job = JobSpec::new();
     for (id, pipeline) in query.program.pipelines.iter() {
         let after: Vec<usize> = pipeline.after.iter().map(|p| p.index()).collect();
@@ -215,7 +215,7 @@ fn launch(session: &Session, query: Arc<Query>, small: bool, cancel: CancelToken
         return Ok(Running { query, job: None, ended: false, watch: None, compiled: Duration::ZERO, _shared: shared });
     }
     let handle = shared.scheduler.submit(job, JobOptions { cancel, ..JobOptions::default() });
-    session.runs(&handle, true);
+    environment.call.runs(&handle, true);
     Ok(Running { query, job: Some(handle), ended: false, watch: None, compiled: Duration::ZERO, _shared: shared })
 }
 

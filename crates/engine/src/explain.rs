@@ -7,13 +7,13 @@ use base::{Error, Result};
 use plan::{Node, Plan};
 use sql::{ExplainStage, Statement};
 
+use crate::environment::Environment;
 use crate::execute::{self, Running};
 use crate::result::QueryResult;
-use crate::session::Session;
 use crate::statement::texts;
 
 pub(crate) fn explain(
-    session: &Session,
+    environment: &Environment,
     analyze: bool,
     stage: ExplainStage,
     statement: Statement,
@@ -29,13 +29,13 @@ pub(crate) fn explain(
         _ => return Err(Error::unsupported("EXPLAIN of this statement").hint("EXPLAIN shows queries")),
     };
     let text = match stage {
-        _ if analyze => analyzed(session, plan)?,
+        _ if analyze => analyzed(environment, plan)?,
         ExplainStage::Logical => plan.to_string(),
-        ExplainStage::Optimized => execute::optimize(session, plan)?.to_string(),
-        ExplainStage::Pipelines => pipelines(&pipeline::lower(&execute::optimize(session, plan)?, false)?),
-        ExplainStage::Ir => pipeline::lower(&execute::optimize(session, plan)?, false)?.to_string(),
+        ExplainStage::Optimized => execute::optimize(environment, plan)?.to_string(),
+        ExplainStage::Pipelines => pipelines(&pipeline::lower(&execute::optimize(environment, plan)?, false)?),
+        ExplainStage::Ir => pipeline::lower(&execute::optimize(environment, plan)?, false)?.to_string(),
         ExplainStage::Asm => {
-            let program = pipeline::lower(&execute::optimize(session, plan)?, false)?;
+            let program = pipeline::lower(&execute::optimize(environment, plan)?, false)?;
             codegen::list(&program)?.to_string()
         }
     };
@@ -62,11 +62,11 @@ fn pipelines(program: &pipeline::ir::Program) -> String {
 }
 
 /// Runs the query and shows estimated beside actual rows of each operator and its time, and what each pipeline did.
-fn analyzed(session: &Session, plan: Plan) -> Result<String> {
+fn analyzed(environment: &Environment, plan: Plan) -> Result<String> {
     let begin = Instant::now();
-    let plan = execute::optimize(session, plan)?;
+    let plan = execute::optimize(environment, plan)?;
     let optimized = begin.elapsed();
-    let mut running = execute::start(session, &plan, true, session.cancel_token())?;
+    let mut running = execute::start(environment, &plan, true, environment.call.token())?;
     let rows = drain(&mut running)?;
     let ran = begin.elapsed() - optimized - running.compiled;
     let mut counts = running.operators().into_iter();
@@ -121,15 +121,13 @@ fn ms(d: Duration) -> f64 {
     d.as_secs_f64() * 1e3
 }
 
+/// Labels that are wider than this stand out to the right: what they say is what one looks for.
+const WIDEST: usize = 60;
+
 fn table(lines: &[Line]) -> String {
-    const WIDEST: usize = 90;
     let width = lines.iter().map(|(l, _)| l.chars().count()).max().unwrap_or(0).min(WIDEST);
     let mut text = format!("{:width$}  {:>12}  {:>12}  {:>10}\n", "operator", "estimated", "actual", "busy ms");
     for (label, rows) in lines {
-        let mut label: String = label.clone();
-        if label.chars().count() > WIDEST {
-            label = label.chars().take(WIDEST - 1).chain(['…']).collect();
-        }
         let _ = match rows {
             Some((estimate, actual, time)) => {
                 let estimate = if estimate.is_finite() { format!("{estimate:.0}") } else { String::new() };
@@ -142,10 +140,9 @@ fn table(lines: &[Line]) -> String {
 }
 
 fn stages(running: &Running) -> String {
-    let mut text = format!("{:<60}  {:>8}  {:>10}\n", "pipeline", "morsels", "busy ms");
+    let mut text = format!("{:<WIDEST$}  {:>8}  {:>10}\n", "pipeline", "morsels", "busy ms");
     for stage in running.report() {
-        let name: String = stage.name.chars().take(60).collect();
-        let _ = writeln!(text, "{name:<60}  {:>8}  {:>10.2}", stage.morsels, ms(stage.busy));
+        let _ = writeln!(text, "{:<WIDEST$}  {:>8}  {:>10.2}", stage.name, stage.morsels, ms(stage.busy));
     }
     text
 }

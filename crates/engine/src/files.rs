@@ -9,7 +9,6 @@ use io::{FileSource, OpenContext};
 use sql::Table;
 use types::{Chunk, Column, ColumnBuilder, Value};
 
-use crate::database::Shared;
 use crate::source::Source;
 
 /// Rows of a file's sample.
@@ -24,11 +23,6 @@ pub(crate) fn table(name: &str, file: Arc<dyn FileSource>) -> Table {
         .collect();
     let statistics = Arc::new(FileStatistics { file: file.clone(), sample: OnceLock::new() });
     Table { name: name.into(), fields, defaults: Vec::new(), statistics, source: Source::File(file).into_handle() }
-}
-
-/// What the database lends to the reading of files.
-pub(crate) fn context(shared: &Shared) -> OpenContext {
-    OpenContext { budget: Some(shared.budget.clone()), ..OpenContext::default() }
 }
 
 /// Options as texts.
@@ -126,12 +120,12 @@ fn read_sample(file: &dyn FileSource) -> Option<Chunk> {
 pub(crate) struct Writer(Box<dyn io::ChunkWriter>);
 
 impl Writer {
-    pub fn create(path: &str, columns: &[Field], options: &[(String, String)]) -> Result<Self> {
+    pub fn create(path: &str, columns: &[Field], options: &[(String, String)], outside: &OpenContext) -> Result<Self> {
         let fields: Vec<io::Field> = columns
             .iter()
             .map(|c| io::Field { nullable: c.nullable, ..io::Field::new(c.name.clone(), c.sql_type) })
             .collect();
-        Ok(Self(io::create(path, &fields, options)?))
+        Ok(Self(io::create(path, &fields, options, outside.budget.as_ref())?))
     }
     pub fn write(&mut self, chunk: &Chunk) -> Result<()> {
         self.0.write(chunk)

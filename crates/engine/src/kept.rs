@@ -26,8 +26,8 @@ use storage::Relation;
 use types::{SqlType, Value};
 
 use crate::QueryResult;
+use crate::environment::Environment;
 use crate::execute::Prepared;
-use crate::session::Session;
 use crate::source::Source;
 
 /// Most templates that are remembered.
@@ -73,9 +73,9 @@ impl Text<'_> {
 
 impl KeptPlans {
     /// Runs the statement by a plan that was kept, if one holds for it.
-    pub fn run(&self, session: &Session, text: Text<'_>) -> Option<Result<QueryResult>> {
+    pub fn run(&self, environment: &Environment, text: Text<'_>) -> Option<Result<QueryResult>> {
         let plans = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&text.template.key)?.clone();
-        let catalog = session.database().0.catalog.snapshot();
+        let catalog = environment.database.0.catalog.snapshot();
         plans.iter().find_map(|kept| {
             // Of an older catalog, nothing is known to be the same.
             if kept.catalog.as_ptr() != Arc::as_ptr(&catalog) {
@@ -83,7 +83,7 @@ impl KeptPlans {
             }
             let sources = kept.sources()?;
             let arguments = kept.arguments(text)?;
-            Some(kept.run(session, sources, arguments))
+            Some(kept.run(environment, sources, arguments))
         })
     }
 
@@ -200,8 +200,13 @@ impl Kept {
         }
     }
 
-    fn run(&self, session: &Session, sources: IdMap<TableId, Source>, arguments: Arguments) -> Result<QueryResult> {
-        let running = self.prepared.start(session, sources, Some(arguments), false, session.cancel_token())?;
+    fn run(
+        &self,
+        environment: &Environment,
+        sources: IdMap<TableId, Source>,
+        arguments: Arguments,
+    ) -> Result<QueryResult> {
+        let running = self.prepared.start(environment, sources, Some(arguments), false, environment.call.token())?;
         Ok(QueryResult::running(self.columns.clone(), running))
     }
 }

@@ -14,10 +14,13 @@
 //! # Ok::<(), base::Error>(())
 //! ```
 
+mod call;
 mod database;
+mod environment;
 mod execute;
 mod explain;
 mod files;
+mod foreground;
 mod kept;
 mod rejects;
 mod resolver;
@@ -28,7 +31,10 @@ mod settings;
 mod source;
 mod statement;
 
+pub use call::{Call, Interrupt};
 pub use database::{Config, Database};
+pub use foreground::{foreground, next_chunk};
 pub use result::{Progress, QueryResult, Tag};
-pub use session::{Interrupt, Session};
-pub use settings::{SETTINGS, Scope, Setting, Settings};
+pub use session::Session;
+pub use settings::{Kind, SETTINGS, Scope, Setting, Settings};
+pub use sql::{Piece, next_piece};

@@ -11,14 +11,14 @@ use sql::{ObjectName, Resolved, Table};
 use types::Value;
 
 use crate::database::Shared;
+use crate::environment::Environment;
 use crate::files;
 use crate::rejects::{self, Rejects};
-use crate::session::Session;
 use crate::source::Source;
 
 /// Resolves against one moment's catalog: all tables that a statement names are of the same moment.
 pub(crate) struct Resolver<'a> {
-    session: &'a Session,
+    environment: &'a Environment,
     /// A data frame that only this statement sees.
     frame: Option<(String, Arc<dyn FileSource>)>,
     catalog: Arc<catalog::CatalogSnapshot>,
@@ -30,10 +30,10 @@ pub(crate) struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    pub fn new(session: &'a Session) -> Self {
+    pub fn new(environment: &'a Environment) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
-        let catalog = session.database.0.catalog.snapshot();
-        Self { session, frame: None, catalog, now, asked_now: Cell::new(false), rejects: RefCell::default() }
+        let catalog = environment.database.0.catalog.snapshot();
+        Self { environment, frame: None, catalog, now, asked_now: Cell::new(false), rejects: RefCell::default() }
     }
 
     /// Adds a data frame.
@@ -47,13 +47,13 @@ impl<'a> Resolver<'a> {
     }
 
     fn shared(&self) -> &'a Arc<Shared> {
-        &self.session.database.0
+        &self.environment.database.0
     }
 
     /// The data frame of that name: the statement's, the session's, the database's.
     fn frame(&self, name: &str) -> Option<Arc<dyn FileSource>> {
         let own = self.frame.as_ref().filter(|(n, _)| n == name).map(|(_, f)| f);
-        own.or_else(|| self.session.frames.get(name)).cloned().or_else(|| self.shared().frame(name))
+        own.or_else(|| self.environment.frames.get(name)).cloned().or_else(|| self.shared().frame(name))
     }
 
     /// Where bad records of the statement's files go once it has succeeded.
@@ -100,7 +100,7 @@ impl sql::Resolver for Resolver<'_> {
 
     fn file(&self, function: &str, paths: &[String], options: &[(String, Value)]) -> Result<Table> {
         let mut options = files::texts(options);
-        let mut context = files::context(self.shared());
+        let mut context = self.environment.outside()?;
         if function == "read_csv"
             && let Some(table) = rejects::take_options(&mut options)?
         {

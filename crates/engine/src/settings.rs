@@ -29,7 +29,7 @@ pub enum Scope {
 }
 
 /// Kinds of value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// on or off.
     Bool,
@@ -37,8 +37,8 @@ pub enum Kind {
     Integer(i64, i64),
     /// An amount of memory: `4GB`, `512 MiB`, bytes; or `none`.
     Memory,
-    /// A comma-separated list of words.
-    Words,
+    /// A comma-separated list of some of these words.
+    Words(fn() -> Vec<&'static str>),
 }
 
 /// All settings, by name.
@@ -52,10 +52,24 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "disabled_passes",
-        kind: Kind::Words,
+        kind: Kind::Words(optimizer::pass_names),
         default: "",
         scope: Scope::Session,
         description: "Optimizer passes that are left out, for finding mistakes.",
+    },
+    Setting {
+        name: "enable_external_access",
+        kind: Kind::Bool,
+        default: "on",
+        scope: Scope::Database,
+        description: "Whether SQL may read and write files; once off, it stays off.",
+    },
+    Setting {
+        name: "lock_configuration",
+        kind: Kind::Bool,
+        default: "off",
+        scope: Scope::Database,
+        description: "Whether settings stay as they are; once on, this one does, too.",
     },
     Setting {
         name: "memory_limit",
@@ -87,7 +101,7 @@ pub const SETTINGS: &[Setting] = &[
     },
 ];
 
-/// A session's values of the settings.
+/// Values of settings, of a session or for a database that is to be opened.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     values: BTreeMap<&'static str, String>,
@@ -127,22 +141,34 @@ impl Setting {
                 Some(_) => Ok(text),
                 None => Err(bad("write an amount such as 512MB or 4GiB, or none".into())),
             },
-            Kind::Words => Ok(text),
+            Kind::Words(known) => {
+                match text.split(',').map(str::trim).find(|w| !w.is_empty() && !known().contains(w)) {
+                    None => Ok(text),
+                    Some(_) => Err(bad(format!("it is a list of some of these: {}", known().join(", ")))),
+                }
+            }
         }
     }
 }
 
 impl Settings {
+    /// Sets a value of the setting of that name, or says what is wrong with either.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
+        let setting = Setting::find(name)?;
+        self.put(setting, Some(setting.check(value)?));
+        Ok(())
+    }
     /// Sets a checked value, or the default.
-    pub(crate) fn set(&mut self, setting: &'static Setting, value: Option<String>) {
+    pub(crate) fn put(&mut self, setting: &'static Setting, value: Option<String>) {
         match value {
             Some(value) => self.values.insert(setting.name, value),
             None => self.values.remove(setting.name),
         };
     }
-    /// Forgets all values.
-    pub(crate) fn reset(&mut self) {
-        self.values.clear();
+    /// What is set of those of a scope, by name.
+    pub(crate) fn of(&self, scope: Scope) -> impl Iterator<Item = (&'static Setting, &str)> {
+        let set = |s: &'static Setting| self.values.get(s.name).map(|value| (s, value.as_str()));
+        SETTINGS.iter().filter(move |s| s.scope == scope).filter_map(set)
     }
     /// The value as text.
     pub fn get(&self, setting: &'static Setting) -> &str {
@@ -197,7 +223,18 @@ mod tests {
         assert_eq!(threads.check(" 4 ").unwrap(), "4");
         assert_eq!(threads.check("0").unwrap_err().state(), SqlState::INVALID_PARAMETER_VALUE);
         assert_eq!(Setting::find("compile").unwrap().check("TRUE").unwrap(), "on");
+        let passes = Setting::find("disabled_passes").unwrap();
+        assert!(passes.check("unnest, fold").is_ok() && passes.check("").is_ok() && passes.check("nonsense").is_err());
         assert!(Setting::find("thread").unwrap_err().get_hint().unwrap().contains("threads"));
+    }
+
+    #[test]
+    fn the_readme_has_every_setting_with_its_default() {
+        let readme = include_str!("../../../README.md");
+        for s in SETTINGS {
+            let row = readme.lines().find(|l| l.starts_with(&format!("| `{}` | ", s.name)));
+            assert!(row.is_some_and(|r| r.contains(s.default)), "{}: {row:?}", s.name);
+        }
     }
 
     #[test]

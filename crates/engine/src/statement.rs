@@ -12,38 +12,40 @@ use catalog::Field;
 use plan::Plan;
 use sql::Statement;
 
+use crate::environment::Environment;
 use crate::rejects::Rejects;
 use crate::result::{QueryResult, Tag};
-use crate::session::Session;
 use crate::{execute, explain};
 
 /// Runs a bound statement. Rejected records of its files are stored when it has succeeded, if it reads them for more
 /// than to show a plan.
-pub(crate) fn run(session: &mut Session, statement: Statement, rejects: Vec<Rejects>) -> Result<QueryResult> {
+pub(crate) fn run(environment: &mut Environment, statement: Statement, rejects: Vec<Rejects>) -> Result<QueryResult> {
     let reads = matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Copy(_))
         || matches!(statement, Statement::CreateTableAs { with_data: true, .. });
-    let result = dispatch(session, statement)?;
+    let result = dispatch(environment, statement)?;
     if reads { result.and_reject(rejects) } else { Ok(result) }
 }
 
-fn dispatch(session: &mut Session, statement: Statement) -> Result<QueryResult> {
+fn dispatch(environment: &mut Environment, statement: Statement) -> Result<QueryResult> {
     match statement {
-        Statement::Query(plan) => query(session, plan),
-        Statement::Explain { analyze, stage, statement } => explain::explain(session, analyze, stage, *statement),
-        Statement::CreateTable(create) => definition::create_table(session, create),
+        Statement::Query(plan) => query(environment, plan),
+        Statement::Explain { analyze, stage, statement } => explain::explain(environment, analyze, stage, *statement),
+        Statement::CreateTable(create) => definition::create_table(environment, create),
         Statement::CreateTableAs { name, plan, with_data, if_not_exists, or_replace } => {
-            definition::create_table_as(session, &name, plan, with_data, if_not_exists, or_replace)
+            definition::create_table_as(environment, &name, plan, with_data, if_not_exists, or_replace)
         }
         Statement::CreateView { name, sql, columns, if_not_exists, or_replace } => {
-            definition::create_view(session, &name, sql, columns, if_not_exists, or_replace)
+            definition::create_view(environment, &name, sql, columns, if_not_exists, or_replace)
         }
-        Statement::Drop { kind, names, if_exists, cascade: _ } => definition::drop(session, kind, &names, if_exists),
-        Statement::Insert(insert) => load::insert(session, insert),
-        Statement::Copy(copy) => copy::copy(session, copy),
-        Statement::Set { name, value, position } => show::set(session, &name, value, position),
-        Statement::Reset { name, position } => show::reset(session, name.as_deref(), position),
-        Statement::Show { name, position } => show::show(session, name.as_deref(), position),
-        Statement::ShowTables => show::tables(session),
+        Statement::Drop { kind, names, if_exists, cascade: _ } => {
+            definition::drop(environment, kind, &names, if_exists)
+        }
+        Statement::Insert(insert) => load::insert(environment, insert),
+        Statement::Copy(copy) => copy::copy(environment, copy),
+        Statement::Set { name, value, position } => show::set(environment, &name, value, position),
+        Statement::Reset { name, position } => show::reset(environment, name.as_deref(), position),
+        Statement::Show { name, position } => show::show(environment, name.as_deref(), position),
+        Statement::ShowTables => show::tables(environment),
         Statement::Describe { columns } => show::describe(&columns),
         // Every statement is a transaction of its own; blocks of several come with a later version.
         Statement::Transaction(kind) => Err(base::Error::unsupported(format!(
@@ -55,11 +57,11 @@ fn dispatch(session: &mut Session, statement: Statement) -> Result<QueryResult> 
 }
 
 /// The life of a query: the bound plan is optimised, lowered to pipelines, compiled, and run while its rows are read.
-fn query(session: &Session, plan: Plan) -> Result<QueryResult> {
-    let cancel = session.cancel_token();
-    let plan = execute::optimize(session, plan)?;
+fn query(environment: &Environment, plan: Plan) -> Result<QueryResult> {
+    let cancel = environment.call.token();
+    let plan = execute::optimize(environment, plan)?;
     let columns = result_columns(&plan);
-    let running = execute::start(session, &plan, false, cancel)?;
+    let running = execute::start(environment, &plan, false, cancel)?;
     Ok(QueryResult::running(columns, running))
 }
 

@@ -5,7 +5,7 @@ use engine::{Config, Database, Session};
 use types::ops::cast::format_value;
 
 fn session() -> Session {
-    Database::new(Config { threads: Some(2), memory_limit: None }).unwrap().connect()
+    Database::new(Config { threads: Some(2), ..Config::default() }).unwrap().connect()
 }
 
 /// The rows of a query as text: values joined by `|`, rows sorted unless `ordered`.

@@ -5,7 +5,7 @@ use types::SqlType;
 use types::ops::cast::format_value;
 
 fn session() -> Session {
-    let mut s = Database::new(Config { threads: Some(2), memory_limit: None }).unwrap().connect();
+    let mut s = Database::new(Config { threads: Some(2), ..Config::default() }).unwrap().connect();
     for sql in [
         "create table digits (d integer primary key)",
         "insert into digits values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)",

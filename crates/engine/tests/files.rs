@@ -23,7 +23,8 @@ impl Bench {
     fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("engine-files-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let database = Database::new(Config { threads: Some(2), memory_limit: Some(256 << 20) }).unwrap();
+        let database =
+            Database::new(Config { threads: Some(2), memory_limit: Some(256 << 20), ..Config::default() }).unwrap();
         Self { folder, session: database.connect(), database }
     }
 
@@ -256,7 +257,7 @@ fn texts_in_memory_are_charged() {
     let before = b.database.memory_used();
     b.check("select count(*), max(i) from read_csv('@/x.csv.gz', header = false) as x (i, s)", &["600000|600000"]);
     assert_eq!(b.database.memory_used(), before);
-    let small = Database::new(Config { threads: Some(2), memory_limit: Some(16 << 20) }).unwrap();
+    let small = Database::new(Config { threads: Some(2), memory_limit: Some(16 << 20), ..Config::default() }).unwrap();
     let error = small
         .connect()
         .execute(&format!("select * from '{}/x.csv.gz'", b.folder.display()), &[])

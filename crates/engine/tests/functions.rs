@@ -9,7 +9,7 @@ use types::Value;
 use types::ops::cast::format_value;
 
 fn session() -> Session {
-    let mut session = Database::new(Config { threads: Some(2), memory_limit: None }).unwrap().connect();
+    let mut session = Database::new(Config { threads: Some(2), ..Config::default() }).unwrap().connect();
     session.execute("create table numbers (x integer)", &[]).unwrap();
     session.execute("insert into numbers values (1), (2), (4), (null)", &[]).unwrap();
     session

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use base::SqlState;
 use engine::{Config, Database, Session};
 
 fn database(memory: usize) -> Database {
-    Database::new(Config { threads: Some(2), memory_limit: Some(memory) }).unwrap()
+    Database::new(Config { threads: Some(2), memory_limit: Some(memory), ..Config::default() }).unwrap()
 }
 
 /// A table of 2^n rows.
@@ -147,4 +148,30 @@ fn expressions_of_thousands_of_terms_work_or_are_refused() {
         }
     };
     std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap();
+}
+
+/// A pipe that nobody writes to, and a device that never ends.
+#[test]
+fn reading_what_does_not_end_can_be_stopped() {
+    let pipe = std::env::temp_dir().join(format!("engine-limits-{}.fifo", std::process::id()));
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let database = database(1 << 40);
+    for source in [format!("read_csv('{}')", pipe.display()), format!("read_parquet('{}')", pipe.display())] {
+        let mut session = database.connect();
+        let interrupt = session.interrupt_handle();
+        let call = interrupt.begin();
+        let stopper = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            interrupt.interrupt();
+        });
+        let error = session.execute_in(&call, &format!("select * from {source}"), &[]).unwrap_err();
+        assert_eq!(error.state(), SqlState::QUERY_CANCELED, "{source}: {error}");
+        stopper.join().unwrap();
+    }
+    std::fs::remove_file(&pipe).unwrap();
+    let small = self::database(64 << 20);
+    let error = small.connect().execute("select * from read_csv('/dev/zero')", &[]).unwrap_err();
+    assert_eq!(error.state(), SqlState::OUT_OF_MEMORY, "{error}");
+    assert_eq!(small.memory_used(), 0);
 }

@@ -17,7 +17,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use base::{Error, Result, SqlState};
-use types::{Buffer, Chunk, Column, Interval, SqlType};
+use types::{Buffer, Chunk, Column, Interval, Physical, SqlType};
 
 use crate::source::{CHUNK_ROWS, Field};
 
@@ -78,8 +78,8 @@ pub fn column_of(array: &dyn Array) -> Result<Column> {
                 micros: v.nanoseconds.div_euclid(1000),
             })
         }
-        DataType::Utf8 => strings::from_offsets(array.as_string::<i32>(), sql_type),
-        DataType::LargeUtf8 => strings::from_offsets(array.as_string::<i64>(), sql_type),
+        DataType::Utf8 => strings::from_offsets(array.as_string::<i32>(), sql_type)?,
+        DataType::LargeUtf8 => strings::from_offsets(array.as_string::<i64>(), sql_type)?,
         DataType::Utf8View => strings::from_views(array.as_string_view(), sql_type),
         DataType::Dictionary(..) => strings::from_dictionary(array, sql_type)?,
         _ => return Err(Error::unsupported(format!("data of the Arrow type {data_type}"))),
@@ -114,7 +114,8 @@ pub fn all_null(sql_type: SqlType, rows: usize) -> Column {
     let mut nulls = Buffer::zeroed(rows);
     nulls.as_mut_slice().fill(1);
     let values = Buffer::zeroed(rows * sql_type.physical().size());
-    Column::new(sql_type, rows, Arc::new(values), (rows > 0).then(|| Arc::new(nulls)), Vec::new())
+    // SAFETY: headers of zeros are those of empty texts.
+    unsafe { Column::new(sql_type, rows, Arc::new(values), (rows > 0).then(|| Arc::new(nulls)), Vec::new()) }
 }
 
 /// One byte a row from one bit a row; none if no row is NULL.
@@ -134,7 +135,9 @@ fn finish(sql_type: SqlType, rows: usize, mut values: Buffer, nulls: Option<&Nul
             }
         }
     }
-    Column::new(sql_type, rows, Arc::new(values), nulls.map(Arc::new), Vec::new())
+    assert!(sql_type.physical() != Physical::Str);
+    // SAFETY: the column has no headers.
+    unsafe { Column::new(sql_type, rows, Arc::new(values), nulls.map(Arc::new), Vec::new()) }
 }
 
 /// Converts a batch to chunks of at most [`CHUNK_ROWS`] rows whose columns have the types of `fields`.

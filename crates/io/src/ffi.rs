@@ -1,8 +1,10 @@
 //! Arrow's C stream interface: chunks to and from other libraries in this process, without a copy of either's.
 
+use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_array::types::{ArrowPrimitiveType, DurationNanosecondType, TimestampNanosecondType};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, SchemaRef, TimeUnit};
 use base::{Error, Result, SqlState};
 use types::Chunk;
 
@@ -58,7 +60,14 @@ impl Import {
     /// Takes a stream over.
     pub fn new(stream: FFI_ArrowArrayStream) -> Result<Self> {
         let reader = RecordBatchStreamReader::try_new(stream).map_err(|e| foreign_error(&e))?;
-        let fields = arrow_in::fields_of(&reader.schema());
+        let mut fields = arrow_in::fields_of(&reader.schema());
+        for (field, column) in fields.iter_mut().zip(reader.schema().fields()) {
+            if let DataType::Timestamp(_, Some(zone)) = column.data_type()
+                && !is_utc(zone)
+            {
+                field.unsupported = Some(format!("timestamp with the time zone {zone} (convert it to UTC)"));
+            }
+        }
         Ok(Self { reader, fields })
     }
 
@@ -76,12 +85,34 @@ impl Import {
         &self.fields
     }
 
-    /// The next chunks; none at the end. Columns without a counterpart in SQL are all NULL.
+    /// The next chunks; none at the end. Columns without a counterpart in SQL are all NULL, and those with times that
+    /// would lose digits turn out to be such columns here.
     pub fn next_chunks(&mut self) -> Result<Option<Vec<Chunk>>> {
-        match self.reader.next() {
-            None => Ok(None),
-            Some(batch) => arrow_in::chunks_of(&batch.map_err(|e| foreign_error(&e))?, &self.fields).map(Some),
+        let Some(batch) = self.reader.next() else { return Ok(None) };
+        let batch = batch.map_err(|e| foreign_error(&e))?;
+        for (field, column) in self.fields.iter_mut().zip(batch.columns()) {
+            if field.unsupported.is_none() && has_nanoseconds(column) {
+                field.unsupported = Some(format!("{} with nanoseconds (round it to microseconds)", field.sql_type));
+            }
         }
+        arrow_in::chunks_of(&batch, &self.fields).map(Some)
+    }
+}
+
+/// Whether the times of a zone are UTC's.
+fn is_utc(zone: &str) -> bool {
+    ["UTC", "Etc/UTC", "Z", "+00:00", "GMT"].iter().any(|name| name.eq_ignore_ascii_case(zone))
+}
+
+/// Whether a column has times that microseconds cannot hold.
+fn has_nanoseconds(column: &ArrayRef) -> bool {
+    fn any<T: ArrowPrimitiveType<Native = i64>>(column: &ArrayRef) -> bool {
+        column.as_primitive::<T>().iter().flatten().any(|ns| ns % 1000 != 0)
+    }
+    match column.data_type() {
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => any::<TimestampNanosecondType>(column),
+        DataType::Duration(TimeUnit::Nanosecond) => any::<DurationNanosecondType>(column),
+        _ => false,
     }
 }
 

@@ -1,12 +1,15 @@
-//! Bytes of text files: on disk, read by position, or in memory, decompressed or given.
+//! Bytes of files: on disk, read by position, or in memory, decompressed or given.
+//!
+//! Nothing here goes on for long once the statement is cancelled: each read looks, and pipes are waited for in steps.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::FileExt;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
 use base::memory::Reservation;
-use base::{Budget, Error, Result, SqlState};
+use base::{Budget, CancelToken, Error, Result, SqlState};
 use bytes::Bytes;
 
 /// How a file is compressed.
@@ -35,12 +38,16 @@ impl Compression {
 pub const OPERATOR: &str = "file scan";
 /// Bytes by which the charge of a growing text grows.
 const CHARGE: usize = 1 << 20;
+/// Bytes that are read between two looks at the statement's token.
+const READ: u64 = 1 << 20;
+/// Milliseconds between them while a pipe has nothing to read.
+const PATIENCE: i32 = 50;
 
-/// Random access to the text of a file.
+/// Random access to the bytes of a file.
 #[derive(Debug)]
 pub enum Input {
     /// A file of this many bytes.
-    File(File, u64),
+    File(File, u64, CancelToken),
     /// Text in memory.
     Memory {
         /// The text.
@@ -52,21 +59,30 @@ pub enum Input {
 
 impl Input {
     /// Opens a file, decompressing it into memory if need be, at most `limit` bytes, which are charged to the budget.
-    pub fn open(path: &Path, compression: Compression, limit: usize, budget: Option<&Budget>) -> Result<Self> {
-        let file = File::open(path).map_err(|e| open_error(path, &e))?;
+    pub fn open(
+        path: &Path,
+        compression: Compression,
+        limit: usize,
+        budget: Option<&Budget>,
+        cancel: &CancelToken,
+    ) -> Result<Self> {
+        // Opening a pipe would wait for somebody who writes to it.
+        let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+        let file = file.map_err(|e| open_error(path, &e))?;
         let meta = file.metadata().map_err(|e| open_error(path, &e))?;
         if meta.is_dir() {
             let message = format!("could not read \"{}\": it is a directory", path.display());
             return Err(Error::new(SqlState::UNDEFINED_FILE, message).hint("name the files: 'directory/*.csv'"));
         }
         // Pipes and devices have no length and no positions.
+        let text = Text { path, limit, budget, cancel };
         let (text, charged) = match compression {
-            Compression::None if meta.is_file() => return Ok(Self::File(file, meta.len())),
-            Compression::None => read_all(path, file, limit, budget)?,
-            Compression::Gzip => read_all(path, flate2::read::MultiGzDecoder::new(file), limit, budget)?,
+            Compression::None if meta.is_file() => return Ok(Self::File(file, meta.len(), cancel.clone())),
+            Compression::None => text.read_all(Patient(file, cancel))?,
+            Compression::Gzip => text.read_all(flate2::read::MultiGzDecoder::new(Patient(file, cancel)))?,
             Compression::Zstd => {
-                let decoder = zstd::stream::read::Decoder::new(file).map_err(|e| corrupt(path, &e))?;
-                read_all(path, decoder, limit, budget)?
+                let decoder = zstd::stream::read::Decoder::new(Patient(file, cancel));
+                text.read_all(decoder.map_err(|e| text.error(&e))?)?
             }
         };
         Ok(Self::Memory { text: text.into(), _charged: charged })
@@ -75,68 +91,119 @@ impl Input {
     /// Bytes in all.
     pub fn len(&self) -> u64 {
         match self {
-            Self::File(_, len) => *len,
+            Self::File(_, len, _) => *len,
             Self::Memory { text, .. } => text.len() as u64,
         }
     }
 
-    /// The bytes from `start` to `end`, which are within the length.
+    /// Bytes that are given.
+    pub fn memory(bytes: Bytes) -> Self {
+        Self::Memory { text: bytes, _charged: None }
+    }
+
+    /// The bytes from `start` to `end`, which are within the length, of the file `name`.
     pub fn read(&self, name: &str, start: u64, end: u64) -> Result<Bytes> {
+        if let Self::File(_, _, cancel) = self {
+            cancel.check()?;
+        }
+        self.bytes(start, end).map_err(|e| match e.kind() {
+            ErrorKind::UnexpectedEof => {
+                Error::new(SqlState::BAD_COPY_FILE, format!("file \"{name}\" became shorter while it was read"))
+            }
+            _ => Error::new(SqlState::IO_ERROR, format!("could not read file \"{name}\": {e}")),
+        })
+    }
+
+    /// As [`read`](Self::read), with the system's error.
+    pub fn bytes(&self, start: u64, end: u64) -> std::io::Result<Bytes> {
         assert!(start <= end && end <= self.len());
         match self {
             Self::Memory { text, .. } => Ok(text.slice(start as usize..end as usize)),
-            Self::File(file, _) => {
+            Self::File(file, ..) => {
                 let mut bytes = vec![0; (end - start) as usize];
-                file.read_exact_at(&mut bytes, start).map_err(|e| match e.kind() {
-                    ErrorKind::UnexpectedEof => {
-                        Error::new(SqlState::BAD_COPY_FILE, format!("file \"{name}\" became shorter while it was read"))
-                    }
-                    _ => Error::new(SqlState::IO_ERROR, format!("could not read file \"{name}\": {e}")),
-                })?;
+                file.read_exact_at(&mut bytes, start)?;
                 Ok(bytes.into())
             }
         }
     }
 }
 
-fn read_all(
-    path: &Path,
-    source: impl Read,
-    limit: usize,
-    budget: Option<&Budget>,
-) -> Result<(Vec<u8>, Option<Reservation>)> {
-    let mut text = Vec::new();
-    let mut charged = budget.map(|b| b.reserve(0, OPERATOR)).transpose()?;
-    let mut source = source.take((limit as u64).saturating_add(1));
-    let named = |e: Error| e.detail(format!("reading \"{}\" into memory", path.display()));
-    loop {
-        // Charged before it is allocated: the vector doubles.
-        let capacity = text.capacity().max(text.len() + CHARGE);
-        let capacity = if capacity > text.capacity() { capacity.max(2 * text.capacity()) } else { capacity };
-        if let Some(charged) = &mut charged {
-            charged.resize(capacity, OPERATOR).map_err(named)?;
-        }
-        text.reserve_exact(capacity - text.len());
-        let room = (text.capacity() - text.len()) as u64;
-        let read = (&mut source).take(room).read_to_end(&mut text).map_err(|e| corrupt(path, &e))?;
-        if text.len() > limit {
-            let message = format!("\"{}\" has more than {limit} bytes when decompressed", path.display());
-            return Err(Error::new(SqlState::OUT_OF_MEMORY, message).hint("decompress the file first"));
-        }
-        if (read as u64) < room {
-            break;
+/// A file, pipe or device as a stream: its bytes are waited for, but not longer than the statement is wanted.
+struct Patient<'a>(File, &'a CancelToken);
+
+impl Read for Patient<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            if self.1.is_cancelled() {
+                // Readers try again after `Interrupted`.
+                return Err(ErrorKind::ConnectionAborted.into());
+            }
+            let mut waits = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+            // SAFETY: `waits` is one valid `pollfd`, of a descriptor that `self` keeps open.
+            let ready = unsafe { libc::poll(&raw mut waits, 1, PATIENCE) };
+            if ready > 0 {
+                match self.0.read(bytes) {
+                    Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                    result => return result,
+                }
+            }
         }
     }
-    text.shrink_to_fit();
-    if let Some(charged) = &mut charged {
-        charged.resize(text.len(), OPERATOR)?;
-    }
-    Ok((text, charged))
 }
 
-#[cold]
-fn corrupt(path: &Path, error: &std::io::Error) -> Error {
-    Error::new(SqlState::DATA_CORRUPTED, format!("could not decompress \"{}\": {error}", path.display()))
+/// A text that is read into memory.
+struct Text<'a> {
+    path: &'a Path,
+    limit: usize,
+    budget: Option<&'a Budget>,
+    cancel: &'a CancelToken,
+}
+
+impl Text<'_> {
+    fn read_all(&self, source: impl Read) -> Result<(Vec<u8>, Option<Reservation>)> {
+        let mut text = Vec::new();
+        let mut charged = self.budget.map(|b| b.reserve(0, OPERATOR)).transpose()?;
+        let mut source = source.take((self.limit as u64).saturating_add(1));
+        loop {
+            if text.len() == text.capacity() {
+                // Charged before it is allocated: the vector doubles, and the old one is there until it has been copied.
+                let capacity = (2 * text.capacity()).max(CHARGE);
+                self.charge(&mut charged, text.capacity() + capacity)?;
+                text.reserve_exact(capacity - text.len());
+                self.charge(&mut charged, text.capacity())?;
+            }
+            let room = ((text.capacity() - text.len()) as u64).min(READ);
+            let read = (&mut source).take(room).read_to_end(&mut text).map_err(|e| self.error(&e))?;
+            self.cancel.check()?;
+            if text.len() > self.limit {
+                let message =
+                    format!("\"{}\" has more than {} bytes when decompressed", self.path.display(), self.limit);
+                return Err(Error::new(SqlState::OUT_OF_MEMORY, message).hint("decompress the file first"));
+            }
+            if (read as u64) < room {
+                break;
+            }
+        }
+        text.shrink_to_fit();
+        self.charge(&mut charged, text.len())?;
+        Ok((text, charged))
+    }
+
+    fn charge(&self, charged: &mut Option<Reservation>, bytes: usize) -> Result<()> {
+        let Some(charged) = charged else { return Ok(()) };
+        charged
+            .resize(bytes, OPERATOR)
+            .map_err(|e| e.detail(format!("reading \"{}\" into memory", self.path.display())))
+    }
+
+    #[cold]
+    fn error(&self, error: &std::io::Error) -> Error {
+        if let Err(canceled) = self.cancel.check() {
+            return canceled;
+        }
+        let message = format!("could not decompress \"{}\": {error}", self.path.display());
+        Error::new(SqlState::DATA_CORRUPTED, message)
+    }
 }
 
 /// The error for a file that cannot be opened.

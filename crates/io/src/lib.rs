@@ -1,9 +1,10 @@
-//! CSV, Parquet and Arrow in and out.
+//! CSV, Parquet and Arrow in and out, and tables for people.
 //!
 //! - [`FileSource`] is what the engine scans: a schema and a fixed number of morsels (row groups of Parquet, byte
 //!   ranges of CSV), each read by any worker at any time, needed columns only.
 //! - [`open()`], [`csv::open_csv`] and [`parquet_in::open_parquet`] make one from paths and glob patterns.
 //! - [`csv::CsvWriter`] and [`parquet_out::ParquetWriter`] write chunks.
+//! - [`pretty`] shows chunks to people.
 //! - [`arrow_in`], [`arrow_out`] and [`ffi`] convert between chunks and Arrow arrays, also across the C interface.
 //!
 //! Architecture invariants: nothing here knows a query or a table; whatever bytes a file holds, reading it ends in
@@ -19,6 +20,7 @@ mod new_file;
 mod open;
 pub mod parquet_in;
 pub mod parquet_out;
+pub mod pretty;
 pub mod source;
 
 pub use copy_options::format as copy_format;

@@ -1,8 +1,12 @@
 //! Files that appear whole or not at all.
+//!
+//! Where the file system allows it, a new file has no name until it is complete: whatever ends the process, nothing is
+//! left behind. Elsewhere it has a hidden one.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,8 +24,16 @@ use crate::open::write_error;
 /// overwritten then. Pipes, devices and open descriptors are written to at once.
 pub(crate) struct NewFile {
     file: File,
-    /// Where the file is now, and where it is to be.
-    moves: Option<(PathBuf, PathBuf)>,
+    moves: Option<Move>,
+}
+
+/// What is left to do with a complete file.
+struct Move {
+    /// Where the file is until then, or is to be on its way, if it has no name yet.
+    part: PathBuf,
+    named: bool,
+    /// Where it is to be.
+    target: PathBuf,
 }
 
 impl NewFile {
@@ -47,42 +59,47 @@ impl NewFile {
             return Ok(Self { file, moves: None });
         }
         let Some(before) = before else {
-            let (file, part) = part_of(target, target, None)?;
-            return Ok(Self { file, moves: Some((part, target.clone())) });
+            let (file, part, named) = part_of(target, target, None)?;
+            return Ok(Self { file, moves: Some(Move { part, named, target: target.clone() }) });
         };
         if !before.is_file() {
             return Ok(Self { file: File::options().write(true).open(path)?, moves: None });
         }
         // A file that may not be written to must not be replaced either.
         File::options().append(true).open(target)?;
-        let (file, part) = part_of(target, target, Some(&before)).or_else(|e| match e.kind() {
+        let (file, part, named) = part_of(target, target, Some(&before)).or_else(|e| match e.kind() {
             ErrorKind::PermissionDenied => {
                 part_of(target, &std::env::temp_dir().join(target.file_name().unwrap_or_default()), Some(&before))
             }
             _ => Err(e),
         })?;
-        Ok(Self { file, moves: Some((part, target.clone())) })
+        Ok(Self { file, moves: Some(Move { part, named, target: target.clone() }) })
     }
 
     /// Puts the complete file in its place.
     pub fn finish(mut self) -> Result<()> {
         self.file.flush().map_err(|e| write_error(&e))?;
-        if let Some((part, target)) = &self.moves {
-            // Bytes before the name: after a crash the name must not stand for an empty file. An error drops the part.
-            self.file.sync_all().map_err(|e| write_error(&e))?;
-            let (part, target) = (part.clone(), target.clone());
-            self.moves = None;
+        match self.moves.take() {
+            None => Ok(()),
+            Some(last) => last.run(&self.file).map_err(|e| write_error(&e)),
+        }
+    }
+}
+
+impl Move {
+    fn run(self, file: &File) -> io::Result<()> {
+        let Self { part, named, target } = self;
+        // All of the contents before the name: a crash must not leave half a file there.
+        let moved = file.sync_all().and_then(|()| if named { Ok(()) } else { give_name(file, &part) }).and_then(|()| {
             // Other names of the file stay its names; a mounted file, or one in a closed folder, cannot be replaced.
             let is_shared = fs::metadata(&target).is_ok_and(|m| m.nlink() > 1);
             let moved = if is_shared { Err(ErrorKind::Other.into()) } else { fs::rename(&part, &target) };
-            let moved = moved.or_else(|e| if target.is_file() { overwrite(&part, &target) } else { Err(e) });
-            let _ = fs::remove_file(&part);
-            moved.map_err(|e| write_error(&e))?;
-            // The name, too; some file systems do not sync folders, and the file is in its place then all the same.
-            let folder = target.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            let _ = File::open(folder).and_then(|folder| folder.sync_all());
-        }
-        Ok(())
+            moved.or_else(|e| if target.is_file() { overwrite(&part, &target) } else { Err(e) })
+        });
+        let _ = fs::remove_file(&part);
+        // The name, too; some file systems do not sync folders, and the file is in its place then all the same.
+        let _ = File::open(folder_of(&target)).and_then(|folder| folder.sync_all());
+        moved
     }
 }
 
@@ -90,6 +107,35 @@ impl NewFile {
 fn overwrite(part: &Path, target: &Path) -> io::Result<()> {
     fs::copy(part, target)?;
     File::options().append(true).open(target)?.sync_all()
+}
+
+/// The folder that a file lies in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Gives an open file without a name one.
+fn give_name(file: &File, path: &Path) -> io::Result<()> {
+    let nul = |_| io::Error::from(ErrorKind::InvalidInput);
+    let from = std::ffi::CString::new(descriptor(file)).map_err(nul)?;
+    let to = std::ffi::CString::new(path.as_os_str().as_bytes()).map_err(nul)?;
+    let (here, follow) = (libc::AT_FDCWD, libc::AT_SYMLINK_FOLLOW);
+    // SAFETY: both paths are strings that end with a zero byte and live until the call returns.
+    match unsafe { libc::linkat(here, from.as_ptr(), here, to.as_ptr(), follow) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// The path of an open file's descriptor.
+fn descriptor(file: &File) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+/// A file without a name in the folder of `neighbour`, if there can be one that is given a name later.
+fn unnamed(neighbour: &Path, mode: u32) -> Option<File> {
+    let file = File::options().write(true).mode(mode).custom_flags(libc::O_TMPFILE).open(folder_of(neighbour)).ok()?;
+    fs::symlink_metadata(descriptor(&file)).ok().map(|_| file)
 }
 
 /// Whether the path is an open descriptor's, which may be of any file: others write to it too.
@@ -113,8 +159,9 @@ fn follow(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// A new file beside `neighbour` for `target`, with what `before` says of the one that is there.
-fn part_of(target: &Path, neighbour: &Path, before: Option<&Metadata>) -> io::Result<(File, PathBuf)> {
+/// A new file beside `neighbour` for `target`, with what `before` says of the one that is there; and whether its name is
+/// taken yet.
+fn part_of(target: &Path, neighbour: &Path, before: Option<&Metadata>) -> io::Result<(File, PathBuf, bool)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let is_file_name = !target.as_os_str().as_encoded_bytes().ends_with(b"/");
     let name = target.file_name().filter(|_| is_file_name).ok_or(ErrorKind::IsADirectory)?;
@@ -126,14 +173,18 @@ fn part_of(target: &Path, neighbour: &Path, before: Option<&Metadata>) -> io::Re
         let part = neighbour.with_file_name(format!(".{start}.{}.{number}.{now:x}.part", std::process::id()));
         // Never through somebody else's file or link; and nobody reads it who may not read the file that it replaces.
         let mode = if before.is_some() { 0o600 } else { 0o666 };
-        match File::options().write(true).create_new(true).mode(mode).open(&part) {
+        let (opened, named) = match unnamed(neighbour, mode) {
+            Some(file) => (Ok(file), false),
+            None => (File::options().write(true).create_new(true).mode(mode).open(&part), true),
+        };
+        match opened {
             Ok(file) => {
                 if let Some(before) = before {
                     // As far as the file system and our rights go.
                     let _ = fchown(&file, Some(before.uid()), Some(before.gid()));
                     let _ = file.set_permissions(before.permissions());
                 }
-                return Ok((file, part));
+                return Ok((file, part, named));
             }
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
             Err(e) => return Err(e),
@@ -152,7 +203,7 @@ impl Write for NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        if let Some((part, _)) = &self.moves {
+        if let Some(Move { part, named: true, .. }) = &self.moves {
             let _ = fs::remove_file(part);
         }
     }

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base::{Budget, Error, Result, SqlState};
+use base::{Budget, CancelToken, Error, Result, SqlState};
 use types::{Chunk, SqlType, Value};
 
 use crate::copy_options::{self, Direction};
@@ -37,7 +37,7 @@ pub fn format_of(path: &str) -> Option<Format> {
 
 /// The files that paths and glob patterns name, those of a pattern in the order of their names. A path that exists is
 /// no pattern.
-pub fn expand_paths(paths: &[String]) -> Result<Vec<PathBuf>> {
+pub fn expand_paths(paths: &[String], cancel: &CancelToken) -> Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for path in paths {
         if !path.contains(['*', '?', '[']) || Path::new(path).exists() {
@@ -49,6 +49,7 @@ pub fn expand_paths(paths: &[String]) -> Result<Vec<PathBuf>> {
         };
         let before = out.len();
         for found in glob::glob(path).map_err(|e| bad(&e))? {
+            cancel.check()?;
             let found = found.map_err(|e| open_error(e.path(), e.error()))?;
             if !found.is_dir() {
                 out.push(found);
@@ -66,6 +67,8 @@ pub fn expand_paths(paths: &[String]) -> Result<Vec<PathBuf>> {
 pub struct OpenContext {
     /// What is charged for texts and column chunks in memory.
     pub budget: Option<Budget>,
+    /// Stops opening and reading.
+    pub cancel: CancelToken,
     /// Who is told of bad records of a text file, which are then left out.
     pub rejects: Option<RejectSink>,
     /// COPY: the defaults of the columns.
@@ -75,6 +78,7 @@ pub struct OpenContext {
 impl OpenContext {
     fn lend(self, csv: &mut CsvOptions) {
         csv.budget = self.budget;
+        csv.cancel = self.cancel;
         csv.rejects = self.rejects;
         if let Some((_, values)) = &mut csv.default {
             *values = self.defaults;
@@ -89,7 +93,7 @@ pub fn open(
     options: &[(String, String)],
     context: OpenContext,
 ) -> Result<Arc<dyn FileSource>> {
-    let files = expand_paths(paths)?;
+    let files = expand_paths(paths, &context.cancel)?;
     let format = match function {
         "read_csv" => Some(Format::Csv),
         "read_parquet" => Some(Format::Parquet),
@@ -108,7 +112,7 @@ pub fn open(
         }
         Some(Format::Parquet) => {
             refuse_options(options)?;
-            open_parquet(&files, context.budget.as_ref())
+            open_parquet(&files, context.budget.as_ref(), &context.cancel)
         }
         None => Err(unknown_format(paths.first().map_or("", String::as_str))),
     }
@@ -142,14 +146,18 @@ pub fn open_for_copy(
     if copy_options::format(path, options) == Format::Parquet {
         copy_options::check_redundant(options)?;
         refuse_options(options)?;
-        let files = expand_paths(&[path.to_owned()])?;
-        return crate::source::select_columns(open_parquet(&files, context.budget.as_ref())?, expected, path);
+        let files = expand_paths(&[path.to_owned()], &context.cancel)?;
+        return crate::source::select_columns(
+            open_parquet(&files, context.budget.as_ref(), &context.cancel)?,
+            expected,
+            path,
+        );
     }
     let names: Vec<&str> = expected.iter().map(|(name, _)| name.as_str()).collect();
     let mut csv = copy_options::parse(path, &names, options, Direction::From)?;
     csv.columns = Some(expected.to_vec());
     context.lend(&mut csv);
-    open_csv(&expand_paths(&[path.to_owned()])?, &csv)
+    open_csv(&expand_paths(&[path.to_owned()], &csv.cancel)?, &csv)
 }
 
 /// Takes chunks and writes them to a file.
@@ -161,7 +169,12 @@ pub trait ChunkWriter: Send {
 }
 
 /// Creates a file for rows of these fields, in the format that options or the path's ending say.
-pub fn create(path: &str, fields: &[Field], options: &[(String, String)]) -> Result<Box<dyn ChunkWriter>> {
+pub fn create(
+    path: &str,
+    fields: &[Field],
+    options: &[(String, String)],
+    budget: Option<&Budget>,
+) -> Result<Box<dyn ChunkWriter>> {
     let format = copy_options::format(path, options);
     // Options first: a mistake in them must not cost the file that is there.
     if format == Format::Parquet {
@@ -169,7 +182,7 @@ pub fn create(path: &str, fields: &[Field], options: &[(String, String)]) -> Res
         refuse_options(options)?;
         let value = |name: &str| options.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
         let writer = ParquetWriter::prepare(fields, value("compression"), value("row_group_size"))?;
-        return Ok(Box::new(writer.start(NewFile::create(path)?)?));
+        return Ok(Box::new(writer.start(NewFile::create(path)?, budget)?));
     }
     let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
     let csv = copy_options::parse(path, &names, options, Direction::To)?;

@@ -5,15 +5,15 @@
 
 mod chunks;
 mod errors;
+mod footer;
 mod statistics;
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use base::memory::Reservation;
-use base::{Budget, Error, Result, SqlState};
+use base::{Budget, CancelToken, Error, Result, SqlState};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
@@ -23,7 +23,7 @@ use parquet::schema::types::SchemaDescriptor;
 use types::Chunk;
 
 use crate::arrow_in;
-use crate::input::OPERATOR;
+use crate::input::{Compression, Input, OPERATOR};
 use crate::source::{CHUNK_ROWS, ColumnStatistics, Field, FileSource, PrunePredicate, Sink};
 use chunks::{Origin, RowGroupBytes};
 use errors::guarded;
@@ -39,6 +39,7 @@ struct ParquetFile {
     statistics: statistics::Cache,
     /// What the bytes of a row group are charged to while it is read.
     budget: Option<Budget>,
+    cancel: CancelToken,
 }
 
 /// Parquet files as one source.
@@ -50,29 +51,26 @@ struct ParquetSource {
 }
 
 /// Opens Parquet files. Columns are matched by name: every file must have those of the first, of the same types.
-pub fn open_parquet(paths: &[PathBuf], budget: Option<&Budget>) -> Result<Arc<dyn FileSource>> {
+pub fn open_parquet(paths: &[PathBuf], budget: Option<&Budget>, cancel: &CancelToken) -> Result<Arc<dyn FileSource>> {
     let open = |path: &PathBuf| {
-        let file = File::open(path).map_err(|e| crate::input::open_error(path, &e))?;
-        let meta = file.metadata().map_err(|e| crate::input::open_error(path, &e))?;
-        if meta.is_dir() {
-            let message = format!("could not read \"{}\": it is a directory", path.display());
-            return Err(Error::new(SqlState::UNDEFINED_FILE, message));
-        }
-        let origin = Origin::File { file: Arc::new(file), len: meta.len() };
-        Ok(ParquetFile { budget: budget.cloned(), ..ParquetFile::open(path.display().to_string(), origin)? })
+        cancel.check()?;
+        let input = Input::open(path, Compression::None, usize::MAX, budget, cancel)?;
+        let file = ParquetFile::open(path.display().to_string(), Origin(input))?;
+        Ok(ParquetFile { budget: budget.cloned(), cancel: cancel.clone(), ..file })
     };
     Ok(Arc::new(ParquetSource::new(paths.iter().map(open).collect::<Result<_>>()?)?))
 }
 
 /// Opens a Parquet file in memory.
 pub fn open_parquet_bytes(name: &str, bytes: Bytes) -> Result<Arc<dyn FileSource>> {
-    Ok(Arc::new(ParquetSource::new(vec![ParquetFile::open(name.to_owned(), Origin::Memory(bytes))?])?))
+    Ok(Arc::new(ParquetSource::new(vec![ParquetFile::open(name.to_owned(), Origin(Input::memory(bytes)))?])?))
 }
 
 impl ParquetFile {
     fn open(name: String, origin: Origin) -> Result<Self> {
         let metadata = guarded(&name, || {
             let plain = ArrowReaderMetadata::load(&origin, ArrowReaderOptions::new())?;
+            footer::check_rows(plain.metadata())?;
             // Strings as views: headers into the decoded pages, without a copy of the text.
             let wanted = as_read(plain.schema(), plain.metadata().file_metadata().schema_descr());
             let options = ArrowReaderOptions::new().with_schema(wanted);
@@ -81,7 +79,7 @@ impl ParquetFile {
         let fields = arrow_in::fields_of(metadata.schema());
         let columns = (0..fields.len()).collect();
         let statistics = statistics::Cache::new(fields.len());
-        Ok(Self { name, origin, metadata, fields, columns, statistics, budget: None })
+        Ok(Self { name, origin, metadata, fields, columns, statistics, budget: None, cancel: CancelToken::new() })
     }
 
     fn row_groups(&self) -> usize {
@@ -134,9 +132,10 @@ impl ParquetFile {
             columns.iter().map(|&c| order.binary_search(&self.columns[c]).expect("among the columns")).collect();
         let expected = self.rows(row_group);
         if order.is_empty() {
-            return empty_chunks(expected, sink);
+            return empty_chunks(expected, &self.cancel, sink);
         }
         let mask = ProjectionMask::roots(self.metadata.parquet_schema(), order.iter().copied());
+        footer::check_compression(&self.name, self.metadata.metadata().row_group(row_group), &mask)?;
         let _charged = self.charge(row_group, &mask)?;
         let mut reader = guarded(&self.name, || {
             let bytes = RowGroupBytes::load(&self.origin, self.metadata.metadata().row_group(row_group), &mask)?;
@@ -148,6 +147,7 @@ impl ParquetFile {
         })?;
         let mut rows = 0;
         while let Some(batch) = guarded(&self.name, || reader.next().transpose().map_err(Into::into))? {
+            self.cancel.check()?;
             rows += batch.num_rows() as u64;
             let convert = |&at: &usize| {
                 arrow_in::column_of(batch.column(at)).map_err(|e| {
@@ -167,8 +167,9 @@ impl ParquetFile {
     }
 }
 
-fn empty_chunks(mut rows: u64, sink: &mut Sink<'_>) -> Result<()> {
+fn empty_chunks(mut rows: u64, cancel: &CancelToken, sink: &mut Sink<'_>) -> Result<()> {
     while rows > 0 {
+        cancel.check()?;
         let now = rows.min(CHUNK_ROWS as u64);
         sink(Chunk::new(now as usize, Vec::new()))?;
         rows -= now;
@@ -225,7 +226,8 @@ impl FileSource for ParquetSource {
     }
 
     fn estimated_rows(&self) -> u64 {
-        self.morsels.iter().map(|&(file, row_group)| self.files[file].rows(row_group)).sum()
+        let rows = self.morsels.iter().map(|&(file, row_group)| self.files[file].rows(row_group));
+        rows.fold(0, u64::saturating_add)
     }
 
     fn exact_rows(&self) -> Option<u64> {

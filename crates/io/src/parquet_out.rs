@@ -4,7 +4,8 @@ use std::io::Write;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use base::{Error, Result, SqlState};
+use base::memory::Reservation;
+use base::{Budget, Error, Result, SqlState};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
@@ -19,6 +20,9 @@ use crate::source::Field;
 /// Rows in a row group: as DuckDB writes them, and few enough to be a morsel.
 const ROW_GROUP: usize = 122_880;
 
+/// The name by which memory is charged.
+const OPERATOR: &str = "COPY TO";
+
 /// What a writer is started with: checked options.
 pub struct Prepared {
     schema: SchemaRef,
@@ -29,6 +33,8 @@ pub struct Prepared {
 pub struct ParquetWriter<W: Write + Send> {
     schema: SchemaRef,
     writer: ArrowWriter<W>,
+    /// For the row group that is being collected.
+    charged: Option<Reservation>,
 }
 
 #[cold]
@@ -84,10 +90,11 @@ impl ParquetWriter<NewFile> {
 
 impl Prepared {
     /// Starts a file.
-    pub fn start<W: Write + Send>(self, sink: W) -> Result<ParquetWriter<W>> {
+    pub fn start<W: Write + Send>(self, sink: W, budget: Option<&Budget>) -> Result<ParquetWriter<W>> {
         let properties = (*self.properties).clone();
         let writer = ArrowWriter::try_new(sink, self.schema.clone(), Some(properties)).map_err(error)?;
-        Ok(ParquetWriter { schema: self.schema, writer })
+        let charged = budget.map(|b| b.reserve(0, OPERATOR)).transpose()?;
+        Ok(ParquetWriter { schema: self.schema, writer, charged })
     }
 }
 
@@ -101,8 +108,19 @@ impl<W: Write + Send> ParquetWriter<W> {
         let chunk = Chunk::new(chunk.rows(), typed.collect());
         for batch in arrow_out::batches_of(&chunk, &self.schema)? {
             self.writer.write(&batch).map_err(error)?;
+            self.charge()?;
         }
         Ok(())
+    }
+
+    /// Charges what is collected; where memory is short, row groups are smaller.
+    fn charge(&mut self) -> Result<()> {
+        let Some(charged) = &mut self.charged else { return Ok(()) };
+        if charged.resize(self.writer.memory_size(), OPERATOR).is_ok() {
+            return Ok(());
+        }
+        self.writer.flush().map_err(error)?;
+        charged.resize(self.writer.memory_size(), OPERATOR)
     }
 
     /// Writes the footer and gives the sink back.

@@ -75,6 +75,14 @@ fn passes() -> Vec<Box<dyn Pass>> {
     ]
 }
 
+/// The names of the passes, for settings.
+pub fn pass_names() -> Vec<&'static str> {
+    let mut names: Vec<&str> = passes().iter().map(|p| p.name()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
 /// Optimises a plan from the binder. `observe` sees the plan after each pass, with the pass's name.
 ///
 /// The result is unnested in any case. Errors are those of statements that cannot be unnested (0A000), and XX000 if a

@@ -1,6 +1,6 @@
 //! Errors as exceptions of the DB-API, chosen by the class of the SQLSTATE.
 
-use base::Error;
+use base::{Error, SqlState};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
@@ -10,6 +10,8 @@ static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 fn exception_of(state: &str) -> &'static str {
     match state.get(..2).unwrap_or_default() {
         "0A" => "NotSupportedError",
+        // What a file holds is data.
+        _ if state == SqlState::DATA_CORRUPTED.0 => "DataError",
         "21" | "22" => "DataError",
         "23" => "IntegrityError",
         "2B" | "3D" | "3F" | "42" => "ProgrammingError",
@@ -36,10 +38,4 @@ pub fn exception(py: Python<'_>, error: &Error, sql: &str) -> PyErr {
 /// The exception for an error that has no statement.
 pub fn plain(py: Python<'_>, error: &Error) -> PyErr {
     exception(py, error, "")
-}
-
-/// What a panic of the engine becomes.
-#[cold]
-pub fn panicked(panic: &str) -> Error {
-    Error::internal(format!("the statement ended unexpectedly: {panic}"))
 }

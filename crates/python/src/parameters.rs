@@ -48,10 +48,17 @@ pub fn convert(object: &Bound<'_, PyAny>) -> PyResult<(Value, SqlType)> {
         Ok((value, sql_type))
     };
     if object.is_instance(&class(py, &DATETIME, "datetime", "datetime")?)? {
-        if !object.getattr("tzinfo")?.is_none() {
-            let error =
-                Error::unsupported("a datetime with a time zone").hint("pass it without: dt.replace(tzinfo=None)");
+        // A zone is read as what it says only where that changes nothing: of other zones' times, nobody can tell which
+        // clock the table's are by.
+        let offset = object.call_method0("utcoffset")?;
+        if !offset.is_none() && offset.is_truthy()? {
+            let error = Error::unsupported("a datetime with a time zone other than UTC")
+                .hint("convert it: dt.astimezone(datetime.timezone.utc)");
             return Err(errors::plain(py, &error));
+        }
+        // pandas' times have more digits.
+        if object.getattr("nanosecond").is_ok_and(|n| n.is_truthy().unwrap_or(false)) {
+            return Err(nanoseconds(py));
         }
         return text(SqlType::Timestamp);
     }
@@ -64,7 +71,19 @@ pub fn convert(object: &Bound<'_, PyAny>) -> PyResult<(Value, SqlType)> {
         let micros = part("seconds")? * 1_000_000 + part("microseconds")?;
         return Ok((Value::Interval(Interval { months: 0, days, micros }), SqlType::Interval));
     }
-    // Scalars of NumPy say what they are.
+    // NumPy's times of nanoseconds would say that they are integers.
+    let kind = object.getattr("dtype").and_then(|t| t.getattr("kind")?.extract::<String>()).unwrap_or_default();
+    if let Some(unit) =
+        [("M", "datetime64[us]"), ("m", "timedelta64[us]")].iter().find_map(|(k, u)| (*k == kind).then_some(u))
+    {
+        let micros = object.call_method1("astype", (*unit,))?;
+        let item = micros.call_method0("item")?;
+        if !item.is_none() && !micros.eq(object)? {
+            return Err(nanoseconds(py));
+        }
+        return convert(&item);
+    }
+    // Other scalars of NumPy do say what they are.
     if let Ok(item) = object.call_method0("item")
         && !item.is(object)
     {
@@ -72,6 +91,12 @@ pub fn convert(object: &Bound<'_, PyAny>) -> PyResult<(Value, SqlType)> {
     }
     let kind = object.get_type().name().map(|n| n.to_string()).unwrap_or_default();
     Err(PyTypeError::new_err(format!("cannot pass a {kind} as a parameter")))
+}
+
+#[cold]
+fn nanoseconds(py: Python<'_>) -> PyErr {
+    let error = Error::new(SqlState::DATETIME_OVERFLOW, "a time with nanoseconds does not fit a timestamp or interval");
+    errors::plain(py, &error.hint("round it to microseconds"))
 }
 
 fn decimal(py: Python<'_>, text: &str) -> PyResult<(Value, SqlType)> {

@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use engine::{Interrupt, QueryResult, Tag};
+use engine::{Call, QueryResult, Tag};
+use io::pretty::{Lines, Look, Table};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyTuple};
-use types::ops::cast::format_value;
 
 use crate::stream::{Failed, Failure, Stream};
 use crate::{errors, frames, values};
@@ -22,12 +22,12 @@ pub struct Result {
     tag: Tag,
     stream: Mutex<Option<Stream>>,
     failed: Failed,
-    interrupt: Interrupt,
+    call: Call,
 }
 
 impl Result {
     /// The result of `sql`.
-    pub fn new(result: QueryResult, sql: String, interrupt: Interrupt) -> Self {
+    pub fn new(result: QueryResult, sql: String, call: Call) -> Self {
         let field = |c: (&str, types::SqlType, bool)| io::Field { nullable: c.2, ..io::Field::new(c.0, c.1) };
         let fields = result.columns().iter().map(|c| field((&c.name, c.sql_type, c.nullable))).collect();
         Self {
@@ -35,9 +35,9 @@ impl Result {
             fields,
             has_rows: result.has_rows(),
             tag: result.tag().clone(),
-            stream: Mutex::new(Some(Stream::new(result, interrupt.clone()))),
+            stream: Mutex::new(Some(Stream::new(result, call.clone()))),
             failed: Failed::default(),
-            interrupt,
+            call,
         }
     }
 
@@ -117,6 +117,10 @@ impl Result {
         let rows = PyList::empty(py);
         let mut left = limit.unwrap_or(usize::MAX);
         while left > 0 {
+            if let Err(raised) = py.check_signals() {
+                self.call.interrupt();
+                return Err(raised);
+            }
             let parts = self.take(py, left.min(ROWS_AT_ONCE))?;
             if parts.is_empty() {
                 break;
@@ -134,26 +138,26 @@ impl Result {
         Ok(rows)
     }
 
-    /// The next rows as texts (NULL: None) without taking them away, and whether there are more.
-    fn peek(&self, py: Python<'_>, limit: usize) -> PyResult<(Vec<Vec<Option<String>>>, bool)> {
+    /// The next rows as a table of at most `width` columns of a terminal, without taking them away; how many they are,
+    /// and whether there are more.
+    fn render(&self, py: Python<'_>, limit: usize, width: Option<usize>) -> PyResult<(String, usize, bool)> {
+        let look = Look { lines: Lines::Box, headers: true, types: true, null: "NULL".into(), max_rows: 0, width };
+        let mut table = Table::new(look, self.fields.iter().map(|f| (f.name.clone(), f.sql_type)).collect());
         let peeked = self.with(py, |stream| {
             while stream.ready() <= limit && stream.pull()? {}
+            let (mut left, more) = (limit, stream.ready() > limit);
             let (chunks, mut offset) = stream.ahead();
-            let mut rows = Vec::new();
             for chunk in chunks {
-                let here = (chunk.rows() - offset).min(limit - rows.len());
-                for row in offset..offset + here {
-                    let text = |c: &types::Column| {
-                        let value = c.value(row);
-                        (!value.is_null()).then(|| format_value(&value, c.sql_type()))
-                    };
-                    rows.push(chunk.columns().iter().map(text).collect());
-                }
-                offset = 0;
+                let rows = (chunk.rows() - offset).min(left);
+                table.add_rows(chunk, offset, offset + rows);
+                (left, offset) = (left - rows, 0);
             }
-            Ok((rows, stream.ready() > limit))
+            Ok((limit - left, more))
         })?;
-        Ok(peeked.unwrap_or_default())
+        let (rows, more) = peeked.unwrap_or_default();
+        let mut text = Vec::new();
+        table.write(&mut text)?;
+        Ok((String::from_utf8_lossy(&text).into_owned(), rows, more))
     }
 
     /// The remaining rows as a capsule with a stream of Arrow's; the result is empty after that.
@@ -183,6 +187,6 @@ impl Result {
 
     /// Stops the query.
     fn interrupt(&self) {
-        self.interrupt.interrupt();
+        self.call.interrupt();
     }
 }

@@ -1,23 +1,15 @@
 //! Sessions: statements in, results out.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use base::panics::catch;
 use base::{Error, SqlState};
-use engine::{Config, Database, Interrupt, QueryResult};
+use engine::{Call, Config, Database, Interrupt, QueryResult, SETTINGS};
 use io::FileSource;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use types::{SqlType, Value};
 
 use crate::result::Result;
 use crate::{errors, frames, parameters};
-
-/// How often signals are looked at while a statement runs.
-const STEP: Duration = Duration::from_millis(50);
 
 /// A session of a database.
 #[pyclass(frozen, module = "morseldb._morseldb")]
@@ -25,8 +17,6 @@ pub struct Session {
     inner: Mutex<engine::Session>,
     database: Database,
     interrupt: Interrupt,
-    /// Of this call, however many statements it runs, and whatever it does between them.
-    interrupted: AtomicBool,
     process: Process,
 }
 
@@ -51,6 +41,7 @@ impl Process {
 
 /// A statement, or a script, with what it needs.
 struct Job<'a> {
+    call: &'a Call,
     sql: &'a str,
     /// Byte where the statements begin that have not run yet.
     from: usize,
@@ -64,7 +55,6 @@ impl Session {
             database: inner.database().clone(),
             interrupt: inner.interrupt_handle(),
             inner: Mutex::new(inner),
-            interrupted: AtomicBool::new(false),
             process: Process::this(),
         }
     }
@@ -75,30 +65,15 @@ impl Session {
             return Ok(Err(error));
         }
         let mut raised = None;
+        let call = job.call;
         let outcome = py.detach(|| {
-            let (sender, receiver) = sync_channel(1);
-            std::thread::scope(|scope| {
-                scope.spawn(move || {
-                    let outcome = catch(|| self.run_here(job));
-                    // The receiver waits for nothing else.
-                    let _ = sender.send(outcome.unwrap_or_else(|panic| Err(errors::panicked(&panic))));
-                });
-                loop {
-                    match receiver.recv_timeout(STEP) {
-                        Ok(outcome) => return outcome,
-                        Err(RecvTimeoutError::Disconnected) => return Err(errors::panicked("its thread is gone")),
-                        Err(RecvTimeoutError::Timeout) => {
-                            if raised.is_none() {
-                                raised = Python::attach(|py| py.check_signals()).err();
-                            }
-                            // Again and again: it may have come before the statement began.
-                            if raised.is_some() || self.interrupted.load(Ordering::Relaxed) {
-                                self.interrupt.interrupt();
-                            }
-                        }
-                    }
+            let look = || {
+                if raised.is_none() {
+                    raised = Python::attach(|py| py.check_signals()).err();
+                    raised.iter().for_each(|_| call.interrupt());
                 }
-            })
+            };
+            engine::foreground(|| self.run_here(job), look)
         });
         raised.map_or(Ok(outcome), Err)
     }
@@ -115,33 +90,18 @@ impl Session {
 /// Runs the statements of a job; the result is the last one's.
 fn run_statements(session: &mut engine::Session, job: &mut Job<'_>) -> base::Result<QueryResult> {
     if !job.parameters.is_empty() {
-        return session.execute(job.sql, &job.parameters);
+        return session.execute_in(job.call, job.sql, &job.parameters);
     }
-    let start = job.from;
     let mut last: Option<QueryResult> = None;
-    let outcome = session.run_script(&job.sql[start..], |range, result| {
-        job.from = start + range.end;
+    session.run_script_in(job.call, job.sql, job.from, |range, result| {
+        job.from = range.end;
         // Earlier statements run to their ends, as if their rows had been read.
         if let Some(mut earlier) = last.replace(result) {
             while earlier.next_chunk()?.is_some() {}
         }
         Ok(())
-    });
-    outcome.map_err(|e| shifted(&e, start))?;
+    })?;
     last.ok_or_else(|| Error::new(SqlState::SYNTAX_ERROR, "the statement is empty"))
-}
-
-/// The error of a script that starts at byte `start` of the whole.
-fn shifted(error: &Error, start: usize) -> Error {
-    let position = error.position().map(|p| p.saturating_add(start as u32));
-    let mut out = Error::new(error.state(), error.message()).at(position);
-    if let Some(detail) = error.get_detail() {
-        out = out.detail(detail);
-    }
-    if let Some(hint) = error.get_hint() {
-        out = out.hint(hint);
-    }
-    out
 }
 
 /// The table that an error says does not exist.
@@ -154,21 +114,21 @@ fn missing_table(error: &Error) -> Option<&str> {
 
 #[pymethods]
 impl Session {
-    /// A session of a new database.
+    /// A session of a new database with these settings, by name and as text.
     #[new]
-    #[pyo3(signature = (threads=None, memory_limit=None))]
-    fn new(py: Python<'_>, threads: Option<usize>, memory_limit: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        if threads.is_some_and(|n| n == 0 || n > 1024) {
-            return Err(PyValueError::new_err("threads is a whole number from 1 to 1024"));
-        }
-        let bytes = memory_limit.and_then(|m| m.extract::<usize>().ok());
-        let opened = py.detach(|| Database::new(Config { threads, memory_limit: bytes }));
-        let mut session = opened.map_err(|e| errors::plain(py, &e))?.connect();
-        if let (None, Some(limit)) = (bytes, memory_limit) {
-            let sql = format!("SET memory_limit = '{}'", limit.str()?.to_string().replace('\'', "''"));
-            session.execute(&sql, &[]).map_err(|e| errors::exception(py, &e, &sql))?;
-        }
-        Ok(Self::of(session))
+    fn new(py: Python<'_>, settings: Vec<(String, String)>) -> PyResult<Self> {
+        let opened = py.detach(|| {
+            let mut config = Config::default();
+            settings.iter().try_for_each(|(name, value)| config.settings.set(name, value))?;
+            Database::new(config)
+        });
+        Ok(Self::of(opened.map_err(|e| errors::plain(py, &e))?.connect()))
+    }
+
+    /// Names and descriptions of all settings.
+    #[staticmethod]
+    fn settings() -> Vec<(&'static str, &'static str)> {
+        SETTINGS.iter().map(|s| (s.name, s.description)).collect()
     }
 
     /// Another session of the same database.
@@ -187,12 +147,14 @@ impl Session {
         parameters: Vec<Bound<'_, PyAny>>,
         lookup: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Result> {
-        self.interrupted.store(false, Ordering::Relaxed);
+        let call = self.interrupt.begin();
         let parameters = parameters.iter().map(parameters::convert).collect::<PyResult<Vec<_>>>()?;
-        let mut job = Job { sql, from: 0, parameters, frames: Vec::new() };
+        // The variables of the program are outside of the database, too.
+        let lookup = lookup.filter(|_| self.database.has_external_access());
+        let mut job = Job { call: &call, sql, from: 0, parameters, frames: Vec::new() };
         loop {
             let error = match self.run(py, &mut job)? {
-                Ok(result) => return Ok(Result::new(result, sql.to_owned(), self.interrupt.clone())),
+                Ok(result) => return Ok(Result::new(result, sql.to_owned(), call.clone())),
                 Err(error) => error,
             };
             let frame = match (missing_table(&error), lookup) {
@@ -203,15 +165,11 @@ impl Session {
             };
             let Some((name, object)) = frame else { return Err(errors::exception(py, &error, sql)) };
             job.frames.push((name, frames::import(py, &object)?));
-            if self.interrupted.load(Ordering::Relaxed) {
-                return Err(errors::plain(py, &Error::new(SqlState::QUERY_CANCELED, "the statement was interrupted")));
-            }
         }
     }
 
-    /// Stops the running statement.
+    /// Stops the running statements.
     fn interrupt(&self) {
-        self.interrupted.store(true, Ordering::Relaxed);
         self.interrupt.interrupt();
     }
 

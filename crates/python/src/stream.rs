@@ -1,19 +1,19 @@
 //! Chunks as they come: from a query that runs, with Python's signal handlers run meanwhile.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use base::panics::catch;
 use base::{Error, SqlState};
-use engine::{Interrupt, QueryResult};
+use engine::{Call, QueryResult};
 use pyo3::prelude::*;
 use types::{Chunk, ColumnBuilder};
 
-use crate::errors;
 use crate::session::Process;
 
-const STEP: Duration = Duration::from_millis(100);
+/// How often signals are looked at, also while there is no lack of rows.
+const STEP: Duration = Duration::from_millis(50);
 
 /// Why a result ended early.
 pub enum Failure {
@@ -32,14 +32,17 @@ pub struct Stream {
     ahead: VecDeque<Chunk>,
     /// Rows of the first chunk that have been given away.
     offset: usize,
-    interrupt: Interrupt,
+    call: Call,
+    /// When signals were looked at last.
+    looked: Instant,
     process: Process,
 }
 
 impl Stream {
     /// All rows of a result.
-    pub fn new(result: QueryResult, interrupt: Interrupt) -> Self {
-        Self { result: Some(result), ahead: VecDeque::new(), offset: 0, interrupt, process: Process::this() }
+    pub fn new(result: QueryResult, call: Call) -> Self {
+        let looked = Instant::now();
+        Self { result: Some(result), ahead: VecDeque::new(), offset: 0, call, looked, process: Process::this() }
     }
 
     /// Rows that are here.
@@ -82,21 +85,30 @@ impl Stream {
     fn pull_running(&mut self) -> Result<bool, Failure> {
         let Some(result) = &mut self.result else { return Ok(false) };
         self.process.check().map_err(Failure::Sql)?;
+        let raised = RefCell::new(None);
+        let mut look = || {
+            self.looked = Instant::now();
+            let mut raised = raised.borrow_mut();
+            if raised.is_none() {
+                *raised = Python::try_attach(|py| py.check_signals()).and_then(PyResult::err);
+                raised.iter().for_each(|_| self.call.interrupt());
+            }
+        };
+        if self.looked.elapsed() >= STEP {
+            look();
+        }
         loop {
-            let polled = catch(|| result.poll_chunk(STEP));
-            match polled.unwrap_or_else(|panic| Err(errors::panicked(&panic))).map_err(Failure::Sql)? {
-                Some(Some(chunk)) if chunk.rows() == 0 => {}
-                Some(Some(chunk)) => {
+            let next = engine::next_chunk(result, |_| look());
+            if let Some(raised) = raised.take() {
+                return Err(Failure::Raised(raised));
+            }
+            match next.map_err(Failure::Sql)? {
+                Some(chunk) if chunk.rows() == 0 => {}
+                Some(chunk) => {
                     self.ahead.push_back(chunk);
                     return Ok(true);
                 }
-                Some(None) => return Ok(false),
-                None => {
-                    if let Some(Err(raised)) = Python::try_attach(|py| py.check_signals()) {
-                        self.interrupt.interrupt();
-                        return Err(Failure::Raised(raised));
-                    }
-                }
+                None => return Ok(false),
             }
         }
     }

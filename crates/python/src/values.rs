@@ -19,7 +19,7 @@ pub fn class<'py>(
     Ok(place.get_or_try_init(py, || py.import(module)?.getattr(name).map(Bound::unbind))?.bind(py).clone())
 }
 
-/// Rows `from..to` of a column: bool, int, Decimal, float, str, date, datetime, timedelta (with months of 30 days), None.
+/// Rows `from..to` of a column: bool, int (also decimals without fraction), Decimal, float, str, date, datetime, timedelta (with months of 30 days), None.
 pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize) -> PyResult<Vec<Py<PyAny>>> {
     let rows = from..to;
     let nulls = column.nulls();
@@ -46,6 +46,8 @@ pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize) -> PyRes
         SqlType::BigInt => plain!(i64),
         SqlType::Real => plain!(f32),
         SqlType::Double => plain!(f64),
+        SqlType::Decimal { scale: 0, .. } if column.physical() == Physical::I64 => plain!(i64),
+        SqlType::Decimal { scale: 0, .. } => plain!(i128),
         SqlType::Decimal { scale, .. } => {
             let class = class(py, &DECIMAL, "decimal", "Decimal")?;
             let narrow = column.physical() == Physical::I64;

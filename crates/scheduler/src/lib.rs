@@ -37,7 +37,6 @@
 //! # Ok::<(), base::Error>(())
 //! ```
 
-mod cancel;
 mod counts;
 mod dispatcher;
 mod graph;
@@ -55,6 +54,7 @@ mod task;
 mod topology;
 mod worker;
 
+use base::cancel;
 pub use cancel::{CancelToken, canceled};
 pub use handle::{JobHandle, Progress, StageReport};
 pub use inline::SingleThreaded;

@@ -24,7 +24,7 @@ pub use bind::{ArgumentSource, ArgumentUse, ArgumentValue, bind, bind_open};
 pub use literals::{Literal, Template};
 pub use parse::{Parsed, parse, parse_depth, parse_script};
 pub use resolver::{Resolved, Resolver, Table};
-pub use split::{Piece, split};
+pub use split::{Piece, next_piece, split};
 pub use statement::{
     ColumnDefinition, Copy, CopyTarget, CreateTable, ExplainStage, Insert, ObjectKind, ObjectName, Statement,
     TransactionKind,

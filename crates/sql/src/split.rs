@@ -11,23 +11,37 @@ pub struct Piece {
     pub terminated: bool,
     /// Whether the text ends inside of a string, quoted name, comment or dollar quote.
     pub unclosed: bool,
+    /// Where what follows begins: after the semicolon, or at the end of the script.
+    pub next: usize,
 }
 
 /// Cuts `script` at semicolons outside of strings, quoted names, comments and dollar quotes. Empty statements are left out.
 /// Linear in the length; never fails.
 pub fn split(script: &str) -> Vec<Piece> {
+    let mut from = 0;
+    std::iter::from_fn(|| {
+        let piece = next_piece(script, from)?;
+        from = piece.next;
+        Some(piece)
+    })
+    .collect()
+}
+
+/// The first statement at or after byte `from`, which is outside of all quotes and comments.
+pub fn next_piece(script: &str, from: usize) -> Option<Piece> {
     let bytes = script.as_bytes();
-    let mut pieces = Vec::new();
-    let (mut at, mut start, mut end) = (0, None, 0);
-    let mut unclosed = false;
+    let (mut at, mut start, mut end) = (from, None, from);
     while at < bytes.len() {
-        let skipped = match bytes[at] {
+        let opened = at;
+        let next = match bytes[at] {
             b';' => {
-                if let Some(start) = start.take() {
-                    pieces.push(Piece { range: start..end, terminated: true, unclosed: false });
-                }
                 at += 1;
-                continue;
+                match start {
+                    Some(start) => {
+                        return Some(Piece { range: start..end, terminated: true, unclosed: false, next: at });
+                    }
+                    None => continue,
+                }
             }
             b if b.is_ascii_whitespace() => {
                 at += 1;
@@ -37,35 +51,27 @@ pub fn split(script: &str) -> Vec<Piece> {
                 at = memchr(b'\n', bytes, at).unwrap_or(bytes.len());
                 continue;
             }
-            b'/' if bytes.get(at + 1) == Some(&b'*') => {
-                match comment_end(bytes, at) {
-                    Some(next) => at = next,
-                    None => {
-                        // An open comment is text that a shell must not take for the end of the statement.
-                        unclosed = true;
-                        at = bytes.len();
-                    }
+            b'/' if bytes.get(at + 1) == Some(&b'*') => match comment_end(bytes, at) {
+                Some(next) => {
+                    at = next;
+                    continue;
                 }
-                continue;
-            }
+                // An open comment is text that a shell must not take for the end of the statement.
+                None => None,
+            },
             b'\'' => string_end(bytes, at, b'\'', escapes(bytes, at)),
             b'"' => string_end(bytes, at, b'"', false),
             b'$' if !is_word_before(bytes, at) => dollar_end(bytes, at),
             _ => Some(at + 1),
         };
-        start.get_or_insert(at);
-        at = skipped.unwrap_or_else(|| {
-            unclosed = true;
-            bytes.len()
-        });
-        end = at;
+        let start = *start.get_or_insert(opened);
+        let Some(next) = next else {
+            let range = start..bytes.len();
+            return Some(Piece { range, terminated: false, unclosed: true, next: bytes.len() });
+        };
+        (at, end) = (next, next);
     }
-    if let Some(start) = start {
-        pieces.push(Piece { range: start..end, terminated: false, unclosed });
-    } else if unclosed {
-        pieces.push(Piece { range: script.len()..script.len(), terminated: false, unclosed });
-    }
-    pieces
+    start.map(|start| Piece { range: start..end, terminated: false, unclosed: false, next: bytes.len() })
 }
 
 fn memchr(byte: u8, bytes: &[u8], from: usize) -> Option<usize> {
@@ -157,6 +163,8 @@ mod tests {
             ["select \";\" /* ; /* ; */ ; */ -- ;\n + 1", "x"]
         );
         assert_eq!(texts("select $$;$$, $a$;$$;$a$, $1;x"), ["select $$;$$, $a$;$$;$a$, $1", "x"]);
+        // A dollar inside of a name quotes nothing.
+        assert_eq!(texts("select x$$a$;1"), ["select x$$a$", "1"]);
         assert_eq!(texts(" -- nothing\n ; /* */ "), [""; 0]);
         assert_eq!(texts("-- first\nselect 'ä;' ;"), ["select 'ä;'"]);
     }
@@ -167,6 +175,7 @@ mod tests {
         for script in ["select '", "x; select \"a", "select $q$ $$", "/* x", "select /* x", r"select e'\'"] {
             assert!(open(script), "{script}");
         }
+        assert_eq!(texts("x; /* y"), ["x", "/* y"]);
         assert!(!open("select 1"));
         assert!(!split("select 1")[0].terminated);
         assert!(split("select 1 ;")[0].terminated);

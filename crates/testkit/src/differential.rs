@@ -69,7 +69,7 @@ pub fn run(seed: u64, queries: usize, mut progress: impl FnMut(usize)) -> Result
         ("compiled, many threads", 4, &[][..]),
         (NOT_OPTIMISED, 1, &["SET optimize = off"][..]),
     ] {
-        let mut session = Database::new(Config { threads: Some(threads), memory_limit: None })?.connect();
+        let mut session = Database::new(Config { threads: Some(threads), ..Config::default() })?.connect();
         settings.iter().try_for_each(|s| session.execute(s, &[])?.collect().map(drop))?;
         sides.push((name, session));
     }

@@ -72,7 +72,8 @@ pub fn fuzz(target: Target, seed: u64, time: Duration, folder: &Path) -> Result<
 }
 
 fn open() -> Result<Session> {
-    let mut session = Database::new(Config { threads: Some(2), memory_limit: Some(1 << 30) })?.connect();
+    let mut session =
+        Database::new(Config { threads: Some(2), memory_limit: Some(1 << 30), ..Config::default() })?.connect();
     for statement in tpch::SCHEMA.split_inclusive(';').filter(|s| !s.trim().is_empty()) {
         session.execute(statement, &[])?.collect()?;
     }

@@ -178,7 +178,7 @@ pub fn run_sqlite_file(path: &Path) -> Outcome {
 type Connect = Box<dyn FnMut() -> Ready<Result<Slt, SltError>>>;
 
 fn runner(settings: &[&str], sqlite: Option<&Arc<Mutex<Expected>>>) -> Result<Runner<Slt, Connect>, String> {
-    let database = Database::new(Config { threads: Some(2), memory_limit: None }).map_err(|e| e.to_string())?;
+    let database = Database::new(Config { threads: Some(2), ..Config::default() }).map_err(|e| e.to_string())?;
     let settings: Vec<String> = settings.iter().map(|s| s.to_string()).collect();
     let expected = sqlite.cloned();
     let connect = move || {

@@ -9,7 +9,7 @@ use testkit::tpch::{Format, QUERIES, Source, generate, load};
 const SCALE: f64 = 0.01;
 
 fn open(folder: &Path, source: Source, threads: usize, setting: &str) -> Session {
-    let mut session = Database::new(Config { threads: Some(threads), memory_limit: None }).unwrap().connect();
+    let mut session = Database::new(Config { threads: Some(threads), ..Config::default() }).unwrap().connect();
     load(&mut session, folder, source, |_| {}).unwrap();
     session.execute(setting, &[]).unwrap().collect().unwrap();
     session

@@ -24,8 +24,12 @@ pub struct Column {
 
 impl Column {
     /// Assembles a column. `values` holds `rows` values of the type's physical layout; `nulls`, if present, one byte a
-    /// row (1: NULL); every long string header in `values` points into one of `heaps`.
-    pub fn new(
+    /// row (1: NULL).
+    ///
+    /// # Safety
+    /// Every header in the `values` of a string column is one of UTF-8 text, whose bytes, if they are not in the header,
+    /// lie in one of `heaps` and never change.
+    pub unsafe fn new(
         sql_type: SqlType,
         rows: usize,
         values: Arc<Buffer>,

@@ -61,7 +61,8 @@ impl Area {
     /// `size` zeroed bytes, aligned to 16.
     #[inline]
     pub fn allocate(&mut self, size: usize) -> Result<NonNull<u8>> {
-        let size = (size + 15) & !15;
+        // Something even of nothing: an area without a block has no address to give.
+        let size = (size.max(1) + 15) & !15;
         if (self.end as usize) - (self.next as usize) < size {
             self.grow(size)?;
         }
@@ -134,6 +135,13 @@ impl Drop for Area {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_has_an_address() {
+        let mut area = Area::new(Budget::new(usize::MAX), "test");
+        let (a, b) = (area.allocate(0).unwrap(), area.copy(b"").unwrap());
+        assert_ne!(a, b);
+    }
 
     #[test]
     fn allocations_stay_put_and_are_charged() {

@@ -1,7 +1,7 @@
 //! Budgets: a tree of byte counters (database, query) with limits.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::{Error, Result, SqlState};
 
@@ -15,6 +15,8 @@ struct Node {
     peak: AtomicUsize,
     limit: AtomicUsize,
     parent: Option<Budget>,
+    /// The budgets inside of this one, to say who holds the most.
+    children: Mutex<Vec<Weak<Node>>>,
 }
 
 impl Budget {
@@ -25,11 +27,16 @@ impl Budget {
 
     /// A budget inside this one.
     pub fn child(&self, limit: usize) -> Self {
-        Self::node(limit, Some(self.clone()))
+        let child = Self::node(limit, Some(self.clone()));
+        let mut children = self.0.children.lock().unwrap_or_else(PoisonError::into_inner);
+        children.retain(|c| c.strong_count() > 0);
+        children.push(Arc::downgrade(&child.0));
+        child
     }
 
     fn node(limit: usize, parent: Option<Budget>) -> Self {
-        Self(Arc::new(Node { used: 0.into(), peak: 0.into(), limit: limit.into(), parent }))
+        let children = Mutex::default();
+        Self(Arc::new(Node { used: 0.into(), peak: 0.into(), limit: limit.into(), parent, children }))
     }
 
     /// Bytes charged now.
@@ -60,7 +67,7 @@ impl Budget {
             used.checked_add(bytes).filter(|&sum| sum <= limit)
         });
         let Ok(before) = charged else {
-            return Err(out_of_memory(operator, bytes, self.used(), limit));
+            return Err(self.exceeded(bytes, operator));
         };
         if let Some(parent) = &node.parent
             && let Err(error) = parent.charge(bytes, operator)
@@ -88,12 +95,26 @@ impl Budget {
     }
 }
 
-#[cold]
-fn out_of_memory(operator: &str, bytes: usize, used: usize, limit: usize) -> Error {
-    let mib = |b: usize| format!("{:.1} MiB", b as f64 / (1 << 20) as f64);
-    Error::new(SqlState::OUT_OF_MEMORY, format!("out of memory in {operator}"))
-        .detail(format!("{} more would exceed the limit of {} ({} in use)", mib(bytes), mib(limit), mib(used)))
-        .hint("raise memory_limit, or filter or aggregate earlier")
+impl Budget {
+    /// The error of a charge that is too much. Who asked last is seldom who holds the most: the detail says that.
+    #[cold]
+    fn exceeded(&self, bytes: usize, operator: &str) -> Error {
+        let mib = |b: usize| format!("{:.1} MiB", b as f64 / (1 << 20) as f64);
+        let (limit, used) = (self.limit(), self.used());
+        let mut detail = format!("{} more would exceed the limit of {} ({} in use", mib(bytes), mib(limit), mib(used));
+        let hint = if self.0.parent.is_some() {
+            "raise query_memory_limit, or filter or aggregate earlier"
+        } else {
+            let children = self.0.children.lock().unwrap_or_else(PoisonError::into_inner);
+            let queries = children.iter().filter_map(Weak::upgrade).map(|c| c.used.load(Ordering::Relaxed));
+            let (sum, most) = queries.fold((0, 0), |(sum, most): (usize, _), q| (sum + q, q.max(most)));
+            let rest = mib(used.saturating_sub(sum));
+            detail +=
+                &format!(": {} by queries, {} by the largest of them, {rest} by tables and files", mib(sum), mib(most));
+            "raise memory_limit, or filter or aggregate earlier"
+        };
+        Error::new(SqlState::OUT_OF_MEMORY, format!("out of memory in {operator}")).detail(detail + ")").hint(hint)
+    }
 }
 
 /// Bytes that are charged to a budget until this is dropped.
@@ -147,6 +168,10 @@ mod tests {
         let error = query.charge(41, "hash join").unwrap_err();
         assert_eq!(error.state(), SqlState::OUT_OF_MEMORY);
         assert!(error.message().contains("hash join"));
+        let detail = error.get_detail().unwrap();
+        assert!(detail.contains("by the largest of them") && error.get_hint().unwrap().contains("raise memory_limit"));
+        let narrow = database.child(10).charge(11, "sort").unwrap_err();
+        assert!(narrow.get_hint().unwrap().contains("query_memory_limit"));
         assert_eq!((query.used(), database.used()), (60, 60));
         query.release(60);
         assert_eq!((query.used(), database.used(), query.peak()), (0, 0, 60));

@@ -59,7 +59,7 @@ fn texts(shell: &mut Shell, sql: &str) -> Result<Vec<Vec<String>>, String> {
 }
 
 /// The name as SQL needs it.
-fn quoted(name: &str) -> String {
+pub fn quoted(name: &str) -> String {
     let mut chars = name.chars();
     let plain = chars.next().is_some_and(|c| c.is_ascii_lowercase() || c == '_')
         && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');

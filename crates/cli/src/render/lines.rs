@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
+use ::io::pretty::text::{harmless, printable, width};
 use types::Chunk;
 
 use super::{Heading, Mode, Renderer, Style, text_of};
-use crate::terminal;
 
 /// Values with a separator between.
 pub struct Separated {
@@ -41,6 +41,7 @@ impl Separated {
             line.push(separator);
         }
         let Some(text) = text else { return line.push_str(self.style.null()) };
+        let text = if self.style.terminal { harmless(text) } else { text };
         match self.style.mode {
             // As RFC 4180; what NULL looks like is quoted when it is a text.
             Mode::Csv if text.contains([',', '"', '\n', '\r']) || text == self.style.null() => {
@@ -86,9 +87,9 @@ pub struct Lines {
 
 impl Lines {
     pub fn new(style: Style, headings: Vec<Heading>) -> Self {
-        let names: Vec<String> = headings.into_iter().map(|h| terminal::printable(h.name)).collect();
-        let widest = names.iter().map(|n| terminal::width(n)).max().unwrap_or(0);
-        let padded = |name: String| format!("{}{name}", " ".repeat(widest - terminal::width(&name)));
+        let names: Vec<String> = headings.into_iter().map(|h| printable(h.name)).collect();
+        let widest = names.iter().map(|n| width(n)).max().unwrap_or(0);
+        let padded = |name: String| format!("{}{name}", " ".repeat(widest - width(&name)));
         Self { style, names: names.into_iter().map(padded).collect(), rows: 0 }
     }
 }
@@ -102,6 +103,7 @@ impl Renderer for Lines {
             self.rows += 1;
             for (name, column) in self.names.iter().zip(chunk.columns()) {
                 let text = text_of(column, row).unwrap_or_else(|| self.style.null().to_string());
+                let text = if self.style.terminal { harmless(text) } else { text };
                 if self.style.headers { writeln!(out, "{name} = {text}")? } else { writeln!(out, "{text}")? }
             }
         }

@@ -9,27 +9,28 @@ use storage::Relation;
 use types::Value;
 
 use super::{load, result_columns, rows_tag};
+use crate::environment::Environment;
 use crate::rejects::{self, Rejects};
 use crate::resolver::Resolver;
 use crate::result::QueryResult;
-use crate::session::Session;
 use crate::source::Source;
 use crate::{execute, files};
 
-pub(super) fn copy(session: &Session, copy: Copy) -> Result<QueryResult> {
+pub(super) fn copy(environment: &Environment, copy: Copy) -> Result<QueryResult> {
     match copy {
         Copy::From { name, table, columns, target, position, options } => {
             let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
             let path = path(target, "COPY FROM STDIN").map_err(|e| e.at(position))?;
-            from_file(session, &name, &relation, &columns, &path, options).map_err(|e| e.at(position))
+            from_file(environment, &name, &relation, &columns, &path, options).map_err(|e| e.at(position))
         }
         Copy::To { plan, target, position, options } => {
             let path = path(target, "COPY TO STDOUT").map_err(|e| e.at(position))?;
-            let cancel = session.cancel_token();
-            let plan = execute::optimize(session, plan)?;
+            let outside = environment.outside().map_err(|e| e.at(position))?;
+            let cancel = environment.call.token();
+            let plan = execute::optimize(environment, plan)?;
             let columns = result_columns(&plan);
-            let mut writer = files::Writer::create(&path, &columns, &options).map_err(|e| e.at(position))?;
-            let mut result = QueryResult::running(columns, execute::start(session, &plan, false, cancel)?);
+            let mut writer = files::Writer::create(&path, &columns, &options, &outside).map_err(|e| e.at(position))?;
+            let mut result = QueryResult::running(columns, execute::start(environment, &plan, false, cancel)?);
             while let Some(chunk) = result.next_chunk()? {
                 writer.write(&chunk)?;
             }
@@ -49,19 +50,19 @@ fn path(target: CopyTarget, what: &str) -> Result<String> {
 
 /// The file's fields are the columns, in order. Other columns of the table get their defaults.
 fn from_file(
-    session: &Session,
+    environment: &Environment,
     name: &ObjectName,
     relation: &Arc<Relation>,
     columns: &[usize],
     path: &str,
     mut options: Vec<(String, String)>,
 ) -> Result<QueryResult> {
-    let shared = &session.database.0;
+    let mut context = environment.outside()?;
+    let shared = &environment.database.0;
     let attributes = relation.schema().attributes();
     let expected: Vec<_> = columns.iter().map(|&c| (attributes[c].name.clone(), attributes[c].sql_type)).collect();
     let mut defaults = shared.defaults_of(&name.to_string());
     defaults.resize(attributes.len(), Value::Null);
-    let mut context = files::context(shared);
     context.defaults = columns.iter().map(|&c| defaults[c].clone()).collect();
     let table =
         if io::copy_format(path, &options) == Format::Csv { rejects::take_options(&mut options)? } else { None };
@@ -76,16 +77,16 @@ fn from_file(
     let in_order = columns.iter().copied().eq(0..attributes.len());
     let rows = if in_order && file.schema().iter().zip(columns).all(same) {
         let fields = (0..columns.len()).collect();
-        load::fill_from_file(session, file, fields, relation, session.cancel_token())?
+        load::fill_from_file(environment, file, fields, relation, environment.call.token())?
     } else {
-        through_insert(session, relation, columns, file)?
+        through_insert(environment, relation, columns, file)?
     };
     rows_tag("COPY", rows).and_reject(rejects.into_iter().collect())
 }
 
 /// Appends a file whose types differ or that lacks columns, the fields of which go to these columns.
 fn through_insert(
-    session: &Session,
+    environment: &Environment,
     relation: &Arc<Relation>,
     columns: &[usize],
     file: Arc<dyn FileSource>,
@@ -103,10 +104,10 @@ fn through_insert(
         sources.join(", "),
         quote(&name)
     );
-    match sql::bind(&sql::parse(&sql)?, &Resolver::new(session).with_frame(name, file), &[])? {
+    match sql::bind(&sql::parse(&sql)?, &Resolver::new(environment).with_frame(name, file), &[])? {
         sql::Statement::Insert(insert) => {
-            let plan = execute::optimize(session, insert.source)?;
-            load::fill(session, &plan, relation)
+            let plan = execute::optimize(environment, insert.source)?;
+            load::fill(environment, &plan, relation)
         }
         _ => Err(Error::internal("an INSERT was bound to something else")),
     }

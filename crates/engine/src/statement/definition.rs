@@ -11,9 +11,9 @@ use storage::{Attribute, Relation, Schema};
 use types::SqlType;
 
 use super::{load, result_columns, rows_tag};
+use crate::environment::Environment;
 use crate::execute;
 use crate::result::{QueryResult, Tag};
-use crate::session::Session;
 
 fn mode(if_not_exists: bool, or_replace: bool) -> IfExists {
     match (if_not_exists, or_replace) {
@@ -24,8 +24,8 @@ fn mode(if_not_exists: bool, or_replace: bool) -> IfExists {
 }
 
 /// Refuses early what `Catalog::create` would refuse after the work. True if the statement has nothing to do.
-fn taken(session: &Session, name: &ObjectName, mode: IfExists) -> Result<bool> {
-    let catalog = session.database.0.catalog.snapshot();
+fn taken(environment: &Environment, name: &ObjectName, mode: IfExists) -> Result<bool> {
+    let catalog = environment.database.0.catalog.snapshot();
     match (catalog.find(name.schema.as_deref(), &name.name), mode) {
         (Some(_), IfExists::Skip) => Ok(true),
         (Some(_), IfExists::Fail) => {
@@ -38,21 +38,21 @@ fn taken(session: &Session, name: &ObjectName, mode: IfExists) -> Result<bool> {
     }
 }
 
-fn new_relation(session: &Session, name: &ObjectName, schema: Schema) -> Result<Arc<Relation>> {
-    let shared = &session.database.0;
+fn new_relation(environment: &Environment, name: &ObjectName, schema: Schema) -> Result<Arc<Relation>> {
+    let shared = &environment.database.0;
     Relation::new(name.name.clone(), schema, Distribution::Local, &shared.budget)
 }
 
-fn enter(session: &Session, name: &ObjectName, entry: TableEntry, mode: IfExists) -> Result<()> {
-    let catalog = &session.database.0.catalog;
+fn enter(environment: &Environment, name: &ObjectName, entry: TableEntry, mode: IfExists) -> Result<()> {
+    let catalog = &environment.database.0.catalog;
     catalog.create(name.schema.as_deref(), &name.name, entry, mode).map_err(|e| e.at(name.position))?;
     Ok(())
 }
 
-pub(super) fn create_table(session: &Session, create: CreateTable) -> Result<QueryResult> {
+pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Result<QueryResult> {
     let mode = mode(create.if_not_exists, create.or_replace);
     let done = QueryResult::done(Tag::Done("CREATE TABLE"));
-    if taken(session, &create.name, mode)? {
+    if taken(environment, &create.name, mode)? {
         return Ok(done);
     }
     if !create.unique_keys.is_empty() {
@@ -60,15 +60,15 @@ pub(super) fn create_table(session: &Session, create: CreateTable) -> Result<Que
     }
     let attributes =
         create.columns.iter().map(|c| Attribute { name: c.name.clone(), sql_type: c.sql_type, not_null: !c.nullable });
-    let relation = new_relation(session, &create.name, Schema::new(attributes.collect(), create.primary_key))?;
-    enter(session, &create.name, TableEntry::Table(relation), mode)?;
+    let relation = new_relation(environment, &create.name, Schema::new(attributes.collect(), create.primary_key))?;
+    enter(environment, &create.name, TableEntry::Table(relation), mode)?;
     let defaults = create.columns.into_iter().map(|c| c.default).collect();
-    session.database.0.set_defaults(create.name.to_string(), defaults);
+    environment.database.0.set_defaults(create.name.to_string(), defaults);
     Ok(done)
 }
 
 pub(super) fn create_table_as(
-    session: &Session,
+    environment: &Environment,
     name: &ObjectName,
     plan: Plan,
     with_data: bool,
@@ -76,10 +76,10 @@ pub(super) fn create_table_as(
     or_replace: bool,
 ) -> Result<QueryResult> {
     let mode = mode(if_not_exists, or_replace);
-    if taken(session, name, mode)? {
+    if taken(environment, name, mode)? {
         return Ok(rows_tag("SELECT", 0));
     }
-    let plan = execute::optimize(session, plan)?;
+    let plan = execute::optimize(environment, plan)?;
     let mut attributes: Vec<Attribute> = Vec::new();
     for field in result_columns(&plan) {
         if attributes.iter().any(|a| a.name == field.name) {
@@ -90,15 +90,15 @@ pub(super) fn create_table_as(
         let sql_type = if field.sql_type == SqlType::Null { SqlType::Text } else { field.sql_type };
         attributes.push(Attribute { name: field.name, sql_type, not_null: false });
     }
-    let relation = new_relation(session, name, Schema::new(attributes, Vec::new()))?;
-    let rows = if with_data { load::fill(session, &plan, &relation)? } else { 0 };
-    enter(session, name, TableEntry::Table(relation), mode)?;
-    session.database.0.set_defaults(name.to_string(), Vec::new());
+    let relation = new_relation(environment, name, Schema::new(attributes, Vec::new()))?;
+    let rows = if with_data { load::fill(environment, &plan, &relation)? } else { 0 };
+    enter(environment, name, TableEntry::Table(relation), mode)?;
+    environment.database.0.set_defaults(name.to_string(), Vec::new());
     Ok(rows_tag("SELECT", rows))
 }
 
 pub(super) fn create_view(
-    session: &Session,
+    environment: &Environment,
     name: &ObjectName,
     sql: String,
     columns: Vec<String>,
@@ -106,14 +106,19 @@ pub(super) fn create_view(
     or_replace: bool,
 ) -> Result<QueryResult> {
     let mode = mode(if_not_exists, or_replace);
-    if !taken(session, name, mode)? {
-        enter(session, name, TableEntry::View(Arc::new(View { sql, columns })), mode)?;
+    if !taken(environment, name, mode)? {
+        enter(environment, name, TableEntry::View(Arc::new(View { sql, columns })), mode)?;
     }
     Ok(QueryResult::done(Tag::Done("CREATE VIEW")))
 }
 
-pub(super) fn drop(session: &Session, kind: ObjectKind, names: &[ObjectName], if_exists: bool) -> Result<QueryResult> {
-    let catalog = &session.database.0.catalog;
+pub(super) fn drop(
+    environment: &Environment,
+    kind: ObjectKind,
+    names: &[ObjectName],
+    if_exists: bool,
+) -> Result<QueryResult> {
+    let catalog = &environment.database.0.catalog;
     for name in names {
         let schema = name.schema.as_deref();
         match kind {
@@ -121,7 +126,7 @@ pub(super) fn drop(session: &Session, kind: ObjectKind, names: &[ObjectName], if
             ObjectKind::View => catalog.drop_view(schema, &name.name, if_exists),
         }
         .map_err(|e| e.at(name.position))?;
-        session.database.0.set_defaults(name.to_string(), Vec::new());
+        environment.database.0.set_defaults(name.to_string(), Vec::new());
     }
     Ok(QueryResult::done(Tag::Done(if kind == ObjectKind::Table { "DROP TABLE" } else { "DROP VIEW" })))
 }

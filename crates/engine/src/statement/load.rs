@@ -14,28 +14,28 @@ use types::ops::cast::{TooLong, to_char_n, to_varchar};
 use types::{Chunk, Column, ColumnBuilder, SqlType};
 
 use super::rows_tag;
+use crate::environment::Environment;
 use crate::execute::{self, Running};
 use crate::result::QueryResult;
-use crate::session::Session;
 use crate::source::Source;
 
 /// How long to wait for rows at a time.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-pub(super) fn insert(session: &Session, insert: Insert) -> Result<QueryResult> {
+pub(super) fn insert(environment: &Environment, insert: Insert) -> Result<QueryResult> {
     let relation = Source::relation(&insert.table).map_err(|e| e.at(insert.name.position))?;
-    let plan = execute::optimize(session, insert.source)?;
-    Ok(rows_tag("INSERT", fill(session, &plan, &relation)?))
+    let plan = execute::optimize(environment, insert.source)?;
+    Ok(rows_tag("INSERT", fill(environment, &plan, &relation)?))
 }
 
 /// Runs an optimised plan and appends its rows. Returns how many.
-pub(super) fn fill(session: &Session, plan: &Plan, relation: &Arc<Relation>) -> Result<usize> {
-    let cancel = session.cancel_token();
+pub(super) fn fill(environment: &Environment, plan: &Plan, relation: &Arc<Relation>) -> Result<usize> {
+    let cancel = environment.call.token();
     if let Some((file, fields)) = whole_file(plan)? {
-        return fill_from_file(session, file, fields, relation, cancel);
+        return fill_from_file(environment, file, fields, relation, cancel);
     }
-    let running = execute::start(session, plan, false, cancel)?;
-    drain(running, relation, &session.statement_budget())
+    let running = execute::start(environment, plan, false, cancel)?;
+    drain(running, relation, &environment.statement_budget())
 }
 
 /// Appends the rows of a query that runs.
@@ -67,16 +67,16 @@ fn whole_file(plan: &Plan) -> Result<Option<FileFields>> {
 
 /// Every worker reads pieces of the file into a zone of its own.
 pub(super) fn fill_from_file(
-    session: &Session,
+    environment: &Environment,
     file: Arc<dyn FileSource>,
     fields: Vec<usize>,
     relation: &Arc<Relation>,
     cancel: CancelToken,
 ) -> Result<usize> {
     fields.iter().try_for_each(|&f| file.schema()[f].check_supported())?;
-    let scheduler = &session.database.0.scheduler;
+    let scheduler = &environment.database.0.scheduler;
     let workers = scheduler.max_workers();
-    let append: Arc<Append> = Arc::new(relation.append(workers, &session.statement_budget()));
+    let append: Arc<Append> = Arc::new(relation.append(workers, &environment.statement_budget()));
     let (to, target) = (append.clone(), relation.clone());
     let mut job = JobSpec::new();
     let stage = Pipeline::new(format!("load {}", relation.name()), move || {
@@ -94,7 +94,7 @@ pub(super) fn fill_from_file(
     });
     job.add(stage, &[]);
     let handle = scheduler.submit(job, JobOptions { cancel, ..JobOptions::default() });
-    session.runs(&handle, false);
+    environment.call.runs(&handle, false);
     handle.wait()?;
     let append = Arc::into_inner(append).expect("the job is over and gone");
     Ok(append.commit()?.rows())

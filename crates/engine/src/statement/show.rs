@@ -4,80 +4,48 @@ use base::Result;
 use catalog::{Field, TableEntry};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
+use crate::environment::Environment;
 use crate::result::{QueryResult, Tag};
-use crate::session::Session;
-use crate::settings::{SETTINGS, Scope, Setting, parse_memory};
+use crate::settings::{SETTINGS, Setting};
 
 pub(super) fn set(
-    session: &mut Session,
+    environment: &mut Environment,
     name: &str,
     value: Option<String>,
     position: Option<u32>,
 ) -> Result<QueryResult> {
     let setting = Setting::find(name).map_err(|e| e.at(position))?;
     let value = value.map(|v| setting.check(&v)).transpose().map_err(|e| e.at(position))?;
-    apply(session, setting, value).map_err(|e| e.at(position))?;
+    environment.set(setting, value).map_err(|e| e.at(position))?;
     Ok(QueryResult::done(Tag::Done("SET")))
 }
 
-fn apply(session: &mut Session, setting: &'static Setting, value: Option<String>) -> Result<()> {
-    let shared = &session.database.0;
-    match (setting.name, value) {
-        ("threads", value) => {
-            let threads = value.and_then(|v| v.parse().ok()).unwrap_or_else(scheduler::available_threads);
-            shared.scheduler.set_threads(threads)
-        }
-        ("memory_limit", value) => {
-            let bytes = value.as_deref().and_then(parse_memory).unwrap_or_else(crate::database::default_memory);
-            shared.budget.set_limit(bytes);
-            Ok(())
-        }
-        (_, value) => {
-            session.settings.set(setting, value);
-            Ok(())
-        }
-    }
-}
-
-pub(super) fn reset(session: &mut Session, name: Option<&str>, position: Option<u32>) -> Result<QueryResult> {
+pub(super) fn reset(environment: &mut Environment, name: Option<&str>, position: Option<u32>) -> Result<QueryResult> {
     match name {
         Some(name) => {
             let setting = Setting::find(name).map_err(|e| e.at(position))?;
-            apply(session, setting, None)?;
+            environment.set(setting, None).map_err(|e| e.at(position))?;
         }
-        None => {
-            session.settings.reset();
-            SETTINGS.iter().filter(|s| s.scope == Scope::Database).try_for_each(|s| apply(session, s, None))?;
-        }
+        None => environment.reset_all()?,
     }
     Ok(QueryResult::done(Tag::Done("RESET")))
 }
 
-fn value_of(session: &Session, setting: &'static Setting) -> String {
-    let shared = &session.database.0;
-    match setting.name {
-        "threads" => shared.scheduler.threads().to_string(),
-        "memory_limit" if shared.budget.limit() == usize::MAX => "none".into(),
-        "memory_limit" => format!("{}MiB", shared.budget.limit() >> 20),
-        _ => session.settings.get(setting).to_string(),
-    }
-}
-
-pub(super) fn show(session: &Session, name: Option<&str>, position: Option<u32>) -> Result<QueryResult> {
+pub(super) fn show(environment: &Environment, name: Option<&str>, position: Option<u32>) -> Result<QueryResult> {
     match name {
         Some(name) => {
             let setting = Setting::find(name).map_err(|e| e.at(position))?;
-            Ok(texts(&[name], vec![vec![value_of(session, setting)]]))
+            Ok(texts(&[name], vec![vec![environment.value_of(setting)]]))
         }
         None => {
-            let rows = SETTINGS.iter().map(|s| vec![s.name.into(), value_of(session, s), s.description.into()]);
+            let rows = SETTINGS.iter().map(|s| vec![s.name.into(), environment.value_of(s), s.description.into()]);
             Ok(texts(&["name", "setting", "description"], rows.collect()))
         }
     }
 }
 
-pub(super) fn tables(session: &Session) -> Result<QueryResult> {
-    let catalog = session.database.0.catalog.snapshot();
+pub(super) fn tables(environment: &Environment) -> Result<QueryResult> {
+    let catalog = environment.database.0.catalog.snapshot();
     let fields =
         [("schema", SqlType::Text), ("name", SqlType::Text), ("type", SqlType::Text), ("rows", SqlType::BigInt)];
     let rows = catalog.entries().map(|(schema, name, entry)| {

@@ -30,7 +30,9 @@ fn finish(sql_type: SqlType, mut values: Buffer, nulls: Option<&NullBuffer>, hea
             }
         }
     }
-    Column::new(sql_type, rows, Arc::new(values), nulls.map(Arc::new), heaps)
+    // SAFETY: Arrow's arrays hold UTF-8; the headers were made of their views or offsets, and the buffers that these are
+    // into are among `heaps`, which keeps them alive as they are.
+    unsafe { Column::new(sql_type, rows, Arc::new(values), nulls.map(Arc::new), heaps) }
 }
 
 /// Views have the layout of our headers but for the pointer: theirs is a buffer's number and an offset.
@@ -53,8 +55,12 @@ pub fn from_views(array: &StringViewArray, sql_type: SqlType) -> Column {
     finish(sql_type, values, array.nulls(), heaps)
 }
 
-/// Offsets into one buffer.
-pub fn from_offsets<O: OffsetSizeTrait>(array: &GenericStringArray<O>, sql_type: SqlType) -> Column {
+/// Offsets into one buffer. A text that is too long for a header is an error.
+pub fn from_offsets<O: OffsetSizeTrait>(array: &GenericStringArray<O>, sql_type: SqlType) -> Result<Column> {
+    let longest = array.offsets().windows(2).map(|w| w[1].as_usize() - w[0].as_usize()).max();
+    if longest.is_some_and(|bytes| bytes > u32::MAX as usize) {
+        return Err(Error::new(base::SqlState::PROGRAM_LIMIT, "a text has more than 4 GiB"));
+    }
     let bytes = array.values().as_slice();
     let mut long = false;
     let headers = array.offsets().windows(2).map(|w| {
@@ -64,7 +70,7 @@ pub fn from_offsets<O: OffsetSizeTrait>(array: &GenericStringArray<O>, sql_type:
     });
     let values: Buffer = headers.collect();
     let heaps = if long { heap(array.values()).into_iter().collect() } else { Vec::new() };
-    finish(sql_type, values, array.nulls(), heaps)
+    Ok(finish(sql_type, values, array.nulls(), heaps))
 }
 
 /// Keys into an array of values, of which each is kept once.
@@ -95,5 +101,6 @@ fn gather<K: ArrowDictionaryKeyType>(array: &DictionaryArray<K>, sql_type: SqlTy
         }
     }
     let heaps = if sql_type.physical() == Physical::Str { dictionary.heaps().to_vec() } else { Vec::new() };
-    Ok(Column::new(sql_type, array.len(), Arc::new(values), any_null.then(|| Arc::new(nulls)), heaps))
+    // SAFETY: the values are those of a column with these heaps.
+    Ok(unsafe { Column::new(sql_type, array.len(), Arc::new(values), any_null.then(|| Arc::new(nulls)), heaps) })
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use base::{Budget, Error, Result, SqlState};
+use base::{Budget, CancelToken, Error, Result, SqlState};
 use types::{SqlType, Value};
 
 use crate::input::Compression;
@@ -118,6 +118,8 @@ pub struct CsvOptions {
     pub decompressed_limit: usize,
     /// What texts in memory are charged to.
     pub budget: Option<Budget>,
+    /// Stops opening and reading.
+    pub cancel: CancelToken,
     /// Rows in a row group of Parquet (ignored otherwise).
     pub row_group_size: Option<usize>,
 }

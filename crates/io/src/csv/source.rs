@@ -7,7 +7,7 @@ pub use open::{open_csv, open_csv_bytes};
 
 use std::sync::OnceLock;
 
-use base::{Budget, Error, Result, SqlState};
+use base::{Budget, CancelToken, Error, Result, SqlState};
 use types::{Chunk, ColumnBuilder};
 
 use super::convert::Reader;
@@ -56,6 +56,7 @@ struct CsvSource {
     rejects: Option<RejectSink>,
     /// What the text of a morsel is charged to while it is read.
     budget: Option<Budget>,
+    cancel: CancelToken,
     /// What to advise when a value is not of its column's type.
     hint: Option<&'static str>,
     files: Vec<TextFile>,
@@ -142,6 +143,7 @@ impl MorselRead<'_> {
     fn fill(&self, records: &mut Records<'_>, batch: &mut Batch) -> Result<bool> {
         let width = self.source.schema.len();
         loop {
+            self.source.cancel.check()?;
             batch.fields.clear();
             batch.starts.clear();
             let mut more = true;

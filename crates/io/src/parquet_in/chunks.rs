@@ -1,51 +1,29 @@
 //! Bytes of a Parquet file: positioned reads, so that workers share one descriptor, and a file that shrinks while it is
 //! read is an error and not a signal.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::sync::Arc;
-
 use bytes::{Buf, Bytes};
 use parquet::arrow::ProjectionMask;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 
+use crate::input::Input;
+
 /// Where a file's bytes are.
-pub enum Origin {
-    /// On disk.
-    File {
-        /// The open file.
-        file: Arc<File>,
-        /// Its length when it was opened.
-        len: u64,
-    },
-    /// In memory.
-    Memory(Bytes),
-}
+pub struct Origin(pub Input);
 
 impl Origin {
     fn read(&self, start: u64, length: u64) -> Result<Bytes> {
-        if start.checked_add(length).is_none_or(|end| end > self.len()) {
-            return Err(ParquetError::EOF(format!("{length} bytes at offset {start} are past the end of the file")));
-        }
-        match self {
-            Self::Memory(bytes) => Ok(bytes.slice(start as usize..(start + length) as usize)),
-            Self::File { file, .. } => {
-                let mut bytes = vec![0; length as usize];
-                file.read_exact_at(&mut bytes, start).map_err(|e| ParquetError::External(Box::new(e)))?;
-                Ok(bytes.into())
-            }
+        match start.checked_add(length).filter(|&end| end <= self.len()) {
+            None => Err(ParquetError::EOF(format!("{length} bytes at offset {start} are past the end of the file"))),
+            Some(end) => self.0.bytes(start, end).map_err(|e| ParquetError::External(Box::new(e))),
         }
     }
 }
 
 impl Length for Origin {
     fn len(&self) -> u64 {
-        match self {
-            Self::File { len, .. } => *len,
-            Self::Memory(bytes) => bytes.len() as u64,
-        }
+        self.0.len()
     }
 }
 

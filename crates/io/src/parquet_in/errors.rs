@@ -14,11 +14,6 @@ pub fn corrupt(file: &str, detail: &str) -> Error {
 pub fn guarded<T>(file: &str, step: impl FnOnce() -> Result<T, ParquetError>) -> Result<T> {
     match catch(step) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(ParquetError::General(what))) if what.starts_with("Disabled feature") => {
-            Err(Error::unsupported(format!("the compression of \"{file}\""))
-                .detail(what)
-                .hint("write it with zstd, snappy, lz4, gzip or none"))
-        }
         Ok(Err(ParquetError::NYI(what))) => Err(Error::unsupported(format!("\"{file}\": {what}"))),
         Ok(Err(ParquetError::External(error))) => match error.downcast_ref::<std::io::Error>() {
             Some(io) if io.kind() != std::io::ErrorKind::UnexpectedEof => {

@@ -1,4 +1,8 @@
 //! Row group statistics as values.
+//!
+//! Old files have bounds in fields that are deprecated since Parquet 2.4: their writers compared bytes as signed ones, in
+//! whatever way they liked for decimals, and unsigned numbers as signed. Of those, only the bounds of columns whose
+//! numbers every writer compared alike are believed; of columns in an order that is unknown here, none.
 
 use std::sync::OnceLock;
 
@@ -6,6 +10,8 @@ use arrow_array::{Array, ArrayRef, UInt64Array};
 use base::panics::catch;
 use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use parquet::basic::{ColumnOrder, SortOrder, Type as PhysicalType};
+use parquet::file::metadata::ColumnChunkMetaData;
 use types::{SqlType, Value};
 
 use crate::arrow_in::column_of;
@@ -40,16 +46,25 @@ fn load(metadata: &ArrowReaderMetadata, column: usize) -> Option<Vec<ColumnStati
     let (min, max) = (converter.row_group_mins(row_groups()).ok()?, converter.row_group_maxes(row_groups()).ok()?);
     let nulls: UInt64Array = converter.row_group_null_counts(row_groups()).ok()?;
     let (min, max) = (values(&min)?, values(&max)?);
-    let rows = metadata.metadata().num_row_groups();
-    Some(
-        (0..rows)
-            .map(|g| ColumnStatistics {
-                min: min.get(g).cloned().flatten(),
-                max: max.get(g).cloned().flatten(),
-                nulls: nulls.is_valid(g).then(|| nulls.value(g)),
-            })
-            .collect(),
-    )
+    let leaf = converter.parquet_column_index()?;
+    let order = metadata.metadata().file_metadata().column_order(leaf);
+    let pieces = metadata.metadata().row_groups().iter().enumerate().map(|(g, row_group)| {
+        let believed = order != ColumnOrder::UNKNOWN && are_ordered(row_group.column(leaf));
+        let bound = |bounds: &[Option<Value>]| bounds.get(g).filter(|_| believed).cloned().flatten();
+        ColumnStatistics { min: bound(&min), max: bound(&max), nulls: nulls.is_valid(g).then(|| nulls.value(g)) }
+    });
+    Some(pieces.collect())
+}
+
+/// Whether the bounds of a column chunk are in the order of its values.
+fn are_ordered(chunk: &ColumnChunkMetaData) -> bool {
+    let deprecated = chunk.statistics().is_some_and(|s| s.is_min_max_deprecated());
+    let number = matches!(
+        chunk.column_type(),
+        PhysicalType::BOOLEAN | PhysicalType::INT32 | PhysicalType::INT64 | PhysicalType::FLOAT | PhysicalType::DOUBLE
+    );
+    let signed = matches!(chunk.column_descr().sort_order(), SortOrder::SIGNED | SortOrder::TOTAL_ORDER);
+    !deprecated || (number && signed)
 }
 
 fn values(array: &ArrayRef) -> Option<Vec<Option<Value>>> {

@@ -5,7 +5,10 @@ use arrow_array::*;
 use base::SqlState;
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter, RowGroupMetaData};
 use parquet::file::properties::WriterProperties;
+use parquet::file::statistics::Statistics;
 
 use super::*;
 use crate::csv::tests::Random;
@@ -24,7 +27,7 @@ fn all(source: &dyn FileSource) -> Result<Vec<Vec<Value>>> {
 fn random_file(random: &mut Random, compression: &str) -> (Bytes, Vec<Vec<Value>>) {
     let fields: Vec<Field> = fields().into_iter().filter(|f| f.sql_type != SqlType::Interval).collect();
     let mut writer =
-        ParquetWriter::prepare(&fields, Some(compression), Some("100")).unwrap().start(Vec::new()).unwrap();
+        ParquetWriter::prepare(&fields, Some(compression), Some("100")).unwrap().start(Vec::new(), None).unwrap();
     let mut expected = Vec::new();
     for _ in 0..3 {
         let mut columns = random_chunk(random, 200).into_columns();
@@ -96,6 +99,85 @@ fn row_groups_are_skipped_by_statistics() {
         known.min.as_ref(),
         expected.iter().map(|r| &r[3]).filter(|v| !v.is_null()).min_by(|a, b| a.total_cmp(b))
     );
+}
+
+/// A file's metadata with other footers' numbers in it.
+fn with_row_groups(bytes: &Bytes, change: impl Fn(usize, RowGroupMetaData) -> RowGroupMetaData) -> Bytes {
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(bytes).unwrap();
+    let groups = metadata.row_groups().iter().cloned().enumerate().map(|(g, group)| change(g, group)).collect();
+    let changed = metadata.into_builder().set_row_groups(groups).build();
+    let footer = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap()) as usize;
+    let mut out = bytes[..bytes.len() - 8 - footer].to_vec();
+    ParquetMetaDataWriter::new(&mut out, &changed).finish().unwrap();
+    out.into()
+}
+
+#[test]
+fn deprecated_bounds_of_texts_and_unsigned_numbers_are_not_believed() {
+    let text: ArrayRef = Arc::new(StringArray::from(vec!["a", "\u{e9}"]));
+    let unsigned: ArrayRef = Arc::new(UInt32Array::from(vec![1, u32::MAX]));
+    let signed: ArrayRef = Arc::new(Int32Array::from(vec![-1, 7]));
+    let batch = RecordBatch::try_from_iter([("t", text), ("u", unsigned), ("i", signed)]).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    // As old writers compare: the bytes of \u{e9} and the largest unsigned number as negative ones.
+    let old = [
+        Statistics::byte_array(Some("\u{e9}".into()), Some("a".into()), None, Some(0), true),
+        Statistics::int32(Some(-1), Some(1), None, Some(0), true),
+        Statistics::int32(Some(-1), Some(7), None, Some(0), true),
+    ];
+    let bytes = with_row_groups(&writer.into_inner().unwrap().into(), |_, group| {
+        let columns = group.columns().iter().zip(&old);
+        let columns = columns.map(|(c, s)| c.clone().into_builder().set_statistics(s.clone()).build().unwrap());
+        let columns = columns.collect();
+        group.into_builder().set_column_metadata(columns).build().unwrap()
+    });
+    let source = open_parquet_bytes("old", bytes).unwrap();
+    let found = |column, constant| {
+        let mut rows = 0;
+        let predicate = PrunePredicate { column, op: CompareOp::Eq, constant };
+        let mut count = |chunk: Chunk| {
+            rows += chunk.rows();
+            Ok(())
+        };
+        source.read(0, &[column], &[predicate], &mut count).unwrap();
+        rows
+    };
+    assert_eq!((found(0, Value::str("b")), found(1, Value::Int(2)), found(2, Value::Int(8))), (2, 2, 0));
+    let bounds = |column| source.statistics(column).min.zip(source.statistics(column).max);
+    assert_eq!((bounds(0), bounds(1)), (None, None));
+    assert_eq!(bounds(2), Some((Value::Int(-1), Value::Int(7))));
+}
+
+#[test]
+fn a_footer_that_contradicts_itself_is_corrupt() {
+    let mut random = Random(10);
+    let (bytes, expected) = random_file(&mut random, "zstd");
+    assert_eq!(all(&*open_parquet_bytes("t", with_row_groups(&bytes, |_, g| g)).unwrap()).unwrap(), expected);
+    for rows in [1_300_000_000_000_000, -1, 7] {
+        let broken = with_row_groups(&bytes, |g, group| match g {
+            1 => group.into_builder().set_num_rows(rows).build().unwrap(),
+            _ => group,
+        });
+        let error = open_parquet_bytes("t", broken).map(|_| ()).unwrap_err();
+        assert_eq!(error.state(), SqlState::DATA_CORRUPTED, "{error}");
+    }
+}
+
+#[test]
+fn unknown_compression_is_not_supported_and_not_corrupt() {
+    let (bytes, _) = random_file(&mut Random(11), "none");
+    for codec in [Compression::BROTLI(Default::default()), Compression::LZO] {
+        let changed = with_row_groups(&bytes, |_, group| {
+            let columns =
+                group.columns().iter().map(|c| c.clone().into_builder().set_compression(codec).build().unwrap());
+            let columns = columns.collect();
+            group.into_builder().set_column_metadata(columns).build().unwrap()
+        });
+        let source = open_parquet_bytes("b", changed).unwrap();
+        assert_eq!(read_all(&*source, &[2]).unwrap_err().state(), SqlState::FEATURE_NOT_SUPPORTED);
+        assert!(read_all(&*source, &[]).is_ok());
+    }
 }
 
 /// Arrow arrays of other types than we write.

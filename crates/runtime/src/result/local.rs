@@ -84,7 +84,9 @@ fn take_column(sql_type: SqlType, rows: usize, buffers: &mut (Buffer, Buffer)) -
     } else {
         copy(&buffers.0)
     };
-    Column::new(sql_type, rows, Arc::new(values), nulls, heap.into_iter().map(Arc::new).collect())
+    // SAFETY: generated code writes headers of valid text only, and `own_strings` has moved what they point to into the
+    // heap.
+    unsafe { Column::new(sql_type, rows, Arc::new(values), nulls, heap.into_iter().map(Arc::new).collect()) }
 }
 
 fn copy(buffer: &Buffer) -> Buffer {

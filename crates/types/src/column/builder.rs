@@ -50,6 +50,13 @@ impl ColumnBuilder {
     /// Appends a value of the physical layout. Strings go through [`push_str`](Self::push_str).
     #[inline]
     pub fn push<T: Plain>(&mut self, value: T) {
+        // A header that is not made here may point anywhere.
+        assert!(self.sql_type.physical() != Physical::Str, "strings are pushed as strings");
+        self.append(value);
+    }
+
+    #[inline]
+    fn append<T: Plain>(&mut self, value: T) {
         debug_assert_eq!(size_of::<T>(), self.sql_type.physical().size());
         self.values.push(value);
         self.rows += 1;
@@ -74,10 +81,10 @@ impl ColumnBuilder {
     /// Appends a string, which is copied.
     #[inline]
     pub fn push_str(&mut self, text: &str) {
-        debug_assert_eq!(self.sql_type.physical(), Physical::Str);
+        assert!(self.sql_type.physical() == Physical::Str, "only string columns hold strings");
         let header =
             if text.len() <= Str::INLINE { Str::new(text.as_bytes()) } else { self.copy_to_heap(text.as_bytes()) };
-        self.push(header);
+        self.append(header);
     }
 
     fn copy_to_heap(&mut self, bytes: &[u8]) -> Str {
@@ -120,13 +127,21 @@ impl ColumnBuilder {
             // Not shrunk: that could move bytes that headers point to.
             self.heaps.push(Arc::new(self.heap));
         }
-        Column::new(self.sql_type, self.rows, Arc::new(self.values), self.nulls.map(Arc::new), self.heaps)
+        // SAFETY: headers come from `push_str` alone: of a `str`'s bytes, in themselves or in blocks of the heap, which
+        // are all among `heaps` and are not written to again.
+        unsafe { Column::new(self.sql_type, self.rows, Arc::new(self.values), self.nulls.map(Arc::new), self.heaps) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[should_panic(expected = "strings are pushed as strings")]
+    fn no_header_is_taken_from_outside() {
+        ColumnBuilder::new(SqlType::Text, 1).push(Str::from_words([100, 8]));
+    }
 
     #[test]
     fn what_goes_in_comes_out() {

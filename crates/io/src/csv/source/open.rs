@@ -38,7 +38,8 @@ pub fn open_csv(paths: &[PathBuf], options: &CsvOptions) -> Result<Arc<dyn FileS
     let limit = if options.decompressed_limit == 0 { usize::MAX } else { options.decompressed_limit };
     let inputs = paths.iter().map(|path| {
         let compression = options.compression.unwrap_or_else(|| Compression::of_path(path));
-        Ok((path.display().to_string(), Input::open(path, compression, limit, options.budget.as_ref())?))
+        let (budget, cancel) = (options.budget.as_ref(), &options.cancel);
+        Ok((path.display().to_string(), Input::open(path, compression, limit, budget, cancel)?))
     });
     Ok(Arc::new(open(inputs.collect::<Result<_>>()?, options)?))
 }
@@ -102,6 +103,7 @@ fn open(inputs: Vec<(String, Input)>, options: &CsvOptions) -> Result<CsvSource>
         ignore_errors: options.ignore_errors,
         rejects: options.rejects.clone(),
         budget: options.budget.clone(),
+        cancel: options.cancel.clone(),
         hint: options.auto_detect.then_some(HINT),
         files: opened.into_iter().map(|o| o.file).collect(),
         rows,

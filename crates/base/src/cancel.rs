@@ -1,14 +1,14 @@
-//! A flag that stops a job.
+//! A flag that stops a statement, wherever it is: reading a file, planning, running.
 
-use base::{Error, Result, SqlState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Shared by whoever may stop a job and the job's kernels, which may poll it inside of long morsels.
+use crate::{Error, Result, SqlState};
+
+/// Shared by whoever may stop a statement and by all that works for it, which looks at it in every loop that may be long.
 ///
 /// The scheduler looks at it between morsels (thesis 4.4.1), so that workers clean up instead of being killed. A job
-/// with no worker inside (one that waits for its consumer, say) notices within 50 ms of somebody waiting for it;
-/// [`JobHandle::cancel`](crate::JobHandle::cancel) is prompt.
+/// with no worker inside (one that waits for its consumer, say) notices within 50 ms of somebody waiting for it.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
@@ -17,11 +17,11 @@ impl CancelToken {
     pub fn new() -> Self {
         Self::default()
     }
-    /// Asks the job to stop. Safe in a signal handler.
+    /// Asks the statement to stop. Safe in a signal handler.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Release);
     }
-    /// Whether the job shall stop: one load.
+    /// Whether it shall stop: one load.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

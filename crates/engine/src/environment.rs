@@ -1,0 +1,112 @@
+//! What a statement gets: the database, the session's settings and data frames, and the call that it belongs to.
+//!
+//! Statements see nothing else of the session that runs them. What is outside of the database is opened here or not at
+//! all: [`Environment::outside`] is the one door.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use base::{Budget, Error, Result, SqlState};
+use io::{FileSource, OpenContext};
+
+use crate::call::Call;
+use crate::settings::{SETTINGS, Setting, Settings, parse_memory};
+use crate::{Database, database};
+
+/// The environment of a statement.
+#[derive(Clone)]
+pub(crate) struct Environment {
+    pub database: Database,
+    pub settings: Settings,
+    /// Data frames of the host language that only this session sees, by name.
+    pub frames: HashMap<String, Arc<dyn FileSource>>,
+    /// Of the statement that runs, or has run last.
+    pub call: Call,
+}
+
+impl Environment {
+    /// A session's first.
+    pub fn new(database: Database) -> Self {
+        let settings = database.0.session_settings.clone();
+        Self { database, settings, frames: HashMap::new(), call: Call::default() }
+    }
+
+    /// A budget for what the statement makes, within the database's.
+    pub fn statement_budget(&self) -> Budget {
+        self.database.0.budget.child(self.settings.memory("query_memory_limit"))
+    }
+
+    /// What reading or writing a file needs; error 42501 where files are closed to SQL.
+    pub fn outside(&self) -> Result<OpenContext> {
+        if self.database.0.is_closed() {
+            return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, "access to files is disabled")
+                .hint("enable_external_access is off"));
+        }
+        let budget = Some(self.database.0.budget.clone());
+        Ok(OpenContext { budget, cancel: self.call.token(), ..OpenContext::default() })
+    }
+
+    /// Changes a setting to a checked value, or to its default.
+    pub fn set(&mut self, setting: &'static Setting, value: Option<String>) -> Result<()> {
+        let shared = &self.database.0;
+        if shared.is_locked() {
+            return Err(fixed(setting, "the configuration is locked").hint("lock_configuration is on"));
+        }
+        let on = value.as_deref().unwrap_or(setting.default) == "on";
+        match (setting.name, value) {
+            ("threads", value) => {
+                let threads = value.and_then(|v| v.parse().ok()).unwrap_or_else(scheduler::available_threads);
+                shared.scheduler.set_threads(threads)
+            }
+            ("memory_limit", value) => {
+                let bytes = value.as_deref().and_then(parse_memory).unwrap_or_else(database::default_memory);
+                shared.budget.set_limit(bytes);
+                Ok(())
+            }
+            ("enable_external_access", _) if on && shared.is_closed() => {
+                Err(fixed(setting, "it can be switched off, but not on again"))
+            }
+            ("enable_external_access", _) if !on => {
+                shared.close();
+                Ok(())
+            }
+            ("lock_configuration", _) if on => {
+                shared.lock();
+                Ok(())
+            }
+            // They are as they begin.
+            ("enable_external_access" | "lock_configuration", _) => Ok(()),
+            (_, value) => {
+                self.settings.put(setting, value);
+                Ok(())
+            }
+        }
+    }
+
+    /// Changes all settings to their defaults, but for those that cannot be.
+    pub fn reset_all(&mut self) -> Result<()> {
+        let closed = self.database.0.is_closed();
+        let can_be = |s: &&Setting| !(closed && s.name == "enable_external_access");
+        SETTINGS.iter().filter(can_be).try_for_each(|setting| self.set(setting, None))
+    }
+
+    /// The value of a setting as text.
+    pub fn value_of(&self, setting: &'static Setting) -> String {
+        let shared = &self.database.0;
+        let switch = |on| if on { "on".to_string() } else { "off".to_string() };
+        match setting.name {
+            "threads" => shared.scheduler.threads().to_string(),
+            "memory_limit" if shared.budget.limit() == usize::MAX => "none".into(),
+            "memory_limit" => format!("{}MiB", shared.budget.limit() >> 20),
+            "enable_external_access" => switch(!shared.is_closed()),
+            "lock_configuration" => switch(shared.is_locked()),
+            _ => self.settings.get(setting).to_string(),
+        }
+    }
+}
+
+#[cold]
+fn fixed(setting: &Setting, why: &str) -> Error {
+    let message = format!("parameter \"{}\" cannot be changed now: {why}", setting.name);
+    Error::new(SqlState::CANNOT_CHANGE_PARAMETER, message)
+}
