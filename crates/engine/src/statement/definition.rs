@@ -56,7 +56,7 @@ pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Re
         return Ok(done);
     }
     if !create.unique_keys.is_empty() {
-        return Err(Error::unsupported("UNIQUE beside PRIMARY KEY").at(create.name.position));
+        return Err(Error::unsupported("UNIQUE").hint("a table may have a PRIMARY KEY").at(create.name.position));
     }
     let attributes =
         create.columns.iter().map(|c| Attribute { name: c.name.clone(), sql_type: c.sql_type, not_null: !c.nullable });
