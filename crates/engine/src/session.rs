@@ -104,13 +104,12 @@ impl Session {
         mut each: impl FnMut(Range<usize>, QueryResult) -> Result<()>,
     ) -> Result<()> {
         self.environment.call = call.clone();
-        let rest = &script[from..];
-        let shifted = |e: base::Error| e.shifted(from);
-        for (parsed, range) in stack::with_room(sql::parse_depth(rest), || sql::parse_script(rest))?.map_err(shifted)? {
+        let room = sql::parse_depth(&script[from..]);
+        for (parsed, range) in stack::with_room(room, || sql::parse_script(script, from))?? {
             call.next_statement()?;
-            let levels = sql::parse_depth(&rest[range.clone()]);
-            let result = stack::with_room(levels, || self.run(&parsed, &[]))?.map_err(shifted)?;
-            each(from + range.start..from + range.end, result)?;
+            let levels = sql::parse_depth(&script[range.clone()]);
+            let result = stack::with_room(levels, || self.run(&parsed, &[]))??;
+            each(range, result)?;
         }
         Ok(())
     }

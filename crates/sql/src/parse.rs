@@ -12,7 +12,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::dialect::MorselDialect;
 use crate::position::Positions;
-use crate::split::split;
+use crate::split::{next_piece, split};
 
 pub(crate) use command::{Ast, CopyAst, CopySubject};
 
@@ -63,12 +63,15 @@ pub fn parse(sql: &str) -> Result<Parsed> {
     }
 }
 
-/// Parses a script; each statement comes with the byte range of its text. Positions of errors refer to the script.
-pub fn parse_script(script: &str) -> Result<Vec<(Parsed, Range<usize>)>> {
-    split(script)
-        .into_iter()
-        .map(|piece| Ok((parse_at(&script[piece.range.clone()], piece.range.start)?, piece.range)))
-        .collect()
+/// Parses the statements of a script that begin at byte `from` or later; each comes with the byte range of its text.
+/// Positions of errors refer to the script.
+pub fn parse_script(script: &str, mut from: usize) -> Result<Vec<(Parsed, Range<usize>)>> {
+    let mut all = Vec::new();
+    while let Some(piece) = next_piece(script, from) {
+        all.push((parse_at(&script[piece.range.clone()], piece.range.start)?, piece.range));
+        from = piece.next;
+    }
+    Ok(all)
 }
 
 /// Parses the statement `text` that starts at byte `base` of the script that positions shall refer to.
