@@ -4,6 +4,7 @@
 //! Invariant: a panic that [`catch`] turns into an error is not printed in programs that called [`quiet_hook`]; every
 //! other one is, as ever. Libraries leave the hook alone: only programs and modules install it.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
@@ -21,17 +22,20 @@ pub fn catch<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     CATCHING.set(CATCHING.get() + 1);
     let result = catch_unwind(AssertUnwindSafe(call));
     CATCHING.set(CATCHING.get() - 1);
-    result.map_err(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-        let message = match PLACE.take() {
-            Some(place) => format!("{text} ({place})"),
-            None => text.to_string(),
-        };
-        // What was thrown may panic itself when dropped.
-        std::mem::forget(panic);
-        message
-    })
+    result.map_err(message)
+}
+
+/// What a panic says, for those who catch it themselves.
+pub fn message(panic: Box<dyn Any + Send>) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    let message = match PLACE.take() {
+        Some(place) => format!("{text} ({place})"),
+        None => text.to_string(),
+    };
+    // What was thrown may panic itself when dropped.
+    std::mem::forget(panic);
+    message
 }
 
 /// From now on panics inside of [`catch`] are not printed.

@@ -85,13 +85,13 @@ aggregates! {
     Max, "max", &["max"], ordered, 1, true, greatest,
         "The greatest value.", ("max(x)", "4");
     StddevSamp, "stddev_samp", &["stddev", "stddev_samp"], doubled, 2, false, |i| deviation(i, 1),
-        "Sample standard deviation; NULL under two values.", ("stddev(x)", "1.5275252316519465");
+        "Sample standard deviation; NULL under two values.", ("stddev(x)", "1.5275252316519468");
     StddevPop, "stddev_pop", &["stddev_pop"], doubled, 1, false, |i| deviation(i, 0),
         "Population standard deviation.", ("stddev_pop(x)", "1.247219128924647");
     VarSamp, "var_samp", &["variance", "var_samp"], doubled, 2, false, |i| variance(i, 1).map(Value::Float),
-        "Sample variance; NULL under two values.", ("variance(x)", "2.333333333333333");
+        "Sample variance; NULL under two values.", ("variance(x)", "2.3333333333333335");
     VarPop, "var_pop", &["var_pop"], doubled, 1, false, |i| variance(i, 0).map(Value::Float),
-        "Population variance.", ("var_pop(x)", "1.5555555555555554");
+        "Population variance.", ("var_pop(x)", "1.5555555555555556");
     BoolAnd, "bool_and", &["bool_and", "every"], logical, 1, true, conjunction,
         "Whether all values are true.", ("bool_and(x > 0)", "true");
     BoolOr, "bool_or", &["bool_or"], logical, 1, true, disjunction,

@@ -15,6 +15,7 @@ pub mod hash;
 pub mod like;
 pub mod number;
 pub mod string;
+pub mod sum;
 
 pub use error::Bad;
 

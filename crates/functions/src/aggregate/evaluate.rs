@@ -1,7 +1,8 @@
 //! Reference evaluation of aggregates: all values at hand, one formula each.
 
 use base::{Error, Result};
-use types::ops::{date, decimal};
+use types::ops::sum::LongSum;
+use types::ops::{date, decimal, number};
 use types::{Interval, SqlType, Value};
 
 use super::Input;
@@ -37,10 +38,10 @@ pub(super) fn disjunction(input: Input<'_>) -> Result<Value> {
 pub(super) fn sum(input: Input<'_>) -> Result<Value> {
     Ok(match input.result {
         SqlType::Interval => Value::Interval(intervals(input.values)?),
-        SqlType::Real => Value::Float(f64::from(floats(input)?.iter().sum::<f64>() as f32)),
-        SqlType::Double => Value::Float(floats(input)?.iter().sum()),
+        SqlType::Real => Value::Float(number::float::to_f32(total(input)?.round()?)?.into()),
+        SqlType::Double => Value::Float(total(input)?.round()?),
         SqlType::Decimal { precision, scale } => Value::Decimal(decimal::check_field(exact(input)?, precision, scale)?),
-        _ => Value::Int(types::ops::number::integer::narrow(exact(input)?)?),
+        _ => Value::Int(number::integer::narrow(exact(input)?)?),
     })
 }
 
@@ -48,7 +49,7 @@ pub(super) fn average(input: Input<'_>) -> Result<Value> {
     let count = input.values.len();
     Ok(match input.result {
         SqlType::Interval => Value::Interval(date::div_interval(intervals(input.values)?, count as f64)?),
-        SqlType::Double => Value::Float(floats(input)?.iter().sum::<f64>() / count as f64),
+        SqlType::Double => Value::Float(total(input)?.round()? / count as f64),
         result => {
             let scale = input.argument.scale();
             Value::Decimal(decimal::avg(exact(input)?, scale, count as i64, result.scale())?)
@@ -58,9 +59,16 @@ pub(super) fn average(input: Input<'_>) -> Result<Value> {
 
 /// The mean square of the distances from the mean; `lost` degrees of freedom.
 pub(super) fn variance(input: Input<'_>, lost: usize) -> Result<f64> {
-    let values = floats(input)?;
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    Ok(values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (values.len() - lost) as f64)
+    let mut squares = LongSum::default();
+    floats(input)?.iter().for_each(|&x| squares.add_square(x));
+    types::ops::sum::variance(input.values.len() as u64, &total(input)?, &squares, lost > 0)
+}
+
+/// The exact sum of floats.
+fn total(input: Input<'_>) -> Result<LongSum> {
+    let mut sum = LongSum::default();
+    floats(input)?.iter().for_each(|&x| sum.add(x));
+    Ok(sum)
 }
 
 pub(super) fn deviation(input: Input<'_>, lost: usize) -> Result<Value> {

@@ -139,7 +139,8 @@ fn at_digit(x: f64, digits: i32, round: fn(f64) -> f64) -> f64 {
     if digits == 0 {
         return round(x);
     }
-    let power = 10f64.powi(digits);
+    // Not `powi`, whose result may differ between machines.
+    let Ok(power) = float::power(10.0, digits.into()) else { return if digits > 0 { x } else { 0.0 } };
     let scaled = x * power;
-    if !scaled.is_finite() || power == 0.0 { if digits > 0 { x } else { 0.0 } } else { round(scaled) / power }
+    if scaled.is_finite() { round(scaled) / power } else { x }
 }

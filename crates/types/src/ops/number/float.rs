@@ -1,4 +1,7 @@
 //! `real` and `double precision`: arithmetic that reports overflow, underflow and division by zero, and functions.
+//!
+//! What IEEE 754 does not define to the last bit (`exp`, `ln`, `power`, trigonometry) comes from the `libm` crate, so that
+//! it is the same on every machine; methods of `f64` would call the C library's.
 
 use base::{Error, Result, SqlState};
 
@@ -114,15 +117,15 @@ fn logarithm(x: f64, log: fn(f64) -> f64) -> Result<f64> {
 
 /// `ln(x)`
 pub fn ln(x: f64) -> Result<f64> {
-    logarithm(x, f64::ln)
+    logarithm(x, libm::log)
 }
 /// `log(x)` and `log10(x)`
 pub fn log10(x: f64) -> Result<f64> {
-    logarithm(x, f64::log10)
+    logarithm(x, libm::log10)
 }
 /// `log2(x)`
 pub fn log2(x: f64) -> Result<f64> {
-    logarithm(x, f64::log2)
+    logarithm(x, libm::log2)
 }
 /// `log(base, x)`
 pub fn log(base: f64, x: f64) -> Result<f64> {
@@ -131,7 +134,7 @@ pub fn log(base: f64, x: f64) -> Result<f64> {
 }
 /// `exp(x)`
 pub fn exp(x: f64) -> Result<f64> {
-    finish(x.exp(), x.is_infinite(), x == f64::NEG_INFINITY)
+    finish(libm::exp(x), x.is_infinite(), x == f64::NEG_INFINITY)
 }
 
 /// `power(x, y)` and `x ^ y`
@@ -144,7 +147,7 @@ pub fn power(x: f64, y: f64) -> Result<f64> {
         return Err(Error::new(INVALID_POWER, text));
     }
     let infinite = x.is_infinite() || y.is_infinite();
-    finish(x.powf(y), infinite, x == 0.0 || infinite)
+    finish(libm::pow(x, y), infinite, x == 0.0 || infinite)
 }
 
 /// `round(x)`: to the nearest integer, ties to even.
@@ -169,28 +172,28 @@ pub fn sign(x: f64) -> f64 {
 }
 /// `cbrt(x)`
 pub fn cbrt(x: f64) -> f64 {
-    x.cbrt()
+    libm::cbrt(x)
 }
 
 /// `asin(x)`
 pub fn asin(x: f64) -> Result<f64> {
-    if x.abs() > 1.0 { Err(input_out_of_range()) } else { Ok(x.asin()) }
+    if x.abs() > 1.0 { Err(input_out_of_range()) } else { Ok(libm::asin(x)) }
 }
 /// `acos(x)`
 pub fn acos(x: f64) -> Result<f64> {
-    if x.abs() > 1.0 { Err(input_out_of_range()) } else { Ok(x.acos()) }
+    if x.abs() > 1.0 { Err(input_out_of_range()) } else { Ok(libm::acos(x)) }
 }
 /// `sin(x)`
 pub fn sin(x: f64) -> Result<f64> {
-    if x.is_infinite() { Err(input_out_of_range()) } else { Ok(x.sin()) }
+    if x.is_infinite() { Err(input_out_of_range()) } else { Ok(libm::sin(x)) }
 }
 /// `cos(x)`
 pub fn cos(x: f64) -> Result<f64> {
-    if x.is_infinite() { Err(input_out_of_range()) } else { Ok(x.cos()) }
+    if x.is_infinite() { Err(input_out_of_range()) } else { Ok(libm::cos(x)) }
 }
 /// `tan(x)`
 pub fn tan(x: f64) -> Result<f64> {
-    if x.is_infinite() { Err(input_out_of_range()) } else { Ok(x.tan()) }
+    if x.is_infinite() { Err(input_out_of_range()) } else { Ok(libm::tan(x)) }
 }
 /// `cot(x)`
 pub fn cot(x: f64) -> Result<f64> {
@@ -198,23 +201,23 @@ pub fn cot(x: f64) -> Result<f64> {
 }
 /// `atan(x)`
 pub fn atan(x: f64) -> f64 {
-    x.atan()
+    libm::atan(x)
 }
 /// `atan2(y, x)`
 pub fn atan2(y: f64, x: f64) -> f64 {
-    y.atan2(x)
+    libm::atan2(y, x)
 }
 /// `sinh(x)`
 pub fn sinh(x: f64) -> f64 {
-    x.sinh()
+    libm::sinh(x)
 }
 /// `cosh(x)`
 pub fn cosh(x: f64) -> f64 {
-    x.cosh()
+    libm::cosh(x)
 }
 /// `tanh(x)`
 pub fn tanh(x: f64) -> f64 {
-    x.tanh()
+    libm::tanh(x)
 }
 /// `degrees(x)`
 pub fn degrees(x: f64) -> Result<f64> {
@@ -256,4 +259,47 @@ mod tests {
         assert!(asin(1.5).is_err() && sin(f64::INFINITY).is_err());
         assert_eq!((sign(-0.0), sign(-3.0)), (0.0, -1.0));
     }
+
+    #[test]
+    fn functions_have_these_bits_on_every_machine() {
+        let bits: Vec<u64> = [
+            exp(1.5).unwrap(),
+            ln(3.0).unwrap(),
+            log10(7.0).unwrap(),
+            log2(7.0).unwrap(),
+            power(1.1, 10.3).unwrap(),
+            cbrt(5.0),
+            sin(1e5).unwrap(),
+            cos(2.5).unwrap(),
+            tan(0.7).unwrap(),
+            asin(0.3).unwrap(),
+            acos(0.3).unwrap(),
+            atan(2.0),
+            atan2(1.0, 3.0),
+            sinh(0.4),
+            cosh(1.7),
+            tanh(0.2),
+        ]
+        .map(f64::to_bits)
+        .to_vec();
+        assert_eq!(bits, BITS, "{bits:#x?}");
+    }
+    const BITS: [u64; 16] = [
+        0x4011_ed3f_e64f_c541,
+        0x3ff1_93ea_7aad_030a,
+        0x3feb_0b0b_0b78_cc3f,
+        0x4006_7576_7f54_042d,
+        0x4005_5a10_0d65_c866,
+        0x3ffb_5c0f_bcfe_c4d4,
+        0x3fa2_4daa_9c52_7e96,
+        0xbfe9_a2f7_ef85_8b7d,
+        0x3fea_f406_c2fc_78ae,
+        0x3fd3_8015_9e14_f6ff,
+        0x3ff4_41f5_ecbe_ef59,
+        0x3ff1_b6e1_92eb_be44,
+        0x3fd4_978f_a326_9ee1,
+        0x3fda_49c4_1f85_0ed2,
+        0x4006_a063_dad3_44f6,
+        0x3fc9_4398_30b3_a590,
+    ];
 }

@@ -1,0 +1,240 @@
+//! A fixed-point number wide enough for 2^63 doubles or squares of doubles.
+//!
+//! Limbs of 32 bits in 64-bit words: each addition touches at most five of them and carries nothing; carries are settled
+//! every 2^30 additions, before a word can overflow.
+
+use base::Result;
+
+use super::{Pair, overflow};
+
+/// The lowest bit is worth 2^-LOWEST: below all squares (2^-2148), and a multiple of the limbs' size.
+const LOWEST: i32 = 68 * 32;
+/// The highest limb is above 2^63 squares (2^2048 each).
+const LIMBS: usize = 136;
+/// Additions until carries must be settled.
+const SETTLE: u32 = 1 << 30;
+const LIMB: i64 = 1 << 32;
+
+/// An exact sum; zeroed memory is the sum of nothing.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct LongSum {
+    limbs: [i64; LIMBS],
+    /// Additions since carries were settled.
+    pending: u32,
+    nan: bool,
+    positive_infinity: bool,
+    negative_infinity: bool,
+}
+
+impl Default for LongSum {
+    fn default() -> Self {
+        Self { limbs: [0; LIMBS], pending: 0, nan: false, positive_infinity: false, negative_infinity: false }
+    }
+}
+
+/// A finite double as a sign, an integer, and the power of two that it counts.
+fn parts(x: f64) -> (bool, u64, i32) {
+    let bits = x.to_bits();
+    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
+    let integer = if exponent == 0 { fraction } else { fraction | 1 << 52 };
+    (bits >> 63 == 1, integer, exponent.max(1) - 1075)
+}
+
+impl LongSum {
+    /// Adds a double.
+    pub fn add(&mut self, x: f64) {
+        if x.is_finite() {
+            let (negative, integer, power) = parts(x);
+            self.add_integer(negative, integer.into(), power);
+        } else {
+            self.nan |= x.is_nan();
+            self.positive_infinity |= x == f64::INFINITY;
+            self.negative_infinity |= x == f64::NEG_INFINITY;
+        }
+    }
+
+    /// Adds the square of a double.
+    pub fn add_square(&mut self, x: f64) {
+        if x.is_finite() {
+            let (_, integer, power) = parts(x);
+            self.add_integer(false, u128::from(integer) * u128::from(integer), 2 * power);
+        } else {
+            self.add(x * x);
+        }
+    }
+
+    /// Adds what a pair holds.
+    pub fn add_pair(&mut self, pair: Pair) {
+        self.add(pair.high);
+        self.add(pair.low);
+    }
+
+    /// Adds `integer * 2^power`, with a sign.
+    fn add_integer(&mut self, negative: bool, integer: u128, power: i32) {
+        let at = (power + LOWEST) as usize;
+        let (first, shift) = (at / 32, at % 32);
+        // The lowest limb takes what the shift leaves of 32 bits; the rest goes on 32 bits at a time.
+        let mut rest = integer;
+        let mut part = (rest << shift) as u32;
+        rest >>= 32 - shift;
+        for limb in &mut self.limbs[first..] {
+            *limb += if negative { -i64::from(part) } else { i64::from(part) };
+            if rest == 0 {
+                break;
+            }
+            part = rest as u32;
+            rest >>= 32;
+        }
+        self.pending += 1;
+        if self.pending == SETTLE {
+            self.settle();
+        }
+    }
+
+    /// Adds another sum.
+    pub fn merge(&mut self, other: &Self) {
+        let mut other = other.clone();
+        other.settle();
+        self.settle();
+        self.limbs.iter_mut().zip(other.limbs).for_each(|(limb, other)| *limb += other);
+        self.settle();
+        self.nan |= other.nan;
+        self.positive_infinity |= other.positive_infinity;
+        self.negative_infinity |= other.negative_infinity;
+    }
+
+    /// Settles carries: all limbs but the highest are in 0..2^32 then, and that one has the sign.
+    fn settle(&mut self) {
+        let mut carry = 0;
+        for limb in &mut self.limbs[..LIMBS - 1] {
+            let value = *limb + carry;
+            *limb = value & (LIMB - 1);
+            carry = value >> 32;
+        }
+        self.limbs[LIMBS - 1] += carry;
+        self.pending = 0;
+    }
+
+    /// Whether all values were finite.
+    pub fn is_finite(&self) -> bool {
+        !(self.nan || self.positive_infinity || self.negative_infinity)
+    }
+
+    /// The sum, rounded to the nearest double, ties to even; 22003 if it is too large.
+    pub fn round(&self) -> Result<f64> {
+        if self.nan || (self.positive_infinity && self.negative_infinity) {
+            return Ok(f64::NAN);
+        }
+        if self.positive_infinity || self.negative_infinity {
+            return Ok(if self.positive_infinity { f64::INFINITY } else { f64::NEG_INFINITY });
+        }
+        let (negative, digits) = self.magnitude();
+        let magnitude = round(&digits, -LOWEST);
+        if magnitude.is_infinite() {
+            return Err(overflow());
+        }
+        Ok(if negative { -magnitude } else { magnitude })
+    }
+
+    /// The sign and the digits of the magnitude, the lowest first, without zeros at the upper end.
+    pub(super) fn magnitude(&self) -> (bool, Vec<u32>) {
+        let mut settled = self.clone();
+        settled.settle();
+        let negative = settled.limbs[LIMBS - 1] < 0;
+        if negative {
+            settled.limbs.iter_mut().for_each(|limb| *limb = -*limb);
+            settled.settle();
+        }
+        let mut digits: Vec<u32> = settled.limbs.iter().map(|&limb| limb as u32).collect();
+        trim(&mut digits);
+        (negative, digits)
+    }
+}
+
+fn trim(digits: &mut Vec<u32>) {
+    while digits.last() == Some(&0) {
+        digits.pop();
+    }
+}
+
+/// The upper 64 bits of an integer and the power of two that they count; the lowest bit also says whether anything
+/// follows. 0 of 0.
+fn leading(digits: &[u32]) -> (u64, i32) {
+    let digit = |i: usize| digits.len().checked_sub(i).map_or(0, |at| u128::from(digits[at]));
+    let Some(&top) = digits.last() else { return (0, 0) };
+    let zeros = top.leading_zeros();
+    let upper = (digit(1) << 64 | digit(2) << 32 | digit(3)) << zeros;
+    let below = digits[..digits.len().saturating_sub(3)].iter().any(|&d| d != 0);
+    let sticky = upper as u32 != 0 || below;
+    ((upper >> 32) as u64 | u64::from(sticky), digits.len() as i32 * 32 - 64 - zeros as i32)
+}
+
+/// `digits * 2^power` as the nearest double, ties to even.
+fn round(digits: &[u32], power: i32) -> f64 {
+    let (upper, shift) = leading(digits);
+    if upper == 0 {
+        return 0.0;
+    }
+    // The lowest bit that a double of this size has.
+    let lowest = (power + shift + 11).max(-1074);
+    let cut = (lowest - power - shift) as u32;
+    if cut > 64 {
+        return 0.0;
+    }
+    let kept = upper.checked_shr(cut).unwrap_or(0);
+    let rest = upper << (64 - cut).min(63) << u32::from(cut == 0);
+    let half = 1 << 63;
+    let kept = kept + u64::from(rest > half || (rest == half && kept & 1 == 1));
+    if kept == 0 {
+        return 0.0;
+    }
+    // A carry out of the mantissa is one into the exponent, as doubles are laid out.
+    let exponent = (lowest + 1074) as u64;
+    if exponent + (kept >> 52) > 2046 { f64::INFINITY } else { f64::from_bits((exponent << 52) + kept) }
+}
+
+fn multiply(a: &[u32], b: &[u32]) -> Vec<u32> {
+    let mut product = vec![0u32; a.len() + b.len()];
+    for (i, &x) in a.iter().enumerate().filter(|(_, x)| **x != 0) {
+        let mut carry = 0;
+        for (j, &y) in b.iter().enumerate() {
+            let value = u64::from(x) * u64::from(y) + u64::from(product[i + j]) + carry;
+            product[i + j] = value as u32;
+            carry = value >> 32;
+        }
+        product[i + b.len()] = carry as u32;
+    }
+    product
+}
+
+/// `a - b`, which is not negative.
+fn subtract(mut a: Vec<u32>, b: &[u32]) -> Vec<u32> {
+    a.resize(a.len().max(b.len()), 0);
+    let mut borrow = 0;
+    for (i, digit) in a.iter_mut().enumerate() {
+        let value = i64::from(*digit) - i64::from(b.get(i).copied().unwrap_or(0)) + borrow;
+        *digit = value as u32;
+        borrow = value >> 32;
+    }
+    debug_assert_eq!(borrow, 0, "the first is not the smaller one");
+    trim(&mut a);
+    a
+}
+
+/// `count * squares - sum^2`, as a double with 53 bits and a power of two. Both sums are finite.
+pub(super) fn deviations(count: u64, sum: &LongSum, squares: &LongSum) -> (f64, i32) {
+    let (_, mut sum) = sum.magnitude();
+    let (_, squares) = squares.magnitude();
+    // Zeros at the lower end are most of what there is to multiply.
+    let zeros = sum.iter().take_while(|d| **d == 0).count();
+    sum.drain(..zeros);
+    let square = multiply(&sum, &sum);
+    let product = multiply(&squares, &[count as u32, (count >> 32) as u32]);
+    // Both in units of the square of the lowest bit.
+    let shifted = |digits: Vec<u32>, by: usize| [vec![0; by], digits].concat();
+    let difference = subtract(shifted(product, LOWEST as usize / 32), &shifted(square, 2 * zeros));
+    let (upper, shift) = leading(&difference);
+    let rounded = round(&[upper as u32, (upper >> 32) as u32], 0);
+    (rounded, if upper == 0 { 0 } else { shift - 2 * LOWEST })
+}
