@@ -152,6 +152,13 @@ impl<'a> Interpreter<'a> {
                 // them are markers.
                 unsafe { write(self.vars[*value], self.pointer(*base).add(*offset as usize), self.get(*value)) };
             }
+            Inst::AddToSum { base, offset, value } => {
+                let sum = self.pointer(*base).wrapping_add(*offset as usize).cast();
+                // SAFETY: the verifier keeps the sum inside of the row, which is this worker's.
+                if unsafe { runtime::abi::sum_add(self.worker, sum, self.float(*value)) } != 0 {
+                    return Err(Failed);
+                }
+            }
             Inst::Raise { state, message, position } => return self.raise(*state, message, *position),
             Inst::Group { state, hash, row, equal, is_equal, init } => {
                 let hash = self.get(*hash).0[0];

@@ -42,6 +42,8 @@ kernels! {
     PROBE_NEXT "probe_next" (I64, I64) I64;
     PROBE_UNMATCHED "probe_unmatched" (I64) I64;
     RESULT_FLUSH "result_flush" (I64, I64) I32;
+    SUM_ADD "sum_add" (I64, I64, F64) I32;
+    SUM_ADD_ALL "sum_add_all" (I64, I64, I64, I64) I32;
     RAISE "raise" (I64, I64, I64, I64) I32;
     HASH_STR "hash_str" (I64, I64) I64;
     HASH_I128 "hash_i128" (I64, I64) I64;

@@ -9,11 +9,13 @@ mod body;
 mod calls;
 mod compare;
 mod failure;
+mod float;
 mod group;
 mod invariant;
 mod matching;
 mod scalar;
 mod stages;
+mod sum;
 mod value;
 
 use std::collections::HashMap;

@@ -27,6 +27,8 @@
 //! | `probe_next` | `(table: *const JoinTable, scratch: *mut ProbeScratch) -> u64` | next pairs in `entries`, `tuples`: their number, 0 at the end. |
 //! | `probe_unmatched` | `(scratch: *mut ProbeScratch) -> u64` | all tuples with `matched != 1` into `tuples`, null into `entries`: their number. |
 //! | `result_flush` | `(worker: *mut Worker, state: u64) -> u32` | hands the rows of a [`ResultLocal`] on; `count` is 0 then, and `columns` may point elsewhere. |
+//! | `sum_add` | `(worker: *mut Worker, sum: *mut ExactSum, x: f64) -> u32` | adds to an exact sum whose pair cannot take the value (see `types::ops::sum::Pair`) |
+//! | `sum_add_all` | `(worker: *mut Worker, sum: *mut ExactSum, values: *const f64, count: u64) -> u32` | adds all the values |
 //! | `raise` | `(worker: *mut Worker, state: *const u8, message: *const u8, length: u64) -> u32` | stores an error; SQLSTATE (5 bytes) and message are static strings. Returns 1. |
 //! | `hash_str` | `(lo: u64, hi: u64) -> u64` | as `types::ops::hash` |
 //! | `hash_i128` | `(lo: u64, hi: u64) -> u64` | likewise |
@@ -45,6 +47,8 @@ mod layout;
 mod tests;
 
 pub use crate::join::{probe_begin, probe_next, probe_unmatched};
+pub use crate::sum::{ExactSum, ExactVariance, sum_add, sum_add_all};
+pub(crate) use functions::guarded;
 pub use functions::{call_site, function};
 pub use kernels::{
     f64_to_i128, group_new, group_prefetch, hash_f64, hash_i128, hash_interval, hash_str, i128_to_f64,

@@ -91,11 +91,11 @@ impl Groups {
         local
     }
 
-    /// A worker has ended a morsel of so many source rows.
-    pub(crate) fn end_morsel(&self, worker: usize, rows: u64) {
+    /// A worker has ended a morsel.
+    pub(crate) fn end_morsel(&self, worker: usize) {
         if self.has_keys {
             // SAFETY: called by the worker itself.
-            unsafe { (*self.locals.get(worker)).adapt(rows) };
+            unsafe { (*self.locals.get(worker)).adapt() };
         }
     }
 

@@ -24,6 +24,7 @@ pub mod result;
 mod rows;
 pub mod sort;
 pub mod source;
+pub mod sum;
 #[cfg(test)]
 mod testing;
 

@@ -6,7 +6,8 @@ use base::SqlState;
 use base::ids::Id;
 use pipeline::ir::{Arithmetic, Compare, Conversion, FloatOp, Literal, Logic, Operation, Ty, Var};
 use runtime::abi::Slot;
-use types::ops::hash;
+use types::ops::number::float::Float;
+use types::ops::{hash, number};
 use types::value::compare_floats;
 use types::{Interval, Str};
 
@@ -73,7 +74,7 @@ impl Interpreter<'_> {
     fn int(&self, v: Var) -> i128 {
         int(self.get(v))
     }
-    fn float(&self, v: Var) -> f64 {
+    pub(super) fn float(&self, v: Var) -> f64 {
         float(self.vars[v], self.get(v))
     }
 
@@ -150,12 +151,19 @@ impl Interpreter<'_> {
                 }
                 int_slot(value)
             }
-            Operation::Float(kind, x, y) => {
-                if self.vars[*x] == Ty::F32 {
-                    let (x, y) = (self.float(*x) as f32, self.float(*y) as f32);
-                    f32_slot(arithmetic(*kind, x, y))
+            Operation::Float(kind, x, y, position) => {
+                let (a, b) = (self.float(*x), self.float(*y));
+                let result = if self.vars[*x] == Ty::F32 {
+                    arithmetic(*kind, a as f32, b as f32).map(f32_slot)
                 } else {
-                    f64_slot(arithmetic(*kind, self.float(*x), self.float(*y)))
+                    arithmetic(*kind, a, b).map(f64_slot)
+                };
+                match result {
+                    Ok(slot) => slot,
+                    Err(error) => {
+                        self.worker.fail(error);
+                        return Err(self.position(*position));
+                    }
                 }
             }
             Operation::Compare(how, x, y) => {
@@ -167,6 +175,7 @@ impl Interpreter<'_> {
                     Compare::Le => order.is_le(),
                     Compare::Gt => order.is_gt(),
                     Compare::Ge => order.is_ge(),
+                    Compare::Before => order.then_with(|| self.compare_bits(*x, *y)).is_lt(),
                 })
             }
             Operation::Logic(kind, x, y) => {
@@ -220,6 +229,17 @@ impl Interpreter<'_> {
         }
     }
 
+    /// The order of equal values that need not be identical.
+    fn compare_bits(&self, x: Var, y: Var) -> Ordering {
+        let (a, b) = (self.get(x), self.get(y));
+        match self.vars[x] {
+            Ty::F32 => (a.0[0] as i32).cmp(&(b.0[0] as i32)),
+            Ty::F64 => (a.0[0] as i64).cmp(&(b.0[0] as i64)),
+            Ty::Interval => (a.0[1], a.0[0]).cmp(&(b.0[1], b.0[0])),
+            _ => Ordering::Equal,
+        }
+    }
+
     fn hash(&self, v: Var) -> u64 {
         let slot = self.get(v);
         match self.vars[v] {
@@ -269,14 +289,11 @@ impl Interpreter<'_> {
     }
 }
 
-fn arithmetic<T>(kind: FloatOp, x: T, y: T) -> T
-where
-    T: std::ops::Add<Output = T> + std::ops::Sub<Output = T> + std::ops::Mul<Output = T> + std::ops::Div<Output = T>,
-{
+fn arithmetic<T: Float>(kind: FloatOp, x: T, y: T) -> base::Result<T> {
     match kind {
-        FloatOp::Add => x + y,
-        FloatOp::Sub => x - y,
-        FloatOp::Mul => x * y,
-        FloatOp::Div => x / y,
+        FloatOp::Add => number::float::add(x, y),
+        FloatOp::Sub => number::float::sub(x, y),
+        FloatOp::Mul => number::float::mul(x, y),
+        FloatOp::Div => number::float::div(x, y),
     }
 }

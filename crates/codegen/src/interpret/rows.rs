@@ -59,6 +59,7 @@ impl Interpreter<'_> {
         hash: u64,
         mut equal: impl FnMut(&mut Self, *mut u8) -> Run<bool>,
     ) -> Run<Option<*mut u8>> {
+        self.group_local(state).tuples += 1;
         for i in 0..GROUP_PROBES as u64 {
             let local = self.group_local(state);
             let slot = (hash >> 16).wrapping_add(i) & local.mask;

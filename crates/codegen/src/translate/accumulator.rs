@@ -2,15 +2,18 @@
 //!
 //! An aggregation without keys loads, adds and stores the same few fields for every tuple. If a body does nothing else
 //! with its `LocalRow` (nobody gets its address), each field becomes a variable: loaded at the start of the batch, and
-//! stored at its end. After an error nobody looks at the row.
+//! stored at its end; the values of exact sums are gathered. After an error nobody looks at the row.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use cranelift_codegen::ir::{InstBuilder, types};
 use cranelift_frontend::Variable;
 use pipeline::ir::{Inst, Operation, StateId, Ty, Var};
+use runtime::abi::{ExactSum, GroupLocal};
 
 use super::Emitter;
 use super::stages::{operands, used_vars};
+use super::sum::Gathered;
 use super::value::{Val, changing, load, part_types, store};
 
 /// The variables of fields.
@@ -20,6 +23,10 @@ pub(super) struct Accumulators {
     rows: HashMap<Var, StateId>,
     /// By state and offset: type and parts.
     fields: BTreeMap<(StateId, u32), (Ty, Vec<Variable>)>,
+    /// Exact sums, likewise.
+    sums: BTreeMap<(StateId, u32), Gathered>,
+    /// Tuples of the batch that looked for a group.
+    lookups: BTreeMap<StateId, Variable>,
 }
 
 /// What a body does with rows without keys.
@@ -27,6 +34,9 @@ pub(super) struct Accumulators {
 struct Uses {
     rows: HashMap<Var, StateId>,
     fields: BTreeMap<(StateId, u32), Ty>,
+    sums: BTreeSet<(StateId, u32)>,
+    /// States with keys.
+    groups: BTreeSet<StateId>,
     /// States whose rows are used in another way.
     escaped: HashSet<StateId>,
 }
@@ -42,6 +52,19 @@ impl Uses {
             self.escaped.insert(state);
         }
         self.fields.insert((state, offset), ty);
+    }
+
+    fn add_to_sum(&mut self, base: Var, offset: u32) {
+        let Some(&state) = self.rows.get(&base) else { return };
+        self.sums.insert((state, offset));
+    }
+
+    /// States that have a field in registers that is part of a sum, too.
+    fn mixed(&self) -> Vec<StateId> {
+        let part = |&&(state, at): &&(StateId, u32)| {
+            self.sums.iter().any(|&(s, sum)| s == state && (sum..sum + size_of::<ExactSum>() as u32).contains(&at))
+        };
+        self.fields.keys().filter(part).map(|&(state, _)| state).collect()
     }
 
     fn escape(&mut self, v: Var) {
@@ -62,6 +85,10 @@ impl Uses {
                     self.access(*base, *offset, ty(*value));
                     self.escape(*value);
                 }
+                Inst::AddToSum { base, offset, value } => {
+                    self.add_to_sum(*base, *offset);
+                    self.escape(*value);
+                }
                 _ => {
                     used_vars(inst, |v| self.escape(v));
                     match inst {
@@ -69,7 +96,8 @@ impl Uses {
                             self.walk(then, ty);
                             self.walk(otherwise, ty);
                         }
-                        Inst::Group { equal, init, .. } => {
+                        Inst::Group { state, equal, init, .. } => {
+                            self.groups.insert(*state);
                             self.walk(equal, ty);
                             self.walk(init, ty);
                         }
@@ -87,6 +115,19 @@ impl Emitter<'_, '_> {
     pub(super) fn load_accumulators(&mut self, body: &[Inst]) {
         let mut uses = Uses::default();
         uses.walk(body, &|v| self.vars[v]);
+        uses.escaped.extend(uses.mixed());
+        for state in std::mem::take(&mut uses.groups) {
+            let lookups = self.b.declare_var(types::I64);
+            let zero = self.b.ins().iconst(types::I64, 0);
+            self.b.def_var(lookups, zero);
+            self.accumulators.lookups.insert(state, lookups);
+        }
+        for (state, offset) in std::mem::take(&mut uses.sums) {
+            if !uses.escaped.contains(&state) {
+                let gathered = self.gather();
+                self.accumulators.sums.insert((state, offset), gathered);
+            }
+        }
         for ((state, offset), ty) in std::mem::take(&mut uses.fields) {
             if uses.escaped.contains(&state) {
                 continue;
@@ -102,13 +143,42 @@ impl Emitter<'_, '_> {
         self.accumulators.rows = uses.rows;
     }
 
-    /// Stores the fields that stayed in registers.
+    /// Counts a tuple that looks for a group: whether groups repeat themselves tells how to go on.
+    pub(super) fn count_lookup(&mut self, state: StateId) {
+        if let Some(&lookups) = self.accumulators.lookups.get(&state) {
+            let n = self.b.use_var(lookups);
+            let n = self.b.ins().iadd_imm_s(n, 1);
+            self.b.def_var(lookups, n);
+        }
+    }
+
+    fn store_lookups(&mut self) {
+        let at = std::mem::offset_of!(GroupLocal, tuples) as i32;
+        for (state, lookups) in std::mem::take(&mut self.accumulators.lookups) {
+            let (local, n) = (self.local(state), self.b.use_var(lookups));
+            let before = self.b.ins().load(types::I64, changing(), local, at);
+            let sum = self.b.ins().iadd(before, n);
+            self.b.ins().store(changing(), sum, local, at);
+        }
+    }
+
+    /// Stores the fields that stayed in registers, and adds what was gathered.
     pub(super) fn store_accumulators(&mut self) {
         for ((state, offset), (_, variables)) in std::mem::take(&mut self.accumulators.fields) {
             let row = self.local_row(state);
             let value = self.value_of(&variables);
             store(&mut self.b, value, row, offset);
         }
+        for ((state, offset), gathered) in std::mem::take(&mut self.accumulators.sums) {
+            self.add_gathered(state, offset, gathered);
+        }
+        self.store_lookups();
+    }
+
+    /// The buffer of a sum, if its values are gathered.
+    pub(super) fn gathered(&self, base: Var, offset: u32) -> Option<(StateId, Gathered)> {
+        let &state = self.accumulators.rows.get(&base)?;
+        self.accumulators.sums.get(&(state, offset)).map(|&gathered| (state, gathered))
     }
 
     fn variables(&self, base: Var, offset: u32) -> Option<Vec<Variable>> {

@@ -189,6 +189,7 @@ impl Emitter<'_, '_> {
                     store(&mut self.b, value, base, *offset);
                 }
             }
+            Inst::AddToSum { base, offset, value } => self.add_to_sum(*base, *offset, *value),
             Inst::Raise { state, message, position } => self.raise(*state, message, *position),
             Inst::Filter(condition) => {
                 let condition = self.get(*condition).one();

@@ -14,7 +14,7 @@ fn signed(how: Compare) -> IntCC {
     match how {
         Compare::Eq => IntCC::Equal,
         Compare::Ne => IntCC::NotEqual,
-        Compare::Lt => IntCC::SignedLessThan,
+        Compare::Lt | Compare::Before => IntCC::SignedLessThan,
         Compare::Le => IntCC::SignedLessThanOrEqual,
         Compare::Gt => IntCC::SignedGreaterThan,
         Compare::Ge => IntCC::SignedGreaterThanOrEqual,
@@ -31,6 +31,17 @@ impl Emitter<'_, '_> {
         match ty {
             Ty::I16 | Ty::I32 | Ty::I64 | Ty::I128 => self.b.ins().icmp(signed(how), x.one(), y.one()),
             Ty::Bool | Ty::Ptr => self.b.ins().icmp(unsigned(how), x.one(), y.one()),
+            Ty::F32 | Ty::F64 if how == Compare::Before => {
+                let (less, equal) = (self.compare(Compare::Lt, ty, x, y), self.compare(Compare::Eq, ty, x, y));
+                let integer = if ty == Ty::F32 { types::I32 } else { types::I64 };
+                let (a, b) = (
+                    self.b.ins().bitcast(integer, changing_cast(), x.one()),
+                    self.b.ins().bitcast(integer, changing_cast(), y.one()),
+                );
+                let by_bits = self.b.ins().icmp(IntCC::SignedLessThan, a, b);
+                let tie = self.b.ins().band(equal, by_bits);
+                self.b.ins().bor(less, tie)
+            }
             Ty::F32 | Ty::F64 => self.compare_floats(how, x.one(), y.one()),
             Ty::Str => match how {
                 Compare::Eq => self.str_equal(x, y),
@@ -40,6 +51,14 @@ impl Emitter<'_, '_> {
                 }
                 _ => self.str_order(how, x, y),
             },
+            Ty::Interval if how == Compare::Before => {
+                let (less, equal) = (self.compare(Compare::Lt, ty, x, y), self.compare(Compare::Eq, ty, x, y));
+                let ((a, b), (c, d)) = (x.two(), y.two());
+                let (first, second) = (self.b.ins().iconcat(a, b), self.b.ins().iconcat(c, d));
+                let by_bits = self.b.ins().icmp(IntCC::UnsignedLessThan, first, second);
+                let tie = self.b.ins().band(equal, by_bits);
+                self.b.ins().bor(less, tie)
+            }
             Ty::Interval => {
                 let ((a, b), (c, d)) = (x.two(), y.two());
                 let order = self.kernel_call(&kernels::INTERVAL_COMPARE, &[a, b, c, d]).expect("it returns a value");
@@ -58,7 +77,7 @@ impl Emitter<'_, '_> {
                 let both = self.b.ins().band(x_nan, y_nan);
                 self.b.ins().bor(equal, both)
             }
-            Compare::Lt => {
+            Compare::Lt | Compare::Before => {
                 let less = self.b.ins().fcmp(FloatCC::LessThan, x, y);
                 let x_number = self.b.ins().fcmp(FloatCC::Ordered, x, x);
                 let y_nan = self.b.ins().fcmp(FloatCC::Unordered, y, y);
@@ -140,16 +159,36 @@ impl Emitter<'_, '_> {
             }
             all = Some(match all {
                 None => h,
-                Some(first) => {
-                    let turned = self.b.ins().rotl_imm_u(first, 25);
-                    let factor = self.b.ins().iconst(types::I64, MULTIPLIER_1 as i64);
-                    let first = self.b.ins().imul(turned, factor);
-                    let both = self.b.ins().bxor(first, h);
-                    self.hash_u64(both)
-                }
+                Some(first) => self.combine_hashes(first, h),
             });
         }
         all.unwrap_or_else(|| self.b.ins().iconst(types::I64, 0))
+    }
+
+    fn combine_hashes(&mut self, first: Value, next: Value) -> Value {
+        let turned = self.b.ins().rotl_imm_u(first, 25);
+        let factor = self.b.ins().iconst(types::I64, MULTIPLIER_1 as i64);
+        let first = self.b.ins().imul(turned, factor);
+        let both = self.b.ins().bxor(first, next);
+        self.hash_u64(both)
+    }
+
+    /// Strings that lie in their headers are hashed here, others by a call.
+    fn hash_str(&mut self, value: Val) -> Value {
+        let (low, high) = value.two();
+        let (short, long, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let result = self.b.append_block_param(done, types::I64);
+        let length = self.b.ins().ireduce(types::I32, low);
+        let is_long = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, length, ::types::Str::INLINE as i64);
+        self.b.ins().brif(is_long, long, &[], short, &[]);
+        self.b.switch_to_block(short);
+        let hash = self.combine_hashes(low, high);
+        self.b.ins().jump(done, &[hash.into()]);
+        self.b.switch_to_block(long);
+        let hash = self.kernel_call(&kernels::HASH_STR, &[low, high]).expect("it returns a value");
+        self.b.ins().jump(done, &[hash.into()]);
+        self.b.switch_to_block(done);
+        result
     }
 
     fn hash_value(&mut self, ty: Ty, value: Val) -> Value {
@@ -164,7 +203,7 @@ impl Emitter<'_, '_> {
                 return self.hash_u64(wide);
             }
             Ty::I128 => (&kernels::HASH_I128, self.b.ins().isplit(value.one())),
-            Ty::Str => (&kernels::HASH_STR, value.two()),
+            Ty::Str => return self.hash_str(value),
             Ty::Interval => (&kernels::HASH_INTERVAL, value.two()),
             Ty::F32 | Ty::F64 => {
                 let double = if ty == Ty::F64 { value.one() } else { self.b.ins().fpromote(types::F64, value.one()) };

@@ -15,6 +15,7 @@ pub(super) const ADDRESS: i64 = 0xffff_ffff_ffff;
 impl Emitter<'_, '_> {
     /// For each of the hash's slots: empty, make a group; other tag or hash or other keys, next slot; else found.
     pub(super) fn group(&mut self, state: StateId, hash: Var, row: Var, equal: &[Inst], is_equal: Var, init: &[Inst]) {
+        self.count_lookup(state);
         let hash = self.get(hash).one();
         let local = self.local(state);
         let directory =

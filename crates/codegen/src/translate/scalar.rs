@@ -4,7 +4,7 @@ use base::SqlState;
 use base::ids::Id;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use pipeline::ir::{Arithmetic, Conversion, FloatOp, Literal, Logic, Operation, ParamId, Ty, Var};
+use pipeline::ir::{Arithmetic, Conversion, Literal, Logic, Operation, ParamId, Ty, Var};
 
 use super::Emitter;
 use super::stages::Key;
@@ -48,14 +48,9 @@ impl Emitter<'_, '_> {
             }
             Operation::Divide(x, y, position) => self.divide(*x, *y, *position, false),
             Operation::Remainder(x, y, position) => self.divide(*x, *y, *position, true),
-            Operation::Float(kind, x, y) => {
+            Operation::Float(kind, x, y, position) => {
                 let (x, y) = (self.get(*x).one(), self.get(*y).one());
-                Val::One(match kind {
-                    FloatOp::Add => self.b.ins().fadd(x, y),
-                    FloatOp::Sub => self.b.ins().fsub(x, y),
-                    FloatOp::Mul => self.b.ins().fmul(x, y),
-                    FloatOp::Div => self.b.ins().fdiv(x, y),
-                })
+                Val::One(self.float(*kind, ty, x, y, *position))
             }
             Operation::Compare(how, x, y) => {
                 let operand = self.ty(*x);

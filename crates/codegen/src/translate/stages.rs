@@ -193,7 +193,7 @@ impl<'p> Stages<'p> {
 fn is_lazy(op: &Operation) -> bool {
     match op {
         Operation::Load { stable, .. } => *stable,
-        Operation::Checked(..) | Operation::Divide(..) | Operation::Remainder(..) => false,
+        Operation::Checked(..) | Operation::Divide(..) | Operation::Remainder(..) | Operation::Float(..) => false,
         Operation::Convert(kind, ..) => {
             !matches!(kind, Conversion::Narrow | Conversion::FloatToInt | Conversion::FloatToFloat)
         }
@@ -217,7 +217,7 @@ pub(super) fn operands(op: &Operation, mut f: impl FnMut(Var)) {
         | Operation::Wrapping(_, x, y)
         | Operation::Divide(x, y, _)
         | Operation::Remainder(x, y, _)
-        | Operation::Float(_, x, y)
+        | Operation::Float(_, x, y, _)
         | Operation::Compare(_, x, y)
         | Operation::Logic(_, x, y) => {
             f(*x);
@@ -245,7 +245,7 @@ pub(super) fn used_vars(inst: &Inst, mut f: impl FnMut(Var)) {
                 f(b);
             }
         }
-        Inst::Store { base, value, .. } => {
+        Inst::Store { base, value, .. } | Inst::AddToSum { base, value, .. } => {
             f(*base);
             f(*value);
         }

@@ -197,11 +197,19 @@ impl<'r> Body<'r> {
                 let ty = self.r.pick(&[Ty::F32, Ty::F64]);
                 let (x, y) = (self.of_type(out, ty), self.of_type(out, ty));
                 let kind = self.r.pick(&[FloatOp::Add, FloatOp::Sub, FloatOp::Mul, FloatOp::Div]);
-                self.let_(out, ty, Operation::Float(kind, x, y));
+                self.let_(out, ty, Operation::Float(kind, x, y, position));
             }
             9..=11 => {
                 let (x, y) = (self.of_type(out, ty), self.of_type(out, ty));
-                let how = self.r.pick(&[Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge]);
+                let how = self.r.pick(&[
+                    Compare::Eq,
+                    Compare::Ne,
+                    Compare::Lt,
+                    Compare::Le,
+                    Compare::Gt,
+                    Compare::Ge,
+                    Compare::Before,
+                ]);
                 self.let_(out, Ty::Bool, Operation::Compare(how, x, y));
             }
             12 => {

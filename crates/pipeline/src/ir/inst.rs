@@ -26,7 +26,7 @@ pub enum Inst {
         /// Number of the byte offset in the SQL text, for errors; see [`Program::positions`](super::Program::positions).
         position: Option<u32>,
     },
-    /// Structured control flow. Blocks hold `Let`, `Call`, `Store`, `If` and `Raise` only.
+    /// Structured control flow. Blocks hold `Let`, `Call`, `Store`, `AddToSum`, `If` and `Raise` only.
     If {
         /// Bool.
         condition: Var,
@@ -44,6 +44,16 @@ pub enum Inst {
         /// Byte offset.
         offset: u32,
         /// What is written; its type says how many bytes.
+        value: Var,
+    },
+    /// Adds a double to the exact sum {high: F64, low: F64} of a row (see `types::ops::sum`). If `high` is NaN the sum is
+    /// elsewhere, which Rust knows.
+    AddToSum {
+        /// Ptr.
+        base: Var,
+        /// Byte offset.
+        offset: u32,
+        /// F64.
         value: Var,
     },
     /// Ends the query with an error; only inside of `If`. What follows is not run.
@@ -208,8 +218,9 @@ pub enum Operation {
     Divide(Var, Var, Option<u32>),
     /// Integer remainder with the sign of the dividend; ends the query with 22012 on zero. I16 to I64.
     Remainder(Var, Var, Option<u32>),
-    /// IEEE arithmetic; both operands of one type (the lowering adds overflow and zero checks by calls).
-    Float(FloatOp, Var, Var),
+    /// Float arithmetic; both operands of one type. Ends the query with 22012 if a number is divided by zero, with 22003
+    /// if a result of finite numbers is infinite, or a product or quotient zero though no operand makes it so.
+    Float(FloatOp, Var, Var, Option<u32>),
     /// Comparison of two values of one type: Bool. Floats as PostgreSQL orders them, strings bytewise.
     Compare(Compare, Var, Var),
     /// Eager logic over two Bools.
@@ -283,6 +294,9 @@ pub enum Compare {
     Le,
     Gt,
     Ge,
+    /// Less, or equal but not identical (-0 and 0, intervals) and less by its bits: a total order, for what must not
+    /// depend on which of several equal values came first.
+    Before,
 }
 
 /// Eager logic.
@@ -341,10 +355,6 @@ pub enum Callee {
     CheckPrecision,
     /// `(I128 value, I32 scale) -> F64`
     DecimalToDouble,
-    /// `(F64) -> F64`: the value, or 22003 if it is infinite (results of arithmetic on finite numbers).
-    CheckFinite,
-    /// `(F64, F64) -> F64`: the quotient, 22012 on a zero divisor, 22003 on overflow.
-    DivDouble,
     /// `(Str, I64 start, I64 length) -> Str`: `substring`; 22011 if the length is negative.
     Substring,
     /// `(Str) -> I32`: length in characters.
@@ -365,10 +375,18 @@ pub enum Callee {
     ExtractDay,
     /// `(I64 timestamp, Interval) -> I64`
     TimestampAddInterval,
-    /// `(Ptr accumulator, F64 value) -> ()`: Welford's update of {count: I64, mean: F64, m2: F64} at the address.
-    WelfordAdd,
-    /// `(Ptr into, Ptr from) -> ()`: Chan's merge of two such accumulators.
-    WelfordMerge,
+    /// `(Ptr into, Ptr from) -> ()`: adds another exact sum.
+    MergeSums,
+    /// `(Ptr sum) -> F64`: an exact sum, rounded to the nearest double; 22003 if it is too large.
+    RoundSum,
+    /// `(Ptr sum, I64 count) -> F64`: the rounded sum divided by the count; 22003 if the sum is too large.
+    Average,
+    /// `(Ptr variance, F64 value) -> ()`: adds to {count: I64, exact sum, exact sum of squares} at the address.
+    VarianceAdd,
+    /// `(Ptr into, Ptr from) -> ()`: adds another one.
+    VarianceMerge,
+    /// `(Ptr variance, Bool sample) -> F64`: of a sample, or of a population; 22003.
+    Variance,
     /// `() -> Bool`: takes one of the rows that the limit still admits.
     TakeLimit(StateId),
     /// `(Str) -> Str`: the same text in memory that lives as long as the query.
@@ -388,8 +406,6 @@ impl Callee {
             Self::AddInterval => (&[Interval, Interval], Some(Interval)),
             Self::RescaleDown | Self::CheckPrecision => (&[I128, I32], Some(I128)),
             Self::DecimalToDouble => (&[I128, I32], Some(F64)),
-            Self::CheckFinite => (&[F64], Some(F64)),
-            Self::DivDouble => (&[F64, F64], Some(F64)),
             Self::Substring => (&[Str, I64, I64], Some(Str)),
             Self::StrLength => (&[Str], Some(I32)),
             Self::StartsWith => (&[Str, Str], Some(Bool)),
@@ -397,8 +413,11 @@ impl Callee {
             Self::Lower | Self::Upper | Self::KeepStr => (&[Str], Some(Str)),
             Self::ExtractYear | Self::ExtractMonth | Self::ExtractDay => (&[I32], Some(I64)),
             Self::TimestampAddInterval => (&[I64, Interval], Some(I64)),
-            Self::WelfordAdd => (&[Ptr, F64], None),
-            Self::WelfordMerge => (&[Ptr, Ptr], None),
+            Self::MergeSums | Self::VarianceMerge => (&[Ptr, Ptr], None),
+            Self::RoundSum => (&[Ptr], Some(F64)),
+            Self::Average => (&[Ptr, I64], Some(F64)),
+            Self::VarianceAdd => (&[Ptr, F64], None),
+            Self::Variance => (&[Ptr, Bool], Some(F64)),
             Self::TakeLimit(_) => (&[], Some(Bool)),
         };
         Some((args.to_vec(), result.into_iter().collect()))
@@ -410,7 +429,7 @@ impl Callee {
 pub struct Function {
     /// The two rows, Ptr.
     pub rows: [Var; 2],
-    /// `Let`, `Call`, `Store`, `If` and `Raise`.
+    /// `Let`, `Call`, `Store`, `AddToSum`, `If` and `Raise`.
     pub body: Block,
     /// Bool, if the function answers a question.
     pub result: Option<Var>,

@@ -42,6 +42,7 @@ fn each_position(block: &mut Block, visit: &mut impl FnMut(&mut Option<u32>)) {
                 Operation::Checked(_, _, _, position)
                 | Operation::Divide(_, _, position)
                 | Operation::Remainder(_, _, position)
+                | Operation::Float(_, _, _, position)
                 | Operation::Convert(_, _, _, position) => visit(position),
                 _ => {}
             },
@@ -63,6 +64,7 @@ fn each_position(block: &mut Block, visit: &mut impl FnMut(&mut Option<u32>)) {
                 each_position(init, visit);
             }
             Inst::Store { .. }
+            | Inst::AddToSum { .. }
             | Inst::Filter(_)
             | Inst::Repeat(_)
             | Inst::Prefetch { .. }

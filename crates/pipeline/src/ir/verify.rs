@@ -195,6 +195,11 @@ impl<'p> Verifier<'p> {
                 let ty = self.used(*value)?;
                 self.in_row(*base, *offset, ty)
             }
+            Inst::AddToSum { base, offset, value } => {
+                self.expect(*base, Ty::Ptr)?;
+                self.expect(*value, Ty::F64)?;
+                [0, 8].iter().try_for_each(|&at| self.in_row(*base, offset + at, Ty::F64))
+            }
             Inst::Raise { .. } | Inst::Count(_) => Ok(()),
             Inst::Filter(condition) => self.expect(*condition, Ty::Bool),
             Inst::Repeat(count) => self.expect(*count, Ty::I64),

@@ -74,7 +74,8 @@ impl Lowering<'_> {
         }
         accumulators.iter_mut().for_each(|a| a.place(&mut layout));
 
-        let combine = combine_function(|p, into, from| accumulators.iter().try_for_each(|a| a.combine(p, into, from)))?;
+        let combine =
+            combine_function(&keys, |p, into, from| accumulators.iter().try_for_each(|a| a.combine(p, into, from)))?;
         let state = self.add_state(State::Group(GroupState {
             layout,
             has_keys: !groups.is_empty(),
@@ -110,7 +111,7 @@ impl Lowering<'_> {
         let types: Vec<SqlType> = columns.iter().map(|&c| self.type_of(c)).collect();
         let nullable: Vec<bool> = columns.iter().map(|&c| pipes.iter().any(|p| has_null_flag(p, c))).collect();
         let (layout, keys) = key_layout(&types, &nullable);
-        let combine = combine_function(|_, _, _| Ok(()))?;
+        let combine = combine_function(&keys, |_, _, _| Ok(()))?;
         let equal = equal_function(&keys);
         let state = self.add_state(State::Group(GroupState { layout, has_keys: true, equal, combine }));
         for mut pipe in pipes {
@@ -196,7 +197,21 @@ pub(super) fn group_row(pipe: &mut Pipe, state: StateId, keys: &[Field], values:
     }
     let init = pipe.close_block();
     pipe.push(Inst::Group { state, hash, row, equal, is_equal, init });
+    for (&key, value) in keys.iter().zip(values) {
+        keep_first(pipe, row, key, value.value);
+    }
     row
+}
+
+/// Of keys that are equal but not identical (-0 and 0, intervals) a group shows the first in the total order. What stands
+/// beside a NULL is of no account.
+fn keep_first(pipe: &mut Pipe, row: Var, key: Field, value: Var) {
+    if matches!(key.ty, Ty::F32 | Ty::F64 | Ty::Interval) {
+        let stored = pipe.load(row, key.offset, key.ty, false);
+        let before = pipe.compare(Compare::Before, value, stored);
+        let first = pipe.let_(key.ty, Operation::Select(before, value, stored));
+        pipe.store(row, key.offset, first);
+    }
 }
 
 /// Whether a row's key is the value; NULLs are equal.
@@ -234,9 +249,16 @@ pub(super) fn equal_function(keys: &[Field]) -> Option<Function> {
 }
 
 /// A function that adds the second row to the first.
-pub(super) fn combine_function(write: impl FnOnce(&mut Pipe, Var, Var) -> Result<()>) -> Result<Function> {
+pub(super) fn combine_function(
+    keys: &[Field],
+    write: impl FnOnce(&mut Pipe, Var, Var) -> Result<()>,
+) -> Result<Function> {
     let mut pipe = Pipe::detached();
     let rows = [pipe.var(Ty::Ptr), pipe.var(Ty::Ptr)];
+    for &key in keys {
+        let value = pipe.load(rows[1], key.offset, key.ty, false);
+        keep_first(&mut pipe, rows[0], key, value);
+    }
     write(&mut pipe, rows[0], rows[1])?;
     Ok(Function { rows, result: None, body: pipe.take_body(), vars: pipe.vars })
 }

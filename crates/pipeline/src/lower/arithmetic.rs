@@ -1,7 +1,7 @@
 //! Arithmetic on numbers, dates and intervals. Integers and decimals are computed in the narrowest type that their ranges
 //! allow, and checked only where the ranges do not already exclude overflow.
 
-use base::{Error, Result, SqlState};
+use base::{Error, Result};
 use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
 use types::{SqlType, Value};
@@ -9,7 +9,7 @@ use types::{SqlType, Value};
 use super::Lowering;
 use super::pipe::{Pipe, Sql};
 use super::range::Range;
-use crate::ir::{Arithmetic, Callee, Compare, FloatOp, Inst, Operation, Ty, Var};
+use crate::ir::{Arithmetic, Callee, FloatOp, Operation, Ty, Var};
 
 const MICROS_PER_DAY: i128 = 86_400_000_000;
 
@@ -26,8 +26,9 @@ impl Lowering<'_> {
             }
             (F::NEGATE, [T::Real | T::Double]) => {
                 let x = self.scalar(pipe, &args[0])?;
-                let minus = pipe.float(-1.0, pipe.ty(x.value));
-                let value = pipe.let_(pipe.ty(x.value), Operation::Float(FloatOp::Mul, x.value, minus));
+                // This turns 0 into -0, too, as PostgreSQL does.
+                let minus = pipe.float(-0.0, pipe.ty(x.value));
+                let value = pipe.let_(pipe.ty(x.value), Operation::Float(FloatOp::Sub, minus, x.value, None));
                 Ok(Some(Sql { value, null: x.null }))
             }
             (F::ADD | F::SUBTRACT | F::MULTIPLY | F::DIVIDE | F::MODULO, [a, b])
@@ -218,33 +219,7 @@ impl Lowering<'_> {
             F::MULTIPLY => FloatOp::Mul,
             _ => FloatOp::Div,
         };
-        let mut failed = Ok(());
-        let sql = self.strict(pipe, &[a, b], |p| {
-            let ty = p.ty(a.value);
-            if op == FloatOp::Div {
-                let zero = p.float(0.0, ty);
-                let by_zero = p.compare(Compare::Eq, b.value, zero);
-                // NaN, which is above infinity, stays NaN.
-                let infinity = p.float(f64::INFINITY, ty);
-                let number = p.compare(Compare::Le, a.value, infinity);
-                let by_zero = p.and(number, by_zero);
-                failed = raise_if(p, by_zero, SqlState::DIVISION_BY_ZERO, "division by zero", position);
-            }
-            let value = p.let_(ty, Operation::Float(op, a.value, b.value));
-            // Infinite results of finite operands are overflow.
-            let overflow = is_infinite(p, value);
-            p.when(overflow, |p| {
-                let (x, y) = (is_infinite(p, a.value), is_infinite(p, b.value));
-                let infinite_operand = p.or(x, y);
-                let finite = p.not(infinite_operand);
-                let message = "value out of range: overflow";
-                raise_if(p, finite, SqlState::NUMERIC_OUT_OF_RANGE, message, position)
-            })
-            .and(std::mem::replace(&mut failed, Ok(())))
-            .unwrap_or_else(|e| failed = Err(e));
-            value
-        })?;
-        failed.map(|()| sql)
+        self.strict(pipe, &[a, b], |p| p.let_(p.ty(a.value), Operation::Float(op, a.value, b.value, position)))
     }
 
     fn plus_interval(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Option<Sql>> {
@@ -292,24 +267,4 @@ pub(super) fn check_precision(pipe: &mut Pipe, value: Var, sql_type: SqlType, po
     let value = pipe.call1(Callee::CheckPrecision, vec![value, digits], position);
     let ty: Ty = sql_type.physical().into();
     if ty == Ty::I128 { value } else { pipe.let_(ty, Operation::Convert(crate::ir::Conversion::Cut, value, ty, None)) }
-}
-
-fn is_infinite(pipe: &mut Pipe, value: Var) -> Var {
-    let ty = pipe.ty(value);
-    let (up, down) = (pipe.float(f64::INFINITY, ty), pipe.float(f64::NEG_INFINITY, ty));
-    let (a, b) = (pipe.compare(Compare::Eq, value, up), pipe.compare(Compare::Eq, value, down));
-    pipe.or(a, b)
-}
-
-pub(super) fn raise_if(
-    pipe: &mut Pipe,
-    condition: Var,
-    state: SqlState,
-    message: &'static str,
-    position: Option<u32>,
-) -> Result<()> {
-    pipe.when(condition, |p| {
-        p.push(Inst::Raise { state, message, position });
-        Ok(())
-    })
 }

@@ -114,17 +114,16 @@ impl Lowering<'_> {
             // One correctly rounded division of two exact numbers.
             let value = pipe.let_(ty, Operation::Convert(Conversion::IntToFloat, sql.value, ty, None));
             let power = pipe.float(10f64.powi(scale.into()), ty);
-            let value = pipe.let_(ty, Operation::Float(FloatOp::Div, value, power));
+            let value = pipe.let_(ty, Operation::Float(FloatOp::Div, value, power, None));
             return Ok(Sql { value, null: sql.null });
+        }
+        if ty == Ty::F32 {
+            // By way of a double it would be rounded twice.
+            return self.cast_site(pipe, sql, input.sql_type, expr, false);
         }
         let wide = pipe.widen(sql.value, Ty::I128);
         let scale = pipe.int(scale.into(), Ty::I32);
-        let position = expr.position;
-        let double = Sql { value: pipe.call1(Callee::DecimalToDouble, vec![wide, scale], position), null: sql.null };
-        if ty == Ty::F64 {
-            return Ok(double);
-        }
-        let convert = Operation::Convert(Conversion::FloatToFloat, double.value, ty, position);
-        self.strict(pipe, &[double], |p| p.let_(ty, convert))
+        let value = pipe.call1(Callee::DecimalToDouble, vec![wide, scale], expr.position);
+        Ok(Sql { value, null: sql.null })
     }
 }

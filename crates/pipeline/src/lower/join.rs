@@ -218,7 +218,7 @@ impl Lowering<'_> {
     fn null_info_state(&mut self) -> NullInfo {
         let mut layout = RowLayout::with_header(crate::ir::GROUP_HEADER);
         let (rows, has_null) = (layout.add(Ty::I64), layout.add(Ty::Bool));
-        let combine = super::aggregate::combine_function(|p, into, from| {
+        let combine = super::aggregate::combine_function(&[], |p, into, from| {
             let (a, b) = (p.load(into, rows, Ty::I64, false), p.load(from, rows, Ty::I64, false));
             let sum = p.wrapping(crate::ir::Arithmetic::Add, a, b);
             p.store(into, rows, sum);

@@ -70,7 +70,7 @@ impl Lowering<'_> {
         let nullable: Vec<bool> = columns.iter().map(|&c| pipes().any(|p| has_null_flag(p, c))).collect();
         let (mut layout, keys) = key_layout(&types, &nullable);
         let counters: Vec<u32> = by_input.iter().map(|_| layout.add(Ty::I64)).collect();
-        let combine = combine_function(|p, into, from| {
+        let combine = combine_function(&keys, |p, into, from| {
             for &counter in &counters {
                 let value = p.load(from, counter, Ty::I64, false);
                 add_to(p, into, counter, value);

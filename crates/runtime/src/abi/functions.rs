@@ -1,12 +1,14 @@
 //! What a [`Callee`] is: functions of [`AbiFn`]'s type.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use base::ids::Id;
 use base::{Error, Result, SqlState};
 use pipeline::ir::{Callee, ParamId, SiteId, StateId};
-use types::ops::{date, decimal, number, string};
+use types::ops::{date, decimal, string};
 use types::{Str, Value};
 
-use super::{AbiFn, Slot, Worker};
+use super::{AbiFn, ExactSum, ExactVariance, Slot, Worker};
 use crate::query::{StateData, check_type, interval_words, slot_of, value_of};
 
 /// The function and immediate of a callee.
@@ -23,8 +25,6 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::RescaleDown => (rescale_down, 0),
         Callee::CheckPrecision => (check_precision, 0),
         Callee::DecimalToDouble => (decimal_to_double, 0),
-        Callee::CheckFinite => (check_finite, 0),
-        Callee::DivDouble => (div_double, 0),
         Callee::Substring => (substring, 0),
         Callee::StrLength => (str_length, 0),
         Callee::StartsWith => (starts_with, 0),
@@ -35,8 +35,12 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::ExtractMonth => (extract_month, 0),
         Callee::ExtractDay => (extract_day, 0),
         Callee::TimestampAddInterval => (timestamp_add_interval, 0),
-        Callee::WelfordAdd => (welford_add, 0),
-        Callee::WelfordMerge => (welford_merge, 0),
+        Callee::MergeSums => (merge_sums, 0),
+        Callee::RoundSum => (round_sum, 0),
+        Callee::Average => (average, 0),
+        Callee::VarianceAdd => (variance_add, 0),
+        Callee::VarianceMerge => (variance_merge, 0),
+        Callee::Variance => (variance, 0),
         Callee::TakeLimit(state) => (take_limit, state.index()),
         Callee::KeepStr => (keep_str, 0),
     };
@@ -65,10 +69,23 @@ impl Args {
     /// # Safety
     /// There must be an argument `i`.
     #[inline(always)]
+    unsafe fn pointer<T>(self, i: usize) -> *mut T {
+        // SAFETY: as the caller promises.
+        unsafe { self.slot(i) }.0[0] as *mut T
+    }
+    /// # Safety
+    /// There must be an argument `i`.
+    #[inline(always)]
     unsafe fn i32(self, i: usize) -> i32 {
         // SAFETY: as the caller promises.
         unsafe { self.slot(i) }.0[0] as i32
     }
+}
+
+/// What generated code calls must not unwind into it, which would end the process: a panic becomes an error.
+pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
+    let panicked = |panic| Err(Error::internal(base::panics::message(panic)));
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(panicked)
 }
 
 /// Defines functions of [`AbiFn`]'s type by an expression of type `Result<Slot>`.
@@ -82,7 +99,7 @@ macro_rules! functions {
             // SAFETY: generated code passes as many arguments, of such types, as `Callee::signature` says, and strings
             // that are alive.
             #[allow(unused_unsafe, clippy::redundant_closure_call)]
-            let result: Result<Slot> = (|| unsafe { $body })();
+            let result: Result<Slot> = guarded(|| unsafe { $body });
             match result {
                 Ok(slot) => {
                     if !results.is_null() {
@@ -136,16 +153,6 @@ functions! {
     fn decimal_to_double(worker, immediate, args) {
         Ok(Slot::f64(decimal::to_f64(args.slot(0).as_i128(), args.i32(1).clamp(0, 38) as u8)))
     }
-    fn check_finite(worker, immediate, args) {
-        let value = args.slot(0).as_f64();
-        if value.is_infinite() {
-            return Err(Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "value out of range: overflow"));
-        }
-        Ok(Slot::f64(value))
-    }
-    fn div_double(worker, immediate, args) {
-        number::float::div(args.slot(0).as_f64(), args.slot(1).as_f64()).map(Slot::f64)
-    }
     fn substring(worker, immediate, args) {
         let part = string::substring(args.text(0), args.slot(1).as_i64(), Some(args.slot(2).as_i64()))?;
         // A part of more than 12 bytes is part of a payload that lives as long as the argument's.
@@ -179,19 +186,27 @@ functions! {
         let sum = date::add_interval(args.slot(0).as_i64(), args.slot(1).as_interval())?;
         Ok(Slot::integer(sum.into()))
     }
-    fn welford_add(worker, immediate, args) {
-        let (to, value) = (args.slot(0).0[0] as *mut Welford, args.slot(1).as_f64());
-        let mut sum = to.read_unaligned();
-        sum.add(value);
-        to.write_unaligned(sum);
+    fn merge_sums(worker, immediate, args) {
+        (*args.pointer::<ExactSum>(0)).merge(worker, &*args.pointer(1))?;
         Ok(Slot::default())
     }
-    fn welford_merge(worker, immediate, args) {
-        let (to, from) = (args.slot(0).0[0] as *mut Welford, args.slot(1).0[0] as *const Welford);
-        let mut sum = to.read_unaligned();
-        sum.merge(from.read_unaligned());
-        to.write_unaligned(sum);
+    fn round_sum(worker, immediate, args) {
+        (*args.pointer::<ExactSum>(0)).round().map(Slot::f64)
+    }
+    fn average(worker, immediate, args) {
+        let sum = (*args.pointer::<ExactSum>(0)).round()?;
+        Ok(Slot::f64(sum / args.slot(1).as_i64() as f64))
+    }
+    fn variance_add(worker, immediate, args) {
+        (*args.pointer::<ExactVariance>(0)).add(worker, args.slot(1).as_f64())?;
         Ok(Slot::default())
+    }
+    fn variance_merge(worker, immediate, args) {
+        (*args.pointer::<ExactVariance>(0)).merge(worker, &*args.pointer(1))?;
+        Ok(Slot::default())
+    }
+    fn variance(worker, immediate, args) {
+        (*args.pointer::<ExactVariance>(0)).variance(args.slot(1).0[0] & 1 != 0).map(Slot::f64)
     }
     fn take_limit(worker, state, args) {
         match worker.inner.shared.state(StateId::from_index(state as usize)) {
@@ -207,11 +222,14 @@ functions! {
 
 /// Calls a site: its arguments, then its value and whether it is NULL.
 unsafe extern "C" fn site_call(worker: &mut Worker, site: u64, args: *const Slot, results: *mut Slot) -> u32 {
-    let id = SiteId::from_index(site as usize);
-    let types = &worker.inner.shared.sites[id].arguments;
-    // SAFETY: generated code passes arguments of the site's types, and strings that are alive.
-    let values: Vec<Value> = types.iter().enumerate().map(|(i, t)| unsafe { value_of(*args.add(i), *t) }).collect();
-    match call_site(worker, id, &values) {
+    let result = guarded(|| {
+        let id = SiteId::from_index(site as usize);
+        let types = &worker.inner.shared.sites[id].arguments;
+        // SAFETY: generated code passes arguments of the site's types, and strings that are alive.
+        let values: Vec<Value> = types.iter().enumerate().map(|(i, t)| unsafe { value_of(*args.add(i), *t) }).collect();
+        call_site(worker, id, &values)
+    });
+    match result {
         Ok((slot, null)) => {
             // SAFETY: room for the callee's two results.
             unsafe {
@@ -246,37 +264,4 @@ fn field_overflow(precision: u8) -> Error {
     }
     Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "numeric field overflow")
         .detail(format!("The value has more than {precision} digits."))
-}
-
-/// Mean and squared deviations in one pass (Welford 1962; merging by Chan et al. 1979).
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub(crate) struct Welford {
-    count: i64,
-    mean: f64,
-    m2: f64,
-}
-
-impl Welford {
-    pub(crate) fn add(&mut self, value: f64) {
-        self.count += 1;
-        let delta = value - self.mean;
-        self.mean += delta / self.count as f64;
-        self.m2 += delta * (value - self.mean);
-    }
-
-    pub(crate) fn merge(&mut self, other: Self) {
-        if other.count == 0 {
-            return;
-        }
-        if self.count == 0 {
-            *self = other;
-            return;
-        }
-        let (a, b) = (self.count as f64, other.count as f64);
-        let delta = other.mean - self.mean;
-        self.count += other.count;
-        self.mean += delta * b / (a + b);
-        self.m2 += other.m2 + delta * delta * a * b / (a + b);
-    }
 }

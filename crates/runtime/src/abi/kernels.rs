@@ -6,12 +6,14 @@ use pipeline::ir::StateId;
 use types::Str;
 use types::ops::hash;
 
+use super::functions::guarded;
 use super::{GroupLocal, RowsLocal, Worker};
 use crate::query::{StateData, interval, wide};
 
 /// Names and addresses of all kernels.
-pub fn kernels() -> [(&'static str, *const u8); 17] {
+pub fn kernels() -> [(&'static str, *const u8); 19] {
     use crate::join::{probe_begin, probe_next, probe_unmatched};
+    use crate::sum::{sum_add, sum_add_all};
     [
         ("rows_grow", rows_grow as *const u8),
         ("group_new", group_new as *const u8),
@@ -20,6 +22,8 @@ pub fn kernels() -> [(&'static str, *const u8); 17] {
         ("probe_next", probe_next as *const u8),
         ("probe_unmatched", probe_unmatched as *const u8),
         ("result_flush", result_flush as *const u8),
+        ("sum_add", sum_add as *const u8),
+        ("sum_add_all", sum_add_all as *const u8),
         ("raise", raise as *const u8),
         ("hash_str", hash_str as *const u8),
         ("hash_i128", hash_i128 as *const u8),
@@ -48,11 +52,12 @@ fn row_or_fail(worker: &mut Worker, row: Result<*mut u8>) -> *mut u8 {
 pub unsafe extern "C" fn rows_grow(worker: *mut Worker, state: u64) -> *mut u8 {
     // SAFETY: as the caller promises; the local part is this worker's alone.
     let (worker, local) = unsafe { (&mut *worker, &mut *(*(*worker).locals.add(state as usize)).cast::<RowsLocal>()) };
-    let pruned = match worker.inner.shared.state(StateId::from_index(state as usize)) {
-        StateData::Sort(sort) => sort.prune(local),
-        _ => Ok(()),
-    };
-    let row = pruned.and_then(|()| local.area.allocate(local.stride)).map(|row| row.as_ptr());
+    let row = guarded(|| {
+        if let StateData::Sort(sort) = worker.inner.shared.state(StateId::from_index(state as usize)) {
+            sort.prune(local)?;
+        }
+        local.area.allocate(local.stride).map(|row| row.as_ptr())
+    });
     row_or_fail(worker, row)
 }
 
@@ -63,7 +68,8 @@ pub unsafe extern "C" fn rows_grow(worker: *mut Worker, state: u64) -> *mut u8 {
 pub unsafe extern "C" fn group_new(worker: *mut Worker, state: u64, hash: u64) -> *mut u8 {
     // SAFETY: as the caller promises; the local part is this worker's alone.
     let (worker, local) = unsafe { (&mut *worker, &mut *(*(*worker).locals.add(state as usize)).cast::<GroupLocal>()) };
-    row_or_fail(worker, crate::group::new_group(local, hash))
+    let row = guarded(|| crate::group::new_group(local, hash));
+    row_or_fail(worker, row)
 }
 
 /// Fetches what the lookups of these groups will read.
@@ -83,10 +89,10 @@ pub unsafe extern "C" fn group_prefetch(local: *const GroupLocal, hashes: *const
 pub unsafe extern "C" fn result_flush(worker: *mut Worker, state: u64) -> u32 {
     // SAFETY: as the caller promises.
     let worker = unsafe { &mut *worker };
-    let flushed = match worker.inner.shared.state(StateId::from_index(state as usize)) {
+    let flushed = guarded(|| match worker.inner.shared.state(StateId::from_index(state as usize)) {
         StateData::Result(results) => results.flush(worker.inner.index, worker.inner.morsel.clone()),
         _ => Err(Error::internal("flush of a state that is no result")),
-    };
+    });
     match flushed {
         Ok(()) => 0,
         Err(error) => worker.fail(error),

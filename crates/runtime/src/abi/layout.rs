@@ -10,8 +10,9 @@ use crate::query::operator_mark;
 pub const BATCH: usize = 1024;
 
 /// Directory slots that a group lookup inspects before it gives up and makes a new row (and evicts an older group's
-/// directory entry; both rows meet again when the groups are combined).
-pub const GROUP_PROBES: usize = 4;
+/// directory entry; both rows meet again when the groups are combined). A cache line of them: with 4, a directory that is
+/// half full makes a third more rows of 6M tuples in 140,000 groups than there are groups; with 8, 4% more.
+pub const GROUP_PROBES: usize = 8;
 
 /// One value of any type as it is passed to and from Rust: integers and booleans zero- or sign-extended to at least 8
 /// bytes, floats by their bits, strings and intervals by their 16 bytes.
@@ -117,6 +118,8 @@ pub struct GroupLocal {
     pub mask: u64,
     /// The only row of a state without keys.
     pub only: *mut u8,
+    /// Tuples since the directory was last judged: code counts them.
+    pub tuples: u64,
     /// Rust's own part.
     pub inner: Box<crate::group::LocalGroups>,
 }

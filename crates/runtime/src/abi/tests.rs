@@ -62,10 +62,6 @@ fn numbers() {
     assert_eq!(call(Callee::CheckPrecision, &[int(999), int(3)]), Ok(int(999)));
     assert_eq!(call(Callee::CheckPrecision, &[int(1000), int(3)]), Err("22003"));
     assert_eq!(call(Callee::DecimalToDouble, &[int(-125), int(2)]), Ok(Slot::f64(-1.25)));
-    assert_eq!(call(Callee::CheckFinite, &[Slot::f64(1.0)]), Ok(Slot::f64(1.0)));
-    assert_eq!(call(Callee::CheckFinite, &[Slot::f64(f64::INFINITY)]), Err("22003"));
-    assert_eq!(call(Callee::DivDouble, &[Slot::f64(1.0), Slot::f64(4.0)]), Ok(Slot::f64(0.25)));
-    assert_eq!(call(Callee::DivDouble, &[Slot::f64(1.0), Slot::f64(0.0)]), Err("22012"));
 }
 
 #[test]
@@ -83,7 +79,7 @@ fn strings() {
 }
 
 #[test]
-fn dates_limits_and_moments() {
+fn dates_and_limits() {
     assert_eq!(call(Callee::ExtractYear, &[int(-1)]), Ok(int(1969)));
     assert_eq!(call(Callee::ExtractMonth, &[int(-1)]), Ok(int(12)));
     assert_eq!(call(Callee::ExtractDay, &[int(-1)]), Ok(int(31)));
@@ -91,16 +87,6 @@ fn dates_limits_and_moments() {
     assert_eq!(month.as_interval(), Interval { months: 1, days: 0, micros: 5 });
     assert_eq!(call(Callee::TimestampAddInterval, &[int(0), month]), Ok(int(31 * 86_400_000_000 + 5)));
     assert_eq!(call(Callee::TakeLimit(StateId(0)), &[]), Ok(Slot::bool(true)));
-    let (mut one, mut all) = ([functions::Welford::default(); 2], functions::Welford::default());
-    for (i, value) in [1.0, 5.0, 3.0, 7.0].into_iter().enumerate() {
-        one[i % 2].add(value);
-        let at = Slot([&raw mut all as u64, 0]);
-        call(Callee::WelfordAdd, &[at, Slot::f64(value)]).unwrap();
-    }
-    let [mut one, two] = one;
-    call(Callee::WelfordMerge, &[Slot([&raw mut one as u64, 0]), Slot([&raw const two as u64, 0])]).unwrap();
-    assert_eq!(format!("{one:?}"), format!("{all:?}"));
-    assert_eq!(format!("{all:?}"), "Welford { count: 4, mean: 4.0, m2: 20.0 }");
 }
 
 #[test]
@@ -135,6 +121,15 @@ fn sites_call_any_function() {
     assert_eq!(call(1, &[str("x")]), Err("22P02"));
     assert_eq!(call(2, &[str("x")]), Ok([Slot::default(), Slot::bool(true)]));
     assert_eq!(call(3, &[str("ABC"), str("a%")]), value(Slot::bool(true)));
+}
+
+#[test]
+fn a_panic_in_a_function_is_an_error() {
+    let panics = || -> base::Result<()> { panic!("it broke") };
+    let error = functions::guarded(panics).unwrap_err();
+    assert_eq!((error.state().0, error.message().starts_with("it broke")), ("XX000", true));
+    // A parameter that does not exist: the index panics.
+    assert_eq!(call(Callee::Like(ParamId(7)), &[str("a")]), Err("XX000"));
 }
 
 #[test]

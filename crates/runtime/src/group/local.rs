@@ -17,6 +17,12 @@ const MOST_SLOTS: usize = 1 << 18;
 const BYPASS_SLOTS: usize = 1 << 10;
 /// A full directory is worth its cache misses if there are at least so many tuples for each new row.
 const WORTHWHILE: u64 = 4;
+/// Tuples of a judgement about that: several morsels, so that a run of rare keys decides nothing.
+const WINDOW: u64 = 1 << 16;
+/// Judgements in a row that a full directory must fail.
+const CHANCES: u32 = 2;
+/// Windows without the full directory before it is tried again, at first; twice as many after each failure.
+const FIRST_PAUSE: u64 = 32;
 
 const ADDRESS: u64 = (1 << 48) - 1;
 
@@ -36,8 +42,14 @@ pub struct LocalGroups {
     entered: usize,
     /// Whether the directory has reached its full size once.
     full: bool,
-    /// New rows since the last look at how well the full directory does.
+    /// New rows since the last judgement.
     fresh: u64,
+    /// Judgements in a row that the full directory has failed.
+    failures: u32,
+    /// Windows until the full directory is tried again, while there is a small one.
+    pause: u64,
+    /// Windows of the next pause.
+    next_pause: u64,
     /// Rows that lost their place: their groups may have further rows.
     pub(super) evicted: usize,
 }
@@ -56,22 +68,48 @@ impl GroupLocal {
             entered: 0,
             full: false,
             fresh: 0,
+            failures: 0,
+            pause: 0,
+            next_pause: FIRST_PAUSE,
             evicted: 0,
         });
-        Self { directory: start, mask: FIRST_SLOTS as u64 - 1, only: std::ptr::null_mut(), inner }
+        Self { directory: start, mask: FIRST_SLOTS as u64 - 1, only: std::ptr::null_mut(), tuples: 0, inner }
     }
 
-    /// The worker has seen the tuples of `rows` source rows. If the full directory has not saved at least three of four
-    /// new rows, it gives way to a small one, for which the tuples to come do not leave the first-level cache.
-    pub(super) fn adapt(&mut self, rows: u64) {
-        let fresh = std::mem::take(&mut self.inner.fresh);
-        if fresh * WORTHWHILE > rows && self.mask as usize + 1 == MOST_SLOTS {
-            let inner = &mut *self.inner;
-            inner.evicted += std::mem::take(&mut inner.entered);
-            // The charge stays: it is a megabyte, and gone with the state.
-            inner.directory = Pages::zeroed(BYPASS_SLOTS * 8);
-            (self.directory, self.mask) = (inner.directory.as_ptr().cast(), BYPASS_SLOTS as u64 - 1);
+    /// Judges the full directory by the tuples of several morsels. If it has twice in a row not saved three of four new
+    /// rows, it gives way to a small one, for which the tuples to come do not leave the first-level cache; after a while
+    /// it gets another chance, as other keys may have come.
+    pub(super) fn adapt(&mut self) {
+        let inner = &mut *self.inner;
+        if !inner.full || self.tuples < WINDOW {
+            return;
         }
+        let (tuples, fresh) = (std::mem::take(&mut self.tuples), std::mem::take(&mut inner.fresh));
+        let fails = fresh * WORTHWHILE > tuples;
+        let slots = self.mask as usize + 1;
+        if slots == MOST_SLOTS {
+            // One that fills up has yet to show what it saves.
+            inner.failures = if fails && inner.entered * 2 >= slots { inner.failures + 1 } else { 0 };
+            if inner.failures == CHANCES {
+                inner.pause = inner.next_pause;
+                inner.next_pause *= 2;
+                self.replace_directory(BYPASS_SLOTS);
+            }
+        } else {
+            inner.pause = inner.pause.saturating_sub(1);
+            if fails && inner.pause == 0 {
+                self.replace_directory(MOST_SLOTS);
+            }
+        }
+    }
+
+    /// An empty directory. The charge is that of the largest one, until the state is gone.
+    fn replace_directory(&mut self, slots: usize) {
+        let inner = &mut *self.inner;
+        inner.failures = 0;
+        inner.evicted += std::mem::take(&mut inner.entered);
+        inner.directory = Pages::zeroed(slots * 8);
+        (self.directory, self.mask) = (inner.directory.as_ptr().cast(), slots as u64 - 1);
     }
 
     /// Makes the only row of a state without keys. It comes before the worker's first morsel, where an error has nowhere
@@ -106,7 +144,10 @@ pub(crate) fn new_group(local: &mut GroupLocal, hash: u64) -> Result<*mut u8> {
     if !local.inner.full && local.inner.entered * 2 >= slots {
         match slots < MOST_SLOTS {
             true => grow(local, (slots * 4).min(MOST_SLOTS))?,
-            false => local.inner.full = true,
+            false => {
+                local.inner.full = true;
+                local.tuples = 0;
+            }
         }
     }
     let inner = &mut *local.inner;

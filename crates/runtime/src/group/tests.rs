@@ -50,6 +50,7 @@ fn find(worker: &mut Worker, hash: u64, key: i64) -> *mut u8 {
     // SAFETY: a group state with keys.
     unsafe {
         let local = (*worker.locals.add(GROUP.index())).cast::<GroupLocal>();
+        (*local).tuples += 1;
         for i in 0..GROUP_PROBES as u64 {
             let slot = *(*local).directory.add((((hash >> 16) + i) & (*local).mask) as usize);
             let row = (slot & ((1 << 48) - 1)) as *mut u8;
@@ -110,6 +111,48 @@ fn groups_are_those_of_a_map() {
         let input: Vec<i64> = (0..rows).map(|_| random.below(keys) as i64).collect();
         check(&input, workers, hash_i64);
     }
+}
+
+/// Runs keys through one worker: new rows and the directory's slots after each part.
+fn progress(parts: &[Vec<i64>]) -> Vec<(usize, u64)> {
+    let context = context(vec![state(true)], 1, Some(pairs()));
+    let mut worker = context.worker(0);
+    let mut rows = 0;
+    let mut run = |part: &Vec<i64>| {
+        for (i, &key) in part.iter().enumerate() {
+            let row = find(&mut worker, hash_i64(key), key);
+            rows += usize::from(get::<i64>(row, COUNT) == 0);
+            add(row, 1, 1);
+            if i % 10_000 == 0 {
+                worker.end_morsel().unwrap();
+            }
+        }
+        // SAFETY: a group state.
+        (rows, unsafe { (*(*worker.locals.add(GROUP.index())).cast::<GroupLocal>()).mask } + 1)
+    };
+    parts.iter().map(&mut run).collect()
+}
+
+#[test]
+fn a_directory_that_is_just_too_small_is_kept() {
+    let mut random = Random(5);
+    let [few, many] = [120_000, 140_000].map(|groups| {
+        let keys = (0..1_500_000).map(|_| random.below(groups) as i64).collect();
+        progress(&[keys])[0]
+    });
+    assert_eq!(many.1, 1 << 18);
+    assert!(few.0 < 125_000 && many.0 < 150_000, "{few:?} {many:?}");
+}
+
+#[test]
+fn pre_aggregation_goes_and_comes_back() {
+    let mut random = Random(6);
+    let distinct: Vec<i64> = (0..1_000_000).collect();
+    let repeated: Vec<i64> = (0..4_000_000).map(|_| random.below(50_000) as i64).collect();
+    let states = progress(&[distinct, repeated.clone(), repeated]);
+    assert_eq!(states[0].1, 1 << 10, "a million keys, each once");
+    assert_eq!(states[1].1, 1 << 18, "they repeat themselves now");
+    assert!(states[2].0 - states[1].0 < 100_000, "{states:?}");
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub struct WorkerState {
     /// Each state's part of this worker, by `StateId`.
     locals: Box<[*mut u8]>,
     scratch: Option<Pages>,
-    /// Text that lives as long as the query.
+    /// Text, and what group rows point to, that lives as long as the query.
     keep: Option<Area>,
     /// Text of the running morsel.
     passing: Option<Area>,
@@ -105,9 +105,7 @@ impl Worker {
         for state in &shared.states {
             match state {
                 StateData::Result(results) => results.end_morsel(self.inner.index, self.inner.morsel.clone())?,
-                StateData::Group(groups) => {
-                    groups.end_morsel(self.inner.index, self.inner.morsel.end - self.inner.morsel.start);
-                }
+                StateData::Group(groups) => groups.end_morsel(self.inner.index),
                 _ => {}
             }
         }
@@ -128,6 +126,14 @@ impl Worker {
     pub fn keep(&mut self, text: &str) -> Result<Str> {
         match &mut self.inner.keep {
             Some(area) => copy(area, text),
+            None => unreachable!("only dropped with the worker"),
+        }
+    }
+
+    /// Zeroed memory that lives as long as the query, aligned to 16.
+    pub(crate) fn keep_zeroed(&mut self, bytes: usize) -> Result<*mut u8> {
+        match &mut self.inner.keep {
+            Some(area) => area.allocate(bytes).map(|start| start.as_ptr()),
             None => unreachable!("only dropped with the worker"),
         }
     }

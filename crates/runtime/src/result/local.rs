@@ -77,6 +77,7 @@ fn take_column(sql_type: SqlType, rows: usize, buffers: &mut (Buffer, Buffer)) -
     if any_null {
         zero_nulls(size, buffers);
     }
+    one_nan(sql_type.physical(), &mut buffers.0);
     let heap = if sql_type.physical() == Physical::Str { own_strings(&mut buffers.0) } else { None };
     let nulls = any_null.then(|| Arc::new(copy(&buffers.1)));
     let values = if rows * 2 > CAPACITY {
@@ -99,6 +100,21 @@ fn copy(buffer: &Buffer) -> Buffer {
 fn zero_nulls(size: usize, (values, nulls): &mut (Buffer, Buffer)) {
     let values = values.as_mut_slice().chunks_exact_mut(size);
     values.zip(nulls.as_slice()).filter(|(_, null)| **null == 1).for_each(|(value, _)| value.fill(0));
+}
+
+/// Which NaN arithmetic makes depends on the processor; results have one.
+fn one_nan(physical: Physical, values: &mut Buffer) {
+    let values = values.as_mut_slice();
+    match physical {
+        Physical::F32 => replace(values, |v| f32::from_ne_bytes(v).is_nan(), f32::NAN.to_ne_bytes()),
+        Physical::F64 => replace(values, |v| f64::from_ne_bytes(v).is_nan(), f64::NAN.to_ne_bytes()),
+        _ => {}
+    }
+}
+
+fn replace<const N: usize>(values: &mut [u8], which: impl Fn([u8; N]) -> bool, by: [u8; N]) {
+    let (values, _) = values.as_chunks_mut::<N>();
+    values.iter_mut().filter(|v| which(**v)).for_each(|v| *v = by);
 }
 
 /// Copies the payload of long strings, which may not live longer than the morsel, into one heap.

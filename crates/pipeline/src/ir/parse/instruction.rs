@@ -11,7 +11,8 @@ use crate::ir::{
 
 const ARITHMETIC: &[Arithmetic] = &[Arithmetic::Add, Arithmetic::Sub, Arithmetic::Mul];
 const FLOAT: &[FloatOp] = &[FloatOp::Add, FloatOp::Sub, FloatOp::Mul, FloatOp::Div];
-const COMPARE: &[Compare] = &[Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge];
+const COMPARE: &[Compare] =
+    &[Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge, Compare::Before];
 const LOGIC: &[Logic] = &[Logic::And, Logic::Or, Logic::Xor];
 const CONVERSION: &[Conversion] = &[
     Conversion::Widen,
@@ -32,8 +33,6 @@ const CALLEES: &[Callee] = &[
     Callee::RescaleDown,
     Callee::CheckPrecision,
     Callee::DecimalToDouble,
-    Callee::CheckFinite,
-    Callee::DivDouble,
     Callee::Substring,
     Callee::StrLength,
     Callee::StartsWith,
@@ -44,8 +43,12 @@ const CALLEES: &[Callee] = &[
     Callee::ExtractMonth,
     Callee::ExtractDay,
     Callee::TimestampAddInterval,
-    Callee::WelfordAdd,
-    Callee::WelfordMerge,
+    Callee::MergeSums,
+    Callee::RoundSum,
+    Callee::Average,
+    Callee::VarianceAdd,
+    Callee::VarianceMerge,
+    Callee::Variance,
     Callee::KeepStr,
 ];
 
@@ -130,6 +133,10 @@ impl Parser<'_> {
             "store" => {
                 let (base, offset) = self.place()?;
                 Inst::Store { base, offset, value: self.var()? }
+            }
+            "add_to_sum" => {
+                let (base, offset) = self.place()?;
+                Inst::AddToSum { base, offset, value: self.var()? }
             }
             "raise" => {
                 let state = SqlState(self.t.text()?.leak());
@@ -233,7 +240,10 @@ impl Parser<'_> {
                     arithmetic.map(|k| (k, self.position())).map(|(k, p)| p.map(|p| Operation::Checked(k, x, y, p)))
                 }
                 "wrapping" => arithmetic.map(|k| Ok(Operation::Wrapping(k, x, y))),
-                "float" => named(FLOAT, member, snake).map(|k| Ok(Operation::Float(k, x, y))),
+                "float" => {
+                    let kind = named(FLOAT, member, snake);
+                    kind.map(|k| (k, self.position())).map(|(k, p)| p.map(|p| Operation::Float(k, x, y, p)))
+                }
                 "compare" => named(COMPARE, member, snake).map(|k| Ok(Operation::Compare(k, x, y))),
                 "logic" => named(LOGIC, member, snake).map(|k| Ok(Operation::Logic(k, x, y))),
                 _ => None,

@@ -154,6 +154,7 @@ impl Printer<'_, '_, '_> {
                 self.block(otherwise, &[], &b)
             }
             Inst::Store { base, offset, value } => write!(self.f, "store {base}+{offset} {value}"),
+            Inst::AddToSum { base, offset, value } => write!(self.f, "add_to_sum {base}+{offset} {value}"),
             Inst::Raise { state, message, position } => {
                 write!(self.f, "raise {} {}", Quoted(state.0), Quoted(message))?;
                 self.position(*position)
@@ -245,7 +246,10 @@ impl Printer<'_, '_, '_> {
                 write!(self.f, "remainder {x}, {y}")?;
                 self.position(*position)
             }
-            Operation::Float(kind, x, y) => write!(self.f, "float.{} {x}, {y}", snake(kind)),
+            Operation::Float(kind, x, y, position) => {
+                write!(self.f, "float.{} {x}, {y}", snake(kind))?;
+                self.position(*position)
+            }
             Operation::Compare(how, x, y) => write!(self.f, "compare.{} {x}, {y}", snake(how)),
             Operation::Logic(kind, x, y) => write!(self.f, "logic.{} {x}, {y}", snake(kind)),
             Operation::Not(x) => write!(self.f, "not {x}"),

@@ -48,7 +48,7 @@ impl<'p> Verifier<'p> {
             Operation::Divide(x, y, _) | Operation::Remainder(x, y, _) => {
                 self.pair(*x, *y, |t| t.is_integer() && t != Ty::I128, "integers of at most 64 bits")
             }
-            Operation::Float(_, x, y) => self.pair(*x, *y, Ty::is_float, "floats"),
+            Operation::Float(_, x, y, _) => self.pair(*x, *y, Ty::is_float, "floats"),
             Operation::Compare(how, x, y) => {
                 let equality = matches!(how, Compare::Eq | Compare::Ne);
                 self.pair(*x, *y, |t| t != Ty::Ptr || equality, "of an ordered type")?;

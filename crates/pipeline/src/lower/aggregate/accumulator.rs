@@ -1,32 +1,34 @@
 //! Accumulators: what a group row keeps for its aggregates. Aggregates of one argument share them (avg is sum and count).
 
-use base::Result;
+use base::{Result, SqlState};
 use functions::AggregateFunction as F;
 use plan::{AggregateCall, Expr};
-use types::SqlType;
+use types::{Physical, SqlType};
 
 use super::super::Lowering;
 use super::super::arithmetic::check_precision;
 use super::super::compare::compare_same;
 use super::super::pipe::{Pipe, Sql};
-use crate::ir::{
-    Arithmetic, Callee, Compare, Conversion, FloatOp, Logic, Operation, RowLayout, Site, SiteKind, Ty, Var,
-};
+use crate::ir::{Arithmetic, Callee, Compare, Conversion, Inst, Logic, Operation, RowLayout, Site, SiteKind, Ty, Var};
 
 /// What an accumulator keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     /// Number of rows (of argument and filter): I64.
     Count,
-    /// Sum: I64 inputs are added up in I128, which 2^64 of them cannot overflow; F64; or an interval.
+    /// Sum: I64 inputs are added up in I128, which 2^64 of them cannot overflow; or an interval.
     Sum,
+    /// Sum of I128 inputs, {sum: I128, carry: I64}: whether the total fits must not depend on the order.
+    WideSum,
+    /// Sum of floats, exact: {high: F64, low: F64}.
+    FloatSum,
     Min,
     Max,
     And,
     Or,
     Any,
-    /// {count: I64, mean: F64, m2: F64}
-    Welford,
+    /// {count: I64, exact sum, exact sum of squares}
+    Variance,
 }
 
 /// A piece of state in the group row.
@@ -69,9 +71,13 @@ pub(super) fn accumulators_of(
         count
     };
     let argument_type = argument.as_ref().map_or(SqlType::Null, |a| a.sql_type);
-    let sum = || {
-        let exact = argument_type.as_decimal().is_some();
-        make(Kind::Sum, if exact { SqlType::decimal(38, argument_type.scale()) } else { argument_type })
+    let sum = || match argument_type {
+        SqlType::Real | SqlType::Double => make(Kind::FloatSum, SqlType::Double),
+        t if t.as_decimal().is_some() => {
+            let wide = t.physical() == Physical::I128;
+            make(if wide { Kind::WideSum } else { Kind::Sum }, SqlType::decimal(38, t.scale()))
+        }
+        t => make(Kind::Sum, t),
     };
     let seen = |mut a: Accumulator| {
         a.tracks_seen = true;
@@ -81,15 +87,13 @@ pub(super) fn accumulators_of(
         F::CountStar | F::Count => vec![count()],
         F::Sum if grouped && !can_be_null && call.filter.is_none() => vec![sum()],
         F::Sum => vec![seen(sum())],
-        // Single precision would lose what comes late.
-        F::Avg if argument_type == SqlType::Real => vec![make(Kind::Sum, SqlType::Double), count()],
         F::Avg => vec![sum(), count()],
         F::Min => vec![seen(make(Kind::Min, argument_type))],
         F::Max => vec![seen(make(Kind::Max, argument_type))],
         F::BoolAnd => vec![seen(make(Kind::And, SqlType::Bool))],
         F::BoolOr => vec![seen(make(Kind::Or, SqlType::Bool))],
         F::AnyValue => vec![seen(make(Kind::Any, argument_type))],
-        F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => vec![make(Kind::Welford, SqlType::Double)],
+        F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => vec![make(Kind::Variance, SqlType::Double)],
     }
 }
 
@@ -108,10 +112,16 @@ impl Accumulator {
 
     pub(super) fn place(&mut self, layout: &mut RowLayout) {
         self.offset = match self.kind {
-            Kind::Welford => {
+            Kind::FloatSum => place_sum(layout),
+            Kind::WideSum => {
+                let at = layout.add(Ty::I128);
+                layout.add(Ty::I64);
+                at
+            }
+            Kind::Variance => {
                 let at = layout.add(Ty::I64);
-                layout.add(Ty::F64);
-                layout.add(Ty::F64);
+                place_sum(layout);
+                place_sum(layout);
                 at
             }
             _ => layout.add(self.ty()),
@@ -146,29 +156,31 @@ impl Accumulator {
                 let old = self.load(pipe, row);
                 let new = match self.ty() {
                     Ty::I128 => {
-                        let wide = pipe.ty(value) == Ty::I128;
                         let value = pipe.widen(value, Ty::I128);
-                        let op = if wide {
-                            Operation::Checked(Arithmetic::Add, old, value, None)
-                        } else {
-                            Operation::Wrapping(Arithmetic::Add, old, value)
-                        };
-                        pipe.let_(Ty::I128, op)
+                        pipe.wrapping(Arithmetic::Add, old, value)
                     }
-                    Ty::Interval => pipe.call1(Callee::AddInterval, vec![old, value], None),
-                    ty => pipe.let_(ty, Operation::Float(FloatOp::Add, old, value)),
+                    _ => pipe.call1(Callee::AddInterval, vec![old, value], None),
                 };
                 pipe.store(row, self.offset, new);
                 self.mark_seen(pipe, row);
             }
+            Kind::WideSum => {
+                let value = pipe.widen(value, Ty::I128);
+                self.add_wide(pipe, row, value)?;
+                self.mark_seen(pipe, row);
+            }
+            Kind::FloatSum => {
+                pipe.push(Inst::AddToSum { base: row, offset: self.offset, value });
+                self.mark_seen(pipe, row);
+            }
             Kind::Min | Kind::Max => {
-                let op = if self.kind == Kind::Min { Compare::Lt } else { Compare::Gt };
                 let seen = self.load_seen(pipe, row);
                 let [better] = pipe.if_(
                     seen,
                     |p| {
                         let old = self.load(p, row);
-                        Ok([compare_same(p, op, value, old)])
+                        let (first, second) = if self.kind == Kind::Min { (value, old) } else { (old, value) };
+                        Ok([compare_same(p, Compare::Before, first, second)])
                     },
                     |p| Ok([p.bool(true)]),
                 )?;
@@ -197,10 +209,90 @@ impl Accumulator {
                 pipe.store(row, self.offset, new);
                 self.mark_seen(pipe, row);
             }
-            Kind::Welford => {
+            Kind::Variance => {
                 let at = self.address(pipe, row);
-                pipe.call(Callee::WelfordAdd, vec![at, value], None);
+                pipe.call(Callee::VarianceAdd, vec![at, value], None);
             }
+        }
+        Ok(())
+    }
+
+    /// Adds in 128 bits, and counts what is carried out of them.
+    fn add_wide(&self, pipe: &mut Pipe, row: Var, value: Var) -> Result<()> {
+        let (old, zero) = (self.load(pipe, row), pipe.int(0, Ty::I128));
+        let new = pipe.wrapping(Arithmetic::Add, old, value);
+        pipe.store(row, self.offset, new);
+        let negative = pipe.compare(Compare::Lt, value, zero);
+        let less = pipe.compare(Compare::Lt, new, old);
+        let carried = pipe.let_(Ty::Bool, Operation::Logic(Logic::Xor, negative, less));
+        pipe.when(carried, |p| {
+            let (up, down) = (p.int(1, Ty::I64), p.int(-1, Ty::I64));
+            let step = p.let_(Ty::I64, Operation::Select(negative, down, up));
+            self.add_carry(p, row, step);
+            Ok(())
+        })
+    }
+
+    fn carry(&self, pipe: &mut Pipe, row: Var) -> Var {
+        pipe.load(row, self.offset + 16, Ty::I64, false)
+    }
+
+    fn add_carry(&self, pipe: &mut Pipe, row: Var, step: Var) {
+        let carry = self.carry(pipe, row);
+        let carry = pipe.wrapping(Arithmetic::Add, carry, step);
+        pipe.store(row, self.offset + 16, carry);
+    }
+
+    /// The value of a sum of integers or intervals; 22003 if it does not fit.
+    fn total(&self, pipe: &mut Pipe, row: Var, position: Option<u32>) -> Result<Var> {
+        if self.kind == Kind::WideSum {
+            let (carry, zero) = (self.carry(pipe, row), pipe.int(0, Ty::I64));
+            let too_large = pipe.compare(Compare::Ne, carry, zero);
+            let message = "value overflows numeric format";
+            pipe.when(too_large, |p| {
+                p.push(Inst::Raise { state: SqlState::NUMERIC_OUT_OF_RANGE, message, position });
+                Ok(())
+            })?;
+        }
+        Ok(self.load(pipe, row))
+    }
+
+    /// Adds the second row's value.
+    fn combine_values(&self, pipe: &mut Pipe, into: Var, from: Var) -> Result<()> {
+        let value = self.load(pipe, from);
+        self.add(pipe, into, value)?;
+        if self.kind == Kind::WideSum {
+            let carry = self.carry(pipe, from);
+            self.add_carry(pipe, into, carry);
+        }
+        Ok(())
+    }
+
+    /// Adds the parts of the second sum, unless it has outgrown them.
+    fn combine_float_sums(&self, pipe: &mut Pipe, into: Var, from: Var) -> Result<()> {
+        let high = pipe.load(from, self.offset, Ty::F64, false);
+        // Only NaN is above infinity.
+        let infinity = pipe.float(f64::INFINITY, Ty::F64);
+        let outgrown = pipe.compare(Compare::Gt, high, infinity);
+        pipe.if_(
+            outgrown,
+            |p| {
+                let (a, b) = (self.address(p, into), self.address(p, from));
+                p.call(Callee::MergeSums, vec![a, b], None);
+                Ok([])
+            },
+            |p| {
+                let low = p.load(from, self.offset + 8, Ty::F64, false);
+                for value in [high, low] {
+                    p.push(Inst::AddToSum { base: into, offset: self.offset, value });
+                }
+                Ok([])
+            },
+        )?;
+        if self.tracks_seen {
+            let (a, b) = (self.load_seen(pipe, into), self.load_seen(pipe, from));
+            let seen = pipe.or(a, b);
+            pipe.store(into, self.seen, seen);
         }
         Ok(())
     }
@@ -212,11 +304,12 @@ impl Accumulator {
     /// Adds the second row's accumulator to the first's.
     pub(super) fn combine(&self, pipe: &mut Pipe, into: Var, from: Var) -> Result<()> {
         match self.kind {
-            Kind::Welford => {
+            Kind::Variance => {
                 let (a, b) = (self.address(pipe, into), self.address(pipe, from));
-                pipe.call(Callee::WelfordMerge, vec![a, b], None);
+                pipe.call(Callee::VarianceMerge, vec![a, b], None);
                 Ok(())
             }
+            Kind::FloatSum => self.combine_float_sums(pipe, into, from),
             Kind::Count => {
                 let (a, b) = (self.load(pipe, into), self.load(pipe, from));
                 let sum = pipe.wrapping(Arithmetic::Add, a, b);
@@ -225,17 +318,18 @@ impl Accumulator {
             }
             _ if self.tracks_seen => {
                 let seen = self.load_seen(pipe, from);
-                pipe.when(seen, |p| {
-                    let value = self.load(p, from);
-                    self.add(p, into, value)
-                })
+                pipe.when(seen, |p| self.combine_values(p, into, from))
             }
-            _ => {
-                let value = self.load(pipe, from);
-                self.add(pipe, into, value)
-            }
+            _ => self.combine_values(pipe, into, from),
         }
     }
+}
+
+/// Places an exact sum.
+fn place_sum(layout: &mut RowLayout) -> u32 {
+    let at = layout.add(Ty::F64);
+    layout.add(Ty::F64);
+    at
 }
 
 impl Lowering<'_> {
@@ -265,7 +359,7 @@ impl Lowering<'_> {
             return accumulator.add(pipe, row, nothing);
         };
         let mut sql = self.scalar(pipe, argument)?;
-        if accumulator.kind == Kind::Welford || (accumulator.ty() == Ty::F64 && accumulator.kind == Kind::Sum) {
+        if matches!(accumulator.kind, Kind::FloatSum | Kind::Variance) {
             sql = self.as_double(pipe, sql, argument)?;
         } else if matches!(accumulator.kind, Kind::Min | Kind::Max | Kind::Any) {
             sql = pipe.in_layout(sql, accumulator.sql_type);
@@ -301,13 +395,23 @@ impl Lowering<'_> {
             F::Avg => self.finish_average(pipe, row, call, parts),
             F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => Ok(finish_variance(pipe, row, call, parts[0])?),
             _ => {
-                let mut value = parts[0].load(pipe, row);
+                let mut value = match parts[0].kind {
+                    Kind::FloatSum => {
+                        let at = parts[0].address(pipe, row);
+                        pipe.call1(Callee::RoundSum, vec![at], position)
+                    }
+                    _ => parts[0].total(pipe, row, position)?,
+                };
                 let null = parts[0].tracks_seen.then(|| {
                     let seen = parts[0].load_seen(pipe, row);
                     pipe.not(seen)
                 });
                 if call.function == F::Sum && parts[0].ty() == Ty::I128 {
                     value = check_precision(pipe, value, call.sql_type, position);
+                }
+                if call.function == F::Sum && call.sql_type == SqlType::Real {
+                    let narrow = Operation::Convert(Conversion::FloatToFloat, value, Ty::F32, position);
+                    value = pipe.let_(Ty::F32, narrow);
                 }
                 Ok(Sql { value, null })
             }
@@ -325,7 +429,12 @@ impl Lowering<'_> {
         let rows = count.load(pipe, row);
         let zero = pipe.int(0, Ty::I64);
         let none = pipe.compare(Compare::Eq, rows, zero);
-        let value = sum.load(pipe, row);
+        if sum.kind == Kind::FloatSum {
+            let at = sum.address(pipe, row);
+            let value = pipe.call1(Callee::Average, vec![at, rows], call.position);
+            return Ok(Sql { value, null: Some(none) });
+        }
+        let value = sum.total(pipe, row, call.position)?;
         let of_any = Sql { value, null: Some(none) };
         match sum.ty() {
             Ty::I128 => {
@@ -336,7 +445,7 @@ impl Lowering<'_> {
                     check_precision(p, value, call.sql_type, call.position)
                 })
             }
-            Ty::Interval => {
+            _ => {
                 let site = Site {
                     kind: SiteKind::Scalar(functions::ScalarFunction::DIVIDE),
                     arguments: vec![SqlType::Interval, SqlType::Double],
@@ -345,31 +454,18 @@ impl Lowering<'_> {
                 let count = pipe.let_(Ty::F64, Operation::Convert(Conversion::IntToFloat, rows, Ty::F64, None));
                 self.call_site(pipe, site, &[of_any, Sql { value: count, null: None }], call.position)
             }
-            ty => {
-                let wide = if ty == Ty::F64 {
-                    value
-                } else {
-                    pipe.let_(Ty::F64, Operation::Convert(Conversion::FloatToFloat, value, Ty::F64, None))
-                };
-                let count = pipe.let_(Ty::F64, Operation::Convert(Conversion::IntToFloat, rows, Ty::F64, None));
-                let value = pipe.let_(Ty::F64, Operation::Float(FloatOp::Div, wide, count));
-                Ok(Sql { value, null: Some(none) })
-            }
         }
     }
 }
 
-/// Variance and standard deviation of {count, mean, m2}: m2 / n or m2 / (n - 1).
+/// Variance and standard deviation, of a sample or a population.
 fn finish_variance(pipe: &mut Pipe, row: Var, call: &AggregateCall, part: &Accumulator) -> Result<Sql> {
     let sample = matches!(call.function, F::VarSamp | F::StddevSamp);
     let count = pipe.load(row, part.offset, Ty::I64, false);
-    let m2 = pipe.load(row, part.offset + 16, Ty::F64, false);
     let least = pipe.int(if sample { 2 } else { 1 }, Ty::I64);
     let null = pipe.compare(Compare::Lt, count, least);
-    let off = pipe.int(i128::from(sample), Ty::I64);
-    let n = pipe.wrapping(Arithmetic::Sub, count, off);
-    let n = pipe.let_(Ty::F64, Operation::Convert(Conversion::IntToFloat, n, Ty::F64, None));
-    let mut value = pipe.let_(Ty::F64, Operation::Float(FloatOp::Div, m2, n));
+    let (at, sample) = (part.address(pipe, row), pipe.bool(sample));
+    let mut value = pipe.call1(Callee::Variance, vec![at, sample], call.position);
     if matches!(call.function, F::StddevSamp | F::StddevPop) {
         value = pipe.let_(Ty::F64, Operation::Sqrt(value));
     }

@@ -1,0 +1,327 @@
+//! What group rows keep for sums and variances of doubles: exact, so that the order of tuples and the number of workers
+//! do not show (decision 12).
+//!
+//! A sum is a [`Pair`], 16 bytes, and once that does not suffice a [`Long`] in memory that lives as long as the query: its
+//! address stands in the pair's high part then, as a NaN, which no pair holds and to which nothing adds up exactly. So
+//! generated code need not know: it adds to the pair where that is exact, and calls Rust where not. Zeroed memory is the
+//! sum of nothing.
+
+use base::Result;
+use types::ops::sum::{LongSum, Pair, two_square, variance};
+
+use crate::abi::{Worker, guarded};
+
+/// A sum in a group row.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct ExactSum(Pair);
+
+/// A sum that has outgrown its pair: a pair once more, and what has left it.
+#[repr(C)]
+struct Long {
+    pair: Pair,
+    rest: LongSum,
+}
+
+/// The bits of a quiet NaN, above the 48 of an address.
+const MARK: u64 = 0x7ffc << 48;
+
+impl ExactSum {
+    /// Adds `x`.
+    ///
+    /// # Safety
+    /// The sum's memory must have been zeroed and only been touched by workers of this query, one at a time.
+    pub(crate) unsafe fn add(&mut self, worker: &mut Worker, x: f64) -> Result<()> {
+        if self.0.add(x) {
+            return Ok(());
+        }
+        // SAFETY: as the caller promises.
+        let long = unsafe { self.long(worker)? };
+        if !long.pair.add(x) {
+            long.rest.add_pair(std::mem::take(&mut long.pair));
+            if !long.pair.add(x) {
+                long.rest.add(x);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds all these values.
+    ///
+    /// # Safety
+    /// As for [`add`](Self::add).
+    unsafe fn add_all(&mut self, worker: &mut Worker, values: &[f64]) -> Result<()> {
+        let lanes = sum_of(values);
+        let parts = lanes.iter().flatten().flat_map(|lane| [lane.high, lane.low]);
+        let all = lanes.is_none().then_some(values).into_iter().flatten().copied();
+        // SAFETY: as the caller promises.
+        parts.chain(all).try_for_each(|x| unsafe { self.add(worker, x) })
+    }
+
+    /// Adds another sum.
+    ///
+    /// # Safety
+    /// As for [`add`](Self::add), of both sums.
+    pub(crate) unsafe fn merge(&mut self, worker: &mut Worker, other: &Self) -> Result<()> {
+        // SAFETY: as the caller promises; two sums never share memory.
+        unsafe {
+            let pair = match other.outgrown() {
+                Some(other) => {
+                    self.long(worker)?.rest.merge(&(*other).rest);
+                    (*other).pair
+                }
+                None => other.0,
+            };
+            self.add(worker, pair.high)?;
+            self.add(worker, pair.low)
+        }
+    }
+
+    /// Where the sum is if it has outgrown its pair.
+    fn outgrown(&self) -> Option<*mut Long> {
+        let address = self.0.high.to_bits() ^ MARK;
+        self.0.high.is_nan().then_some(address as *mut Long)
+    }
+
+    /// The sum's other form, made if it does not have it yet.
+    ///
+    /// # Safety
+    /// As for [`add`](Self::add).
+    unsafe fn long(&mut self, worker: &mut Worker) -> Result<&mut Long> {
+        let long = match self.outgrown() {
+            Some(long) => long,
+            None => {
+                let long = worker.keep_zeroed(size_of::<Long>())?.cast::<Long>();
+                // SAFETY: fresh memory of that size, aligned to 16.
+                unsafe { (*long).pair = self.0 };
+                self.0.high = f64::from_bits(MARK | long as u64);
+                long
+            }
+        };
+        // SAFETY: zeroed memory of that size and alignment is a `Long`, and lives as long as the query; whoever touches
+        // the sum is alone, as the caller promises.
+        Ok(unsafe { &mut *long })
+    }
+
+    /// The exact value.
+    ///
+    /// # Safety
+    /// As for [`add`](Self::add).
+    unsafe fn exact(&self) -> LongSum {
+        // SAFETY: as the caller promises.
+        let (mut sum, pair) = match self.outgrown() {
+            Some(long) => unsafe { ((*long).rest.clone(), (*long).pair) },
+            None => (LongSum::default(), self.0),
+        };
+        sum.add_pair(pair);
+        sum
+    }
+
+    /// The sum as a double; 22003 if it is too large.
+    ///
+    /// # Safety
+    /// As for [`add`](Self::add).
+    pub(crate) unsafe fn round(&self) -> Result<f64> {
+        // SAFETY: as the caller promises.
+        if self.outgrown().is_none() { self.0.round() } else { unsafe { self.exact() }.round() }
+    }
+}
+
+/// What a group row keeps for a variance: number, sum and sum of squares.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ExactVariance {
+    count: u64,
+    sum: ExactSum,
+    squares: ExactSum,
+}
+
+impl ExactVariance {
+    /// Adds `x`.
+    ///
+    /// # Safety
+    /// As for [`ExactSum::add`], of both sums.
+    pub(crate) unsafe fn add(&mut self, worker: &mut Worker, x: f64) -> Result<()> {
+        self.count += 1;
+        // SAFETY: as the caller promises.
+        unsafe {
+            self.sum.add(worker, x)?;
+            match two_square(x) {
+                Some((square, rest)) => {
+                    self.squares.add(worker, square)?;
+                    self.squares.add(worker, rest)
+                }
+                None => self.squares.long(worker).map(|long| long.rest.add_square(x)),
+            }
+        }
+    }
+
+    /// Adds another one.
+    ///
+    /// # Safety
+    /// As for [`ExactSum::add`], of all sums.
+    pub(crate) unsafe fn merge(&mut self, worker: &mut Worker, other: &Self) -> Result<()> {
+        self.count += other.count;
+        // SAFETY: as the caller promises.
+        unsafe {
+            self.sum.merge(worker, &other.sum)?;
+            self.squares.merge(worker, &other.squares)
+        }
+    }
+
+    /// The variance, 0 of too few values; see [`variance`].
+    ///
+    /// # Safety
+    /// As for [`ExactSum::add`], of both sums.
+    pub(crate) unsafe fn variance(&self, sample: bool) -> Result<f64> {
+        if self.count <= u64::from(sample) {
+            return Ok(0.0);
+        }
+        // SAFETY: as the caller promises.
+        let (sum, squares) = unsafe { (self.sum.exact(), self.squares.exact()) };
+        variance(self.count, &sum, &squares, sample)
+    }
+}
+
+/// Adds `x` to a sum whose pair cannot take it.
+///
+/// # Safety
+/// `worker` must be the calling thread's, `sum` a sum in a row of its query that nobody else touches.
+pub unsafe extern "C" fn sum_add(worker: *mut Worker, sum: *mut ExactSum, x: f64) -> u32 {
+    // SAFETY: as the caller promises.
+    let (worker, sum) = unsafe { (&mut *worker, &mut *sum) };
+    // SAFETY: likewise.
+    match guarded(|| unsafe { sum.add(worker, x) }) {
+        Ok(()) => 0,
+        Err(error) => worker.fail(error),
+    }
+}
+
+/// Adds `count` values to a sum.
+///
+/// # Safety
+/// As for [`sum_add`]; there must be so many values.
+pub unsafe extern "C" fn sum_add_all(worker: *mut Worker, sum: *mut ExactSum, values: *const f64, count: u64) -> u32 {
+    // SAFETY: as the caller promises.
+    let (worker, sum, values) =
+        unsafe { (&mut *worker, &mut *sum, std::slice::from_raw_parts(values, count as usize)) };
+    // SAFETY: likewise.
+    match guarded(|| unsafe { sum.add_all(worker, values) }) {
+        Ok(()) => 0,
+        Err(error) => worker.fail(error),
+    }
+}
+
+/// Sums in lanes: as many as two of the widest registers hold of doubles, as an addition takes longer than a cycle. (Of 8
+/// lanes the compiler makes scalar code.)
+const LANES: usize = 16;
+
+/// The sum of all values by lanes, if that is exact.
+pub fn sum_of(values: &[f64]) -> Option<[Pair; LANES]> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has it.
+            return unsafe { sum_avx512(values) };
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has it.
+            return unsafe { sum_avx2(values) };
+        }
+    }
+    sum_in_lanes(values)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn sum_avx512(values: &[f64]) -> Option<[Pair; LANES]> {
+    sum_in_lanes(values)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn sum_avx2(values: &[f64]) -> Option<[Pair; LANES]> {
+    sum_in_lanes(values)
+}
+
+/// Value i goes to lane i modulo [`LANES`]; each step is that of [`Pair::add`], whose test is made once at the end.
+#[inline(always)]
+fn sum_in_lanes(values: &[f64]) -> Option<[Pair; LANES]> {
+    let (mut high, mut low, mut inexact) = ([0.0; LANES], [0.0; LANES], [0u64; LANES]);
+    let mut add = |values: &[f64; LANES]| {
+        for i in 0..LANES {
+            let (sum, lost) = types::ops::sum::two_sum(high[i], values[i]);
+            let next = low[i] + lost;
+            inexact[i] |= ((next - low[i]) - lost).to_bits() | ((next - lost) - low[i]).to_bits();
+            high[i] = sum;
+            low[i] = next;
+        }
+    };
+    let (full, rest) = values.as_chunks::<LANES>();
+    full.iter().for_each(&mut add);
+    let mut last = [0.0; LANES];
+    last[..rest.len()].copy_from_slice(rest);
+    add(&last);
+    let exact = inexact.iter().fold(0, |all, &lane| all | lane) == 0;
+    exact.then(|| std::array::from_fn(|i| Pair { high: high[i], low: low[i] }))
+}
+
+#[cfg(test)]
+mod tests {
+    use base::Budget;
+    use types::ops::sum::LongSum;
+
+    use super::*;
+    use crate::query::QueryContext;
+    use crate::testing::{Random, program};
+
+    fn nothing() -> ExactSum {
+        ExactSum(Pair::default())
+    }
+
+    #[test]
+    fn batches_single_values_and_merged_parts_give_the_same_bits() {
+        let context = QueryContext::new(&program(vec![]), 1, Budget::new(usize::MAX), |_| None).unwrap();
+        let mut worker = context.worker(0);
+        let mut random = Random(1);
+        for round in 0..200 {
+            let spread = [1, 40, 600, 2000][round % 4];
+            let values: Vec<f64> = (0..random.below(700))
+                .map(|_| f64::from_bits(random.next() & !(0x7ff << 52) | (24 + random.below(spread)) << 52))
+                .collect();
+            let mut expected = LongSum::default();
+            values.iter().for_each(|&x| expected.add(x));
+            let (mut one, mut all, mut other) = (nothing(), nothing(), nothing());
+            let half = values.len() / 2;
+            // SAFETY: sums of this worker's query.
+            unsafe {
+                values.iter().for_each(|&x| one.add(&mut worker, x).unwrap());
+                all.add_all(&mut worker, &values[..half]).unwrap();
+                other.add_all(&mut worker, &values[half..]).unwrap();
+                all.merge(&mut worker, &other).unwrap();
+                assert_eq!(one.round().map(f64::to_bits), expected.round().map(f64::to_bits));
+                assert_eq!(all.round().map(f64::to_bits), expected.round().map(f64::to_bits));
+            }
+        }
+    }
+
+    #[test]
+    fn variances_of_parts_are_those_of_all() {
+        let context = QueryContext::new(&program(vec![]), 1, Budget::new(usize::MAX), |_| None).unwrap();
+        let mut worker = context.worker(0);
+        let empty = ExactVariance { count: 0, sum: nothing(), squares: nothing() };
+        for scale in [1.0, 1e-170, 1e150] {
+            let (mut one, mut two, mut all) = (empty, empty, empty);
+            // SAFETY: sums of this worker's query.
+            unsafe {
+                for (i, x) in [1.0, 5.0, 3.0, 7.0, 1e3, 0.1].into_iter().enumerate() {
+                    all.add(&mut worker, x * scale).unwrap();
+                    if i % 2 == 0 { &mut one } else { &mut two }.add(&mut worker, x * scale).unwrap();
+                }
+                one.merge(&mut worker, &two).unwrap();
+                assert_eq!(one.variance(true), all.variance(true));
+                assert_eq!(empty.variance(false), Ok(0.0));
+            }
+        }
+    }
+}
