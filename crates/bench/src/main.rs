@@ -3,8 +3,10 @@
 //! Comparisons with other systems are in the folder `bench` at the top, in Python.
 
 mod demo;
+mod groups;
 mod latency;
 mod sort;
+mod sums;
 mod tpch;
 
 use std::path::PathBuf;
@@ -34,6 +36,14 @@ enum Command {
         #[arg(long)]
         threads: Option<usize>,
     },
+    /// Times and weighs groups, of numbers around the size of a worker's directory.
+    Groups {
+        /// Threads; by default all that the process may use.
+        #[arg(long)]
+        threads: Option<usize>,
+    },
+    /// Times exact sums of doubles beside plain ones.
+    Sums,
     /// Generates, loads, runs and checks TPC-H, and prints a table of times.
     Demo(DataOptions),
 }
@@ -79,6 +89,8 @@ fn main() -> ExitCode {
         Command::Tpch(options) => tpch::run(&options),
         Command::Latency => latency::run(),
         Command::Sort { threads } => sort::run(threads),
+        Command::Groups { threads } => groups::run(threads),
+        Command::Sums => sums::run(),
         Command::Demo(options) => demo::run(&options),
     };
     match result {
