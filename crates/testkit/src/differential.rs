@@ -66,7 +66,8 @@ pub fn run(seed: u64, queries: usize, mut progress: impl FnMut(usize)) -> Result
     for (name, threads, settings) in [
         ("compiled, one thread", 1, &[][..]),
         ("interpreted", 1, &["SET compile = off"][..]),
-        ("compiled, many threads", 4, &[][..]),
+        ("compiled, two threads", 2, &[][..]),
+        ("compiled, more threads than cores", 7, &[][..]),
         (NOT_OPTIMISED, 1, &["SET optimize = off"][..]),
     ] {
         let mut session = Database::new(Config { threads: Some(threads), ..Config::default() })?.connect();

@@ -25,6 +25,10 @@ pub enum Kind {
     Wide,
     /// `timestamp`
     Timestamp,
+    /// `real`
+    Real,
+    /// `interval`
+    Interval,
 }
 
 /// All kinds.
@@ -39,6 +43,8 @@ pub const KINDS: &[Kind] = &[
     Kind::Double,
     Kind::Wide,
     Kind::Timestamp,
+    Kind::Real,
+    Kind::Interval,
 ];
 
 /// A column of a random table.
@@ -73,6 +79,8 @@ impl Kind {
             Self::Double => "double precision",
             Self::Wide => "decimal(30, 5)",
             Self::Timestamp => "timestamp",
+            Self::Real => "real",
+            Self::Interval => "interval",
         }
     }
 
@@ -111,6 +119,20 @@ impl Kind {
             }
             Self::Bool => ["true", "false"][random.below(2)].into(),
             Self::Small => format!("CAST({} AS smallint)", random.below(12) as i64 - 4),
+            Self::Double if random.one_in(4) => {
+                const EDGES: &[&str] =
+                    &["-0", "NaN", "Infinity", "-Infinity", "5e-324", "1e300", "-1e300", "1e-300", "0.1"];
+                format!("CAST('{}' AS double precision)", random.pick(EDGES))
+            }
+            Self::Real => {
+                const VALUES: &[&str] = &["-0", "0", "NaN", "Infinity", "1e-45", "3e38", "0.1", "-2.5", "1", "7"];
+                format!("CAST('{}' AS real)", random.pick(VALUES))
+            }
+            Self::Interval => {
+                const VALUES: &[&str] =
+                    &["1 month", "30 days", "720 hours", "0", "-1 day", "1 year 2 days", "12:30:00.5", "13 months"];
+                format!("INTERVAL '{}'", random.pick(VALUES))
+            }
             Self::Double => {
                 format!("CAST({}.{} AS double precision)", random.below(20) as i64 - 8, random.below(4) * 25)
             }

@@ -93,6 +93,16 @@ impl Generator<'_> {
                 let forms = [format!("({a} + {b})"), format!("({a} * 0.5)"), format!("CAST({b} AS double precision)")];
                 self.random.pick(&forms).clone()
             }
+            Kind::Real => match self.random.below(3) {
+                0 => format!("CAST({} AS real)", self.scalar(scope, Kind::Integer, next)),
+                1 => format!("(- {a})"),
+                _ => format!("CAST({a} / 2 AS real)"),
+            },
+            Kind::Interval => match self.random.below(3) {
+                0 => format!("({a} + INTERVAL '1 day')"),
+                1 => format!("(- {a})"),
+                _ => format!("({a} + {})", self.scalar(scope, Kind::Interval, next)),
+            },
             Kind::Text => self.text(scope, &a, next),
             Kind::Date => match self.random.below(5) {
                 0 => format!("CAST({a} + INTERVAL '1 month' AS date)"),

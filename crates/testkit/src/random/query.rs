@@ -148,7 +148,7 @@ impl Generator<'_> {
             2 if ordered => format!("min({argument})"),
             3 if ordered => format!("max({argument})"),
             4 => {
-                let kind = *self.random.pick(&[Kind::Integer, Kind::Small, Kind::Decimal]);
+                let kind = *self.random.pick(&[Kind::Integer, Kind::Small, Kind::Decimal, Kind::Double, Kind::Real]);
                 format!("avg({distinct}{})", self.scalar_without_queries(scope, kind))
             }
             5 => {
@@ -156,7 +156,14 @@ impl Generator<'_> {
                 format!("{function}({})", self.scalar_without_queries(scope, Kind::Bool))
             }
             _ => {
-                let kind = *self.random.pick(&[Kind::Integer, Kind::Big, Kind::Small, Kind::Decimal, Kind::Wide]);
+                let kind = *self.random.pick(&[
+                    Kind::Integer,
+                    Kind::Big,
+                    Kind::Small,
+                    Kind::Decimal,
+                    Kind::Wide,
+                    Kind::Double,
+                ]);
                 format!("sum({distinct}{})", self.scalar_without_queries(scope, kind))
             }
         };
