@@ -8,11 +8,17 @@ fn main() -> ExitCode {
     let (found, sizes) = xtask::tidy::check(&root);
     broken.extend(found);
     println!("{} Rust files, median {} lines, longest {}", sizes.files, sizes.median, sizes.longest);
-    for (kind, places) in [("scalar", xtask::places::scalars(&root)), ("aggregate", xtask::places::aggregates(&root))] {
-        let counts = |n: usize| places.iter().filter(|p| p.files.len() == n).count();
-        let most = places.iter().map(|p| p.files.len()).max().unwrap_or(0);
-        let counts: Vec<String> = (1..=most).map(|n| format!("{} in {n}", counts(n))).collect();
-        println!("{kind} functions by the files that name them: {}", counts.join(", "));
+    for (kind, places) in [
+        ("scalar functions", xtask::places::scalars(&root)),
+        ("aggregates", xtask::places::aggregates(&root)),
+        ("operators", xtask::places::variants(&root, "crates/plan/src/node.rs", "Op")),
+        ("types", xtask::places::variants(&root, "crates/types/src/sql_type.rs", "SqlType")),
+    ] {
+        let mut counts: Vec<usize> = places.iter().map(|p| p.files.len()).collect();
+        counts.sort_unstable();
+        let median = counts.get(counts.len() / 2).copied().unwrap_or(0);
+        let (least, most) = (counts.first().copied().unwrap_or(0), counts.last().copied().unwrap_or(0));
+        println!("{} {kind}: one is named in {least} to {most} files, median {median}", counts.len());
     }
     broken.iter().for_each(|b| println!("{b}"));
     if broken.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

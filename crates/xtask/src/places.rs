@@ -1,4 +1,4 @@
-//! Places that must change to add a function: the source files, tests aside, that name it.
+//! Places that must change to add a function, an operator or a type: the source files, tests aside, that name one.
 //!
 //! The ids of scalar functions are private to their table, so other code can name a function only by its constant in
 //! `functions/src/scalar/names.rs` or, in the binder, by its SQL name; an aggregate's id is a variant of an `enum`.
@@ -9,11 +9,11 @@ use std::path::Path;
 use functions::ScalarFunction;
 use functions::aggregate::AGGREGATES;
 
-/// A function and the files that name it, its row's among them.
+/// A concept and the files that name it, that of its definition among them.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// The function's name in text forms.
-    pub function: &'static str,
+    /// A function's name in text forms, or a variant's.
+    pub name: String,
     /// Files, from the root of the repository.
     pub files: Vec<String>,
 }
@@ -35,7 +35,7 @@ pub fn scalars(root: &Path) -> Vec<Places> {
             row || constant || call
         };
         let files = sources.iter().filter(|(name, text)| names(name, text)).map(|(name, _)| name.clone()).collect();
-        Places { function: row.name, files }
+        Places { name: row.name.to_owned(), files }
     };
     ScalarFunction::all().map(places).collect()
 }
@@ -57,18 +57,41 @@ pub fn aggregates(root: &Path) -> Vec<Places> {
             name.ends_with("functions/src/aggregate.rs") || (text.contains("AggregateFunction") && mentions(text, &id))
         };
         let files = sources.iter().filter(|(name, text)| names(name, text)).map(|(name, _)| name.clone()).collect();
-        Places { function: row.name, files }
+        Places { name: row.name.to_owned(), files }
     };
     AGGREGATES.iter().map(places).collect()
+}
+
+/// The places of each variant of an `enum`, for operators of the plan and for types.
+pub fn variants(root: &Path, file: &str, name: &str) -> Vec<Places> {
+    let sources = sources(root);
+    let text = sources.iter().find(|(path, _)| path == file).map_or("", |(_, text)| text);
+    let start = format!("pub enum {name} {{");
+    let lines = text.lines().skip_while(|line| *line != start).skip(1).take_while(|line| *line != "}");
+    let variant = |line: &str| {
+        let line = line.strip_prefix("    ")?;
+        let name: String = line.chars().take_while(|c| c.is_alphanumeric()).collect();
+        name.starts_with(|c: char| c.is_ascii_uppercase()).then_some(name)
+    };
+    let places = |variant: String| {
+        let word = format!("{name}::{variant}");
+        let names = |text: &str| text.match_indices(&word).any(|(at, _)| is_whole(text, at, word.len()));
+        let files = sources.iter().filter(|(_, text)| names(text)).map(|(path, _)| path.clone()).collect();
+        Places { name: variant, files }
+    };
+    lines.filter_map(variant).map(places).collect()
+}
+
+/// Whether no identifier goes on around a word.
+fn is_whole(text: &str, at: usize, length: usize) -> bool {
+    let goes_on = |c: char| c.is_alphanumeric() || c == '_';
+    !text[..at].ends_with(goes_on) && !text[at + length..].starts_with(goes_on)
 }
 
 /// Whether `::name` stands somewhere as a whole word.
 fn mentions(text: &str, name: &str) -> bool {
     let word = format!("::{name}");
-    text.match_indices(&word).any(|(at, _)| {
-        let next = text[at + word.len()..].chars().next();
-        next.is_none_or(|c| !c.is_alphanumeric() && c != '_')
-    })
+    text.match_indices(&word).any(|(at, _)| is_whole(&text[at..], 0, word.len()))
 }
 
 /// Names and texts of the crates' sources, without tests.
@@ -109,7 +132,7 @@ mod tests {
     fn an_aggregate_is_two_places() {
         for places in aggregates(&crate::root()) {
             // `count(*)` is the grammar's, so the binder names it.
-            let most = if places.function == "count_star" { 3 } else { 2 };
+            let most = if places.name == "count_star" { 3 } else { 2 };
             assert!(places.files.len() <= most, "{places:?}");
         }
     }
