@@ -35,6 +35,9 @@ const MOST_TEMPLATES: usize = 1024;
 /// Most plans of one template: they differ in what is no argument.
 const MOST_PLANS: usize = 4;
 
+/// A parameter's value and type.
+type Parameter = (Value, SqlType);
+
 /// The database's kept plans, by template.
 #[derive(Default)]
 pub(crate) struct KeptPlans(Mutex<HashMap<String, Vec<Arc<Kept>>>>);
@@ -50,7 +53,7 @@ pub(crate) struct Kept {
     /// The text that the plan was made for, its literals and its parameters.
     sql: String,
     template: Template,
-    parameters: Vec<(Value, SqlType)>,
+    parameters: Vec<Parameter>,
     /// By literal and by parameter, whether it is an argument.
     open_literals: Vec<bool>,
     open_parameters: Vec<bool>,
@@ -61,7 +64,7 @@ pub(crate) struct Kept {
 pub(crate) struct Text<'a> {
     pub sql: &'a str,
     pub template: &'a Template,
-    pub parameters: &'a [(Value, SqlType)],
+    pub parameters: &'a [Parameter],
 }
 
 impl Text<'_> {
@@ -164,7 +167,7 @@ impl Kept {
         let own = self.text();
         let same_literal = |(number, open): (usize, &bool)| *open || own.literal(number) == text.literal(number);
         let same_parameter =
-            |((a, b), open): ((&(Value, SqlType), &(Value, SqlType)), &bool)| a.1 == b.1 && (*open || a.0 == b.0);
+            |((own, now), open): ((&Parameter, &Parameter), &bool)| own.1 == now.1 && (*open || own.0 == now.0);
         let same = self.open_literals.iter().enumerate().all(same_literal)
             && own.parameters.len() == text.parameters.len()
             && own.parameters.iter().zip(text.parameters).zip(&self.open_parameters).all(same_parameter);
