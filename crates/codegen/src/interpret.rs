@@ -222,7 +222,11 @@ impl<'a> Interpreter<'a> {
         let active = m.active.is_none_or(|v| self.bool(v));
         let (matches, null) = (Cell::new(0u64), Cell::new(false));
         let candidates = if active { build_rows(self.worker, m.state, hash) } else { Vec::new() };
+        let limit = rest.iter().find_map(Inst::limit);
         for entry in candidates {
+            if limit.is_some_and(|limit| self.worker.is_exhausted(limit)) {
+                break;
+            }
             self.set(m.entry, Slot([entry as u64, 0]));
             let (is_true, is_null) = self.judge(m.condition.as_ref())?;
             null.set(null.get() | is_null);

@@ -74,8 +74,10 @@ pub(crate) fn optimize(environment: &Environment, plan: Plan) -> Result<Plan> {
     let settings = optimizer::Settings {
         optimize: environment.settings.is_on("optimize"),
         disabled: environment.settings.words("disabled_passes").map(String::from).collect(),
+        ..optimizer::Settings::default()
     };
-    optimizer::optimize(plan, &settings, &mut |_, _| {})
+    let cancel = environment.call.token();
+    optimizer::optimize(plan, &settings, &|| cancel.check(), &mut |_, _| {})
 }
 
 /// A plan as it runs, as often as one likes: its program and its code.
@@ -192,12 +194,7 @@ impl Query {
 
     /// States with limits that a pipeline counts against: when one is exhausted, so is the pipeline.
     pub fn limits_of(&self, body: &[pipeline::ir::Inst]) -> Vec<StateId> {
-        use pipeline::ir::{Callee, Inst};
-        let limit = |inst: &Inst| match inst {
-            Inst::Call { callee: Callee::TakeLimit(state), .. } => Some(*state),
-            _ => None,
-        };
-        body.iter().filter_map(limit).collect()
+        body.iter().filter_map(pipeline::ir::Inst::limit).collect()
     }
 }
 

@@ -1,58 +1,51 @@
-//! The smaller side of an inner join builds the hash table, by a crude guess from the tables' row counts. Estimates and
-//! the join order, where they exist, have the last word.
+//! Which side of a join builds the hash table: the cheaper one by the estimates and the cost model, for all joins at once,
+//! after the last pass that moves any.
+//!
+//! Mark and single joins build on the right. Semi, anti and left joins build on the left where it is clearly the smaller
+//! side: its rows are marked by the probing right side.
 
-use base::{IdMap, Result};
-use plan::{BuildSide, JoinKind, Node, Op, Plan, TableId, TableInfo};
+use base::Result;
+use plan::{Expr, JoinKind, Node, Op, Plan};
 
-use crate::Pass;
+use crate::cardinality::equality;
+use crate::joinorder::cost::{self, CostModel};
+use crate::joinorder::graph::Connection;
+use crate::{Check, Pass};
 
 /// See the module.
-pub struct BuildSides;
+pub struct BuildSides {
+    pub(crate) costs: &'static dyn CostModel,
+}
 
 impl Pass for BuildSides {
     fn name(&self) -> &'static str {
         "build_sides"
     }
 
-    fn run(&self, plan: &mut Plan) -> Result<()> {
-        for (_, cte) in plan.ctes.iter_mut() {
-            choose(&mut cte.plan, &plan.tables);
-        }
-        choose(&mut plan.root, &plan.tables);
+    fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
+        plan.ctes.iter_mut().map(|(_, cte)| &mut cte.plan).chain([&mut plan.root]).for_each(|node| self.choose(node));
         Ok(())
     }
 }
 
-/// Chooses in the subplan, and guesses its rows: the estimate if there is one.
-fn choose(node: &mut Node, tables: &IdMap<TableId, TableInfo>) -> f64 {
-    let estimate = node.rows;
-    let below: Vec<f64> = node.inputs_mut().map(|n| choose(n, tables)).collect();
-    if let Op::Join { kind: JoinKind::Inner, build, .. } = &mut node.op {
-        *build = if below[0] < below[1] { BuildSide::Left } else { BuildSide::Right };
-    }
-    if !estimate.is_nan() {
-        return estimate;
-    }
-    let first = below.first().copied().unwrap_or(0.0);
-    match &node.op {
-        Op::Scan { table, predicates, .. } => {
-            tables[*table].statistics.rows() as f64 * 0.3f64.powi(predicates.len().min(3) as i32)
+impl BuildSides {
+    fn choose(&self, node: &mut Node) {
+        node.inputs_mut().for_each(|input| self.choose(input));
+        let rows = node.rows;
+        if let Op::Join { kind, left, right, condition, build } = &mut node.op {
+            let connection = if is_hashed(kind, left, condition) { Connection::Hashed } else { Connection::Nested };
+            *build = cost::join(self.costs, kind, (left.rows, right.rows), rows, connection).1;
         }
-        Op::CteScan { .. } => 1e4,
-        Op::Values { rows, .. } => rows.len() as f64,
-        Op::Filter { predicates, .. } => first * 0.3f64.powi(predicates.len().min(3) as i32),
-        Op::Join { kind, condition, .. } => match kind {
-            JoinKind::Inner if condition.is_empty() => first * below[1],
-            JoinKind::Inner | JoinKind::Full => first.max(below[1]),
-            JoinKind::Right => below[1],
-            JoinKind::Semi | JoinKind::Anti => first * 0.5,
-            JoinKind::Left | JoinKind::Mark(_) | JoinKind::Single => first,
-        },
-        Op::Aggregate { groups, .. } if groups.is_empty() => 1.0,
-        Op::Aggregate { .. } | Op::Distinct { .. } => first * 0.1,
-        Op::Sort { limit, .. } | Op::Limit { limit, .. } => limit.map_or(first, |n| first.min(n as f64)),
-        Op::GroupLimit { limit, .. } => first * limit.map_or(1.0, |n| (n as f64 * 0.1).min(1.0)),
-        Op::Map { .. } => first,
-        Op::SetOp { .. } => below.iter().sum(),
     }
+}
+
+/// Whether the hash table has a key: an equality between the sides. Inner joins build on the smaller side with and
+/// without.
+fn is_hashed(kind: &JoinKind, left: &Node, condition: &[Expr]) -> bool {
+    if *kind == JoinKind::Inner {
+        return true;
+    }
+    let ours = left.columns();
+    let is_left = |e: &Expr| e.uses(|_| true) && e.only_uses(|c| ours.contains(&c));
+    condition.iter().filter_map(equality).any(|(a, b)| is_left(a) != is_left(b))
 }

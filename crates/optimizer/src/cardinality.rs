@@ -20,7 +20,7 @@ pub(crate) use join::equality;
 use base::{IdMap, Result};
 use plan::{ColumnId, CteId, Node, Plan, TableId, TableInfo};
 
-use crate::Pass;
+use crate::{Check, Pass};
 
 /// Fills in the estimates that are missing: `Node::rows` of every operator, also in common table expressions.
 pub struct Estimates;
@@ -30,7 +30,7 @@ impl Pass for Estimates {
         "estimates"
     }
 
-    fn run(&self, plan: &mut Plan) -> Result<()> {
+    fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
         estimate(plan);
         Ok(())
     }

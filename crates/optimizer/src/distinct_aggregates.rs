@@ -17,8 +17,8 @@ use base::Result;
 use plan::{AggregateCall, ColumnId, Compare, Cte, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan};
 use types::Value;
 
-use crate::Pass;
 use crate::rewrite::{Nullable, column, fresh_like, join, order_ctes, take};
+use crate::{Check, Pass};
 
 /// See the module.
 pub struct DistinctAggregates;
@@ -32,7 +32,7 @@ impl Pass for DistinctAggregates {
         true
     }
 
-    fn run(&self, plan: &mut Plan) -> Result<()> {
+    fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
         for id in plan.ctes.keys().collect::<Vec<_>>() {
             let definition = take(&mut plan.ctes[id].plan);
             plan.ctes[id].plan = rewrite(plan, definition);

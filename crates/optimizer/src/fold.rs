@@ -14,8 +14,8 @@ use base::Result;
 use plan::{Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, eval, split_conjuncts};
 use types::{SqlType, Value};
 
-use crate::Pass;
 use crate::rewrite::{filter, infallible, is_not_null, take};
+use crate::{Check, Pass};
 
 /// See the module.
 pub struct Fold;
@@ -25,7 +25,7 @@ impl Pass for Fold {
         "fold"
     }
 
-    fn run(&self, plan: &mut Plan) -> Result<()> {
+    fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
         for (_, cte) in plan.ctes.iter_mut() {
             cte.plan = fold(take(&mut cte.plan));
         }

@@ -9,38 +9,49 @@
 //!    set with every relation that the condition reads, as a whole, and keeps the kind of its join. They commute with
 //!    inner joins and with each other, so they move freely between these bounds. Full and single joins are not moved.
 //! 3. The query graph (`graph.rs`) has equivalence classes of columns, so that derived equalities count once, and
-//!    hyperedges for equalities of expressions. It estimates sets of relations, whatever the tree.
-//! 4. `dphyp.rs` enumerates; beyond a budget of pairs, and to join what no edge connects, `goo.rs` goes on greedily.
-//! 5. `assemble.rs` turns the tree back into operators, each conjunct where it first can be tested, and says which side
-//!    each join builds on.
+//!    hyperedges for equalities of expressions.
+//! 4. Three traits decide which tree it will be: how large sets of leaves are (`size.rs`: estimates, or known numbers),
+//!    what joins cost (`cost.rs`), and which trees are looked at (`search.rs`: all of them, by `dphyp.rs`, or what is
+//!    greedily made, by `goo.rs`).
+//! 5. `assemble.rs` turns the tree back into operators, each conjunct where it first can be tested.
 //!
-//! The pass also estimates every operator.
+//! The pass also estimates every operator. Which side a join builds on is the last pass's matter (`build_side.rs`).
 
 mod assemble;
-mod cost;
+pub(crate) mod cost;
 mod dphyp;
 mod goo;
-mod graph;
+pub(crate) mod graph;
 mod region;
 mod relations;
+pub(crate) mod search;
+mod size;
+mod tree;
+
+pub use size::KnownRows;
 
 use base::{IdMap, Result};
-use plan::{BuildSide, ColumnId, ColumnInfo, JoinKind, Node, Op, Plan};
+use plan::{ColumnId, ColumnInfo, Node, Plan, TableId, TableInfo};
 
-use crate::Pass;
 use crate::cardinality::{Estimator, Profile};
+use crate::{Check, Pass};
+use cost::CostModel;
+use search::Enumerator;
+use size::{Estimated, Known, Sizes};
 
 /// See the module.
-#[derive(Clone, Copy, Debug)]
 pub struct JoinOrder {
-    /// How many pairs of connected subgraphs a region may have before it is ordered greedily.
-    pub budget: usize,
+    /// Values trees.
+    pub(crate) costs: &'static dyn CostModel,
+    /// Finds one.
+    pub(crate) search: Box<dyn Enumerator>,
+    /// What is known better than estimates.
+    pub(crate) known: KnownRows,
 }
 
 impl Default for JoinOrder {
     fn default() -> Self {
-        // A clique of 9 relations has 9,330 pairs, a chain of 35 has 7,140, a star of 12 has 11,264.
-        Self { budget: 12_000 }
+        Self { costs: &cost::Hashing, search: Box::new(search::Exhaustive::default()), known: KnownRows::default() }
     }
 }
 
@@ -49,15 +60,19 @@ impl Pass for JoinOrder {
         "join_order"
     }
 
-    fn run(&self, plan: &mut Plan) -> Result<()> {
+    fn run(&self, plan: &mut Plan, check: Check<'_>) -> Result<()> {
         let Plan { columns, tables, ctes, root, .. } = plan;
-        let mut orderer = Orderer { estimator: Estimator::new(tables, columns.len()), columns, budget: self.budget };
+        let known = Known { rows: &self.known, tables };
+        let sizes: &dyn Sizes = if self.known == KnownRows::default() { &Estimated } else { &known };
+        let (costs, search) = (self.costs, &*self.search);
+        let estimator = Estimator::new(tables, columns.len());
+        let mut orderer = Orderer { estimator, columns, tables, sizes, costs, search, check };
         for (id, cte) in ctes.iter_mut() {
-            let (node, profile) = orderer.node(crate::rewrite::take(&mut cte.plan));
+            let (node, profile) = orderer.node(crate::rewrite::take(&mut cte.plan))?;
             cte.plan = node;
             orderer.estimator.define_cte(id, profile);
         }
-        *root = orderer.node(crate::rewrite::take(root)).0;
+        *root = orderer.node(crate::rewrite::take(root))?.0;
         Ok(())
     }
 }
@@ -66,27 +81,28 @@ impl Pass for JoinOrder {
 struct Orderer<'a> {
     estimator: Estimator<'a>,
     columns: &'a IdMap<ColumnId, ColumnInfo>,
-    budget: usize,
+    tables: &'a IdMap<TableId, TableInfo>,
+    sizes: &'a dyn Sizes,
+    costs: &'a dyn CostModel,
+    search: &'a dyn Enumerator,
+    check: Check<'a>,
 }
 
 impl Orderer<'_> {
-    fn node(&mut self, mut node: Node) -> (Node, Profile) {
+    fn node(&mut self, mut node: Node) -> Result<(Node, Profile)> {
+        (self.check)()?;
         if region::is_region(&node) {
             return self.region(node);
         }
         let mut profiles = Vec::new();
         for input in node.inputs_mut() {
-            let (ordered, profile) = self.node(crate::rewrite::take(input));
+            let (ordered, profile) = self.node(crate::rewrite::take(input))?;
             *input = ordered;
             profiles.push(profile);
         }
         let profile = self.estimator.operator(&node, &profiles);
         node.rows = profile.rows;
-        if let Op::Join { kind, build, .. } = &mut node.op {
-            let (left, right) = (profiles[0].rows, profiles[1].rows);
-            *build = if *kind == JoinKind::Inner && left < right { BuildSide::Left } else { BuildSide::Right };
-        }
-        (node, profile)
+        Ok((node, profile))
     }
 }
 

@@ -29,12 +29,17 @@ use std::collections::BTreeSet;
 use base::Result;
 use plan::Plan;
 
+pub use joinorder::KnownRows;
+
+/// Asks whether to go on: an error if the statement is to end.
+pub type Check<'a> = &'a dyn Fn() -> Result<()>;
+
 /// One step of optimisation.
 pub trait Pass {
     /// What settings, EXPLAIN and observers call it.
     fn name(&self) -> &'static str;
-    /// Rewrites the plan.
-    fn run(&self, plan: &mut Plan) -> Result<()>;
+    /// Rewrites the plan. What may take more than some milliseconds asks `check` now and then whether it shall go on.
+    fn run(&self, plan: &mut Plan, check: Check<'_>) -> Result<()>;
     /// Whether execution needs it, so that it runs even if optimisation is off.
     fn is_required(&self) -> bool {
         false
@@ -42,22 +47,68 @@ pub trait Pass {
 }
 
 /// What of the optimizer is switched on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// False: only what execution needs (the other side of "optimised against not").
     pub optimize: bool,
     /// Names of passes that are left out.
     pub disabled: BTreeSet<String>,
+    /// What values join orders.
+    pub costs: Costs,
+    /// Which join orders are looked at.
+    pub search: Search,
+    /// Sizes of joins that are known better than by estimates.
+    pub known: KnownRows,
+}
+
+/// The cost models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Costs {
+    /// Rows that joins hand on, put into hash tables and look up, as measured.
+    #[default]
+    Hashing,
+    /// C_mm: rows that joins hand on.
+    Cmm,
+}
+
+impl Costs {
+    fn model(self) -> &'static dyn joinorder::cost::CostModel {
+        match self {
+            Self::Hashing => &joinorder::cost::Hashing,
+            Self::Cmm => &joinorder::cost::Cmm,
+        }
+    }
+}
+
+/// The ways to enumerate join orders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Search {
+    /// All orders without cross products, where that is worth its time.
+    #[default]
+    Exhaustive,
+    /// One, by Greedy Operator Ordering.
+    Greedy,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { optimize: true, disabled: BTreeSet::new() }
+        Self {
+            optimize: true,
+            disabled: BTreeSet::new(),
+            costs: Costs::default(),
+            search: Search::default(),
+            known: KnownRows::default(),
+        }
     }
 }
 
 /// The passes in order. Some run twice, since others make work for them.
-fn passes() -> Vec<Box<dyn Pass>> {
+fn passes(settings: &Settings) -> Vec<Box<dyn Pass>> {
+    let costs = settings.costs.model();
+    let search: Box<dyn joinorder::search::Enumerator> = match settings.search {
+        Search::Exhaustive => Box::new(joinorder::search::Exhaustive::default()),
+        Search::Greedy => Box::new(joinorder::search::Greedy),
+    };
     vec![
         Box::new(fold::Fold),
         Box::new(unnest::Unnest),
@@ -69,15 +120,15 @@ fn passes() -> Vec<Box<dyn Pass>> {
         Box::new(reduce::Reduce),
         Box::new(fold::Fold),
         Box::new(prune::Prune),
-        Box::new(build_side::BuildSides),
-        Box::new(joinorder::JoinOrder::default()),
+        Box::new(joinorder::JoinOrder { costs, search, known: settings.known.clone() }),
         Box::new(cardinality::Estimates),
+        Box::new(build_side::BuildSides { costs }),
     ]
 }
 
 /// The names of the passes, for settings.
 pub fn pass_names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = passes().iter().map(|p| p.name()).collect();
+    let mut names: Vec<&str> = passes(&Settings::default()).iter().map(|p| p.name()).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -85,19 +136,25 @@ pub fn pass_names() -> Vec<&'static str> {
 
 /// Optimises a plan from the binder. `observe` sees the plan after each pass, with the pass's name.
 ///
-/// The result is unnested in any case. Errors are those of statements that cannot be unnested (0A000), and XX000 if a
-/// pass broke the plan.
-pub fn optimize(mut plan: Plan, settings: &Settings, observe: &mut dyn FnMut(&str, &Plan)) -> Result<Plan> {
+/// The result is unnested in any case. Errors are those of statements that cannot be unnested (0A000), those of `check`,
+/// which is asked between passes and inside of those that take long, and XX000 if a pass broke the plan.
+pub fn optimize(
+    mut plan: Plan,
+    settings: &Settings,
+    check: Check<'_>,
+    observe: &mut dyn FnMut(&str, &Plan),
+) -> Result<Plan> {
     let mut unnested = false;
     if cfg!(debug_assertions) {
         plan::verify(&plan, false)?;
     }
-    for pass in passes() {
+    for pass in passes(settings) {
         let wanted = settings.optimize && !settings.disabled.contains(pass.name());
         if !wanted && !pass.is_required() {
             continue;
         }
-        pass.run(&mut plan)?;
+        check()?;
+        pass.run(&mut plan, check)?;
         unnested |= pass.name() == "unnest";
         if cfg!(debug_assertions) {
             let name = pass.name();

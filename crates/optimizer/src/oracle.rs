@@ -10,7 +10,7 @@ use plan::{
     AggregateCall, ColumnId, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan, Quantifier, SetOperation, SubqueryKind,
     eval,
 };
-use types::{SqlType, Value};
+use types::{Interval, SqlType, Value};
 
 type Row = HashMap<ColumnId, Value>;
 
@@ -51,7 +51,12 @@ impl Oracle<'_> {
         match info.sql_type {
             SqlType::Bool => Value::Bool(small % 2 == 0),
             SqlType::Decimal { scale, .. } => Value::Decimal(i128::from(small) * 10i128.pow(scale.into())),
-            SqlType::Real | SqlType::Double => Value::Float(small as f64),
+            // Some that are equal and differ.
+            SqlType::Real | SqlType::Double => Value::Float([0.0, -0.0, 1.0, 2.0][small as usize]),
+            SqlType::Interval => {
+                let (months, days) = [(1, 0), (0, 30), (0, 2), (2, 0)][small as usize];
+                Value::Interval(Interval { months, days, micros: 0 })
+            }
             SqlType::Date => Value::Date(small as i32),
             SqlType::Timestamp => Value::Timestamp(small),
             t if t.is_string() => Value::str(["13", "F", "G", "forest"][small as usize]),

@@ -11,8 +11,8 @@ pub(crate) mod unique;
 use base::Result;
 use plan::Plan;
 
-use crate::Pass;
 use crate::rewrite::bottom_up;
+use crate::{Check, Pass};
 
 /// See the module.
 pub struct Prune;
@@ -22,7 +22,7 @@ impl Pass for Prune {
         "prune"
     }
 
-    fn run(&self, plan: &mut Plan) -> Result<()> {
+    fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
         bottom_up(plan, &mut cleanup::simplify);
         aliases::remove(plan);
         columns::prune(plan);

@@ -19,10 +19,9 @@ use std::collections::HashSet;
 
 use base::Result;
 use plan::{ColumnId, Expr, JoinKind, Node, Op, Plan, SetOperation, split_conjuncts};
-use types::SqlType;
 
-use crate::Pass;
 use crate::rewrite::{filter, infallible, join, map, take};
+use crate::{Check, Pass};
 
 /// See the module.
 pub struct Pushdown;
@@ -32,7 +31,7 @@ impl Pass for Pushdown {
         "pushdown"
     }
 
-    fn run(&self, plan: &mut Plan) -> Result<()> {
+    fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
         for (_, cte) in plan.ctes.iter_mut() {
             cte.plan = push(take(&mut cte.plan), Vec::new());
         }
@@ -71,13 +70,10 @@ fn substituted(predicate: &Expr, columns: &[(ColumnId, Expr)]) -> Expr {
     out
 }
 
-/// Whether the predicate reads values that can be equal and different at once: -0 and 0, a month and 30 days.
-fn tells_equals_apart(predicate: &Expr) -> bool {
-    let mut apart = false;
-    predicate.walk(&mut |e| {
-        apart |= e.as_column().is_some() && (e.sql_type.is_float() || e.sql_type == SqlType::Interval);
-    });
-    apart
+/// Splits off the predicates that tell equal values apart: these are asked of the value that stands for its group, of
+/// which others may differ.
+fn split_exact(predicates: Vec<Expr>) -> (Vec<Expr>, Vec<Expr>) {
+    predicates.into_iter().partition(Expr::respects_equality)
 }
 
 /// The node with conjuncts over its columns pushed into it as far as they go.
@@ -106,12 +102,15 @@ fn push(node: Node, predicates: Vec<Expr>) -> Node {
         Op::Aggregate { input, groups, aggregates } => {
             let keys: HashSet<ColumnId> = groups.iter().map(|&(c, _)| c).collect();
             // Without groups there is a row even if nothing reaches the aggregate.
-            let (go, stay) = if keys.is_empty() { (Vec::new(), predicates) } else { split(predicates, &keys) };
+            let (go, mut stay) = if keys.is_empty() { (Vec::new(), predicates) } else { split(predicates, &keys) };
+            let (go, exact) = split_exact(go);
+            stay.extend(exact);
             let go = conjuncts(go.iter().map(|p| substituted(p, &groups)).collect());
             filter(Node { op: Op::Aggregate { input: Box::new(push(*input, go)), groups, aggregates }, rows }, stay)
         }
         Op::Distinct { input, columns } => {
-            Node { op: Op::Distinct { input: Box::new(push(*input, predicates)), columns }, rows }
+            let (go, stay) = split_exact(predicates);
+            filter(Node { op: Op::Distinct { input: Box::new(push(*input, go)), columns }, rows }, stay)
         }
         Op::Sort { input, keys, limit: None, offset: 0 } => {
             let input = Box::new(push(*input, predicates));
@@ -129,12 +128,14 @@ fn push(node: Node, predicates: Vec<Expr>) -> Node {
             let (go, mut stay) = split(predicates, &partition.iter().copied().collect());
             // A group stays or goes as a whole, if equal values look equal and no group goes for another reason.
             let (go, others): (Vec<_>, Vec<_>) =
-                go.into_iter().partition(|p| !tells_equals_apart(p) && (offset == 0 || infallible(p)));
+                go.into_iter().partition(|p| p.respects_equality() && (offset == 0 || infallible(p)));
             stay.extend(others);
             let input = Box::new(push(*input, go));
             filter(Node { op: Op::GroupLimit { input, partition, keys, limit, offset }, rows }, stay)
         }
         Op::SetOp { operation, all, inputs, columns } => {
+            let keeps_all = operation == SetOperation::Union && all;
+            let (predicates, stay) = if keeps_all { (predicates, Vec::new()) } else { split_exact(predicates) };
             let inputs = inputs
                 .into_iter()
                 .enumerate()
@@ -146,7 +147,7 @@ fn push(node: Node, predicates: Vec<Expr>) -> Node {
                     (push(input, own), from)
                 })
                 .collect();
-            Node { op: Op::SetOp { operation, all, inputs, columns }, rows }
+            filter(Node { op: Op::SetOp { operation, all, inputs, columns }, rows }, stay)
         }
         Op::Join { kind: JoinKind::Inner, left, right, condition, .. } => {
             region::push_region(*left, *right, condition, predicates)

@@ -11,8 +11,8 @@ use std::collections::HashSet;
 use base::{IdMap, Result};
 use plan::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, TableId, TableInfo};
 
-use crate::Pass;
 use crate::rewrite::{column, copy, join, take};
+use crate::{Check, Pass};
 
 /// See the module.
 pub struct Reduce;
@@ -22,7 +22,7 @@ impl Pass for Reduce {
         "reduce"
     }
 
-    fn run(&self, plan: &mut Plan) -> Result<()> {
+    fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
         let Plan { columns, tables, ctes, root, .. } = plan;
         let mut reducer = Reducer { columns, tables };
         for (_, cte) in ctes.iter_mut() {

@@ -18,7 +18,7 @@ pub(crate) fn plan_of(text: &str) -> Plan {
 pub(crate) fn check(passes: &[&dyn Pass], before: &str, after: &str) {
     let mut plan = plan_of(before);
     for pass in passes {
-        pass.run(&mut plan).unwrap();
+        pass.run(&mut plan, &|| Ok(())).unwrap();
     }
     let text = print(&plan);
     plan::verify(&plan, true).unwrap_or_else(|e| panic!("{e}\n{text}"));

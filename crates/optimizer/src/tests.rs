@@ -11,13 +11,14 @@ use crate::{Settings, optimize};
 fn check(before: &str, after: &str) {
     // Build sides and join order depend on statistics, of which there are none.
     let disabled = ["build_sides", "join_order"].map(str::to_owned).into();
-    let plan = optimize(plan_of(before), &Settings { disabled, ..Settings::default() }, &mut |_, _| {}).unwrap();
+    let plan =
+        optimize(plan_of(before), &Settings { disabled, ..Settings::default() }, &|| Ok(()), &mut |_, _| {}).unwrap();
     let text = print(&plan);
     assert!(text == after, "{text}");
     compare_results(&plan_of(before), &plan);
     // Without optimisation the plan is still unnested.
     let off = Settings { optimize: false, ..Settings::default() };
-    let plan = optimize(plan_of(before), &off, &mut |_, _| {}).unwrap();
+    let plan = optimize(plan_of(before), &off, &|| Ok(()), &mut |_, _| {}).unwrap();
     plan::verify(&plan, true).unwrap();
     compare_results(&plan_of(before), &plan);
 }

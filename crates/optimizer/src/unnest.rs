@@ -11,22 +11,25 @@
 //!
 //! Invariant: after the pass no expression contains a subquery, and no join's right side reads its left side.
 //!
-//! A subquery is evaluated for every row that reaches the operator, also where CASE or AND would have skipped it: a
-//! scalar subquery of two rows is an error even there. An expression inside a decoupled subquery is evaluated for
-//! groups that no outer row asks for.
+//! A subquery in a branch of CASE, AND, OR or COALESCE that is not taken raises no error (`guard.rs`). Elsewhere an
+//! expression inside a decoupled subquery is evaluated for groups that no outer row asks for, and an uncorrelated
+//! subquery also where no row needs it.
 
 mod dependent;
 mod domain;
+mod guard;
 mod hoist;
 mod limit;
 mod push;
 mod subquery;
 
+use std::collections::HashSet;
+
 use base::{Error, IdMap, Result};
 use plan::{ColumnId, ColumnInfo, Cte, CteId, Expr, JoinKind, Node, Op, Plan, SetOperation, TableId, TableInfo};
 
-use crate::Pass;
 use crate::rewrite::{empty_row, join, map, order_ctes, take};
+use crate::{Check, Pass};
 
 /// See the module.
 pub struct Unnest;
@@ -40,13 +43,13 @@ impl Pass for Unnest {
         true
     }
 
-    fn run(&self, plan: &mut Plan) -> Result<()> {
+    fn run(&self, plan: &mut Plan, check: Check<'_>) -> Result<()> {
         for id in plan.ctes.keys().collect::<Vec<_>>() {
             let definition = take(&mut plan.ctes[id].plan);
-            plan.ctes[id].plan = Unnester::new(plan).node(definition)?;
+            plan.ctes[id].plan = Unnester::new(plan, check).node(definition)?;
         }
         let root = take(&mut plan.root);
-        plan.root = Unnester::new(plan).node(root)?;
+        plan.root = Unnester::new(plan, check).node(root)?;
         order_ctes(plan);
         Ok(())
     }
@@ -56,15 +59,25 @@ struct Unnester<'a> {
     columns: &'a mut IdMap<ColumnId, ColumnInfo>,
     tables: &'a mut IdMap<TableId, TableInfo>,
     ctes: &'a mut IdMap<CteId, Cte>,
+    check: Check<'a>,
+    /// Columns that say whether their row needs a subquery.
+    guards: HashSet<ColumnId>,
 }
 
 impl<'a> Unnester<'a> {
-    fn new(plan: &'a mut Plan) -> Self {
-        Self { columns: &mut plan.columns, tables: &mut plan.tables, ctes: &mut plan.ctes }
+    fn new(plan: &'a mut Plan, check: Check<'a>) -> Self {
+        Self {
+            check,
+            columns: &mut plan.columns,
+            tables: &mut plan.tables,
+            ctes: &mut plan.ctes,
+            guards: HashSet::new(),
+        }
     }
 
     /// Unnests a subplan; free columns of an outer query stay free.
     fn node(&mut self, mut node: Node) -> Result<Node> {
+        (self.check)()?;
         for input in node.inputs_mut() {
             *input = self.node(take(input))?;
         }
@@ -78,30 +91,28 @@ impl<'a> Unnester<'a> {
             }
             Op::Map { mut input, mut columns } => {
                 for (_, expr) in &mut columns {
-                    self.expand(expr, &mut input)?;
+                    self.expand(expr, &mut input, None)?;
                 }
                 Op::Map { input, columns }
             }
             Op::Aggregate { mut input, mut groups, mut aggregates } => {
                 for (_, expr) in &mut groups {
-                    self.expand(expr, &mut input)?;
+                    self.expand(expr, &mut input, None)?;
                 }
                 for (_, call) in &mut aggregates {
-                    for expr in call.argument.iter_mut().chain(call.filter.iter_mut()) {
-                        self.expand(expr, &mut input)?;
-                    }
+                    self.expand_call(call, &mut input)?;
                 }
                 Op::Aggregate { input, groups, aggregates }
             }
             Op::Sort { mut input, mut keys, limit, offset } => {
                 for key in &mut keys {
-                    self.expand(&mut key.expr, &mut input)?;
+                    self.expand(&mut key.expr, &mut input, None)?;
                 }
                 Op::Sort { input, keys, limit, offset }
             }
             Op::GroupLimit { mut input, partition, mut keys, limit, offset } => {
                 for key in &mut keys {
-                    self.expand(&mut key.expr, &mut input)?;
+                    self.expand(&mut key.expr, &mut input, None)?;
                 }
                 Op::GroupLimit { input, partition, keys, limit, offset }
             }
@@ -139,16 +150,16 @@ impl<'a> Unnester<'a> {
         let (ours, theirs) = (left.columns(), right.columns());
         for mut conjunct in nested {
             if !conjunct.uses(|c| ours.contains(&c)) {
-                self.expand(&mut conjunct, &mut right)?;
+                self.expand(&mut conjunct, &mut right, None)?;
                 plain.push(conjunct);
             } else if !conjunct.uses(|c| theirs.contains(&c)) {
-                self.expand(&mut conjunct, &mut left)?;
+                self.expand(&mut conjunct, &mut left, None)?;
                 plain.push(conjunct);
             } else if let JoinKind::Mark(_) = kind {
                 // The condition's NULL counts, so it is computed instead of filtered by.
                 let info = ColumnInfo { name: "condition".to_owned(), sql_type: types::SqlType::Bool, nullable: true };
                 let result = self.columns.push(info);
-                self.expand(&mut conjunct, &mut right)?;
+                self.expand(&mut conjunct, &mut right, None)?;
                 right = map(right, vec![(result, conjunct)]);
                 plain.push(crate::rewrite::column(self.columns, result));
             } else if kind == JoinKind::Full {

@@ -99,10 +99,11 @@ impl Expr {
         }
         let form = match (&self.kind, &other.kind) {
             (Column(a), Column(b)) => a == b,
-            (Const(a), Const(b)) => a == b,
+            (Const(a), Const(b)) => a.is_identical(b),
             (Argument(a, _), Argument(b, _)) => a == b,
             (Call(f, _), Call(g, _)) => f == g && !f.is_volatile(),
             (Compare(a, _, _), Compare(b, _, _)) => a == b,
+            // Membership asks for equality only.
             (InList(_, a), InList(_, b)) => a == b,
             (Like { escape: a, case_insensitive: b, .. }, Like { escape: c, case_insensitive: d, .. }) => {
                 a == c && b == d
@@ -114,6 +115,27 @@ impl Expr {
         };
         let mut theirs = other.children();
         form && self.children().all(|a| theirs.next().is_some_and(|b| a.same(b))) && theirs.next().is_none()
+    }
+
+    /// Calls `visit` for every column reference that may tell equal values of its type apart: all but those that are
+    /// compared as they are, of types whose equal values differ. Subqueries' plans are not entered.
+    pub fn visit_exact_columns(&self, visit: &mut dyn FnMut(ColumnId)) {
+        let compared = matches!(self.kind, ExprKind::Compare(..) | ExprKind::InList(..) | ExprKind::IsNull(_));
+        if let (ExprKind::Column(column), false) = (&self.kind, self.sql_type.equality_is_identity()) {
+            visit(*column);
+        }
+        for child in self.children() {
+            if !compared || child.as_column().is_none() {
+                child.visit_exact_columns(visit);
+            }
+        }
+    }
+
+    /// Whether the value is the same for rows whose columns are equal, also where equal values differ.
+    pub fn respects_equality(&self) -> bool {
+        let mut respects = !self.has_subquery();
+        self.visit_exact_columns(&mut |_| respects = false);
+        respects
     }
 
     /// Whether the value can be NULL, if `nullable` says so of columns.
@@ -163,8 +185,8 @@ pub fn disjunction(mut parts: Vec<Expr>) -> Expr {
 }
 
 impl Plan {
-    /// How deep recursion over the plan goes, also after expressions of one operator were put into those of another, and
-    /// branches into one another: lowering nests what follows a branch in it.
+    /// How deep recursion over the plan goes, also after expressions of one operator were put into those of another,
+    /// branches into one another (lowering nests what follows a branch in it), and joins into one row of joins.
     pub fn depth(&self) -> usize {
         self.ctes.values().map(|cte| cte.plan.depth()).sum::<usize>() + self.root.depth()
     }
@@ -173,7 +195,10 @@ impl Plan {
 impl Node {
     fn depth(&self) -> usize {
         let expressions = self.expressions().map(Expr::depth).max().unwrap_or(0);
-        1 + expressions + self.inputs().map(Node::depth).max().unwrap_or(0)
+        let inputs = self.inputs().map(Node::depth);
+        // Any tree of joins may become one in which each joins the one before.
+        let below = if matches!(self.op, crate::Op::Join { .. }) { inputs.sum() } else { inputs.max().unwrap_or(0) };
+        1 + expressions + below
     }
 }
 

@@ -122,6 +122,13 @@ impl SqlType {
         matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
     }
 
+    /// Whether equal values of this type are the same value, so that one can stand for another everywhere. 0 and -0 are
+    /// equal and print differently, a month equals 30 days. (Decimals of one scale and stored strings are what they
+    /// print; a collation that takes different strings for equal would have to say so here.)
+    pub const fn equality_is_identity(self) -> bool {
+        !self.is_float() && !matches!(self, Self::Interval)
+    }
+
     /// Digits after the point: of decimals, and 0 for integers.
     pub const fn scale(self) -> u8 {
         if let Self::Decimal { scale, .. } = self { scale } else { 0 }

@@ -76,6 +76,17 @@ impl Value {
         }
     }
 
+    /// Whether both are the same value, not only equal ones (see [`SqlType::equality_is_identity`]). NaNs are alike.
+    ///
+    /// [`SqlType::equality_is_identity`]: crate::SqlType::equality_is_identity
+    pub fn is_identical(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Float(a), Self::Float(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
+            (Self::Interval(a), Self::Interval(b)) => a == b,
+            _ => self == other,
+        }
+    }
+
     fn kind(&self) -> u8 {
         match self {
             Self::Bool(_) => 0,

@@ -4,7 +4,7 @@ use base::SqlState;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
-use pipeline::ir::{Inst, Match, MatchKind, State, Ty};
+use pipeline::ir::{Inst, Match, MatchKind, State, StateId, Ty};
 use runtime::abi::{BATCH, ProbeScratch};
 
 use super::Emitter;
@@ -104,6 +104,11 @@ impl Emitter<'_, '_> {
         ] {
             self.b.ins().store(changing(), value, scratch, offset as i32);
         }
+        let limit = match self.limit_behind(stage) {
+            Some(limit) => self.local(limit),
+            None => self.b.ins().iconst(types::I64, 0),
+        };
+        self.b.ins().store(changing(), limit, scratch, std::mem::offset_of!(ProbeScratch, limit) as i32);
         let (some, done) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(n, some, &[], done, &[]);
         self.b.switch_to_block(some);
@@ -169,6 +174,11 @@ impl Emitter<'_, '_> {
             }
         }
         self.b.switch_to_block(done);
+    }
+
+    /// A limit that what `stage` hands on comes to.
+    fn limit_behind(&self, stage: usize) -> Option<StateId> {
+        self.plan.stages[stage + 1..].iter().flat_map(|s| s.insts).find_map(Inst::limit)
     }
 
     fn entry(&mut self, at: u32, i: Value) -> Value {

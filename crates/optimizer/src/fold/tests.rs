@@ -15,7 +15,7 @@ output []
 "
     );
     let mut plan = plan_of(&text);
-    Fold.run(&mut plan).unwrap();
+    Fold.run(&mut plan, &|| Ok(())).unwrap();
     plan::verify(&plan, true).unwrap();
     let predicates = match &plan.root.op {
         Op::Filter { predicates, .. } => predicates.as_slice(),

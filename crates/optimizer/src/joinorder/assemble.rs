@@ -1,24 +1,24 @@
 //! From a region to its graph, to the best tree, to operators.
 
-use plan::{Expr, JoinKind, Node, Op};
+use base::Result;
+use plan::{BuildSide, Expr, JoinKind, Node, Op};
 
 use super::Orderer;
-use super::cost::Tree;
-use super::dphyp::{self, Table};
-use super::goo;
 use super::graph::Graph;
 use super::region::Region;
 use super::relations::Relations;
+use super::tree::{Space, Table};
 use crate::cardinality::Profile;
 use crate::rewrite::filter;
 
 impl Orderer<'_> {
     /// Orders a region.
-    pub(super) fn region(&mut self, node: Node) -> (Node, Profile) {
+    pub(super) fn region(&mut self, node: Node) -> Result<(Node, Profile)> {
         let mut region = Region::new(self.columns.len());
-        self.collect(node, &mut region);
+        self.collect(node, &mut region)?;
         let graph = self.graph(&mut region);
-        let (table, best) = order(&graph, self.budget);
+        let space = Space { graph: &graph, sizes: self.sizes, costs: self.costs };
+        let (table, best) = self.search.search(space);
         let keys = region.inputs.iter().filter(|i| i.extends.is_none() && i.profile.rows * 1.01 >= best.rows);
         let keys = keys.flat_map(|i| i.profile.keys.clone()).collect();
         let assembler = Assembler { graph: &graph, table: &table };
@@ -29,7 +29,7 @@ impl Orderer<'_> {
             node = Node { rows, ..filter(node, constants) };
         }
         let profile = Profile { rows: node.rows, keys };
-        (node, profile)
+        Ok((node, profile))
     }
 
     fn assemble(&self, assembler: &Assembler<'_>, region: &mut Region, set: Relations) -> Node {
@@ -52,7 +52,7 @@ impl Orderer<'_> {
         };
         let (left, right) = (Box::new(left_node), Box::new(right_node));
         let before = if above.is_empty() { rows } else { (tree.rows / selectivity.max(1e-9)).max(rows) };
-        let join = Node { op: Op::Join { kind, left, right, condition, build: tree.build }, rows: before };
+        let join = Node { op: Op::Join { kind, left, right, condition, build: BuildSide::default() }, rows: before };
         if above.is_empty() { join } else { Node { rows, ..filter(join, above) } }
     }
 
@@ -89,39 +89,4 @@ impl Assembler<'_> {
         exprs.sort_by_key(|e| crate::cardinality::equality(e).is_none());
         (exprs, selectivity)
     }
-}
-
-/// The best tree found, and the table that holds it and all its subtrees.
-pub(super) fn order(graph: &Graph, budget: usize) -> (Table, Tree) {
-    let (mut table, trees) = match dphyp::enumerate(graph, budget) {
-        Some((table, _)) => {
-            let trees = largest(graph, &table);
-            (table, trees)
-        }
-        None => {
-            let trees: Vec<Tree> = (0..graph.leaves.len()).map(|l| Tree::leaf(graph, l)).collect();
-            (trees.iter().map(|t| (t.set, *t)).collect(), trees)
-        }
-    };
-    let best = goo::join_all(graph, trees, &mut table);
-    (table, best)
-}
-
-/// Disjoint plans that cover the graph, large ones first: one for each connected component, if it is one that needs no
-/// cross product.
-fn largest(graph: &Graph, table: &Table) -> Vec<Tree> {
-    let mut sets: Vec<Relations> = table.keys().copied().collect();
-    if let Some(whole) = table.get(&graph.all()) {
-        return vec![*whole];
-    }
-    sets.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
-    let mut taken = Relations::EMPTY;
-    let mut trees = Vec::new();
-    for set in sets {
-        if !set.meets(taken) {
-            taken = taken | set;
-            trees.push(table[&set]);
-        }
-    }
-    trees
 }

@@ -1,86 +1,96 @@
-//! The cost function: C_mm (thesis 6.5.4), which counts tuples, with the build side of a hash join told apart.
-//!
-//! Scans cost the same in every order and are left out (their discount is the thesis's tau = 0.2). There |T| alone stands
-//! for a hash join; here a row put into a hash table costs about four times what a probing row does, as measured: it is
-//! materialised, inserted, and ends a pipeline. Index joins (lambda = 2) come with indexes.
+//! What joins cost: the model is a trait, as estimates matter more than it (thesis 6.5) and both can be told apart only
+//! where each can be exchanged alone.
 
 use plan::{BuildSide, JoinKind};
 
-use super::graph::{Connection, Extender, Graph};
-use super::relations::Relations;
+use super::graph::Connection;
 
-const BUILD: f64 = 2.0;
-const PROBE: f64 = 0.5;
-/// Finding the marked rows of a build side, a row.
-const MARKED: f64 = 0.5;
+/// Costs of a tree's parts, in units of a row that a join hands on.
+pub(crate) trait CostModel {
+    /// Reading a leaf: `scanned` rows before its filters.
+    fn leaf(&self, scanned: f64) -> f64;
+
+    /// A join besides its inputs: `build` rows are put into a hash table, `probe` rows look up, `rows` leave.
+    fn join(&self, probe: f64, build: f64, rows: f64, connection: Connection) -> f64;
+
+    /// What marking and finding the marked ones of so many build rows adds.
+    fn marks(&self, build: f64) -> f64;
+}
+
+/// As measured: a row put into a hash table costs about four times what a probing row does, for it is materialised,
+/// inserted, and ends a pipeline. Scans cost the same in every order and are left out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hashing;
+
+impl Hashing {
+    const BUILD: f64 = 2.0;
+    const PROBE: f64 = 0.5;
+    const MARKED: f64 = 0.5;
+}
+
+impl CostModel for Hashing {
+    fn leaf(&self, _: f64) -> f64 {
+        0.0
+    }
+
+    fn join(&self, probe: f64, build: f64, rows: f64, connection: Connection) -> f64 {
+        let pairs = if connection == Connection::Hashed { probe } else { probe * build.max(1.0) };
+        Self::BUILD * build + Self::PROBE * pairs + rows
+    }
+
+    fn marks(&self, build: f64) -> f64 {
+        Self::MARKED * build
+    }
+}
+
+/// C_mm (thesis 6.5.4): a join costs the rows of its result, a scan a fifth of its rows (tau = 0.2). The thesis's lambda
+/// = 2 is the factor of a lookup in an index join, of which there are none. Pairs that a nested loop compares count as
+/// rows. It cannot tell a build side from a probe side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cmm;
+
+impl Cmm {
+    const TAU: f64 = 0.2;
+}
+
+impl CostModel for Cmm {
+    fn leaf(&self, scanned: f64) -> f64 {
+        Self::TAU * scanned
+    }
+
+    fn join(&self, probe: f64, build: f64, rows: f64, connection: Connection) -> f64 {
+        if connection == Connection::Hashed { rows } else { rows.max(probe * build) }
+    }
+
+    fn marks(&self, _: f64) -> f64 {
+        0.0
+    }
+}
+
 /// A left side is built on only if it is clearly the smaller one: estimates of both are uncertain, and the marker
 /// costs a write at every match.
 const CLEARLY_SMALLER: f64 = 0.5;
 
-/// A plan of a set of leaves.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Tree {
-    pub set: Relations,
-    pub rows: f64,
-    pub cost: f64,
-    /// The left (probing or outer) and the right input.
-    pub inputs: Option<(Relations, Relations)>,
-    pub build: BuildSide,
-}
-
-impl Tree {
-    pub fn leaf(graph: &Graph, leaf: usize) -> Self {
-        let rows = graph.leaves[leaf].rows;
-        Self { set: Relations::single(leaf), rows, cost: 0.0, inputs: None, build: BuildSide::Right }
-    }
-
-    /// The join of two trees, if the result has `rows` rows. None where an extender does not allow it.
-    pub fn join(graph: &Graph, a: &Self, b: &Self, connection: Connection, rows: f64) -> Option<Self> {
-        let (mut left, mut right) = (a, b);
-        if extender(graph, left).is_some_and(|e| !left.set.covers(e.needs)) {
-            (left, right) = (right, left);
+/// What a join of a kind costs, and the side to build on.
+pub(crate) fn join(
+    costs: &dyn CostModel,
+    kind: &JoinKind,
+    (left, right): (f64, f64),
+    rows: f64,
+    connection: Connection,
+) -> (f64, BuildSide) {
+    let on_right = costs.join(left, right, rows, connection);
+    let on_left = match kind {
+        JoinKind::Inner if left < right => costs.join(right, left, rows, connection),
+        // A tie of the model goes to the smaller side.
+        JoinKind::Left | JoinKind::Semi | JoinKind::Anti if left <= right * CLEARLY_SMALLER => {
+            costs.join(right, left, rows, connection) + costs.marks(left)
         }
-        if extender(graph, left).is_some_and(|e| !left.set.covers(e.needs)) {
-            return None;
-        }
-        let extends = extender(graph, right);
-        if extends.is_some_and(|e| !left.set.covers(e.needs)) {
-            return None;
-        }
-        let (cost, build) = match extends {
-            Some(extender) => kept(&extender.kind, left.rows, right.rows, connection),
-            None => {
-                if left.rows < right.rows || left.rows == right.rows && left.set > right.set {
-                    (left, right) = (right, left);
-                }
-                (matching(left.rows, right.rows, connection), BuildSide::Right)
-            }
-        };
-        let cost = a.cost + b.cost + cost + rows;
-        Some(Self { set: a.set | b.set, rows, cost, inputs: Some((left.set, right.set)), build })
+        _ => return (on_right, BuildSide::Right),
+    };
+    if on_left < on_right || (*kind == JoinKind::Inner && on_left == on_right) {
+        (on_left, BuildSide::Left)
+    } else {
+        (on_right, BuildSide::Right)
     }
-}
-
-/// The extender that a tree consists of.
-fn extender<'g>(graph: &'g Graph, tree: &Tree) -> Option<&'g Extender> {
-    if tree.inputs.is_some() { None } else { graph.leaves[tree.set.lowest()].extender.as_ref() }
-}
-
-/// What an inner join costs besides its result.
-fn matching(probe: f64, build: f64, connection: Connection) -> f64 {
-    match connection {
-        Connection::Hashed => BUILD * build + PROBE * probe,
-        _ => BUILD * build + PROBE * probe * build.max(1.0),
-    }
-}
-
-/// What a join that keeps its left side costs besides its result, and the side to build on.
-pub(super) fn kept(kind: &JoinKind, left: f64, right: f64, connection: Connection) -> (f64, BuildSide) {
-    let on_right = matching(left, right, connection);
-    let markers = matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
-    if !markers || left > right * CLEARLY_SMALLER {
-        return (on_right, BuildSide::Right);
-    }
-    let on_left = matching(right, left, connection) + MARKED * left;
-    if on_left < on_right { (on_left, BuildSide::Left) } else { (on_right, BuildSide::Right) }
 }

@@ -6,23 +6,22 @@
 
 use std::cmp::Ordering;
 
-use super::cost::Tree;
-use super::dphyp::Table;
-use super::graph::{Connection, Graph};
+use super::graph::Connection;
 use super::relations::Relations;
+use super::tree::{Space, Table, Tree};
 
 /// Joins the `trees`, which are in the table, to one, and puts every intermediate tree into the table.
-pub(super) fn join_all(graph: &Graph, mut trees: Vec<Tree>, table: &mut Table) -> Tree {
+pub(super) fn join_all(space: Space<'_>, mut trees: Vec<Tree>, table: &mut Table) -> Tree {
     let mut pairs: Vec<Candidate> = Vec::new();
     for (i, a) in trees.iter().enumerate() {
-        pairs.extend(trees[i + 1..].iter().filter_map(|b| candidate(graph, a, b)));
+        pairs.extend(trees[i + 1..].iter().filter_map(|b| candidate(space, a, b)));
     }
     while trees.len() > 1 {
         let best = pairs.iter().min_by(|a, b| a.order(b)).expect("any two plain trees can be crossed");
         let (joined, inputs) = (best.joined, best.parts);
         pairs.retain(|p| !p.joined.set.meets(joined.set));
         trees.retain(|t| t.set != inputs.0 && t.set != inputs.1);
-        pairs.extend(trees.iter().filter_map(|t| candidate(graph, t, &joined)));
+        pairs.extend(trees.iter().filter_map(|t| candidate(space, t, &joined)));
         trees.push(joined);
         table.insert(joined.set, joined);
     }
@@ -44,8 +43,8 @@ impl Candidate {
     }
 }
 
-fn candidate(graph: &Graph, a: &Tree, b: &Tree) -> Option<Candidate> {
-    let connection = graph.connection(a.set, b.set);
-    let joined = Tree::join(graph, a, b, connection, graph.rows(a.set | b.set))?;
+fn candidate(space: Space<'_>, a: &Tree, b: &Tree) -> Option<Candidate> {
+    let connection = space.graph.connection(a.set, b.set);
+    let joined = space.join(a, b, connection, space.rows(a.set | b.set))?;
     Some(Candidate { joined, parts: (a.set, b.set), crossed: connection == Connection::None })
 }

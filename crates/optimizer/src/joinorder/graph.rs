@@ -3,20 +3,24 @@
 //! A set's size is a product over what lies within it (leaves, equivalence classes, predicates), so it does not depend
 //! on the join tree, and different trees of one set compare by their inner joins alone.
 
-use plan::JoinKind;
+use plan::{JoinKind, TableId};
 
 use super::relations::Relations;
 
 /// A leaf as the enumeration sees it.
 #[derive(Clone, Debug)]
-pub(super) struct Leaf {
+pub(crate) struct Leaf {
     pub rows: f64,
+    /// Rows of its tables before filters.
+    pub scanned: f64,
+    /// Its tables.
+    pub tables: Vec<TableId>,
     pub extender: Option<Extender>,
 }
 
 /// What makes a leaf the right side of a join that is not an inner one.
 #[derive(Clone, Debug)]
-pub(super) struct Extender {
+pub(crate) struct Extender {
     pub kind: JoinKind,
     /// Leaves that must be on the left side.
     pub needs: Relations,
@@ -26,7 +30,7 @@ pub(super) struct Extender {
 
 /// A hyperedge: the sets may be joined if one side has all of `left` and the other all of `right`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Edge {
+pub(crate) struct Edge {
     pub left: Relations,
     pub right: Relations,
     /// Whether it is an equality that a hash table can look up.
@@ -35,7 +39,7 @@ pub(super) struct Edge {
 
 /// Columns that equalities make equal: leaf and number of values in its domain, in the order of `members`.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Class {
+pub(crate) struct Class {
     pub leaves: Relations,
     /// Leaf, domain, fraction that is not NULL.
     pub members: Vec<(usize, f64, f64)>,
@@ -43,7 +47,7 @@ pub(super) struct Class {
 
 /// How two sets can be joined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Connection {
+pub(crate) enum Connection {
     None,
     Nested,
     Hashed,
@@ -51,7 +55,7 @@ pub(super) enum Connection {
 
 /// The query graph.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Graph {
+pub(crate) struct Graph {
     pub leaves: Vec<Leaf>,
     pub edges: Vec<Edge>,
     pub classes: Vec<Class>,
@@ -138,7 +142,7 @@ impl Graph {
     }
 
     /// The estimated rows of the join of a set of leaves.
-    pub fn rows(&self, set: Relations) -> f64 {
+    pub fn estimated_rows(&self, set: Relations) -> f64 {
         let mut rows = 1.0;
         for leaf in set.iter() {
             let leaf = &self.leaves[leaf];

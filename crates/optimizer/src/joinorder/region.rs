@@ -1,7 +1,8 @@
 //! Regions: collecting a maximal tree of movable joins and filters, and making its query graph.
 
+use base::Result;
 use base::ids::Id;
-use plan::{ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op, split_conjuncts};
+use plan::{ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op, TableId, split_conjuncts};
 
 use super::Orderer;
 use super::graph::{Class, Edge, Extender, Graph, Leaf};
@@ -90,24 +91,26 @@ impl Region {
 
 impl Orderer<'_> {
     /// Takes the members of a region apart; leaves are optimised on the way.
-    pub(super) fn collect(&mut self, node: Node, region: &mut Region) {
+    pub(super) fn collect(&mut self, node: Node, region: &mut Region) -> Result<()> {
         if !is_member(&node) {
-            let (node, profile) = self.node(node);
+            let (node, profile) = self.node(node)?;
             self.add(region, node, profile, None);
-            return;
+            return Ok(());
         }
         match node.op {
             Op::Filter { input, predicates } => {
-                self.collect(*input, region);
+                self.collect(*input, region)?;
                 self.conjuncts(predicates, region);
+                Ok(())
             }
             Op::Join { kind: JoinKind::Inner, left, right, condition, .. } => {
-                self.collect(*left, region);
-                self.collect(*right, region);
+                self.collect(*left, region)?;
+                self.collect(*right, region)?;
                 self.conjuncts(condition, region);
+                Ok(())
             }
             Op::Join { kind: JoinKind::Right, left, right, condition, .. } => {
-                self.extend(JoinKind::Left, *right, *left, condition, region);
+                self.extend(JoinKind::Left, *right, *left, condition, region)
             }
             Op::Join { kind, left, right, condition, .. } => self.extend(kind, *left, *right, condition, region),
             _ => unreachable!("only filters and joins are members"),
@@ -120,14 +123,22 @@ impl Orderer<'_> {
         region.predicates.extend(parts.into_iter().map(|e| (Relations::EMPTY, e)));
     }
 
-    fn extend(&mut self, kind: JoinKind, left: Node, right: Node, condition: Vec<Expr>, region: &mut Region) {
+    fn extend(
+        &mut self,
+        kind: JoinKind,
+        left: Node,
+        right: Node,
+        condition: Vec<Expr>,
+        region: &mut Region,
+    ) -> Result<()> {
         let start = region.inputs.len();
-        self.collect(left, region);
+        self.collect(left, region)?;
         let left = Relations::first(region.inputs.len()) - Relations::first(start);
-        let (right, profile) = self.node(right);
+        let (right, profile) = self.node(right)?;
         let read = condition.iter().fold(Relations::EMPTY, |all, e| all | region.leaves(e)) & left;
         let needs = if read.is_empty() { left } else { region.closure(read) };
         self.add(region, right, profile, Some(Extends { kind, condition, needs }));
+        Ok(())
     }
 
     fn add(&mut self, region: &mut Region, node: Node, profile: Profile, extends: Option<Extends>) {
@@ -160,7 +171,8 @@ impl Orderer<'_> {
         self.filter_leaves(local, region);
         for (leaf, input) in region.inputs.iter().enumerate() {
             let extender = input.extends.as_ref().map(|extends| self.extender(leaf, extends, region, &mut graph));
-            graph.leaves.push(Leaf { rows: input.profile.rows, extender });
+            let (scanned, tables) = self.read_by(input.node.as_ref());
+            graph.leaves.push(Leaf { rows: input.profile.rows, scanned, tables, extender });
         }
         for (read, expr) in others {
             if let Some((edge, selectivity)) = self.equality_edge(&expr, region) {
@@ -182,6 +194,20 @@ impl Orderer<'_> {
         self.correct(region, &mut graph);
         graph.index();
         graph
+    }
+
+    /// The tables that a leaf reads, and their rows.
+    fn read_by(&self, leaf: Option<&Node>) -> (f64, Vec<TableId>) {
+        let (mut rows, mut tables) = (0.0, Vec::new());
+        leaf.into_iter().for_each(|node| {
+            node.walk(&mut |n| {
+                if let Op::Scan { table, .. } = n.op {
+                    rows += self.tables[table].statistics.rows() as f64;
+                    tables.push(table);
+                }
+            });
+        });
+        (rows, tables)
     }
 
     /// Equivalence classes of columns, and an edge between any two leaves of each.

@@ -5,7 +5,7 @@ use std::ops::{BitAnd, BitOr, Sub};
 
 /// A set of at most [`Relations::MOST`] leaves, by number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(super) struct Relations(u128);
+pub(crate) struct Relations(u128);
 
 impl Relations {
     /// Most leaves of a region.

@@ -11,7 +11,8 @@ fn alike(a: SqlType, b: SqlType) -> bool {
     a == b || (plain(a) && plain(b))
 }
 
-/// For each conjunct over one column, the same about the columns that equalities in the pool make equal to it.
+/// For each conjunct over one column, the same about the columns that equalities in the pool make equal to it. Where
+/// equal values may differ, only what respects equality is said of others.
 pub(super) fn through_equalities(pool: &[Expr]) -> Vec<Expr> {
     let mut classes: Vec<Vec<(ColumnId, SqlType)>> = Vec::new();
     for conjunct in pool {
@@ -36,7 +37,7 @@ pub(super) fn through_equalities(pool: &[Expr]) -> Vec<Expr> {
     for conjunct in pool {
         let [column] = conjunct.columns()[..] else { continue };
         let Some(&class) = class_of.get(&column) else { continue };
-        if conjunct.is_volatile() {
+        if conjunct.is_volatile() || !conjunct.respects_equality() {
             continue;
         }
         for &(other, sql_type) in classes[class].iter().filter(|(c, _)| *c != column) {

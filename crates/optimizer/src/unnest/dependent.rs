@@ -22,7 +22,7 @@ impl Unnester<'_> {
         mut condition: Vec<Expr>,
         exists: bool,
     ) -> Result<Node> {
-        let mut domain = self.domain_of(left);
+        let mut domain = self.domain_of(left, &right);
         if domain.free(&right).is_empty() {
             return Ok(join(kind, domain.into_left(), right, condition));
         }
@@ -42,6 +42,8 @@ impl Unnester<'_> {
                 right = *input;
             }
         }
+        let reads_above = |e: &Expr| e.uses(|c| above.iter().flatten().any(|(made, _)| *made == c));
+        let (condition_above, mut condition): (Vec<_>, Vec<_>) = condition.into_iter().partition(reads_above);
         let mut hoisted = Vec::new();
         let rest = hoist(right, &domain.columns, existential, &mut hoisted);
         let absorbs = match kind {
@@ -82,7 +84,7 @@ impl Unnester<'_> {
         for columns in above.into_iter().rev() {
             joined = map(joined, columns);
         }
-        Ok(joined)
+        Ok(filter(joined, condition_above))
     }
 
     /// The most common case: a scalar subquery that is an aggregate. Grouped by what carries the free columns it has at

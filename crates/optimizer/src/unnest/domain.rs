@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use plan::{ColumnId, Compare, Cte, CteId, Expr, Node, Op};
+use plan::{ColumnId, Compare, Cte, CteId, Expr, ExprKind, Node, Op};
+use types::SqlType;
 
 use super::Unnester;
-use crate::rewrite::{Nullable, column, fresh_like};
+use crate::rewrite::{Nullable, column, filter, fresh_like, map};
 
 /// Where a subplan carries the value of a free column.
 #[derive(Clone, Copy)]
@@ -25,18 +26,32 @@ pub(super) struct Domain {
     /// Its columns.
     pub columns: HashSet<ColumnId>,
     nullable: Nullable,
+    /// For each free column of which equal values count as different: a column whose equality tells them apart. It goes
+    /// wherever the free column goes.
+    identities: BTreeMap<ColumnId, ColumnId>,
     shared: Option<(CteId, HashMap<ColumnId, ColumnId>)>,
 }
 
 impl Domain {
     /// The free columns of a subplan that come from the left side.
     pub fn free(&self, node: &Node) -> BTreeSet<ColumnId> {
-        node.free_columns().into_iter().filter(|c| self.columns.contains(c)).collect()
+        self.with_identities(node.free_columns())
     }
 
     /// Those of expressions.
     pub fn free_in<'a>(&self, exprs: impl IntoIterator<Item = &'a Expr>) -> BTreeSet<ColumnId> {
-        exprs.into_iter().flat_map(|e| e.columns()).filter(|c| self.columns.contains(c)).collect()
+        self.with_identities(exprs.into_iter().flat_map(|e| e.columns()))
+    }
+
+    fn with_identities(&self, used: impl IntoIterator<Item = ColumnId>) -> BTreeSet<ColumnId> {
+        let mut free: BTreeSet<ColumnId> = used.into_iter().filter(|c| self.columns.contains(c)).collect();
+        free.extend(self.identities.iter().filter(|(c, _)| free.contains(c)).map(|(_, &i)| i).collect::<Vec<_>>());
+        free
+    }
+
+    /// Whether an equal value of another column can stand for the free column's.
+    pub fn is_replaceable(&self, free: ColumnId) -> bool {
+        !self.identities.contains_key(&free)
     }
 
     /// The left side itself, once no more domains are needed.
@@ -50,10 +65,27 @@ impl Domain {
 }
 
 impl Unnester<'_> {
-    pub(super) fn domain_of(&self, left: Node) -> Domain {
-        let columns = left.columns().into_iter().collect();
+    /// The domain of a join of `left` and `right`.
+    pub(super) fn domain_of(&mut self, mut left: Node, right: &Node) -> Domain {
+        let mut columns: HashSet<ColumnId> = left.columns().into_iter().collect();
+        let mut exact = BTreeSet::new();
+        right.walk(&mut |n| {
+            let mut note = |c| exact.extend(columns.contains(&c).then_some(c));
+            n.expressions().for_each(|e| e.visit_exact_columns(&mut note));
+        });
+        let (mut identities, mut computed) = (BTreeMap::new(), Vec::new());
+        for free in exact {
+            // No two values of the types concerned are printed alike.
+            let identity = fresh_like(self.columns, free);
+            self.columns[identity].sql_type = SqlType::Text;
+            let printed = ExprKind::Cast(Box::new(column(self.columns, free)));
+            computed.push((identity, Expr::new(printed, SqlType::Text)));
+            identities.insert(free, identity);
+            columns.insert(identity);
+        }
+        left = map(left, computed);
         let nullable = Nullable::of(&left, self.columns);
-        Domain { left, columns, nullable, shared: None }
+        Domain { left, columns, nullable, identities, shared: None }
     }
 
     /// The distinct values of `wanted` in the left side, under new columns.
@@ -79,7 +111,10 @@ impl Unnester<'_> {
             }
         };
         let columns: Vec<ColumnId> = bindings.values().map(|b| b.column).collect();
-        (Node::new(Op::Distinct { input: Box::new(source), columns }), bindings)
+        // Whoever is not guarded does not ask.
+        let guards = wanted.iter().filter(|free| self.guards.contains(free));
+        let needed = guards.map(|free| column(self.columns, bindings[free].column)).collect();
+        (Node::new(Op::Distinct { input: Box::new(filter(source, needed)), columns }), bindings)
     }
 
     /// A left side that is more than a filtered scan is computed once, if that is possible; the left side becomes a

@@ -51,8 +51,15 @@ pub(super) fn hoist(node: Node, outer: &HashSet<ColumnId>, existential: bool, ou
         Op::Distinct { input, columns } => {
             let mut inner = Vec::new();
             let input = hoist(*input, outer, existential, &mut inner);
-            let (outside, inside): (Vec<_>, Vec<_>) =
-                inner.into_iter().partition(|e| e.only_uses(|c| outer.contains(&c) || columns.contains(&c)));
+            // Of rows that are equal and differ, one stays: which, the conjunct must not decide afterwards.
+            let whole = |e: &Expr| {
+                let mut whole = true;
+                e.visit_exact_columns(&mut |c| whole &= !columns.contains(&c));
+                whole
+            };
+            let (outside, inside): (Vec<_>, Vec<_>) = inner
+                .into_iter()
+                .partition(|e| e.only_uses(|c| outer.contains(&c) || columns.contains(&c)) && whole(e));
             out.extend(outside);
             Op::Distinct { input: Box::new(filter(input, inside)), columns }
         }

@@ -156,7 +156,7 @@ impl Unnester<'_> {
         let mut computed = Vec::new();
         let mut used = Vec::new();
         for &free in all {
-            if bindings.contains_key(&free) {
+            if bindings.contains_key(&free) || !domain.is_replaceable(free) {
                 continue;
             }
             let found = conjuncts.iter().enumerate().find_map(|(i, e)| {

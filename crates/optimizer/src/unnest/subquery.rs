@@ -9,7 +9,8 @@ use plan::{
 use types::SqlType;
 
 use super::Unnester;
-use crate::rewrite::{Nullable, column, empty_row, exactly_one_row, filter, not, take};
+use super::guard::{can_fail, guarded, guarded_plan};
+use crate::rewrite::{Nullable, at_most_one_row, column, empty_row, exactly_one_row, filter, not, take};
 
 /// What EXISTS asks of a subplan, after what cannot change the answer is gone.
 enum Existence {
@@ -30,6 +31,14 @@ fn existence(node: Node) -> Existence {
         Op::Aggregate { input, .. } => existence(*input),
         op => Existence::If(Node { op, rows: node.rows }),
     }
+}
+
+/// What EXISTS reads of an (unnested) subplan that does not depend on the outer row: one row tells.
+fn some_row(node: Node) -> Node {
+    if at_most_one_row(&node) || !node.free_columns().is_empty() {
+        return node;
+    }
+    Node::new(Op::Limit { input: Box::new(node), limit: Some(1), offset: 0 })
 }
 
 /// A row comparison: all equal, some different, or by the first difference.
@@ -58,6 +67,15 @@ fn row_compare(pairs: Vec<(Expr, Compare, Expr)>) -> Expr {
         alternatives.push(conjunction(all));
     }
     disjunction(alternatives)
+}
+
+/// The subquery below negations.
+fn without_not(expr: Expr) -> Subquery {
+    match expr.kind {
+        ExprKind::Not(below) => without_not(*below),
+        ExprKind::Subquery(subquery) => *subquery,
+        _ => unreachable!("a subquery, as was looked"),
+    }
 }
 
 impl Unnester<'_> {
@@ -89,10 +107,12 @@ impl Unnester<'_> {
                 }
             }
         }
-        for expr in &mut computed {
-            self.expand(expr, &mut input)?;
+        // In their order: a later one is not asked of rows that an earlier one removes.
+        for mut conjunct in computed {
+            self.expand(&mut conjunct, &mut input, None)?;
+            input = filter(input, vec![conjunct]);
         }
-        Ok(filter(input, computed))
+        Ok(input)
     }
 
     /// Turns a conjunct `[NOT] EXISTS`, `[NOT] x op ANY/ALL` into a semi or anti join; gives it back if it is none.
@@ -104,23 +124,27 @@ impl Unnester<'_> {
             inner = below;
         }
         let ExprKind::Subquery(subquery) = &inner.kind else { return Ok((input, Some(conjunct))) };
-        if matches!(subquery.kind, SubqueryKind::Scalar { .. }) {
+        let is_join = match &subquery.kind {
+            SubqueryKind::Scalar { .. } => false,
+            SubqueryKind::Exists => true,
+            // The anti join keeps a row whose comparison is NULL; NOT IN does not. Asked before the subquery is unnested,
+            // which the mark join would have to repeat, twice for each level below.
+            SubqueryKind::Quantified { quantifier, comparisons } if negated != (*quantifier == Quantifier::All) => {
+                let (ours, theirs) = (Nullable::of(&input, self.columns), Nullable::of(&subquery.plan, self.columns));
+                !comparisons.iter().any(|(e, _, c)| e.has_subquery() || ours.expr(e) || theirs.column(*c))
+            }
+            SubqueryKind::Quantified { .. } => true,
+        };
+        if !is_join {
             return Ok((input, Some(conjunct)));
         }
-        let Subquery { kind, plan } = (**subquery).clone();
+        let Subquery { kind, plan } = without_not(conjunct);
         match kind {
             SubqueryKind::Quantified { quantifier, mut comparisons } => {
                 let anti = negated != (quantifier == Quantifier::All);
                 let right = self.node(plan)?;
-                if anti {
-                    // The anti join keeps a row whose comparison is NULL; NOT IN does not.
-                    let (ours, theirs) = (Nullable::of(&input, self.columns), Nullable::of(&right, self.columns));
-                    if comparisons.iter().any(|(e, _, c)| e.has_subquery() || ours.expr(e) || theirs.column(*c)) {
-                        return Ok((input, Some(conjunct)));
-                    }
-                }
                 for (expr, _, _) in &mut comparisons {
-                    self.expand(expr, &mut input)?;
+                    self.expand(expr, &mut input, None)?;
                 }
                 let condition = self.quantified(quantifier, comparisons);
                 let kind = if anti { JoinKind::Anti } else { JoinKind::Semi };
@@ -132,7 +156,7 @@ impl Unnester<'_> {
                 Existence::Always if negated => Ok((filter(input, vec![Expr::bool(false)]), None)),
                 Existence::Always => Ok((input, None)),
                 Existence::If(plan) => {
-                    let right = self.node(plan)?;
+                    let right = some_row(self.node(plan)?);
                     let kind = if negated { JoinKind::Anti } else { JoinKind::Semi };
                     Ok((self.dependent_join(kind, input, right, Vec::new(), false)?, None))
                 }
@@ -144,29 +168,45 @@ impl Unnester<'_> {
         self.columns.push(ColumnInfo { name: "mark".to_owned(), sql_type: SqlType::Bool, nullable })
     }
 
-    /// Replaces the subqueries in an expression by columns that joins add to the input.
-    pub(super) fn expand(&mut self, expr: &mut Expr, input: &mut Node) -> Result<()> {
+    /// Replaces the subqueries in an expression by columns that joins add to the input. The expression is evaluated where
+    /// `guard`, a column of the input, is true (see `guard.rs`).
+    pub(super) fn expand(&mut self, expr: &mut Expr, input: &mut Node, guard: Option<ColumnId>) -> Result<()> {
+        if self.expand_branches(expr, input, guard)? {
+            return Ok(());
+        }
+        let guard = guard.filter(|_| can_fail(expr));
         for child in expr.children_mut() {
-            self.expand(child, input)?;
+            self.expand(child, input, guard)?;
         }
         let ExprKind::Subquery(subquery) = &mut expr.kind else { return Ok(()) };
-        let Subquery { kind, plan } =
+        let Subquery { mut kind, mut plan } =
             std::mem::replace(&mut **subquery, Subquery { kind: SubqueryKind::Exists, plan: empty_row() });
+        if let Some(guard) = guard {
+            guarded_plan(&mut plan, guard);
+            if let SubqueryKind::Quantified { comparisons, .. } = &mut kind {
+                comparisons.iter_mut().for_each(|(e, _, _)| guarded(e, guard));
+            }
+        }
         let replacement = match kind {
             SubqueryKind::Scalar { column: result } => {
-                let right = self.node(plan)?;
-                let kind = if exactly_one_row(&right) && right.free_columns().is_empty() {
-                    JoinKind::Inner
-                } else {
-                    JoinKind::Single
-                };
-                *input = self.dependent_join(kind, take(input), right, Vec::new(), false)?;
+                let mut right = self.node(plan)?;
+                let independent = right.free_columns().is_empty();
+                let kind = if independent && exactly_one_row(&right) { JoinKind::Inner } else { JoinKind::Single };
+                let mut condition = Vec::new();
+                if let Some(guard) = guard.filter(|_| !at_most_one_row(&right)) {
+                    condition.push(column(self.columns, guard));
+                    if independent {
+                        // Two rows are as many as any number: they are compared with every row of the input.
+                        right = Node::new(Op::Limit { input: Box::new(right), limit: Some(2), offset: 0 });
+                    }
+                }
+                *input = self.dependent_join(kind, take(input), right, condition, false)?;
                 column(self.columns, result)
             }
             SubqueryKind::Exists => match existence(plan) {
                 Existence::Always => Expr::bool(true),
                 Existence::If(plan) => {
-                    let right = self.node(plan)?;
+                    let right = some_row(self.node(plan)?);
                     let mark = self.mark(true);
                     *input = self.dependent_join(JoinKind::Mark(mark), take(input), right, Vec::new(), true)?;
                     // A correlated conjunct that became part of the condition may be NULL: then there is no row.

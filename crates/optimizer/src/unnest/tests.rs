@@ -199,3 +199,73 @@ output [a = a#0, s = s#3]
 ",
     );
 }
+
+/// Checks that all passes together, and the required ones alone, keep the result.
+#[track_caller]
+fn keeps_its_result(text: &str) {
+    for optimize in [false, true] {
+        let settings = crate::Settings { optimize, ..crate::Settings::default() };
+        let after = crate::optimize(crate::testing::plan_of(text), &settings, &|| Ok(()), &mut |_, _| {}).unwrap();
+        crate::testing::compare_results(&crate::testing::plan_of(text), &after);
+    }
+}
+
+#[test]
+fn the_condition_of_a_lateral_join_reads_computed_columns() {
+    keeps_its_result(
+        "\
+output [a = a#0, z = z#2]
+  join inner [z#2 > 1]
+    scan r t0 [a#0:integer = 0, b#1:integer = 1]
+    map [z#2:integer = b#1 + 1]
+      values [] [[]]
+",
+    );
+}
+
+#[test]
+fn equal_values_of_outer_rows_are_told_apart() {
+    for sql_type in ["double", "interval"] {
+        keeps_its_result(&format!(
+            "\
+output [t = t#4, m = m#3]
+  map [t#4:text? = cast(a#0 as text), m#3:text? = scalar($1, x#2)]
+    scan r t0 [a#0:{sql_type}? = 0]
+    subquery $1
+      aggregate [] [x#2:text? = max(cast(a#0 as text))]
+        filter [b#1 = a#0]
+          scan s t1 [b#1:{sql_type}? = 0]
+"
+        ));
+    }
+}
+
+#[test]
+fn nested_not_in_is_unnested_once_a_level() {
+    let plan_of_depth = |depth: usize| {
+        let mut text = String::from("output [a = a#0]\n");
+        for level in 0..=depth {
+            let indent = "  ".repeat(2 * level + 1);
+            let scan = format!("{indent}  scan r t{level} [a#{level}:integer? = 0]\n");
+            if level == depth {
+                text += &scan[2..];
+            } else {
+                text += &format!(
+                    "{indent}filter [not any($1, a#{level} = a#{})]\n{scan}{indent}  subquery $1\n",
+                    level + 1
+                );
+            }
+        }
+        crate::testing::plan_of(&text)
+    };
+    let steps = |depth| {
+        let steps = std::cell::Cell::new(0);
+        let count = || {
+            steps.set(steps.get() + 1);
+            Ok(())
+        };
+        Unnest.run(&mut plan_of_depth(depth), &count).unwrap();
+        steps.get()
+    };
+    assert!(steps(20) <= 2 * steps(10) + 4, "{} and {} steps", steps(10), steps(20));
+}

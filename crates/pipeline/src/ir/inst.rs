@@ -393,6 +393,16 @@ pub enum Callee {
     KeepStr,
 }
 
+impl Inst {
+    /// The limit that this instruction counts against, if it is that.
+    pub fn limit(&self) -> Option<StateId> {
+        match self {
+            Self::Call { callee: Callee::TakeLimit(state), .. } => Some(*state),
+            _ => None,
+        }
+    }
+}
+
 impl Callee {
     /// Argument and result types; none for `Site`, whose site says it.
     pub fn signature(self) -> Option<(Vec<Ty>, Vec<Ty>)> {

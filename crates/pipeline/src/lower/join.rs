@@ -121,7 +121,8 @@ impl Lowering<'_> {
         }
         let (open, closed): (Vec<Key>, Vec<Key>) = std::mem::take(keys).into_iter().partition(is_nullable);
         *keys = closed;
-        residual.extend(open.into_iter().map(|k| Expr::compare(Compare::Eq, k.build, k.probe)));
+        // First, as for keys: what can fail is not evaluated for rows of other keys.
+        residual.splice(..0, open.into_iter().map(|k| Expr::compare(Compare::Eq, k.build, k.probe)));
         false
     }
 

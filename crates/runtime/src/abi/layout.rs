@@ -147,8 +147,11 @@ pub struct ProbeScratch {
     /// In: 1 if a tuple's first row with an equal hash suffices; 2 if nothing more is asked of a tuple once
     /// `matched[tuple]` is 1 (pairs that were already delivered, or are in the same delivery, may still follow).
     pub first_only: u64,
+    /// In: the limit that the pairs come to later in the body, null if there is none. Once it is exhausted, no pairs are
+    /// delivered.
+    pub limit: *const crate::limit::Limit,
     /// The kernel's own cursor.
-    pub cursor: [u64; 5],
+    pub cursor: [u64; 4],
     /// In: hash by tuple.
     pub hashes: [u64; BATCH],
     /// Out: build rows of the pairs.

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use super::tags::{ADDRESS, admits};
 use crate::abi::{BATCH, JoinTable, ProbeScratch};
+use crate::limit::Limit;
 
 /// Index in [`ProbeScratch::cursor`] of the number of chains that go on.
 const PENDING: usize = 0;
@@ -63,8 +64,11 @@ pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut Probe
     // SAFETY: as the caller promises.
     let (table, scratch) = unsafe { (&*table, &mut *scratch) };
     let mut pending = scratch.cursor[PENDING] as usize;
-    // Without keys, all of a table is one chain. What is left out now does not matter: the query ends with an error.
-    if table.inner.cancel.is_cancelled() {
+    // Without keys, all of a table is one chain. What is left out now does not matter: the query ends with an error, or
+    // nobody asks for more rows.
+    // SAFETY: the caller has set the limit, which lives as long as the query.
+    let enough = unsafe { scratch.limit.as_ref() }.is_some_and(Limit::is_exhausted);
+    if enough || table.inner.cancel.is_cancelled() {
         pending = 0;
     }
     let mut found = 0;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base::memory::Pages;
 use base::{Area, Error, Result};
-use pipeline::ir::Pipeline;
+use pipeline::ir::{Pipeline, StateId};
 use types::Str;
 
 use super::{Shared, StateData, finished_array};
@@ -52,7 +52,7 @@ impl Worker {
             StateData::Sort(sort) => sort.local(index).cast(),
             StateData::Rows(rows) => rows.local(index).cast(),
             StateData::Result(results) => results.local(index).cast(),
-            StateData::Limit(_) => std::ptr::null_mut(),
+            StateData::Limit(limit) => std::ptr::from_ref(limit).cast_mut().cast(),
         };
         let mut inner = Box::new(WorkerState {
             error: None,
@@ -111,6 +111,11 @@ impl Worker {
         }
         self.inner.passing = None;
         Ok(())
+    }
+
+    /// Whether a limit admits no further row.
+    pub fn is_exhausted(&self, limit: StateId) -> bool {
+        matches!(self.inner.shared.state(limit), StateData::Limit(limit) if limit.is_exhausted())
     }
 
     /// A header of `text`, whose payload is copied where it lives as long as the running pipeline needs it.

@@ -13,6 +13,8 @@ use crate::{ObjectName, Resolved, Table, parse_depth};
 
 /// Most tables in one FROM: each is an operator on top of the ones before.
 const MAX_TABLES: usize = 300;
+/// Most tables in a statement, those of its views and subqueries counted each time that they are read.
+const MAX_TABLES_IN_ALL: usize = 2_000;
 
 /// A bound item of FROM: its operators and the names that it gives.
 pub(super) struct FromItem {
@@ -205,6 +207,12 @@ impl Binder<'_> {
 
     /// Reads all columns of a table; those not needed are pruned later.
     fn scan(&mut self, table: Table, name: Option<&str>, alias: Option<&TableAlias>) -> Result<FromItem> {
+        if self.tables.len() >= MAX_TABLES_IN_ALL {
+            let message =
+                format!("the statement reads more than {MAX_TABLES_IN_ALL} tables, counting those of its views");
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message)
+                .hint("store a part of it with CREATE TABLE ... AS, and read that"));
+        }
         let name = name.unwrap_or(&table.name).to_owned();
         let mut columns: Vec<(usize, ColumnId)> = Vec::with_capacity(table.fields.len());
         let mut named = Vec::with_capacity(table.fields.len());
