@@ -11,7 +11,7 @@ const RUNS: usize = 5;
 const GROUPS: [u32; 6] = [1_000, 100_000, 120_000, 140_000, 200_000, 1_000_000];
 
 pub(crate) fn run(threads: Option<usize>) -> Result<bool> {
-    let mut session = Database::new(Config { threads, memory_limit: None })?.connect();
+    let mut session = Database::new(Config { threads, ..Config::default() })?.connect();
     let digits = (0..100).map(|i| format!("({i})")).collect::<Vec<_>>().join(", ");
     execute(&mut session, &format!("CREATE TABLE n AS SELECT i FROM (VALUES {digits}) v(i)"))?;
     execute(

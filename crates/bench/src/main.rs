@@ -1,7 +1,9 @@
-//! Benchmarks in one process: TPC-H, the latency of small statements, sorting, and the demonstration of `make demo`.
+//! Benchmarks in one process: TPC-H, the latency of small statements, sorting, what morsels cost, and the demonstration
+//! of `make demo`.
 //!
 //! Comparisons with other systems are in the folder `bench` at the top, in Python.
 
+mod claims;
 mod demo;
 mod groups;
 mod latency;
@@ -44,6 +46,8 @@ enum Command {
     },
     /// Times exact sums of doubles beside plain ones.
     Sums,
+    /// Times claims of morsels and contexts of queries, and counts the claims that were steals.
+    Claims,
     /// Generates, loads, runs and checks TPC-H, and prints a table of times.
     Demo(DataOptions),
 }
@@ -91,6 +95,7 @@ fn main() -> ExitCode {
         Command::Sort { threads } => sort::run(threads),
         Command::Groups { threads } => groups::run(threads),
         Command::Sums => sums::run(),
+        Command::Claims => claims::run(),
         Command::Demo(options) => demo::run(&options),
     };
     match result {

@@ -93,7 +93,7 @@ fn exact_groups(values: &[f64], groups: &[u32]) -> Vec<ExactRow> {
 }
 
 fn queries() -> Result<bool> {
-    let mut session = Database::new(Config { threads: Some(1), memory_limit: None })?.connect();
+    let mut session = Database::new(Config { threads: Some(1), ..Config::default() })?.connect();
     let digits = (0..100).map(|i| format!("({i})")).collect::<Vec<_>>().join(", ");
     for sql in [
         &format!("CREATE TABLE n AS SELECT i FROM (VALUES {digits}) v(i)"),

@@ -86,7 +86,7 @@ fn measure(name: &str, text: &str, keys: i64) {
     let compile = started.elapsed() / 20;
     let bytes = code.bytes();
     let executable = Executable::Compiled(std::sync::Arc::new(code));
-    let context = QueryContext::new(&program, 1, base::Budget::new(usize::MAX), |id| executable.pair_fns(id)).unwrap();
+    let context = QueryContext::new(&program, base::Budget::new(usize::MAX), |id| executable.pair_fns(id)).unwrap();
     let rows = 6_000_000;
     let mut random = common::random::Random(7);
     let columns: Vec<Vec<i64>> =

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use base::{Budget, Result};
 use catalog::Catalog;
 use codegen::CodeCache;
 use io::FileSource;
-use scheduler::{Scheduler, SchedulerOptions};
+use scheduler::{Scheduler, SchedulerOptions, Topology};
 use types::Value;
 
 use crate::environment::Environment;
@@ -28,6 +29,12 @@ pub struct Config {
     pub memory_limit: Option<usize>,
     /// Settings as text, of the database and for its sessions to begin with.
     pub settings: Settings,
+    /// The nodes of the machine; none: as the system tells. A description tries queries on machines that are not there.
+    pub topology: Option<Topology>,
+    /// Rows of a morsel; none: what is best. Results do not depend on it, which tests try.
+    pub morsel_rows: Option<u64>,
+    /// How long a morsel runs before others get a turn; none: a millisecond.
+    pub slice: Option<Duration>,
 }
 
 /// A database in main memory. Cheap to clone; it goes when its last clone, session and result go.
@@ -65,7 +72,14 @@ impl Database {
         config.settings.of(Scope::Session).for_each(|(s, value)| session_settings.put(s, Some(value.to_string())));
         let threads = config.settings.of(Scope::Database).find(|(s, _)| s.name == "threads");
         let threads = config.threads.or_else(|| threads?.1.parse().ok());
-        let options = SchedulerOptions { threads, ..SchedulerOptions::default() };
+        let usual = SchedulerOptions::default();
+        let options = SchedulerOptions {
+            threads,
+            topology: config.topology,
+            morsel_rows: config.morsel_rows.unwrap_or(usual.morsel_rows),
+            slice: config.slice.unwrap_or(usual.slice),
+            ..usual
+        };
         let budget = Budget::new(config.memory_limit.unwrap_or_else(default_memory));
         let database = Self(Arc::new(Shared {
             catalog: Catalog::new(),

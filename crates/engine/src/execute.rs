@@ -6,8 +6,8 @@ mod scan;
 mod stage;
 mod watch;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use base::ids::Id;
@@ -17,14 +17,16 @@ use pipeline::ir::{Program, Source as IrSource, StateId};
 use plan::{Plan, TableId};
 use runtime::query::{Arguments, QueryContext};
 use runtime::result::Next;
-use scheduler::{CancelToken, JobHandle, JobOptions, JobSpec, SingleThreaded};
+use scheduler::{CancelToken, Cutting, EachWorker, JobHandle, JobOptions, JobSpec, Observer, SingleThreaded};
 use types::Chunk;
 
 use crate::database::Shared;
 use crate::environment::Environment;
 use crate::result::Progress;
 use crate::source::Source;
+pub(crate) use scan::file_offsets;
 use stage::PipelineStage;
+pub(crate) use stage::prepare_file;
 use watch::Watch;
 
 /// Queries whose sources have no more rows than this run on the caller's thread: waking workers would take longer.
@@ -40,14 +42,15 @@ pub(crate) struct Query {
     pub sources: IdMap<TableId, Source>,
     /// This run's, if they are not those that the program was made for.
     pub arguments: Option<Arguments>,
-    pub workers: usize,
     /// Pipelines that still fill each state.
     pub fillers: Vec<AtomicUsize>,
     /// Chunks of files whose strings rows refer to.
     pub kept: std::sync::Mutex<Vec<(Chunk, base::memory::Reservation)>>,
     pub budget: Budget,
     /// The pipeline that each worker runs, while somebody watches.
-    pub running: Box<[AtomicU32]>,
+    pub running: EachWorker<AtomicU32>,
+    /// It runs on the consumer's thread, so nobody takes results away meanwhile.
+    pub small: bool,
 }
 
 /// A query that runs, or has run.
@@ -55,6 +58,8 @@ pub(crate) struct Running {
     query: Arc<Query>,
     job: Option<JobHandle>,
     ended: bool,
+    /// The greatest fraction that anybody was told, by its bits: it never goes back.
+    furthest: AtomicU64,
     /// With EXPLAIN ANALYZE.
     watch: Option<Watch>,
     /// How long lowering and compiling took; little if the code was in the cache.
@@ -125,10 +130,11 @@ impl Prepared {
         analyze: bool,
         cancel: CancelToken,
     ) -> Result<Running> {
-        let query = Arc::new(Query::new(environment, self, sources, arguments, cancel.clone())?);
+        let mut query = Query::new(environment, self, sources, arguments, cancel.clone())?;
+        query.small = !analyze && self.few_rows && query.source_rows() <= INLINE_ROWS;
+        let query = Arc::new(query);
         let watch = analyze.then(|| Watch::begin(&query)).transpose()?;
-        let small = !analyze && self.few_rows && query.source_rows() <= INLINE_ROWS;
-        let mut running = launch(environment, query, small, cancel)?;
+        let mut running = launch(environment, query, cancel)?;
         running.watch = watch;
         Ok(running)
     }
@@ -153,29 +159,20 @@ impl Query {
         cancel: CancelToken,
     ) -> Result<Self> {
         let Prepared { program, code, .. } = prepared.clone();
-        let shared = &environment.database.0;
         let budget = environment.statement_budget();
-        let workers = shared.scheduler.max_workers();
-        let context =
-            QueryContext::with_cancel(&program, arguments.as_ref(), workers, budget.clone(), cancel, |state| {
-                code.pair_fns(state)
-            })?;
+        let context = QueryContext::with_cancel(&program, arguments.as_ref(), budget.clone(), cancel, |state| {
+            code.pair_fns(state)
+        })?;
         let mut fillers: Vec<usize> = vec![0; program.states.len()];
         program.pipelines.values().flat_map(|p| &p.fills).for_each(|s| fillers[s.index()] += 1);
-        let running = (0..workers).map(|_| AtomicU32::new(0)).collect();
         let fillers = fillers.into_iter().map(AtomicUsize::new).collect();
-        Ok(Self {
-            program,
-            code,
-            context,
-            sources,
-            arguments,
-            workers,
-            fillers,
-            kept: Default::default(),
-            budget,
-            running,
-        })
+        let (kept, running) = (Default::default(), EachWorker::default());
+        Ok(Self { program, code, context, sources, arguments, fillers, kept, budget, running, small: false })
+    }
+
+    /// Whether results wait for their consumer, so that no more should be made.
+    pub fn is_held_up(&self) -> bool {
+        !self.small && self.context.result().is_full()
     }
 
     /// Rows of all sources outside of the query, as far as they are known.
@@ -198,25 +195,44 @@ impl Query {
     }
 }
 
+/// Tells the consumer of a result that its query has ended. The query is not kept alive by the job, of which a worker may
+/// hold on to what is left.
+struct ResultEnd(Weak<QueryContext>);
+
+impl Observer for ResultEnd {
+    fn ended(&self, result: &Result<()>) {
+        if let Some(context) = self.0.upgrade() {
+            context.result().finish(result.clone());
+        }
+    }
+}
+
 /// Gives the query to the scheduler, or runs it here if it is small.
-fn launch(environment: &Environment, query: Arc<Query>, small: bool, cancel: CancelToken) -> Result<Running> {
+fn launch(environment: &Environment, query: Arc<Query>, cancel: CancelToken) -> Result<Running> {
     let shared = environment.database.0.clone();
     let mut job = JobSpec::new();
     for (id, pipeline) in query.program.pipelines.iter() {
         let after: Vec<usize> = pipeline.after.iter().map(|p| p.index()).collect();
         job.add(PipelineStage::new(query.clone(), id), &after);
     }
-    if small {
-        SingleThreaded::default().run(job, &cancel)?;
+    if query.small {
+        let cut = Cutting { threads: 1, ..shared.scheduler.cutting() };
+        SingleThreaded { cut, seed: 0 }.run(job, &cancel)?;
         query.context.result().finish(Ok(()));
-        return Ok(Running { query, job: None, ended: false, watch: None, compiled: Duration::ZERO, _shared: shared });
+        return Ok(Running::new(query, None, shared));
     }
-    let handle = shared.scheduler.submit(job, JobOptions { cancel, ..JobOptions::default() });
+    let observer = Some(Arc::new(ResultEnd(Arc::downgrade(&query.context))) as _);
+    let handle = shared.scheduler.submit(job, JobOptions { cancel, observer, ..JobOptions::default() });
     environment.call.runs(&handle, true);
-    Ok(Running { query, job: Some(handle), ended: false, watch: None, compiled: Duration::ZERO, _shared: shared })
+    Ok(Running::new(query, Some(handle), shared))
 }
 
 impl Running {
+    fn new(query: Arc<Query>, job: Option<JobHandle>, shared: Arc<Shared>) -> Self {
+        let (furthest, compiled) = (AtomicU64::new(0), Duration::ZERO);
+        Self { query, job, ended: false, furthest, watch: None, compiled, _shared: shared }
+    }
+
     /// `Some(Some(chunk))`, `Some(None)` at the end, `None` if nothing came in time.
     pub fn next(&mut self, timeout: Duration) -> Result<Option<Option<Chunk>>> {
         if self.ended {
@@ -232,11 +248,11 @@ impl Running {
                 }
             });
         };
-        // The queue learns of the job's end from here: nobody else waits for the job.
-        const STEP: Duration = Duration::from_millis(1);
+        // A job with no worker inside learns of a cancellation from whoever looks.
+        const STEP: Duration = Duration::from_millis(20);
         let deadline = Instant::now() + timeout;
         loop {
-            match queue.try_next()? {
+            match queue.next(STEP.min(deadline.saturating_duration_since(Instant::now())))? {
                 Next::Chunk(chunk) => {
                     job.wake();
                     return Ok(Some(Some(chunk)));
@@ -247,9 +263,7 @@ impl Running {
                 }
                 Next::Pending => {}
             }
-            if let Some(end) = job.wait_timeout(STEP) {
-                queue.finish(end);
-            } else if Instant::now() >= deadline {
+            if job.wait_timeout(Duration::ZERO).is_none() && Instant::now() >= deadline {
                 return Ok(None);
             }
         }
@@ -258,7 +272,12 @@ impl Running {
     pub fn progress(&self) -> Progress {
         match &self.job {
             None => Progress { fraction: 1.0, rows: 0 },
-            Some(job) => Progress::of(job),
+            Some(job) => {
+                let now = Progress::of(job);
+                // The bits of numbers that are not negative are in the numbers' order.
+                let before = f64::from_bits(self.furthest.fetch_max(now.fraction.to_bits(), Ordering::Relaxed));
+                Progress { fraction: now.fraction.max(before), ..now }
+            }
         }
     }
 

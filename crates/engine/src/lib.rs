@@ -35,6 +35,7 @@ pub use call::{Call, Interrupt};
 pub use database::{Config, Database};
 pub use foreground::{foreground, next_chunk};
 pub use result::{Progress, QueryResult, Tag};
+pub use scheduler::StageReport;
 pub use session::Session;
 pub use settings::{Kind, SETTINGS, Scope, Setting, Settings};
 pub use sql::{Piece, next_piece};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use base::Result;
 use catalog::Field;
+use scheduler::StageReport;
 use types::{Chunk, Value};
 
 use crate::execute::Running;
@@ -140,6 +141,14 @@ impl QueryResult {
         match &self.rows {
             Rows::Ready(_) => Progress { fraction: 1.0, rows: self.delivered },
             Rows::Running(running) => running.progress(),
+        }
+    }
+
+    /// What each stage of the query has taken so far; nothing if it ran on the caller's thread.
+    pub fn stages(&self) -> Vec<StageReport> {
+        match &self.rows {
+            Rows::Ready(_) => Vec::new(),
+            Rows::Running(running) => running.report(),
         }
     }
 

@@ -238,10 +238,15 @@ impl FileSource for ParquetSource {
         self.morsels.len()
     }
 
+    fn rows_of(&self, morsel: usize) -> u64 {
+        let (file, row_group) = self.morsels[morsel];
+        self.files[file].rows(row_group)
+    }
+
     fn read(&self, morsel: usize, columns: &[usize], prune: &[PrunePredicate], sink: &mut Sink<'_>) -> Result<()> {
         columns.iter().try_for_each(|&c| self.schema[c].check_supported())?;
         let (file, row_group) = self.morsels[morsel];
-        let rows = self.files[file].rows(row_group);
+        let rows = self.rows_of(morsel);
         if prune.iter().any(|p| !self.row_group_statistics(file, row_group, p.column).admits(p, rows)) {
             return Ok(());
         }

@@ -121,6 +121,18 @@ pub trait FileSource: Send + Sync {
     }
     /// Number of pieces that are read independently; it never changes.
     fn morsels(&self) -> usize;
+    /// Number of pieces of work that are best done, by many workers at once, before the first read; 0 if there are none.
+    fn preparations(&self) -> usize {
+        0
+    }
+    /// Does one of them. A read does what was left out.
+    fn prepare(&self, _piece: usize) -> Result<()> {
+        Ok(())
+    }
+    /// Rows of one morsel: exact where the file says so, else an estimate.
+    fn rows_of(&self, _morsel: usize) -> u64 {
+        self.estimated_rows().div_ceil(self.morsels().max(1) as u64)
+    }
     /// Reads one morsel: hands chunks of the given columns (indexes into the schema, in that order, repetitions
     /// allowed) to `sink`, in the order of the file, without rows that `prune` excludes for certain. Called by many
     /// workers at once.
@@ -159,6 +171,9 @@ impl FileSource for MemorySource {
     }
     fn morsels(&self) -> usize {
         self.chunks.len()
+    }
+    fn rows_of(&self, morsel: usize) -> u64 {
+        self.chunks[morsel].rows() as u64
     }
     fn read(&self, morsel: usize, columns: &[usize], _prune: &[PrunePredicate], sink: &mut Sink<'_>) -> Result<()> {
         let chunk = &self.chunks[morsel];
@@ -214,6 +229,15 @@ impl FileSource for Selected {
     }
     fn morsels(&self) -> usize {
         self.source.morsels()
+    }
+    fn preparations(&self) -> usize {
+        self.source.preparations()
+    }
+    fn prepare(&self, piece: usize) -> Result<()> {
+        self.source.prepare(piece)
+    }
+    fn rows_of(&self, morsel: usize) -> u64 {
+        self.source.rows_of(morsel)
     }
     fn read(&self, morsel: usize, columns: &[usize], prune: &[PrunePredicate], sink: &mut Sink<'_>) -> Result<()> {
         let columns: Vec<usize> = columns.iter().map(|&c| self.columns[c]).collect();

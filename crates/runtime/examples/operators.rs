@@ -19,7 +19,7 @@ use types::ops::hash::hash_u64;
 
 const STATE: StateId = StateId(0);
 
-fn context(state: State, workers: usize, pairs: Option<PairFns>) -> Arc<QueryContext> {
+fn context(state: State, pairs: Option<PairFns>) -> Arc<QueryContext> {
     let program = Program {
         params: IdMap::new(),
         sites: IdMap::new(),
@@ -30,12 +30,17 @@ fn context(state: State, workers: usize, pairs: Option<PairFns>) -> Arc<QueryCon
         counters: Vec::new(),
         positions: Vec::new(),
     };
-    QueryContext::new(&program, workers, Budget::new(usize::MAX), |_| pairs.clone()).unwrap()
+    QueryContext::new(&program, Budget::new(usize::MAX), |_| pairs.clone()).unwrap()
 }
 
 /// Runs `work` on every worker with its share of `rows`; returns seconds.
-fn parallel(context: &Arc<QueryContext>, rows: u64, work: impl Fn(&mut Worker, std::ops::Range<u64>) + Sync) -> f64 {
-    let workers = context.worker_count() as u64;
+fn parallel(
+    context: &Arc<QueryContext>,
+    workers: usize,
+    rows: u64,
+    work: impl Fn(&mut Worker, std::ops::Range<u64>) + Sync,
+) -> f64 {
+    let workers = workers as u64;
     let start = Instant::now();
     std::thread::scope(|scope| {
         for n in 0..workers {
@@ -46,18 +51,15 @@ fn parallel(context: &Arc<QueryContext>, rows: u64, work: impl Fn(&mut Worker, s
     start.elapsed().as_secs_f64()
 }
 
-fn finalize(context: &Arc<QueryContext>) -> f64 {
+fn finalize(context: &Arc<QueryContext>, workers: usize) -> f64 {
     let start = Instant::now();
+    let cut = scheduler::Cutting::new(workers);
     for phase in 0.. {
-        let Some(tasks) = context.finalize_phase(STATE, phase).unwrap() else { break };
+        let Some(tasks) = context.finalize_phase(STATE, phase, &cut).unwrap() else { break };
         std::thread::scope(|scope| {
-            for n in 0..context.worker_count() {
-                let (tasks, worker) = (&tasks, scheduler::WorkerId(n as u32));
-                scope.spawn(move || {
-                    while let Some(morsel) = tasks.claim(worker) {
-                        tasks.run(worker, morsel).unwrap();
-                    }
-                });
+            for n in 0..workers {
+                let (tasks, worker) = (&*tasks, scheduler::WorkerId(n as u32));
+                scope.spawn(move || scheduler::exhaust(tasks, worker).unwrap());
             }
         });
     }
@@ -76,8 +78,8 @@ fn join(build: u64, probe: u64, percent: u64, workers: usize) -> [f64; 3] {
     let mut layout = RowLayout::with_header(JOIN_HEADER);
     layout.add(Ty::I64);
     layout.add(Ty::I64);
-    let context = context(State::Join(JoinState { layout, unique: true }), workers, None);
-    let materialise = parallel(&context, build, |worker, rows| {
+    let context = context(State::Join(JoinState { layout, unique: true }), None);
+    let materialise = parallel(&context, workers, build, |worker, rows| {
         for key in rows {
             let row = new_row(worker).cast::<u64>();
             // SAFETY: a row of 32 bytes.
@@ -88,9 +90,9 @@ fn join(build: u64, probe: u64, percent: u64, workers: usize) -> [f64; 3] {
             }
         }
     });
-    let insert = finalize(&context);
+    let insert = finalize(&context, workers);
     let space = build * 100 / percent;
-    let probing = parallel(&context, probe, |worker, rows| {
+    let probing = parallel(&context, workers, probe, |worker, rows| {
         // SAFETY: a finished join state; scratch memory for which zero is a value; rows of 32 bytes.
         unsafe {
             let table = (*worker.shared).cast::<JoinTable>();
@@ -145,8 +147,8 @@ fn group(rows: u64, keys: u64, workers: usize) -> [f64; 2] {
     let function = Function { rows: [pipeline::ir::Var(0); 2], body: vec![], result: None, vars: IdMap::new() };
     let state = GroupState { layout, has_keys: true, equal: None, combine: function };
     let pairs = PairFns { equal: Some(Pair::Code(equal)), combine: Pair::Code(combine) };
-    let context = context(State::Group(state), workers, Some(pairs));
-    let aggregate = parallel(&context, rows, |worker, rows| {
+    let context = context(State::Group(state), Some(pairs));
+    let aggregate = parallel(&context, workers, rows, |worker, rows| {
         for i in rows {
             if i % 65_536 == 0 {
                 worker.end_morsel().unwrap();
@@ -178,7 +180,7 @@ fn group(rows: u64, keys: u64, workers: usize) -> [f64; 2] {
             }
         }
     });
-    let combined = finalize(&context);
+    let combined = finalize(&context, workers);
     [aggregate / rows as f64, combined / rows as f64]
 }
 
@@ -187,8 +189,8 @@ fn sort(rows: u64, limit: Option<u64>, workers: usize) -> [f64; 2] {
     let offset = layout.add(Ty::I64);
     layout.add(Ty::I64);
     let keys = vec![SortField { offset, ty: Ty::I64, null: None, descending: false, nulls_first: false }];
-    let context = context(State::Sort(SortState { layout, keys, partition: 0, limit, offset: 0 }), workers, None);
-    let materialise = parallel(&context, rows, |worker, rows| {
+    let context = context(State::Sort(SortState { layout, keys, partition: 0, limit, offset: 0 }), None);
+    let materialise = parallel(&context, workers, rows, |worker, rows| {
         for i in rows {
             // SAFETY: a sort state, whose rows have 16 bytes.
             unsafe {
@@ -207,7 +209,7 @@ fn sort(rows: u64, limit: Option<u64>, workers: usize) -> [f64; 2] {
             }
         }
     });
-    let sorted = finalize(&context);
+    let sorted = finalize(&context, workers);
     [materialise / rows as f64, sorted / rows as f64]
 }
 

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex};
 
 use base::{Area, Budget, Result};
 use pipeline::ir::{GroupState, StateId};
-use scheduler::TaskSet;
+use scheduler::{Cutting, TaskSet};
 
 use crate::abi::GroupLocal;
 use crate::query::{PairFns, QueryContext};
@@ -69,10 +69,10 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    pub(crate) fn new(state: &GroupState, workers: usize, budget: &Budget, pairs: PairFns) -> Self {
+    pub(crate) fn new(state: &GroupState, budget: &Budget, pairs: PairFns) -> Self {
         let stride = state.layout.stride().max(16) as usize;
         Self {
-            locals: PerWorker::new(workers, |_| GroupLocal::new(stride, budget)),
+            locals: PerWorker::default(),
             pairs,
             has_keys: state.has_keys,
             stride,
@@ -83,12 +83,14 @@ impl Groups {
         }
     }
 
-    /// The worker's part. Without keys it has its row from here on.
+    /// The worker's part, made when it first comes. Without keys it has its row from here on.
     pub(crate) fn local(&self, worker: usize) -> *mut GroupLocal {
-        let local = self.locals.get(worker);
-        // SAFETY: called when the worker is made, so nobody else touches its part yet.
-        unsafe { (*local).prepare(self.has_keys) };
-        local
+        let make = || {
+            let mut local = GroupLocal::new(self.stride, &self.budget);
+            local.prepare(self.has_keys);
+            local
+        };
+        self.locals.get_or(worker, make)
     }
 
     /// A worker has ended a morsel.
@@ -128,9 +130,10 @@ impl Groups {
         context: &Arc<QueryContext>,
         state: StateId,
         phase: usize,
+        cut: &Cutting,
     ) -> Result<Option<Box<dyn TaskSet>>> {
         if self.has_keys {
-            combine::phase(self, context, state, phase)
+            combine::phase(self, context, state, phase, cut)
         } else {
             self.add_up(context, state).map(|()| None)
         }

@@ -24,7 +24,7 @@ use std::sync::atomic::AtomicPtr;
 use base::memory::Pages;
 use base::{Budget, Result};
 use pipeline::ir::{JoinState, StateId};
-use scheduler::{CancelToken, TaskSet};
+use scheduler::{CancelToken, Cutting, TaskSet};
 
 use crate::abi::{JoinTable, RowsLocal};
 use crate::query::QueryContext;
@@ -46,8 +46,8 @@ pub(crate) struct Join {
 }
 
 impl Join {
-    pub(crate) fn new(state: &JoinState, workers: usize, budget: &Budget, cancel: CancelToken) -> Self {
-        let rows = RowsState::new(state.layout.stride(), workers, budget, OPERATOR);
+    pub(crate) fn new(state: &JoinState, budget: &Budget, cancel: CancelToken) -> Self {
+        let rows = RowsState::new(state.layout.stride(), budget, OPERATOR);
         Self { rows, budget: budget.clone(), cancel, table: AtomicPtr::default() }
     }
 
@@ -64,8 +64,9 @@ impl Join {
         context: &Arc<QueryContext>,
         state: StateId,
         phase: usize,
+        cut: &Cutting,
     ) -> Result<Option<Box<dyn TaskSet>>> {
-        if phase == 0 { build::start(self, context, state) } else { Ok(None) }
+        if phase == 0 { build::start(self, context, state, cut) } else { Ok(None) }
     }
 }
 

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use base::ids::Id;
 use base::{Area, Budget, IdMap, Result};
 use pipeline::ir::{Program, RowSet, Site, SiteId, Source, State, StateId};
-use scheduler::{CancelToken, TaskSet};
+use scheduler::{CancelToken, Cutting, EachWorker, TaskSet};
 
 use crate::abi::Worker;
 use crate::group::Groups;
@@ -67,7 +67,7 @@ pub struct Shared {
     pub(crate) budget: Budget,
     counters: usize,
     /// What each worker does, see [`Worker::operator`].
-    working_for: Box<[WorkingFor]>,
+    working_for: EachWorker<WorkingFor>,
     /// Strings that rows refer to, of workers that are gone.
     retired: Mutex<Vec<Area>>,
 }
@@ -92,20 +92,15 @@ impl Shared {
 pub struct QueryContext {
     shared: Arc<Shared>,
     /// Uncontended: a worker number belongs to one thread at a time. Workers are made when first asked for.
-    workers: Box<[Mutex<Option<Box<Worker>>>]>,
+    workers: EachWorker<Mutex<Box<Worker>>>,
     result: StateId,
 }
 
 impl QueryContext {
-    /// Prepares `program` for workers `0..workers`. `pairs` has the functions of the group states, by `StateId`; what
-    /// raw code they point to must stay as long as the context.
-    pub fn new(
-        program: &Program,
-        workers: usize,
-        budget: Budget,
-        pairs: impl FnMut(StateId) -> Option<PairFns>,
-    ) -> Result<Arc<Self>> {
-        Self::with_cancel(program, None, workers, budget, CancelToken::new(), pairs)
+    /// Prepares `program`, for as many workers as will come. `pairs` has the functions of the group states, by `StateId`;
+    /// what raw code they point to must stay as long as the context.
+    pub fn new(program: &Program, budget: Budget, pairs: impl FnMut(StateId) -> Option<PairFns>) -> Result<Arc<Self>> {
+        Self::with_cancel(program, None, budget, CancelToken::new(), pairs)
     }
 
     /// As [`new`](Self::new); once `cancel` is cancelled, long loops inside of a morsel end early, too. `arguments` are
@@ -113,27 +108,21 @@ impl QueryContext {
     pub fn with_cancel(
         program: &Program,
         arguments: Option<&Arguments>,
-        workers: usize,
         budget: Budget,
         cancel: CancelToken,
         mut pairs: impl FnMut(StateId) -> Option<PairFns>,
     ) -> Result<Arc<Self>> {
-        assert!(workers > 0);
         let ordered = result_is_ordered(program);
         let make = |(id, state): (StateId, &State)| match state {
-            State::Join(join) => StateData::Join(Join::new(join, workers, &budget, cancel.clone())),
+            State::Join(join) => StateData::Join(Join::new(join, &budget, cancel.clone())),
             State::Group(group) => {
                 let pairs = pairs(id).expect("the functions of every group state");
-                StateData::Group(Groups::new(group, workers, &budget, pairs))
+                StateData::Group(Groups::new(group, &budget, pairs))
             }
-            State::Sort(sort) => StateData::Sort(Sort::new(sort, workers, &budget)),
-            State::Rows(layout) => {
-                StateData::Rows(RowsState::new(layout.stride(), workers, &budget, "materialisation"))
-            }
+            State::Sort(sort) => StateData::Sort(Sort::new(sort, &budget)),
+            State::Rows(layout) => StateData::Rows(RowsState::new(layout.stride(), &budget, "materialisation")),
             State::Limit { offset, limit } => StateData::Limit(Limit::new(*offset, *limit)),
-            State::Result(types) => {
-                StateData::Result(Results::new(types, workers, &budget, ordered && id == program.result))
-            }
+            State::Result(types) => StateData::Result(Results::new(types, &budget, ordered && id == program.result)),
         };
         let states: Box<[StateData]> = program.states.iter().map(make).collect();
         let shared = Arc::new(Shared {
@@ -144,11 +133,10 @@ impl QueryContext {
             sites: program.sites.clone(),
             budget,
             counters: program.counters.len(),
-            working_for: (0..workers).map(|_| WorkingFor::default()).collect(),
+            working_for: EachWorker::default(),
             retired: Mutex::default(),
         });
-        let workers = (0..workers).map(|_| Mutex::new(None)).collect();
-        Ok(Arc::new(Self { shared, workers, result: program.result }))
+        Ok(Arc::new(Self { shared, workers: EachWorker::default(), result: program.result }))
     }
 
     /// What the workers share.
@@ -156,32 +144,30 @@ impl QueryContext {
         &self.shared
     }
 
-    /// Number of workers that may take part.
+    /// Number of workers that have taken part.
     pub fn worker_count(&self) -> usize {
-        self.workers.len()
+        self.workers.iter().count()
     }
 
     /// The worker with that number, for one thread at a time: others wait.
     pub fn worker(&self, index: usize) -> WorkerGuard<'_> {
-        let mut guard = self.workers[index].lock().unwrap_or_else(PoisonError::into_inner);
-        guard.get_or_insert_with(|| Box::new(Worker::new(&self.shared, index, self.shared.counters)));
-        WorkerGuard(guard)
+        let make = || Mutex::new(Box::new(Worker::new(&self.shared, index, self.shared.counters)));
+        WorkerGuard(self.workers.get_or(index, make).lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The sums of the EXPLAIN ANALYZE counters of all workers.
     pub fn counters(&self) -> Vec<u64> {
         let mut sums = vec![0; self.shared.counters];
-        for worker in &self.workers {
-            if let Some(worker) = &*worker.lock().unwrap_or_else(PoisonError::into_inner) {
-                sums.iter_mut().zip(&worker.inner.counters).for_each(|(sum, n)| *sum += n);
-            }
+        for (_, worker) in self.workers.iter() {
+            let worker = worker.lock().unwrap_or_else(PoisonError::into_inner);
+            sums.iter_mut().zip(&worker.inner.counters).for_each(|(sum, n)| *sum += n);
         }
         sums
     }
 
     /// Says what worker `index` works for from now on; see [`working_for`](Self::working_for).
     pub fn set_working_for(&self, index: usize, operator: Option<u32>) {
-        self.shared.working_for[index].0.store(operator_mark(operator), Ordering::Relaxed);
+        self.shared.working_for.get_or(index, WorkingFor::default).0.store(operator_mark(operator), Ordering::Relaxed);
     }
 
     /// The workers that work at this moment, and the operators (their counters) that they work for, for EXPLAIN ANALYZE.
@@ -190,16 +176,21 @@ impl QueryContext {
             let mark = cell.0.load(Ordering::Relaxed);
             mark.checked_sub(1).map(|operator| (worker, operator))
         };
-        self.shared.working_for.iter().enumerate().filter_map(operator)
+        self.shared.working_for.iter().filter_map(operator)
     }
 
     /// Phase `phase` (from 0) of the finalisation of a state: called when the last pipeline that fills the state has
     /// run its last morsel, then again after the last morsel of each task set that it returned, until it returns none.
-    pub fn finalize_phase(self: &Arc<Self>, state: StateId, phase: usize) -> Result<Option<Box<dyn TaskSet>>> {
+    pub fn finalize_phase(
+        self: &Arc<Self>,
+        state: StateId,
+        phase: usize,
+        cut: &Cutting,
+    ) -> Result<Option<Box<dyn TaskSet>>> {
         match self.shared.state(state) {
-            StateData::Join(join) => join.finalize(self, state, phase),
-            StateData::Group(groups) => groups.finalize(self, state, phase),
-            StateData::Sort(sort) => sort.finalize(self, state),
+            StateData::Join(join) => join.finalize(self, state, phase, cut),
+            StateData::Group(groups) => groups.finalize(self, state, phase, cut),
+            StateData::Sort(sort) => sort.finalize(self, state, cut),
             StateData::Result(results) => results.finalize(),
             StateData::Rows(_) | StateData::Limit(_) => Ok(None),
         }
@@ -207,12 +198,10 @@ impl QueryContext {
 
     /// All phases of a state's finalisation, on the calling thread as worker 0.
     pub fn finalize_inline(self: &Arc<Self>, state: StateId) -> Result<()> {
+        let cut = Cutting::new(1);
         for phase in 0.. {
-            let Some(tasks) = self.finalize_phase(state, phase)? else { break };
-            let worker = scheduler::WorkerId(0);
-            while let Some(morsel) = tasks.claim(worker) {
-                tasks.run(worker, morsel)?;
-            }
+            let Some(tasks) = self.finalize_phase(state, phase, &cut)? else { break };
+            scheduler::exhaust(&*tasks, scheduler::WorkerId(0))?;
         }
         Ok(())
     }
@@ -256,17 +245,17 @@ fn result_is_ordered(program: &Program) -> bool {
 
 /// A worker, held by the current thread.
 #[derive(Debug)]
-pub struct WorkerGuard<'a>(MutexGuard<'a, Option<Box<Worker>>>);
+pub struct WorkerGuard<'a>(MutexGuard<'a, Box<Worker>>);
 
 impl Deref for WorkerGuard<'_> {
     type Target = Worker;
     fn deref(&self) -> &Worker {
-        self.0.as_deref().expect("made before the guard")
+        &self.0
     }
 }
 impl DerefMut for WorkerGuard<'_> {
     fn deref_mut(&mut self) -> &mut Worker {
-        self.0.as_deref_mut().expect("made before the guard")
+        &mut self.0
     }
 }
 

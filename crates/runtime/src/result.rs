@@ -2,7 +2,7 @@
 //! and consumer.
 //!
 //! Workers never wait for the consumer. [`ResultQueue::is_full`] tells the driver to claim no further morsel (the
-//! scheduler's `is_ready`), so the queue holds at most its limit and what the running morsels still produce; all of it is
+//! scheduler's `NotNow`), so the queue holds at most its limit and what the running morsels still produce; all of it is
 //! charged to the query's budget. In an ordered result only what the consumer could take now counts as full, for
 //! otherwise the morsel that it waits for might never be claimed.
 
@@ -29,27 +29,22 @@ const OPERATOR: &str = "result";
 #[derive(Debug)]
 pub(crate) struct Results {
     locals: PerWorker<ResultLocal>,
+    types: Box<[SqlType]>,
     queue: ResultQueue,
 }
 
 impl Results {
-    pub(crate) fn new(types: &[SqlType], workers: usize, budget: &Budget, ordered: bool) -> Self {
-        Self {
-            locals: PerWorker::new(workers, |_| ResultLocal::new(types)),
-            queue: ResultQueue::new(budget.clone(), ordered),
-        }
+    pub(crate) fn new(types: &[SqlType], budget: &Budget, ordered: bool) -> Self {
+        Self { locals: PerWorker::default(), types: types.into(), queue: ResultQueue::new(budget.clone(), ordered) }
     }
 
     pub(crate) fn queue(&self) -> &ResultQueue {
         &self.queue
     }
 
-    /// The worker's part, with room for rows from here on.
+    /// The worker's part, made when it first comes.
     pub(crate) fn local(&self, worker: usize) -> *mut ResultLocal {
-        let local = self.locals.get(worker);
-        // SAFETY: called when the worker is made, so nobody else touches its part yet.
-        unsafe { (*local).make_room() };
-        local
+        self.locals.get_or(worker, || ResultLocal::new(&self.types))
     }
 
     /// Hands the worker's rows on.

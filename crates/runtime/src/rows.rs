@@ -3,32 +3,44 @@
 use std::cell::UnsafeCell;
 
 use base::{Area, Budget};
+use scheduler::{EachWorker, Offsets};
 
 use crate::abi::RowsLocal;
 
-/// One item for each worker.
+/// One item for each worker that has come.
 ///
 /// While a pipeline runs, worker i alone touches item i, through the pointer that [`get`](Self::get) gave it. Whoever
 /// finalises a state reads and writes all items: no pipeline that fills the state runs then, and the scheduler orders
 /// the end of a pipeline before its finalisation.
 #[derive(Debug)]
-pub(crate) struct PerWorker<T>(Box<[UnsafeCell<T>]>);
+pub(crate) struct PerWorker<T>(EachWorker<Local<T>>);
+
+#[derive(Debug)]
+struct Local<T>(UnsafeCell<T>);
 
 // SAFETY: access is divided between threads as the type's documentation says.
-unsafe impl<T: Send> Sync for PerWorker<T> {}
+unsafe impl<T: Send> Sync for Local<T> {}
+
+impl<T> Default for PerWorker<T> {
+    fn default() -> Self {
+        Self(EachWorker::default())
+    }
+}
 
 impl<T> PerWorker<T> {
-    pub(crate) fn new(workers: usize, make: impl FnMut(usize) -> T) -> Self {
-        Self((0..workers).map(make).map(UnsafeCell::new).collect())
+    /// The item of a worker, made when it first comes.
+    pub(crate) fn get_or(&self, worker: usize, make: impl FnOnce() -> T) -> *mut T {
+        self.0.get_or(worker, || Local(UnsafeCell::new(make()))).0.get()
     }
+    /// The item of a worker that has come.
     pub(crate) fn get(&self, worker: usize) -> *mut T {
-        self.0[worker].get()
+        self.0.get(worker).expect("made when the worker came").0.get()
     }
     /// # Safety
     /// No worker may write its item while the references live.
     pub(crate) unsafe fn iter(&self) -> impl Iterator<Item = &T> {
         // SAFETY: the caller promises that nobody writes.
-        self.0.iter().map(|item| unsafe { &*item.get() })
+        self.0.iter().map(|(_, item)| unsafe { &*item.0.get() })
     }
 }
 
@@ -84,6 +96,11 @@ impl Segment {
     }
 }
 
+/// The rows of segments as one range of numbers.
+pub(crate) fn offsets(segments: &[Segment]) -> Offsets {
+    Offsets::new(segments.iter().map(|segment| segment.rows() as u64))
+}
+
 /// The rows of an area that holds nothing but rows of `stride` bytes.
 pub(crate) fn area_segments(area: &Area, stride: usize) -> impl Iterator<Item = Segment> {
     area.blocks()
@@ -95,18 +112,22 @@ pub(crate) fn area_segments(area: &Area, stride: usize) -> impl Iterator<Item = 
 #[derive(Debug)]
 pub(crate) struct RowsState {
     pub(crate) locals: PerWorker<RowsLocal>,
+    stride: usize,
+    budget: Budget,
+    operator: &'static str,
 }
 
 impl RowsState {
-    pub(crate) fn new(stride: u32, workers: usize, budget: &Budget, operator: &'static str) -> Self {
+    pub(crate) fn new(stride: u32, budget: &Budget, operator: &'static str) -> Self {
         // A row without fields still has an address of its own.
         let stride = stride.max(16) as usize;
-        let local = |_| RowsLocal { area: Area::new(budget.clone(), operator), stride };
-        Self { locals: PerWorker::new(workers, local) }
+        Self { locals: PerWorker::default(), stride, budget: budget.clone(), operator }
     }
 
+    /// The worker's part, made when it first comes.
     pub(crate) fn local(&self, worker: usize) -> *mut RowsLocal {
-        self.locals.get(worker)
+        let area = || Area::new(self.budget.clone(), self.operator);
+        self.locals.get_or(worker, || RowsLocal { area: area(), stride: self.stride })
     }
 
     /// The rows of all workers. Called when the state's pipelines have ended.

@@ -38,7 +38,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use base::memory::Reservation;
 use base::{Budget, Result};
 use pipeline::ir::{SortState, StateId};
-use scheduler::{MorselRanges, TaskSet, Tasks};
+use scheduler::{Cutting, Offsets, TaskSet, Tasks};
 
 use crate::abi::RowsLocal;
 use crate::query::{QueryContext, StateData};
@@ -105,9 +105,9 @@ enum Sorted {
 }
 
 impl Sort {
-    pub(crate) fn new(state: &SortState, workers: usize, budget: &Budget) -> Self {
+    pub(crate) fn new(state: &SortState, budget: &Budget) -> Self {
         Self {
-            rows: RowsState::new(state.layout.stride(), workers, budget, OPERATOR),
+            rows: RowsState::new(state.layout.stride(), budget, OPERATOR),
             order: Arc::new(Order::new(&state.keys, &state.layout)),
             partition: state.partition,
             offset: state.offset,
@@ -150,8 +150,13 @@ impl Sort {
         }
     }
 
-    pub(crate) fn finalize(&self, context: &Arc<QueryContext>, state: StateId) -> Result<Option<Box<dyn TaskSet>>> {
-        let finalisation = Finalisation { sort: self, context, state };
+    pub(crate) fn finalize(
+        &self,
+        context: &Arc<QueryContext>,
+        state: StateId,
+        cut: &Cutting,
+    ) -> Result<Option<Box<dyn TaskSet>>> {
+        let finalisation = Finalisation { sort: self, context, state, cut };
         let mut progress = self.progress();
         let step = match std::mem::take(&mut *progress) {
             Progress::Filling => finalisation.begin()?,
@@ -190,10 +195,11 @@ struct Finalisation<'a> {
     sort: &'a Sort,
     context: &'a Arc<QueryContext>,
     state: StateId,
+    cut: &'a Cutting,
 }
 
 impl Finalisation<'_> {
-    /// A phase of `count` morsels.
+    /// A phase of `count` pieces of work, which together have all rows.
     fn phase(
         &self,
         count: usize,
@@ -201,9 +207,11 @@ impl Finalisation<'_> {
         then: impl FnOnce(&Finalisation<'_>) -> Result<Step> + Send + 'static,
     ) -> Step {
         let (context, state) = (self.context.clone(), self.state);
-        let tasks = Tasks::boxed(MorselRanges::new(count as u64, context.worker_count(), 1), move |_, morsel| {
+        let rows: usize = self.sort.rows.segments().iter().map(Segment::rows).sum();
+        let offsets = Offsets::new((0..count).map(|_| rows.div_ceil(count).max(1) as u64));
+        let tasks = Tasks::boxed(self.cut.pieces(&offsets), move |_, morsel| {
             let StateData::Sort(sort) = context.shared().state(state) else { unreachable!("{state} is a sort state") };
-            morsel.rows().for_each(|number| run(sort, number as usize));
+            run(sort, offsets.piece(morsel.begin));
             Ok(())
         });
         Step::Morsels(tasks, Then(Box::new(then)))

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use pipeline::ir::RowSet;
+use scheduler::{Morsel, Offsets};
 
 use crate::join::prefetch;
 use crate::query::Shared;
-use crate::rows::Segment;
+use crate::rows::{Segment, offsets};
 
 /// The rows of a finished state, numbered from 0. Sorted rows are numbered in order.
 #[derive(Debug)]
 pub struct RowSource {
     segments: Vec<Segment>,
-    /// Number of the first row of each segment, and of all rows.
-    starts: Vec<u64>,
+    offsets: Offsets,
     rows: RowSet,
     /// Keeps the rows alive.
     _shared: Arc<Shared>,
@@ -21,19 +21,13 @@ pub struct RowSource {
 
 impl RowSource {
     pub(crate) fn new(shared: Arc<Shared>, segments: Vec<Segment>, rows: RowSet) -> Self {
-        let mut starts = Vec::with_capacity(segments.len() + 1);
-        let mut sum = 0;
-        for segment in &segments {
-            starts.push(sum);
-            sum += segment.rows() as u64;
-        }
-        starts.push(sum);
-        Self { segments, starts, rows, _shared: shared }
+        let offsets = offsets(&segments);
+        Self { segments, offsets, rows, _shared: shared }
     }
 
     /// Number of rows before `Marked` and `Unmarked` choose among them: what morsels are cut from.
     pub fn len(&self) -> u64 {
-        *self.starts.last().expect("never empty")
+        self.offsets.rows()
     }
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
@@ -45,14 +39,13 @@ impl RowSource {
     pub fn fill(&self, cursor: &mut u64, end: u64, out: &mut [*mut u8]) -> usize {
         let end = end.min(self.len());
         let mut filled = 0;
-        while *cursor < end && filled < out.len() {
-            let number = self.starts.partition_point(|&start| start <= *cursor) - 1;
-            let segment = &self.segments[number];
-            let from = (*cursor - self.starts[number]) as usize;
-            let to = (end - self.starts[number]).min(segment.rows() as u64) as usize;
-            let (seen, taken) = self.fill_from(segment, from, to, &mut out[filled..]);
+        for (number, rows) in self.offsets.within(Morsel { begin: *cursor, end: end.max(*cursor) }) {
+            let (seen, taken) = self.fill_from(&self.segments[number], rows.start, rows.end, &mut out[filled..]);
             *cursor += seen as u64;
             filled += taken;
+            if seen < rows.len() {
+                break;
+            }
         }
         filled
     }

@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn batches_single_values_and_merged_parts_give_the_same_bits() {
-        let context = QueryContext::new(&program(vec![]), 1, Budget::new(usize::MAX), |_| None).unwrap();
+        let context = QueryContext::new(&program(vec![]), Budget::new(usize::MAX), |_| None).unwrap();
         let mut worker = context.worker(0);
         let mut random = Random(1);
         for round in 0..200 {
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn variances_of_parts_are_those_of_all() {
-        let context = QueryContext::new(&program(vec![]), 1, Budget::new(usize::MAX), |_| None).unwrap();
+        let context = QueryContext::new(&program(vec![]), Budget::new(usize::MAX), |_| None).unwrap();
         let mut worker = context.worker(0);
         let empty = ExactVariance { count: 0, sum: nothing(), squares: nothing() };
         for scale in [1.0, 1e-170, 1e150] {

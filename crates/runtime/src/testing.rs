@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base::ids::Id;
 use base::{Budget, IdMap};
 use pipeline::ir::{Program, RowSet, State, StateId};
+use scheduler::{Cutting, WorkerId};
 
 use crate::abi::{RowsLocal, Worker, rows_grow};
 use crate::query::{PairFns, QueryContext};
@@ -37,22 +38,20 @@ pub(crate) fn program(states: Vec<State>) -> Program {
     }
 }
 
-pub(crate) fn context(states: Vec<State>, workers: usize, pairs: Option<PairFns>) -> Arc<QueryContext> {
-    QueryContext::new(&program(states), workers, Budget::new(usize::MAX), |_| pairs.clone()).unwrap()
+pub(crate) fn context(states: Vec<State>, pairs: Option<PairFns>) -> Arc<QueryContext> {
+    QueryContext::new(&program(states), Budget::new(usize::MAX), |_| pairs.clone()).unwrap()
 }
 
-/// All phases of a state's finalisation, with a thread for each worker.
+/// All phases of a state's finalisation, with as many threads as workers have come.
 pub(crate) fn finalize(context: &Arc<QueryContext>, state: StateId) {
+    let workers = context.worker_count().max(1);
+    let cut = Cutting::new(workers);
     for phase in 0.. {
-        let Some(tasks) = context.finalize_phase(state, phase).unwrap() else { break };
+        let Some(tasks) = context.finalize_phase(state, phase, &cut).unwrap() else { break };
         std::thread::scope(|scope| {
-            for worker in 0..context.worker_count() {
-                let (tasks, worker) = (&tasks, scheduler::WorkerId(worker as u32));
-                scope.spawn(move || {
-                    while let Some(morsel) = tasks.claim(worker) {
-                        tasks.run(worker, morsel).unwrap();
-                    }
-                });
+            for worker in 0..workers {
+                let (tasks, worker) = (&*tasks, WorkerId(worker as u32));
+                scope.spawn(move || scheduler::exhaust(tasks, worker).unwrap());
             }
         });
     }

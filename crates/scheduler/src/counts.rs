@@ -1,6 +1,7 @@
 //! What a job's stages have taken so far: for progress and reports, readable at any time.
 
-use crate::task::{Morsel, Stage, WorkerId};
+use crate::observe::Run;
+use crate::task::{Morsel, Progress, Stage};
 use base::ids::Id;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
@@ -29,7 +30,10 @@ pub(crate) struct StageCounts {
 #[repr(align(128))]
 struct Shard {
     morsels: AtomicU64,
+    stolen: AtomicU64,
+    yields: AtomicU64,
     rows: AtomicU64,
+    remote_rows: AtomicU64,
     busy_nanos: AtomicU64,
 }
 
@@ -37,7 +41,10 @@ struct Shard {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sum {
     pub(crate) morsels: u64,
+    pub(crate) stolen: u64,
+    pub(crate) yields: u64,
     pub(crate) rows: u64,
+    pub(crate) remote_rows: u64,
     pub(crate) busy_nanos: u64,
 }
 
@@ -52,17 +59,32 @@ impl StageCounts {
         }
     }
 
-    pub(crate) fn count(&self, worker: WorkerId, morsel: Morsel, nanos: u64) {
-        let shard = &self.shards[worker.index() % self.shards.len()];
-        shard.morsels.fetch_add(1, Relaxed);
-        shard.rows.fetch_add(morsel.len(), Relaxed);
-        shard.busy_nanos.fetch_add(nanos, Relaxed);
+    /// Counts what a run has done: of a morsel that yielded, the rows up to its rest.
+    pub(crate) fn count(&self, run: &Run) {
+        let shard = &self.shards[run.worker.index() % self.shards.len()];
+        let rest = run.progress.and_then(Progress::rest);
+        let rows = run.morsel.len() - rest.map_or(0, Morsel::len).min(run.morsel.len());
+        shard.morsels.fetch_add(u64::from(!run.resumed), Relaxed);
+        shard.rows.fetch_add(rows, Relaxed);
+        shard.busy_nanos.fetch_add(run.time.as_nanos() as u64, Relaxed);
+        if run.stolen && !run.resumed {
+            shard.stolen.fetch_add(1, Relaxed);
+        }
+        if run.remote {
+            shard.remote_rows.fetch_add(rows, Relaxed);
+        }
+        if rest.is_some() {
+            shard.yields.fetch_add(1, Relaxed);
+        }
     }
 
     pub(crate) fn sum(&self) -> Sum {
         self.shards.iter().fold(Sum::default(), |sum, shard| Sum {
             morsels: sum.morsels + shard.morsels.load(Relaxed),
+            stolen: sum.stolen + shard.stolen.load(Relaxed),
+            yields: sum.yields + shard.yields.load(Relaxed),
             rows: sum.rows + shard.rows.load(Relaxed),
+            remote_rows: sum.remote_rows + shard.remote_rows.load(Relaxed),
             busy_nanos: sum.busy_nanos + shard.busy_nanos.load(Relaxed),
         })
     }

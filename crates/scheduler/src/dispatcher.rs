@@ -1,38 +1,52 @@
-//! What all workers share: the list of jobs, how many workers may run, and who sleeps (thesis 4.4, figure 4.5).
+//! What all workers share: the list of jobs, how many workers may run, and who is parked (thesis 4.4, figure 4.5).
 //!
 //! The list is read at every morsel, hence by a generation number and a snapshot of one's own; changes are rare and
 //! take a lock.
 //!
-//! A call wakes one worker; a worker that claims a morsel calls the next one, as long as there are sleepers and the
-//! phase has not called as many as there are workers. So a phase with one morsel does not wake the whole machine.
+//! A notification wakes one worker; a worker that claims a morsel notifies the next one, as long as there are parked
+//! ones and the phase has not notified as many as there are workers. So a phase with one morsel does not wake the whole
+//! machine.
 
+use crate::cutting::{Cutting, Strategy};
+use crate::event_count::EventCount;
 use crate::graph::Phase;
-use crate::job::Job;
+use crate::job::{Held, Job};
 use crate::policy::Clock;
-use crate::sleep::Dormitory;
+use crate::pool::SchedulerOptions;
 use crate::task::WorkerId;
+use crate::topology::Placement;
 use base::ids::Id;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// See the module.
 pub(crate) struct Dispatcher {
     jobs: Mutex<Vec<Arc<Job>>>,
     generation: AtomicU64,
-    pub(crate) dormitory: Dormitory,
+    pub(crate) events: EventCount,
     threads: AtomicUsize,
     /// Where workers beyond `threads` wait.
-    bench: Mutex<()>,
-    benched: Condvar,
+    inactive: Mutex<()>,
+    activated: Condvar,
     pub(crate) clock: Clock,
     shut: AtomicBool,
+    pub(crate) placement: Arc<Placement>,
+    morsel_rows: u64,
+    slice: Duration,
 }
 
 /// A worker's own copy of the list of jobs.
 #[derive(Default)]
 pub(crate) struct View {
     generation: u64,
-    pub(crate) jobs: Vec<Arc<Job>>,
+    jobs: Vec<Seen>,
+}
+
+/// A job, and the phase of it that the worker has left to come back to.
+struct Seen {
+    job: Arc<Job>,
+    held: Option<Held>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -40,26 +54,40 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Dispatcher {
-    pub(crate) fn new(threads: usize) -> Self {
+    pub(crate) fn new(options: &SchedulerOptions, placement: Placement) -> Self {
         Self {
             jobs: Mutex::default(),
             generation: AtomicU64::new(1),
-            dormitory: Dormitory::default(),
-            threads: AtomicUsize::new(threads),
-            bench: Mutex::new(()),
-            benched: Condvar::new(),
+            events: EventCount::default(),
+            threads: AtomicUsize::new(1),
+            inactive: Mutex::new(()),
+            activated: Condvar::new(),
             clock: Clock::default(),
             shut: AtomicBool::new(false),
+            placement: Arc::new(placement),
+            morsel_rows: options.morsel_rows,
+            slice: options.slice,
         }
     }
 
-    /// Lists a job and calls a worker to it.
+    /// How a phase that starts now is cut.
+    pub(crate) fn cutting(&self) -> Cutting {
+        Cutting {
+            threads: self.threads(),
+            placement: self.placement.clone(),
+            morsel_rows: self.morsel_rows,
+            slice: self.slice,
+            strategy: Strategy::Lanes,
+        }
+    }
+
+    /// Lists a job and notifies a worker.
     pub(crate) fn add(&self, job: Arc<Job>) {
         let mut jobs = lock(&self.jobs);
         jobs.push(job);
         self.generation.fetch_add(1, AcqRel);
         drop(jobs);
-        self.dormitory.announce(1);
+        self.events.announce(1);
     }
 
     /// Takes an ended job off the list.
@@ -80,7 +108,13 @@ impl Dispatcher {
         if self.generation.load(Acquire) != view.generation {
             let jobs = lock(&self.jobs);
             view.generation = self.generation.load(Acquire);
-            view.jobs.clone_from(&jobs);
+            let mut before = std::mem::take(&mut view.jobs);
+            let seen = jobs.iter().map(|job| {
+                let known = before.iter_mut().find(|seen| Arc::ptr_eq(&seen.job, job));
+                Seen { job: job.clone(), held: known.and_then(|seen| seen.held.take()) }
+            });
+            view.jobs = seen.collect();
+            drop(jobs);
         }
     }
 
@@ -88,20 +122,20 @@ impl Dispatcher {
         self.threads.load(Acquire)
     }
 
-    /// Workers below `threads` run, others sit on the bench from their next morsel boundary on.
+    /// Workers below `threads` run, others are inactive from their next morsel boundary on.
     pub(crate) fn set_threads(&self, threads: usize) {
-        let bench = lock(&self.bench);
+        let inactive = lock(&self.inactive);
         self.threads.store(threads, Release);
-        drop(bench);
-        self.benched.notify_all();
-        self.dormitory.announce(1);
+        drop(inactive);
+        self.activated.notify_all();
+        self.events.announce(1);
     }
 
     /// Waits until `worker` may run or the dispatcher shuts.
-    pub(crate) fn sit(&self, worker: WorkerId) {
-        let mut bench = lock(&self.bench);
+    pub(crate) fn wait_until_active(&self, worker: WorkerId) {
+        let mut inactive = lock(&self.inactive);
         while worker.index() >= self.threads() && !self.is_shut() {
-            bench = self.benched.wait(bench).unwrap_or_else(PoisonError::into_inner);
+            inactive = self.activated.wait(inactive).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -111,32 +145,55 @@ impl Dispatcher {
 
     /// Lets all workers end.
     pub(crate) fn shut(&self) {
-        let bench = lock(&self.bench);
+        let inactive = lock(&self.inactive);
         self.shut.store(true, Release);
-        drop(bench);
-        self.benched.notify_all();
-        self.dormitory.announce(usize::MAX);
+        drop(inactive);
+        self.activated.notify_all();
+        self.events.announce(usize::MAX);
     }
 
     /// A worker has claimed a morsel of `phase`: there may be more for others.
-    pub(crate) fn call_to(&self, phase: &Phase) {
-        if self.dormitory.has_sleepers()
-            && phase.calls.load(Relaxed) < self.threads()
-            && phase.calls.fetch_add(1, Relaxed) < self.threads()
+    pub(crate) fn notify_for(&self, phase: &Phase) {
+        if self.events.has_parked()
+            && phase.notified.load(Relaxed) < self.threads()
+            && phase.notified.fetch_add(1, Relaxed) < self.threads()
         {
-            self.dormitory.call_one();
+            self.events.notify_one();
         }
     }
 }
 
 impl View {
-    /// Forgets the jobs: a sleeper must not keep alive what they own.
+    /// Forgets the jobs: a parked worker must not keep alive what they own.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
     /// The job to serve: the one that is furthest behind, of those that may have work.
-    pub(crate) fn best(&self) -> Option<&Arc<Job>> {
-        self.jobs.iter().filter(|job| job.is_runnable()).min_by_key(|job| job.share.time())
+    fn first(&self) -> Option<usize> {
+        let runnable = self.jobs.iter().enumerate().filter(|(_, seen)| seen.job.is_runnable());
+        runnable.min_by_key(|(_, seen)| seen.job.share.time()).map(|(at, _)| at)
+    }
+
+    /// Whether `job` is the one to serve.
+    pub(crate) fn is_best(&self, job: &Arc<Job>) -> bool {
+        self.first().is_some_and(|at| Arc::ptr_eq(&self.jobs[at].job, job))
+    }
+
+    /// The job to serve, and where the worker has left it.
+    pub(crate) fn best(&mut self) -> Option<(Arc<Job>, Option<Held>)> {
+        let seen = self.first().map(|at| &mut self.jobs[at])?;
+        Some((seen.job.clone(), seen.held.take()))
+    }
+
+    /// Remembers where the worker has left a job.
+    pub(crate) fn hold(&mut self, job: &Arc<Job>, held: Held) {
+        if let Some(seen) = self.jobs.iter_mut().find(|seen| Arc::ptr_eq(&seen.job, job)) {
+            seen.held = Some(held);
+        }
     }
 }

@@ -4,20 +4,62 @@
 //! Waiting ──dependencies done──▶ Ready ──start()──▶ Running ⟲ finish() gave a task set ──finish() gave none──▶ Done
 //! ```
 //!
+//! A worker that goes elsewhere and comes back does so without the lock, through the phase's gate, as long as nothing has
+//! happened that the lock guards: the gate counts who is inside, and is barred as soon as somebody has to look.
+//!
 //! Invariants: a stage has at most one phase (task set) at a time; `start` and `finish` of a stage are called by one
-//! thread at a time; a phase ends when a claim has failed and the last worker inside has left.
+//! thread at a time; a phase ends when a claim has found it done, no rest of a morsel waits, and the last worker inside
+//! has left.
 
-use crate::task::{JobSpec, Stage, TaskSet};
+use crate::task::{JobSpec, Morsel, Stage, TaskSet};
 use base::Error;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
 /// A task set that is being worked on.
 pub(crate) struct Phase {
     pub(crate) stage: usize,
     pub(crate) tasks: Box<dyn TaskSet>,
-    /// Sleeping workers that were called to this phase.
-    pub(crate) calls: AtomicUsize,
+    pub(crate) gate: Arc<Gate>,
+    /// Parked workers that were notified for this phase.
+    pub(crate) notified: AtomicUsize,
+}
+
+/// Counts the workers inside of a phase. While it is barred they come and go under the job's lock only.
+#[derive(Default)]
+pub(crate) struct Gate(AtomicU64);
+
+const BARRED: u64 = 1 << 63;
+
+impl Gate {
+    /// Enters, unless it is barred.
+    pub(crate) fn enter(&self) -> bool {
+        let enter = |state| (state & BARRED == 0).then_some(state + 1);
+        self.0.fetch_update(AcqRel, Acquire, enter).is_ok()
+    }
+
+    /// Leaves, unless it is barred. What was done inside is visible to whoever ends the phase.
+    pub(crate) fn leave(&self) -> bool {
+        let leave = |state| (state & BARRED == 0).then_some(state - 1);
+        self.0.fetch_update(AcqRel, Acquire, leave).is_ok()
+    }
+
+    /// As the other methods, with the job's lock held.
+    fn add(&self) {
+        self.0.fetch_add(1, AcqRel);
+    }
+    fn remove(&self) {
+        self.0.fetch_sub(1, AcqRel);
+    }
+    fn bar(&self, barred: bool) {
+        match barred {
+            true => self.0.fetch_or(BARRED, AcqRel),
+            false => self.0.fetch_and(!BARRED, AcqRel),
+        };
+    }
+    fn inside(&self) -> u64 {
+        self.0.load(Acquire) & !BARRED
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,14 +80,29 @@ struct Slot {
 
 struct Active {
     phase: Arc<Phase>,
-    running: usize,
+    /// No morsel can be claimed any more.
     exhausted: bool,
+    /// Nothing may be run until the consumer of the result has made room.
+    paused: bool,
+    /// What is left of morsels whose workers went elsewhere.
+    rests: Vec<Morsel>,
+}
+
+/// Why a worker leaves a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// There is something better to do than this rest, or than the next morsel.
+    Elsewhere(Option<Morsel>),
+    /// A claim has found nothing, for good.
+    Exhausted,
+    /// The consumer of the result is behind, or was when it had called so often.
+    Paused { rest: Option<Morsel>, wakes: u64 },
 }
 
 /// What a worker that asks for work gets.
 pub(crate) enum Step {
-    /// Work on the phase's morsels, then `leave` it.
-    Work(Arc<Phase>),
+    /// Work on the phase's morsels, beginning with what is left of one, then `leave` it.
+    Work(Arc<Phase>, Option<Morsel>),
     /// Call `start`, then `publish` or `fail`.
     Start(usize, Arc<dyn Stage>),
 }
@@ -55,7 +112,7 @@ pub(crate) struct Graph {
     slots: Vec<Slot>,
     /// In the order of their stages.
     active: Vec<Active>,
-    /// Workers that are in a phase or call `start` or `finish`.
+    /// Workers that call `start` or `finish`.
     inside: usize,
     remaining: usize,
     /// The first error.
@@ -77,54 +134,54 @@ impl Graph {
         Self { slots, active: Vec::new(), inside: 0, remaining, error: None, closed: false }
     }
 
-    /// The first phase with morsels; else the first stage that may start; else nothing for now. `is_ready` says
-    /// whether a task set may be claimed from.
-    pub(crate) fn enter(&mut self, is_ready: impl Fn(&Phase) -> bool) -> Option<Step> {
+    /// The first phase with morsels; else the first stage that may start; else nothing for now.
+    pub(crate) fn enter(&mut self) -> Option<Step> {
         if self.closed {
             return None;
         }
-        let step = match self.active.iter_mut().find(|active| !active.exhausted && is_ready(&active.phase)) {
-            Some(active) => {
-                active.running += 1;
-                Step::Work(active.phase.clone())
-            }
-            None => {
-                let number = self.slots.iter().position(|slot| slot.state == State::Ready)?;
-                let slot = &mut self.slots[number];
-                slot.state = State::Running;
-                Step::Start(number, slot.stage.clone().expect("a stage that is ready is there"))
-            }
-        };
+        if let Some(active) = self.active.iter_mut().find(|active| active.has_work()) {
+            active.phase.gate.add();
+            let rest = active.rests.pop();
+            active.bar();
+            return Some(Step::Work(active.phase.clone(), rest));
+        }
+        let number = self.slots.iter().position(|slot| slot.state == State::Ready)?;
+        let slot = &mut self.slots[number];
+        slot.state = State::Running;
         self.inside += 1;
-        Some(step)
+        Some(Step::Start(number, slot.stage.clone().expect("a stage that is ready is there")))
     }
 
     /// A worker leaves the phase of `stage`, whose handle it has dropped. If that ends the phase, the caller gets what
-    /// to drop and the stage to `finish`, and stays inside.
-    pub(crate) fn leave(
-        &mut self,
-        stage: usize,
-        exhausted: bool,
-        stopped: bool,
-    ) -> Option<(Arc<Phase>, Arc<dyn Stage>)> {
+    /// to drop and the stage to `finish`, which counts as being inside.
+    pub(crate) fn leave(&mut self, stage: usize, why: Left, stopped: bool) -> Option<(Arc<Phase>, Arc<dyn Stage>)> {
         let at = self.active.iter().position(|active| active.phase.stage == stage).expect("the phase is active");
         let active = &mut self.active[at];
-        active.exhausted |= exhausted;
-        active.running -= 1;
-        if active.running == 0 && active.exhausted && !stopped {
-            let phase = self.active.remove(at).phase;
-            return Some((phase, self.slots[stage].stage.clone().expect("a running stage is there")));
+        match why {
+            Left::Elsewhere(rest) => active.rests.extend(rest),
+            Left::Exhausted => active.exhausted = true,
+            Left::Paused { rest, .. } => {
+                active.paused = true;
+                active.rests.extend(rest);
+            }
         }
-        self.inside -= 1;
-        None
+        active.bar();
+        active.phase.gate.remove();
+        let over = active.exhausted && active.rests.is_empty() && active.phase.gate.inside() == 0;
+        if !over || stopped {
+            return None;
+        }
+        self.inside += 1;
+        let phase = self.active.remove(at).phase;
+        Some((phase, self.slots[stage].stage.clone().expect("a running stage is there")))
     }
 
     /// The caller of `start` or `finish` got a task set, and is outside now.
     pub(crate) fn publish(&mut self, stage: usize, tasks: Box<dyn TaskSet>) {
         debug_assert!(self.slots[stage].state == State::Running);
-        let phase = Arc::new(Phase { stage, tasks, calls: AtomicUsize::new(0) });
+        let phase = Arc::new(Phase { stage, tasks, gate: Arc::default(), notified: AtomicUsize::new(0) });
         let at = self.active.partition_point(|active| active.phase.stage < stage);
-        self.active.insert(at, Active { phase, running: 0, exhausted: false });
+        self.active.insert(at, Active { phase, exhausted: false, paused: false, rests: Vec::new() });
         self.inside -= 1;
     }
 
@@ -161,7 +218,12 @@ impl Graph {
     /// Closes the job if it has ended and nobody is inside. The caller that gets the remains drops them and announces
     /// the end.
     pub(crate) fn close(&mut self, stopped: bool) -> Option<Remains> {
-        if self.closed || self.inside > 0 || !(stopped || self.remaining == 0) {
+        if self.closed || !(stopped || self.remaining == 0) {
+            return None;
+        }
+        // From here on nobody comes in, and who leaves looks here again.
+        self.active.iter().for_each(|active| active.phase.gate.bar(true));
+        if self.inside > 0 || self.active.iter().any(|active| active.phase.gate.inside() > 0) {
             return None;
         }
         self.closed = true;
@@ -170,11 +232,28 @@ impl Graph {
         Some(Remains { _phases: phases, _stages: stages })
     }
 
-    /// Lets sleeping workers be called to all phases once more.
-    pub(crate) fn reset_calls(&self) {
-        for active in &self.active {
-            active.phase.calls.store(0, std::sync::atomic::Ordering::Relaxed);
+    /// The consumer of the result has made room: whether something waited for that. Parked workers may be notified
+    /// for those phases once more.
+    pub(crate) fn resume(&mut self) -> bool {
+        let mut any = false;
+        for active in self.active.iter_mut().filter(|active| active.paused) {
+            active.paused = false;
+            active.bar();
+            active.phase.notified.store(0, Relaxed);
+            any = true;
         }
+        any
+    }
+}
+
+impl Active {
+    /// Bars the gate while there is something that only the lock tells.
+    fn bar(&self) {
+        self.phase.gate.bar(self.exhausted || self.paused || !self.rests.is_empty());
+    }
+
+    fn has_work(&self) -> bool {
+        !self.paused && !(self.exhausted && self.rests.is_empty())
     }
 }
 
@@ -183,3 +262,6 @@ pub(crate) struct Remains {
     _phases: Vec<Arc<Phase>>,
     _stages: Vec<Arc<dyn Stage>>,
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,7 @@ pub struct JobHandle {
 
 /// How far a job has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct JobProgress {
     /// Morsels done.
     pub morsels: u64,
     /// Rows done, of all phases.
@@ -32,7 +32,7 @@ pub struct Progress {
     pub total_stages: usize,
 }
 
-impl Progress {
+impl JobProgress {
     /// The part that is done, from 0 to 1; 0 while nothing is known.
     pub fn fraction(&self) -> f64 {
         if self.stages == self.total_stages {
@@ -52,8 +52,14 @@ pub struct StageReport {
     pub name: String,
     /// Morsels of all its phases.
     pub morsels: u64,
+    /// Those of them that workers cut from others' lanes.
+    pub stolen: u64,
+    /// How often a morsel stopped to go on later.
+    pub yields: u64,
     /// Rows of all its phases.
     pub rows: u64,
+    /// Those of them that lay on another node than the worker that ran them.
+    pub remote_rows: u64,
     /// Time of all workers together.
     pub busy: Duration,
     /// Whether it has finished.
@@ -102,7 +108,7 @@ impl JobHandle {
     ///
     /// # Panics
     /// If called by a worker.
-    pub fn wait_with(&self, interval: Duration, mut tick: impl FnMut(Progress)) -> Result<()> {
+    pub fn wait_with(&self, interval: Duration, mut tick: impl FnMut(JobProgress)) -> Result<()> {
         loop {
             if let Some(result) = self.wait_timeout(interval.max(Duration::from_millis(1))) {
                 return result;
@@ -122,7 +128,7 @@ impl JobHandle {
         &self.job.cancel
     }
 
-    /// The consumer has made room: task sets that were not ready are asked again.
+    /// The consumer has made room: task sets that said [`NotNow`](crate::Claim::NotNow) are asked again. Cheap if none did.
     pub fn wake(&self) {
         self.job.wake();
     }
@@ -138,8 +144,8 @@ impl JobHandle {
     }
 
     /// How far the job has come.
-    pub fn progress(&self) -> Progress {
-        let mut progress = Progress { total_stages: self.job.stages.len(), ..Default::default() };
+    pub fn progress(&self) -> JobProgress {
+        let mut progress = JobProgress { total_stages: self.job.stages.len(), ..Default::default() };
         for stage in &self.job.stages {
             let sum = stage.sum();
             progress.morsels += sum.morsels;
@@ -156,9 +162,10 @@ impl JobHandle {
     /// What each stage has taken, in their order.
     pub fn report(&self) -> Vec<StageReport> {
         let report = |stage: &StageCounts| {
-            let Sum { morsels, rows, busy_nanos } = stage.sum();
+            let Sum { morsels, stolen, yields, rows, remote_rows, busy_nanos } = stage.sum();
+            let busy = Duration::from_nanos(busy_nanos);
             let finished = stage.reached() == Reached::Done;
-            StageReport { name: stage.name.clone(), morsels, rows, busy: Duration::from_nanos(busy_nanos), finished }
+            StageReport { name: stage.name.clone(), morsels, stolen, yields, rows, remote_rows, busy, finished }
         };
         self.job.stages.iter().map(report).collect()
     }

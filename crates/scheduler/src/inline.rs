@@ -1,56 +1,79 @@
 //! The single-threaded twin of the pool: the same jobs on the calling thread, always in the same order.
 
 use crate::cancel::CancelToken;
+use crate::cutting::Cutting;
 use crate::job::guarded;
-use crate::task::{JobSpec, TaskSet, WorkerId};
-use base::Result;
+use crate::task::{Claim, JobSpec, Morsel, Progress, TaskSet, WorkerId};
 use base::ids::Id;
+use base::{Error, Result};
 
 /// Runs jobs on the calling thread: for tests, for one thread, and for statements so small that waking a worker would
-/// take longer than they do. It never sleeps, hence ignores [`TaskSet::is_ready`]: its caller's sinks must not depend
-/// on a consumer that runs meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// take longer than they do. Nobody can take a result away meanwhile: a task set that says [`Claim::NotNow`] here gets
+/// an error, hence its caller's sinks must not depend on a consumer.
+#[derive(Clone, Debug)]
 pub struct SingleThreaded {
-    /// Workers to play: each morsel is claimed and run as one of them, so that code with per-worker state meets many
-    /// workers without a thread (under Miri, say).
-    pub workers: usize,
+    /// How phases are cut. As many workers are played: each morsel is claimed and run as one of them, so that code with
+    /// per-worker state meets many workers without a thread (under Miri, say).
+    pub cut: Cutting,
     /// Which of them comes next: 0 for one after the other, else a pseudo-random order.
     pub seed: u64,
 }
 
 impl Default for SingleThreaded {
     fn default() -> Self {
-        Self { workers: 1, seed: 0 }
+        Self { cut: Cutting::new(1), seed: 0 }
     }
 }
 
 impl SingleThreaded {
     /// Runs the stages in their order. Errors, panics and cancellation are as with the pool.
     pub fn run(&self, spec: JobSpec, cancel: &CancelToken) -> Result<()> {
-        let mut turn = Turn { workers: self.workers.max(1), state: self.seed, count: 0 };
+        let mut turn = Turn { workers: self.cut.threads.max(1), state: self.seed, count: 0 };
         for (stage, _) in spec.stages {
             cancel.check()?;
-            let mut tasks = Some(guarded(stage.name(), || stage.start())?);
+            let mut tasks = Some(guarded(stage.name(), || stage.start(&self.cut))?);
             while let Some(phase) = tasks.take() {
-                guarded(stage.name(), || exhaust(&*phase, &mut turn, cancel))?;
+                guarded(stage.name(), || run_all(&*phase, || turn.next(), cancel))?;
                 guarded(stage.name(), || {
                     drop(phase);
                     Ok(())
                 })?;
-                tasks = guarded(stage.name(), || stage.finish())?;
+                tasks = guarded(stage.name(), || stage.finish(&self.cut))?;
             }
         }
         Ok(())
     }
 }
 
-fn exhaust(tasks: &dyn TaskSet, turn: &mut Turn, cancel: &CancelToken) -> Result<()> {
+/// Runs all morsels that are left as one worker, each to its end.
+pub fn exhaust(tasks: &dyn TaskSet, worker: WorkerId) -> Result<()> {
+    run_all(tasks, || worker, &CancelToken::new())
+}
+
+/// Runs all morsels. What a worker leaves of one is run by whoever comes next, so that rests change hands as they may
+/// in the pool.
+fn run_all(tasks: &dyn TaskSet, mut next: impl FnMut() -> WorkerId, cancel: &CancelToken) -> Result<()> {
+    let mut rest: Option<Morsel> = None;
     loop {
         cancel.check()?;
-        let worker = turn.next();
-        let Some(morsel) = tasks.claim(worker) else { return Ok(()) };
-        tasks.run(worker, morsel)?;
+        let worker = next();
+        let morsel = match rest.take() {
+            Some(rest) => rest,
+            None => match tasks.claim(worker) {
+                Claim::Morsel { morsel, .. } => morsel,
+                Claim::Done => return Ok(()),
+                Claim::NotNow => return Err(nobody_takes()),
+            },
+        };
+        rest = match tasks.run(worker, morsel)? {
+            Progress::NotNow(_) => return Err(nobody_takes()),
+            progress => progress.rest(),
+        };
     }
+}
+
+fn nobody_takes() -> Error {
+    Error::internal("a job that waits for its consumer runs on the consumer's thread")
 }
 
 /// Whose turn it is.

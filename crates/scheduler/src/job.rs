@@ -4,13 +4,15 @@
 use crate::cancel::{CancelToken, canceled};
 use crate::counts::{Reached, StageCounts};
 use crate::dispatcher::Dispatcher;
-use crate::graph::{Graph, Phase, Step};
+use crate::graph::{Gate, Graph, Left, Phase, Step};
+use crate::observe::{Observer, Run};
 use crate::policy::Share;
-use crate::task::{JobSpec, Stage, TaskSet, WorkerId};
+use crate::pool::JobOptions;
+use crate::task::{Claim, JobSpec, Morsel, Progress, Stage, TaskSet, WorkerId};
 use base::panics::catch;
 use base::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Instant;
 
 /// See the module.
@@ -24,6 +26,11 @@ pub(crate) struct Job {
     runnable: AtomicBool,
     /// Counts the publications of phases, so that workers notice an earlier one than theirs.
     version: AtomicU64,
+    /// Counts the consumer's calls, so that none is lost between a claim that gets nothing and the pause that follows.
+    wakes: AtomicU64,
+    /// A phase is, or is about to be, paused.
+    paused: AtomicBool,
+    observer: Option<Arc<dyn Observer>>,
     pub(crate) stages: Vec<StageCounts>,
     /// The result, once the job has ended; `Err` may be read many times.
     result: Mutex<Option<Result<()>>>,
@@ -31,15 +38,26 @@ pub(crate) struct Job {
     dispatcher: Arc<Dispatcher>,
 }
 
+/// A phase that a worker has left to come back to.
+pub(crate) struct Held {
+    gate: Arc<Gate>,
+    /// It lives as long as somebody is inside.
+    phase: Weak<Phase>,
+    /// At which it was the best to do.
+    version: u64,
+}
+
 /// What became of one attempt to run a morsel.
 pub(crate) enum Ran {
-    Morsel,
-    Exhausted,
-    Failed,
+    /// It was run, to its end or up to a rest.
+    Morsel(Option<Morsel>),
+    /// There is no more to do here, for now or for good.
+    Leave(Left),
 }
 
 impl Job {
-    pub(crate) fn new(spec: JobSpec, weight: u32, cancel: CancelToken, dispatcher: Arc<Dispatcher>) -> Self {
+    pub(crate) fn new(spec: JobSpec, options: JobOptions, dispatcher: Arc<Dispatcher>) -> Self {
+        let JobOptions { weight, cancel, observer } = options;
         let workers = dispatcher.threads();
         let stages = spec.stages.iter().map(|(stage, _)| StageCounts::new(&**stage, workers)).collect();
         Self {
@@ -49,6 +67,9 @@ impl Job {
             failed: AtomicBool::new(false),
             runnable: AtomicBool::new(true),
             version: AtomicU64::new(0),
+            wakes: AtomicU64::new(0),
+            paused: AtomicBool::new(false),
+            observer,
             stages,
             result: Mutex::new(None),
             ended: Condvar::new(),
@@ -73,7 +94,7 @@ impl Job {
     /// Work for a worker, with the version at which it was the best to do.
     pub(crate) fn enter(&self) -> Option<(Step, u64)> {
         let mut graph = self.lock();
-        let step = if self.stopped() { None } else { graph.enter(|phase| is_ready(&*phase.tasks)) };
+        let step = if self.stopped() { None } else { graph.enter() };
         let version = self.version();
         if step.is_none() {
             self.runnable.store(false, Release);
@@ -83,55 +104,112 @@ impl Job {
         Some((step?, version))
     }
 
-    /// Claims and runs one morsel. A job that is `alone` is not charged for it: the present stands still until there is
-    /// somebody to share with, and workers do not meet at the account.
-    pub(crate) fn run_one(&self, worker: WorkerId, phase: &Phase, alone: bool) -> Ran {
+    /// Runs `rest`, or else claims and runs one morsel. A job that is `alone` is not charged for it: the present stands
+    /// still until there is somebody to share with, and workers do not meet at the account.
+    pub(crate) fn run_one(&self, worker: WorkerId, phase: &Phase, rest: Option<Morsel>, alone: bool) -> Ran {
         let stage = &self.stages[phase.stage];
         let charge = (!alone).then(|| self.share.charge(&self.dispatcher.clock));
+        let wakes = self.wakes.load(Acquire);
         let begin = Instant::now();
-        let result = guarded(&stage.name, || {
-            let Some(morsel) = phase.tasks.claim(worker) else { return Ok(None) };
-            self.dispatcher.call_to(phase);
-            phase.tasks.run(worker, morsel).map(|()| Some(morsel))
+        let claim = match rest {
+            Some(rest) => Ok(Claim::Morsel { morsel: rest, node: None, stolen: false }),
+            None => guarded(&stage.name, || Ok(phase.tasks.claim(worker))),
+        };
+        let outcome = claim.and_then(|claim| {
+            let Claim::Morsel { morsel, node, stolen } = claim else { return Ok(Err(claim)) };
+            self.dispatcher.notify_for(phase);
+            let result = guarded(&stage.name, || phase.tasks.run(worker, morsel));
+            let run = Run {
+                stage: phase.stage,
+                worker,
+                morsel,
+                node,
+                remote: node.is_some_and(|node| node != self.dispatcher.placement.node(worker)),
+                stolen,
+                resumed: rest.is_some(),
+                progress: result.as_ref().ok().copied(),
+                begin,
+                time: begin.elapsed(),
+            };
+            stage.count(&run);
+            if let Some(observer) = &self.observer {
+                observer.ran(&run);
+            }
+            result.map(|progress| Ok((progress, run.time.as_nanos() as u64)))
         });
-        let nanos = begin.elapsed().as_nanos() as u64;
         if let Some(charge) = charge {
-            match result {
-                Ok(Some(_)) => self.share.settle(charge, nanos),
+            match outcome {
+                Ok(Ok((_, nanos))) => self.share.settle(charge, nanos),
                 _ => self.share.refund(charge),
             }
         }
-        match result {
-            Ok(Some(morsel)) => {
-                stage.count(worker, morsel, nanos);
-                Ran::Morsel
-            }
-            Ok(None) => Ran::Exhausted,
+        match outcome {
+            Ok(Ok((Progress::NotNow(rest), _))) => Ran::Leave(Left::Paused { rest: Some(rest), wakes }),
+            Ok(Ok((progress, _))) => Ran::Morsel(progress.rest()),
+            Ok(Err(Claim::NotNow)) => Ran::Leave(Left::Paused { rest: None, wakes }),
+            Ok(Err(_)) => Ran::Leave(Left::Exhausted),
             Err(error) => {
                 self.fail(error);
-                Ran::Failed
+                Ran::Leave(Left::Elsewhere(None))
             }
         }
     }
 
-    /// Whether a worker in `phase`, entered at `version`, should go on there.
-    pub(crate) fn stays(&self, phase: &Phase, version: u64) -> bool {
-        !self.stopped() && self.version() == version && is_ready(&*phase.tasks)
+    /// Whether a worker in a phase that it entered at `version` should go on there.
+    pub(crate) fn stays(&self, version: u64) -> bool {
+        !self.stopped() && self.version() == version
     }
 
-    /// A worker leaves a phase; if it is the last one and no morsel is left, it advances the stage.
-    pub(crate) fn leave(&self, phase: Arc<Phase>, exhausted: bool) {
+    /// Comes back to a phase without the lock, if it still is the best to do.
+    pub(crate) fn enter_again(&self, held: &Held) -> Option<(Arc<Phase>, u64)> {
+        if !self.stays(held.version) || !held.gate.enter() {
+            return None;
+        }
+        Some((held.phase.upgrade().expect("a phase that is not barred is alive"), held.version))
+    }
+
+    /// A worker leaves a phase; if it is the last one and nothing is left to do there, it advances the stage. If it may
+    /// come back, it gets something to do so.
+    pub(crate) fn leave(&self, phase: Arc<Phase>, version: u64, why: Left) -> Option<Held> {
         let stage = phase.stage;
+        let held = Held { gate: phase.gate.clone(), phase: Arc::downgrade(&phase), version };
         // Not held while the phase is handed back: the one who advances the stage drops the last handle.
         drop(phase);
-        let ended = self.lock().leave(stage, exhausted, self.stopped());
+        if matches!(why, Left::Elsewhere(None)) && !self.stopped() && held.gate.leave() {
+            return Some(held);
+        }
+        self.leave_locked(stage, why);
+        None
+    }
+
+    fn leave_locked(&self, stage: usize, why: Left) {
+        let mut graph = self.lock();
+        let ended = graph.leave(stage, why, self.stopped());
+        let leaves_work = match why {
+            Left::Elsewhere(rest) => rest.is_some(),
+            Left::Exhausted => false,
+            // The consumer may have made room since the count stood at `wakes`. Either it sees this flag, and takes the
+            // lock, or its call is seen here.
+            Left::Paused { wakes, .. } => {
+                self.paused.store(true, SeqCst);
+                self.wakes.load(SeqCst) != wakes && graph.resume()
+            }
+        };
+        if leaves_work {
+            // Others may have found nothing before.
+            self.runnable.store(true, Release);
+        }
+        drop(graph);
+        if leaves_work {
+            self.dispatcher.events.announce(1);
+        }
         match ended {
             Some((phase, owner)) => {
                 let dropped = guarded(&self.stages[stage].name, || {
                     drop(phase);
                     Ok(())
                 });
-                let next = dropped.and_then(|()| guarded(owner.name(), || owner.finish()));
+                let next = dropped.and_then(|()| guarded(owner.name(), || owner.finish(&self.dispatcher.cutting())));
                 self.advance(stage, owner, next);
             }
             None => self.settle(),
@@ -141,7 +219,7 @@ impl Job {
     /// Starts a stage that `enter` handed out.
     pub(crate) fn start(&self, stage: usize, owner: Arc<dyn Stage>) {
         self.stages[stage].reach(Reached::Started);
-        let tasks = guarded(&self.stages[stage].name, || owner.start());
+        let tasks = guarded(&self.stages[stage].name, || owner.start(&self.dispatcher.cutting()));
         self.advance(stage, owner, tasks.map(Some));
     }
 
@@ -184,13 +262,22 @@ impl Job {
         self.runnable.store(true, Release);
         self.version.fetch_add(1, AcqRel);
         drop(graph);
-        self.dispatcher.dormitory.announce(1);
+        self.dispatcher.events.announce(1);
     }
 
     /// The consumer of the result has made room.
     pub(crate) fn wake(&self) {
-        self.lock().reset_calls();
-        self.awake();
+        self.wakes.fetch_add(1, SeqCst);
+        if !self.paused.load(SeqCst) {
+            return;
+        }
+        let mut graph = self.lock();
+        self.paused.store(false, SeqCst);
+        let resumed = graph.resume();
+        drop(graph);
+        if resumed {
+            self.awake();
+        }
     }
 
     /// Records the first error and stops the job.
@@ -218,8 +305,11 @@ impl Job {
             None => Err(canceled()),
         };
         self.dispatcher.remove(self);
-        *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result.clone());
         self.ended.notify_all();
+        if let Some(observer) = &self.observer {
+            observer.ended(&result);
+        }
     }
 
     /// The result, if the job has ended.
@@ -239,11 +329,6 @@ impl Job {
         }
         result.clone()
     }
-}
-
-fn is_ready(tasks: &dyn TaskSet) -> bool {
-    // One that panics here will be asked for a morsel, where a panic ends the job.
-    catch(|| tasks.is_ready()).unwrap_or(true)
 }
 
 /// Calls into an operator. A panic becomes an error: the operator's state is not used again, as its job ends.

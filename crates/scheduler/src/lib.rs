@@ -1,7 +1,8 @@
-//! The dispatcher: morsels of pipelines to pinned workers (Leis, thesis section 4.4). Knows no SQL.
+//! The dispatcher: morsels of pipelines to workers (Leis, thesis section 4.4). Knows no SQL.
 //!
 //! A query arrives as a [`JobSpec`]: [`Stage`]s (pipelines) and the dependencies between them. A stage yields
-//! [`TaskSet`]s, first the pipeline's own and then those of its finalisation; a task set yields [`Morsel`]s.
+//! [`TaskSet`]s, first the pipeline's own and then those of its finalisation; a task set is cut into [`Morsel`]s as a
+//! [`Cutting`] says.
 //! Workers, one for each hardware thread, ask for one morsel at a time:
 //!
 //! ```text
@@ -18,16 +19,16 @@
 //! ever blocked by the dispatcher while any job has a morsel to give.
 //!
 //! ```
-//! use scheduler::{JobOptions, JobSpec, MorselRanges, Pipeline, Scheduler, SchedulerOptions, Tasks};
+//! use scheduler::{JobOptions, JobSpec, Pipeline, Scheduler, SchedulerOptions, Tasks};
 //! use std::sync::{Arc, atomic::{AtomicU64, Ordering}};
 //!
 //! let scheduler = Scheduler::new(&SchedulerOptions { threads: Some(2), ..Default::default() })?;
 //! let sum = Arc::new(AtomicU64::new(0));
 //! let mut job = JobSpec::new();
-//! let (to, workers) = (sum.clone(), scheduler.threads());
-//! job.add(Pipeline::new("sum", move || {
+//! let to = sum.clone();
+//! job.add(Pipeline::new("sum", move |cut| {
 //!     let to = to.clone();
-//!     Ok(Tasks::boxed(MorselRanges::new(1_000_000, workers, 10_000), move |_, morsel| {
+//!     Ok(Tasks::boxed(cut.rows(1_000_000), move |_, morsel| {
 //!         to.fetch_add(morsel.rows().sum::<u64>(), Ordering::Relaxed);
 //!         Ok(())
 //!     }))
@@ -38,17 +39,20 @@
 //! ```
 
 mod counts;
+mod cutting;
 mod dispatcher;
+mod each_worker;
+mod event_count;
 mod graph;
 mod handle;
 mod inline;
 mod job;
 #[cfg(test)]
 mod model;
+mod observe;
 mod policy;
 mod pool;
 mod ranges;
-mod sleep;
 mod sync;
 mod task;
 mod topology;
@@ -56,9 +60,12 @@ mod worker;
 
 use base::cancel;
 pub use cancel::{CancelToken, canceled};
-pub use handle::{JobHandle, Progress, StageReport};
-pub use inline::SingleThreaded;
+pub use cutting::{Cutting, MORSEL_ROWS, Offsets, SLICE, Slice, Strategy};
+pub use each_worker::EachWorker;
+pub use handle::{JobHandle, JobProgress, StageReport};
+pub use inline::{SingleThreaded, exhaust};
+pub use observe::{Observer, Run};
 pub use pool::{JobOptions, Scheduler, SchedulerOptions};
-pub use ranges::{Claim, Counter, MorselRanges};
-pub use task::{Breaker, JobSpec, Morsel, Pipeline, Stage, TaskSet, Tasks, WorkerId};
+pub use ranges::MorselRanges;
+pub use task::{Claim, JobSpec, Morsel, Pipeline, Progress, Stage, TaskSet, Tasks, WorkerId};
 pub use topology::{NodeId, Placement, Seat, Topology, available_threads};

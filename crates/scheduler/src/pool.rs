@@ -1,9 +1,11 @@
 //! The scheduler as its users see it: a pool of workers that takes jobs.
 
 use crate::cancel::CancelToken;
+use crate::cutting::{Cutting, MORSEL_ROWS, SLICE};
 use crate::dispatcher::Dispatcher;
 use crate::handle::JobHandle;
 use crate::job::Job;
+use crate::observe::Observer;
 use crate::policy::DEFAULT_WEIGHT;
 use crate::task::{JobSpec, WorkerId};
 use crate::topology::{Placement, Topology, available_threads};
@@ -12,6 +14,7 @@ use base::ids::Id;
 use base::{Error, Result, SqlState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Stack of a worker: the reference interpreter recurses over nested expressions. It takes memory only where it is used.
 const STACK: usize = 64 << 20;
@@ -21,40 +24,46 @@ const STACK: usize = 64 << 20;
 pub struct SchedulerOptions {
     /// Workers at the beginning; none: as many as affinity and cgroups allow.
     pub threads: Option<usize>,
-    /// Workers that `set_threads` may ask for at most: per-worker arrays have this many entries.
+    /// Workers that `set_threads` may ask for at most.
     pub max_threads: usize,
     /// The topology; none: the machine's.
     pub topology: Option<Topology>,
     /// Whether workers may be bound to processors. Even then they are not when this process has but a part of the
     /// machine, or the topology is a description.
     pub pin: bool,
+    /// Rows that a morsel should have.
+    pub morsel_rows: u64,
+    /// How long a morsel should run before it yields; tests make it zero.
+    pub slice: Duration,
 }
 
 impl Default for SchedulerOptions {
     fn default() -> Self {
-        Self { threads: None, max_threads: available_threads().max(64), topology: None, pin: true }
+        let max_threads = available_threads().max(64);
+        Self { threads: None, max_threads, topology: None, pin: true, morsel_rows: MORSEL_ROWS, slice: SLICE }
     }
 }
 
 /// How a job is run.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct JobOptions {
     /// The share of the workers' time that the job gets beside others; 100 is usual.
     pub weight: u32,
     /// Stops the job when cancelled.
     pub cancel: CancelToken,
+    /// Sees every run of a morsel, and the end.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Default for JobOptions {
     fn default() -> Self {
-        Self { weight: DEFAULT_WEIGHT, cancel: CancelToken::new() }
+        Self { weight: DEFAULT_WEIGHT, cancel: CancelToken::new(), observer: None }
     }
 }
 
 /// A pool of workers. Dropping it cancels its jobs and waits for the workers.
 pub struct Scheduler {
     dispatcher: Arc<Dispatcher>,
-    placement: Arc<Placement>,
     pin: bool,
     workers: Mutex<Vec<JoinHandle<()>>>,
     /// The process that it was made in, and whose threads the workers are.
@@ -68,8 +77,7 @@ impl Scheduler {
         let threads = options.threads.unwrap_or_else(|| available_threads().min(max));
         let topology = options.topology.clone().unwrap_or_else(Topology::detect);
         let scheduler = Self {
-            dispatcher: Arc::new(Dispatcher::new(1)),
-            placement: Arc::new(Placement::new(topology, max)),
+            dispatcher: Arc::new(Dispatcher::new(options, Placement::new(topology, max))),
             pin: options.pin,
             workers: Mutex::default(),
             process: std::process::id(),
@@ -83,14 +91,19 @@ impl Scheduler {
         self.dispatcher.threads()
     }
 
-    /// One more than the greatest [`WorkerId`].
+    /// Workers that there may be at most.
     pub fn max_workers(&self) -> usize {
-        self.placement.max_workers()
+        self.placement().max_workers()
     }
 
     /// Where the workers sit.
     pub fn placement(&self) -> &Arc<Placement> {
-        &self.placement
+        &self.dispatcher.placement
+    }
+
+    /// How a phase that starts now would be cut.
+    pub fn cutting(&self) -> Cutting {
+        self.dispatcher.cutting()
     }
 
     /// Changes the number of workers that run, between their morsels; jobs go on.
@@ -103,13 +116,13 @@ impl Scheduler {
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         while workers.len() < threads {
             let id = WorkerId::from_index(workers.len());
-            let (dispatcher, placement, pin) = (self.dispatcher.clone(), self.placement.clone(), self.pin);
+            let (dispatcher, pin) = (self.dispatcher.clone(), self.pin);
             let spawned =
                 std::thread::Builder::new().name(format!("morsel-{}", id.index())).stack_size(STACK).spawn(move || {
                     if pin {
-                        placement.bind(id, threads);
+                        dispatcher.placement.bind(id, threads);
                     }
-                    base::memory::set_node(placement.node(id).0 as u16);
+                    base::memory::set_node(dispatcher.placement.node(id).0 as u16);
                     worker::serve(&dispatcher, id);
                 });
             // 53000 is PostgreSQL's class for a machine that gives no more.
@@ -121,7 +134,7 @@ impl Scheduler {
 
     /// Hands a job to the workers. Dropping the handle does not stop the job.
     pub fn submit(&self, spec: JobSpec, options: JobOptions) -> JobHandle {
-        let job = Arc::new(Job::new(spec, options.weight, options.cancel, self.dispatcher.clone()));
+        let job = Arc::new(Job::new(spec, options, self.dispatcher.clone()));
         self.dispatcher.add(job.clone());
         // One without stages, or cancelled already, ends here.
         job.settle();

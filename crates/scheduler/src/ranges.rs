@@ -7,7 +7,7 @@
 //! Invariant: the set of morsels depends on the rows and the morsel size alone, never on workers or stealing.
 //! Complexity: a claim is O(1) on the own lane, O(lanes) when stealing; making the ranges is O(lanes + parts).
 
-use crate::task::{Morsel, WorkerId};
+use crate::task::{Claim, Morsel, WorkerId};
 use crate::topology::{NodeId, Placement};
 use base::ids::Id;
 use std::ops::Range;
@@ -63,18 +63,7 @@ struct Part {
     node: NodeId,
 }
 
-/// A claimed morsel and where it came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// The rows.
-    pub morsel: Morsel,
-    /// The node whose memory holds the rows.
-    pub node: NodeId,
-    /// Whether it was cut from the lane of another worker.
-    pub stolen: bool,
-}
-
-/// Ranges of rows, cut into morsels on demand.
+/// Ranges of rows, cut into morsels on demand. [`Cutting`](crate::Cutting) makes them.
 pub struct MorselRanges<C = AtomicU64> {
     parts: Vec<Part>,
     morsel: u64,
@@ -86,34 +75,27 @@ pub struct MorselRanges<C = AtomicU64> {
     placement: Option<Arc<Placement>>,
 }
 
-impl MorselRanges {
-    /// Rows `0..rows`, without regard to nodes, for `workers` workers (any other worker may claim too) in morsels of
-    /// `morsel` rows, the last one less.
-    pub fn new(rows: u64, workers: usize, morsel: u64) -> Self {
-        Self::cut(rows, workers, morsel)
+impl<C: Counter> MorselRanges<C> {
+    /// Rows `0..rows`, without regard to nodes, in `lanes` lanes and morsels of `morsel` rows, the last one less.
+    pub(crate) fn cut(rows: u64, lanes: usize, morsel: u64) -> Self {
+        Self::cut_pieces(std::iter::once((NodeId(0), 0..rows)), lanes, morsel)
+    }
+
+    /// Ranges of rows that no morsel crosses, dealt to `lanes` lanes without regard to nodes.
+    pub(crate) fn cut_pieces(parts: impl Iterator<Item = (NodeId, Range<u64>)>, lanes: usize, morsel: u64) -> Self {
+        let mut ranges = Self::with_parts(parts, morsel);
+        let units = 0..ranges.morsels();
+        ranges.deal(std::iter::once((units, lanes)));
+        ranges
     }
 
     /// Ranges of rows with the node of each, for the workers of `placement` below `workers`.
-    pub fn placed(
+    pub(crate) fn cut_placed(
         parts: &[(NodeId, Range<u64>)],
         placement: &Arc<Placement>,
         workers: usize,
         morsel: u64,
-    ) -> MorselRanges {
-        Self::cut_placed(parts, placement, workers, morsel)
-    }
-}
-
-impl<C: Counter> MorselRanges<C> {
-    /// As [`MorselRanges::new`], with any counter.
-    pub fn cut(rows: u64, workers: usize, morsel: u64) -> Self {
-        let mut ranges = Self::with_parts(std::iter::once((NodeId(0), 0..rows)), morsel);
-        ranges.deal(&[workers]);
-        ranges
-    }
-
-    /// As [`MorselRanges::placed`], with any counter.
-    pub fn cut_placed(parts: &[(NodeId, Range<u64>)], placement: &Arc<Placement>, workers: usize, morsel: u64) -> Self {
+    ) -> Self {
         let nodes = placement.node_count();
         assert!(parts.iter().all(|(node, _)| node.index() < nodes), "a part lies on a node that does not exist");
         let sorted = (0..nodes).flat_map(|n| parts.iter().filter(move |(node, _)| node.index() == n).cloned());
@@ -122,7 +104,15 @@ impl<C: Counter> MorselRanges<C> {
         for worker in 0..workers.clamp(1, placement.max_workers()) {
             workers_of[placement.node(WorkerId::from_index(worker)).index()] += 1;
         }
-        ranges.deal(&workers_of);
+        let mut begin = 0;
+        let units_of = workers_of.iter().enumerate().map(|(node, &workers)| {
+            let of_node = ranges.parts.iter().filter(|part| part.node.index() == node);
+            let units = begin..begin + of_node.map(|part| ranges.units(part)).sum::<u64>();
+            begin = units.end;
+            (units, workers)
+        });
+        let units_of: Vec<(Range<u64>, usize)> = units_of.collect();
+        ranges.deal(units_of.into_iter());
         ranges.placement = Some(placement.clone());
         ranges
     }
@@ -142,20 +132,17 @@ impl<C: Counter> MorselRanges<C> {
         Self { parts, morsel, rows, lanes: Box::new([]), of_node: Vec::new(), placement: None }
     }
 
-    /// Deals each node's units evenly to its workers; a node without workers has one lane that all steal from.
-    fn deal(&mut self, workers_of: &[usize]) {
+    /// Deals ranges of units evenly to so many lanes each; where nobody is at home there is one lane that all steal from.
+    fn deal(&mut self, units_of: impl Iterator<Item = (Range<u64>, usize)>) {
         let mut lanes = Vec::new();
-        let mut begin = 0;
-        for (node, &workers) in workers_of.iter().enumerate() {
-            let node = NodeId::from_index(node);
-            let units: u64 = self.parts.iter().filter(|p| p.node == node).map(|p| self.units(p)).sum();
+        for (units, workers) in units_of {
             let count = workers.max(1) as u64;
             let first = lanes.len();
-            // 128 bits, as `units * count` may not fit in 64.
-            let edge = |i: u64| begin + (u128::from(units) * u128::from(i) / u128::from(count)) as u64;
+            // 128 bits, as the product may not fit in 64.
+            let length = u128::from(units.end - units.start);
+            let edge = |i: u64| units.start + (length * u128::from(i) / u128::from(count)) as u64;
             lanes.extend((0..count).map(|i| Lane { next: C::new(edge(i)), end: edge(i + 1) }));
             self.of_node.push(first..lanes.len());
-            begin += units;
         }
         self.lanes = lanes.into_boxed_slice();
     }
@@ -174,13 +161,12 @@ impl<C: Counter> MorselRanges<C> {
         self.parts.last().map_or(0, |last| last.first_unit + self.units(last))
     }
 
-    /// The next morsel for `worker`; `None` is final.
-    pub fn claim(&self, worker: WorkerId) -> Option<Morsel> {
-        self.claim_from(worker).map(|claim| claim.morsel)
+    /// The next morsel for `worker`. Never [`Claim::NotNow`].
+    pub fn claim(&self, worker: WorkerId) -> Claim {
+        self.cut_for(worker).unwrap_or(Claim::Done)
     }
 
-    /// The next morsel for `worker`, and where it came from.
-    pub fn claim_from(&self, worker: WorkerId) -> Option<Claim> {
+    fn cut_for(&self, worker: WorkerId) -> Option<Claim> {
         let Some(placement) = &self.placement else {
             let home = worker.index() % self.lanes.len();
             return self.cut_near(0..self.lanes.len(), home, true);
@@ -202,7 +188,8 @@ impl<C: Counter> MorselRanges<C> {
             let part = &self.parts[self.parts.partition_point(|p| p.first_unit <= unit) - 1];
             let begin = part.begin + (unit - part.first_unit) * self.morsel;
             let end = part.end.min(begin.saturating_add(self.morsel));
-            Some(Claim { morsel: Morsel { begin, end }, node: part.node, stolen: !own || lane != start })
+            let node = self.placement.as_ref().map(|_| part.node);
+            Some(Claim::Morsel { morsel: Morsel { begin, end }, node, stolen: !own || lane != start })
         })
     }
 }

@@ -1,11 +1,14 @@
-//! What a query gives to the scheduler: task sets of morsels, breakers, stages, and jobs made of stages.
+//! What a query gives to the scheduler: task sets of morsels, stages, and jobs made of stages.
 
+use crate::cutting::Cutting;
+use crate::ranges::MorselRanges;
+use crate::topology::NodeId;
 use base::Result;
 use std::ops::Range;
 use std::sync::Arc;
 
 base::typed_id!(
-    /// A worker: a dense number below `max_workers()`, so that per-worker state can live in arrays.
+    /// A worker: a dense number, so that per-worker state can live in [`EachWorker`](crate::EachWorker).
     ///
     /// Among the threads that work on one job at one time it is unique; a thread keeps it for its life.
     WorkerId, "worker");
@@ -34,101 +37,125 @@ impl Morsel {
     }
 }
 
+/// What a worker gets that asks for a morsel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// A morsel, which is the caller's alone.
+    Morsel {
+        /// The rows.
+        morsel: Morsel,
+        /// The node whose memory holds them, if the task set knows one.
+        node: Option<NodeId>,
+        /// Whether it was cut from the lane of another worker.
+        stolen: bool,
+    },
+    /// Nothing as long as the consumer of the result is behind: until [`JobHandle::wake`](crate::JobHandle::wake).
+    NotNow,
+    /// Nothing, for good: nobody will get another morsel of this task set.
+    Done,
+}
+
+/// How far a run of a morsel came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// To its end.
+    Done,
+    /// So far that only this is left, to be run by the same worker or by another one: others had to get their turn.
+    Yielded(Morsel),
+    /// So far, and it cannot go on as long as the consumer of the result is behind.
+    NotNow(Morsel),
+}
+
+impl Progress {
+    /// What is left to do.
+    pub fn rest(self) -> Option<Morsel> {
+        match self {
+            Self::Done => None,
+            Self::Yielded(rest) | Self::NotNow(rest) => Some(rest),
+        }
+    }
+}
+
+impl From<()> for Progress {
+    fn from((): ()) -> Self {
+        Self::Done
+    }
+}
+
 /// What the dispatcher hands out: one pipeline, or one phase of its finalisation.
 ///
-/// Every morsel is claimed by one worker and run by the same. Errors and panics of either method end the job.
+/// Every row of a morsel is run once, by the worker that claimed it or by one that goes on where it yielded. Errors and
+/// panics of either method end the job.
 pub trait TaskSet: Send + Sync {
-    /// Cuts the next morsel for `worker`. `None` is final: nobody will get another morsel of this task set.
-    fn claim(&self, worker: WorkerId) -> Option<Morsel>;
+    /// Cuts the next morsel for `worker`.
+    fn claim(&self, worker: WorkerId) -> Claim;
 
-    /// Works on a morsel.
-    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<()>;
+    /// Works on a morsel, or on what was left of one, for about a [`Slice`](crate::Slice): what takes longer stops where
+    /// it can go on later and returns the rest. A rest counts as the rows that it has, so its rows are the last ones.
+    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress>;
 
     /// Rows in all morsels together, for progress; 0 if unknown.
     fn total(&self) -> u64 {
         0
     }
-
-    /// False while nothing may be claimed though morsels are left: the consumer of the result is behind. Workers go
-    /// elsewhere until [`JobHandle::wake`](crate::JobHandle::wake). Called between morsels, with the job's lock held:
-    /// it only reads flags.
-    fn is_ready(&self) -> bool {
-        true
-    }
 }
 
 impl<T: TaskSet + ?Sized> TaskSet for Arc<T> {
-    fn claim(&self, worker: WorkerId) -> Option<Morsel> {
+    fn claim(&self, worker: WorkerId) -> Claim {
         (**self).claim(worker)
     }
-    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<()> {
+    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
         (**self).run(worker, morsel)
     }
     fn total(&self) -> u64 {
         (**self).total()
     }
-    fn is_ready(&self) -> bool {
-        (**self).is_ready()
-    }
 }
 
-/// A task set of [`MorselRanges`](crate::MorselRanges) and a closure.
+/// A task set of [`MorselRanges`] and a closure, which returns [`Progress`], or nothing if it never yields.
 pub struct Tasks<F> {
-    ranges: crate::MorselRanges,
+    ranges: MorselRanges,
     run: F,
 }
 
-impl<F: Fn(WorkerId, Morsel) -> Result<()> + Send + Sync + 'static> Tasks<F> {
+impl<P: Into<Progress>, F: Fn(WorkerId, Morsel) -> Result<P> + Send + Sync + 'static> Tasks<F> {
     /// Calls `run` for every morsel of `ranges`.
-    pub fn new(ranges: crate::MorselRanges, run: F) -> Self {
+    pub fn new(ranges: MorselRanges, run: F) -> Self {
         Self { ranges, run }
     }
     /// The same, boxed as stages return it.
-    pub fn boxed(ranges: crate::MorselRanges, run: F) -> Box<dyn TaskSet> {
+    pub fn boxed(ranges: MorselRanges, run: F) -> Box<dyn TaskSet> {
         Box::new(Self::new(ranges, run))
     }
 }
 
-impl<F: Fn(WorkerId, Morsel) -> Result<()> + Send + Sync> TaskSet for Tasks<F> {
-    fn claim(&self, worker: WorkerId) -> Option<Morsel> {
+impl<P: Into<Progress>, F: Fn(WorkerId, Morsel) -> Result<P> + Send + Sync> TaskSet for Tasks<F> {
+    fn claim(&self, worker: WorkerId) -> Claim {
         self.ranges.claim(worker)
     }
-    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<()> {
-        (self.run)(worker, morsel)
+    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
+        (self.run)(worker, morsel).map(Into::into)
     }
     fn total(&self) -> u64 {
         self.ranges.rows()
     }
 }
 
-/// The end of a pipeline. Per-worker state lives in the breaker, indexed by [`WorkerId`].
-pub trait Breaker: Send + Sync {
-    /// Called once, before the pipeline's first morsel.
-    fn prepare(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Called after the pipeline's last morsel, and again after each task set that it returns, until it returns none:
-    /// finalisation is morsels too, in as many phases as it takes (size exactly, then insert; find separators, then
-    /// merge).
-    fn finalize(&self) -> Result<Option<Box<dyn TaskSet>>> {
-        Ok(None)
-    }
-}
-
 /// A pipeline and its finalisation: what the QEPobject advances (thesis 4.4.2).
 ///
 /// Each method is called by one thread at a time, and what it returns is dropped before `finish` is called (again),
-/// so that an `Arc` shared with the task set is then unshared.
+/// so that an `Arc` shared with the task set is then unshared. Finalisation is morsels too, in as many phases as it takes
+/// (size exactly, then insert; find separators, then merge). Per-worker state lies in the stage, in
+/// [`EachWorker`](crate::EachWorker).
 pub trait Stage: Send + Sync {
     /// Names the stage in reports and errors.
     fn name(&self) -> &str;
 
     /// Called once, when all stages that it depends on have finished: sizes of hash tables are known now.
-    fn start(&self) -> Result<Box<dyn TaskSet>>;
+    fn start(&self, cut: &Cutting) -> Result<Box<dyn TaskSet>>;
 
     /// Called after the last morsel of each task set, until it returns none.
-    fn finish(&self) -> Result<Option<Box<dyn TaskSet>>> {
+    fn finish(&self, _cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
         Ok(None)
     }
 
@@ -139,25 +166,22 @@ pub trait Stage: Send + Sync {
 }
 
 /// A function that makes a pipeline's task set when its dependencies have finished.
-type Source = Box<dyn Fn() -> Result<Box<dyn TaskSet>> + Send + Sync>;
+type Source = Box<dyn Fn(&Cutting) -> Result<Box<dyn TaskSet>> + Send + Sync>;
 
-/// The usual [`Stage`]: a function that makes the task set, and a breaker.
+/// A [`Stage`] of one phase: a function that makes the task set.
 pub struct Pipeline {
     name: String,
     source: Source,
-    breaker: Option<Arc<dyn Breaker>>,
     estimated_rows: u64,
 }
 
 impl Pipeline {
-    /// A pipeline without a breaker.
-    pub fn new(name: impl Into<String>, source: impl Fn() -> Result<Box<dyn TaskSet>> + Send + Sync + 'static) -> Self {
-        Self { name: name.into(), source: Box::new(source), breaker: None, estimated_rows: 0 }
-    }
-    /// Ends the pipeline with `breaker`, which is prepared before the source is made.
-    pub fn breaker(mut self, breaker: Arc<dyn Breaker>) -> Self {
-        self.breaker = Some(breaker);
-        self
+    /// A pipeline that is over after its last morsel.
+    pub fn new(
+        name: impl Into<String>,
+        source: impl Fn(&Cutting) -> Result<Box<dyn TaskSet>> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), source: Box::new(source), estimated_rows: 0 }
     }
     /// Expects `rows` rows.
     pub fn estimate(mut self, rows: u64) -> Self {
@@ -170,14 +194,8 @@ impl Stage for Pipeline {
     fn name(&self) -> &str {
         &self.name
     }
-    fn start(&self) -> Result<Box<dyn TaskSet>> {
-        if let Some(breaker) = &self.breaker {
-            breaker.prepare()?;
-        }
-        (self.source)()
-    }
-    fn finish(&self) -> Result<Option<Box<dyn TaskSet>>> {
-        self.breaker.as_ref().map_or(Ok(None), |breaker| breaker.finalize())
+    fn start(&self, cut: &Cutting) -> Result<Box<dyn TaskSet>> {
+        (self.source)(cut)
     }
     fn estimated_rows(&self) -> u64 {
         self.estimated_rows

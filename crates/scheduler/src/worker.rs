@@ -1,16 +1,16 @@
 //! What a worker thread does, for its life.
 
 use crate::dispatcher::{Dispatcher, View};
-use crate::graph::{Phase, Step};
+use crate::event_count::{EventCount, Parker};
+use crate::graph::{Left, Phase, Step};
 use crate::job::{Job, Ran};
-use crate::sleep::{Bed, Dormitory};
-use crate::task::WorkerId;
+use crate::task::{Morsel, WorkerId};
 use base::ids::Id;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long an idle worker looks for the next phase before it sleeps: about what a wake-up costs.
+/// How long an idle worker looks for the next phase before it parks: about what a wake-up costs.
 const PATIENCE: Duration = Duration::from_micros(20);
 
 thread_local! {
@@ -25,43 +25,50 @@ pub(crate) fn is_worker() -> bool {
 /// Serves jobs until the dispatcher shuts.
 pub(crate) fn serve(dispatcher: &Dispatcher, worker: WorkerId) {
     IS_WORKER.set(true);
-    let bed = Arc::new(Bed::default());
+    let parker = Arc::new(Parker::default());
     let mut view = View::default();
-    // Called out of its sleep, and not yet at work: it owes a call to the next sleeper.
-    let mut called = false;
+    // Notified, and not yet at work: it owes a notification to the next one.
+    let mut notified = false;
     while !dispatcher.is_shut() {
-        let seen = dispatcher.dormitory.signal();
+        let seen = dispatcher.events.epoch();
         if worker.index() >= dispatcher.threads() {
             view.clear();
-            if std::mem::take(&mut called) {
-                dispatcher.dormitory.call_one();
+            if std::mem::take(&mut notified) {
+                dispatcher.events.notify_one();
             }
-            dispatcher.sit(worker);
+            dispatcher.wait_until_active(worker);
             continue;
         }
         dispatcher.refresh(&mut view);
-        if step(dispatcher, worker, &mut view, &mut called) {
+        if step(dispatcher, worker, &mut view, &mut notified) {
             continue;
         }
-        if !view.jobs.is_empty() && look_out(&dispatcher.dormitory, seen) {
+        if view.len() > 0 && look_out(&dispatcher.events, seen) {
             continue;
         }
         view.clear();
-        called = dispatcher.dormitory.sleep(&bed, seen);
+        notified = dispatcher.events.park(&parker, seen);
     }
 }
 
 /// Does one thing for the job that is furthest behind; false if no job has anything to do.
-fn step(dispatcher: &Dispatcher, worker: WorkerId, view: &mut View, called: &mut bool) -> bool {
+fn step(dispatcher: &Dispatcher, worker: WorkerId, view: &mut View, notified: &mut bool) -> bool {
     // A job that turns out to have nothing is not runnable any more, so this ends.
-    while let Some(job) = view.best().cloned() {
-        let Some((step, version)) = job.enter() else { continue };
-        if std::mem::take(called) {
-            dispatcher.dormitory.call_one();
+    while let Some((job, held)) = view.best() {
+        let again = held.and_then(|held| job.enter_again(&held));
+        let again = again.map(|(phase, version)| (Step::Work(phase, None), version));
+        let Some((step, version)) = again.or_else(|| job.enter()) else { continue };
+        if std::mem::take(notified) {
+            dispatcher.events.notify_one();
         }
         match step {
             Step::Start(stage, owner) => job.start(stage, owner),
-            Step::Work(phase) => work(dispatcher, worker, view, &job, phase, version),
+            Step::Work(phase, rest) => {
+                let left = work(dispatcher, worker, view, &job, &phase, rest, version);
+                if let Some(held) = job.leave(phase, version, left) {
+                    view.hold(&job, held);
+                }
+            }
         }
         return true;
     }
@@ -69,29 +76,34 @@ fn step(dispatcher: &Dispatcher, worker: WorkerId, view: &mut View, called: &mut
 }
 
 /// Runs morsels of one phase until there are none, or there is something better to do.
-fn work(dispatcher: &Dispatcher, worker: WorkerId, view: &mut View, job: &Arc<Job>, phase: Arc<Phase>, version: u64) {
+fn work(
+    dispatcher: &Dispatcher,
+    worker: WorkerId,
+    view: &mut View,
+    job: &Arc<Job>,
+    phase: &Phase,
+    mut rest: Option<Morsel>,
+    version: u64,
+) -> Left {
     loop {
-        match job.run_one(worker, &phase, view.jobs.len() < 2) {
-            Ran::Exhausted => return job.leave(phase, true),
-            Ran::Failed => return job.leave(phase, false),
-            Ran::Morsel => {}
+        match job.run_one(worker, phase, rest, view.len() < 2) {
+            Ran::Leave(why) => return why,
+            Ran::Morsel(left) => rest = left,
         }
         dispatcher.refresh(view);
-        let here = job.stays(&phase, version)
-            && worker.index() < dispatcher.threads()
-            && (view.jobs.len() < 2 || view.best().is_some_and(|best| Arc::ptr_eq(best, job)));
-        if !here {
-            return job.leave(phase, false);
+        let active = worker.index() < dispatcher.threads();
+        if !(active && job.stays(version) && (view.len() < 2 || view.is_best(job))) {
+            return Left::Elsewhere(rest);
         }
     }
 }
 
-/// Watches the signal for a moment: between two phases of a query it comes soon.
-fn look_out(dormitory: &Dormitory, seen: u64) -> bool {
+/// Watches the epoch for a moment: between two phases of a query it comes soon.
+fn look_out(events: &EventCount, seen: u64) -> bool {
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
         for _ in 0..16 {
-            if dormitory.signal() != seen {
+            if events.epoch() != seen {
                 return true;
             }
             std::hint::spin_loop();

@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 fn one(stage: impl Stage + 'static) -> JobSpec {
     let mut spec = JobSpec::new();
     spec.add(stage, &[]);
-    spec.add(Pipeline::new("after", || panic!("the job has ended")), &[0]);
+    spec.add(Pipeline::new("after", |_| panic!("the job has ended")), &[0]);
     spec
 }
 
 fn fine() -> JobSpec {
     let mut spec = JobSpec::new();
-    spec.add(Pipeline::new("fine", || Ok(rows(100, |_, _| Ok(())))), &[]);
+    spec.add(Pipeline::new("fine", |_| Ok(rows(100, |_, _| Ok(())))), &[]);
     spec
 }
 
@@ -28,14 +28,11 @@ fn failures() -> Vec<(JobSpec, SqlState, &'static str)> {
         |row: u64| if row == 30 { Err(Error::new(SqlState::DIVISION_BY_ZERO, "division by zero")) } else { Ok(()) };
     struct BadClaim;
     impl TaskSet for BadClaim {
-        fn claim(&self, _: WorkerId) -> Option<Morsel> {
+        fn claim(&self, _: WorkerId) -> Claim {
             panic!("claim {}", 1)
         }
-        fn run(&self, _: WorkerId, _: Morsel) -> base::Result<()> {
-            Ok(())
-        }
-        fn is_ready(&self) -> bool {
-            panic!("ready")
+        fn run(&self, _: WorkerId, _: Morsel) -> base::Result<Progress> {
+            Ok(Progress::Done)
         }
     }
     let quick = || Custom::new(|| Ok(rows(3, |_, _| Ok(()))));
@@ -82,7 +79,7 @@ fn a_panic_while_dropping_is_an_error() {
     }
     let scheduler = scheduler(2);
     let bomb = Arc::new(std::sync::Mutex::new(Some(Bomb)));
-    let source = move || {
+    let source = move |_: &Cutting| {
         let bomb = bomb.lock().unwrap().take().unwrap();
         Ok(rows(5, move |_, _| {
             let _ = &bomb;
@@ -102,7 +99,7 @@ fn cancellation_stops_at_the_next_morsel_and_frees_everything() {
     for by_token in [false, true] {
         let (gate, gone, ran) = (Gate::new(), Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let (held, count, mark) = (gate.clone(), ran.clone(), Arc::new(Droppable(gone.clone())));
-        let source = move || {
+        let source = move |_: &Cutting| {
             let (held, count, mark) = (held.clone(), count.clone(), mark.clone());
             Ok(rows(1_000_000, move |_, _| {
                 let _ = &mark;
@@ -149,24 +146,36 @@ struct Sink {
 }
 
 impl TaskSet for Sink {
-    fn claim(&self, worker: WorkerId) -> Option<Morsel> {
-        self.rows.claim(worker)
+    fn claim(&self, worker: WorkerId) -> Claim {
+        if self.is_full() { Claim::NotNow } else { self.rows.claim(worker) }
     }
-    fn run(&self, _: WorkerId, _: Morsel) -> base::Result<()> {
+    /// Stops after each row, and cannot go on while it is full.
+    fn run(&self, _: WorkerId, morsel: Morsel) -> base::Result<Progress> {
+        if self.is_full() {
+            return Ok(Progress::NotNow(morsel));
+        }
         self.produced.fetch_add(1, SeqCst);
-        Ok(())
+        let rest = Morsel { begin: morsel.begin + 1, end: morsel.end };
+        Ok(match (rest.is_empty(), self.is_full()) {
+            (true, _) => Progress::Done,
+            (false, true) => Progress::NotNow(rest),
+            (false, false) => Progress::Yielded(rest),
+        })
     }
-    fn is_ready(&self) -> bool {
-        self.produced.load(SeqCst) < self.consumed.load(SeqCst) + 2
+}
+
+impl Sink {
+    fn is_full(&self) -> bool {
+        self.produced.load(SeqCst) >= self.consumed.load(SeqCst) + 2
     }
 }
 
 fn sink() -> (JobSpec, Arc<Sink>) {
-    let sink =
-        Arc::new(Sink { produced: AtomicU64::new(0), consumed: AtomicU64::new(0), rows: MorselRanges::new(500, 2, 1) });
+    let rows = Cutting { morsel_rows: 4, ..Cutting::new(2) }.rows(500);
+    let sink = Arc::new(Sink { produced: AtomicU64::new(0), consumed: AtomicU64::new(0), rows });
     let tasks = sink.clone();
     let mut spec = JobSpec::new();
-    spec.add(Pipeline::new("sink", move || Ok(Box::new(tasks.clone()))), &[]);
+    spec.add(Pipeline::new("sink", move |_| Ok(Box::new(tasks.clone()))), &[]);
     (spec, sink)
 }
 
@@ -210,7 +219,7 @@ fn a_worker_that_waits_for_a_job_gets_an_error() {
     let scheduler = Arc::new(scheduler(1));
     let inner = scheduler.clone();
     let mut spec = JobSpec::new();
-    let source = move || {
+    let source = move |_: &Cutting| {
         inner.run(fine(), JobOptions::default())?;
         Ok(rows(1, |_, _| Ok(())))
     };
@@ -224,7 +233,7 @@ fn dropping_the_scheduler_cancels_its_jobs() {
     let pool = scheduler(2);
     let gate = Gate::new();
     let held = gate.clone();
-    let source = move || {
+    let source = move |_: &Cutting| {
         let held = held.clone();
         Ok(rows(1_000_000, move |_, _| {
             held.pass();

@@ -14,7 +14,7 @@ fn idle_workers_do_not_burn_the_processor() {
     let held = gate.clone();
     let mut spec = JobSpec::new();
     // One morsel holds one worker; the other three have nothing to do though a job is alive.
-    let source = move || {
+    let source = move |_: &Cutting| {
         let held = held.clone();
         Ok(rows(1, move |_, _| {
             held.pass();

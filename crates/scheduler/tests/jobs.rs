@@ -5,7 +5,7 @@ mod common;
 use base::ids::Id;
 use common::{Custom, Droppable, Gate, eventually, rows, scheduler};
 use scheduler::*;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -76,7 +76,9 @@ fn random_jobs_run_everything_once_and_in_order() {
 fn random_jobs_run_the_same_on_one_thread() {
     for seed in 0..200 {
         let (spec, runs) = random_job(seed);
-        SingleThreaded { workers: 1 + seed as usize % 5, seed: seed / 2 }.run(spec, &CancelToken::new()).unwrap();
+        SingleThreaded { cut: Cutting::new(1 + seed as usize % 5), seed: seed / 2 }
+            .run(spec, &CancelToken::new())
+            .unwrap();
         check_once(&runs);
     }
 }
@@ -87,7 +89,7 @@ fn the_twin_is_deterministic_and_plays_all_workers() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let log = seen.clone();
         let mut spec = JobSpec::new();
-        let stage = move || {
+        let stage = move |_: &Cutting| {
             let log = log.clone();
             Ok(rows(50, move |worker, row| {
                 log.lock().unwrap().push((worker.index(), row));
@@ -95,7 +97,7 @@ fn the_twin_is_deterministic_and_plays_all_workers() {
             }))
         };
         spec.add(Pipeline::new("log", stage), &[]);
-        SingleThreaded { workers: 3, seed }.run(spec, &CancelToken::new()).unwrap();
+        SingleThreaded { cut: Cutting::new(3), seed }.run(spec, &CancelToken::new()).unwrap();
         Arc::try_unwrap(seen).unwrap().into_inner().unwrap()
     };
     assert_eq!(order(7), order(7));
@@ -111,7 +113,7 @@ fn every_worker_helps_one_job() {
     let workers = Arc::new(Mutex::new(Vec::new()));
     let list = workers.clone();
     let mut spec = JobSpec::new();
-    let stage = move || {
+    let stage = move |_: &Cutting| {
         let (met, list) = (met.clone(), list.clone());
         Ok(rows(4, move |worker, _| {
             met.wait();
@@ -133,7 +135,7 @@ fn a_later_stage_begins_only_when_workers_are_idle() {
     let mut spec = JobSpec::new();
     for stage in 0..3 {
         let log = log.clone();
-        let source = move || {
+        let source = move |_: &Cutting| {
             let log = log.clone();
             Ok(rows(5, move |_, _| {
                 log.lock().unwrap().push(stage);
@@ -149,7 +151,7 @@ fn a_later_stage_begins_only_when_workers_are_idle() {
     let gate = Gate::new();
     let mut spec = JobSpec::new();
     let held = gate.clone();
-    let source = move || {
+    let source = move |_: &Cutting| {
         let held = held.clone();
         Ok(rows(1, move |_, _| {
             held.pass();
@@ -158,7 +160,7 @@ fn a_later_stage_begins_only_when_workers_are_idle() {
     };
     spec.add(Pipeline::new("held", source), &[]);
     let opener = gate.clone();
-    let source = move || {
+    let source = move |_: &Cutting| {
         let opener = opener.clone();
         Ok(rows(3, move |_, _| {
             opener.open();
@@ -170,52 +172,29 @@ fn a_later_stage_begins_only_when_workers_are_idle() {
 }
 
 #[test]
-fn breakers_are_prepared_first_and_task_sets_are_dropped_before_they_finalise() {
-    struct Counting {
-        prepared: AtomicBool,
-        task_set_gone: Arc<AtomicBool>,
-        phases: AtomicUsize,
-        rows: Arc<AtomicU64>,
-    }
-    impl Breaker for Counting {
-        fn prepare(&self) -> base::Result<()> {
-            self.prepared.store(true, SeqCst);
-            Ok(())
-        }
-        fn finalize(&self) -> base::Result<Option<Box<dyn TaskSet>>> {
-            assert!(self.task_set_gone.swap(false, SeqCst));
-            let phase = self.phases.fetch_add(1, SeqCst);
-            let (sum, mark) = (self.rows.clone(), Droppable(self.task_set_gone.clone()));
-            Ok((phase < 2).then(|| {
-                rows(10, move |_, _| {
-                    let _ = &mark;
-                    sum.fetch_add(1, SeqCst);
-                    Ok(())
-                })
-            }))
-        }
-    }
+fn task_sets_are_dropped_before_their_stage_goes_on() {
     let gone = Arc::new(AtomicBool::new(false));
     let sum = Arc::new(AtomicU64::new(0));
-    let breaker = Arc::new(Counting {
-        prepared: AtomicBool::new(false),
-        task_set_gone: gone.clone(),
-        phases: AtomicUsize::new(0),
-        rows: sum.clone(),
-    });
-    let first = breaker.clone();
-    let source = move || {
-        assert!(first.prepared.load(SeqCst));
-        let mark = Droppable(gone.clone());
-        Ok(rows(100, move |_, _| {
-            let _ = &mark;
-            Ok(())
-        }))
+    let phase = {
+        let (gone, sum) = (gone.clone(), sum.clone());
+        move || {
+            let (sum, mark) = (sum.clone(), Droppable(gone.clone()));
+            rows(10, move |_, _| {
+                let _ = &mark;
+                sum.fetch_add(1, SeqCst);
+                Ok(())
+            })
+        }
     };
+    let first = phase.clone();
+    let stage = Custom::new(move || Ok(first())).finish(move |calls| {
+        assert!(gone.swap(false, SeqCst));
+        Ok((calls < 2).then(&phase))
+    });
     let mut spec = JobSpec::new();
-    spec.add(Pipeline::new("counts", source).breaker(breaker.clone()).estimate(100), &[]);
+    spec.add(stage, &[]);
     scheduler(3).run(spec, JobOptions::default()).unwrap();
-    assert_eq!((sum.load(SeqCst), breaker.phases.load(SeqCst)), (20, 3));
+    assert_eq!(sum.load(SeqCst), 30);
 }
 
 #[test]
@@ -224,9 +203,10 @@ fn progress_is_seen_while_waiting() {
     let gate = Gate::new();
     let held = gate.clone();
     let mut spec = JobSpec::new();
-    let source = move || {
+    let source = move |_: &Cutting| {
         let held = held.clone();
-        Ok(Tasks::boxed(MorselRanges::new(10, 1, 1), move |_, morsel| {
+        let cut = Cutting { morsel_rows: 1, ..Cutting::new(1) };
+        Ok(Tasks::boxed(cut.rows(10), move |_, morsel| {
             if morsel.begin == 5 {
                 held.pass();
             }
@@ -234,7 +214,7 @@ fn progress_is_seen_while_waiting() {
         }))
     };
     spec.add(Pipeline::new("half", source), &[]);
-    spec.add(Pipeline::new("rest", || Ok(rows(30, |_, _| Ok(())))).estimate(30), &[0]);
+    spec.add(Pipeline::new("rest", |_| Ok(rows(30, |_, _| Ok(())))).estimate(30), &[0]);
     let job = scheduler.submit(spec, JobOptions::default());
     eventually("half is done", || job.progress().rows == 5);
     assert_eq!(job.progress().total_rows, 40);
@@ -252,7 +232,7 @@ fn a_job_without_stages_or_rows_ends() {
     let scheduler = scheduler(2);
     scheduler.run(JobSpec::new(), JobOptions::default()).unwrap();
     let mut spec = JobSpec::new();
-    spec.add(Pipeline::new("empty", || Ok(rows(0, |_, _| unreachable!()))), &[]);
+    spec.add(Pipeline::new("empty", |_| Ok(rows(0, |_, _| unreachable!()))), &[]);
     let job = scheduler.submit(spec, JobOptions::default());
     assert_eq!(job.wait_timeout(Duration::MAX), Some(Ok(())));
     assert_eq!(job.result(), Some(Ok(())));
@@ -269,40 +249,36 @@ fn four_described_sockets_on_one_machine() {
     let scheduler = Scheduler::new(&options).unwrap();
     let placement = scheduler.placement().clone();
     // All data is on node 2: its two workers find their own, the others steal.
-    let ranges = MorselRanges::placed(&[(NodeId(2), 0..500), (NodeId(2), 1000..1500)], &placement, 8, 7);
-    let ranges = Arc::new(ranges);
-    let claims = Arc::new(Mutex::new(Vec::new()));
-    struct Logged {
-        ranges: Arc<MorselRanges>,
-        claims: Arc<Mutex<Vec<(WorkerId, Claim)>>>,
-    }
-    impl TaskSet for Logged {
-        fn claim(&self, worker: WorkerId) -> Option<Morsel> {
-            let claim = self.ranges.claim_from(worker)?;
-            self.claims.lock().unwrap().push((worker, claim));
-            Some(claim.morsel)
-        }
-        fn run(&self, _: WorkerId, _: Morsel) -> base::Result<()> {
-            std::thread::sleep(Duration::from_micros(100));
-            Ok(())
-        }
-        fn total(&self) -> u64 {
-            self.ranges.rows()
+    #[derive(Default)]
+    struct Log(Mutex<Vec<Run>>);
+    impl Observer for Log {
+        fn ran(&self, run: &Run) {
+            self.0.lock().unwrap().push(*run);
         }
     }
     let mut spec = JobSpec::new();
-    let (tasks, log) = (ranges.clone(), claims.clone());
-    let source = move || -> base::Result<Box<dyn TaskSet>> {
-        Ok(Box::new(Logged { ranges: tasks.clone(), claims: log.clone() }))
+    let source = |cut: &Cutting| {
+        let cut = Cutting { morsel_rows: 7, ..cut.clone() };
+        let ranges = cut.placed(&[(NodeId(2), 0..500), (NodeId(2), 1000..1500)]);
+        Ok(Tasks::boxed(ranges, |_, _| {
+            std::thread::sleep(Duration::from_micros(100));
+            Ok(())
+        }))
     };
     spec.add(Pipeline::new("placed", source), &[]);
-    let job = scheduler.submit(spec, JobOptions::default());
+    let log = Arc::new(Log::default());
+    let options = JobOptions { observer: Some(log.clone()), ..Default::default() };
+    let job = scheduler.submit(spec, options);
     job.wait().unwrap();
-    let claims = claims.lock().unwrap();
-    assert_eq!(claims.iter().map(|(_, claim)| claim.morsel.len()).sum::<u64>(), 1000);
-    assert_eq!(job.progress(), Progress { morsels: 144, rows: 1000, total_rows: 1000, stages: 1, total_stages: 1 });
-    for (worker, claim) in claims.iter() {
-        assert_eq!(claim.node, NodeId(2));
-        assert!(claim.stolen || placement.node(*worker) == NodeId(2), "{worker} has no lane of its own");
+    let runs = log.0.lock().unwrap();
+    assert_eq!(runs.iter().map(|run| run.morsel.len()).sum::<u64>(), 1000);
+    assert_eq!(job.progress(), JobProgress { morsels: 144, rows: 1000, total_rows: 1000, stages: 1, total_stages: 1 });
+    for run in runs.iter() {
+        let at_home = placement.node(run.worker) == NodeId(2);
+        assert_eq!((run.stage, run.node, run.remote, run.resumed), (0, Some(NodeId(2)), !at_home, false));
+        assert!(run.stolen || at_home, "{} has no lane of its own", run.worker);
     }
+    let report = &job.report()[0];
+    assert_eq!(report.remote_rows, runs.iter().filter(|run| run.remote).map(|run| run.morsel.len()).sum::<u64>());
+    assert_eq!(report.stolen, runs.iter().filter(|run| run.stolen).count() as u64);
 }

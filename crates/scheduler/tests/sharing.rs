@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 fn busy(count: u64, done: &Arc<AtomicU64>) -> JobSpec {
     let done = done.clone();
     let mut spec = JobSpec::new();
-    let source = move || {
+    let source = move |_: &Cutting| {
         let done = done.clone();
         Ok(rows(count, move |_, _| {
             let begin = Instant::now();
@@ -75,7 +75,7 @@ fn the_number_of_threads_changes_between_morsels() {
     let seen = Arc::new(Mutex::new(HashSet::new()));
     let rows_done = Arc::new(AtomicUsize::new(0));
     let (log, count) = (seen.clone(), rows_done.clone());
-    let source = move || {
+    let source = move |_: &Cutting| {
         let (log, count) = (log.clone(), count.clone());
         Ok(rows(1_000_000, move |worker, _| {
             std::thread::sleep(Duration::from_micros(100));
@@ -113,7 +113,7 @@ fn shrinking_while_idle_or_full_loses_no_work() {
         let done = Arc::new(AtomicU64::new(0));
         let count = done.clone();
         let mut spec = JobSpec::new();
-        let source = move || {
+        let source = move |_: &Cutting| {
             let count = count.clone();
             Ok(rows(20, move |_, _| {
                 count.fetch_add(1, SeqCst);
@@ -127,4 +127,91 @@ fn shrinking_while_idle_or_full_loses_no_work() {
         job.wait().unwrap();
         assert_eq!(done.load(SeqCst), 40);
     }
+}
+
+/// Adds a stage of one morsel that takes `steps` steps of a quarter of a millisecond, and stops when its slice is over.
+fn one_long_morsel(spec: &mut JobSpec, steps: u64, done: &Arc<AtomicU64>, longest: &Arc<AtomicU64>) {
+    let (done, longest) = (done.clone(), longest.clone());
+    let source = move |cut: &Cutting| {
+        let (done, longest, cut) = (done.clone(), longest.clone(), cut.clone());
+        Ok(Tasks::boxed(cut.pieces(&Offsets::new([steps])), move |_, morsel: Morsel| {
+            let slice = cut.begin();
+            let mut at = morsel.begin;
+            while at < morsel.end && (at == morsel.begin || !slice.is_over()) {
+                std::thread::sleep(Duration::from_micros(250));
+                at += 1;
+            }
+            done.fetch_add(at - morsel.begin, SeqCst);
+            longest.fetch_max(at - morsel.begin, SeqCst);
+            let rest = Morsel { begin: at, end: morsel.end };
+            Ok(if rest.is_empty() { Progress::Done } else { Progress::Yielded(rest) })
+        }))
+    };
+    spec.add(Pipeline::new("long", source), &[]);
+}
+
+#[test]
+fn a_short_job_gets_its_turn_within_a_long_morsel() {
+    let scheduler = scheduler(1);
+    let (steps, longest, short) = (Arc::default(), Arc::default(), Arc::default());
+    let mut spec = JobSpec::new();
+    one_long_morsel(&mut spec, 100_000, &steps, &longest);
+    let long = scheduler.submit(spec, JobOptions::default());
+    eventually("the long job runs", || steps.load(SeqCst) > 0);
+    scheduler.run(busy(20, &short), JobOptions::default()).unwrap();
+    assert!(!long.is_finished());
+    // A slice is a millisecond: four steps, and one that begins just before its end.
+    assert!(longest.load(SeqCst) <= 5, "{longest:?}");
+    long.cancel();
+    assert!(long.wait().is_err());
+    let report = &long.report()[0];
+    assert_eq!((report.morsels, report.rows), (1, steps.load(SeqCst)));
+    assert!(report.yields > 1);
+}
+
+#[test]
+fn another_worker_goes_on_with_a_rest() {
+    #[derive(Default)]
+    struct Workers(Mutex<HashSet<usize>>);
+    impl Observer for Workers {
+        fn ran(&self, run: &Run) {
+            self.0.lock().unwrap().insert(run.worker.index());
+        }
+    }
+    let scheduler = scheduler(2);
+    let (steps, longest, workers) = (Arc::default(), Arc::default(), Arc::new(Workers::default()));
+    let options = JobOptions { observer: Some(workers.clone()), ..Default::default() };
+    // Each worker has a morsel; the second one has to leave in the middle of its own.
+    let mut spec = JobSpec::new();
+    (0..2).for_each(|_| one_long_morsel(&mut spec, 400, &steps, &longest));
+    let job = scheduler.submit(spec, options);
+    eventually("both work", || workers.0.lock().unwrap().len() == 2);
+    scheduler.set_threads(1).unwrap();
+    job.wait().unwrap();
+    assert_eq!(steps.load(SeqCst), 800);
+}
+
+#[test]
+fn a_worker_that_comes_late_finds_morsels() {
+    let scheduler = scheduler(1);
+    let seen = Arc::new(Mutex::new(HashSet::new()));
+    let log = seen.clone();
+    let mut spec = JobSpec::new();
+    let source = move |cut: &Cutting| {
+        assert_eq!(cut.threads, 1);
+        let log = log.clone();
+        let cut = Cutting { morsel_rows: 1, ..cut.clone() };
+        Ok(Tasks::boxed(cut.rows(1_000_000), move |worker: WorkerId, _| {
+            std::thread::sleep(Duration::from_micros(100));
+            log.lock().unwrap().insert(worker.index());
+            Ok(())
+        }))
+    };
+    spec.add(Pipeline::new("one lane", source), &[]);
+    let job = scheduler.submit(spec, JobOptions::default());
+    eventually("the first worker is at work", || !seen.lock().unwrap().is_empty());
+    scheduler.set_threads(3).unwrap();
+    eventually("the others too", || seen.lock().unwrap().len() == 3);
+    job.cancel();
+    assert!(job.wait().is_err());
 }

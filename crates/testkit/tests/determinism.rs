@@ -26,7 +26,7 @@ const TABLE: &str = "
     FROM (SELECT i, (CAST(i AS bigint) * 7919 + 104729) * 31337 % 16777213 AS h FROM n) q";
 
 fn session(threads: usize, settings: &[&str]) -> Session {
-    let mut session = Database::new(Config { threads: Some(threads), memory_limit: None }).unwrap().connect();
+    let mut session = Database::new(Config { threads: Some(threads), ..Config::default() }).unwrap().connect();
     let digits = (0..100).map(|i| format!("({i})")).collect::<Vec<_>>().join(", ");
     for sql in ["CREATE TABLE digits (i integer)", &format!("INSERT INTO digits VALUES {digits}"), ROWS, TABLE] {
         session.execute(sql, &[]).unwrap().collect().unwrap();

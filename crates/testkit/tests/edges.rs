@@ -60,7 +60,7 @@ const TYPES: &[Edges] = &[
 ];
 
 fn session(settings: &[&str]) -> Session {
-    let mut session = Database::new(Config { threads: Some(1), memory_limit: None }).unwrap().connect();
+    let mut session = Database::new(Config { threads: Some(1), ..Config::default() }).unwrap().connect();
     settings.iter().for_each(|s| drop(session.execute(s, &[]).unwrap().collect().unwrap()));
     session
 }

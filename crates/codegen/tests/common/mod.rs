@@ -16,7 +16,7 @@ use types::Value;
 
 /// Runs a program; returns the result's rows in no particular order.
 pub fn run(program: &Program, executable: &Executable) -> Result<Vec<Vec<Value>>> {
-    let context = QueryContext::new(program, 1, Budget::new(usize::MAX), |id| executable.pair_fns(id))?;
+    let context = QueryContext::new(program, Budget::new(usize::MAX), |id| executable.pair_fns(id))?;
     for (id, pipeline) in program.pipelines.iter() {
         {
             let mut worker = context.worker(0);

@@ -1,11 +1,14 @@
 //! From morsels to batches: what every source does with one worker.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use base::Result;
 use base::ids::Id;
-use pipeline::ir::PipelineId;
+use pipeline::ir::{PipelineId, StateId};
 use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
 use runtime::query::WorkerGuard;
-use scheduler::{Morsel, WorkerId};
+use scheduler::{Claim, Cutting, Morsel, MorselRanges, Progress, Slice, WorkerId};
 use storage::{ChunkReader, ScanPredicate, Scratch};
 
 use super::Query;
@@ -16,26 +19,72 @@ static NO_NULLS: [u8; BATCH] = [0; BATCH];
 // Readers hand out what generated code takes at once.
 const _: () = assert!(BATCH <= storage::WINDOW);
 
-/// One worker's run of a pipeline over one morsel.
-pub(super) struct Run<'q> {
-    query: &'q Query,
-    pipeline: PipelineId,
-    worker: WorkerGuard<'q>,
+/// What all sources have in common: whose morsels they are, and when there are none.
+pub(super) struct Feed {
+    pub query: Arc<Query>,
+    pub pipeline: PipelineId,
+    ranges: MorselRanges,
+    /// States that count the pipeline's rows: when one is exhausted, so is the pipeline.
+    limits: Vec<StateId>,
+    cut: Cutting,
 }
 
-impl<'q> Run<'q> {
-    pub fn begin(query: &'q Query, pipeline: PipelineId, worker: WorkerId, morsel: Morsel) -> Self {
-        let mut guard = query.context.worker(worker.index());
-        guard.begin_pipeline(&query.program.pipelines[pipeline], query.code.scratch_bytes(pipeline));
-        guard.begin_morsel(morsel.rows());
-        Self { query, pipeline, worker: guard }
+impl Feed {
+    pub fn new(query: Arc<Query>, pipeline: PipelineId, ranges: MorselRanges, cut: &Cutting) -> Self {
+        let limits = query.limits_of(&query.program.pipelines[pipeline].body);
+        Self { query, pipeline, ranges, limits, cut: cut.clone() }
     }
 
+    pub fn claim(&self, worker: WorkerId) -> Claim {
+        if self.is_exhausted() {
+            Claim::Done
+        } else if self.query.is_held_up() {
+            Claim::NotNow
+        } else {
+            self.ranges.claim(worker)
+        }
+    }
+
+    /// Whether no further row is asked for.
+    fn is_exhausted(&self) -> bool {
+        self.limits.iter().any(|&limit| self.query.context.is_exhausted(limit))
+    }
+
+    /// Begins a worker's run over a morsel, or over what was left of one.
+    pub fn begin(&self, worker: WorkerId, morsel: Morsel) -> Run<'_> {
+        Run { stops: true, ..self.begin_whole(worker, morsel) }
+    }
+
+    /// Begins a run that goes to the end of the morsel whatever happens.
+    pub fn begin_whole(&self, worker: WorkerId, morsel: Morsel) -> Run<'_> {
+        let query = &*self.query;
+        let mut guard = query.context.worker(worker.index());
+        guard.begin_pipeline(&query.program.pipelines[self.pipeline], query.code.scratch_bytes(self.pipeline));
+        guard.begin_morsel(morsel.rows());
+        Run { feed: self, worker: guard, morsel, slice: self.cut.begin(), stops: false }
+    }
+
+    pub fn total(&self) -> u64 {
+        self.ranges.rows()
+    }
+}
+
+/// One worker's run of a pipeline over one morsel.
+pub(super) struct Run<'f> {
+    feed: &'f Feed,
+    worker: WorkerGuard<'f>,
+    morsel: Morsel,
+    slice: Slice,
+    /// Whether it may stop between batches.
+    stops: bool,
+}
+
+impl Run<'_> {
     fn run(&mut self, batch: &Batch) -> Result<()> {
         let worker: &mut Worker = &mut self.worker;
         // SAFETY: the worker belongs to the query's context, and `begin` gave it the scratch memory; the callers build
         // batches of the pipeline's source; the scheduler starts a stage when the states that it reads are finished.
-        unsafe { self.query.code.run_pipeline(self.pipeline, worker, batch) }
+        unsafe { self.feed.query.code.run_pipeline(self.feed.pipeline, worker, batch) }
     }
 
     /// Runs rows that a state delivers.
@@ -49,23 +98,32 @@ impl<'q> Run<'q> {
         })
     }
 
-    /// Runs rows `begin..end` of a chunk, those that satisfy the predicates. `read` are the source's columns among the
-    /// chunk's.
+    /// Whether a batch must wait for the consumer.
+    pub fn must_wait(&self) -> bool {
+        self.stops && self.feed.query.is_held_up()
+    }
+
+    /// Whether to stop after a batch: others must get their turn, or nobody asks for more.
+    pub fn must_stop(&self) -> bool {
+        self.stops && (self.slice.is_over() || self.feed.is_exhausted())
+    }
+
+    /// Runs rows of a chunk, those that satisfy the predicates, and returns where it stopped. `read` are the source's columns
+    /// among the chunk's.
     pub fn chunk(
         &mut self,
         chunk: &ChunkReader,
         read: &[usize],
         predicates: &[ScanPredicate],
-        begin: usize,
-        end: usize,
-    ) -> Result<()> {
-        let Some(predicates) = chunk.applicable(predicates) else { return Ok(()) };
+        rows: Range<usize>,
+    ) -> Result<usize> {
+        let Some(predicates) = chunk.applicable(predicates) else { return Ok(rows.end) };
         let mut selection = [0u32; BATCH];
         let mut columns: Vec<ColumnRef> = Vec::with_capacity(read.len());
         let mut scratch = Scratch::default();
-        let mut at = begin;
-        while at < end {
-            let to = (at + BATCH).min(end);
+        let mut at = rows.start;
+        while at < rows.end && !self.must_wait() {
+            let to = (at + BATCH).min(rows.end);
             let count = chunk.scan(at..to, &predicates, &mut selection);
             if count > 0 {
                 columns.clear();
@@ -82,12 +140,23 @@ impl<'q> Run<'q> {
                 })?;
             }
             at = to;
+            if self.must_stop() {
+                break;
+            }
         }
-        Ok(())
+        Ok(at)
     }
 
-    /// Hands on what the morsel put into the result.
-    pub fn end(mut self) -> Result<()> {
-        self.worker.end_morsel()
+    /// Hands on what the morsel put into the result up to row `at`, and says what is left of it.
+    pub fn end(mut self, at: u64) -> Result<Progress> {
+        self.worker.end_morsel_at(at)?;
+        let rest = Morsel { begin: at, end: self.morsel.end };
+        Ok(if rest.is_empty() || self.feed.is_exhausted() {
+            Progress::Done
+        } else if self.feed.query.is_held_up() {
+            Progress::NotNow(rest)
+        } else {
+            Progress::Yielded(rest)
+        })
     }
 }

@@ -3,100 +3,80 @@
 use std::sync::Arc;
 
 use base::Result;
-use pipeline::ir::{PipelineId, StateId};
+use pipeline::ir::PipelineId;
 use runtime::abi::BATCH;
 use runtime::source::RowSource;
-use scheduler::{Morsel, MorselRanges, TaskSet, WorkerId};
+use scheduler::{Claim, Cutting, Morsel, Progress, Strategy, TaskSet, WorkerId};
 use storage::ChunkReader;
 use types::Chunk;
 
 use super::Query;
-use super::batch::Run;
-
-/// Rows in a morsel.
-const MORSEL: u64 = 16_384;
-
-/// Whether some limit that the pipeline counts against is exhausted.
-pub(super) fn exhausted(query: &Query, limits: &[StateId]) -> bool {
-    limits.iter().any(|&l| query.context.is_exhausted(l))
-}
+use super::batch::Feed;
 
 pub(super) struct RowTasks {
-    query: Arc<Query>,
-    pipeline: PipelineId,
+    feed: Feed,
     rows: RowSource,
-    ranges: MorselRanges,
-    limits: Vec<StateId>,
-    ordered: bool,
 }
 
 impl RowTasks {
-    pub fn new(query: Arc<Query>, pipeline: PipelineId, rows: RowSource) -> Self {
+    pub fn new(query: Arc<Query>, pipeline: PipelineId, rows: RowSource, cut: &Cutting) -> Self {
+        // If they are claimed in order, the consumer need not wait for an early one.
         let ordered = query.program.ordered && query.context.result().is_ordered();
-        // One lane: morsels are then claimed in order, and the consumer need not wait for an early one.
-        let lanes = if ordered { 1 } else { query.workers };
-        let ranges = MorselRanges::new(rows.len(), lanes.min(64), MORSEL);
-        let limits = query.limits_of(&query.program.pipelines[pipeline].body);
-        Self { query, pipeline, rows, ranges, limits, ordered }
+        let strategy = if ordered { Strategy::InOrder } else { cut.strategy };
+        let ranges = cut.with_strategy(strategy).rows(rows.len());
+        Self { feed: Feed::new(query, pipeline, ranges, cut), rows }
     }
 }
 
 impl TaskSet for RowTasks {
-    fn claim(&self, worker: WorkerId) -> Option<Morsel> {
-        if exhausted(&self.query, &self.limits) {
-            return None;
-        }
-        self.ranges.claim(if self.ordered { WorkerId(0) } else { worker })
+    fn claim(&self, worker: WorkerId) -> Claim {
+        self.feed.claim(worker)
     }
-    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<()> {
-        let mut run = Run::begin(&self.query, self.pipeline, worker, morsel);
+    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
+        let mut run = self.feed.begin(worker, morsel);
         let mut buffer = [std::ptr::null_mut(); BATCH];
         let mut cursor = morsel.begin;
-        loop {
+        while !run.must_wait() {
             let filled = self.rows.fill(&mut cursor, morsel.end, &mut buffer);
             if filled == 0 {
-                return run.end();
+                return run.end(morsel.end);
             }
             run.rows(&buffer[..filled])?;
+            if run.must_stop() {
+                break;
+            }
         }
+        run.end(cursor)
     }
     fn total(&self) -> u64 {
-        self.ranges.rows()
-    }
-    fn is_ready(&self) -> bool {
-        !self.query.context.result().is_full()
+        self.feed.total()
     }
 }
 
 pub(super) struct ValueTasks {
-    query: Arc<Query>,
-    pipeline: PipelineId,
+    feed: Feed,
     chunk: Arc<Chunk>,
-    ranges: MorselRanges,
 }
 
 impl ValueTasks {
-    pub fn new(query: Arc<Query>, pipeline: PipelineId, chunk: Arc<Chunk>) -> Self {
-        let ranges = MorselRanges::new(chunk.rows() as u64, 1, MORSEL);
-        Self { query, pipeline, chunk, ranges }
+    pub fn new(query: Arc<Query>, pipeline: PipelineId, chunk: Arc<Chunk>, cut: &Cutting) -> Self {
+        let ranges = cut.with_strategy(Strategy::InOrder).rows(chunk.rows() as u64);
+        Self { feed: Feed::new(query, pipeline, ranges, cut), chunk }
     }
 }
 
 impl TaskSet for ValueTasks {
-    fn claim(&self, _: WorkerId) -> Option<Morsel> {
-        self.ranges.claim(WorkerId(0))
+    fn claim(&self, worker: WorkerId) -> Claim {
+        self.feed.claim(worker)
     }
-    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<()> {
-        let mut run = Run::begin(&self.query, self.pipeline, worker, morsel);
+    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
+        let mut run = self.feed.begin(worker, morsel);
         let columns: Vec<usize> = (0..self.chunk.columns().len()).collect();
         let chunk = ChunkReader::of(Chunk::clone(&self.chunk));
-        run.chunk(&chunk, &columns, &[], morsel.begin as usize, morsel.end as usize)?;
-        run.end()
+        let at = run.chunk(&chunk, &columns, &[], morsel.begin as usize..morsel.end as usize)?;
+        run.end(at as u64)
     }
     fn total(&self) -> u64 {
-        self.ranges.rows()
-    }
-    fn is_ready(&self) -> bool {
-        !self.query.context.result().is_full()
+        self.feed.total()
     }
 }

@@ -5,19 +5,13 @@ use std::sync::Arc;
 use base::Result;
 use base::ids::Id;
 use io::{CompareOp, FileSource, PrunePredicate};
-use pipeline::ir::{
-    PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn, StateId,
-};
-use scheduler::{Morsel, MorselRanges, TaskSet, WorkerId};
-use storage::{CHUNK_ROWS, ChunkReader, Comparison, ScanOp, ScanPredicate, Snapshot};
+use pipeline::ir::{PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn};
+use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, TaskSet, WorkerId};
+use storage::{ChunkReader, Comparison, ScanOp, ScanPredicate, Snapshot};
 use types::{SqlType, Value};
 
 use super::Query;
-use super::batch::Run;
-use super::rows::exhausted;
-
-/// Morsels that a full chunk is cut into: 16,384 rows each (thesis 4.4.3: more than 10,000).
-const PARTS: usize = 4;
+use super::batch::Feed;
 
 fn source_columns(query: &Query, pipeline: PipelineId) -> &[SourceColumn] {
     match &query.program.pipelines[pipeline].source {
@@ -27,17 +21,22 @@ fn source_columns(query: &Query, pipeline: PipelineId) -> &[SourceColumn] {
 }
 
 pub(super) struct TableTasks {
-    query: Arc<Query>,
-    pipeline: PipelineId,
+    feed: Feed,
     snapshot: Snapshot,
+    /// The rows of the chunks, one after the other.
+    offsets: Offsets,
     predicates: Vec<ScanPredicate>,
     read: Vec<usize>,
-    ranges: MorselRanges,
-    limits: Vec<StateId>,
 }
 
 impl TableTasks {
-    pub fn new(query: Arc<Query>, pipeline: PipelineId, snapshot: Snapshot, predicates: &[IrPredicate]) -> Self {
+    pub fn new(
+        query: Arc<Query>,
+        pipeline: PipelineId,
+        snapshot: Snapshot,
+        predicates: &[IrPredicate],
+        cut: &Cutting,
+    ) -> Self {
         let attributes = snapshot.schema().attributes();
         let mut predicates: Vec<ScanPredicate> = predicates
             .iter()
@@ -46,56 +45,66 @@ impl TableTasks {
         ScanPredicate::arrange(&mut predicates);
         let columns = source_columns(&query, pipeline);
         let read = columns.iter().map(|c| c.attribute).collect();
-        let ranges = MorselRanges::new((snapshot.chunk_count() * PARTS) as u64, query.workers.min(64), 1);
-        let limits = query.limits_of(&query.program.pipelines[pipeline].body);
-        Self { query, pipeline, snapshot, predicates, read, ranges, limits }
+        let offsets = Offsets::new(snapshot.chunks().map(|chunk| chunk.rows() as u64));
+        let ranges = cut.placed(&on_nodes(&snapshot, &offsets, cut));
+        Self { feed: Feed::new(query, pipeline, ranges, cut), snapshot, offsets, predicates, read }
     }
 }
 
-impl TaskSet for TableTasks {
-    fn claim(&self, worker: WorkerId) -> Option<Morsel> {
-        if exhausted(&self.query, &self.limits) {
-            return None;
+/// The rows of a relation and the node that each lies on: that of its chunk.
+fn on_nodes(snapshot: &Snapshot, offsets: &Offsets, cut: &Cutting) -> Vec<(NodeId, std::ops::Range<u64>)> {
+    let nodes = cut.placement.node_count();
+    let mut parts: Vec<(NodeId, std::ops::Range<u64>)> = Vec::new();
+    for (chunk, rows) in snapshot.chunks().zip(offsets.ranges()) {
+        // A node that this scheduler does not know is some other part of the program's.
+        let node = NodeId::from_index(usize::from(chunk.node()) % nodes);
+        match parts.last_mut() {
+            Some((last, part)) if *last == node => part.end = rows.end,
+            _ => parts.push((node, rows)),
         }
-        self.ranges.claim(worker)
+    }
+    parts
+}
+
+impl TaskSet for TableTasks {
+    fn claim(&self, worker: WorkerId) -> Claim {
+        self.feed.claim(worker)
     }
 
-    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<()> {
-        for unit in morsel.rows() {
-            let (chunk, part) = (unit as usize / PARTS, unit as usize % PARTS);
-            let chunk = self.snapshot.chunk(chunk);
-            let begin = part * (CHUNK_ROWS / PARTS);
-            let end = (begin + CHUNK_ROWS / PARTS).min(chunk.rows());
-            if begin >= end || !chunk.may_match(&self.predicates) {
-                continue;
+    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
+        let mut run = self.feed.begin(worker, morsel);
+        let mut at = morsel.begin;
+        for (number, rows) in self.offsets.within(morsel) {
+            let chunk = self.snapshot.chunk(number);
+            let stopped = if chunk.may_match(&self.predicates) {
+                run.chunk(&chunk.read(), &self.read, &self.predicates, rows.clone())?
+            } else {
+                rows.end
+            };
+            at += (stopped - rows.start) as u64;
+            if stopped < rows.end || run.must_stop() {
+                break;
             }
-            let mut run = Run::begin(&self.query, self.pipeline, worker, morsel);
-            run.chunk(&chunk.read(), &self.read, &self.predicates, begin, end)?;
-            run.end()?;
         }
-        Ok(())
+        run.end(at)
     }
 
     fn total(&self) -> u64 {
-        self.ranges.rows()
-    }
-    fn is_ready(&self) -> bool {
-        !self.query.context.result().is_full()
+        self.feed.total()
     }
 }
 
 pub(super) struct FileTasks {
-    query: Arc<Query>,
-    pipeline: PipelineId,
+    feed: Feed,
     file: Arc<dyn FileSource>,
+    /// The rows of the file's pieces, one after the other, as far as they are known.
+    offsets: Offsets,
     /// Fields to read: those of the source's columns first, then those that only predicates need.
     fields: Vec<usize>,
     /// The source's columns among them.
     read: Vec<usize>,
     predicates: Vec<ScanPredicate>,
     prune: Vec<PrunePredicate>,
-    ranges: MorselRanges,
-    limits: Vec<StateId>,
 }
 
 impl FileTasks {
@@ -104,6 +113,7 @@ impl FileTasks {
         pipeline: PipelineId,
         file: Arc<dyn FileSource>,
         predicates: &[IrPredicate],
+        cut: &Cutting,
     ) -> Result<Self> {
         let mut fields: Vec<usize> = source_columns(&query, pipeline).iter().map(|c| c.attribute).collect();
         let columns = fields.len();
@@ -118,53 +128,52 @@ impl FileTasks {
         fields.iter().try_for_each(|&f| file.schema()[f].check_supported())?;
         ScanPredicate::arrange(&mut local);
         let prune = predicates.iter().filter_map(prune_predicate).collect();
-        let ranges = MorselRanges::new(file.morsels() as u64, query.workers.min(64), 1);
-        let limits = query.limits_of(&query.program.pipelines[pipeline].body);
+        let offsets = file_offsets(&*file);
+        let ranges = cut.pieces(&offsets);
         Ok(Self {
-            query,
-            pipeline,
+            feed: Feed::new(query, pipeline, ranges, cut),
             file,
+            offsets,
             fields,
             read: (0..columns).collect(),
             predicates: local,
             prune,
-            ranges,
-            limits,
         })
     }
 }
 
+/// The rows of a file's pieces. A piece that is expected to be empty must be looked at, too; and what a corrupt file says of
+/// its size must not make sums overflow.
+pub(crate) fn file_offsets(file: &dyn FileSource) -> Offsets {
+    Offsets::new((0..file.morsels()).map(|piece| file.rows_of(piece).clamp(1, 1 << 40)))
+}
+
 impl TaskSet for FileTasks {
-    fn claim(&self, worker: WorkerId) -> Option<Morsel> {
-        if exhausted(&self.query, &self.limits) {
-            return None;
-        }
-        self.ranges.claim(worker)
+    fn claim(&self, worker: WorkerId) -> Claim {
+        self.feed.claim(worker)
     }
 
-    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<()> {
-        let keeps_strings = self.query.program.pipelines[self.pipeline].keeps_strings;
-        for unit in morsel.rows() {
-            self.file.read(unit as usize, &self.fields, &self.prune, &mut |chunk| {
-                let mut run = Run::begin(&self.query, self.pipeline, worker, morsel);
-                let reader = ChunkReader::of(chunk.clone());
-                run.chunk(&reader, &self.read, &self.predicates, 0, chunk.rows())?;
-                run.end()?;
-                if keeps_strings {
-                    let reservation = self.query.budget.reserve(chunk.bytes(), "file scan")?;
-                    self.query.kept.lock().unwrap_or_else(|e| e.into_inner()).push((chunk, reservation));
-                }
-                Ok(())
-            })?;
-        }
-        Ok(())
+    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
+        let query = &self.feed.query;
+        let keeps_strings = query.program.pipelines[self.feed.pipeline].keeps_strings;
+        let mut at = morsel.begin;
+        self.file.read(self.offsets.piece(morsel.begin), &self.fields, &self.prune, &mut |chunk| {
+            let rows = Morsel { begin: at, end: at + chunk.rows() as u64 };
+            let mut run = self.feed.begin_whole(worker, rows);
+            run.chunk(&ChunkReader::of(chunk.clone()), &self.read, &self.predicates, 0..chunk.rows())?;
+            run.end(rows.end)?;
+            at = rows.end;
+            if keeps_strings {
+                let reservation = query.budget.reserve(chunk.bytes(), "file scan")?;
+                query.kept.lock().unwrap_or_else(|e| e.into_inner()).push((chunk, reservation));
+            }
+            Ok(())
+        })?;
+        Ok(Progress::Done)
     }
 
     fn total(&self) -> u64 {
-        self.ranges.rows()
-    }
-    fn is_ready(&self) -> bool {
-        !self.query.context.result().is_full()
+        self.feed.total()
     }
 }
 

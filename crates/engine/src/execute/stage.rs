@@ -3,12 +3,13 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::Result;
 use base::ids::Id;
+use io::FileSource;
 use pipeline::ir::{Pipeline, PipelineId, Source as IrSource, StateId};
-use scheduler::{Stage, TaskSet};
+use scheduler::{Cutting, Offsets, Stage, TaskSet, Tasks};
 
 use super::Query;
 use super::rows::{RowTasks, ValueTasks};
@@ -19,13 +20,23 @@ use crate::source::Source;
 pub(super) struct PipelineStage {
     query: Arc<Query>,
     id: PipelineId,
-    /// What is left to finalise: states, and the phase of the first; none before the pipeline's last morsel.
-    finalizing: Mutex<Option<(VecDeque<StateId>, usize)>>,
+    /// What comes when the task set is done.
+    next: Mutex<Next>,
+}
+
+/// What a stage does after its present task set.
+enum Next {
+    /// Reads its source, which was prepared.
+    Source,
+    /// Begins to finalise.
+    Finalize,
+    /// States to finalise, and the phase of the first.
+    Finalizing(VecDeque<StateId>, usize),
 }
 
 impl PipelineStage {
     pub fn new(query: Arc<Query>, id: PipelineId) -> Self {
-        Self { query, id, finalizing: Mutex::new(None) }
+        Self { query, id, next: Mutex::new(Next::Finalize) }
     }
 
     fn pipeline(&self) -> &Pipeline {
@@ -37,6 +48,29 @@ impl PipelineStage {
             Some(operator) => Box::new(Watched { query: self.query.clone(), pipeline: self.id, operator, tasks }),
             None => tasks,
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Next> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The morsels of the source.
+    fn source(&self, cut: &Cutting) -> Result<Box<dyn TaskSet>> {
+        let query = self.query.clone();
+        let tasks: Box<dyn TaskSet> = match &self.pipeline().source {
+            IrSource::Table { table, predicates, .. } => match &self.query.sources[*table] {
+                Source::Stored(snapshot, _) => {
+                    Box::new(TableTasks::new(query, self.id, snapshot.clone(), predicates, cut))
+                }
+                Source::File(file) => Box::new(FileTasks::new(query, self.id, file.clone(), predicates, cut)?),
+            },
+            IrSource::Values(chunk) => Box::new(ValueTasks::new(query, self.id, chunk.clone(), cut)),
+            IrSource::Rows { state, rows } => {
+                let rows = query.context.rows(*state, *rows);
+                Box::new(RowTasks::new(query, self.id, rows, cut))
+            }
+        };
+        Ok(self.watched(tasks, self.pipeline().operator_at(0)))
     }
 
     /// The states that no other pipeline fills any more.
@@ -51,27 +85,30 @@ impl Stage for PipelineStage {
         &self.pipeline().name
     }
 
-    fn start(&self) -> Result<Box<dyn TaskSet>> {
-        let query = self.query.clone();
-        let tasks: Box<dyn TaskSet> = match &self.pipeline().source {
-            IrSource::Table { table, predicates, .. } => match &self.query.sources[*table] {
-                Source::Stored(snapshot, _) => Box::new(TableTasks::new(query, self.id, snapshot.clone(), predicates)),
-                Source::File(file) => Box::new(FileTasks::new(query, self.id, file.clone(), predicates)?),
-            },
-            IrSource::Values(chunk) => Box::new(ValueTasks::new(query, self.id, chunk.clone())),
-            IrSource::Rows { state, rows } => {
-                let rows = query.context.rows(*state, *rows);
-                Box::new(RowTasks::new(query, self.id, rows))
-            }
-        };
-        Ok(self.watched(tasks, self.pipeline().operator_at(0)))
+    fn start(&self, cut: &Cutting) -> Result<Box<dyn TaskSet>> {
+        if let IrSource::Table { table, .. } = &self.pipeline().source
+            && let Source::File(file) = &self.query.sources[*table]
+            && file.preparations() > 0
+        {
+            *self.lock() = Next::Source;
+            return Ok(self.watched(prepare_file(file.clone(), cut), self.pipeline().operator_at(0)));
+        }
+        self.source(cut)
     }
 
-    fn finish(&self) -> Result<Option<Box<dyn TaskSet>>> {
-        let mut guard = self.finalizing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (states, phase) = guard.get_or_insert_with(|| (self.filled(), 0));
+    fn finish(&self, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
+        let mut next = self.lock();
+        match *next {
+            Next::Source => {
+                *next = Next::Finalize;
+                return self.source(cut).map(Some);
+            }
+            Next::Finalize => *next = Next::Finalizing(self.filled(), 0),
+            Next::Finalizing(..) => {}
+        }
+        let Next::Finalizing(states, phase) = &mut *next else { unreachable!("set above") };
         while let Some(&state) = states.front() {
-            if let Some(tasks) = self.query.context.finalize_phase(state, *phase)? {
+            if let Some(tasks) = self.query.context.finalize_phase(state, *phase, cut)? {
                 *phase += 1;
                 return Ok(Some(self.watched(tasks, self.pipeline().operator)));
             }
@@ -91,4 +128,10 @@ impl Stage for PipelineStage {
             IrSource::Rows { .. } => 0,
         }
     }
+}
+
+/// What a file wants done before it is read.
+pub(crate) fn prepare_file(file: Arc<dyn FileSource>, cut: &Cutting) -> Box<dyn TaskSet> {
+    let pieces = Offsets::new((0..file.preparations()).map(|_| 1));
+    Tasks::boxed(cut.pieces(&pieces), move |_, morsel| file.prepare(pieces.piece(morsel.begin)))
 }

@@ -5,7 +5,7 @@
 //! thread looks at these notes many times a second. The scheduler knows the time of each pipeline; an operator's part of
 //! it is its part of the looks.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use base::ids::Id;
 use base::{Error, IdMap, Result, SqlState};
 use pipeline::ir::PipelineId;
-use scheduler::{Morsel, StageReport, TaskSet, WorkerId};
+use scheduler::{Claim, Morsel, Progress, StageReport, TaskSet, WorkerId};
 
 use super::Query;
 
@@ -29,12 +29,12 @@ pub(super) struct Watched {
 }
 
 impl TaskSet for Watched {
-    fn claim(&self, worker: WorkerId) -> Option<Morsel> {
+    fn claim(&self, worker: WorkerId) -> Claim {
         self.tasks.claim(worker)
     }
-    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<()> {
+    fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
         let worker_number = worker.index();
-        self.query.running[worker_number].store(self.pipeline.0, Ordering::Relaxed);
+        self.query.running.get_or(worker_number, AtomicU32::default).store(self.pipeline.0, Ordering::Relaxed);
         self.query.context.set_working_for(worker_number, Some(self.operator));
         let result = self.tasks.run(worker, morsel);
         self.query.context.set_working_for(worker_number, None);
@@ -42,9 +42,6 @@ impl TaskSet for Watched {
     }
     fn total(&self) -> u64 {
         self.tasks.total()
-    }
-    fn is_ready(&self) -> bool {
-        self.tasks.is_ready()
     }
 }
 
@@ -110,8 +107,9 @@ fn look(query: &Query, over: &AtomicBool) -> Looks {
     let mut looks: Looks = query.program.pipelines.iter().map(|_| vec![0; operators]).collect();
     while !over.load(Ordering::Relaxed) {
         for (worker, operator) in query.context.working_for() {
-            let pipeline = PipelineId(query.running[worker].load(Ordering::Relaxed));
-            looks[pipeline][operator as usize] += 1;
+            if let Some(running) = query.running.get(worker) {
+                looks[PipelineId(running.load(Ordering::Relaxed))][operator as usize] += 1;
+            }
         }
         std::thread::sleep(PERIOD);
     }

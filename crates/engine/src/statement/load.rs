@@ -7,7 +7,7 @@ use base::ids::Id;
 use base::{Budget, Result};
 use io::FileSource;
 use plan::{Op, Plan};
-use scheduler::{CancelToken, JobOptions, JobSpec, MorselRanges, Pipeline, Tasks};
+use scheduler::{CancelToken, JobOptions, JobSpec, Pipeline, Tasks};
 use sql::Insert;
 use storage::{Append, Relation};
 use types::ops::cast::{TooLong, to_char_n, to_varchar};
@@ -79,20 +79,22 @@ pub(super) fn fill_from_file(
     let append: Arc<Append> = Arc::new(relation.append(workers, &environment.statement_budget()));
     let (to, target) = (append.clone(), relation.clone());
     let mut job = JobSpec::new();
-    let stage = Pipeline::new(format!("load {}", relation.name()), move || {
+    let unprepared = file.clone();
+    let prepare = job.add(Pipeline::new("prepare", move |cut| Ok(execute::prepare_file(unprepared.clone(), cut))), &[]);
+    let stage = Pipeline::new(format!("load {}", relation.name()), move |cut| {
         let (append, file, fields, target) = (to.clone(), file.clone(), fields.clone(), target.clone());
-        let morsels = MorselRanges::new(file.morsels() as u64, workers, 1);
-        Ok(Tasks::boxed(morsels, move |worker, morsel| {
-            for piece in morsel.rows() {
-                file.read(piece as usize, &fields, &[], &mut |chunk| {
-                    append.append(worker.index(), piece, typed_as(chunk, &target)?)
-                })?;
-                append.end_morsel(worker.index(), piece..piece + 1);
-            }
+        let offsets = execute::file_offsets(&*file);
+        Ok(Tasks::boxed(cut.pieces(&offsets), move |worker, morsel| {
+            let piece = offsets.piece(morsel.begin);
+            let number = piece as u64;
+            file.read(piece, &fields, &[], &mut |chunk| {
+                append.append(worker.index(), number, typed_as(chunk, &target)?)
+            })?;
+            append.end_morsel(worker.index(), number..number + 1);
             Ok(())
         }))
     });
-    job.add(stage, &[]);
+    job.add(stage, &[prepare]);
     let handle = scheduler.submit(job, JobOptions { cancel, ..JobOptions::default() });
     environment.call.runs(&handle, false);
     handle.wait()?;

@@ -5,8 +5,6 @@ mod problems;
 
 pub use open::{open_csv, open_csv_bytes};
 
-use std::sync::OnceLock;
-
 use base::{Budget, CancelToken, Error, Result, SqlState};
 use types::{Chunk, ColumnBuilder};
 
@@ -15,7 +13,7 @@ use super::dialect::Dialect;
 use super::options::RejectSink;
 use super::records::{MAX_TEXT, Record, Records, Span};
 use super::sniff::is_blank;
-use super::split::boundaries;
+use super::split::Split;
 use crate::input::{Input, OPERATOR};
 use crate::source::{CHUNK_ROWS, Field, FileSource, PrunePredicate, Sink};
 use problems::Lines;
@@ -29,16 +27,14 @@ struct TextFile {
     input: Input,
     /// Where the records begin, past the header.
     start: u64,
-    morsels: usize,
-    /// Where morsels begin, found out by the first read.
-    boundaries: OnceLock<Result<Vec<u64>>>,
+    /// Its morsels.
+    split: Split,
     lines: Lines,
 }
 
 impl TextFile {
     fn range(&self, dialect: &Dialect, morsel: usize) -> Result<(u64, u64)> {
-        let find = || boundaries(&self.input, &self.name, dialect, self.start, self.morsels);
-        let bounds = self.boundaries.get_or_init(find).as_ref().map_err(Clone::clone)?;
+        let bounds = self.split.boundaries(&self.input, &self.name, dialect)?;
         Ok((bounds[morsel], bounds[morsel + 1]))
     }
 }
@@ -81,6 +77,18 @@ struct MorselRead<'a> {
     clean: bool,
 }
 
+impl CsvSource {
+    /// The file of a morsel, and its number there.
+    fn place(&self, morsel: usize) -> (&TextFile, usize) {
+        let (mut at, mut file) = (morsel, 0);
+        while at >= self.files[file].split.ranges() {
+            at -= self.files[file].split.ranges();
+            file += 1;
+        }
+        (&self.files[file], at)
+    }
+}
+
 impl FileSource for CsvSource {
     fn schema(&self) -> &[Field] {
         &self.schema
@@ -91,17 +99,21 @@ impl FileSource for CsvSource {
     }
 
     fn morsels(&self) -> usize {
-        self.files.iter().map(|f| f.morsels).sum()
+        self.files.iter().map(|f| f.split.ranges()).sum()
+    }
+
+    fn preparations(&self) -> usize {
+        if self.files.iter().any(|file| file.split.needs_walks(&self.dialect)) { self.morsels() } else { 0 }
+    }
+
+    fn prepare(&self, piece: usize) -> Result<()> {
+        let (file, range) = self.place(piece);
+        file.split.walk(&file.input, &file.name, &self.dialect, range)
     }
 
     fn read(&self, morsel: usize, columns: &[usize], _prune: &[PrunePredicate], sink: &mut Sink<'_>) -> Result<()> {
-        let (mut at, mut file) = (morsel, 0);
-        while at >= self.files[file].morsels {
-            at -= self.files[file].morsels;
-            file += 1;
-        }
-        let file = &self.files[file];
-        let (start, end) = file.range(&self.dialect, at)?;
+        let (file, range) = self.place(morsel);
+        let (start, end) = file.range(&self.dialect, range)?;
         if end - start > MAX_TEXT as u64 {
             let message = format!("a record of file \"{}\" is longer than {MAX_TEXT} bytes", file.name);
             return Err(Error::new(SqlState::PROGRAM_LIMIT, message).hint("a closing quote may be missing"));

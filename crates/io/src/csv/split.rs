@@ -1,12 +1,12 @@
 //! Cutting a file into ranges that begin at records.
 //!
 //! Whether a line end is inside of quotes depends on everything before it. Cuts are made after line ends; then each
-//! range is walked from both states that it could begin in (inside and outside of quotes), in parallel, and composing
-//! the results from the first range on gives the true states. A range that begins inside of quotes gives the bytes up
+//! range is walked from both states that it could begin in (inside and outside of quotes), by whoever has time, and
+//! composing the results from the first range on gives the true states. A range that begins inside of quotes gives the bytes up
 //! to its first record to the range before it. One pass over the file, over quotes only; files without quotes cost
 //! `memchr`. Exact for whatever [`Records`](super::records::Records) accepts: a quote opens only at the start of a field.
 
-use std::sync::Mutex;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base::Result;
@@ -17,49 +17,104 @@ use crate::input::Input;
 /// Bytes read at once while looking for a line end.
 const STEP: u64 = 64 << 10;
 
-/// Boundaries of `count` ranges of `[start, length)`: `count + 1` offsets, each (but the last) the start of a record.
-pub fn boundaries(input: &Input, name: &str, dialect: &Dialect, start: u64, count: usize) -> Result<Vec<u64>> {
-    let length = input.len();
-    let mut cuts = vec![start];
-    for i in 1..count {
-        let nominal = start + (u128::from(length - start) * i as u128 / count as u128) as u64;
-        let previous = cuts[i - 1];
-        cuts.push(if nominal <= previous { previous } else { line_after(input, name, dialect, nominal)? });
-    }
-    cuts.push(length);
-    let Some(quote) = dialect.quote.filter(|_| count > 1) else { return Ok(cuts) };
+/// `count` ranges of `[start, length)`, whose boundaries are found range by range.
+pub struct Split {
+    start: u64,
+    cuts: OnceLock<Result<Vec<u64>>>,
+    /// By range.
+    walks: Box<[OnceLock<Result<[Walk; 2]>>]>,
+    bounds: OnceLock<Result<Vec<u64>>>,
+}
 
-    let walks: Mutex<Vec<Option<Result<[Walk; 2]>>>> = Mutex::new((0..count).map(|_| None).collect());
-    let next = AtomicUsize::new(0);
-    let work = || loop {
-        let i = next.fetch_add(1, Ordering::Relaxed);
-        if i >= count {
-            return;
+impl Split {
+    pub fn new(start: u64, count: usize) -> Self {
+        let walks = (0..count).map(|_| OnceLock::new()).collect();
+        Self { start, cuts: OnceLock::new(), walks, bounds: OnceLock::new() }
+    }
+
+    /// Number of ranges.
+    pub fn ranges(&self) -> usize {
+        self.walks.len()
+    }
+
+    /// Whether ranges have to be walked.
+    pub fn needs_walks(&self, dialect: &Dialect) -> bool {
+        dialect.quote.is_some() && self.ranges() > 1 && self.bounds.get().is_none()
+    }
+
+    /// Walks a range, if nobody has.
+    pub fn walk(&self, input: &Input, name: &str, dialect: &Dialect, range: usize) -> Result<()> {
+        if let Some(quote) = dialect.quote {
+            self.walked(input, name, dialect, quote, range)?;
         }
-        let text = input.read(name, cuts[i], cuts[i + 1]);
-        let result = text.map(|text| [false, true].map(|inside| walk(&text, dialect, quote, inside)));
-        walks.lock().unwrap_or_else(|e| e.into_inner())[i] = Some(result);
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(count);
-    std::thread::scope(|scope| {
-        (1..threads).for_each(|_| drop(scope.spawn(work)));
-        work();
-    });
+        Ok(())
+    }
 
-    let walks = walks.into_inner().unwrap_or_else(|e| e.into_inner());
-    let mut bounds = Vec::with_capacity(count + 1);
-    let mut inside = false;
-    for (i, result) in walks.into_iter().enumerate() {
-        let walk = result.expect("every range was walked")?[usize::from(inside)];
-        // Without a record's start in it, the range is empty and belongs to the one before.
-        bounds.push(walk.first.map_or(u64::MAX, |first| cuts[i] + first as u64));
-        inside = walk.inside;
+    fn walked(&self, input: &Input, name: &str, dialect: &Dialect, quote: u8, range: usize) -> Result<[Walk; 2]> {
+        let cuts = self.cuts(input, name, dialect)?;
+        let find = || {
+            let text = input.read(name, cuts[range], cuts[range + 1])?;
+            Ok([false, true].map(|inside| walk(&text, dialect, quote, inside)))
+        };
+        self.walks[range].get_or_init(find).clone()
     }
-    bounds.push(length);
-    for i in (0..count).rev() {
-        bounds[i] = bounds[i].min(bounds[i + 1]);
+
+    /// Where the ranges are cut: after line ends, of which some may be inside of quotes.
+    fn cuts(&self, input: &Input, name: &str, dialect: &Dialect) -> Result<&[u64]> {
+        let find = || {
+            let (length, count) = (input.len(), self.ranges());
+            let mut cuts = vec![self.start];
+            for i in 1..count {
+                let nominal = self.start + (u128::from(length - self.start) * i as u128 / count as u128) as u64;
+                let previous = cuts[i - 1];
+                cuts.push(if nominal <= previous { previous } else { line_after(input, name, dialect, nominal)? });
+            }
+            cuts.push(length);
+            Ok(cuts)
+        };
+        self.cuts.get_or_init(find).as_deref().map_err(Clone::clone)
     }
-    Ok(bounds)
+
+    /// One offset more than there are ranges, each (but the last) the start of a record. Walks what nobody has.
+    pub fn boundaries(&self, input: &Input, name: &str, dialect: &Dialect) -> Result<&[u64]> {
+        let find = || {
+            let cuts = self.cuts(input, name, dialect)?;
+            let Some(quote) = dialect.quote.filter(|_| self.ranges() > 1) else { return Ok(cuts.to_vec()) };
+            let mut bounds = Vec::with_capacity(cuts.len());
+            let mut inside = false;
+            for (range, &cut) in cuts[..self.ranges()].iter().enumerate() {
+                let walk = self.walked(input, name, dialect, quote, range)?[usize::from(inside)];
+                // Without a record's start in it, the range is empty and belongs to the one before.
+                bounds.push(walk.first.map_or(u64::MAX, |first| cut + first as u64));
+                inside = walk.inside;
+            }
+            bounds.push(input.len());
+            for i in (0..self.ranges()).rev() {
+                bounds[i] = bounds[i].min(bounds[i + 1]);
+            }
+            Ok(bounds)
+        };
+        self.bounds.get_or_init(find).as_deref().map_err(Clone::clone)
+    }
+
+    /// The same with threads of its own: for whoever is no worker.
+    pub fn boundaries_at_once(&self, input: &Input, name: &str, dialect: &Dialect) -> Result<&[u64]> {
+        if self.needs_walks(dialect) {
+            let next = AtomicUsize::new(0);
+            // An error is met again when the boundaries are composed.
+            let work = || {
+                let ranges = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+                let ranges = ranges.take_while(|&range| range < self.ranges());
+                ranges.for_each(|range| drop(self.walk(input, name, dialect, range)));
+            };
+            let threads = std::thread::available_parallelism().map_or(1, usize::from).min(self.ranges());
+            std::thread::scope(|scope| {
+                (1..threads).for_each(|_| drop(scope.spawn(work)));
+                work();
+            });
+        }
+        self.boundaries(input, name, dialect)
+    }
 }
 
 /// The offset past the first line end at or after `from` that an escape does not hide.

@@ -12,7 +12,7 @@ use crate::testing::program;
 
 /// Calls with a fresh query that has these constants and sites: the results, or the SQLSTATE.
 fn call_in(program: &Program, callee: Callee, args: &[Slot]) -> Result<[Slot; 2], &'static str> {
-    let context = QueryContext::new(program, 1, Budget::new(usize::MAX), |_| None).unwrap();
+    let context = QueryContext::new(program, Budget::new(usize::MAX), |_| None).unwrap();
     let mut worker = context.worker(0);
     let (function, immediate) = function(callee);
     let mut results = [Slot::default(); 2];
@@ -37,7 +37,7 @@ fn str(text: &'static str) -> Slot {
 
 /// The text of a function's result, read while the query is alive.
 fn text(callee: Callee, args: &[Slot]) -> String {
-    let context = QueryContext::new(&program(vec![]), 1, Budget::new(usize::MAX), |_| None);
+    let context = QueryContext::new(&program(vec![]), Budget::new(usize::MAX), |_| None);
     let context = context.unwrap();
     let mut worker = context.worker(0);
     let (function, immediate) = function(callee);
@@ -163,7 +163,7 @@ fn kernels_have_distinct_names_and_do_as_the_types_crate_does() {
 #[test]
 fn the_first_error_stays_and_has_the_position() {
     let program = Program { positions: vec![3, 7], ..program(vec![]) };
-    let context = QueryContext::new(&program, 1, Budget::new(usize::MAX), |_| None).unwrap();
+    let context = QueryContext::new(&program, Budget::new(usize::MAX), |_| None).unwrap();
     let mut worker = context.worker(0);
     // SAFETY: static texts of these lengths.
     unsafe {

@@ -1,22 +1,21 @@
 //! Combining the rows of all workers, partition by partition.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use base::Result;
 use base::memory::Reservation;
 use pipeline::ir::StateId;
-use scheduler::{MorselRanges, TaskSet, Tasks, WorkerId};
+use scheduler::{Cutting, EachWorker, Offsets, TaskSet, Tasks, WorkerId};
 
 use super::overflow::BITS;
 use super::{Entry, Groups, OPERATOR, Partition};
 use crate::abi::Worker;
 use crate::query::{PairFns, QueryContext, StateData};
-use crate::rows::{Segment, area_segments};
+use crate::rows::{Segment, area_segments, offsets};
 
 /// Up to so many rows are combined by one worker, without partitions.
 const FEW: usize = 4 << 10;
-/// Rows of a scattering morsel.
-const MORSEL: usize = 16 << 10;
 /// Rows that a partition should have: table and rows fit the second-level cache.
 const PARTITION_ROWS: usize = 8 << 10;
 const MOST_PARTITION_BITS: u32 = 10;
@@ -27,8 +26,10 @@ const AHEAD: usize = 8;
 #[derive(Debug)]
 pub(super) struct Exchange {
     /// By worker that scattered, by partition; locked once a morsel.
-    scattered: Vec<Mutex<Vec<Vec<Entry>>>>,
+    scattered: EachWorker<Mutex<Vec<Vec<Entry>>>>,
     bits: u32,
+    /// Rows that were scattered.
+    rows: u64,
     _charged: Reservation,
 }
 
@@ -41,11 +42,12 @@ impl Exchange {
         hash.checked_shr(64 - self.bits).unwrap_or(0) as usize
     }
 
-    /// Deals a segment's rows out.
-    fn scatter(&self, worker: WorkerId, segment: &Segment) {
-        let mut partitions = self.scattered[worker.0 as usize].lock().expect("no panic while it is locked");
+    /// Deals rows of a segment out.
+    fn scatter(&self, worker: WorkerId, segment: &Segment, rows: Range<usize>) {
+        let lists = self.scattered.get_or(worker.0 as usize, Mutex::default);
+        let mut partitions = lists.lock().expect("no panic while it is locked");
         partitions.resize_with(self.partitions(), Vec::new);
-        for at in 0..segment.rows() {
+        for at in rows {
             // SAFETY: the row exists and starts with its hash.
             let entry = unsafe {
                 let row = segment.row(at);
@@ -61,7 +63,7 @@ impl Exchange {
             let mut lists = lists.lock().expect("no panic while it is locked");
             lists.get_mut(partition).map(std::mem::take).unwrap_or_default()
         };
-        self.scattered.iter().map(take).collect()
+        self.scattered.iter().map(|(_, lists)| take(lists)).collect()
     }
 }
 
@@ -72,20 +74,21 @@ pub(super) fn phase(
     context: &Arc<QueryContext>,
     state: StateId,
     phase: usize,
+    cut: &Cutting,
 ) -> Result<Option<Box<dyn TaskSet>>> {
     match phase {
-        0 => start(groups, context),
+        0 => start(groups, context, cut),
         1 => Ok(groups.exchange.lock().expect("no panic while it is locked").take().map(|exchange| {
             let partitions = exchange.partitions();
             let mut finished = groups.finished.lock().expect("no panic while it is locked");
             *finished = Some((0..partitions).map(|_| Partition::default()).collect());
-            combine_all(context, state, exchange)
+            combine_all(context, state, groups, exchange, cut)
         })),
         _ => Ok(None),
     }
 }
 
-fn start(groups: &Groups, context: &Arc<QueryContext>) -> Result<Option<Box<dyn TaskSet>>> {
+fn start(groups: &Groups, context: &Arc<QueryContext>, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
     // SAFETY: the pipelines that write have ended.
     let (filled, evicted) = unsafe { groups.locals.iter() }.fold((0, 0), |(filled, evicted), local| {
         let any = local.inner.area.blocks().any(|(_, used)| used > 0);
@@ -97,9 +100,9 @@ fn start(groups: &Groups, context: &Arc<QueryContext>) -> Result<Option<Box<dyn 
     // SAFETY: as above.
     let (areas, overflows) =
         unsafe { (groups.locals.iter(), groups.locals.iter().any(|l| l.inner.overflow.is_some())) };
-    let segments = areas.flat_map(|local| area_segments(&local.inner.area, groups.stride));
-    let segments: Vec<Segment> = segments.flat_map(|s| s.cut(MORSEL)).collect();
-    let rows: usize = segments.iter().map(Segment::rows).sum();
+    let segments: Vec<Segment> = areas.flat_map(|local| area_segments(&local.inner.area, groups.stride)).collect();
+    let offsets = offsets(&segments);
+    let rows = offsets.rows() as usize;
     let bits = if overflows {
         BITS
     } else if rows <= FEW {
@@ -107,36 +110,47 @@ fn start(groups: &Groups, context: &Arc<QueryContext>) -> Result<Option<Box<dyn 
     } else {
         (rows / PARTITION_ROWS).max(1).next_power_of_two().trailing_zeros()
     };
-    let workers = context.worker_count();
     // Enough partitions for every worker, too.
-    let least = if bits == 0 || overflows { 0 } else { (workers * 4).next_power_of_two().trailing_zeros() };
+    let least = if bits == 0 || overflows { 0 } else { (cut.threads * 4).next_power_of_two().trailing_zeros() };
     let exchange = Arc::new(Exchange {
-        scattered: (0..workers).map(|_| Mutex::default()).collect(),
+        scattered: EachWorker::default(),
         bits: bits.max(least).min(MOST_PARTITION_BITS),
+        rows: rows as u64,
         _charged: groups.budget.reserve(rows * (size_of::<Entry>() + size_of::<*mut u8>()), OPERATOR)?,
     });
     *groups.exchange.lock().expect("no panic while it is locked") = Some(exchange.clone());
     // Few rows need no morsels of their own for so little work as scattering.
-    let unit = if bits == 0 { segments.len() as u64 } else { 1 };
-    let (ranges, context) = (MorselRanges::new(segments.len() as u64, workers, unit), context.clone());
+    let ranges = if bits == 0 { cut.pieces(&Offsets::new([rows as u64])) } else { cut.rows(rows as u64) };
+    let context = context.clone();
     Ok(Some(Tasks::boxed(ranges, move |worker, morsel| {
         let _alive = &context;
-        morsel.rows().for_each(|number| exchange.scatter(worker, &segments[number as usize]));
+        offsets.within(morsel).for_each(|(number, rows)| exchange.scatter(worker, &segments[number], rows));
         Ok(())
     })))
 }
 
-fn combine_all(context: &Arc<QueryContext>, state: StateId, exchange: Arc<Exchange>) -> Box<dyn TaskSet> {
+fn combine_all(
+    context: &Arc<QueryContext>,
+    state: StateId,
+    groups: &Groups,
+    exchange: Arc<Exchange>,
+    cut: &Cutting,
+) -> Box<dyn TaskSet> {
     let context = context.clone();
-    Tasks::boxed(MorselRanges::new(exchange.partitions() as u64, context.worker_count(), 1), move |worker, morsel| {
+    let sizes = (0..exchange.partitions()).map(|number| {
+        let overflow: usize = overflow(groups, number).iter().map(Segment::rows).sum();
+        // Hashes deal rows out evenly.
+        (overflow as u64 + exchange.rows / exchange.partitions() as u64).max(1)
+    });
+    let offsets = Offsets::new(sizes);
+    Tasks::boxed(cut.pieces(&offsets), move |worker, morsel| {
         let StateData::Group(groups) = context.shared().state(state) else { unreachable!("{state} is a group state") };
         let mut worker = context.worker(worker.0 as usize);
-        for number in morsel.rows() {
-            let lists = exchange.gather(number as usize);
-            let rows = combine(&mut worker, groups, &lists, &overflow(groups, number as usize))?;
-            let mut finished = groups.finished.lock().expect("no panic while it is locked");
-            finished.as_mut().expect("made before this phase")[number as usize].rows = rows;
-        }
+        let number = offsets.piece(morsel.begin);
+        let lists = exchange.gather(number);
+        let rows = combine(&mut worker, groups, &lists, &overflow(groups, number))?;
+        let mut finished = groups.finished.lock().expect("no panic while it is locked");
+        finished.as_mut().expect("made before this phase")[number].rows = rows;
         Ok(())
     })
 }

@@ -65,7 +65,7 @@ fn find(worker: &mut Worker, hash: u64, key: i64) -> *mut u8 {
 }
 
 fn check(input: &[i64], workers: usize, hash: fn(i64) -> u64) {
-    let context = context(vec![state(true)], workers, Some(pairs()));
+    let context = context(vec![state(true)], Some(pairs()));
     std::thread::scope(|scope| {
         for (number, part) in input.chunks(input.len().div_ceil(workers).max(1)).enumerate() {
             let context = &context;
@@ -171,7 +171,7 @@ fn skew_and_colliding_hashes_are_harmless() {
 fn without_keys_there_is_exactly_one_row() {
     for workers in [1, 3] {
         for taking_part in 0..=workers {
-            let context = context(vec![state(false)], workers, Some(pairs()));
+            let context = context(vec![state(false)], Some(pairs()));
             for number in 0..taking_part {
                 let worker = context.worker(number);
                 // SAFETY: a group state.
@@ -194,7 +194,7 @@ fn without_keys_there_is_exactly_one_row() {
 #[test]
 fn an_error_while_combining_ends_the_query() {
     let failing = PairFns { equal: None, combine: Pair::closure(|_, _, _| Err(base::Error::internal("combine"))) };
-    let context = context(vec![state(true)], 2, Some(failing));
+    let context = context(vec![state(true)], Some(failing));
     for number in 0..2 {
         find(&mut context.worker(number), hash_i64(1), 1);
     }

@@ -1,21 +1,20 @@
 //! Building the directory in parallel.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::Result;
 use base::memory::Pages;
 use pipeline::ir::StateId;
-use scheduler::{MorselRanges, TaskSet, Tasks};
+use scheduler::{Cutting, TaskSet, Tasks};
 
 use super::insert::insert;
 use super::{Join, OPERATOR, TableState};
 use crate::abi::JoinTable;
 use crate::query::QueryContext;
-use crate::rows::Segment;
+use crate::rows::{Segment, offsets};
 
-/// Rows of a morsel.
-const MORSEL: usize = 16 << 10;
 /// How many rows ahead slots are prefetched.
 const AHEAD: usize = 64;
 
@@ -25,9 +24,15 @@ fn slot_bits(rows: u64) -> u32 {
 }
 
 /// Makes the empty table and the morsels that fill it.
-pub(super) fn start(join: &Join, context: &Arc<QueryContext>, state: StateId) -> Result<Option<Box<dyn TaskSet>>> {
-    let segments: Vec<Segment> = join.segments().into_iter().flat_map(|s| s.cut(MORSEL)).collect();
-    let rows = segments.iter().map(|s| s.rows() as u64).sum();
+pub(super) fn start(
+    join: &Join,
+    context: &Arc<QueryContext>,
+    state: StateId,
+    cut: &Cutting,
+) -> Result<Option<Box<dyn TaskSet>>> {
+    let segments = join.segments();
+    let offsets = offsets(&segments);
+    let rows = offsets.rows();
     let bits = slot_bits(rows);
     let charged = join.budget.reserve(8 << bits, OPERATOR)?;
     let directory = Pages::zeroed(8 << bits);
@@ -42,32 +47,30 @@ pub(super) fn start(join: &Join, context: &Arc<QueryContext>, state: StateId) ->
     if segments.is_empty() {
         return Ok(None);
     }
-    let workers = context.worker_count();
-    let (ranges, context) = (MorselRanges::new(segments.len() as u64, workers, 1), context.clone());
+    let context = context.clone();
     // SAFETY: the table lives as long as its state, which `context` keeps.
     let (directory, shift) = unsafe { ((*table).directory as usize, (*table).shift) };
-    Ok(Some(Tasks::boxed(ranges, move |_, morsel| {
+    Ok(Some(Tasks::boxed(cut.rows(rows), move |_, morsel| {
         let _alive = &context;
-        for number in morsel.rows() {
+        for (number, rows) in offsets.within(morsel) {
             // SAFETY: the directory has 2^(64 - shift) zeroed slots that live as long as the context; only `insert` on
             // atomics touches it until the last of these morsels has ended, and each row is in one morsel.
-            unsafe { insert_segment(directory as *const AtomicU64, shift, &segments[number as usize]) };
+            unsafe { insert_segment(directory as *const AtomicU64, shift, &segments[number], rows) };
         }
         Ok(())
     })))
 }
 
-/// Inserts all rows of a segment, with their slots prefetched for writing.
+/// Inserts rows of a segment, with their slots prefetched for writing.
 ///
 /// # Safety
 /// `directory` must have `2^(64 - shift)` slots; nobody else may touch the rows.
-unsafe fn insert_segment(directory: *const AtomicU64, shift: u64, segment: &Segment) {
-    let rows = segment.rows();
+unsafe fn insert_segment(directory: *const AtomicU64, shift: u64, segment: &Segment, rows: Range<usize>) {
     // SAFETY: as the caller promises; a row starts with the chain and the hash, each 8 bytes.
     unsafe {
         let hash = |at: usize| segment.row(at).cast::<u64>().add(1).read();
-        for from in (0..rows).step_by(AHEAD) {
-            let to = (from + AHEAD).min(rows);
+        for from in rows.clone().step_by(AHEAD) {
+            let to = (from + AHEAD).min(rows.end);
             for at in from..to {
                 prefetch_write(directory.add((hash(at) >> shift) as usize));
             }

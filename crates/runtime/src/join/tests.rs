@@ -33,7 +33,7 @@ fn weak_hash(key: i64) -> u64 {
 
 fn build(rows: &[(Option<i64>, i64)], workers: usize, hash: fn(i64) -> u64) -> Arc<QueryContext> {
     let l = layout();
-    let context = context(vec![State::Join(JoinState { layout: l.layout.clone(), unique: false })], workers, None);
+    let context = context(vec![State::Join(JoinState { layout: l.layout.clone(), unique: false })], None);
     std::thread::scope(|scope| {
         for (number, part) in rows.chunks(rows.len().div_ceil(workers).max(1)).enumerate() {
             let (context, l) = (&context, &l);

@@ -8,7 +8,7 @@ use base::{Area, Error, Result};
 use pipeline::ir::{Pipeline, StateId};
 use types::Str;
 
-use super::{Shared, StateData, finished_array};
+use super::{Shared, StateData, WorkingFor, finished_array};
 use crate::abi::Worker;
 
 /// The part of a [`Worker`] that generated code does not see.
@@ -72,7 +72,7 @@ impl Worker {
             shared: finished_array(shared),
             scratch: std::ptr::null_mut(),
             counters: inner.counters.as_mut_ptr(),
-            operator: &raw const shared.working_for[index].0,
+            operator: &raw const shared.working_for.get_or(index, WorkingFor::default).0,
             error_position: 0,
             inner,
         }
@@ -97,6 +97,12 @@ impl Worker {
     /// Starts a morsel: rows `rows` of the source. Results that must come in order come in the order of these.
     pub fn begin_morsel(&mut self, rows: Range<u64>) {
         self.inner.morsel = rows;
+    }
+
+    /// Ends a morsel at row `end`: what lies behind is run as another one.
+    pub fn end_morsel_at(&mut self, end: u64) -> Result<()> {
+        self.inner.morsel.end = end;
+        self.end_morsel()
     }
 
     /// Ends a morsel: hands its part of the result on, and forgets the text that was made for it.

@@ -23,21 +23,10 @@ unsafe impl Send for ResultLocal {}
 
 impl ResultLocal {
     pub(super) fn new(types: &[SqlType]) -> Self {
-        let null = ResultColumn { data: std::ptr::null_mut(), nulls: std::ptr::null_mut() };
-        let inner = LocalResult { types: types.into(), buffers: Vec::new(), columns: vec![null; types.len()].into() };
-        let columns = inner.columns.as_ptr();
-        Self { count: 0, capacity: 0, columns, inner: Box::new(inner) }
-    }
-
-    pub(super) fn make_room(&mut self) {
-        if self.capacity == 0 {
-            self.capacity = CAPACITY as u64;
-            let inner = &mut *self.inner;
-            inner.buffers = inner.types.iter().map(|t| buffers(*t)).collect();
-            for (column, buffers) in inner.columns.iter_mut().zip(&mut inner.buffers) {
-                *column = column_of(buffers);
-            }
-        }
+        let mut buffers: Vec<(Buffer, Buffer)> = types.iter().map(|t| buffers(*t)).collect();
+        let columns: Box<[ResultColumn]> = buffers.iter_mut().map(column_of).collect();
+        let inner = LocalResult { types: types.into(), buffers, columns };
+        Self { count: 0, capacity: CAPACITY as u64, columns: inner.columns.as_ptr(), inner: Box::new(inner) }
     }
 
     /// The rows as a chunk that owns all that it refers to, or none.

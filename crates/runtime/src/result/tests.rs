@@ -19,8 +19,8 @@ fn program_of(ordered: bool) -> Program {
     Program { ordered, ..program(vec![State::Result(vec![SqlType::BigInt, SqlType::Text])]) }
 }
 
-fn context(ordered: bool, budget: Budget, workers: usize) -> Arc<QueryContext> {
-    QueryContext::new(&program_of(ordered), workers, budget, |_| None).unwrap()
+fn context(ordered: bool, budget: Budget) -> Arc<QueryContext> {
+    QueryContext::new(&program_of(ordered), budget, |_| None).unwrap()
 }
 
 /// Appends a row as generated code does; none: NULL.
@@ -53,7 +53,7 @@ fn text_of(number: i64) -> Option<String> {
 /// Morsels of 3000 rows, each by some worker, in the order said.
 fn run(context: &QueryContext, morsels: impl IntoIterator<Item = u64>) {
     for number in morsels {
-        let mut worker = context.worker(number as usize % context.worker_count());
+        let mut worker = context.worker(number as usize % 3);
         let rows = number * 3000..(number + 1) * 3000;
         worker.begin_morsel(rows.clone());
         // Every other morsel has no result.
@@ -83,7 +83,7 @@ fn expected(morsels: u64) -> Vec<Vec<Value>> {
 #[test]
 fn ordered_results_come_in_order_whoever_is_first() {
     let budget = Budget::new(usize::MAX);
-    let context = context(true, budget.clone(), 3);
+    let context = context(true, budget.clone());
     run(&context, [2, 0, 1, 6, 5, 4, 3, 7]);
     context.finalize_inline(RESULT).unwrap();
     assert_eq!(collect(&context), expected(8));
@@ -93,7 +93,7 @@ fn ordered_results_come_in_order_whoever_is_first() {
 
 #[test]
 fn other_results_come_complete() {
-    let context = context(false, Budget::new(usize::MAX), 3);
+    let context = context(false, Budget::new(usize::MAX));
     run(&context, [2, 0, 1, 6, 5, 4, 3, 7]);
     context.finalize_inline(RESULT).unwrap();
     let mut rows = collect(&context);
@@ -103,7 +103,7 @@ fn other_results_come_complete() {
 
 #[test]
 fn morsels_that_a_limit_left_out_hold_nothing_back() {
-    let context = context(true, Budget::new(usize::MAX), 1);
+    let context = context(true, Budget::new(usize::MAX));
     run(&context, [0, 4]);
     context.finalize_inline(RESULT).unwrap();
     assert_eq!(collect(&context).len(), 6000);
@@ -111,7 +111,7 @@ fn morsels_that_a_limit_left_out_hold_nothing_back() {
 
 #[test]
 fn a_slow_consumer_fills_the_queue_and_a_fast_one_empties_it() {
-    let context = context(false, Budget::new(usize::MAX), 1);
+    let context = context(false, Budget::new(usize::MAX));
     let mut morsels = 0;
     while !context.result().is_full() {
         run(&context, [morsels]);
@@ -127,7 +127,7 @@ fn a_slow_consumer_fills_the_queue_and_a_fast_one_empties_it() {
 
 #[test]
 fn errors_reach_the_consumer() {
-    let context = context(false, Budget::new(3 << 20), 1);
+    let context = context(false, Budget::new(3 << 20));
     let mut worker = context.worker(0);
     let failed = (0..1_000_000).find_map(|i| output(&mut worker, i, text_of(i).as_deref()).err()).unwrap();
     assert_eq!(failed.state(), SqlState::OUT_OF_MEMORY);
@@ -139,7 +139,7 @@ fn errors_reach_the_consumer() {
 #[test]
 fn a_result_may_have_no_columns() {
     let program = Program { states: [State::Result(vec![])].into_iter().collect::<IdMap<_, _>>(), ..program_of(false) };
-    let context = QueryContext::new(&program, 1, Budget::new(usize::MAX), |_| None).unwrap();
+    let context = QueryContext::new(&program, Budget::new(usize::MAX), |_| None).unwrap();
     let mut worker = context.worker(0);
     // SAFETY: a result state.
     unsafe { (*(*worker.locals).cast::<ResultLocal>()).count = 3 };

@@ -195,7 +195,7 @@ impl Case {
     ) -> Vec<(i64, String)> {
         let &Self { partition, limit, offset, workers, .. } = self;
         let state = SortState { layout: layout.clone(), keys: keys.to_vec(), partition, limit, offset };
-        let context = context(vec![State::Sort(state)], workers, None);
+        let context = context(vec![State::Sort(state)], None);
         std::thread::scope(|scope| {
             for n in 0..workers {
                 let context = &context;
@@ -295,7 +295,7 @@ fn top_k_keeps_little_memory() {
     let offset = layout.add(Ty::I64);
     let keys = vec![SortField { offset, ty: Ty::I64, null: None, descending: false, nulls_first: false }];
     let context =
-        context(vec![State::Sort(SortState { layout, keys, partition: 0, limit: Some(10), offset: 0 })], 1, None);
+        context(vec![State::Sort(SortState { layout, keys, partition: 0, limit: Some(10), offset: 0 })], None);
     let mut worker = context.worker(0);
     for i in 0..1_000_000i64 {
         put(new_row(&mut worker, SORT), offset, 1_000_000 - i);

@@ -9,8 +9,18 @@ fn ring() -> Arc<Placement> {
     Arc::new(Placement::new(Topology::parse(RING).unwrap(), 8))
 }
 
+/// A claimed morsel, where it lies, and whether it was stolen.
+type Claimed = (Morsel, Option<NodeId>, bool);
+
+fn next<C: Counter>(ranges: &MorselRanges<C>, worker: WorkerId) -> Option<Claimed> {
+    match ranges.claim(worker) {
+        Claim::Morsel { morsel, node, stolen } => Some((morsel, node, stolen)),
+        Claim::NotNow | Claim::Done => None,
+    }
+}
+
 fn drain(ranges: &MorselRanges, worker: WorkerId) -> Vec<Morsel> {
-    std::iter::from_fn(|| ranges.claim(worker)).collect()
+    std::iter::from_fn(|| next(ranges, worker)).map(|(morsel, ..)| morsel).collect()
 }
 
 #[test]
@@ -22,13 +32,13 @@ fn the_morsels_do_not_depend_on_who_claims() {
             .collect();
         for workers in [0, 1, 2, 3, 64] {
             for claimer in [0, 1, 99] {
-                let ranges = MorselRanges::new(rows, workers, morsel);
+                let ranges = MorselRanges::<AtomicU64>::cut(rows, workers, morsel);
                 assert_eq!(ranges.morsels(), expected.len() as u64);
                 let mut morsels = drain(&ranges, WorkerId(claimer));
                 morsels.sort();
                 let morsels: Vec<_> = morsels.iter().map(|m| (m.begin, m.end)).collect();
                 assert_eq!(morsels, expected, "{rows} rows by {morsel} for {workers}");
-                assert_eq!(ranges.claim(WorkerId(0)), None);
+                assert_eq!(ranges.claim(WorkerId(0)), Claim::Done);
             }
         }
     }
@@ -36,21 +46,21 @@ fn the_morsels_do_not_depend_on_who_claims() {
 
 #[test]
 fn the_greatest_range_does_not_overflow() {
-    let ranges = MorselRanges::new(u64::MAX, 3, u64::MAX / 2);
+    let ranges = MorselRanges::<AtomicU64>::cut(u64::MAX, 3, u64::MAX / 2);
     let mut morsels = drain(&ranges, WorkerId(1));
     morsels.sort();
     let edge = u64::MAX / 2;
     let expected = [0..edge, edge..2 * edge, 2 * edge..u64::MAX];
     assert_eq!(morsels.iter().map(|m| m.rows()).collect::<Vec<_>>(), expected);
-    assert_eq!(MorselRanges::new(u64::MAX, 64, 1).morsels(), u64::MAX);
+    assert_eq!(MorselRanges::<AtomicU64>::cut(u64::MAX, 64, 1).morsels(), u64::MAX);
 }
 
 #[test]
 fn workers_begin_with_their_own_lanes() {
-    let ranges = MorselRanges::new(100, 4, 10);
-    let firsts: Vec<_> = (0..4).map(|w| ranges.claim_from(WorkerId(w)).unwrap()).collect();
-    assert_eq!(firsts.iter().map(|c| c.morsel.begin).collect::<Vec<_>>(), [0, 20, 50, 70]);
-    assert!(firsts.iter().all(|claim| !claim.stolen));
+    let ranges = MorselRanges::<AtomicU64>::cut(100, 4, 10);
+    let firsts: Vec<_> = (0..4).map(|w| next(&ranges, WorkerId(w)).unwrap()).collect();
+    assert_eq!(firsts.iter().map(|c| c.0.begin).collect::<Vec<_>>(), [0, 20, 50, 70]);
+    assert!(firsts.iter().all(|&(_, node, stolen)| node.is_none() && !stolen));
     assert_eq!(drain(&ranges, WorkerId(0)).len(), 6);
 }
 
@@ -60,16 +70,18 @@ fn morsels_are_stolen_from_the_nearest_node_first() {
     let parts: Vec<_> = (0..4).map(|n| (NodeId(n), u64::from(n) * 100..u64::from(n) * 100 + 95)).collect();
     for worker in 0..8 {
         let worker = WorkerId(worker);
-        let ranges = MorselRanges::placed(&parts, &placement, 8, 10);
+        let ranges = MorselRanges::<AtomicU64>::cut_placed(&parts, &placement, 8, 10);
         assert_eq!(ranges.rows(), 380);
-        let claims: Vec<_> = std::iter::from_fn(|| ranges.claim_from(worker)).collect();
+        let claims: Vec<(Morsel, NodeId, bool)> = std::iter::from_fn(|| next(&ranges, worker))
+            .map(|(morsel, node, stolen)| (morsel, node.unwrap(), stolen))
+            .collect();
         assert_eq!(claims.len(), 40);
         let home = placement.node(worker);
-        let hops: Vec<_> = claims.iter().map(|c| placement.topology().distance(home, c.node)).collect();
+        let hops: Vec<_> = claims.iter().map(|c| placement.topology().distance(home, c.1)).collect();
         assert!(hops.is_sorted(), "{worker}: {hops:?}");
-        assert!(claims[..5].iter().all(|c| !c.stolen && c.node == home));
-        assert!(claims[5..].iter().all(|c| c.stolen));
-        assert!(claims.iter().all(|c| c.morsel.begin / 100 == u64::from(c.node.0)));
+        assert!(claims[..5].iter().all(|c| !c.2 && c.1 == home));
+        assert!(claims[5..].iter().all(|c| c.2));
+        assert!(claims.iter().all(|c| c.0.begin / 100 == u64::from(c.1.0)));
     }
 }
 
@@ -77,22 +89,23 @@ fn morsels_are_stolen_from_the_nearest_node_first() {
 fn parts_keep_to_their_own_rows() {
     let placement = ring();
     let mut random = 1u64;
-    let mut next = |below: u64| {
+    let mut below = |below: u64| {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (random >> 33) % below
     };
     for _ in 0..200 {
         let mut at = 0;
-        let parts: Vec<_> = (0..next(12))
+        let parts: Vec<_> = (0..below(12))
             .map(|_| {
-                let begin = at + next(5);
-                at = begin + next(50);
-                (NodeId(next(4) as u32), begin..at)
+                let begin = at + below(5);
+                at = begin + below(50);
+                (NodeId(below(4) as u32), begin..at)
             })
             .collect();
-        let morsel = 1 + next(20);
-        let ranges = MorselRanges::placed(&parts, &placement, 1 + next(9) as usize, morsel);
-        let mut morsels: Vec<_> = std::iter::from_fn(|| ranges.claim(WorkerId(next(8) as u32))).collect();
+        let morsel = 1 + below(20);
+        let ranges = MorselRanges::<AtomicU64>::cut_placed(&parts, &placement, 1 + below(9) as usize, morsel);
+        let mut morsels: Vec<_> =
+            std::iter::from_fn(|| next(&ranges, WorkerId(below(8) as u32))).map(|c| c.0).collect();
         morsels.sort();
         let mut expected = Vec::new();
         for (_, part) in &parts {
@@ -106,7 +119,7 @@ fn parts_keep_to_their_own_rows() {
 
 #[test]
 fn data_on_a_node_without_workers_is_reached() {
-    let ranges = MorselRanges::placed(&[(NodeId(3), 0..100)], &ring(), 2, 10);
+    let ranges = MorselRanges::<AtomicU64>::cut_placed(&[(NodeId(3), 0..100)], &ring(), 2, 10);
     assert_eq!(drain(&ranges, WorkerId(0)).len(), 10);
 }
 
@@ -135,7 +148,7 @@ mod model {
             .map(|w| {
                 let (ranges, seen) = (ranges.clone(), seen.clone());
                 shuttle::thread::spawn(move || {
-                    while let Some(morsel) = ranges.claim(WorkerId(w)) {
+                    while let Some((morsel, ..)) = next(&*ranges, WorkerId(w)) {
                         seen.lock().unwrap().push(morsel);
                     }
                     // Failure is final, and when one has failed all morsels have been claimed.

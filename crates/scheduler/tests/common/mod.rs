@@ -2,18 +2,20 @@
 #![allow(dead_code)]
 
 use base::Result;
-use scheduler::{MorselRanges, Scheduler, SchedulerOptions, Stage, TaskSet, Tasks, WorkerId};
+use scheduler::{Cutting, Scheduler, SchedulerOptions, Stage, TaskSet, Tasks, WorkerId};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex};
 
 pub fn scheduler(threads: usize) -> Scheduler {
     // Not bound: tests run beside each other.
-    Scheduler::new(&SchedulerOptions { threads: Some(threads), max_threads: 16, topology: None, pin: false }).unwrap()
+    let options = SchedulerOptions { threads: Some(threads), max_threads: 16, pin: false, ..Default::default() };
+    Scheduler::new(&options).unwrap()
 }
 
 /// A task set of `rows` rows in morsels of one.
 pub fn rows(rows: u64, run: impl Fn(WorkerId, u64) -> Result<()> + Send + Sync + 'static) -> Box<dyn TaskSet> {
-    Tasks::boxed(MorselRanges::new(rows, 4, 1), move |worker, morsel| run(worker, morsel.begin))
+    let cut = Cutting { morsel_rows: 1, ..Cutting::new(4) };
+    Tasks::boxed(cut.rows(rows), move |worker, morsel| run(worker, morsel.begin))
 }
 
 type StartFn = Box<dyn Fn() -> Result<Box<dyn TaskSet>> + Send + Sync>;
@@ -40,10 +42,10 @@ impl Stage for Custom {
     fn name(&self) -> &str {
         "custom"
     }
-    fn start(&self) -> Result<Box<dyn TaskSet>> {
+    fn start(&self, _: &Cutting) -> Result<Box<dyn TaskSet>> {
         (self.start)()
     }
-    fn finish(&self) -> Result<Option<Box<dyn TaskSet>>> {
+    fn finish(&self, _: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
         (self.finish)(self.calls.fetch_add(1, SeqCst))
     }
 }

@@ -14,7 +14,7 @@ use crate::csv::dialect::{self, Dialect};
 use crate::csv::options::{CsvFormat, CsvOptions, Header};
 use crate::csv::records::MAX_TEXT;
 use crate::csv::sniff::{self, Sample};
-use crate::csv::split::boundaries;
+use crate::csv::split::Split;
 use crate::input::{Compression, Input};
 use crate::source::{Field, FileSource};
 
@@ -189,8 +189,7 @@ fn open_one(
     }
     let size = if options.morsel_bytes == 0 { MORSEL } else { options.morsel_bytes as u64 };
     let morsels = usize::try_from((input.len() - start).div_ceil(size)).unwrap_or(usize::MAX).max(1);
-    let file =
-        TextFile { name, input, start, morsels, boundaries: std::sync::OnceLock::new(), lines: Lines::default() };
+    let file = TextFile { name, input, start, split: Split::new(start, morsels), lines: Lines::default() };
     let types_known = options.all_varchar || options.columns.is_some() || !options.auto_detect;
     if !types_known {
         sample_more(&file, dialect, &nulls, width, options.sample_size, &mut sample)?;
@@ -244,7 +243,8 @@ fn sample_more(
 /// All records of a file, on all processors.
 fn sniff_whole(file: &TextFile, dialect: Dialect, nulls: &[Vec<u8>], width: usize) -> Result<Vec<Sample>> {
     let pieces = usize::try_from((file.input.len() - file.start) >> 20).unwrap_or(usize::MAX).max(1);
-    let bounds = boundaries(&file.input, &file.name, &dialect, file.start, pieces)?;
+    let split = Split::new(file.start, pieces);
+    let bounds = split.boundaries_at_once(&file.input, &file.name, &dialect)?;
     let found: Mutex<Vec<Result<Sample>>> = Mutex::new(Vec::new());
     let next = AtomicUsize::new(0);
     let work = || loop {

@@ -1,0 +1,191 @@
+//! How a phase is cut into morsels: decided when the phase starts, from what is so at that moment.
+
+use crate::ranges::MorselRanges;
+use crate::task::Morsel;
+use crate::topology::{NodeId, Placement, Topology};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Rows of a morsel (thesis 4.4.3: more than 10,000, so that scheduling is cheap).
+pub const MORSEL_ROWS: u64 = 16_384;
+/// How long a morsel runs before it yields.
+pub const SLICE: Duration = Duration::from_millis(1);
+
+/// Who may cut what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// Each worker has a lane; one whose own is exhausted steals, from the nearest node first.
+    #[default]
+    Lanes,
+    /// One lane for all: morsels are claimed in the order of their rows.
+    InOrder,
+}
+
+/// What a [`Stage`](crate::Stage) is told when a phase of it starts. All cutting goes through here, so that nothing else
+/// decides by the number of workers or the size of a morsel.
+#[derive(Clone, Debug)]
+pub struct Cutting {
+    /// Workers that run now: there may be more or fewer later, and any of them finds what is left.
+    pub threads: usize,
+    /// Where the workers sit.
+    pub placement: Arc<Placement>,
+    /// Rows that a morsel should have.
+    pub morsel_rows: u64,
+    /// How long a morsel should run before it yields.
+    pub slice: Duration,
+    /// Who cuts what.
+    pub strategy: Strategy,
+}
+
+impl Cutting {
+    /// For `threads` workers of a machine with one node.
+    pub fn new(threads: usize) -> Self {
+        let placement = Arc::new(Placement::new(Topology::single(threads.max(1)), threads.max(1)));
+        Self { threads, placement, morsel_rows: MORSEL_ROWS, slice: SLICE, strategy: Strategy::Lanes }
+    }
+
+    /// The same with another strategy.
+    pub fn with_strategy(&self, strategy: Strategy) -> Self {
+        Self { strategy, ..self.clone() }
+    }
+
+    /// Rows `0..rows` that lie nowhere in particular.
+    pub fn rows(&self, rows: u64) -> MorselRanges {
+        MorselRanges::cut(rows, self.lanes(), self.morsel_rows)
+    }
+
+    /// Ranges of rows with the node that each lies on. No morsel crosses the border of a range.
+    pub fn placed(&self, ranges: &[(NodeId, Range<u64>)]) -> MorselRanges {
+        match self.strategy {
+            Strategy::Lanes => MorselRanges::cut_placed(ranges, &self.placement, self.threads, self.morsel_rows),
+            Strategy::InOrder => MorselRanges::cut_pieces(ranges.iter().cloned(), 1, self.morsel_rows),
+        }
+    }
+
+    /// Pieces that one worker must do as a whole, with the rows of each: piece `i` is the morsel of the rows that `i`
+    /// has in [`Offsets`] over the same sizes. Pieces without rows are nobody's.
+    pub fn pieces(&self, offsets: &Offsets) -> MorselRanges {
+        MorselRanges::cut_pieces(offsets.ranges().map(|range| (NodeId(0), range)), self.lanes(), u64::MAX)
+    }
+
+    /// The end of the slice that begins now.
+    pub fn begin(&self) -> Slice {
+        Slice { begin: Instant::now(), length: self.slice }
+    }
+
+    fn lanes(&self) -> usize {
+        match self.strategy {
+            Strategy::Lanes => self.threads.max(1),
+            Strategy::InOrder => 1,
+        }
+    }
+}
+
+/// The time that a morsel may run.
+#[derive(Clone, Copy, Debug)]
+pub struct Slice {
+    begin: Instant,
+    length: Duration,
+}
+
+impl Slice {
+    /// Whether it is time to yield. Reads the clock: to be asked about every ten microseconds.
+    pub fn is_over(&self) -> bool {
+        self.begin.elapsed() >= self.length
+    }
+}
+
+/// The rows of many pieces (chunks, blocks, runs) as one range of numbers: prefix sums of their sizes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offsets(Vec<u64>);
+
+impl Offsets {
+    /// Numbers the rows of pieces of these sizes, one piece after the other.
+    pub fn new(sizes: impl IntoIterator<Item = u64>) -> Self {
+        let mut sum = 0;
+        let ends = sizes.into_iter().map(|size| {
+            sum += size;
+            sum
+        });
+        Self(std::iter::once(0).chain(ends).collect())
+    }
+
+    /// Rows of all pieces.
+    pub fn rows(&self) -> u64 {
+        self.0[self.0.len() - 1]
+    }
+    /// Number of pieces.
+    pub fn len(&self) -> usize {
+        self.0.len() - 1
+    }
+    /// Whether there is no piece.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The piece that row number `row` lies in.
+    pub fn piece(&self, row: u64) -> usize {
+        debug_assert!(row < self.rows());
+        self.0.partition_point(|&start| start <= row) - 1
+    }
+
+    /// The numbers of each piece's rows.
+    pub fn ranges(&self) -> impl Iterator<Item = Range<u64>> {
+        self.0.windows(2).map(|ends| ends[0]..ends[1])
+    }
+
+    /// The pieces that the rows of a morsel lie in, with the rows within each.
+    pub fn within(&self, morsel: Morsel) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let first = if morsel.is_empty() { self.len() } else { self.piece(morsel.begin) };
+        (first..self.len()).take_while(move |&piece| self.0[piece] < morsel.end).filter_map(move |piece| {
+            let (start, end) = (self.0[piece], self.0[piece + 1]);
+            let rows = (morsel.begin.max(start) - start) as usize..(morsel.end.min(end) - start) as usize;
+            (!rows.is_empty()).then_some((piece, rows))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task::{Claim, WorkerId};
+
+    fn morsels(ranges: &MorselRanges) -> Vec<Range<u64>> {
+        std::iter::from_fn(|| match ranges.claim(WorkerId(0)) {
+            Claim::Morsel { morsel, .. } => Some(morsel.rows()),
+            Claim::NotNow | Claim::Done => None,
+        })
+        .collect()
+    }
+
+    #[test]
+    fn rows_of_pieces_are_found() {
+        let offsets = Offsets::new([3, 0, 5, 1]);
+        assert_eq!((offsets.rows(), offsets.len()), (9, 4));
+        assert_eq!((0..9).map(|row| offsets.piece(row)).collect::<Vec<_>>(), [0, 0, 0, 2, 2, 2, 2, 2, 3]);
+        let within = |begin, end| offsets.within(Morsel { begin, end }).collect::<Vec<_>>();
+        assert_eq!(within(0, 9), [(0, 0..3), (2, 0..5), (3, 0..1)]);
+        assert_eq!(within(2, 4), [(0, 2..3), (2, 0..1)]);
+        assert_eq!(within(4, 4), []);
+        assert_eq!(within(8, 9), [(3, 0..1)]);
+        assert_eq!(Offsets::new([]).within(Morsel { begin: 0, end: 0 }).count(), 0);
+    }
+
+    #[test]
+    fn a_piece_is_one_morsel() {
+        let cut = Cutting { morsel_rows: 2, ..Cutting::new(3) };
+        let offsets = Offsets::new([3, 0, 5, 1]);
+        let mut all = morsels(&cut.pieces(&offsets));
+        all.sort_by_key(|rows| rows.start);
+        assert_eq!(all, [0..3, 3..8, 8..9]);
+        assert_eq!(all.iter().map(|rows| offsets.piece(rows.start)).collect::<Vec<_>>(), [0, 2, 3]);
+    }
+
+    #[test]
+    fn in_order_means_in_order() {
+        let cut = Cutting { morsel_rows: 4, ..Cutting::new(3) }.with_strategy(Strategy::InOrder);
+        assert_eq!(morsels(&cut.rows(10)), [0..4, 4..8, 8..10]);
+        assert_eq!(morsels(&cut.placed(&[(NodeId(0), 0..3), (NodeId(0), 3..9)])), [0..3, 3..7, 7..9]);
+    }
+}

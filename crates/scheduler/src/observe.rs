@@ -1,0 +1,40 @@
+//! What an outsider may see of each morsel: for accounting, traces and replays.
+
+use crate::task::{Morsel, Progress, WorkerId};
+use crate::topology::NodeId;
+use base::Result;
+use std::time::{Duration, Instant};
+
+/// One run of a morsel, or of the rest of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The stage, by its number in the job.
+    pub stage: usize,
+    /// Who ran it.
+    pub worker: WorkerId,
+    /// What it was given.
+    pub morsel: Morsel,
+    /// Where the rows lie, if the task set knows.
+    pub node: Option<NodeId>,
+    /// Whether they lie on another node than the worker sits on.
+    pub remote: bool,
+    /// Whether the morsel came from another worker's lane.
+    pub stolen: bool,
+    /// Whether it is the rest of a morsel that yielded.
+    pub resumed: bool,
+    /// What is left of it; none after an error.
+    pub progress: Option<Progress>,
+    /// When it began.
+    pub begin: Instant,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// Sees what becomes of a job.
+pub trait Observer: Send + Sync {
+    /// A morsel, or a part of one, has been run: called by the worker that ran it, right after it.
+    fn ran(&self, _run: &Run) {}
+
+    /// The job has ended, and nothing of it is left.
+    fn ended(&self, _result: &Result<()>) {}
+}
