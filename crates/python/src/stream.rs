@@ -85,6 +85,7 @@ impl Stream {
     fn pull_running(&mut self) -> Result<bool, Failure> {
         let Some(result) = &mut self.result else { return Ok(false) };
         self.process.check().map_err(Failure::Sql)?;
+        let overdue = self.looked.elapsed() >= STEP;
         let raised = RefCell::new(None);
         let mut look = || {
             self.looked = Instant::now();
@@ -94,7 +95,7 @@ impl Stream {
                 raised.iter().for_each(|_| self.call.interrupt());
             }
         };
-        if self.looked.elapsed() >= STEP {
+        if overdue {
             look();
         }
         loop {
