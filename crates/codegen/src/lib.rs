@@ -9,7 +9,6 @@ mod cache;
 mod code;
 mod execute;
 pub mod interpret;
-mod kernels;
 mod messages;
 mod translate;
 

@@ -4,12 +4,11 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block as Code, BlockArg, InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use pipeline::ir::{Function, Inst, StateId, Ty, Var};
-use runtime::abi::{Batch, ResultColumn, ResultLocal, RowsLocal, Worker};
+use runtime::abi::{Batch, Kernel, ResultColumn, ResultLocal, RowsLocal, Worker};
 
 use super::Emitter;
 use super::stages::Definition;
 use super::value::{Val, changing, clif_type, item, part_types, store};
-use crate::kernels;
 
 /// A loop over numbers from 0 to a count.
 pub(super) struct Loop {
@@ -263,7 +262,7 @@ impl Emitter<'_, '_> {
         self.b.ins().store(changing(), after, local, next_at);
         self.b.ins().jump(done, &[start.into()]);
         self.b.switch_to_block(slow);
-        let fresh = self.state_call(&kernels::ROWS_GROW, state, None);
+        let fresh = self.state_call(Kernel::RowsGrow, state, None);
         self.b.ins().jump(done, &[fresh.into()]);
         self.b.switch_to_block(done);
         if let Some(hash) = hash {
@@ -273,7 +272,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Calls a kernel of (worker, state, hash if given) that returns a row, or null if it fails.
-    pub(super) fn state_call(&mut self, kernel: &kernels::Kernel, state: StateId, hash: Option<Value>) -> Value {
+    pub(super) fn state_call(&mut self, kernel: Kernel, state: StateId, hash: Option<Value>) -> Value {
         let id = self.b.ins().iconst(types::I64, i64::from(state.0));
         let args: Vec<_> = [self.worker(), id].into_iter().chain(hash).collect();
         let row = self.kernel_call(kernel, &args).expect("it returns a value");
@@ -314,7 +313,7 @@ impl Emitter<'_, '_> {
         self.b.switch_to_block(flush);
         let id = self.b.ins().iconst(types::I64, i64::from(state.0));
         let worker = self.worker();
-        let failure = self.kernel_call(&kernels::RESULT_FLUSH, &[worker, id]).expect("it returns a value");
+        let failure = self.kernel_call(Kernel::ResultFlush, &[worker, id]).expect("it returns a value");
         self.fail_if(failure, None);
         self.b.ins().jump(done, &[]);
         self.b.switch_to_block(done);

@@ -5,7 +5,15 @@ use pipeline::ir::{Callee, Ty};
 
 use super::Emitter;
 use super::value::{Val, changing, load, store};
-use crate::kernels::{self, Kernel};
+use runtime::abi::{Kernel, Machine};
+
+fn machine_type(machine: Machine) -> Type {
+    match machine {
+        Machine::I32 => types::I32,
+        Machine::I64 => types::I64,
+        Machine::F64 => types::F64,
+    }
+}
 
 impl Emitter<'_, '_> {
     fn signature(&mut self, key: usize, params: &[Type], result: Option<Type>) -> SigRef {
@@ -21,9 +29,12 @@ impl Emitter<'_, '_> {
     }
 
     /// Calls a kernel.
-    pub(super) fn kernel_call(&mut self, kernel: &Kernel, args: &[Value]) -> Option<Value> {
-        let signature = self.signature(kernel.number, kernel.params, kernel.result);
-        let address = self.b.ins().iconst(types::I64, kernels::address(kernel) as i64);
+    pub(super) fn kernel_call(&mut self, kernel: Kernel, args: &[Value]) -> Option<Value> {
+        let (params, result) = kernel.signature();
+        let params: Vec<Type> = params.iter().copied().map(machine_type).collect();
+        let signature = self.signature(kernel as usize, &params, result.map(machine_type));
+        // An absolute address, not a symbol: a program then has nothing to link. Machine code is never stored or sent.
+        let address = self.b.ins().iconst(types::I64, kernel.address() as i64);
         let call = self.b.ins().call_indirect(signature, address, args);
         self.b.inst_results(call).first().copied()
     }

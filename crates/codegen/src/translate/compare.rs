@@ -4,10 +4,10 @@ use ::types::ops::hash::{INCREMENT, MULTIPLIER_1, MULTIPLIER_2, NULL_HASH};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use pipeline::ir::{Compare, Ty, Var};
+use runtime::abi::Kernel;
 
 use super::Emitter;
 use super::value::Val;
-use crate::kernels;
 
 /// The signed comparison of integers, or of a three-way result with 0.
 fn signed(how: Compare) -> IntCC {
@@ -61,7 +61,7 @@ impl Emitter<'_, '_> {
             }
             Ty::Interval => {
                 let ((a, b), (c, d)) = (x.two(), y.two());
-                let order = self.kernel_call(&kernels::INTERVAL_COMPARE, &[a, b, c, d]).expect("it returns a value");
+                let order = self.kernel_call(Kernel::IntervalCompare, &[a, b, c, d]).expect("it returns a value");
                 self.b.ins().icmp_imm_s(signed(how), order, 0)
             }
         }
@@ -114,7 +114,7 @@ impl Emitter<'_, '_> {
         let is_long = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, length, ::types::Str::INLINE as i64);
         self.b.ins().brif(is_long, long, &[], done, &[no.into()]);
         self.b.switch_to_block(long);
-        let equal = self.kernel_call(&kernels::STR_EQUAL, &[x0, x1, y0, y1]).expect("it returns a value");
+        let equal = self.kernel_call(Kernel::StrEqual, &[x0, x1, y0, y1]).expect("it returns a value");
         let equal = self.b.ins().ireduce(types::I8, equal);
         self.b.ins().jump(done, &[equal.into()]);
         self.b.switch_to_block(done);
@@ -138,7 +138,7 @@ impl Emitter<'_, '_> {
         let order = self.b.ins().icmp(unsigned(how), p, q);
         self.b.ins().jump(done, &[order.into()]);
         self.b.switch_to_block(same_prefix);
-        let order = self.kernel_call(&kernels::STR_COMPARE, &[x0, x1, y0, y1]).expect("it returns a value");
+        let order = self.kernel_call(Kernel::StrCompare, &[x0, x1, y0, y1]).expect("it returns a value");
         let order = self.b.ins().icmp_imm_s(signed(how), order, 0);
         self.b.ins().jump(done, &[order.into()]);
         self.b.switch_to_block(done);
@@ -185,7 +185,7 @@ impl Emitter<'_, '_> {
         let hash = self.combine_hashes(low, high);
         self.b.ins().jump(done, &[hash.into()]);
         self.b.switch_to_block(long);
-        let hash = self.kernel_call(&kernels::HASH_STR, &[low, high]).expect("it returns a value");
+        let hash = self.kernel_call(Kernel::HashStr, &[low, high]).expect("it returns a value");
         self.b.ins().jump(done, &[hash.into()]);
         self.b.switch_to_block(done);
         result
@@ -202,13 +202,13 @@ impl Emitter<'_, '_> {
                 let wide = self.b.ins().sextend(types::I64, value.one());
                 return self.hash_u64(wide);
             }
-            Ty::I128 => (&kernels::HASH_I128, self.b.ins().isplit(value.one())),
+            Ty::I128 => (Kernel::HashI128, self.b.ins().isplit(value.one())),
             Ty::Str => return self.hash_str(value),
-            Ty::Interval => (&kernels::HASH_INTERVAL, value.two()),
+            Ty::Interval => (Kernel::HashInterval, value.two()),
             Ty::F32 | Ty::F64 => {
                 let double = if ty == Ty::F64 { value.one() } else { self.b.ins().fpromote(types::F64, value.one()) };
                 let bits = self.b.ins().bitcast(types::I64, changing_cast(), double);
-                return self.kernel_call(&kernels::HASH_F64, &[bits]).expect("it returns a value");
+                return self.kernel_call(Kernel::HashF64, &[bits]).expect("it returns a value");
             }
         };
         self.kernel_call(kernel, &[words.0, words.1]).expect("it returns a value")

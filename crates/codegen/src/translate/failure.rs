@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use base::SqlState;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
-use runtime::abi::Worker;
+use runtime::abi::{Kernel, Worker};
 
 use super::Emitter;
 use super::value::changing;
-use crate::kernels;
 
 /// The cold blocks. Each takes the error's position plus one (0: none) as its parameter.
 pub(super) struct Failures {
@@ -92,7 +91,7 @@ impl Emitter<'_, '_> {
             let state = self.b.ins().iconst(types::I64, state.0.as_ptr() as i64);
             let text = self.b.ins().iconst(types::I64, message.as_ptr() as i64);
             let length = self.b.ins().iconst(types::I64, message.len() as i64);
-            self.kernel_call(&kernels::RAISE, &[worker, state, text, length]);
+            self.kernel_call(Kernel::Raise, &[worker, state, text, length]);
             self.leave(block);
         }
         if let Some(block) = self.failures.failed.take() {

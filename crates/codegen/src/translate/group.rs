@@ -3,11 +3,10 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, types};
 use pipeline::ir::{Inst, StateId, Var};
-use runtime::abi::{GROUP_PROBES, GroupLocal};
+use runtime::abi::{GROUP_PROBES, GroupLocal, Kernel};
 
 use super::Emitter;
 use super::value::{Val, changing, item};
-use crate::kernels;
 
 /// Bits 0 to 48: the address in a tagged pointer.
 pub(super) const ADDRESS: i64 = 0xffff_ffff_ffff;
@@ -65,7 +64,7 @@ impl Emitter<'_, '_> {
 
         self.b.switch_to_block(miss);
         self.b.set_cold_block(miss);
-        let fresh = self.state_call(&kernels::GROUP_NEW, state, Some(hash));
+        let fresh = self.state_call(Kernel::GroupNew, state, Some(hash));
         self.scope(|e| {
             e.define(row, Val::One(fresh));
             e.block(init);

@@ -5,11 +5,11 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use pipeline::ir::{Inst, Match, MatchKind, State, StateId, Ty};
-use runtime::abi::{BATCH, ProbeScratch};
+use runtime::abi::{BATCH, Kernel, ProbeScratch};
 
 use super::Emitter;
 use super::value::{Val, changing, item};
-use crate::{kernels, messages};
+use crate::messages;
 
 /// The scratch memory of a `Repeat`, behind one another: how often each tuple is repeated, and the tuples listed for the
 /// next stage.
@@ -75,7 +75,7 @@ impl Emitter<'_, '_> {
             Inst::Prefetch { state, .. } => {
                 let local = self.local(*state);
                 let hashes = self.generator_scratch(scratch);
-                self.kernel_call(&kernels::GROUP_PREFETCH, &[local, hashes, n]);
+                self.kernel_call(Kernel::GroupPrefetch, &[local, hashes, n]);
                 self.stage_loop(stage + 1, n, true, |_| {});
             }
             _ => unreachable!("only generators end stages"),
@@ -113,7 +113,7 @@ impl Emitter<'_, '_> {
         self.b.ins().brif(n, some, &[], done, &[]);
         self.b.switch_to_block(some);
         let table = self.shared(m.state);
-        self.kernel_call(&kernels::PROBE_BEGIN, &[table, scratch]);
+        self.kernel_call(Kernel::ProbeBegin, &[table, scratch]);
 
         // 1 while the unmatched tuples are delivered.
         let finishing = matches!(m.kind, MatchKind::Left | MatchKind::Single { .. }).then(|| {
@@ -131,7 +131,7 @@ impl Emitter<'_, '_> {
             self.b.ins().brif(finishing, done, &[], probe, &[]);
             self.b.switch_to_block(probe);
         }
-        let pairs = self.kernel_call(&kernels::PROBE_NEXT, &[table, scratch]).expect("it returns a value");
+        let pairs = self.kernel_call(Kernel::ProbeNext, &[table, scratch]).expect("it returns a value");
         let run = self.b.create_block();
         let count = self.b.append_block_param(run, types::I64);
         match m.kind {
@@ -149,7 +149,7 @@ impl Emitter<'_, '_> {
                 self.b.switch_to_block(end);
                 let yes = self.b.ins().iconst(types::I8, 1);
                 self.b.def_var(finishing, yes);
-                let rest = self.kernel_call(&kernels::PROBE_UNMATCHED, &[scratch]).expect("it returns a value");
+                let rest = self.kernel_call(Kernel::ProbeUnmatched, &[scratch]).expect("it returns a value");
                 self.b.ins().brif(rest, run, &[rest.into()], done, &[]);
                 self.b.switch_to_block(run);
                 self.stage_loop(stage + 1, count, false, |e| e.pair_prologue(m, at, first_only, Some(finishing)));
@@ -164,7 +164,7 @@ impl Emitter<'_, '_> {
                 if matches!(m.kind, MatchKind::Mark { .. }) {
                     self.b.ins().jump(run, &[n.into()]);
                 } else {
-                    let rest = self.kernel_call(&kernels::PROBE_UNMATCHED, &[scratch]).expect("it returns a value");
+                    let rest = self.kernel_call(Kernel::ProbeUnmatched, &[scratch]).expect("it returns a value");
                     self.b.ins().brif(rest, run, &[rest.into()], done, &[]);
                 }
                 self.b.switch_to_block(run);

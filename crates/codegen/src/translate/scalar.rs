@@ -5,6 +5,7 @@ use base::ids::Id;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use pipeline::ir::{Arithmetic, Conversion, Literal, Logic, Operation, ParamId, Ty, Var};
+use runtime::abi::Kernel;
 
 use super::Emitter;
 use super::stages::Key;
@@ -226,7 +227,7 @@ impl Emitter<'_, '_> {
             }
             Conversion::IntToFloat if from == Ty::I128 => {
                 let (low, high) = self.b.ins().isplit(x);
-                let double = self.kernel_call(&crate::kernels::I128_TO_F64, &[low, high]).expect("it returns a value");
+                let double = self.kernel_call(Kernel::I128ToF64, &[low, high]).expect("it returns a value");
                 if to == Ty::F32 { self.b.ins().fdemote(types::F32, double) } else { double }
             }
             Conversion::IntToFloat => {
@@ -261,7 +262,7 @@ impl Emitter<'_, '_> {
         let x = if from == Ty::F32 { self.b.ins().fpromote(types::F64, x) } else { x };
         if to == Ty::I128 {
             let at = self.argument(0);
-            let bad = self.kernel_call(&crate::kernels::F64_TO_I128, &[x, at]).expect("it returns a value");
+            let bad = self.kernel_call(Kernel::F64ToI128, &[x, at]).expect("it returns a value");
             self.raise_if(bad, SqlState::NUMERIC_OUT_OF_RANGE, messages::out_of_range(to), position);
             return self.b.ins().load(types::I128, changing(), at, 0);
         }

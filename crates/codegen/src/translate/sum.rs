@@ -8,11 +8,10 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::Variable;
 use pipeline::ir::{StateId, Ty, Var};
-use runtime::abi::BATCH;
+use runtime::abi::{BATCH, Kernel};
 
 use super::Emitter;
 use super::value::{Val, changing, load, store};
-use crate::kernels;
 
 /// The values of a sum without keys that are not added yet.
 #[derive(Clone, Copy)]
@@ -54,7 +53,7 @@ impl Emitter<'_, '_> {
         self.b.switch_to_block(slow);
         let worker = self.worker();
         let sum = self.b.ins().iadd_imm_s(row, i64::from(offset));
-        let failure = self.kernel_call(&kernels::SUM_ADD, &[worker, sum, value.one()]).expect("it returns a value");
+        let failure = self.kernel_call(Kernel::SumAdd, &[worker, sum, value.one()]).expect("it returns a value");
         self.fail_if(failure, None);
         self.b.ins().jump(done, &[]);
         self.b.switch_to_block(done);
@@ -99,7 +98,7 @@ impl Emitter<'_, '_> {
         let zero = self.b.ins().iconst(types::I64, 0);
         let values = self.buffer_item(gathered.buffer, zero, Ty::F64);
         let (worker, n) = (self.worker(), self.b.use_var(gathered.count));
-        let failure = self.kernel_call(&kernels::SUM_ADD_ALL, &[worker, sum, values, n]).expect("it returns a value");
+        let failure = self.kernel_call(Kernel::SumAddAll, &[worker, sum, values, n]).expect("it returns a value");
         self.fail_if(failure, None);
         self.b.def_var(gathered.count, zero);
     }

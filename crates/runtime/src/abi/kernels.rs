@@ -1,4 +1,4 @@
-//! The kernels that the table in [`abi`](super) lists, but for those of the probe.
+//! The kernels: their list, and all of them but for those of the probe.
 
 use base::ids::Id;
 use base::{Error, Result, SqlState};
@@ -7,34 +7,121 @@ use types::Str;
 use types::ops::hash;
 
 use super::functions::guarded;
-use super::{GroupLocal, RowsLocal, Worker};
+use super::{ExactSum, GroupLocal, JoinTable, ProbeScratch, RowsLocal, Worker};
+use crate::join::{probe_begin, probe_next, probe_unmatched};
 use crate::query::{StateData, interval, wide};
+use crate::sum::{sum_add, sum_add_all};
 
-/// Names and addresses of all kernels.
-pub fn kernels() -> [(&'static str, *const u8); 19] {
-    use crate::join::{probe_begin, probe_next, probe_unmatched};
-    use crate::sum::{sum_add, sum_add_all};
-    [
-        ("rows_grow", rows_grow as *const u8),
-        ("group_new", group_new as *const u8),
-        ("group_prefetch", group_prefetch as *const u8),
-        ("probe_begin", probe_begin as *const u8),
-        ("probe_next", probe_next as *const u8),
-        ("probe_unmatched", probe_unmatched as *const u8),
-        ("result_flush", result_flush as *const u8),
-        ("sum_add", sum_add as *const u8),
-        ("sum_add_all", sum_add_all as *const u8),
-        ("raise", raise as *const u8),
-        ("hash_str", hash_str as *const u8),
-        ("hash_i128", hash_i128 as *const u8),
-        ("hash_interval", hash_interval as *const u8),
-        ("hash_f64", hash_f64 as *const u8),
-        ("str_equal", str_equal as *const u8),
-        ("str_compare", str_compare as *const u8),
-        ("interval_compare", interval_compare as *const u8),
-        ("i128_to_f64", i128_to_f64 as *const u8),
-        ("f64_to_i128", f64_to_i128 as *const u8),
-    ]
+/// How generated code passes an argument or gets a result.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Machine {
+    /// A 32-bit integer.
+    I32,
+    /// A 64-bit integer or an address.
+    I64,
+    /// A double.
+    F64,
+}
+
+/// A type of Rust that a kernel takes or returns.
+trait Passed {
+    const AS: Machine;
+}
+impl Passed for u32 {
+    const AS: Machine = Machine::I32;
+}
+impl Passed for i32 {
+    const AS: Machine = Machine::I32;
+}
+impl Passed for u64 {
+    const AS: Machine = Machine::I64;
+}
+impl Passed for f64 {
+    const AS: Machine = Machine::F64;
+}
+impl<T> Passed for *const T {
+    const AS: Machine = Machine::I64;
+}
+impl<T> Passed for *mut T {
+    const AS: Machine = Machine::I64;
+}
+
+/// The only list of kernels: an id, the function, and its signature, which the compiler holds against the function's.
+macro_rules! kernels {
+    ($($(#[$doc:meta])* $kernel:ident = $function:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// What generated code calls by address, with a signature of its own.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Kernel {
+            $($(#[$doc])* $kernel),*
+        }
+
+        impl Kernel {
+            /// Where its code lies.
+            pub fn address(self) -> usize {
+                match self {
+                    $(Self::$kernel => {
+                        let function: unsafe extern "C" fn($($argument),*) $(-> $result)? = $function;
+                        function as usize
+                    })*
+                }
+            }
+
+            /// Its arguments, and its result if it has one.
+            pub fn signature(self) -> (&'static [Machine], Option<Machine>) {
+                match self {
+                    $(Self::$kernel => {
+                        let result: &[Machine] = &[$(<$result as Passed>::AS)?];
+                        (&[$(<$argument as Passed>::AS),*], result.first().copied())
+                    })*
+                }
+            }
+        }
+    };
+}
+
+kernels! {
+    /// The inline allocation from a [`RowsLocal`] found no room: opens a block and returns the new row (`stride` zero
+    /// bytes, already taken from the area). Rows of a sort state with a limit may move then: their fields must all have
+    /// been stored. (worker, state)
+    RowsGrow = rows_grow(*mut Worker, u64) -> *mut u8;
+    /// A new zeroed row with its hash stored, entered into the directory (in place of an older one if its slots are taken).
+    /// May replace directory and mask. (worker, state, hash)
+    GroupNew = group_new(*mut Worker, u64, u64) -> *mut u8;
+    /// Fetches the directory slots of these hashes, and the rows that they lead to, into the cache. (local, hashes, count)
+    GroupPrefetch = group_prefetch(*const GroupLocal, *const u64, u64);
+    /// Starts a batch: clears `matched`, tests tags, prefetches.
+    ProbeBegin = probe_begin(*const JoinTable, *mut ProbeScratch);
+    /// Next pairs in `entries`, `tuples`: their number, 0 at the end.
+    ProbeNext = probe_next(*const JoinTable, *mut ProbeScratch) -> u64;
+    /// All tuples with `matched != 1` into `tuples`, null into `entries`: their number.
+    ProbeUnmatched = probe_unmatched(*mut ProbeScratch) -> u64;
+    /// Hands the rows of a [`ResultLocal`](super::ResultLocal) on; `count` is 0 then, and `columns` may point elsewhere.
+    /// (worker, state)
+    ResultFlush = result_flush(*mut Worker, u64) -> u32;
+    /// Adds to an exact sum whose pair cannot take the value (see `types::ops::sum::Pair`).
+    SumAdd = sum_add(*mut Worker, *mut ExactSum, f64) -> u32;
+    /// Adds so many values.
+    SumAddAll = sum_add_all(*mut Worker, *mut ExactSum, *const f64, u64) -> u32;
+    /// Stores an error; SQLSTATE (5 bytes) and message are static strings. Returns 1. (worker, state, message, its length)
+    Raise = raise(*mut Worker, *const u8, *const u8, u64) -> u32;
+    /// As `types::ops::hash`, of the low and the high word; likewise the next two.
+    HashStr = hash_str(u64, u64) -> u64;
+    /// Of a 128-bit integer.
+    HashI128 = hash_i128(u64, u64) -> u64;
+    /// Of an interval.
+    HashInterval = hash_interval(u64, u64) -> u64;
+    /// Of the bits of a double: -0 as 0, all NaNs alike.
+    HashF64 = hash_f64(u64) -> u64;
+    /// 1 if equal; complete, so inline tests before it are optional. (low, high, low, high)
+    StrEqual = str_equal(u64, u64, u64, u64) -> u32;
+    /// -1, 0, 1.
+    StrCompare = str_compare(u64, u64, u64, u64) -> i32;
+    /// -1, 0, 1.
+    IntervalCompare = interval_compare(u64, u64, u64, u64) -> i32;
+    /// Conversion.
+    I128ToF64 = i128_to_f64(u64, u64) -> f64;
+    /// Rounds half to even into two words; 1 (and no error stored) if out of range.
+    F64ToI128 = f64_to_i128(f64, *mut u64) -> u32;
 }
 
 /// The row, or null after the error was stored.
