@@ -6,6 +6,7 @@
 mod claims;
 mod demo;
 mod groups;
+mod inserts;
 mod latency;
 mod sort;
 mod sums;
@@ -48,6 +49,8 @@ enum Command {
     Sums,
     /// Times claims of morsels and contexts of queries, and counts the claims that were steals.
     Claims,
+    /// Times inserts of one row, alone and with a query after each, into tables of 1 to 10,000 chunks.
+    Inserts,
     /// Generates, loads, runs and checks TPC-H, and prints a table of times.
     Demo(DataOptions),
 }
@@ -96,6 +99,7 @@ fn main() -> ExitCode {
         Command::Groups { threads } => groups::run(threads),
         Command::Sums => sums::run(),
         Command::Claims => claims::run(),
+        Command::Inserts => inserts::run(),
         Command::Demo(options) => demo::run(&options),
     };
     match result {
