@@ -38,7 +38,7 @@ pub fn fingerprint(program: &Program) -> Fingerprint {
             State::Group(g) => (g.layout.stride(), g.has_keys, &g.equal, &g.combine).hash(&mut to),
             State::Sort(s) => s.layout.stride().hash(&mut to),
             State::Rows(layout) => layout.stride().hash(&mut to),
-            State::Limit { .. } | State::Result(_) => {}
+            State::Limit { .. } | State::Result(_) | State::Table(_) => {}
         }
     }
     for pipeline in program.pipelines.values() {

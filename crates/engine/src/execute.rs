@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 use base::ids::Id;
 use base::{Budget, IdMap, Result};
 use codegen::Executable;
-use pipeline::ir::{Program, Source as IrSource, StateId};
+use pipeline::Target;
+use pipeline::ir::{PipelineId, Program, Source as IrSource, State, StateId};
 use plan::{Plan, TableId};
 use runtime::query::{Arguments, QueryContext};
-use runtime::result::Next;
-use scheduler::{CancelToken, Cutting, EachWorker, JobHandle, JobOptions, JobSpec, Observer, SingleThreaded};
+use runtime::result::{Next, Sink};
+use scheduler::{CancelToken, Cutting, EachWorker, JobHandle, JobOptions, JobSpec, Observer, SingleThreaded, Strategy};
 use types::Chunk;
 
 use crate::database::Shared;
@@ -94,9 +95,16 @@ pub(crate) struct Prepared {
     few_rows: bool,
 }
 
+/// Makes a sink that charges its rows to a budget.
+pub(crate) type MakeSink<'a> = &'a dyn Fn(&Budget) -> Arc<dyn Sink>;
+
 /// Lowers and compiles an optimised plan.
 pub(crate) fn prepare(environment: &Environment, plan: &Plan, analyze: bool) -> Result<Prepared> {
-    let program = Arc::new(pipeline::lower(plan, analyze)?);
+    prepare_to(environment, Target::Client, plan, analyze)
+}
+
+fn prepare_to(environment: &Environment, target: Target, plan: &Plan, analyze: bool) -> Result<Prepared> {
+    let program = Arc::new(pipeline::lower_to(target, plan, analyze)?);
     let code = if environment.settings.is_on("compile") {
         Executable::Compiled(environment.database.0.code.get(&program)?.0)
     } else {
@@ -120,6 +128,17 @@ pub(crate) fn start(environment: &Environment, plan: &Plan, analyze: bool, cance
     Ok(running)
 }
 
+/// Compiles an optimised plan and starts it; its rows go to the sink.
+pub(crate) fn start_change(
+    environment: &Environment,
+    plan: &Plan,
+    cancel: CancelToken,
+    sink: MakeSink<'_>,
+) -> Result<Running> {
+    let prepared = prepare_to(environment, Target::Table, plan, false)?;
+    prepared.start_to(environment, sources(plan)?, None, false, cancel, Some(sink))
+}
+
 impl Prepared {
     /// Starts it over these sources; `arguments` are this run's, if they are not those that the plan was made for.
     pub fn start(
@@ -130,7 +149,19 @@ impl Prepared {
         analyze: bool,
         cancel: CancelToken,
     ) -> Result<Running> {
-        let mut query = Query::new(environment, self, sources, arguments, cancel.clone())?;
+        self.start_to(environment, sources, arguments, analyze, cancel, None)
+    }
+
+    fn start_to(
+        &self,
+        environment: &Environment,
+        sources: IdMap<TableId, Source>,
+        arguments: Option<Arguments>,
+        analyze: bool,
+        cancel: CancelToken,
+        sink: Option<MakeSink<'_>>,
+    ) -> Result<Running> {
+        let mut query = Query::new(environment, self, sources, arguments, cancel.clone(), sink)?;
         query.small = !analyze && self.few_rows && query.source_rows() <= INLINE_ROWS;
         let query = Arc::new(query);
         let watch = analyze.then(|| Watch::begin(&query)).transpose()?;
@@ -157,10 +188,12 @@ impl Query {
         sources: IdMap<TableId, Source>,
         arguments: Option<Arguments>,
         cancel: CancelToken,
+        sink: Option<MakeSink<'_>>,
     ) -> Result<Self> {
         let Prepared { program, code, .. } = prepared.clone();
         let budget = environment.statement_budget();
-        let context = QueryContext::with_cancel(&program, arguments.as_ref(), budget.clone(), cancel, |state| {
+        let sink = sink.map(|make| make(&budget));
+        let context = QueryContext::with_cancel(&program, arguments.as_ref(), budget.clone(), cancel, sink, |state| {
             code.pair_fns(state)
         })?;
         let mut fillers: Vec<usize> = vec![0; program.states.len()];
@@ -187,6 +220,26 @@ impl Query {
             IrSource::Rows { .. } => 0,
         };
         self.program.pipelines.values().map(|p| rows(&p.source)).sum()
+    }
+
+    /// What the rows of a pipeline's source are numbered from: rows of later pipelines go behind those of earlier ones
+    /// into a table.
+    pub fn first_row(&self, pipeline: PipelineId) -> u64 {
+        const MOST_ROWS: u32 = 40;
+        match &self.program.states[self.program.result] {
+            State::Table(_) => (pipeline.index() as u64) << MOST_ROWS,
+            _ => 0,
+        }
+    }
+
+    /// How to cut the source of a pipeline: in its order if that is how the consumer takes the rows.
+    pub fn cutting(&self, pipeline: PipelineId, cut: &Cutting) -> Cutting {
+        let fills_result = self.program.pipelines[pipeline].fills.contains(&self.program.result);
+        if fills_result && self.context.result().is_ordered() {
+            cut.with_strategy(Strategy::InOrder)
+        } else {
+            cut.clone()
+        }
     }
 
     /// States with limits that a pipeline counts against: when one is exhausted, so is the pipeline.
@@ -266,6 +319,18 @@ impl Running {
             if job.wait_timeout(Duration::ZERO).is_none() && Instant::now() >= deadline {
                 return Ok(None);
             }
+        }
+    }
+
+    /// Waits until the workers, too, have let go of a query that has ended, so that its memory is free: a few microseconds
+    /// after its end.
+    pub fn release(self) {
+        const PATIENCE: Duration = Duration::from_millis(100);
+        let query = Arc::downgrade(&self.query);
+        drop(self);
+        let begin = Instant::now();
+        while query.strong_count() > 0 && begin.elapsed() < PATIENCE {
+            std::thread::yield_now();
         }
     }
 

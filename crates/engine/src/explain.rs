@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use base::{Error, Result};
+use pipeline::Target;
 use plan::{Node, Plan};
 use sql::{ExplainStage, Statement};
 
@@ -22,6 +23,10 @@ pub(crate) fn explain(
         return Err(Error::unsupported("EXPLAIN ANALYZE of a statement that changes something")
             .hint("EXPLAIN ANALYZE the query in it"));
     }
+    let target = match &statement {
+        Statement::CreateTableAs { .. } | Statement::Insert(_) => Target::Table,
+        _ => Target::Client,
+    };
     let plan = match statement {
         Statement::Query(plan) | Statement::CreateTableAs { plan, .. } => plan,
         Statement::Insert(insert) => insert.source,
@@ -32,10 +37,12 @@ pub(crate) fn explain(
         _ if analyze => analyzed(environment, plan)?,
         ExplainStage::Logical => plan.to_string(),
         ExplainStage::Optimized => execute::optimize(environment, plan)?.to_string(),
-        ExplainStage::Pipelines => pipelines(&pipeline::lower(&execute::optimize(environment, plan)?, false)?),
-        ExplainStage::Ir => pipeline::lower(&execute::optimize(environment, plan)?, false)?.to_string(),
+        ExplainStage::Pipelines => {
+            pipelines(&pipeline::lower_to(target, &execute::optimize(environment, plan)?, false)?)
+        }
+        ExplainStage::Ir => pipeline::lower_to(target, &execute::optimize(environment, plan)?, false)?.to_string(),
         ExplainStage::Asm => {
-            let program = pipeline::lower(&execute::optimize(environment, plan)?, false)?;
+            let program = pipeline::lower_to(target, &execute::optimize(environment, plan)?, false)?;
             codegen::list(&program)?.to_string()
         }
     };

@@ -110,7 +110,7 @@ impl Rejects {
             None => create(&self.shared, &self.table)?,
         };
         if !rows.is_empty() {
-            let append = relation.append(1, &self.shared.budget);
+            let append = relation.append(&self.shared.budget);
             append.append(0, 0, chunk(rows.into_values()))?;
             append.commit()?;
         }

@@ -37,9 +37,23 @@ type Needed = HashSet<ColumnId>;
 /// Lowers a plan that the optimizer is done with: no subqueries, no dependent joins. With `analyze`, every operator
 /// counts its rows: counter i belongs to the i-th operator of the plan in pre-order (common table expressions first).
 pub fn lower(plan: &Plan, analyze: bool) -> Result<Program> {
+    lower_to(Target::Client, plan, analyze)
+}
+
+/// Where the rows of a plan go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// To whoever runs the query: [`State::Result`].
+    Client,
+    /// Into a table: [`State::Table`].
+    Table,
+}
+
+/// As [`lower`], for rows that go there.
+pub fn lower_to(target: Target, plan: &Plan, analyze: bool) -> Result<Program> {
     let mut lowering = Lowering::new(plan, analyze);
     lowering.common_table_expressions()?;
-    lowering.result()?;
+    lowering.result(target)?;
     lowering.program.number_positions();
     Ok(lowering.program)
 }

@@ -26,7 +26,7 @@ use crate::abi::Worker;
 use crate::group::Groups;
 use crate::join::Join;
 use crate::limit::Limit;
-use crate::result::{ResultQueue, Results};
+use crate::result::{ResultQueue, Results, Sink};
 use crate::rows::RowsState;
 use crate::sort::Sort;
 use crate::source::RowSource;
@@ -100,16 +100,17 @@ impl QueryContext {
     /// Prepares `program`, for as many workers as will come. `pairs` has the functions of the group states, by `StateId`;
     /// what raw code they point to must stay as long as the context.
     pub fn new(program: &Program, budget: Budget, pairs: impl FnMut(StateId) -> Option<PairFns>) -> Result<Arc<Self>> {
-        Self::with_cancel(program, None, budget, CancelToken::new(), pairs)
+        Self::with_cancel(program, None, budget, CancelToken::new(), None, pairs)
     }
 
     /// As [`new`](Self::new); once `cancel` is cancelled, long loops inside of a morsel end early, too. `arguments` are
-    /// this run's, if they are not those that the program was made for.
+    /// this run's, if they are not those that the program was made for; `sink` takes the rows of one that ends in a table.
     pub fn with_cancel(
         program: &Program,
         arguments: Option<&Arguments>,
         budget: Budget,
         cancel: CancelToken,
+        sink: Option<Arc<dyn Sink>>,
         mut pairs: impl FnMut(StateId) -> Option<PairFns>,
     ) -> Result<Arc<Self>> {
         let ordered = result_is_ordered(program);
@@ -123,6 +124,10 @@ impl QueryContext {
             State::Rows(layout) => StateData::Rows(RowsState::new(layout.stride(), &budget, "materialisation")),
             State::Limit { offset, limit } => StateData::Limit(Limit::new(*offset, *limit)),
             State::Result(types) => StateData::Result(Results::new(types, &budget, ordered && id == program.result)),
+            State::Table(types) => {
+                let sink = sink.clone().expect("a sink for a program that ends in a table");
+                StateData::Result(Results::to_sink(types, &budget, sink))
+            }
         };
         let states: Box<[StateData]> = program.states.iter().map(make).collect();
         let shared = Arc::new(Shared {
@@ -235,12 +240,13 @@ impl QueryContext {
     }
 }
 
-/// Whether batches must come in the order of their morsels: the program says so, or the only source is a list of values,
-/// which people expect back as they wrote it.
+/// Whether batches must come in the order of their morsels: the program says so, or the only source is a table, a file or a
+/// list of values, which people expect back in the order in which they wrote it.
 fn result_is_ordered(program: &Program) -> bool {
     let mut filling = program.pipelines.values().filter(|p| p.fills.contains(&program.result));
     let (first, second) = (filling.next(), filling.next());
-    program.ordered || second.is_none() && first.is_some_and(|p| matches!(p.source, Source::Values(_)))
+    program.ordered
+        || second.is_none() && first.is_some_and(|p| matches!(p.source, Source::Values(_) | Source::Table { .. }))
 }
 
 /// A worker, held by the current thread.

@@ -1,5 +1,5 @@
 //! The query's result: columns that code fills, batches that leave as they are produced, and the queue between workers
-//! and consumer.
+//! and consumer. The rows of a change leave the same way, for its [`Sink`].
 //!
 //! Workers never wait for the consumer. [`ResultQueue::is_full`] tells the driver to claim no further morsel (the
 //! scheduler's `NotNow`), so the queue holds at most its limit and what the running morsels still produce; all of it is
@@ -8,10 +8,12 @@
 
 mod local;
 mod queue;
+mod sink;
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use base::{Budget, Result};
 use scheduler::TaskSet;
@@ -22,6 +24,7 @@ use crate::rows::PerWorker;
 
 pub use local::LocalResult;
 pub use queue::{Next, ResultQueue};
+pub use sink::Sink;
 
 const OPERATOR: &str = "result";
 
@@ -30,12 +33,25 @@ const OPERATOR: &str = "result";
 pub(crate) struct Results {
     locals: PerWorker<ResultLocal>,
     types: Box<[SqlType]>,
+    /// Of a change, it has no rows and tells the end.
     queue: ResultQueue,
+    /// Where the rows of a change go.
+    sink: Option<Arc<dyn Sink>>,
 }
 
 impl Results {
     pub(crate) fn new(types: &[SqlType], budget: &Budget, ordered: bool) -> Self {
-        Self { locals: PerWorker::default(), types: types.into(), queue: ResultQueue::new(budget.clone(), ordered) }
+        Self {
+            locals: PerWorker::default(),
+            types: types.into(),
+            queue: ResultQueue::new(budget.clone(), ordered),
+            sink: None,
+        }
+    }
+
+    /// As [`new`](Self::new), for the rows of a change.
+    pub(crate) fn to_sink(types: &[SqlType], budget: &Budget, sink: Arc<dyn Sink>) -> Self {
+        Self { sink: Some(sink), ..Self::new(types, budget, false) }
     }
 
     pub(crate) fn queue(&self) -> &ResultQueue {
@@ -51,20 +67,27 @@ impl Results {
     pub(crate) fn flush(&self, worker: usize, morsel: Range<u64>) -> Result<()> {
         // SAFETY: called by the worker itself.
         let local = unsafe { &mut *self.locals.get(worker) };
-        match local.take() {
-            Some(chunk) => self.queue.push(morsel, chunk),
-            None => Ok(()),
+        match (local.take(), &self.sink) {
+            (Some(chunk), Some(sink)) => sink.append(worker, morsel.start, chunk),
+            (Some(chunk), None) => self.queue.push(morsel, chunk),
+            (None, _) => Ok(()),
         }
     }
 
     pub(crate) fn end_morsel(&self, worker: usize, morsel: Range<u64>) -> Result<()> {
         self.flush(worker, morsel.clone())?;
-        self.queue.end_morsel(morsel);
+        match &self.sink {
+            Some(sink) => sink.end_morsel(worker, morsel),
+            None => self.queue.end_morsel(morsel),
+        }
         Ok(())
     }
 
-    /// Nothing is left to do: the ends of the morsels have handed everything on.
+    /// The ends of the morsels have handed everything on: only a change has to take effect.
     pub(crate) fn finalize(&self) -> Result<Option<Box<dyn TaskSet>>> {
+        if let Some(sink) = &self.sink {
+            sink.finish()?;
+        }
         self.queue.finish(Ok(()));
         Ok(None)
     }

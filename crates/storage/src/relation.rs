@@ -139,10 +139,9 @@ impl Relation {
     pub fn bytes(self: &Arc<Self>) -> usize {
         self.snapshot().chunks().map(|c| c.read().bytes()).sum()
     }
-    /// Begins to append rows with up to `workers` threads at once, charged to `budget` until they are committed. Nothing
-    /// is visible before [`commit`](Append::commit); dropping the append forgets its rows.
-    pub fn append(self: &Arc<Self>, workers: usize, budget: &Budget) -> Append {
-        Append::new(self.clone(), workers, budget.clone())
+    /// Begins to append rows, charged to `budget` until they are committed. Nothing is visible before [`commit`](Append::commit); dropping the append forgets its rows.
+    pub fn append(self: &Arc<Self>, budget: &Budget) -> Append {
+        Append::new(self.clone(), budget.clone())
     }
 }
 

@@ -60,7 +60,8 @@ impl Feed {
         let query = &*self.query;
         let mut guard = query.context.worker(worker.index());
         guard.begin_pipeline(&query.program.pipelines[self.pipeline], query.code.scratch_bytes(self.pipeline));
-        guard.begin_morsel(morsel.rows());
+        let first = query.first_row(self.pipeline);
+        guard.begin_morsel(first + morsel.begin..first + morsel.end);
         Run { feed: self, worker: guard, morsel, slice: self.cut.begin(), stops: false }
     }
 
@@ -149,7 +150,7 @@ impl Run<'_> {
 
     /// Hands on what the morsel put into the result up to row `at`, and says what is left of it.
     pub fn end(mut self, at: u64) -> Result<Progress> {
-        self.worker.end_morsel_at(at)?;
+        self.worker.end_morsel_at(self.feed.query.first_row(self.feed.pipeline) + at)?;
         let rest = Morsel { begin: at, end: self.morsel.end };
         Ok(if rest.is_empty() || self.feed.is_exhausted() {
             Progress::Done

@@ -20,10 +20,7 @@ pub(super) struct RowTasks {
 
 impl RowTasks {
     pub fn new(query: Arc<Query>, pipeline: PipelineId, rows: RowSource, cut: &Cutting) -> Self {
-        // If they are claimed in order, the consumer need not wait for an early one.
-        let ordered = query.program.ordered && query.context.result().is_ordered();
-        let strategy = if ordered { Strategy::InOrder } else { cut.strategy };
-        let ranges = cut.with_strategy(strategy).rows(rows.len());
+        let ranges = cut.rows(rows.len());
         Self { feed: Feed::new(query, pipeline, ranges, cut), rows }
     }
 }

@@ -57,6 +57,7 @@ impl PipelineStage {
     /// The morsels of the source.
     fn source(&self, cut: &Cutting) -> Result<Box<dyn TaskSet>> {
         let query = self.query.clone();
+        let cut = &query.cutting(self.id, cut);
         let tasks: Box<dyn TaskSet> = match &self.pipeline().source {
             IrSource::Table { table, predicates, .. } => match &self.query.sources[*table] {
                 Source::Stored(snapshot, _) => {

@@ -1,12 +1,14 @@
 //! Rows into relations: INSERT, CREATE TABLE AS, COPY FROM. All rows become visible at once, or none.
 
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use base::ids::Id;
-use base::{Budget, Result};
+use base::{Budget, Error, Result};
 use io::FileSource;
 use plan::{Op, Plan};
+use runtime::result::Sink;
 use scheduler::{CancelToken, JobOptions, JobSpec, Pipeline, Tasks};
 use sql::Insert;
 use storage::{Append, Relation};
@@ -15,7 +17,7 @@ use types::{Chunk, Column, ColumnBuilder, SqlType};
 
 use super::rows_tag;
 use crate::environment::Environment;
-use crate::execute::{self, Running};
+use crate::execute;
 use crate::result::QueryResult;
 use crate::source::Source;
 
@@ -28,25 +30,57 @@ pub(super) fn insert(environment: &Environment, insert: Insert) -> Result<QueryR
     Ok(rows_tag("INSERT", fill(environment, &plan, &relation)?))
 }
 
-/// Runs an optimised plan and appends its rows. Returns how many.
+/// Runs an optimised plan, whose rows go into the relation. Returns how many.
 pub(super) fn fill(environment: &Environment, plan: &Plan, relation: &Arc<Relation>) -> Result<usize> {
     let cancel = environment.call.token();
     if let Some((file, fields)) = whole_file(plan)? {
         return fill_from_file(environment, file, fields, relation, cancel);
     }
-    let running = execute::start(environment, plan, false, cancel)?;
-    drain(running, relation, &environment.statement_budget())
+    let sink = OnceLock::new();
+    let make =
+        |budget: &Budget| sink.get_or_init(|| Arc::new(TableSink::new(relation, budget))).clone() as Arc<dyn Sink>;
+    let mut running = execute::start_change(environment, plan, cancel, &make)?;
+    let end = loop {
+        match running.next(PATIENCE) {
+            Ok(Some(None)) => break Ok(()),
+            Ok(_) => {}
+            Err(error) => break Err(error),
+        }
+    };
+    running.release();
+    // What is committed is committed, even if it is cancelled just then.
+    match sink.get().and_then(|sink| sink.committed.get()) {
+        Some(&rows) => Ok(rows),
+        None => Err(end.err().unwrap_or_else(|| Error::internal("a change has ended without taking effect"))),
+    }
 }
 
-/// Appends the rows of a query that runs.
-fn drain(mut running: Running, relation: &Arc<Relation>, budget: &Budget) -> Result<usize> {
-    let append = relation.append(1, budget);
-    loop {
-        match running.next(PATIENCE)? {
-            Some(Some(chunk)) => append.append(0, 0, typed_as(chunk, relation)?)?,
-            Some(None) => return Ok(append.commit()?.rows()),
-            None => {}
-        }
+/// Rows on their way into a relation.
+#[derive(Debug)]
+struct TableSink {
+    relation: Arc<Relation>,
+    append: Append,
+    /// How many rows there were.
+    committed: OnceLock<usize>,
+}
+
+impl TableSink {
+    fn new(relation: &Arc<Relation>, budget: &Budget) -> Self {
+        Self { relation: relation.clone(), append: relation.append(budget), committed: OnceLock::new() }
+    }
+}
+
+impl Sink for TableSink {
+    fn append(&self, worker: usize, morsel: u64, chunk: Chunk) -> Result<()> {
+        self.append.append(worker, morsel, typed_as(chunk, &self.relation)?)
+    }
+    fn end_morsel(&self, worker: usize, rows: Range<u64>) {
+        self.append.end_morsel(worker, rows);
+    }
+    fn finish(&self) -> Result<()> {
+        let rows = self.append.commit()?.rows();
+        self.committed.set(rows).expect("a change ends once");
+        Ok(())
     }
 }
 
@@ -75,22 +109,18 @@ pub(super) fn fill_from_file(
 ) -> Result<usize> {
     fields.iter().try_for_each(|&f| file.schema()[f].check_supported())?;
     let scheduler = &environment.database.0.scheduler;
-    let workers = scheduler.max_workers();
-    let append: Arc<Append> = Arc::new(relation.append(workers, &environment.statement_budget()));
-    let (to, target) = (append.clone(), relation.clone());
+    let sink = Arc::new(TableSink::new(relation, &environment.statement_budget()));
+    let to = sink.clone();
     let mut job = JobSpec::new();
     let unprepared = file.clone();
     let prepare = job.add(Pipeline::new("prepare", move |cut| Ok(execute::prepare_file(unprepared.clone(), cut))), &[]);
     let stage = Pipeline::new(format!("load {}", relation.name()), move |cut| {
-        let (append, file, fields, target) = (to.clone(), file.clone(), fields.clone(), target.clone());
+        let (sink, file, fields) = (to.clone(), file.clone(), fields.clone());
         let offsets = execute::file_offsets(&*file);
         Ok(Tasks::boxed(cut.pieces(&offsets), move |worker, morsel| {
             let piece = offsets.piece(morsel.begin);
-            let number = piece as u64;
-            file.read(piece, &fields, &[], &mut |chunk| {
-                append.append(worker.index(), number, typed_as(chunk, &target)?)
-            })?;
-            append.end_morsel(worker.index(), number..number + 1);
+            file.read(piece, &fields, &[], &mut |chunk| sink.append(worker.index(), morsel.begin, chunk))?;
+            sink.end_morsel(worker.index(), morsel.rows());
             Ok(())
         }))
     });
@@ -98,8 +128,8 @@ pub(super) fn fill_from_file(
     let handle = scheduler.submit(job, JobOptions { cancel, ..JobOptions::default() });
     environment.call.runs(&handle, false);
     handle.wait()?;
-    let append = Arc::into_inner(append).expect("the job is over and gone");
-    Ok(append.commit()?.rows())
+    sink.finish()?;
+    Ok(*sink.committed.get().expect("just committed"))
 }
 
 /// The chunk with exactly the relation's types. Only bare NULLs and the lengths of strings can differ: texts that are too

@@ -107,7 +107,7 @@ pub enum Inst {
     },
     /// Appends a row to the worker's part of a result state: (value, NULL flag) per column.
     Output {
-        /// A [`State::Result`](super::State::Result).
+        /// A [`State::Result`](super::State::Result) or [`State::Table`](super::State::Table).
         state: StateId,
         /// Values and NULL flags; a column without a flag is never NULL.
         values: Vec<(Var, Option<Var>)>,

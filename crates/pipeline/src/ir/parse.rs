@@ -216,6 +216,7 @@ impl Parser<'_> {
                 State::Limit { offset: self.t.number()?, limit }
             }
             "result" => State::Result(self.list(Self::sql_type)?),
+            "table" => State::Table(self.list(Self::sql_type)?),
             _ => return Err(self.t.error("a kind of state")),
         })
     }

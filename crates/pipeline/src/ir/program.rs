@@ -233,6 +233,8 @@ pub enum State {
     },
     /// The result: column types.
     Result(Vec<SqlType>),
+    /// Rows for a table, which has them when the last pipeline ends: column types.
+    Table(Vec<SqlType>),
 }
 
 /// A hash table with chaining and tagged pointers (thesis 4.5.2). Bytes 0 to 8 of a row are the chain, 8 to 16 the hash.
@@ -330,7 +332,15 @@ impl State {
             Self::Group(g) => Some(&g.layout),
             Self::Sort(s) => Some(&s.layout),
             Self::Rows(layout) => Some(layout),
-            Self::Limit { .. } | Self::Result(_) => None,
+            Self::Limit { .. } | Self::Result(_) | Self::Table(_) => None,
+        }
+    }
+
+    /// The types of the rows that `Output` writes to it, if it takes such.
+    pub fn output(&self) -> Option<&[SqlType]> {
+        match self {
+            Self::Result(types) | Self::Table(types) => Some(types),
+            _ => None,
         }
     }
 }

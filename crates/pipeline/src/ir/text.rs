@@ -184,8 +184,8 @@ impl Display for State {
             }
             Self::Rows(layout) => write!(f, "rows {layout}"),
             Self::Limit { offset, limit } => write!(f, "limit {limit} offset {offset}"),
-            Self::Result(types) => {
-                f.write_str("result (")?;
+            Self::Result(types) | Self::Table(types) => {
+                f.write_str(if matches!(self, Self::Table(_)) { "table (" } else { "result (" })?;
                 list(f, types, |f, t| write!(f, "{}", Quoted(&t.to_string())))?;
                 f.write_char(')')
             }

@@ -34,9 +34,9 @@ pub fn verify(program: &Program) -> Result<(), String> {
             verify_function(program, &g.layout, f, answers).map_err(|e| format!("{id} {what}: {e}"))?;
         }
     }
-    match program.states.get(program.result) {
-        Some(State::Result(_)) => Ok(()),
-        _ => Err(format!("{} is not a result", program.result)),
+    match program.states.get(program.result).and_then(State::output) {
+        Some(_) => Ok(()),
+        None => Err(format!("{} is not a result", program.result)),
     }
 }
 
@@ -240,7 +240,7 @@ impl<'p> Verifier<'p> {
                 self.define(*row, Ty::Ptr)
             }
             Inst::Output { state, values } => {
-                let State::Result(types) = self.state(*state)? else { return Err(format!("{state} is not a result")) };
+                let Some(types) = self.state(*state)?.output() else { return Err(format!("{state} is not a result")) };
                 if types.len() != values.len() {
                     return Err(format!("{} values for {} columns", values.len(), types.len()));
                 }

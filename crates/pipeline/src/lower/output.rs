@@ -4,18 +4,22 @@ use base::Result;
 use types::SqlType;
 
 use super::sort::is_ordered;
-use super::{Lowering, Needed};
+use super::{Lowering, Needed, Target};
 use crate::ir::{Inst, State};
 
 impl Lowering<'_> {
     /// Lowers the root and ends its pipes in the result.
-    pub(super) fn result(&mut self) -> Result<()> {
+    pub(super) fn result(&mut self, target: Target) -> Result<()> {
         let plan = self.plan;
         let needed: Needed = plan.output.iter().map(|(_, c)| *c).collect();
         let pipes = self.node(&plan.root, &needed)?;
         self.operator = self.counter(&plan.root);
         let types: Vec<SqlType> = plan.output.iter().map(|(_, c)| self.type_of(*c)).collect();
-        let state = self.add_state(State::Result(types));
+        let (state, name) = match target {
+            Target::Client => (State::Result(types), "result"),
+            Target::Table => (State::Table(types), "table"),
+        };
+        let state = self.add_state(state);
         self.program.result = state;
         self.program.ordered = matches!(pipes.as_slice(), [pipe] if is_ordered(pipe));
         for mut pipe in pipes {
@@ -26,7 +30,7 @@ impl Lowering<'_> {
                 values.push((sql.value, sql.null));
             }
             pipe.push(Inst::Output { state, values });
-            pipe.name.push("result".into());
+            pipe.name.push(name.into());
             self.close(pipe, state);
         }
         Ok(())

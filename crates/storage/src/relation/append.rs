@@ -5,10 +5,11 @@
 //! were dealt, and wherever they were broken off and taken up by another worker.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use base::memory::Reservation;
 use base::{Budget, Result};
+use scheduler::EachWorker;
 use types::{Chunk, Column};
 
 use super::commit::Commit;
@@ -24,7 +25,8 @@ use crate::{CHUNK_ROWS, PARTITIONS, Schema};
 #[derive(Debug)]
 pub struct Append {
     relation: Arc<Relation>,
-    workers: Box<[Mutex<Worker>]>,
+    budget: Budget,
+    workers: EachWorker<Mutex<Worker>>,
 }
 
 /// What one worker has appended.
@@ -67,12 +69,13 @@ pub(super) enum PieceRows {
 }
 
 impl Append {
-    pub(super) fn new(relation: Arc<Relation>, workers: usize, budget: Budget) -> Self {
-        let worker = |_| {
-            Mutex::new(Worker { relation: relation.clone(), budget: budget.clone(), runs: Vec::new(), summary: None })
-        };
-        let workers = (0..workers.max(1)).map(worker).collect();
-        Self { relation, workers }
+    pub(super) fn new(relation: Arc<Relation>, budget: Budget) -> Self {
+        Self { relation, budget, workers: EachWorker::default() }
+    }
+
+    fn worker(&self, number: usize) -> MutexGuard<'_, Worker> {
+        let (relation, budget) = (self.relation.clone(), self.budget.clone());
+        lock(self.workers.get_or(number, || Mutex::new(Worker { relation, budget, runs: Vec::new(), summary: None })))
     }
 
     /// Appends rows of the source's morsel that began at row `morsel`, behind what was appended of it already; the columns are those of the schema, in its order and of its types. Small chunks are copied together; one that is
@@ -80,23 +83,24 @@ impl Append {
     ///
     /// Uncontended if no two workers share a number.
     pub fn append(&self, worker: usize, morsel: u64, chunk: Chunk) -> Result<()> {
-        lock(&self.workers[worker]).append(morsel, chunk)
+        self.worker(worker).append(morsel, chunk)
     }
 
     /// The worker is done with these rows of the source.
     pub fn end_morsel(&self, worker: usize, rows: Range<u64>) {
-        if let Some(run) = lock(&self.workers[worker]).runs.last_mut()
+        if let Some(run) = self.worker(worker).runs.last_mut()
             && run.goes_on_with(rows.start)
         {
             (run.morsel, run.end) = (rows.start, Some(rows.end));
         }
     }
 
-    /// Checks the primary key and makes all rows visible at once, or none. Returns what was done, for a log.
-    pub fn commit(self) -> Result<Record> {
+    /// Checks the primary key and makes all rows visible at once, or none. Returns what was done, for a log. The append is
+    /// empty then.
+    pub fn commit(&self) -> Result<Record> {
         let (mut runs, mut summary): (Vec<Run>, Option<Summary>) = (Vec::new(), None);
-        for worker in self.workers {
-            let mut worker = worker.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for (_, worker) in self.workers.iter() {
+            let mut worker = lock(worker);
             runs.append(&mut worker.runs);
             match (&mut summary, worker.summary.take()) {
                 (Some(mine), Some(theirs)) => mine.merge(&theirs),

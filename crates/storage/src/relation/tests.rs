@@ -33,7 +33,7 @@ fn pairs(range: std::ops::Range<i64>) -> Chunk {
 }
 
 fn append(relation: &Arc<Relation>) -> Append {
-    relation.append(1, &relation.budget)
+    relation.append(&relation.budget)
 }
 
 fn insert(relation: &Arc<Relation>, chunk: Chunk) -> Result<Record> {
@@ -147,7 +147,7 @@ fn workers_append_at_once_and_readers_see_all_or_nothing() {
                 }
             });
             for statement in 0..3 {
-                let append = t.append(4, &budget);
+                let append = t.append(&budget);
                 std::thread::scope(|scope| {
                     for worker in 0..4 {
                         let append = &append;
@@ -362,6 +362,24 @@ fn keys_are_found_by_readers_that_may_see_them() {
     let found = now.find(keys(&[99_999, 7]));
     assert_eq!(now.row(found[0].unwrap()), [Value::Int(99_999), Value::Int(999_990)]);
     assert!(now.sees(found[1].unwrap()) && !before.sees(found[0].unwrap()));
+}
+
+#[test]
+fn chunks_lie_where_they_were_written() {
+    let t = relation(vec![], 1, &Budget::new(usize::MAX));
+    let append = t.append(&t.budget);
+    std::thread::scope(|scope| {
+        for worker in [1, 0] {
+            let append = &append;
+            scope.spawn(move || {
+                base::memory::set_node(worker as u16 + 5);
+                append.append(worker, worker as u64, pairs(0..40_000)).unwrap();
+            });
+        }
+    });
+    append.commit().unwrap();
+    let nodes: Vec<_> = t.snapshot().chunks().map(|c| (c.rows(), c.node())).collect();
+    assert_eq!(nodes, [(40_000, 5), (40_000, 6)]);
 }
 
 #[test]
