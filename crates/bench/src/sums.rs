@@ -17,11 +17,10 @@ const RUNS: usize = 7;
 pub(crate) fn run() -> Result<bool> {
     let values: Vec<f64> = (0..VALUES as u64).map(|i| (hash_u64(i) >> 11) as f64 / (1u64 << 40) as f64).collect();
     let groups: Vec<u32> = (0..VALUES as u64).map(|i| (hash_u64(i + 7) % GROUPS as u64) as u32).collect();
-    let [plain, exact] =
-        alternate([&mut || drop(black_box(plain(&values))), &mut || drop(black_box(in_batches(&values)))]);
+    let [plain, exact] = alternate([&mut || _ = black_box(plain(&values)), &mut || _ = black_box(in_batches(&values))]);
     report("without keys", plain, exact);
-    let [plain, exact] = alternate([&mut || drop(black_box(plain_groups(&values, &groups))), &mut || {
-        drop(black_box(exact_groups(&values, &groups)))
+    let [plain, exact] = alternate([&mut || _ = black_box(plain_groups(&values, &groups)), &mut || {
+        _ = black_box(exact_groups(&values, &groups))
     }]);
     report("by 100,000 groups", plain, exact);
     queries()
