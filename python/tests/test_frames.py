@@ -53,7 +53,7 @@ def test_time_zones_are_not_dropped(con):
     frame = pandas.DataFrame({"n": [1], "t": times.tz_localize("Europe/Berlin"), "u": times.tz_localize("UTC")})
     assert con.execute("select n, u from frame").fetchone() == (1, datetime.datetime(2024, 7, 1, 12))
     with pytest.raises(morseldb.NotSupportedError, match="Europe/Berlin.*convert it to UTC"):
-        con.execute("select t from frame")
+        con.execute("select t from frame").fetchall()
     utc = datetime.datetime(2024, 7, 1, 12, tzinfo=datetime.timezone.utc)
     assert con.execute("select ?", [utc]).fetchone() == (datetime.datetime(2024, 7, 1, 12),)
     with pytest.raises(morseldb.NotSupportedError, match="other than UTC"):
@@ -70,7 +70,7 @@ def test_nanoseconds_are_not_dropped(con):
     assert con.execute("select n from odd").fetchone() == (1,)
     for column in ["t", "d"]:
         with pytest.raises(morseldb.NotSupportedError, match="nanoseconds"):
-            con.execute(f"select {column} from odd")
+            con.execute(f"select {column} from odd").fetchall()
     stamp = numpy.datetime64("2024-01-02T03:04:05.000001", "ns")
     assert con.execute("select ?", [stamp]).fetchone() == (datetime.datetime(2024, 1, 2, 3, 4, 5, 1),)
     assert con.execute("select ?", [numpy.datetime64("NaT", "ns")]).fetchone() == (None,)

@@ -15,7 +15,7 @@ use types::{Chunk, SqlType};
 use text::{fit, printable, width};
 
 /// No column is made narrower than this to fit; rather, others are left out.
-const NARROWEST: usize = 12;
+const NARROWEST: usize = 16;
 
 /// What lines are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
