@@ -1,13 +1,19 @@
-//! Runs sqllogictest files: ours in `crates/testkit/slt`, and a folder of SQLite's corpus where one is given.
+//! Runs sqllogictest files: ours in `crates/testkit/slt`, here and in PostgreSQL ([`beside`]), and a folder of SQLite's
+//! corpus where one is given ([`sqlite`]).
+//!
+//! An error is written `SQLSTATE: message at position`, the position in characters from 1, so that files may expect any of
+//! them: `statement error 42703: .* at 8$`.
 
-use std::collections::BTreeMap;
+pub mod beside;
+pub mod sqlite;
+
 use std::future::{Ready, ready};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Error, SqlState};
 use engine::{Config, Database, QueryResult, Session, Tag};
-use sqllogictest::{DBOutput, DefaultColumnType, QueryExpect, Record, Runner};
+use sqllogictest::{DBOutput, DefaultColumnType, Runner};
 use types::SqlType;
 
 use crate::rows::{NULL, chunk_rows};
@@ -29,13 +35,25 @@ struct Expected {
     error: Option<SqlState>,
 }
 
-/// An error with its SQLSTATE in front: files expect it by either.
+/// An error as files expect it.
 #[derive(Debug)]
-pub struct SltError(Error);
+pub struct SltError {
+    error: Error,
+    /// Character of the statement, from 1.
+    position: Option<usize>,
+}
+
+impl SltError {
+    fn new(error: Error, sql: &str) -> Self {
+        let before = error.position().and_then(|p| sql.get(..p as usize));
+        Self { error, position: before.map(|text| text.chars().count() + 1) }
+    }
+}
 
 impl std::fmt::Display for SltError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.0)
+        write!(f, "{}", self.error)?;
+        self.position.map_or(Ok(()), |p| write!(f, " at {p}"))
     }
 }
 
@@ -52,7 +70,7 @@ impl sqllogictest::DB for Slt {
         if let (Some(expected), Err(error)) = (&mut expected, &result) {
             expected.error = Some(error.state());
         }
-        result.map_err(SltError)
+        result.map_err(|error| SltError::new(error, sql))
     }
 
     fn engine_name(&self) -> &str {
@@ -97,84 +115,6 @@ pub fn run_file(path: &Path, settings: &[&str]) -> Result<(), String> {
     runner(settings, None)?.run_file(path).map_err(|e| e.to_string())
 }
 
-/// What came of a file of SQLite's corpus.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// Records with the expected result.
-    pub passed: usize,
-    /// Records that are errors here and are not in SQLite, as its language differs: by SQLSTATE.
-    pub foreign: BTreeMap<String, usize>,
-    /// What is wrong with the others.
-    pub failures: Vec<String>,
-}
-
-/// What SQLite allows and PostgreSQL does not: `IN ()`, operators of any types, results beyond an integer's range, division
-/// by zero (NULL there), columns beside aggregates that are not grouped.
-const FOREIGN: &[SqlState] = &[
-    SqlState::SYNTAX_ERROR,
-    SqlState::UNDEFINED_FUNCTION,
-    SqlState::DATATYPE_MISMATCH,
-    SqlState::NUMERIC_OUT_OF_RANGE,
-    SqlState::DIVISION_BY_ZERO,
-    SqlState::GROUPING_ERROR,
-];
-
-/// SQLite's files say after a condition why it is there, which the parser does not know.
-fn without_remarks(text: &str) -> String {
-    let condition = |line: &&str| line.starts_with("onlyif") || line.starts_with("skipif");
-    let plain = |line| Some(line).filter(condition).and_then(|l| l.split('#').next()).unwrap_or(line);
-    text.lines().map(plain).flat_map(|line| [line.trim_end(), "\n"]).collect()
-}
-
-/// Runs a file of SQLite's corpus in a fresh database. A statement that is not supported ends it, but for indexes:
-/// what follows depends on it.
-pub fn run_sqlite_file(path: &Path) -> Outcome {
-    let mut outcome = Outcome::default();
-    let shared = Arc::new(Mutex::new(Expected::default()));
-    let text = std::fs::read_to_string(path).map_err(|e| e.to_string());
-    let records = text.and_then(|t| sqllogictest::parse(&without_remarks(&t)).map_err(|e| format!("{e} in {path:?}")));
-    let (mut runner, records) = match (runner(&[], Some(&shared)), records) {
-        (Ok(runner), Ok(records)) => (runner, records),
-        (runner, records) => {
-            outcome.failures.extend(runner.err());
-            outcome.failures.extend(records.err());
-            return outcome;
-        }
-    };
-    for record in records {
-        let is_test = matches!(record, Record::Statement { .. } | Record::Query { .. });
-        let types = match &record {
-            Record::Query { expected: QueryExpect::Results { types, .. }, .. } => types.clone(),
-            _ => Vec::new(),
-        };
-        *shared.lock().unwrap_or_else(PoisonError::into_inner) = Expected { types, error: None };
-        if matches!(record, Record::Halt { .. }) {
-            break;
-        }
-        // An index changes no result.
-        let index = matches!(&record, Record::Statement { sql, .. } if sql.contains("INDEX"));
-        let averages = matches!(&record, Record::Query { sql, .. } if sql.contains("AVG"));
-        let result = runner.run(record);
-        let error = shared.lock().unwrap_or_else(PoisonError::into_inner).error;
-        match (result, error) {
-            (Ok(_), _) => outcome.passed += usize::from(is_test),
-            (Err(_), Some(state)) if FOREIGN.contains(&state) => {
-                *outcome.foreign.entry(state.to_string()).or_default() += 1
-            }
-            (Err(_), Some(state)) if state == SqlState::FEATURE_NOT_SUPPORTED => {
-                *outcome.foreign.entry(state.to_string()).or_default() += 1;
-                if !index {
-                    break;
-                }
-            }
-            // There, an expression over an average has the type of whatever value it comes to, and may divide as integers.
-            (Err(_), None) if averages => *outcome.foreign.entry("average".into()).or_default() += 1,
-            (Err(e), _) => outcome.failures.push(e.to_string()),
-        }
-    }
-    outcome
-}
-
 type Connect = Box<dyn FnMut() -> Ready<Result<Slt, SltError>>>;
 
 fn runner(settings: &[&str], sqlite: Option<&Arc<Mutex<Expected>>>) -> Result<Runner<Slt, Connect>, String> {
@@ -184,7 +124,8 @@ fn runner(settings: &[&str], sqlite: Option<&Arc<Mutex<Expected>>>) -> Result<Ru
     let connect = move || {
         let mut session = database.connect();
         for setting in &settings {
-            session.execute(setting, &[]).and_then(QueryResult::collect).map_err(SltError)?;
+            let done = session.execute(setting, &[]).and_then(QueryResult::collect);
+            done.map_err(|error| SltError::new(error, setting))?;
         }
         Ok(Slt { session, sqlite: expected.clone() })
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use testkit::slt::{files, run_file, run_sqlite_file};
+use testkit::slt::{files, run_file, sqlite};
 
 fn ours(settings: &[&str]) {
     let all = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("slt"));
@@ -33,7 +33,7 @@ fn corpus() {
     let all = files(Path::new(&folder));
     let (mut passed, mut foreign, mut failures) = (0, BTreeMap::<String, usize>::new(), Vec::new());
     for file in &all {
-        let outcome = run_sqlite_file(file);
+        let outcome = sqlite::run_file(file);
         passed += outcome.passed;
         outcome.foreign.into_iter().for_each(|(state, n)| *foreign.entry(state).or_default() += n);
         failures.extend(outcome.failures);
