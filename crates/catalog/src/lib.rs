@@ -9,7 +9,7 @@ pub mod tables;
 
 pub use names::nearest_name;
 pub use statistics::{ColumnStatistics, Statistics};
-pub use tables::{Catalog, CatalogSnapshot, DEFAULT_SCHEMA, IfExists, TableEntry, View};
+pub use tables::{Catalog, CatalogSnapshot, DEFAULT_SCHEMA, IfExists, Kind, Table, TableEntry, View};
 
 use types::SqlType;
 

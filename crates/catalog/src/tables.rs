@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Error, Result, SqlState};
 use storage::Relation;
+use types::Value;
 
 use crate::{Field, nearest_name};
 
@@ -17,39 +18,89 @@ const DEFAULT_SCHEMA_ALIAS: &str = "public";
 
 const INVALID_SCHEMA_NAME: SqlState = SqlState("3F000");
 const DUPLICATE_SCHEMA: SqlState = SqlState("42P06");
+const INVALID_TABLE_DEFINITION: SqlState = SqlState("42P16");
+
+/// A stored table.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its rows, columns and primary key.
+    pub relation: Arc<Relation>,
+    /// What an INSERT stores in columns that it does not name: DEFAULT, or NULL.
+    pub defaults: Vec<Value>,
+}
+
+impl Table {
+    /// A table without defaults.
+    pub fn new(relation: Arc<Relation>) -> Self {
+        let defaults = vec![Value::Null; relation.schema().attributes().len()];
+        Self { relation, defaults }
+    }
+}
 
 /// A view: the text of its query, bound anew by each statement that names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// The query.
     pub sql: String,
-    /// New names of its first columns; empty if they keep theirs.
-    pub columns: Vec<String>,
+    /// Its columns, as they were when it was made.
+    pub columns: Vec<Field>,
+    /// Schema (none: the default) and name of the tables and views that the query names itself. As long as the view is
+    /// there they cannot be dropped, nor get other columns.
+    pub reads: Vec<(Option<String>, String)>,
+}
+
+/// What kind of thing has a table name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A stored table.
+    Table,
+    /// A view.
+    View,
+}
+
+impl Kind {
+    /// `table` or `view`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::View => "view",
+        }
+    }
 }
 
 /// What a table name stands for.
 #[derive(Clone, Debug)]
 pub enum TableEntry {
     /// A stored table.
-    Table(Arc<Relation>),
+    Table(Arc<Table>),
     /// A view.
     View(Arc<View>),
 }
 
 impl TableEntry {
-    /// `table` or `view`.
-    pub fn kind(&self) -> &'static str {
+    /// What it is.
+    pub fn kind(&self) -> Kind {
         match self {
-            Self::Table(_) => "table",
-            Self::View(_) => "view",
+            Self::Table(_) => Kind::Table,
+            Self::View(_) => Kind::View,
         }
     }
 
-    /// The columns of a table; none of a view, whose columns only binding tells.
-    pub fn fields(&self) -> Option<Vec<Field>> {
-        let Self::Table(relation) = self else { return None };
-        let fields = relation.schema().attributes().iter();
-        Some(fields.map(|a| Field { name: a.name.clone(), sql_type: a.sql_type, nullable: !a.not_null }).collect())
+    /// Its columns.
+    pub fn fields(&self) -> Vec<Field> {
+        let table = match self {
+            Self::Table(table) => table,
+            Self::View(view) => return view.columns.clone(),
+        };
+        let fields = table.relation.schema().attributes().iter();
+        fields.map(|a| Field { name: a.name.clone(), sql_type: a.sql_type, nullable: !a.not_null }).collect()
+    }
+
+    /// Whether readers of this entry find in `new` what they found here. A view may get further columns.
+    fn replaceable_by(&self, new: &Self) -> bool {
+        let (old, new) = (self.fields(), new.fields());
+        let same = |(a, b): (&Field, &Field)| (&a.name, a.sql_type) == (&b.name, b.sql_type);
+        (old.len() == new.len() || self.kind() == Kind::View && old.len() < new.len()) && old.iter().zip(&new).all(same)
     }
 }
 
@@ -64,6 +115,8 @@ pub enum IfExists {
     Replace,
 }
 
+/// Schema and name of an entry.
+type Name = (String, String);
 type Schemas = BTreeMap<String, BTreeMap<String, TableEntry>>;
 
 /// All definitions at one moment.
@@ -115,6 +168,28 @@ impl CatalogSnapshot {
         self.schemas.keys().map(String::as_str)
     }
 
+    /// The views that read the entry of that name themselves.
+    fn readers(&self, read: &Name) -> impl Iterator<Item = Name> {
+        let reads = |entry: &TableEntry| match entry {
+            TableEntry::Table(_) => false,
+            TableEntry::View(view) => view.reads.iter().any(|(s, n)| canonical(s.as_deref()) == read.0 && *n == read.1),
+        };
+        self.entries().filter(move |(_, _, entry)| reads(entry)).map(|(s, n, _)| (s.to_owned(), n.to_owned()))
+    }
+
+    /// 2BP01 if a view reads one of these entries and is not one of them.
+    fn refuse_dependents(&self, kind: Kind, gone: &[Name]) -> Result<()> {
+        for read in gone {
+            let Some((_, view)) = self.readers(read).find(|reader| !gone.contains(reader)) else { continue };
+            let (name, kind) = (&read.1, kind.name());
+            let message = format!("cannot drop {kind} {name} because other objects depend on it");
+            return Err(Error::new(SqlState::DEPENDENT_OBJECTS, message)
+                .detail(format!("view {view} depends on {kind} {name}"))
+                .hint("DROP ... CASCADE drops the dependent objects too"));
+        }
+        Ok(())
+    }
+
     #[cold]
     fn missing(&self, kind: &str, schema: Option<&str>, name: &str) -> Error {
         let (error, entries) = match (schema, self.schemas.get(canonical(schema))) {
@@ -126,7 +201,7 @@ impl CatalogSnapshot {
         let entries = entries.into_iter().flatten();
         match nearest_name(name, entries.clone().map(|(n, _)| n.as_str())) {
             Some(near) => {
-                let kind = entries.clone().find(|(n, _)| *n == near).map_or("table", |(_, e)| e.kind());
+                let kind = entries.clone().find(|(n, _)| *n == near).map_or("table", |(_, e)| e.kind().name());
                 error.hint(format!("perhaps you meant the {kind} \"{near}\""))
             }
             None => error,
@@ -159,7 +234,7 @@ impl Catalog {
     pub fn create(&self, schema: Option<&str>, name: &str, entry: TableEntry, if_exists: IfExists) -> Result<bool> {
         self.change(|catalog| {
             let schema = canonical(schema);
-            let entries = catalog.schemas.get_mut(schema).ok_or_else(|| no_schema(schema))?;
+            let entries = catalog.schemas.get(schema).ok_or_else(|| no_schema(schema))?;
             match (entries.get(name), if_exists) {
                 (Some(_), IfExists::Skip) => return Ok(false),
                 (Some(_), IfExists::Fail) => {
@@ -168,36 +243,51 @@ impl Catalog {
                 (Some(old), IfExists::Replace) if old.kind() != entry.kind() => {
                     return Err(wrong_kind(name, entry.kind(), old.kind()));
                 }
+                (Some(old), IfExists::Replace) if !old.replaceable_by(&entry) => match entry.kind() {
+                    Kind::Table => catalog.refuse_dependents(Kind::Table, &[(schema.to_owned(), name.to_owned())])?,
+                    Kind::View => {
+                        let message = "cannot change names or types of a view's columns, nor drop one";
+                        return Err(Error::new(INVALID_TABLE_DEFINITION, message).hint("use DROP VIEW first"));
+                    }
+                },
                 (None, _) | (Some(_), IfExists::Replace) => {}
             }
+            let entries = catalog.schemas.get_mut(schema).ok_or_else(|| no_schema(schema))?;
             entries.insert(name.to_owned(), entry);
             Ok(true)
         })
     }
 
-    /// Removes a table. Its memory is freed when the last statement that reads it ends. Returns whether there was one;
-    /// without `if_exists`, a missing one is an error.
-    pub fn drop_table(&self, schema: Option<&str>, name: &str, if_exists: bool) -> Result<bool> {
-        self.remove("table", schema, name, if_exists)
-    }
-
-    /// Removes a view, as [`drop_table`](Self::drop_table) does.
-    pub fn drop_view(&self, schema: Option<&str>, name: &str, if_exists: bool) -> Result<bool> {
-        self.remove("view", schema, name, if_exists)
-    }
-
-    fn remove(&self, kind: &str, schema: Option<&str>, name: &str, if_exists: bool) -> Result<bool> {
+    /// Removes tables or views (`kind` says which), all or none of them. A table's memory is freed when the last statement
+    /// that reads it ends. Missing ones are errors unless `if_exists`; views that read what goes are error 2BP01 unless
+    /// they go too, being named or by `cascade`.
+    pub fn drop(&self, kind: Kind, names: &[(Option<&str>, &str)], if_exists: bool, cascade: bool) -> Result<()> {
         self.change(|catalog| {
-            match catalog.find(schema, name) {
-                None if if_exists => return Ok(false),
-                None => return Err(catalog.missing(kind, schema, name)),
-                Some(entry) if entry.kind() != kind => return Err(wrong_kind(name, kind, entry.kind())),
-                Some(_) => {}
+            let mut gone: Vec<Name> = Vec::with_capacity(names.len());
+            for &(schema, name) in names {
+                match catalog.find(schema, name) {
+                    None if if_exists => continue,
+                    None => return Err(catalog.missing(kind.name(), schema, name)),
+                    Some(entry) if entry.kind() != kind => return Err(wrong_kind(name, kind, entry.kind())),
+                    Some(_) => gone.push((canonical(schema).to_owned(), name.to_owned())),
+                }
             }
-            if let Some(entries) = catalog.schemas.get_mut(canonical(schema)) {
-                entries.remove(name);
+            if cascade {
+                let mut next = 0;
+                while next < gone.len() {
+                    let more = catalog.readers(&gone[next]).find(|reader| !gone.contains(reader));
+                    match more {
+                        Some(reader) => gone.push(reader),
+                        None => next += 1,
+                    }
+                }
+            } else {
+                catalog.refuse_dependents(kind, &gone)?;
             }
-            Ok(true)
+            for (schema, name) in gone {
+                catalog.schemas.get_mut(&schema).and_then(|entries| entries.remove(&name));
+            }
+            Ok(())
         })
     }
 
@@ -240,7 +330,8 @@ impl Catalog {
 }
 
 #[cold]
-fn wrong_kind(name: &str, wanted: &str, found: &str) -> Error {
+fn wrong_kind(name: &str, wanted: Kind, found: Kind) -> Error {
+    let (wanted, found) = (wanted.name(), found.name());
     Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {wanted}"))
         .hint(format!("use DROP {} to remove a {found}", found.to_uppercase()))
 }
@@ -255,12 +346,11 @@ mod tests {
 
     fn table(budget: &Budget) -> TableEntry {
         let attribute = Attribute { name: "id".into(), sql_type: SqlType::Integer, not_null: false };
-        TableEntry::Table(
-            Relation::new("t", Schema::new(vec![attribute], vec![0]), Distribution::Local, budget).unwrap(),
-        )
+        let relation = Relation::new("t", Schema::new(vec![attribute], vec![0]), Distribution::Local, budget).unwrap();
+        TableEntry::Table(Arc::new(Table::new(relation)))
     }
     fn view() -> TableEntry {
-        TableEntry::View(Arc::new(View { sql: "select 1".into(), columns: vec![] }))
+        TableEntry::View(Arc::new(View { sql: "select 1".into(), columns: vec![], reads: vec![] }))
     }
 
     #[test]
@@ -271,8 +361,8 @@ mod tests {
         assert!(catalog.create(Some("public"), "t", table(&budget), IfExists::Fail).unwrap());
         assert!(before.find(None, "t").is_none());
         let during = catalog.snapshot();
-        assert!(catalog.drop_table(Some("main"), "t", false).unwrap());
-        let fields = during.lookup(None, "t").unwrap().fields().unwrap();
+        catalog.drop(Kind::Table, &[(Some("main"), "t")], false, false).unwrap();
+        let fields = during.lookup(None, "t").unwrap().fields();
         assert_eq!(fields, [Field { name: "id".into(), sql_type: SqlType::Integer, nullable: false }]);
         assert!(catalog.snapshot().find(None, "t").is_none());
     }
@@ -290,13 +380,47 @@ mod tests {
         assert_eq!(state(catalog.create(None, "v", view(), IfExists::Fail)), SqlState::DUPLICATE_TABLE);
         assert_eq!(state(catalog.create(None, "v", table(&budget), IfExists::Replace)), SqlState::WRONG_OBJECT_TYPE);
         assert_eq!(state(catalog.create(Some("s"), "v", view(), IfExists::Fail)), INVALID_SCHEMA_NAME);
-        assert_eq!(state(catalog.drop_table(None, "v", true)), SqlState::WRONG_OBJECT_TYPE);
-        assert_eq!(state(catalog.drop_view(None, "w", false)), SqlState::UNDEFINED_TABLE);
-        assert_eq!(catalog.drop_view(None, "w", true), Ok(false));
+        let dropped = |kind, name, if_exists| catalog.drop(kind, &[(None, name)], if_exists, false);
+        assert_eq!(dropped(Kind::Table, "v", true).unwrap_err().state(), SqlState::WRONG_OBJECT_TYPE);
+        assert_eq!(dropped(Kind::View, "w", false).unwrap_err().state(), SqlState::UNDEFINED_TABLE);
+        assert_eq!(dropped(Kind::View, "w", true), Ok(()));
         assert_eq!(catalog.create(None, "v", view(), IfExists::Skip), Ok(false));
         assert_eq!(catalog.create(None, "v", view(), IfExists::Replace), Ok(true));
-        let names: Vec<_> = catalog.snapshot().entries().map(|(s, n, e)| format!("{s}.{n} {}", e.kind())).collect();
+        let names: Vec<_> =
+            catalog.snapshot().entries().map(|(s, n, e)| format!("{s}.{n} {}", e.kind().name())).collect();
         assert_eq!(names, ["main.orders table", "main.v view"]);
+    }
+
+    #[test]
+    fn what_a_view_reads_stays_as_it_is() {
+        let catalog = Catalog::new();
+        let budget = Budget::new(usize::MAX);
+        let reader = |of: &str| {
+            let reads = vec![(Some("public".to_owned()), of.to_owned())];
+            TableEntry::View(Arc::new(View { sql: String::new(), columns: vec![], reads }))
+        };
+        catalog.create(None, "t", table(&budget), IfExists::Fail).unwrap();
+        catalog.create(None, "v", reader("t"), IfExists::Fail).unwrap();
+        catalog.create(None, "w", reader("v"), IfExists::Fail).unwrap();
+        let drop =
+            |kind, names: &[(Option<&'static str>, &'static str)], cascade| catalog.drop(kind, names, false, cascade);
+        let error = drop(Kind::Table, &[(None, "t")], false).unwrap_err();
+        assert_eq!(
+            (error.state(), error.get_detail()),
+            (SqlState::DEPENDENT_OBJECTS, Some("view v depends on table t"))
+        );
+        assert!(drop(Kind::View, &[(None, "v")], false).is_err());
+        // The same columns change nothing for the view.
+        assert_eq!(catalog.create(None, "t", table(&budget), IfExists::Replace), Ok(true));
+        let other = Attribute { name: "other".into(), sql_type: SqlType::Integer, not_null: false };
+        let other = Relation::new("t", Schema::new(vec![other], vec![]), Distribution::Local, &budget).unwrap();
+        let other = TableEntry::Table(Arc::new(Table::new(other)));
+        assert!(catalog.create(None, "t", other, IfExists::Replace).is_err());
+        drop(Kind::View, &[(None, "v"), (None, "w")], false).unwrap();
+        catalog.create(None, "v", reader("t"), IfExists::Fail).unwrap();
+        catalog.create(None, "w", reader("v"), IfExists::Fail).unwrap();
+        drop(Kind::Table, &[(None, "t")], true).unwrap();
+        assert_eq!(catalog.snapshot().entries().count(), 0);
     }
 
     #[test]

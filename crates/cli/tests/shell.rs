@@ -189,7 +189,7 @@ fn files_of_output_hold_results_and_nothing_else() {
          select * from (values {rows}) v(n);\n",
         path.display()
     );
-    let run = morsel(&["--interactive", "-c", &script.replace('\n', "\n")], "");
+    let run = morsel(&["--interactive", "-c", &script], "");
     assert_eq!(errors(&run), "");
     let text = std::fs::read_to_string(&path).unwrap();
     assert_eq!((text.lines().count(), text.lines().last()), (151, Some("149")), "{text}");

@@ -10,7 +10,6 @@ use catalog::Catalog;
 use codegen::CodeCache;
 use io::FileSource;
 use scheduler::{Scheduler, SchedulerOptions, Topology};
-use types::Value;
 
 use crate::environment::Environment;
 use crate::kept::KeptPlans;
@@ -50,8 +49,6 @@ pub(crate) struct Shared {
     pub kept: KeptPlans,
     /// Data frames of the host language by name.
     pub frames: Mutex<HashMap<String, Arc<dyn FileSource>>>,
-    /// DEFAULTs of tables, by the relation's address: kept beside the catalog, which knows types only.
-    pub defaults: Mutex<HashMap<String, Vec<Value>>>,
     /// What sessions begin with.
     pub session_settings: Settings,
     /// Whether files are closed to SQL, and settings to all; neither is ever undone.
@@ -88,7 +85,6 @@ impl Database {
             code: CodeCache::new(CODE_BYTES, CODE_PROGRAMS),
             kept: KeptPlans::default(),
             frames: Mutex::default(),
-            defaults: Mutex::default(),
             session_settings,
             closed: AtomicBool::new(false),
             locked: AtomicBool::new(false),
@@ -152,20 +148,6 @@ impl Shared {
 
     pub fn frame(&self, name: &str) -> Option<Arc<dyn FileSource>> {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
-    }
-
-    /// The defaults of a table's columns; empty: all NULL.
-    pub fn defaults_of(&self, table: &str) -> Vec<Value> {
-        self.defaults.lock().unwrap_or_else(PoisonError::into_inner).get(table).cloned().unwrap_or_default()
-    }
-
-    pub fn set_defaults(&self, table: String, defaults: Vec<Value>) {
-        let mut all = self.defaults.lock().unwrap_or_else(PoisonError::into_inner);
-        if defaults.iter().all(Value::is_null) {
-            all.remove(&table);
-        } else {
-            all.insert(table, defaults);
-        }
     }
 }
 

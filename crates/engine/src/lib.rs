@@ -16,6 +16,7 @@
 
 mod call;
 mod database;
+mod definitions;
 mod environment;
 mod execute;
 mod explain;
@@ -33,6 +34,7 @@ mod statement;
 
 pub use call::{Call, Interrupt};
 pub use database::{Config, Database};
+pub use definitions::Definition;
 pub use foreground::{foreground, next_chunk};
 pub use result::{Progress, QueryResult, Tag};
 pub use scheduler::StageReport;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base::memory::Reservation;
 use base::{Error, Result, SqlState};
-use catalog::{IfExists, TableEntry};
+use catalog::{IfExists, Table, TableEntry};
 use io::csv::{RejectSink, RejectedRow};
 use storage::relation::Distribution;
 use storage::{Attribute, Relation, Schema};
@@ -143,7 +143,8 @@ fn existing(shared: &Shared, name: &str) -> Result<Option<Arc<Relation>>> {
         Some(TableEntry::View(_)) => {
             Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is a view: rejects need a table")))
         }
-        Some(TableEntry::Table(relation)) => {
+        Some(TableEntry::Table(table)) => {
+            let relation = &table.relation;
             let types = relation.schema().attributes().iter().map(|a| a.sql_type);
             if types.eq(COLUMNS.map(|(_, t)| t)) {
                 return Ok(Some(relation.clone()));
@@ -159,7 +160,7 @@ fn create(shared: &Shared, name: &str) -> Result<Arc<Relation>> {
     let attribute = |(name, sql_type): (&str, SqlType)| Attribute { name: name.to_owned(), sql_type, not_null: false };
     let schema = Schema::new(COLUMNS.map(attribute).into(), Vec::new());
     let relation = Relation::new(name.to_owned(), schema, Distribution::Local, &shared.budget)?;
-    shared.catalog.create(None, name, TableEntry::Table(relation.clone()), IfExists::Skip)?;
+    shared.catalog.create(None, name, TableEntry::Table(Arc::new(Table::new(relation.clone()))), IfExists::Skip)?;
     // Another session may have been faster.
     Ok(existing(shared, name)?.unwrap_or(relation))
 }

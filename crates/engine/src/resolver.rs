@@ -84,15 +84,18 @@ impl sql::Resolver for Resolver<'_> {
             }
         };
         Ok(match entry {
-            TableEntry::View(view) => Resolved::View { sql: view.sql.clone(), columns: view.columns.clone() },
-            TableEntry::Table(relation) => {
-                let snapshot = relation.snapshot();
+            TableEntry::View(view) => {
+                let columns = view.columns.iter().map(|c| c.name.clone()).collect();
+                Resolved::View { sql: view.sql.clone(), columns }
+            }
+            TableEntry::Table(table) => {
+                let snapshot = table.relation.snapshot();
                 Resolved::Table(Table {
                     name: name.name.clone(),
-                    fields: entry.fields().unwrap_or_default(),
-                    defaults: self.shared().defaults_of(&name.to_string()),
+                    fields: entry.fields(),
+                    defaults: table.defaults.clone(),
                     statistics: Arc::new(snapshot.clone()),
-                    source: Source::Stored(snapshot, relation.clone()).into_handle(),
+                    source: Source::Stored(snapshot, table.relation.clone()).into_handle(),
                 })
             }
         })

@@ -154,7 +154,7 @@ impl Session {
         let mut names = Vec::new();
         for (_, name, entry) in catalog.entries() {
             names.push(name.to_string());
-            names.extend(entry.fields().unwrap_or_default().into_iter().map(|f| f.name));
+            names.extend(entry.fields().into_iter().map(|f| f.name));
         }
         names.sort();
         names.dedup();

@@ -34,11 +34,9 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         Statement::CreateTableAs { name, plan, with_data, if_not_exists, or_replace } => {
             definition::create_table_as(environment, &name, plan, with_data, if_not_exists, or_replace)
         }
-        Statement::CreateView { name, sql, columns, if_not_exists, or_replace } => {
-            definition::create_view(environment, &name, sql, columns, if_not_exists, or_replace)
-        }
-        Statement::Drop { kind, names, if_exists, cascade: _ } => {
-            definition::drop(environment, kind, &names, if_exists)
+        Statement::CreateView(create) => definition::create_view(environment, create),
+        Statement::Drop { kind, names, if_exists, cascade } => {
+            definition::drop(environment, kind, &names, if_exists, cascade)
         }
         Statement::Insert(insert) => load::insert(environment, insert),
         Statement::Copy(copy) => copy::copy(environment, copy),

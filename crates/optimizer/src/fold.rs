@@ -120,6 +120,10 @@ fn simplify(expr: &mut Expr) {
         ExprKind::Case { branches, otherwise } => logic::case(branches, otherwise),
         ExprKind::Coalesce(arguments) => logic::coalesce(arguments),
         ExprKind::Cast(input) if input.sql_type == expr.sql_type => Some((**input).clone()),
+        ExprKind::Let { column, value, body } if matches!(value.kind, ExprKind::Const(_) | ExprKind::Column(_)) => {
+            body.substitute(&mut |c| (c == *column).then(|| (**value).clone()));
+            Some(simplified(take_expr(body)))
+        }
         _ => None,
     };
     if let Some(new) = replacement {

@@ -6,10 +6,20 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::{ColumnId, Compare, Expr, ExprKind, Node, Plan, SubqueryKind};
 
 impl Expr {
-    /// Calls `visit` for every column reference, including those of subqueries to columns outside of the subquery.
+    /// Calls `visit` for every column reference, including those of subqueries to columns outside of the subquery. The
+    /// column of a let is not one: it is gone outside of it.
     pub fn visit_columns(&self, visit: &mut dyn FnMut(ColumnId)) {
         match &self.kind {
             ExprKind::Column(column) => visit(*column),
+            ExprKind::Let { column, value, body } => {
+                value.visit_columns(visit);
+                body.visit_columns(&mut |c| {
+                    if c != *column {
+                        visit(c);
+                    }
+                });
+                return;
+            }
             ExprKind::Subquery(subquery) => {
                 for column in subquery.plan.free_columns() {
                     visit(column);
@@ -93,6 +103,12 @@ impl Expr {
 
     /// Whether both compute the same by form (positions do not count). Subqueries and volatile calls never do.
     pub fn same(&self, other: &Expr) -> bool {
+        self.same_form(other) && !self.is_volatile()
+    }
+
+    /// Whether both are written the same (positions do not count): one may stand for the other where SQL says that they
+    /// are one, as a key of GROUP BY and the select item that repeats it. Subqueries never are.
+    pub fn same_form(&self, other: &Expr) -> bool {
         use ExprKind::*;
         if self.sql_type != other.sql_type {
             return false;
@@ -101,7 +117,12 @@ impl Expr {
             (Column(a), Column(b)) => a == b,
             (Const(a), Const(b)) => a.is_identical(b),
             (Argument(a, _), Argument(b, _)) => a == b,
-            (Call(f, _), Call(g, _)) => f == g && !f.is_volatile(),
+            (Call(f, _), Call(g, _)) => f == g,
+            (Let { column: a, value: v, body: x }, Let { column: b, value: w, body: y }) => {
+                let mut renamed = y.clone();
+                renamed.substitute(&mut |c| (c == *b).then(|| Expr::column(*a, v.sql_type)));
+                return v.same_form(w) && x.same_form(&renamed);
+            }
             (Compare(a, _, _), Compare(b, _, _)) => a == b,
             // Membership asks for equality only.
             (InList(_, a), InList(_, b)) => a == b,
@@ -114,7 +135,7 @@ impl Expr {
             _ => false,
         };
         let mut theirs = other.children();
-        form && self.children().all(|a| theirs.next().is_some_and(|b| a.same(b))) && theirs.next().is_none()
+        form && self.children().all(|a| theirs.next().is_some_and(|b| a.same_form(b))) && theirs.next().is_none()
     }
 
     /// Calls `visit` for every column reference that may tell equal values of its type apart: all but those that are
@@ -152,6 +173,10 @@ impl Expr {
                 branches.iter().any(|(_, v)| v.is_nullable(nullable)) || otherwise.is_nullable(nullable)
             }
             ExprKind::TryCast(_) => true,
+            ExprKind::Let { column, value, body } => {
+                let value = value.is_nullable(nullable);
+                body.is_nullable(&|c| if c == *column { value } else { nullable(c) })
+            }
             ExprKind::Subquery(s) => !matches!(s.kind, SubqueryKind::Exists),
             _ => self.children().any(|e| e.is_nullable(nullable)),
         }

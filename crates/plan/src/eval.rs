@@ -98,6 +98,10 @@ pub fn eval(expr: &Expr, column: &dyn Fn(ColumnId) -> Value) -> Result<Value> {
                 _ => Value::Null,
             }
         }
+        ExprKind::Let { column: bound, value, body } => {
+            let value = eval(value, column)?;
+            eval(body, &|c| if c == *bound { value.clone() } else { column(c) })?
+        }
         ExprKind::Subquery(_) => return Err(Error::internal("evaluation of a subquery")),
     })
 }

@@ -65,6 +65,16 @@ pub enum ExprKind {
         /// ILIKE.
         case_insensitive: bool,
     },
+    /// `body`, in which `column` stands for the value of `value`: computed once, before it. No subquery in `body` reads the
+    /// column.
+    Let {
+        /// A column of its own; nothing outside of `body` reads it.
+        column: ColumnId,
+        /// What it stands for.
+        value: Box<Expr>,
+        /// What is computed with it.
+        body: Box<Expr>,
+    },
     /// A subquery; unnesting turns each into a join.
     Subquery(Box<Subquery>),
 }
@@ -175,7 +185,9 @@ macro_rules! operands {
             match &$($mut)? self.kind {
                 ExprKind::Column(_) | ExprKind::Const(_) | ExprKind::Argument(..) => {}
                 ExprKind::Call(_, a) | ExprKind::And(a) | ExprKind::Or(a) | ExprKind::Coalesce(a) => list = a,
-                ExprKind::Compare(_, a, b) | ExprKind::Like { input: a, pattern: b, .. } => {
+                ExprKind::Compare(_, a, b)
+                | ExprKind::Like { input: a, pattern: b, .. }
+                | ExprKind::Let { value: a, body: b, .. } => {
                     (first, second) = (Some(&$($mut)? **a), Some(&$($mut)? **b));
                 }
                 ExprKind::Not(a)

@@ -3,6 +3,7 @@
 //! 1. Every column is produced by exactly one operator, and is in the plan's column map.
 //! 2. Every reference is to a column that the operator's inputs (for subqueries and the right side of a dependent join:
 //!    also the outer ones) let through, with the type that the map says.
+//!    A let's column is seen in its body only.
 //! 3. Conditions are boolean; the sides of a comparison have one type; set operations' columns agree.
 //! 4. Once unnested, there are neither subqueries nor dependent joins.
 
@@ -179,6 +180,16 @@ impl Check<'_> {
                 if parts.iter().any(|p| !matches!(p.sql_type, SqlType::Bool | SqlType::Null)) =>
             {
                 return wrong("AND or OR of something that is not boolean");
+            }
+            ExprKind::Let { column, value, body } => {
+                self.expr(value, visible)?;
+                self.same_type(*column, value.sql_type)?;
+                if body.sql_type != expr.sql_type {
+                    return wrong(format!("a let of type {} around {}", expr.sql_type, body.sql_type));
+                }
+                let mut inside = visible.clone();
+                inside.insert(*column);
+                return self.expr(body, &inside);
             }
             ExprKind::Subquery(_) if self.unnested => return wrong("a subquery is left"),
             ExprKind::Subquery(subquery) => {

@@ -110,6 +110,7 @@ impl ExactSum {
     unsafe fn exact(&self) -> LongSum {
         // SAFETY: as the caller promises.
         let (mut sum, pair) = match self.outgrown() {
+            // SAFETY: as the caller promises.
             Some(long) => unsafe { ((*long).rest.clone(), (*long).pair) },
             None => (LongSum::default(), self.0),
         };

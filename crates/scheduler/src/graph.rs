@@ -253,7 +253,7 @@ impl Active {
     }
 
     fn has_work(&self) -> bool {
-        !self.paused && !(self.exhausted && self.rests.is_empty())
+        !(self.paused || self.exhausted && self.rests.is_empty())
     }
 }
 

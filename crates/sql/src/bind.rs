@@ -26,7 +26,7 @@ use sqlparser::ast::{self, Ident};
 use types::{SqlType, Value};
 
 use crate::position::Positions;
-use crate::{Parsed, Resolver, Statement};
+use crate::{ObjectName, Parsed, Resolver, Statement};
 use scope::Level;
 
 pub use argument::{ArgumentSource, ArgumentUse, ArgumentValue};
@@ -109,7 +109,10 @@ struct Binder<'a> {
     /// Common table expressions in scope; later ones hide earlier ones.
     environment: Vec<CteBinding>,
     depth: usize,
+    /// How many views are around the current place.
     views: usize,
+    /// What the statement's own text names in FROM.
+    reads: Vec<ObjectName>,
     /// Expressions that may still be bound.
     work: usize,
 }
@@ -144,6 +147,7 @@ impl<'a> Binder<'a> {
             environment: Vec::new(),
             depth: 0,
             views: 0,
+            reads: Vec::new(),
             work: MAX_WORK,
         }
     }

@@ -2,11 +2,14 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::Expr;
+use sqlparser::ast::{Expr, Interval, UnaryOperator};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
+
+/// How tightly signs bind: less than casts and subscripts, more than anything else, so that -2^2 is 4.
+const SIGN: u8 = 120;
 
 /// PostgreSQL's grammar without user-defined operators, plus `* EXCLUDE`, `* REPLACE`, `ORDER BY ALL`, `FROM t SELECT x`.
 #[derive(Debug)]
@@ -45,7 +48,35 @@ impl Dialect for MorselDialect {
         POSTGRES.is_table_alias(keyword, parser)
     }
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
-        POSTGRES.get_next_precedence(parser)
+        let precedence = match &parser.peek_token_ref().token {
+            word if is_isnull(word) => Precedence::Is,
+            Token::Tilde
+            | Token::TildeAsterisk
+            | Token::ExclamationMarkTilde
+            | Token::ExclamationMarkTildeAsterisk
+            | Token::DoubleTilde
+            | Token::DoubleTildeAsterisk
+            | Token::ExclamationMarkDoubleTilde
+            | Token::ExclamationMarkDoubleTildeAsterisk => Precedence::PgOther,
+            _ => return POSTGRES.get_next_precedence(parser),
+        };
+        Some(Ok(self.prec_value(precedence)))
+    }
+    /// Prefix operators bind as in PostgreSQL: signs tightly, all others like `||`, below arithmetic. The parser does not know
+    /// `interval(2) '...'` either.
+    fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        let other = self.prec_value(Precedence::PgOther);
+        let (op, precedence) = match parser.peek_token_ref().token {
+            Token::Minus => (UnaryOperator::Minus, SIGN),
+            Token::Plus => (UnaryOperator::Plus, SIGN),
+            Token::Tilde => (UnaryOperator::BitwiseNot, other),
+            Token::AtSign => (UnaryOperator::PGAbs, other),
+            Token::PGSquareRoot => (UnaryOperator::PGSquareRoot, other),
+            Token::PGCubeRoot => (UnaryOperator::PGCubeRoot, other),
+            _ => return interval_of_digits(parser),
+        };
+        parser.next_token();
+        Some(parser.parse_subexpr(precedence).map(|expr| Expr::UnaryOp { op, expr: Box::new(expr) }))
     }
     fn prec_value(&self, precedence: Precedence) -> u8 {
         POSTGRES.prec_value(precedence)
@@ -53,12 +84,16 @@ impl Dialect for MorselDialect {
     fn supports_left_associative_joins_without_parens(&self) -> bool {
         false
     }
-    /// `BETWEEN SYMMETRIC`, which the parser does not know: the lower bound is marked with `PRIOR`.
+    /// `ISNULL` and `BETWEEN SYMMETRIC`, which the parser does not know: the latter's lower bound is marked with `PRIOR`.
     fn parse_infix(&self, parser: &mut Parser<'_>, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
         let word = |n: usize| match &parser.peek_nth_token_ref(n).token {
             Token::Word(word) => word.keyword,
             _ => Keyword::NoKeyword,
         };
+        if is_isnull(&parser.peek_token_ref().token) {
+            parser.next_token();
+            return Some(Ok(Expr::IsNull(Box::new(expr.clone()))));
+        }
         let negated = word(0) == Keyword::NOT;
         let first = usize::from(negated);
         if word(first) != Keyword::BETWEEN || word(first + 1) != Keyword::SYMMETRIC {
@@ -98,4 +133,31 @@ impl Dialect for MorselDialect {
         supports_select_wildcard_replace,
         supports_string_literal_concatenation_with_newline,
     );
+}
+
+/// The operator `ISNULL`.
+fn is_isnull(token: &Token) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull"))
+}
+
+/// `interval(2) '1.234 s'`
+fn interval_of_digits(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let token = |n: usize| &parser.peek_nth_token_ref(n).token;
+    let (Token::Word(word), Token::Number(digits, _)) = (token(0), token(2)) else { return None };
+    let is_literal = word.keyword == Keyword::INTERVAL
+        && (token(1), token(3)) == (&Token::LParen, &Token::RParen)
+        && matches!(token(4), Token::SingleQuotedString(_));
+    let digits = digits.parse().ok().filter(|_| is_literal)?;
+    for _ in 0..4 {
+        parser.next_token();
+    }
+    Some(parser.parse_value().map(|value| {
+        Expr::Interval(Interval {
+            value: Box::new(Expr::Value(value)),
+            leading_field: None,
+            leading_precision: None,
+            last_field: None,
+            fractional_seconds_precision: Some(digits),
+        })
+    }))
 }

@@ -33,18 +33,7 @@ pub enum Statement {
         or_replace: bool,
     },
     /// CREATE VIEW. The query has been bound once, to find its mistakes now.
-    CreateView {
-        /// The view.
-        name: ObjectName,
-        /// The text of its query, to be parsed and bound wherever the view is used.
-        sql: String,
-        /// Names of its columns.
-        columns: Vec<String>,
-        /// Nothing happens if there is one.
-        if_not_exists: bool,
-        /// An existing one is replaced.
-        or_replace: bool,
-    },
+    CreateView(CreateView),
     /// DROP TABLE or DROP VIEW.
     Drop {
         /// What kind of object.
@@ -159,8 +148,23 @@ pub struct CreateTable {
     pub columns: Vec<ColumnDefinition>,
     /// Columns of the primary key; empty: none. They are NOT NULL.
     pub primary_key: Vec<usize>,
-    /// Further unique keys.
-    pub unique_keys: Vec<Vec<usize>>,
+    /// Nothing happens if there is one.
+    pub if_not_exists: bool,
+    /// An existing one is replaced.
+    pub or_replace: bool,
+}
+
+/// CREATE VIEW.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CreateView {
+    /// The view.
+    pub name: ObjectName,
+    /// The text of its query, to be parsed and bound wherever the view is used.
+    pub sql: String,
+    /// Its columns.
+    pub columns: Vec<catalog::Field>,
+    /// The tables and views that the query names, each once.
+    pub reads: Vec<ObjectName>,
     /// Nothing happens if there is one.
     pub if_not_exists: bool,
     /// An existing one is replaced.
@@ -203,6 +207,8 @@ pub enum Copy {
         table: TableSource,
         /// The table's columns that the file has, in the file's order.
         columns: Vec<usize>,
+        /// Their defaults.
+        defaults: Vec<Value>,
         /// Where from.
         target: CopyTarget,
         /// Where the path stands.

@@ -140,11 +140,12 @@ fn deep_and_long_texts_are_refused() {
         let error = bind_sql(&sql).unwrap_err();
         assert!(matches!(error.state().0, "54001" | "54000" | "42601" | "0A000"), "{}: {error:?}", &sql[..40]);
     }
+    // Operands are bound once, however often they are read.
     let mut between = "1".to_owned();
-    for _ in 0..40 {
+    for _ in 0..25 {
         between = format!("(({between}) between 0 and 1)::int");
     }
-    assert!(bind_sql(&format!("select {between}")).is_err());
+    assert!(bind_sql(&format!("select {between}")).is_ok());
     for sql in [
         nested("", "true", " or true", 4_000),
         nested("", "1", " + 1", 900),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
 use io::{FileSource, Format};
-use sql::{Copy, CopyTarget, ObjectName};
+use sql::{Copy, CopyTarget};
 use storage::Relation;
 use types::Value;
 
@@ -18,10 +18,10 @@ use crate::{execute, files};
 
 pub(super) fn copy(environment: &Environment, copy: Copy) -> Result<QueryResult> {
     match copy {
-        Copy::From { name, table, columns, target, position, options } => {
+        Copy::From { name, table, columns, defaults, target, position, options } => {
             let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
             let path = path(target, "COPY FROM STDIN").map_err(|e| e.at(position))?;
-            from_file(environment, &name, &relation, &columns, &path, options).map_err(|e| e.at(position))
+            from_file(environment, &relation, &columns, defaults, &path, options).map_err(|e| e.at(position))
         }
         Copy::To { plan, target, position, options } => {
             let path = path(target, "COPY TO STDOUT").map_err(|e| e.at(position))?;
@@ -51,9 +51,9 @@ fn path(target: CopyTarget, what: &str) -> Result<String> {
 /// The file's fields are the columns, in order. Other columns of the table get their defaults.
 fn from_file(
     environment: &Environment,
-    name: &ObjectName,
     relation: &Arc<Relation>,
     columns: &[usize],
+    defaults: Vec<Value>,
     path: &str,
     mut options: Vec<(String, String)>,
 ) -> Result<QueryResult> {
@@ -61,9 +61,7 @@ fn from_file(
     let shared = &environment.database.0;
     let attributes = relation.schema().attributes();
     let expected: Vec<_> = columns.iter().map(|&c| (attributes[c].name.clone(), attributes[c].sql_type)).collect();
-    let mut defaults = shared.defaults_of(&name.to_string());
-    defaults.resize(attributes.len(), Value::Null);
-    context.defaults = columns.iter().map(|&c| defaults[c].clone()).collect();
+    context.defaults = defaults;
     let table =
         if io::copy_format(path, &options) == Format::Csv { rejects::take_options(&mut options)? } else { None };
     let rejects = table.map(|table| Rejects::new(shared, table)).transpose()?;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{IfExists, TableEntry, View};
+use catalog::{IfExists, Kind, Table, TableEntry, View};
 use plan::Plan;
-use sql::{CreateTable, ObjectKind, ObjectName};
+use sql::{CreateTable, CreateView, ObjectKind, ObjectName};
 use storage::relation::Distribution;
 use storage::{Attribute, Relation, Schema};
 use types::SqlType;
@@ -55,15 +55,11 @@ pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Re
     if taken(environment, &create.name, mode)? {
         return Ok(done);
     }
-    if !create.unique_keys.is_empty() {
-        return Err(Error::unsupported("UNIQUE").hint("a table may have a PRIMARY KEY").at(create.name.position));
-    }
     let attributes =
         create.columns.iter().map(|c| Attribute { name: c.name.clone(), sql_type: c.sql_type, not_null: !c.nullable });
     let relation = new_relation(environment, &create.name, Schema::new(attributes.collect(), create.primary_key))?;
-    enter(environment, &create.name, TableEntry::Table(relation), mode)?;
     let defaults = create.columns.into_iter().map(|c| c.default).collect();
-    environment.database.0.set_defaults(create.name.to_string(), defaults);
+    enter(environment, &create.name, TableEntry::Table(Arc::new(Table { relation, defaults })), mode)?;
     Ok(done)
 }
 
@@ -92,22 +88,16 @@ pub(super) fn create_table_as(
     }
     let relation = new_relation(environment, name, Schema::new(attributes, Vec::new()))?;
     let rows = if with_data { load::fill(environment, &plan, &relation)? } else { 0 };
-    enter(environment, name, TableEntry::Table(relation), mode)?;
-    environment.database.0.set_defaults(name.to_string(), Vec::new());
+    enter(environment, name, TableEntry::Table(Arc::new(Table::new(relation))), mode)?;
     Ok(rows_tag("SELECT", rows))
 }
 
-pub(super) fn create_view(
-    environment: &Environment,
-    name: &ObjectName,
-    sql: String,
-    columns: Vec<String>,
-    if_not_exists: bool,
-    or_replace: bool,
-) -> Result<QueryResult> {
+pub(super) fn create_view(environment: &Environment, create: CreateView) -> Result<QueryResult> {
+    let CreateView { name, sql, columns, reads, if_not_exists, or_replace } = create;
     let mode = mode(if_not_exists, or_replace);
-    if !taken(environment, name, mode)? {
-        enter(environment, name, TableEntry::View(Arc::new(View { sql, columns })), mode)?;
+    if !taken(environment, &name, mode)? {
+        let reads = reads.into_iter().map(|read| (read.schema, read.name)).collect();
+        enter(environment, &name, TableEntry::View(Arc::new(View { sql, columns, reads })), mode)?;
     }
     Ok(QueryResult::done(Tag::Done("CREATE VIEW")))
 }
@@ -117,16 +107,14 @@ pub(super) fn drop(
     kind: ObjectKind,
     names: &[ObjectName],
     if_exists: bool,
+    cascade: bool,
 ) -> Result<QueryResult> {
-    let catalog = &environment.database.0.catalog;
-    for name in names {
-        let schema = name.schema.as_deref();
-        match kind {
-            ObjectKind::Table => catalog.drop_table(schema, &name.name, if_exists),
-            ObjectKind::View => catalog.drop_view(schema, &name.name, if_exists),
-        }
-        .map_err(|e| e.at(name.position))?;
-        environment.database.0.set_defaults(name.to_string(), Vec::new());
-    }
-    Ok(QueryResult::done(Tag::Done(if kind == ObjectKind::Table { "DROP TABLE" } else { "DROP VIEW" })))
+    let (kind, done) = match kind {
+        ObjectKind::Table => (Kind::Table, "DROP TABLE"),
+        ObjectKind::View => (Kind::View, "DROP VIEW"),
+    };
+    let position = names.first().and_then(|n| n.position);
+    let names: Vec<_> = names.iter().map(|n| (n.schema.as_deref(), n.name.as_str())).collect();
+    environment.database.0.catalog.drop(kind, &names, if_exists, cascade).map_err(|e| e.at(position))?;
+    Ok(QueryResult::done(Tag::Done(done)))
 }

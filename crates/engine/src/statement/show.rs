@@ -50,10 +50,10 @@ pub(super) fn tables(environment: &Environment) -> Result<QueryResult> {
         [("schema", SqlType::Text), ("name", SqlType::Text), ("type", SqlType::Text), ("rows", SqlType::BigInt)];
     let rows = catalog.entries().map(|(schema, name, entry)| {
         let count = match entry {
-            TableEntry::Table(relation) => Value::Int(relation.row_count() as i64),
+            TableEntry::Table(table) => Value::Int(table.relation.row_count() as i64),
             TableEntry::View(_) => Value::Null,
         };
-        vec![Value::str(schema), Value::str(name), Value::str(entry.kind()), count]
+        vec![Value::str(schema), Value::str(name), Value::str(entry.kind().name()), count]
     });
     Ok(values(&fields, rows.collect()))
 }

@@ -59,6 +59,7 @@ impl ScalarFunction {
     pub const SUBSTRING: Self = row("substring");
     pub const STARTS_WITH: Self = row("starts_with");
     pub const TRIM_TRAILING: Self = row("trim_trailing");
+    pub const RPAD: Self = row("rpad");
     pub const EXTRACT: Self = row("extract");
     pub const DATE_TRUNC: Self = row("date_trunc");
     pub const GREATEST: Self = row("greatest");

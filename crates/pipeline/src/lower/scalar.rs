@@ -2,10 +2,10 @@
 //! their own.
 
 use base::{Error, Result};
-use plan::{Expr, ExprKind};
+use plan::{ColumnId, Expr, ExprKind};
 use types::{SqlType, Value};
 
-use super::pipe::{Pipe, Sql};
+use super::pipe::{Binding, Pipe, Sql};
 use super::{Lowering, unbound};
 use crate::ir::{Callee, Inst, Operation, Param, Site, Ty, Var};
 
@@ -41,8 +41,23 @@ impl Lowering<'_> {
             ExprKind::Like { input, pattern, escape, case_insensitive } => {
                 self.like(pipe, input, pattern, *escape, *case_insensitive, expr.position)
             }
+            ExprKind::Let { column, value, body } => {
+                let outer = self.bind(pipe, *column, value)?;
+                let result = self.scalar(pipe, body);
+                unbind(pipe, *column, outer);
+                result
+            }
             ExprKind::Subquery(_) => Err(Error::internal("a subquery was not unnested").at(expr.position)),
         }
+    }
+
+    /// Computes a let's value and makes it known; gives what its column meant before (a let may be inside of its copy).
+    fn bind(&mut self, pipe: &mut Pipe, column: ColumnId, value: &Expr) -> Result<Option<Binding>> {
+        let sql = self.scalar(pipe, value)?;
+        if let Some(range) = self.range(value) {
+            self.ranges.insert(column, range);
+        }
+        Ok(pipe.bindings.insert(column, Binding::Ready(sql)))
     }
 
     /// Whether a boolean expression is true (neither false nor NULL): what filters ask. NULL flags of the parts are not
@@ -55,6 +70,12 @@ impl Lowering<'_> {
     fn decide(&mut self, pipe: &mut Pipe, expr: &Expr, wanted: bool) -> Result<Var> {
         match &expr.kind {
             ExprKind::Not(input) => self.decide(pipe, input, !wanted),
+            ExprKind::Let { column, value, body } => {
+                let outer = self.bind(pipe, *column, value)?;
+                let result = self.decide(pipe, body, wanted);
+                unbind(pipe, *column, outer);
+                result
+            }
             // An AND is true if all parts are, false if one is false; OR is the mirror image.
             ExprKind::And(parts) => self.decide_parts(pipe, parts, wanted, wanted),
             ExprKind::Or(parts) => self.decide_parts(pipe, parts, wanted, !wanted),
@@ -228,7 +249,6 @@ impl Lowering<'_> {
 
     /// Whether the lowered expression may carry a NULL flag that is true.
     pub(super) fn can_be_null(&self, pipe: &Pipe, expr: &Expr) -> bool {
-        use super::pipe::Binding;
         match &expr.kind {
             ExprKind::Const(value) => value.is_null(),
             ExprKind::Argument(..) => false,
@@ -322,6 +342,14 @@ impl Lowering<'_> {
         pipe.push(Inst::If { condition: null, then, otherwise, results: vec![(result, zero, value)] });
         Ok(Sql { value: result, null: Some(null) })
     }
+}
+
+/// Ends what a let's column means.
+fn unbind(pipe: &mut Pipe, column: ColumnId, outer: Option<Binding>) {
+    match outer {
+        Some(outer) => pipe.bindings.insert(column, outer),
+        None => pipe.bindings.remove(&column),
+    };
 }
 
 fn join_branches(

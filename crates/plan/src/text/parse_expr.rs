@@ -332,6 +332,9 @@ impl<'a> Line<'a> {
 
     fn atom(&mut self) -> Result<Expr> {
         if self.sign("(") {
+            if !matches!(self.tokens.get(self.at + 1), Some(Token::Sign("#"))) && self.word("let") {
+                return self.binding();
+            }
             let inner = self.expr()?;
             self.expect(")")?;
             return Ok(inner);
@@ -384,6 +387,18 @@ impl<'a> Line<'a> {
         let mut out = Expr::new(kind, SqlType::Null);
         out.sql_type = implied_type(&out);
         Ok(out)
+    }
+
+    /// `column = value: body)`
+    fn binding(&mut self) -> Result<Expr> {
+        let column = self.definition()?;
+        self.expect("=")?;
+        let value = Box::new(self.expr()?);
+        self.expect(":")?;
+        let body = Box::new(self.expr()?);
+        self.expect(")")?;
+        let sql_type = body.sql_type;
+        Ok(Expr::new(ExprKind::Let { column, value, body }, sql_type))
     }
 
     fn case(&mut self) -> Result<Expr> {

@@ -37,6 +37,7 @@ pub(super) fn implied_type(expr: &Expr) -> SqlType {
         ExprKind::Call(_, a) => a.first().map_or(SqlType::Double, |e| e.sql_type),
         ExprKind::Coalesce(a) => a.first().map_or(SqlType::Null, |e| e.sql_type),
         ExprKind::Case { branches, otherwise } => branches.first().map_or(otherwise.sql_type, |(_, v)| v.sql_type),
+        ExprKind::Let { body, .. } => body.sql_type,
         ExprKind::Subquery(s) if matches!(s.kind, SubqueryKind::Scalar { .. }) => expr.sql_type,
         _ => SqlType::Bool,
     }
@@ -151,6 +152,10 @@ impl<'a> ExprPrinter<'a, '_> {
                 };
                 let (input, pattern) = (self.at(input, COMPARE + 1), self.at(pattern, COMPARE + 1));
                 (format!("{input} {word} {pattern}{escape}"), COMPARE)
+            }
+            ExprKind::Let { column, value, body } => {
+                let column = self.definition(*column);
+                (format!("(let {column} = {}: {})", self.print(value), self.print(body)), ATOM)
             }
             ExprKind::Subquery(subquery) => {
                 self.subqueries.push(&subquery.plan);

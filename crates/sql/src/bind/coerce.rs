@@ -38,7 +38,27 @@ pub(super) fn common_type(a: SqlType, b: SqlType) -> Option<SqlType> {
 /// The common type of several expressions; integer constants among decimals count with their own digits only.
 pub(super) fn common_type_of(exprs: &[&Expr]) -> Option<SqlType> {
     let decimals = exprs.iter().any(|e| e.sql_type.is_decimal());
-    exprs.iter().try_fold(SqlType::Null, |common, e| common_type(common, if decimals { tight(e) } else { e.sql_type }))
+    let own = |e: &&Expr| if decimals { tight(e) } else { e.sql_type };
+    let known = exprs.iter().try_fold(SqlType::Null, |common, e| common_type(common, own(e)))?;
+    let mut literals = exprs.iter().filter(|e| is_untyped(e));
+    literals.try_fold(known, |common, e| common_type(common, literal_type(e, known)))
+}
+
+/// The type that an untyped literal has beside values of type `beside`: of its kind, and wide enough for the literal.
+pub(super) fn literal_type(literal: &Expr, beside: SqlType) -> SqlType {
+    let ExprKind::Const(Value::Str(text)) = &literal.kind else { return beside };
+    match beside {
+        SqlType::Decimal { .. } => match decimal::parse_exact(text.as_bytes()) {
+            Ok(exact) => SqlType::decimal(exact.precision, exact.scale),
+            Err(_) => beside,
+        },
+        SqlType::Varchar(_) => SqlType::Text,
+        SqlType::Char(limit) => {
+            let length = text.trim_end_matches(' ').chars().count();
+            SqlType::Char(limit.max(u32::try_from(length).unwrap_or(u32::MAX)))
+        }
+        other => other,
+    }
 }
 
 /// The type of an expression in decimal arithmetic: an integer constant has just its digits.
@@ -60,7 +80,7 @@ pub(super) fn is_untyped(expr: &Expr) -> bool {
 }
 
 /// The literal as an exact decimal (`'0.05'` beside a decimal column).
-fn exact_decimal(expr: &Expr) -> Result<Expr> {
+pub(super) fn exact_decimal(expr: &Expr) -> Result<Expr> {
     let ExprKind::Const(Value::Str(text)) = &expr.kind else {
         return Ok(Expr::constant(Value::Null, SqlType::decimal(1, 0)).at(expr.position));
     };
@@ -159,8 +179,15 @@ impl Binder<'_> {
             _ => (left, right),
         };
         let (a, b) = (left.sql_type, right.sql_type);
-        if a == b || (a.is_string() && b.is_string()) {
+        if a == b {
             return Ok((left, right));
+        }
+        match (a, b) {
+            // Blanks at the end do not count where `char(n)` decides, which it does beside varchar, not beside text.
+            (SqlType::Char(_), SqlType::Varchar(_)) => return Ok((left, self.trimmed(right)?)),
+            (SqlType::Varchar(_), SqlType::Char(_)) => return Ok((self.trimmed(left)?, right)),
+            _ if a.is_string() && b.is_string() => return Ok((left, right)),
+            _ => {}
         }
         let Some(common) = common_type(a, b) else {
             let message = format!("operator does not exist: {a} {op} {b}");
@@ -185,13 +212,31 @@ impl Binder<'_> {
         Ok((self.cast_to(left, common)?, self.cast_to(right, common)?))
     }
 
-    /// A number as a decimal of that scale, with no more digits than it needs.
+    /// A number as a decimal of that scale, with no more digits than it needs, to be compared with another of that scale.
     fn rescaled(&self, expr: Expr, scale: u8) -> Result<Expr> {
         let Some((precision, old)) = tight(&expr).as_decimal() else { return self.cast_to(expr, SqlType::Double) };
         if expr.sql_type.is_decimal() && old == scale {
             return Ok(expr);
         }
-        self.cast_to(expr, SqlType::decimal((precision - old + scale).clamp(1, SqlType::MAX_PRECISION), scale))
+        let digits = precision - old + scale;
+        if digits <= SqlType::MAX_PRECISION {
+            return self.cast_to(expr, SqlType::decimal(digits.max(1), scale));
+        }
+        // What has more digits than any decimal of that scale is larger (or smaller) than all of them: it becomes a number
+        // just beyond their range, which 128 bits hold.
+        let wide = SqlType::decimal(SqlType::MAX_PRECISION, scale);
+        let beyond =
+            |sign: i128| Expr::constant(Value::Decimal(sign * 10i128.pow(SqlType::MAX_PRECISION.into())), wide);
+        let zero =
+            Expr::constant(if expr.sql_type.is_decimal() { Value::Decimal(0) } else { Value::Int(0) }, expr.sql_type);
+        let positive = Expr::compare(Compare::Gt, expr.clone(), zero.clone());
+        let negative = Expr::compare(Compare::Lt, expr.clone(), zero);
+        let branches = vec![(positive, beyond(1)), (negative, beyond(-1))];
+        let otherwise = Box::new(Expr::constant(Value::Null, wide));
+        let too_large = Expr::new(ExprKind::Case { branches, otherwise }, wide);
+        let position = expr.position;
+        let fitting = Expr::new(ExprKind::TryCast(Box::new(expr)), wide);
+        Ok(Expr::new(ExprKind::Coalesce(vec![fitting, too_large]), wide).at(position))
     }
 
     /// An untyped literal beside an operand of type `to`.
@@ -208,6 +253,27 @@ impl Binder<'_> {
             to if to.is_string() => self.cast_to(expr, SqlType::Text),
             to => self.cast_to(expr, to),
         }
+    }
+
+    /// A text without the blanks at its end.
+    fn trimmed(&self, text: Expr) -> Result<Expr> {
+        let position = text.position;
+        if let ExprKind::Const(Value::Str(s)) = &text.kind {
+            return Ok(Expr::constant(Value::str(s.trim_end_matches(' ')), SqlType::Text).at(position));
+        }
+        let blank = Expr::constant(Value::str(" "), SqlType::Text);
+        let call = ExprKind::Call(functions::ScalarFunction::TRIM_TRAILING, vec![text, blank]);
+        Ok(Expr::new(call, SqlType::Text).at(position))
+    }
+
+    /// A `char(n)` with the blanks that fill it up, which LIKE and `octet_length` see; anything else as it is.
+    pub(super) fn padded(&self, expr: Expr) -> Expr {
+        let SqlType::Char(length) = expr.sql_type else { return expr };
+        let position = expr.position;
+        let length = Expr::constant(Value::Int(length.into()), SqlType::Integer);
+        let blank = Expr::constant(Value::str(" "), SqlType::Text);
+        let call = ExprKind::Call(functions::ScalarFunction::RPAD, vec![expr, length, blank]);
+        Expr::new(call, SqlType::Text).at(position)
     }
 
     /// The value to store in a column of type `to` (PostgreSQL's assignment casts).
@@ -233,10 +299,8 @@ impl Binder<'_> {
             // The cast would cut long strings: whoever stores them checks the length.
             SqlType::Varchar(_) => self.convert(expr, SqlType::Text),
             SqlType::Char(_) => {
-                let blank = Expr::constant(Value::str(" "), SqlType::Text);
                 let text = self.convert(expr, SqlType::Text)?;
-                let trim = ExprKind::Call(functions::ScalarFunction::TRIM_TRAILING, vec![text, blank]);
-                Ok(Expr::new(trim, SqlType::Text).at(position))
+                self.trimmed(text)
             }
             SqlType::Text => self.convert(expr, to),
             _ => self.cast_to(expr, to),

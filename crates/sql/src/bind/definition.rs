@@ -1,13 +1,15 @@
 //! CREATE TABLE, CREATE VIEW, DROP.
 
 use base::{Error, Result, SqlState};
-use plan::ExprKind;
+use plan::eval;
 use sqlparser::ast::{self, ColumnOption, ObjectType, TableConstraint};
-use types::Value;
+use types::ops::cast::assign_value;
+use types::{SqlType, Value};
 
+use super::statement::fields;
 use super::type_name::sql_type;
 use super::{Binder, fold, unsupported};
-use crate::{ColumnDefinition, CreateTable, ObjectKind, ObjectName, Statement};
+use crate::{ColumnDefinition, CreateTable, CreateView, ObjectKind, ObjectName, Statement};
 
 /// Most columns of a table, as in PostgreSQL.
 const MAX_COLUMNS: usize = 1_600;
@@ -52,7 +54,6 @@ impl Binder<'_> {
             name,
             columns: Vec::with_capacity(create.columns.len()),
             primary_key: Vec::new(),
-            unique_keys: Vec::new(),
             if_not_exists,
             or_replace,
         };
@@ -84,10 +85,13 @@ impl Binder<'_> {
                     let at = self.start(expr);
                     let bound = self.expr(expr)?;
                     let value = self.assign(bound, sql_type, &name)?;
-                    default = match value.kind {
-                        ExprKind::Const(value) => value,
-                        _ => return unsupported("a DEFAULT that is not constant", at),
-                    };
+                    if value.is_volatile() || value.has_subquery() || value.uses(|_| true) {
+                        return unsupported("a DEFAULT that is not constant", at);
+                    }
+                    let value = eval::constant(&value)?;
+                    // A text whose length is still to be checked.
+                    let stored = if sql_type.is_string() { SqlType::Text } else { sql_type };
+                    default = assign_value(&value, stored, sql_type).map_err(|e| e.at(at))?;
                 }
                 ColumnOption::PrimaryKey(_) => {
                     if !table.primary_key.is_empty() {
@@ -95,7 +99,7 @@ impl Binder<'_> {
                     }
                     table.primary_key = vec![index];
                 }
-                ColumnOption::Unique(_) => table.unique_keys.push(vec![index]),
+                ColumnOption::Unique(_) => return self.unique(position),
                 ColumnOption::Comment(_) => {}
                 ColumnOption::Check(_) => return unsupported("CHECK", position),
                 ColumnOption::ForeignKey(_) => return unsupported("REFERENCES", position),
@@ -108,6 +112,12 @@ impl Binder<'_> {
         }
         table.columns.push(ColumnDefinition { name, sql_type, nullable, default });
         Ok(())
+    }
+
+    fn unique<T>(&self, position: Option<u32>) -> Result<T> {
+        let error =
+            Error::unsupported("UNIQUE").hint("a table's one key is its PRIMARY KEY, which forbids NULL besides");
+        Err(error.at(position))
     }
 
     fn second_primary_key(&self, table: &ObjectName) -> Error {
@@ -124,11 +134,7 @@ impl Binder<'_> {
                 table.primary_key = self.key_columns(&key.columns, table)?;
                 Ok(())
             }
-            TableConstraint::Unique(key) => {
-                let columns = self.key_columns(&key.columns, table)?;
-                table.unique_keys.push(columns);
-                Ok(())
-            }
+            TableConstraint::Unique(_) => self.unique(table.name.position),
             TableConstraint::ForeignKey(_) => unsupported("FOREIGN KEY", table.name.position),
             TableConstraint::Check(_) => unsupported("CHECK", table.name.position),
             _ => unsupported("this table constraint", table.name.position),
@@ -180,19 +186,15 @@ impl Binder<'_> {
             let message = "CREATE VIEW specifies more column names than columns";
             return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
         }
-        let mut columns: Vec<String> = plan.output.into_iter().map(|(n, _)| n).collect();
+        let mut columns = fields(&plan);
         for (column, named) in columns.iter_mut().zip(&create.columns) {
-            *column = fold(&named.name);
+            column.name = fold(&named.name);
         }
-        self.check_names(columns.iter().map(|n| (n.as_str(), name.position)))?;
+        self.check_names(columns.iter().map(|c| (c.name.as_str(), name.position)))?;
         let sql = view_text(text).unwrap_or_else(|| create.query.to_string());
-        Ok(Statement::CreateView {
-            name,
-            sql,
-            columns,
-            if_not_exists: create.if_not_exists,
-            or_replace: create.or_replace,
-        })
+        let reads = std::mem::take(&mut self.reads);
+        let (if_not_exists, or_replace) = (create.if_not_exists, create.or_replace);
+        Ok(Statement::CreateView(CreateView { name, sql, columns, reads, if_not_exists, or_replace }))
     }
 
     pub(super) fn drop_objects(

@@ -5,7 +5,9 @@ mod call;
 mod case;
 mod cast;
 mod compare;
+mod in_list;
 mod literal;
+mod once;
 mod operator;
 mod position;
 mod subquery;
@@ -21,11 +23,11 @@ pub(super) use literal::number;
 impl Binder<'_> {
     /// Binds an expression; string literals and bare NULLs come back untyped ([`SqlType::Null`]).
     pub(super) fn expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
-        // BETWEEN, simple CASE and rows bind an operand several times: nested, that could go on for ever.
+        // Views and common table expressions are bound wherever they are read: nested, that could go on for ever.
         self.work = self.work.checked_sub(1).ok_or_else(|| {
             Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too complex")
-                .detail("expressions that are evaluated more than once are nested too deeply")
-                .hint("compute them in a subquery first")
+                .detail("what it reads of views and WITH, taken together, is too much")
+                .hint("materialise parts of it with CREATE TABLE AS")
         })?;
         self.deeper(|b| b.expr_inner(expr))
     }

@@ -126,10 +126,21 @@ impl Binder<'_> {
     /// Applies `AS name (columns)`.
     fn aliased(&self, mut relation: Relation, alias: Option<&TableAlias>) -> Result<Relation> {
         let Some(alias) = alias else { return Ok(relation) };
-        relation.name = Some(fold(&alias.name));
+        relation.name = Some(self.alias(&alias.name)?);
         let names: Vec<&ast::Ident> = alias.columns.iter().map(|c| &c.name).collect();
         self.rename_columns(&mut relation, &names)?;
         Ok(relation)
+    }
+
+    /// A name given with AS. The parser takes strings too.
+    pub(super) fn alias(&self, ident: &ast::Ident) -> Result<String> {
+        if ident.quote_style == Some('\'') {
+            let message = format!("syntax error at or near \"'{}'\"", ident.value);
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message)
+                .hint("names are quoted with double quotes; strings continue only on another line")
+                .at(self.at(ident)));
+        }
+        Ok(fold(ident))
     }
 
     fn rename_columns(&self, relation: &mut Relation, names: &[&ast::Ident]) -> Result<()> {
@@ -166,7 +177,12 @@ impl Binder<'_> {
             }
         }
         let name = self.object_name(name)?;
-        match self.resolver.table(&name).map_err(|e| self.with_table_hint(e, &name).at(position))? {
+        let resolved = self.resolver.table(&name).map_err(|e| self.with_table_hint(e, &name).at(position))?;
+        let known = |read: &ObjectName| (&read.schema, &read.name) == (&name.schema, &name.name);
+        if self.views == 0 && !self.reads.iter().any(known) {
+            self.reads.push(name.clone());
+        }
+        match resolved {
             Resolved::Table(table) => self.scan(table, Some(&name.name), alias),
             Resolved::View { sql, columns } => self.view(&name, &sql, columns, alias, position),
         }

@@ -134,6 +134,17 @@ impl Binder<'_> {
                 rewrite.expr(expr, false)?;
             }
         }
+        // Random keys are computed below the aggregation: a condition on a key may be moved to where its expression is.
+        let mut computed = Vec::new();
+        for (_, expr) in named.iter_mut().filter(|(_, expr)| expr.is_volatile()) {
+            let column = self.column_for("group", expr);
+            let key = self.reference(column).at(expr.position);
+            computed.push((column, std::mem::replace(expr, key)));
+        }
+        let input = match computed.is_empty() {
+            true => input,
+            false => Node::new(Op::Map { input: Box::new(input), columns: computed }),
+        };
         Ok(Node::new(Op::Aggregate { input: Box::new(input), groups: named, aggregates }))
     }
 }
@@ -177,7 +188,7 @@ impl Regroup<'_, '_> {
     }
 }
 
-/// Whether both compute the same; a subquery is the same as its own copy.
+/// Whether both are the same to SQL; a subquery is the same as its own copy.
 pub(super) fn same(a: &Expr, b: &Expr) -> bool {
     match (&a.kind, &b.kind) {
         (ExprKind::Subquery(a), ExprKind::Subquery(b)) => {
@@ -186,6 +197,6 @@ pub(super) fn same(a: &Expr, b: &Expr) -> bool {
                 && columns == b.plan.columns()
                 && std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
         }
-        _ => a.same(b),
+        _ => a.same_form(b),
     }
 }

@@ -120,7 +120,7 @@ fn candidates<'s>(columns: &'s [ScopeColumn], ident: &Ident) -> Vec<&'s ScopeCol
 }
 
 fn unique(found: &[&ScopeColumn], ident: &Ident, position: Option<u32>) -> Result<ColumnId> {
-    if found.iter().any(|c| c.column != found[0].column) {
+    if found.len() > 1 {
         let message = format!("column reference \"{}\" is ambiguous", fold(ident));
         return Err(Error::new(SqlState::AMBIGUOUS_COLUMN, message)
             .hint("qualify it with the table's name or alias")

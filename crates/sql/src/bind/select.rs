@@ -232,7 +232,7 @@ impl Binder<'_> {
                     items.push(Item { name, expr: self.expr(expr)? });
                 }
                 SelectItem::ExprWithAlias { expr, alias } => {
-                    items.push(Item { name: fold(alias), expr: self.expr(expr)? });
+                    items.push(Item { name: self.alias(alias)?, expr: self.expr(expr)? });
                 }
                 SelectItem::Wildcard(options) => {
                     if select.from.is_empty() {
@@ -250,7 +250,8 @@ impl Binder<'_> {
                     let Some(ObjectNamePart::Identifier(table)) = name.0.last() else {
                         return unsupported("this form of *", position);
                     };
-                    let columns = match find_relation(&self.level().scope, table) {
+                    let found = self.levels.iter().rev().find_map(|level| find_relation(&level.scope, table));
+                    let columns = match found {
                         Some(relation) => relation.columns.clone(),
                         None => {
                             let message = format!("missing FROM-clause entry for table \"{}\"", fold(table));

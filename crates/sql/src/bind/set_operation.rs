@@ -5,7 +5,7 @@ use plan::{ColumnId, ColumnInfo, Node, Op, SetOperation};
 use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
 use types::SqlType;
 
-use super::coerce::common_type;
+use super::coerce::{common_type, literal_type};
 use super::{Binder, Bound, Output, unsupported};
 
 /// Most operands of one chain.
@@ -64,12 +64,10 @@ impl Binder<'_> {
             return Err(Error::new(SqlState::SYNTAX_ERROR, message));
         }
         let mut types = vec![SqlType::Null; width];
-        for input in &inputs {
-            for (common, output) in types.iter_mut().zip(&input.output) {
-                let own = match &output.literal {
-                    Some(_) => SqlType::Null,
-                    None => self.columns[output.column].sql_type,
-                };
+        let mut unify = |inputs: &[Bound], own: &dyn Fn(&Output, SqlType) -> SqlType| -> Result<()> {
+            for (common, output) in inputs.iter().flat_map(|i| i.output.iter().enumerate()) {
+                let common = &mut types[common];
+                let own = own(output, *common);
                 *common = common_type(*common, own).ok_or_else(|| {
                     let message = format!("{name} types {common} and {own} cannot be matched");
                     Error::new(SqlState::DATATYPE_MISMATCH, message)
@@ -77,7 +75,14 @@ impl Binder<'_> {
                         .hint("add explicit casts")
                 })?;
             }
-        }
+            Ok(())
+        };
+        // Literals take what the others agree on.
+        unify(&inputs, &|output, _| match &output.literal {
+            Some(_) => SqlType::Null,
+            None => self.columns[output.column].sql_type,
+        })?;
+        unify(&inputs, &|output, common| output.literal.as_ref().map_or(common, |e| literal_type(e, common)))?;
         for t in &mut types {
             if *t == SqlType::Null {
                 *t = SqlType::Text;

@@ -99,9 +99,10 @@ impl Binder<'_> {
             let name = self.object_name(name)?;
             let table = self.base_table(&name)?;
             let idents: Vec<&ast::Ident> = idents.iter().collect();
-            let columns = self.targets(&table, &name, &idents)?.into_iter().map(|t| t.attribute).collect();
+            let targets = self.targets(&table, &name, &idents)?;
+            let (columns, defaults) = targets.into_iter().map(|t| (t.attribute, t.default)).unzip();
             let table = table.source;
-            return Ok(Statement::Copy(Copy::From { name, table, columns, target, position, options }));
+            return Ok(Statement::Copy(Copy::From { name, table, columns, defaults, target, position, options }));
         }
         let plan = match &copy.subject {
             CopySubject::Query(query) => self.plan(query)?,
@@ -156,7 +157,7 @@ fn quoted(name: &crate::ObjectName) -> String {
 }
 
 /// A plan's output as fields.
-fn fields(plan: &Plan) -> Vec<Field> {
+pub(super) fn fields(plan: &Plan) -> Vec<Field> {
     let padded = plan.root.nullable_columns();
     plan.output
         .iter()

@@ -50,7 +50,11 @@ pub(super) fn sql_type(name: &DataType) -> Result<SqlType> {
                 .hint("use timestamp; times are taken as they are written"));
         }
         DataType::Time(..) => return Err(Error::unsupported("the type time")),
-        DataType::Interval { .. } => SqlType::Interval,
+        DataType::Interval { fields: None, precision: None } => SqlType::Interval,
+        DataType::Interval { .. } => {
+            return Err(Error::unsupported(format!("the type {}", name.to_string().to_lowercase()))
+                .hint("intervals have all fields; date_trunc takes some away"));
+        }
         DataType::Array(_) => return Err(Error::unsupported("the type array")),
         DataType::JSON | DataType::JSONB | DataType::Uuid | DataType::Bytea | DataType::Blob(_) => {
             return Err(Error::unsupported(format!("the type {}", name.to_string().to_lowercase())));

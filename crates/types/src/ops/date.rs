@@ -21,8 +21,9 @@ pub use field::{
 };
 pub use format::{format_date, format_interval, format_timestamp, write_date, write_interval, write_timestamp};
 pub use interval::{
-    add as add_intervals, div as div_interval, justify, justify_days, justify_hours, make_interval,
-    mul as mul_interval, neg as neg_interval, parse as parse_interval, sub as sub_intervals,
+    add as add_intervals, div as div_interval, justify, justify_days, justify_hours, limit as limit_interval,
+    make_interval, mul as mul_interval, neg as neg_interval, parse as parse_interval, parse_as as parse_interval_as,
+    sub as sub_intervals,
 };
 pub use parse::{parse_date, parse_timestamp};
 pub use to_char::to_char;

@@ -52,10 +52,21 @@ pub fn bit_length(text: &str) -> i64 {
     text.len() as i64 * 8
 }
 
+/// The capital of a character; itself where its capital is several characters (`ß`), as in PostgreSQL.
+fn upper_case(c: char) -> char {
+    let mut capital = c.to_uppercase();
+    if capital.len() == 1 { capital.next().unwrap_or(c) } else { c }
+}
+/// As [`upper_case`], the other way.
+fn lower_case(c: char) -> char {
+    let mut small = c.to_lowercase();
+    if small.len() == 1 { small.next().unwrap_or(c) } else { c }
+}
+
 /// `lower(text)`
 pub fn lower(text: &str) -> Cow<'_, str> {
     if !text.is_ascii() {
-        return Cow::Owned(text.to_lowercase());
+        return Cow::Owned(text.chars().map(lower_case).collect());
     }
     if text.bytes().any(|b| b.is_ascii_uppercase()) {
         Cow::Owned(text.to_ascii_lowercase())
@@ -66,7 +77,7 @@ pub fn lower(text: &str) -> Cow<'_, str> {
 /// `upper(text)`
 pub fn upper(text: &str) -> Cow<'_, str> {
     if !text.is_ascii() {
-        return Cow::Owned(text.to_uppercase());
+        return Cow::Owned(text.chars().map(upper_case).collect());
     }
     if text.bytes().any(|b| b.is_ascii_lowercase()) {
         Cow::Owned(text.to_ascii_uppercase())
@@ -80,9 +91,9 @@ pub fn initcap(text: &str) -> String {
     let mut inside = false;
     for c in text.chars() {
         if inside {
-            out.extend(c.to_lowercase());
+            out.push(lower_case(c));
         } else {
-            out.extend(c.to_uppercase());
+            out.push(upper_case(c));
         }
         inside = c.is_alphanumeric();
     }

@@ -6,11 +6,12 @@ use plan::{AggregateCall, ColumnInfo, Expr};
 use sqlparser::ast;
 use types::SqlType;
 
+use crate::bind::Binder;
 use crate::bind::scope::{Clause, Level};
-use crate::bind::{Binder, unsupported};
 
 impl Binder<'_> {
-    /// An aggregate becomes a column of its query's aggregation; equal calls share one. `argument` is none for `count(*)`.
+    /// An aggregate becomes a column of its query's aggregation (an outer query's if it reads only columns of that); equal
+    /// calls share one. `argument` is none for `count(*)`.
     pub(super) fn aggregate(
         &mut self,
         function: AggregateFunction,
@@ -20,34 +21,20 @@ impl Binder<'_> {
         position: Option<u32>,
     ) -> Result<Expr> {
         let name = function.definition().names.first().unwrap_or(&"count");
-        let Some(level) = self.levels.last() else {
+        if self.levels.is_empty() {
             return Err(Error::new(SqlState::GROUPING_ERROR, "aggregate functions are not allowed here").at(position));
-        };
-        if level.inside_aggregate {
-            let message = "aggregate function calls cannot be nested";
-            return Err(Error::new(SqlState::GROUPING_ERROR, message)
-                .hint("compute the inner aggregate in a subquery")
-                .at(position));
-        }
-        if let Some(clause) = level.clause.forbids_aggregates() {
-            let error =
-                Error::new(SqlState::GROUPING_ERROR, format!("aggregate functions are not allowed in {clause}"));
-            let error = if level.clause == Clause::Where {
-                error.hint("conditions on aggregates go into HAVING")
-            } else {
-                error
-            };
-            return Err(error.at(position));
         }
         let bind = |b: &mut Self| -> Result<(Option<Expr>, Option<Expr>)> {
             let argument = argument.map(|a| b.expr(a)).transpose()?;
             let filter = filter.map(|f| b.condition(f, "FILTER")).transpose()?;
             Ok((argument, filter))
         };
-        self.level().inside_aggregate = true;
+        let outside = std::mem::replace(&mut self.level().inside_aggregate, true);
         let bound = bind(self);
-        self.level().inside_aggregate = false;
+        self.level().inside_aggregate = outside;
         let (argument, filter) = bound?;
+        let level = self.level_of_aggregate(argument.iter().chain(&filter));
+        self.check_place(level, position)?;
         let (argument, sql_type) = match argument {
             Some(argument) => {
                 let Some((cast, result)) = function.resolve(argument.sql_type) else {
@@ -60,37 +47,46 @@ impl Binder<'_> {
             }
             None => (None, SqlType::BigInt),
         };
-        self.check_level(argument.as_ref(), position)?;
         // Whether a value occurs once or twice makes no difference to these.
         let distinct = distinct && !function.ignores_duplicates();
         let call = AggregateCall { function, argument, distinct, filter, sql_type, position };
-        if let Some((column, _)) = self.level().aggregates.iter().find(|(_, c)| same_call(c, &call)) {
+        if let Some((column, _)) = self.levels[level].aggregates.iter().find(|(_, c)| same_call(c, &call)) {
             let column = *column;
             return Ok(Expr::column(column, sql_type).at(position));
         }
         let column = self.columns.push(ColumnInfo { name: (*name).to_owned(), sql_type, nullable: !function.counts() });
-        self.level().aggregates.push((column, call));
+        self.levels[level].aggregates.push((column, call));
         Ok(Expr::column(column, sql_type).at(position))
     }
 
-    /// An aggregate over nothing but outer columns belongs to the outer query in SQL; that is not supported.
-    fn check_level(&self, argument: Option<&Expr>, position: Option<u32>) -> Result<()> {
-        let Some(argument) = argument else { return Ok(()) };
-        let columns = argument.columns();
-        let local = |level: &Level, c| {
-            level
-                .scope
-                .visible
-                .iter()
-                .chain(level.scope.relations.iter().flat_map(|r| &r.columns))
-                .any(|s| s.column == c)
+    /// The query that an aggregate of these expressions belongs to: the innermost whose columns they read, this one if they
+    /// read none.
+    fn level_of_aggregate<'e>(&self, exprs: impl Iterator<Item = &'e Expr>) -> usize {
+        let mut read = Vec::new();
+        exprs.for_each(|e| read.extend(e.columns()));
+        let local = |level: &Level| {
+            let columns = level.scope.visible.iter().chain(level.scope.relations.iter().flat_map(|r| &r.columns));
+            columns.into_iter().any(|c| read.contains(&c.column))
         };
-        let Some((last, outer)) = self.levels.split_last() else { return Ok(()) };
-        let is_outer = |&c: &plan::ColumnId| !local(last, c) && outer.iter().any(|l| local(l, c));
-        if !columns.is_empty() && columns.iter().all(is_outer) {
-            return unsupported("an aggregate of an outer query's columns inside of a subquery", position);
+        self.levels.iter().rposition(local).unwrap_or(self.levels.len() - 1)
+    }
+
+    /// Whether an aggregate of that level may stand here.
+    fn check_place(&self, level: usize, position: Option<u32>) -> Result<()> {
+        let level = &self.levels[level];
+        if level.inside_aggregate {
+            let message = "aggregate function calls cannot be nested";
+            return Err(Error::new(SqlState::GROUPING_ERROR, message)
+                .hint("compute the inner aggregate in a subquery")
+                .at(position));
         }
-        Ok(())
+        let Some(clause) = level.clause.forbids_aggregates() else { return Ok(()) };
+        let error = Error::new(SqlState::GROUPING_ERROR, format!("aggregate functions are not allowed in {clause}"));
+        let error = match level.clause {
+            Clause::Where => error.hint("conditions on aggregates go into HAVING"),
+            _ => error,
+        };
+        Err(error.at(position))
     }
 
     /// The innermost query.

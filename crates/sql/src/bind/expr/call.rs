@@ -117,6 +117,23 @@ impl Binder<'_> {
                     return unsupported("date_part with anything but a string literal as its field", position);
                 }
             }
+            "octet_length" => {
+                if let &[argument] = arguments {
+                    let text = self.expr(argument)?;
+                    let text = self.padded(text);
+                    return self.call(name, vec![text], position);
+                }
+            }
+            "mod" => {
+                if let &[left, right] = arguments {
+                    let (left, right) = (self.expr(left)?, self.expr(right)?);
+                    let exact = |e: &Expr| e.sql_type.as_decimal().is_some();
+                    if exact(&left) || exact(&right) {
+                        return self.arithmetic(ScalarFunction::MODULO, "%", left, right, position);
+                    }
+                    return self.call(name, vec![left, right], position);
+                }
+            }
             "now" | "current_timestamp" | "transaction_timestamp" | "localtimestamp" if arguments.is_empty() => {
                 return Ok(Expr::constant(Value::Timestamp(self.resolver.now()), SqlType::Timestamp).at(position));
             }
@@ -160,7 +177,6 @@ impl Binder<'_> {
     pub(super) fn call(&mut self, name: &str, arguments: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
         let types: Vec<SqlType> = arguments.iter().map(|a| a.sql_type).collect();
         let constants: Vec<Option<i64>> = arguments.iter().map(constant_integer).collect();
-        // `mod` of decimals is the operator's business, as are its types.
         let found = ScalarFunction::find(name).and_then(|f| Some((f, f.resolve(&types, &constants)?)));
         let Some((function, resolved)) = found else { return Err(no_function(name, &types).at(position)) };
         let mut converted = Vec::with_capacity(arguments.len() + resolved.defaults.len());
@@ -207,6 +223,9 @@ impl Binder<'_> {
         length: Option<&ast::Expr>,
     ) -> Result<Expr> {
         let position = self.start(expr);
+        if from.is_none() && length.is_none() {
+            return Err(self.no_function("substring", &[expr], position));
+        }
         let text = self.expr(expr)?;
         let from = match from {
             Some(from) => self.expr(from)?,
@@ -259,6 +278,7 @@ impl Binder<'_> {
         let mut parts = Vec::with_capacity(arguments.len());
         for argument in arguments {
             let value = self.expr(argument)?;
+            let value = self.padded(value);
             let mut text = self.cast_to(value, SqlType::Text)?;
             if self.is_nullable(&text) {
                 text = Expr::new(ExprKind::Coalesce(vec![text, empty()]), SqlType::Text).at(position);

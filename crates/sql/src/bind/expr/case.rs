@@ -5,6 +5,7 @@ use plan::{Compare, Expr, ExprKind};
 use sqlparser::ast::{self, CaseWhen};
 use types::{SqlType, Value};
 
+use super::once::Operand;
 use crate::bind::Binder;
 
 impl Binder<'_> {
@@ -15,14 +16,26 @@ impl Binder<'_> {
         otherwise: Option<&ast::Expr>,
     ) -> Result<Expr> {
         let position = conditions.first().and_then(|c| self.start(&c.condition));
-        if let Some(operand) = operand {
-            self.refuse_volatile(operand, "the operand of CASE")?;
-        }
+        let Some(operand) = operand else { return self.searched(None, conditions, otherwise, position) };
+        let operand = self.operand(operand)?;
+        self.once(operand, |b, operand| b.searched(Some(operand), conditions, otherwise, position))
+    }
+
+    fn searched(
+        &mut self,
+        operand: Option<&Operand>,
+        conditions: &[CaseWhen],
+        otherwise: Option<&ast::Expr>,
+        position: Option<u32>,
+    ) -> Result<Expr> {
         let mut tests = Vec::with_capacity(conditions.len());
         let mut values = Vec::with_capacity(conditions.len() + 1);
         for when in conditions {
             tests.push(match operand {
-                Some(operand) => self.comparison(Compare::Eq, operand, &when.condition)?,
+                Some(operand) => {
+                    let (value, position) = (self.operand(&when.condition)?, self.start(&when.condition));
+                    self.compare_operands(Compare::Eq, operand, &value, position)?
+                }
                 None => self.condition(&when.condition, "CASE/WHEN")?,
             });
             values.push(self.expr(&when.result)?);
@@ -35,17 +48,6 @@ impl Binder<'_> {
         let otherwise = values.pop().ok_or_else(|| Error::internal("CASE without values"))?;
         let branches = tests.into_iter().zip(values).collect();
         Ok(Expr::new(ExprKind::Case { branches, otherwise: Box::new(otherwise) }, sql_type).at(position))
-    }
-
-    /// What is compared several times must not change in between.
-    fn refuse_volatile(&mut self, expr: &ast::Expr, what: &str) -> Result<()> {
-        let bound = self.expr(expr)?;
-        if !bound.is_volatile() {
-            return Ok(());
-        }
-        Err(Error::unsupported(format!("a random value as {what}"))
-            .hint("compute it in a subquery in FROM")
-            .at(self.start(expr)))
     }
 
     pub(super) fn coalesce(&mut self, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
@@ -64,13 +66,15 @@ impl Binder<'_> {
         let &[a, b] = arguments else {
             return Err(Error::new(SqlState::UNDEFINED_FUNCTION, "NULLIF needs two arguments").at(position));
         };
-        self.refuse_volatile(a, "the first argument of NULLIF")?;
-        let equal = self.comparison(Compare::Eq, a, b)?;
-        let value = self.typed_expr(a)?;
-        let sql_type = value.sql_type;
-        let null = Expr::constant(Value::Null, sql_type);
-        let kind = ExprKind::Case { branches: vec![(equal, null)], otherwise: Box::new(value) };
-        Ok(Expr::new(kind, sql_type).at(position))
+        let (a, b) = (self.expr(a)?, self.expr(b)?);
+        self.value_once(a, |binder, a| {
+            let equal = binder.compare(Compare::Eq, a.clone(), b, position)?;
+            let value = binder.known(a.clone());
+            let sql_type = value.sql_type;
+            let null = Expr::constant(Value::Null, sql_type);
+            let kind = ExprKind::Case { branches: vec![(equal, null)], otherwise: Box::new(value) };
+            Ok(Expr::new(kind, sql_type).at(position))
+        })
     }
 
     /// `if(condition, a, b)`

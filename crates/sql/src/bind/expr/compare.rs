@@ -1,4 +1,4 @@
-//! Comparisons, IS, BETWEEN, IN lists, LIKE.
+//! Comparisons, IS, BETWEEN, LIKE.
 
 use base::{Error, Result, SqlState};
 use plan::{Compare, Expr, ExprKind, conjunction, disjunction};
@@ -6,59 +6,57 @@ use sqlparser::ast;
 use types::{SqlType, Value};
 
 use super::negate_if;
+use super::once::Operand;
 use crate::bind::Binder;
-use crate::bind::coerce::{common_type_of, is_untyped};
 
 impl Binder<'_> {
     /// `left op right`, also of rows.
     pub(super) fn comparison(&mut self, op: Compare, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
         let position = self.start(left);
-        if let (Some(left), Some(right)) = (row(left), row(right)) {
-            return self.row_comparison(op, left, right, position);
-        }
-        let (a, b) = (self.expr(left)?, self.expr(right)?);
-        let bound = self.compare(op, a, b, position)?;
+        let (a, b) = (self.operand(left)?, self.operand(right)?);
+        let bound = match op {
+            Compare::Lt | Compare::Le | Compare::Gt | Compare::Ge => {
+                self.once(a, |binder, a| binder.once(b, |binder, b| binder.compare_operands(op, a, b, position)))?
+            }
+            _ => self.compare_operands(op, &a, &b, position)?,
+        };
         Ok(self.open_arguments(bound, left, right))
     }
 
     /// `(a, b) op (c, d)`: by components for = and <>, lexicographic for the others.
-    fn row_comparison(
+    pub(super) fn compare_rows(
         &mut self,
         op: Compare,
-        left: &[ast::Expr],
-        right: &[ast::Expr],
+        left: &[Operand],
+        right: &[Operand],
         position: Option<u32>,
     ) -> Result<Expr> {
         if left.len() != right.len() {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions").at(position));
         }
-        let pairs = |b: &mut Self, op: Compare, count: usize| -> Result<Vec<Expr>> {
-            left.iter().zip(right).take(count).map(|(l, r)| b.comparison(op, l, r)).collect()
-        };
-        match op {
-            Compare::Eq | Compare::NotDistinct => Ok(conjunction(pairs(self, op, left.len())?).at(position)),
-            Compare::Ne | Compare::Distinct => Ok(disjunction(pairs(self, op, left.len())?).at(position)),
-            _ => {
-                // a < x OR (a = x AND (b < y OR ...)), built from the last component.
-                let strict = match op {
-                    Compare::Le => Compare::Lt,
-                    Compare::Ge => Compare::Gt,
-                    other => other,
-                };
-                let mut result: Option<Expr> = None;
-                for (l, r) in left.iter().zip(right).rev() {
-                    result = Some(match result {
-                        None => self.comparison(op, l, r)?,
-                        Some(rest) => {
-                            let less = self.comparison(strict, l, r)?;
-                            let equal = self.comparison(Compare::Eq, l, r)?;
-                            disjunction(vec![less, conjunction(vec![equal, rest])])
-                        }
-                    });
-                }
-                result.ok_or_else(|| Error::internal("a row without entries"))
+        let mut pairs = left.iter().zip(right);
+        let strict = match op {
+            Compare::Eq | Compare::NotDistinct => {
+                let parts = pairs.map(|(l, r)| self.compare_operands(op, l, r, position)).collect::<Result<_>>()?;
+                return Ok(conjunction(parts).at(position));
             }
+            Compare::Ne | Compare::Distinct => {
+                let parts = pairs.map(|(l, r)| self.compare_operands(op, l, r, position)).collect::<Result<_>>()?;
+                return Ok(disjunction(parts).at(position));
+            }
+            Compare::Le => Compare::Lt,
+            Compare::Ge => Compare::Gt,
+            other => other,
+        };
+        // a < x OR (a = x AND (b < y OR ...)), built from the last component.
+        let Some((l, r)) = pairs.next_back() else { return Err(Error::internal("a row without entries")) };
+        let mut result = self.compare_operands(op, l, r, position)?;
+        for (l, r) in pairs.rev() {
+            let less = self.compare_operands(strict, l, r, position)?;
+            let equal = self.compare_operands(Compare::Eq, l, r, position)?;
+            result = disjunction(vec![less, conjunction(vec![equal, result])]);
         }
+        Ok(result.at(position))
     }
 
     pub(super) fn is_null(&mut self, expr: &ast::Expr, negated: bool) -> Result<Expr> {
@@ -92,74 +90,25 @@ impl Binder<'_> {
             ast::Expr::Prior(low) => (low.as_ref(), true),
             low => (low, false),
         };
-        // The operand is bound once for each comparison: a subquery in it may not be there twice under the same columns.
-        let range = |b: &mut Self, low: &ast::Expr, high: &ast::Expr| -> Result<Expr> {
-            let above = b.comparison(Compare::Ge, expr, low)?;
-            let below = b.comparison(Compare::Le, expr, high)?;
-            Ok(Expr::new(ExprKind::And(vec![above, below]), SqlType::Bool).at(position))
-        };
-        let mut result = range(self, low, high)?;
-        if symmetric {
-            let turned = range(self, high, low)?;
-            result = Expr::new(ExprKind::Or(vec![result, turned]), SqlType::Bool).at(position);
-        }
-        Ok(negate_if(result, negated))
-    }
-
-    pub(super) fn in_list(&mut self, expr: &ast::Expr, list: &[ast::Expr], negated: bool) -> Result<Expr> {
-        let position = self.start(expr);
-        if list.is_empty() {
-            return Err(Error::new(SqlState::SYNTAX_ERROR, "IN needs at least one value").at(position));
-        }
-        if row(expr).is_some() {
-            let parts = list.iter().map(|item| self.comparison(Compare::Eq, expr, item)).collect::<Result<Vec<_>>>()?;
-            return Ok(negate_if(disjunction(parts).at(position), negated));
-        }
-        let input = self.expr(expr)?;
-        let items = list.iter().map(|item| self.expr(item)).collect::<Result<Vec<_>>>()?;
-        let constant = |e: &Expr| matches!(e.kind, ExprKind::Const(_));
-        if items.iter().any(|e| !constant(e)) {
-            // Bound anew for each item, as BETWEEN does.
-            let parts = list.iter().map(|item| self.comparison(Compare::Eq, expr, item)).collect::<Result<Vec<_>>>()?;
-            return Ok(negate_if(disjunction(parts).at(position), negated));
-        }
-        // Each constant meets the input alone first: most fit its type without widening it.
-        let mut common = input.sql_type;
-        let mut constants = Vec::with_capacity(items.len());
-        for item in items {
-            let probe = Expr::new(ExprKind::Column(plan::ColumnId(0)), common);
-            let probe = if is_untyped(&input) && common == SqlType::Null { input.clone() } else { probe };
-            let (left, right) = self.comparable(probe, item, "=", position)?;
-            common = match left.kind {
-                ExprKind::Cast(_) | ExprKind::Const(_) => common_type_of(&[&left, &right]).unwrap_or(left.sql_type),
-                _ => common,
+        let operands = Operand::Row(vec![self.operand(expr)?, self.operand(low)?, self.operand(high)?]);
+        let result = self.once(operands, |b, shared| {
+            let Operand::Row(parts) = shared else { return Err(Error::internal("BETWEEN of another shape")) };
+            let [operand, above, below] = parts.as_slice() else {
+                return Err(Error::internal("BETWEEN without bounds"));
             };
-            constants.push(right);
-        }
-        let input = if common.is_string() { self.convert(input, common)? } else { self.cast_to(input, common)? };
-        let (mut values, mut has_null) = (Vec::with_capacity(constants.len()), false);
-        for constant in constants {
-            let constant = match (common, constant.sql_type) {
-                // Precision may differ, scale may not.
-                (SqlType::Decimal { scale, .. }, t) if t.is_decimal() && t.scale() == scale => constant,
-                (common, t) if common.is_string() && t.is_string() => constant,
-                (SqlType::Decimal { scale, .. }, _) => self.cast_to(constant, SqlType::decimal(38, scale))?,
-                _ => self.cast_to(constant, common)?,
+            let mut bound = |op: Compare, limit: &Operand, written: &ast::Expr| -> Result<Expr> {
+                let compared = b.compare_operands(op, operand, limit, position)?;
+                Ok(b.open_arguments(compared, expr, written))
             };
-            match constant.kind {
-                ExprKind::Const(Value::Null) => has_null = true,
-                // More digits than the input can have: equal to none of its values.
-                ExprKind::Const(ref value) if !fits_digits(value, common) => {}
-                ExprKind::Const(value) => values.push(value),
-                // Not even the widest decimal of this scale holds it.
-                ExprKind::Cast(_) if common.is_decimal() => {}
-                _ => return Err(Error::internal("a constant of an IN list is none")),
+            let range = vec![bound(Compare::Ge, above, low)?, bound(Compare::Le, below, high)?];
+            let result = Expr::new(ExprKind::And(range), SqlType::Bool).at(position);
+            if !symmetric {
+                return Ok(result);
             }
-        }
-        let null = Expr::constant(Value::Null, SqlType::Bool).at(position);
-        let found = Expr::new(ExprKind::InList(Box::new(input), values), SqlType::Bool).at(position);
-        let result =
-            if has_null { Expr::new(ExprKind::Or(vec![found, null]), SqlType::Bool).at(position) } else { found };
+            let turned = vec![bound(Compare::Ge, below, high)?, bound(Compare::Le, above, low)?];
+            let turned = Expr::new(ExprKind::And(turned), SqlType::Bool).at(position);
+            Ok(Expr::new(ExprKind::Or(vec![result, turned]), SqlType::Bool).at(position))
+        })?;
         Ok(negate_if(result, negated))
     }
 
@@ -184,7 +133,7 @@ impl Binder<'_> {
                 match (characters.next(), characters.next()) {
                     (escape, None) => escape,
                     _ => {
-                        return Err(Error::new(SqlState("22019"), "invalid escape string")
+                        return Err(Error::new(SqlState("22025"), "invalid escape string")
                             .hint("escape string must be empty or one character")
                             .at(at));
                     }
@@ -214,26 +163,16 @@ impl Binder<'_> {
             }
         }
         let (input, pattern) = (self.known(input), self.known(pattern));
+        let input = if ignores_blanks(&pattern, escape) { input } else { self.padded(input) };
         let kind = ExprKind::Like { input: Box::new(input), pattern: Box::new(pattern), escape, case_insensitive };
         Ok(negate_if(Expr::new(kind, SqlType::Bool).at(position), negated))
     }
 }
 
-/// The entries of a row constructor.
-pub(super) fn row(expr: &ast::Expr) -> Option<&[ast::Expr]> {
-    match expr {
-        ast::Expr::Tuple(items) => Some(items),
-        ast::Expr::Nested(inner) => row(inner),
-        _ => None,
-    }
-}
-
-/// Whether a decimal, in units of its last digit, has no more digits than the type; other values always fit.
-fn fits_digits(value: &Value, sql_type: SqlType) -> bool {
-    match (value, sql_type) {
-        (Value::Decimal(units), SqlType::Decimal { precision, .. }) => {
-            units.unsigned_abs() < 10u128.pow(u32::from(precision))
-        }
-        _ => true,
-    }
+/// Whether a pattern matches a text just where it matches the text followed by blanks: it ends in %, and nothing else in it
+/// can match a blank.
+fn ignores_blanks(pattern: &Expr, escape: Option<char>) -> bool {
+    let ExprKind::Const(Value::Str(pattern)) = &pattern.kind else { return false };
+    let special = |c| c == ' ' || c == '_' || Some(c) == escape;
+    pattern.ends_with('%') && !pattern.contains(special)
 }

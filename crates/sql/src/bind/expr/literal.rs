@@ -4,7 +4,7 @@ use base::{Error, Result, SqlState};
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, DateTimeField, TypedString};
 use types::ops::cast::{cast_value, parse};
-use types::ops::decimal;
+use types::ops::{date, decimal};
 use types::{SqlType, Value};
 
 use crate::bind::coerce::digits;
@@ -57,14 +57,12 @@ impl Binder<'_> {
         Ok(Expr::constant(value, to).at(position))
     }
 
-    /// `INTERVAL '90' DAY`, `INTERVAL '1 year 2 months'`, `INTERVAL 3 MONTH`
+    /// `INTERVAL '90' DAY`, `INTERVAL '1 year 2 months'`, `INTERVAL '2:03' MINUTE TO SECOND`, `INTERVAL 3 MONTH`
     pub(super) fn interval(&mut self, interval: &ast::Interval) -> Result<Expr> {
         let position = self.start(&interval.value);
-        let unit = match (&interval.leading_field, &interval.last_field) {
-            (None, _) => None,
-            (Some(first), None) => Some(unit(first).map_err(|e| e.at(position))?),
-            (Some(_), Some(last)) => Some(unit(last).map_err(|e| e.at(position))?),
-        };
+        let first = interval.leading_field.as_ref().map(unit).transpose().map_err(|e| e.at(position))?;
+        let last = interval.last_field.as_ref().map(unit).transpose().map_err(|e| e.at(position))?;
+        let unit = last.or(first);
         let text = match interval.value.as_ref() {
             ast::Expr::Value(value) => match &value.value {
                 ast::Value::Number(text, _) => Some(text.clone()),
@@ -73,17 +71,13 @@ impl Binder<'_> {
             _ => None,
         };
         if let Some(text) = text {
-            // A bare number counts in the unit that follows; anything else speaks for itself.
-            let bare = text.trim().parse::<f64>().is_ok();
-            let text = match unit {
-                Some(unit) if bare => format!("{text} {unit}"),
-                _ => text,
-            };
-            let value =
-                parse::interval(text.as_bytes()).map_err(|bad| parse::error(bad, SqlType::Interval, text.as_bytes()));
-            return Ok(
-                Expr::constant(Value::Interval(value.map_err(|e| e.at(position))?), SqlType::Interval).at(position)
-            );
+            let bad = |bad| parse::error(bad, SqlType::Interval, text.as_bytes()).at(position);
+            let minutes = (first, last) == (Some("minute"), Some("second"));
+            let value = date::parse_interval_as(text.as_bytes(), unit.unwrap_or("second"), minutes).map_err(bad)?;
+            let digits = interval.fractional_seconds_precision.or(interval.leading_precision);
+            let digits = digits.and_then(|d| u32::try_from(d).ok());
+            let value = date::limit_interval(value, unit.unwrap_or("second"), digits);
+            return Ok(Expr::constant(Value::Interval(value), SqlType::Interval).at(position));
         }
         let Some(unit) = unit else {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "an interval needs a string literal or a unit")
@@ -121,22 +115,28 @@ fn unit(field: &DateTimeField) -> Result<&'static str> {
     })
 }
 
-/// The smallest of integer, bigint and decimal(38,0) that holds an integer; exact decimals; doubles with an exponent.
+/// The smallest of integer, bigint and decimal(38,0) that holds an integer; an exact decimal; a double beyond 38 digits if
+/// it has an exponent, which says that not all of them matter.
 pub(in crate::bind) fn number(text: &str) -> Result<Expr> {
     let text = text.replace('_', "");
     let bytes = text.as_bytes();
-    if text.contains(['e', 'E']) {
-        let value = parse::f64(bytes).map_err(|bad| parse::error(bad, SqlType::Double, bytes))?;
-        return Ok(Expr::constant(Value::Float(value), SqlType::Double));
-    }
     if let Ok(value) = text.parse::<i64>() {
         let small = i32::try_from(value).is_ok();
         return Ok(Expr::constant(Value::Int(value), if small { SqlType::Integer } else { SqlType::BigInt }));
     }
-    let exact = decimal::parse_exact(bytes)
-        .map_err(|_| Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "a number has more than 38 digits before its point"))?;
-    let precision = if text.contains('.') { exact.precision } else { SqlType::MAX_PRECISION };
-    Ok(Expr::constant(Value::Decimal(exact.digits), SqlType::decimal(precision, exact.scale)))
+    let inexact = text.contains(['e', 'E']);
+    match decimal::parse_exact(bytes) {
+        Ok(exact) => {
+            let precision = if inexact || text.contains('.') { exact.precision } else { SqlType::MAX_PRECISION };
+            Ok(Expr::constant(Value::Decimal(exact.digits), SqlType::decimal(precision, exact.scale)))
+        }
+        Err(_) if inexact => {
+            let value = parse::f64(bytes).map_err(|bad| parse::error(bad, SqlType::Double, bytes))?;
+            Ok(Expr::constant(Value::Float(value), SqlType::Double))
+        }
+        Err(_) => Err(Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "a number has more than 38 digits")
+            .hint("write it as a double precision: with an exponent, or as a string with a cast")),
+    }
 }
 
 /// A negative number literal keeps the smallest type: -9223372036854775808 is a bigint. None if it is no number.

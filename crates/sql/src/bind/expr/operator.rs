@@ -8,7 +8,7 @@ use types::ops::date;
 use types::{SqlType, Value};
 
 use super::literal::negated_constant;
-use crate::bind::coerce::tight;
+use crate::bind::coerce::{exact_decimal, is_untyped, tight};
 use crate::bind::{Binder, unsupported};
 
 /// Longest chain of arithmetic operators: each makes the expression one level deeper.
@@ -110,7 +110,7 @@ impl Binder<'_> {
     }
 
     /// `+`, `-`, `*`, `/`, `%`.
-    fn arithmetic(
+    pub(super) fn arithmetic(
         &mut self,
         function: ScalarFunction,
         text: &str,
@@ -118,6 +118,14 @@ impl Binder<'_> {
         right: Expr,
         position: Option<u32>,
     ) -> Result<Expr> {
+        let (left, right) = match (left.sql_type, right.sql_type) {
+            (SqlType::Null, SqlType::Decimal { .. }) if is_untyped(&left) => (exact_decimal(&left)?, right),
+            (SqlType::Decimal { .. }, SqlType::Null) if is_untyped(&right) => {
+                let right = exact_decimal(&right)?;
+                (left, right)
+            }
+            _ => (left, right),
+        };
         let decimals = left.sql_type.is_decimal() || right.sql_type.is_decimal();
         let type_of = |e: &Expr| if decimals { tight(e) } else { e.sql_type };
         // 'date - literal' is a date or an interval as the literal says; an interval is the more useful of the two.

@@ -5,8 +5,8 @@ use plan::{ColumnId, Compare, Expr, ExprKind, Node, Op, Quantifier, Subquery, Su
 use sqlparser::ast::{self, BinaryOperator};
 use types::SqlType;
 
-use super::compare::row;
 use super::negate_if;
+use super::once::row;
 use super::operator::compare_op;
 use crate::bind::coerce::op_text;
 use crate::bind::{Binder, Bound, unsupported};

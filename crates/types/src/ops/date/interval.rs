@@ -221,6 +221,12 @@ impl Draft {
 /// Reads an interval: `1 year 2 mons 3 days 04:05:06`, `90 days`, `1-2` (years-months), `-1.5 hours`, `1 day ago`,
 /// `P1Y2M3DT4H5M6S`. A bare number counts seconds, or days before a time.
 pub fn parse(text: &[u8]) -> Result<Interval, Bad> {
+    parse_as(text, "second", false)
+}
+
+/// As [`parse`] where other fields were announced: a bare number counts `unit`s, and `2:03` are minutes and seconds if
+/// `minutes` (`interval '2:03' minute to second`).
+pub fn parse_as(text: &[u8], unit: &str, minutes: bool) -> Result<Interval, Bad> {
     let text = trim(text);
     let (negative, unsigned) = sign(text);
     if let [b'P' | b'p', rest @ ..] = unsigned
@@ -259,7 +265,7 @@ pub fn parse(text: &[u8]) -> Result<Interval, Bad> {
             if let Some(days) = pending.take() {
                 draft.unit(days, "day")?;
             }
-            clock(&mut draft, negative, token)?;
+            clock(&mut draft, negative, token, minutes)?;
             rest = after;
         } else if let [b'-', tail @ ..] = after
             && tail.first().is_some_and(u8::is_ascii_digit)
@@ -274,17 +280,39 @@ pub fn parse(text: &[u8]) -> Result<Interval, Bad> {
             draft.unit(months, "month")?;
             rest = &tail[end..];
         } else {
-            if pending.is_some() {
-                return Err(Bad::Syntax);
+            if let Some(days) = pending.take() {
+                // `interval '1 2' day to hour`
+                if unit != "hour" {
+                    return Err(Bad::Syntax);
+                }
+                draft.unit(days, "day")?;
             }
             pending = Some(amount(negative, token)?);
             rest = after;
         }
     }
-    if let Some(seconds) = pending {
-        draft.unit(seconds, "second")?;
+    if let Some(bare) = pending {
+        draft.unit(bare, unit)?;
     }
     draft.finish(ago)
+}
+
+/// What `interval ... unit` keeps of a value: nothing smaller than the unit, and `digits` behind the point of seconds,
+/// rounded half away from zero.
+pub fn limit(value: Interval, unit: &str, digits: Option<u32>) -> Interval {
+    let Interval { months, days, micros } = value;
+    match unit {
+        "year" => Interval { months: months / 12 * 12, days: 0, micros: 0 },
+        "month" => Interval { months, days: 0, micros: 0 },
+        "day" => Interval { months, days, micros: 0 },
+        "hour" => Interval { months, days, micros: micros / HOUR * HOUR },
+        "minute" => Interval { months, days, micros: micros / MINUTE * MINUTE },
+        _ => {
+            let step = 10i64.pow(6 - digits.unwrap_or(6).min(6));
+            let half = if micros < 0 { -(step / 2) } else { step / 2 };
+            Interval { months, days, micros: micros.saturating_add(half) / step * step }
+        }
+    }
 }
 
 fn sign(text: &[u8]) -> (bool, &[u8]) {
@@ -295,13 +323,13 @@ fn sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// `hours:minutes[:seconds[.fraction]]` of any number of hours; `minutes:seconds.fraction` if there is a point.
-fn clock(draft: &mut Draft, negative: bool, token: &[u8]) -> Result<(), Bad> {
+/// `hours:minutes[:seconds[.fraction]]` of any number of hours; `minutes:seconds` if there is a point or `minutes` says so.
+fn clock(draft: &mut Draft, negative: bool, token: &[u8], minutes: bool) -> Result<(), Bad> {
     let parts: Vec<&[u8]> = token.split(|b| *b == b':').collect();
     let integer =
         |part: &[u8]| amount(false, part).and_then(|a| if a.micros == 0 { Ok(a.whole) } else { Err(Bad::Syntax) });
     let (hours, minutes, tail) = match parts.as_slice() {
-        [minutes, tail] if tail.contains(&b'.') => (0, integer(minutes)?, *tail),
+        [first, tail] if minutes || tail.contains(&b'.') => (0, integer(first)?, *tail),
         [hours, minutes] => (integer(hours)?, integer(minutes)?, &b"0"[..]),
         [hours, minutes, tail] => (integer(hours)?, integer(minutes)?, *tail),
         _ => return Err(Bad::Syntax),

@@ -35,6 +35,8 @@ enum Item {
     Number(fn(&Moment) -> i64, usize),
     /// The last digits of the year.
     Year(u32),
+    /// The year with a comma after its thousands.
+    Thousands,
     Month(Case),
     ShortMonth(Case),
     Day(Case),
@@ -55,6 +57,10 @@ fn of_date(field: Field, moment: &Moment) -> i64 {
 const ITEMS: &[(&str, Item)] = &[
     ("FM", Item::FillMode),
     ("fm", Item::FillMode),
+    ("TM", Item::FillMode),
+    ("tm", Item::FillMode),
+    ("Y,YYY", Item::Thousands),
+    ("y,yyy", Item::Thousands),
     ("YYYY", Item::Year(4)),
     ("yyyy", Item::Year(4)),
     ("YYY", Item::Year(3)),
@@ -65,11 +71,18 @@ const ITEMS: &[(&str, Item)] = &[
     ("y", Item::Year(1)),
     ("IYYY", Item::Number(|m| of_date(Field::IsoYear, m), 4)),
     ("iyyy", Item::Number(|m| of_date(Field::IsoYear, m), 4)),
+    ("IYY", Item::Number(|m| of_date(Field::IsoYear, m) % 1000, 3)),
+    ("iyy", Item::Number(|m| of_date(Field::IsoYear, m) % 1000, 3)),
+    ("IY", Item::Number(|m| of_date(Field::IsoYear, m) % 100, 2)),
+    ("iy", Item::Number(|m| of_date(Field::IsoYear, m) % 100, 2)),
     ("IW", Item::Number(|m| of_date(Field::Week, m), 2)),
     ("iw", Item::Number(|m| of_date(Field::Week, m), 2)),
     ("IDDD", Item::Number(|m| (of_date(Field::Week, m) - 1) * 7 + of_date(Field::IsoDayOfWeek, m), 3)),
+    ("iddd", Item::Number(|m| (of_date(Field::Week, m) - 1) * 7 + of_date(Field::IsoDayOfWeek, m), 3)),
     ("ID", Item::Number(|m| of_date(Field::IsoDayOfWeek, m), 1)),
     ("id", Item::Number(|m| of_date(Field::IsoDayOfWeek, m), 1)),
+    ("I", Item::Number(|m| of_date(Field::IsoYear, m) % 10, 1)),
+    ("i", Item::Number(|m| of_date(Field::IsoYear, m) % 10, 1)),
     ("WW", Item::Number(|m| (of_date(Field::DayOfYear, m) - 1) / 7 + 1, 2)),
     ("ww", Item::Number(|m| (of_date(Field::DayOfYear, m) - 1) / 7 + 1, 2)),
     ("W", Item::Number(|m| i64::from(m.date.day - 1) / 7 + 1, 1)),
@@ -79,6 +92,7 @@ const ITEMS: &[(&str, Item)] = &[
     ("Q", Item::Number(|m| of_date(Field::Quarter, m), 1)),
     ("q", Item::Number(|m| of_date(Field::Quarter, m), 1)),
     ("J", Item::Number(|m| of_date(Field::Julian, m), 1)),
+    ("j", Item::Number(|m| of_date(Field::Julian, m), 1)),
     ("MONTH", Item::Month(Case::Upper)),
     ("Month", Item::Month(Case::Title)),
     ("month", Item::Month(Case::Lower)),
@@ -96,12 +110,20 @@ const ITEMS: &[(&str, Item)] = &[
     ("US", Item::Fraction(6)),
     ("us", Item::Fraction(6)),
     ("FF1", Item::Fraction(1)),
+    ("ff1", Item::Fraction(1)),
     ("FF2", Item::Fraction(2)),
+    ("ff2", Item::Fraction(2)),
     ("FF3", Item::Fraction(3)),
+    ("ff3", Item::Fraction(3)),
     ("FF4", Item::Fraction(4)),
+    ("ff4", Item::Fraction(4)),
     ("FF5", Item::Fraction(5)),
+    ("ff5", Item::Fraction(5)),
     ("FF6", Item::Fraction(6)),
+    ("ff6", Item::Fraction(6)),
     ("SSSSS", Item::Number(second_of_day, 1)),
+    ("sssss", Item::Number(second_of_day, 1)),
+    ("ssss", Item::Number(second_of_day, 1)),
     ("SSSS", Item::Number(second_of_day, 1)),
     ("SS", Item::Number(|m| m.second.into(), 2)),
     ("ss", Item::Number(|m| m.second.into(), 2)),
@@ -159,13 +181,16 @@ fn write_item(out: &mut String, item: Item, fill: bool, moment: &Moment) {
     let month = moment.date.month as usize - 1;
     let day = of_date(Field::IsoDayOfWeek, moment) as usize - 1;
     let padded = |width: usize| if fill { 0 } else { width };
+    let year = i64::from(if moment.date.year > 0 { moment.date.year } else { 1 - moment.date.year });
     match item {
         Item::FillMode => {}
         Item::Number(get, width) => {
             let _ = write!(out, "{:0width$}", get(moment), width = padded(width));
         }
+        Item::Thousands => {
+            let _ = write!(out, "{},{:03}", year / 1000, year % 1000);
+        }
         Item::Year(digits) => {
-            let year = i64::from(if moment.date.year > 0 { moment.date.year } else { 1 - moment.date.year });
             let year = if digits == 4 { year } else { year % 10i64.pow(digits) };
             let _ = write!(out, "{year:0width$}", width = padded(digits as usize));
         }
@@ -184,7 +209,7 @@ fn write_item(out: &mut String, item: Item, fill: bool, moment: &Moment) {
 }
 
 /// `to_char(timestamp, pattern)` with PostgreSQL's template patterns for dates and times (no localised names, no time
-/// zones): text in double quotes is copied, as is what is no pattern; `FM` drops the padding of the next item; `TH`
+/// zones): text in double quotes is copied, as is what is no pattern; `FM` and `TM` drop the padding of the next item; `TH`
 /// and `th` after a number append its ordinal ending.
 pub fn to_char(timestamp: i64, pattern: &str) -> String {
     let moment = Moment::from_micros(timestamp);

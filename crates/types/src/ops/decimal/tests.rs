@@ -148,7 +148,9 @@ fn texts_read_and_print() {
     assert_eq!(parse_exact(b"1.5e3"), Ok(Exact { digits: 1500, scale: 0, precision: 4 }));
     assert_eq!(parse_exact(b"0"), Ok(Exact { digits: 0, scale: 0, precision: 1 }));
     assert_eq!(parse_exact(&[b'9'; 39]), Err(Bad::Range));
-    assert_eq!(parse_exact(format!("1.{}", "3".repeat(50)).as_bytes()).unwrap().scale, 37);
+    assert_eq!(parse_exact(format!("1.{}", "3".repeat(50)).as_bytes()), Err(Bad::Range));
+    assert_eq!(parse_exact(format!("1.{}", "0".repeat(50)).as_bytes()).unwrap().scale, 37);
+    assert_eq!(parse_exact(b"1e-39"), Err(Bad::Range));
     assert_eq!([format(5, 3), format(-5, 0), format(0, 2), format(12345, 2)], ["0.005", "-5", "0.00", "123.45"]);
     let mut random = Random(5);
     for _ in 0..10_000 {

@@ -117,22 +117,23 @@ pub struct Exact {
     pub precision: u8,
 }
 
-/// Reads a decimal with all of its digits (`1.50` has scale 2, `1.5e3` scale 0). Fractions that do not fit 38 digits
-/// are rounded; whole parts that do not fit are [`Bad::Range`].
+/// Reads a decimal with all of its digits (`1.50` has scale 2, `1.5e3` scale 0). What does not fit 38 digits is
+/// [`Bad::Range`], unless only zeros behind the point go.
 pub fn parse_exact(text: &[u8]) -> Result<Exact, Bad> {
     let parts = take_apart(text)?;
-    let count = parts.digits.iter().filter(|b| **b != b'.').count() as i64;
-    let mut scale = (count - parts.whole).clamp(0, 38) as u8;
-    loop {
-        match parts.at_scale(scale) {
-            Ok(digits) if fits(digits, 38) => {
-                let used = POWERS.iter().position(|p| digits.unsigned_abs() < p.unsigned_abs()).unwrap_or(38) as u8;
-                return Ok(Exact { digits, scale, precision: used.max(scale).max(1) });
-            }
-            _ if scale > 0 => scale -= 1,
-            _ => return Err(Bad::Range),
+    let digits = || parts.digits.iter().filter(|b| **b != b'.');
+    let written = (digits().count() as i64 - parts.whole).max(0);
+    let needed = written - digits().rev().take_while(|b| **b == b'0').count() as i64;
+    for scale in (needed.max(0)..=written.min(38)).rev() {
+        let scale = scale as u8;
+        if let Ok(digits) = parts.at_scale(scale)
+            && fits(digits, 38)
+        {
+            let used = POWERS.iter().position(|p| digits.unsigned_abs() < p.unsigned_abs()).unwrap_or(38) as u8;
+            return Ok(Exact { digits, scale, precision: used.max(scale).max(1) });
         }
     }
+    Err(Bad::Range)
 }
 
 /// Appends a decimal of the given scale, with exactly that many digits after the point.

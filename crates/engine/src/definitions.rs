@@ -1,0 +1,98 @@
+//! Tables and views as the SQL that makes them again.
+
+use catalog::{Table, TableEntry};
+use types::Value;
+use types::ops::cast::format_value;
+
+use crate::Session;
+
+/// What made a table or view.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Definition {
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// The statement, with a semicolon.
+    pub sql: String,
+}
+
+impl Session {
+    /// The definitions of all tables and views, in the order of their names.
+    pub fn definitions(&self) -> Vec<Definition> {
+        let catalog = self.database().0.catalog.snapshot();
+        let entries = catalog.entries().map(|(schema, name, entry)| {
+            let full = match schema {
+                catalog::DEFAULT_SCHEMA => quoted(name),
+                schema => format!("{}.{}", quoted(schema), quoted(name)),
+            };
+            let sql = match entry {
+                TableEntry::Table(table) => create_table(&full, table),
+                TableEntry::View(view) => {
+                    let columns: Vec<String> = view.columns.iter().map(|c| quoted(&c.name)).collect();
+                    format!("CREATE VIEW {full} ({}) AS\n    {};", columns.join(", "), view.sql)
+                }
+            };
+            Definition { schema: schema.to_owned(), name: name.to_owned(), sql }
+        });
+        entries.collect()
+    }
+}
+
+fn create_table(name: &str, table: &Table) -> String {
+    let schema = table.relation.schema();
+    let mut lines: Vec<String> = Vec::with_capacity(schema.attributes().len() + 1);
+    for (index, (attribute, default)) in schema.attributes().iter().zip(&table.defaults).enumerate() {
+        let mut line = format!("    {} {}", quoted(&attribute.name), attribute.sql_type);
+        if !default.is_null() {
+            let text = format_value(default, attribute.sql_type);
+            let bare = matches!(default, Value::Int(_) | Value::Decimal(_) | Value::Bool(_));
+            line += " DEFAULT ";
+            line += &if bare { text } else { format!("'{}'", text.replace('\'', "''")) };
+        }
+        // The key's columns are NOT NULL anyway.
+        if attribute.not_null && !schema.primary_key().contains(&index) {
+            line += " NOT NULL";
+        }
+        lines.push(line);
+    }
+    let key: Vec<String> = schema.primary_key().iter().map(|&a| quoted(&schema.attributes()[a].name)).collect();
+    if !key.is_empty() {
+        lines.push(format!("    PRIMARY KEY ({})", key.join(", ")));
+    }
+    format!("CREATE TABLE {name} (\n{}\n);", lines.join(",\n"))
+}
+
+/// The name as SQL needs it: in quotes unless it is a word in lower case that could be no keyword.
+fn quoted(name: &str) -> String {
+    let mut chars = name.chars();
+    let plain = chars.next().is_some_and(|c| c.is_ascii_lowercase() || c == '_')
+        && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let parses = || sql::parse(&format!("select {name} from {name}")).is_ok();
+    if plain && parses() { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Config, Database, QueryResult};
+
+    #[test]
+    fn definitions_make_the_same_again() {
+        let statements = [
+            "create table t (a integer default 7, \"B\" text default 'it''s' not null, c decimal(5,2) default 1.5, \
+             \"select\" date default '2024-01-01', primary key (c, a))",
+            "create table u as select 1 as x",
+            "create view v (y) as select x from u",
+        ];
+        let made = |statements: &[String]| {
+            let mut session = Database::new(Config::default()).unwrap().connect();
+            for sql in statements {
+                session.execute(sql, &[]).and_then(QueryResult::collect).unwrap_or_else(|e| panic!("{sql}: {e}"));
+            }
+            session.definitions().into_iter().map(|d| d.sql).collect::<Vec<_>>()
+        };
+        let first = made(&statements.map(str::to_owned));
+        assert!(first[0].contains("PRIMARY KEY (c, a)") && first[0].contains("\"B\" text DEFAULT 'it''s' NOT NULL"));
+        assert_eq!(first, made(&first));
+    }
+}
