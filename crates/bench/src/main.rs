@@ -8,6 +8,7 @@ mod demo;
 mod groups;
 mod inserts;
 mod latency;
+mod planning;
 mod sort;
 mod sums;
 mod tpch;
@@ -33,6 +34,8 @@ enum Command {
     Tpch(TpchOptions),
     /// Times `select 1` with cold and with cached code.
     Latency,
+    /// Times the way from text to machine code: the queries of TPC-H, and statements that are hard to plan.
+    Planning,
     /// Times ORDER BY over 10 million rows.
     Sort {
         /// Threads; by default all that the process may use.
@@ -95,6 +98,7 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Tpch(options) => tpch::run(&options),
         Command::Latency => latency::run(),
+        Command::Planning => planning::run(),
         Command::Sort { threads } => sort::run(threads),
         Command::Groups { threads } => groups::run(threads),
         Command::Sums => sums::run(),

@@ -82,8 +82,8 @@ impl CodeCache {
     }
 
     /// The program's code, and whether it was here already. Of several threads that ask for the same code at once, one
-    /// compiles.
-    pub fn get(&self, program: &Program) -> Result<(Arc<Code>, bool)> {
+    /// compiles, and asks `check` now and then whether to go on.
+    pub fn get(&self, program: &Program, check: &dyn Fn() -> Result<()>) -> Result<(Arc<Code>, bool)> {
         let key = fingerprint(program);
         let place = {
             let mut inner = lock(&self.inner);
@@ -98,7 +98,7 @@ impl CodeCache {
         if let Some(code) = &*code {
             return Ok((code.clone(), true));
         }
-        let compiled = Arc::new(match compile(program) {
+        let compiled = Arc::new(match compile(program, check) {
             Ok(code) => code,
             Err(e) => {
                 lock(&self.inner).programs.remove(&key);

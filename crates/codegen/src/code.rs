@@ -81,14 +81,14 @@ static ISA: LazyLock<Result<OwnedTargetIsa>> = LazyLock::new(|| {
     builder.finish(settings::Flags::new(flags)).map_err(|e| Error::internal(format!("code generator: {e}")))
 });
 
-/// Compiles all functions of a program.
-pub fn compile(program: &Program) -> Result<Code> {
-    Ok(Compilation::new(false)?.program(program)?.0)
+/// Compiles all functions of a program. `check` is asked before each whether to go on.
+pub fn compile(program: &Program, check: &dyn Fn() -> Result<()>) -> Result<Code> {
+    Ok(Compilation::new(false)?.program(program, check)?.0)
 }
 
 /// Compiles a program and tells what it has become.
 pub fn list(program: &Program) -> Result<Listing> {
-    Ok(Compilation::new(true)?.program(program)?.1)
+    Ok(Compilation::new(true)?.program(program, &|| Ok(()))?.1)
 }
 
 struct Compilation {
@@ -108,10 +108,10 @@ impl Compilation {
         Ok(Self { module, context, builder: FunctionBuilderContext::new(), listing, bytes: 0 })
     }
 
-    fn program(mut self, program: &Program) -> Result<(Code, Listing)> {
+    fn program(mut self, program: &Program, check: &dyn Fn() -> Result<()>) -> Result<(Code, Listing)> {
         #[cfg(debug_assertions)]
         pipeline::ir::verify(program).map_err(|e| Error::internal(format!("invalid pipeline IR: {e}")))?;
-        let result = self.functions(program);
+        let result = self.functions(program, check);
         let (pipelines, pairs) = match result {
             Ok(ids) => ids,
             Err(e) => {
@@ -140,9 +140,10 @@ impl Compilation {
         Ok((code, self.listing.unwrap_or_default()))
     }
 
-    fn functions(&mut self, program: &Program) -> Result<Functions> {
+    fn functions(&mut self, program: &Program, check: &dyn Fn() -> Result<()>) -> Result<Functions> {
         let mut pipelines = Vec::with_capacity(program.pipelines.len());
         for (id, p) in program.pipelines.iter() {
+            check()?;
             let mut scratch = 0;
             let config = self.module.target_config();
             let function = self.define(&format!("{id} {}", p.name), 2, |b| {
@@ -152,6 +153,7 @@ impl Compilation {
         }
         let mut pairs = Vec::with_capacity(program.states.len());
         for (id, state) in program.states.iter() {
+            check()?;
             let config = self.module.target_config();
             pairs.push(match state {
                 State::Group(g) => {

@@ -13,6 +13,7 @@ mod float;
 mod group;
 mod invariant;
 mod matching;
+mod parking;
 mod scalar;
 mod stages;
 mod sum;
@@ -45,6 +46,7 @@ pub(crate) fn pipeline(
     let mut emitter = Emitter::new(b, config, program, &pipeline.vars, stages, 1);
     emitter.timed = Some(pipeline).filter(|_| !program.counters.is_empty());
     emitter.load_accumulators(&pipeline.body);
+    emitter.choose_parked();
     emitter.body();
     emitter.finish()
 }
@@ -69,6 +71,8 @@ struct Emitter<'b, 'p> {
     failures: Failures,
     invariants: Invariants,
     accumulators: Accumulators,
+    /// Variables that rest in scratch memory, and where.
+    parked: HashMap<Var, u32>,
     /// Parameters of the function: worker, and batch or rows.
     params: Vec<Value>,
     /// Bytes of scratch memory given out so far.
@@ -127,6 +131,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
             failures,
             invariants: Invariants::new(entry),
             accumulators: Accumulators::default(),
+            parked: HashMap::new(),
             params,
             scratch_bytes: 0,
             known,
@@ -166,6 +171,9 @@ impl<'b, 'p> Emitter<'b, 'p> {
         if let Some(value) = self.known[key.index()] {
             return value;
         }
+        if let Some(value) = self.fetch(key) {
+            return value;
+        }
         let value = match key {
             Key::Var(v) => {
                 let (stage, definition) = self.plan.definition(v);
@@ -194,7 +202,9 @@ impl<'b, 'p> Emitter<'b, 'p> {
 
     /// Defines a variable that is computed here.
     fn define(&mut self, v: Var, value: Val) {
-        self.learn(Key::Var(v), value);
+        if !self.park(v, value) {
+            self.learn(Key::Var(v), value);
+        }
     }
 
     /// Translates a part of the code that does not dominate what follows: forgets afterwards what it has computed.

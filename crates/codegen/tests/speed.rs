@@ -77,11 +77,11 @@ fn measure(name: &str, text: &str, keys: i64) {
     let program = parse(text).unwrap();
     pipeline::ir::verify(&program).unwrap();
     let started = Instant::now();
-    let code = codegen::compile(&program).unwrap();
+    let code = codegen::compile(&program, &|| Ok(())).unwrap();
     let first = started.elapsed();
     let started = Instant::now();
     for _ in 0..20 {
-        codegen::compile(&program).unwrap();
+        codegen::compile(&program, &|| Ok(())).unwrap();
     }
     let compile = started.elapsed() / 20;
     let bytes = code.bytes();

@@ -106,7 +106,8 @@ pub(crate) fn prepare(environment: &Environment, plan: &Plan, analyze: bool) -> 
 fn prepare_to(environment: &Environment, target: Target, plan: &Plan, analyze: bool) -> Result<Prepared> {
     let program = Arc::new(pipeline::lower_to(target, plan, analyze)?);
     let code = if environment.settings.is_on("compile") {
-        Executable::Compiled(environment.database.0.code.get(&program)?.0)
+        let cancel = environment.call.token();
+        Executable::Compiled(environment.database.0.code.get(&program, &|| cancel.check())?.0)
     } else {
         Executable::Interpreted(program.clone())
     };

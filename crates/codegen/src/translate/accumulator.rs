@@ -16,6 +16,10 @@ use super::stages::{operands, used_vars};
 use super::sum::Gathered;
 use super::value::{Val, changing, load, part_types, store};
 
+/// Most fields that become variables: beyond that there are no registers, and each variable is one more thing to know of
+/// at each branch.
+const MOST: usize = 64;
+
 /// The variables of fields.
 #[derive(Default)]
 pub(super) struct Accumulators {
@@ -129,7 +133,7 @@ impl Emitter<'_, '_> {
             }
         }
         for ((state, offset), ty) in std::mem::take(&mut uses.fields) {
-            if uses.escaped.contains(&state) {
+            if uses.escaped.contains(&state) || self.accumulators.fields.len() >= MOST {
                 continue;
             }
             let row = self.local_row(state);

@@ -282,15 +282,14 @@ impl Emitter<'_, '_> {
     }
 
     fn output(&mut self, state: StateId, values: &[(Var, Option<Var>)]) {
-        // All values first: computing one may need control flow.
-        let values: Vec<_> =
-            values.iter().map(|&(v, null)| (self.get(v), self.ty(v), null.map(|n| self.get(n).one()))).collect();
         let local = self.local(state);
         let count_at = std::mem::offset_of!(ResultLocal, count) as i32;
         let count = self.b.ins().load(types::I64, changing(), local, count_at);
         let columns =
             self.b.ins().load(types::I64, changing(), local, std::mem::offset_of!(ResultLocal, columns) as i32);
-        for (i, (value, ty, null)) in values.into_iter().enumerate() {
+        for (i, &(value, null)) in values.iter().enumerate() {
+            // One after the other, so that few are alive at once.
+            let (value, ty, null) = (self.get(value), self.ty(value), null.map(|n| self.get(n).one()));
             let column = i * size_of::<ResultColumn>();
             let data_at = (column + std::mem::offset_of!(ResultColumn, data)) as i32;
             let nulls_at = (column + std::mem::offset_of!(ResultColumn, nulls)) as i32;

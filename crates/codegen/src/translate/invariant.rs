@@ -13,6 +13,9 @@ use pipeline::ir::Ty;
 use super::Emitter;
 use super::value::{Val, constant, part_types};
 
+/// Most values that are read at the start: each of them is alive from there to its last use.
+const MOST: usize = 128;
+
 /// Loads at the start, by base, offset and type.
 pub(super) struct Invariants {
     /// The entry block: the loads, then a jump.
@@ -30,6 +33,9 @@ impl Emitter<'_, '_> {
     /// The value of a type at an address, both of which stay the same; `base` is a parameter or an invariant itself.
     pub(super) fn invariant(&mut self, ty: Type, base: Value, offset: usize) -> Value {
         let offset = i32::try_from(offset).expect("arrays of pointers are small");
+        if self.invariants.loads.len() >= MOST && !self.invariants.loads.contains_key(&(base, offset, ty)) {
+            return self.b.ins().load(ty, constant(), base, offset);
+        }
         *self.invariants.loads.entry((base, offset, ty)).or_insert_with(|| {
             let mut cursor = FuncCursor::new(self.b.func).at_last_inst(self.invariants.entry);
             cursor.ins().load(ty, constant(), base, offset)

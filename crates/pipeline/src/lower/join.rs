@@ -17,6 +17,10 @@ use crate::ir::{
     StateId, Ty, Var,
 };
 
+/// Joins that a pipe probes before its rows are stored: what a probe needs is handed through those before it, so that code
+/// and time to compile it grow with the square of their number.
+const MOST_MATCHES: usize = 32;
+
 /// A conjunct `build expression = probe expression` that the hash table is keyed by.
 struct Key {
     build: Expr,
@@ -106,7 +110,21 @@ impl Lowering<'_> {
         if let Some(afterwards) = join.afterwards {
             result.push(self.read_marked(&join, &built, afterwards, needed));
         }
+        if result.iter().any(|pipe| pipe.matches() >= MOST_MATCHES) {
+            return self.cut(result, needed);
+        }
         Ok(result)
+    }
+
+    /// Ends pipes in rows, and goes on from these.
+    fn cut(&mut self, pipes: Vec<Pipe>, needed: &Needed) -> Result<Vec<Pipe>> {
+        let Some(first) = pipes.first() else { return Ok(pipes) };
+        let mut columns: Vec<ColumnId> = needed.iter().copied().filter(|c| first.bindings.contains_key(c)).collect();
+        columns.sort_unstable();
+        let (state, fields) = self.materialize(pipes, &columns, "rows")?;
+        let (mut pipe, row) = self.read(state, RowSet::All, "rows");
+        pipe.bind_row(row, &fields, false);
+        Ok(vec![pipe])
     }
 
     /// A mark join's keys must compare without NULLs, for a NULL comparison counts. Returns whether the only condition is

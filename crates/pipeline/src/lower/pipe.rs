@@ -96,6 +96,11 @@ impl Pipe {
         std::mem::take(&mut self.blocks[0])
     }
 
+    /// How many joins the pipe has probed.
+    pub fn matches(&self) -> usize {
+        self.blocks[0].iter().filter(|inst| matches!(inst, Inst::Match(_))).count()
+    }
+
     // ---- blocks
 
     pub fn depth(&self) -> usize {
