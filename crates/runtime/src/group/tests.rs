@@ -115,7 +115,7 @@ fn groups_are_those_of_a_map() {
 
 /// Runs keys through one worker: new rows and the directory's slots after each part.
 fn progress(parts: &[Vec<i64>]) -> Vec<(usize, u64)> {
-    let context = context(vec![state(true)], 1, Some(pairs()));
+    let context = context(vec![state(true)], Some(pairs()));
     let mut worker = context.worker(0);
     let mut rows = 0;
     let mut run = |part: &Vec<i64>| {
