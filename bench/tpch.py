@@ -20,7 +20,7 @@ import systems
 from compare import difference
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-QUERIES = ROOT / "crates" / "testkit" / "tpch" / "queries"
+QUERIES = ROOT / "crates" / "tpch" / "queries"
 
 
 def serve(name, threads, folder, pipe):
@@ -182,7 +182,7 @@ def main():
     arguments = parser.parse_args()
     folder = pathlib.Path(arguments.data or ROOT / "data" / f"tpch-sf{arguments.sf}")
     if not (folder / "lineitem.parquet").exists():
-        generator = ["cargo", "run", "--release", "-q", "-p", "testkit", "--bin", "tpch-gen", "--"]
+        generator = ["cargo", "run", "--release", "-q", "-p", "tpch", "--bin", "tpch-gen", "--"]
         subprocess.run([*generator, "--sf", arguments.sf, "--out", str(folder)], check=True, cwd=ROOT)
     # Nobody's loading is to wait for the disk.
     for file in folder.glob("*.parquet"):

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use base::Result;
 use indicatif::{ProgressBar, ProgressStyle};
-use testkit::tpch::{self, QUERIES};
+use tpch::QUERIES;
 
 use crate::DataOptions;
 use crate::tpch::{measure, millis, open, prepare, source};

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use base::Result;
 use engine::{Config, Database, Session};
-use testkit::rows::text_rows;
-use testkit::tpch::{self, Format, QUERIES, Query, Source};
+use engine::rows::text_rows;
+use tpch::{Format, QUERIES, Query, Source};
 
 use crate::{DataOptions, TpchOptions};
 
@@ -81,7 +81,7 @@ pub(crate) fn measure(session: &mut Session, query: &Query, runs: usize, check: 
             outcome.rows = chunks.iter().map(types::Chunk::rows).sum();
             if check {
                 let types: Vec<_> = columns.iter().map(|c| c.sql_type).collect();
-                let rows: Vec<_> = chunks.iter().flat_map(|c| testkit::rows::chunk_rows(c, &types)).collect();
+                let rows: Vec<_> = chunks.iter().flat_map(|c| engine::rows::chunk_rows(c, &types)).collect();
                 outcome.wrong = tpch::compare_answers(query.answer, &rows, true).err();
             }
         }

@@ -5,7 +5,7 @@ mod common;
 use common::{bind_sql, output, plan};
 
 fn query(number: usize) -> String {
-    let path = format!("{}/../testkit/tpch/queries/q{number:02}.sql", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../tpch/queries/q{number:02}.sql", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).unwrap()
 }
 

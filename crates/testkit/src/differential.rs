@@ -8,7 +8,7 @@ use base::{Error, Result, SqlState};
 use engine::{Config, Database, Session};
 
 use crate::random::{self, Random};
-use crate::rows::text_rows;
+use engine::rows::text_rows;
 
 /// Queries on one random schema.
 pub const QUERIES_PER_SCHEMA: usize = 50;

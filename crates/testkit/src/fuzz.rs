@@ -11,7 +11,7 @@ use engine::{Config, Database, Session};
 
 use crate::differential::{Step, script};
 use crate::random::Random;
-use crate::tpch::{self, Format, QUERIES};
+use tpch::{Format, QUERIES};
 
 /// What is mutated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use engine::{Config, Database, QueryResult, Session, Tag};
 use sqllogictest::{DBOutput, DefaultColumnType, Runner};
 use types::SqlType;
 
-use crate::rows::{NULL, chunk_rows};
+use engine::rows::{NULL, chunk_rows};
 
 /// A session as the runner sees it.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use engine::{Config, Database};
 use testkit::differential::{Step, run, script};
-use testkit::rows::text_rows;
+use engine::rows::text_rows;
 
 /// Random queries through every way of running them.
 #[derive(Parser)]

@@ -1,6 +1,7 @@
 //! TPC-H: its data, its 22 queries with the validation parameters, and their answers at scale factor 1.
 
 mod answers;
+mod columns;
 mod generate;
 mod load;
 mod queries;

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use base::{Error, Result, SqlState};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, ArrowWriterOptions, compute_leaves};
@@ -19,10 +21,14 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use tpchgen::csv;
 use tpchgen::generators as rows;
-use tpchgen_arrow::arrow::array::{RecordBatch, RecordBatchReader};
+
+use crate::columns::Columns;
 
 /// Rows of a part, and of a row group.
 const PART_ROWS: u64 = 122_880;
+
+/// Rows that become columns together.
+const BATCH_ROWS: usize = 8192;
 
 /// What to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,10 +103,10 @@ fn write_parquet(
     parts: usize,
     step: &mut dyn FnMut(usize),
 ) -> Result<(), AnyError> {
-    let schema = batches(table, scale, 1, parts as i32).schema();
+    let schema = schema(table);
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
-        .set_created_by("MorselDB testkit".into())
+        .set_created_by("MorselDB".into())
         .set_max_row_group_row_count(None)
         .build();
     let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
@@ -131,12 +137,9 @@ fn encode(
     parts: usize,
 ) -> Result<Vec<ArrowColumnChunk>, AnyError> {
     let mut writers = factory.create_column_writers(part)?;
-    let reader = batches(table, scale, part as i32 + 1, parts as i32);
-    let schema = reader.schema();
-    for batch in reader {
-        let batch: RecordBatch = batch?;
+    for batch in batches(table, scale, part as i32 + 1, parts as i32) {
         let mut writers = writers.iter_mut();
-        for (field, column) in schema.fields().iter().zip(batch.columns()) {
+        for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
             for leaf in compute_leaves(field, column)? {
                 writers.next().ok_or("fewer column writers than columns")?.write(&leaf)?;
             }
@@ -181,35 +184,48 @@ fn in_order<T: Send>(
     })
 }
 
-/// Calls `$then!` with the row generator, its CSV and its Arrow form of a table.
+/// Calls `$then!` with the row generator, its CSV form and its rows of a table.
 macro_rules! dispatch {
     ($table:expr, $then:ident) => {
         match $table {
-            "region" => $then!(RegionGenerator, RegionCsv, RegionArrow),
-            "nation" => $then!(NationGenerator, NationCsv, NationArrow),
-            "supplier" => $then!(SupplierGenerator, SupplierCsv, SupplierArrow),
-            "customer" => $then!(CustomerGenerator, CustomerCsv, CustomerArrow),
-            "part" => $then!(PartGenerator, PartCsv, PartArrow),
-            "partsupp" => $then!(PartSuppGenerator, PartSuppCsv, PartSuppArrow),
-            "orders" => $then!(OrderGenerator, OrderCsv, OrderArrow),
-            "lineitem" => $then!(LineItemGenerator, LineItemCsv, LineItemArrow),
+            "region" => $then!(RegionGenerator, RegionCsv, Region),
+            "nation" => $then!(NationGenerator, NationCsv, Nation),
+            "supplier" => $then!(SupplierGenerator, SupplierCsv, Supplier),
+            "customer" => $then!(CustomerGenerator, CustomerCsv, Customer),
+            "part" => $then!(PartGenerator, PartCsv, Part),
+            "partsupp" => $then!(PartSuppGenerator, PartSuppCsv, PartSupp),
+            "orders" => $then!(OrderGenerator, OrderCsv, Order),
+            "lineitem" => $then!(LineItemGenerator, LineItemCsv, LineItem),
             other => panic!("TPC-H has no table {other}"),
         }
     };
 }
 
-fn batches(table: &str, scale: f64, part: i32, parts: i32) -> Box<dyn RecordBatchReader> {
-    macro_rules! arrow {
-        ($rows:ident, $csv:ident, $arrow:ident) => {
-            Box::new(tpchgen_arrow::$arrow::new(rows::$rows::new(scale, part, parts)).with_batch_size(8192))
+fn schema(table: &str) -> SchemaRef {
+    macro_rules! schema {
+        ($generator:ident, $csv:ident, $row:ident) => {
+            rows::$row::columns(&[]).schema()
         };
     }
-    dispatch!(table, arrow)
+    dispatch!(table, schema)
+}
+
+fn batches(table: &str, scale: f64, part: i32, parts: i32) -> Box<dyn Iterator<Item = RecordBatch>> {
+    macro_rules! batches {
+        ($generator:ident, $csv:ident, $row:ident) => {{
+            let mut all = rows::$generator::new(scale, part, parts).iter();
+            Box::new(std::iter::from_fn(move || {
+                let some: Vec<rows::$row> = all.by_ref().take(BATCH_ROWS).collect();
+                (!some.is_empty()).then(|| Columns::columns(&some))
+            }))
+        }};
+    }
+    dispatch!(table, batches)
 }
 
 fn header(table: &str) -> &'static str {
     macro_rules! header {
-        ($rows:ident, $csv:ident, $arrow:ident) => {
+        ($generator:ident, $csv:ident, $row:ident) => {
             csv::$csv::header()
         };
     }
@@ -219,8 +235,8 @@ fn header(table: &str) -> &'static str {
 fn csv_part(table: &str, scale: f64, part: i32, parts: i32) -> Vec<u8> {
     let mut out = Vec::new();
     macro_rules! text {
-        ($rows:ident, $csv:ident, $arrow:ident) => {
-            for row in rows::$rows::new(scale, part, parts).iter() {
+        ($generator:ident, $csv:ident, $row:ident) => {
+            for row in rows::$generator::new(scale, part, parts).iter() {
                 writeln!(out, "{}", csv::$csv::new(row)).expect("memory takes all")
             }
         };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use testkit::tpch::{Format, generate};
+use tpch::{Format, generate};
 
 /// Writes the tables of TPC-H as Parquet or CSV files.
 #[derive(Parser)]

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use engine::{Config, Database, Session};
-use testkit::rows::text_rows;
-use testkit::tpch::{Format, QUERIES, Source, generate, load};
+use engine::rows::text_rows;
+use tpch::{Format, QUERIES, Source, generate, load};
 
 const SCALE: f64 = 0.01;
 
@@ -35,7 +35,7 @@ fn every_way_gives_the_same_answers() {
             let actual = session.execute(query.sql, &[]).and_then(text_rows);
             let verdict = actual.map_err(|e| e.to_string());
             let verdict =
-                verdict.and_then(|rows| testkit::tpch::compare_answers(&format!("names\n{text}"), &rows, true));
+                verdict.and_then(|rows| tpch::compare_answers(&format!("names\n{text}"), &rows, true));
             failures.extend(verdict.err().map(|e| format!("Q{} {name}: {e}", query.number)));
         }
     }

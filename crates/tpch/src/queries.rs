@@ -12,15 +12,15 @@ pub struct Query {
 }
 
 /// The tables with the types of the specification, keys included.
-pub const SCHEMA: &str = include_str!("../../tpch/schema.sql");
+pub const SCHEMA: &str = include_str!("../schema.sql");
 
 macro_rules! queries {
     ($($number:literal $file:literal),* $(,)?) => {
         /// All 22.
         pub const QUERIES: &[Query] = &[$(Query {
             number: $number,
-            sql: include_str!(concat!("../../tpch/queries/q", $file, ".sql")),
-            answer: include_str!(concat!("../../tpch/answers_sf1/q", $file, ".csv")),
+            sql: include_str!(concat!("../queries/q", $file, ".sql")),
+            answer: include_str!(concat!("../answers_sf1/q", $file, ".csv")),
         }),*];
     };
 }
