@@ -7,8 +7,10 @@ pub struct Query {
     pub number: usize,
     /// The text with the validation parameters.
     pub sql: &'static str,
-    /// The answer at scale factor 1: fields separated by bars, the first line has the names.
+    /// The specification's answer at scale factor 1: fields separated by bars, the first line has the names.
     pub answer: &'static str,
+    /// PostgreSQL's answer at scale factor 0.01, over the data of [`generate`](crate::generate), written in the same way.
+    pub small_answer: &'static str,
 }
 
 /// The tables with the types of the specification, keys included.
@@ -21,6 +23,7 @@ macro_rules! queries {
             number: $number,
             sql: include_str!(concat!("../queries/q", $file, ".sql")),
             answer: include_str!(concat!("../answers_sf1/q", $file, ".csv")),
+            small_answer: include_str!(concat!("../answers_sf001/q", $file, ".csv")),
         }),*];
     };
 }

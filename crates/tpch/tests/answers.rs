@@ -1,10 +1,11 @@
-//! The 22 queries at a small scale: from Parquet and from CSV, one worker and two, compiled and interpreted.
+//! The 22 queries at a small scale beside PostgreSQL's answers: from Parquet and from CSV, one worker and two, compiled
+//! and interpreted.
 
 use std::path::Path;
 
 use engine::{Config, Database, Session};
 use engine::rows::text_rows;
-use tpch::{Format, QUERIES, Source, generate, load};
+use tpch::{Format, QUERIES, Source, compare_answers, generate, load};
 
 const SCALE: f64 = 0.01;
 
@@ -16,12 +17,12 @@ fn open(folder: &Path, source: Source, threads: usize, setting: &str) -> Session
 }
 
 #[test]
-fn every_way_gives_the_same_answers() {
+fn every_way_gives_the_answers_of_postgresql() {
     let folder = std::env::temp_dir().join(format!("morseldb-tpch-{}", std::process::id()));
     generate(SCALE, &folder, Format::Parquet, |_| {}).unwrap();
     generate(SCALE, &folder, Format::Csv, |_| {}).unwrap();
-    let mut first = open(&folder, Source::Parquet, 1, "SET compile = on");
-    let mut others = [
+    let mut ways = [
+        ("one thread", open(&folder, Source::Parquet, 1, "SET compile = on")),
         ("two threads", open(&folder, Source::Parquet, 2, "SET compile = on")),
         ("CSV", open(&folder, Source::Csv, 2, "SET compile = on")),
         ("views on files", open(&folder, Source::ParquetViews, 2, "SET compile = on")),
@@ -29,13 +30,10 @@ fn every_way_gives_the_same_answers() {
     ];
     let mut failures = Vec::new();
     for query in QUERIES {
-        let expected = text_rows(first.execute(query.sql, &[]).unwrap()).unwrap();
-        let text = expected.iter().map(|r| r.join("|")).collect::<Vec<_>>().join("\n");
-        for (name, session) in &mut others {
-            let actual = session.execute(query.sql, &[]).and_then(text_rows);
-            let verdict = actual.map_err(|e| e.to_string());
-            let verdict =
-                verdict.and_then(|rows| tpch::compare_answers(&format!("names\n{text}"), &rows, true));
+        for (name, session) in &mut ways {
+            let actual = session.execute(query.sql, &[]).and_then(text_rows).map_err(|e| e.to_string());
+            // Averages have other numbers of digits; rows that ORDER BY leaves as ties may change places.
+            let verdict = actual.and_then(|rows| compare_answers(query.small_answer, &rows, true));
             failures.extend(verdict.err().map(|e| format!("Q{} {name}: {e}", query.number)));
         }
     }
