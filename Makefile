@@ -7,11 +7,13 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 BENCH := .bench-venv
 TESTS := .venv
 
-.PHONY: demo test test-rust test-python bench wheel lint doc fuzz difference clean
+.PHONY: demo test test-rust test-python bench wheel lint doc fuzz difference sizes miri asan tsan clean
 
-# Builds MorselDB, generates TPC-H, loads it, runs the 22 queries, checks the answers, prints a table of times.
+# Builds MorselDB and its shell, generates TPC-H, loads it, runs the 22 queries, checks the answers, prints a table of times.
 demo: toolchain
-	cargo run --release -p bench -- demo --sf $(SF)
+	cargo build --release -p bench -p morsel
+	target/release/bench demo --sf $(SF)
+	@echo; echo "  next: target/release/morsel, and there .help, or SELECT ... FROM 'data/tpch-sf$(SF)/lineitem.parquet'"
 
 # Every test: Rust, documentation examples, Python.
 test: test-rust test-python
@@ -33,6 +35,31 @@ difference: $(BENCH)/installed
 	cargo run --release --bin difference -- --queries 10000
 	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
 	$(BENCH)/bin/python bench/difference.py --queries 10000
+
+# What people download stays small: bounds that only go down.
+WHEEL_MB := 15
+SHELL_MB := 40
+sizes: wheel
+	cargo build --release -p morsel
+	@at_most() { size=$$(( ($$(stat -c %s "$$1") + 999999) / 1000000 )); echo "$$1: $$size MB of $$2"; [ $$size -le $$2 ]; }; \
+	  at_most "$$(ls -t dist/*.whl | head -n 1)" $(WHEEL_MB) && at_most target/release/morsel $(SHELL_MB)
+
+# Undefined behaviour, races and bad memory, as far as Rust's interpreter and the sanitizers see them. They need a nightly:
+# NIGHTLY names another one.
+NIGHTLY ?= nightly
+HOST := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
+nightly:
+	@rustup run $(NIGHTLY) rustc --version >/dev/null 2>&1 || rustup toolchain install $(NIGHTLY) --profile minimal
+
+miri: nightly
+	rustup component add --toolchain $(NIGHTLY) miri rust-src
+	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" cargo +$(NIGHTLY) miri test --lib -p base -p types -p storage
+
+asan: nightly
+	RUSTFLAGS="-Zsanitizer=address" cargo +$(NIGHTLY) test --target $(HOST) --target-dir target/asan --lib --tests -p scheduler -p runtime -p storage
+
+tsan: nightly
+	RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" cargo +$(NIGHTLY) test --target $(HOST) --target-dir target/tsan --lib --tests -p scheduler -p runtime -p storage
 
 wheel: $(BENCH)/installed
 	$(BENCH)/bin/maturin build --release -m crates/python/Cargo.toml --out dist
