@@ -215,7 +215,7 @@ fn batches(table: &str, scale: f64, part: i32, parts: i32) -> Box<dyn Iterator<I
         ($generator:ident, $csv:ident, $row:ident) => {{
             let mut all = rows::$generator::new(scale, part, parts).iter();
             Box::new(std::iter::from_fn(move || {
-                let some: Vec<rows::$row> = all.by_ref().take(BATCH_ROWS).collect();
+                let some: Vec<_> = all.by_ref().take(BATCH_ROWS).collect();
                 (!some.is_empty()).then(|| Columns::columns(&some))
             }))
         }};
