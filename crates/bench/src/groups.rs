@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use base::Result;
+use engine::rows::text_rows;
 use engine::{Config, Database, Session};
-use testkit::rows::text_rows;
 
 const RUNS: usize = 5;
 /// Half of the directory's slots are 131,072.

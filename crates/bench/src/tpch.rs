@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use base::Result;
-use engine::{Config, Database, Session};
 use engine::rows::text_rows;
+use engine::{Config, Database, Session};
 use tpch::{Format, QUERIES, Query, Source};
 
 use crate::{DataOptions, TpchOptions};

@@ -1,9 +1,9 @@
 //! The same rows bit for bit, whatever the number of workers: random queries over a table of several morsels, full of
 //! values of which the order of evaluation could show. Text has all bits of a double but those of a NaN.
 
+use engine::rows::text_rows;
 use engine::{Config, Database, Session};
 use testkit::random::Random;
-use testkit::rows::text_rows;
 
 /// A table of 120,000 rows, computed from their numbers: `h` is a hash of the number, of 24 bits.
 const ROWS: &str = "

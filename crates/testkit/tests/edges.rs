@@ -1,8 +1,8 @@
 //! Generated code against the definitions: every operation on numbers over all pairs of values at the edges of its type.
 //! The definitions are `types::ops`, by way of constant folding and of the interpreter.
 
+use engine::rows::text_rows;
 use engine::{Config, Database, Session};
-use testkit::rows::text_rows;
 
 /// A type, and values at its edges.
 type Edges = (&'static str, &'static [&'static str]);

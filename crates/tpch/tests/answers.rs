@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use engine::{Config, Database, Session};
 use engine::rows::text_rows;
+use engine::{Config, Database, Session};
 use tpch::{Format, QUERIES, Source, compare_answers, generate, load};
 
 const SCALE: f64 = 0.01;

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use engine::rows::text_rows;
 use engine::{Config, Database};
 use testkit::differential::{Step, run, script};
-use engine::rows::text_rows;
 
 /// Random queries through every way of running them.
 #[derive(Parser)]
