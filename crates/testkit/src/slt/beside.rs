@@ -12,7 +12,7 @@ use sqllogictest::{
 };
 
 use crate::postgres::{Connection, Postgres};
-use crate::rows::NULL;
+use engine::rows::NULL;
 
 /// A connection as the runner sees it.
 #[derive(Debug)]
