@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use base::Result;
 use engine::{Config, Database, Session};
-use testkit::tpch::{QUERIES, SCHEMA};
+use tpch::{QUERIES, SCHEMA};
 
 use crate::tpch::millis;
 
