@@ -96,7 +96,7 @@ fn measure(name: &str, text: &str, keys: i64) {
     let all: Vec<u32> = (0..rows as u32).collect();
     let id = PipelineId(0);
     let mut worker = context.worker(0);
-    worker.begin_pipeline(&program.pipelines[id], executable.scratch_bytes(id));
+    worker.reserve_scratch(executable.scratch_bytes(id));
     let started = Instant::now();
     for part in all.chunks(BATCH) {
         let count = part.len() as u64;

@@ -45,8 +45,6 @@ pub(crate) struct Query {
     pub arguments: Option<Arguments>,
     /// Pipelines that still fill each state.
     pub fillers: Vec<AtomicUsize>,
-    /// Chunks of files whose strings rows refer to.
-    pub kept: std::sync::Mutex<Vec<(Chunk, base::memory::Reservation)>>,
     pub budget: Budget,
     /// The pipeline that each worker runs, while somebody watches.
     pub running: EachWorker<AtomicU32>,
@@ -200,8 +198,8 @@ impl Query {
         let mut fillers: Vec<usize> = vec![0; program.states.len()];
         program.pipelines.values().flat_map(|p| &p.fills).for_each(|s| fillers[s.index()] += 1);
         let fillers = fillers.into_iter().map(AtomicUsize::new).collect();
-        let (kept, running) = (Default::default(), EachWorker::default());
-        Ok(Self { program, code, context, sources, arguments, fillers, kept, budget, running, small: false })
+        let running = EachWorker::default();
+        Ok(Self { program, code, context, sources, arguments, fillers, budget, running, small: false })
     }
 
     /// Whether results wait for their consumer, so that no more should be made.

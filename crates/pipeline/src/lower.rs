@@ -222,7 +222,6 @@ impl<'a> Lowering<'a> {
             vars: pipe.vars,
             after: pipe.after,
             fills: pipe.fills.clone(),
-            keeps_strings: pipe.keeps_strings,
             operator: self.operator,
         });
         for state in pipe.fills.into_iter().chain(pipe.marks) {

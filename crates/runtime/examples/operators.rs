@@ -14,6 +14,7 @@ use pipeline::ir::{
 use runtime::abi::{
     BATCH, GROUP_PROBES, GroupLocal, JoinTable, ProbeScratch, RowsLocal, Worker, group_new, probe_begin, probe_next,
 };
+use runtime::query::WorkerGuard;
 use runtime::{Pair, PairFns, QueryContext};
 use types::ops::hash::hash_u64;
 
@@ -38,7 +39,7 @@ fn parallel(
     context: &Arc<QueryContext>,
     workers: usize,
     rows: u64,
-    work: impl Fn(&mut Worker, std::ops::Range<u64>) + Sync,
+    work: impl Fn(&mut WorkerGuard<'_>, std::ops::Range<u64>) + Sync,
 ) -> f64 {
     let workers = workers as u64;
     let start = Instant::now();
@@ -172,7 +173,7 @@ fn group(rows: u64, keys: u64, workers: usize) -> [f64; 2] {
                     }
                 }
                 if found.is_null() {
-                    found = group_new(worker, 0, hash).cast();
+                    found = group_new(&mut **worker, 0, hash).cast();
                     *found.add(1) = key;
                 }
                 *found.add(2) += i;
@@ -203,7 +204,7 @@ fn sort(rows: u64, limit: Option<u64>, workers: usize) -> [f64; 2] {
                     *next = row.add(16);
                     row
                 } else {
-                    runtime::abi::rows_grow(worker, 0)
+                    runtime::abi::rows_grow(&mut **worker, 0)
                 };
                 *row.cast::<u64>() = hash_u64(i);
             }

@@ -25,15 +25,18 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
-pub use crate::join::{probe_begin, probe_next, probe_unmatched};
+pub use crate::group::{GROUP_PROBES, GroupLocal};
+pub use crate::join::{BATCH, JoinTable, ProbeScratch, probe_begin, probe_next, probe_unmatched};
+pub use crate::limit::LimitLocal;
+pub use crate::pairs::PairFn;
+pub use crate::result::{ResultColumn, ResultLocal};
+pub use crate::rows::RowsLocal;
+pub use crate::slot::Slot;
 pub use crate::sum::{ExactSum, ExactVariance, sum_add, sum_add_all};
-pub(crate) use functions::guarded;
+pub use crate::worker::Worker;
 pub use functions::{call_site, function};
 pub use kernels::{
     Kernel, Machine, f64_to_i128, group_new, group_prefetch, hash_f64, hash_i128, hash_interval, hash_str, i128_to_f64,
     interval_compare, raise, result_flush, rows_grow, str_compare, str_equal,
 };
-pub use layout::{
-    AbiFn, BATCH, Batch, ColumnRef, GROUP_PROBES, GroupLocal, JoinTable, PairFn, PipelineFn, ProbeScratch,
-    ResultColumn, ResultLocal, RowsLocal, Slot, Worker,
-};
+pub use layout::{AbiFn, Batch, ColumnRef, PipelineFn};

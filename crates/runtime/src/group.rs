@@ -6,28 +6,36 @@
 //!    partitioned materialisation.
 //! 2. If rows of one group may exist twice, the addresses of those outside of overflow partitions are scattered by hash
 //!    into partitions, in parallel.
-//! 3. Each partition is combined by itself, with a table of exactly its size that stays in the cache.
+//! 3. Each partition is combined by itself when it is read, with a table of exactly its size, and goes on through the
+//!    pipeline that reads it while it is in the cache.
 //!
 //! Without keys, each worker has one row; the finalisation adds them up.
 //!
 //! Complexity: O(1) a tuple and O(1) a row. Invariant: rows of one group have equal hashes, hence one partition.
 
 mod combine;
+mod exchange;
+mod layout;
 mod local;
 mod overflow;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex};
+use std::ops::Range;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use base::{Area, Budget, Result};
-use pipeline::ir::{GroupState, StateId};
+use pipeline::ir::{GroupState, RowLayout, RowSet};
 use scheduler::{Cutting, TaskSet};
 
-use crate::abi::GroupLocal;
-use crate::query::{PairFns, QueryContext};
+use crate::pairs::PairFns;
 use crate::rows::{PerWorker, Segment, area_segments};
+use crate::source::RowSource;
+use crate::state::{State, Workers};
 
+use combine::Combining;
+pub use layout::{GROUP_PROBES, GroupLocal};
 pub use local::LocalGroups;
 pub(crate) use local::{new_group, prefetch};
 
@@ -41,16 +49,8 @@ struct Entry {
 }
 // SAFETY: the finalisation hands rows from worker to worker; each row is touched by one at a time.
 unsafe impl Send for Entry {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Entry {}
-
-/// Rows of finished groups.
-#[derive(Debug, Default)]
-struct Partition {
-    rows: Vec<*mut u8>,
-}
-// SAFETY: as for `Entry`.
-unsafe impl Send for Partition {}
 
 /// A group state.
 #[derive(Debug)]
@@ -58,12 +58,13 @@ pub(crate) struct Groups {
     locals: PerWorker<GroupLocal>,
     pairs: PairFns,
     has_keys: bool,
+    layout: RowLayout,
     stride: usize,
     budget: Budget,
-    /// What `finalize` made of the rows; none if the workers' rows are the groups already.
-    finished: Mutex<Option<Vec<Partition>>>,
-    /// Between the phases of the finalisation.
-    exchange: Mutex<Option<Arc<combine::Exchange>>>,
+    /// Partitions whose rows are still to be combined; none if the workers' rows are the groups already.
+    combining: OnceLock<Arc<Combining>>,
+    /// The sum of a state without keys.
+    only: AtomicPtr<u8>,
     /// The row of a state without keys, if no worker took part.
     empty: Mutex<Area>,
 }
@@ -75,41 +76,12 @@ impl Groups {
             locals: PerWorker::default(),
             pairs,
             has_keys: state.has_keys,
+            layout: state.layout.clone(),
             stride,
             budget: budget.clone(),
-            finished: Mutex::default(),
-            exchange: Mutex::default(),
+            combining: OnceLock::new(),
+            only: AtomicPtr::default(),
             empty: Mutex::new(Area::new(budget.clone(), OPERATOR)),
-        }
-    }
-
-    /// The worker's part, made when it first comes. Without keys it has its row from here on.
-    pub(crate) fn local(&self, worker: usize) -> *mut GroupLocal {
-        let make = || {
-            let mut local = GroupLocal::new(self.stride, &self.budget);
-            local.prepare(self.has_keys);
-            local
-        };
-        self.locals.get_or(worker, make)
-    }
-
-    /// A worker has ended a morsel.
-    pub(crate) fn end_morsel(&self, worker: usize) {
-        if self.has_keys {
-            // SAFETY: called by the worker itself.
-            unsafe { (*self.locals.get(worker)).adapt() };
-        }
-    }
-
-    /// The groups. Called when the finalisation has ended.
-    pub(crate) fn segments(&self) -> Vec<Segment> {
-        let finished = self.finished.lock().expect("no panic while it is locked");
-        match &*finished {
-            Some(partitions) => {
-                let pointers = |p: &Partition| Segment::Pointers { start: p.rows.as_ptr(), rows: p.rows.len() };
-                partitions.iter().map(pointers).filter(|s| s.rows() > 0).collect()
-            }
-            None => self.local_segments(),
         }
     }
 
@@ -125,35 +97,81 @@ impl Groups {
         all
     }
 
-    pub(crate) fn finalize(
-        &self,
-        context: &Arc<QueryContext>,
-        state: StateId,
-        phase: usize,
-        cut: &Cutting,
-    ) -> Result<Option<Box<dyn TaskSet>>> {
-        if self.has_keys {
-            combine::phase(self, context, state, phase, cut)
-        } else {
-            self.add_up(context, state).map(|()| None)
-        }
+    /// The rows that workers put into an overflow partition.
+    fn overflow(&self, partition: usize) -> Vec<Segment> {
+        // SAFETY: the pipelines that write have ended; what is changed from now on is the rows themselves.
+        let overflows = unsafe { self.locals.iter() }.filter_map(|local| local.inner.overflow.as_ref());
+        overflows.flat_map(|overflow| overflow.segments(partition)).collect()
     }
 
-    /// Without keys: adds up the workers' rows and publishes the sum.
-    fn add_up(&self, context: &QueryContext, state: StateId) -> Result<()> {
+    /// Without keys: adds up the workers' rows.
+    fn add_up(&self, workers: &dyn Workers) -> Result<()> {
         // SAFETY: the pipelines that write have ended.
         let rows: Vec<*mut u8> = unsafe { self.locals.iter() }.map(|l| l.only).filter(|row| !row.is_null()).collect();
         let sum = match rows.first() {
             Some(&first) => first,
-            None => self.empty.lock().expect("no panic while it is locked").allocate(self.stride)?.as_ptr(),
+            None => {
+                let mut empty = self.empty.lock().unwrap_or_else(PoisonError::into_inner);
+                empty.allocate(self.stride)?.as_ptr()
+            }
         };
-        let mut worker = context.worker(0);
-        for &row in rows.iter().skip(1) {
-            // SAFETY: rows of this state, which nobody else touches now.
-            unsafe { self.pairs.combine.call(&mut worker, sum, row)? };
-        }
-        *self.finished.lock().expect("no panic while it is locked") = Some(vec![Partition { rows: vec![sum] }]);
-        context.shared().publish(state, sum);
+        workers.with(0, &mut |worker| {
+            for &row in rows.iter().skip(1) {
+                // SAFETY: rows of this state, which nobody else touches now.
+                unsafe { self.pairs.combine.call(worker, sum, row)? };
+            }
+            Ok(())
+        })?;
+        self.only.store(sum, Ordering::Release);
         Ok(())
+    }
+}
+
+impl State for Groups {
+    /// Without keys the worker has its row from here on.
+    fn local(&self, worker: usize) -> *mut u8 {
+        let make = || {
+            let mut local = GroupLocal::new(&self.layout, &self.budget);
+            local.prepare(self.has_keys);
+            local
+        };
+        self.locals.get_or(worker, make).cast()
+    }
+
+    fn end_morsel(&self, worker: usize, _: Range<u64>) -> Result<()> {
+        if self.has_keys {
+            // SAFETY: called by the worker itself.
+            let local = unsafe { &mut *self.locals.get(worker) };
+            local.adapt();
+            local.own_strings()?;
+        }
+        Ok(())
+    }
+
+    /// Phase 0 scatters, or adds up; rows that are groups already are left alone.
+    fn finalize(
+        self: Arc<Self>,
+        workers: &dyn Workers,
+        phase: usize,
+        cut: &Cutting,
+    ) -> Result<Option<Box<dyn TaskSet>>> {
+        match phase {
+            0 if !self.has_keys => self.add_up(workers).map(|()| None),
+            0 => exchange::start(self, cut),
+            _ => Ok(None),
+        }
+    }
+
+    fn finished(&self) -> *const u8 {
+        self.only.load(Ordering::Acquire)
+    }
+
+    fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {
+        let only = self.only.load(Ordering::Acquire);
+        Some(match self.combining.get() {
+            Some(combining) => RowSource::of_partitions(combining.clone(), self.clone()),
+            None if only.is_null() => RowSource::new(self.local_segments(), rows, self),
+            None => RowSource::new(vec![Segment::Block { start: only, stride: self.stride, rows: 1 }], rows, self),
+        })
     }
 }

@@ -13,24 +13,26 @@
 
 mod build;
 mod insert;
+mod layout;
 mod probe;
 mod tags;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use base::memory::Pages;
 use base::{Budget, Result};
-use pipeline::ir::{JoinState, StateId};
+use pipeline::ir::{JoinState, RowSet};
 use scheduler::{CancelToken, Cutting, TaskSet};
 
-use crate::abi::{JoinTable, RowsLocal};
-use crate::query::QueryContext;
-use crate::rows::{RowsState, Segment};
+use crate::rows::{RowLists, Segment};
+use crate::source::RowSource;
+use crate::state::{State, Workers};
 
-pub(crate) use probe::prefetch;
+pub use layout::{BATCH, JoinTable, ProbeScratch};
 pub use probe::{probe_begin, probe_next, probe_unmatched};
 
 const OPERATOR: &str = "hash join";
@@ -38,7 +40,7 @@ const OPERATOR: &str = "hash join";
 /// A join's build side.
 #[derive(Debug)]
 pub(crate) struct Join {
-    rows: RowsState,
+    rows: RowLists,
     budget: Budget,
     cancel: CancelToken,
     /// Null until the finalisation begins; then a leaked box that `drop` frees.
@@ -47,26 +49,30 @@ pub(crate) struct Join {
 
 impl Join {
     pub(crate) fn new(state: &JoinState, budget: &Budget, cancel: CancelToken) -> Self {
-        let rows = RowsState::new(state.layout.stride(), budget, OPERATOR);
+        let rows = RowLists::new(&state.layout, budget, OPERATOR, None);
         Self { rows, budget: budget.clone(), cancel, table: AtomicPtr::default() }
     }
 
-    pub(crate) fn local(&self, worker: usize) -> *mut RowsLocal {
-        self.rows.local(worker)
-    }
-
-    pub(crate) fn segments(&self) -> Vec<Segment> {
+    fn segments(&self) -> Vec<Segment> {
         self.rows.segments()
     }
+}
 
-    pub(crate) fn finalize(
-        &self,
-        context: &Arc<QueryContext>,
-        state: StateId,
-        phase: usize,
-        cut: &Cutting,
-    ) -> Result<Option<Box<dyn TaskSet>>> {
-        if phase == 0 { build::start(self, context, state, cut) } else { Ok(None) }
+impl State for Join {
+    fn local(&self, worker: usize) -> *mut u8 {
+        self.rows.local(worker)
+    }
+    fn end_morsel(&self, worker: usize, _: Range<u64>) -> Result<()> {
+        self.rows.end_morsel(worker)
+    }
+    fn finalize(self: Arc<Self>, _: &dyn Workers, phase: usize, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
+        if phase == 0 { build::start(self, cut) } else { Ok(None) }
+    }
+    fn finished(&self) -> *const u8 {
+        self.table.load(Ordering::Acquire).cast_const().cast()
+    }
+    fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {
+        Some(RowSource::new(self.segments(), rows, self))
     }
 }
 

@@ -3,13 +3,17 @@
 //!
 //! A [`QueryContext`] holds one query's states; pipelines fill them through one
 //! [`Worker`](abi::Worker) per thread, [`finalize_phase`](query::QueryContext::finalize_phase) turns what the workers
-//! gathered into something that can be read, and a [`RowSource`](source::RowSource) reads it.
+//! gathered into something that can be read, and a [`RowSource`](source::RowSource) reads it. Each operator implements
+//! the contract of `state`, beside the layouts that generated code sees of it; modules use those above them only:
+//!
+//! `slot`, `rows`' memory, `worker` - `state`, `source` - the operators - `query` - `abi`.
 //!
 //! | module | operator | source |
 //! |---|---|---|
 //! | [`join`] | hash join with a lock-free tagged table | thesis 4.5.1, 4.5.2 |
 //! | [`group`] | local pre-aggregation, partition-wise combination | thesis 4.5.4 |
 //! | [`sort`] | keys as words, separators, ranges without synchronisation; top-k | thesis 4.5.6, decision 10 |
+//! | [`rows`] | rows that own their strings, partitions that come and go | thesis 4.3, decision 11 |
 //! | [`result`] | batches to the consumer, with back-pressure | |
 //!
 //! Architecture invariants: nothing here knows SQL text, plans of operators or machine code; no operator blocks a
@@ -18,14 +22,21 @@
 pub mod abi;
 pub mod group;
 pub mod join;
-pub mod limit;
+mod limit;
+mod pairs;
+mod params;
+mod prefetch;
 pub mod query;
 pub mod result;
-mod rows;
+pub mod rows;
+mod sites;
+mod slot;
 pub mod sort;
 pub mod source;
+mod state;
 pub mod sum;
 #[cfg(test)]
 mod testing;
+mod worker;
 
 pub use query::{Pair, PairFns, QueryContext};

@@ -1,99 +1,38 @@
-//! One query's run-time data: what all workers share, and what each worker has.
-
-mod pairs;
-mod params;
-pub(crate) mod sites;
-mod slots;
-mod worker;
-
-pub use pairs::{Pair, PairFns};
-pub(crate) use params::check_type;
-pub use params::{Arguments, Params, Set};
-pub(crate) use slots::{interval, interval_words, wide};
-pub use slots::{slot_of, value_of};
-pub use worker::WorkerState;
+//! One query's run-time data: its states, its constants, and a [`Worker`] for each thread that takes part.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::ids::Id;
-use base::{Area, Budget, IdMap, Result};
-use pipeline::ir::{Program, RowSet, Site, SiteId, Source, State, StateId};
+use base::{Budget, Result};
+use pipeline::ir::{self, Program, RowSet, Source, StateId};
 use scheduler::{CancelToken, Cutting, EachWorker, TaskSet};
 
-use crate::abi::Worker;
 use crate::group::Groups;
 use crate::join::Join;
 use crate::limit::Limit;
+use crate::params::Params;
 use crate::result::{ResultQueue, Results, Sink};
-use crate::rows::RowsState;
+use crate::rows::Materialised;
 use crate::sort::Sort;
 use crate::source::RowSource;
+use crate::state::{State, Workers};
+use crate::worker::{Shared, WorkingFor};
 
-/// A state of the query at run time.
-#[derive(Debug)]
-pub(crate) enum StateData {
-    Join(Join),
-    Group(Groups),
-    Sort(Sort),
-    Rows(RowsState),
-    Limit(Limit),
-    Result(Results),
-}
+pub use crate::pairs::{Pair, PairFns};
+pub use crate::params::Arguments;
+pub use crate::slot::{slot_of, value_of};
+pub use crate::worker::{Worker, operator_mark};
 
-/// The operator that a worker works for, on a cache line of its own.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct WorkingFor(AtomicU32);
-
-/// How [`Worker::operator`] holds an operator.
-pub fn operator_mark(operator: Option<u32>) -> u32 {
-    operator.map_or(0, |o| o + 1)
-}
-
-/// What all workers of a query share, and what lives as long as the query.
-#[derive(Debug)]
-pub struct Shared {
-    pub(crate) states: Box<[StateData]>,
-    /// What generated code sees of finished states, by `StateId`.
-    finished: Box<[AtomicPtr<u8>]>,
-    /// The query's constants.
-    pub params: Params,
-    /// Byte offsets in the SQL text, by the numbers that code has for them.
-    pub(crate) positions: Box<[u32]>,
-    /// Calls through boxed values.
-    pub sites: IdMap<SiteId, Site>,
-    pub(crate) budget: Budget,
-    counters: usize,
-    /// What each worker does, see [`Worker::operator`].
-    working_for: EachWorker<WorkingFor>,
-    /// Strings that rows refer to, of workers that are gone.
-    retired: Mutex<Vec<Area>>,
-}
-
-impl Shared {
-    pub(crate) fn state(&self, state: StateId) -> &StateData {
-        &self.states[state.index()]
-    }
-
-    /// Publishes what generated code may read of a state that is finished.
-    pub(crate) fn publish(&self, state: StateId, data: *const u8) {
-        self.finished[state.index()].store(data.cast_mut(), Ordering::Release);
-    }
-
-    pub(crate) fn retire(&self, area: Area) {
-        self.retired.lock().unwrap_or_else(PoisonError::into_inner).push(area);
-    }
-}
-
-/// One query that runs: its states, its constants, and a [`Worker`] for each thread that takes part.
+/// One query that runs.
 #[derive(Debug)]
 pub struct QueryContext {
-    shared: Arc<Shared>,
     /// Uncontended: a worker number belongs to one thread at a time. Workers are made when first asked for.
     workers: EachWorker<Mutex<Box<Worker>>>,
-    result: StateId,
+    states: Box<[Arc<dyn State>]>,
+    shared: Arc<Shared>,
+    result: Arc<ResultQueue>,
 }
 
 impl QueryContext {
@@ -104,7 +43,7 @@ impl QueryContext {
     }
 
     /// As [`new`](Self::new); once `cancel` is cancelled, long loops inside of a morsel end early, too. `arguments` are
-    /// this run's, if they are not those that the program was made for; `sink` takes the rows of one that ends in a table.
+    /// this run's, if they are not those that the program was made for.
     pub fn with_cancel(
         program: &Program,
         arguments: Option<&Arguments>,
@@ -113,35 +52,48 @@ impl QueryContext {
         sink: Option<Arc<dyn Sink>>,
         mut pairs: impl FnMut(StateId) -> Option<PairFns>,
     ) -> Result<Arc<Self>> {
-        let ordered = result_is_ordered(program);
-        let make = |(id, state): (StateId, &State)| match state {
-            State::Join(join) => StateData::Join(Join::new(join, &budget, cancel.clone())),
-            State::Group(group) => {
-                let pairs = pairs(id).expect("the functions of every group state");
-                StateData::Group(Groups::new(group, &budget, pairs))
-            }
-            State::Sort(sort) => StateData::Sort(Sort::new(sort, &budget)),
-            State::Rows(layout) => StateData::Rows(RowsState::new(layout.stride(), &budget, "materialisation")),
-            State::Limit { offset, limit } => StateData::Limit(Limit::new(*offset, *limit)),
-            State::Result(types) => StateData::Result(Results::new(types, &budget, ordered && id == program.result)),
-            State::Table(types) => {
-                let sink = sink.clone().expect("a sink for a program that ends in a table");
-                StateData::Result(Results::to_sink(types, &budget, sink))
+        let mut result = None;
+        let mut make = |id: StateId, state: &ir::State| -> Arc<dyn State> {
+            match state {
+                ir::State::Join(join) => Arc::new(Join::new(join, &budget, cancel.clone())),
+                ir::State::Group(group) => {
+                    let pairs = pairs(id).expect("the functions of every group state");
+                    Arc::new(Groups::new(group, &budget, pairs))
+                }
+                ir::State::Sort(sort) => Arc::new(Sort::new(sort, &budget)),
+                ir::State::Rows(layout) => Arc::new(Materialised::new(layout, &budget)),
+                ir::State::Limit { offset, limit } => Arc::new(Limit::new(*offset, *limit)),
+                ir::State::Result(types) => {
+                    let ordered = id == program.result && result_is_ordered(program);
+                    let results = Results::new(types, &budget, ordered, None);
+                    if id == program.result {
+                        result = Some(results.queue().clone());
+                    }
+                    Arc::new(results)
+                }
+                ir::State::Table(types) => {
+                    let sink = sink.clone().expect("a sink for a program that ends in a table");
+                    let results = Results::new(types, &budget, false, Some(sink));
+                    if id == program.result {
+                        result = Some(results.queue().clone());
+                    }
+                    Arc::new(results)
+                }
             }
         };
-        let states: Box<[StateData]> = program.states.iter().map(make).collect();
+        let states: Box<[Arc<dyn State>]> = program.states.iter().map(|(id, state)| make(id, state)).collect();
         let shared = Arc::new(Shared {
             finished: states.iter().map(|_| AtomicPtr::default()).collect(),
-            states,
             params: Params::new(&program.params, arguments.map_or(&[], |a| &a.values))?,
             positions: arguments.map_or(&program.positions, |a| &a.positions).as_slice().into(),
             sites: program.sites.clone(),
-            budget,
             counters: program.counters.len(),
             working_for: EachWorker::default(),
-            retired: Mutex::default(),
+            budget: budget.clone(),
         });
-        Ok(Arc::new(Self { shared, workers: EachWorker::default(), result: program.result }))
+        // A program without a result, as tests have them, has an empty one.
+        let result = result.unwrap_or_else(|| Arc::new(ResultQueue::new(budget, false)));
+        Ok(Arc::new(Self { workers: EachWorker::default(), states, shared, result }))
     }
 
     /// What the workers share.
@@ -156,8 +108,12 @@ impl QueryContext {
 
     /// The worker with that number, for one thread at a time: others wait.
     pub fn worker(&self, index: usize) -> WorkerGuard<'_> {
-        let make = || Mutex::new(Box::new(Worker::new(&self.shared, index, self.shared.counters)));
-        WorkerGuard(self.workers.get_or(index, make).lock().unwrap_or_else(PoisonError::into_inner))
+        let make = || {
+            let locals = self.states.iter().map(|state| state.local(index)).collect();
+            Mutex::new(Box::new(Worker::new(&self.shared, index, locals)))
+        };
+        let worker = self.workers.get_or(index, make).lock().unwrap_or_else(PoisonError::into_inner);
+        WorkerGuard { worker, states: &self.states }
     }
 
     /// The sums of the EXPLAIN ANALYZE counters of all workers.
@@ -186,23 +142,18 @@ impl QueryContext {
 
     /// Phase `phase` (from 0) of the finalisation of a state: called when the last pipeline that fills the state has
     /// run its last morsel, then again after the last morsel of each task set that it returned, until it returns none.
-    pub fn finalize_phase(
-        self: &Arc<Self>,
-        state: StateId,
-        phase: usize,
-        cut: &Cutting,
-    ) -> Result<Option<Box<dyn TaskSet>>> {
-        match self.shared.state(state) {
-            StateData::Join(join) => join.finalize(self, state, phase, cut),
-            StateData::Group(groups) => groups.finalize(self, state, phase, cut),
-            StateData::Sort(sort) => sort.finalize(self, state, cut),
-            StateData::Result(results) => results.finalize(),
-            StateData::Rows(_) | StateData::Limit(_) => Ok(None),
+    /// What generated code may read of the state is published then.
+    pub fn finalize_phase(&self, state: StateId, phase: usize, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
+        let tasks = self.states[state.index()].clone().finalize(self, phase, cut)?;
+        if tasks.is_none() {
+            let finished = self.states[state.index()].finished().cast_mut();
+            self.shared.finished[state.index()].store(finished, Ordering::Release);
         }
+        Ok(tasks)
     }
 
     /// All phases of a state's finalisation, on the calling thread as worker 0.
-    pub fn finalize_inline(self: &Arc<Self>, state: StateId) -> Result<()> {
+    pub fn finalize_inline(&self, state: StateId) -> Result<()> {
         let cut = Cutting::new(1);
         for phase in 0.. {
             let Some(tasks) = self.finalize_phase(state, phase, &cut)? else { break };
@@ -215,59 +166,66 @@ impl QueryContext {
     ///
     /// # Panics
     /// If the state has no rows (a limit, a result).
-    pub fn rows(self: &Arc<Self>, state: StateId, rows: RowSet) -> RowSource {
-        let segments = match self.shared.state(state) {
-            StateData::Join(join) => join.segments(),
-            StateData::Group(groups) => groups.segments(),
-            StateData::Sort(sort) => sort.segments(),
-            StateData::Rows(state) => state.segments(),
-            StateData::Limit(_) | StateData::Result(_) => panic!("{state} has no rows"),
-        };
-        RowSource::new(self.shared.clone(), segments, rows)
+    pub fn rows(&self, state: StateId, rows: RowSet) -> RowSource {
+        self.states[state.index()].clone().source(rows).unwrap_or_else(|| panic!("{state} has no rows"))
     }
 
     /// Whether a limit admits no further row, so that its pipeline need not go on.
     pub fn is_exhausted(&self, state: StateId) -> bool {
-        matches!(self.shared.state(state), StateData::Limit(limit) if limit.is_exhausted())
+        self.states[state.index()].is_exhausted()
     }
 
     /// Where the query's result arrives.
     pub fn result(&self) -> &ResultQueue {
-        match self.shared.state(self.result) {
-            StateData::Result(results) => results.queue(),
-            _ => unreachable!("the program's result is a result state"),
-        }
+        &self.result
     }
 }
 
-/// Whether batches must come in the order of their morsels: the program says so, or the only source is a table, a file or a
-/// list of values, which people expect back in the order in which they wrote it.
+impl Workers for QueryContext {
+    fn with(&self, worker: usize, work: &mut dyn FnMut(&mut Worker) -> Result<()>) -> Result<()> {
+        work(&mut self.worker(worker))
+    }
+}
+
+/// Whether batches must come in the order of their morsels: the program says so, or the only source is a list of values,
+/// which people expect back as they wrote it.
 fn result_is_ordered(program: &Program) -> bool {
     let mut filling = program.pipelines.values().filter(|p| p.fills.contains(&program.result));
     let (first, second) = (filling.next(), filling.next());
-    program.ordered
-        || second.is_none() && first.is_some_and(|p| matches!(p.source, Source::Values(_) | Source::Table { .. }))
+    program.ordered || second.is_none() && first.is_some_and(|p| matches!(p.source, Source::Values(_)))
 }
 
 /// A worker, held by the current thread.
 #[derive(Debug)]
-pub struct WorkerGuard<'a>(MutexGuard<'a, Box<Worker>>);
+pub struct WorkerGuard<'a> {
+    worker: MutexGuard<'a, Box<Worker>>,
+    states: &'a [Arc<dyn State>],
+}
+
+impl WorkerGuard<'_> {
+    /// Ends a morsel at row `end`: what lies behind is run as another one.
+    pub fn end_morsel_at(&mut self, end: u64) -> Result<()> {
+        self.inner.morsel.end = end;
+        self.end_morsel()
+    }
+
+    /// Ends a morsel: each state takes what it needs of it, and the text that was made for it goes.
+    pub fn end_morsel(&mut self) -> Result<()> {
+        let (index, rows) = (self.inner.index, self.inner.morsel.clone());
+        self.states.iter().try_for_each(|state| state.end_morsel(index, rows.clone()))?;
+        self.forget_text();
+        Ok(())
+    }
+}
 
 impl Deref for WorkerGuard<'_> {
     type Target = Worker;
     fn deref(&self) -> &Worker {
-        &self.0
+        &self.worker
     }
 }
 impl DerefMut for WorkerGuard<'_> {
     fn deref_mut(&mut self) -> &mut Worker {
-        &mut self.0
+        &mut self.worker
     }
-}
-
-/// The array that generated code reads finished states from.
-pub(crate) fn finished_array(shared: &Shared) -> *const *const u8 {
-    // An `AtomicPtr` lies in memory as a pointer. Generated code reads only states that were published before its
-    // pipeline started, which the scheduler orders.
-    shared.finished.as_ptr().cast()
 }

@@ -1,11 +1,26 @@
 //! Rows that workers materialise into areas of their own (thesis 4.3), and what is made of them.
+//!
+//! A row that outlives its batch owns its strings: at the end of each morsel, the payload of what came in is copied to
+//! memory that belongs to the same rows ([`strings`]). So no row keeps a chunk, a file or another state in memory, and a
+//! partition goes, or is written to a file, by itself ([`chunks`], [`file`]).
+
+mod chunks;
+pub mod file;
+mod materialised;
+mod strings;
+#[cfg(test)]
+mod tests;
 
 use std::cell::UnsafeCell;
 
-use base::{Area, Budget};
+use base::Area;
 use scheduler::{EachWorker, Offsets};
 
-use crate::abi::RowsLocal;
+pub use chunks::{ChunkList, Pool};
+pub(crate) use materialised::{Bound, Materialised, RowLists};
+pub use materialised::{LocalRows, RowsLocal};
+pub use strings::StringFields;
+pub(crate) use strings::{copy_text, keep_text};
 
 /// One item for each worker that has come.
 ///
@@ -46,11 +61,23 @@ impl<T> PerWorker<T> {
 
 /// Rows that lie one after the other, or pointers to rows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Segment {
+pub enum Segment {
     /// `rows` rows from `start` on, `stride` bytes apart.
-    Block { start: *mut u8, stride: usize, rows: usize },
+    Block {
+        /// The first row.
+        start: *mut u8,
+        /// Bytes from one row to the next.
+        stride: usize,
+        /// Their number.
+        rows: usize,
+    },
     /// `rows` pointers to rows.
-    Pointers { start: *const *mut u8, rows: usize },
+    Pointers {
+        /// The first pointer.
+        start: *const *mut u8,
+        /// Their number.
+        rows: usize,
+    },
 }
 
 // SAFETY: segments are read while the state that they describe is finished and alive.
@@ -59,7 +86,8 @@ unsafe impl Send for Segment {}
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    pub(crate) fn rows(&self) -> usize {
+    /// Their number.
+    pub fn rows(&self) -> usize {
         match *self {
             Self::Block { rows, .. } | Self::Pointers { rows, .. } => rows,
         }
@@ -70,7 +98,7 @@ impl Segment {
     /// # Safety
     /// `at < rows()`, and the state must be alive.
     #[inline]
-    pub(crate) unsafe fn row(&self, at: usize) -> *mut u8 {
+    pub unsafe fn row(&self, at: usize) -> *mut u8 {
         debug_assert!(at < self.rows());
         match *self {
             // SAFETY: inside of the block.
@@ -106,33 +134,4 @@ pub(crate) fn area_segments(area: &Area, stride: usize) -> impl Iterator<Item = 
     area.blocks()
         .map(move |(start, used)| Segment::Block { start, stride, rows: used / stride })
         .filter(|segment| segment.rows() > 0)
-}
-
-/// Materialised rows in no order.
-#[derive(Debug)]
-pub(crate) struct RowsState {
-    pub(crate) locals: PerWorker<RowsLocal>,
-    stride: usize,
-    budget: Budget,
-    operator: &'static str,
-}
-
-impl RowsState {
-    pub(crate) fn new(stride: u32, budget: &Budget, operator: &'static str) -> Self {
-        // A row without fields still has an address of its own.
-        let stride = stride.max(16) as usize;
-        Self { locals: PerWorker::default(), stride, budget: budget.clone(), operator }
-    }
-
-    /// The worker's part, made when it first comes.
-    pub(crate) fn local(&self, worker: usize) -> *mut RowsLocal {
-        let area = || Area::new(self.budget.clone(), self.operator);
-        self.locals.get_or(worker, || RowsLocal { area: area(), stride: self.stride })
-    }
-
-    /// The rows of all workers. Called when the state's pipelines have ended.
-    pub(crate) fn segments(&self) -> Vec<Segment> {
-        // SAFETY: the pipelines that write have ended.
-        unsafe { self.locals.iter() }.flat_map(|local| area_segments(&local.area, local.stride)).collect()
-    }
 }

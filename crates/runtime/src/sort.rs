@@ -37,12 +37,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use base::memory::Reservation;
 use base::{Budget, Result};
-use pipeline::ir::{SortState, StateId};
+use pipeline::ir::{RowSet, SortState};
 use scheduler::{Cutting, Offsets, TaskSet, Tasks};
 
-use crate::abi::RowsLocal;
-use crate::query::{QueryContext, StateData};
-use crate::rows::{RowsState, Segment};
+use crate::rows::{Bound, RowLists, Segment};
+use crate::source::RowSource;
+use crate::state::{State, Workers};
 
 use bounds::Bounds;
 use coder::Coder;
@@ -51,6 +51,7 @@ use item::Item;
 pub use order::Order;
 use output::Output;
 use sample::Sample;
+use top::Top;
 use window::Windows;
 
 const OPERATOR: &str = "sort";
@@ -60,7 +61,7 @@ const FEW: usize = 16 << 10;
 /// A sort state.
 #[derive(Debug)]
 pub(crate) struct Sort {
-    rows: RowsState,
+    rows: RowLists,
     order: Arc<Order>,
     /// See [`SortState::partition`].
     partition: usize,
@@ -106,19 +107,12 @@ enum Sorted {
 
 impl Sort {
     pub(crate) fn new(state: &SortState, budget: &Budget) -> Self {
-        Self {
-            rows: RowsState::new(state.layout.stride(), budget, OPERATOR),
-            order: Arc::new(Order::new(&state.keys, &state.layout)),
-            partition: state.partition,
-            offset: state.offset,
-            limit: state.limit,
-            budget: budget.clone(),
-            progress: Mutex::default(),
-        }
-    }
-
-    pub(crate) fn local(&self, worker: usize) -> *mut RowsLocal {
-        self.rows.local(worker)
+        let order = Arc::new(Order::new(&state.keys, &state.layout));
+        let SortState { partition, offset, limit, .. } = *state;
+        let needed = limit.filter(|_| partition == 0).and_then(|l| usize::try_from(l.saturating_add(offset)).ok());
+        let bound = needed.map(|needed| Arc::new(Top { order: order.clone(), needed }) as Arc<dyn Bound>);
+        let rows = RowLists::new(&state.layout, budget, OPERATOR, bound);
+        Self { rows, order, partition, offset, limit, budget: budget.clone(), progress: Mutex::default() }
     }
 
     /// The places of the rows that are wanted.
@@ -130,33 +124,33 @@ impl Sort {
         place(self.offset)..self.limit.map_or(usize::MAX, |limit| place(self.offset.saturating_add(limit)))
     }
 
-    /// A block of the worker's area is full: with a limit, drops the rows that cannot be among the first ones.
-    pub(crate) fn prune(&self, local: &mut RowsLocal) -> Result<()> {
-        match self.wanted().end {
-            usize::MAX => Ok(()),
-            needed => top::prune(local, &self.order, needed, &self.budget),
-        }
-    }
-
     fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The sorted rows, offset and limit applied. Called when the finalisation has ended.
-    pub(crate) fn segments(&self) -> Vec<Segment> {
-        match &*self.progress() {
-            Progress::Sorted(segments, _) => segments.clone(),
-            _ => Vec::new(),
+    fn segments_of(&self, sorted: &Sorted) -> Vec<Segment> {
+        match sorted {
+            Sorted::All(rows) => {
+                let Range { start, end } = self.wanted();
+                let end = end.min(rows.rows());
+                vec![rows.segment(start.min(end), end.saturating_sub(start))]
+            }
+            Sorted::Windows(windows) => windows.segments(),
         }
     }
+}
 
-    pub(crate) fn finalize(
-        &self,
-        context: &Arc<QueryContext>,
-        state: StateId,
-        cut: &Cutting,
-    ) -> Result<Option<Box<dyn TaskSet>>> {
-        let finalisation = Finalisation { sort: self, context, state, cut };
+impl State for Sort {
+    fn local(&self, worker: usize) -> *mut u8 {
+        self.rows.local(worker)
+    }
+
+    fn end_morsel(&self, worker: usize, _: Range<u64>) -> Result<()> {
+        self.rows.end_morsel(worker)
+    }
+
+    fn finalize(self: Arc<Self>, _: &dyn Workers, _: usize, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
+        let finalisation = Finalisation { sort: &self, cut };
         let mut progress = self.progress();
         let step = match std::mem::take(&mut *progress) {
             Progress::Filling => finalisation.begin()?,
@@ -178,23 +172,19 @@ impl Sort {
         })
     }
 
-    fn segments_of(&self, sorted: &Sorted) -> Vec<Segment> {
-        match sorted {
-            Sorted::All(rows) => {
-                let Range { start, end } = self.wanted();
-                let end = end.min(rows.rows());
-                vec![rows.segment(start.min(end), end.saturating_sub(start))]
-            }
-            Sorted::Windows(windows) => windows.segments(),
-        }
+    /// The sorted rows, offset and limit applied.
+    fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {
+        let segments = match &*self.progress() {
+            Progress::Sorted(segments, _) => segments.clone(),
+            _ => Vec::new(),
+        };
+        Some(RowSource::new(segments, rows, self))
     }
 }
 
 /// The phases of a finalisation, in the order in which they follow one another.
 struct Finalisation<'a> {
-    sort: &'a Sort,
-    context: &'a Arc<QueryContext>,
-    state: StateId,
+    sort: &'a Arc<Sort>,
     cut: &'a Cutting,
 }
 
@@ -206,12 +196,11 @@ impl Finalisation<'_> {
         run: impl Fn(&Sort, usize) + Send + Sync + 'static,
         then: impl FnOnce(&Finalisation<'_>) -> Result<Step> + Send + 'static,
     ) -> Step {
-        let (context, state) = (self.context.clone(), self.state);
-        let rows: usize = self.sort.rows.segments().iter().map(Segment::rows).sum();
+        let sort = self.sort.clone();
+        let rows: usize = sort.rows.segments().iter().map(Segment::rows).sum();
         let offsets = Offsets::new((0..count).map(|_| rows.div_ceil(count).max(1) as u64));
         let tasks = Tasks::boxed(self.cut.pieces(&offsets), move |_, morsel| {
-            let StateData::Sort(sort) = context.shared().state(state) else { unreachable!("{state} is a sort state") };
-            run(sort, offsets.piece(morsel.begin));
+            run(&sort, offsets.piece(morsel.begin));
             Ok(())
         });
         Step::Morsels(tasks, Then(Box::new(then)))

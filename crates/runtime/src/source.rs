@@ -1,31 +1,63 @@
 //! Reading a finished state: its rows as one range of numbers that the scheduler cuts into morsels.
+//!
+//! Some states finish a partition only when it is read, while its rows are in the reader's cache. Such a partition has as
+//! many numbers as it may have rows, and is one morsel.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
+use base::Result;
 use pipeline::ir::RowSet;
-use scheduler::{Morsel, Offsets};
+use scheduler::{Cutting, Morsel, MorselRanges, Offsets};
 
-use crate::join::prefetch;
-use crate::query::Shared;
+use crate::prefetch::prefetch;
 use crate::rows::{Segment, offsets};
+use crate::state::State;
+use crate::worker::Worker;
+
+/// Partitions that are finished when they are read.
+pub(crate) trait Partitions: Debug + Send + Sync {
+    /// The most rows that each may have.
+    fn sizes(&self) -> Vec<usize>;
+    /// The rows of a partition.
+    fn open(&self, partition: usize, worker: &mut Worker) -> Result<Arc<[Address]>>;
+}
+
+/// The address of a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address(pub(crate) *mut u8);
+// SAFETY: rows of finished states are read, or touched by whoever opens their partition, one at a time.
+unsafe impl Send for Address {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Address {}
 
 /// The rows of a finished state, numbered from 0. Sorted rows are numbered in order.
 #[derive(Debug)]
 pub struct RowSource {
-    segments: Vec<Segment>,
+    parts: Parts,
     offsets: Offsets,
     rows: RowSet,
     /// Keeps the rows alive.
-    _shared: Arc<Shared>,
+    _state: Arc<dyn State>,
+}
+
+#[derive(Debug)]
+enum Parts {
+    Segments(Vec<Segment>),
+    Partitions(Arc<dyn Partitions>),
 }
 
 impl RowSource {
-    pub(crate) fn new(shared: Arc<Shared>, segments: Vec<Segment>, rows: RowSet) -> Self {
-        let offsets = offsets(&segments);
-        Self { segments, offsets, rows, _shared: shared }
+    pub(crate) fn new(segments: Vec<Segment>, rows: RowSet, state: Arc<dyn State>) -> Self {
+        Self { offsets: offsets(&segments), parts: Parts::Segments(segments), rows, _state: state }
     }
 
-    /// Number of rows before `Marked` and `Unmarked` choose among them: what morsels are cut from.
+    pub(crate) fn of_partitions(partitions: Arc<dyn Partitions>, state: Arc<dyn State>) -> Self {
+        let offsets = Offsets::new(partitions.sizes().into_iter().map(|rows| rows as u64));
+        Self { offsets, parts: Parts::Partitions(partitions), rows: RowSet::All, _state: state }
+    }
+
+    /// Number of rows, or more, before `Marked` and `Unmarked` choose among them.
     pub fn len(&self) -> u64 {
         self.offsets.rows()
     }
@@ -34,13 +66,51 @@ impl RowSource {
         self.len() == 0
     }
 
+    /// The morsels: a partition is one.
+    pub fn cut(&self, cut: &Cutting) -> MorselRanges {
+        match &self.parts {
+            Parts::Segments(_) => cut.rows(self.len()),
+            Parts::Partitions(_) => cut.pieces(&self.offsets),
+        }
+    }
+
     /// Fills `out` with the next rows of `*cursor..end` that belong to the set, advances the cursor behind the last row
     /// looked at, and returns how many there are: 0 only at the end.
-    pub fn fill(&self, cursor: &mut u64, end: u64, out: &mut [*mut u8]) -> usize {
-        let end = end.min(self.len());
+    pub fn fill(&self, worker: &mut Worker, cursor: &mut u64, end: u64, out: &mut [*mut u8]) -> Result<usize> {
+        let end = end.min(self.len()).max(*cursor);
+        match &self.parts {
+            Parts::Segments(segments) => Ok(self.fill_from_segments(segments, cursor, end, out)),
+            Parts::Partitions(partitions) => self.fill_from_partitions(&**partitions, worker, cursor, end, out),
+        }
+    }
+
+    fn fill_from_partitions(
+        &self,
+        partitions: &dyn Partitions,
+        worker: &mut Worker,
+        cursor: &mut u64,
+        end: u64,
+        out: &mut [*mut u8],
+    ) -> Result<usize> {
+        for (partition, numbers) in self.offsets.within(Morsel { begin: *cursor, end }) {
+            let rows = partitions.open(partition, worker)?;
+            let left = rows.get(numbers.start..rows.len().min(numbers.end)).unwrap_or_default();
+            if left.is_empty() {
+                *cursor += numbers.len() as u64;
+                continue;
+            }
+            let n = left.len().min(out.len());
+            out.iter_mut().zip(left).for_each(|(out, row)| *out = row.0);
+            *cursor += n as u64;
+            return Ok(n);
+        }
+        Ok(0)
+    }
+
+    fn fill_from_segments(&self, segments: &[Segment], cursor: &mut u64, end: u64, out: &mut [*mut u8]) -> usize {
         let mut filled = 0;
-        for (number, rows) in self.offsets.within(Morsel { begin: *cursor, end: end.max(*cursor) }) {
-            let (seen, taken) = self.fill_from(&self.segments[number], rows.start, rows.end, &mut out[filled..]);
+        for (number, rows) in self.offsets.within(Morsel { begin: *cursor, end }) {
+            let (seen, taken) = self.fill_from(&segments[number], rows.start, rows.end, &mut out[filled..]);
             *cursor += seen as u64;
             filled += taken;
             if seen < rows.len() {
@@ -56,7 +126,7 @@ impl RowSource {
             RowSet::All => {
                 let n = (to - from).min(out.len());
                 for (i, row) in out[..n].iter_mut().enumerate() {
-                    // SAFETY: rows `from..to` exist, and `_shared` keeps them alive.
+                    // SAFETY: rows `from..to` exist, and `_state` keeps them alive.
                     *row = unsafe { segment.row(from + i) };
                     // Pointers lead anywhere: the misses of a batch overlap.
                     if let Segment::Pointers { .. } = segment {

@@ -9,7 +9,7 @@
 use base::Result;
 use types::ops::sum::{LongSum, Pair, two_square, variance};
 
-use crate::abi::{Worker, guarded};
+use crate::worker::{Worker, guarded};
 
 /// A sum in a group row.
 #[derive(Clone, Copy, Debug)]

@@ -105,7 +105,7 @@ pub(crate) fn all_rows(
     for from in (0..source.len()).step_by(morsel as usize) {
         let mut cursor = from;
         loop {
-            let n = source.fill(&mut cursor, (from + morsel).min(source.len()), &mut out);
+            let n = source.fill(&mut context.worker(0), &mut cursor, from + morsel, &mut out).unwrap();
             if n == 0 {
                 break;
             }

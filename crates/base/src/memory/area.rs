@@ -120,6 +120,11 @@ impl Area {
         self.blocks.iter().map(|b| b.pages.len()).sum()
     }
 
+    /// On whose behalf the budget is charged.
+    pub fn operator(&self) -> &'static str {
+        self.operator
+    }
+
     /// The budget that the area is charged to.
     pub fn budget(&self) -> &Budget {
         &self.budget

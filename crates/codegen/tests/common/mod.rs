@@ -10,7 +10,7 @@ use base::{Budget, Result};
 use codegen::Executable;
 use pipeline::ir::{Program, Source};
 use runtime::QueryContext;
-use runtime::abi::{BATCH, Batch, ColumnRef};
+use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
 use runtime::result::Next;
 use types::Value;
 
@@ -20,11 +20,11 @@ pub fn run(program: &Program, executable: &Executable) -> Result<Vec<Vec<Value>>
     for (id, pipeline) in program.pipelines.iter() {
         {
             let mut worker = context.worker(0);
-            worker.begin_pipeline(pipeline, executable.scratch_bytes(id));
+            worker.reserve_scratch(executable.scratch_bytes(id));
             worker.begin_morsel(0..1);
-            let mut run = |batch: &Batch| {
+            let run = |worker: &mut Worker, batch: &Batch| {
                 // SAFETY: batches below are as the ABI asks.
-                unsafe { executable.run_pipeline(id, &mut worker, batch) }
+                unsafe { executable.run_pipeline(id, worker, batch) }
             };
             match &pipeline.source {
                 Source::Table { .. } => unreachable!("tests have no tables"),
@@ -37,12 +37,15 @@ pub fn run(program: &Program, executable: &Executable) -> Result<Vec<Vec<Value>>
                         .collect();
                     let all: Vec<u32> = (0..chunk.rows() as u32).collect();
                     for part in all.chunks(BATCH) {
-                        run(&Batch {
-                            columns: columns.as_ptr(),
-                            selection: part.as_ptr(),
-                            rows: std::ptr::null(),
-                            count: part.len() as u64,
-                        })?;
+                        run(
+                            &mut worker,
+                            &Batch {
+                                columns: columns.as_ptr(),
+                                selection: part.as_ptr(),
+                                rows: std::ptr::null(),
+                                count: part.len() as u64,
+                            },
+                        )?;
                     }
                 }
                 Source::Rows { state, rows } => {
@@ -50,16 +53,19 @@ pub fn run(program: &Program, executable: &Executable) -> Result<Vec<Vec<Value>>
                     let mut out = vec![std::ptr::null_mut(); BATCH];
                     let mut cursor = 0;
                     loop {
-                        let n = source.fill(&mut cursor, source.len(), &mut out);
+                        let n = source.fill(&mut worker, &mut cursor, source.len(), &mut out)?;
                         if n == 0 {
                             break;
                         }
-                        run(&Batch {
-                            columns: std::ptr::null(),
-                            selection: std::ptr::null(),
-                            rows: out.as_ptr(),
-                            count: n as u64,
-                        })?;
+                        run(
+                            &mut worker,
+                            &Batch {
+                                columns: std::ptr::null(),
+                                selection: std::ptr::null(),
+                                rows: out.as_ptr(),
+                                count: n as u64,
+                            },
+                        )?;
                     }
                 }
             }

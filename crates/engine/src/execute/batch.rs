@@ -59,7 +59,7 @@ impl Feed {
     pub fn begin_whole(&self, worker: WorkerId, morsel: Morsel) -> Run<'_> {
         let query = &*self.query;
         let mut guard = query.context.worker(worker.index());
-        guard.begin_pipeline(&query.program.pipelines[self.pipeline], query.code.scratch_bytes(self.pipeline));
+        guard.reserve_scratch(query.code.scratch_bytes(self.pipeline));
         let first = query.first_row(self.pipeline);
         guard.begin_morsel(first + morsel.begin..first + morsel.end);
         Run { feed: self, worker: guard, morsel, slice: self.cut.begin(), stops: false }
@@ -81,6 +81,11 @@ pub(super) struct Run<'f> {
 }
 
 impl Run<'_> {
+    /// The worker.
+    pub fn worker(&mut self) -> &mut Worker {
+        &mut self.worker
+    }
+
     fn run(&mut self, batch: &Batch) -> Result<()> {
         let worker: &mut Worker = &mut self.worker;
         // SAFETY: the worker belongs to the query's context, and `begin` gave it the scratch memory; the callers build

@@ -20,7 +20,7 @@ pub(super) struct RowTasks {
 
 impl RowTasks {
     pub fn new(query: Arc<Query>, pipeline: PipelineId, rows: RowSource, cut: &Cutting) -> Self {
-        let ranges = cut.rows(rows.len());
+        let ranges = rows.cut(cut);
         Self { feed: Feed::new(query, pipeline, ranges, cut), rows }
     }
 }
@@ -34,7 +34,7 @@ impl TaskSet for RowTasks {
         let mut buffer = [std::ptr::null_mut(); BATCH];
         let mut cursor = morsel.begin;
         while !run.must_wait() {
-            let filled = self.rows.fill(&mut cursor, morsel.end, &mut buffer);
+            let filled = self.rows.fill(run.worker(), &mut cursor, morsel.end, &mut buffer)?;
             if filled == 0 {
                 return run.end(morsel.end);
             }

@@ -154,20 +154,14 @@ impl TaskSet for FileTasks {
     }
 
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
-        let query = &self.feed.query;
-        let keeps_strings = query.program.pipelines[self.feed.pipeline].keeps_strings;
         let mut at = morsel.begin;
         self.file.read(self.offsets.piece(morsel.begin), &self.fields, &self.prune, &mut |chunk| {
             let rows = Morsel { begin: at, end: at + chunk.rows() as u64 };
             let mut run = self.feed.begin_whole(worker, rows);
             run.chunk(&ChunkReader::of(chunk.clone()), &self.read, &self.predicates, 0..chunk.rows())?;
-            run.end(rows.end)?;
             at = rows.end;
-            if keeps_strings {
-                let reservation = query.budget.reserve(chunk.bytes(), "file scan")?;
-                query.kept.lock().unwrap_or_else(|e| e.into_inner()).push((chunk, reservation));
-            }
-            Ok(())
+            // Rows that outlive the chunk own their strings from here on.
+            run.end(rows.end).map(drop)
         })?;
         Ok(Progress::Done)
     }

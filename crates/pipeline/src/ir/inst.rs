@@ -389,8 +389,9 @@ pub enum Callee {
     Variance,
     /// `() -> Bool`: takes one of the rows that the limit still admits.
     TakeLimit(StateId),
-    /// `(Str) -> Str`: the same text in memory that lives as long as the query.
-    KeepStr,
+    /// `(Str old, Str new) -> Str`: the new text of an accumulator of the worker's group state, in memory that lives as
+    /// long as the state: in the place of the old text, which came from here or is empty, if that has room.
+    KeepStr(StateId),
 }
 
 impl Inst {
@@ -420,7 +421,8 @@ impl Callee {
             Self::StrLength => (&[Str], Some(I32)),
             Self::StartsWith => (&[Str, Str], Some(Bool)),
             Self::Concat => (&[Str, Str], Some(Str)),
-            Self::Lower | Self::Upper | Self::KeepStr => (&[Str], Some(Str)),
+            Self::Lower | Self::Upper => (&[Str], Some(Str)),
+            Self::KeepStr(_) => (&[Str, Str], Some(Str)),
             Self::ExtractYear | Self::ExtractMonth | Self::ExtractDay => (&[I32], Some(I64)),
             Self::TimestampAddInterval => (&[I64, Interval], Some(I64)),
             Self::MergeSums | Self::VarianceMerge => (&[Ptr, Ptr], None),

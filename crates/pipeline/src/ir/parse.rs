@@ -176,8 +176,8 @@ impl Parser<'_> {
         self.t.word("size")?;
         let size = self.t.number()?;
         let fields = self.list(|p| {
-            let (offset, ty) = (p.t.number()?, p.ty()?);
-            Ok(RowField { offset, ty, null: if p.t.take("null") { Some(p.t.number()?) } else { None } })
+            let (offset, ty, kept) = (p.t.number()?, p.ty()?, p.t.take("kept"));
+            Ok(RowField { offset, ty, kept, null: if p.t.take("null") { Some(p.t.number()?) } else { None } })
         })?;
         Ok(RowLayout { fields, size })
     }
@@ -244,13 +244,12 @@ impl Parser<'_> {
         let name = self.t.text()?;
         let after = if self.t.take("after") { self.some(|p| p.t.id("p"))? } else { Vec::new() };
         let fills = if self.t.take("fills") { self.some(|p| p.t.id("s"))? } else { Vec::new() };
-        let keeps_strings = self.t.take("keeps_strings");
         let operator = if self.t.take("operator") { Some(self.t.number()?) } else { None };
         self.t.word("from")?;
         let source = self.source()?;
         self.vars = IdMap::new();
         let (body, _) = self.block()?;
-        Ok(Pipeline { name, source, body, vars: std::mem::take(&mut self.vars), after, fills, keeps_strings, operator })
+        Ok(Pipeline { name, source, body, vars: std::mem::take(&mut self.vars), after, fills, operator })
     }
 
     fn source(&mut self) -> Result<Source> {

@@ -101,9 +101,6 @@ pub struct Pipeline {
     pub after: Vec<PipelineId>,
     /// States that this pipeline fills: finalised when the last pipeline that fills them ends.
     pub fills: Vec<StateId>,
-    /// Whether string headers are stored into rows that outlive the tuple, so that their payload must live as long as
-    /// the query.
-    pub keeps_strings: bool,
     /// With EXPLAIN ANALYZE, the operator (its counter) that the pipeline ends in: the work behind the last
     /// [`Count`](super::Inst::Count) is for it, as is finalising what it fills.
     pub operator: Option<u32>,
@@ -211,6 +208,9 @@ pub struct RowField {
     pub ty: Ty,
     /// Offset of its NULL flag, a field of its own, if it can be NULL.
     pub null: Option<u32>,
+    /// For strings: whoever stores one keeps its payload ([`Callee::KeepStr`](super::Callee::KeepStr)). That of others
+    /// is copied for the row when its morsel ends.
+    pub kept: bool,
 }
 
 /// What pipelines fill and read.
@@ -310,8 +310,15 @@ impl RowLayout {
     pub fn add(&mut self, ty: Ty) -> u32 {
         let align = ty.size().min(8);
         let offset = self.fields.last().map_or(self.size, |f| f.offset + f.ty.size()).next_multiple_of(align);
-        self.fields.push(RowField { offset, ty, null: None });
+        self.fields.push(RowField { offset, ty, null: None, kept: false });
         self.size = (offset + ty.size()).next_multiple_of(8);
+        offset
+    }
+
+    /// Adds a field for a string whose payload is kept by whoever stores it.
+    pub fn add_kept(&mut self) -> u32 {
+        let offset = self.add(Ty::Str);
+        self.fields.last_mut().expect("added just now").kept = true;
         offset
     }
 

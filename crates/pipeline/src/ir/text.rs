@@ -153,6 +153,7 @@ impl Display for RowLayout {
         write!(f, "size {} (", self.size)?;
         list(f, &self.fields, |f, field| {
             write!(f, "{} {:?}", field.offset, field.ty)?;
+            f.write_str(if field.kept { " kept" } else { "" })?;
             field.null.map_or(Ok(()), |null| write!(f, " null {null}"))
         })?;
         f.write_char(')')
@@ -222,7 +223,6 @@ impl Display for Pipeline {
             f.write_str(" fills ")?;
             list(f, &self.fills, |f, s| write!(f, "{s}"))?;
         }
-        f.write_str(if self.keeps_strings { " keeps_strings" } else { "" })?;
         if let Some(operator) = self.operator {
             write!(f, " operator {operator}")?;
         }

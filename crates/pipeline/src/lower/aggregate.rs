@@ -89,7 +89,7 @@ impl Lowering<'_> {
                 group_row(&mut pipe, state, &keys, &values, rows)
             };
             for accumulator in &accumulators {
-                self.update(&mut pipe, row, accumulator)?;
+                self.update(&mut pipe, state, row, accumulator)?;
             }
             pipe.name.push("group".into());
             self.close(pipe, state);

@@ -61,7 +61,6 @@ pub(super) struct Pipe {
     pub marks: Vec<StateId>,
     /// The join state whose marks this pipe reads: it runs after all pipes that mark, which are closed before it.
     pub reads_marks_of: Option<StateId>,
-    pub keeps_strings: bool,
     /// The state whose order the tuples still have, one for one.
     pub ordered_by: Option<StateId>,
     /// Blocks being written: the body first, then those nested in it.
@@ -79,7 +78,6 @@ impl Pipe {
             fills: Vec::new(),
             marks: Vec::new(),
             reads_marks_of: None,
-            keeps_strings: false,
             ordered_by: None,
             blocks: vec![Block::new()],
         }
@@ -309,7 +307,6 @@ impl Pipe {
     pub fn store_field(&mut self, row: Var, field: Field, sql: Sql) {
         let value = if field.ty.is_integer() { self.widen(sql.value, field.ty) } else { sql.value };
         debug_assert_eq!(self.ty(value), field.ty);
-        self.keeps_strings |= field.ty == Ty::Str;
         self.store(row, field.offset, value);
         if let Some(offset) = field.null {
             let null = sql.null.unwrap_or_else(|| self.bool(false));

@@ -1,15 +1,18 @@
 //! What a [`Callee`] is: functions of [`AbiFn`]'s type.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use base::ids::Id;
 use base::{Error, Result, SqlState};
-use pipeline::ir::{Callee, ParamId, SiteId, StateId};
+use pipeline::ir::{Callee, ParamId, SiteId};
 use types::ops::{date, decimal, string};
 use types::{Str, Value};
 
-use super::{AbiFn, ExactSum, ExactVariance, Slot, Worker};
-use crate::query::{StateData, check_type, interval_words, slot_of, value_of};
+use super::{AbiFn, Slot, Worker};
+use crate::group::GroupLocal;
+use crate::limit::LimitLocal;
+use crate::params::check_type;
+use crate::slot::{interval_words, slot_of, value_of};
+use crate::sum::{ExactSum, ExactVariance};
+use crate::worker::guarded;
 
 /// The function and immediate of a callee.
 pub fn function(callee: Callee) -> (AbiFn, u64) {
@@ -42,7 +45,7 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::VarianceMerge => (variance_merge, 0),
         Callee::Variance => (variance, 0),
         Callee::TakeLimit(state) => (take_limit, state.index()),
-        Callee::KeepStr => (keep_str, 0),
+        Callee::KeepStr(state) => (keep_str, state.index()),
     };
     (function, immediate as u64)
 }
@@ -80,12 +83,6 @@ impl Args {
         // SAFETY: as the caller promises.
         unsafe { self.slot(i) }.0[0] as i32
     }
-}
-
-/// What generated code calls must not unwind into it, which would end the process: a panic becomes an error.
-pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
-    let panicked = |panic| Err(Error::internal(base::panics::message(panic)));
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(panicked)
 }
 
 /// Defines functions of [`AbiFn`]'s type by an expression of type `Result<Slot>`.
@@ -209,14 +206,12 @@ functions! {
         (*args.pointer::<ExactVariance>(0)).variance(args.slot(1).0[0] & 1 != 0).map(Slot::f64)
     }
     fn take_limit(worker, state, args) {
-        match worker.inner.shared.state(StateId::from_index(state as usize)) {
-            StateData::Limit(limit) => Ok(Slot::bool(limit.take())),
-            _ => Err(Error::internal("the limit of a state that is none")),
-        }
+        let limit = (*worker.locals.add(state as usize)).cast::<LimitLocal>();
+        Ok(Slot::bool((*limit).take()))
     }
-    fn keep_str(worker, immediate, args) {
-        let text = args.text(0);
-        if text.len() <= Str::INLINE { Ok(args.slot(0)) } else { worker.keep(text).map(Slot::str) }
+    fn keep_str(worker, state, args) {
+        let groups = (*worker.locals.add(state as usize)).cast::<GroupLocal>();
+        (*groups).keep_text(args.slot(0).as_str(), args.slot(1).as_str()).map(Slot::str)
     }
 }
 
@@ -246,7 +241,7 @@ unsafe extern "C" fn site_call(worker: &mut Worker, site: u64, args: *const Slot
 pub fn call_site(worker: &mut Worker, site: SiteId, arguments: &[Value]) -> Result<(Slot, bool)> {
     let shared = worker.inner.shared.clone();
     let site = &shared.sites[site];
-    let value = crate::query::sites::call(site, arguments)?;
+    let value = crate::sites::call(site, arguments)?;
     check_type(&value, site.result)?;
     let slot = slot_of(&value, site.result, |text| worker.text(text))?;
     Ok((slot, value.is_null()))

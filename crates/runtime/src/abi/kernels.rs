@@ -1,16 +1,15 @@
 //! The kernels: their list, and all of them but for those of the probe.
 
-use base::ids::Id;
 use base::{Error, Result, SqlState};
-use pipeline::ir::StateId;
 use types::Str;
 use types::ops::hash;
 
-use super::functions::guarded;
 use super::{ExactSum, GroupLocal, JoinTable, ProbeScratch, RowsLocal, Worker};
 use crate::join::{probe_begin, probe_next, probe_unmatched};
-use crate::query::{StateData, interval, wide};
+use crate::result::ResultLocal;
+use crate::slot::{interval, wide};
 use crate::sum::{sum_add, sum_add_all};
+use crate::worker::guarded;
 
 /// How generated code passes an argument or gets a result.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -139,12 +138,7 @@ fn row_or_fail(worker: &mut Worker, row: Result<*mut u8>) -> *mut u8 {
 pub unsafe extern "C" fn rows_grow(worker: *mut Worker, state: u64) -> *mut u8 {
     // SAFETY: as the caller promises; the local part is this worker's alone.
     let (worker, local) = unsafe { (&mut *worker, &mut *(*(*worker).locals.add(state as usize)).cast::<RowsLocal>()) };
-    let row = guarded(|| {
-        if let StateData::Sort(sort) = worker.inner.shared.state(StateId::from_index(state as usize)) {
-            sort.prune(local)?;
-        }
-        local.area.allocate(local.stride).map(|row| row.as_ptr())
-    });
+    let row = guarded(|| local.grow());
     row_or_fail(worker, row)
 }
 
@@ -175,11 +169,9 @@ pub unsafe extern "C" fn group_prefetch(local: *const GroupLocal, hashes: *const
 /// `worker` must be the calling thread's, `state` a result state, whose rows up to `count` are written.
 pub unsafe extern "C" fn result_flush(worker: *mut Worker, state: u64) -> u32 {
     // SAFETY: as the caller promises.
-    let worker = unsafe { &mut *worker };
-    let flushed = guarded(|| match worker.inner.shared.state(StateId::from_index(state as usize)) {
-        StateData::Result(results) => results.flush(worker.inner.index, worker.inner.morsel.clone()),
-        _ => Err(Error::internal("flush of a state that is no result")),
-    });
+    let (worker, local) =
+        unsafe { (&mut *worker, &mut *(*(*worker).locals.add(state as usize)).cast::<ResultLocal>()) };
+    let flushed = guarded(|| local.flush(worker.inner.morsel.clone()));
     match flushed {
         Ok(()) => 0,
         Err(error) => worker.fail(error),

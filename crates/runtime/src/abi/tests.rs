@@ -75,7 +75,6 @@ fn strings() {
     assert_eq!(text(Callee::Concat, &[long, str("!")]), "an umlaut: ä, and so on!");
     assert_eq!(text(Callee::Upper, &[long]), "AN UMLAUT: Ä, AND SO ON");
     assert_eq!(text(Callee::Lower, &[str("ABC")]), "abc");
-    assert_eq!(text(Callee::KeepStr, &[long]), "an umlaut: ä, and so on");
 }
 
 #[test]
@@ -126,7 +125,7 @@ fn sites_call_any_function() {
 #[test]
 fn a_panic_in_a_function_is_an_error() {
     let panics = || -> base::Result<()> { panic!("it broke") };
-    let error = functions::guarded(panics).unwrap_err();
+    let error = crate::worker::guarded(panics).unwrap_err();
     assert_eq!((error.state().0, error.message().starts_with("it broke")), ("XX000", true));
     // A parameter that does not exist: the index panics.
     assert_eq!(call(Callee::Like(ParamId(7)), &[str("a")]), Err("XX000"));

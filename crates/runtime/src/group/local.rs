@@ -3,10 +3,13 @@
 use base::memory::{Pages, Reservation};
 use base::{Area, Budget, Result};
 
-use super::OPERATOR;
+use pipeline::ir::RowLayout;
+use types::Str;
+
 use super::overflow::Overflow;
-use crate::abi::{GROUP_PROBES, GroupLocal};
-use crate::join;
+use super::{GROUP_PROBES, GroupLocal, OPERATOR};
+use crate::prefetch::prefetch as fetch;
+use crate::rows::{StringFields, keep_text};
 
 /// Slots of a new directory: most queries have few groups, and a worker may have many states.
 const FIRST_SLOTS: usize = 64;
@@ -34,6 +37,11 @@ pub struct LocalGroups {
     /// The rows that came when the directory was full.
     pub(super) overflow: Option<Overflow>,
     stride: usize,
+    /// Strings of keys: where they are, their payload, and the rows of the area that own theirs (blocks, and bytes of the
+    /// one behind them).
+    strings: StringFields,
+    text: Area,
+    owned: (usize, usize),
     /// The directory's memory, and its charge.
     directory: Pages,
     charged: Option<Reservation>,
@@ -55,13 +63,16 @@ pub struct LocalGroups {
 }
 
 impl GroupLocal {
-    pub(super) fn new(stride: usize, budget: &Budget) -> Self {
+    pub(super) fn new(layout: &RowLayout, budget: &Budget) -> Self {
         let directory = Pages::zeroed(FIRST_SLOTS * 8);
         let start = directory.as_ptr().cast();
         let inner = Box::new(LocalGroups {
             area: Area::new(budget.clone(), OPERATOR),
             overflow: None,
-            stride,
+            stride: layout.stride().max(16) as usize,
+            strings: StringFields::of(layout),
+            text: Area::new(budget.clone(), OPERATOR),
+            owned: (0, 0),
             directory,
             charged: None,
             budget: budget.clone(),
@@ -112,6 +123,33 @@ impl GroupLocal {
         (self.directory, self.mask) = (inner.directory.as_ptr().cast(), slots as u64 - 1);
     }
 
+    /// Makes all rows own the strings of their keys.
+    pub(super) fn own_strings(&mut self) -> Result<()> {
+        let inner = &mut *self.inner;
+        if inner.strings.is_empty() {
+            return Ok(());
+        }
+        let (first, done) = inner.owned;
+        for (block, (start, used)) in inner.area.blocks().enumerate().skip(first) {
+            let from = if block == first { done } else { 0 };
+            for at in (from..used).step_by(inner.stride) {
+                // SAFETY: the block holds rows up to `used`, with keys that are alive as long as the morsel.
+                unsafe { inner.strings.own(start.add(at), &mut inner.text)? };
+            }
+            inner.owned = (block, used);
+        }
+        inner.overflow.as_mut().map_or(Ok(()), Overflow::own_strings)
+    }
+
+    /// The text of an accumulator, which was `old` before, as the worker's own.
+    ///
+    /// # Safety
+    /// Both must be alive; `old` must come from this function, for the same accumulator, or be empty.
+    pub(crate) unsafe fn keep_text(&mut self, old: Str, new: Str) -> Result<Str> {
+        // SAFETY: as the caller promises.
+        unsafe { keep_text(&mut self.inner.text, old, new) }
+    }
+
     /// Makes the only row of a state without keys. It comes before the worker's first morsel, where an error has nowhere
     /// to go: so it is not refused for lack of budget.
     pub(super) fn prepare(&mut self, has_keys: bool) {
@@ -154,7 +192,10 @@ pub(crate) fn new_group(local: &mut GroupLocal, hash: u64) -> Result<*mut u8> {
     let stride = inner.stride;
     let row = if inner.full {
         inner.fresh += 1;
-        inner.overflow.get_or_insert_with(|| Overflow::new(stride, &inner.budget)).allocate(hash)?
+        inner
+            .overflow
+            .get_or_insert_with(|| Overflow::new(stride, inner.strings.clone(), &inner.budget))
+            .allocate(hash)?
     } else {
         inner.area.allocate(stride)?.as_ptr()
     };
@@ -186,12 +227,12 @@ pub(crate) fn prefetch(local: &GroupLocal, hashes: &[u64]) {
     // SAFETY: slots are taken modulo the directory's size; a prefetch may have any address.
     unsafe {
         for &hash in hashes {
-            join::prefetch(local.directory.add(first_slot(hash, mask) as usize));
+            fetch(local.directory.add(first_slot(hash, mask) as usize));
         }
         for &hash in hashes {
             // Most rows have the first place. Another one's row costs a fetch, no more.
             let entry = *local.directory.add(first_slot(hash, mask) as usize);
-            join::prefetch((entry & ADDRESS) as *const u8);
+            fetch((entry & ADDRESS) as *const u8);
         }
     }
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use base::ids::Id;
-use pipeline::ir::{Function, GROUP_HEADER, RowLayout, RowSet, State, Ty};
+use pipeline::ir::{Function, GROUP_HEADER, RowLayout, RowSet, State, StateId, Ty};
+use types::Str;
 use types::ops::hash::hash_i64;
 
 use super::*;
-use crate::abi::{GROUP_PROBES, Worker, group_new};
+use crate::abi::{Worker, group_new};
 use crate::query::Pair;
 use crate::testing::{Random, all_rows, context, finalize, get, put};
 
@@ -94,6 +95,53 @@ fn check(input: &[i64], workers: usize, hash: fn(i64) -> u64) {
     assert_eq!(rows.len(), expected.len(), "each group once");
     let found: BTreeMap<i64, (i64, i64)> = rows.iter().map(|&r| (get(r, KEY), (get(r, SUM), get(r, COUNT)))).collect();
     assert_eq!(found, expected);
+    // Whoever reads later, however its morsels are cut, reads the same.
+    let mut again = all_rows(&context, GROUP, RowSet::All, 17_000, 1024);
+    let mut rows = rows;
+    again.sort_unstable();
+    rows.sort_unstable();
+    assert!(again == rows, "{} rows, then {}", rows.len(), again.len());
+}
+
+#[test]
+fn groups_own_their_keys() {
+    const LENGTH: usize = 40;
+    let mut layout = RowLayout::with_header(GROUP_HEADER);
+    let (key, count) = (layout.add(Ty::Str), layout.add(Ty::I64));
+    let combine = Function { rows: [pipeline::ir::Var(0); 2], body: vec![], result: None, vars: base::IdMap::new() };
+    let state = State::Group(GroupState { layout, has_keys: true, equal: None, combine });
+    let pairs = PairFns {
+        // SAFETY: keys are alive.
+        equal: Some(Pair::closure(move |_, a, b| Ok(unsafe { get::<Str>(a, key).equals(&get(b, key)) }))),
+        combine: Pair::closure(move |_, a, b| {
+            put(a, count, get::<i64>(a, count) + get::<i64>(b, count));
+            Ok(false)
+        }),
+    };
+    let context = context(vec![state], Some(pairs));
+    // More groups than a directory has slots, so that many go to overflow partitions.
+    let groups = 200_000;
+    for n in 0..2 {
+        let mut worker = context.worker(n);
+        for number in 0..groups {
+            let text = format!("{number:0LENGTH$}");
+            let header = worker.text(&text).unwrap();
+            // SAFETY: a group state with keys.
+            let row = unsafe { group_new(&mut *worker, 0, types::ops::hash::hash_bytes(text.as_bytes())) };
+            put(row, key, header);
+            put(row, count, 1i64);
+            if number % 1000 == 999 {
+                worker.end_morsel().unwrap();
+            }
+        }
+    }
+    finalize(&context, GROUP);
+    let rows = all_rows(&context, GROUP, RowSet::All, 16_384, 1024);
+    // SAFETY: the state owns its keys.
+    let text = |row| unsafe { get::<Str>(row, key).as_str().to_owned() };
+    let mut found: Vec<(String, i64)> = rows.iter().map(|&row| (text(row), get(row, count))).collect();
+    found.sort_unstable();
+    assert!(found.into_iter().eq((0..groups).map(|number| (format!("{number:0LENGTH$}"), 2))));
 }
 
 #[test]
@@ -198,5 +246,8 @@ fn an_error_while_combining_ends_the_query() {
     for number in 0..2 {
         find(&mut context.worker(number), hash_i64(1), 1);
     }
-    assert_eq!(context.finalize_inline(GROUP).unwrap_err().message(), "combine");
+    context.finalize_inline(GROUP).unwrap();
+    let source = context.rows(GROUP, RowSet::All);
+    let read = source.fill(&mut context.worker(0), &mut 0, source.len(), &mut [std::ptr::null_mut()]);
+    assert_eq!(read.unwrap_err().message(), "combine");
 }

@@ -6,13 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::Result;
 use base::memory::Pages;
-use pipeline::ir::StateId;
 use scheduler::{Cutting, TaskSet, Tasks};
 
 use super::insert::insert;
-use super::{Join, OPERATOR, TableState};
-use crate::abi::JoinTable;
-use crate::query::QueryContext;
+use super::{Join, JoinTable, OPERATOR, TableState};
+use crate::prefetch::prefetch_write;
 use crate::rows::{Segment, offsets};
 
 /// How many rows ahead slots are prefetched.
@@ -24,12 +22,7 @@ fn slot_bits(rows: u64) -> u32 {
 }
 
 /// Makes the empty table and the morsels that fill it.
-pub(super) fn start(
-    join: &Join,
-    context: &Arc<QueryContext>,
-    state: StateId,
-    cut: &Cutting,
-) -> Result<Option<Box<dyn TaskSet>>> {
+pub(super) fn start(join: Arc<Join>, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
     let segments = join.segments();
     let offsets = offsets(&segments);
     let rows = offsets.rows();
@@ -42,18 +35,16 @@ pub(super) fn start(
         inner: Box::new(TableState { rows, _directory: directory, _charged: charged, cancel: join.cancel.clone() }),
     }));
     let before = join.table.swap(table, Ordering::Release);
-    assert!(before.is_null(), "{state} is finalised once");
-    context.shared().publish(state, table.cast_const().cast());
+    assert!(before.is_null(), "a state is finalised once");
     if segments.is_empty() {
         return Ok(None);
     }
-    let context = context.clone();
-    // SAFETY: the table lives as long as its state, which `context` keeps.
+    // SAFETY: the table lives as long as its state, which the task set keeps.
     let (directory, shift) = unsafe { ((*table).directory as usize, (*table).shift) };
     Ok(Some(Tasks::boxed(cut.rows(rows), move |_, morsel| {
-        let _alive = &context;
+        let _alive = &join;
         for (number, rows) in offsets.within(morsel) {
-            // SAFETY: the directory has 2^(64 - shift) zeroed slots that live as long as the context; only `insert` on
+            // SAFETY: the directory has 2^(64 - shift) zeroed slots that live as long as the state; only `insert` on
             // atomics touches it until the last of these morsels has ended, and each row is in one morsel.
             unsafe { insert_segment(directory as *const AtomicU64, shift, &segments[number], rows) };
         }
@@ -82,16 +73,4 @@ unsafe fn insert_segment(directory: *const AtomicU64, shift: u64, segment: &Segm
             }
         }
     }
-}
-
-/// Fetches the line to be written; on other processors than x86-64, nothing.
-#[inline(always)]
-fn prefetch_write<T>(at: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: prefetches touch no memory that a program can see, wherever they point.
-    unsafe {
-        std::arch::asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags, readonly));
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
 }

@@ -7,8 +7,9 @@
 use std::sync::OnceLock;
 
 use super::tags::{ADDRESS, admits};
-use crate::abi::{BATCH, JoinTable, ProbeScratch};
-use crate::limit::Limit;
+use super::{BATCH, JoinTable, ProbeScratch};
+use crate::limit::LimitLocal;
+use crate::prefetch::prefetch;
 
 /// Index in [`ProbeScratch::cursor`] of the number of chains that go on.
 const PENDING: usize = 0;
@@ -67,7 +68,7 @@ pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut Probe
     // Without keys, all of a table is one chain. What is left out now does not matter: the query ends with an error, or
     // nobody asks for more rows.
     // SAFETY: the caller has set the limit, which lives as long as the query.
-    let enough = unsafe { scratch.limit.as_ref() }.is_some_and(Limit::is_exhausted);
+    let enough = unsafe { scratch.limit.as_ref() }.is_some_and(LimitLocal::is_exhausted);
     if enough || table.inner.cancel.is_cancelled() {
         pending = 0;
     }
@@ -148,18 +149,6 @@ pub unsafe extern "C" fn probe_unmatched(scratch: *mut ProbeScratch) -> u64 {
     }
     scratch.entries[..found].fill(std::ptr::null_mut());
     found as u64
-}
-
-/// Fetches the line at an address that need not be valid; on other processors than x86-64, nothing.
-#[inline(always)]
-pub(crate) fn prefetch<T>(at: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: prefetches touch no memory that a program can see, wherever they point; SSE is part of x86-64.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
 }
 
 /// The best tag test that this processor has.

@@ -7,7 +7,7 @@ use pipeline::ir::{JOIN_HEADER, JoinState, RowLayout, RowSet, State, StateId, Ty
 use types::ops::hash::hash_i64;
 
 use super::*;
-use crate::abi::{BATCH, ProbeScratch};
+use crate::query::QueryContext;
 use crate::testing::{Random, all_rows, context, finalize, get, new_row, put};
 
 const JOIN: StateId = StateId(0);

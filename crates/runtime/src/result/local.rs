@@ -1,11 +1,14 @@
 //! One worker's part of a result.
 
+use std::ops::Range;
 use std::sync::Arc;
+
+use base::Result;
 
 use types::column::Plain;
 use types::{Buffer, Chunk, Column, Physical, SqlType, Str};
 
-use crate::abi::{ResultColumn, ResultLocal};
+use super::{Destination, ResultColumn, ResultLocal};
 
 /// Rows of a batch.
 const CAPACITY: usize = 2048;
@@ -16,21 +19,33 @@ pub struct LocalResult {
     types: Box<[SqlType]>,
     buffers: Vec<(Buffer, Buffer)>,
     columns: Box<[ResultColumn]>,
+    worker: usize,
+    destination: Destination,
 }
 
 // SAFETY: the pointers lead into the buffers, which the item owns.
 unsafe impl Send for ResultLocal {}
 
 impl ResultLocal {
-    pub(super) fn new(types: &[SqlType]) -> Self {
+    pub(super) fn new(types: &[SqlType], worker: usize, destination: &Destination) -> Self {
         let mut buffers: Vec<(Buffer, Buffer)> = types.iter().map(|t| buffers(*t)).collect();
         let columns: Box<[ResultColumn]> = buffers.iter_mut().map(column_of).collect();
-        let inner = LocalResult { types: types.into(), buffers, columns };
+        let inner = LocalResult { types: types.into(), buffers, columns, worker, destination: destination.clone() };
         Self { count: 0, capacity: CAPACITY as u64, columns: inner.columns.as_ptr(), inner: Box::new(inner) }
     }
 
+    /// Hands the rows on, which came out of a morsel.
+    pub(crate) fn flush(&mut self, morsel: Range<u64>) -> Result<()> {
+        let Some(chunk) = self.take() else { return Ok(()) };
+        let LocalResult { worker, destination, .. } = &*self.inner;
+        match &destination.sink {
+            Some(sink) => sink.append(*worker, morsel.start, chunk),
+            None => destination.queue.push(morsel, chunk),
+        }
+    }
+
     /// The rows as a chunk that owns all that it refers to, or none.
-    pub(super) fn take(&mut self) -> Option<Chunk> {
+    fn take(&mut self) -> Option<Chunk> {
         let rows = std::mem::take(&mut self.count) as usize;
         if rows == 0 {
             return None;

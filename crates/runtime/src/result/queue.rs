@@ -66,7 +66,7 @@ pub enum Next {
 }
 
 impl ResultQueue {
-    pub(super) fn new(budget: Budget, ordered: bool) -> Self {
+    pub(crate) fn new(budget: Budget, ordered: bool) -> Self {
         Self { inner: Mutex::default(), arrived: Condvar::new(), ready_bytes: AtomicUsize::new(0), budget, ordered }
     }
 

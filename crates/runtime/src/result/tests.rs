@@ -8,7 +8,7 @@ use pipeline::ir::{Program, State, StateId};
 use types::{Str, Value};
 
 use super::*;
-use crate::abi::{ResultLocal, Worker, result_flush};
+use crate::abi::{Worker, result_flush};
 use crate::query::QueryContext;
 use crate::testing::program;
 use std::sync::Arc;

@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
-use pipeline::ir::{RowLayout, RowSet, SortField, State, Ty};
+use pipeline::ir::{RowLayout, RowSet, SortField, State, StateId, Ty};
 use types::{Interval, Str, Value};
 
 use super::*;
+use crate::query::Worker;
 use crate::testing::{Random, all_rows, context, finalize, get, new_row, put};
 
 const SORT: StateId = StateId(0);
@@ -50,7 +51,7 @@ fn random_value(ty: Ty, random: &mut Random) -> Value {
     }
 }
 
-fn store(row: *mut u8, key: &SortField, value: &Value) {
+fn store(worker: &mut Worker, row: *mut u8, key: &SortField, value: &Value) {
     match (value, key.ty) {
         (Value::Null, _) => put(row, key.null.unwrap(), 1u8),
         (Value::Bool(b), _) => put(row, key.offset, u8::from(*b)),
@@ -60,10 +61,8 @@ fn store(row: *mut u8, key: &SortField, value: &Value) {
         (Value::Decimal(d), _) => put(row, key.offset, *d),
         (Value::Float(f), Ty::F32) => put(row, key.offset, *f as f32),
         (Value::Float(f), _) => put(row, key.offset, *f),
-        (Value::Str(s), _) => {
-            let text = TEXTS.iter().find(|t| ***t == **s).unwrap();
-            put(row, key.offset, Str::new(text.as_bytes()));
-        }
+        // Gone when the morsel ends: the row must own it then.
+        (Value::Str(s), _) => put(row, key.offset, worker.text(s).unwrap()),
         (Value::Interval(i), _) => put(row, key.offset, *i),
         (value, _) => unreachable!("{value:?}"),
     }
@@ -84,7 +83,7 @@ fn load(row: *mut u8, key: &SortField) -> Value {
         Ty::F64 => Value::Float(get(row, at)),
         Ty::Str => {
             let text: Str = get(row, at);
-            // SAFETY: all texts of these tests live forever.
+            // SAFETY: the state owns the strings of its rows.
             Value::str(unsafe { text.as_str() })
         }
         Ty::Interval => Value::Interval(get(row, at)),
@@ -201,11 +200,15 @@ impl Case {
                 let context = &context;
                 scope.spawn(move || {
                     let mut worker = context.worker(n);
-                    for (row_number, values) in input.iter().skip(n).step_by(workers) {
+                    for (i, (row_number, values)) in input.iter().skip(n).step_by(workers).enumerate() {
                         let row = new_row(&mut worker, SORT);
                         put(row, number, *row_number);
-                        keys.iter().zip(values).for_each(|(key, value)| store(row, key, value));
+                        keys.iter().zip(values).for_each(|(key, value)| store(&mut worker, row, key, value));
+                        if i % 1000 == 999 {
+                            worker.end_morsel().unwrap();
+                        }
                     }
+                    worker.end_morsel().unwrap();
                 });
             }
         });
@@ -305,4 +308,32 @@ fn top_k_keeps_little_memory() {
     finalize(&context, SORT);
     let rows = all_rows(&context, SORT, RowSet::All, 100, 100);
     assert!(rows.iter().map(|&row| get::<i64>(row, offset)).eq(1..=10));
+}
+
+#[test]
+fn top_k_keeps_the_text_of_the_result_only() {
+    let mut layout = RowLayout::with_header(0);
+    let (text, id) = (layout.add(Ty::Str), layout.add(Ty::I64));
+    let keys = vec![SortField { offset: id, ty: Ty::I64, null: None, descending: true, nulls_first: false }];
+    let state = SortState { layout, keys, partition: 0, limit: Some(10), offset: 0 };
+    let context = context(vec![State::Sort(state)], None);
+    let text_of = |i: i64| format!("a text of a row, which is much longer than twelve bytes: {i}");
+    let mut worker = context.worker(0);
+    for i in 0..300_000i64 {
+        let header = worker.text(&text_of(i)).unwrap();
+        let row = new_row(&mut worker, SORT);
+        put(row, id, i);
+        put(row, text, header);
+        if i % 16_384 == 0 {
+            worker.end_morsel().unwrap();
+        }
+    }
+    worker.end_morsel().unwrap();
+    assert!(context.shared().budget.used() < 2 << 20, "{} bytes", context.shared().budget.used());
+    drop(worker);
+    finalize(&context, SORT);
+    let rows = all_rows(&context, SORT, RowSet::All, 100, 100);
+    // SAFETY: the state owns the strings of its rows.
+    let found: Vec<String> = rows.iter().map(|&row| unsafe { get::<Str>(row, text).as_str().to_owned() }).collect();
+    assert!(found.into_iter().eq((299_990..300_000).rev().map(text_of)));
 }

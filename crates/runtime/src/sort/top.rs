@@ -1,32 +1,30 @@
 //! Top-k: bounding a worker's rows to those that may be among the first k.
 
-use base::{Area, Budget, Result};
+use std::sync::Arc;
 
+use super::few;
 use super::order::Order;
-use super::{OPERATOR, few};
-use crate::abi::RowsLocal;
-use crate::rows::{Segment, area_segments};
+use crate::rows::{Bound, Segment};
 
 /// A worker keeps this many times the rows that are needed before it throws any away.
 const SLACK: usize = 4;
 /// Fewer rows than this are not worth looking at.
 const LEAST: usize = 4 << 10;
 
-/// If the worker has many more than `needed` rows, moves the first `needed` of them to a new area and drops the others:
-/// O(rows), every `(SLACK - 1) * needed` rows or less often.
-pub(super) fn prune(local: &mut RowsLocal, order: &Order, needed: usize, budget: &Budget) -> Result<()> {
-    let segments: Vec<Segment> = area_segments(&local.area, local.stride).collect();
-    if segments.iter().map(Segment::rows).sum::<usize>() < LEAST.max(needed.saturating_mul(SLACK)) {
-        return Ok(());
+/// The first rows of an order.
+#[derive(Debug)]
+pub(super) struct Top {
+    pub(super) order: Arc<Order>,
+    pub(super) needed: usize,
+}
+
+impl Bound for Top {
+    /// If the worker has many more rows than are needed, the first ones: O(rows), every `(SLACK - 1) * needed` rows or
+    /// less often.
+    fn keep(&self, rows: &[Segment]) -> Option<Vec<*mut u8>> {
+        let count: usize = rows.iter().map(Segment::rows).sum();
+        // SAFETY: rows of this state, all fields of which have been stored, with strings that are alive.
+        (count >= LEAST.max(self.needed.saturating_mul(SLACK)))
+            .then(|| unsafe { few::first(rows, &self.order, self.needed) })
     }
-    // SAFETY: rows of this state, all fields of which have been stored.
-    let first = unsafe { few::first(&segments, order, needed) };
-    let mut kept = Area::new(budget.clone(), OPERATOR);
-    for row in first {
-        let to = kept.allocate(local.stride)?;
-        // SAFETY: both are rows of `stride` bytes, in different areas.
-        unsafe { to.as_ptr().copy_from_nonoverlapping(row, local.stride) };
-    }
-    local.area = kept;
-    Ok(())
 }

@@ -49,7 +49,6 @@ const CALLEES: &[Callee] = &[
     Callee::VarianceAdd,
     Callee::VarianceMerge,
     Callee::Variance,
-    Callee::KeepStr,
 ];
 
 impl Parser<'_> {
@@ -182,6 +181,7 @@ impl Parser<'_> {
             "like" => Callee::Like(self.t.id("$")?),
             "in_set" => Callee::InSet(self.t.id("$")?, self.ty()?),
             "take_limit" => Callee::TakeLimit(self.t.id("s")?),
+            "keep_str" => Callee::KeepStr(self.t.id("s")?),
             name => named(CALLEES, name, |c| format!("{c:?}")).ok_or_else(|| self.t.error("a callee"))?,
         })
     }

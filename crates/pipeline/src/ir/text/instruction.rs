@@ -137,6 +137,7 @@ impl Printer<'_, '_, '_> {
                     Callee::Like(id) => write!(self.f, "like {id}")?,
                     Callee::InSet(id, ty) => write!(self.f, "in_set {id} {ty:?}")?,
                     Callee::TakeLimit(id) => write!(self.f, "take_limit {id}")?,
+                    Callee::KeepStr(id) => write!(self.f, "keep_str {id}")?,
                     simple => write!(self.f, "{simple:?}")?,
                 }
                 self.f.write_str(" (")?;

@@ -178,7 +178,6 @@ impl Random {
             vars,
             after: self.some(|r| PipelineId::from_index(r.below(9))),
             fills: self.some(|r| StateId::from_index(r.below(9))),
-            keeps_strings: self.coin(),
             operator: self.coin().then(|| self.below(9) as u32),
         }
     }
@@ -188,6 +187,7 @@ impl Random {
             offset: r.below(99) as u32,
             ty: r.of(&[Ty::Ptr, Ty::I128, Ty::Interval]),
             null: r.coin().then(|| r.below(9) as u32),
+            kept: r.coin(),
         };
         let mut states = IdMap::new();
         states.push(State::Rows(RowLayout { fields: self.some(field), size: 104 }));
@@ -210,8 +210,8 @@ impl Random {
 fn shown(program: &Program) -> Vec<String> {
     let Program { params, sites, states, pipelines, result, ordered, counters, positions } = program;
     let mut all = vec![format!("{params:?} {sites:?} {states:?} {result:?} {ordered} {counters:?} {positions:?}")];
-    for Pipeline { name, source, body, vars, after, fills, keeps_strings, operator } in pipelines.values() {
-        all.push(format!("{name:?} {body:?} {vars:?} {after:?} {fills:?} {keeps_strings} {operator:?}"));
+    for Pipeline { name, source, body, vars, after, fills, operator } in pipelines.values() {
+        all.push(format!("{name:?} {body:?} {vars:?} {after:?} {fills:?} {operator:?}"));
         all.push(match source {
             Source::Values(chunk) => {
                 let types: Vec<_> = chunk.columns().iter().map(|c| c.sql_type()).collect();

@@ -9,7 +9,9 @@ use super::super::Lowering;
 use super::super::arithmetic::check_precision;
 use super::super::compare::compare_same;
 use super::super::pipe::{Pipe, Sql};
-use crate::ir::{Arithmetic, Callee, Compare, Conversion, Inst, Logic, Operation, RowLayout, Site, SiteKind, Ty, Var};
+use crate::ir::{
+    Arithmetic, Callee, Compare, Conversion, Inst, Logic, Operation, RowLayout, Site, SiteKind, StateId, Ty, Var,
+};
 
 /// What an accumulator keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,6 +126,7 @@ impl Accumulator {
                 place_sum(layout);
                 at
             }
+            _ if self.ty() == Ty::Str => layout.add_kept(),
             _ => layout.add(self.ty()),
         };
         if self.tracks_seen {
@@ -144,8 +147,20 @@ impl Accumulator {
         }
     }
 
-    /// Adds a value (one that is not NULL) that has the accumulator's layout.
-    fn add(&self, pipe: &mut Pipe, row: Var, value: Var) -> Result<()> {
+    /// Stores a value. Text of tuples is kept by the state, if it is given; that of rows of the same state is there.
+    fn store(&self, pipe: &mut Pipe, row: Var, value: Var, keep: Option<StateId>) {
+        let value = match keep {
+            Some(state) if self.ty() == Ty::Str => {
+                let old = self.load(pipe, row);
+                pipe.call1(Callee::KeepStr(state), vec![old, value], None)
+            }
+            _ => value,
+        };
+        pipe.store(row, self.offset, value);
+    }
+
+    /// Adds a value (one that is not NULL) that has the accumulator's layout; see [`store`](Self::store).
+    fn add(&self, pipe: &mut Pipe, row: Var, value: Var, keep: Option<StateId>) -> Result<()> {
         match self.kind {
             Kind::Count => {
                 let (old, one) = (self.load(pipe, row), pipe.int(1, Ty::I64));
@@ -185,21 +200,19 @@ impl Accumulator {
                     |p| Ok([p.bool(true)]),
                 )?;
                 pipe.when(better, |p| {
-                    p.store(row, self.offset, value);
+                    self.store(p, row, value, keep);
                     self.mark_seen(p, row);
                     Ok(())
                 })?;
-                pipe.keeps_strings |= self.ty() == Ty::Str;
             }
             Kind::Any => {
                 let seen = self.load_seen(pipe, row);
                 let first = pipe.not(seen);
                 pipe.when(first, |p| {
-                    p.store(row, self.offset, value);
+                    self.store(p, row, value, keep);
                     self.mark_seen(p, row);
                     Ok(())
                 })?;
-                pipe.keeps_strings |= self.ty() == Ty::Str;
             }
             Kind::And | Kind::Or => {
                 let (seen, old) = (self.load_seen(pipe, row), self.load(pipe, row));
@@ -260,7 +273,7 @@ impl Accumulator {
     /// Adds the second row's value.
     fn combine_values(&self, pipe: &mut Pipe, into: Var, from: Var) -> Result<()> {
         let value = self.load(pipe, from);
-        self.add(pipe, into, value)?;
+        self.add(pipe, into, value, None)?;
         if self.kind == Kind::WideSum {
             let carry = self.carry(pipe, from);
             self.add_carry(pipe, into, carry);
@@ -333,8 +346,14 @@ fn place_sum(layout: &mut RowLayout) -> u32 {
 }
 
 impl Lowering<'_> {
-    /// Updates an accumulator for the current tuple.
-    pub(super) fn update(&mut self, pipe: &mut Pipe, row: Var, accumulator: &Accumulator) -> Result<()> {
+    /// Updates an accumulator of a row of the state for the current tuple.
+    pub(super) fn update(
+        &mut self,
+        pipe: &mut Pipe,
+        state: StateId,
+        row: Var,
+        accumulator: &Accumulator,
+    ) -> Result<()> {
         let mut condition = None;
         if let Some(filter) = &accumulator.filter {
             condition = Some(self.truth(pipe, filter)?);
@@ -344,7 +363,7 @@ impl Lowering<'_> {
         if guarded {
             pipe.open_block();
         }
-        self.update_unfiltered(pipe, row, accumulator)?;
+        self.update_unfiltered(pipe, state, row, accumulator)?;
         if let (Some(condition), true) = (condition, guarded) {
             let then = pipe.close_block();
             let otherwise = Vec::new();
@@ -353,10 +372,16 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn update_unfiltered(&mut self, pipe: &mut Pipe, row: Var, accumulator: &Accumulator) -> Result<()> {
+    fn update_unfiltered(
+        &mut self,
+        pipe: &mut Pipe,
+        state: StateId,
+        row: Var,
+        accumulator: &Accumulator,
+    ) -> Result<()> {
         let Some(argument) = &accumulator.argument else {
             let nothing = Var(0);
-            return accumulator.add(pipe, row, nothing);
+            return accumulator.add(pipe, row, nothing, None);
         };
         let mut sql = self.scalar(pipe, argument)?;
         if matches!(accumulator.kind, Kind::FloatSum | Kind::Variance) {
@@ -365,10 +390,10 @@ impl Lowering<'_> {
             sql = pipe.in_layout(sql, accumulator.sql_type);
         }
         match sql.null {
-            None => accumulator.add(pipe, row, sql.value),
+            None => accumulator.add(pipe, row, sql.value, Some(state)),
             Some(null) => {
                 let there = pipe.not(null);
-                pipe.when(there, |p| accumulator.add(p, row, sql.value))
+                pipe.when(there, |p| accumulator.add(p, row, sql.value, Some(state)))
             }
         }
     }

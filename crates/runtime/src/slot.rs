@@ -1,11 +1,15 @@
-//! Values as [`Slot`]s and back.
+//! Values of any type as generated code passes them to Rust.
 
 use std::sync::Arc;
 
 use base::{Error, Result};
 use types::{Interval, Physical, SqlType, Str, Value};
 
-use crate::abi::Slot;
+/// One value of any type as it is passed to and from Rust: integers and booleans zero- or sign-extended to at least 8
+/// bytes, floats by their bits, strings and intervals by their 16 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, align(16))]
+pub struct Slot(pub [u64; 2]);
 
 const fn extended(value: i128) -> Slot {
     Slot([value as u64, (value >> 64) as u64])

@@ -3,9 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use base::{Error, Result};
+use base::Result;
 
-use crate::abi::{PairFn, Worker};
+use crate::worker::Worker;
+
+/// The code of an [`ir::Function`](pipeline::ir::Function): 0 or 1 as its Bool result (0 without one), 2 if the worker
+/// has an error.
+pub type PairFn = unsafe extern "C" fn(worker: *mut Worker, a: *mut u8, b: *mut u8) -> u32;
 
 /// What an interpreted function of two rows looks like.
 type Interpreted = dyn Fn(&mut Worker, *mut u8, *mut u8) -> Result<bool> + Send + Sync;
@@ -59,15 +63,4 @@ pub struct PairFns {
     pub equal: Option<Pair>,
     /// Adds the second row's aggregates to the first's.
     pub combine: Pair,
-}
-
-impl Worker {
-    /// The error that a call or generated code left, with its position.
-    #[cold]
-    pub fn take_error(&mut self) -> Error {
-        let number = std::mem::take(&mut self.error_position).checked_sub(1).and_then(|p| usize::try_from(p).ok());
-        let position = number.and_then(|number| self.inner.shared.positions.get(number).copied());
-        let error = self.inner.error.take();
-        error.unwrap_or_else(|| Error::internal("generated code failed without an error")).at(position)
-    }
 }

@@ -9,8 +9,7 @@ use types::ops::hash;
 use types::ops::like::LikePattern;
 use types::{Physical, SqlType, Str, Value};
 
-use super::slots::{mismatch, slot_of};
-use crate::abi::Slot;
+use crate::slot::{Slot, mismatch, slot_of};
 
 /// What a run of a program brings if it is not the one that the program was made for.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,63 @@
+//! What pipelines fill: one contract for all breakers.
+//!
+//! While pipelines run, each worker fills its own part through generated code; at the end of each morsel it hands on what
+//! must not wait. When the last pipeline has ended, the finalisation runs in phases of morsels. Then others read: probes
+//! through what is published, pipelines through a source.
+
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::Arc;
+
+use base::Result;
+use pipeline::ir::RowSet;
+use scheduler::{Cutting, TaskSet};
+
+use crate::source::RowSource;
+use crate::worker::Worker;
+
+/// A state of a query.
+pub(crate) trait State: Debug + Send + Sync {
+    /// A worker's part, as generated code sees it; it lives as long as the state. Asked for once, when the worker first
+    /// comes, before anybody else touches the part.
+    fn local(&self, worker: usize) -> *mut u8;
+
+    /// The worker has ended a morsel: rows `rows` of its source. Memory that its batches referred to goes away.
+    fn end_morsel(&self, worker: usize, rows: Range<u64>) -> Result<()> {
+        let _ = (worker, rows);
+        Ok(())
+    }
+
+    /// Phase `phase` (from 0) of the finalisation: called when the last pipeline that fills the state has run its last
+    /// morsel, then again after the last morsel of each task set that it returned, until it returns none.
+    fn finalize(
+        self: Arc<Self>,
+        workers: &dyn Workers,
+        phase: usize,
+        cut: &Cutting,
+    ) -> Result<Option<Box<dyn TaskSet>>> {
+        let _ = (workers, phase, cut);
+        Ok(None)
+    }
+
+    /// What generated code reads of the state once it is finalised.
+    fn finished(&self) -> *const u8 {
+        std::ptr::null()
+    }
+
+    /// The rows of the finalised state, if it has rows.
+    fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {
+        let _ = rows;
+        None
+    }
+
+    /// Whether the state takes no further row, so that its pipelines need not go on.
+    fn is_exhausted(&self) -> bool {
+        false
+    }
+}
+
+/// The workers of a query, for finalisations that run generated code.
+pub(crate) trait Workers {
+    /// Does something as a worker, for one thread at a time: others wait.
+    fn with(&self, worker: usize, work: &mut dyn FnMut(&mut Worker) -> Result<()>) -> Result<()>;
+}

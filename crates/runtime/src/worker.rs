@@ -1,0 +1,189 @@
+//! What one worker has of one query, and what all workers share.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use base::memory::Pages;
+use base::{Area, Budget, Error, IdMap, Result};
+use pipeline::ir::{Site, SiteId};
+use scheduler::EachWorker;
+use types::Str;
+
+use crate::params::Params;
+use crate::slot::Slot;
+
+/// What one worker has of one query. Generated code reads the fields up to `error_position`.
+#[repr(C)]
+pub struct Worker {
+    /// Values of the query's parameters, by `ParamId`.
+    pub params: *const Slot,
+    /// This worker's part of each state, by `StateId`, as the state's operator lays it out.
+    pub locals: *const *mut u8,
+    /// The shared part of each finished state, by `StateId`: a join's table, the only row of a group state without keys
+    /// (`Operation::OnlyRow`).
+    pub shared: *const *const u8,
+    /// Batch buffers of the running pipeline, as many bytes as its code asks for, aligned to 64.
+    pub scratch: *mut u8,
+    /// Counters of EXPLAIN ANALYZE.
+    pub counters: *mut u64,
+    /// The operator that this worker works for, for EXPLAIN ANALYZE: its counter plus one, 0 for none. Others read it.
+    pub operator: *const AtomicU32,
+    /// Written by generated code when a call or check fails: the number of the position in
+    /// [`Program::positions`](pipeline::ir::Program::positions) plus one, 0 for none.
+    pub error_position: u64,
+    /// Rust's own part.
+    pub inner: Box<WorkerState>,
+}
+
+/// The part of a [`Worker`] that generated code does not see.
+#[derive(Debug)]
+pub struct WorkerState {
+    /// The first error of the worker that was not yet taken.
+    pub error: Option<Error>,
+    /// Number of the worker.
+    pub index: usize,
+    /// What all workers share.
+    pub shared: Arc<Shared>,
+    /// Counters of EXPLAIN ANALYZE.
+    pub(crate) counters: Box<[u64]>,
+    /// The running morsel: rows of the source.
+    pub(crate) morsel: Range<u64>,
+    locals: Box<[*mut u8]>,
+    scratch: Option<Pages>,
+    /// Text of the running morsel.
+    passing: Option<Area>,
+    /// What lives as long as the query, as the worker does.
+    keep: Area,
+}
+
+/// What all workers of a query share but for its states.
+#[derive(Debug)]
+pub struct Shared {
+    /// What generated code sees of finished states, by `StateId`.
+    pub(crate) finished: Box<[AtomicPtr<u8>]>,
+    /// The query's constants.
+    pub params: Params,
+    /// Byte offsets in the SQL text, by the numbers that code has for them.
+    pub(crate) positions: Box<[u32]>,
+    /// Calls through boxed values.
+    pub sites: IdMap<SiteId, Site>,
+    pub(crate) budget: Budget,
+    /// Number of the counters of EXPLAIN ANALYZE.
+    pub(crate) counters: usize,
+    /// What each worker does, see [`Worker::operator`].
+    pub(crate) working_for: EachWorker<WorkingFor>,
+}
+
+/// The operator that a worker works for, on a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct WorkingFor(pub(crate) AtomicU32);
+
+/// How [`Worker::operator`] holds an operator.
+pub fn operator_mark(operator: Option<u32>) -> u32 {
+    operator.map_or(0, |o| o + 1)
+}
+
+// SAFETY: the pointers of a worker lead to its own parts of the states, which no other thread touches while this worker
+// is in use, and to constants; whoever has the worker keeps both alive.
+unsafe impl Send for Worker {}
+
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Worker").field("index", &self.inner.index).field("error", &self.inner.error).finish()
+    }
+}
+
+impl Worker {
+    /// Worker number `index`, with its parts of the states, which must live as long.
+    pub(crate) fn new(shared: &Arc<Shared>, index: usize, locals: Box<[*mut u8]>) -> Self {
+        let mut inner = Box::new(WorkerState {
+            error: None,
+            index,
+            shared: shared.clone(),
+            counters: vec![0; shared.counters].into_boxed_slice(),
+            morsel: 0..0,
+            locals,
+            scratch: None,
+            passing: None,
+            keep: Area::new(shared.budget.clone(), "aggregation"),
+        });
+        Self {
+            params: shared.params.slots().as_ptr(),
+            locals: inner.locals.as_ptr(),
+            // An `AtomicPtr` lies in memory as a pointer. Generated code reads only states that were published before
+            // its pipeline started, which the scheduler orders.
+            shared: shared.finished.as_ptr().cast(),
+            scratch: std::ptr::null_mut(),
+            counters: inner.counters.as_mut_ptr(),
+            operator: &raw const shared.working_for.get_or(index, WorkingFor::default).0,
+            error_position: 0,
+            inner,
+        }
+    }
+
+    /// Makes [`scratch`](Self::scratch) at least `bytes` large, aligned to 64. Cheap if it is: call it before every morsel.
+    pub fn reserve_scratch(&mut self, bytes: usize) {
+        if bytes > self.inner.scratch.as_ref().map_or(0, Pages::len) {
+            let pages = Pages::zeroed(bytes.next_power_of_two());
+            self.scratch = pages.as_ptr();
+            self.inner.scratch = Some(pages);
+        }
+    }
+
+    /// Starts a morsel: rows `rows` of the source. Results that must come in order come in the order of these.
+    pub fn begin_morsel(&mut self, rows: Range<u64>) {
+        self.inner.morsel = rows;
+    }
+
+    /// Forgets the text that was made for the morsel. States that keep rows own their text by now.
+    pub(crate) fn forget_text(&mut self) {
+        self.inner.passing = None;
+    }
+
+    /// A header of `text`, whose payload is copied where it lives until the morsel ends.
+    #[inline]
+    pub fn text(&mut self, text: &str) -> Result<Str> {
+        if text.len() <= Str::INLINE {
+            return Ok(Str::new(text.as_bytes()));
+        }
+        let budget = &self.inner.shared.budget;
+        let area = self.inner.passing.get_or_insert_with(|| Area::new(budget.clone(), "string functions"));
+        crate::rows::copy_text(area, text.as_bytes())
+    }
+
+    /// Zeroed memory that lives as long as the query, aligned to 16.
+    pub(crate) fn keep_zeroed(&mut self, bytes: usize) -> Result<*mut u8> {
+        self.inner.keep.allocate(bytes).map(|start| start.as_ptr())
+    }
+
+    /// Tells whoever watches (EXPLAIN ANALYZE) the operator that this worker works for.
+    pub fn now_working_for(&self, operator: Option<u32>) {
+        // SAFETY: it lies in the part that all workers share, which this worker keeps alive.
+        unsafe { &*self.operator }.store(operator_mark(operator), Ordering::Relaxed);
+    }
+
+    /// Stores an error and returns the code of failure.
+    #[cold]
+    pub fn fail(&mut self, error: Error) -> u32 {
+        self.inner.error.get_or_insert(error);
+        1
+    }
+
+    /// The error that a call or generated code left, with its position.
+    #[cold]
+    pub fn take_error(&mut self) -> Error {
+        let number = std::mem::take(&mut self.error_position).checked_sub(1).and_then(|p| usize::try_from(p).ok());
+        let position = number.and_then(|number| self.inner.shared.positions.get(number).copied());
+        let error = self.inner.error.take();
+        error.unwrap_or_else(|| Error::internal("generated code failed without an error")).at(position)
+    }
+}
+
+/// What generated code calls must not unwind into it, which would end the process: a panic becomes an error.
+pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
+    let panicked = |panic| Err(Error::internal(base::panics::message(panic)));
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(panicked)
+}
