@@ -32,13 +32,13 @@ fn the_page_shows_what_explain_says() {
     while let Some(at) = rest.find("```sql\n") {
         let (before, block) = rest.split_at(at + "```sql\n".len());
         let (sql, after) = block.split_once("```\n").expect("the block ends");
-        let _ = write!(fresh, "{before}{sql}```\n");
+        let _ = writeln!(fresh, "{before}{sql}```");
         let result: String =
             sql.split_inclusive(';').filter(|s| !s.trim().is_empty()).map(|s| shown(&mut session, s)).collect();
         rest = after;
         if let Some(old) = after.strip_prefix("```text\n") {
             let (_, after) = old.split_once("```\n").expect("the block ends");
-            let _ = write!(fresh, "```text\n{result}```\n");
+            let _ = writeln!(fresh, "```text\n{result}```");
             (rest, checked) = (after, checked + 1);
         }
     }
