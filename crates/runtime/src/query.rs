@@ -43,7 +43,7 @@ impl QueryContext {
     }
 
     /// As [`new`](Self::new); once `cancel` is cancelled, long loops inside of a morsel end early, too. `arguments` are
-    /// this run's, if they are not those that the program was made for.
+    /// this run's, if they are not those that the program was made for; `sink` takes the rows of one that ends in a table.
     pub fn with_cancel(
         program: &Program,
         arguments: Option<&Arguments>,
@@ -187,12 +187,13 @@ impl Workers for QueryContext {
     }
 }
 
-/// Whether batches must come in the order of their morsels: the program says so, or the only source is a list of values,
-/// which people expect back as they wrote it.
+/// Whether batches must come in the order of their morsels: the program says so, or the only source is a table, a file or a
+/// list of values, which people expect back in the order in which they wrote it.
 fn result_is_ordered(program: &Program) -> bool {
     let mut filling = program.pipelines.values().filter(|p| p.fills.contains(&program.result));
     let (first, second) = (filling.next(), filling.next());
-    program.ordered || second.is_none() && first.is_some_and(|p| matches!(p.source, Source::Values(_)))
+    program.ordered
+        || second.is_none() && first.is_some_and(|p| matches!(p.source, Source::Values(_) | Source::Table { .. }))
 }
 
 /// A worker, held by the current thread.

@@ -1,5 +1,5 @@
 //! The query's result: columns that code fills, batches that leave as they are produced, and the queue between workers
-//! and consumer.
+//! and consumer. The rows of a change leave the same way, for its [`Sink`].
 //!
 //! Workers never wait for the consumer. [`ResultQueue::is_full`] tells the driver to claim no further morsel (the
 //! scheduler's `NotNow`), so the queue holds at most its limit and what the running morsels still produce; all of it is
