@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::ids::Id;
 use base::{Budget, Result};
-use pipeline::ir::{self, Program, RowSet, Source, StateId};
+use pipeline::ir::{self, Inst, MatchKind, Program, RowSet, Source, StateId};
 use scheduler::{CancelToken, Cutting, EachWorker, TaskSet};
 
 use crate::group::Groups;
@@ -193,7 +193,21 @@ fn result_is_ordered(program: &Program) -> bool {
     let mut filling = program.pipelines.values().filter(|p| p.fills.contains(&program.result));
     let (first, second) = (filling.next(), filling.next());
     program.ordered
-        || second.is_none() && first.is_some_and(|p| matches!(p.source, Source::Values(_) | Source::Table { .. }))
+        || second.is_none()
+            && first.is_some_and(|p| match p.source {
+                Source::Values(_) => true,
+                Source::Table { .. } => !p.body.iter().any(multiplies),
+                _ => false,
+            })
+}
+
+/// Whether a tuple may become many. What waits for its turn behind a morsel of such tuples could be all of the result.
+fn multiplies(inst: &Inst) -> bool {
+    match inst {
+        Inst::Repeat(_) => true,
+        Inst::Match(found) => matches!(found.kind, MatchKind::Inner | MatchKind::Left),
+        _ => false,
+    }
 }
 
 /// A worker, held by the current thread.

@@ -270,7 +270,7 @@ fn statements_are_typed() {
     }
     let Statement::Set { name, value, .. } = bind_sql("set session Memory_Limit to '2 GB'").unwrap() else { panic!() };
     assert_eq!((name.as_str(), value.as_deref()), ("memory_limit", Some("2 GB")));
-    let view = "create view v (z) as select a as \"As\" from t where a in (select a from public.u, t);";
+    let view = "create view v (z) as select a as \"As\" from t where a in (select t.a from public.u, t);";
     let Statement::CreateView(view) = bind_sql(view).unwrap() else { panic!() };
     assert!(view.sql.starts_with("select a as \"As\" from t where"));
     assert_eq!(view.columns[0].name, "z");

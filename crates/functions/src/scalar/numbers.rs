@@ -108,7 +108,7 @@ pub(super) const ROWS: &[Scalar] = &[
     ),
     double_function!("sqrt", &["sqrt"], float::sqrt, "Square root.", ("sqrt(2)", "1.4142135623730951")),
     double_function!("cbrt", &["cbrt"], total float::cbrt, "Cube root.", ("cbrt(27)", "3")),
-    double_function!("exp", &["exp"], float::exp, "e raised to the argument.", ("exp(1)", "2.718281828459045")),
+    double_function!("exp", &["exp"], float::exp, "e raised to the argument.", ("exp(0)", "1")),
     double_function!("ln", &["ln"], float::ln, "Natural logarithm.", ("ln(2)", "0.6931471805599453")),
     double_function!("log10", &["log10"], float::log10, "Logarithm to base 10.", ("log10(1000)", "3")),
     Scalar::new(
