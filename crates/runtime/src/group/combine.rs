@@ -15,13 +15,16 @@ use crate::worker::Worker;
 /// How many rows ahead rows are fetched.
 const AHEAD: usize = 8;
 
+/// The rows of a partition, once they are combined.
+type Combined = Arc<[Address]>;
+
 /// Partitions of rows that are combined by whoever reads them first; others get the same rows.
 #[derive(Debug)]
 pub(super) struct Combining {
     /// Whoever reads keeps the state.
     groups: Weak<Groups>,
     exchange: Arc<Exchange>,
-    combined: Box<[Mutex<Option<Arc<[Address]>>>]>,
+    combined: Box<[Mutex<Option<Combined>>]>,
     /// Rows of each partition before they are combined.
     sizes: OnceLock<Vec<usize>>,
 }

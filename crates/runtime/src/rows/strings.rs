@@ -23,7 +23,7 @@ impl StringFields {
     ///
     /// # Safety
     /// The row must be of the layout, and nobody else may use it meanwhile.
-    pub(crate) unsafe fn long<'r>(&'r self, row: *mut u8) -> impl Iterator<Item = &'r mut Str> {
+    pub(crate) unsafe fn long(&self, row: *mut u8) -> impl Iterator<Item = &mut Str> {
         self.0.iter().filter_map(move |&(offset, null)| {
             // SAFETY: the flag and the string lie in the row; rows are aligned to 8, as strings are.
             unsafe {

@@ -199,7 +199,7 @@ impl World {
             self.ran[stage] += 1;
             None
         };
-        if outcome % 2 == 0 && !self.stopped {
+        if outcome.is_multiple_of(2) && !self.stopped {
             At::Inside(phase, left)
         } else {
             self.leave(worker, phase, Left::Elsewhere(left))
