@@ -2,7 +2,7 @@
 //!
 //! A row that outlives its batch owns its strings: at the end of each morsel, the payload of what came in is copied to
 //! memory that belongs to the same rows ([`strings`]). So no row keeps a chunk, a file or another state in memory, and a
-//! partition goes, or is written to a file, by itself ([`chunks`], [`file`]).
+//! partition goes, or is written to a file, by itself ([`chunks`], [`mod@file`]).
 
 mod chunks;
 pub mod file;

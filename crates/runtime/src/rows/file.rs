@@ -35,7 +35,7 @@ pub fn write(list: &ChunkList, pool: &Pool, to: &mut impl Write) -> Result<()> {
     to.write_all(&text).map_err(failed)
 }
 
-/// Reads what [`write`] wrote of rows of the same layout.
+/// Reads what [`write()`] wrote of rows of the same layout.
 ///
 /// # Safety
 /// Nobody may have changed the bytes: headers are believed.
