@@ -321,18 +321,6 @@ impl Running {
         }
     }
 
-    /// Waits until the workers, too, have let go of a query that has ended, so that its memory is free: a few microseconds
-    /// after its end.
-    pub fn release(self) {
-        const PATIENCE: Duration = Duration::from_millis(100);
-        let query = Arc::downgrade(&self.query);
-        drop(self);
-        let begin = Instant::now();
-        while query.strong_count() > 0 && begin.elapsed() < PATIENCE {
-            std::thread::yield_now();
-        }
-    }
-
     pub fn progress(&self) -> Progress {
         match &self.job {
             None => Progress { fraction: 1.0, rows: 0 },
@@ -360,13 +348,24 @@ impl Running {
 }
 
 impl Drop for Running {
+    /// Stops a query that has not ended, then waits until the workers, too, have let go of it (a few microseconds after
+    /// its end), so that its memory is free for the next statement.
     fn drop(&mut self) {
-        if let Some(job) = &self.job
-            && !self.ended
-        {
+        const PATIENCE: Duration = Duration::from_millis(100);
+        const NAP: Duration = Duration::from_micros(20);
+        self.watch = None;
+        let Some(job) = self.job.take() else {
+            return;
+        };
+        if !self.ended {
             job.cancel();
             self.query.context.result().close();
             job.wake();
+        }
+        drop(job);
+        let begin = Instant::now();
+        while Arc::strong_count(&self.query) > 1 && begin.elapsed() < PATIENCE {
+            std::thread::sleep(NAP);
         }
     }
 }

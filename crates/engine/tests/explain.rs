@@ -1,5 +1,8 @@
 //! EXPLAIN in all its forms.
 
+mod common;
+
+use common::{settled_memory, settles};
 use engine::{Config, Database, Session};
 use types::SqlType;
 use types::ops::cast::format_value;
@@ -78,11 +81,11 @@ fn analyze_counts_rows_and_time_of_every_operator() {
 #[test]
 fn analyze_that_fails_leaves_nothing_behind() {
     let s = &mut session();
-    let before = s.database().memory_used();
+    let before = settled_memory(s.database());
     let sql =
         "explain analyze select a.i, count(*) from n a join n b on a.i = b.i group by a.i having 1 / (a.i - 99999) > 2";
     assert_eq!(s.execute(sql, &[]).unwrap_err().state(), base::SqlState::DIVISION_BY_ZERO);
-    assert_eq!(s.database().memory_used(), before);
+    settles(s.database(), before, sql);
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Files: COPY, FROM 'path', `read_csv`, errors that name their place, rejects; and that nothing is left behind.
 
+mod common;
+
 use std::path::PathBuf;
 
 use base::{Error, Result};
+use common::{settled_memory, settles};
 use engine::{Config, Database, Session};
 use types::ops::cast::format_value;
 
@@ -64,18 +67,13 @@ impl Bench {
 
     #[track_caller]
     fn error(&mut self, sql: &str, state: &str, parts: &[&str]) -> Error {
-        let before = self.database.memory_used();
+        let before = settled_memory(&self.database);
         let error = self.try_run(sql).expect_err(sql);
         assert_eq!(error.state().0, state, "{sql}: {error:?}");
         for part in parts {
             assert!(error.message().contains(part), "{sql}: {error:?} does not say {part}");
         }
-        // Workers let go of a query a moment after its client has its error.
-        let begin = std::time::Instant::now();
-        while self.database.memory_used() != before && begin.elapsed().as_secs() < 5 {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-        assert_eq!(self.database.memory_used(), before, "{sql} kept memory");
+        settles(&self.database, before, sql);
         error
     }
 }
@@ -259,9 +257,9 @@ fn texts_in_memory_are_charged() {
     b.numbers(600_000);
     let text = "select i, 'a text that is the same in all rows and fills the file' as s from '@/n.csv'";
     b.check(&format!("copy ({text}) to '@/x.csv.gz'"), &["COPY 600000"]);
-    let before = b.database.memory_used();
+    let before = settled_memory(&b.database);
     b.check("select count(*), max(i) from read_csv('@/x.csv.gz', header = false) as x (i, s)", &["600000|600000"]);
-    assert_eq!(b.database.memory_used(), before);
+    settles(&b.database, before, text);
     let small = Database::new(Config { threads: Some(2), memory_limit: Some(16 << 20), ..Config::default() }).unwrap();
     let error = small
         .connect()
@@ -269,7 +267,7 @@ fn texts_in_memory_are_charged() {
         .expect_err("it does not fit");
     assert_eq!(error.state().0, "53200", "{error:?}");
     assert!(error.message().contains("file scan"), "{error:?}");
-    assert_eq!(small.memory_used(), 0);
+    settles(&small, 0, "a file that does not fit");
 }
 
 #[test]
@@ -282,7 +280,7 @@ fn big_results_are_stored_by_many() {
         &["SELECT 300000"],
     );
     b.check("select count(*), sum(i), count(distinct s) from j", &["300000|45000150000|300000"]);
-    let used = b.database.memory_used();
+    let used = settled_memory(&b.database);
     b.error("create table x as select a.i / (b.i - 300000) from n a join n b on a.i = b.i", "22012", &[]);
     b.check("create table p (i bigint primary key)", &["CREATE TABLE"]);
     // The index of the key keeps its room.
@@ -290,7 +288,7 @@ fn big_results_are_stored_by_many() {
     assert_eq!(error.state().0, "23505", "{error:?}");
     b.check("select count(*) from p", &["0"]);
     b.check("drop table p", &["DROP TABLE"]);
-    assert_eq!(b.database.memory_used(), used);
+    settles(&b.database, used, "a table that is gone");
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Limits and interruptions: memory, cancellation, LIMIT; and that nothing is left behind.
 
+mod common;
+
 use std::time::{Duration, Instant};
 
 use base::SqlState;
+use common::{settled_memory, settles};
 use engine::{Config, Database, Session};
 
 fn database(memory: usize) -> Database {
@@ -18,15 +21,6 @@ fn numbers(session: &mut Session, n: u32) {
     }
 }
 
-/// Workers let go of a query a moment after its client has its error.
-fn settles(database: &Database, expected: usize, what: &str) {
-    let begin = Instant::now();
-    while database.memory_used() != expected && begin.elapsed() < Duration::from_secs(5) {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    assert_eq!(database.memory_used(), expected, "{what} kept memory");
-}
-
 fn count(session: &mut Session, sql: &str) -> usize {
     session.execute(sql, &[]).and_then(|r| r.rows()).unwrap_or_else(|e| panic!("{sql}: {e:?}")).len()
 }
@@ -36,7 +30,7 @@ fn a_query_over_its_memory_limit_names_the_operator_and_gives_everything_back() 
     let database = database(256 << 20);
     let session = &mut database.connect();
     numbers(session, 17);
-    let before = database.memory_used();
+    let before = settled_memory(&database);
     session.execute("set query_memory_limit = '2MB'", &[]).unwrap();
     for (sql, operator) in [
         ("select count(*) from numbers a join numbers b on a.i = b.i and a.t <> b.t || 'x'", "hash join"),
@@ -91,7 +85,7 @@ fn a_dropped_result_stops_its_query() {
     let database = database(1 << 30);
     let session = &mut database.connect();
     numbers(session, 16);
-    let before = database.memory_used();
+    let before = settled_memory(&database);
     let mut result = session.execute("select a.i, b.t from numbers a, numbers b", &[]).unwrap();
     assert!(result.next_chunk().unwrap().is_some());
     drop(result);
@@ -182,5 +176,5 @@ fn reading_what_does_not_end_can_be_stopped() {
     let small = self::database(64 << 20);
     let error = small.connect().execute("select * from read_csv('/dev/zero')", &[]).unwrap_err();
     assert_eq!(error.state(), SqlState::OUT_OF_MEMORY, "{error}");
-    assert_eq!(small.memory_used(), 0);
+    settles(&small, 0, "the query");
 }

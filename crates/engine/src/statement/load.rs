@@ -47,7 +47,7 @@ pub(super) fn fill(environment: &Environment, plan: &Plan, relation: &Arc<Relati
             Err(error) => break Err(error),
         }
     };
-    running.release();
+    drop(running);
     // What is committed is committed, even if it is cancelled just then.
     match sink.get().and_then(|sink| sink.committed.get()) {
         Some(&rows) => Ok(rows),
