@@ -27,20 +27,25 @@ impl Executable {
         }
     }
 
-    /// Runs a pipeline's body for every tuple of a batch. The error has the position that generated code has written.
+    /// Runs a pipeline's body for every tuple of a batch; true if the [steps](Worker::steps) of the worker were used up
+    /// before the end: called again with an equal batch and new steps, it goes on. The error has the position that
+    /// generated code has written.
     ///
     /// # Safety
     /// Worker and batch are those of the program's query, laid out as `runtime::abi` says; the worker's scratch memory is
     /// large enough; the states that the pipeline reads are finished.
-    pub unsafe fn run_pipeline(&self, id: PipelineId, worker: &mut Worker, batch: &Batch) -> Result<()> {
+    pub unsafe fn run_pipeline(&self, id: PipelineId, worker: &mut Worker, batch: &Batch) -> Result<bool> {
         // SAFETY: as the caller promises.
-        let failed = unsafe {
+        let code = unsafe {
             match self {
                 Self::Compiled(code) => (code.pipeline(id).run)(worker, batch),
                 Self::Interpreted(program) => interpret::run_pipeline(program, id, worker, batch),
             }
         };
-        if failed == 0 { Ok(()) } else { Err(worker.take_error()) }
+        match code {
+            1 => Err(worker.take_error()),
+            code => Ok(code == 2),
+        }
     }
 
     /// The functions of a group state for `runtime::QueryContext::new`; none for other states. Compiled ones are valid as

@@ -1,24 +1,21 @@
 //! The reference interpreter: the IR's meaning in plain Rust, one tuple at a time.
 //!
 //! It works on the same states as compiled code, through `runtime::abi`, but walks the chains of join tables itself, tests
-//! one tuple after the other, and keeps nothing in batches. A body is run by recursion: what follows a generator is run
-//! once per match.
+//! one tuple after the other, and keeps nothing in batches.
 
+mod generator;
 mod operation;
 mod rows;
 
-use std::cell::Cell;
-
 use base::ids::Id;
 use base::{Error, SqlState};
-use pipeline::ir::{Callee, Function, Inst, Match, MatchCondition, MatchKind, PipelineId, Program, State, Ty, Var};
+use pipeline::ir::{Callee, Function, Inst, PipelineId, Program, State, Ty, Var};
 use runtime::abi::{Batch, GroupLocal, Slot, Worker};
 
-use crate::messages;
-use operation::{bool_slot, extend};
-use rows::{build_rows, read, write};
+use operation::extend;
+use rows::{read, write};
 
-/// Runs a pipeline's body for every tuple of a batch: 0, or 1 if the worker has an error then.
+/// Runs a pipeline's body for every tuple of a batch: 0, 1 if the worker has an error then, or 2 if it has paused.
 ///
 /// # Safety
 /// As for compiled code: worker and batch are those of the program's query, laid out as `runtime::abi` says, and the
@@ -27,16 +24,16 @@ pub unsafe fn run_pipeline(program: &Program, id: PipelineId, worker: &mut Worke
     let pipeline = &program.pipelines[id];
     let mut interpreter = Interpreter::new(program, &pipeline.vars, worker, Some(batch));
     interpreter.ends_in = pipeline.operator;
-    for tuple in 0..batch.count as usize {
-        interpreter.tuple = tuple;
-        if pipeline.operator.is_some() {
-            interpreter.worker.now_working_for(pipeline.operator_at(0));
+    match interpreter.batch(pipeline, batch.count as usize) {
+        Ok(paused) => {
+            if paused {
+                2
+            } else {
+                0
+            }
         }
-        if interpreter.run(&pipeline.body).is_err() {
-            return 1;
-        }
+        Err(Failed) => 1,
     }
-    0
 }
 
 /// Runs a function of two rows: its result (0 without one), or 2 if the worker has an error then.
@@ -48,7 +45,7 @@ pub unsafe fn run_pair(program: &Program, function: &Function, worker: &mut Work
     for (v, row) in function.rows.into_iter().zip(rows) {
         interpreter.set(v, Slot([row as u64, 0]));
     }
-    match interpreter.run(&function.body) {
+    match interpreter.block(&function.body) {
         Ok(()) => function.result.map_or(0, |v| u32::from(interpreter.bool(v))),
         Err(Failed) => 2,
     }
@@ -104,32 +101,30 @@ impl<'a> Interpreter<'a> {
         Err(self.position(position))
     }
 
-    /// Runs instructions; those behind a generator once per match.
-    fn run(&mut self, insts: &[Inst]) -> Run {
+    /// Runs instructions up to a generator, and returns its number; none if the tuple's life ends before.
+    fn line(&mut self, insts: &[Inst]) -> Run<Option<usize>> {
         for (i, inst) in insts.iter().enumerate() {
-            let rest = &insts[i + 1..];
             match inst {
-                Inst::Filter(condition) if !self.bool(*condition) => return Ok(()),
+                Inst::Filter(condition) if !self.bool(*condition) => return Ok(None),
                 Inst::Filter(_) => {}
                 Inst::Count(_) => {
                     self.inst(inst)?;
-                    let next = rest.iter().find_map(|i| match i {
+                    let next = insts[i + 1..].iter().find_map(|i| match i {
                         Inst::Count(i) => Some(*i),
                         _ => None,
                     });
                     self.worker.now_working_for(next.or(self.ends_in));
                 }
-                Inst::Match(m) => return self.a_match(m, rest),
-                Inst::Repeat(count) => {
-                    for _ in 0..self.get(*count).0[0] as i64 {
-                        self.run(rest)?;
-                    }
-                    return Ok(());
-                }
+                Inst::Match(_) | Inst::Repeat(_) => return Ok(Some(i)),
                 _ => self.inst(inst)?,
             }
         }
-        Ok(())
+        Ok(None)
+    }
+
+    /// Runs the instructions of a block.
+    fn block(&mut self, insts: &[Inst]) -> Run {
+        insts.iter().try_for_each(|inst| self.inst(inst))
     }
 
     fn inst(&mut self, inst: &Inst) -> Run {
@@ -141,7 +136,7 @@ impl<'a> Interpreter<'a> {
             Inst::Call { results, callee, args, position } => self.call(results, *callee, args, *position)?,
             Inst::If { condition, then, otherwise, results } => {
                 let is_then = self.bool(*condition);
-                self.run(if is_then { then } else { otherwise })?;
+                self.block(if is_then { then } else { otherwise })?;
                 for &(result, a, b) in results {
                     let value = self.get(if is_then { a } else { b });
                     self.set(result, value);
@@ -164,7 +159,7 @@ impl<'a> Interpreter<'a> {
                 let hash = self.get(*hash).0[0];
                 let found = self.find_group(*state, hash, |this, group| {
                     this.set(*row, Slot([group as u64, 0]));
-                    this.run(equal)?;
+                    this.block(equal)?;
                     Ok(this.bool(*is_equal))
                 })?;
                 match found {
@@ -172,7 +167,7 @@ impl<'a> Interpreter<'a> {
                     None => {
                         let group = self.new_group(*state, hash)?;
                         self.set(*row, Slot([group as u64, 0]));
-                        self.run(init)?;
+                        self.block(init)?;
                     }
                 }
             }
@@ -190,7 +185,7 @@ impl<'a> Interpreter<'a> {
                 unsafe { *self.worker.counters.add(*i as usize) += 1 };
             }
             Inst::Prefetch { .. } => {}
-            Inst::Filter(_) | Inst::Match(_) | Inst::Repeat(_) => unreachable!("`run` handles what bends the line"),
+            Inst::Filter(_) | Inst::Match(_) | Inst::Repeat(_) => unreachable!("`line` handles what bends it"),
         }
         Ok(())
     }
@@ -208,61 +203,6 @@ impl<'a> Interpreter<'a> {
             self.set(v, extend(self.vars[v], value));
         }
         Ok(())
-    }
-
-    /// Whether the condition is true for an entry, and whether it is NULL.
-    fn judge(&mut self, condition: Option<&MatchCondition>) -> Run<(bool, bool)> {
-        let Some(c) = condition else { return Ok((true, false)) };
-        self.run(&c.block)?;
-        Ok((self.bool(c.is_true), c.is_null.is_some_and(|v| self.bool(v))))
-    }
-
-    fn a_match(&mut self, m: &Match, rest: &[Inst]) -> Run {
-        let hash = self.get(m.hash).0[0];
-        let active = m.active.is_none_or(|v| self.bool(v));
-        let (matches, null) = (Cell::new(0u64), Cell::new(false));
-        let candidates = if active { build_rows(self.worker, m.state, hash) } else { Vec::new() };
-        let limit = rest.iter().find_map(Inst::limit);
-        for entry in candidates {
-            if limit.is_some_and(|limit| self.worker.is_exhausted(limit)) {
-                break;
-            }
-            self.set(m.entry, Slot([entry as u64, 0]));
-            let (is_true, is_null) = self.judge(m.condition.as_ref())?;
-            null.set(null.get() | is_null);
-            if !is_true {
-                continue;
-            }
-            matches.set(matches.get() + 1);
-            if let Some(marker) = m.marker {
-                // SAFETY: the marker lies in the build row; all writers write the same byte.
-                unsafe { entry.add(marker as usize).write(1) };
-            }
-            let first = matches.get() == 1;
-            match m.kind {
-                MatchKind::Inner | MatchKind::Left => self.run(rest)?,
-                MatchKind::Semi if first => self.run(rest)?,
-                MatchKind::Single { position } if !first => {
-                    return self.raise(SqlState::CARDINALITY_VIOLATION, messages::MORE_THAN_ONE_ROW, position);
-                }
-                MatchKind::Single { .. } => self.run(rest)?,
-                MatchKind::Semi | MatchKind::Anti | MatchKind::Mark { .. } => {}
-            }
-        }
-        let matched = matches.get() > 0;
-        match m.kind {
-            MatchKind::Left | MatchKind::Single { .. } if !matched => {
-                self.set(m.entry, Slot::default());
-                self.run(rest)
-            }
-            MatchKind::Anti if !matched => self.run(rest),
-            MatchKind::Mark { is_true, is_null } => {
-                self.set(is_true, bool_slot(matched));
-                self.set(is_null, bool_slot(!matched && null.get()));
-                self.run(rest)
-            }
-            _ => Ok(()),
-        }
     }
 
     /// The parts of the body below see the state's own kind.

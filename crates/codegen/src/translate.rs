@@ -14,6 +14,7 @@ mod group;
 mod invariant;
 mod matching;
 mod parking;
+mod pause;
 mod scalar;
 mod stages;
 mod sum;
@@ -31,6 +32,7 @@ use runtime::abi::{BATCH, Worker};
 use accumulator::Accumulators;
 use failure::Failures;
 use invariant::Invariants;
+use pause::Pause;
 use stages::{Definition, Key, Stages};
 use value::{Val, changing, clif_type, constant, item, load};
 
@@ -71,6 +73,8 @@ struct Emitter<'b, 'p> {
     failures: Failures,
     invariants: Invariants,
     accumulators: Accumulators,
+    /// How the function stops in the middle of a batch, if it can.
+    pause: Option<Pause>,
     /// Variables that rest in scratch memory, and where.
     parked: HashMap<Var, u32>,
     /// Parameters of the function: worker, and batch or rows.
@@ -131,6 +135,7 @@ impl<'b, 'p> Emitter<'b, 'p> {
             failures,
             invariants: Invariants::new(entry),
             accumulators: Accumulators::default(),
+            pause: None,
             parked: HashMap::new(),
             params,
             scratch_bytes: 0,

@@ -34,6 +34,8 @@ pub struct Config {
     pub morsel_rows: Option<u64>,
     /// How long a morsel runs before others get a turn; none: a millisecond.
     pub slice: Option<Duration>,
+    /// Steps within a batch (candidates of joins) between two looks at the clock; none: some thousand. Tests make them few.
+    pub steps: Option<u64>,
 }
 
 /// A database in main memory. Cheap to clone; it goes when its last clone, session and result go.
@@ -75,6 +77,7 @@ impl Database {
             topology: config.topology,
             morsel_rows: config.morsel_rows.unwrap_or(usual.morsel_rows),
             slice: config.slice.unwrap_or(usual.slice),
+            steps: config.steps.unwrap_or(usual.steps),
             ..usual
         };
         let budget = Budget::new(config.memory_limit.unwrap_or_else(default_memory));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use base::SqlState;
 use engine::{Config, Database, Session};
 use scheduler::Topology;
 
@@ -51,6 +52,8 @@ fn nothing_depends_on_how_a_query_is_cut() {
     let zero = Some(Duration::ZERO);
     let configs = [
         Config { threads: Some(1), slice: zero, ..Config::default() },
+        // Batches pause after a few candidates of a match.
+        Config { threads: Some(2), slice: zero, steps: Some(500), ..Config::default() },
         Config { threads: Some(3), slice: zero, morsel_rows: Some(700), ..Config::default() },
         Config { threads: Some(4), topology: Some(Topology::parse("4x2").unwrap()), ..Config::default() },
     ];
@@ -65,6 +68,110 @@ fn nothing_depends_on_how_a_query_is_cut() {
             assert!(found == expected, "{sql}, {config:?}: {} rows instead of {}", found.len(), expected.len());
         }
     }
+}
+
+#[test]
+fn a_batch_pauses_after_so_many_candidates() {
+    const STEPS: u64 = 1000;
+    let zero = Some(Duration::ZERO);
+    let mut session = session(Config { threads: Some(1), slice: zero, steps: Some(STEPS), ..Config::default() });
+    // More rows than are run by the caller itself, which reports nothing.
+    session.execute("create table many as select n from large where n % 40 = 0", &[]).unwrap();
+    let candidates = 100 * session.execute("select n from many", &[]).unwrap().rows().unwrap().len() as u64;
+    assert!(candidates >= 3_000_000);
+    for compile in ["on", "off"] {
+        session.execute(&format!("set compile = {compile}"), &[]).unwrap();
+        for sql in [
+            // Pairs that come to something, pairs of which none does, and partners that are only counted.
+            "select count(*) from many x, tens y where x.n + y.i < 5000",
+            "select count(*) from many x, tens y where (x.n + y.i) % 3 = 5",
+            "select count(*) from many x where not exists (select 1 from tens y where x.n + y.i < 0)",
+            "select count(*) from many x left join tens y on x.n + y.i < 0",
+        ] {
+            let mut result = session.execute(sql, &[]).unwrap();
+            while result.next_chunk().unwrap().is_some() {}
+            let yields: u64 = result.stages().iter().map(|stage| stage.yields).sum();
+            // The steps are counted anew for each batch, and looked at after as many candidates as a batch has tuples.
+            assert!(yields >= candidates / (2 * STEPS + 1024), "{sql}, {compile}: {yields}");
+        }
+    }
+}
+
+#[test]
+fn a_short_query_gets_its_turn_beside_a_long_join() {
+    for compile in ["on", "off"] {
+        let mut long = session(Config { threads: Some(1), ..Config::default() });
+        let mut short = long.database().connect();
+        long.execute(&format!("set compile = {compile}"), &[]).unwrap();
+        // 10^12 pairs, of which none is wanted.
+        let mut join = long.execute("select count(*) from large x, large y where x.n * y.n = -1", &[]).unwrap();
+        assert!(join.poll_chunk(Duration::from_millis(20)).unwrap().is_none());
+        // Too many rows to be run by the caller itself.
+        assert_eq!(short.execute("select max(n) from large where n % 3 = 1", &[]).unwrap().rows().unwrap().len(), 1);
+        assert!(join.poll_chunk(Duration::ZERO).unwrap().is_none());
+        long.interrupt_handle().interrupt();
+        let end = loop {
+            match join.poll_chunk(Duration::from_secs(60)) {
+                Ok(None) => {}
+                Ok(Some(_)) => panic!("the join has ended"),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(end.state(), SqlState::QUERY_CANCELED);
+    }
+}
+
+#[test]
+fn a_batch_goes_on_behind_a_limit_that_has_ended() {
+    // The limit lets rows pass that are then joined, in batches that pause.
+    let zero = Some(Duration::ZERO);
+    let sql = "select count(*), sum(y.i) from (select n from numbers limit 700) x, tens y where x.n + y.i >= 0";
+    for steps in [1, 50, 5000] {
+        let mut session = session(Config { threads: Some(2), slice: zero, steps: Some(steps), ..Config::default() });
+        assert_eq!(rows(&mut session, sql), ["[Int(70000), Int(3465000)]"], "{steps}");
+    }
+}
+
+#[test]
+fn a_table_keeps_the_order_of_what_fills_it() {
+    let zero = Some(Duration::ZERO);
+    let mut session = session(Config { threads: Some(3), slice: zero, steps: Some(300), ..Config::default() });
+    let all = rows(&mut session, "select n from numbers where n % 10 < 9");
+    session
+        .execute("create table kept as select n from numbers x where exists (select 1 from tens y where x.n % 10 < y.i % 10)", &[])
+        .unwrap();
+    assert_eq!(rows(&mut session, "select n from kept"), all);
+    let found =
+        rows(&mut session, "select n from numbers x where exists (select 1 from tens y where x.n % 10 < y.i % 10)");
+    assert_eq!(found, all);
+}
+
+#[test]
+fn a_piece_of_a_file_goes_on_where_a_batch_has_paused() {
+    let path = std::env::temp_dir().join(format!("engine-morsels-{}.csv", std::process::id()));
+    let text: String = (0..6000).map(|n| format!("{n},text of row {n} of the file\n")).collect();
+    std::fs::write(&path, text).unwrap();
+    let zero = Some(Duration::ZERO);
+    for steps in [1000, 100_000] {
+        let mut session = session(Config { threads: Some(2), slice: zero, steps: Some(steps), ..Config::default() });
+        let from = format!("read_csv('{}', header := false) f(n, t)", path.display());
+        let sql = format!("select count(*), sum(n * i), max(t || i) from {from}, tens where n + i >= 0");
+        let expected = "[Int(600000), Decimal(89085150000), Str(\"text of row 999 of the file99\")]";
+        let mut result = session.execute(&sql, &[]).unwrap();
+        let found: Vec<String> = std::iter::from_fn(|| result.next_chunk().unwrap())
+            .flat_map(|chunk| (0..chunk.rows()).map(move |row| format!("{:?}", chunk.row(row))))
+            .collect();
+        assert_eq!(found, [expected]);
+        let yields: u64 = result.stages().iter().map(|stage| stage.yields).sum();
+        assert!(yields >= 600_000 / (2 * steps + 1024), "{yields}");
+    }
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_limit_ends_a_cross_join() {
+    let mut session = session(Config { threads: Some(2), ..Config::default() });
+    assert_eq!(rows(&mut session, "select 1 from numbers a, numbers b, numbers c limit 5").len(), 5);
 }
 
 #[test]

@@ -109,8 +109,9 @@ fn join(build: u64, probe: u64, percent: u64, workers: usize) -> [f64; 3] {
                     *hash = hash_u64(*key);
                 }
                 probe_begin(table, &mut *s);
+                let mut steps = u64::MAX;
                 loop {
-                    let n = probe_next(table, &mut *s) as usize;
+                    let n = probe_next(table, &mut *s, &mut steps) as usize;
                     if n == 0 {
                         break;
                     }

@@ -9,9 +9,16 @@
 //! tuples (and `active` flags, where the match has them) into that match's [`ProbeScratch`], and what later stages need of
 //! each tuple into batch buffers of its own in [`Worker::scratch`]. Then it calls `probe_begin`, and `probe_next` until
 //! that returns 0; each call delivers at most [`BATCH`] pairs (build row, number of the tuple within the stage), for which
-//! the next stage runs. Pairs come in no particular order. Conditions are tested by generated code, which sets
+//! the next stage runs. A `Repeat` works alike ([`RepeatScratch`], `repeat_begin`, `repeat_next`). Pairs come in no particular order. Conditions are tested by generated code, which sets
 //! `matched[tuple]`; for `Left`, `Anti` and `Single` the unmatched tuples follow at the end (`probe_unmatched`), for
 //! `Mark` all tuples do, as `matched` says.
+//!
+//! # How a batch pauses
+//! [`Worker::steps`] says how many candidates and deliveries may be looked at; when they are used up, `probe_next` and
+//! `repeat_next` return [`PAUSED`]. Code then writes the number of the stage plus one to [`Worker::resume`] and returns 2:
+//! all else that it knows lies in the scratch memory. Called again with an equal batch, by any worker that was given the
+//! memory ([`Worker::suspend`], [`Worker::go_on`]), it leaves out the loops of the stages up to that one, and asks the
+//! generator for its next delivery. Nothing is allocated in a state and finished after a delivery, so each row is whole.
 //!
 //! # Kernels
 //! All are `extern "C"`; `str` and other 16-byte values are passed as two 64-bit words, low word (length and prefix of a
@@ -25,6 +32,7 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
+pub use crate::generator::{PAUSED, RepeatScratch};
 pub use crate::group::{GROUP_PROBES, GroupLocal};
 pub use crate::join::{BATCH, JoinTable, ProbeScratch, probe_begin, probe_next, probe_unmatched};
 pub use crate::limit::LimitLocal;

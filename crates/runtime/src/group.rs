@@ -138,7 +138,7 @@ impl State for Groups {
         self.locals.get_or(worker, make).cast()
     }
 
-    fn end_morsel(&self, worker: usize, _: Range<u64>) -> Result<()> {
+    fn end_morsel(&self, worker: usize, _: Range<u64>, _: bool) -> Result<()> {
         if self.has_keys {
             // SAFETY: called by the worker itself.
             let local = unsafe { &mut *self.locals.get(worker) };

@@ -62,7 +62,7 @@ impl State for Join {
     fn local(&self, worker: usize) -> *mut u8 {
         self.rows.local(worker)
     }
-    fn end_morsel(&self, worker: usize, _: Range<u64>) -> Result<()> {
+    fn end_morsel(&self, worker: usize, _: Range<u64>, _: bool) -> Result<()> {
         self.rows.end_morsel(worker)
     }
     fn finalize(self: Arc<Self>, _: &dyn Workers, phase: usize, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {

@@ -11,6 +11,7 @@
 //! | module | operator | source |
 //! |---|---|---|
 //! | [`join`] | hash join with a lock-free tagged table | thesis 4.5.1, 4.5.2 |
+//! | [`generator`] | what makes many tuples of one, and can stop in between | decision 20 |
 //! | [`group`] | local pre-aggregation, partition-wise combination | thesis 4.5.4 |
 //! | [`sort`] | keys as words, separators, ranges without synchronisation; top-k | thesis 4.5.6, decision 10 |
 //! | [`rows`] | rows that own their strings, partitions that come and go | thesis 4.3, decision 11 |
@@ -20,6 +21,7 @@
 //! worker; every finalisation is morsels.
 
 pub mod abi;
+pub mod generator;
 pub mod group;
 pub mod join;
 mod limit;

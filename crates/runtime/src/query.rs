@@ -23,7 +23,7 @@ use crate::worker::{Shared, WorkingFor};
 pub use crate::pairs::{Pair, PairFns};
 pub use crate::params::Arguments;
 pub use crate::slot::{slot_of, value_of};
-pub use crate::worker::{Worker, operator_mark};
+pub use crate::worker::{Suspended, Worker, operator_mark};
 
 /// One query that runs.
 #[derive(Debug)]
@@ -218,16 +218,20 @@ pub struct WorkerGuard<'a> {
 }
 
 impl WorkerGuard<'_> {
-    /// Ends a morsel at row `end`: what lies behind is run as another one.
-    pub fn end_morsel_at(&mut self, end: u64) -> Result<()> {
+    /// Ends a morsel at row `end`: what lies behind is run as another one. `broken`: some batches of it were run already.
+    pub fn end_morsel_at(&mut self, end: u64, broken: bool) -> Result<()> {
         self.inner.morsel.end = end;
-        self.end_morsel()
+        self.end(broken)
     }
 
     /// Ends a morsel: each state takes what it needs of it, and the text that was made for it goes.
     pub fn end_morsel(&mut self) -> Result<()> {
+        self.end(false)
+    }
+
+    fn end(&mut self, broken: bool) -> Result<()> {
         let (index, rows) = (self.inner.index, self.inner.morsel.clone());
-        self.states.iter().try_for_each(|state| state.end_morsel(index, rows.clone()))?;
+        self.states.iter().try_for_each(|state| state.end_morsel(index, rows.clone(), broken))?;
         self.forget_text();
         Ok(())
     }

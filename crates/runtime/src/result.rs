@@ -63,11 +63,11 @@ impl State for Results {
         self.locals.get_or(worker, || ResultLocal::new(&self.types, worker, &self.destination)).cast()
     }
 
-    fn end_morsel(&self, worker: usize, rows: Range<u64>) -> Result<()> {
+    fn end_morsel(&self, worker: usize, rows: Range<u64>, broken: bool) -> Result<()> {
         // SAFETY: called by the worker itself.
         unsafe { (*self.locals.get(worker)).flush(rows.clone())? };
         match &self.destination.sink {
-            Some(sink) => sink.end_morsel(worker, rows),
+            Some(sink) => sink.end_morsel(worker, rows, broken),
             None => self.destination.queue.end_morsel(rows),
         }
         Ok(())

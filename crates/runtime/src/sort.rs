@@ -145,7 +145,7 @@ impl State for Sort {
         self.rows.local(worker)
     }
 
-    fn end_morsel(&self, worker: usize, _: Range<u64>) -> Result<()> {
+    fn end_morsel(&self, worker: usize, _: Range<u64>, _: bool) -> Result<()> {
         self.rows.end_morsel(worker)
     }
 

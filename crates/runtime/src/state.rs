@@ -21,9 +21,10 @@ pub(crate) trait State: Debug + Send + Sync {
     /// comes, before anybody else touches the part.
     fn local(&self, worker: usize) -> *mut u8;
 
-    /// The worker has ended a morsel: rows `rows` of its source. Memory that its batches referred to goes away.
-    fn end_morsel(&self, worker: usize, rows: Range<u64>) -> Result<()> {
-        let _ = (worker, rows);
+    /// The worker has ended a morsel: rows `rows` of its source, and if it was `broken` off some batches of what follows
+    /// from the row behind them. Memory that its batches referred to goes away.
+    fn end_morsel(&self, worker: usize, rows: Range<u64>, broken: bool) -> Result<()> {
+        let _ = (worker, rows, broken);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! What one worker has of one query, and what all workers share.
 
+use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use types::Str;
 use crate::params::Params;
 use crate::slot::Slot;
 
-/// What one worker has of one query. Generated code reads the fields up to `error_position`.
+/// What one worker has of one query. Generated code reads the fields up to `resume`.
 #[repr(C)]
 pub struct Worker {
     /// Values of the query's parameters, by `ParamId`.
@@ -33,6 +34,10 @@ pub struct Worker {
     /// Written by generated code when a call or check fails: the number of the position in
     /// [`Program::positions`](pipeline::ir::Program::positions) plus one, 0 for none.
     pub error_position: u64,
+    /// Candidates and deliveries that generators may still look at before the batch pauses.
+    pub steps: u64,
+    /// The stage that a paused batch goes on at, plus one; 0 if there is none. Generated code's own.
+    pub resume: u64,
     /// Rust's own part.
     pub inner: Box<WorkerState>,
 }
@@ -51,6 +56,8 @@ pub struct WorkerState {
     /// The running morsel: rows of the source.
     pub(crate) morsel: Range<u64>,
     locals: Box<[*mut u8]>,
+    /// What the interpreter knows of a paused batch.
+    pub interpreted: Option<Box<dyn Any + Send>>,
     scratch: Option<Pages>,
     /// Text of the running morsel.
     passing: Option<Area>,
@@ -86,6 +93,15 @@ pub fn operator_mark(operator: Option<u32>) -> u32 {
     operator.map_or(0, |o| o + 1)
 }
 
+/// What a worker knows of a paused batch. Any worker of the query may go on with it.
+#[derive(Debug)]
+pub struct Suspended {
+    scratch: Option<Pages>,
+    passing: Option<Area>,
+    resume: u64,
+    interpreted: Option<Box<dyn Any + Send>>,
+}
+
 // SAFETY: the pointers of a worker lead to its own parts of the states, which no other thread touches while this worker
 // is in use, and to constants; whoever has the worker keeps both alive.
 unsafe impl Send for Worker {}
@@ -106,6 +122,7 @@ impl Worker {
             counters: vec![0; shared.counters].into_boxed_slice(),
             morsel: 0..0,
             locals,
+            interpreted: None,
             scratch: None,
             passing: None,
             keep: Area::new(shared.budget.clone(), "aggregation"),
@@ -120,6 +137,8 @@ impl Worker {
             counters: inner.counters.as_mut_ptr(),
             operator: &raw const shared.working_for.get_or(index, WorkingFor::default).0,
             error_position: 0,
+            steps: u64::MAX,
+            resume: 0,
             inner,
         }
     }
@@ -131,6 +150,25 @@ impl Worker {
             self.scratch = pages.as_ptr();
             self.inner.scratch = Some(pages);
         }
+    }
+
+    /// Takes away what the worker knows of the batch that has paused: its scratch memory, and the text that was made for it.
+    pub fn suspend(&mut self) -> Suspended {
+        self.scratch = std::ptr::null_mut();
+        Suspended {
+            scratch: self.inner.scratch.take(),
+            passing: self.inner.passing.take(),
+            resume: std::mem::take(&mut self.resume),
+            interpreted: self.inner.interpreted.take(),
+        }
+    }
+
+    /// Gives it back, to this worker or another one of the query: the next call of the pipeline's code goes on.
+    pub fn go_on(&mut self, suspended: Suspended) {
+        let Suspended { scratch, passing, resume, interpreted } = suspended;
+        self.scratch = scratch.as_ref().map_or(std::ptr::null_mut(), Pages::as_ptr);
+        (self.inner.scratch, self.inner.passing) = (scratch, passing);
+        (self.resume, self.inner.interpreted) = (resume, interpreted);
     }
 
     /// Starts a morsel: rows `rows` of the source. Results that must come in order come in the order of these.

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 pub const MORSEL_ROWS: u64 = 16_384;
 /// How long a morsel runs before it yields.
 pub const SLICE: Duration = Duration::from_millis(1);
+/// Steps of a long loop between two looks at the clock: some ten microseconds, and a few milliseconds where each step is a
+/// search in a text.
+pub const STEPS: u64 = 8192;
 
 /// Who may cut what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +37,8 @@ pub struct Cutting {
     pub morsel_rows: u64,
     /// How long a morsel should run before it yields.
     pub slice: Duration,
+    /// How many steps what runs long within a batch goes before it looks at the clock: at least one.
+    pub steps: u64,
     /// Who cuts what.
     pub strategy: Strategy,
 }
@@ -42,7 +47,7 @@ impl Cutting {
     /// For `threads` workers of a machine with one node.
     pub fn new(threads: usize) -> Self {
         let placement = Arc::new(Placement::new(Topology::single(threads.max(1)), threads.max(1)));
-        Self { threads, placement, morsel_rows: MORSEL_ROWS, slice: SLICE, strategy: Strategy::Lanes }
+        Self { threads, placement, morsel_rows: MORSEL_ROWS, slice: SLICE, steps: STEPS, strategy: Strategy::Lanes }
     }
 
     /// The same with another strategy.

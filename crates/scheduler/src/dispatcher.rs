@@ -34,6 +34,7 @@ pub(crate) struct Dispatcher {
     pub(crate) placement: Arc<Placement>,
     morsel_rows: u64,
     slice: Duration,
+    steps: u64,
 }
 
 /// A worker's own copy of the list of jobs.
@@ -67,6 +68,7 @@ impl Dispatcher {
             placement: Arc::new(placement),
             morsel_rows: options.morsel_rows,
             slice: options.slice,
+            steps: options.steps.max(1),
         }
     }
 
@@ -77,6 +79,7 @@ impl Dispatcher {
             placement: self.placement.clone(),
             morsel_rows: self.morsel_rows,
             slice: self.slice,
+            steps: self.steps,
             strategy: Strategy::Lanes,
         }
     }

@@ -60,7 +60,7 @@ mod worker;
 
 use base::cancel;
 pub use cancel::{CancelToken, canceled};
-pub use cutting::{Cutting, MORSEL_ROWS, Offsets, SLICE, Slice, Strategy};
+pub use cutting::{Cutting, MORSEL_ROWS, Offsets, SLICE, STEPS, Slice, Strategy};
 pub use each_worker::EachWorker;
 pub use handle::{JobHandle, JobProgress, StageReport};
 pub use inline::{SingleThreaded, exhaust};

@@ -1,7 +1,7 @@
 //! The scheduler as its users see it: a pool of workers that takes jobs.
 
 use crate::cancel::CancelToken;
-use crate::cutting::{Cutting, MORSEL_ROWS, SLICE};
+use crate::cutting::{Cutting, MORSEL_ROWS, SLICE, STEPS};
 use crate::dispatcher::Dispatcher;
 use crate::handle::JobHandle;
 use crate::job::Job;
@@ -35,12 +35,22 @@ pub struct SchedulerOptions {
     pub morsel_rows: u64,
     /// How long a morsel should run before it yields; tests make it zero.
     pub slice: Duration,
+    /// Steps of a long loop between two looks at the clock; tests make them few.
+    pub steps: u64,
 }
 
 impl Default for SchedulerOptions {
     fn default() -> Self {
         let max_threads = available_threads().max(64);
-        Self { threads: None, max_threads, topology: None, pin: true, morsel_rows: MORSEL_ROWS, slice: SLICE }
+        Self {
+            threads: None,
+            max_threads,
+            topology: None,
+            pin: true,
+            morsel_rows: MORSEL_ROWS,
+            slice: SLICE,
+            steps: STEPS,
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! The same random queries through every way of running them: compiled and interpreted, one worker and many, optimised
-//! and not. All must give the same rows, or errors of the same kind.
+//! The same random queries through every way of running them: compiled and interpreted, one worker and many, in one go and with
+//! batches that pause, optimised and not. All must give the same rows, or errors of the same kind.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -63,14 +63,17 @@ pub struct Report {
 /// Runs a random script in all ways. Databases with one and with several threads get the same tables.
 pub fn run(seed: u64, queries: usize, mut progress: impl FnMut(usize)) -> Result<Report> {
     let mut sides: Vec<(&str, Session)> = Vec::new();
-    for (name, threads, settings) in [
-        ("compiled, one thread", 1, &[][..]),
-        ("interpreted", 1, &["SET compile = off"][..]),
-        ("compiled, two threads", 2, &[][..]),
-        ("compiled, more threads than cores", 7, &[][..]),
-        (NOT_OPTIMISED, 1, &["SET optimize = off"][..]),
+    let with = |threads| Config { threads: Some(threads), ..Config::default() };
+    let pausing = |threads| Config { slice: Some(Duration::ZERO), steps: Some(7), ..with(threads) };
+    for (name, config, settings) in [
+        ("compiled, one thread", with(1), &[][..]),
+        ("interpreted", with(1), &["SET compile = off"][..]),
+        ("compiled, two threads, pausing", pausing(2), &[][..]),
+        ("interpreted, two threads, pausing", pausing(2), &["SET compile = off"][..]),
+        ("compiled, more threads than cores", with(7), &[][..]),
+        (NOT_OPTIMISED, with(1), &["SET optimize = off"][..]),
     ] {
-        let mut session = Database::new(Config { threads: Some(threads), ..Config::default() })?.connect();
+        let mut session = Database::new(config)?.connect();
         settings.iter().try_for_each(|s| session.execute(s, &[])?.collect().map(drop))?;
         sides.push((name, session));
     }

@@ -111,14 +111,18 @@ fn output(result: QueryResult, sqlite: Option<&[DefaultColumnType]>) -> base::Re
 }
 
 /// Runs a file in a fresh database; an error says where and what.
-pub fn run_file(path: &Path, settings: &[&str]) -> Result<(), String> {
-    runner(settings, None)?.run_file(path).map_err(|e| e.to_string())
+pub fn run_file(path: &Path, config: &Config, settings: &[&str]) -> Result<(), String> {
+    runner(config, settings, None)?.run_file(path).map_err(|e| e.to_string())
 }
 
 type Connect = Box<dyn FnMut() -> Ready<Result<Slt, SltError>>>;
 
-fn runner(settings: &[&str], sqlite: Option<&Arc<Mutex<Expected>>>) -> Result<Runner<Slt, Connect>, String> {
-    let database = Database::new(Config { threads: Some(2), ..Config::default() }).map_err(|e| e.to_string())?;
+fn runner(
+    config: &Config,
+    settings: &[&str],
+    sqlite: Option<&Arc<Mutex<Expected>>>,
+) -> Result<Runner<Slt, Connect>, String> {
+    let database = Database::new(config.clone()).map_err(|e| e.to_string())?;
     let settings: Vec<String> = settings.iter().map(|s| s.to_string()).collect();
     let expected = sqlite.cloned();
     let connect = move || {

@@ -1,5 +1,7 @@
-//! The same rows bit for bit, whatever the number of workers: random queries over a table of several morsels, full of
+//! The same rows bit for bit, whatever the number of workers and however rows are cut into morsels: random queries over a table of several morsels, full of
 //! values of which the order of evaluation could show. Text has all bits of a double but those of a NaN.
+
+use std::time::Duration;
 
 use engine::rows::text_rows;
 use engine::{Config, Database, Session};
@@ -25,14 +27,18 @@ const TABLE: &str = "
         CAST(h % 1000 AS text) AS t
     FROM (SELECT i, (CAST(i AS bigint) * 7919 + 104729) * 31337 % 16777213 AS h FROM n) q";
 
-fn session(threads: usize, settings: &[&str]) -> Session {
-    let mut session = Database::new(Config { threads: Some(threads), ..Config::default() }).unwrap().connect();
+fn session(config: Config, settings: &[&str]) -> Session {
+    let mut session = Database::new(config).unwrap().connect();
     let digits = (0..100).map(|i| format!("({i})")).collect::<Vec<_>>().join(", ");
     for sql in ["CREATE TABLE digits (i integer)", &format!("INSERT INTO digits VALUES {digits}"), ROWS, TABLE] {
         session.execute(sql, &[]).unwrap().collect().unwrap();
     }
     settings.iter().for_each(|s| drop(session.execute(s, &[]).unwrap().collect().unwrap()));
     session
+}
+
+fn workers(threads: usize) -> Config {
+    Config { threads: Some(threads), ..Config::default() }
 }
 
 const NUMBERS: &[&str] = &["x", "s", "r", "m", "k", "x * 2", "CAST(k AS double precision) / 3"];
@@ -75,9 +81,15 @@ fn outcome(session: &mut Session, sql: &str) -> Result<Vec<Vec<String>>, String>
 }
 
 #[test]
-fn results_do_not_depend_on_the_number_of_workers() {
-    let mut one = session(1, &[]);
-    let mut others: Vec<(&str, Session)> = vec![("two", session(2, &[])), ("seven", session(7, &[]))];
+fn results_depend_neither_on_workers_nor_on_morsels() {
+    let zero = Some(Duration::ZERO);
+    let mut one = session(workers(1), &[]);
+    let mut others: Vec<(&str, Session)> = vec![
+        ("two workers", session(workers(2), &[])),
+        ("seven workers and small morsels", session(Config { morsel_rows: Some(1_500), ..workers(7) }, &[])),
+        ("one worker and a morsel", session(Config { morsel_rows: Some(1 << 30), ..workers(1) }, &[])),
+        ("rests that change hands", session(Config { slice: zero, steps: Some(700), ..workers(3) }, &[])),
+    ];
     let mut random = Random::new(1);
     let mut failed = 0;
     for number in 0..40 {
@@ -89,11 +101,7 @@ fn results_do_not_depend_on_the_number_of_workers() {
             if actual != expected {
                 let (a, b) = (expected.unwrap_or_default(), actual.clone().unwrap_or_default());
                 let first = a.iter().zip(&b).find(|(a, b)| a != b);
-                panic!(
-                    "query {number} with {name} workers: {sql}\n{} rows, {} rows; {first:?} {actual:.0?}",
-                    a.len(),
-                    b.len()
-                );
+                panic!("query {number} with {name}: {sql}\n{} rows, {} rows; {first:?} {actual:.0?}", a.len(), b.len());
             }
         }
     }
@@ -102,7 +110,7 @@ fn results_do_not_depend_on_the_number_of_workers() {
 
 #[test]
 fn compiled_and_interpreted_sums_have_the_same_bits() {
-    let (mut compiled, mut interpreted) = (session(2, &[]), session(2, &["SET compile = off"]));
+    let (mut compiled, mut interpreted) = (session(workers(2), &[]), session(workers(2), &["SET compile = off"]));
     for sql in [
         "SELECT sum(x), avg(x), sum(r), avg(r), sum(s) FILTER (WHERE s < 1e300), var_samp(r) FROM d",
         "SELECT g, sum(x), avg(r), stddev_pop(k), min(z), max(v) FROM d GROUP BY g",

@@ -1,30 +1,45 @@
-//! Our sqllogictest files, compiled and interpreted; and SQLite's corpus where `MORSEL_SLT_CORPUS` names a folder.
+//! Our sqllogictest files, compiled and interpreted, with batches that pause; and SQLite's corpus where `MORSEL_SLT_CORPUS` names a folder.
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
+use engine::Config;
 use testkit::slt::{files, run_file, sqlite};
 
-fn ours(settings: &[&str]) {
+/// Both as usual, and with runs that end after each batch, and batches that pause after a few candidates of a match.
+fn usual() -> Config {
+    Config { threads: Some(2), ..Config::default() }
+}
+fn pausing() -> Config {
+    Config { slice: Some(Duration::ZERO), steps: Some(3), ..usual() }
+}
+
+fn ours(config: &Config, settings: &[&str]) {
     let all = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("slt"));
     assert!(!all.is_empty());
-    let failures: Vec<String> = all.iter().filter_map(|f| run_file(f, settings).err()).collect();
+    let failures: Vec<String> = all.iter().filter_map(|f| run_file(f, config, settings).err()).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
 #[test]
 fn compiled() {
-    ours(&[]);
+    ours(&usual(), &[]);
 }
 
 #[test]
-fn interpreted() {
-    ours(&["SET compile = off"]);
+fn compiled_with_pauses() {
+    ours(&pausing(), &[]);
+}
+
+#[test]
+fn interpreted_with_pauses() {
+    ours(&pausing(), &["SET compile = off"]);
 }
 
 #[test]
 fn not_optimised() {
-    ours(&["SET optimize = off"]);
+    ours(&usual(), &["SET optimize = off"]);
 }
 
 #[test]

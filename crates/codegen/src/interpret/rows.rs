@@ -32,23 +32,23 @@ pub(super) unsafe fn write(ty: Ty, at: *mut u8, value: Slot) {
     unsafe { std::ptr::copy_nonoverlapping(all.to_le_bytes().as_ptr(), at, ty.size() as usize) };
 }
 
-/// The build rows with a hash, by walking the whole chain.
-pub(super) fn build_rows(worker: &Worker, state: StateId, hash: u64) -> Vec<*mut u8> {
-    let mut rows = Vec::new();
-    // SAFETY: the state is a finished join table; chains end with a null pointer, and each row begins with the next
-    // row's address and its own hash.
-    unsafe {
+/// The first build row of the chain that rows with a hash are in; null if there is none.
+pub(super) fn first_in_chain(worker: &Worker, state: StateId, hash: u64) -> *mut u8 {
+    // SAFETY: the state is a finished join table, which has slots for every hash.
+    let slot = unsafe {
         let table = &*(*worker.shared.add(state.index())).cast::<JoinTable>();
-        let slot = *table.directory.add((hash >> table.shift) as usize);
-        let mut row = (slot & ADDRESS) as *mut u8;
-        while !row.is_null() {
-            if row.add(8).cast::<u64>().read() == hash {
-                rows.push(row);
-            }
-            row = row.cast::<*mut u8>().read();
-        }
-    }
-    rows
+        *table.directory.add((hash >> table.shift) as usize)
+    };
+    (slot & ADDRESS) as *mut u8
+}
+
+/// The row that follows in the chain, or null, and this row's hash.
+///
+/// # Safety
+/// The row must be in the chain of a finished join table.
+pub(super) unsafe fn next_in_chain(row: *mut u8) -> (*mut u8, u64) {
+    // SAFETY: each row begins with the next row's address and its own hash.
+    unsafe { (row.cast::<*mut u8>().read(), row.add(8).cast::<u64>().read()) }
 }
 
 impl Interpreter<'_> {

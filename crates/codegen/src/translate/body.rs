@@ -21,11 +21,10 @@ pub(super) struct Loop {
 impl Emitter<'_, '_> {
     /// The whole function of a pipeline.
     pub(super) fn body(&mut self) {
+        self.begin_pausing();
         let count = self.batch_field(std::mem::offset_of!(Batch, count));
         self.stage_loop(0, count, false, |_| {});
-        self.store_accumulators();
-        let zero = self.b.ins().iconst(types::I32, 0);
-        self.b.ins().return_(&[zero]);
+        self.end_function();
     }
 
     /// The whole function of two rows.
@@ -90,6 +89,7 @@ impl Emitter<'_, '_> {
             self.b.def_var(counter, zero);
             (generator, counter, self.reserve_generator(generator))
         });
+        let behind = handed_on.and_then(|_| self.skip_if_resumed());
         let outer = (self.stage, self.tuple, self.pair, self.next);
         let (l, i) = self.begin_loop(count);
         self.stage = stage;
@@ -110,6 +110,10 @@ impl Emitter<'_, '_> {
             }
         });
         self.end_loop(l);
+        if let Some(behind) = behind {
+            self.b.ins().jump(behind, &[]);
+            self.b.switch_to_block(behind);
+        }
         if let Some((generator, counter, scratch)) = handed_on {
             let n = self.b.use_var(counter);
             self.now_working_at(self.plan.stages[stage + 1].start);

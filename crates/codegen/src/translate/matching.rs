@@ -3,25 +3,19 @@
 use base::SqlState;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use cranelift_frontend::Variable;
 use pipeline::ir::{Inst, Match, MatchKind, State, StateId, Ty};
-use runtime::abi::{BATCH, Kernel, ProbeScratch};
+use runtime::abi::{BATCH, Kernel, ProbeScratch, RepeatScratch};
 
 use super::Emitter;
 use super::value::{Val, changing, item};
 use crate::messages;
-
-/// The scratch memory of a `Repeat`, behind one another: how often each tuple is repeated, and the tuples listed for the
-/// next stage.
-const REPEAT_TUPLES: usize = 8 * BATCH;
-const REPEAT_BYTES: usize = REPEAT_TUPLES + 4 * BATCH;
 
 impl Emitter<'_, '_> {
     /// Scratch memory for a generator.
     pub(super) fn reserve_generator(&mut self, generator: &Inst) -> u32 {
         let bytes = match generator {
             Inst::Match(_) => size_of::<ProbeScratch>(),
-            Inst::Repeat(_) => REPEAT_BYTES,
+            Inst::Repeat(_) => size_of::<RepeatScratch>(),
             _ => 8 * BATCH,
         };
         let at = self.reserve(bytes);
@@ -36,8 +30,10 @@ impl Emitter<'_, '_> {
 
     /// The tuple of the stage before `stage + 1` that its pair number `i` belongs to.
     pub(super) fn listed_tuple(&mut self, stage: usize, i: Value) -> Value {
-        let is_match = matches!(self.plan.stages[stage].generator, Some(Inst::Match(_)));
-        let offset = if is_match { std::mem::offset_of!(ProbeScratch, tuples) } else { REPEAT_TUPLES };
+        let offset = match self.plan.stages[stage].generator {
+            Some(Inst::Match(_)) => std::mem::offset_of!(ProbeScratch, tuples),
+            _ => std::mem::offset_of!(RepeatScratch, tuples),
+        };
         let scratch = self.generator_scratch(self.generators[stage]);
         let at = item(&mut self.b, scratch, i, 4);
         self.b.ins().uload32(changing(), at, offset as i32)
@@ -58,10 +54,12 @@ impl Emitter<'_, '_> {
                 }
             }
             Inst::Repeat(value) | Inst::Prefetch { hash: value, .. } => {
+                let times =
+                    if let Inst::Repeat(_) = generator { std::mem::offset_of!(RepeatScratch, times) } else { 0 };
                 let value = self.get(*value).one();
                 let scratch = self.generator_scratch(scratch);
                 let at = item(&mut self.b, scratch, n, 8);
-                self.b.ins().store(changing(), value, at, 0);
+                self.b.ins().store(changing(), value, at, times as i32);
             }
             _ => unreachable!("only generators end stages"),
         }
@@ -89,6 +87,8 @@ impl Emitter<'_, '_> {
         let checks_first = matches!(m.kind, MatchKind::Semi | MatchKind::Anti | MatchKind::Mark { .. });
         let first_only = m.condition.is_none() && (join.unique || (checks_first && m.marker.is_none()));
         let scratch = self.generator_scratch(at);
+        let table = self.shared(m.state);
+        let resumed = self.skip_if_resumed();
         let active = self.b.ins().iconst(types::I64, i64::from(m.active.is_some()));
         // 1: a tuple's first candidate is its match; 2: candidates of tuples that have their match are of no use.
         let stops = match first_only {
@@ -104,55 +104,51 @@ impl Emitter<'_, '_> {
         ] {
             self.b.ins().store(changing(), value, scratch, offset as i32);
         }
-        let limit = match self.limit_behind(stage) {
-            Some(limit) => self.local(limit),
-            None => self.b.ins().iconst(types::I64, 0),
-        };
+        let limit = self.limit_argument(stage);
         self.b.ins().store(changing(), limit, scratch, std::mem::offset_of!(ProbeScratch, limit) as i32);
         let (some, done) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(n, some, &[], done, &[]);
         self.b.switch_to_block(some);
-        let table = self.shared(m.state);
         self.kernel_call(Kernel::ProbeBegin, &[table, scratch]);
 
-        // 1 while the unmatched tuples are delivered.
-        let finishing = matches!(m.kind, MatchKind::Left | MatchKind::Single { .. }).then(|| {
-            let finishing = self.b.declare_var(types::I8);
-            let no = self.b.ins().iconst(types::I8, 0);
-            self.b.def_var(finishing, no);
-            finishing
-        });
         let (head, more, end) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        let run = self.b.create_block();
+        let count = self.b.append_block_param(run, types::I64);
         self.b.ins().jump(head, &[]);
+        if let Some(resumed) = resumed {
+            self.b.switch_to_block(resumed);
+            self.find_resumed(stage, head, run);
+        }
         self.b.switch_to_block(head);
-        if let Some(finishing) = finishing {
-            let finishing = self.b.use_var(finishing);
+        let finishes = matches!(m.kind, MatchKind::Left | MatchKind::Single { .. });
+        if finishes {
+            let finishing_at = std::mem::offset_of!(ProbeScratch, finishing) as i32;
+            let finishing = self.b.ins().load(types::I64, changing(), scratch, finishing_at);
             let probe = self.b.create_block();
             self.b.ins().brif(finishing, done, &[], probe, &[]);
             self.b.switch_to_block(probe);
         }
-        let pairs = self.kernel_call(Kernel::ProbeNext, &[table, scratch]).expect("it returns a value");
-        let run = self.b.create_block();
-        let count = self.b.append_block_param(run, types::I64);
+        let steps = self.steps();
+        let pairs = self.kernel_call(Kernel::ProbeNext, &[table, scratch, steps]).expect("it returns a value");
+        self.pause_if_told(stage, pairs);
         match m.kind {
             MatchKind::Inner | MatchKind::Semi => {
                 self.b.ins().brif(pairs, run, &[pairs.into()], end, &[]);
                 self.b.switch_to_block(end);
                 self.b.ins().jump(done, &[]);
                 self.b.switch_to_block(run);
-                self.stage_loop(stage + 1, count, false, |e| e.pair_prologue(m, at, first_only, None));
+                self.stage_loop(stage + 1, count, false, |e| e.pair_prologue(m, at, first_only, false));
                 self.b.ins().jump(head, &[]);
             }
             MatchKind::Left | MatchKind::Single { .. } => {
-                let finishing = finishing.expect("made above");
                 self.b.ins().brif(pairs, run, &[pairs.into()], end, &[]);
                 self.b.switch_to_block(end);
-                let yes = self.b.ins().iconst(types::I8, 1);
-                self.b.def_var(finishing, yes);
+                let yes = self.b.ins().iconst(types::I64, 1);
+                self.b.ins().store(changing(), yes, scratch, std::mem::offset_of!(ProbeScratch, finishing) as i32);
                 let rest = self.kernel_call(Kernel::ProbeUnmatched, &[scratch]).expect("it returns a value");
                 self.b.ins().brif(rest, run, &[rest.into()], done, &[]);
                 self.b.switch_to_block(run);
-                self.stage_loop(stage + 1, count, false, |e| e.pair_prologue(m, at, first_only, Some(finishing)));
+                self.stage_loop(stage + 1, count, false, |e| e.pair_prologue(m, at, first_only, true));
                 self.b.ins().jump(head, &[]);
             }
             MatchKind::Anti | MatchKind::Mark { .. } => {
@@ -162,6 +158,9 @@ impl Emitter<'_, '_> {
                 self.b.ins().jump(head, &[]);
                 self.b.switch_to_block(end);
                 if matches!(m.kind, MatchKind::Mark { .. }) {
+                    // Of a batch that goes on, only the scratch memory knows.
+                    let at = std::mem::offset_of!(ProbeScratch, count) as i32;
+                    let n = self.b.ins().load(types::I64, changing(), scratch, at);
                     self.b.ins().jump(run, &[n.into()]);
                 } else {
                     let rest = self.kernel_call(Kernel::ProbeUnmatched, &[scratch]).expect("it returns a value");
@@ -179,6 +178,14 @@ impl Emitter<'_, '_> {
     /// A limit that what `stage` hands on comes to.
     fn limit_behind(&self, stage: usize) -> Option<StateId> {
         self.plan.stages[stage + 1..].iter().flat_map(|s| s.insts).find_map(Inst::limit)
+    }
+
+    /// That limit as the generator of `stage` asks it, or null.
+    fn limit_argument(&mut self, stage: usize) -> Value {
+        match self.limit_behind(stage) {
+            Some(limit) => self.local(limit),
+            None => self.b.ins().iconst(types::I64, 0),
+        }
     }
 
     fn entry(&mut self, at: u32, i: Value) -> Value {
@@ -217,10 +224,10 @@ impl Emitter<'_, '_> {
 
     /// Decides about a pair, for kinds whose matches the next stage sees: goes on only if the rest of the body is to
     /// happen, with `entry` defined.
-    fn pair_prologue(&mut self, m: &Match, at: u32, first_only: bool, finishing: Option<Variable>) {
+    fn pair_prologue(&mut self, m: &Match, at: u32, first_only: bool, finishes: bool) {
         let i = self.pair.expect("inside of a loop over pairs");
         let entry = self.entry(at, i);
-        let Some(finishing) = finishing else {
+        if !finishes {
             let semi = matches!(m.kind, MatchKind::Semi);
             let place = (semi && !first_only).then(|| self.matched_place(at));
             if let (Some(place), None) = (place, m.marker) {
@@ -242,11 +249,10 @@ impl Emitter<'_, '_> {
                 self.set_matched(place, 1);
             }
             return;
-        };
+        }
         let (judge, rest) = (self.b.create_block(), self.b.create_block());
-        let finishing = self.b.use_var(finishing);
         // The kernel has written null pointers as the entries of unmatched tuples.
-        self.b.ins().brif(finishing, rest, &[], judge, &[]);
+        self.b.ins().brif(entry, judge, &[], rest, &[]);
         self.b.switch_to_block(judge);
         self.scope(|e| {
             e.define(m.entry, Val::One(entry));
@@ -339,63 +345,31 @@ impl Emitter<'_, '_> {
         debug_assert_eq!(self.ty(m.entry), Ty::Ptr);
     }
 
-    /// Lists each tuple as often as it is repeated, 1,024 at a time.
+    /// Runs the next stage for each tuple as often as it is repeated.
     fn drive_repeat(&mut self, stage: usize, at: u32, n: Value) {
-        let (tuple, left, listed) =
-            (self.b.declare_var(types::I64), self.b.declare_var(types::I64), self.b.declare_var(types::I64));
-        let zero = self.b.ins().iconst(types::I64, 0);
-        // `left` of the tuples before `tuple` is used up; `tuple` starts before the first one.
-        for v in [tuple, left, listed] {
-            self.b.def_var(v, zero);
-        }
         let scratch = self.generator_scratch(at);
-        let [head, advance, fetch, list, run, full, done] = std::array::from_fn(|_| self.b.create_block());
+        let resumed = self.skip_if_resumed();
+        let limit = self.limit_argument(stage);
+        for (value, offset) in
+            [(n, std::mem::offset_of!(RepeatScratch, count)), (limit, std::mem::offset_of!(RepeatScratch, limit))]
+        {
+            self.b.ins().store(changing(), value, scratch, offset as i32);
+        }
+        self.kernel_call(Kernel::RepeatBegin, &[scratch]);
+        let [head, run, done] = std::array::from_fn(|_| self.b.create_block());
+        let count = self.b.append_block_param(run, types::I64);
         self.b.ins().jump(head, &[]);
-
-        // head: another copy of the current tuple?
+        if let Some(resumed) = resumed {
+            self.b.switch_to_block(resumed);
+            self.find_resumed(stage, head, run);
+        }
         self.b.switch_to_block(head);
-        let rest = self.b.use_var(left);
-        let some = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThan, rest, 0);
-        self.b.ins().brif(some, list, &[], advance, &[]);
-
-        // advance: another tuple?
-        self.b.switch_to_block(advance);
-        let t = self.b.use_var(tuple);
-        let more = self.b.ins().icmp(IntCC::UnsignedLessThan, t, n);
-        self.b.ins().brif(more, fetch, &[], run, &[]);
-        self.b.switch_to_block(fetch);
-        let place = item(&mut self.b, scratch, t, 8);
-        let count = self.b.ins().load(types::I64, changing(), place, 0);
-        self.b.def_var(left, count);
-        let next = self.b.ins().iadd_imm_s(t, 1);
-        self.b.def_var(tuple, next);
-        self.b.ins().jump(head, &[]);
-
-        // list: tuple - 1, once.
-        self.b.switch_to_block(list);
-        let k = self.b.use_var(listed);
-        let place = item(&mut self.b, scratch, k, 4);
-        let t = self.b.use_var(tuple);
-        let current = self.b.ins().iadd_imm_s(t, -1);
-        self.b.ins().istore32(changing(), current, place, REPEAT_TUPLES as i32);
-        let rest = self.b.use_var(left);
-        let rest = self.b.ins().iadd_imm_s(rest, -1);
-        self.b.def_var(left, rest);
-        let k = self.b.ins().iadd_imm_s(k, 1);
-        self.b.def_var(listed, k);
-        let is_full = self.b.ins().icmp_imm_u(IntCC::Equal, k, BATCH as i64);
-        self.b.ins().brif(is_full, run, &[], head, &[]);
-
+        let steps = self.steps();
+        let deliveries = self.kernel_call(Kernel::RepeatNext, &[scratch, steps]).expect("it returns a value");
+        self.pause_if_told(stage, deliveries);
+        self.b.ins().brif(deliveries, run, &[deliveries.into()], done, &[]);
         self.b.switch_to_block(run);
-        let count = self.b.use_var(listed);
         self.stage_loop(stage + 1, count, false, |_| {});
-        // Was it a full batch? Then there may be more.
-        let count = self.b.use_var(listed);
-        let was_full = self.b.ins().icmp_imm_u(IntCC::Equal, count, BATCH as i64);
-        self.b.ins().brif(was_full, full, &[], done, &[]);
-        self.b.switch_to_block(full);
-        let zero = self.b.ins().iconst(types::I64, 0);
-        self.b.def_var(listed, zero);
         self.b.ins().jump(head, &[]);
         self.b.switch_to_block(done);
     }

@@ -98,6 +98,11 @@ impl<'p> Stages<'p> {
         this
     }
 
+    /// Whether the body may pause: whether a generator can deliver more than it was given.
+    pub fn can_pause(&self) -> bool {
+        self.stages.iter().any(|stage| matches!(stage.generator, Some(Inst::Match(_) | Inst::Repeat(_))))
+    }
+
     /// One stage of a function of two rows.
     pub fn of_function(body: &'p [Inst], rows: [Var; 2], vars: &IdMap<Var, Ty>) -> Self {
         let mut this = Self::new(body, vars);

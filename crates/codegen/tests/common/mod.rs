@@ -9,6 +9,7 @@ use std::sync::Arc;
 use base::{Budget, Result};
 use codegen::Executable;
 use pipeline::ir::{Program, Source};
+use random::Random;
 use runtime::QueryContext;
 use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
 use runtime::result::Next;
@@ -16,15 +17,34 @@ use types::Value;
 
 /// Runs a program; returns the result's rows in no particular order.
 pub fn run(program: &Program, executable: &Executable) -> Result<Vec<Vec<Value>>> {
+    run_pausing(program, executable, None)
+}
+
+/// The same, with batches that pause now and then, and go on with another worker.
+pub fn run_pausing(program: &Program, executable: &Executable, mut pauses: Option<Random>) -> Result<Vec<Vec<Value>>> {
     let context = QueryContext::new(program, Budget::new(usize::MAX), |id| executable.pair_fns(id))?;
     for (id, pipeline) in program.pipelines.iter() {
         {
             let mut worker = context.worker(0);
             worker.reserve_scratch(executable.scratch_bytes(id));
             worker.begin_morsel(0..1);
-            let run = |worker: &mut Worker, batch: &Batch| {
+            let mut other = context.worker(1);
+            other.begin_morsel(0..1);
+            let mut run = |worker: &mut Worker, batch: &Batch| {
+                let mut steps = || pauses.as_mut().map_or(u64::MAX, |random| 1 + random.below(40) as u64);
+                worker.steps = steps();
                 // SAFETY: batches below are as the ABI asks.
-                unsafe { executable.run_pipeline(id, worker, batch) }
+                let mut paused = unsafe { executable.run_pipeline(id, worker, batch)? };
+                let (mut from, mut to): (&mut Worker, &mut Worker) = (worker, &mut other);
+                while paused {
+                    to.go_on(from.suspend());
+                    from.reserve_scratch(executable.scratch_bytes(id));
+                    to.steps = steps();
+                    // SAFETY: the same batch.
+                    paused = unsafe { executable.run_pipeline(id, to, batch)? };
+                    (from, to) = (to, from);
+                }
+                Ok(())
             };
             match &pipeline.source {
                 Source::Table { .. } => unreachable!("tests have no tables"),
@@ -70,6 +90,7 @@ pub fn run(program: &Program, executable: &Executable) -> Result<Vec<Vec<Value>>
                 }
             }
             worker.end_morsel()?;
+            other.end_morsel()?;
         }
         for &state in &pipeline.fills {
             let later = program.pipelines.iter().any(|(other, p)| other.0 > id.0 && p.fills.contains(&state));
@@ -108,7 +129,16 @@ pub fn sorted(rows: Vec<Vec<Value>>) -> Vec<String> {
 
 /// Runs a program both ways and compares.
 pub fn check(program: &Program) -> Option<Vec<String>> {
-    let [a, b] = both(program).map(|e| run(program, &e).map(sorted));
+    let executables = both(program);
+    let [a, b] = executables.clone().map(|e| run(program, &e).map(sorted));
+    for executable in &executables {
+        let paused = run_pausing(program, executable, Some(Random(a.as_ref().map_or(0, Vec::len) as u64))).map(sorted);
+        match (&a, paused) {
+            (Ok(a), Ok(paused)) => assert!(*a == paused, "{} rows, {} with pauses\n{program}", a.len(), paused.len()),
+            (Err(_), Err(_)) => {}
+            (a, paused) => panic!("{:?}, {:?} with pauses\n{program}", a.is_ok(), paused.is_ok()),
+        }
+    }
     match (a, b) {
         (Ok(a), Ok(b)) => {
             if a != b {

@@ -1,13 +1,14 @@
 //! From morsels to batches: what every source does with one worker.
 
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::Result;
 use base::ids::Id;
-use pipeline::ir::{PipelineId, StateId};
+use pipeline::ir::{Inst, PipelineId, StateId};
 use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
-use runtime::query::WorkerGuard;
+use runtime::query::{Suspended, WorkerGuard};
 use scheduler::{Claim, Cutting, Morsel, MorselRanges, Progress, Slice, WorkerId};
 use storage::{ChunkReader, ScanPredicate, Scratch};
 
@@ -27,12 +28,18 @@ pub(super) struct Feed {
     /// States that count the pipeline's rows: when one is exhausted, so is the pipeline.
     limits: Vec<StateId>,
     cut: Cutting,
+    /// Whether batches can pause.
+    pauses: bool,
+    /// What is known of those that have paused, by the ends of their morsels, which rests keep.
+    paused: Mutex<HashMap<u64, Suspended>>,
 }
 
 impl Feed {
     pub fn new(query: Arc<Query>, pipeline: PipelineId, ranges: MorselRanges, cut: &Cutting) -> Self {
-        let limits = query.limits_of(&query.program.pipelines[pipeline].body);
-        Self { query, pipeline, ranges, limits, cut: cut.clone() }
+        let body = &query.program.pipelines[pipeline].body;
+        let limits = query.limits_of(body);
+        let pauses = body.iter().any(|inst| matches!(inst, Inst::Match(_) | Inst::Repeat(_)));
+        Self { query, pipeline, ranges, limits, cut: cut.clone(), pauses, paused: Mutex::default() }
     }
 
     pub fn claim(&self, worker: WorkerId) -> Claim {
@@ -52,17 +59,37 @@ impl Feed {
 
     /// Begins a worker's run over a morsel, or over what was left of one.
     pub fn begin(&self, worker: WorkerId, morsel: Morsel) -> Run<'_> {
-        Run { stops: true, ..self.begin_whole(worker, morsel) }
+        let paused = if self.pauses { self.lock().remove(&morsel.end) } else { None };
+        Run { stops: true, ..self.begin_at(worker, morsel, paused) }
     }
 
-    /// Begins a run that goes to the end of the morsel whatever happens.
-    pub fn begin_whole(&self, worker: WorkerId, morsel: Morsel) -> Run<'_> {
+    /// Begins a run whose first batch has paused, if there is such a one. It stops between batches only where its caller
+    /// looks.
+    pub fn begin_at(&self, worker: WorkerId, morsel: Morsel, paused: Option<Suspended>) -> Run<'_> {
         let query = &*self.query;
         let mut guard = query.context.worker(worker.index());
+        let is_paused = paused.is_some();
+        if let Some(paused) = paused {
+            guard.go_on(paused);
+        }
         guard.reserve_scratch(query.code.scratch_bytes(self.pipeline));
         let first = query.first_row(self.pipeline);
         guard.begin_morsel(first + morsel.begin..first + morsel.end);
-        Run { feed: self, worker: guard, morsel, slice: self.cut.begin(), stops: false }
+        Run { feed: self, worker: guard, morsel, slice: self.cut.begin(), stops: false, is_paused }
+    }
+
+    /// The time that a run has.
+    pub fn slice(&self) -> Slice {
+        self.cut.begin()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Suspended>> {
+        self.paused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is left to do of a morsel.
+    pub fn progress(&self, rest: Morsel) -> Progress {
+        if self.query.is_held_up() { Progress::NotNow(rest) } else { Progress::Yielded(rest) }
     }
 
     pub fn total(&self) -> u64 {
@@ -78,6 +105,8 @@ pub(super) struct Run<'f> {
     slice: Slice,
     /// Whether it may stop between batches.
     stops: bool,
+    /// Whether the worker knows of a batch that has paused.
+    is_paused: bool,
 }
 
 impl Run<'_> {
@@ -86,15 +115,25 @@ impl Run<'_> {
         &mut self.worker
     }
 
-    fn run(&mut self, batch: &Batch) -> Result<()> {
-        let worker: &mut Worker = &mut self.worker;
-        // SAFETY: the worker belongs to the query's context, and `begin` gave it the scratch memory; the callers build
-        // batches of the pipeline's source; the scheduler starts a stage when the states that it reads are finished.
-        unsafe { self.feed.query.code.run_pipeline(self.feed.pipeline, worker, batch) }
+    /// Runs a batch, or goes on with it; false if it has paused because others must get their turn. Then the run must end at
+    /// the batch's first row, where an equal one is built again.
+    fn run(&mut self, batch: &Batch) -> Result<bool> {
+        let Feed { query, pipeline, cut, .. } = self.feed;
+        loop {
+            let worker: &mut Worker = &mut self.worker;
+            worker.steps = cut.steps;
+            // SAFETY: the worker belongs to the query's context, and `begin` gave it the scratch memory; the callers build
+            // batches of the pipeline's source, equal ones for equal rows; the scheduler starts a stage when the states
+            // that it reads are finished.
+            self.is_paused = unsafe { query.code.run_pipeline(*pipeline, worker, batch)? };
+            if !self.is_paused || self.slice.is_over() || query.is_held_up() {
+                return Ok(!self.is_paused);
+            }
+        }
     }
 
-    /// Runs rows that a state delivers.
-    pub fn rows(&mut self, rows: &[*mut u8]) -> Result<()> {
+    /// Runs rows that a state delivers. False as for [`run`](Self::run).
+    pub fn rows(&mut self, rows: &[*mut u8]) -> Result<bool> {
         debug_assert!(rows.len() <= BATCH);
         self.run(&Batch {
             columns: std::ptr::null(),
@@ -138,12 +177,15 @@ impl Run<'_> {
                     let nulls = if column.nulls.is_null() { NO_NULLS.as_ptr() } else { column.nulls };
                     ColumnRef { data: column.data, nulls }
                 }));
-                self.run(&Batch {
+                let whole = self.run(&Batch {
                     columns: columns.as_ptr(),
                     selection: selection.as_ptr(),
                     rows: std::ptr::null(),
                     count: count as u64,
                 })?;
+                if !whole {
+                    break;
+                }
             }
             at = to;
             if self.must_stop() {
@@ -153,16 +195,23 @@ impl Run<'_> {
         Ok(at)
     }
 
-    /// Hands on what the morsel put into the result up to row `at`, and says what is left of it.
-    pub fn end(mut self, at: u64) -> Result<Progress> {
-        self.worker.end_morsel_at(self.feed.query.first_row(self.feed.pipeline) + at)?;
-        let rest = Morsel { begin: at, end: self.morsel.end };
-        Ok(if rest.is_empty() || self.feed.is_exhausted() {
-            Progress::Done
-        } else if self.feed.query.is_held_up() {
-            Progress::NotNow(rest)
-        } else {
-            Progress::Yielded(rest)
-        })
+    /// Hands on what the morsel put into the result up to row `at`, and gives away what the worker knows of the batch there,
+    /// if it has paused.
+    pub fn leave(mut self, at: u64) -> Result<Option<Suspended>> {
+        let paused = self.is_paused.then(|| self.worker.suspend());
+        self.worker.end_morsel_at(self.feed.query.first_row(self.feed.pipeline) + at, paused.is_some())?;
+        Ok(paused)
+    }
+
+    /// The same, and says what is left of the morsel.
+    pub fn end(self, at: u64) -> Result<Progress> {
+        let (feed, rest) = (self.feed, Morsel { begin: at, end: self.morsel.end });
+        match self.leave(at)? {
+            // Of what a limit has let pass, nothing may be lost.
+            Some(paused) => drop(feed.lock().insert(rest.end, paused)),
+            None if rest.is_empty() || feed.is_exhausted() => return Ok(Progress::Done),
+            None => {}
+        }
+        Ok(feed.progress(rest))
     }
 }

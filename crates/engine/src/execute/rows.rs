@@ -34,11 +34,15 @@ impl TaskSet for RowTasks {
         let mut buffer = [std::ptr::null_mut(); BATCH];
         let mut cursor = morsel.begin;
         while !run.must_wait() {
-            let filled = self.rows.fill(run.worker(), &mut cursor, morsel.end, &mut buffer)?;
+            let mut next = cursor;
+            let filled = self.rows.fill(run.worker(), &mut next, morsel.end, &mut buffer)?;
             if filled == 0 {
                 return run.end(morsel.end);
             }
-            run.rows(&buffer[..filled])?;
+            if !run.rows(&buffer[..filled])? {
+                break;
+            }
+            cursor = next;
             if run.must_stop() {
                 break;
             }

@@ -1,14 +1,17 @@
 //! Sources outside of the query: relations and files. Predicates skip chunks by their bounds, then select rows.
 
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::Result;
 use base::ids::Id;
+use base::memory::Reservation;
 use io::{CompareOp, FileSource, PrunePredicate};
 use pipeline::ir::{PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn};
+use runtime::query::Suspended;
 use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, TaskSet, WorkerId};
 use storage::{ChunkReader, Comparison, ScanOp, ScanPredicate, Snapshot};
-use types::{SqlType, Value};
+use types::{Chunk, SqlType, Value};
 
 use super::Query;
 use super::batch::Feed;
@@ -105,6 +108,20 @@ pub(super) struct FileTasks {
     read: Vec<usize>,
     predicates: Vec<ScanPredicate>,
     prune: Vec<PrunePredicate>,
+    /// Pieces in whose middle a batch has paused, by the ends of their morsels.
+    unfinished: Mutex<HashMap<u64, Unfinished>>,
+}
+
+/// What is left of a piece: a reader of a file cannot stop, so it was read to its end.
+struct Unfinished {
+    chunks: VecDeque<Chunk>,
+    /// Rows of the first chunk that are done.
+    done: usize,
+    /// Number of the row behind them.
+    at: u64,
+    /// What is known of the batch there, if it has paused.
+    paused: Option<Suspended>,
+    memory: Reservation,
 }
 
 impl FileTasks {
@@ -138,6 +155,7 @@ impl FileTasks {
             read: (0..columns).collect(),
             predicates: local,
             prune,
+            unfinished: Mutex::default(),
         })
     }
 }
@@ -154,20 +172,79 @@ impl TaskSet for FileTasks {
     }
 
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
-        let mut at = morsel.begin;
-        self.file.read(self.offsets.piece(morsel.begin), &self.fields, &self.prune, &mut |chunk| {
-            let rows = Morsel { begin: at, end: at + chunk.rows() as u64 };
-            let mut run = self.feed.begin_whole(worker, rows);
-            run.chunk(&ChunkReader::of(chunk.clone()), &self.read, &self.predicates, 0..chunk.rows())?;
-            at = rows.end;
-            // Rows that outlive the chunk own their strings from here on.
-            run.end(rows.end).map(drop)
-        })?;
-        Ok(Progress::Done)
+        let unfinished = self.lock().remove(&morsel.end);
+        let mut piece = match unfinished {
+            Some(piece) => piece,
+            None => {
+                let memory = self.feed.query.budget.reserve(0, "file")?;
+                let mut piece = Unfinished { chunks: VecDeque::new(), done: 0, at: morsel.begin, paused: None, memory };
+                self.file.read(self.offsets.piece(morsel.begin), &self.fields, &self.prune, &mut |chunk| {
+                    piece.push(chunk)?;
+                    if piece.paused.is_none() { self.run_chunks(worker, &mut piece) } else { Ok(()) }
+                })?;
+                return Ok(self.leave(morsel, piece));
+            }
+        };
+        self.run_chunks(worker, &mut piece)?;
+        Ok(self.leave(morsel, piece))
     }
 
     fn total(&self) -> u64 {
         self.feed.total()
+    }
+}
+
+impl FileTasks {
+    /// Runs chunks, all of them or as many as the time allows, up to a batch that pauses.
+    fn run_chunks(&self, worker: WorkerId, piece: &mut Unfinished) -> Result<()> {
+        let slice = self.feed.slice();
+        while let Some(chunk) = piece.chunks.front() {
+            let (rows, reader) = (chunk.rows(), ChunkReader::of(chunk.clone()));
+            let morsel = Morsel { begin: piece.at, end: piece.at + (rows - piece.done) as u64 };
+            let mut run = self.feed.begin_at(worker, morsel, piece.paused.take());
+            let stopped = run.chunk(&reader, &self.read, &self.predicates, piece.done..rows)?;
+            piece.at += (stopped - piece.done) as u64;
+            // Rows that outlive the chunk own their strings from here on.
+            piece.paused = run.leave(piece.at)?;
+            if piece.paused.is_some() {
+                piece.done = stopped;
+                break;
+            }
+            piece.done = 0;
+            piece.pop()?;
+            if slice.is_over() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what is left of a piece, and says so.
+    fn leave(&self, morsel: Morsel, piece: Unfinished) -> Progress {
+        if piece.chunks.is_empty() {
+            return Progress::Done;
+        }
+        // The numbers of a file's rows are estimates; the rest has the last row in any case.
+        let rest = Morsel { begin: piece.at.min(morsel.end - 1).max(morsel.begin), end: morsel.end };
+        self.lock().insert(morsel.end, piece);
+        self.feed.progress(rest)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Unfinished>> {
+        self.unfinished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Unfinished {
+    fn push(&mut self, chunk: Chunk) -> Result<()> {
+        self.memory.resize(self.memory.bytes() + chunk.bytes(), "file")?;
+        self.chunks.push_back(chunk);
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Result<()> {
+        let bytes = self.chunks.pop_front().map_or(0, |chunk| chunk.bytes());
+        self.memory.resize(self.memory.bytes() - bytes, "file")
     }
 }
 

@@ -74,8 +74,8 @@ impl Sink for TableSink {
     fn append(&self, worker: usize, morsel: u64, chunk: Chunk) -> Result<()> {
         self.append.append(worker, morsel, typed_as(chunk, &self.relation)?)
     }
-    fn end_morsel(&self, worker: usize, rows: Range<u64>) {
-        self.append.end_morsel(worker, rows);
+    fn end_morsel(&self, worker: usize, rows: Range<u64>, broken: bool) {
+        self.append.end_morsel(worker, rows, broken);
     }
     fn finish(&self) -> Result<()> {
         let rows = self.append.commit()?.rows();
@@ -120,7 +120,7 @@ pub(super) fn fill_from_file(
         Ok(Tasks::boxed(cut.pieces(&offsets), move |worker, morsel| {
             let piece = offsets.piece(morsel.begin);
             file.read(piece, &fields, &[], &mut |chunk| sink.append(worker.index(), morsel.begin, chunk))?;
-            sink.end_morsel(worker.index(), morsel.rows());
+            sink.end_morsel(worker.index(), morsel.rows(), false);
             Ok(())
         }))
     });

@@ -3,7 +3,7 @@
 //! 1. Each variable is defined once, before its uses, in a block that encloses them, and has a type.
 //! 2. Operands have the types that the operation asks for; nothing is converted silently.
 //! 3. Filters, generators, `Group`, `AllocRow`, `Output` and `Count` stand at the top level of a body; `Raise` only inside
-//!    of `If`, and ends its block.
+//!    of `If`, and ends its block. `Match` and `Repeat` stand before `Group` and `AllocRow`.
 //! 4. `Column` occurs with sources that have columns, `Row` with sources of rows; columns have the source's types.
 //! 5. States are of the kind that the instruction needs, and hashes are given exactly for join rows.
 //! 6. Offsets lie inside of the row, where it is known whose row it is.
@@ -142,7 +142,13 @@ impl<'p> Verifier<'p> {
     }
 
     fn block(&mut self, block: &'p [Inst], depth: usize) -> Result<(), String> {
+        // Behind a generator a batch may go on with another worker, who has other rows.
+        let mut has_row = false;
         for (i, inst) in block.iter().enumerate() {
+            has_row |= matches!(inst, Inst::Group { .. } | Inst::AllocRow { .. });
+            if has_row && matches!(inst, Inst::Match(_) | Inst::Repeat(_)) {
+                return Err(format!("a generator behind a row of the worker's own: {inst:?}"));
+            }
             let top = matches!(
                 inst,
                 Inst::Filter(_)

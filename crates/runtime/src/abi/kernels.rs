@@ -5,6 +5,7 @@ use types::Str;
 use types::ops::hash;
 
 use super::{ExactSum, GroupLocal, JoinTable, ProbeScratch, RowsLocal, Worker};
+use crate::generator::{RepeatScratch, repeat_begin, repeat_next};
 use crate::join::{probe_begin, probe_next, probe_unmatched};
 use crate::result::ResultLocal;
 use crate::slot::{interval, wide};
@@ -90,10 +91,14 @@ kernels! {
     GroupPrefetch = group_prefetch(*const GroupLocal, *const u64, u64);
     /// Starts a batch: clears `matched`, tests tags, prefetches.
     ProbeBegin = probe_begin(*const JoinTable, *mut ProbeScratch);
-    /// Next pairs in `entries`, `tuples`: their number, 0 at the end.
-    ProbeNext = probe_next(*const JoinTable, *mut ProbeScratch) -> u64;
+    /// Next pairs in `entries`, `tuples`: their number, 0 at the end, or `PAUSED`. (table, scratch, steps)
+    ProbeNext = probe_next(*const JoinTable, *mut ProbeScratch, *mut u64) -> u64;
     /// All tuples with `matched != 1` into `tuples`, null into `entries`: their number.
     ProbeUnmatched = probe_unmatched(*mut ProbeScratch) -> u64;
+    /// Starts a batch of a repetition.
+    RepeatBegin = repeat_begin(*mut RepeatScratch);
+    /// Next deliveries in `tuples`: their number, 0 at the end, or `PAUSED`. (scratch, steps)
+    RepeatNext = repeat_next(*mut RepeatScratch, *mut u64) -> u64;
     /// Hands the rows of a [`ResultLocal`](super::ResultLocal) on; `count` is 0 then, and `columns` may point elsewhere.
     /// (worker, state)
     ResultFlush = result_flush(*mut Worker, u64) -> u32;

@@ -9,7 +9,8 @@ use crate::worker::Worker;
 pub type AbiFn =
     unsafe extern "C" fn(worker: &mut Worker, immediate: u64, args: *const Slot, results: *mut Slot) -> u32;
 
-/// The code of a pipeline: runs the body for every tuple of the batch. Returns 0, or 1 if the worker has an error.
+/// The code of a pipeline: runs the body for every tuple of the batch. Returns 0, or 1 if the worker has an error, or 2 if its
+/// [steps](Worker::steps) are used up: then it goes on when it is called again with an equal batch.
 pub type PipelineFn = unsafe extern "C" fn(worker: *mut Worker, batch: *const Batch) -> u32;
 
 /// At most [`BATCH`](super::BATCH) tuples of a source.

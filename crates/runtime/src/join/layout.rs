@@ -33,7 +33,9 @@ pub struct ProbeScratch {
     /// delivered.
     pub limit: *const LimitLocal,
     /// The kernel's own cursor.
-    pub cursor: [u64; 4],
+    pub cursor: [u64; 3],
+    /// Generated code's own, zeroed by `probe_begin`: 1 once the unmatched tuples are delivered.
+    pub finishing: u64,
     /// In: hash by tuple.
     pub hashes: [u64; BATCH],
     /// Out: build rows of the pairs.

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use super::tags::{ADDRESS, admits};
 use super::{BATCH, JoinTable, ProbeScratch};
+use crate::generator::PAUSED;
 use crate::limit::LimitLocal;
 use crate::prefetch::prefetch;
 
@@ -27,6 +28,7 @@ pub unsafe extern "C" fn probe_begin(table: *const JoinTable, scratch: *mut Prob
     let count = scratch.count as usize;
     assert!(count <= BATCH);
     scratch.matched[..count].fill(0);
+    scratch.finishing = 0;
     let pending = if table.inner.rows == 0 {
         0
     } else {
@@ -57,13 +59,14 @@ fn keep_active(scratch: &mut ProbeScratch, pending: usize) -> usize {
     kept
 }
 
-/// The next pairs; 0 at the end.
+/// The next pairs; 0 at the end, or [`PAUSED`]. Takes a step off `*steps` for each candidate that it looks at, delivered or
+/// not, and pauses when they are used up.
 ///
 /// # Safety
-/// As [`probe_begin`], after it.
-pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut ProbeScratch) -> u64 {
+/// As [`probe_begin`], after it; `steps` is the calling thread's.
+pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut ProbeScratch, steps: *mut u64) -> u64 {
     // SAFETY: as the caller promises.
-    let (table, scratch) = unsafe { (&*table, &mut *scratch) };
+    let (table, scratch, steps) = unsafe { (&*table, &mut *scratch, &mut *steps) };
     let mut pending = scratch.cursor[PENDING] as usize;
     // Without keys, all of a table is one chain. What is left out now does not matter: the query ends with an error, or
     // nobody asks for more rows.
@@ -77,7 +80,8 @@ pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut Probe
         pending = drop_matched(scratch, pending);
     }
     // A round delivers at most one pair for each chain.
-    while pending > 0 && found + pending <= BATCH {
+    while pending > 0 && found + pending <= BATCH && *steps > 0 {
+        *steps = steps.saturating_sub(pending as u64);
         // SAFETY: `pending` chains are in the lists, and the output has room for as many pairs.
         (found, pending) = unsafe {
             match scratch.first_only {
@@ -87,7 +91,7 @@ pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut Probe
         };
     }
     scratch.cursor[PENDING] = pending as u64;
-    found as u64
+    if found == 0 && pending > 0 { PAUSED } else { found as u64 }
 }
 
 /// Gives up the chains of tuples that have their match.

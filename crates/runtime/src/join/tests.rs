@@ -7,6 +7,7 @@ use pipeline::ir::{JOIN_HEADER, JoinState, RowLayout, RowSet, State, StateId, Ty
 use types::ops::hash::hash_i64;
 
 use super::*;
+use crate::generator::PAUSED;
 use crate::query::QueryContext;
 use crate::testing::{Random, all_rows, context, finalize, get, new_row, put};
 
@@ -77,6 +78,7 @@ fn probe(
 ) -> (Matches, Vec<usize>) {
     let l = layout();
     let (table, mut s) = (table(context), scratch());
+    let mut random = Random(tuples.len() as u64);
     let (mut matches, mut unmatched) = (Matches::new(), Vec::new());
     for (number, batch) in tuples.chunks(BATCH).enumerate() {
         s.count = batch.len() as u64;
@@ -91,7 +93,14 @@ fn probe(
         unsafe {
             probe_begin(table, &mut *s);
             loop {
-                let n = probe_next(table, &mut *s) as usize;
+                // Now and then it pauses.
+                let mut steps = random.below(3 * BATCH as u64);
+                let n = probe_next(table, &mut *s, &mut steps);
+                if n == PAUSED {
+                    assert_eq!(steps, 0);
+                    continue;
+                }
+                let n = n as usize;
                 assert!(n <= BATCH);
                 if n == 0 {
                     break;

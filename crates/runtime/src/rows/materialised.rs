@@ -165,7 +165,7 @@ impl State for Materialised {
     fn local(&self, worker: usize) -> *mut u8 {
         self.0.local(worker)
     }
-    fn end_morsel(&self, worker: usize, _: Range<u64>) -> Result<()> {
+    fn end_morsel(&self, worker: usize, _: Range<u64>, _: bool) -> Result<()> {
         self.0.end_morsel(worker)
     }
     fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {

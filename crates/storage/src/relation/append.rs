@@ -2,9 +2,10 @@
 //!
 //! Rows carry the number of the morsel that they come from. A worker's morsels that follow each other make a run; at the
 //! commit, runs are put in the order of their numbers, so the rows are in the order of their source however the morsels
-//! were dealt, and wherever they were broken off and taken up by another worker.
+//! were dealt, and wherever they were broken off and taken up by another worker, be it in the middle of what comes of a row.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use base::memory::Reservation;
@@ -27,6 +28,8 @@ pub struct Append {
     relation: Arc<Relation>,
     budget: Budget,
     workers: EachWorker<Mutex<Worker>>,
+    /// Number of the next run.
+    next_run: Arc<AtomicU64>,
 }
 
 /// What one worker has appended.
@@ -34,6 +37,7 @@ pub struct Append {
 struct Worker {
     relation: Arc<Relation>,
     budget: Budget,
+    next_run: Arc<AtomicU64>,
     runs: Vec<Run>,
     /// Of the complete chunks.
     summary: Option<Summary>,
@@ -44,6 +48,10 @@ struct Worker {
 struct Run {
     /// Where its first morsel began in the source.
     begin: u64,
+    /// In the order in which runs began: several do at a row of the source that was broken off.
+    number: u64,
+    /// Whether its last morsel was broken off: then no more comes.
+    broken: bool,
     /// Where its last morsel began.
     morsel: u64,
     /// Where that one ended, once it has: the run goes on with the morsel that begins there.
@@ -70,12 +78,15 @@ pub(super) enum PieceRows {
 
 impl Append {
     pub(super) fn new(relation: Arc<Relation>, budget: Budget) -> Self {
-        Self { relation, budget, workers: EachWorker::default() }
+        Self { relation, budget, workers: EachWorker::default(), next_run: Arc::default() }
     }
 
     fn worker(&self, number: usize) -> MutexGuard<'_, Worker> {
-        let (relation, budget) = (self.relation.clone(), self.budget.clone());
-        lock(self.workers.get_or(number, || Mutex::new(Worker { relation, budget, runs: Vec::new(), summary: None })))
+        let make = || {
+            let (relation, budget, next_run) = (self.relation.clone(), self.budget.clone(), self.next_run.clone());
+            Mutex::new(Worker { relation, budget, next_run, runs: Vec::new(), summary: None })
+        };
+        lock(self.workers.get_or(number, make))
     }
 
     /// Appends rows of the source's morsel that began at row `morsel`, behind what was appended of it already; the columns are those of the schema, in its order and of its types. Small chunks are copied together; one that is
@@ -86,12 +97,13 @@ impl Append {
         self.worker(worker).append(morsel, chunk)
     }
 
-    /// The worker is done with these rows of the source.
-    pub fn end_morsel(&self, worker: usize, rows: Range<u64>) {
+    /// The worker is done with these rows of the source, and if it was `broken` off with some of what comes of the row behind
+    /// them: whoever appends the rest names that row.
+    pub fn end_morsel(&self, worker: usize, rows: Range<u64>, broken: bool) {
         if let Some(run) = self.worker(worker).runs.last_mut()
             && run.goes_on_with(rows.start)
         {
-            (run.morsel, run.end) = (rows.start, Some(rows.end));
+            (run.morsel, run.end, run.broken) = (rows.start, Some(rows.end), broken);
         }
     }
 
@@ -107,7 +119,7 @@ impl Append {
                 (mine, theirs) => *mine = mine.take().or(theirs),
             }
         }
-        runs.sort_by_key(|run| run.begin);
+        runs.sort_by_key(|run| (run.begin, run.number));
         let mut commit = Commit::begin(&self.relation, self.relation.zones.lease(self.relation.distribution.parts()));
         for run in runs {
             let rests = run.open.into_iter().enumerate();
@@ -122,7 +134,7 @@ impl Append {
 
 impl Run {
     fn goes_on_with(&self, morsel: u64) -> bool {
-        self.end.map_or(self.morsel == morsel, |end| end == morsel)
+        !self.broken && self.end.map_or(self.morsel == morsel, |end| end == morsel)
     }
 }
 
@@ -138,7 +150,10 @@ impl Worker {
             Some(run) if run.goes_on_with(morsel) => (run.morsel, run.end) = (morsel, None),
             _ => {
                 let open = (0..self.relation.distribution.parts()).map(|_| None).collect();
-                self.runs.push(Run { begin: morsel, morsel, end: None, pieces: Vec::new(), open });
+                // Parts of a row follow one another, which the scheduler has ordered.
+                let number = self.next_run.fetch_add(1, Ordering::Relaxed);
+                let (end, pieces) = (None, Vec::new());
+                self.runs.push(Run { begin: morsel, number, broken: false, morsel, end, pieces, open });
             }
         }
         match self.relation.distribution {

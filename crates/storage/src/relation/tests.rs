@@ -158,7 +158,7 @@ fn workers_append_at_once_and_readers_see_all_or_nothing() {
                                 append.append(worker as usize, morsel, pairs(first..first + 400)).unwrap();
                                 let rest = pairs(first + 400..first + 1000);
                                 append.append(worker as usize, morsel, rest).unwrap();
-                                append.end_morsel(worker as usize, morsel..morsel + 1);
+                                append.end_morsel(worker as usize, morsel..morsel + 1, false);
                             }
                         });
                     }

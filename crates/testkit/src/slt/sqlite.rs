@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::SqlState;
+use engine::Config;
 use sqllogictest::{QueryExpect, Record};
 
 use super::{Expected, runner};
@@ -45,7 +46,8 @@ pub fn run_file(path: &Path) -> Outcome {
     let shared = Arc::new(Mutex::new(Expected::default()));
     let text = std::fs::read_to_string(path).map_err(|e| e.to_string());
     let records = text.and_then(|t| sqllogictest::parse(&without_remarks(&t)).map_err(|e| format!("{e} in {path:?}")));
-    let (mut runner, records) = match (runner(&[], Some(&shared)), records) {
+    let usual = Config { threads: Some(2), ..Config::default() };
+    let (mut runner, records) = match (runner(&usual, &[], Some(&shared)), records) {
         (Ok(runner), Ok(records)) => (runner, records),
         (runner, records) => {
             outcome.failures.extend(runner.err());

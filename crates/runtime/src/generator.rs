@@ -1,0 +1,61 @@
+//! Generators: what makes of a batch of tuples any number of them, a batch at a time.
+//!
+//! A generator has memory of its own, a `begin` and a `next`. Code fills the memory with what there is to know of each
+//! tuple of its batch and begins; each `next` lists at most [`BATCH`] deliveries, each with the tuple that it belongs to.
+//! All that is known between two calls of `next` lies in that memory. So code may return there, and another worker may go
+//! on. How often that must be possible is counted in steps: a candidate that is looked at, or a delivery.
+
+use crate::join::BATCH;
+use crate::limit::LimitLocal;
+
+/// What a `next` returns if the steps are used up: it goes on when it is called again with new ones.
+pub const PAUSED: u64 = u64::MAX;
+
+/// The memory of a repetition: how often, by tuple, in; tuples out.
+#[repr(C)]
+pub struct RepeatScratch {
+    /// In: number of tuples.
+    pub count: u64,
+    /// In: the limit that the deliveries come to later in the body, null if there is none.
+    pub limit: *const LimitLocal,
+    /// The kernel's own cursor: the tuple, and how often it was delivered.
+    pub cursor: [u64; 2],
+    /// In: how often each tuple is delivered; not at all if negative.
+    pub times: [i64; BATCH],
+    /// Out: tuples.
+    pub tuples: [u32; BATCH],
+}
+
+/// Starts a batch.
+///
+/// # Safety
+/// `scratch` must be filled as [`RepeatScratch`] says.
+pub unsafe extern "C" fn repeat_begin(scratch: *mut RepeatScratch) {
+    // SAFETY: as the caller promises.
+    unsafe { (*scratch).cursor = [0; 2] };
+}
+
+/// The next deliveries; 0 at the end, or [`PAUSED`]. Takes a step off `*steps` for each.
+///
+/// # Safety
+/// As [`repeat_begin`], after it; `steps` is the calling thread's.
+pub unsafe extern "C" fn repeat_next(scratch: *mut RepeatScratch, steps: *mut u64) -> u64 {
+    // SAFETY: as the caller promises; the limit lives as long as the query.
+    let (scratch, steps) = unsafe { (&mut *scratch, &mut *steps) };
+    // SAFETY: the caller has set the limit, which lives as long as the query.
+    if unsafe { scratch.limit.as_ref() }.is_some_and(LimitLocal::is_exhausted) {
+        return 0;
+    }
+    let [mut tuple, mut done] = scratch.cursor;
+    let mut found = 0;
+    while tuple < scratch.count && found < BATCH && *steps > 0 {
+        let left = (scratch.times[tuple as usize].max(0) as u64).saturating_sub(done);
+        let now = left.min((BATCH - found) as u64).min(*steps);
+        scratch.tuples[found..found + now as usize].fill(tuple as u32);
+        found += now as usize;
+        *steps -= now;
+        (tuple, done) = if now == left { (tuple + 1, 0) } else { (tuple, done + now) };
+    }
+    scratch.cursor = [tuple, done];
+    if found == 0 && tuple < scratch.count { PAUSED } else { found as u64 }
+}
