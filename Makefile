@@ -61,8 +61,8 @@ asan: nightly
 tsan: nightly
 	RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" cargo +$(NIGHTLY) test --target $(HOST) --target-dir target/tsan --lib --tests -p scheduler -p runtime -p storage
 
-wheel: $(BENCH)/installed
-	$(BENCH)/bin/maturin build --release -m crates/python/Cargo.toml --out dist
+wheel: toolchain $(TESTS)/ready
+	$(TESTS)/bin/maturin build --release -m crates/python/Cargo.toml --out dist
 
 lint: toolchain
 	cargo fmt --all --check

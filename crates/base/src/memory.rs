@@ -3,6 +3,7 @@
 mod area;
 mod budget;
 mod pages;
+mod spare;
 
 pub use area::Area;
 pub use budget::{Budget, Reservation};

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::MiMalloc = allocator::MiMalloc;
 
 /// Benchmarks of MorselDB.
 #[derive(Parser)]
@@ -95,6 +95,7 @@ pub(crate) struct TpchOptions {
 }
 
 fn main() -> ExitCode {
+    allocator::prepare();
     let result = match Arguments::parse().command {
         Command::Tpch(options) => tpch::run(&options),
         Command::Latency => latency::run(),

@@ -23,9 +23,10 @@ use arguments::Arguments;
 use shell::{Ended, Shell};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::MiMalloc = allocator::MiMalloc;
 
 fn main() -> ExitCode {
+    allocator::prepare();
     let arguments = Arguments::parse();
     base::panics::quiet_hook();
     // Before any other thread starts: they inherit that signals are the listener's.

@@ -15,11 +15,12 @@ mod values;
 use pyo3::prelude::*;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::MiMalloc = allocator::MiMalloc;
 
 /// The native part of MorselDB.
 #[pymodule]
 fn _morseldb(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    allocator::prepare();
     base::panics::quiet_hook();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<session::Session>()?;

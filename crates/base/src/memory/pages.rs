@@ -3,18 +3,12 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::cell::Cell;
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::spare;
 
 /// Bytes of a huge page.
 pub const HUGE_PAGE: usize = 2 << 20;
 const ALIGNMENT: usize = 64;
-
-/// Pieces of one or two huge pages that were given back, by node (modulo their number here), for whoever needs no zeros:
-/// faulting in and clearing fresh pages is a quarter of the time of a query that materialises much. At most [`MOST_SPARE`]
-/// bytes a node.
-static SPARE: [Mutex<Vec<Spare>>; NODES] = [const { Mutex::new(Vec::new()) }; NODES];
-const NODES: usize = 16;
-const MOST_SPARE: usize = 128 << 20;
 
 thread_local! {
     static NODE: Cell<u16> = const { Cell::new(0) };
@@ -29,18 +23,6 @@ pub fn node() -> u16 {
 pub fn set_node(node: u16) {
     NODE.set(node);
 }
-
-fn spare(node: u16) -> MutexGuard<'static, Vec<Spare>> {
-    SPARE[usize::from(node) % NODES].lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-struct Spare {
-    start: NonNull<u8>,
-    len: usize,
-}
-
-// SAFETY: nobody else has the memory.
-unsafe impl Send for Spare {}
 
 /// Zeroed memory. Pieces of 2 MiB and more are anonymous mappings in huge pages where the machine grants them (4 KiB
 /// pages cost joins 2.3 to 4.6 times as much): they take memory, and a place on a NUMA node, when they are first
@@ -76,14 +58,10 @@ impl Pages {
     /// As [`zeroed`](Self::zeroed), but possibly memory of this thread's node that was used before: then `true` comes with
     /// it, and its bytes are anything.
     pub fn recycled(len: usize) -> (Self, bool) {
-        if is_recyclable(len) {
-            let mut spare = spare(node());
-            if let Some(at) = spare.iter().rposition(|s| s.len == len) {
-                let Spare { start, len } = spare.swap_remove(at);
-                return (Self { start, len, node: node() }, true);
-            }
+        match spare::take(len, node()) {
+            Some(start) => (Self { start, len, node: node() }, true),
+            None => (Self::zeroed(len), false),
         }
-        (Self::zeroed(len), false)
     }
 
     /// First byte.
@@ -106,26 +84,23 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        if is_recyclable(self.len) {
-            let mut spare = spare(self.node);
-            if spare.iter().map(|s| s.len).sum::<usize>() + self.len <= MOST_SPARE {
-                spare.push(Spare { start: self.start, len: self.len });
-                return;
-            }
-        }
-        if self.len >= HUGE_PAGE {
-            // SAFETY: `map` returned exactly this range, which nobody else unmaps.
-            unsafe { libc::munmap(self.start.as_ptr().cast(), self.len) };
-        } else {
+        if self.len < HUGE_PAGE {
             // SAFETY: allocated by `zeroed` with this layout.
             unsafe { dealloc(self.start.as_ptr(), layout(self.len)) };
+        } else if !spare::keep(self.start, self.len, self.node) {
+            // SAFETY: `map` returned exactly this range, which nobody else has.
+            unsafe { unmap(self.start, self.len) };
         }
     }
 }
 
-/// Whether pieces of this size are kept: those that areas are made of.
-fn is_recyclable(len: usize) -> bool {
-    len == HUGE_PAGE || len == 2 * HUGE_PAGE
+/// Gives a mapping back to the system.
+///
+/// # Safety
+/// It must be all of what `map` returned, and nobody may use it any more.
+pub(super) unsafe fn unmap(start: NonNull<u8>, len: usize) {
+    // SAFETY: as the caller promises.
+    unsafe { libc::munmap(start.as_ptr().cast(), len) };
 }
 
 fn layout(len: usize) -> Layout {
