@@ -8,9 +8,11 @@ pub mod error;
 pub mod ids;
 pub mod memory;
 pub mod panics;
+pub mod random;
 pub mod stack;
 
 pub use cancel::CancelToken;
 pub use error::{Error, Result, SqlState};
 pub use ids::IdMap;
 pub use memory::{Area, Budget};
+pub use random::Random;

@@ -82,14 +82,12 @@ mod tests {
     #[test]
     fn any_bytes_end() {
         let alphabet: Vec<char> = "';\"$a-/*\\\n.eé ".chars().collect();
-        let mut state = 1u64;
+        let mut random = base::Random(1);
         for _ in 0..2000 {
             let mut text = String::new();
-            for _ in 0..state % 24 {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                text.push(alphabet[(state >> 33) as usize % alphabet.len()]);
+            for _ in 0..random.below(24) {
+                text.push(random.pick(&alphabet));
             }
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1);
             items(&text);
         }
     }

@@ -88,9 +88,9 @@ fn measure(name: &str, text: &str, keys: i64) {
     let executable = Executable::Compiled(std::sync::Arc::new(code));
     let context = QueryContext::new(&program, base::Budget::new(usize::MAX), |id| executable.pair_fns(id)).unwrap();
     let rows = 6_000_000;
-    let mut random = common::random::Random(7);
+    let mut random = base::Random(7);
     let columns: Vec<Vec<i64>> =
-        (0..3).map(|_| (0..rows).map(|_| (random.next() % keys as u64) as i64).collect()).collect();
+        (0..3).map(|_| (0..rows).map(|_| (random.below(keys as u64)) as i64).collect()).collect();
     let zeros = vec![0u8; rows];
     let refs: Vec<_> = columns.iter().map(|c| ColumnRef { data: c.as_ptr().cast(), nulls: zeros.as_ptr() }).collect();
     let all: Vec<u32> = (0..rows as u32).collect();

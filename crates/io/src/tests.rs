@@ -1,9 +1,9 @@
 //! Random chunks for the tests of readers and writers.
 
+use base::Random;
 use types::ops::date::make_date;
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
-use crate::csv::tests::Random;
 use crate::source::Field;
 
 /// Columns of every type.
@@ -48,7 +48,7 @@ fn random_value(random: &mut Random, sql_type: SqlType) -> Value {
             let parts =
                 ["", "a", "long enough not to be inline", ",", "\"", "\n", "\r", "\\", "\t", "é", "NA", "'", "\\."];
             let count = random.below(4);
-            Value::str((0..count).map(|_| parts[random.below(parts.len() as u64) as usize]).collect::<String>())
+            Value::str((0..count).map(|_| random.pick(&parts)).collect::<String>())
         }
     }
 }

@@ -274,7 +274,8 @@ mod tests {
 
     use super::*;
     use crate::query::QueryContext;
-    use crate::testing::{Random, program};
+    use crate::testing::program;
+    use base::Random;
 
     fn nothing() -> ExactSum {
         ExactSum(Pair::default())
@@ -288,7 +289,7 @@ mod tests {
         for round in 0..200 {
             let spread = [1, 40, 600, 2000][round % 4];
             let values: Vec<f64> = (0..random.below(700))
-                .map(|_| f64::from_bits(random.next() & !(0x7ff << 52) | (24 + random.below(spread)) << 52))
+                .map(|_| f64::from_bits(random.bits() & !(0x7ff << 52) | (24 + random.below(spread)) << 52))
                 .collect();
             let mut expected = LongSum::default();
             values.iter().for_each(|&x| expected.add(x));

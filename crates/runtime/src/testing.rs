@@ -10,19 +10,6 @@ use scheduler::{Cutting, WorkerId};
 use crate::abi::{RowsLocal, Worker, rows_grow};
 use crate::query::{PairFns, QueryContext};
 
-/// SplitMix64.
-pub(crate) struct Random(pub u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(1);
-        types::ops::hash::hash_u64(self.0)
-    }
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-}
-
 /// A program that consists of states; the last one is taken for the result.
 pub(crate) fn program(states: Vec<State>) -> Program {
     let last = states.len().saturating_sub(1);

@@ -5,7 +5,7 @@ use crate::cutting::Cutting;
 use crate::job::guarded;
 use crate::task::{Claim, JobSpec, Morsel, Progress, TaskSet, WorkerId};
 use base::ids::Id;
-use base::{Error, Result};
+use base::{Error, Random, Result};
 
 /// Runs jobs on the calling thread: for tests, for one thread, and for statements so small that waking a worker would
 /// take longer than they do. Nobody can take a result away meanwhile: a task set that says [`Claim::NotNow`] here gets
@@ -28,7 +28,8 @@ impl Default for SingleThreaded {
 impl SingleThreaded {
     /// Runs the stages in their order. Errors, panics and cancellation are as with the pool.
     pub fn run(&self, spec: JobSpec, cancel: &CancelToken) -> Result<()> {
-        let mut turn = Turn { workers: self.cut.threads.max(1), state: self.seed, count: 0 };
+        let mut turn =
+            Turn { workers: self.cut.threads.max(1), random: (self.seed > 0).then_some(Random(self.seed)), count: 0 };
         for (stage, _) in spec.stages {
             cancel.check()?;
             let mut tasks = Some(guarded(stage.name(), || stage.start(&self.cut))?);
@@ -79,22 +80,17 @@ fn nobody_takes() -> Error {
 /// Whose turn it is.
 struct Turn {
     workers: usize,
-    state: u64,
+    random: Option<Random>,
     count: usize,
 }
 
 impl Turn {
     fn next(&mut self) -> WorkerId {
         self.count += 1;
-        let index = if self.state == 0 {
-            self.count - 1
-        } else {
-            // Marsaglia's xorshift64: never 0 again.
-            self.state ^= self.state << 13;
-            self.state ^= self.state >> 7;
-            self.state ^= self.state << 17;
-            self.state as usize >> 8
+        let index = match &mut self.random {
+            Some(random) => random.index(self.workers),
+            None => (self.count - 1) % self.workers,
         };
-        WorkerId::from_index(index % self.workers)
+        WorkerId::from_index(index)
     }
 }

@@ -11,11 +11,8 @@ use std::time::Duration;
 
 /// A random job: every stage and phase checks that what it depends on is complete.
 fn random_job(seed: u64) -> (JobSpec, Arc<Vec<Vec<AtomicU8>>>) {
-    let mut state = seed * 2 + 1;
-    let mut next = move |below: u64| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 33) % below
-    };
+    let mut random = base::Random(seed);
+    let mut next = move |n: u64| random.below(n);
     let count = 1 + next(6) as usize;
     // Runs of each row by stage; the phases of a stage follow each other in its rows.
     let sizes: Vec<Vec<u64>> = (0..count).map(|_| (0..1 + next(3)).map(|_| next(40)).collect()).collect();

@@ -76,13 +76,8 @@ fn damaged_queries_do_not_panic() {
         "limit",
         "count(*)",
     ];
-    let mut state = 0x2545_f491_4f6c_dd1du64;
-    let mut random = move |bound: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state % bound as u64) as usize
-    };
+    let mut generator = base::Random(1);
+    let mut random = |bound: usize| generator.index(bound);
     let (mut bound, mut refused) = (0, 0);
     for round in 0..6000 {
         let text = &texts[round % texts.len()];

@@ -1,50 +1,36 @@
 //! What this crate's tests share.
 
+use base::Random;
 use types::{Chunk, Column, ColumnBuilder, SqlType, Value};
 
-/// SplitMix64 with a fixed seed.
-pub(crate) struct Random(pub u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-    /// A value of the type, of which there are about `distinct`.
-    pub(crate) fn value(&mut self, sql_type: SqlType, distinct: u64) -> Value {
-        let n = self.below(distinct) as i64 - distinct as i64 / 2;
-        match sql_type {
-            SqlType::Null => Value::Null,
-            SqlType::Bool => Value::Bool(n & 1 == 0),
-            SqlType::SmallInt => Value::Int((n as i16).into()),
-            SqlType::Integer => Value::Int((n as i32).into()),
-            SqlType::BigInt => Value::Int(n),
-            SqlType::Decimal { .. } => Value::Decimal(n.into()),
-            SqlType::Real | SqlType::Double => match n {
-                0 => Value::Float(f64::NAN),
-                1 => Value::Float(-0.0),
-                2 => Value::Float(0.0),
-                3 => Value::Float(f64::INFINITY),
-                n => Value::Float(n as f64 / 4.0),
-            },
-            SqlType::Date => Value::Date(n as i32),
-            SqlType::Timestamp => Value::Timestamp(n),
-            SqlType::Interval => {
-                Value::Interval(types::Interval { months: (n % 3) as i32, days: (n % 40) as i32, micros: n / 7 })
-            }
-            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(match n % 4 {
-                0 => format!("{n}"),
-                1 => format!("prefix {n}"),
-                2 => "x".repeat(n.unsigned_abs() as usize % 50),
-                _ => format!("a rather long text, number {n}"),
-            }),
+/// A value of the type, of which there are about `distinct`.
+pub(crate) fn value(random: &mut Random, sql_type: SqlType, distinct: u64) -> Value {
+    let n = random.below(distinct) as i64 - distinct as i64 / 2;
+    match sql_type {
+        SqlType::Null => Value::Null,
+        SqlType::Bool => Value::Bool(n & 1 == 0),
+        SqlType::SmallInt => Value::Int((n as i16).into()),
+        SqlType::Integer => Value::Int((n as i32).into()),
+        SqlType::BigInt => Value::Int(n),
+        SqlType::Decimal { .. } => Value::Decimal(n.into()),
+        SqlType::Real | SqlType::Double => match n {
+            0 => Value::Float(f64::NAN),
+            1 => Value::Float(-0.0),
+            2 => Value::Float(0.0),
+            3 => Value::Float(f64::INFINITY),
+            n => Value::Float(n as f64 / 4.0),
+        },
+        SqlType::Date => Value::Date(n as i32),
+        SqlType::Timestamp => Value::Timestamp(n),
+        SqlType::Interval => {
+            Value::Interval(types::Interval { months: (n % 3) as i32, days: (n % 40) as i32, micros: n / 7 })
         }
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(match n % 4 {
+            0 => format!("{n}"),
+            1 => format!("prefix {n}"),
+            2 => "x".repeat(n.unsigned_abs() as usize % 50),
+            _ => format!("a rather long text, number {n}"),
+        }),
     }
 }
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 use base::{Error, Result, SqlState};
 use engine::{Config, Database, Session};
 
-use crate::random::{self, Random};
+use crate::random;
+use base::Random;
 use engine::rows::text_rows;
 
 /// Queries on one random schema.
@@ -37,7 +38,7 @@ pub enum Step {
 pub fn script(seed: u64, queries: usize) -> Vec<Step> {
     let mut steps = Vec::new();
     for batch in 0..queries.div_ceil(QUERIES_PER_SCHEMA) {
-        let mut random = Random::new(seed.wrapping_mul(1_000_003).wrapping_add(batch as u64));
+        let mut random = Random(seed.wrapping_mul(1_000_003).wrapping_add(batch as u64));
         let (tables, setup) = random::schema(&mut random);
         steps.extend(setup.into_iter().map(Step::Setup));
         let count = QUERIES_PER_SCHEMA.min(queries - batch * QUERIES_PER_SCHEMA);

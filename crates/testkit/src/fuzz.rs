@@ -10,7 +10,7 @@ use base::{Error, Result, SqlState};
 use engine::{Config, Database, Session};
 
 use crate::differential::{Step, script};
-use crate::random::Random;
+use base::Random;
 use tpch::{Format, QUERIES};
 
 /// What is mutated.
@@ -42,7 +42,7 @@ pub fn fuzz(target: Target, seed: u64, time: Duration, folder: &Path) -> Result<
     let seeds = seeds(target, folder)?;
     let file = folder.join(if target == Target::Csv { "fuzzed.csv" } else { "fuzzed.parquet" });
     let mut session = open()?;
-    let mut random = Random::new(seed);
+    let mut random = Random(seed);
     let mut findings = Findings::default();
     let start = Instant::now();
     while start.elapsed() < time && findings.bad.len() < 10 {
@@ -145,12 +145,12 @@ fn mutate(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
         " UNION ",
     ];
     let mut bytes = random.pick(seeds).clone();
-    for _ in 0..1 + random.below(6) {
-        let at = random.below(bytes.len() + 1);
-        let end = (at + random.below(20)).min(bytes.len());
-        match random.below(7) {
+    for _ in 0..1 + random.index(6) {
+        let at = random.index(bytes.len() + 1);
+        let end = (at + random.index(20)).min(bytes.len());
+        match random.index(7) {
             0 if at < bytes.len() => bytes[at] = random.bits() as u8,
-            1 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
+            1 if at < bytes.len() => bytes[at] ^= 1 << random.index(8),
             2 => drop(bytes.drain(at..end)),
             3 => drop(bytes.splice(at..at, random.pick(TOKENS).bytes())),
             4 => {
@@ -160,8 +160,8 @@ fn mutate(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
             5 if random.one_in(4) => bytes.truncate(at),
             _ => {
                 let other = random.pick(seeds);
-                let from = random.below(other.len() + 1);
-                let piece = &other[from..(from + random.below(40)).min(other.len())];
+                let from = random.index(other.len() + 1);
+                let piece = &other[from..(from + random.index(40)).min(other.len())];
                 drop(bytes.splice(at..end, piece.iter().copied()));
             }
         }

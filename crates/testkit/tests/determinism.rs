@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use base::Random;
 use engine::rows::text_rows;
 use engine::{Config, Database, Session};
-use testkit::random::Random;
 
 /// A table of 120,000 rows, computed from their numbers: `h` is a hash of the number, of 24 bits.
 const ROWS: &str = "
@@ -45,7 +45,7 @@ const NUMBERS: &[&str] = &["x", "s", "r", "m", "k", "x * 2", "CAST(k AS double p
 const FLOATS: &[&str] = &["x", "s", "r", "exp(s / 1e8)", "ln(s + 1)", "sin(s)"];
 
 fn aggregate(random: &mut Random) -> String {
-    match random.below(7) {
+    match random.index(7) {
         0 => format!("avg({})", random.pick(NUMBERS)),
         1 => format!("{}({})", random.pick(&["var_pop", "var_samp", "stddev_samp"]), random.pick(&["s", "r", "k"])),
         2 => format!("{}({})", random.pick(&["min", "max"]), random.pick(&["x", "s", "v", "z", "t"])),
@@ -57,14 +57,14 @@ fn aggregate(random: &mut Random) -> String {
 
 fn query(random: &mut Random) -> String {
     let from = random.pick(&["d", "d WHERE k % 11 < 4", "(SELECT a.* FROM d a JOIN d b ON a.i = b.k) j"]);
-    let list = (0..1 + random.below(3)).map(|_| aggregate(random)).collect::<Vec<_>>().join(", ");
-    match random.below(8) {
+    let list = (0..1 + random.index(3)).map(|_| aggregate(random)).collect::<Vec<_>>().join(", ");
+    match random.index(8) {
         0 => format!("SELECT {list} FROM {from}"),
         1 => format!("SELECT {0}, {list} FROM {from} GROUP BY {0}", random.pick(&["z", "v", "t", "g, z", "k"])),
         // Ties go by the rest of the row.
         2 | 3 => {
             let keys = random.pick(&["z", "v", "z, g", "g, v DESC", "t, x", "s DESC"]);
-            format!("SELECT z, v, x, t, k FROM d ORDER BY {keys} LIMIT {}", 1 + random.below(3000))
+            format!("SELECT z, v, x, t, k FROM d ORDER BY {keys} LIMIT {}", 1 + random.index(3000))
         }
         4 => format!("SELECT DISTINCT {} FROM {from}", random.pick(&["z", "v", "z, v", "x", "g, t"])),
         _ => format!("SELECT {0}, {list} FROM {from} GROUP BY {0}", random.pick(&["g", "k", "t", "k % 20000"])),
@@ -90,7 +90,7 @@ fn results_depend_neither_on_workers_nor_on_morsels() {
         ("one worker and a morsel", session(Config { morsel_rows: Some(1 << 30), ..workers(1) }, &[])),
         ("rests that change hands", session(Config { slice: zero, steps: Some(700), ..workers(3) }, &[])),
     ];
-    let mut random = Random::new(1);
+    let mut random = Random(1);
     let mut failed = 0;
     for number in 0..40 {
         let sql = query(&mut random);

@@ -18,6 +18,3 @@ pub mod string;
 pub mod sum;
 
 pub use error::Bad;
-
-#[cfg(test)]
-mod testing;

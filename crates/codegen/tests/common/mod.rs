@@ -6,10 +6,9 @@ pub mod random;
 
 use std::sync::Arc;
 
-use base::{Budget, Result};
+use base::{Budget, Random, Result};
 use codegen::Executable;
 use pipeline::ir::{Program, Source};
-use random::Random;
 use runtime::QueryContext;
 use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
 use runtime::result::Next;
@@ -31,7 +30,7 @@ pub fn run_pausing(program: &Program, executable: &Executable, mut pauses: Optio
             let mut other = context.worker(1);
             other.begin_morsel(0..1);
             let mut run = |worker: &mut Worker, batch: &Batch| {
-                let mut steps = || pauses.as_mut().map_or(u64::MAX, |random| 1 + random.below(40) as u64);
+                let mut steps = || pauses.as_mut().map_or(u64::MAX, |random| 1 + random.below(40));
                 worker.steps = steps();
                 // SAFETY: batches below are as the ABI asks.
                 let mut paused = unsafe { executable.run_pipeline(id, worker, batch)? };

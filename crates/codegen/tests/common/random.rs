@@ -2,32 +2,13 @@
 
 use std::sync::Arc;
 
-use base::{IdMap, SqlState};
+use base::{IdMap, Random, SqlState};
 use pipeline::ir::{
     Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Function, GroupState, Inst, JoinState, Literal, Logic,
     Match, MatchCondition, MatchKind, Operation, Param, ParamId, Pipeline, Program, RowLayout, RowSet, Source, State,
     StateId, Ty, Var,
 };
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
-
-/// SplitMix64.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(1);
-        types::ops::hash::hash_u64(self.0)
-    }
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-    pub fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
 
 const TYPES: [SqlType; 10] = [
     SqlType::Bool,
@@ -50,7 +31,7 @@ fn sql_type(ty: Ty) -> SqlType {
 
 /// A value of a type; `wild`: at the edges, too.
 pub fn value(r: &mut Random, sql_type: SqlType, wild: bool) -> Value {
-    let small = r.below(12) as i64 - 5;
+    let small = r.index(12) as i64 - 5;
     let edge = wild && r.chance(20);
     match sql_type {
         SqlType::Bool => Value::Bool(small & 1 == 0),
@@ -72,7 +53,7 @@ pub fn value(r: &mut Random, sql_type: SqlType, wild: bool) -> Value {
         }),
         SqlType::Interval => Value::Interval(Interval {
             months: small as i32,
-            days: if edge { 30 } else { r.below(3) as i32 * 30 },
+            days: if edge { 30 } else { r.index(3) as i32 * 30 },
             micros: if edge { i64::MIN } else { 0 },
         }),
         _ => Value::str(
@@ -87,7 +68,7 @@ pub fn value(r: &mut Random, sql_type: SqlType, wild: bool) -> Value {
                 "abcdefghijklmnop",
                 "abcdefghijklmnoq",
                 "ab",
-            ][r.below(10)],
+            ][r.index(10)],
         ),
     }
 }
@@ -135,35 +116,35 @@ impl<'r> Body<'r> {
             Ty::Str => Literal::EmptyStr,
             Ty::Interval => Literal::ZeroInterval,
             Ty::Ptr => Literal::NullPtr,
-            Ty::F32 | Ty::F64 => Literal::Float(self.r.below(5) as f64 - 2.0, ty),
-            _ => Literal::Int(self.r.below(5) as i128 - 2, ty),
+            Ty::F32 | Ty::F64 => Literal::Float(self.r.index(5) as f64 - 2.0, ty),
+            _ => Literal::Int(self.r.index(5) as i128 - 2, ty),
         };
         self.let_(out, ty, Operation::Const(literal))
     }
 
     /// Adds something random.
     fn step(&mut self, out: &mut Block, depth: usize) {
-        let position = self.r.chance(50).then(|| self.r.below(50) as u32);
+        let position = self.r.chance(50).then(|| self.r.index(50) as u32);
         let ty = self.r.pick(&ALL);
-        match self.r.below(20) {
+        match self.r.index(20) {
             0..=2 if !self.columns.is_empty() => {
-                let i = self.r.below(self.columns.len());
+                let i = self.r.index(self.columns.len());
                 let ty = self.columns[i].physical().into();
                 self.let_(out, ty, Operation::Column(i as u32, ty));
                 self.let_(out, Ty::Bool, Operation::ColumnNull(i as u32));
             }
             0..=3 if !self.rows.is_empty() => {
-                let i = self.r.below(self.rows.len());
+                let i = self.r.index(self.rows.len());
                 let (base, layout, stable) = self.rows[i].clone();
                 if !self.visible.contains(&base) {
                     return;
                 }
-                let f = self.r.below(layout.fields.len());
+                let f = self.r.index(layout.fields.len());
                 let field = &layout.fields[f];
                 self.let_(out, field.ty, Operation::Load { base, offset: field.offset, ty: field.ty, stable });
             }
             4 if !self.params.is_empty() => {
-                let i = self.r.below(self.params.len());
+                let i = self.r.index(self.params.len());
                 let (id, ty) = self.params[i];
                 self.let_(out, ty, Operation::Param(id, ty));
             }
@@ -225,7 +206,7 @@ impl<'r> Body<'r> {
             }
             14 => self.convert(out, position),
             15 => {
-                let n = 1 + self.r.below(3);
+                let n = 1 + self.r.index(3);
                 let mut values = Vec::new();
                 for _ in 0..n {
                     let ty = self.r.pick(&ALL);
@@ -246,11 +227,11 @@ impl<'r> Body<'r> {
             }
             17..=18 if depth < 3 => {
                 let condition = self.of_type(out, Ty::Bool);
-                let results: Vec<Ty> = (0..self.r.below(3)).map(|_| self.r.pick(&ALL)).collect();
+                let results: Vec<Ty> = (0..self.r.index(3)).map(|_| self.r.pick(&ALL)).collect();
                 let branch = |this: &mut Self| {
                     let mark = this.visible.len();
                     let mut block = Block::new();
-                    for _ in 0..this.r.below(5) {
+                    for _ in 0..this.r.index(5) {
                         this.step(&mut block, depth + 1);
                     }
                     let values: Vec<Var> = results.iter().map(|&t| this.of_type(&mut block, t)).collect();
@@ -275,10 +256,10 @@ impl<'r> Body<'r> {
     }
 
     fn convert(&mut self, out: &mut Block, position: Option<u32>) {
-        let (i, j) = (self.r.below(4), self.r.below(4));
+        let (i, j) = (self.r.index(4), self.r.index(4));
         let (narrow, wide) = (INTEGERS[i.min(j)], INTEGERS[i.max(j)]);
         let float = self.r.pick(&[Ty::F32, Ty::F64]);
-        let (kind, from, to) = match self.r.below(7) {
+        let (kind, from, to) = match self.r.index(7) {
             0 => (Conversion::Widen, narrow, wide),
             1 => (Conversion::Narrow, wide, narrow),
             2 => (Conversion::Cut, wide, narrow),
@@ -315,7 +296,7 @@ impl<'r> Body<'r> {
         let (key, hash) = self.key(out);
         let active = self.r.chance(30).then(|| self.of_type(out, Ty::Bool));
         let entry = self.fresh(Ty::Ptr);
-        let kind = match self.r.below(6) {
+        let kind = match self.r.index(6) {
             0 => MatchKind::Inner,
             1 => MatchKind::Left,
             2 => MatchKind::Semi,
@@ -335,7 +316,7 @@ impl<'r> Body<'r> {
             let theirs = self.let_(&mut block, field.ty, load);
             let mut is_true = self.let_(&mut block, Ty::Bool, Operation::Compare(Compare::Eq, key, theirs));
             if self.r.chance(60) {
-                for _ in 0..self.r.below(4) {
+                for _ in 0..self.r.index(4) {
                     self.step(&mut block, 1);
                 }
                 let more = self.of_type(&mut block, Ty::Bool);
@@ -358,7 +339,7 @@ impl<'r> Body<'r> {
                 // Its fields only where it is not null.
                 let is_null = self.let_(out, Ty::Bool, Operation::IsNullPtr(entry));
                 let fields: Vec<_> = join.layout.fields.iter().filter(|f| f.ty != Ty::Bool).cloned().collect();
-                let f = self.r.below(fields.len());
+                let f = self.r.index(fields.len());
                 let field = &fields[f];
                 let mut then = Block::new();
                 let mark = self.visible.len();
@@ -384,7 +365,7 @@ impl<'r> Body<'r> {
     }
 
     fn output(&mut self, out: &mut Block, state: StateId) -> State {
-        let n = 1 + self.r.below(5);
+        let n = 1 + self.r.index(5);
         let mut values = Vec::new();
         let mut types = Vec::new();
         for _ in 0..n {
@@ -408,12 +389,12 @@ pub fn program(seed: u64) -> Program {
     let wild = r.chance(25);
     let mut params = IdMap::new();
     let mut param_list = Vec::new();
-    for _ in 0..r.below(3) {
+    for _ in 0..r.index(3) {
         let t = r.pick(&TYPES);
         let v = value(r, t, wild);
         param_list.push((params.push(Param::Value(v, t)), Ty::from(t.physical())));
     }
-    let joins = r.below(4);
+    let joins = r.index(4);
     let grouped = r.chance(30);
     let scalar = !grouped && r.chance(30);
     let mut states: Vec<State> = Vec::new();
@@ -421,18 +402,18 @@ pub fn program(seed: u64) -> Program {
     for j in 0..joins {
         let mut layout = RowLayout::with_header(16);
         layout.add(Ty::I64);
-        let types: Vec<SqlType> = (0..1 + r.below(3)).map(|_| r.pick(&TYPES)).collect();
+        let types: Vec<SqlType> = (0..1 + r.index(3)).map(|_| r.pick(&TYPES)).collect();
         for t in &types {
             layout.add(Ty::from(t.physical()));
         }
         // The marker.
         layout.add(Ty::Bool);
         let unique = r.chance(50);
-        let rows = if r.chance(10) { 0 } else { r.below(30) };
+        let rows = if r.chance(10) { 0 } else { r.index(30) };
         // Unique keys: each value once.
         let mut keys = ColumnBuilder::new(SqlType::BigInt, rows);
         for i in 0..rows {
-            keys.push_value(&Value::Int(if unique { i as i64 - 5 } else { r.below(12) as i64 - 5 }));
+            keys.push_value(&Value::Int(if unique { i as i64 - 5 } else { r.index(12) as i64 - 5 }));
         }
         let mut columns = vec![keys.finish()];
         let given = chunk(r, &types, rows, wild);
@@ -460,8 +441,8 @@ pub fn program(seed: u64) -> Program {
         let source = Source::Values(Arc::new(Chunk::new(rows, columns)));
         pipelines.push(pipeline(body, vars, source, vec![StateId(j as u32)]));
     }
-    let types: Vec<SqlType> = (0..1 + r.below(4)).map(|_| r.pick(&TYPES)).chain([SqlType::BigInt]).collect();
-    let rows = if r.chance(20) { 1500 } else { r.below(40) };
+    let types: Vec<SqlType> = (0..1 + r.index(4)).map(|_| r.pick(&TYPES)).chain([SqlType::BigInt]).collect();
+    let rows = if r.chance(20) { 1500 } else { r.index(40) };
     let source = Source::Values(Arc::new(chunk(r, &types, rows, wild)));
     let mut b = Body {
         r,
@@ -477,7 +458,7 @@ pub fn program(seed: u64) -> Program {
         b.let_(&mut body, ty, Operation::Column(i as u32, ty));
     }
     for (j, state) in states.iter().enumerate() {
-        let n = b.r.below(6);
+        let n = b.r.index(6);
         b.steps(&mut body, n);
         b.maybe_filter(&mut body);
         let State::Join(join) = state.clone() else { unreachable!("joins come first") };
@@ -487,7 +468,7 @@ pub fn program(seed: u64) -> Program {
             b.repeat(&mut body);
         }
     }
-    let n = b.r.below(10);
+    let n = b.r.index(10);
     b.steps(&mut body, n);
     b.maybe_filter(&mut body);
     let state = StateId(states.len() as u32);
@@ -495,7 +476,7 @@ pub fn program(seed: u64) -> Program {
         // Nothing but markers: then the build rows with or without one.
         let vars = b.vars;
         pipelines.push(pipeline(body, vars, source, Vec::new()));
-        let join = StateId(b.r.below(joins) as u32);
+        let join = StateId(b.r.index(joins) as u32);
         let layout = states[join.0 as usize].layout().expect("a join").clone();
         let marker = layout.fields.last().expect("fields").offset;
         let (body, vars, types) = read_rows(&layout, state);
@@ -535,7 +516,7 @@ pub fn program(seed: u64) -> Program {
 /// Grouping by two keys, with a count and a sum.
 fn group(b: &mut Body<'_>, body: &mut Block, state: StateId) -> GroupState {
     let keys: Vec<Ty> =
-        (0..1 + b.r.below(2)).map(|_| b.r.pick(&[Ty::I64, Ty::Str, Ty::I32, Ty::I128, Ty::Bool])).collect();
+        (0..1 + b.r.index(2)).map(|_| b.r.pick(&[Ty::I64, Ty::Str, Ty::I32, Ty::I128, Ty::Bool])).collect();
     let mut layout = RowLayout::with_header(8);
     let offsets: Vec<u32> = keys.iter().map(|&t| layout.add(t)).collect();
     let (count, sum) = (layout.add(Ty::I64), layout.add(Ty::I64));
@@ -554,7 +535,7 @@ fn group(b: &mut Body<'_>, body: &mut Block, state: StateId) -> GroupState {
         is_equal = all;
     }
     let init = offsets.iter().zip(&values).map(|(&offset, &value)| Inst::Store { base: row, offset, value }).collect();
-    if b.r.below(2) == 0 {
+    if b.r.index(2) == 0 {
         body.push(Inst::Prefetch { state, hash });
     }
     body.push(Inst::Group { state, hash, row, equal, is_equal, init });

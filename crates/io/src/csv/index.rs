@@ -70,12 +70,9 @@ mod tests {
 
     #[test]
     fn both_find_the_same() {
-        let mut state = 1u64;
+        let mut random = base::Random(1);
         for length in 0..300 {
-            let mut next = || {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                b",\n\"abcdefg"[(state >> 33) as usize % 10]
-            };
+            let mut next = || b",\n\"abcdefg"[random.index(10)];
             let text: Vec<u8> = (0..length).map(|_| next()).collect();
             let (mut a, mut b) = (Vec::new(), Vec::new());
             positions(&text, *b",\n\"\"", 7, &mut a);

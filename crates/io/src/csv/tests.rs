@@ -1,22 +1,11 @@
 use std::sync::{Arc, Mutex};
 
-use base::SqlState;
+use base::{Random, SqlState};
 use bytes::Bytes;
 use types::{SqlType, Value};
 
 use super::*;
 use crate::source::{FileSource, read_all};
-
-/// A small generator of random numbers (xorshift).
-pub struct Random(pub u64);
-impl Random {
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-}
 
 fn open(text: &str, options: &CsvOptions) -> base::Result<Arc<dyn FileSource>> {
     open_csv_bytes("t.csv", Bytes::from(text.to_owned()), options)
@@ -165,12 +154,12 @@ fn ranges_begin_at_records() {
                     text.push(',');
                 }
                 match random.below(4) {
-                    0 => (0..random.below(6)).for_each(|_| text.push(['a', 'b', '"'][random.below(2) as usize])),
+                    0 => (0..random.below(6)).for_each(|_| text.push(['a', 'b', '"'][random.index(2)])),
                     1 => text += "x",
                     _ => {
                         text.push('"');
                         for _ in 0..random.below(8) {
-                            text += ["\n", ",", "\"\"", "z", "\n\"\"", ",\"\""][random.below(6) as usize];
+                            text += ["\n", ",", "\"\"", "z", "\n\"\"", ",\"\""][random.index(6)];
                         }
                         text.push('"');
                     }
@@ -200,14 +189,13 @@ fn ranges_begin_at_records() {
 fn any_bytes_are_survived() {
     let mut random = Random(7);
     for _ in 0..3000 {
-        let bytes: Vec<u8> =
-            (0..random.below(60)).map(|_| b"\",\n\r\\;'|\t12.-aNA\xff\0"[random.below(17) as usize]).collect();
+        let bytes: Vec<u8> = (0..random.below(60)).map(|_| b"\",\n\r\\;'|\t12.-aNA\xff\0"[random.index(17)]).collect();
         for format in ["csv", "text"] {
             for detect in [false, true] {
                 let mut options =
                     if detect { CsvOptions::detect() } else { typed(&[("a", SqlType::BigInt), ("b", SqlType::Text)]) };
                 options.set("format", format).unwrap();
-                options.morsel_bytes = 1 + random.below(20) as usize;
+                options.morsel_bytes = 1 + random.index(20);
                 if let Ok(source) = open_csv_bytes("fuzz", bytes.clone().into(), &options) {
                     let _ = rows(&*source);
                 }

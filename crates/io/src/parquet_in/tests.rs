@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use ::types::{SqlType, Value};
 use arrow_array::*;
-use base::SqlState;
+use base::{Random, SqlState};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -11,7 +11,6 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::statistics::Statistics;
 
 use super::*;
-use crate::csv::tests::Random;
 use crate::parquet_out::ParquetWriter;
 use crate::source::{CompareOp, read_all};
 use crate::tests::{fields, random_chunk};
@@ -64,7 +63,7 @@ fn row_groups_are_skipped_by_statistics() {
     let every: Vec<usize> = (0..fields.len()).collect();
     for column in every.iter().copied() {
         for op in [CompareOp::Eq, CompareOp::Lt, CompareOp::Le, CompareOp::Gt, CompareOp::Ge, CompareOp::IsNull] {
-            let constant = expected[random.below(expected.len() as u64) as usize][column].clone();
+            let constant = expected[random.index(expected.len())][column].clone();
             let holds = |row: &[Value]| {
                 let order = row[column].total_cmp(&constant);
                 match op {
@@ -255,13 +254,13 @@ fn corrupt_files_are_errors() {
     for _ in 0..400 {
         let mut broken = bytes.to_vec();
         match random.below(3) {
-            0 => broken.truncate(random.below(bytes.len() as u64) as usize),
+            0 => broken.truncate(random.index(bytes.len())),
             1 => {
-                let at = random.below(bytes.len() as u64) as usize;
+                let at = random.index(bytes.len());
                 broken[at] ^= 1 << random.below(8);
             }
             _ => {
-                let (at, n) = (random.below(bytes.len() as u64 - 50) as usize, random.below(40) as usize);
+                let (at, n) = (random.index(bytes.len() - 50), random.index(40));
                 broken[at..at + n].iter_mut().for_each(|b| *b = random.below(256) as u8);
             }
         }

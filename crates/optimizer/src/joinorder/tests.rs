@@ -5,6 +5,7 @@ use super::relations::Relations;
 use super::search::{Enumerator, Exhaustive, Greedy};
 use super::size::Estimated;
 use super::tree::{Space, Table, Tree};
+use base::Random;
 use plan::JoinKind;
 use std::collections::HashMap;
 
@@ -50,42 +51,32 @@ fn pairs_of_chains_cycles_stars_and_cliques() {
     }
 }
 
-/// Numbers from a linear congruence.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % n
-    }
-}
-
 /// A connected graph with hyperedges, nested-loop edges and extenders.
 fn random_graph(random: &mut Random, n: usize) -> Graph {
     let mut graph = graph(n, []);
-    let plain = n - random.below(n / 3 + 1);
+    let plain = n - random.index(n / 3 + 1);
     for (i, leaf) in graph.leaves.iter_mut().enumerate() {
-        leaf.rows = 10f64.powi(random.below(6) as i32) * (1 + random.below(9)) as f64;
+        leaf.rows = 10f64.powi(random.index(6) as i32) * (1 + random.index(9)) as f64;
         if i >= plain {
-            let needs: Relations = (0..1 + random.below(2)).map(|_| random.below(plain)).collect();
-            let kind = [JoinKind::Semi, JoinKind::Anti, JoinKind::Left][random.below(3)].clone();
-            let factor = if kind == JoinKind::Left { 2.0 } else { 0.1 * (1 + random.below(9)) as f64 };
+            let needs: Relations = (0..1 + random.index(2)).map(|_| random.index(plain)).collect();
+            let kind = [JoinKind::Semi, JoinKind::Anti, JoinKind::Left][random.index(3)].clone();
+            let factor = if kind == JoinKind::Left { 2.0 } else { 0.1 * (1 + random.index(9)) as f64 };
             graph.edges.push(Edge { left: needs, right: Relations::single(i), hashed: true });
             leaf.extender = Some(Extender { kind, needs, factor });
         }
     }
     let mut edge = |left: Relations, right: Relations, random: &mut Random| {
         if !left.meets(right) {
-            graph.edges.push(Edge { left, right, hashed: random.below(8) > 0 });
-            graph.predicates.push((left | right, 1.0 / 10f64.powi(random.below(5) as i32)));
+            graph.edges.push(Edge { left, right, hashed: random.index(8) > 0 });
+            graph.predicates.push((left | right, 1.0 / 10f64.powi(random.index(5) as i32)));
         }
     };
     for i in 1..plain {
-        edge(Relations::single(random.below(i)), Relations::single(i), random);
+        edge(Relations::single(random.index(i)), Relations::single(i), random);
     }
-    for _ in 0..random.below(n) {
-        let left = (0..1 + random.below(2)).map(|_| random.below(plain)).collect();
-        let right = (0..1 + random.below(2)).map(|_| random.below(plain)).collect();
+    for _ in 0..random.index(n) {
+        let left = (0..1 + random.index(2)).map(|_| random.index(plain)).collect();
+        let right = (0..1 + random.index(2)).map(|_| random.index(plain)).collect();
         edge(left, right, random);
     }
     graph.index();
@@ -131,7 +122,7 @@ fn check_tree(graph: &Graph, table: &Table, set: Relations) {
 fn the_best_tree_is_found() {
     let mut random = Random(1);
     for _ in 0..400 {
-        let n = 2 + random.below(7);
+        let n = 2 + random.index(7);
         let graph = random_graph(&mut random, n);
         let expected = exhaustive(&graph);
         let (table, _) = dphyp::enumerate(space(&graph), 1 << 20).unwrap();
@@ -149,7 +140,7 @@ fn the_best_tree_is_found() {
 fn the_greedy_tree_is_valid_and_no_better() {
     let mut random = Random(2);
     for _ in 0..300 {
-        let n = 2 + random.below(8);
+        let n = 2 + random.index(8);
         let graph = random_graph(&mut random, n);
         let (table, greedy) = Greedy.search(space(&graph));
         assert_eq!(greedy.set, graph.all());

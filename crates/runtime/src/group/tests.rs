@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base::Random;
 use base::ids::Id;
 use pipeline::ir::{Function, GROUP_HEADER, RowLayout, RowSet, State, StateId, Ty};
 use types::Str;
@@ -10,7 +11,7 @@ use types::ops::hash::hash_i64;
 use super::*;
 use crate::abi::{Worker, group_new};
 use crate::query::Pair;
-use crate::testing::{Random, all_rows, context, finalize, get, put};
+use crate::testing::{all_rows, context, finalize, get, put};
 
 const GROUP: StateId = StateId(0);
 const KEY: u32 = 8;

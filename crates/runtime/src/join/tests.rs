@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base::Random;
 use base::ids::Id;
 use pipeline::ir::{JOIN_HEADER, JoinState, RowLayout, RowSet, State, StateId, Ty};
 use types::ops::hash::hash_i64;
@@ -9,7 +10,7 @@ use types::ops::hash::hash_i64;
 use super::*;
 use crate::generator::PAUSED;
 use crate::query::QueryContext;
-use crate::testing::{Random, all_rows, context, finalize, get, new_row, put};
+use crate::testing::{all_rows, context, finalize, get, new_row, put};
 
 const JOIN: StateId = StateId(0);
 
@@ -206,11 +207,11 @@ fn the_first_match_of_a_unique_key_is_the_only_one() {
 fn tags_have_no_false_negatives() {
     let mut random = Random(9);
     for _ in 0..1000 {
-        let hashes: Vec<u64> = (0..5).map(|_| random.next()).collect();
+        let hashes: Vec<u64> = (0..5).map(|_| random.bits()).collect();
         let slot = hashes.iter().fold(0, |slot, &h| slot | tags::tag(h));
         assert!(hashes.iter().all(|&h| tags::admits(slot, h)));
     }
-    let single = tags::tag(random.next());
-    let admitted = (0..10_000).filter(|_| tags::admits(single, random.next())).count();
+    let single = tags::tag(random.bits());
+    let admitted = (0..10_000).filter(|_| tags::admits(single, random.bits())).count();
     assert!(admitted < 200, "{admitted} of 10,000 hashes pass a chain of one");
 }

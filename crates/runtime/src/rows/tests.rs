@@ -1,11 +1,11 @@
 //! Rows own their strings, and partitions come and go by themselves.
 
-use base::Budget;
+use base::{Budget, Random};
 use pipeline::ir::{RowLayout, Ty};
 use types::Str;
 
 use super::*;
-use crate::testing::{Random, get, put};
+use crate::testing::{get, put};
 
 struct Layout {
     layout: RowLayout,
@@ -122,7 +122,7 @@ fn a_text_that_changes_often_takes_the_room_of_the_longest() {
     let mut kept = Str::EMPTY;
     for _ in 0..100_000 {
         // Short ones lie in the header.
-        let text = "x".repeat(13 + random.below(100) as usize);
+        let text = "x".repeat(13 + random.index(100));
         // SAFETY: what is kept lies in the area.
         kept = unsafe { keep_text(&mut area, kept, Str::new(text.as_bytes())) }.unwrap();
         // SAFETY: as before.

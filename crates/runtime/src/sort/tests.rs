@@ -2,12 +2,13 @@
 
 use std::cmp::Ordering;
 
+use base::Random;
 use pipeline::ir::{RowLayout, RowSet, SortField, State, StateId, Ty};
 use types::{Interval, Str, Value};
 
 use super::*;
 use crate::query::Worker;
-use crate::testing::{Random, all_rows, context, finalize, get, new_row, put};
+use crate::testing::{all_rows, context, finalize, get, new_row, put};
 
 const SORT: StateId = StateId(0);
 
@@ -31,7 +32,7 @@ const TEXTS: [&str; 14] = [
 
 fn random_value(ty: Ty, random: &mut Random) -> Value {
     let small = random.below(7) as i64 - 3;
-    let any = if random.below(3) == 0 { random.next() as i64 } else { small };
+    let any = if random.below(3) == 0 { random.bits() as i64 } else { small };
     match ty {
         Ty::Bool => Value::Bool(small > 0),
         Ty::I16 => Value::Int((any as i16).into()),
@@ -43,7 +44,7 @@ fn random_value(ty: Ty, random: &mut Random) -> Value {
         Ty::F64 => {
             Value::Float([f64::NAN, 0.0, -0.0, 1e300, -2.5, f64::NEG_INFINITY, any as f64][(small + 3) as usize])
         }
-        Ty::Str => Value::str(TEXTS[random.below(TEXTS.len() as u64) as usize]),
+        Ty::Str => Value::str(TEXTS[random.index(TEXTS.len())]),
         Ty::Interval => {
             Value::Interval(Interval { months: small as i32, days: random.below(60) as i32, micros: small })
         }
@@ -231,8 +232,8 @@ fn every_type_sorts_as_its_values_do() {
         }
     }
     for _ in 0..60 {
-        let keys: Vec<Ty> = (0..random.below(7)).map(|_| ALL[random.below(9) as usize]).collect();
-        let rows = random.below(400) as usize;
+        let keys: Vec<Ty> = (0..random.below(7)).map(|_| ALL[random.index(9)]).collect();
+        let rows = random.index(400);
         Case { numbers: 1 + random.below(99), ..case(&keys, rows, 1 + rows % 3) }.check(&mut random);
     }
 }
@@ -246,7 +247,7 @@ fn many_rows_are_dealt_out_and_sorted_by_several_workers() {
     }
     case(&[Ty::Str, Ty::I64, Ty::F64], 80_000, 3).check(&mut random);
     // More bits than words.
-    let any = |_, random: &mut Random| Value::Int(random.next() as i64);
+    let any = |_, random: &mut Random| Value::Int(random.bits() as i64);
     case(&[Ty::I64; 6], 40_000, 2).check_values(&mut random, any);
 }
 
@@ -256,10 +257,10 @@ fn many_ties_are_no_hindrance() {
     // All keys equal; all rows alike; three of four rows alike, in ranges of their own.
     case(&[], 100_000, 2).check(&mut random);
     Case { numbers: 1, ..case(&[], 100_000, 3) }.check(&mut random);
-    let skewed = |_, random: &mut Random| Value::Int((random.next() as i64) * i64::from(random.below(4) == 0));
+    let skewed = |_, random: &mut Random| Value::Int((random.bits() as i64) * i64::from(random.below(4) == 0));
     Case { numbers: 1, ..case(&[Ty::I64, Ty::I64], 100_000, 3) }.check_values(&mut random, skewed);
     // Texts that differ only behind what words hold.
-    let long = |_, random: &mut Random| Value::str(TEXTS[10 + random.below(2) as usize]);
+    let long = |_, random: &mut Random| Value::str(TEXTS[10 + random.index(2)]);
     Case { numbers: 100, ..case(&[Ty::Str; 5], 100_000, 2) }.check_values(&mut random, long);
 }
 

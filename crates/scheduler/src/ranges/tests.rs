@@ -88,11 +88,8 @@ fn morsels_are_stolen_from_the_nearest_node_first() {
 #[test]
 fn parts_keep_to_their_own_rows() {
     let placement = ring();
-    let mut random = 1u64;
-    let mut below = |below: u64| {
-        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (random >> 33) % below
-    };
+    let mut random = base::Random(1);
+    let mut below = |n: u64| random.below(n);
     for _ in 0..200 {
         let mut at = 0;
         let parts: Vec<_> = (0..below(12))

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use base::Budget;
+use base::{Budget, Random};
 use types::{Chunk, SqlType, Value};
 
 use super::*;
-use crate::testing::{Random, column};
+use crate::testing::{column, value};
 
 /// Rows by chunk, as a relation would have them.
 struct Table(Vec<ChunkReader>);
@@ -46,12 +46,12 @@ fn both_indexes_do_what_a_map_does() {
         let indexes = both(&budget);
         let (mut table, mut map) = (Table(Vec::new()), HashMap::<String, RowId>::new());
         for number in 0..6 {
-            let n = [1, 5, 700, 3000][random.below(4) as usize];
+            let n = [1, 5, 700, 3000][random.index(4)];
             let constant = random.below(3) == 0;
             let columns = types.map(|t| {
-                let same = random.value(t, distinct);
+                let same = value(random, t, distinct);
                 let values: Vec<Value> =
-                    (0..n).map(|_| if constant { same.clone() } else { random.value(t, distinct) }).collect();
+                    (0..n).map(|_| if constant { same.clone() } else { value(random, t, distinct) }).collect();
                 column(t, &values)
             });
             table.0.push(ChunkReader::frozen(Chunk::new(n, columns.into())));

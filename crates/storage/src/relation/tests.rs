@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use types::{Chunk, SqlType, Value};
 
-use base::SqlState;
+use base::{Random, SqlState};
 
 use super::*;
-use crate::testing::{Random, column, integers};
+use crate::testing::{column, integers, value};
 use crate::{Attribute, CHUNK_ROWS, ChunkView, RowId};
 
 fn attribute(name: &str, sql_type: SqlType, not_null: bool) -> Attribute {
@@ -408,11 +408,11 @@ fn rows_of_all_kinds_survive_coalescing() {
     for _ in 0..60 {
         let append = append(&t);
         for _ in 0..random.below(3) {
-            let rows = random.below(2000) as usize;
+            let rows = random.index(2000);
             let columns: Vec<Vec<Value>> = types
                 .iter()
                 .map(|&t| {
-                    let value = |_| if random.below(9) == 0 { Value::Null } else { random.value(t, 1000) };
+                    let value = |_| if random.below(9) == 0 { Value::Null } else { value(random, t, 1000) };
                     (0..rows).map(value).collect()
                 })
                 .collect();

@@ -1,10 +1,11 @@
 //! Kernels against a row-at-a-time reference.
 
+use base::Random;
 use types::{SqlType, Value};
 
 use super::*;
 use crate::statistics::Bounds;
-use crate::testing::{Random, column};
+use crate::testing::{column, value};
 
 const TYPES: [SqlType; 11] = [
     SqlType::Bool,
@@ -47,11 +48,11 @@ fn random_op(random: &mut Random, sql_type: SqlType, distinct: u64) -> ScanOp {
     use Comparison::*;
     let constant = |random: &mut Random| match random.below(30) {
         0 => Value::Null,
-        _ => random.value(sql_type, distinct),
+        _ => value(random, sql_type, distinct),
     };
     match random.below(12) {
         0..=4 => {
-            let op = [Eq, Ne, Lt, Le, Gt, Ge][random.below(6) as usize];
+            let op = [Eq, Ne, Lt, Le, Gt, Ge][random.index(6)];
             ScanOp::Compare(op, constant(random))
         }
         5 | 6 => {
@@ -59,13 +60,13 @@ fn random_op(random: &mut Random, sql_type: SqlType, distinct: u64) -> ScanOp {
             ScanOp::Between { low: bound(random), high: bound(random) }
         }
         7 | 8 => {
-            let n = [0, 1, 3, 8, 40][random.below(5) as usize];
+            let n = [0, 1, 3, 8, 40][random.index(5)];
             ScanOp::In((0..n).map(|_| constant(random)).collect())
         }
         9 => ScanOp::IsNull,
         10 => ScanOp::IsNotNull,
         _ if sql_type == SqlType::Text => {
-            let text = ["", "p", "prefix 1", "a rather long text, number 2", "xxx", "-"][random.below(6) as usize];
+            let text = ["", "p", "prefix 1", "a rather long text, number 2", "xxx", "-"][random.index(6)];
             ScanOp::Prefix(text.to_owned())
         }
         _ => ScanOp::Compare(Ge, constant(random)),
@@ -84,15 +85,15 @@ fn kernels_agree_with_the_reference() {
     ];
     let levels: Vec<Level> = all.into_iter().filter(|&l| l <= level()).collect();
     for round in 0..900 {
-        let rows = 1 + random.below(3000) as usize;
-        let distinct = [1, 2, 5, 30, 3000, 1 << 40][random.below(6) as usize];
-        let null_in = [0, 0, 2, 10][random.below(4) as usize];
+        let rows = 1 + random.index(3000);
+        let distinct = [1, 2, 5, 30, 3000, 1 << 40][random.index(6)];
+        let null_in = [0, 0, 2, 10][random.index(4)];
         let columns: Vec<(SqlType, Vec<Value>)> = (0..3)
             .map(|_| {
-                let sql_type = TYPES[random.below(TYPES.len() as u64) as usize];
+                let sql_type = random.pick(&TYPES);
                 let value = |_| match null_in {
                     n if n > 0 && random.below(n) == 0 => Value::Null,
-                    _ => random.value(sql_type, distinct),
+                    _ => value(random, sql_type, distinct),
                 };
                 (sql_type, (0..rows).map(value).collect())
             })
@@ -102,7 +103,7 @@ fn kernels_agree_with_the_reference() {
         let bounds: Vec<_> = stored.iter().map(|c| Bounds::of(c.into(), 0, rows)).collect();
         let ops: Vec<(usize, ScanOp)> = (0..random.below(4))
             .map(|_| {
-                let attribute = random.below(3) as usize;
+                let attribute = random.index(3);
                 (attribute, random_op(random, columns[attribute].0, distinct))
             })
             .collect();

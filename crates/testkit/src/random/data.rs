@@ -1,6 +1,6 @@
 //! Random tables: few distinct values, NULLs, duplicates, extremes.
 
-use super::Random;
+use base::Random;
 
 /// The kinds of column that queries tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,16 +87,16 @@ impl Kind {
     /// A random constant, as SQL.
     pub fn constant(self, random: &mut Random) -> String {
         match self {
-            Self::Integer => match random.below(20) {
+            Self::Integer => match random.index(20) {
                 0 => "2147483647".into(),
                 1 => "(-2147483647)".into(),
                 n => format!("({})", n as i64 - 5),
             },
-            Self::Big => match random.below(20) {
+            Self::Big => match random.index(20) {
                 0 => "4000000000000".into(),
                 n => format!("({})", n as i64 - 5),
             },
-            Self::Decimal => format!("({}.{:02})", random.below(30) as i64 - 10, random.below(4) * 25),
+            Self::Decimal => format!("({}.{:02})", random.index(30) as i64 - 10, random.index(4) * 25),
             Self::Text => {
                 const WORDS: &[&str] = &[
                     "",
@@ -115,10 +115,10 @@ impl Kind {
                 format!("'{}'", random.pick(WORDS))
             }
             Self::Date => {
-                format!("DATE '{}-{:02}-{:02}'", 1995 + random.below(4), 1 + random.below(12), 1 + random.below(28))
+                format!("DATE '{}-{:02}-{:02}'", 1995 + random.index(4), 1 + random.index(12), 1 + random.index(28))
             }
-            Self::Bool => ["true", "false"][random.below(2)].into(),
-            Self::Small => format!("CAST({} AS smallint)", random.below(12) as i64 - 4),
+            Self::Bool => ["true", "false"][random.index(2)].into(),
+            Self::Small => format!("CAST({} AS smallint)", random.index(12) as i64 - 4),
             Self::Double if random.one_in(4) => {
                 const EDGES: &[&str] =
                     &["-0", "NaN", "Infinity", "-Infinity", "5e-324", "1e300", "-1e300", "1e-300", "0.1"];
@@ -134,20 +134,20 @@ impl Kind {
                 format!("INTERVAL '{}'", random.pick(VALUES))
             }
             Self::Double => {
-                format!("CAST({}.{} AS double precision)", random.below(20) as i64 - 8, random.below(4) * 25)
+                format!("CAST({}.{} AS double precision)", random.index(20) as i64 - 8, random.index(4) * 25)
             }
-            Self::Wide => match random.below(12) {
+            Self::Wide => match random.index(12) {
                 0 => "1234567890123456789012345.12345".into(),
                 1 => "(-98765432109876543210.5)".into(),
-                n => format!("({}.{:05})", n as i64 - 5, random.below(3) * 12345),
+                n => format!("({}.{:05})", n as i64 - 5, random.index(3) * 12345),
             },
             Self::Timestamp => {
-                let time = ["00:00:00", "12:30:00", "23:59:59.5"][random.below(3)];
+                let time = ["00:00:00", "12:30:00", "23:59:59.5"][random.index(3)];
                 format!(
                     "TIMESTAMP '{}-{:02}-{:02} {time}'",
-                    1996 + random.below(2),
-                    1 + random.below(3),
-                    27 + random.below(2)
+                    1996 + random.index(2),
+                    1 + random.index(3),
+                    27 + random.index(2)
                 )
             }
         }
@@ -158,20 +158,20 @@ impl Kind {
 pub fn schema(random: &mut Random) -> (Vec<Table>, Vec<String>) {
     let mut statements = Vec::new();
     let mut tables = Vec::new();
-    for t in 0..2 + random.below(3) {
+    for t in 0..2 + random.index(3) {
         let name = format!("t{t}");
         let mut columns = vec![Column { name: format!("k{t}"), kind: Kind::Integer }];
-        for c in 0..2 + random.below(4) {
-            columns.push(Column { name: format!("c{t}{c}"), kind: *random.pick(KINDS) });
+        for c in 0..2 + random.index(4) {
+            columns.push(Column { name: format!("c{t}{c}"), kind: random.pick(KINDS) });
         }
         let list = columns.iter().map(|c| format!("{} {}", c.name, c.kind.sql())).collect::<Vec<_>>().join(", ");
         statements.push(format!("CREATE TABLE {name} ({list})"));
-        let rows = if random.one_in(10) { 0 } else { [1, 7, 25, 60, 120][random.below(5)] };
+        let rows = if random.one_in(10) { 0 } else { [1, 7, 25, 60, 120][random.index(5)] };
         // Some columns are NULL almost everywhere, some never.
-        let nulls: Vec<usize> = columns.iter().map(|_| [2, 6, 6, 1000][random.below(4)]).collect();
+        let nulls: Vec<u64> = columns.iter().map(|_| [2, 6, 6, 1000][random.index(4)]).collect();
         if rows > 0 {
             let row = |random: &mut Random| {
-                let field = |(c, nulls): (&Column, &usize), random: &mut Random| {
+                let field = |(c, nulls): (&Column, &u64), random: &mut Random| {
                     if random.one_in(*nulls) { "NULL".to_string() } else { c.kind.constant(random) }
                 };
                 format!("({})", columns.iter().zip(&nulls).map(|c| field(c, random)).collect::<Vec<_>>().join(", "))

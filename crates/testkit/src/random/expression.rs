@@ -1,8 +1,8 @@
 //! Random scalar expressions over the columns in scope, with subqueries.
 
-use super::Random;
 use super::data::Kind;
 use super::query::Generator;
+use base::Random;
 
 /// A column that an expression may name: as `alias.column`.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ impl Generator<'_> {
             };
         }
         let next = depth - 1;
-        match self.random.below(9) {
+        match self.random.index(9) {
             0 => {
                 let condition = self.predicate(scope, next);
                 let (a, b) = (self.scalar(scope, kind, next), self.scalar(scope, kind, next));
@@ -52,7 +52,7 @@ impl Generator<'_> {
             // Small enough that sums and products of a few do not overflow, most of the time.
             Kind::Integer => {
                 let b = self.scalar(scope, Kind::Integer, next);
-                match self.random.below(9) {
+                match self.random.index(9) {
                     0 => format!("({a} % 7 + {b} % 5)"),
                     1 => format!("(({a} % 100) * ({b} % 100))"),
                     2 => format!("CAST(length({}) AS integer)", self.scalar(scope, Kind::Text, next)),
@@ -74,12 +74,12 @@ impl Generator<'_> {
                 // A constant alone would be an integer, and the sum overflow for rows that only some plans look at.
                 let b = format!("CAST({b} AS bigint)");
                 let forms = [format!("({a} + {b})"), format!("({a} - {b})"), b];
-                self.random.pick(&forms).clone()
+                self.random.pick(&forms)
             }
             Kind::Small => format!("CAST({a} % 3 + 1 AS smallint)"),
             Kind::Decimal | Kind::Wide => {
                 let b = self.scalar(scope, kind, next);
-                let form = match self.random.below(5) {
+                let form = match self.random.index(5) {
                     0 => format!("({a} + {b})"),
                     1 => format!("({a} - {b})"),
                     2 => format!("({a} * {})", self.scalar(scope, Kind::Small, next)),
@@ -91,27 +91,27 @@ impl Generator<'_> {
             Kind::Double => {
                 let b = self.scalar(scope, Kind::Integer, next);
                 let forms = [format!("({a} + {b})"), format!("({a} * 0.5)"), format!("CAST({b} AS double precision)")];
-                self.random.pick(&forms).clone()
+                self.random.pick(&forms)
             }
-            Kind::Real => match self.random.below(3) {
+            Kind::Real => match self.random.index(3) {
                 0 => format!("CAST({} AS real)", self.scalar(scope, Kind::Integer, next)),
                 1 => format!("(- {a})"),
                 _ => format!("CAST({a} / 2 AS real)"),
             },
-            Kind::Interval => match self.random.below(3) {
+            Kind::Interval => match self.random.index(3) {
                 0 => format!("({a} + INTERVAL '1 day')"),
                 1 => format!("(- {a})"),
                 _ => format!("({a} + {})", self.scalar(scope, Kind::Interval, next)),
             },
             Kind::Text => self.text(scope, &a, next),
-            Kind::Date => match self.random.below(5) {
+            Kind::Date => match self.random.index(5) {
                 0 => format!("CAST({a} + INTERVAL '1 month' AS date)"),
                 1 => format!("CAST({a} - INTERVAL '1 year' AS date)"),
                 2 => format!("({a} + 31)"),
                 3 => format!("CAST(date_trunc('month', {a}) AS date)"),
                 _ => format!("CAST({} AS date)", self.scalar(scope, Kind::Timestamp, next)),
             },
-            Kind::Timestamp => match self.random.below(4) {
+            Kind::Timestamp => match self.random.index(4) {
                 0 => format!("({a} + INTERVAL '36 hours')"),
                 1 => format!("({} + INTERVAL '3 months')", self.scalar(scope, Kind::Date, next)),
                 2 => format!("date_trunc('day', {a})"),
@@ -123,17 +123,17 @@ impl Generator<'_> {
 
     fn text(&mut self, scope: &[Visible], a: &str, next: usize) -> String {
         let b = self.scalar(scope, Kind::Text, next);
-        match self.random.below(10) {
+        match self.random.index(10) {
             0 => format!("({a} || {b})"),
             1 => format!("upper({a})"),
-            2 => format!("substring({a} FROM {} FOR {})", 1 + self.random.below(4), self.random.below(6)),
+            2 => format!("substring({a} FROM {} FOR {})", 1 + self.random.index(4), self.random.index(6)),
             3 => format!("trim({a})"),
             4 => format!("replace({a}, 'a', {b})"),
-            5 => format!("left({a}, {})", self.random.below(14)),
-            6 => format!("lpad({a}, {}, '*')", self.random.below(16)),
+            5 => format!("left({a}, {})", self.random.index(14)),
+            6 => format!("lpad({a}, {}, '*')", self.random.index(16)),
             7 => format!("reverse({a})"),
             8 => format!("CAST({} AS text)", self.scalar(scope, Kind::Integer, next)),
-            _ => format!("right({a}, {})", self.random.below(14)),
+            _ => format!("right({a}, {})", self.random.index(14)),
         }
     }
 
@@ -147,7 +147,7 @@ impl Generator<'_> {
         let next = depth.saturating_sub(1);
         if depth > 0 && self.random.one_in(3) {
             let (a, b) = (self.predicate(scope, next), self.predicate(scope, next));
-            return match self.random.below(5) {
+            return match self.random.index(5) {
                 0 => format!("(NOT {a})"),
                 1 | 2 => format!("({a} AND {b})"),
                 3 => format!("({a} IS {}{})", self.negation(2), self.random.pick(&["TRUE", "FALSE"])),
@@ -159,13 +159,13 @@ impl Generator<'_> {
         }
         let kind = self.any_kind(scope);
         let a = self.scalar(scope, kind, next);
-        let text = match self.random.below(8) {
+        let text = match self.random.index(8) {
             0 => format!("{a} IS {}NULL", self.negation(2)),
             1 => {
                 let item = |random: &mut Random| {
                     if random.one_in(12) { "NULL".to_string() } else { kind.constant(random) }
                 };
-                let list = (0..1 + self.random.below(4)).map(|_| item(self.random)).collect::<Vec<_>>().join(", ");
+                let list = (0..1 + self.random.index(4)).map(|_| item(self.random)).collect::<Vec<_>>().join(", ");
                 format!("{a} {}IN ({list})", self.negation(3))
             }
             2 if kind != Kind::Bool => {
@@ -193,7 +193,7 @@ impl Generator<'_> {
     }
 
     /// `NOT `, once in `n` times.
-    pub(super) fn negation(&mut self, n: usize) -> &'static str {
+    pub(super) fn negation(&mut self, n: u64) -> &'static str {
         if self.random.one_in(n) { "NOT " } else { "" }
     }
 }

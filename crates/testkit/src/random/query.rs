@@ -1,8 +1,8 @@
 //! Random queries: joins of all kinds, groups, set operations, CTEs, order and limit.
 
-use super::Random;
 use super::data::{KINDS, Kind, Table};
 use super::expression::Visible;
+use base::Random;
 
 /// A random query over the tables.
 pub fn query(random: &mut Random, tables: &[Table]) -> String {
@@ -27,7 +27,7 @@ pub(super) struct Generator<'a> {
 impl Generator<'_> {
     fn statement(&mut self) -> String {
         if self.random.one_in(8) {
-            let kinds: Vec<Kind> = (0..1 + self.random.below(2)).map(|_| *self.random.pick(KINDS)).collect();
+            let kinds: Vec<Kind> = (0..1 + self.random.index(2)).map(|_| self.random.pick(KINDS)).collect();
             let operator = self.set_operator();
             let (a, b) = (self.plain(&kinds), self.plain(&kinds));
             return self.ordered(format!("{a} {operator} {b}"), kinds.len());
@@ -36,7 +36,7 @@ impl Generator<'_> {
             let (text, columns) = self.grouped();
             return self.ordered(text, columns);
         }
-        let kinds: Vec<Kind> = (0..1 + self.random.below(4)).map(|_| *self.random.pick(KINDS)).collect();
+        let kinds: Vec<Kind> = (0..1 + self.random.index(4)).map(|_| self.random.pick(KINDS)).collect();
         let mut text = self.plain(&kinds);
         if self.random.one_in(5) {
             text = text.replacen("SELECT", "SELECT DISTINCT", 1);
@@ -46,11 +46,11 @@ impl Generator<'_> {
 
     pub(super) fn set_operator(&mut self) -> &'static str {
         const OPERATORS: &[&str] = &["UNION", "UNION ALL", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"];
-        OPERATORS[self.random.below(OPERATORS.len())]
+        OPERATORS[self.random.index(OPERATORS.len())]
     }
 
     fn common_table(&mut self) -> String {
-        let kinds = [Kind::Integer, *self.random.pick(KINDS)];
+        let kinds = [Kind::Integer, self.random.pick(KINDS)];
         let text = self.plain(&kinds);
         let column = |(place, kind): (usize, &Kind)| Visible { name: format!("w{place}"), kind: *kind };
         self.common = Some(kinds.iter().enumerate().map(column).collect());
@@ -65,9 +65,9 @@ impl Generator<'_> {
         let directions = ["", " DESC", " NULLS FIRST", " DESC NULLS LAST"];
         let keys =
             (1..=columns).map(|c| format!("{c}{}", self.random.pick(&directions))).collect::<Vec<_>>().join(", ");
-        let limit = match self.random.below(3) {
-            0 => format!(" LIMIT {}", self.random.below(12)),
-            1 => format!(" LIMIT {} OFFSET {}", self.random.below(12), self.random.below(6)),
+        let limit = match self.random.index(3) {
+            0 => format!(" LIMIT {}", self.random.index(12)),
+            1 => format!(" LIMIT {} OFFSET {}", self.random.index(12), self.random.index(6)),
             _ => String::new(),
         };
         format!("{text} ORDER BY {keys}{limit}")
@@ -102,8 +102,8 @@ impl Generator<'_> {
     fn grouped(&mut self) -> (String, usize) {
         let (from, scope) = self.source(&[]);
         let mut keys = Vec::new();
-        for _ in 0..self.random.below(4) {
-            let column = self.random.pick(&scope).clone();
+        for _ in 0..self.random.index(4) {
+            let column = self.random.pick(&scope);
             let key =
                 if self.random.one_in(5) { self.scalar_without_queries(&scope, column.kind) } else { column.name };
             if !keys.contains(&key) && key.contains('.') {
@@ -111,7 +111,7 @@ impl Generator<'_> {
             }
         }
         let mut list = keys.clone();
-        for _ in 0..1 + self.random.below(3) {
+        for _ in 0..1 + self.random.index(3) {
             list.push(self.aggregate(&scope));
         }
         let columns = list.len();
@@ -124,7 +124,7 @@ impl Generator<'_> {
             let operator = self.random.pick(&[">", "<", "="]);
             text += &match self.random.one_in(3) {
                 true => format!(" HAVING {} IS NOT NULL", self.aggregate(&scope)),
-                false => format!(" HAVING count(*) {operator} {}", self.random.below(6)),
+                false => format!(" HAVING count(*) {operator} {}", self.random.index(6)),
             };
         }
         (text, columns)
@@ -138,17 +138,17 @@ impl Generator<'_> {
     }
 
     pub(super) fn aggregate(&mut self, scope: &[Visible]) -> String {
-        let kind = *self.random.pick(KINDS);
+        let kind = self.random.pick(KINDS);
         let argument = self.scalar_without_queries(scope, kind);
         let distinct = if self.random.one_in(4) { "DISTINCT " } else { "" };
         let ordered = kind != Kind::Bool;
-        let call = match self.random.below(8) {
+        let call = match self.random.index(8) {
             0 => "count(*)".to_string(),
             1 => format!("count({distinct}{argument})"),
             2 if ordered => format!("min({argument})"),
             3 if ordered => format!("max({argument})"),
             4 => {
-                let kind = *self.random.pick(&[Kind::Integer, Kind::Small, Kind::Decimal, Kind::Double, Kind::Real]);
+                let kind = self.random.pick(&[Kind::Integer, Kind::Small, Kind::Decimal, Kind::Double, Kind::Real]);
                 format!("avg({distinct}{})", self.scalar_without_queries(scope, kind))
             }
             5 => {
@@ -156,19 +156,13 @@ impl Generator<'_> {
                 format!("{function}({})", self.scalar_without_queries(scope, Kind::Bool))
             }
             _ => {
-                let kind = *self.random.pick(&[
-                    Kind::Integer,
-                    Kind::Big,
-                    Kind::Small,
-                    Kind::Decimal,
-                    Kind::Wide,
-                    Kind::Double,
-                ]);
+                let kind =
+                    self.random.pick(&[Kind::Integer, Kind::Big, Kind::Small, Kind::Decimal, Kind::Wide, Kind::Double]);
                 format!("sum({distinct}{})", self.scalar_without_queries(scope, kind))
             }
         };
         let allowed = std::mem::take(&mut self.subqueries);
-        let text = match self.random.below(8) {
+        let text = match self.random.index(8) {
             0 => format!("{call} FILTER (WHERE {})", self.predicate(scope, 1)),
             1 if call.starts_with("count") => format!("({call} + 1)"),
             2 => format!("coalesce({call}, NULL)"),
@@ -181,7 +175,7 @@ impl Generator<'_> {
     /// A FROM clause of one to four tables, and the columns that it makes visible; a lateral subquery may name `outer`.
     pub(super) fn source(&mut self, outer: &[Visible]) -> (String, Vec<Visible>) {
         let (mut text, mut scope) = self.relation();
-        for _ in 0..[0, 0, 1, 1, 2, 3][self.random.below(6)] {
+        for _ in 0..[0, 0, 1, 1, 2, 3][self.random.index(6)] {
             if self.random.one_in(12) && self.subqueries > 0 {
                 let (lateral, added) = self.lateral(&[&scope, outer].concat());
                 let kind = self.random.pick(&["CROSS JOIN LATERAL", "LEFT JOIN LATERAL"]);
@@ -207,9 +201,9 @@ impl Generator<'_> {
     fn join_condition(&mut self, left: &[Visible], right: &[Visible]) -> String {
         let partner = self.random.pick(right);
         let same: Vec<&Visible> = left.iter().filter(|v| v.kind == partner.kind).collect();
-        let partner = if same.is_empty() || self.random.one_in(2) { &right[0] } else { partner };
+        let partner = if same.is_empty() || self.random.one_in(2) { right[0].clone() } else { partner };
         let same: Vec<&Visible> = left.iter().filter(|v| v.kind == partner.kind).collect();
-        let operator = match self.random.below(12) {
+        let operator = match self.random.index(12) {
             0 if partner.kind != Kind::Bool => "<",
             1 => "IS NOT DISTINCT FROM",
             _ => "=",
@@ -222,7 +216,7 @@ impl Generator<'_> {
         let alias = self.alias();
         let (from, inner) = self.relation();
         let condition = self.correlation(&inner, scope);
-        let kind = *self.random.pick(KINDS);
+        let kind = self.random.pick(KINDS);
         let all: Vec<Visible> = [&inner, scope].concat();
         let list = match self.random.one_in(2) {
             true => format!("count(*) AS x, {} AS y", self.aggregate_of(&inner, kind)),
@@ -238,7 +232,7 @@ impl Generator<'_> {
     pub(super) fn first_rows(&mut self, keys: &str) -> String {
         let descending = self.random.pick(&["", " DESC", " NULLS FIRST"]);
         let offset = if self.random.one_in(3) { " OFFSET 1" } else { "" };
-        format!(" ORDER BY {keys}{descending} LIMIT {}{offset}", self.random.below(4))
+        format!(" ORDER BY {keys}{descending} LIMIT {}{offset}", self.random.index(4))
     }
 
     /// An aggregate that gives the kind of its argument.
@@ -266,7 +260,7 @@ impl Generator<'_> {
         }
         let last = table.columns.last().expect("at least three columns");
         let pair = vec![visible("x", Kind::Integer), visible("y", last.kind)];
-        match self.random.below(30) {
+        match self.random.index(30) {
             0 | 1 => {
                 let text = format!("(SELECT {key}, count(*) AS n{key} FROM {} GROUP BY {key}) AS {alias}", table.name);
                 (text, vec![visible(key, Kind::Integer), visible(&format!("n{key}"), Kind::Big)])
@@ -277,7 +271,7 @@ impl Generator<'_> {
                 (format!("({body}) AS {alias}(x, y)"), pair)
             }
             3 => {
-                let limit = self.random.below(8);
+                let limit = self.random.index(8);
                 let body = format!("SELECT {key}, {} FROM {} ORDER BY 1, 2 LIMIT {limit}", last.name, table.name);
                 (format!("({body}) AS {alias}(x, y)"), pair)
             }
@@ -290,7 +284,7 @@ impl Generator<'_> {
                 let row = |random: &mut Random| {
                     format!("({}, {})", Kind::Integer.constant(random), last.kind.constant(random))
                 };
-                let rows = (0..1 + self.random.below(4)).map(|_| row(self.random)).collect::<Vec<_>>().join(", ");
+                let rows = (0..1 + self.random.index(4)).map(|_| row(self.random)).collect::<Vec<_>>().join(", ");
                 (format!("(VALUES {rows}) AS {alias}(x, y)"), pair)
             }
             _ => {

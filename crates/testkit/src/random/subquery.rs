@@ -29,8 +29,8 @@ impl Generator<'_> {
         let (from, inner) = self.source(scope);
         let condition = self.correlation(&inner, scope);
         let shared: Vec<Kind> = KINDS.iter().copied().filter(|k| scope.iter().any(|v| v.kind == *k)).collect();
-        let kind = if shared.is_empty() { Kind::Integer } else { *self.random.pick(&shared) };
-        let depth = self.random.below(2);
+        let kind = if shared.is_empty() { Kind::Integer } else { self.random.pick(&shared) };
+        let depth = self.random.index(2);
         let subject = self.scalar(scope, kind, depth);
         let value = self.scalar(&inner, kind, 1);
         let not = self.negation(3);
@@ -48,7 +48,7 @@ impl Generator<'_> {
         if self.random.one_in(5) {
             return format!("{subject} {not}IN (SELECT {value} {body}{})", self.first_rows("1"));
         }
-        match self.random.below(6) {
+        match self.random.index(6) {
             0 => format!("{not}EXISTS (SELECT 1 {body})"),
             1 | 2 => format!("{subject} {not}IN (SELECT {value} {body})"),
             3 if kind != Kind::Bool => {
@@ -76,13 +76,13 @@ impl Generator<'_> {
         if same.is_empty() {
             return local;
         }
-        let operator = match self.random.below(8) {
+        let operator = match self.random.index(8) {
             0 => "<>",
             1 if partner.kind != Kind::Bool => "<",
             _ => "=",
         };
         let tie = format!("{} {operator} {}", partner.name, self.random.pick(&same).name);
-        match self.random.below(5) {
+        match self.random.index(5) {
             0 => local,
             1 | 2 => tie,
             3 => {

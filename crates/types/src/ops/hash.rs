@@ -143,7 +143,7 @@ pub fn hash_value(value: &crate::Value) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::Random;
+    use base::Random;
     use std::collections::HashSet;
 
     /// The inverse of an odd multiplier modulo 2^64, by Newton's iteration.
@@ -164,7 +164,7 @@ mod tests {
         let mut random = Random(8);
         for i in 0..10_000 {
             assert_eq!(unhash(hash_u64(i)), i);
-            let key = random.next();
+            let key = random.bits();
             assert_eq!(unhash(hash_u64(key)), key);
         }
     }
@@ -205,7 +205,7 @@ mod tests {
             let mut flips = 0;
             let rounds = 40;
             for _ in 0..rounds {
-                let mut bytes: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
+                let mut bytes: Vec<u8> = (0..length).map(|_| random.bits() as u8).collect();
                 let before = hash_bytes(&bytes);
                 for bit in 0..length * 8 {
                     bytes[bit / 8] ^= 1 << (bit % 8);

@@ -275,7 +275,7 @@ pub fn ilike(text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::Random;
+    use base::Random;
 
     fn naive(text: &[char], pattern: &[char]) -> bool {
         match pattern {

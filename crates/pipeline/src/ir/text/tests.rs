@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use base::IdMap;
 use base::ids::Id;
+use base::{IdMap, Random};
 use functions::ScalarFunction;
 use plan::{ArgumentId, TableId};
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
@@ -14,8 +14,8 @@ use crate::ir::{
     ScanPredicate, Site, SiteId, SiteKind, Source, SourceColumn, State, StateId, Ty, parse,
 };
 
-/// SplitMix64.
-struct Random(u64);
+/// Makes random parts of programs.
+struct Generator(Random);
 
 const TYPES: [SqlType; 14] = [
     SqlType::Bool,
@@ -36,39 +36,23 @@ const TYPES: [SqlType; 14] = [
 
 const TEXTS: [&str; 8] = ["", "plain", "two\nlines", "tab\tand \"quotes\"", "back\\slash", "\r\n", "ünı", "\\n @14 {"];
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-    fn of<T: Clone>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len())].clone()
-    }
+impl Generator {
     fn coin(&mut self) -> bool {
-        self.below(2) == 0
+        self.0.one_in(2)
     }
     fn some<T>(&mut self, mut item: impl FnMut(&mut Self) -> T) -> Vec<T> {
-        (0..self.below(4)).map(|_| item(self)).collect()
-    }
-
-    fn wide(&mut self) -> i128 {
-        (i128::from(self.next() as i64) << 63 | i128::from(self.next() >> 1)) >> self.below(127)
+        (0..self.0.index(4)).map(|_| item(self)).collect()
     }
 
     fn float(&mut self) -> f64 {
-        let any = f64::from_bits(self.next());
-        self.of(&[any, -0.0, 1e300, 5e-324, f64::INFINITY, f64::NEG_INFINITY, f64::NAN])
+        let any = f64::from_bits(self.0.bits());
+        self.0.pick(&[any, -0.0, 1e300, 5e-324, f64::INFINITY, f64::NEG_INFINITY, f64::NAN])
     }
 
     fn value(&mut self, sql_type: SqlType) -> Value {
-        let wide = self.wide();
+        let wide = self.0.wide();
         match sql_type {
-            _ if self.below(8) == 0 => Value::Null,
+            _ if self.0.one_in(8) => Value::Null,
             SqlType::Null => Value::Null,
             SqlType::Bool => Value::Bool(self.coin()),
             SqlType::SmallInt => Value::Int((wide as i16).into()),
@@ -77,12 +61,14 @@ impl Random {
             SqlType::Decimal { precision, .. } => Value::Decimal(wide % 10i128.pow(precision.into())),
             SqlType::Real => Value::Float((self.float() as f32).into()),
             SqlType::Double => Value::Float(self.float()),
-            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(self.of(&TEXTS)),
+            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(self.0.pick(&TEXTS)),
             SqlType::Date => Value::Date(wide as i32),
             SqlType::Timestamp => Value::Timestamp(wide as i64),
-            SqlType::Interval => {
-                Value::Interval(Interval { months: wide as i32, days: self.next() as i32, micros: self.next() as i64 })
-            }
+            SqlType::Interval => Value::Interval(Interval {
+                months: wide as i32,
+                days: self.0.bits() as i32,
+                micros: self.0.bits() as i64,
+            }),
         }
     }
 
@@ -91,55 +77,58 @@ impl Random {
     }
 
     fn param(&mut self) -> Param {
-        let sql_type = self.of(&TYPES);
-        match self.below(4) {
+        let sql_type = self.0.pick(&TYPES);
+        match self.0.index(4) {
             0 => Param::Value(self.value(sql_type), sql_type),
-            3 => Param::Argument(ArgumentId::from_index(self.below(5)), self.value(sql_type), sql_type),
+            3 => Param::Argument(ArgumentId::from_index(self.0.index(5)), self.value(sql_type), sql_type),
             1 => Param::Set(self.values(sql_type), sql_type),
             _ => {
                 let escape = self.escape();
-                Param::Like { pattern: self.of(&TEXTS).into(), escape, case_insensitive: self.coin() }
+                Param::Like { pattern: self.0.pick(&TEXTS).into(), escape, case_insensitive: self.coin() }
             }
         }
     }
 
     fn escape(&mut self) -> Option<char> {
-        self.of(&[None, Some('\\'), Some('"'), Some('\n'), Some('!')])
+        self.0.pick(&[None, Some('\\'), Some('"'), Some('\n'), Some('!')])
     }
 
     fn site(&mut self) -> Site {
         let all: Vec<_> = ScalarFunction::all().collect();
-        let kind = match self.below(3) {
-            0 => SiteKind::Scalar(self.of(&all)),
+        let kind = match self.0.index(3) {
+            0 => SiteKind::Scalar(self.0.pick(&all)),
             1 => SiteKind::Cast(self.coin()),
             _ => SiteKind::Like { escape: self.escape(), case_insensitive: self.coin() },
         };
-        Site { kind, arguments: self.some(|r| r.of(&TYPES)), result: self.of(&TYPES) }
+        Site { kind, arguments: self.some(|r| r.0.pick(&TYPES)), result: self.0.pick(&TYPES) }
     }
 
     fn predicate(&mut self) -> ScanPredicate {
-        let sql_type = self.of(&TYPES);
+        let sql_type = self.0.pick(&TYPES);
         let constant = [ScanOp::Eq, ScanOp::Ne, ScanOp::Lt, ScanOp::Le, ScanOp::Gt, ScanOp::Ge];
-        let op = match self.below(9) {
+        let op = match self.0.index(9) {
             i if i < constant.len() => constant[i](self.value(sql_type)),
             6 => ScanOp::In(self.values(sql_type)),
-            7 => ScanOp::Prefix(self.of(&TEXTS).into()),
-            _ => self.of(&[ScanOp::IsNull, ScanOp::IsNotNull]),
+            7 => ScanOp::Prefix(self.0.pick(&TEXTS).into()),
+            _ => self.0.pick(&[ScanOp::IsNull, ScanOp::IsNotNull]),
         };
-        let argument = self.coin().then(|| ArgumentId::from_index(self.below(5)));
-        ScanPredicate { attribute: self.below(20), op, argument }
+        let argument = self.coin().then(|| ArgumentId::from_index(self.0.index(5)));
+        ScanPredicate { attribute: self.0.index(20), op, argument }
     }
 
     fn source(&mut self) -> Source {
-        match self.below(3) {
+        match self.0.index(3) {
             0 => {
-                let column =
-                    |r: &mut Self| SourceColumn { attribute: r.below(9), sql_type: r.of(&TYPES), nullable: r.coin() };
+                let column = |r: &mut Self| SourceColumn {
+                    attribute: r.0.index(9),
+                    sql_type: r.0.pick(&TYPES),
+                    nullable: r.coin(),
+                };
                 let (columns, predicates) = (self.some(column), self.some(Self::predicate));
-                Source::Table { table: TableId(self.below(3) as u32), columns, predicates }
+                Source::Table { table: TableId(self.0.index(3) as u32), columns, predicates }
             }
             1 => {
-                let (rows, types) = (self.below(4), self.some(|r| r.of(&TYPES)));
+                let (rows, types) = (self.0.index(4), self.some(|r| r.0.pick(&TYPES)));
                 let columns = types.into_iter().map(|t| {
                     let mut column = ColumnBuilder::new(t, rows);
                     (0..rows).for_each(|_| column.push_value(&self.value(t)));
@@ -148,51 +137,51 @@ impl Random {
                 Source::Values(Arc::new(Chunk::new(rows, columns.collect())))
             }
             _ => {
-                let rows = self.of(&[RowSet::All, RowSet::Marked(17), RowSet::Unmarked(3)]);
-                Source::Rows { state: StateId::from_index(self.below(3)), rows }
+                let rows = self.0.pick(&[RowSet::All, RowSet::Marked(17), RowSet::Unmarked(3)]);
+                Source::Rows { state: StateId::from_index(self.0.index(3)), rows }
             }
         }
     }
 
     fn pipeline(&mut self) -> Pipeline {
         let (mut body, mut vars) = (Vec::new(), IdMap::new());
-        for _ in 0..self.below(6) {
-            let ty = self.of(&[Ty::Bool, Ty::I16, Ty::I32, Ty::I64, Ty::I128, Ty::F32, Ty::F64, Ty::Str]);
+        for _ in 0..self.0.index(6) {
+            let ty = self.0.pick(&[Ty::Bool, Ty::I16, Ty::I32, Ty::I64, Ty::I128, Ty::F32, Ty::F64, Ty::Str]);
             let literal = match ty {
                 Ty::Bool => Literal::Bool(self.coin()),
                 Ty::F32 | Ty::F64 => Literal::Float(self.float(), ty),
                 Ty::Str => Literal::EmptyStr,
-                _ => Literal::Int(self.wide(), ty),
+                _ => Literal::Int(self.0.wide(), ty),
             };
             let var = vars.push(ty);
             body.push(Inst::Let { var, op: Operation::Const(literal) });
-            let position = self.coin().then(|| self.next() as u32);
+            let position = self.coin().then(|| self.0.bits() as u32);
             let (results, args) = (vec![vars.push(ty), vars.push(Ty::Bool)], self.some(|_| var));
-            let callee = Callee::Site(SiteId::from_index(self.below(5)));
+            let callee = Callee::Site(SiteId::from_index(self.0.index(5)));
             body.push(Inst::Call { results, callee, args, position });
         }
         Pipeline {
-            name: self.of(&TEXTS).to_owned(),
+            name: self.0.pick(&TEXTS).to_owned(),
             source: self.source(),
             body,
             vars,
-            after: self.some(|r| PipelineId::from_index(r.below(9))),
-            fills: self.some(|r| StateId::from_index(r.below(9))),
-            operator: self.coin().then(|| self.below(9) as u32),
+            after: self.some(|r| PipelineId::from_index(r.0.index(9))),
+            fills: self.some(|r| StateId::from_index(r.0.index(9))),
+            operator: self.coin().then(|| self.0.index(9) as u32),
         }
     }
 
     fn program(&mut self) -> Program {
         let field = |r: &mut Self| RowField {
-            offset: r.below(99) as u32,
-            ty: r.of(&[Ty::Ptr, Ty::I128, Ty::Interval]),
-            null: r.coin().then(|| r.below(9) as u32),
+            offset: r.0.index(99) as u32,
+            ty: r.0.pick(&[Ty::Ptr, Ty::I128, Ty::Interval]),
+            null: r.coin().then(|| r.0.index(9) as u32),
             kept: r.coin(),
         };
         let mut states = IdMap::new();
         states.push(State::Rows(RowLayout { fields: self.some(field), size: 104 }));
-        states.push(State::Limit { offset: self.next(), limit: self.next() });
-        states.push(State::Result(self.some(|r| r.of(&TYPES))));
+        states.push(State::Limit { offset: self.0.bits(), limit: self.0.bits() });
+        states.push(State::Result(self.some(|r| r.0.pick(&TYPES))));
         Program {
             params: self.some(Self::param).into_iter().collect(),
             sites: self.some(Self::site).into_iter().collect(),
@@ -200,8 +189,8 @@ impl Random {
             pipelines: self.some(Self::pipeline).into_iter().collect(),
             result: StateId::from_index(2),
             ordered: self.coin(),
-            counters: self.some(|r| r.of(&TEXTS).to_owned()),
-            positions: self.some(|r| r.next() as u32),
+            counters: self.some(|r| r.0.pick(&TEXTS).to_owned()),
+            positions: self.some(|r| r.0.bits() as u32),
         }
     }
 }
@@ -227,7 +216,7 @@ fn shown(program: &Program) -> Vec<String> {
 #[test]
 fn random_programs_parse_back() {
     for seed in 0..1000 {
-        let program = Random(seed).program();
+        let program = Generator(Random(seed)).program();
         let text = program.to_string();
         let parsed = parse(&text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
         assert_eq!(parsed.to_string(), text, "seed {seed}");

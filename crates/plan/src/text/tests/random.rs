@@ -1,7 +1,7 @@
 //! Random plans of all operators, expressions, types and values: they parse back to what they were. They need not make
 //! sense, so what is printed does not depend on what the binder can produce today.
 
-use base::IdMap;
+use base::{IdMap, Random};
 use functions::ScalarFunction;
 use functions::aggregate::AGGREGATES;
 use types::{Interval, SqlType, Value};
@@ -11,24 +11,6 @@ use crate::{
     AggregateCall, ArgumentId, BuildSide, ColumnId, ColumnInfo, Compare, Cte, CteId, Expr, ExprKind, JoinKind, Node,
     Op, Plan, Quantifier, SetOperation, SortKey, Subquery, SubqueryKind,
 };
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-    fn of<T: Clone>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len())].clone()
-    }
-}
 
 const TYPES: [SqlType; 14] = [
     SqlType::Bool,
@@ -82,14 +64,14 @@ struct Generator {
 
 impl Generator {
     fn column(&mut self, sql_type: SqlType) -> ColumnId {
-        let name = self.random.of(&NAMES).to_owned();
-        let nullable = self.random.below(2) == 0;
+        let name = self.random.pick(&NAMES).to_owned();
+        let nullable = self.random.one_in(2);
         self.plan.columns.push(ColumnInfo { name, sql_type, nullable })
     }
 
     fn columns(&mut self) -> Vec<ColumnId> {
-        (0..self.random.below(4))
-            .map(|_| self.random.of(&TYPES))
+        (0..self.random.index(4))
+            .map(|_| self.random.pick(&TYPES))
             .collect::<Vec<_>>()
             .into_iter()
             .map(|t| self.column(t))
@@ -100,43 +82,43 @@ impl Generator {
         if visible.is_empty() {
             return Vec::new();
         }
-        (0..self.random.below(3)).map(|_| self.random.of(visible)).collect()
+        (0..self.random.index(3)).map(|_| self.random.pick(visible)).collect()
     }
 
     fn position(&mut self) -> Option<u32> {
-        (self.random.below(3) == 0).then(|| self.random.below(1000) as u32)
+        self.random.one_in(3).then(|| self.random.index(1000) as u32)
     }
 
     fn value(&mut self, sql_type: SqlType) -> Value {
-        let wide = (i128::from(self.random.next() as i64) << 60) >> self.random.below(120);
+        let wide = (i128::from(self.random.bits() as i64) << 60) >> self.random.index(120);
         let n = wide as i64;
         match sql_type {
             SqlType::Null => Value::Null,
             SqlType::Bool => Value::Bool(n & 1 == 0),
             SqlType::SmallInt => Value::Int((n as i16).into()),
             SqlType::Integer => Value::Int((n as i32).into()),
-            SqlType::BigInt => Value::Int(self.random.of(&[n, i64::MIN, i64::MAX])),
+            SqlType::BigInt => Value::Int(self.random.pick(&[n, i64::MIN, i64::MAX])),
             SqlType::Decimal { precision, .. } => Value::Decimal(wide % 10i128.pow(precision.into())),
             SqlType::Real => {
                 let f = f64::from(n as f32 * 1e-7);
-                Value::Float(self.random.of(&[f, -0.0, f64::INFINITY]))
+                Value::Float(self.random.pick(&[f, -0.0, f64::INFINITY]))
             }
             SqlType::Double => {
                 let f = n as f64 * 1e-250;
-                Value::Float(self.random.of(&[f, n as f64, -0.0, 1e300, -5e-324, f64::NAN, f64::NEG_INFINITY]))
+                Value::Float(self.random.pick(&[f, n as f64, -0.0, 1e300, -5e-324, f64::NAN, f64::NEG_INFINITY]))
             }
-            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(self.random.of(&NAMES)),
+            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(self.random.pick(&NAMES)),
             SqlType::Date => Value::Date((n % 1_000_000) as i32),
             SqlType::Timestamp => Value::Timestamp(n % 100_000_000_000_000_000),
             SqlType::Interval => {
-                let [months, days] = [self.random.next() as i32 % 1000, self.random.next() as i32 % 1000];
+                let [months, days] = [self.random.bits() as i32 % 1000, self.random.bits() as i32 % 1000];
                 Value::Interval(Interval { months, days, micros: n % 1_000_000_000_000 })
             }
         }
     }
 
     fn exprs(&mut self, visible: &[ColumnId], depth: usize, most: usize) -> Vec<Expr> {
-        (0..self.random.below(most + 1)).map(|_| self.expr(visible, depth)).collect()
+        (0..self.random.index(most + 1)).map(|_| self.expr(visible, depth)).collect()
     }
 
     fn boxed(&mut self, visible: &[ColumnId], depth: usize) -> Box<Expr> {
@@ -144,11 +126,11 @@ impl Generator {
     }
 
     fn constant(&mut self) -> Expr {
-        let sql_type = self.random.of(&TYPES);
-        let null = self.random.below(6) == 0;
+        let sql_type = self.random.pick(&TYPES);
+        let null = self.random.one_in(6);
         let value = if null { Value::Null } else { self.value(sql_type) };
-        if self.random.below(6) == 0 {
-            let id = ArgumentId(self.random.below(5) as u32);
+        if self.random.one_in(6) {
+            let id = ArgumentId(self.random.index(5) as u32);
             return Expr::new(ExprKind::Argument(id, value), sql_type);
         }
         Expr::constant(value, sql_type)
@@ -158,50 +140,50 @@ impl Generator {
         let leaf = depth == 0;
         let below = depth.saturating_sub(1);
         let bool = |kind| Expr::new(kind, SqlType::Bool);
-        let mut expr = match self.random.below(if leaf { 2 } else { 16 }) {
+        let mut expr = match self.random.index(if leaf { 2 } else { 16 }) {
             0 if !visible.is_empty() => {
-                let column = self.random.of(visible);
+                let column = self.random.pick(visible);
                 Expr::column(column, self.plan.columns[column].sql_type)
             }
             0 | 1 => self.constant(),
             2..=4 => {
                 let all: Vec<_> = ScalarFunction::all().collect();
-                let function = self.random.of(&all);
+                let function = self.random.pick(&all);
                 let most = if function.definition().infix.is_some() { 2 } else { 3 };
                 let kind = ExprKind::Call(function, self.exprs(visible, below, most));
-                Expr::new(kind, self.random.of(&TYPES))
+                Expr::new(kind, self.random.pick(&TYPES))
             }
-            5 => Expr::compare(self.random.of(&COMPARES), self.expr(visible, below), self.expr(visible, below)),
+            5 => Expr::compare(self.random.pick(&COMPARES), self.expr(visible, below), self.expr(visible, below)),
             6 => bool(ExprKind::And(self.exprs(visible, below, 3))),
             7 => bool(ExprKind::Or(self.exprs(visible, below, 3))),
             8 => bool(ExprKind::Not(self.boxed(visible, below))),
             9 => bool(ExprKind::IsNull(self.boxed(visible, below))),
             10 => {
-                let branches = (0..1 + self.random.below(2))
+                let branches = (0..1 + self.random.index(2))
                     .map(|_| (self.expr(visible, below), self.expr(visible, below)))
                     .collect();
                 let otherwise = self.boxed(visible, below);
-                Expr::new(ExprKind::Case { branches, otherwise }, self.random.of(&TYPES))
+                Expr::new(ExprKind::Case { branches, otherwise }, self.random.pick(&TYPES))
             }
             11 => {
                 let kind = ExprKind::Coalesce(self.exprs(visible, below, 3));
-                Expr::new(kind, self.random.of(&TYPES))
+                Expr::new(kind, self.random.pick(&TYPES))
             }
             12 => {
                 let input = self.boxed(visible, below);
-                let lenient = self.random.below(2) == 0;
+                let lenient = self.random.one_in(2);
                 let kind = if lenient { ExprKind::TryCast(input) } else { ExprKind::Cast(input) };
-                Expr::new(kind, self.random.of(&TYPES))
+                Expr::new(kind, self.random.pick(&TYPES))
             }
             13 => {
                 let input = self.boxed(visible, below);
-                let values = (0..self.random.below(4)).map(|_| self.value(input.sql_type)).collect();
+                let values = (0..self.random.index(4)).map(|_| self.value(input.sql_type)).collect();
                 bool(ExprKind::InList(input, values))
             }
             14 => {
                 let (input, pattern) = (self.boxed(visible, below), self.boxed(visible, below));
-                let escape = self.random.of(&[None, Some('\\'), Some('\''), Some('!'), Some('\n')]);
-                let case_insensitive = self.random.below(2) == 0;
+                let escape = self.random.pick(&[None, Some('\\'), Some('\''), Some('!'), Some('\n')]);
+                let case_insensitive = self.random.one_in(2);
                 bool(ExprKind::Like { input, pattern, escape, case_insensitive })
             }
             _ => self.subquery(visible, below),
@@ -212,12 +194,12 @@ impl Generator {
 
     fn subquery(&mut self, visible: &[ColumnId], depth: usize) -> Expr {
         let (plan, inner) = self.node(visible, depth.min(1));
-        let (kind, sql_type) = match (self.random.below(3), inner.as_slice()) {
+        let (kind, sql_type) = match (self.random.index(3), inner.as_slice()) {
             (0, &[column, ..]) => (SubqueryKind::Scalar { column }, self.plan.columns[column].sql_type),
             (1, inner) => {
-                let quantifier = self.random.of(&[Quantifier::Any, Quantifier::All]);
+                let quantifier = self.random.pick(&[Quantifier::Any, Quantifier::All]);
                 // Signs alone compare rows.
-                let compare = |g: &mut Self, c| (g.expr(visible, depth), g.random.of(&COMPARES[..6]), c);
+                let compare = |g: &mut Self, c| (g.expr(visible, depth), g.random.pick(&COMPARES[..6]), c);
                 let comparisons = inner.iter().map(|&c| compare(self, c)).collect();
                 (SubqueryKind::Quantified { quantifier, comparisons }, SqlType::Bool)
             }
@@ -228,8 +210,7 @@ impl Generator {
 
     fn keys(&mut self, visible: &[ColumnId]) -> Vec<SortKey> {
         let exprs = self.exprs(visible, 2, 2);
-        let key =
-            |expr| SortKey { expr, descending: self.random.below(2) == 0, nulls_first: self.random.below(2) == 0 };
+        let key = |expr| SortKey { expr, descending: self.random.one_in(2), nulls_first: self.random.one_in(2) };
         exprs.into_iter().map(key).collect()
     }
 
@@ -239,20 +220,20 @@ impl Generator {
     }
 
     fn aggregate(&mut self, visible: &[ColumnId]) -> (ColumnId, AggregateCall) {
-        let function = AGGREGATES[self.random.below(AGGREGATES.len())].function;
-        let sql_type = self.random.of(&TYPES);
-        let argument = (self.random.below(4) > 0).then(|| self.expr(visible, 2));
-        let filter = (self.random.below(3) == 0).then(|| self.expr(visible, 2));
-        let distinct = argument.is_some() && self.random.below(3) == 0;
+        let function = AGGREGATES[self.random.index(AGGREGATES.len())].function;
+        let sql_type = self.random.pick(&TYPES);
+        let argument = (self.random.index(4) > 0).then(|| self.expr(visible, 2));
+        let filter = self.random.one_in(3).then(|| self.expr(visible, 2));
+        let distinct = argument.is_some() && self.random.one_in(3);
         let position = self.position();
         (self.column(sql_type), AggregateCall { function, argument, distinct, filter, sql_type, position })
     }
 
     /// An operator and the columns that leave it; `outer` are visible around it.
     fn node(&mut self, outer: &[ColumnId], depth: usize) -> (Node, Vec<ColumnId>) {
-        let limit = [None, Some(self.random.below(9) as u64)][self.random.below(2)];
-        let offset = self.random.of(&[0, 3]);
-        let kind = if depth == 0 { self.random.below(3) } else { self.random.below(12) };
+        let limit = [None, Some(self.random.index(9) as u64)][self.random.index(2)];
+        let offset = self.random.pick(&[0, 3]);
+        let kind = if depth == 0 { self.random.index(3) } else { self.random.index(12) };
         let op = match kind {
             0 => {
                 let made = self.columns();
@@ -263,12 +244,12 @@ impl Generator {
                     (i, catalog::Field { name, sql_type, nullable })
                 });
                 let fields: Vec<_> = fields.collect();
-                let table = self.plan.tables.push(stub_table(self.random.of(&NAMES), &fields).unwrap());
+                let table = self.plan.tables.push(stub_table(self.random.pick(&NAMES), &fields).unwrap());
                 let own: Vec<_> = columns.iter().map(|&(_, c)| c).collect();
                 Op::Scan { table, columns, predicates: self.exprs(&own, 3, 2) }
             }
             1 if !self.plan.ctes.is_empty() => {
-                let cte = CteId(self.random.below(self.plan.ctes.len()) as u32);
+                let cte = CteId(self.random.index(self.plan.ctes.len()) as u32);
                 let from = self.plan.ctes[cte].columns.clone();
                 let columns = from.into_iter().map(|c| (c, self.column(self.plan.columns[c].sql_type))).collect();
                 Op::CteScan { cte, columns }
@@ -276,7 +257,7 @@ impl Generator {
             1 | 2 => {
                 let columns = self.columns();
                 let row = |g: &mut Self| (0..columns.len()).map(|_| g.expr(outer, 1)).collect();
-                let rows = (0..self.random.below(3)).map(|_| row(self)).collect();
+                let rows = (0..self.random.index(3)).map(|_| row(self)).collect();
                 Op::Values { columns, rows }
             }
             3 => {
@@ -286,15 +267,15 @@ impl Generator {
                 let condition = self.exprs(&all, 3, 2);
                 let mark = JoinKind::Mark(self.column(SqlType::Bool));
                 use JoinKind::{Anti, Full, Inner, Left, Right, Semi, Single};
-                let kind = self.random.of(&[Inner, Left, Right, Full, Semi, Anti, Single, mark]);
-                let build = self.random.of(&[BuildSide::Left, BuildSide::Right]);
+                let kind = self.random.pick(&[Inner, Left, Right, Full, Semi, Anti, Single, mark]);
+                let build = self.random.pick(&[BuildSide::Left, BuildSide::Right]);
                 Op::Join { kind, left: Box::new(left), right: Box::new(right), condition, build }
             }
             4 => {
-                let inputs: Vec<_> = (0..1 + self.random.below(3)).map(|_| self.node(outer, depth - 1)).collect();
+                let inputs: Vec<_> = (0..1 + self.random.index(3)).map(|_| self.node(outer, depth - 1)).collect();
                 let inputs = inputs.into_iter().map(|(n, c)| (n, self.some(&c))).collect();
-                let operation = self.random.of(&[SetOperation::Union, SetOperation::Intersect, SetOperation::Except]);
-                Op::SetOp { operation, all: self.random.below(2) == 0, inputs, columns: self.columns() }
+                let operation = self.random.pick(&[SetOperation::Union, SetOperation::Intersect, SetOperation::Except]);
+                Op::SetOp { operation, all: self.random.one_in(2), inputs, columns: self.columns() }
             }
             _ => {
                 let (input, visible) = self.node(outer, depth - 1);
@@ -304,7 +285,7 @@ impl Generator {
                     6 => Op::Map { input, columns: self.computed(&visible) },
                     7 => {
                         let groups = self.computed(&visible);
-                        let calls = (0..self.random.below(3)).map(|_| self.aggregate(&visible)).collect();
+                        let calls = (0..self.random.index(3)).map(|_| self.aggregate(&visible)).collect();
                         Op::Aggregate { input, groups, aggregates: calls }
                     }
                     8 => Op::Distinct { input, columns: self.some(&visible) },
@@ -328,14 +309,14 @@ fn random_plan(seed: u64) -> Plan {
     let (columns, tables, ctes) = (IdMap::new(), IdMap::new(), IdMap::new());
     let mut generator =
         Generator { random: Random(seed), plan: Plan { columns, tables, ctes, root: empty, output: Vec::new() } };
-    for _ in 0..generator.random.below(3) {
+    for _ in 0..generator.random.index(3) {
         let (plan, columns) = generator.node(&[], 2);
-        let name = generator.random.of(&NAMES).to_owned();
+        let name = generator.random.pick(&NAMES).to_owned();
         generator.plan.ctes.push(Cte { name, plan, columns });
     }
     let (root, columns) = generator.node(&[], 4);
     generator.plan.root = root;
-    let name = |g: &mut Generator| g.random.of(&NAMES).to_owned();
+    let name = |g: &mut Generator| g.random.pick(&NAMES).to_owned();
     generator.plan.output = columns.into_iter().map(|c| (name(&mut generator), c)).collect();
     generator.plan
 }

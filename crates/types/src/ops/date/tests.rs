@@ -3,7 +3,7 @@ use std::str::FromStr;
 use super::*;
 use crate::Interval;
 use crate::ops::Bad;
-use crate::ops::testing::Random;
+use base::Random;
 
 fn date(text: &str) -> i32 {
     parse_date(text.as_bytes()).unwrap_or_else(|e| panic!("{text}: {e:?}"))
@@ -111,10 +111,10 @@ fn texts_round_trip() {
         let days =
             (random.below((i64::from(MAX_DATE) - i64::from(MIN_DATE)) as u64) as i64 + i64::from(MIN_DATE)) as i32;
         assert_eq!(date(&format_date(days)), days, "{}", format_date(days));
-        let value = (random.next() as i64 >> random.below(20)).max(MIN_TIMESTAMP);
+        let value = (random.bits() as i64 >> random.below(20)).max(MIN_TIMESTAMP);
         assert_eq!(stamp(&format_timestamp(value)), value, "{}", format_timestamp(value));
-        let (months, days) = (random.i128() as i32, random.i128() as i32);
-        let value = Interval { months, days, micros: random.i128() as i64 };
+        let (months, days) = (random.wide() as i32, random.wide() as i32);
+        let value = Interval { months, days, micros: random.wide() as i64 };
         if value.micros != i64::MIN {
             assert_eq!(interval(&format_interval(value)), value, "{}", format_interval(value));
         }
@@ -321,7 +321,7 @@ fn no_value_panics() {
     ];
     let edges = [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX];
     for round in 0..3000 {
-        let mut any = || if random.below(3) == 0 { edges[random.below(6) as usize] } else { random.i128() as i64 };
+        let mut any = || if random.below(3) == 0 { edges[random.below(6) as usize] } else { random.wide() as i64 };
         let (a, b) = (any(), any());
         let narrow =
             |v: i64| if edges.contains(&v) { v.clamp(i32::MIN.into(), i32::MAX.into()) as i32 } else { v as i32 };

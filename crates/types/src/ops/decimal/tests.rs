@@ -1,6 +1,6 @@
 use super::*;
 use crate::ops::Bad;
-use crate::ops::testing::Random;
+use base::Random;
 
 /// A natural number as bits, lowest first: the schoolbook reference of the 256-bit arithmetic.
 type Bits = Vec<bool>;
@@ -48,16 +48,16 @@ fn of(wide: U256) -> Bits {
 fn wide_arithmetic_agrees_with_the_schoolbook() {
     let mut random = Random(3);
     for _ in 0..3000 {
-        let (a, b) = (random.i128().unsigned_abs(), random.i128().unsigned_abs().max(1));
+        let (a, b) = (random.wide().unsigned_abs(), random.wide().unsigned_abs().max(1));
         let product = U256::product(a, b);
         assert_eq!(of(product), slow_mul(&bits(a), &bits(b)));
-        let (high, low) = ((random.i128() as u128) % b, random.i128() as u128);
+        let (high, low) = ((random.wide() as u128) % b, random.wide() as u128);
         let (quotient, remainder) = U256 { high, low }.div_rem(b).unwrap();
         assert!(remainder < b);
         let back = slow_add(&slow_mul(&bits(quotient), &bits(b)), &bits(remainder));
         assert_eq!(back, of(U256 { high, low }));
         assert_eq!(U256 { high: b, low }.div_rem(b), None);
-        let c = random.i128().unsigned_abs();
+        let c = random.wide().unsigned_abs();
         let slow = slow_mul(&of(product), &bits(c));
         assert_eq!(product.checked_mul(c).map(of), (slow.len() <= 256).then_some(slow));
     }
@@ -80,7 +80,7 @@ fn quotients_round_half_away_from_zero() {
     // Within 128 bits against plain arithmetic.
     let mut random = Random(4);
     for _ in 0..5000 {
-        let (a, b) = (random.next() as i32 as i128, i128::from(random.next() as i32 >> random.below(31)));
+        let (a, b) = (random.bits() as i32 as i128, i128::from(random.bits() as i32 >> random.below(31)));
         if b == 0 {
             continue;
         }
@@ -154,7 +154,7 @@ fn texts_read_and_print() {
     assert_eq!([format(5, 3), format(-5, 0), format(0, 2), format(12345, 2)], ["0.005", "-5", "0.00", "123.45"]);
     let mut random = Random(5);
     for _ in 0..10_000 {
-        let value = random.i128() % POWERS[38];
+        let value = random.wide() % POWERS[38];
         let scale = random.below(39) as u8;
         assert_eq!(parse(format(value, scale).as_bytes(), 38, scale), Ok(value));
         assert_eq!(format(value, 0), value.to_string());
@@ -177,7 +177,7 @@ fn no_value_panics() {
     let mut random = Random(13);
     let edges = [i128::MIN, i128::MIN + 1, -1, 0, 1, i128::MAX, POWERS[38], -POWERS[38] + 1];
     for _ in 0..20_000 {
-        let mut any = || if random.below(3) == 0 { edges[random.below(8) as usize] } else { random.i128() };
+        let mut any = || if random.below(3) == 0 { edges[random.below(8) as usize] } else { random.wide() };
         let (a, b) = (any(), any());
         let (s, t, u) = (random.below(39) as u8, random.below(39) as u8, random.below(39) as u8);
         let _ = (add(a, b), sub(a, b), mul(a, b), mul_round(a, b, s), mul_round(a, b, s + t), div(a, s, b, t, u));

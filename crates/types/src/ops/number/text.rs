@@ -204,7 +204,7 @@ pub fn format_f32(value: f32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::testing::Random;
+    use base::Random;
 
     #[test]
     fn floats_print_as_in_postgres() {
@@ -238,10 +238,10 @@ mod tests {
     fn floats_read_back() {
         let mut random = Random(1);
         for _ in 0..20_000 {
-            let value = f64::from_bits(random.next());
+            let value = f64::from_bits(random.bits());
             let back = parse_f64(format_f64(value).as_bytes()).unwrap();
             assert!(back == value || back.is_nan() && value.is_nan(), "{value:e}");
-            let value = f32::from_bits(random.next() as u32);
+            let value = f32::from_bits(random.bits() as u32);
             let back = parse_f32(format_f32(value).as_bytes()).unwrap();
             assert!(back == value || back.is_nan() && value.is_nan(), "{value:e}");
         }
@@ -256,7 +256,7 @@ mod tests {
     fn integers_read_back() {
         let mut random = Random(2);
         for _ in 0..10_000 {
-            let value = random.i128() as i64;
+            let value = random.wide() as i64;
             assert_eq!(parse_i64(value.to_string().as_bytes()), Ok(value));
         }
         assert_eq!(parse_i64(b"-9223372036854775808"), Ok(i64::MIN));

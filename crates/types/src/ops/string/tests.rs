@@ -1,5 +1,5 @@
 use super::*;
-use crate::ops::testing::Random;
+use base::Random;
 
 #[test]
 fn lengths_and_cases() {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ops::testing::Random;
+use base::Random;
 
 /// A sum as a worker keeps it.
 #[derive(Clone, Default)]
@@ -27,7 +27,7 @@ fn value(random: &mut Random, spread: u64) -> f64 {
         1 => random.below(1000) as f64 - 500.0,
         _ => {
             let exponent = (1023 - spread / 2 + random.below(spread)).min(2046);
-            f64::from_bits(random.next() & !(0x7ff << 52) | exponent << 52)
+            f64::from_bits(random.bits() & !(0x7ff << 52) | exponent << 52)
         }
     }
 }
@@ -69,7 +69,7 @@ fn sums_of_integers_are_rounded_once() {
         let mut sum = Sum::default();
         let mut exact = 0i128;
         for _ in 0..random.below(20) {
-            let x = (random.i128() >> 20) as f64;
+            let x = (random.wide() >> 20) as f64;
             exact += x as i128;
             sum.add(x);
         }
@@ -104,7 +104,7 @@ fn rounding_is_to_the_nearest_and_even() {
 fn every_double_is_its_own_sum() {
     let mut random = Random(3);
     for _ in 0..20_000 {
-        let x = f64::from_bits(random.next());
+        let x = f64::from_bits(random.bits());
         let mut long = LongSum::default();
         long.add(x);
         let expected = if x == 0.0 { 0.0 } else { x };
