@@ -21,7 +21,7 @@ mod set_operation;
 mod sort;
 mod unique;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use base::{Error, IdMap, Result};
 use plan::{ColumnId, CteId, Node, Op, Plan};
@@ -31,8 +31,9 @@ use crate::ir::{Inst, Param, ParamId, Pipeline, PipelineId, Program, Site, SiteI
 use pipe::{Field, Pipe};
 use range::Range;
 
-/// The columns that operators above need.
-type Needed = HashSet<ColumnId>;
+/// The columns that operators above need. Ordered, as loops over them write instructions: one plan is one program, which
+/// is found again in the code cache.
+type Needed = BTreeSet<ColumnId>;
 
 /// Lowers a plan that the optimizer is done with: no subqueries, no dependent joins. With `analyze`, every operator
 /// counts its rows: counter i belongs to the i-th operator of the plan in pre-order (common table expressions first).

@@ -42,7 +42,7 @@ pub(super) fn through_equalities(pool: &[Expr]) -> Vec<Expr> {
         }
         for &(other, sql_type) in classes[class].iter().filter(|(c, _)| *c != column) {
             let mut copy = conjunct.clone();
-            copy.substitute(&mut |_| Some(Expr::column(other, sql_type)));
+            copy.substitute(&mut |c| (c == column).then(|| Expr::column(other, sql_type)));
             if !pool.iter().chain(&derived).any(|e| e.same(&copy)) {
                 derived.push(copy);
             }

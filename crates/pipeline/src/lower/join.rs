@@ -2,8 +2,6 @@
 //! What preserves build rows (outer, semi and anti joins on the build side) marks them while probing, and a further pipe
 //! reads the marked or unmarked ones.
 
-use std::collections::HashSet;
-
 use base::Result;
 use plan::{BuildSide, ColumnId, Compare, Expr, ExprKind, JoinKind, Node};
 use types::SqlType;
@@ -131,7 +129,7 @@ impl Lowering<'_> {
     /// a nullable equality, which then is keyed all the same, with the NULLs counted aside; in all other cases nullable
     /// equalities become residual conditions.
     fn mark_keys(&self, keys: &mut Vec<Key>, residual: &mut Vec<Expr>, build: &Node, probe: &Node) -> bool {
-        let padded: HashSet<ColumnId> = build.nullable_columns().into_iter().chain(probe.nullable_columns()).collect();
+        let padded: Needed = build.nullable_columns().into_iter().chain(probe.nullable_columns()).collect();
         let nullable = |e: &Expr| self.may_be_null(e, &padded);
         let is_nullable = |k: &Key| !k.null_safe && (nullable(&k.build) || nullable(&k.probe));
         if residual.is_empty() && keys.len() == 1 && is_nullable(&keys[0]) {
@@ -144,7 +142,7 @@ impl Lowering<'_> {
         false
     }
 
-    fn may_be_null(&self, expr: &Expr, padded: &HashSet<ColumnId>) -> bool {
+    fn may_be_null(&self, expr: &Expr, padded: &Needed) -> bool {
         match &expr.kind {
             ExprKind::Column(c) => self.plan.columns[*c].nullable || padded.contains(c),
             ExprKind::Const(v) => v.is_null(),
@@ -187,7 +185,7 @@ impl Lowering<'_> {
             }
         }
         let marker = preserves.then(|| layout.add(Ty::Bool));
-        let key_columns: HashSet<ColumnId> = join
+        let key_columns: Needed = join
             .keys
             .iter()
             .filter_map(|k| match k.build.kind {
@@ -290,7 +288,7 @@ impl Lowering<'_> {
             pipe.depend_on(&fillers);
         }
         // Columns that the condition or later operators read are loaded before or after the match, never inside of it.
-        let mut before = HashSet::new();
+        let mut before = Needed::new();
         join.residual.iter().for_each(|e| collect_columns(e, &mut before));
         for &column in &before {
             if pipe.bindings.contains_key(&column) {
@@ -424,9 +422,9 @@ fn roles(kind: &JoinKind, build: BuildSide) -> (MatchKind, Option<Afterwards>) {
 }
 
 /// Splits a condition into hash keys and the rest.
-fn split(condition: &[Expr], build: &HashSet<ColumnId>, probe: &HashSet<ColumnId>) -> (Vec<Key>, Vec<Expr>) {
+fn split(condition: &[Expr], build: &Needed, probe: &Needed) -> (Vec<Key>, Vec<Expr>) {
     let side = |e: &Expr| {
-        let mut columns = HashSet::new();
+        let mut columns = Needed::new();
         collect_columns(e, &mut columns);
         match (columns.is_subset(build), columns.is_subset(probe)) {
             _ if columns.is_empty() => None,

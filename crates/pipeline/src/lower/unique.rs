@@ -1,11 +1,10 @@
 //! Which columns are unique in an operator's result, so that a probe may stop at its first match.
 
-use std::collections::HashSet;
-
 use plan::{ColumnId, JoinKind, Node, Op, Plan};
+use std::collections::BTreeSet;
 
 /// Sets of columns on which no two rows of the result agree.
-pub(super) fn unique_keys(plan: &Plan, node: &Node) -> Vec<HashSet<ColumnId>> {
+pub(super) fn unique_keys(plan: &Plan, node: &Node) -> Vec<BTreeSet<ColumnId>> {
     match &node.op {
         Op::Scan { table, columns, .. } => {
             let keys = plan.tables[*table].statistics.unique_keys();
