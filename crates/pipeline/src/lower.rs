@@ -7,15 +7,11 @@
 //! Top-down it passes the columns that are needed above, so that breakers store no others.
 
 mod aggregate;
-mod arithmetic;
-mod cast;
-mod compare;
-mod function;
+mod expression;
 mod join;
 mod output;
 mod pipe;
-mod range;
-mod scalar;
+mod pipelines;
 mod scan;
 mod set_operation;
 mod sort;
@@ -23,13 +19,14 @@ mod unique;
 
 use std::collections::{BTreeSet, HashMap};
 
-use base::{Error, IdMap, Result};
+use base::{Error, Result};
 use plan::{ColumnId, CteId, Node, Op, Plan};
-use types::{SqlType, Value};
+use types::SqlType;
 
-use crate::ir::{Inst, Param, ParamId, Pipeline, PipelineId, Program, Site, SiteId, State, StateId};
+use crate::ir::{Inst, Program, StateId};
+use expression::Expressions;
 use pipe::{Field, Pipe};
-use range::Range;
+use pipelines::Pipelines;
 
 /// The columns that operators above need. Ordered, as loops over them write instructions: one plan is one program, which
 /// is found again in the code cache.
@@ -54,69 +51,75 @@ pub enum Target {
 pub fn lower_to(target: Target, plan: &Plan, analyze: bool) -> Result<Program> {
     let mut lowering = Lowering::new(plan, analyze);
     lowering.common_table_expressions()?;
-    lowering.result(target)?;
-    lowering.program.number_positions();
-    Ok(lowering.program)
+    let (result, ordered) = lowering.result(target)?;
+    Ok(lowering.finish(result, ordered))
 }
 
+/// Lowers operators: it walks the plan, and leaves instructions to [`Expressions`] and the pipe at hand, states and
+/// pipelines to [`Pipelines`].
 struct Lowering<'a> {
     plan: &'a Plan,
-    program: Program,
-    /// The pipelines that fill each state or mark its rows.
-    fillers: HashMap<StateId, Vec<PipelineId>>,
+    expressions: Expressions,
+    pipelines: Pipelines,
+    counters: Counters,
     /// Materialised common table expressions: state and where each column lies.
     ctes: HashMap<CteId, (StateId, Vec<(ColumnId, Field)>)>,
-    /// Bounds of integer, decimal and date columns, in their scaled representation.
-    ranges: HashMap<ColumnId, Range>,
-    /// Counters by the operator's address, for EXPLAIN ANALYZE.
-    counters: HashMap<*const Node, u32>,
-    /// The counter of the operator that is being lowered, for EXPLAIN ANALYZE.
-    operator: Option<u32>,
+}
+
+/// The operators' counters, for EXPLAIN ANALYZE.
+#[derive(Default)]
+struct Counters {
+    names: Vec<String>,
+    by_operator: HashMap<*const Node, u32>,
+}
+
+impl Counters {
+    /// Counters for all operators of the plan.
+    fn of(plan: &Plan) -> Self {
+        let mut counters = Self::default();
+        plan.ctes.values().for_each(|cte| counters.number(&cte.plan));
+        counters.number(&plan.root);
+        counters
+    }
+
+    fn number(&mut self, node: &Node) {
+        self.by_operator.insert(node, self.names.len() as u32);
+        self.names.push(operator_name(&node.op).to_string());
+        node.inputs().for_each(|n| self.number(n));
+    }
+
+    fn get(&self, node: &Node) -> Option<u32> {
+        self.by_operator.get(&std::ptr::from_ref(node)).copied()
+    }
 }
 
 impl<'a> Lowering<'a> {
     fn new(plan: &'a Plan, analyze: bool) -> Self {
-        let mut lowering = Self {
+        Self {
             plan,
-            program: Program {
-                params: IdMap::new(),
-                sites: IdMap::new(),
-                states: IdMap::new(),
-                pipelines: IdMap::new(),
-                result: StateId(0),
-                ordered: false,
-                counters: Vec::new(),
-                positions: Vec::new(),
-            },
-            fillers: HashMap::new(),
+            expressions: Expressions::default(),
+            pipelines: Pipelines::default(),
+            counters: if analyze { Counters::of(plan) } else { Counters::default() },
             ctes: HashMap::new(),
-            ranges: HashMap::new(),
-            counters: HashMap::new(),
-            operator: None,
-        };
-        if analyze {
-            plan.ctes.values().for_each(|cte| lowering.number(&cte.plan));
-            lowering.number(&plan.root);
         }
-        lowering
     }
 
-    fn number(&mut self, node: &Node) {
-        let counter = self.program.counters.len() as u32;
-        self.counters.insert(node, counter);
-        self.program.counters.push(operator_name(&node.op).to_string());
-        node.inputs().for_each(|n| self.number(n));
-    }
-
-    fn counter(&self, node: &Node) -> Option<u32> {
-        self.counters.get(&std::ptr::from_ref(node)).copied()
+    /// The program, whose rows leave through that state.
+    fn finish(self, result: StateId, ordered: bool) -> Program {
+        let (params, sites) = self.expressions.into_parts();
+        let (states, pipelines) = self.pipelines.into_parts();
+        let counters = self.counters.names;
+        let mut program =
+            Program { params, sites, states, pipelines, result, ordered, counters, positions: Vec::new() };
+        program.number_positions();
+        program
     }
 
     fn common_table_expressions(&mut self) -> Result<()> {
         for (id, cte) in self.plan.ctes.iter() {
             let needed: Needed = cte.columns.iter().copied().collect();
             let pipes = self.node(&cte.plan, &needed)?;
-            self.operator = self.counter(&cte.plan);
+            self.pipelines.operator = self.counters.get(&cte.plan);
             let state = self.materialize(pipes, &cte.columns, &format!("with {}", cte.name))?;
             self.ctes.insert(id, state);
         }
@@ -125,8 +128,8 @@ impl<'a> Lowering<'a> {
 
     /// Lowers an operator; `needed` are the columns that are read above it.
     fn node(&mut self, node: &Node, needed: &Needed) -> Result<Vec<Pipe>> {
-        let counter = self.counter(node);
-        let above = std::mem::replace(&mut self.operator, counter);
+        let counter = self.counters.get(node);
+        let above = std::mem::replace(&mut self.pipelines.operator, counter);
         let mut pipes = match &node.op {
             Op::Scan { table, columns, predicates } => self.scan(*table, columns, predicates, needed)?,
             Op::CteScan { cte, columns } => self.cte_scan(*cte, columns)?,
@@ -134,7 +137,7 @@ impl<'a> Lowering<'a> {
             Op::Filter { input, predicates } => {
                 let mut pipes = self.node(input, &with_columns_of(needed, predicates))?;
                 for pipe in &mut pipes {
-                    self.filter(pipe, predicates)?;
+                    self.expressions.filter(pipe, predicates)?;
                 }
                 pipes
             }
@@ -143,7 +146,7 @@ impl<'a> Lowering<'a> {
                 let mut pipes = self.node(input, &with_columns_of(needed, used))?;
                 for pipe in &mut pipes {
                     for (column, expr) in columns.iter().filter(|(c, _)| needed.contains(c)) {
-                        self.define(pipe, *column, expr)?;
+                        self.expressions.define(pipe, *column, expr)?;
                     }
                 }
                 pipes
@@ -164,86 +167,17 @@ impl<'a> Lowering<'a> {
             }
             Op::Limit { input, limit, offset } => {
                 let pipes = self.node(input, needed)?;
-                self.limit(pipes, *limit, *offset)?
+                self.pipelines.limit(pipes, *limit, *offset)
             }
             Op::SetOp { operation, all, inputs, columns } => {
                 self.set_operation(*operation, *all, inputs, columns, needed)?
             }
         };
-        self.operator = above;
+        self.pipelines.operator = above;
         if let Some(counter) = counter {
             pipes.iter_mut().for_each(|p| p.push(Inst::Count(counter)));
         }
         Ok(pipes)
-    }
-
-    /// Computes a column and binds it.
-    fn define(&mut self, pipe: &mut Pipe, column: ColumnId, expr: &plan::Expr) -> Result<()> {
-        if let Some(range) = self.range(expr) {
-            self.ranges.insert(column, range);
-        }
-        let sql = self.scalar(pipe, expr)?;
-        pipe.bind(column, sql);
-        Ok(())
-    }
-
-    /// Lets only tuples through for which every conjunct is true.
-    fn filter(&mut self, pipe: &mut Pipe, predicates: &[plan::Expr]) -> Result<()> {
-        for predicate in predicates {
-            let condition = self.truth(pipe, predicate)?;
-            pipe.push(Inst::Filter(condition));
-            // Rows are dropped: the order holds, but positions do not, so a LIMIT above cannot move into the sort.
-            pipe.ordered_by = None;
-        }
-        Ok(())
-    }
-
-    // ---- states and pipelines
-
-    fn add_state(&mut self, state: State) -> StateId {
-        self.program.states.push(state)
-    }
-
-    /// Ends a pipe in a state.
-    fn close(&mut self, mut pipe: Pipe, state: StateId) {
-        pipe.fills.push(state);
-        self.end(pipe);
-    }
-
-    /// Makes a pipeline of a pipe.
-    fn end(&mut self, mut pipe: Pipe) {
-        if let Some(state) = pipe.reads_marks_of {
-            pipe.depend_on(self.fillers.get(&state).map_or(&[], Vec::as_slice));
-        }
-        let body = pipe.take_body();
-        let id = self.program.pipelines.push(Pipeline {
-            name: pipe.name.join(", "),
-            source: pipe.source,
-            body,
-            vars: pipe.vars,
-            after: pipe.after,
-            fills: pipe.fills.clone(),
-            operator: self.operator,
-        });
-        for state in pipe.fills.into_iter().chain(pipe.marks) {
-            self.fillers.entry(state).or_default().push(id);
-        }
-    }
-
-    /// A pipe that reads the rows of a state once it is finished.
-    fn read(&self, state: StateId, rows: crate::ir::RowSet, what: &str) -> (Pipe, crate::ir::Var) {
-        let mut pipe = Pipe::new(what.to_string(), crate::ir::Source::Rows { state, rows });
-        pipe.depend_on(self.fillers.get(&state).map_or(&[], Vec::as_slice));
-        let row = pipe.let_(crate::ir::Ty::Ptr, crate::ir::Operation::Row);
-        (pipe, row)
-    }
-
-    fn param(&mut self, value: &Value, sql_type: SqlType) -> ParamId {
-        self.program.params.push(Param::Value(value.clone(), sql_type))
-    }
-
-    fn site(&mut self, site: Site) -> SiteId {
-        self.program.sites.push(site)
     }
 
     fn type_of(&self, column: ColumnId) -> SqlType {

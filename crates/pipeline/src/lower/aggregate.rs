@@ -10,7 +10,7 @@ use plan::{AggregateCall, ColumnId, Expr, Node};
 use types::SqlType;
 
 use self::accumulator::{Accumulator, accumulators_of};
-use super::compare::compare_same;
+use super::expression::compare_same;
 use super::join::has_null_flag;
 use super::pipe::{Field, Pipe, Sql};
 use super::{Lowering, Needed, with_columns_of};
@@ -44,10 +44,8 @@ impl Lowering<'_> {
         for mut pipe in pipes {
             let mut keys = Vec::new();
             for (column, expr) in groups {
-                if let Some(range) = self.range(expr) {
-                    self.ranges.insert(*column, range);
-                }
-                let sql = self.scalar(&mut pipe, expr)?;
+                self.expressions.note_range(*column, expr);
+                let sql = self.expressions.scalar(&mut pipe, expr)?;
                 keys.push(pipe.in_layout(sql, expr.sql_type));
             }
             open.push((pipe, keys));
@@ -61,9 +59,9 @@ impl Lowering<'_> {
         let mut parts = Vec::new();
         for (_, call) in &wanted {
             let mut of_call = Vec::new();
-            for accumulator in
-                accumulators_of(call, !groups.is_empty(), &|e| open.iter().any(|(p, _)| self.can_be_null(p, e)))
-            {
+            for accumulator in accumulators_of(call, !groups.is_empty(), &|e| {
+                open.iter().any(|(p, _)| self.expressions.can_be_null(p, e))
+            }) {
                 let at = *index.entry(accumulator.key()).or_insert_with(|| {
                     accumulators.push(accumulator);
                     accumulators.len() - 1
@@ -76,7 +74,7 @@ impl Lowering<'_> {
 
         let combine =
             combine_function(&keys, |p, into, from| accumulators.iter().try_for_each(|a| a.combine(p, into, from)))?;
-        let state = self.add_state(State::Group(GroupState {
+        let state = self.pipelines.add_state(State::Group(GroupState {
             layout,
             has_keys: !groups.is_empty(),
             equal: equal_function(&keys),
@@ -89,18 +87,18 @@ impl Lowering<'_> {
                 group_row(&mut pipe, state, &keys, &values, rows)
             };
             for accumulator in &accumulators {
-                self.update(&mut pipe, state, row, accumulator)?;
+                self.expressions.update(&mut pipe, state, row, accumulator)?;
             }
             pipe.name.push("group".into());
-            self.close(pipe, state);
+            self.pipelines.close(pipe, state);
         }
 
-        let (mut pipe, row) = self.read(state, RowSet::All, "groups");
+        let (mut pipe, row) = self.pipelines.read(state, RowSet::All, "groups");
         let bound: Vec<(ColumnId, Field)> = groups.iter().map(|(c, _)| *c).zip(keys).collect();
         pipe.bind_row(row, &bound, false);
         for ((column, call), of_call) in wanted.iter().zip(&parts) {
             let of_call: Vec<&Accumulator> = of_call.iter().map(|&i| &accumulators[i]).collect();
-            let sql = self.finish(&mut pipe, row, call, &of_call)?;
+            let sql = self.expressions.finish(&mut pipe, row, call, &of_call)?;
             pipe.bind(*column, sql);
         }
         Ok(vec![pipe])
@@ -113,14 +111,14 @@ impl Lowering<'_> {
         let (layout, keys) = key_layout(&types, &nullable);
         let combine = combine_function(&keys, |_, _, _| Ok(()))?;
         let equal = equal_function(&keys);
-        let state = self.add_state(State::Group(GroupState { layout, has_keys: true, equal, combine }));
+        let state = self.pipelines.add_state(State::Group(GroupState { layout, has_keys: true, equal, combine }));
         for mut pipe in pipes {
             let values = self.values_of(&mut pipe, columns)?;
             group_row(&mut pipe, state, &keys, &values, rows);
             pipe.name.push("distinct".into());
-            self.close(pipe, state);
+            self.pipelines.close(pipe, state);
         }
-        let (mut pipe, row) = self.read(state, RowSet::All, "distinct rows");
+        let (mut pipe, row) = self.pipelines.read(state, RowSet::All, "distinct rows");
         let bound: Vec<(ColumnId, Field)> = columns.iter().copied().zip(keys).collect();
         pipe.bind_row(row, &bound, false);
         Ok(vec![pipe])

@@ -5,23 +5,22 @@ use types::SqlType;
 
 use super::sort::is_ordered;
 use super::{Lowering, Needed, Target};
-use crate::ir::{Inst, State};
+use crate::ir::{Inst, State, StateId};
 
 impl Lowering<'_> {
-    /// Lowers the root and ends its pipes in the result.
-    pub(super) fn result(&mut self, target: Target) -> Result<()> {
+    /// Lowers the root and ends its pipes in the result: its state, and whether its rows are in order.
+    pub(super) fn result(&mut self, target: Target) -> Result<(StateId, bool)> {
         let plan = self.plan;
         let needed: Needed = plan.output.iter().map(|(_, c)| *c).collect();
         let pipes = self.node(&plan.root, &needed)?;
-        self.operator = self.counter(&plan.root);
+        self.pipelines.operator = self.counters.get(&plan.root);
         let types: Vec<SqlType> = plan.output.iter().map(|(_, c)| self.type_of(*c)).collect();
         let (state, name) = match target {
             Target::Client => (State::Result(types), "result"),
             Target::Table => (State::Table(types), "table"),
         };
-        let state = self.add_state(state);
-        self.program.result = state;
-        self.program.ordered = matches!(pipes.as_slice(), [pipe] if is_ordered(pipe));
+        let state = self.pipelines.add_state(state);
+        let ordered = matches!(pipes.as_slice(), [pipe] if is_ordered(pipe));
         for mut pipe in pipes {
             let mut values = Vec::new();
             for &(_, column) in &plan.output {
@@ -31,8 +30,8 @@ impl Lowering<'_> {
             }
             pipe.push(Inst::Output { state, values });
             pipe.name.push(name.into());
-            self.close(pipe, state);
+            self.pipelines.close(pipe, state);
         }
-        Ok(())
+        Ok((state, ordered))
     }
 }

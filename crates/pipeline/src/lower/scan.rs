@@ -6,8 +6,8 @@ use base::{Error, Result};
 use plan::{ColumnId, Compare, CteId, Expr, ExprKind, TableId};
 use types::{Chunk, ColumnBuilder, Value};
 
+use super::expression::of_attribute;
 use super::pipe::{Binding, Pipe};
-use super::range::of_attribute;
 use super::{Lowering, Needed, with_columns_of};
 use crate::ir::{RowSet, ScanOp, ScanPredicate, Source, SourceColumn};
 
@@ -38,11 +38,11 @@ impl Lowering<'_> {
             let ty = field.sql_type.physical().into();
             pipe.bindings.insert(column, Binding::Column { index, ty, nullable });
             if let Some(range) = of_attribute(info, attribute) {
-                self.ranges.insert(column, range);
+                self.expressions.set_range(column, range);
             }
         }
         pipe.source = Source::Table { table, columns: sources, predicates: kernels };
-        self.filter(&mut pipe, &rest)?;
+        self.expressions.filter(&mut pipe, &rest)?;
         Ok(vec![pipe])
     }
 
@@ -62,7 +62,7 @@ impl Lowering<'_> {
         for row in rows {
             let mut pipe = Pipe::new("values".into(), one_row());
             for (&column, expr) in columns.iter().zip(row) {
-                let sql = self.scalar(&mut pipe, expr)?;
+                let sql = self.expressions.scalar(&mut pipe, expr)?;
                 let sql = pipe.in_layout(sql, self.type_of(column));
                 pipe.bind(column, sql);
             }
@@ -96,12 +96,12 @@ impl Lowering<'_> {
 
     pub(super) fn cte_scan(&mut self, cte: CteId, columns: &[(ColumnId, ColumnId)]) -> Result<Vec<Pipe>> {
         let (state, fields) = self.ctes.get(&cte).cloned().ok_or_else(|| Error::internal("unknown WITH query"))?;
-        let (mut pipe, row) = self.read(state, RowSet::All, &format!("scan {}", self.plan.ctes[cte].name));
+        let (mut pipe, row) = self.pipelines.read(state, RowSet::All, &format!("scan {}", self.plan.ctes[cte].name));
         for &(from, to) in columns {
             let field = fields.iter().find(|(c, _)| *c == from).ok_or_else(|| super::unbound(from))?.1;
             pipe.bind_row(row, &[(to, field)], false);
-            if let Some(&range) = self.ranges.get(&from) {
-                self.ranges.insert(to, range);
+            if let Some(range) = self.expressions.range_of(from) {
+                self.expressions.set_range(to, range);
             }
         }
         Ok(vec![pipe])

@@ -78,7 +78,7 @@ impl Lowering<'_> {
             Ok(())
         })?;
         let equal = equal_function(&keys);
-        let state = self.add_state(State::Group(GroupState { layout, has_keys: true, equal, combine }));
+        let state = self.pipelines.add_state(State::Group(GroupState { layout, has_keys: true, equal, combine }));
         for (pipes, &counter) in by_input.into_iter().zip(&counters) {
             for mut pipe in pipes {
                 let values = self.values_of(&mut pipe, columns)?;
@@ -86,10 +86,10 @@ impl Lowering<'_> {
                 let one = pipe.int(1, Ty::I64);
                 add_to(&mut pipe, row, counter, one);
                 pipe.name.push("count".into());
-                self.close(pipe, state);
+                self.pipelines.close(pipe, state);
             }
         }
-        let (mut pipe, row) = self.read(state, RowSet::All, "counted rows");
+        let (mut pipe, row) = self.pipelines.read(state, RowSet::All, "counted rows");
         let bound: Vec<(ColumnId, Field)> = columns.iter().copied().zip(keys).collect();
         pipe.bind_row(row, &bound, false);
         let counts: Vec<Var> = counters.iter().map(|&c| pipe.load(row, c, Ty::I64, true)).collect();

@@ -6,7 +6,7 @@ use plan::{ColumnId, ExprKind, Node, SortKey};
 use super::join::has_null_flag;
 use super::pipe::{Field, Pipe};
 use super::{Lowering, Needed, with_columns_of};
-use crate::ir::{Callee, Inst, RowLayout, RowSet, SortField, SortState, Source, State, StateId, Ty};
+use crate::ir::{RowLayout, RowSet, SortField, SortState, Source, State, StateId, Ty};
 
 impl Lowering<'_> {
     /// ORDER BY with LIMIT and OFFSET, which count anew for each value of the `partition` columns if there are any: then
@@ -52,44 +52,21 @@ impl Lowering<'_> {
             });
         }
         let state = SortState { layout, keys: sort_fields, partition: partition.len(), limit, offset };
-        let state = self.add_state(State::Sort(state));
+        let state = self.pipelines.add_state(State::Sort(state));
         for mut pipe in pipes {
             let mut values = Vec::new();
             for (field, expr) in &computed {
-                values.push((*field, self.scalar(&mut pipe, expr)?));
+                values.push((*field, self.expressions.scalar(&mut pipe, expr)?));
             }
             for &(column, field) in &fields {
                 values.push((field, pipe.column(column).ok_or_else(|| super::unbound(column))?));
             }
-            self.append_row(pipe, state, &values, "sort");
+            self.pipelines.append_row(pipe, state, &values, "sort");
         }
-        let (mut pipe, row) = self.read(state, RowSet::All, "sorted rows");
+        let (mut pipe, row) = self.pipelines.read(state, RowSet::All, "sorted rows");
         pipe.bind_row(row, &fields, false);
         pipe.ordered_by = partition.is_empty().then_some(state);
         Ok(vec![pipe])
-    }
-
-    /// LIMIT without an order of its own. Where the rows come straight out of a sort, the sort takes it over, so that the
-    /// first rows are meant; else any rows will do.
-    pub(super) fn limit(&mut self, mut pipes: Vec<Pipe>, limit: Option<u64>, offset: u64) -> Result<Vec<Pipe>> {
-        if let [pipe] = pipes.as_slice()
-            && let Some(state) = pipe.ordered_by
-            && let State::Sort(sort) = &mut self.program.states[state]
-        {
-            let remaining = sort.limit.map(|l| l.saturating_sub(offset));
-            sort.limit = match (remaining, limit) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
-            };
-            sort.offset = sort.offset.saturating_add(offset);
-            return Ok(pipes);
-        }
-        let state = self.add_state(State::Limit { offset, limit: limit.unwrap_or(u64::MAX) });
-        for pipe in &mut pipes {
-            let take = pipe.call1(Callee::TakeLimit(state), Vec::new(), None);
-            pipe.push(Inst::Filter(take));
-        }
-        Ok(pipes)
     }
 
     /// Stores all rows, to be read more than once.
@@ -100,13 +77,13 @@ impl Lowering<'_> {
         name: &str,
     ) -> Result<(StateId, Vec<(ColumnId, Field)>)> {
         let (layout, fields) = self.row_layout(&pipes, columns);
-        let state = self.add_state(State::Rows(layout));
+        let state = self.pipelines.add_state(State::Rows(layout));
         for mut pipe in pipes {
             let mut values = Vec::new();
             for &(column, field) in &fields {
                 values.push((field, pipe.column(column).ok_or_else(|| super::unbound(column))?));
             }
-            self.append_row(pipe, state, &values, name);
+            self.pipelines.append_row(pipe, state, &values, name);
         }
         Ok((state, fields))
     }
@@ -126,16 +103,6 @@ impl Lowering<'_> {
             }
         }
         (layout, fields)
-    }
-
-    fn append_row(&mut self, mut pipe: Pipe, state: StateId, values: &[(Field, super::pipe::Sql)], name: &str) {
-        let row = pipe.var(Ty::Ptr);
-        pipe.push(Inst::AllocRow { state, row, hash: None });
-        for &(field, sql) in values {
-            pipe.store_field(row, field, sql);
-        }
-        pipe.name.push(name.into());
-        self.close(pipe, state);
     }
 }
 

@@ -5,9 +5,7 @@ use functions::AggregateFunction as F;
 use plan::{AggregateCall, Expr};
 use types::{Physical, SqlType};
 
-use super::super::Lowering;
-use super::super::arithmetic::check_precision;
-use super::super::compare::compare_same;
+use super::super::expression::{Expressions, check_precision, compare_same};
 use super::super::pipe::{Pipe, Sql};
 use crate::ir::{
     Arithmetic, Callee, Compare, Conversion, Inst, Logic, Operation, RowLayout, Site, SiteKind, StateId, Ty, Var,
@@ -345,7 +343,7 @@ fn place_sum(layout: &mut RowLayout) -> u32 {
     at
 }
 
-impl Lowering<'_> {
+impl Expressions {
     /// Updates an accumulator of a row of the state for the current tuple.
     pub(super) fn update(
         &mut self,

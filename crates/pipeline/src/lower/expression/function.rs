@@ -5,12 +5,12 @@ use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
 use types::{SqlType, Value};
 
-use super::Lowering;
-use super::pipe::{Pipe, Sql};
+use super::Expressions;
 use crate::ir::{Callee, Compare, Operation, Ty};
+use crate::lower::pipe::{Pipe, Sql};
 
-impl Lowering<'_> {
-    pub(super) fn function(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
+impl Expressions {
+    pub(in crate::lower) fn function(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
         if let Some(sql) = self.arithmetic(pipe, f, args, expr)? {
             return Ok(sql);
         }

@@ -5,12 +5,12 @@ use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind, TableInfo};
 use types::{SqlType, Value};
 
-use super::Lowering;
+use super::Expressions;
 use crate::ir::Ty;
 
 /// Inclusive bounds of an integer, date, timestamp or decimal (scaled) that is not NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub(in crate::lower) struct Range {
     pub low: i128,
     pub high: i128,
 }
@@ -78,7 +78,7 @@ impl Range {
 }
 
 /// The number that represents a value in its column, if it is one of those that ranges speak of.
-pub(super) fn number(value: &Value) -> Option<i128> {
+pub(in crate::lower) fn number(value: &Value) -> Option<i128> {
     match value {
         Value::Int(i) | Value::Timestamp(i) => Some((*i).into()),
         Value::Decimal(d) => Some(*d),
@@ -88,14 +88,14 @@ pub(super) fn number(value: &Value) -> Option<i128> {
 }
 
 /// Bounds of a table's attribute from its statistics.
-pub(super) fn of_attribute(table: &TableInfo, attribute: usize) -> Option<Range> {
+pub(in crate::lower) fn of_attribute(table: &TableInfo, attribute: usize) -> Option<Range> {
     let statistics = table.statistics.column(attribute);
     Some(Range { low: number(&statistics.min?)?, high: number(&statistics.max?)? })
 }
 
-impl Lowering<'_> {
+impl Expressions {
     /// Bounds of an expression where it is not NULL and evaluated without error.
-    pub(super) fn range(&self, expr: &Expr) -> Option<Range> {
+    pub(in crate::lower) fn range(&self, expr: &Expr) -> Option<Range> {
         let by_type = Range::of_type(expr.sql_type)?;
         let computed = match &expr.kind {
             ExprKind::Column(c) => self.ranges.get(c).copied(),
@@ -132,7 +132,7 @@ impl Lowering<'_> {
     }
 
     /// Bounds of `+`, `-`, `*` before the check against the type; None if unknown or beyond 128 bits.
-    pub(super) fn range_of_arithmetic(&self, expr: &Expr, args: &[Expr]) -> Option<Range> {
+    pub(in crate::lower) fn range_of_arithmetic(&self, expr: &Expr, args: &[Expr]) -> Option<Range> {
         let ExprKind::Call(function, _) = expr.kind else { return None };
         let (a, b) = (self.range(&args[0])?, self.range(&args[1])?);
         if !args.iter().all(|a| a.sql_type.as_decimal().is_some()) {

@@ -5,19 +5,21 @@ use base::{Error, Result};
 use plan::{ColumnId, Expr, ExprKind};
 use types::{SqlType, Value};
 
-use super::pipe::{Binding, Pipe, Sql};
-use super::{Lowering, unbound};
+use super::Expressions;
+use super::range::{Range, number};
 use crate::ir::{Callee, Inst, Operation, Param, Site, Ty, Var};
+use crate::lower::pipe::{Binding, Pipe, Sql};
+use crate::lower::unbound;
 
-impl Lowering<'_> {
+impl Expressions {
     /// The value of an expression for the pipe's current tuple.
-    pub(super) fn scalar(&mut self, pipe: &mut Pipe, expr: &Expr) -> Result<Sql> {
+    pub(in crate::lower) fn scalar(&mut self, pipe: &mut Pipe, expr: &Expr) -> Result<Sql> {
         match &expr.kind {
             ExprKind::Column(column) => pipe.column(*column).ok_or_else(|| unbound(*column)),
             ExprKind::Const(value) => Ok(self.constant(pipe, value, expr.sql_type)),
             ExprKind::Argument(id, value) => {
                 let ty: Ty = expr.sql_type.physical().into();
-                let param = self.program.params.push(Param::Argument(*id, value.clone(), expr.sql_type));
+                let param = self.params.push(Param::Argument(*id, value.clone(), expr.sql_type));
                 Ok(Sql { value: pipe.let_(ty, Operation::Param(param, ty)), null: None })
             }
             ExprKind::Call(function, args) => self.function(pipe, *function, args, expr),
@@ -42,7 +44,8 @@ impl Lowering<'_> {
                 self.like(pipe, input, pattern, *escape, *case_insensitive, expr.position)
             }
             ExprKind::Let { column, value, body } => {
-                let outer = self.bind(pipe, *column, value)?;
+                // A let may be inside of its copy, so that its column has a meaning already.
+                let outer = self.define(pipe, *column, value)?;
                 let result = self.scalar(pipe, body);
                 unbind(pipe, *column, outer);
                 result
@@ -51,18 +54,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Computes a let's value and makes it known; gives what its column meant before (a let may be inside of its copy).
-    fn bind(&mut self, pipe: &mut Pipe, column: ColumnId, value: &Expr) -> Result<Option<Binding>> {
-        let sql = self.scalar(pipe, value)?;
-        if let Some(range) = self.range(value) {
-            self.ranges.insert(column, range);
-        }
-        Ok(pipe.bindings.insert(column, Binding::Ready(sql)))
-    }
-
     /// Whether a boolean expression is true (neither false nor NULL): what filters ask. NULL flags of the parts are not
     /// computed where they do not matter.
-    pub(super) fn truth(&mut self, pipe: &mut Pipe, expr: &Expr) -> Result<Var> {
+    pub(in crate::lower) fn truth(&mut self, pipe: &mut Pipe, expr: &Expr) -> Result<Var> {
         self.decide(pipe, expr, true)
     }
 
@@ -71,7 +65,7 @@ impl Lowering<'_> {
         match &expr.kind {
             ExprKind::Not(input) => self.decide(pipe, input, !wanted),
             ExprKind::Let { column, value, body } => {
-                let outer = self.bind(pipe, *column, value)?;
+                let outer = self.define(pipe, *column, value)?;
                 let result = self.decide(pipe, body, wanted);
                 unbind(pipe, *column, outer);
                 result
@@ -170,15 +164,14 @@ impl Lowering<'_> {
         Sql { value, null: Some(pipe.and(null, open)) }
     }
 
-    pub(super) fn constant(&mut self, pipe: &mut Pipe, value: &Value, sql_type: SqlType) -> Sql {
+    pub(in crate::lower) fn constant(&mut self, pipe: &mut Pipe, value: &Value, sql_type: SqlType) -> Sql {
         let ty: Ty = sql_type.physical().into();
         match value {
             Value::Null => Sql { value: pipe.zero(ty), null: Some(pipe.bool(true)) },
             Value::Bool(b) => Sql { value: pipe.bool(*b), null: None },
             _ => {
                 // A decimal of 19 and more digits that fits 64 bits computes in 64.
-                let narrow = ty == Ty::I128
-                    && super::range::number(value).is_some_and(|n| super::range::Range::point(n).fits(Ty::I64));
+                let narrow = ty == Ty::I128 && number(value).is_some_and(|n| Range::point(n).fits(Ty::I64));
                 let (ty, sql_type) = if narrow { (Ty::I64, SqlType::decimal(18, 0)) } else { (ty, sql_type) };
                 let param = self.param(value, sql_type);
                 Sql { value: pipe.let_(ty, Operation::Param(param, ty)), null: None }
@@ -248,7 +241,7 @@ impl Lowering<'_> {
     }
 
     /// Whether the lowered expression may carry a NULL flag that is true.
-    pub(super) fn can_be_null(&self, pipe: &Pipe, expr: &Expr) -> bool {
+    pub(in crate::lower) fn can_be_null(&self, pipe: &Pipe, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Const(value) => value.is_null(),
             ExprKind::Argument(..) => false,
@@ -273,7 +266,7 @@ impl Lowering<'_> {
     }
 
     /// Calls a function through boxed values; strict in all arguments unless `lenient`.
-    pub(super) fn call_site(
+    pub(in crate::lower) fn call_site(
         &mut self,
         pipe: &mut Pipe,
         site: Site,
@@ -310,7 +303,7 @@ impl Lowering<'_> {
         let text = self.scalar(pipe, input)?;
         if let ExprKind::Const(Value::Str(pattern)) = &pattern.kind {
             let param = Param::Like { pattern: pattern.clone(), escape, case_insensitive };
-            let param = self.program.params.push(param);
+            let param = self.params.push(param);
             return self.strict(pipe, &[text], |p| p.call1(Callee::Like(param), vec![text.value], position));
         }
         let pattern_value = self.scalar(pipe, pattern)?;
@@ -323,7 +316,7 @@ impl Lowering<'_> {
     }
 
     /// Applies an operation that is strict and never NULL otherwise; it is not reached for NULLs.
-    pub(super) fn strict(
+    pub(in crate::lower) fn strict(
         &mut self,
         pipe: &mut Pipe,
         args: &[Sql],

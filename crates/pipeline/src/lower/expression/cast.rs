@@ -4,19 +4,19 @@ use base::Result;
 use plan::Expr;
 use types::SqlType;
 
-use super::Lowering;
+use super::Expressions;
 use super::arithmetic::{check_precision, date_to_timestamp, narrow};
-use super::pipe::{Pipe, Sql};
 use super::range::Range;
 use crate::ir::{Callee, Conversion, FloatOp, Operation, Site, SiteKind, Ty};
+use crate::lower::pipe::{Pipe, Sql};
 
 /// Up to here integers are exact as doubles.
 const EXACT_DOUBLE: u128 = 1 << 53;
 /// Up to here powers of ten are exact as doubles.
 const EXACT_POWER: u8 = 22;
 
-impl Lowering<'_> {
-    pub(super) fn cast(&mut self, pipe: &mut Pipe, input: &Expr, expr: &Expr) -> Result<Sql> {
+impl Expressions {
+    pub(in crate::lower) fn cast(&mut self, pipe: &mut Pipe, input: &Expr, expr: &Expr) -> Result<Sql> {
         use SqlType as T;
         let (from, to) = (input.sql_type, expr.sql_type);
         let sql = self.scalar(pipe, input)?;
@@ -52,7 +52,7 @@ impl Lowering<'_> {
         }
     }
 
-    pub(super) fn try_cast(&mut self, pipe: &mut Pipe, input: &Expr, expr: &Expr) -> Result<Sql> {
+    pub(in crate::lower) fn try_cast(&mut self, pipe: &mut Pipe, input: &Expr, expr: &Expr) -> Result<Sql> {
         let sql = self.scalar(pipe, input)?;
         if input.sql_type == SqlType::Null {
             return Ok(Sql { value: pipe.zero(expr.sql_type.physical().into()), null: Some(pipe.bool(true)) });

@@ -6,16 +6,22 @@ use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
 use types::{SqlType, Value};
 
-use super::Lowering;
-use super::pipe::{Pipe, Sql};
+use super::Expressions;
 use super::range::Range;
 use crate::ir::{Arithmetic, Callee, FloatOp, Operation, Ty, Var};
+use crate::lower::pipe::{Pipe, Sql};
 
 const MICROS_PER_DAY: i128 = 86_400_000_000;
 
-impl Lowering<'_> {
+impl Expressions {
     /// `+ - * / %` and unary minus; None where boxed values must do it.
-    pub(super) fn arithmetic(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Option<Sql>> {
+    pub(in crate::lower) fn arithmetic(
+        &mut self,
+        pipe: &mut Pipe,
+        f: F,
+        args: &[Expr],
+        expr: &Expr,
+    ) -> Result<Option<Sql>> {
         use SqlType as T;
         let types: Vec<T> = args.iter().map(|a| a.sql_type).collect();
         match (f, types.as_slice()) {
@@ -124,7 +130,7 @@ impl Lowering<'_> {
     }
 
     /// What cannot fail may as well run for NULLs.
-    pub(super) fn strict_unless_safe(
+    pub(in crate::lower) fn strict_unless_safe(
         &mut self,
         pipe: &mut Pipe,
         safe: bool,
@@ -140,7 +146,7 @@ impl Lowering<'_> {
     }
 
     /// Multiplies by 10^digits, in 128 bits unless the range allows 64.
-    pub(super) fn scale_up(
+    pub(in crate::lower) fn scale_up(
         &mut self,
         pipe: &mut Pipe,
         (sql, range): (Sql, Option<Range>),
@@ -251,17 +257,17 @@ fn layout_is_decimal(expr: &Expr) -> bool {
     expr.sql_type.is_decimal()
 }
 
-pub(super) fn narrow(value: Var, ty: Ty, position: Option<u32>) -> Operation {
+pub(in crate::lower) fn narrow(value: Var, ty: Ty, position: Option<u32>) -> Operation {
     Operation::Convert(crate::ir::Conversion::Narrow, value, ty, position)
 }
 
-pub(super) fn date_to_timestamp(pipe: &mut Pipe, date: Var, position: Option<u32>) -> Var {
+pub(in crate::lower) fn date_to_timestamp(pipe: &mut Pipe, date: Var, position: Option<u32>) -> Var {
     let (days, factor) = (pipe.widen(date, Ty::I64), pipe.int(MICROS_PER_DAY, Ty::I64));
     pipe.let_(Ty::I64, Operation::Checked(Arithmetic::Mul, days, factor, position))
 }
 
 /// A 128-bit decimal, checked against its type's digits and brought into its layout.
-pub(super) fn check_precision(pipe: &mut Pipe, value: Var, sql_type: SqlType, position: Option<u32>) -> Var {
+pub(in crate::lower) fn check_precision(pipe: &mut Pipe, value: Var, sql_type: SqlType, position: Option<u32>) -> Var {
     let (precision, _) = sql_type.as_decimal().expect("a decimal");
     let digits = pipe.int(precision.into(), Ty::I32);
     let value = pipe.call1(Callee::CheckPrecision, vec![value, digits], position);

@@ -4,21 +4,27 @@ use base::Result;
 use plan::Expr;
 use types::{SqlType, Value};
 
-use super::Lowering;
-use super::pipe::{Pipe, Sql};
+use super::Expressions;
 use crate::ir::{Callee, Compare, Param, Site, SiteKind, Ty, Var};
+use crate::lower::pipe::{Pipe, Sql};
 
 /// IN lists of up to this length are chains of comparisons.
 const SHORT_LIST: usize = 4;
 
-impl Lowering<'_> {
-    pub(super) fn comparison(&mut self, pipe: &mut Pipe, op: plan::Compare, left: &Expr, right: &Expr) -> Result<Sql> {
+impl Expressions {
+    pub(in crate::lower) fn comparison(
+        &mut self,
+        pipe: &mut Pipe,
+        op: plan::Compare,
+        left: &Expr,
+        right: &Expr,
+    ) -> Result<Sql> {
         let (a, b) = (self.scalar(pipe, left)?, self.scalar(pipe, right)?);
         Ok(self.compare_values(pipe, op, a, b))
     }
 
     /// Compares two values of one SQL type.
-    pub(super) fn compare_values(&mut self, pipe: &mut Pipe, op: plan::Compare, a: Sql, b: Sql) -> Sql {
+    pub(in crate::lower) fn compare_values(&mut self, pipe: &mut Pipe, op: plan::Compare, a: Sql, b: Sql) -> Sql {
         use plan::Compare as P;
         let simple = match op {
             P::Eq | P::NotDistinct => Compare::Eq,
@@ -46,7 +52,7 @@ impl Lowering<'_> {
         }
     }
 
-    pub(super) fn in_list(&mut self, pipe: &mut Pipe, input: &Expr, values: &[Value]) -> Result<Sql> {
+    pub(in crate::lower) fn in_list(&mut self, pipe: &mut Pipe, input: &Expr, values: &[Value]) -> Result<Sql> {
         let sql = self.scalar(pipe, input)?;
         if values.len() <= SHORT_LIST {
             let mut any = pipe.bool(false);
@@ -57,14 +63,14 @@ impl Lowering<'_> {
             }
             return Ok(Sql { value: any, null: sql.null });
         }
-        let param = self.program.params.push(Param::Set(values.to_vec(), input.sql_type));
+        let param = self.params.push(Param::Set(values.to_vec(), input.sql_type));
         let ty: Ty = input.sql_type.physical().into();
         let wide = pipe.in_layout(sql, input.sql_type);
         self.strict(pipe, &[sql], |p| p.call1(Callee::InSet(param, ty), vec![wide.value], input.position))
     }
 
     /// Any scalar function through boxed values.
-    pub(super) fn boxed(
+    pub(in crate::lower) fn boxed(
         &mut self,
         pipe: &mut Pipe,
         function: functions::ScalarFunction,
@@ -80,7 +86,7 @@ impl Lowering<'_> {
 }
 
 /// Compares two values of one SQL type, whose widths may differ.
-pub(super) fn compare_same(pipe: &mut Pipe, op: Compare, a: Var, b: Var) -> Var {
+pub(in crate::lower) fn compare_same(pipe: &mut Pipe, op: Compare, a: Var, b: Var) -> Var {
     let (ta, tb) = (pipe.ty(a), pipe.ty(b));
     if ta == tb || !ta.is_integer() || !tb.is_integer() {
         return pipe.compare(op, a, b);
@@ -91,6 +97,6 @@ pub(super) fn compare_same(pipe: &mut Pipe, op: Compare, a: Var, b: Var) -> Var 
 }
 
 /// The NULL flag, false if there is none.
-pub(super) fn flag(pipe: &mut Pipe, sql: Sql) -> Var {
+pub(in crate::lower) fn flag(pipe: &mut Pipe, sql: Sql) -> Var {
     sql.null.unwrap_or_else(|| pipe.bool(false))
 }

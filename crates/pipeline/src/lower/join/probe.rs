@@ -1,0 +1,153 @@
+//! The probe side of a join: a tuple, the entries of its hash, and what is made of them.
+
+use base::Result;
+use plan::{Compare, Expr, ExprKind, JoinKind};
+use types::SqlType;
+
+use super::super::expression::{Expressions, flag};
+use super::super::pipe::{Pipe, Sql};
+use super::super::pipelines::Pipelines;
+use super::super::{Needed, collect_columns};
+use super::{Built, Join, drop_null_keys, hash};
+use crate::ir::{Inst, Match, MatchCondition, MatchKind, Ty, Var};
+
+impl Join<'_> {
+    // ---- probe side
+
+    /// Continues a pipe of the probe side through the match.
+    pub(super) fn probe(
+        &self,
+        pipe: &mut Pipe,
+        built: &Built,
+        kind: &JoinKind,
+        expressions: &mut Expressions,
+        pipelines: &Pipelines,
+    ) -> Result<()> {
+        let mut values = Vec::new();
+        for key in &self.keys {
+            let sql = expressions.scalar(pipe, &key.probe)?;
+            let value = if key.ty.is_integer() { pipe.widen(sql.value, key.ty) } else { sql.value };
+            values.push(Sql { value, null: sql.null });
+        }
+        let original = values.clone();
+        let drops = matches!(self.kind, MatchKind::Inner | MatchKind::Semi);
+        let mut active = None;
+        if drops {
+            drop_null_keys(pipe, &self.keys, &mut values);
+        } else {
+            let flags = self.keys.iter().zip(&values).filter(|(k, _)| !k.null_safe).map(|(_, v)| v.null);
+            if let Some(null) = pipe.any_null(flags) {
+                active = Some(pipe.not(null));
+            }
+        }
+        let hash = hash(pipe, &self.keys, &values);
+        for states in [Some(built.state), built.nulls.map(|n| n.state)].into_iter().flatten() {
+            pipelines.wait_for(pipe, states);
+        }
+        // Columns that the condition or later operators read are loaded before or after the match, never inside of it.
+        let mut before = Needed::new();
+        self.residual.iter().for_each(|e| collect_columns(e, &mut before));
+        for &column in &before {
+            if pipe.bindings.contains_key(&column) {
+                pipe.column(column);
+            }
+        }
+        let entry = pipe.var(Ty::Ptr);
+        let condition = self.match_condition(pipe, expressions, built, entry, &values)?;
+        let (is_true, is_null) = (pipe.var(Ty::Bool), pipe.var(Ty::Bool));
+        let match_kind = match &self.kind {
+            MatchKind::Mark { .. } => MatchKind::Mark { is_true, is_null },
+            other => other.clone(),
+        };
+        let optional = matches!(match_kind, MatchKind::Left | MatchKind::Single { .. });
+        let binds = optional || match_kind == MatchKind::Inner;
+        pipe.push(Inst::Match(Box::new(Match {
+            state: built.state,
+            kind: match_kind,
+            hash,
+            active,
+            entry,
+            condition,
+            marker: built.marker,
+        })));
+        pipe.name.push("probe".into());
+        if built.marker.is_some() {
+            pipe.marks.push(built.state);
+        }
+        if binds {
+            pipe.bind_row(entry, &built.payload, optional);
+        }
+        if let JoinKind::Mark(mark) = kind {
+            let sql = match built.nulls {
+                Some(info) => info.mark(pipe, is_true, original[0]),
+                None => Sql { value: is_true, null: Some(is_null) },
+            };
+            pipe.bind(*mark, sql);
+        }
+        Ok(())
+    }
+
+    /// Equality of the keys beside that of the hashes, and the residual conditions.
+    fn match_condition(
+        &self,
+        pipe: &mut Pipe,
+        expressions: &mut Expressions,
+        built: &Built,
+        entry: Var,
+        values: &[Sql],
+    ) -> Result<Option<MatchCondition>> {
+        if built.keys.is_empty() && self.residual.is_empty() {
+            return Ok(None);
+        }
+        let outside = pipe.bindings.clone();
+        pipe.open_block();
+        pipe.bind_row(entry, &built.payload, false);
+        let mut keys_equal: Option<Var> = None;
+        for ((key, &field), &probe) in self.keys.iter().zip(&built.keys).zip(values) {
+            let value = pipe.load(entry, field.offset, field.ty, true);
+            let null = field.null.map(|offset| pipe.load(entry, offset, Ty::Bool, true));
+            let op = if key.null_safe { Compare::NotDistinct } else { Compare::Eq };
+            let sql = expressions.compare_values(pipe, op, Sql { value, null }, probe);
+            let equal = known_true(pipe, sql);
+            keys_equal = Some(match keys_equal {
+                Some(all) => pipe.and(all, equal),
+                None => equal,
+            });
+        }
+        let three_valued = matches!(self.kind, MatchKind::Mark { .. });
+        let condition = match (keys_equal, three_valued, self.residual.is_empty()) {
+            (Some(is_true), _, true) => (is_true, None),
+            (keys, false, _) => {
+                let all = Expr::new(ExprKind::And(self.residual.clone()), SqlType::Bool);
+                // Residual conditions are not evaluated for rows of other keys.
+                let is_true = match keys {
+                    None => expressions.truth(pipe, &all)?,
+                    Some(keys) => pipe.if_(keys, |p| Ok([expressions.truth(p, &all)?]), |p| Ok([p.bool(false)]))?[0],
+                };
+                (is_true, None)
+            }
+            (keys, true, _) => {
+                let all = Expr::new(ExprKind::And(self.residual.clone()), SqlType::Bool);
+                let sql = expressions.scalar(pipe, &all)?;
+                let (is_true, is_null) = (known_true(pipe, sql), flag(pipe, sql));
+                match keys {
+                    None => (is_true, Some(is_null)),
+                    Some(keys) => (pipe.and(keys, is_true), Some(pipe.and(keys, is_null))),
+                }
+            }
+        };
+        let block = pipe.close_block();
+        pipe.bindings = outside;
+        Ok(Some(MatchCondition { block, is_true: condition.0, is_null: condition.1 }))
+    }
+}
+
+fn known_true(pipe: &mut Pipe, sql: Sql) -> Var {
+    match sql.null {
+        None => sql.value,
+        Some(null) => {
+            let known = pipe.not(null);
+            pipe.and(sql.value, known)
+        }
+    }
+}
