@@ -9,6 +9,7 @@ mod group;
 mod insert;
 mod join;
 mod order;
+mod parts;
 mod query;
 mod scope;
 mod select;
@@ -17,28 +18,16 @@ mod statement;
 mod type_name;
 mod values;
 
-use std::collections::HashSet;
-use std::rc::Rc;
-
-use base::{Error, IdMap, Result, SqlState};
-use plan::{ColumnId, ColumnInfo, Cte, CteId, Expr, Node, Op, Plan, TableId, TableInfo};
+use base::{Error, Result, SqlState};
+use plan::{ColumnId, Expr, Node, Plan};
 use sqlparser::ast::{self, Ident};
 use types::{SqlType, Value};
 
 use crate::position::Positions;
 use crate::{ObjectName, Parsed, Resolver, Statement};
-use scope::Level;
+use parts::{Arguments, Limits, Names, PlanBuilder, Text};
 
 pub use argument::{ArgumentSource, ArgumentUse, ArgumentValue};
-
-/// Deepest nesting of expressions and queries (views included).
-const MAX_DEPTH: usize = 160;
-/// Deepest plan; see [`Plan::depth`].
-const MAX_PLAN_DEPTH: usize = 10_000;
-/// Most expressions to bind, besides eight for each byte of the text.
-const MAX_WORK: usize = 200_000;
-/// Deepest nesting of views.
-const MAX_VIEWS: usize = 32;
 
 /// Binds a statement. `$1` is `parameters[0]`; parameters of type text adapt as string literals do.
 ///
@@ -73,48 +62,22 @@ fn statement(
         );
     }
     let mut binder = Binder::new(Some(&parsed.positions), resolver, parameters);
-    binder.work += 8 * parsed.text.len();
-    binder.arguments = arguments;
+    binder.limits.allow(8 * parsed.text.len());
+    binder.arguments.uses = arguments;
     let bound = binder.statement(&parsed.ast, &parsed.text)?;
-    Ok((bound, binder.arguments.unwrap_or_default()))
+    Ok((bound, binder.arguments.uses.unwrap_or_default()))
 }
 
-/// A common table expression in scope.
-struct CteBinding {
-    name: String,
-    /// Names that its alias gives to its columns.
-    columns: Vec<Ident>,
-    query: Rc<ast::Query>,
-    /// Number of levels and of common table expressions that its query sees.
-    levels: usize,
-    visible: usize,
-    inline: bool,
-    /// Once materialised: its id, and its output's names and columns.
-    materialised: Option<(CteId, Vec<(String, ColumnId)>)>,
-}
-
+/// Binds a statement: it walks the syntax, and each of its parts knows one thing about the statement.
 struct Binder<'a> {
-    positions: Option<&'a Positions>,
+    text: Text<'a>,
+    names: Names,
+    plan: PlanBuilder,
+    arguments: Arguments<'a>,
+    limits: Limits,
     resolver: &'a dyn Resolver,
-    parameters: &'a [(Value, SqlType)],
-    /// Uses of arguments, if the plan is to have any.
-    arguments: Option<Vec<ArgumentUse>>,
-    columns: IdMap<ColumnId, ColumnInfo>,
-    tables: IdMap<TableId, TableInfo>,
-    ctes: IdMap<CteId, Cte>,
-    /// Columns that some outer join pads with NULLs.
-    padded: HashSet<ColumnId>,
-    /// Queries around the current place, outermost first.
-    levels: Vec<Level>,
-    /// Common table expressions in scope; later ones hide earlier ones.
-    environment: Vec<CteBinding>,
-    depth: usize,
-    /// How many views are around the current place.
-    views: usize,
     /// What the statement's own text names in FROM.
     reads: Vec<ObjectName>,
-    /// Expressions that may still be bound.
-    work: usize,
 }
 
 /// A bound query: its operators and its output.
@@ -135,121 +98,28 @@ struct Output {
 impl<'a> Binder<'a> {
     fn new(positions: Option<&'a Positions>, resolver: &'a dyn Resolver, parameters: &'a [(Value, SqlType)]) -> Self {
         Self {
-            positions,
+            text: Text { positions },
+            names: Names::default(),
+            plan: PlanBuilder::default(),
+            arguments: Arguments { parameters, uses: None },
+            limits: Limits::default(),
             resolver,
-            parameters,
-            arguments: None,
-            columns: IdMap::new(),
-            tables: IdMap::new(),
-            ctes: IdMap::new(),
-            padded: HashSet::new(),
-            levels: Vec::new(),
-            environment: Vec::new(),
-            depth: 0,
-            views: 0,
             reads: Vec::new(),
-            work: MAX_WORK,
         }
     }
 
     /// Binds a query that is a statement's, with its untyped columns as text.
-    fn plan(&mut self, query: &ast::Query) -> Result<Plan> {
+    fn plan_of(&mut self, query: &ast::Query) -> Result<Plan> {
         let bound = self.query(query)?;
-        let bound = self.with_known_types(bound);
-        self.finish(bound)
-    }
-
-    /// The plan of everything bound so far.
-    fn finish(&mut self, bound: Bound) -> Result<Plan> {
-        let plan = Plan {
-            columns: std::mem::take(&mut self.columns),
-            tables: std::mem::take(&mut self.tables),
-            ctes: std::mem::take(&mut self.ctes),
-            root: bound.node,
-            output: bound.output.into_iter().map(|o| (o.name, o.column)).collect(),
-        };
-        if plan.depth() > MAX_PLAN_DEPTH {
-            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too complex")
-                .detail(format!("its expressions, taken together, nest more than {MAX_PLAN_DEPTH} deep"))
-                .hint("split it with CREATE TABLE AS"));
-        }
-        Ok(plan)
-    }
-
-    /// Output columns without a type (literals, bare NULLs) become text.
-    fn with_known_types(&mut self, bound: Bound) -> Bound {
-        let types: Vec<SqlType> = bound
-            .output
-            .iter()
-            .map(|o| match self.columns[o.column].sql_type {
-                SqlType::Null => SqlType::Text,
-                known => known,
-            })
-            .collect();
-        self.with_types(bound, &types).expect("every literal is a text")
-    }
-
-    /// The query with its output cast to `types`, one for each column.
-    fn with_types(&mut self, bound: Bound, types: &[SqlType]) -> Result<Bound> {
-        let Bound { mut node, mut output } = bound;
-        let mut computed = Vec::new();
-        for (output, &to) in output.iter_mut().zip(types) {
-            let from = self.columns[output.column].sql_type;
-            if from == to {
-                continue;
-            }
-            let expr = match output.literal.take() {
-                Some(literal) => literal,
-                None => Expr::column(output.column, from),
-            };
-            let expr = self.cast_to(expr, to)?;
-            let column = self.column_for(&output.name, &expr);
-            computed.push((column, expr));
-            output.column = column;
-        }
-        if !computed.is_empty() {
-            node = Node::new(Op::Map { input: Box::new(node), columns: computed });
-        }
-        Ok(Bound { node, output })
-    }
-
-    /// A new column that holds the value of `expr`.
-    fn column_for(&mut self, name: &str, expr: &Expr) -> ColumnId {
-        let nullable = self.is_nullable(expr);
-        self.columns.push(ColumnInfo { name: name.to_owned(), sql_type: expr.sql_type, nullable })
-    }
-
-    fn is_nullable(&self, expr: &Expr) -> bool {
-        expr.is_nullable(&|c| self.is_nullable_column(c))
-    }
-
-    fn is_nullable_column(&self, column: ColumnId) -> bool {
-        self.columns[column].nullable || self.padded.contains(&column)
-    }
-
-    fn reference(&self, column: ColumnId) -> Expr {
-        Expr::column(column, self.columns[column].sql_type)
-    }
-
-    /// Byte offset of an identifier.
-    fn at(&self, ident: &Ident) -> Option<u32> {
-        self.positions.and_then(|p| p.ident(ident))
-    }
-
-    /// Byte offset where a span starts.
-    fn span(&self, span: sqlparser::tokenizer::Span) -> Option<u32> {
-        self.positions.and_then(|p| p.start(span))
+        let bound = self.plan.with_known_types(bound);
+        self.plan.finish(bound)
     }
 
     /// Runs `work` one level deeper, unless that is too deep.
     fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        if self.depth >= MAX_DEPTH {
-            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too deeply nested")
-                .hint("split it with common table expressions or views"));
-        }
-        self.depth += 1;
+        self.limits.enter()?;
         let result = work(self);
-        self.depth -= 1;
+        self.limits.leave();
         result
     }
 }

@@ -6,14 +6,13 @@
 //! another statement.
 
 use base::ids::Id;
-use base::{Error, Result};
 use plan::{ArgumentId, Expr, ExprKind};
 use sqlparser::ast;
 use types::{SqlType, Value};
 
-use super::Binder;
+use super::coerce::comparable;
 use super::expr::number;
-use crate::{ObjectName, Resolved, Resolver, Table};
+use crate::bind::parts::{Arguments, Text};
 
 /// Where an argument's value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,24 +43,6 @@ pub enum ArgumentValue<'a> {
     Parameter(&'a Value, SqlType),
 }
 
-/// Conversions of literals look nothing up.
-struct Nowhere;
-
-impl Resolver for Nowhere {
-    fn table(&self, name: &ObjectName) -> Result<Resolved> {
-        Err(Error::internal(format!("a literal looks for {name}")))
-    }
-    fn file(&self, function: &str, _: &[String], _: &[(String, Value)]) -> Result<Table> {
-        Err(Error::internal(format!("a literal calls {function}")))
-    }
-    fn now(&self) -> i64 {
-        0
-    }
-    fn table_names(&self) -> Vec<String> {
-        Vec::new()
-    }
-}
-
 impl ArgumentUse {
     /// The value as the plan wants it; none if a statement with this value is bound in another way, so that the plan
     /// does not hold for it.
@@ -75,8 +56,7 @@ impl ArgumentUse {
         };
         // Any column will do: conversions look at its type only.
         let column = Expr::column(plan::ColumnId::from_index(0), self.column);
-        let binder = Binder::new(None, &Nowhere, &[]);
-        let (column, literal) = binder.comparable(column, literal, "=", None).ok()?;
+        let (column, literal) = comparable(column, literal, "=", None).ok()?;
         opened(&column, &literal).map(|(value, _)| value)
     }
 }
@@ -100,28 +80,36 @@ fn opened(column: &Expr, constant: &Expr) -> Option<(Value, SqlType)> {
     Some((value.clone(), sql_type))
 }
 
-impl Binder<'_> {
+impl Arguments<'_> {
     /// Opens the literal of a comparison that was written as `left op right`.
-    pub(super) fn open_arguments(&mut self, mut comparison: Expr, left: &ast::Expr, right: &ast::Expr) -> Expr {
-        if self.arguments.is_none() {
+    pub(super) fn open_comparison(
+        &mut self,
+        text: &Text<'_>,
+        mut comparison: Expr,
+        left: &ast::Expr,
+        right: &ast::Expr,
+    ) -> Expr {
+        if self.uses.is_none() {
             return comparison;
         }
         if let ExprKind::Compare(_, a, b) = &mut comparison.kind {
-            self.open(left, a, b);
-            self.open(right, b, a);
+            self.open(text, left, a, b);
+            self.open(text, right, b, a);
         }
         comparison
     }
 
-    fn open(&mut self, written: &ast::Expr, constant: &mut Expr, column: &Expr) {
-        let Some(source) = self.argument_source(written) else { return };
+    fn open(&mut self, text: &Text<'_>, written: &ast::Expr, constant: &mut Expr, column: &Expr) {
+        let Some(source) = text.argument_source(written) else { return };
         let Some((value, sql_type)) = opened(column, constant) else { return };
-        let Some(uses) = &mut self.arguments else { return };
+        let Some(uses) = &mut self.uses else { return };
         uses.push(ArgumentUse { source, column: column.sql_type });
         constant.kind = ExprKind::Argument(ArgumentId::from_index(uses.len() - 1), value);
         constant.sql_type = sql_type;
     }
+}
 
+impl Text<'_> {
     fn argument_source(&self, written: &ast::Expr) -> Option<ArgumentSource> {
         let ast::Expr::Value(literal) = written else { return None };
         match &literal.value {

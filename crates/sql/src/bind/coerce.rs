@@ -6,8 +6,6 @@ use types::ops::cast::{assign_value, can_cast, cast_value};
 use types::ops::decimal;
 use types::{SqlType, Value};
 
-use super::Binder;
-
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// The type to which values of both types convert implicitly; an untyped literal ([`SqlType::Null`]) takes the other's.
@@ -90,221 +88,218 @@ pub(super) fn exact_decimal(expr: &Expr) -> Result<Expr> {
     Ok(Expr::constant(Value::Decimal(exact.digits), SqlType::decimal(exact.precision, exact.scale)).at(expr.position))
 }
 
-impl Binder<'_> {
-    /// The expression with exactly the type `to`. Constants are converted now; a literal that is no value of the type is an
-    /// error at its position.
-    pub(super) fn cast_to(&self, expr: Expr, to: SqlType) -> Result<Expr> {
-        if expr.sql_type == to {
-            return Ok(expr);
-        }
-        let position = expr.position;
-        if let ExprKind::Const(value) = &expr.kind {
-            if value.is_null() {
-                return Ok(Expr::constant(Value::Null, to).at(position));
-            }
-            if expr.sql_type == SqlType::Null {
-                let value = cast_value(value, SqlType::Text, to).map_err(|e| e.at(position))?;
-                return Ok(Expr::constant(value, to).at(position));
-            }
-            // An error stays a run-time matter: the branch that it stands in may never be taken.
-            if let Ok(value) = cast_value(value, expr.sql_type, to) {
-                return Ok(Expr::constant(value, to).at(position));
-            }
-        }
-        if !can_cast(expr.sql_type, to) {
-            let message = format!("cannot cast type {} to {to}", expr.sql_type);
-            return Err(Error::new(SqlState::CANNOT_COERCE, message).at(position));
-        }
-        Ok(Expr::new(ExprKind::Cast(Box::new(expr)), to).at(position))
+/// The expression with exactly the type `to`. Constants are converted now; a literal that is no value of the type is an
+/// error at its position.
+pub(in crate::bind) fn cast_to(expr: Expr, to: SqlType) -> Result<Expr> {
+    if expr.sql_type == to {
+        return Ok(expr);
     }
-
-    /// The expression as `to` where strings of any kind will do for a string.
-    pub(super) fn convert(&self, expr: Expr, to: SqlType) -> Result<Expr> {
-        if expr.sql_type.is_string() && to.is_string() { Ok(expr) } else { self.cast_to(expr, to) }
-    }
-
-    /// An untyped literal as text, anything else as it is.
-    pub(super) fn known(&self, expr: Expr) -> Expr {
+    let position = expr.position;
+    if let ExprKind::Const(value) = &expr.kind {
+        if value.is_null() {
+            return Ok(Expr::constant(Value::Null, to).at(position));
+        }
         if expr.sql_type == SqlType::Null {
-            self.cast_to(expr, SqlType::Text).expect("everything untyped is a text")
-        } else {
-            expr
+            let value = cast_value(value, SqlType::Text, to).map_err(|e| e.at(position))?;
+            return Ok(Expr::constant(value, to).at(position));
+        }
+        // An error stays a run-time matter: the branch that it stands in may never be taken.
+        if let Ok(value) = cast_value(value, expr.sql_type, to) {
+            return Ok(Expr::constant(value, to).at(position));
         }
     }
+    if !can_cast(expr.sql_type, to) {
+        let message = format!("cannot cast type {} to {to}", expr.sql_type);
+        return Err(Error::new(SqlState::CANNOT_COERCE, message).at(position));
+    }
+    Ok(Expr::new(ExprKind::Cast(Box::new(expr)), to).at(position))
+}
 
-    /// A condition: boolean, or 42804 naming `what`.
-    pub(super) fn boolean(&self, expr: Expr, what: &str) -> Result<Expr> {
-        match expr.sql_type {
-            SqlType::Bool | SqlType::Null => self.cast_to(expr, SqlType::Bool),
-            other => {
-                let message = format!("argument of {what} must be type boolean, not type {other}");
-                Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(expr.position))
+/// The expression as `to` where strings of any kind will do for a string.
+pub(in crate::bind) fn convert(expr: Expr, to: SqlType) -> Result<Expr> {
+    if expr.sql_type.is_string() && to.is_string() { Ok(expr) } else { cast_to(expr, to) }
+}
+
+/// An untyped literal as text, anything else as it is.
+pub(in crate::bind) fn known(expr: Expr) -> Expr {
+    if expr.sql_type == SqlType::Null {
+        cast_to(expr, SqlType::Text).expect("everything untyped is a text")
+    } else {
+        expr
+    }
+}
+
+/// A condition: boolean, or 42804 naming `what`.
+pub(in crate::bind) fn boolean(expr: Expr, what: &str) -> Result<Expr> {
+    match expr.sql_type {
+        SqlType::Bool | SqlType::Null => cast_to(expr, SqlType::Bool),
+        other => {
+            let message = format!("argument of {what} must be type boolean, not type {other}");
+            Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(expr.position))
+        }
+    }
+}
+
+/// All expressions as their common type; `what` names the construct in the error 42804.
+pub(in crate::bind) fn unify(exprs: Vec<Expr>, what: &str) -> Result<(Vec<Expr>, SqlType)> {
+    let refs: Vec<&Expr> = exprs.iter().collect();
+    let Some(common) = common_type_of(&refs) else {
+        let first = exprs.iter().find(|e| e.sql_type != SqlType::Null).map_or(SqlType::Text, |e| e.sql_type);
+        let odd = exprs.iter().find(|e| common_type(first, e.sql_type).is_none()).or(exprs.last());
+        let (other, position) = odd.map_or((SqlType::Null, None), |e| (e.sql_type, e.position));
+        let message = format!("{what} types {first} and {other} cannot be matched");
+        return Err(Error::new(SqlState::DATATYPE_MISMATCH, message)
+            .hint("add an explicit cast to one of them")
+            .at(position));
+    };
+    let common = if common == SqlType::Null { SqlType::Text } else { common };
+    let exprs = exprs.into_iter().map(|e| cast_to(e, common)).collect::<Result<_>>()?;
+    Ok((exprs, common))
+}
+
+/// `left op right` with both sides cast to one type.
+pub(in crate::bind) fn compare(op: Compare, left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
+    let (left, right) = comparable(left, right, op_text(op), position)?;
+    Ok(Expr::compare(op, left, right).at(position))
+}
+
+/// Both sides as one type, so that a column stays as it is where the other side is a constant of fitting value: scans
+/// can then test it without a cast.
+pub(in crate::bind) fn comparable(left: Expr, right: Expr, op: &str, position: Option<u32>) -> Result<(Expr, Expr)> {
+    let (left, right) = match (left.sql_type, right.sql_type) {
+        (SqlType::Null, SqlType::Null) => (known(left), known(right)),
+        (SqlType::Null, to) => (literal_beside(left, to)?, right),
+        (to, SqlType::Null) => {
+            let right = literal_beside(right, to)?;
+            (left, right)
+        }
+        _ => (left, right),
+    };
+    let (a, b) = (left.sql_type, right.sql_type);
+    if a == b {
+        return Ok((left, right));
+    }
+    match (a, b) {
+        // Blanks at the end do not count where `char(n)` decides, which it does beside varchar, not beside text.
+        (SqlType::Char(_), SqlType::Varchar(_)) => return Ok((left, trimmed(right)?)),
+        (SqlType::Varchar(_), SqlType::Char(_)) => return Ok((trimmed(left)?, right)),
+        _ if a.is_string() && b.is_string() => return Ok((left, right)),
+        _ => {}
+    }
+    let Some(common) = common_type(a, b) else {
+        let message = format!("operator does not exist: {a} {op} {b}");
+        return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
+            .hint("no operator takes these types; you might need explicit casts")
+            .at(position));
+    };
+    let (left, right) = (narrowed(left, b), narrowed(right, a));
+    let (a, b) = (left.sql_type, right.sql_type);
+    if a == b || (a.is_decimal() && b.is_decimal() && a.scale() == b.scale()) {
+        return Ok((left, right));
+    }
+    let common = match common {
+        // A real beside another type of number is compared in double precision.
+        SqlType::Real => SqlType::Double,
+        SqlType::Decimal { .. } => {
+            let scale = a.scale().max(b.scale());
+            return Ok((rescaled(left, scale)?, rescaled(right, scale)?));
+        }
+        common => common,
+    };
+    Ok((cast_to(left, common)?, cast_to(right, common)?))
+}
+
+/// A number as a decimal of that scale, with no more digits than it needs, to be compared with another of that scale.
+fn rescaled(expr: Expr, scale: u8) -> Result<Expr> {
+    let Some((precision, old)) = tight(&expr).as_decimal() else { return cast_to(expr, SqlType::Double) };
+    if expr.sql_type.is_decimal() && old == scale {
+        return Ok(expr);
+    }
+    let digits = precision - old + scale;
+    if digits <= SqlType::MAX_PRECISION {
+        return cast_to(expr, SqlType::decimal(digits.max(1), scale));
+    }
+    // What has more digits than any decimal of that scale is larger (or smaller) than all of them: it becomes a number
+    // just beyond their range, which 128 bits hold.
+    let wide = SqlType::decimal(SqlType::MAX_PRECISION, scale);
+    let beyond = |sign: i128| Expr::constant(Value::Decimal(sign * 10i128.pow(SqlType::MAX_PRECISION.into())), wide);
+    let zero =
+        Expr::constant(if expr.sql_type.is_decimal() { Value::Decimal(0) } else { Value::Int(0) }, expr.sql_type);
+    let positive = Expr::compare(Compare::Gt, expr.clone(), zero.clone());
+    let negative = Expr::compare(Compare::Lt, expr.clone(), zero);
+    let branches = vec![(positive, beyond(1)), (negative, beyond(-1))];
+    let otherwise = Box::new(Expr::constant(Value::Null, wide));
+    let too_large = Expr::new(ExprKind::Case { branches, otherwise }, wide);
+    let position = expr.position;
+    let fitting = Expr::new(ExprKind::TryCast(Box::new(expr)), wide);
+    Ok(Expr::new(ExprKind::Coalesce(vec![fitting, too_large]), wide).at(position))
+}
+
+/// An untyped literal beside an operand of type `to`.
+fn literal_beside(expr: Expr, to: SqlType) -> Result<Expr> {
+    match to {
+        SqlType::Decimal { .. } if is_untyped(&expr) => exact_decimal(&expr),
+        // Blanks at the end do not count beside a `char(n)`.
+        SqlType::Char(_) => match &expr.kind {
+            ExprKind::Const(Value::Str(s)) if s.ends_with(' ') => {
+                Ok(Expr::constant(Value::str(s.trim_end_matches(' ')), SqlType::Text).at(expr.position))
             }
+            _ => cast_to(expr, SqlType::Text),
+        },
+        to if to.is_string() => cast_to(expr, SqlType::Text),
+        to => cast_to(expr, to),
+    }
+}
+
+/// A text without the blanks at its end.
+fn trimmed(text: Expr) -> Result<Expr> {
+    let position = text.position;
+    if let ExprKind::Const(Value::Str(s)) = &text.kind {
+        return Ok(Expr::constant(Value::str(s.trim_end_matches(' ')), SqlType::Text).at(position));
+    }
+    let blank = Expr::constant(Value::str(" "), SqlType::Text);
+    let call = ExprKind::Call(functions::ScalarFunction::TRIM_TRAILING, vec![text, blank]);
+    Ok(Expr::new(call, SqlType::Text).at(position))
+}
+
+/// A `char(n)` with the blanks that fill it up, which LIKE and `octet_length` see; anything else as it is.
+pub(in crate::bind) fn padded(expr: Expr) -> Expr {
+    let SqlType::Char(length) = expr.sql_type else { return expr };
+    let position = expr.position;
+    let length = Expr::constant(Value::Int(length.into()), SqlType::Integer);
+    let blank = Expr::constant(Value::str(" "), SqlType::Text);
+    let call = ExprKind::Call(functions::ScalarFunction::RPAD, vec![expr, length, blank]);
+    Expr::new(call, SqlType::Text).at(position)
+}
+
+/// The value to store in a column of type `to` (PostgreSQL's assignment casts).
+pub(in crate::bind) fn assign(expr: Expr, to: SqlType, column: &str) -> Result<Expr> {
+    let (from, position) = (expr.sql_type, expr.position);
+    if let ExprKind::Const(value) = &expr.kind {
+        let from = if from == SqlType::Null { SqlType::Text } else { from };
+        if is_untyped(&expr) || assignable(from, to) {
+            let value = assign_value(value, from, to).map_err(|e| e.at(position))?;
+            return Ok(Expr::constant(value, to).at(position));
         }
     }
-
-    /// All expressions as their common type; `what` names the construct in the error 42804.
-    pub(super) fn unify(&self, exprs: Vec<Expr>, what: &str) -> Result<(Vec<Expr>, SqlType)> {
-        let refs: Vec<&Expr> = exprs.iter().collect();
-        let Some(common) = common_type_of(&refs) else {
-            let first = exprs.iter().find(|e| e.sql_type != SqlType::Null).map_or(SqlType::Text, |e| e.sql_type);
-            let odd = exprs.iter().find(|e| common_type(first, e.sql_type).is_none()).or(exprs.last());
-            let (other, position) = odd.map_or((SqlType::Null, None), |e| (e.sql_type, e.position));
-            let message = format!("{what} types {first} and {other} cannot be matched");
-            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message)
-                .hint("add an explicit cast to one of them")
-                .at(position));
-        };
-        let common = if common == SqlType::Null { SqlType::Text } else { common };
-        let exprs = exprs.into_iter().map(|e| self.cast_to(e, common)).collect::<Result<_>>()?;
-        Ok((exprs, common))
+    if from == to {
+        return Ok(expr);
     }
-
-    /// `left op right` with both sides cast to one type.
-    pub(super) fn compare(&self, op: Compare, left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
-        let (left, right) = self.comparable(left, right, op_text(op), position)?;
-        Ok(Expr::compare(op, left, right).at(position))
+    if !assignable(from, to) {
+        let message = format!("column \"{column}\" is of type {to} but expression is of type {from}");
+        return Err(Error::new(SqlState::DATATYPE_MISMATCH, message)
+            .hint("rewrite the expression or cast it")
+            .at(position));
     }
-
-    /// Both sides as one type, so that a column stays as it is where the other side is a constant of fitting value: scans
-    /// can then test it without a cast.
-    pub(super) fn comparable(&self, left: Expr, right: Expr, op: &str, position: Option<u32>) -> Result<(Expr, Expr)> {
-        let (left, right) = match (left.sql_type, right.sql_type) {
-            (SqlType::Null, SqlType::Null) => (self.known(left), self.known(right)),
-            (SqlType::Null, to) => (self.literal_beside(left, to)?, right),
-            (to, SqlType::Null) => {
-                let right = self.literal_beside(right, to)?;
-                (left, right)
-            }
-            _ => (left, right),
-        };
-        let (a, b) = (left.sql_type, right.sql_type);
-        if a == b {
-            return Ok((left, right));
+    match to {
+        // The cast would cut long strings: whoever stores them checks the length.
+        SqlType::Varchar(_) => convert(expr, SqlType::Text),
+        SqlType::Char(_) => {
+            let text = convert(expr, SqlType::Text)?;
+            trimmed(text)
         }
-        match (a, b) {
-            // Blanks at the end do not count where `char(n)` decides, which it does beside varchar, not beside text.
-            (SqlType::Char(_), SqlType::Varchar(_)) => return Ok((left, self.trimmed(right)?)),
-            (SqlType::Varchar(_), SqlType::Char(_)) => return Ok((self.trimmed(left)?, right)),
-            _ if a.is_string() && b.is_string() => return Ok((left, right)),
-            _ => {}
-        }
-        let Some(common) = common_type(a, b) else {
-            let message = format!("operator does not exist: {a} {op} {b}");
-            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
-                .hint("no operator takes these types; you might need explicit casts")
-                .at(position));
-        };
-        let (left, right) = (narrowed(left, b), narrowed(right, a));
-        let (a, b) = (left.sql_type, right.sql_type);
-        if a == b || (a.is_decimal() && b.is_decimal() && a.scale() == b.scale()) {
-            return Ok((left, right));
-        }
-        let common = match common {
-            // A real beside another type of number is compared in double precision.
-            SqlType::Real => SqlType::Double,
-            SqlType::Decimal { .. } => {
-                let scale = a.scale().max(b.scale());
-                return Ok((self.rescaled(left, scale)?, self.rescaled(right, scale)?));
-            }
-            common => common,
-        };
-        Ok((self.cast_to(left, common)?, self.cast_to(right, common)?))
-    }
-
-    /// A number as a decimal of that scale, with no more digits than it needs, to be compared with another of that scale.
-    fn rescaled(&self, expr: Expr, scale: u8) -> Result<Expr> {
-        let Some((precision, old)) = tight(&expr).as_decimal() else { return self.cast_to(expr, SqlType::Double) };
-        if expr.sql_type.is_decimal() && old == scale {
-            return Ok(expr);
-        }
-        let digits = precision - old + scale;
-        if digits <= SqlType::MAX_PRECISION {
-            return self.cast_to(expr, SqlType::decimal(digits.max(1), scale));
-        }
-        // What has more digits than any decimal of that scale is larger (or smaller) than all of them: it becomes a number
-        // just beyond their range, which 128 bits hold.
-        let wide = SqlType::decimal(SqlType::MAX_PRECISION, scale);
-        let beyond =
-            |sign: i128| Expr::constant(Value::Decimal(sign * 10i128.pow(SqlType::MAX_PRECISION.into())), wide);
-        let zero =
-            Expr::constant(if expr.sql_type.is_decimal() { Value::Decimal(0) } else { Value::Int(0) }, expr.sql_type);
-        let positive = Expr::compare(Compare::Gt, expr.clone(), zero.clone());
-        let negative = Expr::compare(Compare::Lt, expr.clone(), zero);
-        let branches = vec![(positive, beyond(1)), (negative, beyond(-1))];
-        let otherwise = Box::new(Expr::constant(Value::Null, wide));
-        let too_large = Expr::new(ExprKind::Case { branches, otherwise }, wide);
-        let position = expr.position;
-        let fitting = Expr::new(ExprKind::TryCast(Box::new(expr)), wide);
-        Ok(Expr::new(ExprKind::Coalesce(vec![fitting, too_large]), wide).at(position))
-    }
-
-    /// An untyped literal beside an operand of type `to`.
-    fn literal_beside(&self, expr: Expr, to: SqlType) -> Result<Expr> {
-        match to {
-            SqlType::Decimal { .. } if is_untyped(&expr) => exact_decimal(&expr),
-            // Blanks at the end do not count beside a `char(n)`.
-            SqlType::Char(_) => match &expr.kind {
-                ExprKind::Const(Value::Str(s)) if s.ends_with(' ') => {
-                    Ok(Expr::constant(Value::str(s.trim_end_matches(' ')), SqlType::Text).at(expr.position))
-                }
-                _ => self.cast_to(expr, SqlType::Text),
-            },
-            to if to.is_string() => self.cast_to(expr, SqlType::Text),
-            to => self.cast_to(expr, to),
-        }
-    }
-
-    /// A text without the blanks at its end.
-    fn trimmed(&self, text: Expr) -> Result<Expr> {
-        let position = text.position;
-        if let ExprKind::Const(Value::Str(s)) = &text.kind {
-            return Ok(Expr::constant(Value::str(s.trim_end_matches(' ')), SqlType::Text).at(position));
-        }
-        let blank = Expr::constant(Value::str(" "), SqlType::Text);
-        let call = ExprKind::Call(functions::ScalarFunction::TRIM_TRAILING, vec![text, blank]);
-        Ok(Expr::new(call, SqlType::Text).at(position))
-    }
-
-    /// A `char(n)` with the blanks that fill it up, which LIKE and `octet_length` see; anything else as it is.
-    pub(super) fn padded(&self, expr: Expr) -> Expr {
-        let SqlType::Char(length) = expr.sql_type else { return expr };
-        let position = expr.position;
-        let length = Expr::constant(Value::Int(length.into()), SqlType::Integer);
-        let blank = Expr::constant(Value::str(" "), SqlType::Text);
-        let call = ExprKind::Call(functions::ScalarFunction::RPAD, vec![expr, length, blank]);
-        Expr::new(call, SqlType::Text).at(position)
-    }
-
-    /// The value to store in a column of type `to` (PostgreSQL's assignment casts).
-    pub(super) fn assign(&self, expr: Expr, to: SqlType, column: &str) -> Result<Expr> {
-        let (from, position) = (expr.sql_type, expr.position);
-        if let ExprKind::Const(value) = &expr.kind {
-            let from = if from == SqlType::Null { SqlType::Text } else { from };
-            if is_untyped(&expr) || assignable(from, to) {
-                let value = assign_value(value, from, to).map_err(|e| e.at(position))?;
-                return Ok(Expr::constant(value, to).at(position));
-            }
-        }
-        if from == to {
-            return Ok(expr);
-        }
-        if !assignable(from, to) {
-            let message = format!("column \"{column}\" is of type {to} but expression is of type {from}");
-            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message)
-                .hint("rewrite the expression or cast it")
-                .at(position));
-        }
-        match to {
-            // The cast would cut long strings: whoever stores them checks the length.
-            SqlType::Varchar(_) => self.convert(expr, SqlType::Text),
-            SqlType::Char(_) => {
-                let text = self.convert(expr, SqlType::Text)?;
-                self.trimmed(text)
-            }
-            SqlType::Text => self.convert(expr, to),
-            _ => self.cast_to(expr, to),
-        }
+        SqlType::Text => convert(expr, to),
+        _ => cast_to(expr, to),
     }
 }
 

@@ -9,6 +9,8 @@ use types::{SqlType, Value};
 use super::statement::fields;
 use super::type_name::sql_type;
 use super::{Binder, fold, unsupported};
+use crate::bind::coerce::assign;
+use crate::bind::parts::Text;
 use crate::{ColumnDefinition, CreateTable, CreateView, ObjectKind, ObjectName, Statement};
 
 /// Most columns of a table, as in PostgreSQL.
@@ -16,7 +18,7 @@ const MAX_COLUMNS: usize = 1_600;
 
 impl Binder<'_> {
     pub(super) fn create_table(&mut self, create: &ast::CreateTable) -> Result<Statement> {
-        let name = self.object_name(&create.name)?;
+        let name = self.text.object_name(&create.name)?;
         let refused = if create.temporary {
             Some("CREATE TEMPORARY TABLE")
         } else if create.external || create.like.is_some() || create.clone.is_some() || create.inherits.is_some() {
@@ -31,7 +33,7 @@ impl Binder<'_> {
         }
         let (if_not_exists, or_replace) = (create.if_not_exists, create.or_replace);
         if let Some(query) = &create.query {
-            let mut plan = self.plan(query)?;
+            let mut plan = self.plan_of(query)?;
             if create.columns.len() > plan.output.len() {
                 let message = "too many column names were specified";
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
@@ -39,7 +41,7 @@ impl Binder<'_> {
             for (output, column) in plan.output.iter_mut().zip(&create.columns) {
                 output.0 = fold(&column.name);
             }
-            self.check_names(plan.output.iter().map(|(n, _)| (n.as_str(), name.position)))?;
+            check_names(plan.output.iter().map(|(n, _)| (n.as_str(), name.position)))?;
             let with_data = create.with_data.as_ref().is_none_or(|w| w.data);
             return Ok(Statement::CreateTableAs { name, plan, with_data, if_not_exists, or_replace });
         }
@@ -60,10 +62,10 @@ impl Binder<'_> {
         for column in &create.columns {
             self.column_definition(column, &mut table)?;
         }
-        let names: Vec<_> = create.columns.iter().map(|c| (fold(&c.name), self.at(&c.name))).collect();
-        self.check_names(names.iter().map(|(n, p)| (n.as_str(), *p)))?;
+        let names: Vec<_> = create.columns.iter().map(|c| (fold(&c.name), self.text.at(&c.name))).collect();
+        check_names(names.iter().map(|(n, p)| (n.as_str(), *p)))?;
         for constraint in &create.constraints {
-            self.constraint(constraint, &mut table)?;
+            self.text.constraint(constraint, &mut table)?;
         }
         for &key in &table.primary_key {
             table.columns[key].nullable = false;
@@ -72,7 +74,7 @@ impl Binder<'_> {
     }
 
     fn column_definition(&mut self, column: &ast::ColumnDef, table: &mut CreateTable) -> Result<()> {
-        let position = self.at(&column.name);
+        let position = self.text.at(&column.name);
         let name = fold(&column.name);
         let sql_type = sql_type(&column.data_type).map_err(|e| e.at(position))?;
         let (mut nullable, mut default) = (true, Value::Null);
@@ -82,9 +84,9 @@ impl Binder<'_> {
                 ColumnOption::Null => {}
                 ColumnOption::NotNull => nullable = false,
                 ColumnOption::Default(expr) => {
-                    let at = self.start(expr);
+                    let at = self.text.start(expr);
                     let bound = self.expr(expr)?;
-                    let value = self.assign(bound, sql_type, &name)?;
+                    let value = assign(bound, sql_type, &name)?;
                     if value.is_volatile() || value.has_subquery() || value.uses(|_| true) {
                         return unsupported("a DEFAULT that is not constant", at);
                     }
@@ -95,11 +97,11 @@ impl Binder<'_> {
                 }
                 ColumnOption::PrimaryKey(_) => {
                     if !table.primary_key.is_empty() {
-                        return Err(self.second_primary_key(&table.name));
+                        return Err(second_primary_key(&table.name));
                     }
                     table.primary_key = vec![index];
                 }
-                ColumnOption::Unique(_) => return self.unique(position),
+                ColumnOption::Unique(_) => return unique(position),
                 ColumnOption::Comment(_) => {}
                 ColumnOption::Check(_) => return unsupported("CHECK", position),
                 ColumnOption::ForeignKey(_) => return unsupported("REFERENCES", position),
@@ -114,27 +116,42 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn unique<T>(&self, position: Option<u32>) -> Result<T> {
-        let error =
-            Error::unsupported("UNIQUE").hint("a table's one key is its PRIMARY KEY, which forbids NULL besides");
-        Err(error.at(position))
+    pub(super) fn create_view(&mut self, create: &ast::CreateView, text: &str) -> Result<Statement> {
+        let name = self.text.object_name(&create.name)?;
+        if create.materialized || create.temporary || create.params.is_some() {
+            return unsupported("a materialized or temporary view", name.position);
+        }
+        if !self.arguments.parameters.is_empty() {
+            return unsupported("a parameter in a view", name.position);
+        }
+        let plan = self.plan_of(&create.query)?;
+        if create.columns.len() > plan.output.len() {
+            let message = "CREATE VIEW specifies more column names than columns";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
+        }
+        let mut columns = fields(&plan);
+        for (column, named) in columns.iter_mut().zip(&create.columns) {
+            column.name = fold(&named.name);
+        }
+        check_names(columns.iter().map(|c| (c.name.as_str(), name.position)))?;
+        let sql = view_text(text).unwrap_or_else(|| create.query.to_string());
+        let reads = std::mem::take(&mut self.reads);
+        let (if_not_exists, or_replace) = (create.if_not_exists, create.or_replace);
+        Ok(Statement::CreateView(CreateView { name, sql, columns, reads, if_not_exists, or_replace }))
     }
+}
 
-    fn second_primary_key(&self, table: &ObjectName) -> Error {
-        let message = format!("multiple primary keys for table \"{table}\" are not allowed");
-        Error::new(SqlState("42P16"), message).at(table.position)
-    }
-
+impl Text<'_> {
     fn constraint(&mut self, constraint: &TableConstraint, table: &mut CreateTable) -> Result<()> {
         match constraint {
             TableConstraint::PrimaryKey(key) => {
                 if !table.primary_key.is_empty() {
-                    return Err(self.second_primary_key(&table.name));
+                    return Err(second_primary_key(&table.name));
                 }
                 table.primary_key = self.key_columns(&key.columns, table)?;
                 Ok(())
             }
-            TableConstraint::Unique(_) => self.unique(table.name.position),
+            TableConstraint::Unique(_) => unique(table.name.position),
             TableConstraint::ForeignKey(_) => unsupported("FOREIGN KEY", table.name.position),
             TableConstraint::Check(_) => unsupported("CHECK", table.name.position),
             _ => unsupported("this table constraint", table.name.position),
@@ -161,42 +178,6 @@ impl Binder<'_> {
         Ok(key)
     }
 
-    /// Two columns of one name are error 42701.
-    fn check_names<'n>(&self, names: impl Iterator<Item = (&'n str, Option<u32>)>) -> Result<()> {
-        let mut seen = std::collections::HashSet::new();
-        for (name, position) in names {
-            if !seen.insert(name) {
-                let message = format!("column \"{name}\" specified more than once");
-                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(position));
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn create_view(&mut self, create: &ast::CreateView, text: &str) -> Result<Statement> {
-        let name = self.object_name(&create.name)?;
-        if create.materialized || create.temporary || create.params.is_some() {
-            return unsupported("a materialized or temporary view", name.position);
-        }
-        if !self.parameters.is_empty() {
-            return unsupported("a parameter in a view", name.position);
-        }
-        let plan = self.plan(&create.query)?;
-        if create.columns.len() > plan.output.len() {
-            let message = "CREATE VIEW specifies more column names than columns";
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
-        }
-        let mut columns = fields(&plan);
-        for (column, named) in columns.iter_mut().zip(&create.columns) {
-            column.name = fold(&named.name);
-        }
-        self.check_names(columns.iter().map(|c| (c.name.as_str(), name.position)))?;
-        let sql = view_text(text).unwrap_or_else(|| create.query.to_string());
-        let reads = std::mem::take(&mut self.reads);
-        let (if_not_exists, or_replace) = (create.if_not_exists, create.or_replace);
-        Ok(Statement::CreateView(CreateView { name, sql, columns, reads, if_not_exists, or_replace }))
-    }
-
     pub(super) fn drop_objects(
         &mut self,
         kind: &ObjectType,
@@ -212,6 +193,28 @@ impl Binder<'_> {
         let names = names.iter().map(|n| self.object_name(n)).collect::<Result<_>>()?;
         Ok(Statement::Drop { kind, names, if_exists, cascade })
     }
+}
+
+fn unique<T>(position: Option<u32>) -> Result<T> {
+    let error = Error::unsupported("UNIQUE").hint("a table's one key is its PRIMARY KEY, which forbids NULL besides");
+    Err(error.at(position))
+}
+
+fn second_primary_key(table: &ObjectName) -> Error {
+    let message = format!("multiple primary keys for table \"{table}\" are not allowed");
+    Error::new(SqlState("42P16"), message).at(table.position)
+}
+
+/// Two columns of one name are error 42701.
+fn check_names<'n>(names: impl Iterator<Item = (&'n str, Option<u32>)>) -> Result<()> {
+    let mut seen = std::collections::HashSet::new();
+    for (name, position) in names {
+        if !seen.insert(name) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(position));
+        }
+    }
+    Ok(())
 }
 
 /// The query of a CREATE VIEW as the user wrote it: what follows the AS, if that is a query by itself.

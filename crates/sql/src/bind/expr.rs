@@ -18,30 +18,27 @@ use sqlparser::ast::{self, AccessExpr};
 use types::SqlType;
 
 use super::{Binder, unsupported};
+use crate::bind::coerce::{boolean, known};
+use crate::bind::parts::Text;
 pub(super) use literal::number;
 
 impl Binder<'_> {
     /// Binds an expression; string literals and bare NULLs come back untyped ([`SqlType::Null`]).
     pub(super) fn expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
-        // Views and common table expressions are bound wherever they are read: nested, that could go on for ever.
-        self.work = self.work.checked_sub(1).ok_or_else(|| {
-            Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too complex")
-                .detail("what it reads of views and WITH, taken together, is too much")
-                .hint("materialise parts of it with CREATE TABLE AS")
-        })?;
+        self.limits.spend()?;
         self.deeper(|b| b.expr_inner(expr))
     }
 
     /// Binds an expression whose untyped literals are text.
     pub(super) fn typed_expr(&mut self, expr: &ast::Expr) -> Result<Expr> {
         let bound = self.expr(expr)?;
-        Ok(self.known(bound))
+        Ok(known(bound))
     }
 
     /// Binds a condition of `what`.
     pub(super) fn condition(&mut self, expr: &ast::Expr, what: &str) -> Result<Expr> {
         let bound = self.expr(expr)?;
-        self.boolean(bound, what)
+        boolean(bound, what)
     }
 
     fn expr_inner(&mut self, expr: &ast::Expr) -> Result<Expr> {
@@ -49,9 +46,9 @@ impl Binder<'_> {
         match expr {
             E::Identifier(ident) => self.identifier(ident),
             E::CompoundIdentifier(parts) => self.compound(parts),
-            E::CompoundFieldAccess { root, access_chain } => self.field_access(root, access_chain),
+            E::CompoundFieldAccess { root, access_chain } => self.text.field_access(root, access_chain),
             E::Value(value) => self.literal(value),
-            E::TypedString(typed) => self.typed_string(typed),
+            E::TypedString(typed) => self.text.typed_string(typed),
             E::Interval(interval) => self.interval(interval),
             E::Nested(inner) => self.expr(inner),
             E::BinaryOp { .. } => self.binary_chain(expr),
@@ -72,7 +69,7 @@ impl Binder<'_> {
             E::AnyOp { left, compare_op, right, .. } => self.quantified(plan::Quantifier::Any, left, compare_op, right),
             E::AllOp { left, compare_op, right } => self.quantified(plan::Quantifier::All, left, compare_op, right),
             E::Exists { subquery, negated } => self.exists(subquery, *negated),
-            E::Subquery(query) => self.scalar_subquery(query, self.start(expr)),
+            E::Subquery(query) => self.scalar_subquery(query, self.text.start(expr)),
             E::Like { negated, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_deref(), *negated, false)
             }
@@ -81,14 +78,14 @@ impl Binder<'_> {
             }
             E::Cast { kind, expr: inner, data_type, format } => {
                 if format.is_some() {
-                    return unsupported("CAST with FORMAT", self.start(inner));
+                    return unsupported("CAST with FORMAT", self.text.start(inner));
                 }
                 self.cast(kind, inner, data_type)
             }
             E::Extract { field, expr, .. } => self.extract(&field.to_string(), expr),
             E::Ceil { expr, field } => self.ceil_or_floor("ceil", expr, field),
             E::Floor { expr, field } => self.ceil_or_floor("floor", expr, field),
-            E::Position { expr: needle, r#in } => self.call_by_name("strpos", &[r#in, needle], self.start(expr)),
+            E::Position { expr: needle, r#in } => self.call_by_name("strpos", &[r#in, needle], self.text.start(expr)),
             E::Substring { expr, substring_from, substring_for, .. } => {
                 self.substring(expr, substring_from.as_deref(), substring_for.as_deref())
             }
@@ -99,28 +96,28 @@ impl Binder<'_> {
             E::Case { operand, conditions, else_result, .. } => {
                 self.case(operand.as_deref(), conditions, else_result.as_deref())
             }
-            E::Tuple(_) => Err(Error::unsupported("a row outside of a comparison or IN").at(self.start(expr))),
+            E::Tuple(_) => Err(Error::unsupported("a row outside of a comparison or IN").at(self.text.start(expr))),
             E::Wildcard(_) | E::QualifiedWildcard(..) => {
                 Err(Error::new(SqlState::SYNTAX_ERROR, "* is only allowed in the select list and in count(*)"))
             }
-            E::SimilarTo { expr, .. } => unsupported("SIMILAR TO", self.start(expr)),
-            E::RLike { expr, .. } => unsupported("RLIKE", self.start(expr)),
-            E::AtTimeZone { timestamp, .. } => unsupported("AT TIME ZONE", self.start(timestamp)),
-            E::Collate { expr, .. } => unsupported("COLLATE", self.start(expr)),
+            E::SimilarTo { expr, .. } => unsupported("SIMILAR TO", self.text.start(expr)),
+            E::RLike { expr, .. } => unsupported("RLIKE", self.text.start(expr)),
+            E::AtTimeZone { timestamp, .. } => unsupported("AT TIME ZONE", self.text.start(timestamp)),
+            E::Collate { expr, .. } => unsupported("COLLATE", self.text.start(expr)),
             E::Array(_) => unsupported("the type array", None),
-            E::Overlay { expr, .. } => unsupported("OVERLAY", self.start(expr)),
+            E::Overlay { expr, .. } => unsupported("OVERLAY", self.text.start(expr)),
             other => {
                 let text: String = other.to_string().chars().take(60).collect();
-                unsupported(format!("the expression {text}"), self.start(other))
+                unsupported(format!("the expression {text}"), self.text.start(other))
             }
         }
     }
 
     fn identifier(&mut self, ident: &ast::Ident) -> Result<Expr> {
-        match self.resolve(ident) {
+        match self.names.resolve(ident, &self.text, &self.plan) {
             // Words that are calls without parentheses, unless a column has the name.
             Err(error) if ident.quote_style.is_none() => {
-                self.constant_word(&ident.value.to_lowercase(), self.at(ident)).ok_or(error)
+                self.constant_word(&ident.value.to_lowercase(), self.text.at(ident)).ok_or(error)
             }
             resolved => resolved,
         }
@@ -129,20 +126,12 @@ impl Binder<'_> {
     fn compound(&mut self, parts: &[ast::Ident]) -> Result<Expr> {
         match parts {
             [column] => self.identifier(column),
-            [table, column] => self.resolve_qualified(table, column),
-            [_, table, column] => self.resolve_qualified(table, column),
+            [table, column] => self.names.resolve_qualified(table, column, &self.text, &self.plan),
+            [_, table, column] => self.names.resolve_qualified(table, column, &self.text, &self.plan),
             _ => {
-                let position = parts.first().and_then(|p| self.at(p));
+                let position = parts.first().and_then(|p| self.text.at(p));
                 Err(Error::new(SqlState::SYNTAX_ERROR, "improper qualified name (too many dotted names)").at(position))
             }
-        }
-    }
-
-    fn field_access(&mut self, root: &ast::Expr, chain: &[AccessExpr]) -> Result<Expr> {
-        let position = self.start(root);
-        match chain.first() {
-            Some(AccessExpr::Subscript(_)) => unsupported("the type array", position),
-            _ => unsupported("access to a field of a composite value", position),
         }
     }
 
@@ -157,6 +146,16 @@ impl Binder<'_> {
             _ => return None,
         };
         Some(Expr::constant(value, sql_type).at(position))
+    }
+}
+
+impl Text<'_> {
+    fn field_access(&mut self, root: &ast::Expr, chain: &[AccessExpr]) -> Result<Expr> {
+        let position = self.start(root);
+        match chain.first() {
+            Some(AccessExpr::Subscript(_)) => unsupported("the type array", position),
+            _ => unsupported("access to a field of a composite value", position),
+        }
     }
 }
 

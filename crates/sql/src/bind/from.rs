@@ -8,7 +8,8 @@ use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, ObjectNamePart, TableAl
 use types::Value;
 
 use super::scope::{Clause, Relation, Scope, ScopeColumn};
-use super::{Binder, Bound, MAX_VIEWS, fold, unsupported};
+use super::{Binder, Bound, fold, unsupported};
+use crate::bind::parts::Text;
 use crate::{ObjectName, Resolved, Table, parse_depth};
 
 /// Most tables in one FROM: each is an operator on top of the ones before.
@@ -49,7 +50,7 @@ impl Binder<'_> {
             });
         }
         let all = all.unwrap_or_else(|| FromItem { node: one_row(), scope: Scope::default() });
-        let position = from.last().and_then(|t| self.factor_position(&t.relation));
+        let position = from.last().and_then(|t| self.text.factor_position(&t.relation));
         all.scope.check_aliases(position)?;
         Ok(all)
     }
@@ -58,7 +59,7 @@ impl Binder<'_> {
     pub(super) fn factor(&mut self, factor: &TableFactor, seen: &Scope) -> Result<FromItem> {
         match factor {
             TableFactor::Table { name, alias, args, sample, with_ordinality, version, .. } => {
-                let position = self.name_position(name);
+                let position = self.text.name_position(name);
                 if sample.is_some() || *with_ordinality || version.is_some() {
                     return unsupported("TABLESAMPLE, WITH ORDINALITY or a table version", position);
                 }
@@ -68,15 +69,15 @@ impl Binder<'_> {
                 }
             }
             TableFactor::Derived { lateral, subquery, alias, sample } => {
-                let position = alias.as_ref().and_then(|a| self.at(&a.name));
+                let position = alias.as_ref().and_then(|a| self.text.at(&a.name));
                 if sample.is_some() {
                     return unsupported("TABLESAMPLE", position);
                 }
                 if *lateral {
                     // The items before are what the subquery sees as the query around it.
-                    let hidden = std::mem::replace(&mut self.level().scope, seen.clone());
+                    let hidden = std::mem::replace(&mut self.names.level().scope, seen.clone());
                     let bound = self.query(subquery);
-                    self.level().scope = hidden;
+                    self.names.level().scope = hidden;
                     let bound = bound?;
                     return self.derived(bound, alias.as_ref(), None);
                 }
@@ -89,12 +90,12 @@ impl Binder<'_> {
                     None => Ok(item),
                     Some(alias) => {
                         let relation = Relation { name: None, columns: item.scope.visible };
-                        Ok(FromItem { node: item.node, scope: Scope::of(self.aliased(relation, Some(alias))?) })
+                        Ok(FromItem { node: item.node, scope: Scope::of(self.text.aliased(relation, Some(alias))?) })
                     }
                 }
             }
             TableFactor::Function { name, .. } => {
-                unsupported(format!("the function {name} in FROM"), self.name_position(name))
+                unsupported(format!("the function {name} in FROM"), self.text.name_position(name))
             }
             TableFactor::UNNEST { .. } => unsupported("UNNEST", None),
             other => {
@@ -104,59 +105,12 @@ impl Binder<'_> {
         }
     }
 
-    fn factor_position(&self, factor: &TableFactor) -> Option<u32> {
-        let alias = match factor {
-            TableFactor::Table { alias, name, .. } => {
-                return alias.as_ref().and_then(|a| self.at(&a.name)).or_else(|| self.name_position(name));
-            }
-            TableFactor::Derived { alias, .. } | TableFactor::NestedJoin { alias, .. } => alias,
-            _ => return None,
-        };
-        alias.as_ref().and_then(|a| self.at(&a.name))
-    }
-
     /// A subquery's output as a relation; `name` is used if there is no alias.
     pub(super) fn derived(&mut self, bound: Bound, alias: Option<&TableAlias>, name: Option<&str>) -> Result<FromItem> {
-        let bound = self.with_known_types(bound);
+        let bound = self.plan.with_known_types(bound);
         let columns = bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
         let relation = Relation { name: name.map(str::to_owned), columns };
-        Ok(FromItem { node: bound.node, scope: Scope::of(self.aliased(relation, alias)?) })
-    }
-
-    /// Applies `AS name (columns)`.
-    fn aliased(&self, mut relation: Relation, alias: Option<&TableAlias>) -> Result<Relation> {
-        let Some(alias) = alias else { return Ok(relation) };
-        relation.name = Some(self.alias(&alias.name)?);
-        let names: Vec<&ast::Ident> = alias.columns.iter().map(|c| &c.name).collect();
-        self.rename_columns(&mut relation, &names)?;
-        Ok(relation)
-    }
-
-    /// A name given with AS. The parser takes strings too.
-    pub(super) fn alias(&self, ident: &ast::Ident) -> Result<String> {
-        if ident.quote_style == Some('\'') {
-            let message = format!("syntax error at or near \"'{}'\"", ident.value);
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message)
-                .hint("names are quoted with double quotes; strings continue only on another line")
-                .at(self.at(ident)));
-        }
-        Ok(fold(ident))
-    }
-
-    fn rename_columns(&self, relation: &mut Relation, names: &[&ast::Ident]) -> Result<()> {
-        if names.len() > relation.columns.len() {
-            let message = format!(
-                "table \"{}\" has {} columns available but {} columns specified",
-                relation.name.as_deref().unwrap_or_default(),
-                relation.columns.len(),
-                names.len()
-            );
-            return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(self.at(names[0])));
-        }
-        for (column, name) in relation.columns.iter_mut().zip(names) {
-            column.name = fold(name);
-        }
-        Ok(())
+        Ok(FromItem { node: bound.node, scope: Scope::of(self.text.aliased(relation, alias)?) })
     }
 
     fn named_table(
@@ -172,14 +126,14 @@ impl Binder<'_> {
                 return self.scan(file, None, alias);
             }
             let wanted = fold(ident);
-            if let Some(index) = self.environment.iter().rposition(|c| c.name == wanted) {
+            if let Some(index) = self.names.environment.iter().rposition(|c| c.name == wanted) {
                 return self.common_table(index, alias, position);
             }
         }
-        let name = self.object_name(name)?;
+        let name = self.text.object_name(name)?;
         let resolved = self.resolver.table(&name).map_err(|e| self.with_table_hint(e, &name).at(position))?;
         let known = |read: &ObjectName| (&read.schema, &read.name) == (&name.schema, &name.name);
-        if self.views == 0 && !self.reads.iter().any(known) {
+        if !self.limits.in_view() && !self.reads.iter().any(known) {
             self.reads.push(name.clone());
         }
         match resolved {
@@ -193,37 +147,16 @@ impl Binder<'_> {
             return error;
         }
         let names = self.resolver.table_names();
-        let known = names.iter().map(String::as_str).chain(self.environment.iter().map(|c| c.name.as_str()));
+        let known = names.iter().map(String::as_str).chain(self.names.environment.iter().map(|c| c.name.as_str()));
         match catalog::nearest_name(&name.name, known) {
             Some(near) => error.hint(format!("perhaps you meant \"{near}\"")),
             None => error,
         }
     }
 
-    /// A name of one or two parts (three, if the first is the database).
-    pub(super) fn object_name(&self, name: &ast::ObjectName) -> Result<ObjectName> {
-        let position = self.name_position(name);
-        let mut parts = Vec::new();
-        for part in &name.0 {
-            match part {
-                ObjectNamePart::Identifier(ident) => parts.push(fold(ident)),
-                ObjectNamePart::Function(_) => return unsupported("a function that makes a name", position),
-            }
-        }
-        match parts.len() {
-            1 | 2 => {
-                let name = parts.pop().unwrap_or_default();
-                Ok(ObjectName { schema: parts.pop(), name, position })
-            }
-            _ => {
-                Err(Error::new(SqlState::SYNTAX_ERROR, "improper qualified name (too many dotted names)").at(position))
-            }
-        }
-    }
-
     /// Reads all columns of a table; those not needed are pruned later.
     fn scan(&mut self, table: Table, name: Option<&str>, alias: Option<&TableAlias>) -> Result<FromItem> {
-        if self.tables.len() >= MAX_TABLES_IN_ALL {
+        if self.plan.tables.len() >= MAX_TABLES_IN_ALL {
             let message =
                 format!("the statement reads more than {MAX_TABLES_IN_ALL} tables, counting those of its views");
             return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message)
@@ -234,17 +167,17 @@ impl Binder<'_> {
         let mut named = Vec::with_capacity(table.fields.len());
         for (attribute, field) in table.fields.iter().enumerate() {
             let info = ColumnInfo { name: field.name.clone(), sql_type: field.sql_type, nullable: field.nullable };
-            let column = self.columns.push(info);
+            let column = self.plan.columns.push(info);
             columns.push((attribute, column));
             named.push(ScopeColumn { name: field.name.clone(), column });
         }
-        let table = self.tables.push(TableInfo {
+        let table = self.plan.tables.push(TableInfo {
             name: name.clone(),
             fields: table.fields,
             statistics: table.statistics,
             source: table.source,
         });
-        let relation = self.aliased(Relation { name: Some(name), columns: named }, alias)?;
+        let relation = self.text.aliased(Relation { name: Some(name), columns: named }, alias)?;
         let node = Node::new(Op::Scan { table, columns, predicates: Vec::new() });
         Ok(FromItem { node, scope: Scope::of(relation) })
     }
@@ -258,24 +191,18 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
         position: Option<u32>,
     ) -> Result<FromItem> {
-        if self.views >= MAX_VIEWS {
-            let message = format!("views are nested more than {MAX_VIEWS} deep at \"{name}\"");
-            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).at(position));
-        }
         let levels_of_text = parse_depth(sql);
         let query = stack::with_room(levels_of_text, || view_query(sql))?;
         let query = query.map_err(|e| view_error(e, name).at(position))?;
-        let levels = std::mem::take(&mut self.levels);
-        let environment = std::mem::take(&mut self.environment);
-        let positions = self.positions.take();
-        let parameters = std::mem::take(&mut self.parameters);
-        self.views += 1;
+        self.limits.enter_view(name).map_err(|e| e.at(position))?;
+        let names = std::mem::take(&mut self.names);
+        let positions = self.text.positions.take();
+        let parameters = std::mem::take(&mut self.arguments.parameters);
         let bound = self.deeper(|b| stack::with_room(levels_of_text, || b.query(&query))?);
-        self.views -= 1;
-        self.parameters = parameters;
-        self.positions = positions;
-        self.environment = environment;
-        self.levels = levels;
+        self.arguments.parameters = parameters;
+        self.text.positions = positions;
+        self.names = names;
+        self.limits.leave_view();
         let mut bound = bound.map_err(|e| view_error(e, name).at(position))?;
         for (output, name) in bound.output.iter_mut().zip(columns) {
             output.name = name;
@@ -285,8 +212,8 @@ impl Binder<'_> {
 
     /// A reference to a common table expression.
     fn common_table(&mut self, index: usize, alias: Option<&TableAlias>, position: Option<u32>) -> Result<FromItem> {
-        let name = self.environment[index].name.clone();
-        if self.environment[index].inline {
+        let name = self.names.environment[index].name.clone();
+        if self.names.environment[index].inline {
             let bound = self.cte_query(index).map_err(|e| e.at(position))?;
             return self.derived(bound, alias, Some(&name));
         }
@@ -299,34 +226,34 @@ impl Binder<'_> {
             let column = match columns.iter().find(|(f, _)| *f == from) {
                 Some(&(_, column)) => column,
                 None => {
-                    let nullable = self.is_nullable_column(from);
-                    let sql_type = self.columns[from].sql_type;
-                    let column = self.columns.push(ColumnInfo { name: name.clone(), sql_type, nullable });
+                    let nullable = self.plan.is_nullable_column(from);
+                    let sql_type = self.plan.columns[from].sql_type;
+                    let column = self.plan.columns.push(ColumnInfo { name: name.clone(), sql_type, nullable });
                     columns.push((from, column));
                     column
                 }
             };
             named.push(ScopeColumn { name, column });
         }
-        let relation = self.aliased(Relation { name: Some(name), columns: named }, alias)?;
+        let relation = self.text.aliased(Relation { name: Some(name), columns: named }, alias)?;
         Ok(FromItem { node: Node::new(Op::CteScan { cte, columns }), scope: Scope::of(relation) })
     }
 
     /// Binds the query of a common table expression, in the scope of its definition, and names its output.
     pub(super) fn cte_query(&mut self, index: usize) -> Result<Bound> {
-        let binding = &self.environment[index];
+        let binding = &self.names.environment[index];
         let (query, names) = (Rc::clone(&binding.query), binding.columns.clone());
         let (levels, visible) = (binding.levels, binding.visible);
-        let hidden_levels = self.levels.split_off(levels.min(self.levels.len()));
-        let hidden_ctes = self.environment.split_off(visible.min(self.environment.len()));
+        let hidden_levels = self.names.levels.split_off(levels.min(self.names.levels.len()));
+        let hidden_ctes = self.names.environment.split_off(visible.min(self.names.environment.len()));
         let bound = self.deeper(|b| b.query(&query));
-        self.environment.extend(hidden_ctes);
-        self.levels.extend(hidden_levels);
+        self.names.environment.extend(hidden_ctes);
+        self.names.levels.extend(hidden_levels);
         let bound = bound?;
-        let mut bound = self.with_known_types(bound);
+        let mut bound = self.plan.with_known_types(bound);
         let columns = bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
-        let mut relation = Relation { name: Some(self.environment[index].name.clone()), columns };
-        self.rename_columns(&mut relation, &names.iter().collect::<Vec<_>>())?;
+        let mut relation = Relation { name: Some(self.names.environment[index].name.clone()), columns };
+        self.text.rename_columns(&mut relation, &names.iter().collect::<Vec<_>>())?;
         for (output, renamed) in bound.output.iter_mut().zip(relation.columns) {
             output.name = renamed.name;
         }
@@ -337,21 +264,21 @@ impl Binder<'_> {
     /// inlined after all.
     #[allow(clippy::type_complexity)]
     fn materialised(&mut self, index: usize) -> Result<Option<(plan::CteId, Vec<(String, ColumnId)>)>> {
-        if let Some(done) = &self.environment[index].materialised {
+        if let Some(done) = &self.names.environment[index].materialised {
             return Ok(Some(done.clone()));
         }
         let bound = self.cte_query(index)?;
         if !bound.node.free_columns().is_empty() {
-            self.environment[index].inline = true;
+            self.names.environment[index].inline = true;
             return Ok(None);
         }
         let output: Vec<(String, ColumnId)> = bound.output.into_iter().map(|o| (o.name, o.column)).collect();
         let mut columns: Vec<ColumnId> = output.iter().map(|&(_, c)| c).collect();
         columns.sort_unstable();
         columns.dedup();
-        let name = self.environment[index].name.clone();
-        let cte = self.ctes.push(plan::Cte { name, plan: bound.node, columns });
-        self.environment[index].materialised = Some((cte, output.clone()));
+        let name = self.names.environment[index].name.clone();
+        let cte = self.plan.ctes.push(plan::Cte { name, plan: bound.node, columns });
+        self.names.environment[index].materialised = Some((cte, output.clone()));
         Ok(Some((cte, output)))
     }
 
@@ -363,7 +290,7 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
         position: Option<u32>,
     ) -> Result<FromItem> {
-        let function = self.object_name(name)?.name;
+        let function = self.text.object_name(name)?.name;
         let function = match function.as_str() {
             "read_csv_auto" => "read_csv",
             "parquet_scan" => "read_parquet",
@@ -411,7 +338,7 @@ impl Binder<'_> {
     fn path(&mut self, expr: &ast::Expr) -> Result<String> {
         match self.constant(expr, "a path")? {
             Value::Str(path) => Ok(path.to_string()),
-            _ => Err(Error::new(SqlState::DATATYPE_MISMATCH, "a path must be a string").at(self.start(expr))),
+            _ => Err(Error::new(SqlState::DATATYPE_MISMATCH, "a path must be a string").at(self.text.start(expr))),
         }
     }
 
@@ -421,13 +348,83 @@ impl Binder<'_> {
         if let ast::Expr::Identifier(word) = expr {
             return Ok(Value::str(fold(word)));
         }
-        let position = self.start(expr);
-        self.levels.push(super::scope::Level::new(Clause::From));
+        let position = self.text.start(expr);
+        self.names.levels.push(super::scope::Level::new(Clause::From));
         let bound = self.expr(expr);
-        self.levels.pop();
+        self.names.levels.pop();
         match bound?.kind {
             plan::ExprKind::Const(value) => Ok(value),
             _ => unsupported(format!("anything but a constant as {what}"), position),
+        }
+    }
+}
+
+impl Text<'_> {
+    fn factor_position(&self, factor: &TableFactor) -> Option<u32> {
+        let alias = match factor {
+            TableFactor::Table { alias, name, .. } => {
+                return alias.as_ref().and_then(|a| self.at(&a.name)).or_else(|| self.name_position(name));
+            }
+            TableFactor::Derived { alias, .. } | TableFactor::NestedJoin { alias, .. } => alias,
+            _ => return None,
+        };
+        alias.as_ref().and_then(|a| self.at(&a.name))
+    }
+
+    /// Applies `AS name (columns)`.
+    fn aliased(&self, mut relation: Relation, alias: Option<&TableAlias>) -> Result<Relation> {
+        let Some(alias) = alias else { return Ok(relation) };
+        relation.name = Some(self.alias(&alias.name)?);
+        let names: Vec<&ast::Ident> = alias.columns.iter().map(|c| &c.name).collect();
+        self.rename_columns(&mut relation, &names)?;
+        Ok(relation)
+    }
+
+    /// A name given with AS. The parser takes strings too.
+    pub(super) fn alias(&self, ident: &ast::Ident) -> Result<String> {
+        if ident.quote_style == Some('\'') {
+            let message = format!("syntax error at or near \"'{}'\"", ident.value);
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message)
+                .hint("names are quoted with double quotes; strings continue only on another line")
+                .at(self.at(ident)));
+        }
+        Ok(fold(ident))
+    }
+
+    fn rename_columns(&self, relation: &mut Relation, names: &[&ast::Ident]) -> Result<()> {
+        if names.len() > relation.columns.len() {
+            let message = format!(
+                "table \"{}\" has {} columns available but {} columns specified",
+                relation.name.as_deref().unwrap_or_default(),
+                relation.columns.len(),
+                names.len()
+            );
+            return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(self.at(names[0])));
+        }
+        for (column, name) in relation.columns.iter_mut().zip(names) {
+            column.name = fold(name);
+        }
+        Ok(())
+    }
+
+    /// A name of one or two parts (three, if the first is the database).
+    pub(super) fn object_name(&self, name: &ast::ObjectName) -> Result<ObjectName> {
+        let position = self.name_position(name);
+        let mut parts = Vec::new();
+        for part in &name.0 {
+            match part {
+                ObjectNamePart::Identifier(ident) => parts.push(fold(ident)),
+                ObjectNamePart::Function(_) => return unsupported("a function that makes a name", position),
+            }
+        }
+        match parts.len() {
+            1 | 2 => {
+                let name = parts.pop().unwrap_or_default();
+                Ok(ObjectName { schema: parts.pop(), name, position })
+            }
+            _ => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "improper qualified name (too many dotted names)").at(position))
+            }
         }
     }
 }

@@ -10,6 +10,9 @@ use super::order::{Key, KeyOrder};
 use super::scope::Clause;
 use super::select::Item;
 use super::{Binder, fold, unsupported};
+use crate::bind::coerce::known;
+use crate::bind::parts::Names;
+use crate::bind::parts::PlanBuilder;
 
 impl Binder<'_> {
     /// The expressions of GROUP BY; none without GROUP BY. A position or an alias means an item of the select list, where
@@ -20,9 +23,9 @@ impl Binder<'_> {
                 if !modifiers.is_empty() {
                     return unsupported("ROLLUP, CUBE and GROUPING SETS", None);
                 }
-                let aggregates: HashSet<ColumnId> = self.level().aggregates.iter().map(|(c, _)| *c).collect();
+                let aggregates: HashSet<ColumnId> = self.names.level().aggregates.iter().map(|(c, _)| *c).collect();
                 let keys = items.iter().filter(|i| !i.expr.uses(|c| aggregates.contains(&c)));
-                return Ok(Some(keys.map(|i| i.expr.clone()).map(|e| self.known(e)).collect()));
+                return Ok(Some(keys.map(|i| i.expr.clone()).map(known).collect()));
             }
             GroupByExpr::Expressions(exprs, modifiers) => {
                 if !modifiers.is_empty() {
@@ -34,7 +37,7 @@ impl Binder<'_> {
         if exprs.is_empty() {
             return Ok(None);
         }
-        self.level().clause = Clause::GroupBy;
+        self.names.level().clause = Clause::GroupBy;
         let mut groups: Vec<Expr> = Vec::with_capacity(exprs.len());
         let mut pending: Vec<&ast::Expr> = exprs.iter().rev().collect();
         while let Some(expr) = pending.pop() {
@@ -42,11 +45,11 @@ impl Binder<'_> {
                 ast::Expr::Tuple(parts) => pending.extend(parts.iter().rev()),
                 ast::Expr::Nested(inner) => pending.push(inner),
                 ast::Expr::Rollup(_) | ast::Expr::Cube(_) | ast::Expr::GroupingSets(_) => {
-                    return unsupported("ROLLUP, CUBE and GROUPING SETS", self.start(expr));
+                    return unsupported("ROLLUP, CUBE and GROUPING SETS", self.text.start(expr));
                 }
                 _ => {
                     let key = self.group_key(expr, items)?;
-                    let key = self.known(key);
+                    let key = known(key);
                     if !groups.iter().any(|g| same(g, &key)) {
                         groups.push(key);
                     }
@@ -57,7 +60,7 @@ impl Binder<'_> {
     }
 
     fn group_key(&mut self, expr: &ast::Expr, items: &[Item]) -> Result<Expr> {
-        let position = self.start(expr);
+        let position = self.text.start(expr);
         let item = match expr {
             ast::Expr::Value(value) => match &value.value {
                 ast::Value::Number(text, _) => {
@@ -70,7 +73,7 @@ impl Binder<'_> {
                 }
                 _ => return self.expr(expr),
             },
-            ast::Expr::Identifier(ident) => match self.resolve_here(ident) {
+            ast::Expr::Identifier(ident) => match self.names.resolve_here(ident) {
                 true => return self.expr(expr),
                 false => match items.iter().find(|i| i.name == fold(ident)) {
                     Some(item) => item,
@@ -79,20 +82,24 @@ impl Binder<'_> {
             },
             _ => return self.expr(expr),
         };
-        let aggregates: HashSet<ColumnId> = self.level().aggregates.iter().map(|(c, _)| *c).collect();
+        let aggregates: HashSet<ColumnId> = self.names.level().aggregates.iter().map(|(c, _)| *c).collect();
         if item.expr.uses(|c| aggregates.contains(&c)) {
             let message = "aggregate functions are not allowed in GROUP BY";
             return Err(Error::new(SqlState::GROUPING_ERROR, message).at(position));
         }
         Ok(item.expr.clone())
     }
+}
 
+impl Names {
     /// Whether the innermost query's FROM has a column of that name.
     fn resolve_here(&mut self, ident: &ast::Ident) -> bool {
         let wanted = fold(ident);
         self.level().scope.visible.iter().any(|c| c.name == wanted)
     }
+}
 
+impl PlanBuilder {
     /// The aggregation, and everything above it rewritten to read its result.
     pub(super) fn grouped(
         &mut self,
@@ -122,7 +129,7 @@ impl Binder<'_> {
                 self.columns[*column].nullable = can_be_null;
             }
         }
-        let rewrite = Regroup { binder: self, groups: &named, from: &from };
+        let rewrite = Regroup { plan: self, groups: &named, from: &from };
         for item in items {
             rewrite.expr(&mut item.expr, false)?;
         }
@@ -150,21 +157,21 @@ impl Binder<'_> {
 }
 
 /// Replaces group expressions by group columns and refuses other columns of FROM.
-struct Regroup<'a, 'b> {
-    binder: &'a Binder<'b>,
+struct Regroup<'a> {
+    plan: &'a PlanBuilder,
     groups: &'a [(ColumnId, Expr)],
     from: &'a HashSet<ColumnId>,
 }
 
-impl Regroup<'_, '_> {
+impl Regroup<'_> {
     fn expr(&self, expr: &mut Expr, in_subquery: bool) -> Result<()> {
         if let Some((column, _)) = self.groups.iter().find(|(_, g)| same(g, expr)) {
-            *expr = self.binder.reference(*column).at(expr.position);
+            *expr = self.plan.reference(*column).at(expr.position);
             return Ok(());
         }
         match &mut expr.kind {
             ExprKind::Column(column) if self.from.contains(column) => {
-                let name = &self.binder.columns[*column].name;
+                let name = &self.plan.columns[*column].name;
                 let message = if in_subquery {
                     format!("subquery uses ungrouped column \"{name}\" from outer query")
                 } else {

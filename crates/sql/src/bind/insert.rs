@@ -6,6 +6,9 @@ use sqlparser::ast::{self, ObjectNamePart, SetExpr, TableObject};
 use types::{SqlType, Value};
 
 use super::{Binder, Bound, Output, fold, unsupported};
+use crate::bind::coerce::assign;
+use crate::bind::parts::PlanBuilder;
+use crate::bind::parts::Text;
 use crate::{Insert, ObjectName, Resolved, Statement, Table};
 
 /// A column that INSERT fills.
@@ -26,7 +29,7 @@ impl Target {
 
 impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<Statement> {
-        let position = self.span(insert.insert_token.0.span);
+        let position = self.text.span(insert.insert_token.0.span);
         let refused = if insert.on.is_some() || insert.or.is_some() || insert.replace_into || insert.ignore {
             Some("INSERT with ON CONFLICT, OR, IGNORE or REPLACE")
         } else if insert.returning.is_some() {
@@ -42,25 +45,25 @@ impl Binder<'_> {
         let TableObject::TableName(name) = &insert.table else {
             return unsupported("INSERT into a function or query", position);
         };
-        let name = self.object_name(name)?;
+        let name = self.text.object_name(name)?;
         let table = self.base_table(&name)?;
         let idents: Vec<&ast::Ident> = insert
             .columns
             .iter()
             .map(|c| match c.0.as_slice() {
                 [ObjectNamePart::Identifier(ident)] => Ok(ident),
-                _ => unsupported("a qualified name among the columns of INSERT", self.name_position(c)),
+                _ => unsupported("a qualified name among the columns of INSERT", self.text.name_position(c)),
             })
             .collect::<Result<_>>()?;
-        let targets = self.targets(&table, &name, &idents)?;
+        let targets = self.text.targets(&table, &name, &idents)?;
         let explicit = !idents.is_empty();
         let bound = match &insert.source {
             // DEFAULT VALUES
             None => Bound { node: super::from::one_row(), output: Vec::new() },
             Some(query) => self.insert_source(query, &targets, explicit, position)?,
         };
-        let source = self.filled(bound, &targets, &table)?;
-        Ok(Statement::Insert(Insert { name, table: table.source, source: self.finish(source)? }))
+        let source = self.plan.filled(bound, &targets, &table)?;
+        Ok(Statement::Insert(Insert { name, table: table.source, source: self.plan.finish(source)? }))
     }
 
     /// A table that can be changed.
@@ -74,6 +77,32 @@ impl Binder<'_> {
         }
     }
 
+    fn insert_source(
+        &mut self,
+        query: &ast::Query,
+        targets: &[Target],
+        explicit: bool,
+        position: Option<u32>,
+    ) -> Result<Bound> {
+        let plain =
+            query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none();
+        let bound = match query.body.as_ref() {
+            SetExpr::Values(values) if plain => self.values(&values.rows, Some(targets))?,
+            _ => self.query(query)?,
+        };
+        if bound.output.len() > targets.len() {
+            let message = "INSERT has more expressions than target columns";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+        }
+        if explicit && bound.output.len() < targets.len() {
+            let message = "INSERT has more target columns than expressions";
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+        }
+        Ok(bound)
+    }
+}
+
+impl Text<'_> {
     /// The columns that are named, or all.
     pub(super) fn targets(&self, table: &Table, name: &ObjectName, idents: &[&ast::Ident]) -> Result<Vec<Target>> {
         let target = |attribute: usize| Target {
@@ -109,31 +138,9 @@ impl Binder<'_> {
         }
         Ok(targets)
     }
+}
 
-    fn insert_source(
-        &mut self,
-        query: &ast::Query,
-        targets: &[Target],
-        explicit: bool,
-        position: Option<u32>,
-    ) -> Result<Bound> {
-        let plain =
-            query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none();
-        let bound = match query.body.as_ref() {
-            SetExpr::Values(values) if plain => self.values(&values.rows, Some(targets))?,
-            _ => self.query(query)?,
-        };
-        if bound.output.len() > targets.len() {
-            let message = "INSERT has more expressions than target columns";
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
-        }
-        if explicit && bound.output.len() < targets.len() {
-            let message = "INSERT has more target columns than expressions";
-            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
-        }
-        Ok(bound)
-    }
-
+impl PlanBuilder {
     /// The source with one output column per column of the table: assigned to its type, or its default.
     fn filled(&mut self, bound: Bound, targets: &[Target], table: &Table) -> Result<Bound> {
         let Bound { node, output: given } = bound;
@@ -146,7 +153,7 @@ impl Binder<'_> {
                 given.column
             } else {
                 let expr = given.literal.unwrap_or_else(|| self.reference(given.column));
-                let expr = self.assign(expr, target.sql_type, &target.name)?;
+                let expr = assign(expr, target.sql_type, &target.name)?;
                 match expr.as_column() {
                     Some(column) => column,
                     None => {

@@ -7,6 +7,9 @@ use sqlparser::ast::{self, Ident, JoinConstraint, JoinOperator, ObjectNamePart, 
 use super::from::FromItem;
 use super::scope::{Clause, Scope, ScopeColumn};
 use super::{Binder, fold, unsupported};
+use crate::bind::coerce::{compare, unify};
+use crate::bind::parts::PlanBuilder;
+use crate::bind::parts::Text;
 
 impl Binder<'_> {
     /// A table and what is joined to it, left to right; `seen` are names that LATERAL subqueries see besides.
@@ -31,7 +34,7 @@ impl Binder<'_> {
                 if !matches!(c, JoinConstraint::None) {
                     return Err(Error::new(SqlState::SYNTAX_ERROR, "CROSS JOIN takes no condition"));
                 }
-                return Ok(self.joining(JoinKind::Inner, left, right, Vec::new()));
+                return Ok(self.plan.joining(JoinKind::Inner, left, right, Vec::new()));
             }
             J::Semi(c) | J::LeftSemi(c) => (JoinKind::Semi, c),
             J::Anti(c) | J::LeftAnti(c) => (JoinKind::Anti, c),
@@ -54,14 +57,14 @@ impl Binder<'_> {
             JoinConstraint::On(condition) => {
                 let scope = left.scope.clone().join(right.scope.clone());
                 let condition = self.join_condition(condition, scope)?;
-                Ok(self.joining(kind, left, right, condition))
+                Ok(self.plan.joining(kind, left, right, condition))
             }
             JoinConstraint::Using(names) => {
                 let mut idents = Vec::with_capacity(names.len());
                 for name in names {
                     match name.0.as_slice() {
                         [ObjectNamePart::Identifier(ident)] => idents.push(ident.clone()),
-                        _ => return unsupported("a qualified name in USING", self.name_position(name)),
+                        _ => return unsupported("a qualified name in USING", self.text.name_position(name)),
                     }
                 }
                 self.join_using(kind, left, right, &idents)
@@ -84,11 +87,11 @@ impl Binder<'_> {
 
     /// Conjuncts of ON, which sees both sides.
     fn join_condition(&mut self, condition: &ast::Expr, scope: Scope) -> Result<Vec<Expr>> {
-        let level = self.level();
+        let level = self.names.level();
         let hidden = std::mem::replace(&mut level.scope, scope);
         let clause = std::mem::replace(&mut level.clause, Clause::JoinCondition);
         let bound = self.condition(condition, "JOIN/ON");
-        let level = self.level();
+        let level = self.names.level();
         level.scope = hidden;
         level.clause = clause;
         let mut conjuncts = Vec::new();
@@ -96,6 +99,52 @@ impl Binder<'_> {
         Ok(conjuncts)
     }
 
+    /// USING: equality of the named columns, which are visible once, first, as whichever side is not NULL.
+    fn join_using(&mut self, kind: JoinKind, left: FromItem, right: FromItem, names: &[Ident]) -> Result<FromItem> {
+        let mut condition = Vec::with_capacity(names.len());
+        let mut pairs = Vec::with_capacity(names.len());
+        for name in names {
+            let a = self.text.using_column(&left.scope, name, "left")?;
+            let b = self.text.using_column(&right.scope, name, "right")?;
+            let position = self.text.at(name);
+            let (x, y) = (self.plan.reference(a), self.plan.reference(b));
+            condition.push(compare(Compare::Eq, x, y, position)?);
+            pairs.push((fold(name), a, b));
+        }
+        // Another name may stand for the same column.
+        let is_using =
+            |c: &ScopeColumn| pairs.iter().any(|(name, a, b)| c.name == *name && (c.column == *a || c.column == *b));
+        let mut rest: Vec<ScopeColumn> = left.scope.visible.iter().filter(|c| !is_using(c)).cloned().collect();
+        if kind.keeps_right() {
+            rest.extend(right.scope.visible.iter().filter(|c| !is_using(c)).cloned());
+        }
+        let mut item = self.plan.joining(kind.clone(), left, right, condition);
+        let (mut visible, mut computed) = (Vec::with_capacity(pairs.len() + rest.len()), Vec::new());
+        for (name, a, b) in pairs {
+            let column = match kind {
+                JoinKind::Right => b,
+                JoinKind::Full => {
+                    let sides = vec![self.plan.reference(a), self.plan.reference(b)];
+                    let (sides, sql_type) = unify(sides, "JOIN/USING")?;
+                    let merged = Expr::new(ExprKind::Coalesce(sides), sql_type);
+                    let column = self.plan.column_for(&name, &merged);
+                    computed.push((column, merged));
+                    column
+                }
+                _ => a,
+            };
+            visible.push(ScopeColumn { name, column });
+        }
+        visible.extend(rest);
+        item.scope.visible = visible;
+        if !computed.is_empty() {
+            item.node = Node::new(Op::Map { input: Box::new(item.node), columns: computed });
+        }
+        Ok(item)
+    }
+}
+
+impl PlanBuilder {
     /// The join itself. Semi- and anti-joins give the left side's names only.
     fn joining(&mut self, kind: JoinKind, left: FromItem, right: FromItem, condition: Vec<Expr>) -> FromItem {
         if matches!(kind, JoinKind::Left | JoinKind::Full) {
@@ -114,51 +163,9 @@ impl Binder<'_> {
         });
         FromItem { node, scope }
     }
+}
 
-    /// USING: equality of the named columns, which are visible once, first, as whichever side is not NULL.
-    fn join_using(&mut self, kind: JoinKind, left: FromItem, right: FromItem, names: &[Ident]) -> Result<FromItem> {
-        let mut condition = Vec::with_capacity(names.len());
-        let mut pairs = Vec::with_capacity(names.len());
-        for name in names {
-            let a = self.using_column(&left.scope, name, "left")?;
-            let b = self.using_column(&right.scope, name, "right")?;
-            let position = self.at(name);
-            let (x, y) = (self.reference(a), self.reference(b));
-            condition.push(self.compare(Compare::Eq, x, y, position)?);
-            pairs.push((fold(name), a, b));
-        }
-        // Another name may stand for the same column.
-        let is_using =
-            |c: &ScopeColumn| pairs.iter().any(|(name, a, b)| c.name == *name && (c.column == *a || c.column == *b));
-        let mut rest: Vec<ScopeColumn> = left.scope.visible.iter().filter(|c| !is_using(c)).cloned().collect();
-        if kind.keeps_right() {
-            rest.extend(right.scope.visible.iter().filter(|c| !is_using(c)).cloned());
-        }
-        let mut item = self.joining(kind.clone(), left, right, condition);
-        let (mut visible, mut computed) = (Vec::with_capacity(pairs.len() + rest.len()), Vec::new());
-        for (name, a, b) in pairs {
-            let column = match kind {
-                JoinKind::Right => b,
-                JoinKind::Full => {
-                    let sides = vec![self.reference(a), self.reference(b)];
-                    let (sides, sql_type) = self.unify(sides, "JOIN/USING")?;
-                    let merged = Expr::new(ExprKind::Coalesce(sides), sql_type);
-                    let column = self.column_for(&name, &merged);
-                    computed.push((column, merged));
-                    column
-                }
-                _ => a,
-            };
-            visible.push(ScopeColumn { name, column });
-        }
-        visible.extend(rest);
-        item.scope.visible = visible;
-        if !computed.is_empty() {
-            item.node = Node::new(Op::Map { input: Box::new(item.node), columns: computed });
-        }
-        Ok(item)
-    }
-
+impl Text<'_> {
     fn using_column(&self, scope: &Scope, name: &Ident, side: &str) -> Result<plan::ColumnId> {
         let wanted = fold(name);
         let mut found = scope

@@ -5,10 +5,11 @@ use plan::Expr;
 use sqlparser::ast::{self, OrderBy, OrderByKind, OrderByOptions, OrderBySort};
 
 use super::group::same;
-use super::query::Window;
+use super::query::{Window, limited};
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn};
 use super::select::Item;
 use super::{Binder, Bound, fold, unsupported};
+use crate::bind::parts::Text;
 
 /// What to order by.
 #[derive(Clone)]
@@ -48,7 +49,7 @@ impl Binder<'_> {
         let Some(order_by) = order_by else { return Ok(Vec::new()) };
         let exprs = match &order_by.kind {
             OrderByKind::All(options) => {
-                let (descending, nulls_first) = self.direction(options)?;
+                let (descending, nulls_first) = direction(options)?;
                 let all = (0..items.len()).map(|i| KeyOrder { key: Key::Output(i), descending, nulls_first });
                 return Ok(all.collect());
             }
@@ -56,11 +57,11 @@ impl Binder<'_> {
         };
         let mut keys = Vec::with_capacity(exprs.len());
         for order in exprs {
-            let (descending, nulls_first) = self.direction(&order.options)?;
+            let (descending, nulls_first) = direction(&order.options)?;
             let key = self.order_key(&order.expr, items)?;
             if distinct && matches!(key, Key::Expr(_)) {
                 let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
-                let position = self.start(&order.expr);
+                let position = self.text.start(&order.expr);
                 return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(position));
             }
             keys.push(KeyOrder { key, descending, nulls_first });
@@ -69,7 +70,7 @@ impl Binder<'_> {
     }
 
     fn order_key(&mut self, expr: &ast::Expr, items: &[Item]) -> Result<Key> {
-        if let Some(index) = self.output_key(expr, items)? {
+        if let Some(index) = self.text.output_key(expr, items)? {
             return Ok(Key::Output(index));
         }
         let expr = self.typed_expr(expr)?;
@@ -107,7 +108,7 @@ impl Binder<'_> {
             }
             if !keys.iter().any(|k| k.key.is(key)) {
                 let message = "SELECT DISTINCT ON expressions must match initial ORDER BY expressions";
-                let position = exprs.first().and_then(|e| self.start(e));
+                let position = exprs.first().and_then(|e| self.text.start(e));
                 return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(position));
             }
             if !leading.iter().any(|l| l.is(key)) {
@@ -117,16 +118,27 @@ impl Binder<'_> {
         Ok(keys)
     }
 
-    fn direction(&self, options: &OrderByOptions) -> Result<(bool, bool)> {
-        let descending = match &options.sort {
-            None | Some(OrderBySort::Asc) => false,
-            Some(OrderBySort::Desc) => true,
-            Some(OrderBySort::Using(_)) => return unsupported("ORDER BY USING", None),
+    /// ORDER BY and LIMIT of a query that is no plain SELECT: they see its output only.
+    pub(super) fn ordered(&mut self, bound: Bound, order_by: Option<&OrderBy>, window: Window) -> Result<Bound> {
+        let Some(order_by) = order_by else {
+            return Ok(Bound { node: limited(bound.node, window), output: bound.output });
         };
-        // PostgreSQL: NULL is larger than everything.
-        Ok((descending, options.nulls_first.unwrap_or(descending)))
+        let columns: Vec<ScopeColumn> =
+            bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
+        let items: Vec<Item> =
+            bound.output.iter().map(|o| Item { name: o.name.clone(), expr: self.plan.reference(o.column) }).collect();
+        // Aggregates have no place here, as in WHERE.
+        let mut level = Level::new(Clause::Values);
+        level.scope = Scope::of(Relation { name: None, columns });
+        self.names.levels.push(level);
+        let keys = self.order_keys(Some(order_by), &items, false);
+        self.names.levels.pop();
+        let node = self.plan.sorted(bound.node, &keys?, &bound.output, window);
+        Ok(Bound { node, output: bound.output })
     }
+}
 
+impl Text<'_> {
     /// The item of the select list that a position or a bare name means.
     fn output_key(&mut self, expr: &ast::Expr, items: &[Item]) -> Result<Option<usize>> {
         let position = self.start(expr);
@@ -158,23 +170,14 @@ impl Binder<'_> {
             _ => Ok(None),
         }
     }
+}
 
-    /// ORDER BY and LIMIT of a query that is no plain SELECT: they see its output only.
-    pub(super) fn ordered(&mut self, bound: Bound, order_by: Option<&OrderBy>, window: Window) -> Result<Bound> {
-        let Some(order_by) = order_by else {
-            return Ok(Bound { node: Self::limited(bound.node, window), output: bound.output });
-        };
-        let columns: Vec<ScopeColumn> =
-            bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
-        let items: Vec<Item> =
-            bound.output.iter().map(|o| Item { name: o.name.clone(), expr: self.reference(o.column) }).collect();
-        // Aggregates have no place here, as in WHERE.
-        let mut level = Level::new(Clause::Values);
-        level.scope = Scope::of(Relation { name: None, columns });
-        self.levels.push(level);
-        let keys = self.order_keys(Some(order_by), &items, false);
-        self.levels.pop();
-        let node = self.sorted(bound.node, &keys?, &bound.output, window);
-        Ok(Bound { node, output: bound.output })
-    }
+fn direction(options: &OrderByOptions) -> Result<(bool, bool)> {
+    let descending = match &options.sort {
+        None | Some(OrderBySort::Asc) => false,
+        Some(OrderBySort::Desc) => true,
+        Some(OrderBySort::Using(_)) => return unsupported("ORDER BY USING", None),
+    };
+    // PostgreSQL: NULL is larger than everything.
+    Ok((descending, options.nulls_first.unwrap_or(descending)))
 }

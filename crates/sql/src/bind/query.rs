@@ -9,7 +9,9 @@ use plan::{ExprKind, Node, Op};
 use sqlparser::ast::{self, CteAsMaterialized, LimitClause, ObjectNamePart, SetExpr, Visit, Visitor};
 use types::{SqlType, Value};
 
-use super::{Binder, Bound, CteBinding, fold, unsupported};
+use super::parts::CteBinding;
+use super::{Binder, Bound, fold, unsupported};
+use crate::bind::coerce::cast_to;
 
 /// LIMIT and OFFSET as numbers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,9 +24,9 @@ impl Binder<'_> {
     /// Binds a query; it may refer to the columns of the queries around it.
     pub(super) fn query(&mut self, query: &ast::Query) -> Result<Bound> {
         self.deeper(|b| {
-            let visible = b.environment.len();
+            let visible = b.names.environment.len();
             let bound = b.with_clause(query).and_then(|()| b.query_body(query));
-            b.environment.truncate(visible);
+            b.names.environment.truncate(visible);
             bound
         })
     }
@@ -70,11 +72,11 @@ impl Binder<'_> {
         let Some(with) = &query.with else { return Ok(()) };
         let mut counts = Counter::default();
         let _ = query.visit(&mut counts);
-        let first = self.environment.len();
+        let first = self.names.environment.len();
         for cte in &with.cte_tables {
             let name = fold(&cte.alias.name);
-            let position = self.at(&cte.alias.name);
-            if self.environment[first..].iter().any(|c| c.name == name) {
+            let position = self.text.at(&cte.alias.name);
+            if self.names.environment[first..].iter().any(|c| c.name == name) {
                 let message = format!("WITH query name \"{name}\" specified more than once");
                 return Err(Error::new(SqlState::DUPLICATE_ALIAS, message).at(position));
             }
@@ -91,18 +93,18 @@ impl Binder<'_> {
                 None => counts.of(&name) <= 1,
             };
             let unused = counts.of(&name) == 0;
-            self.environment.push(CteBinding {
+            self.names.environment.push(CteBinding {
                 name,
                 columns: cte.alias.columns.iter().map(|c| c.name.clone()).collect(),
                 query: Rc::new((*cte.query).clone()),
-                levels: self.levels.len(),
-                visible: self.environment.len(),
+                levels: self.names.levels.len(),
+                visible: self.names.environment.len(),
                 inline,
                 materialised: None,
             });
             if unused {
                 // Its mistakes count all the same.
-                self.cte_query(self.environment.len() - 1)?;
+                self.cte_query(self.names.environment.len() - 1)?;
             }
         }
         Ok(())
@@ -142,14 +144,14 @@ impl Binder<'_> {
 
     /// The number that an argument of LIMIT is; NULL means none.
     fn row_count(&mut self, expr: &ast::Expr, what: &str) -> Result<Option<u64>> {
-        let position = self.start(expr);
-        let levels = std::mem::take(&mut self.levels);
+        let position = self.text.start(expr);
+        let levels = std::mem::take(&mut self.names.levels);
         let bound = self.expr(expr);
-        self.levels = levels;
+        self.names.levels = levels;
         let bound = bound?;
         let value = match (&bound.kind, bound.sql_type) {
             (ExprKind::Const(_), t) if t.is_numeric() || t == SqlType::Null => {
-                match self.cast_to(bound, SqlType::BigInt)?.kind {
+                match cast_to(bound, SqlType::BigInt)?.kind {
                     ExprKind::Const(value) => value,
                     _ => return Err(Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "bigint out of range").at(position)),
                 }
@@ -176,14 +178,14 @@ impl Binder<'_> {
             _ => Err(Error::internal("a row count that is no integer").at(position)),
         }
     }
+}
 
-    /// LIMIT on top of a query that has no order.
-    pub(super) fn limited(node: Node, window: Window) -> Node {
-        if window.limit.is_none() && window.offset == 0 {
-            return node;
-        }
-        Node::new(Op::Limit { input: Box::new(node), limit: window.limit, offset: window.offset })
+/// LIMIT on top of a query that has no order.
+pub(in crate::bind) fn limited(node: Node, window: Window) -> Node {
+    if window.limit.is_none() && window.offset == 0 {
+        return node;
     }
+    Node::new(Op::Limit { input: Box::new(node), limit: window.limit, offset: window.offset })
 }
 
 /// Integer arithmetic over constants (`LIMIT 5 * 2`).

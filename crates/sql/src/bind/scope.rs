@@ -5,7 +5,8 @@ use catalog::nearest_name;
 use plan::{AggregateCall, ColumnId, Expr};
 use sqlparser::ast::Ident;
 
-use super::{Binder, fold};
+use super::fold;
+use crate::bind::parts::{Names, PlanBuilder, Text};
 
 /// A column under the name by which expressions call it.
 #[derive(Clone, Debug)]
@@ -129,14 +130,14 @@ fn unique(found: &[&ScopeColumn], ident: &Ident, position: Option<u32>) -> Resul
     Ok(found[0].column)
 }
 
-impl Binder<'_> {
+impl Names {
     /// The column of an unqualified name, in the innermost query that has it.
-    pub(super) fn resolve(&self, ident: &Ident) -> Result<Expr> {
-        let position = self.at(ident);
+    pub(super) fn resolve(&self, ident: &Ident, text: &Text<'_>, plan: &PlanBuilder) -> Result<Expr> {
+        let position = text.at(ident);
         for level in self.levels.iter().rev() {
             let found = candidates(&level.scope.visible, ident);
             if !found.is_empty() {
-                return Ok(self.reference(unique(&found, ident, position)?).at(position));
+                return Ok(plan.reference(unique(&found, ident, position)?).at(position));
             }
             if matches!(level.clause, Clause::OrderBy | Clause::Having) && !level.inside_aggregate {
                 let wanted = fold(ident);
@@ -150,15 +151,21 @@ impl Binder<'_> {
     }
 
     /// The column of a qualified name.
-    pub(super) fn resolve_qualified(&self, table: &Ident, ident: &Ident) -> Result<Expr> {
-        let position = self.at(table);
+    pub(super) fn resolve_qualified(
+        &self,
+        table: &Ident,
+        ident: &Ident,
+        text: &Text<'_>,
+        plan: &PlanBuilder,
+    ) -> Result<Expr> {
+        let position = text.at(table);
         for level in self.levels.iter().rev() {
             if let Some(relation) = find_relation(&level.scope, table) {
                 let found = candidates(&relation.columns, ident);
                 if found.is_empty() {
                     return Err(self.undefined(&fold(ident), Some(relation)).at(position));
                 }
-                return Ok(self.reference(unique(&found, ident, position)?).at(position));
+                return Ok(plan.reference(unique(&found, ident, position)?).at(position));
             }
         }
         let name = fold(table);

@@ -14,9 +14,10 @@ use types::SqlType;
 use super::coerce::is_untyped;
 use super::from::FromItem;
 use super::order::{Key, KeyOrder};
-use super::query::Window;
+use super::query::{Window, limited};
 use super::scope::{Clause, Level, ScopeColumn, find_relation};
 use super::{Binder, Bound, Output, fold, unsupported};
+use crate::bind::parts::PlanBuilder;
 
 /// An item of the select list.
 pub(super) struct Item {
@@ -35,48 +36,29 @@ enum Duplicates {
 impl Binder<'_> {
     /// Binds a SELECT block with the ORDER BY and LIMIT that belong to it.
     pub(super) fn select(&mut self, select: &Select, order_by: Option<&ast::OrderBy>, window: Window) -> Result<Bound> {
-        let position = self.span(select.select_token.0.span);
-        self.refuse_unsupported(select, position)?;
-        self.levels.push(Level::new(Clause::From));
+        let position = self.text.span(select.select_token.0.span);
+        refuse_unsupported(select, position)?;
+        self.names.levels.push(Level::new(Clause::From));
         let bound = self.select_inside(select, order_by, window);
-        self.levels.pop();
+        self.names.levels.pop();
         bound
-    }
-
-    fn refuse_unsupported(&self, select: &Select, position: Option<u32>) -> Result<()> {
-        let what = if select.top.is_some() {
-            "TOP (write LIMIT)"
-        } else if select.into.is_some() {
-            "SELECT INTO (write CREATE TABLE AS)"
-        } else if !select.lateral_views.is_empty() {
-            "LATERAL VIEW"
-        } else if select.qualify.is_some() || !select.named_window.is_empty() {
-            "a window function"
-        } else if select.prewhere.is_some() || !select.connect_by.is_empty() || select.value_table_mode.is_some() {
-            "PREWHERE, CONNECT BY or SELECT AS"
-        } else if !(select.cluster_by.is_empty() && select.distribute_by.is_empty() && select.sort_by.is_empty()) {
-            "CLUSTER BY, DISTRIBUTE BY or SORT BY"
-        } else {
-            return Ok(());
-        };
-        unsupported(what, position)
     }
 
     fn select_inside(&mut self, select: &Select, order_by: Option<&ast::OrderBy>, window: Window) -> Result<Bound> {
         let FromItem { mut node, scope } = self.tables_of(&select.from)?;
-        self.level().scope = scope;
+        self.names.level().scope = scope;
         if let Some(condition) = &select.selection {
-            self.level().clause = Clause::Where;
+            self.names.level().clause = Clause::Where;
             let condition = self.condition(condition, "WHERE")?;
             node = filtered(node, condition);
         }
-        self.level().clause = Clause::Select;
+        self.names.level().clause = Clause::Select;
         let mut items = self.select_list(select)?;
         let groups = self.group_by(&select.group_by, &items)?;
-        self.level().aliases = items.iter().map(|i| (i.name.clone(), i.expr.clone())).collect();
-        self.level().clause = Clause::Having;
+        self.names.level().aliases = items.iter().map(|i| (i.name.clone(), i.expr.clone())).collect();
+        self.names.level().clause = Clause::Having;
         let mut having = select.having.as_ref().map(|h| self.condition(h, "HAVING")).transpose()?;
-        self.level().clause = Clause::OrderBy;
+        self.names.level().clause = Clause::OrderBy;
         let distinct = matches!(select.distinct, Some(Distinct::Distinct));
         let mut keys = self.order_keys(order_by, &items, distinct)?;
         let ordered_by = keys.len();
@@ -85,11 +67,11 @@ impl Binder<'_> {
             keys.extend(on);
         }
 
-        let aggregates = std::mem::take(&mut self.level().aggregates);
+        let aggregates = std::mem::take(&mut self.names.level().aggregates);
         let is_grouped = groups.is_some() || !aggregates.is_empty() || having.is_some();
         if is_grouped {
             let groups = groups.unwrap_or_default();
-            node = self.grouped(node, groups, aggregates, &mut items, &mut having, &mut keys)?;
+            node = self.plan.grouped(node, groups, aggregates, &mut items, &mut having, &mut keys)?;
         }
         if let Some(condition) = having {
             node = filtered(node, condition);
@@ -100,9 +82,112 @@ impl Binder<'_> {
             Some(Distinct::Distinct) => Duplicates::Go,
             Some(Distinct::On(_)) => Duplicates::GoBy(on),
         };
-        Ok(self.project(node, items, keys, distinct, window))
+        Ok(self.plan.project(node, items, keys, distinct, window))
     }
 
+    fn select_list(&mut self, select: &Select) -> Result<Vec<Item>> {
+        let mut items = Vec::with_capacity(select.projection.len());
+        if select.flavor == SelectFlavor::FromFirstNoSelect {
+            let columns = self.names.level().scope.visible.clone();
+            self.wildcard_columns(columns, None, &mut items)?;
+            return Ok(items);
+        }
+        for item in &select.projection {
+            match item {
+                SelectItem::UnnamedExpr(expr) => {
+                    let name = output_name(expr);
+                    items.push(Item { name, expr: self.expr(expr)? });
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    items.push(Item { name: self.text.alias(alias)?, expr: self.expr(expr)? });
+                }
+                SelectItem::Wildcard(options) => {
+                    if select.from.is_empty() {
+                        return Err(Error::new(
+                            SqlState::SYNTAX_ERROR,
+                            "SELECT * with no tables specified is not valid",
+                        )
+                        .at(self.text.span(options.wildcard_token.0.span)));
+                    }
+                    let columns = self.names.level().scope.visible.clone();
+                    self.wildcard_columns(columns, Some(options), &mut items)?;
+                }
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
+                    let position = self.text.name_position(name);
+                    let Some(ObjectNamePart::Identifier(table)) = name.0.last() else {
+                        return unsupported("this form of *", position);
+                    };
+                    let found = self.names.levels.iter().rev().find_map(|level| find_relation(&level.scope, table));
+                    let columns = match found {
+                        Some(relation) => relation.columns.clone(),
+                        None => {
+                            let message = format!("missing FROM-clause entry for table \"{}\"", fold(table));
+                            return Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(position));
+                        }
+                    };
+                    self.wildcard_columns(columns, Some(options), &mut items)?;
+                }
+                SelectItem::QualifiedWildcard(..) => return unsupported("* of an expression", None),
+                SelectItem::ExprWithAliases { .. } => return unsupported("several aliases of one expression", None),
+            }
+        }
+        Ok(items)
+    }
+
+    /// `*` with EXCLUDE and REPLACE.
+    fn wildcard_columns(
+        &mut self,
+        columns: Vec<ScopeColumn>,
+        options: Option<&WildcardAdditionalOptions>,
+        items: &mut Vec<Item>,
+    ) -> Result<()> {
+        let (mut excluded, mut replaced) = (Vec::new(), Vec::new());
+        if let Some(options) = options {
+            if options.opt_ilike.is_some() || options.opt_rename.is_some() || options.opt_alias.is_some() {
+                return unsupported("ILIKE, RENAME or an alias after *", self.text.span(options.wildcard_token.0.span));
+            }
+            let names = match &options.opt_exclude {
+                None => Vec::new(),
+                Some(ExcludeSelectItem::Single(name)) => vec![name],
+                Some(ExcludeSelectItem::Multiple(names)) => names.iter().collect(),
+            };
+            for name in names {
+                if let Some(ObjectNamePart::Identifier(ident)) = name.0.last() {
+                    excluded.push(ident.clone());
+                }
+            }
+            if let Some(except) = &options.opt_except {
+                excluded.push(except.first_element.clone());
+                excluded.extend(except.additional_elements.iter().cloned());
+            }
+            for element in options.opt_replace.iter().flat_map(|r| &r.items) {
+                replaced.push((element.column_name.clone(), self.expr(&element.expr)?));
+            }
+        }
+        let is = |column: &ScopeColumn, ident: &ast::Ident| {
+            column.name == fold(ident) || (ident.quote_style.is_none() && column.name.to_lowercase() == fold(ident))
+        };
+        for ident in excluded.iter().chain(replaced.iter().map(|(i, _)| i)) {
+            if !columns.iter().any(|c| is(c, ident)) {
+                let message = format!("column \"{}\" is not among the columns of *", fold(ident));
+                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.text.at(ident)));
+            }
+        }
+        for column in columns {
+            if excluded.iter().any(|i| is(&column, i)) {
+                continue;
+            }
+            let expr = match replaced.iter().position(|(i, _)| is(&column, i)) {
+                Some(index) => replaced.swap_remove(index).1,
+                None => self.plan.reference(column.column),
+            };
+            items.push(Item { name: column.name, expr });
+        }
+        Ok(())
+    }
+}
+
+impl PlanBuilder {
     /// The select list on top of `node`, then DISTINCT, ORDER BY and LIMIT.
     fn project(
         &mut self,
@@ -197,7 +282,7 @@ impl Binder<'_> {
     pub(super) fn sorted(&self, node: Node, keys: &[KeyOrder], output: &[Output], window: Window) -> Node {
         let keys = self.sort_keys(keys, output);
         if keys.is_empty() {
-            return Self::limited(node, window);
+            return limited(node, window);
         }
         Node::new(Op::Sort { input: Box::new(node), keys, limit: window.limit, offset: window.offset })
     }
@@ -217,107 +302,25 @@ impl Binder<'_> {
         }
         sort
     }
+}
 
-    fn select_list(&mut self, select: &Select) -> Result<Vec<Item>> {
-        let mut items = Vec::with_capacity(select.projection.len());
-        if select.flavor == SelectFlavor::FromFirstNoSelect {
-            let columns = self.level().scope.visible.clone();
-            self.wildcard_columns(columns, None, &mut items)?;
-            return Ok(items);
-        }
-        for item in &select.projection {
-            match item {
-                SelectItem::UnnamedExpr(expr) => {
-                    let name = output_name(expr);
-                    items.push(Item { name, expr: self.expr(expr)? });
-                }
-                SelectItem::ExprWithAlias { expr, alias } => {
-                    items.push(Item { name: self.alias(alias)?, expr: self.expr(expr)? });
-                }
-                SelectItem::Wildcard(options) => {
-                    if select.from.is_empty() {
-                        return Err(Error::new(
-                            SqlState::SYNTAX_ERROR,
-                            "SELECT * with no tables specified is not valid",
-                        )
-                        .at(self.span(options.wildcard_token.0.span)));
-                    }
-                    let columns = self.level().scope.visible.clone();
-                    self.wildcard_columns(columns, Some(options), &mut items)?;
-                }
-                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
-                    let position = self.name_position(name);
-                    let Some(ObjectNamePart::Identifier(table)) = name.0.last() else {
-                        return unsupported("this form of *", position);
-                    };
-                    let found = self.levels.iter().rev().find_map(|level| find_relation(&level.scope, table));
-                    let columns = match found {
-                        Some(relation) => relation.columns.clone(),
-                        None => {
-                            let message = format!("missing FROM-clause entry for table \"{}\"", fold(table));
-                            return Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(position));
-                        }
-                    };
-                    self.wildcard_columns(columns, Some(options), &mut items)?;
-                }
-                SelectItem::QualifiedWildcard(..) => return unsupported("* of an expression", None),
-                SelectItem::ExprWithAliases { .. } => return unsupported("several aliases of one expression", None),
-            }
-        }
-        Ok(items)
-    }
-
-    /// `*` with EXCLUDE and REPLACE.
-    fn wildcard_columns(
-        &mut self,
-        columns: Vec<ScopeColumn>,
-        options: Option<&WildcardAdditionalOptions>,
-        items: &mut Vec<Item>,
-    ) -> Result<()> {
-        let (mut excluded, mut replaced) = (Vec::new(), Vec::new());
-        if let Some(options) = options {
-            if options.opt_ilike.is_some() || options.opt_rename.is_some() || options.opt_alias.is_some() {
-                return unsupported("ILIKE, RENAME or an alias after *", self.span(options.wildcard_token.0.span));
-            }
-            let names = match &options.opt_exclude {
-                None => Vec::new(),
-                Some(ExcludeSelectItem::Single(name)) => vec![name],
-                Some(ExcludeSelectItem::Multiple(names)) => names.iter().collect(),
-            };
-            for name in names {
-                if let Some(ObjectNamePart::Identifier(ident)) = name.0.last() {
-                    excluded.push(ident.clone());
-                }
-            }
-            if let Some(except) = &options.opt_except {
-                excluded.push(except.first_element.clone());
-                excluded.extend(except.additional_elements.iter().cloned());
-            }
-            for element in options.opt_replace.iter().flat_map(|r| &r.items) {
-                replaced.push((element.column_name.clone(), self.expr(&element.expr)?));
-            }
-        }
-        let is = |column: &ScopeColumn, ident: &ast::Ident| {
-            column.name == fold(ident) || (ident.quote_style.is_none() && column.name.to_lowercase() == fold(ident))
-        };
-        for ident in excluded.iter().chain(replaced.iter().map(|(i, _)| i)) {
-            if !columns.iter().any(|c| is(c, ident)) {
-                let message = format!("column \"{}\" is not among the columns of *", fold(ident));
-                return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.at(ident)));
-            }
-        }
-        for column in columns {
-            if excluded.iter().any(|i| is(&column, i)) {
-                continue;
-            }
-            let expr = match replaced.iter().position(|(i, _)| is(&column, i)) {
-                Some(index) => replaced.swap_remove(index).1,
-                None => self.reference(column.column),
-            };
-            items.push(Item { name: column.name, expr });
-        }
-        Ok(())
-    }
+fn refuse_unsupported(select: &Select, position: Option<u32>) -> Result<()> {
+    let what = if select.top.is_some() {
+        "TOP (write LIMIT)"
+    } else if select.into.is_some() {
+        "SELECT INTO (write CREATE TABLE AS)"
+    } else if !select.lateral_views.is_empty() {
+        "LATERAL VIEW"
+    } else if select.qualify.is_some() || !select.named_window.is_empty() {
+        "a window function"
+    } else if select.prewhere.is_some() || !select.connect_by.is_empty() || select.value_table_mode.is_some() {
+        "PREWHERE, CONNECT BY or SELECT AS"
+    } else if !(select.cluster_by.is_empty() && select.distribute_by.is_empty() && select.sort_by.is_empty()) {
+        "CLUSTER BY, DISTRIBUTE BY or SORT BY"
+    } else {
+        return Ok(());
+    };
+    unsupported(what, position)
 }
 
 /// A filter with the conjuncts of a condition.

@@ -7,6 +7,7 @@ use types::SqlType;
 
 use super::coerce::{common_type, literal_type};
 use super::{Binder, Bound, Output, unsupported};
+use crate::bind::parts::PlanBuilder;
 
 /// Most operands of one chain.
 const MAX_OPERANDS: usize = 2_000;
@@ -46,11 +47,13 @@ impl Binder<'_> {
                 inputs.push(self.set_expr(right)?);
                 rest.next();
             }
-            result = self.combine(operation, all, inputs)?;
+            result = self.plan.combine(operation, all, inputs)?;
         }
         Ok(result)
     }
+}
 
+impl PlanBuilder {
     /// The operator over inputs whose columns are cast to common types.
     pub(super) fn combine(&mut self, operation: SetOperation, all: bool, inputs: Vec<Bound>) -> Result<Bound> {
         let name = match operation {

@@ -19,14 +19,14 @@ impl Binder<'_> {
             }
             Ast::Copy(copy) => return self.copy(copy),
             Ast::Set { name, value, span } => {
-                Statement::Set { name: name.clone(), value: value.clone(), position: self.span(*span) }
+                Statement::Set { name: name.clone(), value: value.clone(), position: self.text.span(*span) }
             }
-            Ast::Reset { name, span } => Statement::Reset { name: name.clone(), position: self.span(*span) },
-            Ast::Show { name, span } => Statement::Show { name: name.clone(), position: self.span(*span) },
+            Ast::Reset { name, span } => Statement::Reset { name: name.clone(), position: self.text.span(*span) },
+            Ast::Show { name, span } => Statement::Show { name: name.clone(), position: self.text.span(*span) },
             Ast::ShowTables => Statement::ShowTables,
             Ast::Describe(name) => Statement::Describe { columns: self.describe(name)? },
             Ast::DescribeQuery(query) => {
-                let plan = self.plan(query)?;
+                let plan = self.plan_of(query)?;
                 Statement::Describe { columns: fields(&plan) }
             }
         })
@@ -34,11 +34,11 @@ impl Binder<'_> {
 
     fn library(&mut self, statement: &S, text: &str) -> Result<Statement> {
         match statement {
-            S::Query(query) => self.plan(query).map(Statement::Query),
+            S::Query(query) => self.plan_of(query).map(Statement::Query),
             S::CreateTable(create) => self.create_table(create),
             S::CreateView(create) => self.create_view(create, text),
             S::Drop { object_type, names, if_exists, cascade, .. } => {
-                self.drop_objects(object_type, names, *if_exists, *cascade)
+                self.text.drop_objects(object_type, names, *if_exists, *cascade)
             }
             S::Insert(insert) => self.insert(insert),
             S::StartTransaction { statements, .. } if statements.is_empty() => {
@@ -56,20 +56,20 @@ impl Binder<'_> {
                     [first, ..] => (*first).to_owned(),
                     [] => "this statement".to_owned(),
                 };
-                unsupported(named, self.positions.map(|p| p.begin()))
+                unsupported(named, self.text.positions.map(|p| p.begin()))
             }
         }
     }
 
     fn describe(&mut self, name: &ast::ObjectName) -> Result<Vec<Field>> {
-        let position = self.name_position(name);
+        let position = self.text.name_position(name);
         if let [ast::ObjectNamePart::Identifier(ident)] = name.0.as_slice()
             && ident.quote_style == Some('\'')
         {
             let paths = std::slice::from_ref(&ident.value);
             return Ok(self.resolver.file("", paths, &[]).map_err(|e| e.at(position))?.fields);
         }
-        let name = self.object_name(name)?;
+        let name = self.text.object_name(name)?;
         match self.resolver.table(&name).map_err(|e| e.at(position))? {
             Resolved::Table(table) => Ok(table.fields),
             Resolved::View { .. } => {
@@ -77,8 +77,8 @@ impl Binder<'_> {
                 match query.ast {
                     Ast::Library(statement) => match *statement {
                         S::Query(query) => {
-                            self.positions = None;
-                            let plan = self.plan(&query).map_err(|e| e.at(position))?;
+                            self.text.positions = None;
+                            let plan = self.plan_of(&query).map_err(|e| e.at(position))?;
                             Ok(fields(&plan))
                         }
                         _ => unsupported("DESCRIBE of this", position),
@@ -90,22 +90,22 @@ impl Binder<'_> {
     }
 
     fn copy(&mut self, copy: &CopyAst) -> Result<Statement> {
-        let position = self.span(copy.target_span);
+        let position = self.text.span(copy.target_span);
         let (target, options) = (copy.target.clone(), copy.options.clone());
         if !copy.to {
             let CopySubject::Table(name, idents) = &copy.subject else {
                 return unsupported("COPY of a query FROM something", position);
             };
-            let name = self.object_name(name)?;
+            let name = self.text.object_name(name)?;
             let table = self.base_table(&name)?;
             let idents: Vec<&ast::Ident> = idents.iter().collect();
-            let targets = self.targets(&table, &name, &idents)?;
+            let targets = self.text.targets(&table, &name, &idents)?;
             let (columns, defaults) = targets.into_iter().map(|t| (t.attribute, t.default)).unzip();
             let table = table.source;
             return Ok(Statement::Copy(Copy::From { name, table, columns, defaults, target, position, options }));
         }
         let plan = match &copy.subject {
-            CopySubject::Query(query) => self.plan(query)?,
+            CopySubject::Query(query) => self.plan_of(query)?,
             CopySubject::Table(name, idents) => self.copied_table(name, idents)?,
         };
         Ok(Statement::Copy(Copy::To { plan, target, position, options }))
@@ -125,9 +125,9 @@ impl Binder<'_> {
             sample: None,
             index_hints: Vec::new(),
         };
-        self.levels.push(super::scope::Level::new(super::scope::Clause::From));
+        self.names.levels.push(super::scope::Level::new(super::scope::Clause::From));
         let item = self.factor(&factor, &super::scope::Scope::default());
-        self.levels.pop();
+        self.names.levels.pop();
         let item = item?;
         let mut output = Vec::new();
         if idents.is_empty() {
@@ -137,12 +137,12 @@ impl Binder<'_> {
             let wanted = super::fold(ident);
             let Some(column) = item.scope.visible.iter().find(|c| c.name == wanted) else {
                 let message = format!("column \"{wanted}\" does not exist");
-                return Err(base::Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.at(ident)));
+                return Err(base::Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.text.at(ident)));
             };
             output.push((wanted, column.column));
         }
         let node: Node = item.node;
-        let mut plan = self.finish(super::Bound { node, output: Vec::new() })?;
+        let mut plan = self.plan.finish(super::Bound { node, output: Vec::new() })?;
         plan.output = output;
         Ok(plan)
     }

@@ -9,6 +9,7 @@ use super::from::one_row;
 use super::insert::Target;
 use super::scope::{Clause, Level};
 use super::{Binder, Bound, Output};
+use crate::bind::coerce::{assign, cast_to, unify};
 
 impl Binder<'_> {
     /// Rows of expressions. For INSERT, `targets` are the columns that they go to: each value is assigned to its column's
@@ -19,20 +20,20 @@ impl Binder<'_> {
         for row in rows {
             if row.content.len() != width {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, "VALUES lists must all be the same length")
-                    .at(self.span(row.opening_token.0.span)));
+                    .at(self.text.span(row.opening_token.0.span)));
             }
             if let Some(targets) = targets.filter(|t| t.len() < width) {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, "INSERT has more expressions than target columns")
-                    .at(self.start(&row.content[targets.len()])));
+                    .at(self.text.start(&row.content[targets.len()])));
             }
-            self.levels.push(Level::new(Clause::Values));
+            self.names.levels.push(Level::new(Clause::Values));
             let values = self.value_row(&row.content, targets);
-            self.levels.pop();
+            self.names.levels.pop();
             bound.push(values?);
         }
         let types = match targets {
             Some(targets) => targets.iter().take(width).map(|t| t.sql_type).collect(),
-            None => self.unify_rows(&mut bound, width)?,
+            None => unify_rows(&mut bound, width)?,
         };
         let names: Vec<String> = (1..=width).map(|i| format!("column{i}")).collect();
         // Subqueries are no constants: such rows are computed on top of a row without columns.
@@ -42,7 +43,7 @@ impl Binder<'_> {
                 let mut output = Vec::with_capacity(width);
                 let mut computed = Vec::with_capacity(width);
                 for (name, expr) in names.iter().zip(row) {
-                    let column = self.column_for(name, &expr);
+                    let column = self.plan.column_for(name, &expr);
                     output.push(Output { name: name.clone(), column, literal: None });
                     computed.push((column, expr));
                 }
@@ -51,15 +52,15 @@ impl Binder<'_> {
             }
             return match inputs.len() {
                 1 => Ok(inputs.remove(0)),
-                _ => self.combine(SetOperation::Union, true, inputs),
+                _ => self.plan.combine(SetOperation::Union, true, inputs),
             };
         }
         let mut output = Vec::with_capacity(width);
         for (index, (name, sql_type)) in names.into_iter().zip(types).enumerate() {
-            let nullable = bound.iter().any(|row| self.is_nullable(&row[index]));
+            let nullable = bound.iter().any(|row| self.plan.is_nullable(&row[index]));
             // A text that still goes to a column of limited length stays a text.
             let sql_type = bound.first().map_or(sql_type, |row| row[index].sql_type);
-            let column = self.columns.push(ColumnInfo { name: name.clone(), sql_type, nullable });
+            let column = self.plan.columns.push(ColumnInfo { name: name.clone(), sql_type, nullable });
             output.push(Output { name, column, literal: None });
         }
         let columns = output.iter().map(|o| o.column).collect();
@@ -74,33 +75,33 @@ impl Binder<'_> {
                 Some(target) if is_default(expr) => target.default_value(),
                 Some(target) => {
                     let value = self.expr(expr)?;
-                    let value = self.assign(value, target.sql_type, &target.name)?;
+                    let value = assign(value, target.sql_type, &target.name)?;
                     // All rows of a column have one type.
-                    self.cast_if_string(value, target.sql_type)?
+                    cast_if_string(value, target.sql_type)?
                 }
             });
         }
         Ok(values)
     }
+}
 
-    /// Rows agree on a type for each column: strings meet as text, everything else is of the target's type already.
-    fn cast_if_string(&self, value: Expr, target: SqlType) -> Result<Expr> {
-        if target.is_string() { self.cast_to(value, SqlType::Text) } else { Ok(value) }
-    }
+/// Rows agree on a type for each column: strings meet as text, everything else is of the target's type already.
+fn cast_if_string(value: Expr, target: SqlType) -> Result<Expr> {
+    if target.is_string() { cast_to(value, SqlType::Text) } else { Ok(value) }
+}
 
-    fn unify_rows(&self, rows: &mut [Vec<Expr>], width: usize) -> Result<Vec<SqlType>> {
-        let mut types = Vec::with_capacity(width);
-        for index in 0..width {
-            let null = || Expr::constant(types::Value::Null, SqlType::Null);
-            let column: Vec<Expr> = rows.iter_mut().map(|row| std::mem::replace(&mut row[index], null())).collect();
-            let (column, sql_type) = self.unify(column, "VALUES")?;
-            for (row, expr) in rows.iter_mut().zip(column) {
-                row[index] = expr;
-            }
-            types.push(sql_type);
+fn unify_rows(rows: &mut [Vec<Expr>], width: usize) -> Result<Vec<SqlType>> {
+    let mut types = Vec::with_capacity(width);
+    for index in 0..width {
+        let null = || Expr::constant(types::Value::Null, SqlType::Null);
+        let column: Vec<Expr> = rows.iter_mut().map(|row| std::mem::replace(&mut row[index], null())).collect();
+        let (column, sql_type) = unify(column, "VALUES")?;
+        for (row, expr) in rows.iter_mut().zip(column) {
+            row[index] = expr;
         }
-        Ok(types)
+        types.push(sql_type);
     }
+    Ok(types)
 }
 
 fn is_default(expr: &ast::Expr) -> bool {

@@ -7,6 +7,8 @@ use sqlparser::ast;
 use types::SqlType;
 
 use crate::bind::Binder;
+use crate::bind::coerce::cast_to;
+use crate::bind::parts::Names;
 use crate::bind::scope::{Clause, Level};
 
 impl Binder<'_> {
@@ -21,7 +23,7 @@ impl Binder<'_> {
         position: Option<u32>,
     ) -> Result<Expr> {
         let name = function.definition().names.first().unwrap_or(&"count");
-        if self.levels.is_empty() {
+        if self.names.levels.is_empty() {
             return Err(Error::new(SqlState::GROUPING_ERROR, "aggregate functions are not allowed here").at(position));
         }
         let bind = |b: &mut Self| -> Result<(Option<Expr>, Option<Expr>)> {
@@ -29,12 +31,12 @@ impl Binder<'_> {
             let filter = filter.map(|f| b.condition(f, "FILTER")).transpose()?;
             Ok((argument, filter))
         };
-        let outside = std::mem::replace(&mut self.level().inside_aggregate, true);
+        let outside = std::mem::replace(&mut self.names.level().inside_aggregate, true);
         let bound = bind(self);
-        self.level().inside_aggregate = outside;
+        self.names.level().inside_aggregate = outside;
         let (argument, filter) = bound?;
-        let level = self.level_of_aggregate(argument.iter().chain(&filter));
-        self.check_place(level, position)?;
+        let level = self.names.level_of_aggregate(argument.iter().chain(&filter));
+        self.names.check_place(level, position)?;
         let (argument, sql_type) = match argument {
             Some(argument) => {
                 let Some((cast, result)) = function.resolve(argument.sql_type) else {
@@ -43,22 +45,25 @@ impl Binder<'_> {
                         .hint("no function matches the given name and argument types; you might need explicit casts")
                         .at(position));
                 };
-                (Some(self.cast_to(argument, cast)?), result)
+                (Some(cast_to(argument, cast)?), result)
             }
             None => (None, SqlType::BigInt),
         };
         // Whether a value occurs once or twice makes no difference to these.
         let distinct = distinct && !function.ignores_duplicates();
         let call = AggregateCall { function, argument, distinct, filter, sql_type, position };
-        if let Some((column, _)) = self.levels[level].aggregates.iter().find(|(_, c)| same_call(c, &call)) {
+        if let Some((column, _)) = self.names.levels[level].aggregates.iter().find(|(_, c)| same_call(c, &call)) {
             let column = *column;
             return Ok(Expr::column(column, sql_type).at(position));
         }
-        let column = self.columns.push(ColumnInfo { name: (*name).to_owned(), sql_type, nullable: !function.counts() });
-        self.levels[level].aggregates.push((column, call));
+        let column =
+            self.plan.columns.push(ColumnInfo { name: (*name).to_owned(), sql_type, nullable: !function.counts() });
+        self.names.levels[level].aggregates.push((column, call));
         Ok(Expr::column(column, sql_type).at(position))
     }
+}
 
+impl Names {
     /// The query that an aggregate of these expressions belongs to: the innermost whose columns they read, this one if they
     /// read none.
     fn level_of_aggregate<'e>(&self, exprs: impl Iterator<Item = &'e Expr>) -> usize {

@@ -11,6 +11,8 @@ use types::ops::date;
 use types::{SqlType, Value};
 
 use super::position::has_arguments;
+use crate::bind::coerce::{cast_to, convert, padded, unify};
+use crate::bind::expr::operator::arithmetic;
 use crate::bind::{Binder, fold, unsupported};
 
 /// Functions that are a field of `extract`.
@@ -31,7 +33,7 @@ const FIELDS: [&str; 12] = [
 
 impl Binder<'_> {
     pub(super) fn function(&mut self, function: &ast::Function) -> Result<Expr> {
-        let position = self.name_position(&function.name);
+        let position = self.text.name_position(&function.name);
         let name = match function.name.0.last() {
             Some(ObjectNamePart::Identifier(ident)) => fold(ident),
             _ => return unsupported("a function that makes a name", position),
@@ -120,8 +122,8 @@ impl Binder<'_> {
             "octet_length" => {
                 if let &[argument] = arguments {
                     let text = self.expr(argument)?;
-                    let text = self.padded(text);
-                    return self.call(name, vec![text], position);
+                    let text = padded(text);
+                    return call(name, vec![text], position);
                 }
             }
             "mod" => {
@@ -129,9 +131,9 @@ impl Binder<'_> {
                     let (left, right) = (self.expr(left)?, self.expr(right)?);
                     let exact = |e: &Expr| e.sql_type.as_decimal().is_some();
                     if exact(&left) || exact(&right) {
-                        return self.arithmetic(ScalarFunction::MODULO, "%", left, right, position);
+                        return arithmetic(ScalarFunction::MODULO, "%", left, right, position);
                     }
-                    return self.call(name, vec![left, right], position);
+                    return call(name, vec![left, right], position);
                 }
             }
             "now" | "current_timestamp" | "transaction_timestamp" | "localtimestamp" if arguments.is_empty() => {
@@ -156,7 +158,7 @@ impl Binder<'_> {
                     let today = date::date_to_timestamp(date::timestamp_to_date(self.resolver.now()))?;
                     let now = Expr::constant(Value::Timestamp(today), SqlType::Timestamp);
                     let value = self.expr(argument)?;
-                    return self.call("age", vec![now, value], position);
+                    return call("age", vec![now, value], position);
                 }
             }
             field if FIELDS.contains(&field) && arguments.len() == 1 => {
@@ -170,25 +172,7 @@ impl Binder<'_> {
             _ => {}
         }
         let bound = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
-        self.call(name, bound, position)
-    }
-
-    /// A call of a function of the table, with bound arguments.
-    pub(super) fn call(&mut self, name: &str, arguments: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
-        let types: Vec<SqlType> = arguments.iter().map(|a| a.sql_type).collect();
-        let constants: Vec<Option<i64>> = arguments.iter().map(constant_integer).collect();
-        let found = ScalarFunction::find(name).and_then(|f| Some((f, f.resolve(&types, &constants)?)));
-        let Some((function, resolved)) = found else { return Err(no_function(name, &types).at(position)) };
-        let mut converted = Vec::with_capacity(arguments.len() + resolved.defaults.len());
-        for (argument, &to) in arguments.into_iter().zip(&resolved.arguments) {
-            converted.push(self.convert(argument, to)?);
-        }
-        converted.extend(resolved.defaults.iter().map(|&d| Expr::constant(Value::str(d), SqlType::Text)));
-        let mut sql_type = resolved.result;
-        if matches!(function, ScalarFunction::EXTRACT | ScalarFunction::DATE_TRUNC) {
-            sql_type = check_field(function, &mut converted, sql_type).map_err(|e| e.at(position))?;
-        }
-        Ok(Expr::new(ExprKind::Call(function, converted), sql_type).at(position))
+        call(name, bound, position)
     }
 
     fn no_function(&mut self, name: &str, arguments: &[&ast::Expr], position: Option<u32>) -> Error {
@@ -198,21 +182,21 @@ impl Binder<'_> {
 
     /// `extract(field from value)`
     pub(super) fn extract(&mut self, field: &str, value: &ast::Expr) -> Result<Expr> {
-        let position = self.start(value);
+        let position = self.text.start(value);
         let field = field.trim_matches('\'').to_lowercase();
         let value = self.expr(value)?;
         // A bare literal could be a date or a timestamp; a timestamp has every field.
-        let value = if value.sql_type == SqlType::Null { self.cast_to(value, SqlType::Timestamp)? } else { value };
+        let value = if value.sql_type == SqlType::Null { cast_to(value, SqlType::Timestamp)? } else { value };
         let field = Expr::constant(Value::str(field), SqlType::Text);
-        self.call("date_part", vec![field, value], position)
+        call("date_part", vec![field, value], position)
     }
 
     pub(super) fn ceil_or_floor(&mut self, name: &str, expr: &ast::Expr, field: &CeilFloorKind) -> Result<Expr> {
         match field {
             CeilFloorKind::DateTimeField(ast::DateTimeField::NoDateTime) => {
-                self.call_by_name(name, &[expr], self.start(expr))
+                self.call_by_name(name, &[expr], self.text.start(expr))
             }
-            _ => unsupported(format!("{name} to a unit or scale"), self.start(expr)),
+            _ => unsupported(format!("{name} to a unit or scale"), self.text.start(expr)),
         }
     }
 
@@ -222,7 +206,7 @@ impl Binder<'_> {
         from: Option<&ast::Expr>,
         length: Option<&ast::Expr>,
     ) -> Result<Expr> {
-        let position = self.start(expr);
+        let position = self.text.start(expr);
         if from.is_none() && length.is_none() {
             return Err(self.no_function("substring", &[expr], position));
         }
@@ -235,7 +219,7 @@ impl Binder<'_> {
         if let Some(length) = length {
             arguments.push(self.expr(length)?);
         }
-        self.call("substring", arguments, position)
+        call("substring", arguments, position)
     }
 
     pub(super) fn trim(
@@ -245,7 +229,7 @@ impl Binder<'_> {
         expr: &ast::Expr,
         characters: Option<&[ast::Expr]>,
     ) -> Result<Expr> {
-        let position = self.start(expr);
+        let position = self.text.start(expr);
         let name = match side {
             None | Some(TrimWhereField::Both) => "btrim",
             Some(TrimWhereField::Leading) => "ltrim",
@@ -268,7 +252,7 @@ impl Binder<'_> {
             return Err(Error::new(SqlState::SYNTAX_ERROR, format!("{name} needs at least one argument")).at(position));
         }
         let values = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
-        let (values, sql_type) = self.unify(values, name)?;
+        let (values, sql_type) = unify(values, name)?;
         Ok(Expr::new(ExprKind::Call(function, values), sql_type).at(position))
     }
 
@@ -278,9 +262,9 @@ impl Binder<'_> {
         let mut parts = Vec::with_capacity(arguments.len());
         for argument in arguments {
             let value = self.expr(argument)?;
-            let value = self.padded(value);
-            let mut text = self.cast_to(value, SqlType::Text)?;
-            if self.is_nullable(&text) {
+            let value = padded(value);
+            let mut text = cast_to(value, SqlType::Text)?;
+            if self.plan.is_nullable(&text) {
                 text = Expr::new(ExprKind::Coalesce(vec![text, empty()]), SqlType::Text).at(position);
             }
             parts.push(text);
@@ -300,6 +284,24 @@ impl Binder<'_> {
         }
         Ok(parts.pop().unwrap_or_else(empty))
     }
+}
+
+/// A call of a function of the table, with bound arguments.
+pub(in crate::bind) fn call(name: &str, arguments: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
+    let types: Vec<SqlType> = arguments.iter().map(|a| a.sql_type).collect();
+    let constants: Vec<Option<i64>> = arguments.iter().map(constant_integer).collect();
+    let found = ScalarFunction::find(name).and_then(|f| Some((f, f.resolve(&types, &constants)?)));
+    let Some((function, resolved)) = found else { return Err(no_function(name, &types).at(position)) };
+    let mut converted = Vec::with_capacity(arguments.len() + resolved.defaults.len());
+    for (argument, &to) in arguments.into_iter().zip(&resolved.arguments) {
+        converted.push(convert(argument, to)?);
+    }
+    converted.extend(resolved.defaults.iter().map(|&d| Expr::constant(Value::str(d), SqlType::Text)));
+    let mut sql_type = resolved.result;
+    if matches!(function, ScalarFunction::EXTRACT | ScalarFunction::DATE_TRUNC) {
+        sql_type = check_field(function, &mut converted, sql_type).map_err(|e| e.at(position))?;
+    }
+    Ok(Expr::new(ExprKind::Call(function, converted), sql_type).at(position))
 }
 
 fn constant_integer(expr: &Expr) -> Option<i64> {

@@ -5,8 +5,9 @@ use plan::{Compare, Expr, ExprKind};
 use sqlparser::ast::{self, CaseWhen};
 use types::{SqlType, Value};
 
-use super::once::Operand;
 use crate::bind::Binder;
+use crate::bind::coerce::{compare, known, unify};
+use crate::bind::expr::once::{Operand, compare_operands};
 
 impl Binder<'_> {
     pub(super) fn case(
@@ -15,7 +16,7 @@ impl Binder<'_> {
         conditions: &[CaseWhen],
         otherwise: Option<&ast::Expr>,
     ) -> Result<Expr> {
-        let position = conditions.first().and_then(|c| self.start(&c.condition));
+        let position = conditions.first().and_then(|c| self.text.start(&c.condition));
         let Some(operand) = operand else { return self.searched(None, conditions, otherwise, position) };
         let operand = self.operand(operand)?;
         self.once(operand, |b, operand| b.searched(Some(operand), conditions, otherwise, position))
@@ -33,8 +34,8 @@ impl Binder<'_> {
         for when in conditions {
             tests.push(match operand {
                 Some(operand) => {
-                    let (value, position) = (self.operand(&when.condition)?, self.start(&when.condition));
-                    self.compare_operands(Compare::Eq, operand, &value, position)?
+                    let (value, position) = (self.operand(&when.condition)?, self.text.start(&when.condition));
+                    compare_operands(Compare::Eq, operand, &value, position)?
                 }
                 None => self.condition(&when.condition, "CASE/WHEN")?,
             });
@@ -44,7 +45,7 @@ impl Binder<'_> {
             Some(otherwise) => self.expr(otherwise)?,
             None => Expr::constant(Value::Null, SqlType::Null),
         });
-        let (mut values, sql_type) = self.unify(values, "CASE")?;
+        let (mut values, sql_type) = unify(values, "CASE")?;
         let otherwise = values.pop().ok_or_else(|| Error::internal("CASE without values"))?;
         let branches = tests.into_iter().zip(values).collect();
         Ok(Expr::new(ExprKind::Case { branches, otherwise: Box::new(otherwise) }, sql_type).at(position))
@@ -55,7 +56,7 @@ impl Binder<'_> {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "COALESCE needs at least one argument").at(position));
         }
         let values = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
-        let (mut values, sql_type) = self.unify(values, "COALESCE")?;
+        let (mut values, sql_type) = unify(values, "COALESCE")?;
         if values.len() == 1 {
             return Ok(values.remove(0));
         }
@@ -67,9 +68,9 @@ impl Binder<'_> {
             return Err(Error::new(SqlState::UNDEFINED_FUNCTION, "NULLIF needs two arguments").at(position));
         };
         let (a, b) = (self.expr(a)?, self.expr(b)?);
-        self.value_once(a, |binder, a| {
-            let equal = binder.compare(Compare::Eq, a.clone(), b, position)?;
-            let value = binder.known(a.clone());
+        self.value_once(a, |_, a| {
+            let equal = compare(Compare::Eq, a.clone(), b, position)?;
+            let value = known(a.clone());
             let sql_type = value.sql_type;
             let null = Expr::constant(Value::Null, sql_type);
             let kind = ExprKind::Case { branches: vec![(equal, null)], otherwise: Box::new(value) };
@@ -84,7 +85,7 @@ impl Binder<'_> {
         };
         let condition = self.condition(condition, "IF")?;
         let values = vec![self.expr(a)?, self.expr(b)?];
-        let (mut values, sql_type) = self.unify(values, "IF")?;
+        let (mut values, sql_type) = unify(values, "IF")?;
         let otherwise = values.pop().ok_or_else(|| Error::internal("IF without values"))?;
         let branches = values.into_iter().map(|v| (condition.clone(), v)).collect();
         Ok(Expr::new(ExprKind::Case { branches, otherwise: Box::new(otherwise) }, sql_type).at(position))

@@ -7,23 +7,24 @@ use types::SqlType;
 use types::ops::cast::can_cast;
 
 use crate::bind::Binder;
+use crate::bind::coerce::{cast_to, known};
 use crate::bind::type_name::sql_type;
 
 impl Binder<'_> {
     pub(super) fn cast(&mut self, kind: &CastKind, inner: &ast::Expr, name: &ast::DataType) -> Result<Expr> {
-        let position = self.start(inner);
+        let position = self.text.start(inner);
         let to = sql_type(name).map_err(|e| e.at(position))?;
         let expr = self.expr(inner)?;
         if matches!(kind, CastKind::Cast | CastKind::DoubleColon) {
-            return Ok(self.cast_to(expr, to)?.at(position));
+            return Ok(cast_to(expr, to)?.at(position));
         }
-        let expr = self.known(expr);
+        let expr = known(expr);
         if !can_cast(expr.sql_type, to) {
             let message = format!("cannot cast type {} to {to}", expr.sql_type);
             return Err(Error::new(SqlState::CANNOT_COERCE, message).at(position));
         }
         if expr.sql_type == to || to == SqlType::Text {
-            return self.cast_to(expr, to);
+            return cast_to(expr, to);
         }
         Ok(Expr::new(ExprKind::TryCast(Box::new(expr)), to).at(position))
     }

@@ -6,68 +6,33 @@ use sqlparser::ast;
 use types::{SqlType, Value};
 
 use super::negate_if;
-use super::once::Operand;
 use crate::bind::Binder;
+use crate::bind::coerce::{known, padded};
+use crate::bind::expr::once::{Operand, compare_operands};
 
 impl Binder<'_> {
     /// `left op right`, also of rows.
     pub(super) fn comparison(&mut self, op: Compare, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
-        let position = self.start(left);
+        let position = self.text.start(left);
         let (a, b) = (self.operand(left)?, self.operand(right)?);
         let bound = match op {
             Compare::Lt | Compare::Le | Compare::Gt | Compare::Ge => {
-                self.once(a, |binder, a| binder.once(b, |binder, b| binder.compare_operands(op, a, b, position)))?
+                self.once(a, |binder, a| binder.once(b, |_, b| compare_operands(op, a, b, position)))?
             }
-            _ => self.compare_operands(op, &a, &b, position)?,
+            _ => compare_operands(op, &a, &b, position)?,
         };
-        Ok(self.open_arguments(bound, left, right))
-    }
-
-    /// `(a, b) op (c, d)`: by components for = and <>, lexicographic for the others.
-    pub(super) fn compare_rows(
-        &mut self,
-        op: Compare,
-        left: &[Operand],
-        right: &[Operand],
-        position: Option<u32>,
-    ) -> Result<Expr> {
-        if left.len() != right.len() {
-            return Err(Error::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions").at(position));
-        }
-        let mut pairs = left.iter().zip(right);
-        let strict = match op {
-            Compare::Eq | Compare::NotDistinct => {
-                let parts = pairs.map(|(l, r)| self.compare_operands(op, l, r, position)).collect::<Result<_>>()?;
-                return Ok(conjunction(parts).at(position));
-            }
-            Compare::Ne | Compare::Distinct => {
-                let parts = pairs.map(|(l, r)| self.compare_operands(op, l, r, position)).collect::<Result<_>>()?;
-                return Ok(disjunction(parts).at(position));
-            }
-            Compare::Le => Compare::Lt,
-            Compare::Ge => Compare::Gt,
-            other => other,
-        };
-        // a < x OR (a = x AND (b < y OR ...)), built from the last component.
-        let Some((l, r)) = pairs.next_back() else { return Err(Error::internal("a row without entries")) };
-        let mut result = self.compare_operands(op, l, r, position)?;
-        for (l, r) in pairs.rev() {
-            let less = self.compare_operands(strict, l, r, position)?;
-            let equal = self.compare_operands(Compare::Eq, l, r, position)?;
-            result = disjunction(vec![less, conjunction(vec![equal, result])]);
-        }
-        Ok(result.at(position))
+        Ok(self.arguments.open_comparison(&self.text, bound, left, right))
     }
 
     pub(super) fn is_null(&mut self, expr: &ast::Expr, negated: bool) -> Result<Expr> {
-        let position = self.start(expr);
+        let position = self.text.start(expr);
         let expr = self.typed_expr(expr)?;
         Ok(negate_if(Expr::new(ExprKind::IsNull(Box::new(expr)), SqlType::Bool).at(position), negated))
     }
 
     /// IS [NOT] TRUE, FALSE, UNKNOWN.
     pub(super) fn is_bool(&mut self, expr: &ast::Expr, value: Option<bool>, negated: bool) -> Result<Expr> {
-        let position = self.start(expr);
+        let position = self.text.start(expr);
         let expr = self.condition(expr, "IS")?;
         Ok(match value {
             None => negate_if(Expr::new(ExprKind::IsNull(Box::new(expr)), SqlType::Bool).at(position), negated),
@@ -85,7 +50,7 @@ impl Binder<'_> {
         low: &ast::Expr,
         high: &ast::Expr,
     ) -> Result<Expr> {
-        let position = self.start(expr);
+        let position = self.text.start(expr);
         let (low, symmetric) = match low {
             ast::Expr::Prior(low) => (low.as_ref(), true),
             low => (low, false),
@@ -97,8 +62,8 @@ impl Binder<'_> {
                 return Err(Error::internal("BETWEEN without bounds"));
             };
             let mut bound = |op: Compare, limit: &Operand, written: &ast::Expr| -> Result<Expr> {
-                let compared = b.compare_operands(op, operand, limit, position)?;
-                Ok(b.open_arguments(compared, expr, written))
+                let compared = compare_operands(op, operand, limit, position)?;
+                Ok(b.arguments.open_comparison(&b.text, compared, expr, written))
             };
             let range = vec![bound(Compare::Ge, above, low)?, bound(Compare::Le, below, high)?];
             let result = Expr::new(ExprKind::And(range), SqlType::Bool).at(position);
@@ -120,11 +85,11 @@ impl Binder<'_> {
         negated: bool,
         case_insensitive: bool,
     ) -> Result<Expr> {
-        let position = self.start(expr);
+        let position = self.text.start(expr);
         let escape = match escape {
             None => Some('\\'),
             Some(escape) => {
-                let at = self.start(escape);
+                let at = self.text.start(escape);
                 let bound = self.expr(escape)?;
                 let ExprKind::Const(Value::Str(text)) = &bound.kind else {
                     return Err(Error::unsupported("ESCAPE with anything but a string literal").at(at));
@@ -141,32 +106,66 @@ impl Binder<'_> {
             }
         };
         let (input, pattern) = (self.expr(expr)?, self.expr(pattern)?);
-        self.like_bound(input, pattern, escape, negated, case_insensitive, position)
+        like_bound(input, pattern, escape, negated, case_insensitive, position)
     }
+}
 
-    pub(super) fn like_bound(
-        &mut self,
-        input: Expr,
-        pattern: Expr,
-        escape: Option<char>,
-        negated: bool,
-        case_insensitive: bool,
-        position: Option<u32>,
-    ) -> Result<Expr> {
-        for side in [&input, &pattern] {
-            if !side.sql_type.is_string() && side.sql_type != SqlType::Null {
-                let name = if case_insensitive { "ILIKE" } else { "LIKE" };
-                let message = format!("operator does not exist: {} {name} {}", input.sql_type, pattern.sql_type);
-                return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
-                    .hint(format!("{name} compares texts: cast the other side to text"))
-                    .at(position));
-            }
-        }
-        let (input, pattern) = (self.known(input), self.known(pattern));
-        let input = if ignores_blanks(&pattern, escape) { input } else { self.padded(input) };
-        let kind = ExprKind::Like { input: Box::new(input), pattern: Box::new(pattern), escape, case_insensitive };
-        Ok(negate_if(Expr::new(kind, SqlType::Bool).at(position), negated))
+/// `(a, b) op (c, d)`: by components for = and <>, lexicographic for the others.
+pub(in crate::bind) fn compare_rows(
+    op: Compare,
+    left: &[Operand],
+    right: &[Operand],
+    position: Option<u32>,
+) -> Result<Expr> {
+    if left.len() != right.len() {
+        return Err(Error::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions").at(position));
     }
+    let mut pairs = left.iter().zip(right);
+    let strict = match op {
+        Compare::Eq | Compare::NotDistinct => {
+            let parts = pairs.map(|(l, r)| compare_operands(op, l, r, position)).collect::<Result<_>>()?;
+            return Ok(conjunction(parts).at(position));
+        }
+        Compare::Ne | Compare::Distinct => {
+            let parts = pairs.map(|(l, r)| compare_operands(op, l, r, position)).collect::<Result<_>>()?;
+            return Ok(disjunction(parts).at(position));
+        }
+        Compare::Le => Compare::Lt,
+        Compare::Ge => Compare::Gt,
+        other => other,
+    };
+    // a < x OR (a = x AND (b < y OR ...)), built from the last component.
+    let Some((l, r)) = pairs.next_back() else { return Err(Error::internal("a row without entries")) };
+    let mut result = compare_operands(op, l, r, position)?;
+    for (l, r) in pairs.rev() {
+        let less = compare_operands(strict, l, r, position)?;
+        let equal = compare_operands(Compare::Eq, l, r, position)?;
+        result = disjunction(vec![less, conjunction(vec![equal, result])]);
+    }
+    Ok(result.at(position))
+}
+
+pub(in crate::bind) fn like_bound(
+    input: Expr,
+    pattern: Expr,
+    escape: Option<char>,
+    negated: bool,
+    case_insensitive: bool,
+    position: Option<u32>,
+) -> Result<Expr> {
+    for side in [&input, &pattern] {
+        if !side.sql_type.is_string() && side.sql_type != SqlType::Null {
+            let name = if case_insensitive { "ILIKE" } else { "LIKE" };
+            let message = format!("operator does not exist: {} {name} {}", input.sql_type, pattern.sql_type);
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
+                .hint(format!("{name} compares texts: cast the other side to text"))
+                .at(position));
+        }
+    }
+    let (input, pattern) = (known(input), known(pattern));
+    let input = if ignores_blanks(&pattern, escape) { input } else { padded(input) };
+    let kind = ExprKind::Like { input: Box::new(input), pattern: Box::new(pattern), escape, case_insensitive };
+    Ok(negate_if(Expr::new(kind, SqlType::Bool).at(position), negated))
 }
 
 /// Whether a pattern matches a text just where it matches the text followed by blanks: it ends in %, and nothing else in it

@@ -7,13 +7,13 @@ use sqlparser::ast;
 use types::{SqlType, Value};
 
 use super::negate_if;
-use super::once::Operand;
 use crate::bind::Binder;
-use crate::bind::coerce::common_type_of;
+use crate::bind::coerce::{cast_to, common_type_of, comparable, compare};
+use crate::bind::expr::once::{Operand, compare_operands};
 
 impl Binder<'_> {
     pub(super) fn in_list(&mut self, expr: &ast::Expr, list: &[ast::Expr], negated: bool) -> Result<Expr> {
-        let position = self.start(expr);
+        let position = self.text.start(expr);
         if list.is_empty() {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "IN needs at least one value").at(position));
         }
@@ -22,7 +22,7 @@ impl Binder<'_> {
         let found = self.once(operand, |b, operand| match operand {
             Operand::Value(value) => b.among(value, items, position),
             Operand::Row(_) => {
-                let equal = |item| b.compare_operands(Compare::Eq, operand, item, position);
+                let equal = |item| compare_operands(Compare::Eq, operand, item, position);
                 Ok(disjunction(items.iter().map(equal).collect::<Result<_>>()?).at(position))
             }
         })?;
@@ -40,7 +40,7 @@ impl Binder<'_> {
         let common = common_type_of(&constants);
         if let (Some(common), true) = (common.filter(|t| t.is_float()), constants.len() > 2) {
             for item in items.iter_mut().filter(|e| is_constant(e) && e.sql_type.is_numeric()) {
-                *item = self.cast_to(item.clone(), common)?;
+                *item = cast_to(item.clone(), common)?;
             }
         }
         // Lists of constants by what they are searched for: the value, or a cast of it.
@@ -48,13 +48,13 @@ impl Binder<'_> {
         let mut others = Vec::new();
         for item in items {
             if !is_constant(&item) {
-                others.push(self.compare(Compare::Eq, value.clone(), item, position)?);
+                others.push(compare(Compare::Eq, value.clone(), item, position)?);
                 continue;
             }
             let (left, right) = if is_beyond(&item, value.sql_type) {
                 (value.clone(), None)
             } else {
-                let (left, right) = self.comparable(value.clone(), item, "=", position)?;
+                let (left, right) = comparable(value.clone(), item, "=", position)?;
                 (left, Some(right))
             };
             let constant = match right.map(|e| (e.sql_type, e.kind)) {

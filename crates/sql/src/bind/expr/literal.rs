@@ -7,14 +7,15 @@ use types::ops::cast::{cast_value, parse};
 use types::ops::{date, decimal};
 use types::{SqlType, Value};
 
-use crate::bind::coerce::digits;
+use crate::bind::coerce::{cast_to, digits};
+use crate::bind::parts::Text;
 use crate::bind::type_name::sql_type;
 use crate::bind::{Binder, unsupported};
 
 impl Binder<'_> {
     pub(super) fn literal(&mut self, literal: &ast::ValueWithSpan) -> Result<Expr> {
         use ast::Value as V;
-        let position = self.span(literal.span);
+        let position = self.text.span(literal.span);
         let untyped = |text: &str| Expr::constant(Value::str(text), SqlType::Null).at(position);
         Ok(match &literal.value {
             V::Number(text, _) => number(text).map_err(|e| e.at(position))?.at(position),
@@ -32,9 +33,9 @@ impl Binder<'_> {
 
     fn parameter(&self, name: &str, position: Option<u32>) -> Result<Expr> {
         let number: Option<usize> = name.strip_prefix('$').and_then(|n| n.parse().ok());
-        let Some((value, sql_type)) = number.and_then(|n| self.parameters.get(n.checked_sub(1)?)) else {
+        let Some((value, sql_type)) = number.and_then(|n| self.arguments.parameters.get(n.checked_sub(1)?)) else {
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter {name}"))
-                .hint(match self.parameters.len() {
+                .hint(match self.arguments.parameters.len() {
                     0 => "no parameters were given".to_owned(),
                     n => format!("{n} parameters were given: $1 to ${n}"),
                 })
@@ -45,21 +46,9 @@ impl Binder<'_> {
         Ok(Expr::constant(value.clone(), sql_type).at(position))
     }
 
-    /// `DATE '1995-01-01'`
-    pub(super) fn typed_string(&mut self, typed: &TypedString) -> Result<Expr> {
-        let position = self.span(typed.value.span);
-        let to = sql_type(&typed.data_type).map_err(|e| e.at(position))?;
-        let text = match typed.value.value.clone().into_string() {
-            Some(text) => text,
-            None => return unsupported("a typed literal that is no string", position),
-        };
-        let value = cast_value(&Value::str(text), SqlType::Text, to).map_err(|e| e.at(position))?;
-        Ok(Expr::constant(value, to).at(position))
-    }
-
     /// `INTERVAL '90' DAY`, `INTERVAL '1 year 2 months'`, `INTERVAL '2:03' MINUTE TO SECOND`, `INTERVAL 3 MONTH`
     pub(super) fn interval(&mut self, interval: &ast::Interval) -> Result<Expr> {
-        let position = self.start(&interval.value);
+        let position = self.text.start(&interval.value);
         let first = interval.leading_field.as_ref().map(unit).transpose().map_err(|e| e.at(position))?;
         let last = interval.last_field.as_ref().map(unit).transpose().map_err(|e| e.at(position))?;
         let unit = last.or(first);
@@ -85,12 +74,26 @@ impl Binder<'_> {
                 .at(position));
         };
         let count = self.expr(&interval.value)?;
-        let count = self.cast_to(count, SqlType::Double)?;
+        let count = cast_to(count, SqlType::Double)?;
         let text = format!("1 {unit}");
         let one = cast_value(&Value::str(text), SqlType::Text, SqlType::Interval)?;
         let one = Expr::constant(one, SqlType::Interval);
         Ok(Expr::new(ExprKind::Call(functions::ScalarFunction::MULTIPLY, vec![one, count]), SqlType::Interval)
             .at(position))
+    }
+}
+
+impl Text<'_> {
+    /// `DATE '1995-01-01'`
+    pub(super) fn typed_string(&mut self, typed: &TypedString) -> Result<Expr> {
+        let position = self.span(typed.value.span);
+        let to = sql_type(&typed.data_type).map_err(|e| e.at(position))?;
+        let text = match typed.value.value.clone().into_string() {
+            Some(text) => text,
+            None => return unsupported("a typed literal that is no string", position),
+        };
+        let value = cast_value(&Value::str(text), SqlType::Text, to).map_err(|e| e.at(position))?;
+        Ok(Expr::constant(value, to).at(position))
     }
 }
 

@@ -6,6 +6,9 @@ use plan::{ColumnId, Compare, Expr, ExprKind};
 use sqlparser::ast;
 
 use crate::bind::Binder;
+use crate::bind::coerce::compare;
+use crate::bind::expr::compare::compare_rows;
+use crate::bind::parts::PlanBuilder;
 
 /// A bound operand of a comparison.
 #[derive(Clone)]
@@ -37,7 +40,7 @@ impl Binder<'_> {
         read: impl FnOnce(&mut Self, &Operand) -> Result<Expr>,
     ) -> Result<Expr> {
         let mut lets = Lets::default();
-        let shared = self.shared(operand, &mut lets);
+        let shared = self.plan.shared(operand, &mut lets);
         let mut result = read(self, &shared)?;
         for (column, value) in lets.0.into_iter().rev() {
             let mut uses = 0;
@@ -64,7 +67,9 @@ impl Binder<'_> {
             Operand::Row(_) => Err(Error::internal("a value became a row")),
         })
     }
+}
 
+impl PlanBuilder {
     /// The operand with references to lets where computing it again costs something.
     fn shared(&mut self, operand: Operand, lets: &mut Lets) -> Operand {
         match operand {
@@ -78,20 +83,19 @@ impl Binder<'_> {
             Operand::Row(entries) => Operand::Row(entries.into_iter().map(|e| self.shared(e, lets)).collect()),
         }
     }
+}
 
-    /// `left op right`, also of rows, each operand of which is used once for = and <>.
-    pub(super) fn compare_operands(
-        &mut self,
-        op: Compare,
-        left: &Operand,
-        right: &Operand,
-        position: Option<u32>,
-    ) -> Result<Expr> {
-        match (left, right) {
-            (Operand::Value(left), Operand::Value(right)) => self.compare(op, left.clone(), right.clone(), position),
-            (Operand::Row(left), Operand::Row(right)) => self.compare_rows(op, left, right, position),
-            _ => Err(Error::unsupported("a row outside of a comparison or IN").at(position)),
-        }
+/// `left op right`, also of rows, each operand of which is used once for = and <>.
+pub(in crate::bind) fn compare_operands(
+    op: Compare,
+    left: &Operand,
+    right: &Operand,
+    position: Option<u32>,
+) -> Result<Expr> {
+    match (left, right) {
+        (Operand::Value(left), Operand::Value(right)) => compare(op, left.clone(), right.clone(), position),
+        (Operand::Row(left), Operand::Row(right)) => compare_rows(op, left, right, position),
+        _ => Err(Error::unsupported("a row outside of a comparison or IN").at(position)),
     }
 }
 

@@ -1,14 +1,15 @@
 //! Operators.
 
 use base::{Error, Result, SqlState};
-use functions::{ScalarFunction, arithmetic, negate};
+use functions::{ScalarFunction, negate};
 use plan::{Compare, Expr, ExprKind};
 use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
 use types::ops::date;
 use types::{SqlType, Value};
 
 use super::literal::negated_constant;
-use crate::bind::coerce::{exact_decimal, is_untyped, tight};
+use crate::bind::coerce::{boolean, cast_to, compare, convert, exact_decimal, is_untyped, tight, unify};
+use crate::bind::expr::compare::like_bound;
 use crate::bind::{Binder, unsupported};
 
 /// Longest chain of arithmetic operators: each makes the expression one level deeper.
@@ -26,7 +27,9 @@ impl Binder<'_> {
         rest.reverse();
         // A comparison of rows needs its left side unbound.
         if let (ast::Expr::Tuple(_), Some((op, right, left))) = (first, rest.first()) {
-            let Some(compare) = compare_op(op) else { return unsupported("an operator on rows", self.start(first)) };
+            let Some(compare) = compare_op(op) else {
+                return unsupported("an operator on rows", self.text.start(first));
+            };
             let result = self.comparison(compare, left, right)?;
             return self.fold_chain(result, &rest[1..], first);
         }
@@ -40,14 +43,14 @@ impl Binder<'_> {
         rest: &[(&BinaryOperator, &ast::Expr, &ast::Expr)],
         start: &ast::Expr,
     ) -> Result<Expr> {
-        let position = self.start(start);
+        let position = self.text.start(start);
         let mut result = first;
         let (mut at, mut arithmetic) = (0, 0);
         while at < rest.len() {
             let (op, right, _) = rest[at];
             if matches!(op, BinaryOperator::And | BinaryOperator::Or) {
                 let name = if *op == BinaryOperator::And { "AND" } else { "OR" };
-                let mut parts = vec![self.boolean(result, name)?];
+                let mut parts = vec![boolean(result, name)?];
                 while at < rest.len() && rest[at].0 == op {
                     let part = self.condition(rest[at].1, name)?;
                     match part.kind {
@@ -68,130 +71,14 @@ impl Binder<'_> {
                     .at(position));
             }
             let right = self.expr(right)?;
-            result = self.binary(op, result, right, position)?;
+            result = binary(op, result, right, position)?;
             at += 1;
         }
         Ok(result)
     }
 
-    fn binary(&mut self, op: &BinaryOperator, left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
-        use BinaryOperator as B;
-        use ScalarFunction as F;
-        if let Some(op) = compare_op(op) {
-            return self.compare(op, left, right, position);
-        }
-        let function = match op {
-            B::Plus => F::ADD,
-            B::Minus => F::SUBTRACT,
-            B::Multiply => F::MULTIPLY,
-            B::Divide => F::DIVIDE,
-            B::Modulo => F::MODULO,
-            B::StringConcat => return self.concat(left, right, position),
-            B::BitwiseAnd => return self.bitwise(F::BIT_AND, "&", left, right, position),
-            B::BitwiseOr => return self.bitwise(F::BIT_OR, "|", left, right, position),
-            B::PGBitwiseXor => return self.bitwise(F::BIT_XOR, "#", left, right, position),
-            B::PGBitwiseShiftLeft => return self.bitwise(F::SHIFT_LEFT, "<<", left, right, position),
-            B::PGBitwiseShiftRight => return self.bitwise(F::SHIFT_RIGHT, ">>", left, right, position),
-            // PostgreSQL's exponentiation; the parser reads ^ as exclusive or.
-            B::PGExp | B::BitwiseXor => {
-                let (left, right) = (self.number(left, "^", position)?, self.number(right, "^", position)?);
-                return Ok(Expr::new(ExprKind::Call(F::POWER, vec![left, right]), SqlType::Double).at(position));
-            }
-            B::PGLikeMatch => return self.like_bound(left, right, Some('\\'), false, false, position),
-            B::PGNotLikeMatch => return self.like_bound(left, right, Some('\\'), true, false, position),
-            B::PGILikeMatch => return self.like_bound(left, right, Some('\\'), false, true, position),
-            B::PGNotILikeMatch => return self.like_bound(left, right, Some('\\'), true, true, position),
-            B::PGRegexMatch | B::PGRegexIMatch | B::PGRegexNotMatch | B::PGRegexNotIMatch => {
-                return unsupported("matching of regular expressions", position);
-            }
-            other => return unsupported(format!("the operator {other}"), position),
-        };
-        self.arithmetic(function, &op.to_string(), left, right, position)
-    }
-
-    /// `+`, `-`, `*`, `/`, `%`.
-    pub(super) fn arithmetic(
-        &mut self,
-        function: ScalarFunction,
-        text: &str,
-        left: Expr,
-        right: Expr,
-        position: Option<u32>,
-    ) -> Result<Expr> {
-        let (left, right) = match (left.sql_type, right.sql_type) {
-            (SqlType::Null, SqlType::Decimal { .. }) if is_untyped(&left) => (exact_decimal(&left)?, right),
-            (SqlType::Decimal { .. }, SqlType::Null) if is_untyped(&right) => {
-                let right = exact_decimal(&right)?;
-                (left, right)
-            }
-            _ => (left, right),
-        };
-        let decimals = left.sql_type.is_decimal() || right.sql_type.is_decimal();
-        let type_of = |e: &Expr| if decimals { tight(e) } else { e.sql_type };
-        // 'date - literal' is a date or an interval as the literal says; an interval is the more useful of the two.
-        let Some(types) = arithmetic(function, type_of(&left), type_of(&right)) else {
-            return Err(no_operator(left.sql_type, text, right.sql_type).at(position));
-        };
-        let (left, right) = (self.cast_to(left, types.left)?, self.cast_to(right, types.right)?);
-        if let Some(folded) = fold_dates(function, &left, &right) {
-            return Ok(folded.map_err(|e| e.at(position))?.at(position));
-        }
-        Ok(Expr::new(ExprKind::Call(function, vec![left, right]), types.result).at(position))
-    }
-
-    fn bitwise(
-        &mut self,
-        function: ScalarFunction,
-        text: &str,
-        left: Expr,
-        right: Expr,
-        position: Option<u32>,
-    ) -> Result<Expr> {
-        let error = no_operator(left.sql_type, text, right.sql_type).at(position);
-        let integer = |t: SqlType| t.is_integer() || t == SqlType::Null;
-        if !integer(left.sql_type) || !integer(right.sql_type) {
-            return Err(error);
-        }
-        let shift = matches!(function, ScalarFunction::SHIFT_LEFT | ScalarFunction::SHIFT_RIGHT);
-        let (left, right, result) = if shift {
-            let result = if left.sql_type == SqlType::Null { SqlType::Integer } else { left.sql_type };
-            // A shift count beyond an integer's range makes no sense.
-            (self.cast_to(left, result)?, self.cast_to(right, SqlType::Integer)?, result)
-        } else {
-            let ([left, right], common) = self.unify_pair(left, right, text)?;
-            (left, right, common)
-        };
-        Ok(Expr::new(ExprKind::Call(function, vec![left, right]), result).at(position))
-    }
-
-    fn unify_pair(&self, left: Expr, right: Expr, what: &str) -> Result<([Expr; 2], SqlType)> {
-        if left.sql_type == SqlType::Null && right.sql_type == SqlType::Null {
-            let t = SqlType::Integer;
-            return Ok(([self.cast_to(left, t)?, self.cast_to(right, t)?], t));
-        }
-        let (both, common) = self.unify(vec![left, right], what)?;
-        let both: [Expr; 2] = both.try_into().map_err(|_| Error::internal("two expressions became another number"))?;
-        Ok((both, common))
-    }
-
-    fn number(&self, expr: Expr, text: &str, position: Option<u32>) -> Result<Expr> {
-        match expr.sql_type {
-            t if t.is_numeric() || t == SqlType::Null => self.cast_to(expr, SqlType::Double),
-            t => Err(no_operator(t, text, SqlType::Double).at(position)),
-        }
-    }
-
-    fn concat(&mut self, left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
-        let text = |e: &Expr| e.sql_type.is_string() || e.sql_type == SqlType::Null;
-        if !text(&left) && !text(&right) {
-            return Err(no_operator(left.sql_type, "||", right.sql_type).at(position));
-        }
-        let (left, right) = (self.convert(left, SqlType::Text)?, self.convert(right, SqlType::Text)?);
-        Ok(Expr::new(ExprKind::Call(ScalarFunction::CONCAT, vec![left, right]), SqlType::Text).at(position))
-    }
-
     pub(super) fn unary(&mut self, op: UnaryOperator, operand: &ast::Expr) -> Result<Expr> {
-        let position = self.start(operand);
+        let position = self.text.start(operand);
         let expr = match op {
             UnaryOperator::Not => {
                 let expr = self.condition(operand, "NOT")?;
@@ -209,10 +96,10 @@ impl Binder<'_> {
                 let Some(result) = negate(expr.sql_type) else {
                     return Err(no_prefix("-", expr.sql_type).at(position));
                 };
-                call(ScalarFunction::NEGATE, self.cast_to(expr, result)?, result)
+                call(ScalarFunction::NEGATE, cast_to(expr, result)?, result)
             }
             UnaryOperator::Plus => match negate(expr.sql_type) {
-                Some(result) => self.cast_to(expr, result),
+                Some(result) => cast_to(expr, result),
                 None => Err(no_prefix("+", expr.sql_type).at(position)),
             },
             UnaryOperator::BitwiseNot if expr.sql_type.is_integer() => {
@@ -220,11 +107,11 @@ impl Binder<'_> {
                 call(ScalarFunction::BIT_NOT, expr, sql_type)
             }
             UnaryOperator::PGSquareRoot => {
-                let number = self.number(expr, "|/", position)?;
+                let number = number(expr, "|/", position)?;
                 call(ScalarFunction::SQRT, number, SqlType::Double)
             }
             UnaryOperator::PGCubeRoot => {
-                let number = self.number(expr, "||/", position)?;
+                let number = number(expr, "||/", position)?;
                 call(ScalarFunction::CBRT, number, SqlType::Double)
             }
             UnaryOperator::PGAbs if expr.sql_type.is_numeric() => {
@@ -234,6 +121,114 @@ impl Binder<'_> {
             other => Err(no_prefix(&other.to_string(), expr.sql_type).at(position)),
         }
     }
+}
+
+fn binary(op: &BinaryOperator, left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
+    use BinaryOperator as B;
+    use ScalarFunction as F;
+    if let Some(op) = compare_op(op) {
+        return compare(op, left, right, position);
+    }
+    let function = match op {
+        B::Plus => F::ADD,
+        B::Minus => F::SUBTRACT,
+        B::Multiply => F::MULTIPLY,
+        B::Divide => F::DIVIDE,
+        B::Modulo => F::MODULO,
+        B::StringConcat => return concat(left, right, position),
+        B::BitwiseAnd => return bitwise(F::BIT_AND, "&", left, right, position),
+        B::BitwiseOr => return bitwise(F::BIT_OR, "|", left, right, position),
+        B::PGBitwiseXor => return bitwise(F::BIT_XOR, "#", left, right, position),
+        B::PGBitwiseShiftLeft => return bitwise(F::SHIFT_LEFT, "<<", left, right, position),
+        B::PGBitwiseShiftRight => return bitwise(F::SHIFT_RIGHT, ">>", left, right, position),
+        // PostgreSQL's exponentiation; the parser reads ^ as exclusive or.
+        B::PGExp | B::BitwiseXor => {
+            let (left, right) = (number(left, "^", position)?, number(right, "^", position)?);
+            return Ok(Expr::new(ExprKind::Call(F::POWER, vec![left, right]), SqlType::Double).at(position));
+        }
+        B::PGLikeMatch => return like_bound(left, right, Some('\\'), false, false, position),
+        B::PGNotLikeMatch => return like_bound(left, right, Some('\\'), true, false, position),
+        B::PGILikeMatch => return like_bound(left, right, Some('\\'), false, true, position),
+        B::PGNotILikeMatch => return like_bound(left, right, Some('\\'), true, true, position),
+        B::PGRegexMatch | B::PGRegexIMatch | B::PGRegexNotMatch | B::PGRegexNotIMatch => {
+            return unsupported("matching of regular expressions", position);
+        }
+        other => return unsupported(format!("the operator {other}"), position),
+    };
+    arithmetic(function, &op.to_string(), left, right, position)
+}
+
+/// `+`, `-`, `*`, `/`, `%`.
+pub(in crate::bind) fn arithmetic(
+    function: ScalarFunction,
+    text: &str,
+    left: Expr,
+    right: Expr,
+    position: Option<u32>,
+) -> Result<Expr> {
+    let (left, right) = match (left.sql_type, right.sql_type) {
+        (SqlType::Null, SqlType::Decimal { .. }) if is_untyped(&left) => (exact_decimal(&left)?, right),
+        (SqlType::Decimal { .. }, SqlType::Null) if is_untyped(&right) => {
+            let right = exact_decimal(&right)?;
+            (left, right)
+        }
+        _ => (left, right),
+    };
+    let decimals = left.sql_type.is_decimal() || right.sql_type.is_decimal();
+    let type_of = |e: &Expr| if decimals { tight(e) } else { e.sql_type };
+    // 'date - literal' is a date or an interval as the literal says; an interval is the more useful of the two.
+    let Some(types) = functions::arithmetic(function, type_of(&left), type_of(&right)) else {
+        return Err(no_operator(left.sql_type, text, right.sql_type).at(position));
+    };
+    let (left, right) = (cast_to(left, types.left)?, cast_to(right, types.right)?);
+    if let Some(folded) = fold_dates(function, &left, &right) {
+        return Ok(folded.map_err(|e| e.at(position))?.at(position));
+    }
+    Ok(Expr::new(ExprKind::Call(function, vec![left, right]), types.result).at(position))
+}
+
+fn bitwise(function: ScalarFunction, text: &str, left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
+    let error = no_operator(left.sql_type, text, right.sql_type).at(position);
+    let integer = |t: SqlType| t.is_integer() || t == SqlType::Null;
+    if !integer(left.sql_type) || !integer(right.sql_type) {
+        return Err(error);
+    }
+    let shift = matches!(function, ScalarFunction::SHIFT_LEFT | ScalarFunction::SHIFT_RIGHT);
+    let (left, right, result) = if shift {
+        let result = if left.sql_type == SqlType::Null { SqlType::Integer } else { left.sql_type };
+        // A shift count beyond an integer's range makes no sense.
+        (cast_to(left, result)?, cast_to(right, SqlType::Integer)?, result)
+    } else {
+        let ([left, right], common) = unify_pair(left, right, text)?;
+        (left, right, common)
+    };
+    Ok(Expr::new(ExprKind::Call(function, vec![left, right]), result).at(position))
+}
+
+fn unify_pair(left: Expr, right: Expr, what: &str) -> Result<([Expr; 2], SqlType)> {
+    if left.sql_type == SqlType::Null && right.sql_type == SqlType::Null {
+        let t = SqlType::Integer;
+        return Ok(([cast_to(left, t)?, cast_to(right, t)?], t));
+    }
+    let (both, common) = unify(vec![left, right], what)?;
+    let both: [Expr; 2] = both.try_into().map_err(|_| Error::internal("two expressions became another number"))?;
+    Ok((both, common))
+}
+
+fn number(expr: Expr, text: &str, position: Option<u32>) -> Result<Expr> {
+    match expr.sql_type {
+        t if t.is_numeric() || t == SqlType::Null => cast_to(expr, SqlType::Double),
+        t => Err(no_operator(t, text, SqlType::Double).at(position)),
+    }
+}
+
+fn concat(left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
+    let text = |e: &Expr| e.sql_type.is_string() || e.sql_type == SqlType::Null;
+    if !text(&left) && !text(&right) {
+        return Err(no_operator(left.sql_type, "||", right.sql_type).at(position));
+    }
+    let (left, right) = (convert(left, SqlType::Text)?, convert(right, SqlType::Text)?);
+    Ok(Expr::new(ExprKind::Call(ScalarFunction::CONCAT, vec![left, right]), SqlType::Text).at(position))
 }
 
 /// A date or timestamp moved by an interval, both constants: computed now, so that `date '1994-01-01' + interval '1' year`

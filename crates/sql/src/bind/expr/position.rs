@@ -2,9 +2,9 @@
 
 use sqlparser::ast::{Expr, FunctionArguments, ObjectName, ObjectNamePart, SelectItem, SetExpr};
 
-use crate::bind::Binder;
+use crate::bind::parts::Text;
 
-impl Binder<'_> {
+impl Text<'_> {
     /// Byte offset of an expression's first token (of a token near to it where the parser keeps none). Descends along the
     /// left edge only, without recursion.
     pub(in crate::bind) fn start(&self, expr: &Expr) -> Option<u32> {

@@ -8,13 +8,13 @@ use types::SqlType;
 use super::negate_if;
 use super::once::row;
 use super::operator::compare_op;
-use crate::bind::coerce::op_text;
+use crate::bind::coerce::{comparable, op_text};
 use crate::bind::{Binder, Bound, unsupported};
 
 impl Binder<'_> {
     fn subquery(&mut self, query: &ast::Query) -> Result<Bound> {
         let bound = self.query(query)?;
-        Ok(self.with_known_types(bound))
+        Ok(self.plan.with_known_types(bound))
     }
 
     pub(super) fn exists(&mut self, query: &ast::Query, negated: bool) -> Result<Expr> {
@@ -29,7 +29,7 @@ impl Binder<'_> {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "subquery must return only one column").at(position));
         };
         let column = output.column;
-        let sql_type = self.columns[column].sql_type;
+        let sql_type = self.plan.columns[column].sql_type;
         let subquery = Subquery { kind: SubqueryKind::Scalar { column }, plan: bound.node };
         Ok(Expr::new(ExprKind::Subquery(Box::new(subquery)), sql_type).at(position))
     }
@@ -48,7 +48,7 @@ impl Binder<'_> {
         right: &ast::Expr,
     ) -> Result<Expr> {
         let Some(compare) = compare_op(op) else {
-            return unsupported(format!("{op} with ANY or ALL"), self.start(left));
+            return unsupported(format!("{op} with ANY or ALL"), self.text.start(left));
         };
         let mut right = right;
         while let ast::Expr::Nested(inner) = right {
@@ -56,7 +56,7 @@ impl Binder<'_> {
         }
         match right {
             ast::Expr::Subquery(query) => self.quantified_subquery(quantifier, left, compare, query),
-            _ => unsupported("ANY and ALL over anything but a subquery", self.start(left)),
+            _ => unsupported("ANY and ALL over anything but a subquery", self.text.start(left)),
         }
     }
 
@@ -67,7 +67,7 @@ impl Binder<'_> {
         op: Compare,
         query: &ast::Query,
     ) -> Result<Expr> {
-        let position = self.start(left);
+        let position = self.text.start(left);
         let rows = row(left).is_some_and(|entries| entries.len() > 1);
         if rows && op == Compare::Ne {
             // Rows differ where not all entries are equal.
@@ -96,11 +96,11 @@ impl Binder<'_> {
         let mut computed: Vec<(ColumnId, Expr)> = Vec::new();
         let mut comparisons = Vec::with_capacity(left.len());
         for (left, output) in left.into_iter().zip(output) {
-            let (left, right) = self.comparable(left, self.reference(output.column), op_text(op), position)?;
+            let (left, right) = comparable(left, self.plan.reference(output.column), op_text(op), position)?;
             let column = match right.as_column() {
                 Some(column) => column,
                 None => {
-                    let column = self.column_for(&output.name, &right);
+                    let column = self.plan.column_for(&output.name, &right);
                     computed.push((column, right));
                     column
                 }

@@ -1,0 +1,224 @@
+//! What the binder knows, in parts: where things stand in the text, what names mean, the plan as far as it is made, the
+//! arguments, the limits. A method of one of them touches nothing else.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use base::{Error, IdMap, Result, SqlState};
+use plan::{ColumnId, ColumnInfo, Cte, CteId, Expr, Node, Op, Plan, TableId, TableInfo};
+use sqlparser::ast::{self, Ident};
+use types::{SqlType, Value};
+
+use super::Bound;
+use super::argument::ArgumentUse;
+use super::coerce::cast_to;
+use super::scope::Level;
+use crate::ObjectName;
+use crate::position::Positions;
+
+/// Deepest nesting of expressions and queries (views included).
+const MAX_DEPTH: usize = 160;
+/// Deepest plan; see [`Plan::depth`].
+const MAX_PLAN_DEPTH: usize = 10_000;
+/// Most expressions to bind, besides eight for each byte of the text.
+const MAX_WORK: usize = 200_000;
+/// Deepest nesting of views.
+const MAX_VIEWS: usize = 32;
+
+/// Where the parts of the syntax stand in the statement's text.
+pub(super) struct Text<'a> {
+    /// None inside of a view, whose text the user did not write.
+    pub positions: Option<&'a Positions>,
+}
+
+/// What names mean at the current place.
+#[derive(Default)]
+pub(super) struct Names {
+    /// Queries around the current place, outermost first.
+    pub levels: Vec<Level>,
+    /// Common table expressions in scope; later ones hide earlier ones.
+    pub environment: Vec<CteBinding>,
+}
+
+/// A common table expression in scope.
+pub(super) struct CteBinding {
+    pub name: String,
+    /// Names that its alias gives to its columns.
+    pub columns: Vec<Ident>,
+    pub query: Rc<ast::Query>,
+    /// Number of levels and of common table expressions that its query sees.
+    pub levels: usize,
+    pub visible: usize,
+    pub inline: bool,
+    /// Once materialised: its id, and its output's names and columns.
+    pub materialised: Option<(CteId, Vec<(String, ColumnId)>)>,
+}
+
+/// The plan as far as it is made: what its operators refer to.
+#[derive(Default)]
+pub(super) struct PlanBuilder {
+    pub columns: IdMap<ColumnId, ColumnInfo>,
+    pub tables: IdMap<TableId, TableInfo>,
+    pub ctes: IdMap<CteId, Cte>,
+    /// Columns that some outer join pads with NULLs.
+    pub padded: HashSet<ColumnId>,
+}
+
+/// The statement's parameters, and the literals and parameters that its plan leaves open.
+pub(super) struct Arguments<'a> {
+    pub parameters: &'a [(Value, SqlType)],
+    /// Uses of arguments, if the plan is to have any.
+    pub uses: Option<Vec<ArgumentUse>>,
+}
+
+/// How much of the statement may still come.
+pub(super) struct Limits {
+    depth: usize,
+    /// How many views are around the current place.
+    views: usize,
+    /// Expressions that may still be bound.
+    work: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { depth: 0, views: 0, work: MAX_WORK }
+    }
+}
+
+impl Limits {
+    /// One level deeper, unless that is too deep.
+    pub fn enter(&mut self) -> Result<()> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too deeply nested")
+                .hint("split it with common table expressions or views"));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
+    pub fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// That many expressions more.
+    pub fn allow(&mut self, work: usize) {
+        self.work += work;
+    }
+
+    /// One expression. Views and common table expressions are bound wherever they are read: nested, that could go on for
+    /// ever.
+    pub fn spend(&mut self) -> Result<()> {
+        self.work = self.work.checked_sub(1).ok_or_else(|| {
+            Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too complex")
+                .detail("what it reads of views and WITH, taken together, is too much")
+                .hint("materialise parts of it with CREATE TABLE AS")
+        })?;
+        Ok(())
+    }
+
+    /// Into a view, unless that is too deep.
+    pub fn enter_view(&mut self, name: &ObjectName) -> Result<()> {
+        if self.views >= MAX_VIEWS {
+            let message = format!("views are nested more than {MAX_VIEWS} deep at \"{name}\"");
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message));
+        }
+        self.views += 1;
+        Ok(())
+    }
+
+    pub fn leave_view(&mut self) {
+        self.views -= 1;
+    }
+
+    /// Whether what is bound is not the statement's own text.
+    pub fn in_view(&self) -> bool {
+        self.views > 0
+    }
+}
+
+impl Text<'_> {
+    /// Byte offset of an identifier.
+    pub fn at(&self, ident: &Ident) -> Option<u32> {
+        self.positions.and_then(|p| p.ident(ident))
+    }
+
+    /// Byte offset where a span starts.
+    pub fn span(&self, span: sqlparser::tokenizer::Span) -> Option<u32> {
+        self.positions.and_then(|p| p.start(span))
+    }
+}
+
+impl PlanBuilder {
+    /// The plan of everything bound so far.
+    pub fn finish(&mut self, bound: Bound) -> Result<Plan> {
+        let plan = Plan {
+            columns: std::mem::take(&mut self.columns),
+            tables: std::mem::take(&mut self.tables),
+            ctes: std::mem::take(&mut self.ctes),
+            root: bound.node,
+            output: bound.output.into_iter().map(|o| (o.name, o.column)).collect(),
+        };
+        if plan.depth() > MAX_PLAN_DEPTH {
+            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too complex")
+                .detail(format!("its expressions, taken together, nest more than {MAX_PLAN_DEPTH} deep"))
+                .hint("split it with CREATE TABLE AS"));
+        }
+        Ok(plan)
+    }
+
+    /// Output columns without a type (literals, bare NULLs) become text.
+    pub fn with_known_types(&mut self, bound: Bound) -> Bound {
+        let types: Vec<SqlType> = bound
+            .output
+            .iter()
+            .map(|o| match self.columns[o.column].sql_type {
+                SqlType::Null => SqlType::Text,
+                known => known,
+            })
+            .collect();
+        self.with_types(bound, &types).expect("every literal is a text")
+    }
+
+    /// The query with its output cast to `types`, one for each column.
+    pub fn with_types(&mut self, bound: Bound, types: &[SqlType]) -> Result<Bound> {
+        let Bound { mut node, mut output } = bound;
+        let mut computed = Vec::new();
+        for (output, &to) in output.iter_mut().zip(types) {
+            let from = self.columns[output.column].sql_type;
+            if from == to {
+                continue;
+            }
+            let expr = match output.literal.take() {
+                Some(literal) => literal,
+                None => Expr::column(output.column, from),
+            };
+            let expr = cast_to(expr, to)?;
+            let column = self.column_for(&output.name, &expr);
+            computed.push((column, expr));
+            output.column = column;
+        }
+        if !computed.is_empty() {
+            node = Node::new(Op::Map { input: Box::new(node), columns: computed });
+        }
+        Ok(Bound { node, output })
+    }
+
+    /// A new column that holds the value of `expr`.
+    pub fn column_for(&mut self, name: &str, expr: &Expr) -> ColumnId {
+        let nullable = self.is_nullable(expr);
+        self.columns.push(ColumnInfo { name: name.to_owned(), sql_type: expr.sql_type, nullable })
+    }
+
+    pub fn is_nullable(&self, expr: &Expr) -> bool {
+        expr.is_nullable(&|c| self.is_nullable_column(c))
+    }
+
+    pub fn is_nullable_column(&self, column: ColumnId) -> bool {
+        self.columns[column].nullable || self.padded.contains(&column)
+    }
+
+    pub fn reference(&self, column: ColumnId) -> Expr {
+        Expr::column(column, self.columns[column].sql_type)
+    }
+}
