@@ -162,35 +162,57 @@ impl<C: Counter> MorselRanges<C> {
     }
 
     /// The next morsel for `worker`. Never [`Claim::NotNow`].
+    #[inline]
     pub fn claim(&self, worker: WorkerId) -> Claim {
-        self.cut_for(worker).unwrap_or(Claim::Done)
+        let own = self.own_lane(worker);
+        match self.lanes[own].cut() {
+            Some(unit) => self.morsel(unit, false),
+            None => self.steal(worker, own).map_or(Claim::Done, |unit| self.morsel(unit, true)),
+        }
     }
 
-    fn cut_for(&self, worker: WorkerId) -> Option<Claim> {
+    /// The lane that a worker begins with.
+    #[inline]
+    fn own_lane(&self, worker: WorkerId) -> usize {
+        // A division costs as much as all the rest of a claim.
+        let wrap = |index: usize, count: usize| if index < count { index } else { index % count };
+        match &self.placement {
+            None => wrap(worker.index(), self.lanes.len()),
+            Some(placement) => {
+                let lanes = &self.of_node[placement.node(worker).index()];
+                lanes.start + wrap(placement.rank(worker), lanes.len())
+            }
+        }
+    }
+
+    /// A unit of another lane, of the nearest node that has one.
+    #[cold]
+    fn steal(&self, worker: WorkerId, own: usize) -> Option<u64> {
         let Some(placement) = &self.placement else {
-            let home = worker.index() % self.lanes.len();
-            return self.cut_near(0..self.lanes.len(), home, true);
+            return self.steal_among(0..self.lanes.len(), own);
         };
-        let home = placement.node(worker);
-        placement.near(home).iter().find_map(|&node| {
+        placement.near(placement.node(worker)).iter().find_map(|&node| {
             let lanes = self.of_node[node.index()].clone();
             // Thieves start at different lanes too, so that they seldom meet.
             let start = lanes.start + placement.rank(worker) % lanes.len();
-            self.cut_near(lanes, start, node == home)
+            self.steal_among(lanes, start)
         })
     }
 
-    /// Tries `lanes` in a circle from `start`; `own` says whether `start` belongs to the caller.
-    fn cut_near(&self, lanes: Range<usize>, start: usize, own: bool) -> Option<Claim> {
-        let circle = (start..lanes.end).chain(lanes.start..start);
-        circle.into_iter().find_map(|lane| {
-            let unit = self.lanes[lane].cut()?;
-            let part = &self.parts[self.parts.partition_point(|p| p.first_unit <= unit) - 1];
-            let begin = part.begin + (unit - part.first_unit) * self.morsel;
-            let end = part.end.min(begin.saturating_add(self.morsel));
-            let node = self.placement.as_ref().map(|_| part.node);
-            Some(Claim::Morsel { morsel: Morsel { begin, end }, node, stolen: !own || lane != start })
-        })
+    /// Tries `lanes` in a circle from `start`.
+    fn steal_among(&self, lanes: Range<usize>, start: usize) -> Option<u64> {
+        (start..lanes.end).chain(lanes.start..start).find_map(|lane| self.lanes[lane].cut())
+    }
+
+    #[inline]
+    fn morsel(&self, unit: u64, stolen: bool) -> Claim {
+        let part = match &*self.parts {
+            [one] => one,
+            parts => &parts[parts.partition_point(|p| p.first_unit <= unit) - 1],
+        };
+        let begin = part.begin + (unit - part.first_unit) * self.morsel;
+        let end = part.end.min(begin.saturating_add(self.morsel));
+        Claim::Morsel { morsel: Morsel { begin, end }, node: self.placement.as_ref().map(|_| part.node), stolen }
     }
 }
 
