@@ -115,7 +115,7 @@ impl<'a> Interpreter<'a> {
                     });
                     self.worker.now_working_for(next.or(self.ends_in));
                 }
-                Inst::Match(_) | Inst::Repeat(_) => return Ok(Some(i)),
+                Inst::Match(_) | Inst::Repeat { .. } => return Ok(Some(i)),
                 _ => self.inst(inst)?,
             }
         }
@@ -185,7 +185,7 @@ impl<'a> Interpreter<'a> {
                 unsafe { *self.worker.counters.add(*i as usize) += 1 };
             }
             Inst::Prefetch { .. } => {}
-            Inst::Filter(_) | Inst::Match(_) | Inst::Repeat(_) => unreachable!("`line` handles what bends it"),
+            Inst::Filter(_) | Inst::Match(_) | Inst::Repeat { .. } => unreachable!("`line` handles what bends it"),
         }
         Ok(())
     }

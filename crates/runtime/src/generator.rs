@@ -11,7 +11,7 @@ use crate::limit::LimitLocal;
 /// What a `next` returns if the steps are used up: it goes on when it is called again with new ones.
 pub const PAUSED: u64 = u64::MAX;
 
-/// The memory of a repetition: how often, by tuple, in; tuples out.
+/// The memory of a repetition: how often, by tuple, in; tuples, and which delivery of each it is, out.
 #[repr(C)]
 pub struct RepeatScratch {
     /// In: number of tuples.
@@ -22,6 +22,8 @@ pub struct RepeatScratch {
     pub cursor: [u64; 2],
     /// In: how often each tuple is delivered; not at all if negative.
     pub times: [i64; BATCH],
+    /// Out: which delivery of its tuple each is, from 0.
+    pub indexes: [u64; BATCH],
     /// Out: tuples.
     pub tuples: [u32; BATCH],
 }
@@ -51,11 +53,50 @@ pub unsafe extern "C" fn repeat_next(scratch: *mut RepeatScratch, steps: *mut u6
     while tuple < scratch.count && found < BATCH && *steps > 0 {
         let left = (scratch.times[tuple as usize].max(0) as u64).saturating_sub(done);
         let now = left.min((BATCH - found) as u64).min(*steps);
-        scratch.tuples[found..found + now as usize].fill(tuple as u32);
+        let listed = found..found + now as usize;
+        scratch.tuples[listed.clone()].fill(tuple as u32);
+        scratch.indexes[listed].iter_mut().zip(done..).for_each(|(index, i)| *index = i);
         found += now as usize;
         *steps -= now;
         (tuple, done) = if now == left { (tuple + 1, 0) } else { (tuple, done + now) };
     }
     scratch.cursor = [tuple, done];
     if found == 0 && tuple < scratch.count { PAUSED } else { found as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tuples_are_repeated_in_order_however_often_it_pauses() {
+        let times = [3, 0, -7, 2500, 1, 0];
+        let expected: Vec<(u32, u64)> =
+            times.iter().enumerate().flat_map(|(t, &n)| (0..n.max(0) as u64).map(move |i| (t as u32, i))).collect();
+        for steps in [1, 7, 1000, 1024, 5000] {
+            // SAFETY: integers and a pointer, for which zero is a value.
+            let mut scratch: Box<RepeatScratch> = unsafe { Box::new_zeroed().assume_init() };
+            scratch.count = times.len() as u64;
+            scratch.times[..times.len()].copy_from_slice(&times);
+            let (mut found, mut left, mut pauses) = (Vec::new(), steps, 0);
+            // SAFETY: the memory is filled.
+            unsafe { repeat_begin(&mut *scratch) };
+            loop {
+                // SAFETY: likewise.
+                match unsafe { repeat_next(&mut *scratch, &mut left) } {
+                    0 => break,
+                    PAUSED => {
+                        assert_eq!(left, 0);
+                        (left, pauses) = (steps, pauses + 1);
+                    }
+                    n => {
+                        let n = n as usize;
+                        found.extend(scratch.tuples[..n].iter().copied().zip(scratch.indexes[..n].iter().copied()));
+                    }
+                }
+            }
+            assert_eq!(found, expected);
+            assert!(pauses >= (expected.len() as u64 - 1) / steps, "{pauses} pauses of {steps}");
+        }
+    }
 }

@@ -204,7 +204,7 @@ fn result_is_ordered(program: &Program) -> bool {
 /// Whether a tuple may become many. What waits for its turn behind a morsel of such tuples could be all of the result.
 fn multiplies(inst: &Inst) -> bool {
     match inst {
-        Inst::Repeat(_) => true,
+        Inst::Repeat { .. } => true,
         Inst::Match(found) => matches!(found.kind, MatchKind::Inner | MatchKind::Left),
         _ => false,
     }

@@ -19,8 +19,8 @@ use crate::worker::Worker;
 pub(crate) trait Partitions: Debug + Send + Sync {
     /// The most rows that each may have.
     fn sizes(&self) -> Vec<usize>;
-    /// The rows of a partition.
-    fn open(&self, partition: usize, worker: &mut Worker) -> Result<Arc<[Address]>>;
+    /// The rows of a partition, or none if there is more to do for them after so many steps.
+    fn open(&self, partition: usize, worker: &mut Worker, steps: u64) -> Result<Option<Arc<[Address]>>>;
 }
 
 /// The address of a row.
@@ -74,6 +74,17 @@ impl RowSource {
         }
     }
 
+    /// Makes sure that the rows from `at` on can be read; false if there is more to do for it after so many steps, by
+    /// whoever comes.
+    pub fn prepare(&self, worker: &mut Worker, at: u64, steps: u64) -> Result<bool> {
+        match &self.parts {
+            Parts::Partitions(partitions) if at < self.len() => {
+                Ok(partitions.open(self.offsets.piece(at), worker, steps)?.is_some())
+            }
+            _ => Ok(true),
+        }
+    }
+
     /// Fills `out` with the next rows of `*cursor..end` that belong to the set, advances the cursor behind the last row
     /// looked at, and returns how many there are: 0 only at the end.
     pub fn fill(&self, worker: &mut Worker, cursor: &mut u64, end: u64, out: &mut [*mut u8]) -> Result<usize> {
@@ -93,7 +104,7 @@ impl RowSource {
         out: &mut [*mut u8],
     ) -> Result<usize> {
         for (partition, numbers) in self.offsets.within(Morsel { begin: *cursor, end }) {
-            let rows = partitions.open(partition, worker)?;
+            let rows = partitions.open(partition, worker, u64::MAX)?.expect("as many steps as it takes");
             let left = rows.get(numbers.start..rows.len().min(numbers.end)).unwrap_or_default();
             if left.is_empty() {
                 *cursor += numbers.len() as u64;

@@ -92,6 +92,8 @@ pub(crate) fn all_rows(
     for from in (0..source.len()).step_by(morsel as usize) {
         let mut cursor = from;
         loop {
+            // As readers do who let others have their turn.
+            while !source.prepare(&mut context.worker(0), cursor, 100).unwrap() {}
             let n = source.fill(&mut context.worker(0), &mut cursor, from + morsel, &mut out).unwrap();
             if n == 0 {
                 break;

@@ -19,7 +19,7 @@ struct Cursor {
     limit: Option<StateId>,
     /// The build row that is looked at next, 0 behind the last one; of a repetition, how many deliveries there will be.
     next: u64,
-    /// Matches so far.
+    /// Matches, or deliveries, so far.
     matches: u64,
     /// Whether a condition was NULL.
     null: bool,
@@ -94,7 +94,7 @@ impl<'a> Interpreter<'a> {
             Inst::Match(m) if m.active.is_none_or(|v| self.bool(v)) => {
                 first_in_chain(self.worker, m.state, self.get(m.hash).0[0]) as u64
             }
-            Inst::Repeat(times) => (self.get(*times).0[0] as i64).max(0) as u64,
+            Inst::Repeat { times, .. } => (self.get(*times).0[0] as i64).max(0) as u64,
             _ => 0,
         };
         let limit = body[at + 1..].iter().find_map(Inst::limit);
@@ -117,7 +117,11 @@ impl<'a> Interpreter<'a> {
             let is_delivery = match generator {
                 Inst::Match(m) => self.candidate(cursor, m)?,
                 _ => {
+                    if let Inst::Repeat { index, .. } = generator {
+                        self.set(*index, Slot([cursor.matches, 0]));
+                    }
                     cursor.next -= 1;
+                    cursor.matches += 1;
                     true
                 }
             };

@@ -209,7 +209,7 @@ impl Emitter<'_, '_> {
                 let n = self.b.ins().iadd_imm_s(n, 1);
                 self.b.ins().store(changing(), n, counters, *i as i32 * 8);
             }
-            Inst::Match(_) | Inst::Repeat(_) | Inst::Prefetch { .. } => unreachable!("generators end stages"),
+            Inst::Match(_) | Inst::Repeat { .. } | Inst::Prefetch { .. } => unreachable!("generators end stages"),
         }
     }
 

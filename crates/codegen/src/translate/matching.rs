@@ -3,7 +3,7 @@
 use base::SqlState;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use pipeline::ir::{Inst, Match, MatchKind, State, StateId, Ty};
+use pipeline::ir::{Inst, Match, MatchKind, State, StateId, Ty, Var};
 use runtime::abi::{BATCH, Kernel, ProbeScratch, RepeatScratch};
 
 use super::Emitter;
@@ -15,7 +15,7 @@ impl Emitter<'_, '_> {
     pub(super) fn reserve_generator(&mut self, generator: &Inst) -> u32 {
         let bytes = match generator {
             Inst::Match(_) => size_of::<ProbeScratch>(),
-            Inst::Repeat(_) => size_of::<RepeatScratch>(),
+            Inst::Repeat { .. } => size_of::<RepeatScratch>(),
             _ => 8 * BATCH,
         };
         let at = self.reserve(bytes);
@@ -53,9 +53,9 @@ impl Emitter<'_, '_> {
                     self.b.ins().store(changing(), active, at, std::mem::offset_of!(ProbeScratch, active) as i32);
                 }
             }
-            Inst::Repeat(value) | Inst::Prefetch { hash: value, .. } => {
+            Inst::Repeat { times: value, .. } | Inst::Prefetch { hash: value, .. } => {
                 let times =
-                    if let Inst::Repeat(_) = generator { std::mem::offset_of!(RepeatScratch, times) } else { 0 };
+                    if let Inst::Repeat { .. } = generator { std::mem::offset_of!(RepeatScratch, times) } else { 0 };
                 let value = self.get(*value).one();
                 let scratch = self.generator_scratch(scratch);
                 let at = item(&mut self.b, scratch, n, 8);
@@ -69,7 +69,7 @@ impl Emitter<'_, '_> {
     pub(super) fn drive(&mut self, stage: usize, generator: &Inst, scratch: u32, n: Value) {
         match generator {
             Inst::Match(m) => self.drive_match(stage, m, scratch, n),
-            Inst::Repeat(_) => self.drive_repeat(stage, scratch, n),
+            Inst::Repeat { index, .. } => self.drive_repeat(stage, *index, scratch, n),
             Inst::Prefetch { state, .. } => {
                 let local = self.local(*state);
                 let hashes = self.generator_scratch(scratch);
@@ -346,7 +346,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Runs the next stage for each tuple as often as it is repeated.
-    fn drive_repeat(&mut self, stage: usize, at: u32, n: Value) {
+    fn drive_repeat(&mut self, stage: usize, index: Var, at: u32, n: Value) {
         let scratch = self.generator_scratch(at);
         let resumed = self.skip_if_resumed();
         let limit = self.limit_argument(stage);
@@ -369,7 +369,14 @@ impl Emitter<'_, '_> {
         self.pause_if_told(stage, deliveries);
         self.b.ins().brif(deliveries, run, &[deliveries.into()], done, &[]);
         self.b.switch_to_block(run);
-        self.stage_loop(stage + 1, count, false, |_| {});
+        self.stage_loop(stage + 1, count, false, |e| {
+            let i = e.pair.expect("inside of a loop over deliveries");
+            let scratch = e.generator_scratch(at);
+            let place = item(&mut e.b, scratch, i, 8);
+            let indexes = std::mem::offset_of!(RepeatScratch, indexes) as i32;
+            let value = e.b.ins().load(types::I64, changing(), place, indexes);
+            e.define(index, Val::One(value));
+        });
         self.b.ins().jump(head, &[]);
         self.b.switch_to_block(done);
     }

@@ -73,7 +73,7 @@ impl<'p> Stages<'p> {
         let mut this = Self { stages: Vec::new(), definitions: vec![None; vars.len()] };
         let mut rest = body;
         loop {
-            let is_generator = |i: &Inst| matches!(i, Inst::Match(_) | Inst::Repeat(_) | Inst::Prefetch { .. });
+            let is_generator = |i: &Inst| matches!(i, Inst::Match(_) | Inst::Repeat { .. } | Inst::Prefetch { .. });
             let end = rest.iter().position(is_generator);
             let stage = this.stages.len();
             let insts = &rest[..end.unwrap_or(rest.len())];
@@ -92,6 +92,9 @@ impl<'p> Stages<'p> {
                     this.place(is_null, stage + 1);
                 }
             }
+            if let Inst::Repeat { index, .. } = &rest[end] {
+                this.place(*index, stage + 1);
+            }
             rest = &rest[end + 1..];
         }
         this.find_spilled();
@@ -100,7 +103,7 @@ impl<'p> Stages<'p> {
 
     /// Whether the body may pause: whether a generator can deliver more than it was given.
     pub fn can_pause(&self) -> bool {
-        self.stages.iter().any(|stage| matches!(stage.generator, Some(Inst::Match(_) | Inst::Repeat(_))))
+        self.stages.iter().any(|stage| matches!(stage.generator, Some(Inst::Match(_) | Inst::Repeat { .. })))
     }
 
     /// One stage of a function of two rows.
@@ -183,7 +186,7 @@ impl<'p> Stages<'p> {
                     walk.var(m.hash);
                     m.active.iter().for_each(|&v| walk.var(v));
                 }
-                Some(Inst::Repeat(count)) => walk.var(*count),
+                Some(Inst::Repeat { times, .. }) => walk.var(*times),
                 Some(Inst::Prefetch { hash, .. }) => walk.var(*hash),
                 _ => {}
             }
@@ -254,7 +257,7 @@ pub(super) fn used_vars(inst: &Inst, mut f: impl FnMut(Var)) {
             f(*base);
             f(*value);
         }
-        Inst::Filter(v) | Inst::Repeat(v) | Inst::Prefetch { hash: v, .. } => f(*v),
+        Inst::Filter(v) | Inst::Repeat { times: v, .. } | Inst::Prefetch { hash: v, .. } => f(*v),
         Inst::Match(m) => {
             f(m.hash);
             m.active.into_iter().for_each(&mut f);

@@ -361,7 +361,9 @@ impl<'r> Body<'r> {
         let n = self.of_type(out, Ty::I64);
         let three = self.let_(out, Ty::I64, Operation::Const(Literal::Int(3, Ty::I64)));
         let n = self.let_(out, Ty::I64, Operation::Remainder(n, three, None));
-        out.push(Inst::Repeat(n));
+        let index = self.fresh(Ty::I64);
+        out.push(Inst::Repeat { times: n, index });
+        self.visible.push(index);
     }
 
     fn output(&mut self, out: &mut Block, state: StateId) -> State {

@@ -38,7 +38,7 @@ impl Feed {
     pub fn new(query: Arc<Query>, pipeline: PipelineId, ranges: MorselRanges, cut: &Cutting) -> Self {
         let body = &query.program.pipelines[pipeline].body;
         let limits = query.limits_of(body);
-        let pauses = body.iter().any(|inst| matches!(inst, Inst::Match(_) | Inst::Repeat(_)));
+        let pauses = body.iter().any(|inst| matches!(inst, Inst::Match(_) | Inst::Repeat { .. }));
         Self { query, pipeline, ranges, limits, cut: cut.clone(), pauses, paused: Mutex::default() }
     }
 
@@ -76,6 +76,11 @@ impl Feed {
         let first = query.first_row(self.pipeline);
         guard.begin_morsel(first + morsel.begin..first + morsel.end);
         Run { feed: self, worker: guard, morsel, slice: self.cut.begin(), stops: false, is_paused }
+    }
+
+    /// Steps between two looks at the clock.
+    pub fn steps(&self) -> u64 {
+        self.cut.steps
     }
 
     /// The time that a run has.

@@ -34,6 +34,13 @@ impl TaskSet for RowTasks {
         let mut buffer = [std::ptr::null_mut(); BATCH];
         let mut cursor = morsel.begin;
         while !run.must_wait() {
+            let steps = self.feed.steps();
+            if cursor < morsel.end && !self.rows.prepare(run.worker(), cursor, steps)? {
+                if run.must_stop() {
+                    break;
+                }
+                continue;
+            }
             let mut next = cursor;
             let filled = self.rows.fill(run.worker(), &mut next, morsel.end, &mut buffer)?;
             if filled == 0 {

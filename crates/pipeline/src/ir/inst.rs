@@ -69,8 +69,13 @@ pub enum Inst {
     Filter(Var),
     /// Generator: looks the tuple up in a join table.
     Match(Box<Match>),
-    /// Generator: the rest of the body happens `count` (I64) times, not at all if it is 0 or less.
-    Repeat(Var),
+    /// Generator: the rest of the body happens so many times, not at all if the number is 0 or less.
+    Repeat {
+        /// How many, I64.
+        times: Var,
+        /// Which of them, from 0: I64.
+        index: Var,
+    },
     /// Generator of each tuple once: says that a `Group` with this hash follows, in a state with so many groups that code
     /// had better fetch those of a batch of tuples at once.
     Prefetch {

@@ -66,7 +66,7 @@ fn each_position(block: &mut Block, visit: &mut impl FnMut(&mut Option<u32>)) {
             Inst::Store { .. }
             | Inst::AddToSum { .. }
             | Inst::Filter(_)
-            | Inst::Repeat(_)
+            | Inst::Repeat { .. }
             | Inst::Prefetch { .. }
             | Inst::AllocRow { .. }
             | Inst::Output { .. }

@@ -146,14 +146,14 @@ impl<'p> Verifier<'p> {
         let mut has_row = false;
         for (i, inst) in block.iter().enumerate() {
             has_row |= matches!(inst, Inst::Group { .. } | Inst::AllocRow { .. });
-            if has_row && matches!(inst, Inst::Match(_) | Inst::Repeat(_)) {
+            if has_row && matches!(inst, Inst::Match(_) | Inst::Repeat { .. }) {
                 return Err(format!("a generator behind a row of the worker's own: {inst:?}"));
             }
             let top = matches!(
                 inst,
                 Inst::Filter(_)
                     | Inst::Match(_)
-                    | Inst::Repeat(_)
+                    | Inst::Repeat { .. }
                     | Inst::Prefetch { .. }
                     | Inst::Group { .. }
                     | Inst::AllocRow { .. }
@@ -208,7 +208,10 @@ impl<'p> Verifier<'p> {
             }
             Inst::Raise { .. } | Inst::Count(_) => Ok(()),
             Inst::Filter(condition) => self.expect(*condition, Ty::Bool),
-            Inst::Repeat(count) => self.expect(*count, Ty::I64),
+            Inst::Repeat { times, index } => {
+                self.expect(*times, Ty::I64)?;
+                self.define(*index, Ty::I64)
+            }
             Inst::Prefetch { state, hash } => {
                 self.expect(*hash, Ty::I64)?;
                 match self.state(*state)? {

@@ -107,7 +107,8 @@ impl Lowering<'_> {
             }
         };
         if all {
-            pipe.push(Inst::Repeat(copies));
+            let index = pipe.var(Ty::I64);
+            pipe.push(Inst::Repeat { times: copies, index });
         } else {
             let some = pipe.compare(Compare::Gt, copies, zero);
             pipe.push(Inst::Filter(some));

@@ -1,8 +1,9 @@
-//! Combining the rows of a partition, when it is read.
+//! Combining the rows of a partition, when it is read: so many at a time, so that others get their turn.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use base::Result;
+use base::memory::Reservation;
 
 use super::exchange::Exchange;
 use super::{Entry, Groups, OPERATOR};
@@ -24,15 +25,15 @@ pub(super) struct Combining {
     /// Whoever reads keeps the state.
     groups: Weak<Groups>,
     exchange: Arc<Exchange>,
-    combined: Box<[Mutex<Option<Combined>>]>,
+    partitions: Box<[Mutex<Partition>]>,
     /// Rows of each partition before they are combined.
     sizes: OnceLock<Vec<usize>>,
 }
 
 impl Combining {
     pub(super) fn new(groups: &Arc<Groups>, exchange: Arc<Exchange>) -> Self {
-        let combined = (0..exchange.partitions()).map(|_| Mutex::default()).collect();
-        Self { groups: Arc::downgrade(groups), exchange, combined, sizes: OnceLock::new() }
+        let partitions = (0..exchange.partitions()).map(|_| Mutex::default()).collect();
+        Self { groups: Arc::downgrade(groups), exchange, partitions, sizes: OnceLock::new() }
     }
 
     fn groups(&self) -> Arc<Groups> {
@@ -46,48 +47,94 @@ impl Partitions for Combining {
         let count = || {
             let groups = self.groups();
             let overflow = |partition| groups.overflow(partition).iter().map(Segment::rows).sum::<usize>();
-            (0..self.combined.len()).map(|partition| self.exchange.rows(partition) + overflow(partition)).collect()
+            (0..self.partitions.len()).map(|partition| self.exchange.rows(partition) + overflow(partition)).collect()
         };
         self.sizes.get_or_init(count).clone()
     }
 
-    fn open(&self, partition: usize, worker: &mut Worker) -> Result<Arc<[Address]>> {
-        let mut combined = self.combined[partition].lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(rows) = &*combined {
-            return Ok(rows.clone());
-        }
+    fn open(&self, partition: usize, worker: &mut Worker, steps: u64) -> Result<Option<Combined>> {
+        let mut state = self.partitions[partition].lock().unwrap_or_else(PoisonError::into_inner);
         let groups = self.groups();
-        let rows = combine(worker, &groups, &self.exchange.gather(partition), &groups.overflow(partition))?;
-        Ok(combined.insert(rows.into()).clone())
+        if let Partition::Untouched = *state {
+            let (lists, segments) = (self.exchange.gather(partition), groups.overflow(partition));
+            *state = Partition::Begun(Combination::new(&groups, lists, segments)?);
+        }
+        if let Partition::Begun(combination) = &mut *state
+            && combination.go_on(worker, &groups.pairs, steps)?
+        {
+            *state = Partition::Combined(std::mem::take(&mut combination.table.groups).into());
+        }
+        match &*state {
+            Partition::Combined(rows) => Ok(Some(rows.clone())),
+            _ => Ok(None),
+        }
     }
 }
 
-/// Combines the rows of one partition; returns one row for each group.
-fn combine(worker: &mut Worker, groups: &Groups, lists: &[Vec<Entry>], segments: &[Segment]) -> Result<Vec<Address>> {
-    let scattered: usize = lists.iter().map(Vec::len).sum();
-    let rows = scattered + segments.iter().map(Segment::rows).sum::<usize>();
-    let _charged = groups.budget.reserve(Table::bytes(rows), OPERATOR)?;
-    let mut table = Table::new(rows);
-    for list in lists {
-        for (i, &entry) in list.iter().enumerate() {
-            if let Some(next) = list.get(i + AHEAD) {
-                prefetch(next.row);
+/// How far a partition is.
+#[derive(Debug, Default)]
+enum Partition {
+    #[default]
+    Untouched,
+    Begun(Combination),
+    Combined(Combined),
+}
+
+/// A partition that is being combined, by one worker after the other.
+#[derive(Debug)]
+struct Combination {
+    lists: Vec<Vec<Entry>>,
+    segments: Vec<Segment>,
+    /// Rows of all of them that are done, one list or segment after the other.
+    next: (usize, usize),
+    table: Table,
+    _charged: Reservation,
+}
+
+impl Combination {
+    fn new(groups: &Groups, lists: Vec<Vec<Entry>>, segments: Vec<Segment>) -> Result<Self> {
+        let scattered: usize = lists.iter().map(Vec::len).sum();
+        let rows = scattered + segments.iter().map(Segment::rows).sum::<usize>();
+        let charged = groups.budget.reserve(Table::bytes(rows), OPERATOR)?;
+        Ok(Self { lists, segments, next: (0, 0), table: Table::new(rows), _charged: charged })
+    }
+
+    /// Adds so many rows to their groups; true if these were the last ones.
+    fn go_on(&mut self, worker: &mut Worker, pairs: &PairFns, steps: u64) -> Result<bool> {
+        let mut left = usize::try_from(steps).unwrap_or(usize::MAX);
+        loop {
+            let (part, from) = self.next;
+            let segment = || self.segments.get(part - self.lists.len());
+            let Some(rows) = self.lists.get(part).map(Vec::len).or_else(|| segment().map(Segment::rows)) else {
+                return Ok(true);
+            };
+            let to = rows.min(from.saturating_add(left));
+            for at in from..to {
+                let entry = match self.lists.get(part) {
+                    Some(list) => {
+                        if let Some(next) = list.get(at + AHEAD) {
+                            prefetch(next.row);
+                        }
+                        list[at]
+                    }
+                    // SAFETY: the row exists and starts with its hash.
+                    None => unsafe { Entry::of(self.segments[part - self.lists.len()].row(at)) },
+                };
+                self.table.add(worker, pairs, entry)?;
             }
-            table.add(worker, &groups.pairs, entry)?;
+            if to < rows {
+                self.next = (part, to);
+                return Ok(false);
+            }
+            left -= to - from;
+            self.next = (part + 1, 0);
         }
     }
-    for segment in segments {
-        for at in 0..segment.rows() {
-            // SAFETY: the row exists and starts with its hash.
-            let entry = unsafe { Entry::of(segment.row(at)) };
-            table.add(worker, &groups.pairs, entry)?;
-        }
-    }
-    Ok(table.groups)
 }
 
 /// The groups of one partition: linear probing, at most half full; slots hold the low 16 bits of the hash above the
 /// row's address.
+#[derive(Debug)]
 struct Table {
     slots: Vec<u64>,
     mask: usize,

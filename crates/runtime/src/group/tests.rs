@@ -105,6 +105,23 @@ fn check(input: &[i64], workers: usize, hash: fn(i64) -> u64) {
 }
 
 #[test]
+fn partitions_are_combined_step_by_step() {
+    const STEPS: u64 = 50;
+    let context = context(vec![state(true)], Some(pairs()));
+    for n in 0..2 {
+        let mut worker = context.worker(n);
+        (0..1500).for_each(|key| add(find(&mut worker, hash_i64(key), key), key, 1));
+    }
+    finalize(&context, GROUP);
+    let source = context.rows(GROUP, RowSet::All);
+    assert_eq!(source.len(), 3000, "few rows are one partition");
+    // Each worker goes on where another one has stopped.
+    let steps = (0..).find(|&n| source.prepare(&mut context.worker(n % 2), 0, STEPS).unwrap()).unwrap();
+    assert_eq!(steps as u64, 3000 / STEPS - 1);
+    assert_eq!(all_rows(&context, GROUP, RowSet::All, 10_000, 1024).len(), 1500);
+}
+
+#[test]
 fn groups_own_their_keys() {
     const LENGTH: usize = 40;
     let mut layout = RowLayout::with_header(GROUP_HEADER);

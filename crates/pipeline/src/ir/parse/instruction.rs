@@ -143,7 +143,10 @@ impl Parser<'_> {
                 Inst::Raise { state, message, position: self.position()? }
             }
             "filter" => Inst::Filter(self.var()?),
-            "repeat" => Inst::Repeat(self.var()?),
+            "repeat" => {
+                let (index, _) = first(self)?;
+                Inst::Repeat { times: self.var()?, index }
+            }
             "prefetch" => Inst::Prefetch { state: self.t.id("s")?, hash: self.var()? },
             "count" => Inst::Count(self.t.number()?),
             "group" => {

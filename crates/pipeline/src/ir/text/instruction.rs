@@ -161,7 +161,10 @@ impl Printer<'_, '_, '_> {
                 self.position(*position)
             }
             Inst::Filter(v) => write!(self.f, "filter {v}"),
-            Inst::Repeat(v) => write!(self.f, "repeat {v}"),
+            Inst::Repeat { times, index } => {
+                self.results(&[*index])?;
+                write!(self.f, "repeat {times}")
+            }
             Inst::Prefetch { state, hash } => write!(self.f, "prefetch {state} {hash}"),
             Inst::Count(i) => write!(self.f, "count {i}"),
             Inst::Match(m) => self.a_match(m),
