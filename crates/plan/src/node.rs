@@ -2,8 +2,6 @@
 
 mod shape;
 
-use std::collections::HashSet;
-
 use crate::{AggregateCall, ColumnId, CteId, Expr, TableId};
 
 /// An operator with its inputs and the optimizer's estimate of its result.
@@ -202,19 +200,36 @@ impl Node {
     /// Columns that can be NULL in this operator's result although the expressions that made them cannot: those that an
     /// outer or single join below pads.
     pub fn nullable_columns(&self) -> Vec<ColumnId> {
-        let mut padded: Vec<ColumnId> = self.inputs().flat_map(Node::nullable_columns).collect();
-        if let Op::Join { kind, left, right, .. } = &self.op {
-            if matches!(kind, JoinKind::Left | JoinKind::Full | JoinKind::Single) {
-                right.each_column(&mut |c| padded.push(c));
-            }
-            if matches!(kind, JoinKind::Right | JoinKind::Full) {
-                left.each_column(&mut |c| padded.push(c));
-            }
-        }
-        if !padded.is_empty() {
-            let mine: HashSet<ColumnId> = self.columns().into_iter().collect();
-            padded.retain(|c| mine.contains(c));
-        }
+        let mut padded = Vec::new();
+        self.each_padded(&mut |c| padded.push(c));
         padded
+    }
+
+    fn each_padded(&self, visit: &mut dyn FnMut(ColumnId)) {
+        match &self.op {
+            // What they produce is their own.
+            Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } | Op::Aggregate { .. } | Op::SetOp { .. } => {}
+            Op::Distinct { input, columns } => input.each_padded(&mut |c| {
+                if columns.contains(&c) {
+                    visit(c);
+                }
+            }),
+            Op::Filter { input, .. }
+            | Op::Map { input, .. }
+            | Op::Sort { input, .. }
+            | Op::Limit { input, .. }
+            | Op::GroupLimit { input, .. } => input.each_padded(visit),
+            Op::Join { kind, left, right, .. } => {
+                match kind {
+                    JoinKind::Right | JoinKind::Full => left.each_column(visit),
+                    _ => left.each_padded(visit),
+                }
+                match kind {
+                    JoinKind::Left | JoinKind::Full | JoinKind::Single => right.each_column(visit),
+                    _ if kind.keeps_right() => right.each_padded(visit),
+                    _ => {}
+                }
+            }
+        }
     }
 }

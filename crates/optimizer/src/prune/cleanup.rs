@@ -1,5 +1,7 @@
 //! Simplifications of one operator over its (simplified) inputs.
 
+use std::collections::HashSet;
+
 use base::IdMap;
 use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op, SetOperation};
 use types::Value;
@@ -31,32 +33,32 @@ fn padded(node: Node, missing: Vec<ColumnId>, columns: &mut IdMap<ColumnId, Colu
     map(node, nulls)
 }
 
+/// Whether an operator over one input, or none, has no rows, by form.
+fn becomes_empty(node: &Node) -> bool {
+    match &node.op {
+        Op::Scan { predicates, .. } => never(predicates),
+        Op::Filter { input, predicates } => never(predicates) || is_empty(input),
+        Op::Map { input, .. } | Op::Distinct { input, .. } => is_empty(input),
+        Op::Aggregate { input, groups, .. } => is_empty(input) && !groups.is_empty(),
+        Op::Sort { input, limit, .. } | Op::Limit { input, limit, .. } | Op::GroupLimit { input, limit, .. } => {
+            is_empty(input) || *limit == Some(0)
+        }
+        Op::CteScan { .. } | Op::Values { .. } | Op::Join { .. } | Op::SetOp { .. } => false,
+    }
+}
+
 /// The simplified operator.
 pub(super) fn simplify(context: &mut Context<'_>, node: Node) -> Node {
+    if becomes_empty(&node) {
+        return empty(node.columns());
+    }
     let rows = node.rows;
-    let made = node.columns();
     match node.op {
-        Op::Scan { ref predicates, .. } if never(predicates) => empty(made),
-        Op::Filter { input, predicates } => {
-            if never(&predicates) || is_empty(&input) {
-                return empty(made);
-            }
-            filter(*input, predicates)
+        Op::Filter { input, predicates } => filter(*input, predicates),
+        Op::Map { input, columns } => merge_maps(*input, columns),
+        Op::Join { kind, left, right, condition, .. } if is_empty(&left) || is_empty(&right) || never(&condition) => {
+            empty_join(context, kind, *left, *right, condition)
         }
-        Op::Map { input, columns } => {
-            if is_empty(&input) {
-                return empty(made);
-            }
-            merge_maps(*input, columns)
-        }
-        Op::Join { kind, left, right, condition, build } => {
-            if is_empty(&left) || is_empty(&right) || never(&condition) {
-                return empty_join(context, kind, *left, *right, condition, made);
-            }
-            Node { op: Op::Join { kind, left, right, condition, build }, rows }
-        }
-        Op::Aggregate { ref input, ref groups, .. } if is_empty(input) && !groups.is_empty() => empty(made),
-        Op::Distinct { ref input, .. } if is_empty(input) => empty(made),
         Op::Distinct { input, columns } => match input.op {
             // Duplicates of duplicates.
             Op::Distinct { input: inner, columns: all } if columns.len() == all.len() => {
@@ -64,19 +66,7 @@ pub(super) fn simplify(context: &mut Context<'_>, node: Node) -> Node {
             }
             op => Node { op: Op::Distinct { input: Box::new(Node { op, rows: input.rows }), columns }, rows },
         },
-        Op::Sort { input, keys, limit, offset } => {
-            if is_empty(&input) || limit == Some(0) {
-                return empty(made);
-            }
-            Node { op: Op::Sort { input, keys, limit, offset }, rows }
-        }
-        Op::GroupLimit { ref input, limit, .. } if is_empty(input) || limit == Some(0) => empty(made),
-        Op::Limit { input, limit, offset } => {
-            if is_empty(&input) || limit == Some(0) {
-                return empty(made);
-            }
-            limited(*input, limit, offset)
-        }
+        Op::Limit { input, limit, offset } => limited(*input, limit, offset),
         Op::SetOp { operation, all, inputs, columns } => set_operation(context, operation, all, inputs, columns),
         op => Node { op, rows },
     }
@@ -85,11 +75,12 @@ pub(super) fn simplify(context: &mut Context<'_>, node: Node) -> Node {
 /// Two maps become one if that evaluates nothing twice.
 fn merge_maps(input: Node, mut columns: Vec<(ColumnId, Expr)>) -> Node {
     let Op::Map { input: below, columns: inner } = input.op else { return map(input, columns) };
-    let read = |c: ColumnId| columns.iter().map(|(_, e)| count(e, c)).sum::<usize>();
+    let mut read = HashSet::new();
+    columns.iter().for_each(|(_, e)| e.visit_columns(&mut |c| _ = read.insert(c)));
     let cheap = |e: &Expr| {
         matches!(e.kind, plan::ExprKind::Const(_) | plan::ExprKind::Argument(..) | plan::ExprKind::Column(_))
     };
-    if inner.iter().any(|(c, e)| read(*c) > 0 && !cheap(e)) {
+    if inner.iter().any(|(c, e)| read.contains(c) && !cheap(e)) {
         return map(map(*below, inner), columns);
     }
     for (_, expr) in &mut columns {
@@ -98,12 +89,6 @@ fn merge_maps(input: Node, mut columns: Vec<(ColumnId, Expr)>) -> Node {
     let mut all = inner;
     all.extend(columns);
     map(*below, all)
-}
-
-fn count(expr: &Expr, column: ColumnId) -> usize {
-    let mut n = 0;
-    expr.visit_columns(&mut |c| n += usize::from(c == column));
-    n
 }
 
 /// A limit moves into a sort, past computed columns, and into the inputs of UNION ALL.
@@ -149,14 +134,7 @@ fn limited(input: Node, limit: Option<u64>, offset: u64) -> Node {
 }
 
 /// A join of which a side has no rows, or whose condition is never true.
-fn empty_join(
-    context: &mut Context<'_>,
-    kind: JoinKind,
-    left: Node,
-    right: Node,
-    condition: Vec<Expr>,
-    made: Vec<ColumnId>,
-) -> Node {
+fn empty_join(context: &mut Context<'_>, kind: JoinKind, left: Node, right: Node, condition: Vec<Expr>) -> Node {
     let no_left = is_empty(&left);
     // NULL conditions show in a mark.
     let no_pair = no_left
@@ -165,14 +143,15 @@ fn empty_join(
             JoinKind::Mark(_) => condition.iter().any(|c| matches!(c.as_constant(), Some(Value::Bool(false)))),
             _ => never(&condition),
         };
+    let nothing = |kind, left, right| empty(join(kind, left, right, Vec::new()).columns());
     match kind {
         _ if !no_pair => join(kind, left, right, condition),
-        JoinKind::Inner | JoinKind::Semi => empty(made),
-        JoinKind::Left | JoinKind::Single | JoinKind::Anti | JoinKind::Mark(_) if no_left => empty(made),
+        JoinKind::Inner | JoinKind::Semi => nothing(kind, left, right),
+        JoinKind::Left | JoinKind::Single | JoinKind::Anti | JoinKind::Mark(_) if no_left => nothing(kind, left, right),
         JoinKind::Anti => left,
         JoinKind::Mark(mark) => map(left, vec![(mark, Expr::bool(false))]),
         JoinKind::Left | JoinKind::Single => padded(left, right.columns(), context.columns),
-        JoinKind::Right if is_empty(&right) => empty(made),
+        JoinKind::Right if is_empty(&right) => nothing(kind, left, right),
         JoinKind::Right => padded(right, left.columns(), context.columns),
         JoinKind::Full if no_left => padded(right, left.columns(), context.columns),
         JoinKind::Full if is_empty(&right) => padded(left, right.columns(), context.columns),
