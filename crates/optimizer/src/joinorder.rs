@@ -107,6 +107,8 @@ impl Orderer<'_> {
 }
 
 #[cfg(test)]
+mod job;
+#[cfg(test)]
 mod queries;
 #[cfg(test)]
 mod tests;

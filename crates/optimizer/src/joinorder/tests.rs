@@ -9,7 +9,7 @@ use base::Random;
 use plan::JoinKind;
 use std::collections::HashMap;
 
-fn space(graph: &Graph) -> Space<'_> {
+pub(super) fn space(graph: &Graph) -> Space<'_> {
     Space { graph, sizes: &Estimated, costs: &Hashing }
 }
 
@@ -21,7 +21,7 @@ fn leaf(rows: f64) -> Leaf {
     Leaf { rows, scanned: rows, tables: Vec::new(), extender: None }
 }
 
-fn graph(n: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Graph {
+pub(super) fn graph(n: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Graph {
     let mut graph = Graph::default();
     graph.leaves = (0..n).map(|i| leaf(10.0 * (i + 1) as f64)).collect();
     for (a, b) in edges {
