@@ -10,6 +10,7 @@ pub mod memory;
 pub mod panics;
 pub mod random;
 pub mod stack;
+pub mod statement;
 
 pub use cancel::CancelToken;
 pub use error::{Error, Result, SqlState};

@@ -120,6 +120,11 @@ impl Database {
         self.0.budget.used()
     }
 
+    /// How many statements ran by a plan that was kept of an earlier one: neither parsed nor planned.
+    pub fn runs_of_kept_plans(&self) -> u64 {
+        self.0.kept.runs()
+    }
+
     /// Whether SQL may read and write files, and see more of its host than what was registered.
     pub fn has_external_access(&self) -> bool {
         !self.0.is_closed()

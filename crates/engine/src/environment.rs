@@ -6,12 +6,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use base::{Budget, Error, Result, SqlState};
+use base::memory::Reservation;
+use base::statement::Working;
+use base::{Budget, Error, Result, SqlState, statement};
 use io::{FileSource, OpenContext};
 
 use crate::call::Call;
 use crate::settings::{SETTINGS, Setting, Settings, parse_memory};
 use crate::{Database, database};
+
+/// Bytes that parsing and planning take for each byte of text, at most: VALUES of short numbers.
+const PLANNING: usize = 256;
 
 /// The environment of a statement.
 #[derive(Clone)]
@@ -34,6 +39,14 @@ impl Environment {
     /// A budget for what the statement makes, within the database's.
     pub fn statement_budget(&self) -> Budget {
         self.database.0.budget.child(self.settings.memory("query_memory_limit"))
+    }
+
+    /// This thread works for the statement with that text, which takes room while it is planned.
+    pub fn work_on(&self, text: &str) -> Result<(Working, Reservation)> {
+        let budget = self.statement_budget();
+        let working = statement::work_for(&budget, &self.call.token());
+        let room = budget.reserve(text.len() * PLANNING, "planning")?;
+        Ok((working, room))
     }
 
     /// What reading or writing a file needs; error 42501 where files are closed to SQL.

@@ -14,7 +14,7 @@ use base::ids::Id;
 use base::{Budget, IdMap, Result};
 use codegen::Executable;
 use pipeline::Target;
-use pipeline::ir::{PipelineId, Program, Source as IrSource, State, StateId};
+use pipeline::ir::{PipelineId, Program, Source as IrSource, SourceColumn, State, StateId};
 use plan::{Plan, TableId};
 use runtime::query::{Arguments, QueryContext};
 use runtime::result::{Next, Sink};
@@ -35,6 +35,9 @@ const INLINE_ROWS: u64 = 20_000;
 /// And whose operators are not expected to make more rows than this of them.
 const INLINE_RESULT_ROWS: f64 = 200_000.0;
 
+/// Bytes that compiling takes for each of a program's instructions, at most.
+const COMPILING: usize = 4 << 10;
+
 /// A query with everything that its pipelines need while they run.
 pub(crate) struct Query {
     pub program: Arc<Program>,
@@ -46,6 +49,7 @@ pub(crate) struct Query {
     /// Pipelines that still fill each state.
     pub fillers: Vec<AtomicUsize>,
     pub budget: Budget,
+    pub cancel: CancelToken,
     /// The pipeline that each worker runs, while somebody watches.
     pub running: EachWorker<AtomicU32>,
     /// It runs on the consumer's thread, so nobody takes results away meanwhile.
@@ -75,11 +79,7 @@ impl std::fmt::Debug for Running {
 
 /// Optimises a bound plan as the session's settings say.
 pub(crate) fn optimize(environment: &Environment, plan: Plan) -> Result<Plan> {
-    let settings = optimizer::Settings {
-        optimize: environment.settings.is_on("optimize"),
-        disabled: environment.settings.words("disabled_passes").map(String::from).collect(),
-        ..optimizer::Settings::default()
-    };
+    let settings = environment.settings.of_optimizer();
     let cancel = environment.call.token();
     optimizer::optimize(plan, &settings, &|| cancel.check(), &mut |_, _| {})
 }
@@ -103,6 +103,7 @@ pub(crate) fn prepare(environment: &Environment, plan: &Plan, analyze: bool) -> 
 
 fn prepare_to(environment: &Environment, target: Target, plan: &Plan, analyze: bool) -> Result<Prepared> {
     let program = Arc::new(pipeline::lower_to(target, plan, analyze)?);
+    let _room = environment.database.0.budget.reserve(program.size() * COMPILING, "compiling")?;
     let code = if environment.settings.is_on("compile") {
         let cancel = environment.call.token();
         Executable::Compiled(environment.database.0.code.get(&program, &|| cancel.check())?.0)
@@ -169,6 +170,15 @@ impl Prepared {
         Ok(running)
     }
 
+    /// The columns that it reads of a table, with what its code takes for granted of them.
+    pub fn columns_of(&self, id: TableId) -> Vec<SourceColumn> {
+        let columns = |source: &IrSource| match source {
+            IrSource::Table { table, columns, .. } if *table == id => columns.clone(),
+            _ => Vec::new(),
+        };
+        self.program.pipelines.values().flat_map(|p| columns(&p.source)).collect()
+    }
+
     /// Positions in the SQL text that its errors have.
     pub fn positions(&self) -> &[u32] {
         &self.program.positions
@@ -192,14 +202,15 @@ impl Query {
         let Prepared { program, code, .. } = prepared.clone();
         let budget = environment.statement_budget();
         let sink = sink.map(|make| make(&budget));
-        let context = QueryContext::with_cancel(&program, arguments.as_ref(), budget.clone(), cancel, sink, |state| {
-            code.pair_fns(state)
-        })?;
+        let context =
+            QueryContext::with_cancel(&program, arguments.as_ref(), budget.clone(), cancel.clone(), sink, |state| {
+                code.pair_fns(state)
+            })?;
         let mut fillers: Vec<usize> = vec![0; program.states.len()];
         program.pipelines.values().flat_map(|p| &p.fills).for_each(|s| fillers[s.index()] += 1);
         let fillers = fillers.into_iter().map(AtomicUsize::new).collect();
         let running = EachWorker::default();
-        Ok(Self { program, code, context, sources, arguments, fillers, budget, running, small: false })
+        Ok(Self { program, code, context, sources, arguments, fillers, budget, cancel, running, small: false })
     }
 
     /// Whether results wait for their consumer, so that no more should be made.

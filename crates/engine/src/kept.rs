@@ -7,28 +7,32 @@
 //!
 //! A plan with arguments ([`sql::bind_open`]) is kept if it reads at most one table: then no choice of the optimizer that
 //! matters hangs on the arguments' values. A plan over several tables is made for its values, and kept for the very text
-//! that it was made for. What else a plan rests on is compared at each use: the catalog, the rows of its tables (their
-//! statistics are in its code: widths of numbers, whether there is a NULL), the settings, the literals and parameters that
-//! are no arguments. A plan that does not hold is passed over, never mended.
+//! that it was made for. What else a plan rests on is compared at each use: the catalog, what its code takes for granted of
+//! its tables' values (bounds of numbers, whether there is a NULL), the settings, the literals and parameters that are no
+//! arguments. How many rows its tables have is a matter of estimates: it may change by half. A plan that does not hold is
+//! passed over, never mended.
 //!
 //! Invariant: a statement has the same rows, errors and positions with and without kept plans.
 
+mod read;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use base::{IdMap, Result};
 use catalog::{CatalogSnapshot, Field};
-use plan::{Plan, TableId};
+use plan::{Plan, TableId, TableInfo};
 use runtime::query::Arguments;
 use sql::{ArgumentSource, ArgumentUse, ArgumentValue, Template};
-use storage::Relation;
 use types::{SqlType, Value};
 
 use crate::QueryResult;
 use crate::environment::Environment;
 use crate::execute::Prepared;
 use crate::source::Source;
+use read::Read;
 
 /// Most templates that are remembered.
 const MOST_TEMPLATES: usize = 1024;
@@ -38,16 +42,20 @@ const MOST_PLANS: usize = 4;
 /// A parameter's value and type.
 type Parameter = (Value, SqlType);
 
-/// The database's kept plans, by template.
+/// The database's kept plans.
 #[derive(Default)]
-pub(crate) struct KeptPlans(Mutex<HashMap<String, Vec<Arc<Kept>>>>);
+pub(crate) struct KeptPlans {
+    by_template: Mutex<HashMap<String, Vec<Arc<Kept>>>>,
+    /// Statements that ran by one.
+    runs: AtomicU64,
+}
 
 /// A plan that is ready to run, and what it rests on.
 pub(crate) struct Kept {
     prepared: Prepared,
     columns: Vec<Field>,
-    /// The table that each source reads, with its rows when the plan was made.
-    tables: IdMap<TableId, (Weak<Relation>, usize)>,
+    /// The table that each source reads.
+    tables: IdMap<TableId, Read>,
     catalog: Weak<CatalogSnapshot>,
     uses: Vec<ArgumentUse>,
     /// The text that the plan was made for, its literals and its parameters.
@@ -77,7 +85,7 @@ impl Text<'_> {
 impl KeptPlans {
     /// Runs the statement by a plan that was kept, if one holds for it.
     pub fn run(&self, environment: &Environment, text: Text<'_>) -> Option<Result<QueryResult>> {
-        let plans = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&text.template.key)?.clone();
+        let plans = self.lock().get(&text.template.key)?.clone();
         let catalog = environment.database.0.catalog.snapshot();
         plans.iter().find_map(|kept| {
             // Of an older catalog, nothing is known to be the same.
@@ -86,13 +94,23 @@ impl KeptPlans {
             }
             let sources = kept.sources()?;
             let arguments = kept.arguments(text)?;
+            self.runs.fetch_add(1, Ordering::Relaxed);
             Some(kept.run(environment, sources, arguments))
         })
     }
 
+    /// How many statements ran by a plan that was kept.
+    pub fn runs(&self) -> u64 {
+        self.runs.load(Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<Arc<Kept>>>> {
+        self.by_template.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Keeps a plan.
     pub fn keep(&self, kept: Kept) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.lock();
         if all.len() >= MOST_TEMPLATES && !all.contains_key(&kept.template.key) {
             // Seldom: whoever makes so many kinds of statement gains little from any of them.
             all.clear();
@@ -115,12 +133,8 @@ impl Kept {
         uses: Vec<ArgumentUse>,
         catalog: &Arc<CatalogSnapshot>,
     ) -> Option<Self> {
-        let table = |source: &Source| match source {
-            Source::Stored(snapshot, relation) => Some((Arc::downgrade(relation), snapshot.rows())),
-            Source::File(_) => None,
-        };
-        let sources = plan.tables.values().map(|t| Source::of(&t.source).ok());
-        let tables: Option<IdMap<_, _>> = sources.map(|s| s.and_then(table)).collect();
+        let read = |(id, table): (TableId, &TableInfo)| Read::new(table, prepared.columns_of(id));
+        let tables: Option<IdMap<_, _>> = plan.tables.iter().map(read).collect();
         let mut open_literals = vec![false; text.template.literals.len()];
         let mut open_parameters = vec![false; text.parameters.len()];
         for source in uses.iter().map(|u| u.source) {
@@ -152,14 +166,9 @@ impl Kept {
         self.catalog.ptr_eq(&other.catalog) && self.sources().is_some() && self.arguments(other.text()).is_none()
     }
 
-    /// The tables as they are now; none if they have changed.
+    /// The tables as they are now; none if the plan does not hold for them.
     fn sources(&self) -> Option<IdMap<TableId, Source>> {
-        let now = |(relation, rows): &(Weak<Relation>, usize)| {
-            let relation = relation.upgrade()?;
-            let snapshot = relation.snapshot();
-            (snapshot.rows() == *rows).then(|| Source::Stored(snapshot, relation))
-        };
-        self.tables.values().map(now).collect()
+        self.tables.values().map(Read::now).collect()
     }
 
     /// The arguments of a statement of the same template; none if the plan does not hold for it.

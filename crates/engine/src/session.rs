@@ -75,6 +75,7 @@ impl Session {
         if let Some(result) = text.and_then(|text| environment.database.0.kept.run(environment, text)) {
             return result;
         }
+        let _working = environment.work_on(sql)?;
         stack::with_room(sql::parse_depth(sql), || {
             let parsed = sql::parse(sql)?;
             match text {
@@ -105,6 +106,7 @@ impl Session {
     ) -> Result<()> {
         self.environment.call = call.clone();
         let room = sql::parse_depth(&script[from..]);
+        let _working = self.environment.work_on(&script[from..])?;
         for (parsed, range) in stack::with_room(room, || sql::parse_script(script, from))?? {
             call.next_statement()?;
             let levels = sql::parse_depth(&script[range.clone()]);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use base::{Error, Result, SqlState};
+use optimizer::{Costs, KnownRows, Search};
 
 /// A setting.
 #[derive(Debug)]
@@ -39,6 +40,10 @@ pub enum Kind {
     Memory,
     /// A comma-separated list of some of these words.
     Words(fn() -> Vec<&'static str>),
+    /// One of these words.
+    Choice(fn() -> Vec<&'static str>),
+    /// Numbers of rows of joins, by the names of their tables.
+    JoinRows,
 }
 
 /// All settings, by name.
@@ -49,6 +54,13 @@ pub const SETTINGS: &[Setting] = &[
         default: "on",
         scope: Scope::Session,
         description: "Compile queries to machine code; off: the slow reference interpreter runs them.",
+    },
+    Setting {
+        name: "cost_model",
+        kind: Kind::Choice(|| Costs::ALL.map(|(name, _)| name).to_vec()),
+        default: "hashing",
+        scope: Scope::Session,
+        description: "What join orders are valued by: hashing as measured, or the rows that joins hand on (cmm).",
     },
     Setting {
         name: "disabled_passes",
@@ -63,6 +75,20 @@ pub const SETTINGS: &[Setting] = &[
         default: "on",
         scope: Scope::Database,
         description: "Whether SQL may read and write files; once off, it stays off.",
+    },
+    Setting {
+        name: "join_search",
+        kind: Kind::Choice(|| Search::ALL.map(|(name, _)| name).to_vec()),
+        default: "exhaustive",
+        scope: Scope::Session,
+        description: "Which join orders are looked at: all where that is worth its time (exhaustive), or one (greedy).",
+    },
+    Setting {
+        name: "known_join_rows",
+        kind: Kind::JoinRows,
+        default: "",
+        scope: Scope::Session,
+        description: "Rows of joins that are known better than by estimates, by their tables: 'a b = 100, a b c = 7'.",
     },
     Setting {
         name: "lock_configuration",
@@ -141,6 +167,12 @@ impl Setting {
                 Some(_) => Ok(text),
                 None => Err(bad("write an amount such as 512MB or 4GiB, or none".into())),
             },
+            Kind::Choice(known) if known().contains(&text.as_str()) => Ok(text),
+            Kind::Choice(known) => Err(bad(format!("it is one of these: {}", known().join(", ")))),
+            Kind::JoinRows => match value.parse::<KnownRows>() {
+                Ok(_) => Ok(value.trim().to_string()),
+                Err(_) => Err(bad("write tables and their join's rows, such as 'a b = 100, a b c = 7'".into())),
+            },
             Kind::Words(known) => {
                 match text.split(',').map(str::trim).find(|w| !w.is_empty() && !known().contains(w)) {
                     None => Ok(text),
@@ -183,8 +215,19 @@ impl Settings {
         let harmless = |name: &&str| matches!(*name, "memory_limit" | "query_memory_limit" | "threads");
         self.values.keys().all(harmless)
     }
+    /// How queries are optimised.
+    pub(crate) fn of_optimizer(&self) -> optimizer::Settings {
+        let text = |name| Setting::find(name).map_or("", |s| self.get(s));
+        optimizer::Settings {
+            optimize: self.is_on("optimize"),
+            disabled: self.words("disabled_passes").map(String::from).collect(),
+            costs: chosen(&Costs::ALL, text("cost_model")),
+            search: chosen(&Search::ALL, text("join_search")),
+            known: text("known_join_rows").parse().unwrap_or_default(),
+        }
+    }
     /// The words of a list.
-    pub(crate) fn words(&self, name: &str) -> impl Iterator<Item = &str> {
+    fn words(&self, name: &str) -> impl Iterator<Item = &str> {
         let text = Setting::find(name).map_or("", |s| self.get(s));
         text.split(',').map(str::trim).filter(|w| !w.is_empty())
     }
@@ -192,6 +235,11 @@ impl Settings {
     pub(crate) fn memory(&self, name: &str) -> usize {
         Setting::find(name).ok().and_then(|s| parse_memory(self.get(s))).unwrap_or(usize::MAX)
     }
+}
+
+/// What a checked word stands for.
+fn chosen<T: Copy + Default>(all: &[(&str, T)], word: &str) -> T {
+    all.iter().find(|(name, _)| *name == word).map_or_else(T::default, |(_, choice)| *choice)
 }
 
 /// Bytes of `4GB`, `512 MiB`, `1000`, `none` (no limit). Decimal and binary units alike are binary, as people mean them.
@@ -224,6 +272,12 @@ mod tests {
         assert_eq!(threads.check("0").unwrap_err().state(), SqlState::INVALID_PARAMETER_VALUE);
         assert_eq!(Setting::find("compile").unwrap().check("TRUE").unwrap(), "on");
         let passes = Setting::find("disabled_passes").unwrap();
+        assert_eq!(Setting::find("join_search").unwrap().check("Greedy").unwrap(), "greedy");
+        let known = Setting::find("known_join_rows").unwrap();
+        assert!(known.check("a b = 10, a b \"C d\" = 2.5e3").is_ok() && known.check("").is_ok());
+        assert!(
+            ["a b", "= 3", "a = -1", "a = x", "a = 1 b = 2", "\"a = 1"].iter().all(|text| known.check(text).is_err())
+        );
         assert!(passes.check("unnest, fold").is_ok() && passes.check("").is_ok() && passes.check("nonsense").is_err());
         assert!(Setting::find("thread").unwrap_err().get_hint().unwrap().contains("threads"));
     }

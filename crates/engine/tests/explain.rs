@@ -46,6 +46,22 @@ fn every_form_shows_something() {
 }
 
 #[test]
+fn join_orders_are_as_the_settings_say() {
+    let s = &mut session();
+    let explain = "explain select count(*) from digits a, digits b, n where a.d = b.d and b.d = n.i";
+    let usual = lines(s, explain);
+    // Two tables of one name: the join of both, and of one of them with the third.
+    for set in ["known_join_rows = 'digits digits = 77777, digits n = 3'", "cost_model = cmm", "join_search = greedy"] {
+        s.execute(&format!("set {set}"), &[]).unwrap();
+        assert!(lines(s, explain).len() > 3, "{set}");
+    }
+    s.execute("set known_join_rows = 'digits digits n = 4321'", &[]).unwrap();
+    let known = lines(s, explain);
+    assert_ne!(usual, known);
+    assert!(known.iter().any(|line| line.contains("4321")), "{known:#?}");
+}
+
+#[test]
 fn analyze_does_not_pretend_to_insert() {
     let s = &mut session();
     for sql in ["explain analyze insert into digits select i from n", "explain analyze create table x as select 1"] {

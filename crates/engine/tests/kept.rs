@@ -102,6 +102,10 @@ fn literals_that_are_no_arguments_keep_statements_apart() {
             format!("select -i * {n} from t where i > -{n}"),
             format!("select i from t where i = 5 % {n} or i between {n} and 2"),
             format!("select i from t where i in ({n}, 2) and b > {n}"),
+            format!("select i from t where i in ({n}, null, 9999999999) or d in ({n}, {n}.5, 1.555)"),
+            format!("select i, i in ({n}, 2), x not in ('one', 'two{n}') from t where r in ({n}, 0.5)"),
+            format!("select i from t where f in ({n}, {n}.5) or s in ({n}, 70000) or b not in ({n}0, 5)"),
+            format!("select a.i from t a join t b on a.i = b.i where a.b in ({n}0, 20)"),
             format!("select i > {n}, count(*) from t group by i > {n} order by 1"),
             format!("select substr(x, {n}) from t where x like '%{n}%' or x = 'one'"),
             format!("select i from t where (select max(i) from t where i < {n}) = i"),
@@ -151,6 +155,96 @@ fn a_plan_ends_with_what_it_rests_on() {
     check("drop view v");
     check("drop table t");
     check("create view t as select 1 a, 2 b");
+}
+
+#[test]
+fn inserts_leave_plans_as_they_are() {
+    let (mut keeps, mut plans) = pair(&["create table t (a integer primary key, b integer, x text)"]);
+    let insert = |from: i32, to: i32| {
+        let rows: Vec<String> = (from..=to).map(|i| format!("({i}, {}, 'x{i}')", i % 7)).collect();
+        format!("insert into t values {}", rows.join(", "))
+    };
+    run(&mut keeps, &insert(1, 600));
+    let query = |n: i32| format!("select b + {n}, x from t where a = {n}");
+    outcome(&mut keeps, "select b, x from t where a = 0", &[]);
+    let before = keeps.database().runs_of_kept_plans();
+    for n in 601..=900 {
+        run(&mut keeps, &format!("insert into t values ({n}, 5, 'new')"));
+        let sql = format!("select b, x from t where a = {n}");
+        assert_eq!(outcome(&mut keeps, &sql, &[]), "[[\"5\", \"new\"]]", "{sql}");
+    }
+    let kept = keeps.database().runs_of_kept_plans() - before;
+    assert_eq!(kept, 300);
+    // What the code took for granted is checked: the first of these are beyond the bounds, the last is NULL.
+    for values in ["(1000000, 2147483647, 'a')", "(-5, -2147483648, 'b')", "(7777777, null, 'c')"] {
+        run(&mut keeps, &format!("insert into t values {values}"));
+        for sql in [query(1_000_000), query(-5), query(7_777_777), "select sum(b), count(b), count(*) from t".into()] {
+            assert_eq!(outcome(&mut keeps, &sql, &[]), outcome(&mut plans, &sql, &[]), "{sql} after {values}");
+        }
+    }
+    // Many more rows are planned for.
+    let sql = "select count(*), sum(a) from t where b < 5";
+    outcome(&mut keeps, sql, &[]);
+    run(&mut keeps, &insert(10_000, 20_000));
+    let before = keeps.database().runs_of_kept_plans();
+    assert_eq!(outcome(&mut keeps, sql, &[]), outcome(&mut plans, sql, &[]));
+    assert_eq!(keeps.database().runs_of_kept_plans(), before);
+    outcome(&mut keeps, sql, &[]);
+    assert_eq!(keeps.database().runs_of_kept_plans(), before + 1);
+}
+
+#[test]
+fn an_empty_table_is_filled() {
+    let (mut keeps, mut plans) = pair(&["create table t (a integer, b integer)"]);
+    for n in [1, 2, -3, 70000, 2_147_483_647] {
+        for sql in ["select a + 1, b * 2, b is null from t order by 1, 2", "select a from t where a in (1, 2, 5)"] {
+            assert_eq!(outcome(&mut keeps, sql, &[]), outcome(&mut plans, sql, &[]), "{sql}");
+        }
+        run(&mut keeps, &format!("insert into t values ({n}, nullif({n}, -3))"));
+    }
+}
+
+#[test]
+fn point_queries_with_new_literals_are_not_planned() {
+    let rows: Vec<String> =
+        (1..=900).map(|i| format!("({i}, {i}.25, 'x{i}', 'v{i}', date '2020-01-01' + {i})")).collect();
+    let (mut keeps, mut plans) = pair(&[
+        "create table t (i integer primary key, d decimal(8, 2), x text, v varchar(9), day date)",
+        &format!("insert into t values {}", rows.join(", ")),
+    ]);
+    type Query = (&'static str, fn(i32) -> String);
+    let queries: [Query; 9] = [
+        ("equality", |n| format!("select * from t where i = {n}")),
+        ("between", |n| format!("select * from t where i between {n} and {}", n + 2)),
+        ("in", |n| format!("select * from t where i in ({n}, {}, 5)", n * 2)),
+        ("not in", |n| format!("select count(*) from t where i not in ({n}, {})", n + 1)),
+        ("text", |n| format!("select * from t where x = 'x{n}'")),
+        ("texts", |n| format!("select * from t where v in ('v{n}', 'nobody', 'v{}')", n + 1)),
+        ("decimal", |n| format!("select * from t where d = {n}.25 or d in ({n}.75, {}.25)", n + 3)),
+        ("date", |n| format!("select * from t where day >= '2020-03-{}' and i < {n}", 10 + n % 20)),
+        ("two", |n| format!("select x from t where i = {n} and x = 'x{n}'")),
+    ];
+    for (name, query) in queries {
+        outcome(&mut keeps, &query(0), &[]);
+        let before = keeps.database().runs_of_kept_plans();
+        for n in 1..=100 {
+            let sql = query(n);
+            assert_eq!(outcome(&mut keeps, &sql, &[]), outcome(&mut plans, &sql, &[]), "{sql}");
+        }
+        assert_eq!(keeps.database().runs_of_kept_plans() - before, 100, "{name}");
+    }
+}
+
+#[test]
+fn a_view_has_literals_of_its_own() {
+    let (mut keeps, mut plans) = pair(&[TABLE, ROWS, "create view v as select * from t where i = 1"]);
+    // The literal of the statement is where that of the view is in its text.
+    for n in [1, 2, 7] {
+        let sql = format!("select * from v where b in ({n}0, 77) or i = {n}");
+        assert_eq!(outcome(&mut keeps, &sql, &[]), outcome(&mut plans, &sql, &[]), "{sql}");
+        let sql = format!("select *, 1 from v where b = {n}");
+        assert_eq!(outcome(&mut keeps, &sql, &[]), outcome(&mut plans, &sql, &[]), "{sql}");
+    }
 }
 
 #[test]

@@ -153,6 +153,85 @@ fn expressions_of_thousands_of_terms_work_or_are_refused() {
     std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap();
 }
 
+#[test]
+fn views_over_views_end_in_a_result_or_an_error() {
+    let list = |n: usize, each: &dyn Fn(usize) -> String| (0..n).map(each).collect::<Vec<_>>().join(", ");
+    // A thread with a small stack, as programs have them.
+    let run = move || {
+        let session = &mut database(1 << 30).connect();
+        let execute = |session: &mut Session, sql: &str| session.execute(sql, &[]).and_then(|r| r.rows());
+        execute(session, "create table t as select 1 as x").unwrap();
+        execute(session, &format!("create view a as select 1 as x from {}", list(30, &|i| format!("t t{i}")))).unwrap();
+        execute(session, &format!("create view b as select 1 as x from {}", list(30, &|i| format!("a a{i}")))).unwrap();
+        assert_eq!(execute(session, "select count(*) from b").unwrap().len(), 1);
+        execute(session, "create view v0 as select x from t").unwrap();
+        for i in 1..=12 {
+            let below = i - 1;
+            let sql = format!("create view v{i} as select l.x from v{below} l join v{below} r on l.x = r.x");
+            match execute(session, &sql) {
+                Ok(_) => assert!(i <= 10, "{i}"),
+                Err(error) => assert!(i > 10 && matches!(error.state().0, "54001" | "42P01"), "{i}: {error}"),
+            }
+        }
+        assert_eq!(execute(session, "select * from v8").unwrap().len(), 1);
+        assert_eq!(count(session, "select x from t"), 1);
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap();
+}
+
+#[test]
+fn long_texts_and_statements_are_within_the_limit() {
+    let database = database(100 << 20);
+    let session = &mut database.connect();
+    session.execute("create table t as select 1 as n, 'some text' as x", &[]).unwrap();
+    let before = settled_memory(&database);
+    let sums = (0..4_000).map(|i| format!("sum(n + {i})")).collect::<Vec<_>>().join(", ");
+    for sql in [
+        "select length(repeat('a', 1000000000))",
+        "select length(repeat(x, 100000000)) from t",
+        "select length(rpad(x, 1000000000, 'ab')) from t",
+        "select length(upper(repeat(x || 'b', 20000000))) from t where n = 1",
+        "select length(replace(repeat(x, 1000000), 'e', repeat('xy', 100))) from t",
+        "select n from t where n = length(repeat('a', 1000000000))",
+        "create table u as select repeat('a', 1000000000) as y",
+        &format!("select {sums} from t"),
+    ] {
+        for compile in ["on", "off"] {
+            session.execute(&format!("set compile = {compile}"), &[]).unwrap();
+            let error = session.execute(sql, &[]).and_then(|r| r.rows()).expect_err(sql);
+            assert_eq!(error.state(), SqlState::OUT_OF_MEMORY, "{error}");
+            settles(&database, before, "the statement");
+        }
+    }
+    assert_eq!(count(session, "select length(repeat(x, 1000000)) from t"), 1);
+    settles(&database, before, "the last");
+}
+
+#[test]
+fn long_matches_and_replacements_can_be_stopped() {
+    let database = database(4 << 30);
+    for sql in [
+        // A literal that is found at each character, in a pattern that then fails late.
+        "select count(*) from t where repeat(x, 1000000) like '%' || repeat('a_', 20000) || 'b_a%'",
+        "select length(translate(repeat(x, 10000000), repeat('bcdefghij', 3000), 'x')) from t",
+        "select length(translate(repeat('a', 100000000), repeat('bcdefghij', 3000), 'x'))",
+    ] {
+        let mut session = database.connect();
+        session.execute("create or replace view t as select 'aaaaaaaaaa' as x", &[]).unwrap();
+        let interrupt = session.interrupt_handle();
+        let call = interrupt.begin();
+        let stopper = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            interrupt.interrupt();
+        });
+        let begin = Instant::now();
+        let error = session.execute_in(&call, sql, &[]).and_then(|r| r.rows()).expect_err(sql);
+        assert_eq!(error.state(), SqlState::QUERY_CANCELED, "{sql}: {error}");
+        assert!(begin.elapsed() < Duration::from_secs(20), "{sql}: {:?}", begin.elapsed());
+        stopper.join().unwrap();
+    }
+}
+
 /// A pipe that nobody writes to, and a device that never ends.
 #[test]
 fn reading_what_does_not_end_can_be_stopped() {

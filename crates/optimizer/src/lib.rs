@@ -72,6 +72,9 @@ pub enum Costs {
 }
 
 impl Costs {
+    /// All, by the names that people call them.
+    pub const ALL: [(&str, Self); 2] = [("hashing", Self::Hashing), ("cmm", Self::Cmm)];
+
     fn model(self) -> &'static dyn joinorder::cost::CostModel {
         match self {
             Self::Hashing => &joinorder::cost::Hashing,
@@ -88,6 +91,11 @@ pub enum Search {
     Exhaustive,
     /// One, by Greedy Operator Ordering.
     Greedy,
+}
+
+impl Search {
+    /// All, by the names that people call them.
+    pub const ALL: [(&str, Self); 2] = [("exhaustive", Self::Exhaustive), ("greedy", Self::Greedy)];
 }
 
 impl Default for Settings {

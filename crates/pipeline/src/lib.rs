@@ -7,4 +7,4 @@ pub mod ir;
 
 mod lower;
 
-pub use lower::{Target, lower, lower_to};
+pub use lower::{Target, lower, lower_to, source_column};

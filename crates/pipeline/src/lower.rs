@@ -25,6 +25,7 @@ use types::SqlType;
 
 use crate::ir::{Inst, Program, StateId};
 use expression::Expressions;
+pub use expression::source_column;
 use pipe::{Field, Pipe};
 use pipelines::Pipelines;
 
@@ -128,6 +129,7 @@ impl<'a> Lowering<'a> {
 
     /// Lowers an operator; `needed` are the columns that are read above it.
     fn node(&mut self, node: &Node, needed: &Needed) -> Result<Vec<Pipe>> {
+        base::statement::check()?;
         let counter = self.counters.get(node);
         let above = std::mem::replace(&mut self.pipelines.operator, counter);
         let mut pipes = match &node.op {

@@ -63,6 +63,9 @@ fn statement(
     }
     let mut binder = Binder::new(Some(&parsed.positions), resolver, parameters);
     binder.limits.allow(8 * parsed.text.len());
+    if arguments.is_some() {
+        binder.arguments.repeated = argument::repeated(&parsed.text, parameters.len());
+    }
     binder.arguments.uses = arguments;
     let bound = binder.statement(&parsed.ast, &parsed.text)?;
     Ok((bound, binder.arguments.uses.unwrap_or_default()))
@@ -101,7 +104,7 @@ impl<'a> Binder<'a> {
             text: Text { positions },
             names: Names::default(),
             plan: PlanBuilder::default(),
-            arguments: Arguments { parameters, uses: None },
+            arguments: Arguments { parameters, uses: None, repeated: Default::default() },
             limits: Limits::default(),
             resolver,
             reads: Vec::new(),

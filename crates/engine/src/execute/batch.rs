@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use base::Result;
 use base::ids::Id;
+use base::statement::Working;
+use base::{Result, statement};
 use pipeline::ir::{Inst, PipelineId, StateId};
 use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
 use runtime::query::{Suspended, WorkerGuard};
@@ -75,7 +76,8 @@ impl Feed {
         guard.reserve_scratch(query.code.scratch_bytes(self.pipeline));
         let first = query.first_row(self.pipeline);
         guard.begin_morsel(first + morsel.begin..first + morsel.end);
-        Run { feed: self, worker: guard, morsel, slice: self.cut.begin(), stops: false, is_paused }
+        let _working = statement::work_for(&query.budget, &query.cancel);
+        Run { feed: self, worker: guard, morsel, slice: self.cut.begin(), stops: false, is_paused, _working }
     }
 
     /// Steps between two looks at the clock.
@@ -112,6 +114,7 @@ pub(super) struct Run<'f> {
     stops: bool,
     /// Whether the worker knows of a batch that has paused.
     is_paused: bool,
+    _working: Working,
 }
 
 impl Run<'_> {

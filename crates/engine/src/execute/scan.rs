@@ -250,8 +250,11 @@ impl Unfinished {
 
 /// A predicate in the form of the kernels, for column number `attribute` of what they are given.
 fn scan_predicate(query: &Query, predicate: &IrPredicate, attribute: usize, sql_type: SqlType) -> ScanPredicate {
-    let own = query.arguments.as_ref().zip(predicate.argument).map(|(own, id)| &own.values[id.index()]);
-    let compare = |c, v: &Value| ScanOp::Compare(c, own.unwrap_or(v).clone());
+    let value = |at: usize, constant: &Value| {
+        let own = query.arguments.as_ref().zip(predicate.arguments.get(at)).map(|(own, id)| &own.values[id.index()]);
+        own.unwrap_or(constant).clone()
+    };
+    let compare = |c, v: &Value| ScanOp::Compare(c, value(0, v));
     let op = match &predicate.op {
         IrOp::Eq(v) => compare(Comparison::Eq, v),
         IrOp::Ne(v) => compare(Comparison::Ne, v),
@@ -259,7 +262,7 @@ fn scan_predicate(query: &Query, predicate: &IrPredicate, attribute: usize, sql_
         IrOp::Le(v) => compare(Comparison::Le, v),
         IrOp::Gt(v) => compare(Comparison::Gt, v),
         IrOp::Ge(v) => compare(Comparison::Ge, v),
-        IrOp::In(values) => ScanOp::In(values.clone()),
+        IrOp::In(values) => ScanOp::In(values.iter().enumerate().map(|(at, v)| value(at, v)).collect()),
         IrOp::Prefix(prefix) => ScanOp::Prefix(prefix.to_string()),
         IrOp::IsNull => ScanOp::IsNull,
         IrOp::IsNotNull => ScanOp::IsNotNull,

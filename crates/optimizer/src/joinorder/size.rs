@@ -1,6 +1,7 @@
 //! How many rows sets of leaves have: estimates, or what is known better.
 
 use std::collections::HashMap;
+use std::str::FromStr;
 
 use base::IdMap;
 use plan::{TableId, TableInfo};
@@ -36,6 +37,42 @@ impl KnownRows {
         tables.sort_unstable();
         self.0.insert(tables, rows);
     }
+}
+
+/// `a b = 100, a b "C d" = 7`: tables as SQL names them, and the rows of their join.
+impl FromStr for KnownRows {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut known = Self::default();
+        let mut rest = text.trim();
+        while !rest.is_empty() {
+            let mut tables = Vec::new();
+            while !rest.starts_with('=') {
+                let (table, behind) = name(rest).ok_or(())?;
+                tables.push(table);
+                rest = behind.trim_start();
+            }
+            let end = rest.find(',').unwrap_or(rest.len());
+            let rows: f64 = rest[1..end].trim().parse().map_err(drop)?;
+            if tables.is_empty() || !rows.is_finite() || rows < 0.0 {
+                return Err(());
+            }
+            known.insert(tables, rows);
+            rest = rest[end..].trim_start_matches(',').trim_start();
+        }
+        Ok(known)
+    }
+}
+
+/// The name that a text begins with, and what is behind it.
+fn name(text: &str) -> Option<(String, &str)> {
+    if let Some(quoted) = text.strip_prefix('"') {
+        let (name, behind) = quoted.split_once('"')?;
+        return Some((name.to_string(), behind));
+    }
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    (end > 0).then(|| (text[..end].to_lowercase(), &text[end..]))
 }
 
 /// Known sizes of joins of a plan's tables.

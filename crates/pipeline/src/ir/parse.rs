@@ -252,13 +252,22 @@ impl Parser<'_> {
         Ok(Pipeline { name, source, body, vars: std::mem::take(&mut self.vars), after, fills, operator })
     }
 
+    fn source_column(&mut self) -> Result<SourceColumn> {
+        let (attribute, sql_type, nullable) = (self.t.number()?, self.sql_type()?, self.t.take("null"));
+        let mut bounds = None;
+        if self.t.take("within") {
+            let low = self.t.number()?;
+            self.t.word("to")?;
+            bounds = Some((low, self.t.number()?));
+        }
+        Ok(SourceColumn { attribute, sql_type, nullable, bounds })
+    }
+
     fn source(&mut self) -> Result<Source> {
         Ok(match self.t.name()? {
             "table" => {
                 let table = self.t.id("t")?;
-                let columns = self.list(|p| {
-                    Ok(SourceColumn { attribute: p.t.number()?, sql_type: p.sql_type()?, nullable: p.t.take("null") })
-                })?;
+                let columns = self.list(Self::source_column)?;
                 self.t.word("where")?;
                 Source::Table { table, columns, predicates: self.list(Self::predicate)? }
             }
@@ -305,7 +314,7 @@ impl Parser<'_> {
             "is_not_null" => ScanOp::IsNotNull,
             _ => return Err(self.t.error("a predicate")),
         };
-        let argument = if self.t.take("argument") { Some(self.t.id("arg")?) } else { None };
-        Ok(ScanPredicate { attribute, op, argument })
+        let arguments = if self.t.take("arguments") { self.list(|p| p.t.id("arg"))? } else { Vec::new() };
+        Ok(ScanPredicate { attribute, op, arguments })
     }
 }

@@ -38,6 +38,13 @@ pub struct Program {
     pub positions: Vec<u32>,
 }
 
+impl Program {
+    /// About how many instructions it has.
+    pub fn size(&self) -> usize {
+        self.pipelines.values().map(|p| p.vars.len() + p.body.len()).sum()
+    }
+}
+
 /// A constant of the query: known when it runs, unknown to its code.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Param {
@@ -147,8 +154,10 @@ pub struct SourceColumn {
     pub attribute: usize,
     /// Its type.
     pub sql_type: SqlType,
-    /// Whether the body looks at its NULL flags.
+    /// Whether the body looks at its NULL flags; if not, no value may be NULL.
     pub nullable: bool,
+    /// Lower and upper bound, both inclusive, of the numbers that the body takes for granted.
+    pub bounds: Option<(i128, i128)>,
 }
 
 /// A predicate that scan kernels evaluate. NULL never satisfies it, but for `IsNull`.
@@ -158,8 +167,9 @@ pub struct ScanPredicate {
     pub attribute: usize,
     /// What must hold; constants are of the attribute's type.
     pub op: ScanOp,
-    /// The argument of the statement that the comparison's constant is; see [`Param::Argument`].
-    pub argument: Option<ArgumentId>,
+    /// The arguments of the statement that the constants of `op` are, in their order; see [`Param::Argument`]. None: they
+    /// are constants.
+    pub arguments: Vec<ArgumentId>,
 }
 
 /// What scan kernels know.

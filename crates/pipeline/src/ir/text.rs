@@ -239,7 +239,8 @@ impl Display for Source {
                 write!(f, "table {table} (")?;
                 list(f, columns, |f, c| {
                     let null = if c.nullable { " null" } else { "" };
-                    write!(f, "{} {}{null}", c.attribute, Quoted(&c.sql_type.to_string()))
+                    write!(f, "{} {}{null}", c.attribute, Quoted(&c.sql_type.to_string()))?;
+                    c.bounds.map_or(Ok(()), |(low, high)| write!(f, " within {low} to {high}"))
                 })?;
                 f.write_str(") where (")?;
                 list(f, predicates, |f, p| write!(f, "{p}"))?;
@@ -284,6 +285,11 @@ impl Display for ScanPredicate {
             ScanOp::IsNull => f.write_str("is_null"),
             ScanOp::IsNotNull => f.write_str("is_not_null"),
         }?;
-        self.argument.map_or(Ok(()), |argument| write!(f, " argument {argument}"))
+        if self.arguments.is_empty() {
+            return Ok(());
+        }
+        f.write_str(" arguments (")?;
+        list(f, &self.arguments, |f, argument| write!(f, "{argument}"))?;
+        f.write_char(')')
     }
 }

@@ -18,7 +18,8 @@ use super::pipe::{Binding, Pipe};
 use crate::ir::{Inst, Param, ParamId, Site, SiteId};
 pub(super) use arithmetic::check_precision;
 pub(super) use compare::{compare_same, flag};
-pub(super) use range::{Range, of_attribute};
+pub(super) use range::Range;
+pub use range::source_column;
 
 /// What expressions add to a program, and what is known of columns.
 #[derive(Default)]
@@ -32,6 +33,7 @@ pub(super) struct Expressions {
 impl Expressions {
     /// Computes a column and binds it; gives what it was bound to before.
     pub fn define(&mut self, pipe: &mut Pipe, column: ColumnId, expr: &Expr) -> Result<Option<Binding>> {
+        base::statement::check()?;
         self.note_range(column, expr);
         let sql = self.scalar(pipe, expr)?;
         Ok(pipe.bindings.insert(column, Binding::Ready(sql)))

@@ -6,10 +6,10 @@ use base::{Error, Result};
 use plan::{ColumnId, Compare, CteId, Expr, ExprKind, TableId};
 use types::{Chunk, ColumnBuilder, Value};
 
-use super::expression::of_attribute;
+use super::expression::{Range, source_column};
 use super::pipe::{Binding, Pipe};
 use super::{Lowering, Needed, with_columns_of};
-use crate::ir::{RowSet, ScanOp, ScanPredicate, Source, SourceColumn};
+use crate::ir::{RowSet, ScanOp, ScanPredicate, Source};
 
 impl Lowering<'_> {
     pub(super) fn scan(
@@ -31,15 +31,13 @@ impl Lowering<'_> {
         let mut pipe = Pipe::new(format!("scan {}", info.name), Source::Values(Arc::new(Chunk::new(0, Vec::new()))));
         let mut sources = Vec::new();
         for &(attribute, column) in columns.iter().filter(|(_, c)| read.contains(c)) {
-            let field = &info.fields[attribute];
-            let nullable = field.nullable && info.statistics.column(attribute).null_fraction != Some(0.0);
-            let index = sources.len() as u32;
-            sources.push(SourceColumn { attribute, sql_type: field.sql_type, nullable });
-            let ty = field.sql_type.physical().into();
-            pipe.bindings.insert(column, Binding::Column { index, ty, nullable });
-            if let Some(range) = of_attribute(info, attribute) {
-                self.expressions.set_range(column, range);
+            let source = source_column(&info.fields[attribute], &*info.statistics, attribute);
+            let (index, ty) = (sources.len() as u32, source.sql_type.physical().into());
+            pipe.bindings.insert(column, Binding::Column { index, ty, nullable: source.nullable });
+            if let Some((low, high)) = source.bounds {
+                self.expressions.set_range(column, Range { low, high });
             }
+            sources.push(source);
         }
         pipe.source = Source::Table { table, columns: sources, predicates: kernels };
         self.expressions.filter(&mut pipe, &rest)?;
@@ -114,7 +112,7 @@ fn scan_predicate(predicate: &Expr, columns: &[(usize, ColumnId)]) -> Option<Sca
         ExprKind::Column(c) => columns.iter().find(|(_, column)| *column == c).map(|(a, _)| *a),
         _ => None,
     };
-    let found = |e: &Expr, op: ScanOp| Some(ScanPredicate { attribute: attribute(e)?, op, argument: None });
+    let found = |e: &Expr, op: ScanOp| Some(ScanPredicate { attribute: attribute(e)?, op, arguments: Vec::new() });
     match &predicate.kind {
         ExprKind::Compare(op, left, right) => {
             let (column, op, other) = match (&left.kind, &right.kind) {
@@ -122,9 +120,9 @@ fn scan_predicate(predicate: &Expr, columns: &[(usize, ColumnId)]) -> Option<Sca
                 (_, ExprKind::Column(_)) => (right, op.swapped(), left),
                 _ => return None,
             };
-            let (constant, argument) = match &other.kind {
-                ExprKind::Const(v) => (v, None),
-                ExprKind::Argument(id, v) => (v, Some(*id)),
+            let (constant, arguments) = match &other.kind {
+                ExprKind::Const(v) => (v, Vec::new()),
+                ExprKind::Argument(id, v) => (v, vec![*id]),
                 _ => return None,
             };
             if constant.is_null() || left.sql_type.physical() != right.sql_type.physical() {
@@ -140,8 +138,9 @@ fn scan_predicate(predicate: &Expr, columns: &[(usize, ColumnId)]) -> Option<Sca
                 Compare::Ge => ScanOp::Ge(v),
                 Compare::Distinct => return None,
             };
-            Some(ScanPredicate { argument, ..found(column, op)? })
+            Some(ScanPredicate { arguments, ..found(column, op)? })
         }
+        ExprKind::Or(parts) => any_equal(parts.iter().map(|part| scan_predicate(part, columns))),
         ExprKind::InList(input, values) => found(input, ScanOp::In(values.clone())),
         ExprKind::IsNull(input) => found(input, ScanOp::IsNull),
         ExprKind::Not(inner) => match &inner.kind {
@@ -155,6 +154,20 @@ fn scan_predicate(predicate: &Expr, columns: &[(usize, ColumnId)]) -> Option<Sca
         ExprKind::Column(_) => found(predicate, ScanOp::Eq(Value::Bool(true))),
         _ => None,
     }
+}
+
+/// Equalities of one column with arguments: an IN list that is open.
+fn any_equal(parts: impl Iterator<Item = Option<ScanPredicate>>) -> Option<ScanPredicate> {
+    let (mut attribute, mut values, mut arguments) = (None, Vec::new(), Vec::new());
+    for part in parts {
+        let ScanPredicate { attribute: own, op: ScanOp::Eq(value), arguments: ids } = part? else { return None };
+        if ids.is_empty() || *attribute.get_or_insert(own) != own {
+            return None;
+        }
+        values.push(value);
+        arguments.extend(ids);
+    }
+    Some(ScanPredicate { attribute: attribute?, op: ScanOp::In(values), arguments })
 }
 
 /// `abc` of the pattern `abc%`.

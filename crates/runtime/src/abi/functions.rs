@@ -114,7 +114,7 @@ macro_rules! functions {
 functions! {
     fn like(worker, param, args) {
         let pattern = worker.inner.shared.params.like(ParamId::from_index(param as usize));
-        Ok(Slot::bool(pattern.ok_or_else(no_param)?.matches(args.text(0))))
+        pattern.ok_or_else(no_param)?.matches(args.text(0)).map(Slot::bool)
     }
     fn in_set(worker, param, args) {
         let set = worker.inner.shared.params.set(ParamId::from_index(param as usize));
@@ -165,10 +165,10 @@ functions! {
         worker.text(&string::concat(&[args.text(0), args.text(1)])?).map(Slot::str)
     }
     fn lower(worker, immediate, args) {
-        worker.text(&string::lower(args.text(0))).map(Slot::str)
+        worker.text(&string::lower(args.text(0))?).map(Slot::str)
     }
     fn upper(worker, immediate, args) {
-        worker.text(&string::upper(args.text(0))).map(Slot::str)
+        worker.text(&string::upper(args.text(0))?).map(Slot::str)
     }
     fn extract_year(worker, immediate, args) {
         date::extract_date(date::Field::Year, args.i32(0)).map(|n| Slot::integer(n.into()))

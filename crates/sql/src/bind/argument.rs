@@ -5,6 +5,8 @@
 //! exact value of the column's type. All others stay constants of the plan, and a statement that differs in one of them is
 //! another statement.
 
+use std::collections::HashSet;
+
 use base::ids::Id;
 use plan::{ArgumentId, Expr, ExprKind};
 use sqlparser::ast;
@@ -61,6 +63,16 @@ impl ArgumentUse {
     }
 }
 
+/// The parameters, of so many, that a text names more than once.
+pub(super) fn repeated(text: &str, parameters: usize) -> HashSet<usize> {
+    let is_named = |at: usize, name: &str| !text[at + name.len()..].starts_with(|c: char| c.is_ascii_digit());
+    let often = |number: &usize| {
+        let name = format!("${}", number + 1);
+        text.match_indices(&name).filter(|(at, _)| is_named(*at, &name)).count() > 1
+    };
+    (0..parameters).filter(often).collect()
+}
+
 /// The value and type of a constant that can stand for any other of its kind beside this column.
 fn opened(column: &Expr, constant: &Expr) -> Option<(Value, SqlType)> {
     let (ExprKind::Column(_), ExprKind::Const(value)) = (&column.kind, &constant.kind) else { return None };
@@ -99,26 +111,28 @@ impl Arguments<'_> {
         comparison
     }
 
-    fn open(&mut self, text: &Text<'_>, written: &ast::Expr, constant: &mut Expr, column: &Expr) {
-        let Some(source) = text.argument_source(written) else { return };
-        let Some((value, sql_type)) = opened(column, constant) else { return };
-        let Some(uses) = &mut self.uses else { return };
+    /// Opens the constant that was written so, if it is sure to stand for any other beside the column.
+    pub(super) fn open(&mut self, text: &Text<'_>, written: &ast::Expr, constant: &mut Expr, column: &Expr) -> bool {
+        let (Some(source), Some((value, sql_type)), Some(uses)) =
+            (self.source(text, written), opened(column, constant), &mut self.uses)
+        else {
+            return false;
+        };
         uses.push(ArgumentUse { source, column: column.sql_type });
         constant.kind = ExprKind::Argument(ArgumentId::from_index(uses.len() - 1), value);
         constant.sql_type = sql_type;
+        true
     }
-}
 
-impl Text<'_> {
-    fn argument_source(&self, written: &ast::Expr) -> Option<ArgumentSource> {
+    fn source(&self, text: &Text<'_>, written: &ast::Expr) -> Option<ArgumentSource> {
         let ast::Expr::Value(literal) = written else { return None };
         match &literal.value {
             ast::Value::Number(..) | ast::Value::SingleQuotedString(_) => {
-                self.span(literal.span).map(ArgumentSource::Literal)
+                text.span(literal.span).map(ArgumentSource::Literal)
             }
             ast::Value::Placeholder(name) => {
-                let number: usize = name.strip_prefix('$')?.parse().ok()?;
-                Some(ArgumentSource::Parameter(number.checked_sub(1)?))
+                let number = name.strip_prefix('$')?.parse::<usize>().ok()?.checked_sub(1)?;
+                (!self.repeated.contains(&number)).then_some(ArgumentSource::Parameter(number))
             }
             _ => None,
         }

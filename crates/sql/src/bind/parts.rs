@@ -69,6 +69,8 @@ pub(super) struct Arguments<'a> {
     pub parameters: &'a [(Value, SqlType)],
     /// Uses of arguments, if the plan is to have any.
     pub uses: Option<Vec<ArgumentUse>>,
+    /// Parameters that stand in the text more than once: one place may want a constant where another could be open.
+    pub repeated: HashSet<usize>,
 }
 
 /// How much of the statement may still come.

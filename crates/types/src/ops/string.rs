@@ -5,21 +5,40 @@
 
 use std::borrow::Cow;
 
-use base::{Error, Result, SqlState};
+use base::{Error, Result, SqlState, statement};
 use memchr::memmem;
 
 /// Most bytes of a string that a function makes: 1 GiB, as in PostgreSQL.
 pub const MAX_LENGTH: usize = 1 << 30;
+
+/// Texts of more bytes are accounted for before they are made.
+const LONG: usize = 64 << 10;
 
 #[cold]
 fn too_long() -> Error {
     Error::new(SqlState::PROGRAM_LIMIT, "requested length too large")
 }
 
-/// The length if a result may have it.
+/// The length if a result may have it, and if there is room for it where it is long.
 #[inline]
 fn checked(length: Option<usize>) -> Result<usize> {
-    length.filter(|l| *l < MAX_LENGTH).ok_or_else(too_long)
+    let length = length.filter(|l| *l < MAX_LENGTH).ok_or_else(too_long)?;
+    if length > LONG {
+        make_room(length)?;
+    }
+    Ok(length)
+}
+
+/// Asks for the memory of a long text: the text as it is made, and as a value.
+#[cold]
+fn make_room(length: usize) -> Result<()> {
+    statement::make_room(2 * length, "string functions")
+}
+
+/// Asks at every so many steps whether the statement goes on.
+#[inline]
+fn ask_at(step: usize) -> Result<()> {
+    if step.is_multiple_of(1 << 16) { statement::check() } else { Ok(()) }
 }
 
 /// Byte offset of the character with number `index` (from 0), or the length in bytes if there is none.
@@ -64,30 +83,30 @@ fn lower_case(c: char) -> char {
 }
 
 /// `lower(text)`
-pub fn lower(text: &str) -> Cow<'_, str> {
-    if !text.is_ascii() {
-        return Cow::Owned(text.chars().map(lower_case).collect());
-    }
-    if text.bytes().any(|b| b.is_ascii_uppercase()) {
+pub fn lower(text: &str) -> Result<Cow<'_, str>> {
+    checked(Some(text.len()))?;
+    Ok(if !text.is_ascii() {
+        Cow::Owned(text.chars().map(lower_case).collect())
+    } else if text.bytes().any(|b| b.is_ascii_uppercase()) {
         Cow::Owned(text.to_ascii_lowercase())
     } else {
         Cow::Borrowed(text)
-    }
+    })
 }
 /// `upper(text)`
-pub fn upper(text: &str) -> Cow<'_, str> {
-    if !text.is_ascii() {
-        return Cow::Owned(text.chars().map(upper_case).collect());
-    }
-    if text.bytes().any(|b| b.is_ascii_lowercase()) {
+pub fn upper(text: &str) -> Result<Cow<'_, str>> {
+    checked(Some(text.len()))?;
+    Ok(if !text.is_ascii() {
+        Cow::Owned(text.chars().map(upper_case).collect())
+    } else if text.bytes().any(|b| b.is_ascii_lowercase()) {
         Cow::Owned(text.to_ascii_uppercase())
     } else {
         Cow::Borrowed(text)
-    }
+    })
 }
 /// `initcap(text)`: words are runs of letters and digits.
-pub fn initcap(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+pub fn initcap(text: &str) -> Result<String> {
+    let mut out = String::with_capacity(checked(Some(text.len()))?);
     let mut inside = false;
     for c in text.chars() {
         if inside {
@@ -97,7 +116,7 @@ pub fn initcap(text: &str) -> String {
         }
         inside = c.is_alphanumeric();
     }
-    out
+    Ok(out)
 }
 
 /// `ltrim(text, characters)`
@@ -134,8 +153,9 @@ fn padding(text: &str, length: i64, fill: &str) -> Result<Option<(usize, String)
     let per_fill = self::length(fill) as usize;
     let bytes = (missing / per_fill * fill.len()).checked_add(fill.len()).and_then(|b| b.checked_add(text.len()));
     out.reserve(checked(bytes)?);
-    for _ in 0..missing / per_fill {
+    for number in 0..missing / per_fill {
         out.push_str(fill);
+        ask_at(number)?;
     }
     out.push_str(left(fill, (missing % per_fill) as i64));
     Ok(Some((missing, out)))
@@ -230,11 +250,22 @@ pub fn replace<'a>(text: &'a str, from: &str, to: &str) -> Result<Cow<'a, str>> 
     if from.is_empty() || memmem::find(text.as_bytes(), from.as_bytes()).is_none() {
         return Ok(Cow::Borrowed(text));
     }
-    if to.len() > from.len() {
-        let count = memmem::find_iter(text.as_bytes(), from.as_bytes()).count();
-        checked((to.len() - from.len()).checked_mul(count).and_then(|more| more.checked_add(text.len())))?;
+    let mut count: usize = 0;
+    for _ in memmem::find_iter(text.as_bytes(), from.as_bytes()) {
+        count += 1;
+        ask_at(count)?;
     }
-    Ok(Cow::Owned(text.replace(from, to)))
+    let length = to.len().checked_mul(count).and_then(|new| new.checked_add(text.len() - from.len() * count));
+    let mut out = String::with_capacity(checked(length)?);
+    let mut behind = 0;
+    for (number, at) in memmem::find_iter(text.as_bytes(), from.as_bytes()).enumerate() {
+        out.push_str(&text[behind..at]);
+        out.push_str(to);
+        behind = at + from.len();
+        ask_at(number)?;
+    }
+    out.push_str(&text[behind..]);
+    Ok(Cow::Owned(out))
 }
 
 /// `repeat(text, n)`
@@ -245,8 +276,9 @@ pub fn repeat(text: &str, n: i64) -> Result<String> {
 }
 
 /// `reverse(text)`
-pub fn reverse(text: &str) -> String {
-    text.chars().rev().collect()
+pub fn reverse(text: &str) -> Result<String> {
+    checked(Some(text.len()))?;
+    Ok(text.chars().rev().collect())
 }
 
 /// The texts one after another: `||` and `concat`.
@@ -276,12 +308,18 @@ pub fn split_part<'a>(text: &'a str, delimiter: &str, n: i64) -> Result<&'a str>
 }
 
 /// `translate(text, from, to)`: characters of `from` become those of `to` at the same place; those without are dropped.
-pub fn translate(text: &str, from: &str, to: &str) -> String {
+pub fn translate(text: &str, from: &str, to: &str) -> Result<String> {
+    checked(Some(text.len()))?;
     let map: Vec<(char, Option<char>)> = {
         let mut to = to.chars();
         from.chars().map(|c| (c, to.next())).collect()
     };
-    text.chars().filter_map(|c| map.iter().find(|(f, _)| *f == c).map_or(Some(c), |(_, t)| *t)).collect()
+    let mut out = String::with_capacity(text.len());
+    for (number, c) in text.chars().enumerate() {
+        out.extend(map.iter().find(|(f, _)| *f == c).map_or(Some(c), |(_, t)| *t));
+        ask_at(number)?;
+    }
+    Ok(out)
 }
 
 /// `ascii(text)`: the code point of the first character, 0 if there is none.

@@ -112,8 +112,8 @@ impl Generator {
             7 => ScanOp::Prefix(self.0.pick(&TEXTS).into()),
             _ => self.0.pick(&[ScanOp::IsNull, ScanOp::IsNotNull]),
         };
-        let argument = self.coin().then(|| ArgumentId::from_index(self.0.index(5)));
-        ScanPredicate { attribute: self.0.index(20), op, argument }
+        let arguments = if self.coin() { self.some(|r| ArgumentId::from_index(r.0.index(5))) } else { Vec::new() };
+        ScanPredicate { attribute: self.0.index(20), op, arguments }
     }
 
     fn source(&mut self) -> Source {
@@ -123,6 +123,7 @@ impl Generator {
                     attribute: r.0.index(9),
                     sql_type: r.0.pick(&TYPES),
                     nullable: r.coin(),
+                    bounds: r.coin().then(|| (-(r.0.index(9) as i128), i128::MAX >> r.0.index(99))),
                 };
                 let (columns, predicates) = (self.some(column), self.some(Self::predicate));
                 Source::Table { table: TableId(self.0.index(3) as u32), columns, predicates }

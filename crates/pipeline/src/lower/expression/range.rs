@@ -1,12 +1,13 @@
 //! Bounds of values, by interval arithmetic from types and statistics: what cannot overflow is not checked, and what fits
 //! 64 bits is not computed in 128.
 
+use catalog::{Field, Statistics};
 use functions::ScalarFunction as F;
-use plan::{Expr, ExprKind, TableInfo};
+use plan::{Expr, ExprKind};
 use types::{SqlType, Value};
 
 use super::Expressions;
-use crate::ir::Ty;
+use crate::ir::{SourceColumn, Ty};
 
 /// Inclusive bounds of an integer, date, timestamp or decimal (scaled) that is not NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,20 @@ impl Range {
 
     pub fn within(self, outer: Self) -> bool {
         self.low >= outer.low && self.high <= outer.high
+    }
+
+    /// The narrowest range around this one and 0 whose ends are powers of two: tables that grow seldom leave it, and code
+    /// seldom profits from less.
+    fn rounded(self) -> Self {
+        let power = |beyond: i128| beyond.unsigned_abs().checked_next_power_of_two().map(|p| p as i128);
+        Self {
+            low: if self.low >= 0 { 0 } else { power(self.low).map_or(self.low, |p| p.wrapping_neg()) },
+            high: if self.high < 0 {
+                0
+            } else {
+                power(self.high.wrapping_add(1)).map_or(self.high, |p| p.wrapping_sub(1))
+            },
+        }
     }
 
     /// The larger absolute value.
@@ -87,10 +102,18 @@ pub(in crate::lower) fn number(value: &Value) -> Option<i128> {
     }
 }
 
-/// Bounds of a table's attribute from its statistics.
-pub(in crate::lower) fn of_attribute(table: &TableInfo, attribute: usize) -> Option<Range> {
-    let statistics = table.statistics.column(attribute);
-    Some(Range { low: number(&statistics.min?)?, high: number(&statistics.max?)? })
+/// An attribute as code reads it. What statistics promise of its values, code takes for granted; it does for another moment
+/// at which this gives the same.
+pub fn source_column(field: &Field, statistics: &dyn Statistics, attribute: usize) -> SourceColumn {
+    let known = statistics.column(attribute);
+    let numbers = |(low, high): (&Value, &Value)| Some(Range { low: number(low)?, high: number(high)? }.rounded());
+    let range = known.min.as_ref().zip(known.max.as_ref()).and_then(numbers);
+    SourceColumn {
+        attribute,
+        sql_type: field.sql_type,
+        nullable: field.nullable && known.null_fraction != Some(0.0),
+        bounds: range.map(|r| (r.low, r.high)),
+    }
 }
 
 impl Expressions {

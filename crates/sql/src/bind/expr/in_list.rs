@@ -20,7 +20,7 @@ impl Binder<'_> {
         let operand = self.operand(expr)?;
         let items = list.iter().map(|item| self.operand(item)).collect::<Result<Vec<_>>>()?;
         let found = self.once(operand, |b, operand| match operand {
-            Operand::Value(value) => b.among(value, items, position),
+            Operand::Value(value) => b.among(value, items, list, position),
             Operand::Row(_) => {
                 let equal = |item| compare_operands(Compare::Eq, operand, item, position);
                 Ok(disjunction(items.iter().map(equal).collect::<Result<_>>()?).at(position))
@@ -29,7 +29,14 @@ impl Binder<'_> {
         Ok(negate_if(found, negated))
     }
 
-    fn among(&mut self, value: &Expr, items: Vec<Operand>, position: Option<u32>) -> Result<Expr> {
+    /// Whether the value is among the items, which are written so.
+    fn among(
+        &mut self,
+        value: &Expr,
+        items: Vec<Operand>,
+        written: &[ast::Expr],
+        position: Option<u32>,
+    ) -> Result<Expr> {
         let single = |item| match item {
             Operand::Value(item) => Ok(item),
             Operand::Row(_) => Err(Error::unsupported("a row outside of a comparison or IN").at(position)),
@@ -46,7 +53,7 @@ impl Binder<'_> {
         // Lists of constants by what they are searched for: the value, or a cast of it.
         let mut lists: Vec<(Expr, Vec<Value>)> = Vec::new();
         let mut others = Vec::new();
-        for item in items {
+        for (item, written) in items.into_iter().zip(written) {
             if !is_constant(&item) {
                 others.push(compare(Compare::Eq, value.clone(), item, position)?);
                 continue;
@@ -54,7 +61,11 @@ impl Binder<'_> {
             let (left, right) = if is_beyond(&item, value.sql_type) {
                 (value.clone(), None)
             } else {
-                let (left, right) = comparable(value.clone(), item, "=", position)?;
+                let (left, mut right) = comparable(value.clone(), item, "=", position)?;
+                if self.arguments.open(&self.text, written, &mut right, &left) {
+                    others.push(Expr::compare(Compare::Eq, left, right).at(position));
+                    continue;
+                }
                 (left, Some(right))
             };
             let constant = match right.map(|e| (e.sql_type, e.kind)) {

@@ -47,7 +47,7 @@ impl Binder<'_> {
         let mut result = first;
         let (mut at, mut arithmetic) = (0, 0);
         while at < rest.len() {
-            let (op, right, _) = rest[at];
+            let (op, right, left) = rest[at];
             if matches!(op, BinaryOperator::And | BinaryOperator::Or) {
                 let name = if *op == BinaryOperator::And { "AND" } else { "OR" };
                 let mut parts = vec![boolean(result, name)?];
@@ -70,8 +70,11 @@ impl Binder<'_> {
                     .detail(format!("more than {MAX_CHAIN} operators follow each other"))
                     .at(position));
             }
-            let right = self.expr(right)?;
-            result = binary(op, result, right, position)?;
+            let operand = self.expr(right)?;
+            result = binary(op, result, operand, position)?;
+            if compare_op(op).is_some() {
+                result = self.arguments.open_comparison(&self.text, result, left, right);
+            }
             at += 1;
         }
         Ok(result)

@@ -1,0 +1,58 @@
+//! What a kept plan rests on of a table that it reads.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+
+use catalog::Field;
+use pipeline::ir::SourceColumn;
+use pipeline::source_column;
+use plan::TableInfo;
+use storage::{Relation, Snapshot};
+
+use crate::source::Source;
+
+/// A table may grow by so many rows in any case: sizes of small tables decide nothing.
+const FEW_ROWS: usize = 1000;
+
+/// A table of a kept plan.
+pub(super) struct Read {
+    relation: Weak<Relation>,
+    fields: Vec<Field>,
+    /// What the code takes for granted of the columns that it reads.
+    columns: Vec<SourceColumn>,
+    /// Its rows when the plan was made.
+    planned: usize,
+    /// So many rows, the first ones, are as the code takes for granted.
+    known: AtomicUsize,
+}
+
+impl Read {
+    /// A table as a plan was made for it; none if it is a file.
+    pub fn new(table: &TableInfo, columns: Vec<SourceColumn>) -> Option<Self> {
+        let Ok(Source::Stored(snapshot, relation)) = Source::of(&table.source) else { return None };
+        let planned = snapshot.rows();
+        let (relation, fields) = (Arc::downgrade(relation), table.fields.clone());
+        Some(Self { relation, fields, columns, planned, known: AtomicUsize::new(planned) })
+    }
+
+    /// The table as it is now; none if the plan does not hold for it.
+    pub fn now(&self) -> Option<Source> {
+        let relation = self.relation.upgrade()?;
+        let snapshot = relation.snapshot();
+        let rows = snapshot.rows();
+        let may_be = self.planned / 2..=(self.planned * 2).max(FEW_ROWS);
+        let holds = rows <= self.known.load(Ordering::Relaxed) || may_be.contains(&rows) && self.is_true_of(&snapshot);
+        holds.then(|| Source::Stored(snapshot, relation))
+    }
+
+    /// Whether the rows are as the code takes for granted. Rows never change and statistics only widen, so this holds for
+    /// the same rows at all times.
+    fn is_true_of(&self, snapshot: &Snapshot) -> bool {
+        let same = |c: &SourceColumn| source_column(&self.fields[c.attribute], snapshot, c.attribute) == *c;
+        let holds = self.columns.iter().all(same);
+        if holds {
+            self.known.fetch_max(snapshot.rows(), Ordering::Relaxed);
+        }
+        holds
+    }
+}
