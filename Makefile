@@ -7,7 +7,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 BENCH := .bench-venv
 TESTS := .venv
 
-.PHONY: demo test test-rust test-python bench wheel lint doc fuzz difference sizes miri asan tsan clean
+.PHONY: demo test test-rust test-python bench wheel lint doc fuzz difference sizes miri asan tsan loom clean
 
 # Builds MorselDB and its shell, generates TPC-H, loads it, runs the 22 queries, checks the answers, prints a table of times.
 demo: toolchain
@@ -54,6 +54,10 @@ nightly:
 miri: nightly
 	rustup component add --toolchain $(NIGHTLY) miri rust-src
 	MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" cargo +$(NIGHTLY) miri test --lib -p base -p types -p storage
+
+# What weak orders of memory allow, in the lanes, the gate and the event count of the scheduler.
+loom:
+	RUSTFLAGS="--cfg loom" cargo test -p scheduler --lib --target-dir target/loom loom_model
 
 asan: nightly
 	RUSTFLAGS="-Zsanitizer=address" cargo +$(NIGHTLY) test --target $(HOST) --target-dir target/asan --lib --tests -p scheduler -p runtime -p storage

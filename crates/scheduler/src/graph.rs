@@ -11,10 +11,11 @@
 //! thread at a time; a phase ends when a claim has found it done, no rest of a morsel waits, and the last worker inside
 //! has left.
 
+use crate::gate::Gate;
 use crate::task::{JobSpec, Morsel, Stage, TaskSet};
 use base::Error;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicUsize, Ordering::*};
 
 /// A task set that is being worked on.
 pub(crate) struct Phase {
@@ -23,43 +24,6 @@ pub(crate) struct Phase {
     pub(crate) gate: Arc<Gate>,
     /// Parked workers that were notified for this phase.
     pub(crate) notified: AtomicUsize,
-}
-
-/// Counts the workers inside of a phase. While it is barred they come and go under the job's lock only.
-#[derive(Default)]
-pub(crate) struct Gate(AtomicU64);
-
-const BARRED: u64 = 1 << 63;
-
-impl Gate {
-    /// Enters, unless it is barred.
-    pub(crate) fn enter(&self) -> bool {
-        let enter = |state| (state & BARRED == 0).then_some(state + 1);
-        self.0.fetch_update(AcqRel, Acquire, enter).is_ok()
-    }
-
-    /// Leaves, unless it is barred. What was done inside is visible to whoever ends the phase.
-    pub(crate) fn leave(&self) -> bool {
-        let leave = |state| (state & BARRED == 0).then_some(state - 1);
-        self.0.fetch_update(AcqRel, Acquire, leave).is_ok()
-    }
-
-    /// As the other methods, with the job's lock held.
-    fn add(&self) {
-        self.0.fetch_add(1, AcqRel);
-    }
-    fn remove(&self) {
-        self.0.fetch_sub(1, AcqRel);
-    }
-    fn bar(&self, barred: bool) {
-        match barred {
-            true => self.0.fetch_or(BARRED, AcqRel),
-            false => self.0.fetch_and(!BARRED, AcqRel),
-        };
-    }
-    fn inside(&self) -> u64 {
-        self.0.load(Acquire) & !BARRED
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,8 @@
 use crate::cancel::{CancelToken, canceled};
 use crate::counts::{Reached, StageCounts};
 use crate::dispatcher::Dispatcher;
-use crate::graph::{Gate, Graph, Left, Phase, Step};
+use crate::gate::Gate;
+use crate::graph::{Graph, Left, Phase, Step};
 use crate::observe::{Observer, Run};
 use crate::policy::Share;
 use crate::pool::JobOptions;

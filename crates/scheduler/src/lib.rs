@@ -43,10 +43,13 @@ mod cutting;
 mod dispatcher;
 mod each_worker;
 mod event_count;
+mod gate;
 mod graph;
 mod handle;
 mod inline;
 mod job;
+#[cfg(all(test, loom))]
+mod loom_model;
 #[cfg(test)]
 mod model;
 mod observe;

@@ -252,7 +252,7 @@ impl World {
         // Workers are alike. A phase that has gone can be held, and not be entered.
         let held = |held: &Option<(Arc<Gate>, Weak<Phase>)>| match held {
             Some((gate, phase)) => {
-                format!("{:?}{}", phase.upgrade().map(|phase| phase.stage), gate.0.load(Relaxed) >> 63)
+                format!("{:?}{}", phase.upgrade().map(|phase| phase.stage), u64::from(gate.is_barred()))
             }
             None => String::new(),
         };
