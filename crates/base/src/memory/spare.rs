@@ -86,7 +86,7 @@ pub(super) fn keep(start: NonNull<u8>, len: usize, node: u16) -> bool {
 fn tidy() {
     loop {
         std::thread::sleep(PATIENCE);
-        let much = (0..NODES as u16).fold(false, |much, node| give_back(node) || much);
+        let much = (0..NODES as u16).filter(|&node| give_back(node)).count() > 0;
         if !much {
             TIDYING.store(false, Ordering::Release);
             let again = (0..NODES as u16).any(|node| spare(node).bytes > FLOOR);
