@@ -257,3 +257,17 @@ fn reading_what_does_not_end_can_be_stopped() {
     assert_eq!(error.state(), SqlState::OUT_OF_MEMORY, "{error}");
     settles(&small, 0, "the query");
 }
+
+#[test]
+fn the_time_to_plan_does_not_double_with_each_level() {
+    let mut exists = "exists (select 1)".to_owned();
+    let mut compared = "x".to_owned();
+    for i in 0..60 {
+        exists = format!("exists (select 1 from (values ({i})) v{i}(x) where {exists})");
+        compared = format!("(1 = (select {compared}::int))");
+    }
+    let mut session = database(1 << 30).connect();
+    for condition in [exists, compared] {
+        assert_eq!(count(&mut session, &format!("select x from (values (true)) v(x) where {condition}")), 1);
+    }
+}

@@ -38,19 +38,17 @@ fn fold(mut node: Node) -> Node {
     for input in node.inputs_mut() {
         *input = fold(take(input));
     }
-    for expr in node.expressions_mut() {
-        simplify(expr);
-    }
+    // Each expression once: subqueries that nest would be simplified twice as often with each level.
     match &mut node.op {
         Op::Filter { predicates, .. } | Op::Scan { predicates, .. } => *predicates = conditions(predicates),
         Op::Join { kind: JoinKind::Mark(_), condition, .. } => {
             let mut parts = Vec::new();
-            condition.drain(..).for_each(|e| split_conjuncts(e, &mut parts));
+            condition.drain(..).for_each(|e| split_conjuncts(simplified(e), &mut parts));
             parts.retain(|e| !matches!(e.as_constant(), Some(Value::Bool(true))));
             *condition = parts;
         }
         Op::Join { condition, .. } => *condition = conditions(condition),
-        _ => {}
+        _ => node.expressions_mut().for_each(simplify),
     }
     match node.op {
         Op::Filter { input, predicates } => filter(*input, predicates),
@@ -147,8 +145,7 @@ fn is_constant(expr: &Expr) -> bool {
 fn compare(op: Compare, a: &mut Box<Expr>, b: &mut Box<Expr>) -> Option<Expr> {
     if a.as_constant().is_some() && b.as_constant().is_none() {
         let (left, right) = (take_expr(b), take_expr(a));
-        let swapped = Expr::compare(op.swapped(), left, right);
-        return Some(simplified(swapped));
+        return Some(compared(op.swapped(), left, right));
     }
     if let Some(Value::Null) = b.as_constant() {
         match op {
@@ -161,6 +158,12 @@ fn compare(op: Compare, a: &mut Box<Expr>, b: &mut Box<Expr>) -> Option<Expr> {
         }
     }
     casts::comparison(op, a, b)
+}
+
+/// The comparison of sides that are simplified already.
+fn compared(op: Compare, left: Expr, right: Expr) -> Expr {
+    let (mut left, mut right) = (Box::new(left), Box::new(right));
+    compare(op, &mut left, &mut right).unwrap_or_else(|| Expr::compare(op, *left, *right))
 }
 
 fn take_expr(expr: &mut Expr) -> Expr {

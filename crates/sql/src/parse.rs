@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use base::{Error, Result, SqlState};
 use sqlparser::ast::Statement;
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
@@ -18,8 +19,11 @@ pub(crate) use command::{Ast, CopyAst, CopySubject};
 
 /// Longest text of a statement.
 const MAX_TEXT: usize = 256 << 20;
-/// Deepest nesting of parentheses, subqueries and prefix operators.
-const MAX_NESTING: usize = 100;
+/// Deepest nesting of parentheses and CASE.
+const MAX_NESTING: usize = 200;
+/// How deep the parser may recurse: a subquery takes three levels and a chain of prefix operators one each. Out of levels
+/// inside of a CASE, the parser would take the word for a name.
+const MAX_RECURSION: usize = 3 * MAX_NESTING + 20;
 /// Most operators in a row without a parenthesis or comma: a chain is a tree as deep as it is long.
 const MAX_CHAIN: usize = 5_000;
 
@@ -44,7 +48,7 @@ impl Parsed {
 /// How deep recursion over the syntax tree of a text can go, at most.
 pub fn parse_depth(text: &str) -> usize {
     // A nesting takes several levels. An operator takes one, and at least a byte for itself and one for its operand.
-    (text.len() / 2).min(10 * MAX_NESTING + MAX_CHAIN)
+    (text.len() / 2).min(10 * MAX_RECURSION + MAX_CHAIN)
 }
 
 /// Parses one statement, which a semicolon may end. Positions of errors, also of later ones, refer to `sql`.
@@ -84,9 +88,10 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
     let mut tokens = Tokenizer::new(&MorselDialect, text)
         .tokenize_with_location()
         .map_err(|e| error::tokenizer(&e, text, &positions))?;
+    limit_nesting(&tokens, &positions)?;
     limit_chains(&tokens, &positions)?;
     let placeholders = number_placeholders(&mut tokens);
-    let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_NESTING).with_tokens_with_locations(tokens);
+    let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_RECURSION).with_tokens_with_locations(tokens);
     let ast = command::statement(&mut parser)
         .and_then(|ast| match parser.peek_token().token {
             Token::EOF => Ok(ast),
@@ -94,6 +99,32 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
         })
         .map_err(|e| error::parser(&e, text, &positions))?;
     Ok(Parsed { ast, positions, text: text.to_owned(), placeholders })
+}
+
+/// Refuses what the parser and the binder could not follow.
+fn limit_nesting(tokens: &[TokenWithSpan], positions: &Positions) -> Result<()> {
+    let mut depth = 0usize;
+    for token in tokens {
+        match &token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            Token::Word(word) if word.keyword == Keyword::CASE && word.quote_style.is_none() => depth += 1,
+            Token::Word(word) if word.keyword == Keyword::END && word.quote_style.is_none() => {
+                depth = depth.saturating_sub(1);
+            }
+            _ => {}
+        }
+        if depth > MAX_NESTING {
+            return Err(too_deep().at(positions.start(token.span)));
+        }
+    }
+    Ok(())
+}
+
+/// 54001.
+pub(crate) fn too_deep() -> Error {
+    Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too deeply nested")
+        .hint("split it with common table expressions or views")
 }
 
 /// Refuses chains of operators whose syntax tree would be too deep to walk and to drop.

@@ -140,6 +140,15 @@ fn deep_and_long_texts_are_refused() {
         let error = bind_sql(&sql).unwrap_err();
         assert!(matches!(error.state().0, "54001" | "54000" | "42601" | "0A000"), "{}: {error:?}", &sql[..40]);
     }
+    // Nesting is called that, wherever the parser notices it.
+    for (open, inner, close) in [
+        ("case when true then ", "1", " end"),
+        ("case when 1 = ", "1", " then 1 end"),
+        ("abs(case when true then (select ", "1", ") end)"),
+        ("(", "1", ")"),
+    ] {
+        assert_eq!(bind_sql(&nested(open, inner, close, 201)).unwrap_err().state().0, "54001", "{open}");
+    }
     // Operands are bound once, however often they are read.
     let mut between = "1".to_owned();
     for _ in 0..25 {
@@ -149,7 +158,11 @@ fn deep_and_long_texts_are_refused() {
     for sql in [
         nested("", "true", " or true", 4_000),
         nested("", "1", " + 1", 900),
-        nested("(", "1", ")", 40),
+        nested("(", "1", ")", 200),
+        nested("case when true then ", "1", " end", 200),
+        nested("case when 1 = ", "1", " then 1 end", 200),
+        nested("abs(", "1", ")", 200),
+        nested("(select ", "1", ")", 200),
         nested("", "1", " union all select 1", 900),
         format!("select 1 in ({})", vec!["1"; 20_000].join(",")),
         format!("values {}", vec!["(1, 'a')"; 5_000].join(",")),

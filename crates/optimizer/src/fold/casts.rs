@@ -91,7 +91,7 @@ pub(super) fn comparison(op: Compare, a: &Expr, b: &Expr) -> Option<Expr> {
     };
     let sql_type = fitting(&value, input.sql_type);
     let constant = Expr::constant(value, sql_type).at(b.position);
-    Some(super::simplified(Expr::compare(op, (**input).clone(), constant)))
+    Some(super::compared(op, (**input).clone(), constant))
 }
 
 pub(super) fn in_list(input: &Expr, values: &[Value]) -> Option<Expr> {

@@ -17,7 +17,7 @@ use crate::ObjectName;
 use crate::position::Positions;
 
 /// Deepest nesting of expressions and queries (views included).
-const MAX_DEPTH: usize = 160;
+const MAX_DEPTH: usize = 450;
 /// Deepest plan; see [`Plan::depth`].
 const MAX_PLAN_DEPTH: usize = 10_000;
 /// Most expressions to bind, besides eight for each byte of the text.
@@ -92,8 +92,7 @@ impl Limits {
     /// One level deeper, unless that is too deep.
     pub fn enter(&mut self) -> Result<()> {
         if self.depth >= MAX_DEPTH {
-            return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too deeply nested")
-                .hint("split it with common table expressions or views"));
+            return Err(crate::parse::too_deep());
         }
         self.depth += 1;
         Ok(())

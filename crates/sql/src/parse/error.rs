@@ -30,10 +30,7 @@ pub(super) fn tokenizer(error: &TokenizerError, text: &str, positions: &Position
 /// An error of the parser, whose message ends in the location.
 pub(super) fn parser(error: &ParserError, text: &str, positions: &Positions) -> Error {
     match error {
-        ParserError::RecursionLimitExceeded => {
-            Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too deeply nested")
-                .hint("split it with common table expressions or views")
-        }
+        ParserError::RecursionLimitExceeded => super::too_deep(),
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => {
             let (message, location) = location(message);
             let position = location.and_then(|l| positions.offset(l));
