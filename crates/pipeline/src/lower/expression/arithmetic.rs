@@ -1,14 +1,17 @@
 //! Arithmetic on numbers, dates and intervals. Integers and decimals are computed in the narrowest type that their ranges
 //! allow, and checked only where the ranges do not already exclude overflow.
 
-use base::{Error, Result};
+use std::ops::RangeInclusive;
+
+use base::{Error, Result, SqlState};
 use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
+use types::ops::date::{MAX_DATE, MIN_DATE, MIN_TIMESTAMP};
 use types::{SqlType, Value};
 
 use super::Expressions;
 use super::range::Range;
-use crate::ir::{Arithmetic, Callee, FloatOp, Operation, Ty, Var};
+use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatOp, Inst, Operation, Ty, Var};
 use crate::lower::pipe::{Pipe, Sql};
 
 const MICROS_PER_DAY: i128 = 86_400_000_000;
@@ -46,10 +49,7 @@ impl Expressions {
                 self.float(pipe, f, args, expr.position).map(Some)
             }
             (F::ADD | F::SUBTRACT, [T::Date, T::Integer]) | (F::SUBTRACT, [T::Date, T::Date]) => {
-                let (a, b) = (self.scalar(pipe, &args[0])?, self.scalar(pipe, &args[1])?);
-                let op = if f == F::ADD { Arithmetic::Add } else { Arithmetic::Sub };
-                let checked = Operation::Checked(op, a.value, b.value, expr.position);
-                self.strict(pipe, &[a, b], |p| p.let_(Ty::I32, checked)).map(Some)
+                self.plus_days(pipe, f, args, expr).map(Some)
             }
             (F::ADD | F::SUBTRACT, [T::Date | T::Timestamp, T::Interval]) => self.plus_interval(pipe, f, args, expr),
             _ => Ok(None),
@@ -228,6 +228,22 @@ impl Expressions {
         self.strict(pipe, &[a, b], |p| p.let_(p.ty(a.value), Operation::Float(op, a.value, b.value, position)))
     }
 
+    /// Of a date and days, or of two dates.
+    fn plus_days(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
+        let (a, b) = (self.scalar(pipe, &args[0])?, self.scalar(pipe, &args[1])?);
+        let op = if f == F::ADD { Arithmetic::Add } else { Arithmetic::Sub };
+        if expr.sql_type != SqlType::Date {
+            return self
+                .strict(pipe, &[a, b], |p| p.let_(Ty::I32, Operation::Checked(op, a.value, b.value, expr.position)));
+        }
+        self.strict(pipe, &[a, b], |p| {
+            let (x, y) = (p.widen(a.value, Ty::I64), p.widen(b.value, Ty::I64));
+            let days = p.wrapping(op, x, y);
+            check_datetime(p, days, MIN_DATE.into()..=MAX_DATE.into(), "date out of range", expr.position);
+            p.let_(Ty::I32, Operation::Convert(Conversion::Cut, days, Ty::I32, None))
+        })
+    }
+
     fn plus_interval(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Option<Sql>> {
         let ExprKind::Const(Value::Interval(interval)) = args[1].kind else { return Ok(None) };
         let sign = if f == F::ADD { 1 } else { -1 };
@@ -246,8 +262,10 @@ impl Expressions {
             let Some(delta) = delta.filter(|_| months == 0) else {
                 return p.call1(Callee::TimestampAddInterval, vec![timestamp, interval.value], position);
             };
+            let range = MIN_TIMESTAMP.saturating_sub(delta)..=i64::MAX.saturating_sub(delta);
+            check_datetime(p, timestamp, range, "timestamp out of range", position);
             let delta = p.int(delta.into(), Ty::I64);
-            p.let_(Ty::I64, Operation::Checked(Arithmetic::Add, timestamp, delta, position))
+            p.wrapping(Arithmetic::Add, timestamp, delta)
         })
         .map(Some)
     }
@@ -258,12 +276,33 @@ fn layout_is_decimal(expr: &Expr) -> bool {
 }
 
 pub(in crate::lower) fn narrow(value: Var, ty: Ty, position: Option<u32>) -> Operation {
-    Operation::Convert(crate::ir::Conversion::Narrow, value, ty, position)
+    Operation::Convert(Conversion::Narrow, value, ty, position)
 }
 
 pub(in crate::lower) fn date_to_timestamp(pipe: &mut Pipe, date: Var, position: Option<u32>) -> Var {
     let (days, factor) = (pipe.widen(date, Ty::I64), pipe.int(MICROS_PER_DAY, Ty::I64));
-    pipe.let_(Ty::I64, Operation::Checked(Arithmetic::Mul, days, factor, position))
+    let range = MIN_DATE.into()..=i64::MAX / MICROS_PER_DAY as i64;
+    check_datetime(pipe, days, range, "date out of range for timestamp", position);
+    pipe.wrapping(Arithmetic::Mul, days, factor)
+}
+
+/// 22008 where an I64 is not in the range.
+fn check_datetime(
+    pipe: &mut Pipe,
+    value: Var,
+    range: RangeInclusive<i64>,
+    message: &'static str,
+    position: Option<u32>,
+) {
+    let (low, high) = (pipe.int((*range.start()).into(), Ty::I64), pipe.int((*range.end()).into(), Ty::I64));
+    let (below, above) = (pipe.compare(Compare::Lt, value, low), pipe.compare(Compare::Gt, value, high));
+    let outside = pipe.or(below, above);
+    let raise = Inst::Raise { state: SqlState::DATETIME_OVERFLOW, message, position };
+    pipe.when(outside, |p| {
+        p.push(raise);
+        Ok(())
+    })
+    .expect("it only raises");
 }
 
 /// A 128-bit decimal, checked against its type's digits and brought into its layout.
@@ -272,5 +311,5 @@ pub(in crate::lower) fn check_precision(pipe: &mut Pipe, value: Var, sql_type: S
     let digits = pipe.int(precision.into(), Ty::I32);
     let value = pipe.call1(Callee::CheckPrecision, vec![value, digits], position);
     let ty: Ty = sql_type.physical().into();
-    if ty == Ty::I128 { value } else { pipe.let_(ty, Operation::Convert(crate::ir::Conversion::Cut, value, ty, None)) }
+    if ty == Ty::I128 { value } else { pipe.let_(ty, Operation::Convert(Conversion::Cut, value, ty, None)) }
 }

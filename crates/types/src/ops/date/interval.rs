@@ -252,7 +252,7 @@ pub fn parse_as(text: &[u8], unit: &str, minutes: bool) -> Result<Interval, Bad>
                 (None, "ago") if !ago && draft.parts > 0 => ago = true,
                 _ => return Err(Bad::Syntax),
             }
-            rest = &rest[end..];
+            rest = no_hyphen(&rest[end..])?;
             continue;
         }
         let (negative, number) = sign(rest);
@@ -278,7 +278,7 @@ pub fn parse_as(text: &[u8], unit: &str, minutes: bool) -> Result<Interval, Bad>
             }
             draft.unit(years, "year")?;
             draft.unit(months, "month")?;
-            rest = &tail[end..];
+            rest = no_hyphen(&tail[end..])?;
         } else {
             if let Some(days) = pending.take() {
                 // `interval '1 2' day to hour`
@@ -313,6 +313,11 @@ pub fn limit(value: Interval, unit: &str, digits: Option<u32>) -> Interval {
             Interval { months, days, micros: micros.saturating_add(half) / step * step }
         }
     }
+}
+
+/// What follows a word or `years-months`: a hyphen at once makes it a date, not a negative number.
+fn no_hyphen(rest: &[u8]) -> Result<&[u8], Bad> {
+    if rest.first() == Some(&b'-') { Err(Bad::Syntax) } else { Ok(rest) }
 }
 
 fn sign(text: &[u8]) -> (bool, &[u8]) {

@@ -142,7 +142,7 @@ pub fn power(x: f64, y: f64) -> Result<f64> {
     if x == 0.0 && y < 0.0 {
         return Err(Error::new(INVALID_POWER, "zero raised to a negative power is undefined"));
     }
-    if x < 0.0 && x.is_finite() && y.is_finite() && y.floor() != y {
+    if x < 0.0 && !y.is_nan() && y.floor() != y {
         let text = "a negative number raised to a non-integer power yields a complex result";
         return Err(Error::new(INVALID_POWER, text));
     }
@@ -166,9 +166,9 @@ pub fn ceil(x: f64) -> f64 {
 pub fn floor(x: f64) -> f64 {
     x.floor()
 }
-/// `sign(x)`: -1, 0 or 1; NaN of NaN.
+/// `sign(x)`: -1, 0 or 1; 0 of NaN, as in PostgreSQL.
 pub fn sign(x: f64) -> f64 {
-    if x == 0.0 || x.is_nan() { x + 0.0 } else { x.signum() }
+    if x == 0.0 || x.is_nan() { 0.0 } else { x.signum() }
 }
 /// `cbrt(x)`
 pub fn cbrt(x: f64) -> f64 {
@@ -257,7 +257,8 @@ mod tests {
         assert_eq!(exp(-1000.0).unwrap_err().message(), "value out of range: underflow");
         assert_eq!((round(2.5), round(3.5), round(-2.5)), (2.0, 4.0, -2.0));
         assert!(asin(1.5).is_err() && sin(f64::INFINITY).is_err());
-        assert_eq!((sign(-0.0), sign(-3.0)), (0.0, -1.0));
+        assert_eq!(power(f64::NEG_INFINITY, 0.1).unwrap_err().state().0, "2201F");
+        assert_eq!((sign(-0.0), sign(-3.0), sign(f64::NAN)), (0.0, -1.0, 0.0));
     }
 
     #[test]
