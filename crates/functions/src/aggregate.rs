@@ -164,8 +164,13 @@ fn logical(argument: SqlType) -> Option<(SqlType, SqlType)> {
     matches!(argument, SqlType::Null | SqlType::Bool).then_some((SqlType::Bool, SqlType::Bool))
 }
 
+/// Integers and decimals stay exact until the result, which is a double.
 fn doubled(argument: SqlType) -> Option<(SqlType, SqlType)> {
-    (argument.is_numeric() || argument == SqlType::Null).then_some((SqlType::Double, SqlType::Double))
+    match argument {
+        _ if argument.as_decimal().is_some() => Some((argument, SqlType::Double)),
+        SqlType::Real | SqlType::Double | SqlType::Null => Some((SqlType::Double, SqlType::Double)),
+        _ => None,
+    }
 }
 
 fn summed(argument: SqlType) -> Option<(SqlType, SqlType)> {

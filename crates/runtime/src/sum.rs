@@ -1,4 +1,4 @@
-//! What group rows keep for sums and variances of doubles: exact, so that the order of tuples and the number of workers
+//! What group rows keep for sums of doubles and for variances: exact, so that the order of tuples and the number of workers
 //! do not show (decision 12).
 //!
 //! A sum is a [`Pair`], 16 bytes, and once that does not suffice a [`Long`] in memory that lives as long as the query: its
@@ -7,7 +7,7 @@
 //! sum of nothing.
 
 use base::Result;
-use types::ops::sum::{LongSum, Pair, two_square, variance};
+use types::ops::sum::{LongSum, Pair, terms, two_square, variance};
 
 use crate::worker::{Worker, guarded};
 
@@ -157,6 +157,23 @@ impl ExactVariance {
         }
     }
 
+    /// Adds an integer.
+    ///
+    /// # Safety
+    /// As for [`ExactSum::add`], of both sums.
+    pub(crate) unsafe fn add_integer(&mut self, worker: &mut Worker, x: i128) -> Result<()> {
+        let parts = terms(x);
+        // SAFETY: as the caller promises.
+        unsafe {
+            if parts[1] == 0.0 {
+                return self.add(worker, parts[0]);
+            }
+            self.count += 1;
+            parts.iter().try_for_each(|&part| self.sum.add(worker, part))?;
+            self.squares.long(worker).map(|long| long.rest.add_square_of_sum(parts))
+        }
+    }
+
     /// Adds another one.
     ///
     /// # Safety
@@ -170,17 +187,17 @@ impl ExactVariance {
         }
     }
 
-    /// The variance, 0 of too few values; see [`variance`].
+    /// The variance, 0 of too few values; integers count units of 10^-`scale`. See [`variance`].
     ///
     /// # Safety
     /// As for [`ExactSum::add`], of both sums.
-    pub(crate) unsafe fn variance(&self, sample: bool) -> Result<f64> {
+    pub(crate) unsafe fn variance(&self, sample: bool, scale: u8) -> Result<f64> {
         if self.count <= u64::from(sample) {
             return Ok(0.0);
         }
         // SAFETY: as the caller promises.
         let (sum, squares) = unsafe { (self.sum.exact(), self.squares.exact()) };
-        variance(self.count, &sum, &squares, sample)
+        variance(self.count, &sum, &squares, sample, scale)
     }
 }
 
@@ -321,8 +338,23 @@ mod tests {
                     if i % 2 == 0 { &mut one } else { &mut two }.add(&mut worker, x * scale).unwrap();
                 }
                 one.merge(&mut worker, &two).unwrap();
-                assert_eq!(one.variance(true), all.variance(true));
-                assert_eq!(empty.variance(false), Ok(0.0));
+                assert_eq!(one.variance(true, 0), all.variance(true, 0));
+                assert_eq!(empty.variance(false, 0), Ok(0.0));
+            }
+        }
+    }
+
+    #[test]
+    fn variances_of_integers_know_their_last_digit() {
+        let context = QueryContext::new(&program(vec![]), Budget::new(usize::MAX), |_| None).unwrap();
+        let mut worker = context.worker(0);
+        for base in [0, 1 << 53, i128::from(i64::MIN), 10i128.pow(38) - 9] {
+            let mut all = ExactVariance { count: 0, sum: nothing(), squares: nothing() };
+            // SAFETY: sums of this worker's query.
+            unsafe {
+                [1, 2, 4, 8].iter().for_each(|&x| all.add_integer(&mut worker, base + x).unwrap());
+                assert_eq!(all.variance(false, 0), Ok(115.0 / 16.0));
+                assert_eq!(all.variance(true, 1), Ok(115.0 / 12.0 / 100.0));
             }
         }
     }

@@ -59,9 +59,22 @@ pub(super) fn average(input: Input<'_>) -> Result<Value> {
 
 /// The mean square of the distances from the mean; `lost` degrees of freedom.
 pub(super) fn variance(input: Input<'_>, lost: usize) -> Result<f64> {
-    let mut squares = LongSum::default();
-    floats(input)?.iter().for_each(|&x| squares.add_square(x));
-    types::ops::sum::variance(input.values.len() as u64, &total(input)?, &squares, lost > 0)
+    let (mut sum, mut squares) = (LongSum::default(), LongSum::default());
+    for value in input.values {
+        let parts = match value {
+            Value::Float(x) => {
+                sum.add(*x);
+                squares.add_square(*x);
+                continue;
+            }
+            Value::Int(n) => types::ops::sum::terms((*n).into()),
+            Value::Decimal(d) => types::ops::sum::terms(*d),
+            other => return wrong(other),
+        };
+        parts.iter().for_each(|&part| sum.add(part));
+        squares.add_square_of_sum(parts);
+    }
+    types::ops::sum::variance(input.values.len() as u64, &sum, &squares, lost > 0, input.argument.scale())
 }
 
 /// The exact sum of floats.

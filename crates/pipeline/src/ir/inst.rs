@@ -388,9 +388,12 @@ pub enum Callee {
     Average,
     /// `(Ptr variance, F64 value) -> ()`: adds to {count: I64, exact sum, exact sum of squares} at the address.
     VarianceAdd,
+    /// `(Ptr variance, I128 value) -> ()`: likewise.
+    VarianceAddInteger,
     /// `(Ptr into, Ptr from) -> ()`: adds another one.
     VarianceMerge,
-    /// `(Ptr variance, Bool sample) -> F64`: of a sample, or of a population; 22003.
+    /// `(Ptr variance, Bool sample, I32 scale) -> F64`: of a sample, or of a population; integers count units of
+    /// 10^-scale. 22003.
     Variance,
     /// `() -> Bool`: takes one of the rows that the limit still admits.
     TakeLimit(StateId),
@@ -434,7 +437,8 @@ impl Callee {
             Self::RoundSum => (&[Ptr], Some(F64)),
             Self::Average => (&[Ptr, I64], Some(F64)),
             Self::VarianceAdd => (&[Ptr, F64], None),
-            Self::Variance => (&[Ptr, Bool], Some(F64)),
+            Self::VarianceAddInteger => (&[Ptr, I128], None),
+            Self::Variance => (&[Ptr, Bool, I32], Some(F64)),
             Self::TakeLimit(_) => (&[], Some(Bool)),
         };
         Some((args.to_vec(), result.into_iter().collect()))

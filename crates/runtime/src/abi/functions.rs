@@ -42,6 +42,7 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::RoundSum => (round_sum, 0),
         Callee::Average => (average, 0),
         Callee::VarianceAdd => (variance_add, 0),
+        Callee::VarianceAddInteger => (variance_add_integer, 0),
         Callee::VarianceMerge => (variance_merge, 0),
         Callee::Variance => (variance, 0),
         Callee::TakeLimit(state) => (take_limit, state.index()),
@@ -198,12 +199,17 @@ functions! {
         (*args.pointer::<ExactVariance>(0)).add(worker, args.slot(1).as_f64())?;
         Ok(Slot::default())
     }
+    fn variance_add_integer(worker, immediate, args) {
+        (*args.pointer::<ExactVariance>(0)).add_integer(worker, args.slot(1).as_i128())?;
+        Ok(Slot::default())
+    }
     fn variance_merge(worker, immediate, args) {
         (*args.pointer::<ExactVariance>(0)).merge(worker, &*args.pointer(1))?;
         Ok(Slot::default())
     }
     fn variance(worker, immediate, args) {
-        (*args.pointer::<ExactVariance>(0)).variance(args.slot(1).0[0] & 1 != 0).map(Slot::f64)
+        let (sample, scale) = (args.slot(1).0[0] & 1 != 0, args.i32(2) as u8);
+        (*args.pointer::<ExactVariance>(0)).variance(sample, scale).map(Slot::f64)
     }
     fn take_limit(worker, state, args) {
         let limit = (*worker.locals.add(state as usize)).cast::<LimitLocal>();

@@ -79,17 +79,34 @@ fn overflow() -> Error {
     Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "value out of range: overflow")
 }
 
-/// The variance of `count` doubles from the exact sums of the values and of their squares, `(n * squares - sum^2) / d`,
+/// Up to here integers are doubles.
+const EXACT_INTEGERS: u128 = 1 << 53;
+
+/// The doubles whose sum `x` is, the largest first; the others are 0 if that one is `x`.
+#[inline]
+pub fn terms(x: i128) -> [f64; 3] {
+    let first = x as f64;
+    if x.unsigned_abs() <= EXACT_INTEGERS {
+        return [first, 0.0, 0.0];
+    }
+    // Each has 53 bits of the 127; a rest fits, as decimals end at 10^38.
+    let rest = x - first as i128;
+    let second = rest as f64;
+    [first, second, (rest - second as i128) as f64]
+}
+
+/// The variance of `count` numbers, doubles or integers that count units of 10^-`scale`, from the exact sums of the values and of their squares, `(n * squares - sum^2) / d`,
 /// where `d` is `n * (n - 1)` for a sample and `n * n` else: the difference is exact, so nothing cancels. NaN if a value
 /// was not finite; `count` is at least 1, and 2 for a sample.
-pub fn variance(count: u64, sum: &LongSum, squares: &LongSum, sample: bool) -> Result<f64> {
+pub fn variance(count: u64, sum: &LongSum, squares: &LongSum, sample: bool, scale: u8) -> Result<f64> {
     if !sum.is_finite() {
         return Ok(f64::NAN);
     }
     let n = u128::from(count);
     let divisor = if sample { n * (n - 1) } else { n * n };
     let (mantissa, exponent) = long::deviations(count, sum, squares);
-    let quotient = mantissa / divisor as f64;
+    let unit = 10u128.pow(scale.into()) as f64;
+    let quotient = mantissa / divisor as f64 / (unit * unit);
     // In two steps, as a power of two may be out of range by itself.
     let half = exponent / 2;
     let power = |e: i32| f64::from_bits(((e + 1023) as u64) << 52);

@@ -47,6 +47,7 @@ const CALLEES: &[Callee] = &[
     Callee::RoundSum,
     Callee::Average,
     Callee::VarianceAdd,
+    Callee::VarianceAddInteger,
     Callee::VarianceMerge,
     Callee::Variance,
 ];

@@ -222,7 +222,9 @@ impl Accumulator {
             }
             Kind::Variance => {
                 let at = self.address(pipe, row);
-                pipe.call(Callee::VarianceAdd, vec![at, value], None);
+                let integer = pipe.ty(value) == Ty::I128;
+                let add = if integer { Callee::VarianceAddInteger } else { Callee::VarianceAdd };
+                pipe.call(add, vec![at, value], None);
             }
         }
         Ok(())
@@ -382,7 +384,10 @@ impl Expressions {
             return accumulator.add(pipe, row, nothing, None);
         };
         let mut sql = self.scalar(pipe, argument)?;
-        if matches!(accumulator.kind, Kind::FloatSum | Kind::Variance) {
+        let exact = argument.sql_type.as_decimal().is_some();
+        if accumulator.kind == Kind::Variance && exact {
+            sql.value = pipe.widen(sql.value, Ty::I128);
+        } else if matches!(accumulator.kind, Kind::FloatSum | Kind::Variance) {
             sql = self.as_double(pipe, sql, argument)?;
         } else if matches!(accumulator.kind, Kind::Min | Kind::Max | Kind::Any) {
             sql = pipe.in_layout(sql, accumulator.sql_type);
@@ -487,8 +492,9 @@ fn finish_variance(pipe: &mut Pipe, row: Var, call: &AggregateCall, part: &Accum
     let count = pipe.load(row, part.offset, Ty::I64, false);
     let least = pipe.int(if sample { 2 } else { 1 }, Ty::I64);
     let null = pipe.compare(Compare::Lt, count, least);
-    let (at, sample) = (part.address(pipe, row), pipe.bool(sample));
-    let mut value = pipe.call1(Callee::Variance, vec![at, sample], call.position);
+    let scale = call.argument.as_ref().map_or(0, |a| a.sql_type.scale());
+    let (at, sample, scale) = (part.address(pipe, row), pipe.bool(sample), pipe.int(scale.into(), Ty::I32));
+    let mut value = pipe.call1(Callee::Variance, vec![at, sample, scale], call.position);
     if matches!(call.function, F::StddevSamp | F::StddevPop) {
         value = pipe.let_(Ty::F64, Operation::Sqrt(value));
     }

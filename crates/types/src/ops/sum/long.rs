@@ -56,12 +56,23 @@ impl LongSum {
 
     /// Adds the square of a double.
     pub fn add_square(&mut self, x: f64) {
-        if x.is_finite() {
-            let (_, integer, power) = parts(x);
-            self.add_integer(false, u128::from(integer) * u128::from(integer), 2 * power);
+        self.add_product(x, x);
+    }
+
+    fn add_product(&mut self, x: f64, y: f64) {
+        if x.is_finite() && y.is_finite() {
+            let (a, b) = (parts(x), parts(y));
+            self.add_integer(a.0 != b.0, u128::from(a.1) * u128::from(b.1), a.2 + b.2);
         } else {
-            self.add(x * x);
+            self.add(x * y);
         }
+    }
+
+    /// Adds the square of the sum of such doubles, which are finite.
+    pub fn add_square_of_sum(&mut self, terms: [f64; 3]) {
+        let [a, b, c] = terms;
+        terms.iter().for_each(|&x| self.add_square(x));
+        [(a, b), (a, c), (b, c)].iter().for_each(|&(x, y)| self.add_product(2.0 * x, y));
     }
 
     /// Adds what a pair holds.

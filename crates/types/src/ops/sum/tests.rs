@@ -145,7 +145,7 @@ fn variance_of(values: &[f64], sample: bool) -> Result<f64> {
         sum.add(x);
         squares.add_square(x);
     }
-    variance(values.len() as u64, &sum, &squares, sample)
+    variance(values.len() as u64, &sum, &squares, sample, 0)
 }
 
 #[test]
