@@ -30,9 +30,10 @@ bench: $(BENCH)/installed
 	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
 	$(BENCH)/bin/python bench/tpch.py --sf $(SF)
 
-# 10,000 random queries: in every way that MorselDB runs them, and beside DuckDB.
+# 10,000 random queries: in every way that MorselDB runs them, and beside DuckDB; 20,000 others beside PostgreSQL.
 difference: $(BENCH)/installed
 	cargo run --release --bin difference -- --queries 10000
+	cargo run --release --bin difference -- --postgresql --queries 20000
 	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
 	$(BENCH)/bin/python bench/difference.py --queries 10000
 

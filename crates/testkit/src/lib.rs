@@ -1,11 +1,12 @@
 //! What tests and benchmarks share.
 //!
-//! - [`random`] and [`differential`]: random queries, run in every way that there is;
+//! - [`random`] and [`differential`]: random queries, run in every way that there is; [`peer`]: beside PostgreSQL;
 //! - [`slt`]: sqllogictest files; [`postgres`]: the server to compare them with;
 //! - [`fuzz`]: mutated SQL text and files.
 
 pub mod differential;
 pub mod fuzz;
+pub mod peer;
 pub mod postgres;
 pub mod random;
 pub mod slt;

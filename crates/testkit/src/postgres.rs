@@ -10,6 +10,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use engine::rows::NULL;
+
 /// A running server.
 #[derive(Debug)]
 pub struct Postgres {
@@ -124,6 +126,20 @@ pub struct Answer {
     pub rows: Vec<Vec<Option<String>>>,
     /// The number in the command's tag.
     pub count: u64,
+}
+
+impl Answer {
+    /// The rows as MorselDB writes them.
+    pub fn text_rows(self) -> Vec<Vec<String>> {
+        const BOOL: u32 = 16;
+        let types = self.types.unwrap_or_default();
+        let text = |(value, &type_id): (Option<String>, &u32)| match (value, type_id) {
+            (None, _) => NULL.to_owned(),
+            (Some(text), BOOL) => (text == "t").to_string(),
+            (Some(text), _) => text,
+        };
+        self.rows.into_iter().map(|row| row.into_iter().zip(&types).map(text).collect()).collect()
+    }
 }
 
 /// An error as PostgreSQL reports it.

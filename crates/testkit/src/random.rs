@@ -6,6 +6,7 @@
 
 mod data;
 mod expression;
+pub mod forms;
 mod query;
 mod subquery;
 

@@ -6,6 +6,8 @@ use clap::Parser;
 use engine::rows::text_rows;
 use engine::{Config, Database};
 use testkit::differential::{Step, run, script};
+use testkit::peer;
+use testkit::postgres::Postgres;
 
 /// Random queries through every way of running them.
 #[derive(Parser)]
@@ -22,10 +24,36 @@ struct Arguments {
     /// With `--print`: also our answers after each query: `R` a row, its fields separated by tabs; `E` an error.
     #[arg(long)]
     answers: bool,
+    /// Statements of another kind, beside PostgreSQL.
+    #[arg(long)]
+    postgresql: bool,
+}
+
+/// Compares with PostgreSQL.
+fn beside_postgresql(arguments: &Arguments) -> ExitCode {
+    let Some(server) = Postgres::start() else {
+        println!("skipped: PostgreSQL is not installed (Debian: apt-get install postgresql)");
+        return ExitCode::SUCCESS;
+    };
+    match server.and_then(|server| peer::run(&server, arguments.seed, arguments.queries)) {
+        Ok(report) => {
+            report.differences.iter().for_each(|d| println!("{d}\n"));
+            let (statements, failed, differences) = (report.statements, report.failed, report.differences.len());
+            println!("{statements} statements, {failed} with an error on both sides, {differences} differences");
+            if differences == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.postgresql {
+        return beside_postgresql(&arguments);
+    }
     if arguments.print {
         let mut session = match Database::new(Config::default()) {
             Ok(database) => database.connect(),

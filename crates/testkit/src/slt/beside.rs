@@ -12,7 +12,6 @@ use sqllogictest::{
 };
 
 use crate::postgres::{Connection, Postgres};
-use engine::rows::NULL;
 
 /// A connection as the runner sees it.
 #[derive(Debug)]
@@ -24,25 +23,15 @@ impl DB for Peer {
 
     fn run(&mut self, sql: &str) -> io::Result<DBOutput<DefaultColumnType>> {
         let answer = self.0.query(sql)?.map_err(|failure| io::Error::other(failure.to_string()))?;
-        let Some(types) = answer.types else { return Ok(DBOutput::StatementComplete(answer.count)) };
-        let rows = answer.rows.into_iter().map(|row| row.into_iter().zip(&types).map(text).collect());
-        Ok(DBOutput::Rows { rows: rows.collect(), types: types.iter().copied().map(column_type).collect() })
+        let Some(types) = &answer.types else { return Ok(DBOutput::StatementComplete(answer.count)) };
+        let types = types.iter().copied().map(column_type).collect();
+        let mut rows = answer.text_rows();
+        rows.iter_mut().flatten().filter(|text| text.is_empty()).for_each(|text| "(empty)".clone_into(text));
+        Ok(DBOutput::Rows { rows, types })
     }
 
     fn engine_name(&self) -> &str {
         "postgresql"
-    }
-}
-
-/// A value of the type with that object id, as MorselDB writes it.
-fn text((value, &type_id): (Option<String>, &u32)) -> String {
-    const BOOL: u32 = 16;
-    match (value.as_deref(), type_id) {
-        (None, _) => NULL.to_owned(),
-        (Some(""), _) => "(empty)".to_owned(),
-        (Some("t"), BOOL) => "true".to_owned(),
-        (Some("f"), BOOL) => "false".to_owned(),
-        (Some(text), _) => text.to_owned(),
     }
 }
 
