@@ -171,12 +171,10 @@ pub(crate) fn exactly_one_row(node: &Node) -> bool {
 
 /// Whether the subplan gives at most one row whatever is in the tables.
 pub(crate) fn at_most_one_row(node: &Node) -> bool {
+    if let Some(input) = node.thinned() {
+        return matches!(node.limit(), Some(0 | 1)) || at_most_one_row(input);
+    }
     match &node.op {
-        Op::Filter { input, .. } | Op::Distinct { input, .. } | Op::GroupLimit { input, .. } => at_most_one_row(input),
-        Op::Map { input, .. } => at_most_one_row(input),
-        Op::Sort { input, limit, .. } | Op::Limit { input, limit, .. } => {
-            matches!(limit, Some(0 | 1)) || at_most_one_row(input)
-        }
         Op::Values { rows, .. } => rows.len() <= 1,
         Op::Join { kind: JoinKind::Inner, left, right, .. } => at_most_one_row(left) && at_most_one_row(right),
         Op::Join { kind: JoinKind::Semi | JoinKind::Anti | JoinKind::Mark(_) | JoinKind::Single, left, .. } => {

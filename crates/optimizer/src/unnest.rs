@@ -81,6 +81,12 @@ impl<'a> Unnester<'a> {
         for input in node.inputs_mut() {
             *input = self.node(take(input))?;
         }
+        if let Some((input, keys)) = node.ordering_mut() {
+            for key in keys {
+                self.expand(&mut key.expr, input, None)?;
+            }
+            return Ok(node);
+        }
         let rows = node.rows;
         let op = match node.op {
             Op::Filter { input, predicates } => return self.filter(*input, predicates),
@@ -103,18 +109,6 @@ impl<'a> Unnester<'a> {
                     self.expand_call(call, &mut input)?;
                 }
                 Op::Aggregate { input, groups, aggregates }
-            }
-            Op::Sort { mut input, mut keys, limit, offset } => {
-                for key in &mut keys {
-                    self.expand(&mut key.expr, &mut input, None)?;
-                }
-                Op::Sort { input, keys, limit, offset }
-            }
-            Op::GroupLimit { mut input, partition, mut keys, limit, offset } => {
-                for key in &mut keys {
-                    self.expand(&mut key.expr, &mut input, None)?;
-                }
-                Op::GroupLimit { input, partition, keys, limit, offset }
             }
             op => op,
         };

@@ -85,7 +85,7 @@ impl Counters {
 
     fn number(&mut self, node: &Node) {
         self.by_operator.insert(node, self.names.len() as u32);
-        self.names.push(operator_name(&node.op).to_string());
+        self.names.push(node.op.name().to_string());
         node.inputs().for_each(|n| self.number(n));
     }
 
@@ -184,24 +184,6 @@ impl<'a> Lowering<'a> {
 
     fn type_of(&self, column: ColumnId) -> SqlType {
         self.plan.columns[column].sql_type
-    }
-}
-
-/// The operator's name as EXPLAIN shows it.
-fn operator_name(op: &Op) -> &'static str {
-    match op {
-        Op::Scan { .. } => "scan",
-        Op::CteScan { .. } => "cte scan",
-        Op::Values { .. } => "values",
-        Op::Filter { .. } => "filter",
-        Op::Map { .. } => "map",
-        Op::Join { .. } => "join",
-        Op::Aggregate { .. } => "aggregate",
-        Op::Distinct { .. } => "distinct",
-        Op::Sort { .. } => "sort",
-        Op::Limit { .. } => "limit",
-        Op::GroupLimit { .. } => "group limit",
-        Op::SetOp { .. } => "set operation",
     }
 }
 

@@ -105,6 +105,9 @@ impl Check<'_> {
                 }
             }
         }
+        if let Some(columns) = node.grouping() {
+            self.all_visible(columns, &inside, node.op.name())?;
+        }
         match &node.op {
             Op::Scan { table, columns, .. } => {
                 let Some(table) = self.plan.tables.get(*table) else { return wrong("scan of an unknown table") };
@@ -124,8 +127,6 @@ impl Check<'_> {
                 let offered = definition.columns.iter().copied().collect();
                 self.all_visible(&from, &offered, "a scan of a CTE")?;
             }
-            Op::Distinct { columns, .. } => self.all_visible(columns, &inside, "distinct")?,
-            Op::GroupLimit { partition, .. } => self.all_visible(partition, &inside, "group limit")?,
             Op::Values { columns, rows } if rows.iter().any(|r| r.len() != columns.len()) => {
                 return wrong("a row of VALUES has another length than its columns");
             }

@@ -71,16 +71,16 @@ fn replace(mut node: Node, names: &HashMap<ColumnId, ColumnId>) -> Node {
 
 fn rename_here(node: &mut Node, names: &HashMap<ColumnId, ColumnId>) {
     let new = |c: &mut ColumnId| *c = names.get(c).copied().unwrap_or(*c);
+    if let Some(columns) = node.grouping_mut() {
+        columns.iter_mut().for_each(new);
+        let mut seen = Vec::new();
+        columns.retain(|c| {
+            let fresh = !seen.contains(c);
+            seen.push(*c);
+            fresh
+        });
+    }
     match &mut node.op {
-        Op::Distinct { columns, .. } | Op::GroupLimit { partition: columns, .. } => {
-            columns.iter_mut().for_each(new);
-            let mut seen = Vec::new();
-            columns.retain(|c| {
-                let fresh = !seen.contains(c);
-                seen.push(*c);
-                fresh
-            });
-        }
         Op::SetOp { inputs, .. } => inputs.iter_mut().flat_map(|(_, from)| from).for_each(new),
         Op::CteScan { columns, .. } => columns.iter_mut().for_each(|(from, _)| new(from)),
         _ => {}

@@ -9,7 +9,7 @@ use crate::rewrite::at_most_one_row;
 
 /// Whether no two rows of the result agree in all `columns`, taking NULLs as equal.
 pub(crate) fn is_unique(node: &Node, columns: &HashSet<ColumnId>, tables: &IdMap<TableId, TableInfo>) -> bool {
-    if at_most_one_row(node) {
+    if at_most_one_row(node) || node.own_key().is_some_and(|key| key.iter().all(|c| columns.contains(c))) {
         return true;
     }
     match &node.op {
@@ -17,18 +17,6 @@ pub(crate) fn is_unique(node: &Node, columns: &HashSet<ColumnId>, tables: &IdMap
             let has = |a: &usize| scanned.iter().any(|(attribute, c)| attribute == a && columns.contains(c));
             !key.is_empty() && key.iter().all(has)
         }),
-        Op::Aggregate { groups, .. } => groups.iter().all(|(c, _)| columns.contains(c)),
-        Op::Distinct { input, columns: kept } => {
-            kept.iter().all(|c| columns.contains(c)) || is_unique(input, columns, tables)
-        }
-        Op::Filter { input, .. } | Op::Map { input, .. } | Op::Sort { input, .. } | Op::Limit { input, .. } => {
-            is_unique(input, columns, tables)
-        }
-        Op::GroupLimit { input, partition, limit, .. } => {
-            let one_of_each = matches!(limit, Some(0 | 1)) && partition.iter().all(|c| columns.contains(c));
-            one_of_each || is_unique(input, columns, tables)
-        }
-        Op::SetOp { all: false, columns: made, .. } => made.iter().all(|c| columns.contains(c)),
         Op::Join { kind, left, right, condition, .. } => match kind {
             JoinKind::Semi | JoinKind::Anti | JoinKind::Mark(_) | JoinKind::Single => is_unique(left, columns, tables),
             JoinKind::Inner | JoinKind::Left => {
@@ -37,7 +25,7 @@ pub(crate) fn is_unique(node: &Node, columns: &HashSet<ColumnId>, tables: &IdMap
             }
             _ => false,
         },
-        _ => false,
+        _ => node.thinned().is_some_and(|input| is_unique(input, columns, tables)),
     }
 }
 

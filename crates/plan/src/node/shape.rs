@@ -1,7 +1,7 @@
 //! What each operator is made of: its inputs, expressions and columns. Walks, substitution, renaming, verification and most
 //! passes need no more, so they do not name operators; a new operator adds an arm to each of these matches.
 //!
-//! Nothing here allocates but [`Node::columns`] and [`Node::produced`].
+//! Nothing here allocates but [`Node::columns`], [`Node::produced`] and [`Node::own_key`].
 
 use super::{JoinKind, Node, Op, SortKey};
 use crate::{AggregateCall, ColumnId, Expr};
@@ -135,5 +135,81 @@ impl Node {
         let mut all = Vec::new();
         self.each_produced(&mut |c| all.push(c));
         all
+    }
+
+    /// The only input, if each of its rows leaves the operator at most once and no other does.
+    pub fn thinned(&self) -> Option<&Node> {
+        match &self.op {
+            Op::Filter { input, .. }
+            | Op::Map { input, .. }
+            | Op::Distinct { input, .. }
+            | Op::Sort { input, .. }
+            | Op::Limit { input, .. }
+            | Op::GroupLimit { input, .. } => Some(input),
+            Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } | Op::Join { .. } => None,
+            Op::Aggregate { .. } | Op::SetOp { .. } => None,
+        }
+    }
+
+    /// At most so many rows leave the operator.
+    pub fn limit(&self) -> Option<u64> {
+        match self.op {
+            Op::Sort { limit, .. } | Op::Limit { limit, .. } => limit,
+            _ => None,
+        }
+    }
+
+    /// Columns in all of which no two rows of the result agree, by what the operator does (NULLs are equal).
+    pub fn own_key(&self) -> Option<Vec<ColumnId>> {
+        match &self.op {
+            Op::Aggregate { groups, .. } => Some(groups.iter().map(|&(c, _)| c).collect()),
+            Op::Distinct { columns, .. } | Op::SetOp { all: false, columns, .. } => Some(columns.clone()),
+            Op::GroupLimit { partition, limit: Some(0 | 1), .. } => Some(partition.clone()),
+            _ => None,
+        }
+    }
+
+    /// The columns of the input by whose values the operator tells rows apart, if it lists them.
+    pub fn grouping_mut(&mut self) -> Option<&mut Vec<ColumnId>> {
+        match &mut self.op {
+            Op::Distinct { columns, .. } | Op::GroupLimit { partition: columns, .. } => Some(columns),
+            _ => None,
+        }
+    }
+
+    /// As [`grouping_mut`](Self::grouping_mut), to read.
+    pub fn grouping(&self) -> Option<&[ColumnId]> {
+        match &self.op {
+            Op::Distinct { columns, .. } | Op::GroupLimit { partition: columns, .. } => Some(columns),
+            _ => None,
+        }
+    }
+
+    /// The input and the keys by which the operator orders its rows.
+    pub fn ordering_mut(&mut self) -> Option<(&mut Node, &mut Vec<SortKey>)> {
+        match &mut self.op {
+            Op::Sort { input, keys, .. } | Op::GroupLimit { input, keys, .. } => Some((input, keys)),
+            _ => None,
+        }
+    }
+}
+
+impl Op {
+    /// Its name, as EXPLAIN and messages show it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Op::Scan { .. } => "scan",
+            Op::CteScan { .. } => "cte scan",
+            Op::Values { .. } => "values",
+            Op::Filter { .. } => "filter",
+            Op::Map { .. } => "map",
+            Op::Join { .. } => "join",
+            Op::Aggregate { .. } => "aggregate",
+            Op::Distinct { .. } => "distinct",
+            Op::Sort { .. } => "sort",
+            Op::Limit { .. } => "limit",
+            Op::GroupLimit { .. } => "group limit",
+            Op::SetOp { .. } => "set operation",
+        }
     }
 }
