@@ -24,6 +24,14 @@ pub(super) const ROWS: &[Scalar] = &[
         ("octet_length('josé')", "5"),
     ),
     Scalar::new(
+        "bit_length",
+        &["bit_length"],
+        &[over(&[Text], SqlType::Integer)],
+        |c| Ok(Value::Int(string::bit_length(c.text(0)?))),
+        "Number of bits: eight for each byte.",
+        ("bit_length('jose')", "32"),
+    ),
+    Scalar::new(
         "lower",
         &["lower", "lcase"],
         &[text(&[Text])],
@@ -202,5 +210,13 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::str(string::chr(c.int(0)?)?.to_string())),
         "The character with that code point.",
         ("chr(65)", "A"),
+    ),
+    Scalar::new(
+        "md5",
+        &["md5"],
+        &[text(&[Text])],
+        |c| Ok(Value::str(string::md5(c.text(0)?))),
+        "MD5 checksum, 32 hexadecimal digits.",
+        ("md5('abc')", "900150983cd24fb0d6963f7d28e17f72"),
     ),
 ];

@@ -3,10 +3,14 @@
 //! What is a part of its argument is returned as a slice of it; what makes a new text returns a `String`, or a [`Cow`]
 //! if the argument often is the result. No result is longer than [`MAX_LENGTH`].
 
+mod md5;
+
 use std::borrow::Cow;
 
 use base::{Error, Result, SqlState, statement};
 use memchr::memmem;
+
+pub use md5::md5;
 
 /// Most bytes of a string that a function makes: 1 GiB, as in PostgreSQL.
 pub const MAX_LENGTH: usize = 1 << 30;
