@@ -25,7 +25,9 @@ use types::{SqlType, Value};
 
 use crate::position::Positions;
 use crate::{ObjectName, Parsed, Resolver, Statement};
-use parts::{Arguments, Limits, Names, PlanBuilder, Text};
+use argument::Arguments;
+use parts::{Limits, PlanBuilder, Text};
+use scope::Names;
 
 pub use argument::{ArgumentSource, ArgumentUse, ArgumentValue};
 

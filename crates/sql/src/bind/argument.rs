@@ -14,7 +14,7 @@ use types::{SqlType, Value};
 
 use super::coerce::comparable;
 use super::expr::number;
-use crate::bind::parts::{Arguments, Text};
+use crate::bind::parts::Text;
 
 /// Where an argument's value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +90,15 @@ fn opened(column: &Expr, constant: &Expr) -> Option<(Value, SqlType)> {
         _ => return None,
     };
     Some((value.clone(), sql_type))
+}
+
+/// The statement's parameters, and the literals and parameters that its plan leaves open.
+pub(super) struct Arguments<'a> {
+    pub parameters: &'a [(Value, SqlType)],
+    /// Uses of arguments, if the plan is to have any.
+    pub uses: Option<Vec<ArgumentUse>>,
+    /// Parameters that stand in the text more than once: one place may want a constant where another could be open.
+    pub repeated: HashSet<usize>,
 }
 
 impl Arguments<'_> {

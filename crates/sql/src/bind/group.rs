@@ -11,8 +11,8 @@ use super::scope::Clause;
 use super::select::Item;
 use super::{Binder, fold, unsupported};
 use crate::bind::coerce::known;
-use crate::bind::parts::Names;
 use crate::bind::parts::PlanBuilder;
+use crate::bind::scope::Names;
 
 impl Binder<'_> {
     /// The expressions of GROUP BY; none without GROUP BY. A position or an alias means an item of the select list, where

@@ -1,18 +1,15 @@
-//! What the binder knows, in parts: where things stand in the text, what names mean, the plan as far as it is made, the
-//! arguments, the limits. A method of one of them touches nothing else.
+//! What the binder knows, in parts: where things stand in the text, the plan as far as it is made, the limits; what names
+//! mean is in `scope`, the arguments are in `argument`. A method of one of them touches nothing else.
 
 use std::collections::HashSet;
-use std::rc::Rc;
 
 use base::{Error, IdMap, Result, SqlState};
 use plan::{ColumnId, ColumnInfo, Cte, CteId, Expr, Node, Op, Plan, TableId, TableInfo};
-use sqlparser::ast::{self, Ident};
-use types::{SqlType, Value};
+use sqlparser::ast::Ident;
+use types::SqlType;
 
 use super::Bound;
-use super::argument::ArgumentUse;
 use super::coerce::cast_to;
-use super::scope::Level;
 use crate::ObjectName;
 use crate::position::Positions;
 
@@ -31,29 +28,6 @@ pub(super) struct Text<'a> {
     pub positions: Option<&'a Positions>,
 }
 
-/// What names mean at the current place.
-#[derive(Default)]
-pub(super) struct Names {
-    /// Queries around the current place, outermost first.
-    pub levels: Vec<Level>,
-    /// Common table expressions in scope; later ones hide earlier ones.
-    pub environment: Vec<CteBinding>,
-}
-
-/// A common table expression in scope.
-pub(super) struct CteBinding {
-    pub name: String,
-    /// Names that its alias gives to its columns.
-    pub columns: Vec<Ident>,
-    pub query: Rc<ast::Query>,
-    /// Number of levels and of common table expressions that its query sees.
-    pub levels: usize,
-    pub visible: usize,
-    pub inline: bool,
-    /// Once materialised: its id, and its output's names and columns.
-    pub materialised: Option<(CteId, Vec<(String, ColumnId)>)>,
-}
-
 /// The plan as far as it is made: what its operators refer to.
 #[derive(Default)]
 pub(super) struct PlanBuilder {
@@ -62,15 +36,6 @@ pub(super) struct PlanBuilder {
     pub ctes: IdMap<CteId, Cte>,
     /// Columns that some outer join pads with NULLs.
     pub padded: HashSet<ColumnId>,
-}
-
-/// The statement's parameters, and the literals and parameters that its plan leaves open.
-pub(super) struct Arguments<'a> {
-    pub parameters: &'a [(Value, SqlType)],
-    /// Uses of arguments, if the plan is to have any.
-    pub uses: Option<Vec<ArgumentUse>>,
-    /// Parameters that stand in the text more than once: one place may want a constant where another could be open.
-    pub repeated: HashSet<usize>,
 }
 
 /// How much of the statement may still come.

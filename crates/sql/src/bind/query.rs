@@ -9,7 +9,7 @@ use plan::{ExprKind, Node, Op};
 use sqlparser::ast::{self, CteAsMaterialized, LimitClause, ObjectNamePart, SetExpr, Visit, Visitor};
 use types::{SqlType, Value};
 
-use super::parts::CteBinding;
+use super::scope::CteBinding;
 use super::{Binder, Bound, fold, unsupported};
 use crate::bind::coerce::cast_to;
 

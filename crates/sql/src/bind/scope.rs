@@ -1,12 +1,14 @@
 //! Which names mean which columns.
 
+use std::rc::Rc;
+
 use base::{Error, Result, SqlState};
 use catalog::nearest_name;
-use plan::{AggregateCall, ColumnId, Expr};
-use sqlparser::ast::Ident;
+use plan::{AggregateCall, ColumnId, CteId, Expr};
+use sqlparser::ast::{self, Ident};
 
 use super::fold;
-use crate::bind::parts::{Names, PlanBuilder, Text};
+use crate::bind::parts::{PlanBuilder, Text};
 
 /// A column under the name by which expressions call it.
 #[derive(Clone, Debug)]
@@ -102,6 +104,29 @@ impl Level {
     pub fn new(clause: Clause) -> Self {
         Self { scope: Scope::default(), clause, aggregates: Vec::new(), inside_aggregate: false, aliases: Vec::new() }
     }
+}
+
+/// What names mean at the current place.
+#[derive(Default)]
+pub(super) struct Names {
+    /// Queries around the current place, outermost first.
+    pub levels: Vec<Level>,
+    /// Common table expressions in scope; later ones hide earlier ones.
+    pub environment: Vec<CteBinding>,
+}
+
+/// A common table expression in scope.
+pub(super) struct CteBinding {
+    pub name: String,
+    /// Names that its alias gives to its columns.
+    pub columns: Vec<Ident>,
+    pub query: Rc<ast::Query>,
+    /// Number of levels and of common table expressions that its query sees.
+    pub levels: usize,
+    pub visible: usize,
+    pub inline: bool,
+    /// Once materialised: its id, and its output's names and columns.
+    pub materialised: Option<(CteId, Vec<(String, ColumnId)>)>,
 }
 
 /// Whether a column's name is what was written: exactly, or in any case if it was not quoted.

@@ -8,7 +8,7 @@ use types::SqlType;
 
 use crate::bind::Binder;
 use crate::bind::coerce::cast_to;
-use crate::bind::parts::Names;
+use crate::bind::scope::Names;
 use crate::bind::scope::{Clause, Level};
 
 impl Binder<'_> {

@@ -7,7 +7,8 @@ use types::{SqlType, Value};
 
 use crate::bind::Binder;
 use crate::bind::coerce::{compare, known, unify};
-use crate::bind::expr::once::{Operand, compare_operands};
+use crate::bind::expr::compare::compare_operands;
+use crate::bind::expr::once::Operand;
 
 impl Binder<'_> {
     pub(super) fn case(

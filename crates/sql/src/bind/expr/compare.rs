@@ -7,8 +7,8 @@ use types::{SqlType, Value};
 
 use super::negate_if;
 use crate::bind::Binder;
-use crate::bind::coerce::{known, padded};
-use crate::bind::expr::once::{Operand, compare_operands};
+use crate::bind::coerce::{compare, known, padded};
+use crate::bind::expr::once::Operand;
 
 impl Binder<'_> {
     /// `left op right`, also of rows.
@@ -174,4 +174,18 @@ fn ignores_blanks(pattern: &Expr, escape: Option<char>) -> bool {
     let ExprKind::Const(Value::Str(pattern)) = &pattern.kind else { return false };
     let special = |c| c == ' ' || c == '_' || Some(c) == escape;
     pattern.ends_with('%') && !pattern.contains(special)
+}
+
+/// `left op right`, also of rows, each operand of which is used once for = and <>.
+pub(in crate::bind) fn compare_operands(
+    op: Compare,
+    left: &Operand,
+    right: &Operand,
+    position: Option<u32>,
+) -> Result<Expr> {
+    match (left, right) {
+        (Operand::Value(left), Operand::Value(right)) => compare(op, left.clone(), right.clone(), position),
+        (Operand::Row(left), Operand::Row(right)) => compare_rows(op, left, right, position),
+        _ => Err(Error::unsupported("a row outside of a comparison or IN").at(position)),
+    }
 }

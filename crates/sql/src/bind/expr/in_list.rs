@@ -9,7 +9,8 @@ use types::{SqlType, Value};
 use super::negate_if;
 use crate::bind::Binder;
 use crate::bind::coerce::{cast_to, common_type_of, comparable, compare};
-use crate::bind::expr::once::{Operand, compare_operands};
+use crate::bind::expr::compare::compare_operands;
+use crate::bind::expr::once::Operand;
 
 impl Binder<'_> {
     pub(super) fn in_list(&mut self, expr: &ast::Expr, list: &[ast::Expr], negated: bool) -> Result<Expr> {

@@ -2,12 +2,11 @@
 //! are bound once, and computed once by a let unless they are as cheap to compute again.
 
 use base::{Error, Result};
-use plan::{ColumnId, Compare, Expr, ExprKind};
+use plan::{ColumnId, Expr, ExprKind};
 use sqlparser::ast;
 
 use crate::bind::Binder;
-use crate::bind::coerce::compare;
-use crate::bind::expr::compare::compare_rows;
+
 use crate::bind::parts::PlanBuilder;
 
 /// A bound operand of a comparison.
@@ -82,20 +81,6 @@ impl PlanBuilder {
             }
             Operand::Row(entries) => Operand::Row(entries.into_iter().map(|e| self.shared(e, lets)).collect()),
         }
-    }
-}
-
-/// `left op right`, also of rows, each operand of which is used once for = and <>.
-pub(in crate::bind) fn compare_operands(
-    op: Compare,
-    left: &Operand,
-    right: &Operand,
-    position: Option<u32>,
-) -> Result<Expr> {
-    match (left, right) {
-        (Operand::Value(left), Operand::Value(right)) => compare(op, left.clone(), right.clone(), position),
-        (Operand::Row(left), Operand::Row(right)) => compare_rows(op, left, right, position),
-        _ => Err(Error::unsupported("a row outside of a comparison or IN").at(position)),
     }
 }
 
