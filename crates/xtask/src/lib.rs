@@ -1,6 +1,7 @@
 //! Checks of the repository itself: the directions between crates, and the habits of STYLE.md that a program can see.
 
 pub mod directions;
+pub mod imports;
 pub mod places;
 pub mod tidy;
 

@@ -95,7 +95,7 @@ fn mentions(text: &str, name: &str) -> bool {
 }
 
 /// Names and texts of the crates' sources, without tests.
-fn sources(root: &Path) -> Vec<(String, String)> {
+pub(crate) fn sources(root: &Path) -> Vec<(String, String)> {
     let files = crate::tidy::files(root).into_iter().filter_map(|path| {
         let name = path.strip_prefix(root).ok()?.to_string_lossy().into_owned();
         let source = name.starts_with("crates/") && name.contains("/src/") && name.ends_with(".rs");
