@@ -61,6 +61,17 @@ impl Area {
     /// `size` zeroed bytes, aligned to 16.
     #[inline]
     pub fn allocate(&mut self, size: usize) -> Result<NonNull<u8>> {
+        let start = self.allocate_any(size)?;
+        if self.recycled {
+            // SAFETY: the memory just taken.
+            unsafe { start.write_bytes(0, size) };
+        }
+        Ok(start)
+    }
+
+    /// As [`allocate`](Self::allocate), but for who writes before reading: the bytes may be anything.
+    #[inline]
+    pub fn allocate_any(&mut self, size: usize) -> Result<NonNull<u8>> {
         // Something even of nothing: an area without a block has no address to give.
         let size = (size.max(1) + 15) & !15;
         if (self.end as usize) - (self.next as usize) < size {
@@ -69,17 +80,13 @@ impl Area {
         let start = self.next;
         // SAFETY: `grow` or the check above made sure that `size` bytes are left in the block.
         self.next = unsafe { start.add(size) };
-        if self.recycled {
-            // SAFETY: the memory just taken.
-            unsafe { start.write_bytes(0, size) };
-        }
         // SAFETY: blocks never start at null, and `next` lies in one.
         Ok(unsafe { NonNull::new_unchecked(start) })
     }
 
     /// Copies `bytes` into the area.
     pub fn copy(&mut self, bytes: &[u8]) -> Result<NonNull<u8>> {
-        let to = self.allocate(bytes.len())?;
+        let to = self.allocate_any(bytes.len())?;
         // SAFETY: `to` is fresh memory of at least that size.
         unsafe { to.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(to)

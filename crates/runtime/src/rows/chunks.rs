@@ -36,6 +36,10 @@ unsafe impl Send for Pool {}
 pub struct ChunkList {
     chunks: Vec<*mut u8>,
     rows: usize,
+    /// Rows that the last chunk still has room for, and its bytes in use: to divide for these would cost more than all the
+    /// rest of an allocation.
+    left: usize,
+    used: usize,
     /// So many rows own their strings.
     owned: usize,
     text: Vec<*mut u8>,
@@ -61,7 +65,7 @@ impl Pool {
     fn take(&mut self) -> Result<*mut u8> {
         match self.free.pop() {
             Some(chunk) => Ok(chunk),
-            None => Ok(self.area.allocate(self.chunk)?.as_ptr()),
+            None => Ok(self.area.allocate_any(self.chunk)?.as_ptr()),
         }
     }
 
@@ -89,18 +93,21 @@ impl ChunkList {
 
     /// A new zeroed row.
     pub fn allocate(&mut self, pool: &mut Pool) -> Result<*mut u8> {
-        let at = self.rows % pool.rows;
-        if at == 0 {
+        if self.left == 0 {
             self.chunks.push(pool.take()?);
+            (self.left, self.used) = (pool.rows, 0);
         }
-        self.rows += 1;
         let last = *self.chunks.last().expect("pushed when there was none");
-        // SAFETY: a chunk has room for `pool.rows` rows; it may have been used before.
-        unsafe {
-            let row = last.add(at * pool.stride);
+        // SAFETY: the chunk has room for another row; it may have been used before.
+        let row = unsafe {
+            let row = last.add(self.used);
             row.write_bytes(0, pool.stride);
-            Ok(row)
-        }
+            row
+        };
+        self.rows += 1;
+        self.left -= 1;
+        self.used += pool.stride;
+        Ok(row)
     }
 
     /// The rows. Strings of those that came since `own_strings` may belong to others.
@@ -115,6 +122,9 @@ impl ChunkList {
 
     /// Makes all rows own their strings, which are alive.
     pub fn own_strings(&mut self, pool: &mut Pool) -> Result<()> {
+        if self.owned == self.rows {
+            return Ok(());
+        }
         let strings = pool.strings.clone();
         for number in std::mem::replace(&mut self.owned, self.rows)..self.rows {
             // SAFETY: the row exists, and this list's owner alone uses it; its strings are alive.
