@@ -42,9 +42,9 @@ pub fn lower(plan: &Plan, analyze: bool) -> Result<Program> {
 /// Where the rows of a plan go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// To whoever runs the query: [`State::Result`].
+    /// To whoever runs the query: [`State::Result`](crate::ir::State::Result).
     Client,
-    /// Into a table: [`State::Table`].
+    /// Into a table: [`State::Table`](crate::ir::State::Table).
     Table,
 }
 
