@@ -363,7 +363,9 @@ impl Drop for Running {
     /// its end), so that its memory is free for the next statement.
     fn drop(&mut self) {
         const PATIENCE: Duration = Duration::from_millis(100);
-        const NAP: Duration = Duration::from_micros(20);
+        // A nap is long beside what is waited for as a rule.
+        const AWAKE: Duration = Duration::from_micros(100);
+        const NAP: Duration = Duration::from_micros(50);
         self.watch = None;
         let Some(job) = self.job.take() else {
             return;
@@ -375,8 +377,12 @@ impl Drop for Running {
         }
         drop(job);
         let begin = Instant::now();
-        while Arc::strong_count(&self.query) > 1 && begin.elapsed() < PATIENCE {
-            std::thread::sleep(NAP);
+        while Arc::strong_count(&self.query) > 1 {
+            match begin.elapsed() {
+                waited if waited < AWAKE => std::thread::yield_now(),
+                waited if waited < PATIENCE => std::thread::sleep(NAP),
+                _ => break,
+            }
         }
     }
 }

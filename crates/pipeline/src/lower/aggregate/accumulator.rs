@@ -354,21 +354,15 @@ impl Expressions {
         row: Var,
         accumulator: &Accumulator,
     ) -> Result<()> {
-        let mut condition = None;
-        if let Some(filter) = &accumulator.filter {
-            condition = Some(self.truth(pipe, filter)?);
-        }
+        let Some(filter) = &accumulator.filter else {
+            return self.update_unfiltered(pipe, state, row, accumulator);
+        };
+        let condition = self.truth(pipe, filter)?;
         // The argument is evaluated only where the filter admits it: it may fail elsewhere.
-        let guarded = condition.is_some();
-        if guarded {
-            pipe.open_block();
-        }
+        pipe.open_block();
         self.update_unfiltered(pipe, state, row, accumulator)?;
-        if let (Some(condition), true) = (condition, guarded) {
-            let then = pipe.close_block();
-            let otherwise = Vec::new();
-            pipe.push(crate::ir::Inst::If { condition, then, otherwise, results: Vec::new() });
-        }
+        let then = pipe.close_block();
+        pipe.push(crate::ir::Inst::If { condition, then, otherwise: Vec::new(), results: Vec::new() });
         Ok(())
     }
 
