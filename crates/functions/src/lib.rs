@@ -18,8 +18,10 @@ pub mod aggregate;
 pub mod arithmetic;
 pub mod resolve;
 pub mod scalar;
+pub mod window;
 
 pub use aggregate::{Aggregate, AggregateFunction};
 pub use arithmetic::{ArithmeticTypes, arithmetic, negate};
 pub use resolve::{Overload, Parameter, ResolvedCall, ResultType};
 pub use scalar::{Call, Scalar, ScalarFunction};
+pub use window::{Window, WindowFunction};

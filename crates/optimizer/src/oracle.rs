@@ -192,6 +192,7 @@ impl Oracle<'_> {
                 let rows = self.rows(input, outer)?.into_iter().skip(*offset as usize);
                 out.extend(rows.take(limit.map_or(usize::MAX, |n| n as usize)));
             }
+            Op::Window { .. } => return Err(base::Error::internal("windows have an oracle of their own")),
             Op::SetOp { operation, all, inputs, columns } => {
                 let mut bags: Vec<Vec<Vec<Value>>> = Vec::new();
                 for (input, from) in inputs {

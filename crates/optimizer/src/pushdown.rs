@@ -133,6 +133,10 @@ fn push(node: Node, predicates: Vec<Expr>) -> Node {
             let input = Box::new(push(*input, go));
             filter(Node { op: Op::GroupLimit { input, partition, keys, limit, offset }, rows }, stay)
         }
+        Op::Window { input, keys, functions } => {
+            let input = Box::new(push(*input, Vec::new()));
+            filter(Node { op: Op::Window { input, keys, functions }, rows }, predicates)
+        }
         Op::SetOp { operation, all, inputs, columns } => {
             let keeps_all = operation == SetOperation::Union && all;
             let (predicates, stay) = if keeps_all { (predicates, Vec::new()) } else { split_exact(predicates) };

@@ -22,6 +22,7 @@ mod hoist;
 mod limit;
 mod push;
 mod subquery;
+mod window;
 
 use std::collections::HashSet;
 

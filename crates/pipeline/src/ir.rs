@@ -27,6 +27,7 @@ mod positions;
 mod program;
 mod text;
 mod verify;
+mod window;
 
 pub use inst::{
     Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Function, Inst, Literal, Logic, Match, MatchCondition,
@@ -39,6 +40,7 @@ pub use program::{
 
 pub use parse::parse;
 pub use verify::verify;
+pub use window::{WindowField, WindowOperand, WindowOrder, WindowState, WindowedFunction};
 
 use types::Physical;
 

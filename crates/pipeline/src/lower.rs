@@ -16,6 +16,7 @@ mod scan;
 mod set_operation;
 mod sort;
 mod unique;
+mod window;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -166,6 +167,10 @@ impl<'a> Lowering<'a> {
             Op::Sort { input, keys, limit, offset } => self.sort(input, &[], keys, (*limit, *offset), needed)?,
             Op::GroupLimit { input, partition, keys, limit, offset } => {
                 self.sort(input, partition, keys, (*limit, *offset), needed)?
+            }
+            Op::Window { input, keys, functions } => {
+                let read = window::read(node, functions, needed);
+                self.window(input, keys, functions, read, needed)?
             }
             Op::Limit { input, limit, offset } => {
                 let pipes = self.node(input, needed)?;

@@ -11,11 +11,13 @@ pub mod expr;
 pub mod node;
 pub mod text;
 pub mod verify;
+pub mod window;
 
 pub use columns::{conjunction, disjunction, split_conjuncts};
 pub use expr::{AggregateCall, Compare, Expr, ExprKind, Quantifier, Subquery, SubqueryKind};
 pub use node::{BuildSide, JoinKind, Node, Op, SetOperation, SortKey};
 pub use verify::verify;
+pub use window::{Frame, FrameBound, FrameExclusion, FrameUnit, WindowCall};
 
 use std::any::Any;
 use std::fmt::Debug;

@@ -2,7 +2,7 @@
 
 mod shape;
 
-use crate::{AggregateCall, ColumnId, CteId, Expr, TableId};
+use crate::{AggregateCall, ColumnId, CteId, Expr, TableId, WindowCall};
 
 /// An operator with its inputs and the optimizer's estimate of its result.
 #[derive(Clone, Debug)]
@@ -118,6 +118,15 @@ pub enum Op {
         /// After so many of it are left out.
         offset: u64,
     },
+    /// Adds a column for each window function (thesis chapter 5). Each row of the input leaves once; the result has no order.
+    Window {
+        /// Input.
+        input: Box<Node>,
+        /// By what rows are ordered, most significant first; each function is partitioned by a prefix of these.
+        keys: Vec<SortKey>,
+        /// What is computed.
+        functions: Vec<(ColumnId, WindowCall)>,
+    },
     /// UNION, INTERSECT, EXCEPT of n inputs (thesis 4.5.5). Column i of each input becomes `columns[i]`; the types agree.
     /// EXCEPT subtracts all later inputs from the first.
     SetOp {
@@ -218,7 +227,8 @@ impl Node {
             | Op::Map { input, .. }
             | Op::Sort { input, .. }
             | Op::Limit { input, .. }
-            | Op::GroupLimit { input, .. } => input.each_padded(visit),
+            | Op::GroupLimit { input, .. }
+            | Op::Window { input, .. } => input.each_padded(visit),
             Op::Join { kind, left, right, .. } => {
                 match kind {
                     JoinKind::Right | JoinKind::Full => left.each_column(visit),

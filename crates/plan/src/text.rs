@@ -21,6 +21,7 @@ mod parse_expr;
 mod print;
 mod print_expr;
 mod values;
+mod window;
 
 pub use parse::{Tables, parse, stub_table};
 pub use print::{Printer, print};

@@ -138,6 +138,14 @@ impl Check<'_> {
                     self.same_type(*column, call.sql_type)?;
                 }
             }
+            Op::Window { keys, functions, .. } => {
+                for (column, call) in functions {
+                    self.same_type(*column, call.sql_type)?;
+                    if call.partition > call.peers || call.peers > keys.len() {
+                        return wrong("a window function that orders by more keys than there are");
+                    }
+                }
+            }
             Op::Map { columns, .. } => {
                 for (column, expr) in columns {
                     self.same_type(*column, expr.sql_type)?;

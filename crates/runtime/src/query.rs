@@ -61,6 +61,7 @@ impl QueryContext {
                     Arc::new(Groups::new(group, &budget, pairs))
                 }
                 ir::State::Sort(sort) => Arc::new(Sort::new(sort, &budget)),
+                ir::State::Window(_) => unreachable!("no statement has windows yet"),
                 ir::State::Rows(layout) => Arc::new(Materialised::new(layout, &budget)),
                 ir::State::Limit { offset, limit } => Arc::new(Limit::new(*offset, *limit)),
                 ir::State::Result(types) => {

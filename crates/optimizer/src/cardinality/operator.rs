@@ -37,6 +37,14 @@ impl Estimator<'_> {
                 }
                 inputs[0].clone()
             }
+            Op::Window { functions, .. } => {
+                let rows = inputs[0].rows;
+                for (column, _) in functions {
+                    let known = ColumnProfile { domain: rows, distinct: rows, rows, nulls: 0.0, range: None };
+                    self.set_column(*column, known);
+                }
+                inputs[0].clone()
+            }
             Op::Join { kind, right, condition, .. } => {
                 let theirs = right.columns();
                 self.joined(kind, condition, &inputs[0], &inputs[1], &|c| theirs.contains(&c))

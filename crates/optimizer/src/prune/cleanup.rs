@@ -38,7 +38,7 @@ fn becomes_empty(node: &Node) -> bool {
     match &node.op {
         Op::Scan { predicates, .. } => never(predicates),
         Op::Filter { input, predicates } => never(predicates) || is_empty(input),
-        Op::Map { input, .. } | Op::Distinct { input, .. } => is_empty(input),
+        Op::Map { input, .. } | Op::Distinct { input, .. } | Op::Window { input, .. } => is_empty(input),
         Op::Aggregate { input, groups, .. } => is_empty(input) && !groups.is_empty(),
         Op::Sort { input, limit, .. } | Op::Limit { input, limit, .. } | Op::GroupLimit { input, limit, .. } => {
             is_empty(input) || *limit == Some(0)

@@ -115,6 +115,16 @@ impl Pruner<'_> {
                 needed.extend(partition.iter().copied());
                 Op::GroupLimit { input: Box::new(self.node(*input, &needed, false)), partition, keys, limit, offset }
             }
+            Op::Window { input, keys, mut functions } => {
+                functions.retain(|(c, _)| needed.contains(c));
+                if functions.is_empty() {
+                    return self.node(*input, needed, false);
+                }
+                let node = Node { op: Op::Window { input, keys, functions }, rows };
+                let needed = with(needed, node.expressions());
+                let Op::Window { input, keys, functions } = node.op else { unreachable!("made just now") };
+                Op::Window { input: Box::new(self.node(*input, &needed, false)), keys, functions }
+            }
             Op::Limit { input, limit, offset } => {
                 Op::Limit { input: Box::new(self.node(*input, needed, true)), limit, offset }
             }

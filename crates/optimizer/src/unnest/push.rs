@@ -65,6 +65,10 @@ impl Unnester<'_> {
             Op::GroupLimit { input, partition, keys, limit, offset } => {
                 self.push_limit(*input, partition, keys, limit, offset, domain, &all)
             }
+            Op::Window { input, keys, functions } => {
+                let (input, bindings) = self.push(*input, domain, &all)?;
+                Ok((self.window(input, keys, functions, &bindings), bindings))
+            }
             Op::SetOp { operation, all: duplicates, inputs, mut columns } => {
                 let pushed = inputs
                     .into_iter()

@@ -4,6 +4,7 @@
 
 mod instruction;
 mod token;
+mod window;
 
 use std::sync::Arc;
 
@@ -195,20 +196,13 @@ impl Parser<'_> {
             "sort" => {
                 let layout = self.layout()?;
                 self.t.word("by")?;
-                let keys = self.list(|p| {
-                    Ok(SortField {
-                        offset: p.t.number()?,
-                        ty: p.ty()?,
-                        null: if p.t.take("null") { Some(p.t.number()?) } else { None },
-                        descending: p.t.take("descending"),
-                        nulls_first: p.t.take("nulls_first"),
-                    })
-                })?;
+                let keys = self.list(Self::sort_field)?;
                 let partition = if self.t.take("partition") { self.t.number()? } else { 0 };
                 let limit = if self.t.take("limit") { Some(self.t.number()?) } else { None };
                 self.t.word("offset")?;
                 State::Sort(SortState { layout, keys, partition, limit, offset: self.t.number()? })
             }
+            "window" => State::Window(self.window()?),
             "rows" => State::Rows(self.layout()?),
             "limit" => {
                 let limit = self.t.number()?;
@@ -218,6 +212,16 @@ impl Parser<'_> {
             "result" => State::Result(self.list(Self::sql_type)?),
             "table" => State::Table(self.list(Self::sql_type)?),
             _ => return Err(self.t.error("a kind of state")),
+        })
+    }
+
+    fn sort_field(&mut self) -> Result<SortField> {
+        Ok(SortField {
+            offset: self.t.number()?,
+            ty: self.ty()?,
+            null: if self.t.take("null") { Some(self.t.number()?) } else { None },
+            descending: self.t.take("descending"),
+            nulls_first: self.t.take("nulls_first"),
         })
     }
 

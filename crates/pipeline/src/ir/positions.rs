@@ -20,12 +20,13 @@ impl Program {
             }
         };
         for (_, state) in self.states.iter_mut() {
-            if let State::Group(group) = state {
-                group
-                    .equal
-                    .iter_mut()
-                    .chain([&mut group.combine])
-                    .for_each(|f| each_position(&mut f.body, &mut number));
+            match state {
+                State::Group(group) => {
+                    let functions = group.equal.iter_mut().chain([&mut group.combine]);
+                    functions.for_each(|f| each_position(&mut f.body, &mut number));
+                }
+                State::Window(window) => window.functions.iter_mut().for_each(|f| number(&mut f.position)),
+                _ => {}
             }
         }
         for (_, pipeline) in self.pipelines.iter_mut() {

@@ -7,7 +7,7 @@ use functions::ScalarFunction;
 use plan::{ArgumentId, TableId};
 use types::{Chunk, SqlType, Value};
 
-use super::{Block, Function, ParamId, Ty, Var};
+use super::{Block, Function, ParamId, Ty, Var, WindowState};
 
 base::typed_id!(/// A pipeline of a program.
     PipelineId, "p");
@@ -232,6 +232,8 @@ pub enum State {
     Group(GroupState),
     /// Rows to be ordered.
     Sort(SortState),
+    /// Rows to which window functions add fields.
+    Window(WindowState),
     /// Materialised rows, in no order.
     Rows(RowLayout),
     /// A counter of rows for LIMIT without ORDER BY: (offset, limit).
@@ -348,6 +350,7 @@ impl State {
             Self::Join(j) => Some(&j.layout),
             Self::Group(g) => Some(&g.layout),
             Self::Sort(s) => Some(&s.layout),
+            Self::Window(w) => Some(&w.layout),
             Self::Rows(layout) => Some(layout),
             Self::Limit { .. } | Self::Result(_) | Self::Table(_) => None,
         }

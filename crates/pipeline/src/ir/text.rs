@@ -11,6 +11,7 @@
 mod instruction;
 #[cfg(test)]
 mod tests;
+pub(super) mod window;
 
 use std::fmt::{Display, Formatter, Result, Write};
 
@@ -183,6 +184,7 @@ impl Display for State {
                 }
                 write!(f, " offset {}", s.offset)
             }
+            Self::Window(window) => write!(f, "{window}"),
             Self::Rows(layout) => write!(f, "rows {layout}"),
             Self::Limit { offset, limit } => write!(f, "limit {limit} offset {offset}"),
             Self::Result(types) | Self::Table(types) => {

@@ -11,7 +11,7 @@ mod scalar;
 use std::collections::HashMap;
 
 use base::{IdMap, Result};
-use plan::{ColumnId, Expr};
+use plan::{ArgumentId, ColumnId, Expr};
 use types::{SqlType, Value};
 
 use super::pipe::{Binding, Pipe};
@@ -72,8 +72,14 @@ impl Expressions {
         (self.params, self.sites)
     }
 
-    fn param(&mut self, value: &Value, sql_type: SqlType) -> ParamId {
+    /// A constant.
+    pub fn param(&mut self, value: &Value, sql_type: SqlType) -> ParamId {
         self.params.push(Param::Value(value.clone(), sql_type))
+    }
+
+    /// An argument of the statement.
+    pub fn argument(&mut self, argument: ArgumentId, value: &Value, sql_type: SqlType) -> ParamId {
+        self.params.push(Param::Argument(argument, value.clone(), sql_type))
     }
 
     fn site(&mut self, site: Site) -> SiteId {

@@ -43,13 +43,7 @@ impl Lowering<'_> {
                 computed.push((field, &key.expr));
                 field
             });
-            sort_fields.push(SortField {
-                offset: field.offset,
-                ty: field.ty,
-                null: field.null,
-                descending: key.descending,
-                nulls_first: key.nulls_first,
-            });
+            sort_fields.push(sort_field(field, key));
         }
         let state = SortState { layout, keys: sort_fields, partition: partition.len(), limit, offset };
         let state = self.pipelines.add_state(State::Sort(state));
@@ -88,7 +82,7 @@ impl Lowering<'_> {
         Ok((state, fields))
     }
 
-    fn row_layout(&self, pipes: &[Pipe], columns: &[ColumnId]) -> (RowLayout, Vec<(ColumnId, Field)>) {
+    pub(super) fn row_layout(&self, pipes: &[Pipe], columns: &[ColumnId]) -> (RowLayout, Vec<(ColumnId, Field)>) {
         let mut layout = RowLayout::with_header(0);
         let mut order = columns.to_vec();
         order.sort_by_key(|&c| std::cmp::Reverse(self.type_of(c).physical().size()));
@@ -104,6 +98,11 @@ impl Lowering<'_> {
         }
         (layout, fields)
     }
+}
+
+/// A key that lies in a field.
+pub(super) fn sort_field(Field { offset, ty, null }: Field, key: &SortKey) -> SortField {
+    SortField { offset, ty, null, descending: key.descending, nulls_first: key.nulls_first }
 }
 
 /// Whether a pipe's tuples come out of a sort one for one.

@@ -4,11 +4,11 @@
 //! Nothing here allocates but [`Node::columns`], [`Node::produced`] and [`Node::own_key`].
 
 use super::{JoinKind, Node, Op, SortKey};
-use crate::{AggregateCall, ColumnId, Expr};
+use crate::{AggregateCall, ColumnId, Expr, WindowCall};
 
 /// The accessors that exist twice, to read and to change.
 macro_rules! accessors {
-    ($inputs:ident, $expressions:ident $(, $mut:tt)?) => {
+    ($inputs:ident, $expressions:ident, $offset:ident $(, $mut:tt)?) => {
         /// The inputs, left to right.
         pub fn $inputs(&$($mut)? self) -> impl Iterator<Item = &$($mut)? Node> {
             let (mut first, mut second, mut all) = (None, None, <&$($mut)? [(Node, Vec<ColumnId>)]>::default());
@@ -20,7 +20,8 @@ macro_rules! accessors {
                 | Op::Distinct { input, .. }
                 | Op::Sort { input, .. }
                 | Op::Limit { input, .. }
-                | Op::GroupLimit { input, .. } => first = Some(&$($mut)? **input),
+                | Op::GroupLimit { input, .. }
+                | Op::Window { input, .. } => first = Some(&$($mut)? **input),
                 Op::Join { left, right, .. } => {
                     (first, second) = (Some(&$($mut)? **left), Some(&$($mut)? **right));
                 }
@@ -36,6 +37,7 @@ macro_rules! accessors {
             let mut computed = <&$($mut)? [(ColumnId, Expr)]>::default();
             let mut calls = <&$($mut)? [(ColumnId, AggregateCall)]>::default();
             let mut order = <&$($mut)? [SortKey]>::default();
+            let mut windows = <&$($mut)? [(ColumnId, WindowCall)]>::default();
             match &$($mut)? self.op {
                 Op::CteScan { .. } | Op::Distinct { .. } | Op::Limit { .. } | Op::SetOp { .. } => {}
                 Op::Scan { predicates, .. } | Op::Filter { predicates, .. } => list = predicates,
@@ -44,6 +46,7 @@ macro_rules! accessors {
                 Op::Map { columns, .. } => computed = columns,
                 Op::Aggregate { groups, aggregates, .. } => (computed, calls) = (groups, aggregates),
                 Op::Sort { keys, .. } | Op::GroupLimit { keys, .. } => order = keys,
+                Op::Window { keys, functions, .. } => (order, windows) = (keys, functions),
             }
             list.into_iter()
                 .chain(rows.into_iter().flatten())
@@ -53,13 +56,18 @@ macro_rules! accessors {
                     argument.into_iter().chain(filter)
                 }))
                 .chain(order.into_iter().map(|key| &$($mut)? key.expr))
+                .chain(windows.into_iter().flat_map(|(_, call)| {
+                    let WindowCall { arguments, filter, order, frame, .. } = call;
+                    let order = order.into_iter().map(|key| &$($mut)? key.expr);
+                    arguments.into_iter().chain(filter).chain(order).chain(frame.start.$offset()).chain(frame.end.$offset())
+                }))
         }
     };
 }
 
 impl Node {
-    accessors!(inputs, expressions);
-    accessors!(inputs_mut, expressions_mut, mut);
+    accessors!(inputs, expressions, offset);
+    accessors!(inputs_mut, expressions_mut, offset_mut, mut);
 
     /// Calls `visit` for each column that leaves the operator, in a fixed order: those that pass through, then its own.
     pub fn each_column(&self, visit: &mut dyn FnMut(ColumnId)) {
@@ -69,6 +77,7 @@ impl Node {
             | Op::Sort { input, .. }
             | Op::Limit { input, .. }
             | Op::GroupLimit { input, .. }
+            | Op::Window { input, .. }
             | Op::Map { input, .. } => input.each_column(visit),
             Op::Join { kind, left, right, .. } => {
                 left.each_column(visit);
@@ -94,6 +103,7 @@ impl Node {
                 groups.iter().for_each(|&(c, _)| visit(c));
                 aggregates.iter().for_each(|&(c, _)| visit(c));
             }
+            Op::Window { functions, .. } => functions.iter().for_each(|&(c, _)| visit(c)),
             Op::Join { kind: JoinKind::Mark(mark), .. } => visit(*mark),
             Op::Join { .. } => {}
         }
@@ -118,6 +128,7 @@ impl Node {
                 columns.iter_mut().for_each(&mut *change);
                 inputs.iter_mut().flat_map(|(_, c)| c).for_each(change);
             }
+            Op::Window { functions, .. } => functions.iter_mut().for_each(|(c, _)| change(c)),
             Op::Join { kind: JoinKind::Mark(mark), .. } => change(mark),
             Op::Join { .. } => {}
         }
@@ -145,7 +156,8 @@ impl Node {
             | Op::Distinct { input, .. }
             | Op::Sort { input, .. }
             | Op::Limit { input, .. }
-            | Op::GroupLimit { input, .. } => Some(input),
+            | Op::GroupLimit { input, .. }
+            | Op::Window { input, .. } => Some(input),
             Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } | Op::Join { .. } => None,
             Op::Aggregate { .. } | Op::SetOp { .. } => None,
         }
@@ -210,6 +222,7 @@ impl Op {
             Op::Limit { .. } => "limit",
             Op::GroupLimit { .. } => "group limit",
             Op::SetOp { .. } => "set operation",
+            Op::Window { .. } => "window",
         }
     }
 }

@@ -12,6 +12,7 @@ use types::{Chunk, SqlType};
 
 use super::lexer::{Token, error, tokens};
 use super::parse_expr::Line;
+use super::window;
 use crate::{
     AggregateCall, BuildSide, ColumnId, ColumnInfo, Cte, CteId, Expr, JoinKind, Node, Op, Plan, SetOperation, SortKey,
     TableId, TableInfo, TableSource,
@@ -207,6 +208,10 @@ impl Reader<'_> {
                 let (limit, offset) = limits(&mut line)?;
                 Op::GroupLimit { input: input()?, partition, keys, limit, offset }
             }
+            "window" => {
+                let keys = line.bracketed(sort_key)?;
+                Op::Window { input: input()?, keys, functions: line.bracketed(window::parse)? }
+            }
             "limit" => {
                 line.back();
                 let (limit, offset) = limits(&mut line)?;
@@ -252,7 +257,7 @@ impl Reader<'_> {
     }
 }
 
-fn sort_key(line: &mut Line<'_>) -> Result<SortKey> {
+pub(super) fn sort_key(line: &mut Line<'_>) -> Result<SortKey> {
     let expr = line.expr()?;
     let descending = line.word("desc");
     let nulls_first = if line.word("nulls") { line.name()? == "first" } else { descending };

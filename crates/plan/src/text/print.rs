@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::print_expr::{ExprPrinter, identifier};
+use super::window;
 use crate::{BuildSide, ColumnId, JoinKind, Node, Op, Plan, SetOperation, SortKey};
 
 /// The plan as text, complete: with positions, without estimates.
@@ -146,6 +147,11 @@ impl<'a> Printer<'a> {
                 sort_keys(&mut p, keys),
                 limits(*limit, *offset)
             ),
+            Op::Window { keys, functions, .. } => {
+                let keys = sort_keys(&mut p, keys);
+                let calls: Vec<String> = functions.iter().map(|(c, call)| window::print(&mut p, *c, call)).collect();
+                format!("window [{keys}] [{}]", calls.join(", "))
+            }
             Op::Limit { limit, offset, .. } => match limit {
                 Some(_) => limits(*limit, *offset).trim().to_owned(),
                 None => format!("limit all{}", limits(None, *offset)),
@@ -164,7 +170,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-fn sort_keys<'a>(p: &mut ExprPrinter<'a, '_>, keys: &'a [SortKey]) -> String {
+pub(super) fn sort_keys<'a>(p: &mut ExprPrinter<'a, '_>, keys: &'a [SortKey]) -> String {
     let key = |k: &'a SortKey| {
         let order = if k.descending { " desc" } else { "" };
         let nulls = match (k.nulls_first, k.descending) {

@@ -19,7 +19,7 @@ impl Expressions {
             ExprKind::Const(value) => Ok(self.constant(pipe, value, expr.sql_type)),
             ExprKind::Argument(id, value) => {
                 let ty: Ty = expr.sql_type.physical().into();
-                let param = self.params.push(Param::Argument(*id, value.clone(), expr.sql_type));
+                let param = self.argument(*id, value, expr.sql_type);
                 Ok(Sql { value: pipe.let_(ty, Operation::Param(param, ty)), null: None })
             }
             ExprKind::Call(function, args) => self.function(pipe, *function, args, expr),
