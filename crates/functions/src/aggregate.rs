@@ -1,5 +1,5 @@
-//! Aggregate functions: a row each. The ids are an `enum`, so that the compiler names the one other place of an
-//! aggregate: its accumulators in the lowering.
+//! Aggregate functions: a row each. The ids are an `enum`, so that the compiler names the two other places of an
+//! aggregate: its accumulators in the lowering, and what evaluates it over the frames of windows in the runtime.
 
 mod evaluate;
 

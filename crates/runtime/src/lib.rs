@@ -39,6 +39,8 @@ mod state;
 pub mod sum;
 #[cfg(test)]
 mod testing;
+#[allow(dead_code, reason = "states of windows, which call this, come next")]
+mod window;
 mod worker;
 
 pub use query::{Pair, PairFns, QueryContext};

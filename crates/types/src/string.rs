@@ -15,6 +15,13 @@ pub struct Str {
     rest: [u8; 8],
 }
 
+/// The header alone: whether the payload is alive, nobody here knows.
+impl std::fmt::Debug for Str {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Str({} bytes)", self.length)
+    }
+}
+
 // SAFETY: a header is plain data; whoever dereferences it vouches for the payload.
 unsafe impl Send for Str {}
 // SAFETY: as above.

@@ -129,10 +129,10 @@ mod tests {
     }
 
     #[test]
-    fn an_aggregate_is_two_places() {
+    fn an_aggregate_is_three_places() {
         for places in aggregates(&crate::root()) {
-            // `count(*)` is the grammar's, so the binder names it.
-            let most = if places.name == "count_star" { 3 } else { 2 };
+            // Its row, what groups accumulate, what frames do; `count(*)` is the grammar's, so the binder names it.
+            let most = if places.name == "count_star" { 4 } else { 3 };
             assert!(places.files.len() <= most, "{places:?}");
         }
     }

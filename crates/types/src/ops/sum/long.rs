@@ -59,6 +59,13 @@ impl LongSum {
         self.add_product(x, x);
     }
 
+    /// Takes away the square of the sum of such doubles.
+    pub fn subtract_square_of_sum(&mut self, terms: [f64; 3]) {
+        let [a, b, c] = terms;
+        terms.iter().for_each(|&x| self.add_product(-x, x));
+        [(a, b), (a, c), (b, c)].iter().for_each(|&(x, y)| self.add_product(-2.0 * x, y));
+    }
+
     fn add_product(&mut self, x: f64, y: f64) {
         if x.is_finite() && y.is_finite() {
             let (a, b) = (parts(x), parts(y));

@@ -1,0 +1,217 @@
+//! Frames and functions as the standard tells them: each row of the partition is asked whether it belongs, and a function
+//! sees the values of those that do. Quadratic, and obviously right.
+
+use base::{Error, Result, SqlState};
+use functions::{AggregateFunction as A, WindowFunction as F};
+use plan::{Frame, FrameBound, FrameExclusion, FrameUnit};
+use types::ops::date;
+use types::{SqlType, Value};
+
+use super::testing::Table;
+
+/// What a frame's distances are, by row.
+pub(crate) type Offsets = Vec<Value>;
+
+/// The rows of a row's frame, in order.
+pub(crate) fn frame(table: &Table, frame: &Frame<Offsets>, row: usize) -> Result<Vec<usize>> {
+    let mut rows = Vec::new();
+    for other in table.partition_of(row) {
+        let inside = !is_outside(table, frame.unit, &frame.start, true, row, other)?
+            && !is_outside(table, frame.unit, &frame.end, false, row, other)?;
+        let peer = table.key[row] == table.key[other];
+        let excluded = match frame.exclude {
+            FrameExclusion::NoOthers => false,
+            FrameExclusion::CurrentRow => row == other,
+            FrameExclusion::Group => peer,
+            FrameExclusion::Ties => peer && row != other,
+        };
+        if inside && !excluded {
+            rows.push(other);
+        }
+    }
+    Ok(rows)
+}
+
+/// Whether `other` lies before the start (or behind the end) of the row's frame.
+fn is_outside(
+    table: &Table,
+    unit: FrameUnit,
+    bound: &FrameBound<Offsets>,
+    start: bool,
+    row: usize,
+    other: usize,
+) -> Result<bool> {
+    // Which way, and how far, the bound lies.
+    let (sign, offset) = match bound {
+        FrameBound::UnboundedPreceding | FrameBound::UnboundedFollowing => return Ok(false),
+        FrameBound::CurrentRow => (0, &Value::Int(0)),
+        FrameBound::Preceding(offsets) => (-1, &offsets[row]),
+        FrameBound::Following(offsets) => (1, &offsets[row]),
+    };
+    let place = |row: usize| match unit {
+        FrameUnit::Rows => row as i128,
+        _ => (0..=row).filter(|&row| table.begins_peers(row)).count() as i128,
+    };
+    if unit != FrameUnit::Range || sign == 0 {
+        let Value::Int(offset) = offset else { panic!("{offset:?}") };
+        let bound = place(row) + sign * i128::from(*offset);
+        return Ok(if start { place(other) < bound } else { place(other) > bound });
+    }
+    let (base, value) = (&table.key[row], &table.key[other]);
+    if base.is_null() || value.is_null() {
+        // A row with NULL sees those with NULL alone, the others none of them: where the frame has another end without a
+        // distance, such rows lie within, unless they are on this end's side.
+        return Ok(base.is_null() != value.is_null() && (other < row) == start);
+    }
+    let less = start == table.descending;
+    Ok(!in_range(value, base, offset, (sign < 0) != table.descending, less)?)
+}
+
+/// PostgreSQL's support function of RANGE.
+fn in_range(value: &Value, base: &Value, offset: &Value, subtract: bool, less: bool) -> Result<bool> {
+    let sum = match (base, offset) {
+        (Value::Int(a), Value::Int(b)) => {
+            let sum = i128::from(*a) + if subtract { -i128::from(*b) } else { i128::from(*b) };
+            let Value::Int(value) = value else { panic!("{value:?}") };
+            let value = i128::from(*value);
+            return Ok(if less { value <= sum } else { value >= sum });
+        }
+        (Value::Decimal(a), Value::Decimal(b)) => Value::Decimal(if subtract { a - b } else { a + b }),
+        (Value::Float(a), Value::Float(b)) => {
+            let Value::Float(value) = value else { panic!("{value:?}") };
+            if value.is_nan() {
+                return Ok(a.is_nan() || !less);
+            } else if a.is_nan() {
+                return Ok(less);
+            } else if b.is_infinite() && a.is_infinite() && (if subtract { *a > 0.0 } else { *a < 0.0 }) {
+                return Ok(true);
+            }
+            let sum = if subtract { a - b } else { a + b };
+            return Ok(if less { *value <= sum } else { *value >= sum });
+        }
+        (Value::Date(a), Value::Interval(b)) => {
+            let Value::Date(value) = value else { panic!("{value:?}") };
+            let base = Value::Timestamp(date::date_to_timestamp(*a)?);
+            let value = Value::Timestamp(date::date_to_timestamp(*value)?);
+            return in_range(&value, &base, &Value::Interval(*b), subtract, less);
+        }
+        (Value::Timestamp(a), Value::Interval(b)) => {
+            Value::Timestamp(if subtract { date::sub_interval(*a, *b)? } else { date::add_interval(*a, *b)? })
+        }
+        (Value::Interval(a), Value::Interval(b)) => {
+            Value::Interval(if subtract { date::sub_intervals(*a, *b)? } else { date::add_intervals(*a, *b)? })
+        }
+        other => panic!("{other:?}"),
+    };
+    let order = value.total_cmp(&sum);
+    Ok(if less { order.is_le() } else { order.is_ge() })
+}
+
+/// A call with its operands by row.
+#[derive(Clone, Debug)]
+pub(crate) struct Slow {
+    pub(crate) function: F,
+    pub(crate) arguments: Vec<Vec<Value>>,
+    /// The first argument's type.
+    pub(crate) argument: SqlType,
+    pub(crate) distinct: bool,
+    pub(crate) filter: Option<Vec<Value>>,
+    pub(crate) ignore_nulls: bool,
+    pub(crate) order: Vec<SlowKey>,
+    pub(crate) frame: Frame<Offsets>,
+    pub(crate) result: SqlType,
+}
+
+/// A key of a call's own order.
+#[derive(Clone, Debug)]
+pub(crate) struct SlowKey {
+    pub(crate) values: Vec<Value>,
+    pub(crate) descending: bool,
+    pub(crate) nulls_first: bool,
+}
+
+/// The result for a row.
+pub(crate) fn evaluate(table: &Table, call: &Slow, row: usize) -> Result<Value> {
+    let frame = frame(table, &call.frame, row)?;
+    let value = |argument: usize, row: usize| call.arguments[argument][row].clone();
+    let counts = |row: &usize| !(call.ignore_nulls && value(0, *row).is_null());
+    let partition = table.partition_of(row);
+    let place = row - partition.start;
+    let peers: Vec<usize> = partition.clone().filter(|&other| table.key[other] == table.key[row]).collect();
+    let (rank, size) = (peers[0] - partition.start, partition.len());
+    let integer = |n: usize| Ok(Value::Int(n as i64));
+    match call.function {
+        F::RowNumber => integer(place + 1),
+        F::Rank => integer(rank + 1),
+        F::DenseRank => integer((partition.start..=row).filter(|&row| table.begins_peers(row)).count()),
+        F::PercentRank if size == 1 => Ok(Value::Float(0.0)),
+        F::PercentRank => Ok(Value::Float(rank as f64 / (size - 1) as f64)),
+        F::CumeDist => Ok(Value::Float((rank + peers.len()) as f64 / size as f64)),
+        F::Ntile => match value(0, row) {
+            Value::Int(..1) => Err(Error::new(SqlState("22014"), "argument of ntile must be greater than zero")),
+            Value::Int(buckets) => {
+                // Deal the rows out.
+                let mut sizes = vec![0; buckets.min(1000) as usize];
+                (0..size).for_each(|row| {
+                    let bucket = row % sizes.len();
+                    sizes[bucket] += 1;
+                });
+                let mut end = 0;
+                integer(
+                    1 + sizes
+                        .iter()
+                        .take_while(|&&size| {
+                            end += size;
+                            end <= place
+                        })
+                        .count(),
+                )
+            }
+            _ => Ok(Value::Null),
+        },
+        F::Lead | F::Lag => {
+            let Value::Int(offset) = value(1, row) else { return Ok(Value::Null) };
+            let forward = (offset > 0) == (call.function == F::Lead);
+            let others: Vec<usize> = if offset == 0 {
+                return Ok(value(0, row));
+            } else if forward {
+                (row + 1..partition.end).filter(counts).collect()
+            } else {
+                (partition.start..row).rev().filter(counts).collect()
+            };
+            let found = others.get(offset.unsigned_abs() as usize - 1);
+            Ok(found.map_or_else(|| call.arguments.get(2).map_or(Value::Null, |d| d[row].clone()), |&r| value(0, r)))
+        }
+        F::FirstValue => Ok(frame.into_iter().find(counts).map_or(Value::Null, |row| value(0, row))),
+        F::LastValue => Ok(frame.into_iter().rev().find(counts).map_or(Value::Null, |row| value(0, row))),
+        F::NthValue => match value(1, row) {
+            Value::Int(..1) => Err(Error::new(SqlState("22016"), "argument of nth_value must be greater than zero")),
+            Value::Int(n) => {
+                let row = frame.into_iter().filter(counts).nth(n as usize - 1);
+                Ok(row.map_or(Value::Null, |row| value(0, row)))
+            }
+            _ => Ok(Value::Null),
+        },
+        F::Aggregate(function) => aggregate(function, call, frame),
+        F::Mode | F::PercentileDisc | F::PercentileCont => panic!("ordered sets have a test of their own"),
+    }
+}
+
+fn aggregate(function: A, call: &Slow, frame: Vec<usize>) -> Result<Value> {
+    let passes = |row: &usize| call.filter.as_ref().is_none_or(|filter| filter[*row] == Value::Bool(true));
+    let rows = frame.into_iter().filter(passes);
+    let mut values: Vec<Value> = match call.arguments.first() {
+        Some(argument) => rows.map(|row| argument[row].clone()).filter(|value| !value.is_null()).collect(),
+        None => rows.map(|_| Value::Int(0)).collect(),
+    };
+    if call.distinct {
+        let mut seen = Vec::new();
+        values.retain(|value| {
+            !seen.contains(value) && {
+                seen.push(value.clone());
+                true
+            }
+        });
+    }
+    function.evaluate(functions::aggregate::Input { values: &values, argument: call.argument, result: call.result })
+}
