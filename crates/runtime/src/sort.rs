@@ -27,6 +27,7 @@ mod order;
 mod output;
 mod radix;
 mod sample;
+mod separators;
 #[cfg(test)]
 mod tests;
 mod top;

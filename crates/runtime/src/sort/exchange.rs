@@ -19,6 +19,7 @@ use super::item::Item;
 use super::order::{Field, Order, compare};
 use super::output::Output;
 use super::radix;
+use super::separators::Separators;
 use crate::rows::Segment;
 
 /// Rows of a piece, and about those of a range: their items stay in a core's cache.
@@ -58,7 +59,7 @@ struct Exchange<const W: usize> {
     coder: Coder,
     /// The fields that decide where all words are equal.
     ties: Box<[Field]>,
-    separators: Vec<Item<W>>,
+    separators: Separators<W>,
     dealt: Box<[OnceLock<Dealt<W>>]>,
     /// Items of each range.
     counts: Box<[AtomicUsize]>,
@@ -77,14 +78,14 @@ impl<const W: usize> Exchange<W> {
         let rows: usize = pieces.iter().map(Segment::rows).sum();
         let ranges = (rows / PIECE).clamp(1, MOST_RANGES);
         let cut = |item: &Item<MOST_WORDS>| Item { words: std::array::from_fn(|i| item.words[i]), row: item.row };
-        let separators: Vec<Item<W>> = (1..ranges).map(|i| cut(&sample[i * sample.len() / ranges])).collect();
+        let separators = (1..ranges).map(|i| cut(&sample[i * sample.len() / ranges])).collect();
         Self {
             dealt: pieces.iter().map(|_| OnceLock::new()).collect(),
             counts: (0..ranges).map(|_| AtomicUsize::new(0)).collect(),
             ties: order.fields[coder.fields_in(W)..].into(),
             pieces,
             coder,
-            separators,
+            separators: Separators::new(separators),
         }
     }
 
@@ -95,11 +96,11 @@ impl<const W: usize> Exchange<W> {
 
     /// The range of an item: as many separators are less; but if several are equal to it, the range between these.
     fn range_of(&self, item: &Item<W>) -> usize {
-        let first = self.separators.partition_point(|s| s.words < item.words);
-        if self.separators.get(first).is_none_or(|s| s.words != item.words) {
+        let (separators, first) = (self.separators.as_slice(), self.separators.less_than(&item.words));
+        if separators.get(first).is_none_or(|s| s.words != item.words) {
             return first;
         }
-        let alike = &self.separators[first..];
+        let alike = &separators[first..];
         let alike = &alike[..alike.partition_point(|s| s.words == item.words)];
         let less = alike.partition_point(|s| self.ties(s.row, item.row).is_lt());
         let equal = alike[less..].partition_point(|s| self.ties(s.row, item.row).is_eq());
@@ -108,8 +109,9 @@ impl<const W: usize> Exchange<W> {
 
     /// Whether all rows of a range hold the same.
     fn is_uniform(&self, range: usize) -> bool {
-        range > 0 && range < self.separators.len() && {
-            let (a, b) = (&self.separators[range - 1], &self.separators[range]);
+        let separators = self.separators.as_slice();
+        range > 0 && range < separators.len() && {
+            let (a, b) = (&separators[range - 1], &separators[range]);
             a.compare(b, |a, b| self.ties(a, b)).is_eq()
         }
     }

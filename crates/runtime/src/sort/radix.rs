@@ -1,7 +1,9 @@
 //! Sorting items by their words, most significant digit first.
 //!
-//! A digit is taken where the items' words begin to differ, so that digits that all of them share cost nothing. Few items
-//! are sorted by comparison. Complexity: O(n) for each digit of eight bits that is needed, hence at most 8 passes a word.
+//! Bits that all items share cost nothing. Where a word's other bits are few digits, it is sorted by these, the least
+//! significant first, which goes over all items for each but never over small buckets; else by the most significant eight
+//! bits that differ, and on in each bucket. Few items are sorted by comparison. Complexity: O(n) for each digit that is
+//! needed, hence at most 8 passes a word.
 
 use std::cmp::Ordering;
 
@@ -10,6 +12,11 @@ use super::item::Item;
 /// Up to so many items are sorted by comparing them.
 pub(super) const FEW: usize = 96;
 const DIGITS: usize = 256;
+/// Bits of a digit, and most digits of a word, that are sorted from the least significant one.
+const WIDE: u32 = 11;
+const MOST_WIDE: u32 = 4;
+/// Fewer items than these are not worth so many counts.
+const MANY: usize = 1 << WIDE;
 
 /// Sorts by words, and by `ties` where all words are equal. `scratch` is made as long as the items if it is needed.
 pub(super) fn sort<const W: usize>(
@@ -44,7 +51,12 @@ fn sort_from<const W: usize>(
         }
         word += 1;
     };
-    let shift = (64 - differing.leading_zeros()).saturating_sub(DIGITS.trailing_zeros());
+    let bits = 64 - differing.leading_zeros();
+    if items.len() >= MANY && bits <= WIDE * MOST_WIDE {
+        by_least_significant(items, scratch, word, bits);
+        return sort_alike(items, scratch, word, ties);
+    }
+    let shift = bits.saturating_sub(DIGITS.trailing_zeros());
     let digit = |item: &Item<W>| (item.words[word] >> shift) as usize % DIGITS;
     let mut ends = [0u32; DIGITS];
     items.iter().for_each(|item| ends[digit(item)] += 1);
@@ -64,6 +76,50 @@ fn sort_from<const W: usize>(
         let end = end as usize;
         if end - start > 1 {
             sort_from(&mut items[start..end], &mut scratch[start..end], word, ties);
+        }
+        start = end;
+    }
+}
+
+/// Sorts items that differ in the lowest `bits` bits of a word by that word.
+fn by_least_significant<const W: usize>(items: &mut [Item<W>], scratch: &mut [Item<W>], word: usize, bits: u32) {
+    let digits = bits.div_ceil(WIDE);
+    let width = bits.div_ceil(digits);
+    let (mut from, mut to) = (&mut *items, &mut *scratch);
+    for digit in 0..digits {
+        let digit = |item: &Item<W>| (item.words[word] >> (digit * width)) as usize & ((1 << width) - 1);
+        let mut places = [0u32; 1 << WIDE];
+        from.iter().for_each(|item| places[digit(item)] += 1);
+        let mut sum = 0;
+        for place in &mut places[..1 << width] {
+            (*place, sum) = (sum, sum + *place);
+        }
+        for item in from.iter() {
+            let place = &mut places[digit(item)];
+            to[*place as usize] = *item;
+            *place += 1;
+        }
+        std::mem::swap(&mut from, &mut to);
+    }
+    if !digits.is_multiple_of(2) {
+        to.copy_from_slice(from);
+    }
+}
+
+/// Sorts runs of items that agree in a word, and in those before it, by what comes behind.
+fn sort_alike<const W: usize>(
+    items: &mut [Item<W>],
+    scratch: &mut [Item<W>],
+    word: usize,
+    ties: &impl Fn(*const u8, *const u8) -> Ordering,
+) {
+    let mut start = 0;
+    for end in 1..=items.len() {
+        if items.get(end).is_some_and(|item| item.words[word] == items[start].words[word]) {
+            continue;
+        }
+        if end - start > 1 {
+            sort_from(&mut items[start..end], &mut scratch[start..end], word + 1, ties);
         }
         start = end;
     }
