@@ -12,6 +12,7 @@ mod planning;
 mod sort;
 mod sums;
 mod tpch;
+mod windows;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -47,6 +48,15 @@ enum Command {
         /// Threads; by default all that the process may use.
         #[arg(long)]
         threads: Option<usize>,
+    },
+    /// Times window functions over 10 million rows.
+    Windows {
+        /// Threads; by default all that the process may use.
+        #[arg(long)]
+        threads: Option<usize>,
+        /// Only those whose name contains this.
+        #[arg(long)]
+        only: Option<String>,
     },
     /// Times exact sums of doubles beside plain ones.
     Sums,
@@ -102,6 +112,7 @@ fn main() -> ExitCode {
         Command::Planning => planning::run(),
         Command::Sort { threads } => sort::run(threads),
         Command::Groups { threads } => groups::run(threads),
+        Command::Windows { threads, only } => windows::run(threads, only.as_deref()),
         Command::Sums => sums::run(),
         Command::Claims => claims::run(),
         Command::Inserts => inserts::run(),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use base::{Error, Result, SqlState};
 use optimizer::{Costs, KnownRows, Search};
+use runtime::window::Algorithm as WindowAlgorithm;
 
 /// A setting.
 #[derive(Debug)]
@@ -125,6 +126,20 @@ pub const SETTINGS: &[Setting] = &[
         scope: Scope::Database,
         description: "Threads that run queries; by default the hardware threads that affinity and cgroups allow.",
     },
+    Setting {
+        name: "window_algorithm",
+        kind: Kind::Choice(|| WindowAlgorithm::ALL.map(|(name, _)| name).to_vec()),
+        default: "auto",
+        scope: Scope::Session,
+        description: "How aggregates over frames are computed: as the frames suggest (auto), or all in one way.",
+    },
+    Setting {
+        name: "window_fanout",
+        kind: Kind::Integer(2, 128),
+        default: "16",
+        scope: Scope::Session,
+        description: "Children of a node in the trees of window functions.",
+    },
 ];
 
 /// Values of settings, of a session or for a database that is to be opened.
@@ -224,6 +239,14 @@ impl Settings {
             costs: chosen(&Costs::ALL, text("cost_model")),
             search: chosen(&Search::ALL, text("join_search")),
             known: text("known_join_rows").parse().unwrap_or_default(),
+        }
+    }
+    /// How window functions are evaluated.
+    pub(crate) fn of_windows(&self) -> runtime::window::Settings {
+        let text = |name| Setting::find(name).map_or("", |s| self.get(s));
+        runtime::window::Settings {
+            algorithm: chosen(&WindowAlgorithm::ALL, text("window_algorithm")),
+            fanout: text("window_fanout").parse().unwrap_or(16),
         }
     }
     /// The words of a list.

@@ -14,6 +14,7 @@
 //! | [`generator`] | what makes many tuples of one, and can stop in between | decision 20 |
 //! | [`group`] | local pre-aggregation, partition-wise combination | thesis 4.5.4 |
 //! | [`sort`] | keys as words, separators, ranges without synchronisation; top-k | thesis 4.5.6, decision 10 |
+//! | [`window`] | functions over partitions and frames | thesis chapter 5, decisions 22 and 23 |
 //! | [`rows`] | rows that own their strings, partitions that come and go | thesis 4.3, decision 11 |
 //! | [`result`] | batches to the consumer, with back-pressure | |
 //!
@@ -21,6 +22,7 @@
 //! worker; every finalisation is morsels.
 
 pub mod abi;
+mod bits;
 pub mod generator;
 pub mod group;
 pub mod join;
@@ -39,8 +41,7 @@ mod state;
 pub mod sum;
 #[cfg(test)]
 mod testing;
-#[allow(dead_code, reason = "states of windows, which call this, come next")]
-mod window;
+pub mod window;
 mod worker;
 
 pub use query::{Pair, PairFns, QueryContext};

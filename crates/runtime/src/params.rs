@@ -20,6 +20,15 @@ pub struct Arguments {
     pub positions: Vec<u32>,
 }
 
+/// The value of a parameter in this run.
+pub(crate) fn value_of_param(param: &Param, arguments: &[Value]) -> Value {
+    match param {
+        Param::Value(value, _) => value.clone(),
+        Param::Argument(id, value, _) => arguments.get(id.index()).unwrap_or(value).clone(),
+        Param::Like { .. } | Param::Set(..) => Value::Null,
+    }
+}
+
 /// All constants of a query.
 #[derive(Debug)]
 pub struct Params {

@@ -12,12 +12,13 @@ use scheduler::{CancelToken, Cutting, EachWorker, TaskSet};
 use crate::group::Groups;
 use crate::join::Join;
 use crate::limit::Limit;
-use crate::params::Params;
+use crate::params::{Params, value_of_param};
 use crate::result::{ResultQueue, Results, Sink};
 use crate::rows::Materialised;
 use crate::sort::Sort;
 use crate::source::RowSource;
 use crate::state::{State, Workers};
+use crate::window::{self, Run, Windows};
 use crate::worker::{Shared, WorkingFor};
 
 pub use crate::pairs::{Pair, PairFns};
@@ -39,7 +40,7 @@ impl QueryContext {
     /// Prepares `program`, for as many workers as will come. `pairs` has the functions of the group states, by `StateId`;
     /// what raw code they point to must stay as long as the context.
     pub fn new(program: &Program, budget: Budget, pairs: impl FnMut(StateId) -> Option<PairFns>) -> Result<Arc<Self>> {
-        Self::with_cancel(program, None, budget, CancelToken::new(), None, pairs)
+        Self::with_cancel(program, None, budget, CancelToken::new(), None, window::Settings::default(), pairs)
     }
 
     /// As [`new`](Self::new); once `cancel` is cancelled, long loops inside of a morsel end early, too. `arguments` are
@@ -50,8 +51,10 @@ impl QueryContext {
         budget: Budget,
         cancel: CancelToken,
         sink: Option<Arc<dyn Sink>>,
+        windows: window::Settings,
         mut pairs: impl FnMut(StateId) -> Option<PairFns>,
     ) -> Result<Arc<Self>> {
+        let positions = arguments.map_or(&program.positions, |a| &a.positions).as_slice();
         let mut result = None;
         let mut make = |id: StateId, state: &ir::State| -> Arc<dyn State> {
             match state {
@@ -61,7 +64,12 @@ impl QueryContext {
                     Arc::new(Groups::new(group, &budget, pairs))
                 }
                 ir::State::Sort(sort) => Arc::new(Sort::new(sort, &budget)),
-                ir::State::Window(_) => unreachable!("no statement has windows yet"),
+                ir::State::Window(window) => {
+                    let values = arguments.map_or(&[][..], |a| &a.values);
+                    let value = |param| value_of_param(&program.params[param], values);
+                    let run = Run { params: &value, positions, settings: windows };
+                    Arc::new(Windows::new(window, &run, &budget, cancel.clone()))
+                }
                 ir::State::Rows(layout) => Arc::new(Materialised::new(layout, &budget)),
                 ir::State::Limit { offset, limit } => Arc::new(Limit::new(*offset, *limit)),
                 ir::State::Result(types) => {
@@ -86,7 +94,7 @@ impl QueryContext {
         let shared = Arc::new(Shared {
             finished: states.iter().map(|_| AtomicPtr::default()).collect(),
             params: Params::new(&program.params, arguments.map_or(&[], |a| &a.values))?,
-            positions: arguments.map_or(&program.positions, |a| &a.positions).as_slice().into(),
+            positions: positions.into(),
             sites: program.sites.clone(),
             counters: program.counters.len(),
             working_for: EachWorker::default(),

@@ -17,6 +17,7 @@
 //!
 //! Complexity: O(n) a byte of the words that tell rows apart, O(n log n) where they do not; top-k O(n + k log k).
 
+mod begins;
 mod bounds;
 mod coder;
 mod exchange;
@@ -45,6 +46,7 @@ use crate::rows::{Bound, RowLists, Segment};
 use crate::source::RowSource;
 use crate::state::{State, Workers};
 
+pub(crate) use begins::Begins;
 use bounds::Bounds;
 use coder::Coder;
 use exchange::{Deal, PIECE};
@@ -69,6 +71,9 @@ pub(crate) struct Sort {
     offset: u64,
     limit: Option<u64>,
     budget: Budget,
+    /// The numbers of leading keys for which it is asked where they change, and the answer.
+    begins_of: Box<[usize]>,
+    begins: OnceLock<Begins>,
     progress: Mutex<Progress>,
 }
 
@@ -113,7 +118,30 @@ impl Sort {
         let needed = limit.filter(|_| partition == 0).and_then(|l| usize::try_from(l.saturating_add(offset)).ok());
         let bound = needed.map(|needed| Arc::new(Top { order: order.clone(), needed }) as Arc<dyn Bound>);
         let rows = RowLists::new(&state.layout, budget, OPERATOR, bound);
-        Self { rows, order, partition, offset, limit, budget: budget.clone(), progress: Mutex::default() }
+        Self {
+            rows,
+            order,
+            partition,
+            offset,
+            limit,
+            budget: budget.clone(),
+            begins_of: Box::default(),
+            begins: OnceLock::new(),
+            progress: Mutex::default(),
+        }
+    }
+
+    /// A sort of all rows that also tells where so many leading keys change.
+    pub(crate) fn with_begins(state: &SortState, keys: impl IntoIterator<Item = usize>, budget: &Budget) -> Self {
+        Self { begins_of: keys.into_iter().collect(), ..Self::new(state, budget) }
+    }
+
+    /// All rows in their order and where keys change, once they are sorted.
+    pub(crate) fn sorted(&self) -> Option<(Segment, Begins)> {
+        match &*self.progress() {
+            Progress::Sorted(segments, _) => Some((*segments.first()?, self.begins.get()?.clone())),
+            _ => None,
+        }
     }
 
     /// The places of the rows that are wanted.
@@ -211,6 +239,10 @@ impl Finalisation<'_> {
         let segments = self.sort.rows.segments();
         let rows: usize = segments.iter().map(Segment::rows).sum();
         let output = Arc::new(Output::new(rows, &self.sort.budget)?);
+        if !self.sort.begins_of.is_empty() {
+            let begins = Begins::new(&self.sort.begins_of, rows, &self.sort.budget)?;
+            self.sort.begins.set(begins).expect("asked for once");
+        }
         if rows <= FEW {
             return self.sort_few(segments, output);
         }
@@ -230,8 +262,13 @@ impl Finalisation<'_> {
     fn sort_few(&self, segments: Vec<Segment>, output: Arc<Output>) -> Result<Step> {
         let sorted = output.clone();
         let sort_all = move |sort: &Sort, _| {
-            // SAFETY: rows of this state, whose strings live as long as the query; one morsel writes.
-            unsafe { sorted.write(0, few::sorted(&segments, &sort.order).into_iter()) };
+            // SAFETY: rows of this state, whose strings live as long as the query.
+            let rows = unsafe { few::sorted(&segments, &sort.order) };
+            if let Some(begins) = sort.begins.get() {
+                begins.note_rows(&rows, &sort.order);
+            }
+            // SAFETY: one morsel writes.
+            unsafe { sorted.write(0, rows.into_iter()) };
         };
         Ok(self.phase(1, sort_all, move |f| Ok(f.sorted(output))))
     }
@@ -292,8 +329,11 @@ impl Finalisation<'_> {
         let (wanted, sorting, to) = (self.sort.wanted(), exchange.clone(), output.clone());
         self.phase(
             exchange.ranges(),
-            move |_, range| sorting.sort(range, &to, &wanted),
+            move |sort, range| sorting.sort(range, &to, &wanted, sort.begins.get().map(|b| (b, &*sort.order))),
             move |f| {
+                if let Some(begins) = f.sort.begins.get() {
+                    exchange.begin_ranges(&output, begins, &f.sort.order);
+                }
                 drop((exchange, charged));
                 Ok(f.sorted(output))
             },
@@ -302,6 +342,9 @@ impl Finalisation<'_> {
 
     /// All rows are sorted: that is all, unless groups have windows.
     fn sorted(&self, rows: Arc<Output>) -> Step {
+        if let Some(begins) = self.sort.begins.get() {
+            begins.finish();
+        }
         if self.sort.partition == 0 {
             return Step::Sorted(Sorted::All(rows));
         }

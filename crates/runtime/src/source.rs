@@ -23,6 +23,15 @@ pub(crate) trait Partitions: Debug + Send + Sync {
     fn open(&self, partition: usize, worker: &mut Worker, steps: u64) -> Result<Option<Arc<[Address]>>>;
 }
 
+/// What is added to rows when they are read.
+pub(crate) trait Complete: Debug + Send + Sync {
+    /// Completes rows from number `at` on.
+    ///
+    /// # Safety
+    /// They must be these rows of the state, which nobody else reads or writes.
+    unsafe fn complete(&self, at: usize, rows: &[*mut u8]);
+}
+
 /// The address of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address(pub(crate) *mut u8);
@@ -37,6 +46,7 @@ pub struct RowSource {
     parts: Parts,
     offsets: Offsets,
     rows: RowSet,
+    complete: Option<Arc<dyn Complete>>,
     /// Keeps the rows alive.
     _state: Arc<dyn State>,
 }
@@ -49,12 +59,18 @@ enum Parts {
 
 impl RowSource {
     pub(crate) fn new(segments: Vec<Segment>, rows: RowSet, state: Arc<dyn State>) -> Self {
-        Self { offsets: offsets(&segments), parts: Parts::Segments(segments), rows, _state: state }
+        Self { offsets: offsets(&segments), parts: Parts::Segments(segments), rows, complete: None, _state: state }
+    }
+
+    /// All rows of these segments, each completed when it is read: once, as whoever reads them claims them.
+    pub(crate) fn completed(segments: Vec<Segment>, state: Arc<dyn State>, complete: Arc<dyn Complete>) -> Self {
+        Self { complete: Some(complete), ..Self::new(segments, RowSet::All, state) }
     }
 
     pub(crate) fn of_partitions(partitions: Arc<dyn Partitions>, state: Arc<dyn State>) -> Self {
         let offsets = Offsets::new(partitions.sizes().into_iter().map(|rows| rows as u64));
-        Self { offsets, parts: Parts::Partitions(partitions), rows: RowSet::All, _state: state }
+        let parts = Parts::Partitions(partitions);
+        Self { offsets, parts, rows: RowSet::All, complete: None, _state: state }
     }
 
     /// Number of rows, or more, before `Marked` and `Unmarked` choose among them.
@@ -90,7 +106,15 @@ impl RowSource {
     pub fn fill(&self, worker: &mut Worker, cursor: &mut u64, end: u64, out: &mut [*mut u8]) -> Result<usize> {
         let end = end.min(self.len()).max(*cursor);
         match &self.parts {
-            Parts::Segments(segments) => Ok(self.fill_from_segments(segments, cursor, end, out)),
+            Parts::Segments(segments) => {
+                let at = *cursor as usize;
+                let filled = self.fill_from_segments(segments, cursor, end, out);
+                if let Some(complete) = &self.complete {
+                    // SAFETY: rows from number `at` on, all of the set, which the caller has claimed.
+                    unsafe { complete.complete(at, &out[..filled]) };
+                }
+                Ok(filled)
+            }
             Parts::Partitions(partitions) => self.fill_from_partitions(&**partitions, worker, cursor, end, out),
         }
     }

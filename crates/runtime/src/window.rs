@@ -1,5 +1,5 @@
 //! Window functions (thesis 5.4): from operands in the order of the sort, and where partitions and peers begin, to results,
-//! a range of rows at a time. Nothing here knows how rows are stored, sorted or dealt out to workers.
+//! a range of rows at a time. Only [`state`] and [`cells`] know how rows are stored, sorted and dealt out to workers.
 //!
 //! An [`Evaluation`] is one call of a function. What it must build first (a tree, a set of rows) are phases of independent
 //! pieces; then any worker evaluates any rows. Inside of it, what depends on the function, on types and on the kind of
@@ -7,8 +7,8 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`state`], [`cells`] | the operator: rows in, results out (thesis 5.3, decision 22) |
 //! | [`call`] | which evaluation for which call |
-//! | [`bits`] | sets of rows: boundaries, members of frames; ranks in O(1) |
 //! | [`column`] | operands and results |
 //! | [`frame`] | bounds of frames, a batch of rows at a time |
 //! | [`numbering`] | `row_number`, ranks, `ntile` |
@@ -19,8 +19,8 @@
 //! Decision 23 says why, and what it costs.
 
 mod aggregate;
-mod bits;
 mod call;
+mod cells;
 mod column;
 mod count;
 mod frame;
@@ -29,6 +29,7 @@ mod numbering;
 mod pick;
 #[cfg(test)]
 mod reference;
+mod state;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -41,15 +42,31 @@ use std::sync::Arc;
 
 use base::Result;
 
+use crate::bits::BitSet;
 use frame::BATCH;
 
-#[allow(unused_imports, reason = "states of windows, which call this, come next")]
-pub(crate) use self::{
-    aggregate::Algorithm,
-    bits::BitSet,
-    call::{Call, evaluation},
-    column::{Column, Operand, Out, OutValues, Values},
-};
+use call::{Call, evaluation};
+#[cfg(test)]
+use column::{Column, Values};
+use column::{Operand, Out};
+
+pub use aggregate::Algorithm;
+pub(crate) use state::{Run, Windows};
+
+/// How window functions are evaluated, for experiments: results are the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How aggregates are computed; none: as their frames suggest.
+    pub algorithm: Option<Algorithm>,
+    /// Children of a node in trees: from 2 to 128.
+    pub fanout: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { algorithm: None, fanout: 16 }
+    }
+}
 
 /// What the budget calls this.
 pub(crate) const OPERATOR: &str = "window";

@@ -104,6 +104,11 @@ impl Coder {
         self.complete.partition_point(|&bits| bits as usize <= 64 * words)
     }
 
+    /// The leading bits that hold the first `fields` fields, and nothing else; none if some are not held completely.
+    pub(super) fn bits_of(&self, fields: usize) -> Option<u32> {
+        fields.checked_sub(1).map_or(Some(0), |last| self.complete.get(last).copied())
+    }
+
     /// Fills the words of items, which are zero.
     ///
     /// # Safety

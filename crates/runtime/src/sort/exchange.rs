@@ -14,6 +14,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
+use super::begins::Begins;
 use super::coder::{Coder, MOST_WORDS};
 use super::item::Item;
 use super::order::{Field, Order, compare};
@@ -34,7 +35,9 @@ pub(super) trait Deal: Send + Sync + std::fmt::Debug {
     /// After all pieces are dealt out: the number of ranges.
     fn ranges(&self) -> usize;
     /// Sorts a range that holds some of the wanted places; each once.
-    fn sort(&self, range: usize, output: &Output, wanted: &Range<usize>);
+    fn sort(&self, range: usize, output: &Output, wanted: &Range<usize>, begins: Option<(&Begins, &Order)>);
+    /// Notes what begins each range, once all are sorted.
+    fn begin_ranges(&self, output: &Output, begins: &Begins, order: &Order);
 }
 
 /// An exchange whose items have `words` words, cut at the sample's `items`.
@@ -155,7 +158,7 @@ impl<const W: usize> Deal for Exchange<W> {
         self.counts.len()
     }
 
-    fn sort(&self, range: usize, output: &Output, wanted: &Range<usize>) {
+    fn sort(&self, range: usize, output: &Output, wanted: &Range<usize>, begins: Option<(&Begins, &Order)>) {
         let start: usize = self.counts[..range].iter().map(|n| n.load(Relaxed)).sum();
         let count = self.counts[range].load(Relaxed);
         if count == 0 || start >= wanted.end || start + count <= wanted.start {
@@ -170,8 +173,24 @@ impl<const W: usize> Deal for Exchange<W> {
         if !self.is_uniform(range) {
             radix::sort(&mut items, &mut scratch, &|a, b| self.ties(a, b));
         }
+        if let Some((begins, order)) = begins {
+            begins.note(start, &items, &self.coder, order);
+        }
         // SAFETY: the ranges' places do not overlap, and each range is sorted once.
         unsafe { output.write(start, items.iter().map(|item| item.row)) };
+    }
+
+    fn begin_ranges(&self, output: &Output, begins: &Begins, order: &Order) {
+        let mut start = 0;
+        for count in self.counts.iter().map(|count| count.load(Relaxed)) {
+            if start > 0 && count > 0 {
+                let rows = output.segment(start - 1, 2);
+                // SAFETY: two rows that have been written.
+                let (before, at) = unsafe { (rows.row(0), rows.row(1)) };
+                begins.compare(start, before, at, order);
+            }
+            start += count;
+        }
     }
 }
 

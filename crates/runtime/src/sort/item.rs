@@ -30,6 +30,14 @@ impl<const W: usize> Item<W> {
         ties(self.row, other.row)
     }
 
+    /// Whether the first `bits` bits of the words differ.
+    #[inline(always)]
+    pub(super) fn differ(&self, other: &Self, bits: u32) -> bool {
+        let (whole, rest) = ((bits / 64) as usize, bits % 64);
+        let rest_differs = || rest > 0 && (self.words[whole] ^ other.words[whole]) >> (64 - rest) != 0;
+        self.words[..whole] != other.words[..whole] || rest_differs()
+    }
+
     /// Writes the highest `width` bits of `value` (its lower ones are zero) at bit `at` of the words, counted from the
     /// most significant; what lies behind the last word is left out.
     #[inline(always)]

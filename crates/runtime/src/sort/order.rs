@@ -58,7 +58,7 @@ impl Order {
     ///
     /// # Safety
     /// As [`compare`](Self::compare).
-    pub(super) unsafe fn agree(&self, keys: usize, a: *const u8, b: *const u8) -> bool {
+    pub(crate) unsafe fn agree(&self, keys: usize, a: *const u8, b: *const u8) -> bool {
         // SAFETY: as the caller promises.
         unsafe { compare(&self.fields[..keys], a, b) }.is_eq()
     }

@@ -34,7 +34,7 @@ use super::members::{Condition, Members};
 use super::pick::Which;
 use super::tree::Tree;
 use super::{Evaluation, Operand, Out, chunks};
-pub(crate) use choice::Algorithm;
+pub use choice::Algorithm;
 use choice::Choice;
 use cursor::{Cursor, Source};
 use summary::Summary;

@@ -20,12 +20,14 @@ pub(crate) struct Call {
     /// Its arguments.
     pub(crate) arguments: Vec<Operand>,
     /// Over distinct values only.
+    #[allow(dead_code, reason = "holistic functions come next")]
     pub(crate) distinct: bool,
     /// Rows for which this is true are looked at.
     pub(crate) filter: Option<Operand>,
     /// Rows whose first argument is NULL are not looked at.
     pub(crate) ignore_nulls: bool,
     /// The call's own order.
+    #[allow(dead_code, reason = "holistic functions come next")]
     pub(crate) order: Vec<Key>,
     /// What it looks at.
     pub(crate) frame: Frame<Operand>,

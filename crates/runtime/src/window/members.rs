@@ -5,7 +5,8 @@ use std::ops::Range;
 use base::{Budget, Result};
 
 use super::column::Cells;
-use super::{BitSet, Operand, PIECE};
+use super::{Operand, PIECE};
+use crate::bits::BitSet;
 
 /// What decides whether a row is looked at.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,8 @@ use base::{Error, Result, SqlState};
 use super::column::{Cells, Element, Sink, with_form};
 use super::frame::Frames;
 use super::members::Members;
-use super::{BitSet, Evaluation, Operand, Out, chunks};
+use super::{Evaluation, Operand, Out, chunks};
+use crate::bits::BitSet;
 
 /// Which row.
 #[derive(Clone, Debug)]

@@ -109,6 +109,7 @@ fn in_range(value: &Value, base: &Value, offset: &Value, subtract: bool, less: b
 
 /// A call with its operands by row.
 #[derive(Clone, Debug)]
+#[allow(dead_code, reason = "holistic functions come next")]
 pub(crate) struct Slow {
     pub(crate) function: F,
     pub(crate) arguments: Vec<Vec<Value>>,
@@ -124,6 +125,7 @@ pub(crate) struct Slow {
 
 /// A key of a call's own order.
 #[derive(Clone, Debug)]
+#[allow(dead_code, reason = "holistic functions come next")]
 pub(crate) struct SlowKey {
     pub(crate) values: Vec<Value>,
     pub(crate) descending: bool,

@@ -7,7 +7,8 @@ use base::{Budget, Random, Result};
 use types::{Interval, SqlType, Str, Value};
 
 use super::column::{Element, Form, OutValues};
-use super::{BitSet, Column, Evaluation, Key, Operand, Out, PIECE, Positions, Values};
+use super::{Column, Evaluation, Key, Operand, Out, PIECE, Positions, Values};
+use crate::bits::BitSet;
 
 /// Rows in the order of a sort by partition and one key.
 #[derive(Debug)]

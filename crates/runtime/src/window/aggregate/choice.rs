@@ -8,7 +8,7 @@ use crate::window::frame::Frames;
 
 /// How frames are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Algorithm {
+pub enum Algorithm {
     /// Each from its rows.
     Naive,
     /// While they grow, from the frame before.
@@ -17,6 +17,17 @@ pub(crate) enum Algorithm {
     Removable,
     /// Each from the nodes of a tree.
     SegmentTree,
+}
+
+impl Algorithm {
+    /// What they are called in settings.
+    pub const ALL: [(&'static str, Option<Self>); 5] = [
+        ("auto", None),
+        ("naive", Some(Self::Naive)),
+        ("cumulative", Some(Self::Cumulative)),
+        ("removable", Some(Self::Removable)),
+        ("tree", Some(Self::SegmentTree)),
+    ];
 }
 
 /// An algorithm and what goes with it.

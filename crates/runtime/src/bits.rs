@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use base::memory::Reservation;
 use base::{Budget, Result};
 
-use super::OPERATOR;
+use crate::window::OPERATOR;
 
 /// A set of rows.
 #[derive(Debug)]
@@ -48,6 +48,17 @@ impl BitSet {
             let last = rows.end.min(first + 64);
             let word = (first..last).fold(0, |word, row| word | u64::from(is_member(row)) << (row - first));
             self.levels[0][first / 64].store(word, Relaxed);
+        }
+    }
+
+    /// As [`fill`](Self::fill) for any rows, also beside others that share words with them; adds members only.
+    pub(crate) fn add(&self, rows: Range<usize>, mut is_member: impl FnMut(usize) -> bool) {
+        let mut from = rows.start;
+        while from < rows.end {
+            let to = rows.end.min((from / 64 + 1) * 64);
+            let word = (from..to).fold(0, |word, row| word | u64::from(is_member(row)) << (row % 64));
+            self.levels[0][from / 64].fetch_or(word, Relaxed);
+            from = to;
         }
     }
 

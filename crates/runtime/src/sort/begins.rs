@@ -1,0 +1,78 @@
+//! Where sorted rows differ from the row before in their leading keys: where partitions and peers begin, for windows.
+//!
+//! Known best when a range has just been sorted: then the words that tell are in the cache, where rows are not. What begins
+//! a range is compared once all are sorted.
+
+use std::sync::Arc;
+
+use base::{Budget, Result};
+
+use super::coder::Coder;
+use super::item::Item;
+use super::order::Order;
+use crate::bits::BitSet;
+
+/// For some numbers of leading keys, the rows that differ in these from the row before.
+#[derive(Clone, Debug)]
+pub(crate) struct Begins(Arc<[(usize, Arc<BitSet>)]>);
+
+impl Begins {
+    /// For `rows` rows; the first one differs.
+    pub(super) fn new(keys: &[usize], rows: usize, budget: &Budget) -> Result<Self> {
+        let set = |&keys: &usize| {
+            let set = BitSet::new(rows, budget)?;
+            set.add(0..rows.min(1), |_| true);
+            Ok((keys, Arc::new(set)))
+        };
+        Ok(Self(keys.iter().map(set).collect::<Result<_>>()?))
+    }
+
+    /// The rows that differ in so many keys.
+    pub(crate) fn of(&self, keys: usize) -> Arc<BitSet> {
+        self.0.iter().find(|(known, _)| *known == keys).expect("asked for when the sort was made").1.clone()
+    }
+
+    /// Notes where items differ, which are rows number `at` and on.
+    pub(super) fn note<const W: usize>(&self, at: usize, items: &[Item<W>], coder: &Coder, order: &Order) {
+        for (keys, set) in self.0.iter().filter(|(keys, _)| *keys > 0) {
+            let rows = at + 1..at + items.len();
+            let pair = |row: usize| (&items[row - at - 1], &items[row - at]);
+            match coder.bits_of(*keys) {
+                Some(bits) if bits as usize <= 64 => {
+                    let differ = |a: u64, b: u64| (a ^ b).checked_shr(64 - bits).unwrap_or(0) != 0;
+                    set.add(rows, |row| {
+                        let (a, b) = pair(row);
+                        differ(a.words[0], b.words[0])
+                    });
+                }
+                Some(bits) if bits as usize <= 64 * W => set.add(rows, |row| {
+                    let (a, b) = pair(row);
+                    a.differ(b, bits)
+                }),
+                _ => set.add(rows, |row| {
+                    let (a, b) = pair(row);
+                    // SAFETY: rows of the order's layout, whose strings live as long as they are sorted.
+                    !unsafe { order.agree(*keys, a.row, b.row) }
+                }),
+            }
+        }
+    }
+
+    /// Notes where rows differ, all of which are given.
+    pub(super) fn note_rows(&self, rows: &[*mut u8], order: &Order) {
+        (1..rows.len()).for_each(|row| self.compare(row, rows[row - 1], rows[row], order));
+    }
+
+    /// Notes whether a row differs from the one before.
+    pub(super) fn compare(&self, row: usize, before: *const u8, at: *const u8, order: &Order) {
+        for (keys, set) in self.0.iter().filter(|(keys, _)| *keys > 0) {
+            // SAFETY: rows of the order's layout, whose strings live as long as they are sorted.
+            set.add(row..row + 1, |_| !unsafe { order.agree(*keys, before, at) });
+        }
+    }
+
+    /// Completes the sets.
+    pub(super) fn finish(&self) {
+        self.0.iter().for_each(|(_, set)| set.finish());
+    }
+}

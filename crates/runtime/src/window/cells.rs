@@ -1,0 +1,210 @@
+//! Between rows and columns: operands are gathered out of sorted rows, results put into them.
+//!
+//! Morsels fill disjoint ranges of memory that is allocated at once, zeroed, and charged.
+
+use std::cell::UnsafeCell;
+use std::ops::Range;
+
+use base::memory::Reservation;
+use base::{Budget, Result};
+use pipeline::ir::WindowField;
+use types::{Interval, Physical, SqlType, Str};
+
+use super::OPERATOR;
+use super::column::{Column, Form, Out, OutValues, Values};
+
+/// A value for each row, which morsels write range by range.
+struct Cells<T>(Box<[UnsafeCell<T>]>);
+
+// SAFETY: ranges are written by one thread at a time, as the callers of `range` promise.
+unsafe impl<T: Send> Sync for Cells<T> {}
+
+impl<T> Cells<T> {
+    /// # Safety
+    /// Zeroed memory must be a value of the type.
+    unsafe fn zeroed(rows: usize) -> Self {
+        // SAFETY: as the caller promises; a cell is laid out as what it holds.
+        Self(unsafe { Box::new_zeroed_slice(rows).assume_init() })
+    }
+
+    /// # Safety
+    /// Nobody else may read or write these places meanwhile.
+    #[expect(clippy::mut_from_ref, reason = "cells may be written through what is shared")]
+    unsafe fn range(&self, rows: Range<usize>) -> &mut [T] {
+        let cells = &self.0[rows];
+        // SAFETY: a cell is laid out as what it holds; the caller promises that the places are its own.
+        unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), cells.len()) }
+    }
+
+    fn into_values(self) -> Box<[T]> {
+        let cells = Box::into_raw(self.0);
+        // SAFETY: a cell is laid out as what it holds.
+        unsafe { Box::from_raw(cells as *mut [T]) }
+    }
+}
+
+/// Cells of each form.
+enum Forms {
+    I64(Cells<i64>),
+    I128(Cells<i128>),
+    F64(Cells<f64>),
+    Str(Cells<Str>),
+    Interval(Cells<Interval>),
+}
+
+/// A column that morsels fill.
+pub(super) struct Filling {
+    values: Forms,
+    nulls: Option<Cells<u8>>,
+    charged: Reservation,
+}
+
+impl std::fmt::Debug for Filling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Filling")
+    }
+}
+
+impl Filling {
+    /// Room for `rows` values of a type, some of which may be NULL if it is `nullable`.
+    pub(super) fn new(sql_type: SqlType, nullable: bool, rows: usize, budget: &Budget) -> Result<Self> {
+        let form = Form::of(sql_type);
+        let width = match form {
+            Form::I64 | Form::F64 => 8,
+            Form::I128 | Form::Str | Form::Interval => 16,
+        };
+        let charged = budget.reserve(rows * (width + usize::from(nullable)), OPERATOR)?;
+        // SAFETY: zero is a number, the empty text and the empty interval.
+        let (values, nulls) = unsafe {
+            let values = match form {
+                Form::I64 => Forms::I64(Cells::zeroed(rows)),
+                Form::I128 => Forms::I128(Cells::zeroed(rows)),
+                Form::F64 => Forms::F64(Cells::zeroed(rows)),
+                Form::Str => Forms::Str(Cells::zeroed(rows)),
+                Form::Interval => Forms::Interval(Cells::zeroed(rows)),
+            };
+            (values, nullable.then(|| Cells::zeroed(rows)))
+        };
+        Ok(Self { values, nulls, charged })
+    }
+
+    /// The column, once all is filled, and what it is charged with.
+    pub(super) fn finish(self) -> (Column, Reservation) {
+        let values = match self.values {
+            Forms::I64(cells) => Values::I64(cells.into_values()),
+            Forms::I128(cells) => Values::I128(cells.into_values()),
+            Forms::F64(cells) => Values::F64(cells.into_values()),
+            Forms::Str(cells) => Values::Str(cells.into_values()),
+            Forms::Interval(cells) => Values::Interval(cells.into_values()),
+        };
+        let nulls = self.nulls.map(Cells::into_values).filter(|nulls| nulls.contains(&1));
+        (Column { values, nulls }, self.charged)
+    }
+
+    /// Takes the values of a field of sorted rows, of which the first is row number `at`.
+    ///
+    /// # Safety
+    /// They must be rows of the field's layout, and nobody else may touch these places.
+    pub(super) unsafe fn gather(&self, field: &WindowField, at: usize, rows: &[*mut u8]) {
+        let range = at..at + rows.len();
+        let WindowField { offset, null, sql_type } = *field;
+        // SAFETY: the field lies in the rows and holds such a value; as the caller promises.
+        unsafe {
+            match &self.values {
+                Forms::I64(cells) => {
+                    let out = cells.range(range.clone());
+                    match sql_type.physical() {
+                        Physical::Bool => read(out, rows, offset, |x: u8| x.into()),
+                        Physical::I16 => read(out, rows, offset, |x: i16| x.into()),
+                        Physical::I32 => read(out, rows, offset, |x: i32| x.into()),
+                        _ => read(out, rows, offset, |x: i64| x),
+                    }
+                }
+                Forms::I128(cells) => read(cells.range(range.clone()), rows, offset, |x: i128| x),
+                Forms::F64(cells) if sql_type.physical() == Physical::F32 => {
+                    read(cells.range(range.clone()), rows, offset, |x: f32| x.into());
+                }
+                Forms::F64(cells) => read(cells.range(range.clone()), rows, offset, |x: f64| x),
+                Forms::Str(cells) => read(cells.range(range.clone()), rows, offset, |x: Str| x),
+                Forms::Interval(cells) => read(cells.range(range.clone()), rows, offset, |x: Interval| x),
+            }
+            if let (Some(nulls), Some(null)) = (&self.nulls, null) {
+                read(nulls.range(range), rows, null, |x: u8| x);
+            }
+        }
+    }
+
+    /// The places of some rows, to be written.
+    ///
+    /// # Safety
+    /// Nobody else may touch these places.
+    pub(super) unsafe fn out(&self, rows: Range<usize>) -> Out<'_> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let values = match &self.values {
+                Forms::I64(cells) => OutValues::I64(cells.range(rows.clone())),
+                Forms::I128(cells) => OutValues::I128(cells.range(rows.clone())),
+                Forms::F64(cells) => OutValues::F64(cells.range(rows.clone())),
+                Forms::Str(cells) => OutValues::Str(cells.range(rows.clone())),
+                Forms::Interval(cells) => OutValues::Interval(cells.range(rows.clone())),
+            };
+            let nulls = self.nulls.as_ref().expect("results may be NULL");
+            Out { values, nulls: nulls.range(rows) }
+        }
+    }
+}
+
+/// # Safety
+/// The rows must hold a `T` at the offset.
+#[inline(always)]
+unsafe fn read<T: Copy, U>(out: &mut [U], rows: &[*mut u8], offset: u32, widen: impl Fn(T) -> U) {
+    for (out, &row) in out.iter_mut().zip(rows) {
+        // SAFETY: as the caller promises; rows are aligned to 8 only.
+        *out = widen(unsafe { row.add(offset as usize).cast::<T>().read_unaligned() });
+    }
+}
+
+/// Puts the results of rows from number `at` on into a field of theirs.
+///
+/// # Safety
+/// They must be rows of the field's layout, which nobody else reads or writes.
+pub(super) unsafe fn put(column: &Column, field: &WindowField, at: usize, rows: &[*mut u8]) {
+    let range = at..at + rows.len();
+    let WindowField { offset, null, sql_type } = *field;
+    // SAFETY: the field lies in the rows; as the caller promises.
+    unsafe {
+        match &column.values {
+            Values::I64(values) => {
+                let values = &values[range.clone()];
+                match sql_type.physical() {
+                    Physical::Bool => write(values, rows, offset, |x| x as u8),
+                    Physical::I16 => write(values, rows, offset, |x| x as i16),
+                    Physical::I32 => write(values, rows, offset, |x| x as i32),
+                    _ => write(values, rows, offset, |x| x),
+                }
+            }
+            Values::I128(values) => write(&values[range.clone()], rows, offset, |x| x),
+            Values::F64(values) if sql_type.physical() == Physical::F32 => {
+                write(&values[range.clone()], rows, offset, |x| x as f32);
+            }
+            Values::F64(values) => write(&values[range.clone()], rows, offset, |x| x),
+            Values::Str(values) => write(&values[range.clone()], rows, offset, |x| x),
+            Values::Interval(values) => write(&values[range.clone()], rows, offset, |x| x),
+        }
+        let null = null.expect("results may be NULL");
+        match &column.nulls {
+            Some(nulls) => write(&nulls[range], rows, null, |x| x),
+            None => rows.iter().for_each(|row| row.add(null as usize).write(0)),
+        }
+    }
+}
+
+/// # Safety
+/// The rows must have room for a `U` at the offset.
+#[inline(always)]
+unsafe fn write<T: Copy, U>(values: &[T], rows: &[*mut u8], offset: u32, narrow: impl Fn(T) -> U) {
+    for (&value, &row) in values.iter().zip(rows) {
+        // SAFETY: as the caller promises; rows are aligned to 8 only.
+        unsafe { row.add(offset as usize).cast::<U>().write_unaligned(narrow(value)) };
+    }
+}
