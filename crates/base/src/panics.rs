@@ -33,8 +33,9 @@ pub fn message(panic: Box<dyn Any + Send>) -> String {
         Some(place) => format!("{text} ({place})"),
         None => text.to_string(),
     };
-    // What was thrown may panic itself when dropped.
-    std::mem::forget(panic);
+    // What was thrown may panic itself when dropped, and what comes of that, too.
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(panic)));
+    std::mem::forget(dropped);
     message
 }
 

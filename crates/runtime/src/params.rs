@@ -223,9 +223,10 @@ mod tests {
         let values = texts.iter().map(|t| Value::str(*t)).chain([Value::Null, Value::str("abc")]).collect();
         let params = set(SqlType::Text, values);
         let set_of = params.set(ParamId(0)).unwrap();
-        // SAFETY: literals live forever.
+        let copies = texts.map(str::to_string);
+        // SAFETY: the copies and the literal live longer than their slots.
         unsafe {
-            assert!(texts.iter().all(|t| set_of.contains(Slot::str(Str::new(t.to_string().leak().as_bytes())))));
+            assert!(copies.iter().all(|t| set_of.contains(Slot::str(Str::new(t.as_bytes())))));
             assert!(!set_of.contains(Slot::str(Str::new(b"abd"))));
         }
         let params = set(SqlType::Integer, (0..1000).map(|i| Value::Int(i * 3)).collect());

@@ -72,8 +72,11 @@ impl Str {
     #[inline]
     pub unsafe fn bytes(&self) -> &[u8] {
         if self.is_inline() {
-            // SAFETY: prefix and rest are adjacent (`repr(C)`), 12 bytes in all.
-            unsafe { std::slice::from_raw_parts(self.prefix.as_ptr(), self.len()) }
+            // SAFETY: prefix and rest are adjacent (`repr(C)`), 12 bytes in all, and the pointer is to all of the header.
+            unsafe {
+                let start = std::ptr::from_ref(self).cast::<u8>().add(std::mem::offset_of!(Self, prefix));
+                std::slice::from_raw_parts(start, self.len())
+            }
         } else {
             // SAFETY: the caller vouches for the payload.
             unsafe { std::slice::from_raw_parts(u64::from_le_bytes(self.rest) as *const u8, self.len()) }

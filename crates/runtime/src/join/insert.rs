@@ -39,7 +39,7 @@ pub(super) fn insert(slot: &impl Slot, row: u64, hash: u64, mut link: impl FnMut
 }
 
 #[cfg(test)]
-mod tests {
+mod model {
     //! The insertion under a model checker: threads are interleaved at every access to the slot.
 
     use super::*;
