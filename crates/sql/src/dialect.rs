@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::{Expr, Interval, UnaryOperator};
+use sqlparser::ast::{BinaryOperator, Expr, Interval, UnaryOperator};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -85,7 +85,11 @@ impl Dialect for MorselDialect {
         false
     }
     /// `ISNULL` and `BETWEEN SYMMETRIC`, which the parser does not know: the latter's lower bound is marked with `PRIOR`.
-    fn parse_infix(&self, parser: &mut Parser<'_>, expr: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
+    /// Comparisons stand alone: `1 < 2 = true` and `a LIKE b LIKE c` are errors.
+    fn parse_infix(&self, parser: &mut Parser<'_>, expr: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
+        if self.stands_alone(expr) == Some(precedence) {
+            return Some(parser.expected_ref("one comparison (parentheses make more)", parser.peek_token_ref()));
+        }
         let word = |n: usize| match &parser.peek_nth_token_ref(n).token {
             Token::Word(word) => word.keyword,
             _ => Keyword::NoKeyword,
@@ -133,6 +137,18 @@ impl Dialect for MorselDialect {
         supports_select_wildcard_replace,
         supports_string_literal_concatenation_with_newline,
     );
+}
+
+impl MorselDialect {
+    /// The precedence of an operator that does not associate, if the expression is one without parentheses.
+    fn stands_alone(&self, expr: &Expr) -> Option<u8> {
+        use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+        match expr {
+            Expr::BinaryOp { op: Eq | NotEq | Lt | LtEq | Gt | GtEq, .. } => Some(self.prec_value(Precedence::Eq)),
+            Expr::Between { .. } | Expr::Like { .. } | Expr::ILike { .. } => Some(self.prec_value(Precedence::Between)),
+            _ => None,
+        }
+    }
 }
 
 /// The operator `ISNULL`.

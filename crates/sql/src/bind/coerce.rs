@@ -204,6 +204,7 @@ pub(in crate::bind) fn comparable(left: Expr, right: Expr, op: &str, position: O
             let scale = a.scale().max(b.scale());
             return Ok((rescaled(left, scale)?, rescaled(right, scale)?));
         }
+        SqlType::Timestamp => return Ok((midnight(left)?, midnight(right)?)),
         common => common,
     };
     Ok((cast_to(left, common)?, cast_to(right, common)?))
@@ -233,6 +234,27 @@ fn rescaled(expr: Expr, scale: u8) -> Result<Expr> {
     let position = expr.position;
     let fitting = Expr::new(ExprKind::TryCast(Box::new(expr)), wide);
     Ok(Expr::new(ExprKind::Coalesce(vec![fitting, too_large]), wide).at(position))
+}
+
+/// A date or timestamp as a timestamp, to be compared with another. Dates go on where timestamps end (in the year 294247):
+/// those are as the last microsecond.
+fn midnight(expr: Expr) -> Result<Expr> {
+    const LAST: i64 = i64::MAX / MICROS_PER_DAY;
+    let position = expr.position;
+    let end = || Expr::constant(Value::Timestamp(i64::MAX), SqlType::Timestamp).at(position);
+    match &expr.kind {
+        ExprKind::Const(Value::Date(days)) if i64::from(*days) > LAST => Ok(end()),
+        ExprKind::Const(_) => cast_to(expr, SqlType::Timestamp),
+        // It would be drawn twice.
+        _ if expr.sql_type == SqlType::Timestamp || expr.is_volatile() => cast_to(expr, SqlType::Timestamp),
+        _ => {
+            let last = Expr::constant(Value::Date(LAST as i32), SqlType::Date);
+            let beyond = Expr::compare(Compare::Gt, expr.clone(), last);
+            let otherwise = Box::new(cast_to(expr, SqlType::Timestamp)?);
+            let kind = ExprKind::Case { branches: vec![(beyond, end())], otherwise };
+            Ok(Expr::new(kind, SqlType::Timestamp).at(position))
+        }
+    }
 }
 
 /// An untyped literal beside an operand of type `to`.

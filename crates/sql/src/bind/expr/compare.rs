@@ -14,14 +14,28 @@ impl Binder<'_> {
     /// `left op right`, also of rows.
     pub(super) fn comparison(&mut self, op: Compare, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
         let position = self.text.start(left);
-        let (a, b) = (self.operand(left)?, self.operand(right)?);
-        let bound = match op {
-            Compare::Lt | Compare::Le | Compare::Gt | Compare::Ge => {
-                self.once(a, |binder, a| binder.once(b, |_, b| compare_operands(op, a, b, position)))?
-            }
-            _ => compare_operands(op, &a, &b, position)?,
+        let bound = match (self.operand(left)?, self.operand(right)?) {
+            (Operand::Row(a), Operand::Row(b)) if strict(op).is_some() => self.row_order(op, a, b, position)?,
+            (a, b) => compare_operands(op, &a, &b, position)?,
         };
         Ok(self.arguments.open_comparison(&self.text, bound, left, right))
+    }
+
+    /// `(a, b) < (c, d)`. An entry is computed once, and only if all before it are equal.
+    fn row_order(
+        &mut self,
+        op: Compare,
+        left: Vec<Operand>,
+        right: Vec<Operand>,
+        position: Option<u32>,
+    ) -> Result<Expr> {
+        same_length(&left, &right, position)?;
+        let mut result = None;
+        for (l, r) in left.into_iter().zip(right).rev() {
+            let rest = result.take();
+            result = Some(self.once(l, |b, l| b.once(r, |_, r| ordered(op, l, r, rest, position)))?);
+        }
+        result.ok_or_else(|| Error::internal("a row without entries"))
     }
 
     pub(super) fn is_null(&mut self, expr: &ast::Expr, negated: bool) -> Result<Expr> {
@@ -111,38 +125,57 @@ impl Binder<'_> {
 }
 
 /// `(a, b) op (c, d)`: by components for = and <>, lexicographic for the others.
-pub(in crate::bind) fn compare_rows(
-    op: Compare,
-    left: &[Operand],
-    right: &[Operand],
-    position: Option<u32>,
-) -> Result<Expr> {
-    if left.len() != right.len() {
-        return Err(Error::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions").at(position));
+fn compare_rows(op: Compare, left: &[Operand], right: &[Operand], position: Option<u32>) -> Result<Expr> {
+    same_length(left, right, position)?;
+    let pairs = left.iter().zip(right);
+    if strict(op).is_none() {
+        let parts = pairs.map(|(l, r)| compare_operands(op, l, r, position)).collect::<Result<_>>()?;
+        let all = matches!(op, Compare::Eq | Compare::NotDistinct);
+        return Ok(if all { conjunction(parts) } else { disjunction(parts) }.at(position));
     }
-    let mut pairs = left.iter().zip(right);
-    let strict = match op {
-        Compare::Eq | Compare::NotDistinct => {
-            let parts = pairs.map(|(l, r)| compare_operands(op, l, r, position)).collect::<Result<_>>()?;
-            return Ok(conjunction(parts).at(position));
-        }
-        Compare::Ne | Compare::Distinct => {
-            let parts = pairs.map(|(l, r)| compare_operands(op, l, r, position)).collect::<Result<_>>()?;
-            return Ok(disjunction(parts).at(position));
-        }
-        Compare::Le => Compare::Lt,
-        Compare::Ge => Compare::Gt,
-        other => other,
-    };
-    // a < x OR (a = x AND (b < y OR ...)), built from the last component.
-    let Some((l, r)) = pairs.next_back() else { return Err(Error::internal("a row without entries")) };
-    let mut result = compare_operands(op, l, r, position)?;
+    let mut result = None;
     for (l, r) in pairs.rev() {
-        let less = compare_operands(strict, l, r, position)?;
-        let equal = compare_operands(Compare::Eq, l, r, position)?;
-        result = disjunction(vec![less, conjunction(vec![equal, result])]);
+        result = Some(ordered(op, l, r, result, position)?);
     }
-    Ok(result.at(position))
+    result.ok_or_else(|| Error::internal("a row without entries"))
+}
+
+/// `(l, ...) op (r, ...)`, where `rest` compares what follows and decides if `l = r`, as in PostgreSQL: not if that is NULL.
+fn ordered(op: Compare, l: &Operand, r: &Operand, rest: Option<Expr>, position: Option<u32>) -> Result<Expr> {
+    let (Some(rest), Some(strict)) = (rest, strict(op)) else { return compare_operands(op, l, r, position) };
+    let less = compare_operands(strict, l, r, position)?;
+    let equal = compare_operands(Compare::Eq, l, r, position)?;
+    if is_plain(&rest) {
+        // Nobody sees whether it is evaluated, and the optimizer knows more of AND and OR.
+        return Ok(disjunction(vec![less, conjunction(vec![equal, rest])]).at(position));
+    }
+    let kind = ExprKind::Case { branches: vec![(equal, rest)], otherwise: Box::new(less) };
+    Ok(Expr::new(kind, SqlType::Bool).at(position))
+}
+
+/// The order without equality that `<`, `<=`, `>` and `>=` belong to.
+fn strict(op: Compare) -> Option<Compare> {
+    match op {
+        Compare::Lt | Compare::Le => Some(Compare::Lt),
+        Compare::Gt | Compare::Ge => Some(Compare::Gt),
+        _ => None,
+    }
+}
+
+fn same_length(left: &[Operand], right: &[Operand], position: Option<u32>) -> Result<()> {
+    if left.len() == right.len() {
+        return Ok(());
+    }
+    Err(Error::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions").at(position))
+}
+
+/// Whether only columns and constants are compared.
+fn is_plain(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Column(_) | ExprKind::Const(_) | ExprKind::Argument(..) => true,
+        ExprKind::Compare(..) | ExprKind::And(_) | ExprKind::Or(_) => expr.children().all(is_plain),
+        _ => false,
+    }
 }
 
 pub(in crate::bind) fn like_bound(

@@ -237,9 +237,9 @@ pub fn parse_as(text: &[u8], unit: &str, minutes: bool) -> Result<Interval, Bad>
     let mut draft = Draft::default();
     let mut ago = false;
     let mut pending: Option<Amount> = None;
-    let mut rest = text.strip_prefix(b"@").unwrap_or(text);
+    let mut rest = text;
     while let Some(&first) = rest.first() {
-        if matches!(first, b' ' | b'\t'..=b'\r' | b',') {
+        if is_separator(first) {
             rest = &rest[1..];
             continue;
         }
@@ -252,10 +252,11 @@ pub fn parse_as(text: &[u8], unit: &str, minutes: bool) -> Result<Interval, Bad>
                 (None, "ago") if !ago && draft.parts > 0 => ago = true,
                 _ => return Err(Bad::Syntax),
             }
-            rest = no_hyphen(&rest[end..])?;
+            rest = after_word(&rest[end..], word)?;
             continue;
         }
         let (negative, number) = sign(rest);
+        let number = trim(number);
         let end = number.iter().position(|b| !matches!(b, b'0'..=b'9' | b'.' | b':')).unwrap_or(number.len());
         let (token, after) = number.split_at(end);
         if ago {
@@ -315,9 +316,25 @@ pub fn limit(value: Interval, unit: &str, digits: Option<u32>) -> Interval {
     }
 }
 
-/// What follows a word or `years-months`: a hyphen at once makes it a date, not a negative number.
+/// Blanks and most punctuation stand between parts and mean nothing, as in PostgreSQL.
+fn is_separator(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r') || byte.is_ascii_punctuation() && !matches!(byte, b'+' | b'-' | b'.')
+}
+
+/// What follows `years-months`: a hyphen at once makes it a date, not a negative number.
 fn no_hyphen(rest: &[u8]) -> Result<&[u8], Bad> {
     if rest.first() == Some(&b'-') { Err(Bad::Syntax) } else { Ok(rest) }
+}
+
+/// What follows a word. What looks like a date or a time zone is none of an interval's parts; the words that PostgreSQL
+/// knows as parts of dates may be followed by a number.
+fn after_word<'a>(rest: &'a [u8], word: &str) -> Result<&'a [u8], Bad> {
+    let of_dates = matches!(word, "d" | "dec" | "h" | "m" | "mon" | "s" | "y");
+    match rest.first() {
+        Some(b'-' | b'/' | b'.') => Err(Bad::Syntax),
+        Some(b'0'..=b'9' | b'+') if !of_dates => Err(Bad::Syntax),
+        _ => Ok(rest),
+    }
 }
 
 fn sign(text: &[u8]) -> (bool, &[u8]) {
