@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use base::{Error, Result};
 use pipeline::Target;
+use plan::text::Printer;
 use plan::{Node, Plan};
 use sql::{ExplainStage, Statement};
 
@@ -36,6 +37,7 @@ pub(crate) fn explain(
     let text = match stage {
         _ if analyze => analyzed(environment, plan)?,
         ExplainStage::Logical => plan.to_string(),
+        ExplainStage::Plain => Printer::plain(&execute::optimize(environment, plan)?).to_string(),
         ExplainStage::Optimized => execute::optimize(environment, plan)?.to_string(),
         ExplainStage::Pipelines => {
             pipelines(&pipeline::lower_to(target, &execute::optimize(environment, plan)?, false)?)
@@ -78,11 +80,12 @@ fn analyzed(environment: &Environment, plan: Plan) -> Result<String> {
     let ran = begin.elapsed() - optimized - running.compiled;
     let mut counts = running.operators().into_iter();
     let mut lines = Vec::new();
+    let printer = Printer::plain(&plan);
     for cte in plan.ctes.values() {
         lines.push((format!("with {}:", cte.name), None));
-        operators(&plan, &cte.plan, 1, &mut counts, &mut lines);
+        operators(&printer, &cte.plan, 1, &mut counts, &mut lines);
     }
-    operators(&plan, &plan.root, 0, &mut counts, &mut lines);
+    operators(&printer, &plan.root, 0, &mut counts, &mut lines);
     let mut text = table(&lines);
     let _ = writeln!(text, "\n{}", stages(&running));
     let _ = writeln!(
@@ -111,17 +114,17 @@ fn drain(running: &mut Running) -> Result<usize> {
 /// An operator's label; its rows as estimated and as counted, and its time.
 type Line = (String, Option<(f64, u64, Duration)>);
 
-fn operators(
-    plan: &Plan,
-    node: &Node,
+fn operators<'a>(
+    printer: &Printer<'a>,
+    node: &'a Node,
     depth: usize,
     counts: &mut impl Iterator<Item = (u64, Duration)>,
     lines: &mut Vec<Line>,
 ) {
-    let label = plan.operator(node);
+    let label = printer.operator(node);
     let (actual, time) = counts.next().unwrap_or_default();
     lines.push((format!("{:width$}{label}", "", width = depth * 2), Some((node.rows, actual, time))));
-    node.inputs().for_each(|n| operators(plan, n, depth + 1, counts, lines));
+    node.inputs().for_each(|n| operators(printer, n, depth + 1, counts, lines));
 }
 
 fn ms(d: Duration) -> f64 {

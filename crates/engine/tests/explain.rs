@@ -46,6 +46,23 @@ fn every_form_shows_something() {
 }
 
 #[test]
+fn people_read_names() {
+    let s = &mut session();
+    let sql = "select d % 3 as rest, count(*) as n from digits where d > 4 group by 1 order by n desc";
+    let plain = lines(s, &format!("explain {sql}"));
+    assert_eq!(plain[0], "output [rest, n = count]");
+    assert!(plain.iter().any(|l| l.contains("scan digits [d] where [d > 4]")), "{plain:#?}");
+    assert!(plain.iter().all(|l| !l.contains('#')), "{plain:#?}");
+    // Columns that share a name keep their numbers.
+    let both = lines(s, "explain select a.d from digits a join digits b on a.d = b.d + 1");
+    assert!(both.iter().any(|l| l.contains("join inner [d#")), "{both:#?}");
+    for verbose in ["verbose", "(verbose)", "(optimized)", "(verbose on, analyze off)"] {
+        assert!(lines(s, &format!("explain {verbose} {sql}"))[0].contains("rest = rest#"), "{verbose}");
+    }
+    assert_eq!(lines(s, &format!("explain (verbose off) {sql}")), plain);
+}
+
+#[test]
 fn join_orders_are_as_the_settings_say() {
     let s = &mut session();
     let explain = "explain select count(*) from digits a, digits b, n where a.d = b.d and b.d = n.i";

@@ -100,7 +100,9 @@ impl Statement {
 pub enum ExplainStage {
     /// The plan as bound.
     Logical,
-    /// The optimized plan.
+    /// The optimized plan, for people.
+    Plain,
+    /// The optimized plan, complete.
     Optimized,
     /// Pipelines and their dependencies.
     Pipelines,

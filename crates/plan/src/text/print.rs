@@ -1,51 +1,88 @@
 //! Operators as text.
 
+use std::collections::HashSet;
 use std::fmt;
 
-use super::print_expr::{ExprPrinter, identifier};
+use super::print_expr::{ExprPrinter, Names, identifier, renamed};
 use super::window;
-use crate::{BuildSide, ColumnId, JoinKind, Node, Op, Plan, SetOperation, SortKey};
+use crate::{BuildSide, ColumnId, Expr, JoinKind, Node, Op, Plan, SetOperation, SortKey};
 
 /// The plan as text, complete: with positions, without estimates.
 pub fn print(plan: &Plan) -> String {
-    Printer { plan, estimates: false, positions: true }.to_string()
+    Printer { positions: true, ..Printer::complete(plan) }.to_string()
 }
 
-/// Prints a plan; `estimates` adds the estimated rows where there are some (they are not read back).
-#[derive(Clone, Copy)]
+/// Prints a plan.
+#[derive(Debug)]
 pub struct Printer<'a> {
-    /// What to print.
-    pub plan: &'a Plan,
-    /// Whether to add `-- n rows`.
-    pub estimates: bool,
+    plan: &'a Plan,
+    /// Whether to add `-- n rows` where there is an estimate (they are not read back).
+    estimates: bool,
     /// Whether to print where expressions stand in the SQL text: `(a#0 / b#1)@14`.
-    pub positions: bool,
+    positions: bool,
+    names: Names<'a>,
 }
 
-impl Plan {
-    /// One operator of the plan as text, without its inputs.
-    pub fn operator(&self, node: &Node) -> String {
-        Printer { plan: self, estimates: false, positions: false }.line(node, &mut Vec::new())
+impl<'a> Printer<'a> {
+    fn complete(plan: &'a Plan) -> Self {
+        Self { plan, estimates: false, positions: false, names: Names::Numbered }
     }
+
+    /// For people: with estimates; without types, and with numbers only for names that several columns have.
+    pub fn plain(plan: &'a Plan) -> Self {
+        Self { estimates: true, names: Names::Plain(shared_names(plan)), ..Self::complete(plan) }
+    }
+
+    /// One operator of the plan, without its inputs.
+    pub fn operator(&self, node: &'a Node) -> String {
+        self.line(node, &mut Vec::new())
+    }
+}
+
+/// The names that several columns have, if those that only hand another one on under its name are left out.
+fn shared_names(plan: &Plan) -> HashSet<&str> {
+    let (mut seen, mut shared) = (HashSet::new(), HashSet::new());
+    let name = |c: ColumnId| plan.columns.get(c).map_or("", |column| column.name.as_str());
+    let mut made = |c: ColumnId, from: Option<&Expr>| {
+        if from.and_then(Expr::as_column).is_none_or(|from| name(from) != name(c)) && !seen.insert(name(c)) {
+            shared.insert(name(c));
+        }
+    };
+    let mut visit = |node: &'_ Node| match &node.op {
+        Op::Scan { columns, .. } => columns.iter().for_each(|&(_, c)| made(c, None)),
+        Op::CteScan { columns, .. } => columns.iter().for_each(|&(_, c)| made(c, None)),
+        Op::Values { columns, .. } => columns.iter().for_each(|&c| made(c, None)),
+        Op::Map { columns, .. } => columns.iter().for_each(|(c, e)| made(*c, Some(e))),
+        Op::Aggregate { groups, aggregates, .. } => {
+            groups.iter().for_each(|(c, e)| made(*c, Some(e)));
+            aggregates.iter().for_each(|(c, _)| made(*c, None));
+        }
+        Op::Window { functions, .. } => functions.iter().for_each(|(c, _)| made(*c, None)),
+        _ => {}
+    };
+    plan.root.walk(&mut visit);
+    plan.ctes.values().for_each(|cte| cte.plan.walk(&mut visit));
+    shared
 }
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Printer { plan: self, estimates: true, positions: false }.fmt(f)
+        Printer { estimates: true, ..Printer::complete(self) }.fmt(f)
     }
 }
 
 impl fmt::Display for Printer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::new();
-        let names = ExprPrinter { columns: &self.plan.columns, subqueries: &mut Vec::new(), positions: false };
+        let mut subqueries = Vec::new();
+        let names = self.exprs(&mut subqueries);
         for (id, cte) in self.plan.ctes.iter() {
             let columns: Vec<String> = cte.columns.iter().map(|&c| names.reference(c)).collect();
             out += &format!("cte {id} {} [{}]\n", identifier(&cte.name), columns.join(", "));
             self.node(&cte.plan, 1, &mut out);
         }
         let output: Vec<String> =
-            self.plan.output.iter().map(|(n, c)| format!("{} = {}", identifier(n), names.reference(*c))).collect();
+            self.plan.output.iter().map(|(n, c)| renamed(identifier(n), names.reference(*c))).collect();
         out += &format!("output [{}]\n", output.join(", "));
         self.node(&self.plan.root, 1, &mut out);
         f.write_str(&out)
@@ -71,26 +108,33 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn exprs<'b>(&'b self, subqueries: &'b mut Vec<&'a Node>) -> ExprPrinter<'a, 'b> {
+        ExprPrinter { columns: &self.plan.columns, subqueries, positions: self.positions, names: &self.names }
+    }
+
     /// One operator without its inputs.
     fn line(&self, node: &'a Node, subqueries: &mut Vec<&'a Node>) -> String {
-        let mut p = ExprPrinter { columns: &self.plan.columns, subqueries, positions: self.positions };
+        let mut p = self.exprs(subqueries);
         let references =
             |p: &ExprPrinter<'_, '_>, c: &[ColumnId]| c.iter().map(|&c| p.reference(c)).collect::<Vec<_>>().join(", ");
         let definitions =
             |p: &ExprPrinter<'_, '_>, c: &[ColumnId]| c.iter().map(|&c| p.definition(c)).collect::<Vec<_>>().join(", ");
         match &node.op {
             Op::Scan { table, columns, predicates } => {
-                let columns: Vec<String> = columns.iter().map(|&(a, c)| format!("{} = {a}", p.definition(c))).collect();
-                let name = self.plan.tables.get(*table).map_or("?", |t| &t.name);
+                let (numbered, name) = (matches!(self.names, Names::Numbered), self.plan.tables.get(*table));
+                let column = |&(a, c)| if numbered { format!("{} = {a}", p.definition(c)) } else { p.definition(c) };
+                let columns: Vec<String> = columns.iter().map(column).collect();
+                let name = identifier(name.map_or("?", |t| &t.name));
+                let name = if numbered { format!("{name} {table}") } else { name };
                 let filter = match predicates.as_slice() {
                     [] => String::new(),
                     _ => format!(" where [{}]", p.list(predicates)),
                 };
-                format!("scan {} {table} [{}]{filter}", identifier(name), columns.join(", "))
+                format!("scan {name} [{}]{filter}", columns.join(", "))
             }
             Op::CteScan { cte, columns } => {
                 let columns: Vec<String> =
-                    columns.iter().map(|&(from, c)| format!("{} = {}", p.definition(c), p.reference(from))).collect();
+                    columns.iter().map(|&(from, c)| renamed(p.definition(c), p.reference(from))).collect();
                 format!("ctescan {cte} [{}]", columns.join(", "))
             }
             Op::Values { columns, rows } => {
@@ -99,8 +143,7 @@ impl<'a> Printer<'a> {
             }
             Op::Filter { predicates, .. } => format!("filter [{}]", p.list(predicates)),
             Op::Map { columns, .. } => {
-                let columns: Vec<String> =
-                    columns.iter().map(|(c, e)| format!("{} = {}", p.definition(*c), p.print(e))).collect();
+                let columns: Vec<String> = columns.iter().map(|(c, e)| p.made_of(*c, e)).collect();
                 format!("map [{}]", columns.join(", "))
             }
             Op::Join { kind, condition, build, .. } => {
@@ -118,8 +161,7 @@ impl<'a> Printer<'a> {
                 format!("join {kind} [{}]{build}", p.list(condition))
             }
             Op::Aggregate { groups, aggregates, .. } => {
-                let groups: Vec<String> =
-                    groups.iter().map(|(c, e)| format!("{} = {}", p.definition(*c), p.print(e))).collect();
+                let groups: Vec<String> = groups.iter().map(|(c, e)| p.made_of(*c, e)).collect();
                 let mut calls = Vec::new();
                 for (column, call) in aggregates {
                     let argument = call.argument.as_ref().map_or_else(|| "*".to_owned(), |e| p.print(e));

@@ -1,5 +1,7 @@
 //! Expressions as text.
 
+use std::collections::HashSet;
+
 use base::IdMap;
 use types::SqlType;
 
@@ -10,7 +12,7 @@ use crate::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, Node, Quantifier, Sub
 /// An expression in the text form, for messages; subqueries' plans are left out.
 pub fn expr_to_string(expr: &Expr, columns: &IdMap<ColumnId, ColumnInfo>) -> String {
     let mut subqueries = Vec::new();
-    ExprPrinter { columns, subqueries: &mut subqueries, positions: false }.print(expr)
+    ExprPrinter { columns, subqueries: &mut subqueries, positions: false, names: &Names::Numbered }.print(expr)
 }
 
 /// Prints expressions and gathers the subqueries in them, which are numbered from 1.
@@ -19,6 +21,16 @@ pub(super) struct ExprPrinter<'a, 'b> {
     pub subqueries: &'b mut Vec<&'a Node>,
     /// Whether to print where expressions stand in the SQL text.
     pub positions: bool,
+    pub names: &'b Names<'a>,
+}
+
+/// How columns are named.
+#[derive(Debug)]
+pub(super) enum Names<'a> {
+    /// `name#id`, with `:type` where it is made.
+    Numbered,
+    /// `name`, but for these, which several columns have.
+    Plain(HashSet<&'a str>),
 }
 
 /// A name, quoted unless it is a plain identifier.
@@ -27,6 +39,11 @@ pub(super) fn identifier(name: &str) -> String {
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if plain { name.to_owned() } else { quote(name, '"') }
+}
+
+/// `name = from`, or the name alone if it says the same.
+pub(super) fn renamed(name: String, from: String) -> String {
+    if name == from { name } else { format!("{name} = {from}") }
 }
 
 /// The type that follows from the operands, without an annotation.
@@ -64,14 +81,24 @@ const ATOM: u8 = 9;
 
 impl<'a> ExprPrinter<'a, '_> {
     pub fn reference(&self, column: ColumnId) -> String {
-        self.columns.get(column).map_or(identifier(""), |c| identifier(&c.name)) + &format!("#{}", column.0)
+        let name = self.columns.get(column).map_or("", |c| c.name.as_str());
+        match self.names {
+            Names::Plain(shared) if !shared.contains(name) => identifier(name),
+            _ => format!("{}#{}", identifier(name), column.0),
+        }
     }
 
     pub fn definition(&self, column: ColumnId) -> String {
         match self.columns.get(column) {
-            Some(c) => format!("{}:{}{}", self.reference(column), c.sql_type, if c.nullable { "?" } else { "" }),
-            None => self.reference(column),
+            Some(c) if matches!(self.names, Names::Numbered) => {
+                format!("{}:{}{}", self.reference(column), c.sql_type, if c.nullable { "?" } else { "" })
+            }
+            _ => self.reference(column),
         }
+    }
+
+    pub fn made_of(&mut self, column: ColumnId, from: &'a Expr) -> String {
+        renamed(self.definition(column), self.print(from))
     }
 
     pub fn list(&mut self, exprs: &'a [Expr]) -> String {

@@ -89,7 +89,7 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
 
 fn explain(parser: &mut Parser<'_>) -> Result<Ast> {
     let mut analyze = false;
-    let mut stage = ExplainStage::Optimized;
+    let mut stage = ExplainStage::Plain;
     if parser.peek_token().token == Token::LParen && !opens_query(parser) {
         parser.next_token();
         loop {
@@ -99,12 +99,8 @@ fn explain(parser: &mut Parser<'_>) -> Result<Ast> {
                 _ => return parser.expected("an option of EXPLAIN", token),
             };
             match name.as_str() {
-                "analyze" => {
-                    analyze = match parser.peek_token().token {
-                        Token::Comma | Token::RParen => true,
-                        _ => !matches!(option_value(parser)?.as_str(), "false" | "off" | "0"),
-                    }
-                }
+                "analyze" => analyze = switch(parser)?,
+                "verbose" => stage = if switch(parser)? { ExplainStage::Optimized } else { ExplainStage::Plain },
                 "logical" => stage = ExplainStage::Logical,
                 "optimized" => stage = ExplainStage::Optimized,
                 "pipelines" => stage = ExplainStage::Pipelines,
@@ -116,11 +112,9 @@ fn explain(parser: &mut Parser<'_>) -> Result<Ast> {
                         return parser.expected("TEXT", token);
                     }
                 }
-                "verbose" | "costs" | "timing" | "summary" | "buffers" | "settings" => {
+                "costs" | "timing" | "summary" | "buffers" | "settings" => {
                     // PostgreSQL's switches that tools send; they change nothing here.
-                    if !matches!(parser.peek_token().token, Token::Comma | Token::RParen) {
-                        option_value(parser)?;
-                    }
+                    switch(parser)?;
                 }
                 _ => return parser.expected("ANALYZE, LOGICAL, OPTIMIZED, PIPELINES, IR or ASM", token),
             }
@@ -131,7 +125,9 @@ fn explain(parser: &mut Parser<'_>) -> Result<Ast> {
         }
     } else {
         analyze = parser.parse_keyword(Keyword::ANALYZE);
-        let _ = parser.parse_keyword(Keyword::VERBOSE);
+        if parser.parse_keyword(Keyword::VERBOSE) {
+            stage = ExplainStage::Optimized;
+        }
     }
     if parser.peek_keyword(Keyword::EXPLAIN) {
         return parser.expected("a statement to explain", parser.peek_token());
@@ -211,6 +207,14 @@ fn legacy_options(parser: &mut Parser<'_>, options: &mut Vec<(String, String)>) 
         }
     }
     Ok(())
+}
+
+/// Whether an option is on, which it is without a value.
+fn switch(parser: &mut Parser<'_>) -> Result<bool> {
+    Ok(match parser.peek_token().token {
+        Token::Comma | Token::RParen => true,
+        _ => !matches!(option_value(parser)?.as_str(), "false" | "off" | "0"),
+    })
 }
 
 /// A value of an option or setting: a word, a string, a number, or a list of names in parentheses.
