@@ -5,7 +5,7 @@ use plan::Expr;
 use sqlparser::ast::{self, OrderBy, OrderByKind, OrderByOptions, OrderBySort};
 
 use super::group::same;
-use super::query::{Window, limited};
+use super::query::{Slice, limited};
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn};
 use super::select::Item;
 use super::{Binder, Bound, fold, unsupported};
@@ -119,9 +119,9 @@ impl Binder<'_> {
     }
 
     /// ORDER BY and LIMIT of a query that is no plain SELECT: they see its output only.
-    pub(super) fn ordered(&mut self, bound: Bound, order_by: Option<&OrderBy>, window: Window) -> Result<Bound> {
+    pub(super) fn ordered(&mut self, bound: Bound, order_by: Option<&OrderBy>, slice: Slice) -> Result<Bound> {
         let Some(order_by) = order_by else {
-            return Ok(Bound { node: limited(bound.node, window), output: bound.output });
+            return Ok(Bound { node: limited(bound.node, slice), output: bound.output });
         };
         let columns: Vec<ScopeColumn> =
             bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
@@ -133,7 +133,7 @@ impl Binder<'_> {
         self.names.levels.push(level);
         let keys = self.order_keys(Some(order_by), &items, false);
         self.names.levels.pop();
-        let node = self.plan.sorted(bound.node, &keys?, &bound.output, window);
+        let node = self.plan.sorted(bound.node, &keys?, &bound.output, slice);
         Ok(Bound { node, output: bound.output })
     }
 }

@@ -13,9 +13,9 @@ use super::scope::CteBinding;
 use super::{Binder, Bound, fold, unsupported};
 use crate::bind::coerce::cast_to;
 
-/// LIMIT and OFFSET as numbers.
+/// LIMIT and OFFSET as numbers: the slice of the rows that stays.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Window {
+pub(super) struct Slice {
     pub limit: Option<u64>,
     pub offset: u64,
 }
@@ -41,13 +41,13 @@ impl Binder<'_> {
         if !query.pipe_operators.is_empty() {
             return unsupported("the pipe syntax", None);
         }
-        let window = self.window(query)?;
+        let slice = self.slice(query)?;
         let order_by = query.order_by.as_ref();
         match query.body.as_ref() {
-            SetExpr::Select(select) => self.select(select, order_by, window),
+            SetExpr::Select(select) => self.select(select, order_by, slice),
             body => {
                 let bound = self.set_expr(body)?;
-                self.ordered(bound, order_by, window)
+                self.ordered(bound, order_by, slice)
             }
         }
     }
@@ -55,7 +55,7 @@ impl Binder<'_> {
     /// The body of a query or an operand of a set operation.
     pub(super) fn set_expr(&mut self, body: &SetExpr) -> Result<Bound> {
         match body {
-            SetExpr::Select(select) => self.deeper(|b| b.select(select, None, Window::default())),
+            SetExpr::Select(select) => self.deeper(|b| b.select(select, None, Slice::default())),
             SetExpr::Query(query) => self.query(query),
             SetExpr::SetOperation { .. } => self.deeper(|b| b.set_operation(body)),
             SetExpr::Values(values) => self.values(&values.rows, None),
@@ -110,8 +110,8 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn window(&mut self, query: &ast::Query) -> Result<Window> {
-        let mut window = Window::default();
+    fn slice(&mut self, query: &ast::Query) -> Result<Slice> {
+        let mut slice = Slice::default();
         match &query.limit_clause {
             None => {}
             Some(LimitClause::LimitOffset { limit, offset, limit_by }) => {
@@ -119,27 +119,27 @@ impl Binder<'_> {
                     return unsupported("LIMIT BY", None);
                 }
                 if let Some(limit) = limit {
-                    window.limit = self.row_count(limit, "LIMIT")?;
+                    slice.limit = self.row_count(limit, "LIMIT")?;
                 }
                 if let Some(offset) = offset {
-                    window.offset = self.row_count(&offset.value, "OFFSET")?.unwrap_or(0);
+                    slice.offset = self.row_count(&offset.value, "OFFSET")?.unwrap_or(0);
                 }
             }
             Some(LimitClause::OffsetCommaLimit { offset, limit }) => {
-                window.limit = self.row_count(limit, "LIMIT")?;
-                window.offset = self.row_count(offset, "OFFSET")?.unwrap_or(0);
+                slice.limit = self.row_count(limit, "LIMIT")?;
+                slice.offset = self.row_count(offset, "OFFSET")?.unwrap_or(0);
             }
         }
         if let Some(fetch) = &query.fetch {
             if fetch.with_ties || fetch.percent {
                 return unsupported("FETCH WITH TIES or PERCENT", None);
             }
-            window.limit = match &fetch.quantity {
+            slice.limit = match &fetch.quantity {
                 Some(quantity) => self.row_count(quantity, "FETCH")?,
                 None => Some(1),
             };
         }
-        Ok(window)
+        Ok(slice)
     }
 
     /// The number that an argument of LIMIT is; NULL means none.
@@ -181,11 +181,11 @@ impl Binder<'_> {
 }
 
 /// LIMIT on top of a query that has no order.
-pub(in crate::bind) fn limited(node: Node, window: Window) -> Node {
-    if window.limit.is_none() && window.offset == 0 {
+pub(in crate::bind) fn limited(node: Node, slice: Slice) -> Node {
+    if slice.limit.is_none() && slice.offset == 0 {
         return node;
     }
-    Node::new(Op::Limit { input: Box::new(node), limit: window.limit, offset: window.offset })
+    Node::new(Op::Limit { input: Box::new(node), limit: slice.limit, offset: slice.offset })
 }
 
 /// Integer arithmetic over constants (`LIMIT 5 * 2`).

@@ -14,7 +14,7 @@ use types::SqlType;
 use super::coerce::is_untyped;
 use super::from::FromItem;
 use super::order::{Key, KeyOrder};
-use super::query::{Window, limited};
+use super::query::{Slice, limited};
 use super::scope::{Clause, Level, ScopeColumn, find_relation};
 use super::{Binder, Bound, Output, fold, unsupported};
 use crate::bind::parts::PlanBuilder;
@@ -35,16 +35,16 @@ enum Duplicates {
 
 impl Binder<'_> {
     /// Binds a SELECT block with the ORDER BY and LIMIT that belong to it.
-    pub(super) fn select(&mut self, select: &Select, order_by: Option<&ast::OrderBy>, window: Window) -> Result<Bound> {
+    pub(super) fn select(&mut self, select: &Select, order_by: Option<&ast::OrderBy>, slice: Slice) -> Result<Bound> {
         let position = self.text.span(select.select_token.0.span);
         refuse_unsupported(select, position)?;
         self.names.levels.push(Level::new(Clause::From));
-        let bound = self.select_inside(select, order_by, window);
+        let bound = self.select_inside(select, order_by, slice);
         self.names.levels.pop();
         bound
     }
 
-    fn select_inside(&mut self, select: &Select, order_by: Option<&ast::OrderBy>, window: Window) -> Result<Bound> {
+    fn select_inside(&mut self, select: &Select, order_by: Option<&ast::OrderBy>, slice: Slice) -> Result<Bound> {
         let FromItem { mut node, scope } = self.tables_of(&select.from)?;
         self.names.level().scope = scope;
         if let Some(condition) = &select.selection {
@@ -82,7 +82,7 @@ impl Binder<'_> {
             Some(Distinct::Distinct) => Duplicates::Go,
             Some(Distinct::On(_)) => Duplicates::GoBy(on),
         };
-        Ok(self.plan.project(node, items, keys, distinct, window))
+        Ok(self.plan.project(node, items, keys, distinct, slice))
     }
 
     fn select_list(&mut self, select: &Select) -> Result<Vec<Item>> {
@@ -195,7 +195,7 @@ impl PlanBuilder {
         items: Vec<Item>,
         mut keys: Vec<KeyOrder>,
         duplicates: Duplicates,
-        window: Window,
+        slice: Slice,
     ) -> Bound {
         let (mut output, mut computed) = (Vec::with_capacity(items.len()), Vec::new());
         let own: HashSet<ColumnId> = node.columns().into_iter().collect();
@@ -234,7 +234,7 @@ impl PlanBuilder {
             }
             node = Node::new(Op::Distinct { input: Box::new(node), columns });
         }
-        let node = self.sorted(node, &keys, &output, window);
+        let node = self.sorted(node, &keys, &output, slice);
         Bound { node, output }
     }
 
@@ -272,19 +272,19 @@ impl PlanBuilder {
             self.sort_keys(&on, output).iter().filter_map(|key| key.expr.as_column()).collect();
         if partition.is_empty() {
             // Nothing but constants: one group.
-            return self.sorted(node, keys, output, Window { limit: Some(1), offset: 0 });
+            return self.sorted(node, keys, output, Slice { limit: Some(1), offset: 0 });
         }
         let keys = self.sort_keys(keys, output);
         Node::new(Op::GroupLimit { input: Box::new(node), partition, keys, limit: Some(1), offset: 0 })
     }
 
     /// ORDER BY and LIMIT on top of `node`.
-    pub(super) fn sorted(&self, node: Node, keys: &[KeyOrder], output: &[Output], window: Window) -> Node {
+    pub(super) fn sorted(&self, node: Node, keys: &[KeyOrder], output: &[Output], slice: Slice) -> Node {
         let keys = self.sort_keys(keys, output);
         if keys.is_empty() {
-            return limited(node, window);
+            return limited(node, slice);
         }
-        Node::new(Op::Sort { input: Box::new(node), keys, limit: window.limit, offset: window.offset })
+        Node::new(Op::Sort { input: Box::new(node), keys, limit: slice.limit, offset: slice.offset })
     }
 
     /// Keys that decide something.
