@@ -101,6 +101,15 @@ aggregates! {
 }
 
 impl AggregateFunction {
+    /// Counts rows; other aggregates are put together from this and the next.
+    pub const ROWS: Self = Self::CountStar;
+    /// Counts values.
+    pub const VALUES: Self = Self::Count;
+    /// Whether something holds of some row.
+    pub const SOME: Self = Self::BoolOr;
+    /// Takes any of values that are equal.
+    pub const ANY: Self = Self::AnyValue;
+
     /// Its row.
     pub fn definition(self) -> &'static Aggregate {
         &AGGREGATES[self as usize]

@@ -17,6 +17,7 @@ mod set_operation;
 mod statement;
 mod type_name;
 mod values;
+mod window;
 
 use base::{Error, Result, SqlState};
 use plan::{ColumnId, Expr, Node, Plan};
@@ -106,7 +107,12 @@ impl<'a> Binder<'a> {
             text: Text { positions },
             names: Names::default(),
             plan: PlanBuilder::default(),
-            arguments: Arguments { parameters, uses: None, repeated: Default::default() },
+            arguments: Arguments {
+                parameters,
+                uses: None,
+                repeated: Default::default(),
+                row_numbers: Default::default(),
+            },
             limits: Limits::default(),
             resolver,
             reads: Vec::new(),

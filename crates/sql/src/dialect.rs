@@ -116,6 +116,7 @@ impl Dialect for MorselDialect {
     yes!(
         supports_unicode_string_literal,
         supports_filter_during_aggregation,
+        supports_window_function_null_treatment_arg,
         supports_group_by_expr,
         allow_extract_custom,
         allow_extract_single_quotes,

@@ -2,6 +2,7 @@
 
 mod command;
 mod error;
+pub(crate) mod window;
 
 use std::ops::Range;
 
@@ -91,6 +92,7 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
     limit_nesting(&tokens, &positions)?;
     limit_chains(&tokens, &positions)?;
     let placeholders = number_placeholders(&mut tokens);
+    let tokens = window::carry(tokens);
     let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_RECURSION).with_tokens_with_locations(tokens);
     let ast = command::statement(&mut parser)
         .and_then(|ast| match parser.peek_token().token {

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use base::ids::Id;
-use plan::{ArgumentId, Expr, ExprKind};
+use plan::{ArgumentId, ColumnId, Expr, ExprKind};
 use sqlparser::ast;
 use types::{SqlType, Value};
 
@@ -99,6 +99,8 @@ pub(super) struct Arguments<'a> {
     pub uses: Option<Vec<ArgumentUse>>,
     /// Parameters that stand in the text more than once: one place may want a constant where another could be open.
     pub repeated: HashSet<usize>,
+    /// Numbers of rows: a limit may be concluded from what they are compared with.
+    pub row_numbers: HashSet<ColumnId>,
 }
 
 impl Arguments<'_> {
@@ -122,6 +124,9 @@ impl Arguments<'_> {
 
     /// Opens the constant that was written so, if it is sure to stand for any other beside the column.
     pub(super) fn open(&mut self, text: &Text<'_>, written: &ast::Expr, constant: &mut Expr, column: &Expr) -> bool {
+        if column.as_column().is_some_and(|c| self.row_numbers.contains(&c)) {
+            return false;
+        }
         let (Some(source), Some((value, sql_type)), Some(uses)) =
             (self.source(text, written), opened(column, constant), &mut self.uses)
         else {

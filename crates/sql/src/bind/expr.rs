@@ -9,8 +9,10 @@ mod in_list;
 mod literal;
 mod once;
 mod operator;
+mod ordered_set;
 mod position;
 mod subquery;
+mod window;
 
 use base::{Error, Result, SqlState};
 use plan::{Expr, ExprKind};

@@ -6,9 +6,9 @@ use base::{Error, Result, SqlState};
 use plan::{AggregateCall, ColumnId, Expr, ExprKind, Node, Op};
 use sqlparser::ast::{self, GroupByExpr};
 
-use super::order::{Key, KeyOrder};
 use super::scope::Clause;
 use super::select::Item;
+use super::window::{Window, Windowed, wrong};
 use super::{Binder, fold, unsupported};
 use crate::bind::coerce::known;
 use crate::bind::parts::PlanBuilder;
@@ -23,8 +23,10 @@ impl Binder<'_> {
                 if !modifiers.is_empty() {
                     return unsupported("ROLLUP, CUBE and GROUPING SETS", None);
                 }
-                let aggregates: HashSet<ColumnId> = self.names.level().aggregates.iter().map(|(c, _)| *c).collect();
-                let keys = items.iter().filter(|i| !i.expr.uses(|c| aggregates.contains(&c)));
+                let level = self.names.level();
+                let aggregates: HashSet<ColumnId> = level.aggregates.iter().map(|(c, _)| *c).collect();
+                let is_key = |e: &Expr| !e.uses(|c| aggregates.contains(&c)) && !level.is_windowed(e);
+                let keys = items.iter().filter(|i| is_key(&i.expr));
                 return Ok(Some(keys.map(|i| i.expr.clone()).map(known).collect()));
             }
             GroupByExpr::Expressions(exprs, modifiers) => {
@@ -87,6 +89,10 @@ impl Binder<'_> {
             let message = "aggregate functions are not allowed in GROUP BY";
             return Err(Error::new(SqlState::GROUPING_ERROR, message).at(position));
         }
+        if self.names.level().is_windowed(&item.expr) {
+            return Err(wrong("window functions are not allowed in GROUP BY", position)
+                .hint("compute the window function in a subquery"));
+        }
         Ok(item.expr.clone())
     }
 }
@@ -99,17 +105,26 @@ impl Names {
     }
 }
 
+/// What a query groups by and aggregates.
+pub(super) struct Grouping {
+    pub groups: Vec<Expr>,
+    pub aggregates: Vec<(ColumnId, AggregateCall)>,
+    /// Columns below the aggregation, over windows that are the groups.
+    pub ordered_sets: Vec<Windowed>,
+    /// What else must not read ungrouped columns.
+    pub direct_arguments: Vec<Expr>,
+}
+
 impl PlanBuilder {
-    /// The aggregation, and everything above it rewritten to read its result.
-    pub(super) fn grouped(
+    /// The aggregation, and everything above it, the select list and what else is `above`, rewritten to read its result.
+    pub(super) fn grouped<'e>(
         &mut self,
         input: Node,
-        groups: Vec<Expr>,
-        aggregates: Vec<(ColumnId, AggregateCall)>,
+        grouping: Grouping,
         items: &mut [Item],
-        having: &mut Option<Expr>,
-        keys: &mut [KeyOrder],
+        above: impl Iterator<Item = &'e mut Expr>,
     ) -> Result<Node> {
+        let Grouping { groups, aggregates, ordered_sets, direct_arguments } = grouping;
         let from: HashSet<ColumnId> = input.columns().into_iter().collect();
         let mut named = Vec::with_capacity(groups.len());
         for expr in groups {
@@ -133,17 +148,17 @@ impl PlanBuilder {
         for item in items {
             rewrite.expr(&mut item.expr, false)?;
         }
-        if let Some(having) = having {
-            rewrite.expr(having, false)?;
+        for expr in above {
+            rewrite.expr(expr, false)?;
         }
-        for key in keys {
-            if let Key::Expr(expr) = &mut key.key {
-                rewrite.expr(expr, false)?;
-            }
+        for mut argument in direct_arguments {
+            rewrite.expr(&mut argument, false)?;
         }
-        // Random keys are computed below the aggregation: a condition on a key may be moved to where its expression is.
+        // Random keys are computed below the aggregation: a condition on a key may be moved to where its expression is. So are
+        // those that partition, too.
         let mut computed = Vec::new();
-        for (_, expr) in named.iter_mut().filter(|(_, expr)| expr.is_volatile()) {
+        let is_computed = |e: &Expr| e.is_volatile() || (!ordered_sets.is_empty() && e.as_column().is_none());
+        for (_, expr) in named.iter_mut().filter(|(_, expr)| is_computed(expr)) {
             let column = self.column_for("group", expr);
             let key = self.reference(column).at(expr.position);
             computed.push((column, std::mem::replace(expr, key)));
@@ -152,6 +167,10 @@ impl PlanBuilder {
             true => input,
             false => Node::new(Op::Map { input: Box::new(input), columns: computed }),
         };
+        let partition: Vec<Expr> = named.iter().map(|(_, key)| key.clone()).collect();
+        let over_group =
+            |set: Windowed| Windowed { window: Window { partition: partition.clone(), ..set.window }, ..set };
+        let input = self.windowed(input, ordered_sets.into_iter().map(over_group).collect());
         Ok(Node::new(Op::Aggregate { input: Box::new(input), groups: named, aggregates }))
     }
 }

@@ -172,7 +172,7 @@ impl Text<'_> {
     }
 }
 
-fn direction(options: &OrderByOptions) -> Result<(bool, bool)> {
+pub(super) fn direction(options: &OrderByOptions) -> Result<(bool, bool)> {
     let descending = match &options.sort {
         None | Some(OrderBySort::Asc) => false,
         Some(OrderBySort::Desc) => true,

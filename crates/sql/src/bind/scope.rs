@@ -8,6 +8,7 @@ use plan::{AggregateCall, ColumnId, CteId, Expr};
 use sqlparser::ast::{self, Ident};
 
 use super::fold;
+use super::window::{NamedWindow, Windowed, wrong};
 use crate::bind::parts::{PlanBuilder, Text};
 
 /// A column under the name by which expressions call it.
@@ -69,6 +70,7 @@ pub(super) enum Clause {
     GroupBy,
     Having,
     Select,
+    Qualify,
     OrderBy,
     Values,
 }
@@ -82,13 +84,17 @@ impl Clause {
             Self::Where => "WHERE",
             Self::GroupBy => "GROUP BY",
             Self::Values => "VALUES",
-            Self::Having | Self::Select | Self::OrderBy => return None,
+            Self::Having | Self::Select | Self::Qualify | Self::OrderBy => return None,
         })
+    }
+
+    /// The clause in messages, if window functions are not allowed in it.
+    fn forbids_windows(self) -> Option<&'static str> {
+        if self == Self::Having { Some("HAVING") } else { self.forbids_aggregates() }
     }
 }
 
 /// One query around the current place.
-#[derive(Debug)]
 pub(super) struct Level {
     pub scope: Scope,
     pub clause: Clause,
@@ -96,13 +102,59 @@ pub(super) struct Level {
     pub aggregates: Vec<(ColumnId, AggregateCall)>,
     /// Whether we are inside of an aggregate's argument.
     pub inside_aggregate: bool,
-    /// Output names that expressions may use where FROM has no such column (ORDER BY, HAVING).
+    /// Ordered-set aggregates met so far, each once; the aggregates read their columns, which are made below them.
+    pub ordered_sets: Vec<Windowed>,
+    /// What ordered-set aggregates are given besides the rows: they may read what GROUP BY lets through.
+    pub direct_arguments: Vec<Expr>,
+    /// Calls of window functions met so far, each once.
+    pub windows: Vec<Windowed>,
+    /// What WINDOW defines.
+    pub named_windows: Vec<NamedWindow>,
+    /// Why no window function may stand at the current place, whatever the clause.
+    pub without_windows: Option<&'static str>,
+    /// Output names that expressions may use where FROM has no such column (ORDER BY, HAVING, QUALIFY).
     pub aliases: Vec<(String, Expr)>,
 }
 
 impl Level {
     pub fn new(clause: Clause) -> Self {
-        Self { scope: Scope::default(), clause, aggregates: Vec::new(), inside_aggregate: false, aliases: Vec::new() }
+        Self {
+            scope: Scope::default(),
+            clause,
+            aggregates: Vec::new(),
+            inside_aggregate: false,
+            ordered_sets: Vec::new(),
+            direct_arguments: Vec::new(),
+            windows: Vec::new(),
+            named_windows: Vec::new(),
+            without_windows: None,
+            aliases: Vec::new(),
+        }
+    }
+
+    /// Whether the expression reads a window function's result.
+    pub fn is_windowed(&self, expr: &Expr) -> bool {
+        expr.uses(|c| self.windows.iter().any(|w| w.column == c))
+    }
+
+    /// Whether a window function may stand here.
+    pub fn check_windows(&self, position: Option<u32>) -> Result<()> {
+        if self.inside_aggregate {
+            let message = "aggregate function calls cannot contain window function calls";
+            return Err(Error::new(SqlState::GROUPING_ERROR, message)
+                .hint("compute the window function in a subquery")
+                .at(position));
+        }
+        if let Some(reason) = self.without_windows {
+            return Err(wrong(reason, position).hint("compute the inner one in a subquery"));
+        }
+        let Some(clause) = self.clause.forbids_windows() else { return Ok(()) };
+        let error = wrong(format!("window functions are not allowed in {clause}"), position);
+        Err(match self.clause {
+            Clause::Where | Clause::Having => error.hint("conditions on window functions go into QUALIFY"),
+            Clause::JoinCondition | Clause::GroupBy => error.hint("compute the window function in a subquery"),
+            _ => error,
+        })
     }
 }
 
@@ -164,10 +216,13 @@ impl Names {
             if !found.is_empty() {
                 return Ok(plan.reference(unique(&found, ident, position)?).at(position));
             }
-            if matches!(level.clause, Clause::OrderBy | Clause::Having) && !level.inside_aggregate {
+            if matches!(level.clause, Clause::OrderBy | Clause::Having | Clause::Qualify) && !level.inside_aggregate {
                 let wanted = fold(ident);
                 let alias = level.aliases.iter().find(|(name, _)| *name == wanted);
                 if let Some((_, expr)) = alias.filter(|(_, expr)| !expr.has_subquery()) {
+                    if level.is_windowed(expr) {
+                        level.check_windows(position)?;
+                    }
                     return Ok(expr.clone().at(position));
                 }
             }

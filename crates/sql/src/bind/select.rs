@@ -1,5 +1,5 @@
-//! A SELECT block: FROM, WHERE, GROUP BY, HAVING, the select list, DISTINCT, ORDER BY, LIMIT, in the order in which they
-//! are evaluated.
+//! A SELECT block: FROM, WHERE, GROUP BY, HAVING, windows, QUALIFY, the select list, DISTINCT, ORDER BY, LIMIT, in the order
+//! in which they are evaluated.
 
 use std::collections::HashSet;
 
@@ -13,9 +13,11 @@ use types::SqlType;
 
 use super::coerce::is_untyped;
 use super::from::FromItem;
+use super::group::Grouping;
 use super::order::{Key, KeyOrder};
 use super::query::{Slice, limited};
 use super::scope::{Clause, Level, ScopeColumn, find_relation};
+use super::window::Windowed;
 use super::{Binder, Bound, Output, fold, unsupported};
 use crate::bind::parts::PlanBuilder;
 
@@ -53,11 +55,14 @@ impl Binder<'_> {
             node = filtered(node, condition);
         }
         self.names.level().clause = Clause::Select;
+        self.named_windows(select)?;
         let mut items = self.select_list(select)?;
         let groups = self.group_by(&select.group_by, &items)?;
         self.names.level().aliases = items.iter().map(|i| (i.name.clone(), i.expr.clone())).collect();
         self.names.level().clause = Clause::Having;
         let mut having = select.having.as_ref().map(|h| self.condition(h, "HAVING")).transpose()?;
+        self.names.level().clause = Clause::Qualify;
+        let mut qualify = select.qualify.as_ref().map(|q| self.condition(q, "QUALIFY")).transpose()?;
         self.names.level().clause = Clause::OrderBy;
         let distinct = matches!(select.distinct, Some(Distinct::Distinct));
         let mut keys = self.order_keys(order_by, &items, distinct)?;
@@ -67,13 +72,29 @@ impl Binder<'_> {
             keys.extend(on);
         }
 
-        let aggregates = std::mem::take(&mut self.names.level().aggregates);
-        let is_grouped = groups.is_some() || !aggregates.is_empty() || having.is_some();
+        let mut windows = std::mem::take(&mut self.names.level().windows);
+        let level = self.names.level();
+        let is_grouped = groups.is_some() || !level.aggregates.is_empty() || having.is_some();
         if is_grouped {
-            let groups = groups.unwrap_or_default();
-            node = self.plan.grouped(node, groups, aggregates, &mut items, &mut having, &mut keys)?;
+            let grouping = Grouping {
+                groups: groups.unwrap_or_default(),
+                aggregates: std::mem::take(&mut level.aggregates),
+                ordered_sets: std::mem::take(&mut level.ordered_sets),
+                direct_arguments: std::mem::take(&mut level.direct_arguments),
+            };
+            let above = (having.iter_mut().chain(&mut qualify))
+                .chain(windows.iter_mut().flat_map(Windowed::expressions_mut))
+                .chain(keys.iter_mut().filter_map(|key| match &mut key.key {
+                    Key::Expr(expr) => Some(expr),
+                    Key::Output(_) => None,
+                }));
+            node = self.plan.grouped(node, grouping, &mut items, above)?;
         }
         if let Some(condition) = having {
+            node = filtered(node, condition);
+        }
+        node = self.plan.windowed(node, windows);
+        if let Some(condition) = qualify {
             node = filtered(node, condition);
         }
         let on = keys.split_off(ordered_by);
@@ -311,8 +332,6 @@ fn refuse_unsupported(select: &Select, position: Option<u32>) -> Result<()> {
         "SELECT INTO (write CREATE TABLE AS)"
     } else if !select.lateral_views.is_empty() {
         "LATERAL VIEW"
-    } else if select.qualify.is_some() || !select.named_window.is_empty() {
-        "a window function"
     } else if select.prewhere.is_some() || !select.connect_by.is_empty() || select.value_table_mode.is_some() {
         "PREWHERE, CONNECT BY or SELECT AS"
     } else if !(select.cluster_by.is_empty() && select.distribute_by.is_empty() && select.sort_by.is_empty()) {

@@ -22,45 +22,80 @@ impl Binder<'_> {
         filter: Option<&ast::Expr>,
         position: Option<u32>,
     ) -> Result<Expr> {
-        let name = function.definition().names.first().unwrap_or(&"count");
+        let (argument, filter) = self.inside_aggregate(position, |b| {
+            let argument = argument.map(|a| b.aggregate_argument(function, a, position)).transpose()?;
+            Ok((argument, b.filter_condition(filter)?))
+        })?;
+        let (argument, sql_type) = match argument {
+            Some((argument, result)) => (Some(argument), result),
+            None => (None, SqlType::BigInt),
+        };
+        let level = self.aggregate_level(argument.iter().chain(&filter), position)?;
+        // Whether a value occurs once or twice makes no difference to these.
+        let distinct = distinct && !function.ignores_duplicates();
+        Ok(self.push_aggregate(level, AggregateCall { function, argument, distinct, filter, sql_type, position }))
+    }
+
+    /// Binds what an aggregate is given.
+    pub(super) fn inside_aggregate<T>(
+        &mut self,
+        position: Option<u32>,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
         if self.names.levels.is_empty() {
             return Err(Error::new(SqlState::GROUPING_ERROR, "aggregate functions are not allowed here").at(position));
         }
-        let bind = |b: &mut Self| -> Result<(Option<Expr>, Option<Expr>)> {
-            let argument = argument.map(|a| b.expr(a)).transpose()?;
-            let filter = filter.map(|f| b.condition(f, "FILTER")).transpose()?;
-            Ok((argument, filter))
-        };
         let outside = std::mem::replace(&mut self.names.level().inside_aggregate, true);
         let bound = bind(self);
         self.names.level().inside_aggregate = outside;
-        let (argument, filter) = bound?;
-        let level = self.names.level_of_aggregate(argument.iter().chain(&filter));
-        self.names.check_place(level, position)?;
-        let (argument, sql_type) = match argument {
-            Some(argument) => {
-                let Some((cast, result)) = function.resolve(argument.sql_type) else {
-                    let message = format!("function {name}({}) does not exist", argument.sql_type);
-                    return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
-                        .hint("no function matches the given name and argument types; you might need explicit casts")
-                        .at(position));
-                };
-                (Some(cast_to(argument, cast)?), result)
-            }
-            None => (None, SqlType::BigInt),
-        };
-        // Whether a value occurs once or twice makes no difference to these.
-        let distinct = distinct && !function.ignores_duplicates();
-        let call = AggregateCall { function, argument, distinct, filter, sql_type, position };
-        if let Some((column, _)) = self.names.levels[level].aggregates.iter().find(|(_, c)| same_call(c, &call)) {
-            let column = *column;
-            return Ok(Expr::column(column, sql_type).at(position));
-        }
-        let column =
-            self.plan.columns.push(ColumnInfo { name: (*name).to_owned(), sql_type, nullable: !function.counts() });
-        self.names.levels[level].aggregates.push((column, call));
-        Ok(Expr::column(column, sql_type).at(position))
+        bound
     }
+
+    /// The argument of an aggregate, as the type that it wants, and the type of the result.
+    pub(super) fn aggregate_argument(
+        &mut self,
+        function: AggregateFunction,
+        argument: &ast::Expr,
+        position: Option<u32>,
+    ) -> Result<(Expr, SqlType)> {
+        let argument = self.expr(argument)?;
+        let Some((cast, result)) = function.resolve(argument.sql_type) else {
+            let name = name_of(function);
+            let message = format!("function {name}({}) does not exist", argument.sql_type);
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
+                .hint("no function matches the given name and argument types; you might need explicit casts")
+                .at(position));
+        };
+        Ok((cast_to(argument, cast)?, result))
+    }
+
+    /// The query that an aggregate of these expressions belongs to.
+    pub(super) fn aggregate_level<'e>(
+        &self,
+        exprs: impl Iterator<Item = &'e Expr>,
+        position: Option<u32>,
+    ) -> Result<usize> {
+        let level = self.names.level_of_aggregate(exprs);
+        self.names.check_place(level, position)?;
+        Ok(level)
+    }
+
+    /// The column of an aggregate.
+    pub(super) fn push_aggregate(&mut self, level: usize, call: AggregateCall) -> Expr {
+        let AggregateCall { function, sql_type, position, .. } = call;
+        let known = self.names.levels[level].aggregates.iter().find(|(_, c)| same_call(c, &call)).map(|(c, _)| *c);
+        let column = known.unwrap_or_else(|| {
+            let name = name_of(function).to_owned();
+            let column = self.plan.columns.push(ColumnInfo { name, sql_type, nullable: !function.counts() });
+            self.names.levels[level].aggregates.push((column, call));
+            column
+        });
+        Expr::column(column, sql_type).at(position)
+    }
+}
+
+fn name_of(function: AggregateFunction) -> &'static str {
+    function.definition().names.first().unwrap_or(&"count")
 }
 
 impl Names {

@@ -3,17 +3,20 @@
 use base::{Error, Result, SqlState};
 use catalog::nearest_name;
 use functions::aggregate::AGGREGATES;
-use functions::{AggregateFunction, ScalarFunction};
+use functions::window::WINDOWS;
+use functions::{AggregateFunction, ScalarFunction, WindowFunction};
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart};
-use sqlparser::ast::{CeilFloorKind, TrimWhereField};
+use sqlparser::ast::{CeilFloorKind, FunctionArgumentClause, NullTreatment, OrderByExpr, TrimWhereField};
 use types::ops::date;
 use types::{SqlType, Value};
 
+use super::ordered_set::OrderedSet;
 use super::position::has_arguments;
 use crate::bind::coerce::{cast_to, convert, padded, unify};
 use crate::bind::expr::operator::arithmetic;
 use crate::bind::{Binder, fold, unsupported};
+use crate::parse::window::is_no_argument;
 
 /// Functions that are a field of `extract`.
 const FIELDS: [&str; 12] = [
@@ -31,67 +34,88 @@ const FIELDS: [&str; 12] = [
     "century",
 ];
 
+/// A call as it is written, but for OVER.
+pub(super) struct CallParts<'f> {
+    pub name: String,
+    pub position: Option<u32>,
+    pub arguments: Vec<&'f ast::Expr>,
+    /// The argument is `*`.
+    pub star: bool,
+    pub distinct: bool,
+    /// ORDER BY behind the arguments.
+    pub order: &'f [OrderByExpr],
+    pub within_group: &'f [OrderByExpr],
+    pub filter: Option<&'f ast::Expr>,
+    pub null_treatment: Option<NullTreatment>,
+}
+
+impl CallParts<'_> {
+    /// The aggregate of that name.
+    pub fn aggregate(&self) -> Option<AggregateFunction> {
+        if self.name == "count" && self.arguments.is_empty() && !self.distinct {
+            return Some(AggregateFunction::ROWS);
+        }
+        AggregateFunction::find(&self.name)
+    }
+}
+
 impl Binder<'_> {
     pub(super) fn function(&mut self, function: &ast::Function) -> Result<Expr> {
         let position = self.text.name_position(&function.name);
-        let name = match function.name.0.last() {
-            Some(ObjectNamePart::Identifier(ident)) => fold(ident),
-            _ => return unsupported("a function that makes a name", position),
-        };
-        if function.over.is_some() {
-            return Err(Error::unsupported("a window function")
-                .hint("window functions come with a later version of MorselDB")
-                .at(position));
+        if let FunctionArguments::Subquery(query) = &function.args {
+            let name = function.name.to_string().to_lowercase();
+            return self.function_of_subquery(&name, query, position);
         }
-        if !function.within_group.is_empty() || has_arguments(&function.parameters) || function.null_treatment.is_some()
-        {
-            return unsupported(format!("this form of {name}"), position);
+        let call = parts_of(function, position)?;
+        match &function.over {
+            Some(over) => self.window_call(&call, over),
+            None => self.plain_call(&call),
         }
-        let (mut arguments, mut star, mut distinct) = (Vec::new(), false, false);
-        const MOST: usize = 1000;
-        if let FunctionArguments::List(list) = &function.args
-            && list.args.len() > MOST
-        {
-            let message = format!("cannot pass more than {MOST} arguments to a function");
-            return Err(Error::new(SqlState("54023"), message).at(position));
+    }
+
+    /// A call without OVER.
+    fn plain_call(&mut self, call: &CallParts<'_>) -> Result<Expr> {
+        let CallParts { name, position, arguments, distinct, filter, .. } = call;
+        let (position, filter) = (*position, *filter);
+        let wrong = |message: String| Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position));
+        if let Some(set) = OrderedSet::of(call)? {
+            return self.ordered_set(&set, call);
         }
-        match &function.args {
-            FunctionArguments::None => {}
-            FunctionArguments::Subquery(query) => return self.function_of_subquery(&name, query, position),
-            FunctionArguments::List(list) => {
-                if let Some(clause) = list.clauses.first() {
-                    return unsupported(format!("{clause} inside of {name}()"), position);
-                }
-                distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
-                for argument in &list.args {
-                    match argument {
-                        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => arguments.push(expr),
-                        FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => star = true,
-                        _ => return unsupported(format!("the argument {argument} of {name}()"), position),
-                    }
-                }
-            }
+        if call.null_treatment.is_some() {
+            return wrong(format!("RESPECT/IGNORE NULLS specified, but {name} is called without OVER"));
         }
-        let filter = function.filter.as_deref();
-        if name == "count" && arguments.is_empty() && !distinct {
-            return self.aggregate(AggregateFunction::CountStar, None, false, filter, position);
+        if let Some(window) = WindowFunction::find(name) {
+            use WindowFunction::{CumeDist, DenseRank, PercentRank, Rank};
+            return match call.within_group {
+                [] => wrong(format!("window function {name} requires an OVER clause")),
+                _ if matches!(window, Rank | DenseRank | PercentRank | CumeDist) => self.hypothetical_set(window, call),
+                _ => wrong(format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP")),
+            };
         }
-        if star {
+        if !call.within_group.is_empty() {
+            return wrong(format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP"));
+        }
+        if call.star && (name != "count" || *distinct) {
             let error = Error::new(SqlState::SYNTAX_ERROR, format!("{name}(*) is not a function: only count(*) is"));
             return Err(error.at(position));
         }
-        if let Some(aggregate) = AggregateFunction::find(&name) {
-            let &[argument] = arguments.as_slice() else {
-                return Err(self.no_function(&name, &arguments, position));
+        if let Some(aggregate) = call.aggregate() {
+            // No aggregate looks at the order of its values.
+            self.inside_aggregate(position, |b| b.call_order(call.order))?;
+            return match (aggregate, arguments.as_slice()) {
+                (AggregateFunction::ROWS, []) => self.aggregate(aggregate, None, false, filter, position),
+                (_, &[argument]) => self.aggregate(aggregate, Some(argument), *distinct, filter, position),
+                _ => Err(self.wrong_arguments(call)),
             };
-            return self.aggregate(aggregate, Some(argument), distinct, filter, position);
         }
-        if distinct || filter.is_some() {
-            let what = if distinct { "DISTINCT" } else { "FILTER" };
-            let message = format!("{what} specified, but {name} is not an aggregate function");
-            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position));
+        for (is_written, clause) in
+            [(*distinct, "DISTINCT"), (!call.order.is_empty(), "ORDER BY"), (filter.is_some(), "FILTER")]
+        {
+            if is_written {
+                return wrong(format!("{clause} specified, but {name} is not an aggregate function"));
+            }
         }
-        self.call_by_name(&name, &arguments, position)
+        self.call_by_name(name, arguments, position)
     }
 
     fn function_of_subquery(&mut self, name: &str, query: &ast::Query, position: Option<u32>) -> Result<Expr> {
@@ -175,11 +199,6 @@ impl Binder<'_> {
         call(name, bound, position)
     }
 
-    fn no_function(&mut self, name: &str, arguments: &[&ast::Expr], position: Option<u32>) -> Error {
-        let types: Vec<SqlType> = arguments.iter().filter_map(|a| self.expr(a).ok()).map(|e| e.sql_type).collect();
-        no_function(name, &types).at(position)
-    }
-
     /// `extract(field from value)`
     pub(super) fn extract(&mut self, field: &str, value: &ast::Expr) -> Result<Expr> {
         let position = self.text.start(value);
@@ -208,7 +227,8 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let position = self.text.start(expr);
         if from.is_none() && length.is_none() {
-            return Err(self.no_function("substring", &[expr], position));
+            let sql_type = self.expr(expr)?.sql_type;
+            return Err(no_function("substring", &[sql_type]).at(position));
         }
         let text = self.expr(expr)?;
         let from = match from {
@@ -334,8 +354,53 @@ fn check_field(function: ScalarFunction, arguments: &mut [Expr], result: SqlType
     })
 }
 
+/// The parts of a call whose arguments are a list.
+fn parts_of(function: &ast::Function, position: Option<u32>) -> Result<CallParts<'_>> {
+    let name = match function.name.0.last() {
+        Some(ObjectNamePart::Identifier(ident)) => fold(ident),
+        _ => return unsupported("a function that makes a name", position),
+    };
+    if has_arguments(&function.parameters) {
+        return unsupported(format!("this form of {name}"), position);
+    }
+    let mut call = CallParts {
+        name,
+        position,
+        arguments: Vec::new(),
+        star: false,
+        distinct: false,
+        order: &[],
+        within_group: &function.within_group,
+        filter: function.filter.as_deref(),
+        null_treatment: function.null_treatment,
+    };
+    let FunctionArguments::List(list) = &function.args else { return Ok(call) };
+    const MOST: usize = 1000;
+    if list.args.len() > MOST {
+        let message = format!("cannot pass more than {MOST} arguments to a function");
+        return Err(Error::new(SqlState("54023"), message).at(position));
+    }
+    for clause in &list.clauses {
+        match clause {
+            FunctionArgumentClause::OrderBy(order) => call.order = order,
+            FunctionArgumentClause::IgnoreOrRespectNulls(treatment) => call.null_treatment = Some(*treatment),
+            clause => return unsupported(format!("{clause} inside of {}()", call.name), position),
+        }
+    }
+    call.distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+    for argument in &list.args {
+        match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) if is_no_argument(expr) => {}
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => call.arguments.push(expr),
+            FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => call.star = true,
+            _ => return unsupported(format!("the argument {argument} of {}()", call.name), position),
+        }
+    }
+    Ok(call)
+}
+
 /// 42883 with the nearest name as hint.
-fn no_function(name: &str, types: &[SqlType]) -> Error {
+pub(super) fn no_function(name: &str, types: &[SqlType]) -> Error {
     let list = types.iter().map(SqlType::to_string).collect::<Vec<_>>().join(", ");
     let error = Error::new(SqlState::UNDEFINED_FUNCTION, format!("function {name}({list}) does not exist"));
     if let Some(function) = ScalarFunction::find(name) {
@@ -347,10 +412,14 @@ fn no_function(name: &str, types: &[SqlType]) -> Error {
     if AggregateFunction::find(name).is_some() {
         return error.hint(format!("{name} takes one argument"));
     }
+    if let Some(window) = WindowFunction::find(name).and_then(WindowFunction::definition) {
+        return error.hint(format!("example: {}", window.example.0));
+    }
     let known = ScalarFunction::all()
         .flat_map(|f| f.definition().names)
         .chain(AGGREGATES.iter().flat_map(|d| d.names))
-        .copied();
+        .copied()
+        .chain(WINDOWS.iter().map(|w| w.name));
     match nearest_name(name, known) {
         Some(near) => error.hint(format!("perhaps you meant {near}()")),
         None => error.hint("no function matches the given name and argument types"),

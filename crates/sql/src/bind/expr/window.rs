@@ -1,0 +1,229 @@
+//! Calls of window functions.
+
+use base::{Error, Result, SqlState};
+use functions::window::Scope;
+use functions::{AggregateFunction, WindowFunction};
+use plan::{ColumnInfo, Expr, ExprKind, Frame, SortKey, WindowCall};
+use sqlparser::ast::{self, NullTreatment, OrderByExpr, WindowType};
+use types::{SqlType, Value};
+
+use super::call::{CallParts, no_function};
+use super::ordered_set::OrderedSet;
+use crate::bind::Binder;
+use crate::bind::coerce::{cast_to, is_untyped, known, unify};
+use crate::bind::order::direction;
+use crate::bind::window::Windowed;
+
+impl Binder<'_> {
+    /// A call with OVER becomes a column of its query's windows; equal calls share one.
+    pub(super) fn window_call(&mut self, call: &CallParts<'_>, over: &WindowType) -> Result<Expr> {
+        let position = call.position;
+        let Some(level) = self.names.levels.last() else {
+            return Err(Error::new(SqlState::WINDOWING_ERROR, "window functions are not allowed here").at(position));
+        };
+        level.check_windows(position)?;
+        let bound = self.without_windows("window function calls cannot be nested", |b| b.windowed_call(call))?;
+        let window = self.window_of(over, position)?;
+        let frame = match bound.function.scope() {
+            Scope::Partition if bound.order.is_empty() => Frame::whole(),
+            _ => window.frame(),
+        };
+        let (function, sql_type) = (bound.function, bound.sql_type);
+        let call = WindowCall { frame, ..bound };
+        let known = self.names.level().windows.iter().find(|w| w.is(&call, &window)).map(|w| w.column);
+        let column = known.unwrap_or_else(|| {
+            let info = ColumnInfo { name: function.name().to_owned(), sql_type, nullable: !function.is_never_null() };
+            let column = self.plan.columns.push(info);
+            if function == WindowFunction::RowNumber {
+                self.arguments.row_numbers.insert(column);
+            }
+            self.names.level().windows.push(Windowed { column, call, window });
+            column
+        });
+        Ok(Expr::column(column, sql_type).at(position))
+    }
+
+    /// Binds what no window function may stand in.
+    fn without_windows<T>(&mut self, reason: &'static str, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let outside = self.names.level().without_windows.replace(reason);
+        let bound = bind(self);
+        self.names.level().without_windows = outside;
+        bound
+    }
+
+    /// The condition of a FILTER.
+    pub(super) fn filter_condition(&mut self, filter: Option<&ast::Expr>) -> Result<Option<Expr>> {
+        let Some(filter) = filter else { return Ok(None) };
+        self.without_windows("window functions are not allowed in FILTER", |b| b.condition(filter, "FILTER")).map(Some)
+    }
+
+    /// The call itself: its window is not looked at.
+    fn windowed_call(&mut self, call: &CallParts<'_>) -> Result<WindowCall> {
+        if let Some(set) = OrderedSet::of(call)? {
+            let (function, arguments, order, sql_type) = self.ordered_set_parts(&set, call)?;
+            return Ok(WindowCall { order: vec![order], ..new_call(function, arguments, sql_type, call.position) });
+        }
+        let aggregate = call.aggregate();
+        let function = match (aggregate, WindowFunction::find(&call.name)) {
+            (Some(aggregate), _) => WindowFunction::Aggregate(aggregate),
+            (None, Some(function)) => function,
+            (None, None) => return Err(self.no_window_function(call)),
+        };
+        check_clauses(call, function)?;
+        let mut bound = match aggregate {
+            Some(aggregate) => self.window_aggregate(aggregate, call)?,
+            None => self.window_function(function, call)?,
+        };
+        let order = self.call_order(call.order)?;
+        // An aggregate does not care.
+        if aggregate.is_none() {
+            bound.order = order;
+        }
+        bound.ignore_nulls = call.null_treatment == Some(NullTreatment::IgnoreNulls);
+        Ok(bound)
+    }
+
+    /// The keys of ORDER BY inside of a call.
+    pub(super) fn call_order(&mut self, order: &[OrderByExpr]) -> Result<Vec<SortKey>> {
+        let key = |key: &OrderByExpr| {
+            let (descending, nulls_first) = direction(&key.options)?;
+            Ok(SortKey { expr: self.typed_expr(&key.expr)?, descending, nulls_first })
+        };
+        order.iter().map(key).collect()
+    }
+
+    fn window_aggregate(&mut self, function: AggregateFunction, call: &CallParts<'_>) -> Result<WindowCall> {
+        let (mut argument, sql_type) = match call.arguments.as_slice() {
+            [] => (None, SqlType::BigInt),
+            &[argument] => {
+                let (argument, result) = self.aggregate_argument(function, argument, call.position)?;
+                (Some(argument), result)
+            }
+            _ => return Err(self.wrong_arguments(call)),
+        };
+        let mut filter = self.filter_condition(call.filter)?;
+        // Rows that the filter leaves out must not fail.
+        if let Some(value) = argument.take_if(|a| !matches!(a.kind, ExprKind::Column(_) | ExprKind::Const(_))) {
+            argument = Some(match filter.take() {
+                Some(filter) => where_true(filter, value),
+                None => value,
+            });
+        }
+        let distinct = call.distinct && !function.ignores_duplicates();
+        let arguments = argument.into_iter().collect();
+        let function = WindowFunction::Aggregate(function);
+        Ok(WindowCall { distinct, filter, ..new_call(function, arguments, sql_type, call.position) })
+    }
+
+    fn window_function(&mut self, function: WindowFunction, call: &CallParts<'_>) -> Result<WindowCall> {
+        use WindowFunction as F;
+        let (least, most) = function.definition().map_or((0, 0), |d| d.arguments);
+        if !(least..=most).contains(&call.arguments.len()) {
+            return Err(self.wrong_arguments(call));
+        }
+        let mut arguments = call.arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        // The argument that is a number.
+        let number = match function {
+            F::Ntile => Some(0),
+            F::Lead | F::Lag | F::NthValue => Some(1),
+            _ => None,
+        };
+        if matches!(function, F::Lead | F::Lag) && arguments.len() == 1 {
+            arguments.push(Expr::constant(Value::Int(1), SqlType::BigInt));
+        }
+        if let Some(number) = number.and_then(|n| arguments.get_mut(n)) {
+            let value = std::mem::replace(number, Expr::bool(true));
+            if !value.sql_type.is_integer() && !is_untyped(&value) {
+                return Err(self.wrong_arguments(call));
+            }
+            *number = cast_to(value, SqlType::BigInt)?;
+        }
+        if let (F::Lead | F::Lag, [_, _, _]) = (function, arguments.as_slice()) {
+            let default = arguments.remove(2);
+            let value = arguments.remove(0);
+            let (both, _) = unify(vec![value, default], &call.name)?;
+            arguments.splice(0..0, both);
+            arguments.swap(1, 2);
+        }
+        let sql_type = match function {
+            F::Lead | F::Lag | F::FirstValue | F::LastValue | F::NthValue => {
+                let value = known(arguments.remove(0));
+                arguments.insert(0, value);
+                arguments[0].sql_type
+            }
+            F::PercentRank | F::CumeDist => SqlType::Double,
+            F::Ntile => SqlType::Integer,
+            _ => SqlType::BigInt,
+        };
+        Ok(new_call(function, arguments, sql_type, call.position))
+    }
+
+    /// 42809 for a function that takes no window, 42883 for one that does not exist.
+    fn no_window_function(&mut self, call: &CallParts<'_>) -> Error {
+        match self.call_by_name(&call.name, &call.arguments, call.position) {
+            Ok(_) => {
+                let message =
+                    format!("OVER specified, but {} is not a window function nor an aggregate function", call.name);
+                Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(call.position)
+            }
+            Err(error) => error,
+        }
+    }
+
+    pub(super) fn wrong_arguments(&mut self, call: &CallParts<'_>) -> Error {
+        let types: Vec<SqlType> = call.arguments.iter().filter_map(|a| self.expr(a).ok()).map(|e| e.sql_type).collect();
+        no_function(&call.name, &types).at(call.position)
+    }
+}
+
+/// A call over no window yet.
+pub(super) fn new_call(
+    function: WindowFunction,
+    arguments: Vec<Expr>,
+    sql_type: SqlType,
+    position: Option<u32>,
+) -> WindowCall {
+    WindowCall {
+        function,
+        arguments,
+        distinct: false,
+        filter: None,
+        ignore_nulls: false,
+        order: Vec::new(),
+        partition: 0,
+        peers: 0,
+        frame: Frame::whole(),
+        sql_type,
+        position,
+    }
+}
+
+/// `CASE WHEN condition THEN value END`
+pub(super) fn where_true(condition: Expr, value: Expr) -> Expr {
+    let (sql_type, position) = (value.sql_type, value.position);
+    let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
+    Expr::new(ExprKind::Case { branches: vec![(condition, value)], otherwise }, sql_type).at(position)
+}
+
+/// Refuses clauses that the function does not take.
+fn check_clauses(call: &CallParts<'_>, function: WindowFunction) -> Result<()> {
+    use WindowFunction as F;
+    let name = &call.name;
+    let is_aggregate = matches!(function, F::Aggregate(_));
+    let takes_nulls = matches!(function, F::Lead | F::Lag | F::FirstValue | F::LastValue | F::NthValue);
+    let (state, message) = if !call.within_group.is_empty() {
+        let message = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
+        (SqlState::WRONG_OBJECT_TYPE, message)
+    } else if call.star && (call.name != "count" || call.distinct) {
+        (SqlState::SYNTAX_ERROR, format!("{name}(*) is not a function: only count(*) is"))
+    } else if call.distinct && !is_aggregate {
+        (SqlState::FEATURE_NOT_SUPPORTED, "DISTINCT is only implemented for aggregates as window functions".to_owned())
+    } else if call.filter.is_some() && !is_aggregate {
+        (SqlState::FEATURE_NOT_SUPPORTED, "FILTER is not implemented for non-aggregate window functions".to_owned())
+    } else if call.null_treatment.is_some() && !takes_nulls {
+        (SqlState::FEATURE_NOT_SUPPORTED, format!("function {name} does not allow RESPECT/IGNORE NULLS"))
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(state, message).at(call.position))
+}
