@@ -15,6 +15,7 @@ pub mod prune;
 pub mod pushdown;
 pub mod reduce;
 pub mod unnest;
+pub mod windows;
 
 #[cfg(test)]
 mod oracle;
@@ -124,6 +125,7 @@ fn passes(settings: &Settings) -> Vec<Box<dyn Pass>> {
         Box::new(fold::Fold),
         Box::new(pushdown::Pushdown),
         Box::new(prune::Prune),
+        Box::new(windows::Windows),
         Box::new(pushdown::Pushdown),
         Box::new(reduce::Reduce),
         Box::new(fold::Fold),

@@ -1,6 +1,8 @@
 //! A slow and obviously right interpreter of plans with subqueries, which it evaluates for each row: what rewritten plans
 //! are compared with, on small random tables.
 
+mod window;
+
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -70,18 +72,7 @@ impl Oracle<'_> {
             let values = keys.iter().map(|k| self.value(&k.expr, &row)).collect::<Result<Vec<_>>>()?;
             keyed.push((values, row));
         }
-        keyed.sort_by(|(a, _), (b, _)| {
-            let by = |((x, y), k): ((&Value, &Value), &plan::SortKey)| {
-                let order = match (x.is_null(), y.is_null()) {
-                    (false, false) if k.descending => y.total_cmp(x),
-                    (false, false) => x.total_cmp(y),
-                    (a, b) if k.nulls_first => b.cmp(&a),
-                    (a, b) => a.cmp(&b),
-                };
-                order.is_ne().then_some(order)
-            };
-            a.iter().zip(b).zip(keys).find_map(by).unwrap_or(std::cmp::Ordering::Equal)
-        });
+        keyed.sort_by(|(a, _), (b, _)| window::order(a, b, keys, keys.len()));
         Ok(keyed.into_iter().map(|(_, row)| row).collect())
     }
 
@@ -192,7 +183,7 @@ impl Oracle<'_> {
                 let rows = self.rows(input, outer)?.into_iter().skip(*offset as usize);
                 out.extend(rows.take(limit.map_or(usize::MAX, |n| n as usize)));
             }
-            Op::Window { .. } => return Err(base::Error::internal("windows have an oracle of their own")),
+            Op::Window { input, keys, functions } => return self.windows(self.rows(input, outer)?, keys, functions),
             Op::SetOp { operation, all, inputs, columns } => {
                 let mut bags: Vec<Vec<Vec<Value>>> = Vec::new();
                 for (input, from) in inputs {

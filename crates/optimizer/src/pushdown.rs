@@ -134,8 +134,13 @@ fn push(node: Node, predicates: Vec<Expr>) -> Node {
             filter(Node { op: Op::GroupLimit { input, partition, keys, limit, offset }, rows }, stay)
         }
         Op::Window { input, keys, functions } => {
-            let input = Box::new(push(*input, Vec::new()));
-            filter(Node { op: Op::Window { input, keys, functions }, rows }, predicates)
+            // A partition stays or goes as a whole, if equal values look equal.
+            let common = functions.iter().map(|(_, call)| call.partition).min().unwrap_or(0);
+            let partition = keys[..common].iter().filter_map(|key| key.expr.as_column()).collect();
+            let (go, mut stay) = split(predicates, &partition);
+            let (go, exact) = split_exact(go);
+            stay.extend(exact);
+            filter(Node { op: Op::Window { input: Box::new(push(*input, go)), keys, functions }, rows }, stay)
         }
         Op::SetOp { operation, all, inputs, columns } => {
             let keeps_all = operation == SetOperation::Union && all;

@@ -155,7 +155,7 @@ pub(crate) fn exactly_one_row(node: &Node) -> bool {
     match &node.op {
         Op::Aggregate { groups, .. } => groups.is_empty(),
         Op::Values { rows, .. } => rows.len() == 1,
-        Op::Map { input, .. } => exactly_one_row(input),
+        Op::Map { input, .. } | Op::Window { input, .. } => exactly_one_row(input),
         Op::Sort { input, limit, offset: 0, .. } | Op::Limit { input, limit, offset: 0 } => {
             *limit != Some(0) && exactly_one_row(input)
         }

@@ -43,7 +43,9 @@ impl Estimator<'_> {
                     let known = ColumnProfile { domain: rows, distinct: rows, rows, nulls: 0.0, range: None };
                     self.set_column(*column, known);
                 }
-                inputs[0].clone()
+                let mut profile = inputs[0].clone();
+                profile.keys.extend(node.own_key().map(|columns| Key { columns, domain: rows }));
+                profile
             }
             Op::Join { kind, right, condition, .. } => {
                 let theirs = right.columns();

@@ -115,11 +115,12 @@ impl Pruner<'_> {
                 needed.extend(partition.iter().copied());
                 Op::GroupLimit { input: Box::new(self.node(*input, &needed, false)), partition, keys, limit, offset }
             }
-            Op::Window { input, keys, mut functions } => {
+            Op::Window { input, mut keys, mut functions } => {
                 functions.retain(|(c, _)| needed.contains(c));
                 if functions.is_empty() {
                     return self.node(*input, needed, false);
                 }
+                keys.truncate(functions.iter().map(|(_, call)| call.peers).max().unwrap_or(0));
                 let node = Node { op: Op::Window { input, keys, functions }, rows };
                 let needed = with(needed, node.expressions());
                 let Op::Window { input, keys, functions } = node.op else { unreachable!("made just now") };

@@ -3,11 +3,11 @@
 
 use base::IdMap;
 use catalog::Field;
-use functions::AggregateFunction;
+use functions::{AggregateFunction, WindowFunction};
 use plan::text::{print, stub_table};
 use plan::{
-    AggregateCall, ColumnId, ColumnInfo, Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, Quantifier, SetOperation,
-    Subquery, SubqueryKind, TableId,
+    AggregateCall, ColumnId, ColumnInfo, Compare, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameUnit,
+    JoinKind, Node, Op, Plan, Quantifier, SetOperation, SortKey, Subquery, SubqueryKind, TableId, WindowCall,
 };
 use types::{SqlType, Value};
 
@@ -191,12 +191,66 @@ impl Generator {
         Node::new(Op::Aggregate { input: Box::new(input), groups, aggregates: vec![(result, call)] })
     }
 
+    /// Window functions whose results do not depend on the order of peers.
+    fn window(&mut self, mut node: Node, own: &[ColumnId], outer: &[ColumnId]) -> Node {
+        for _ in 0..1 + self.below(2) {
+            let keys: Vec<SortKey> = (0..self.below(3))
+                .map(|_| {
+                    let expr = self.operand(own, outer);
+                    SortKey { expr, descending: self.below(2) == 0, nulls_first: self.below(2) == 0 }
+                })
+                .collect();
+            let calls = (0..1 + self.below(2)).map(|_| self.window_call(keys.len(), own, outer)).collect();
+            node = Node::new(Op::Window { input: Box::new(node), keys, functions: calls });
+        }
+        node
+    }
+
+    fn window_call(&mut self, keys: usize, own: &[ColumnId], outer: &[ColumnId]) -> (ColumnId, WindowCall) {
+        use FrameBound::{CurrentRow, Following, Preceding, UnboundedFollowing, UnboundedPreceding};
+        let aggregate = WindowFunction::Aggregate;
+        let (function, sql_type) = self.one_of(&[
+            (WindowFunction::Rank, SqlType::BigInt),
+            (WindowFunction::DenseRank, SqlType::BigInt),
+            (WindowFunction::CumeDist, SqlType::Double),
+            (aggregate(AggregateFunction::CountStar), SqlType::BigInt),
+            (aggregate(AggregateFunction::Count), SqlType::BigInt),
+            (aggregate(AggregateFunction::Max), SqlType::Integer),
+        ]);
+        let takes = matches!(function, WindowFunction::Aggregate(AggregateFunction::Count | AggregateFunction::Max));
+        let peers = self.below(keys as u64 + 1) as usize;
+        let unit = self.one_of(&[FrameUnit::Range, FrameUnit::Groups]);
+        let offset = |n| Expr::constant(Value::Int(n), SqlType::BigInt);
+        let (start, end) = match (self.below(4), unit) {
+            (0, FrameUnit::Groups) => (Preceding(offset(1)), CurrentRow),
+            (1, FrameUnit::Groups) => (CurrentRow, Following(offset(1))),
+            (0 | 1, _) => (UnboundedPreceding, CurrentRow),
+            (2, _) => (CurrentRow, UnboundedFollowing),
+            _ => (UnboundedPreceding, UnboundedFollowing),
+        };
+        let exclude = self.one_of(&[FrameExclusion::NoOthers, FrameExclusion::NoOthers, FrameExclusion::Group]);
+        let call = WindowCall {
+            function,
+            arguments: takes.then(|| self.operand(own, outer)).into_iter().collect(),
+            distinct: false,
+            filter: None,
+            ignore_nulls: false,
+            order: Vec::new(),
+            partition: self.below(peers as u64 + 1) as usize,
+            peers,
+            frame: Frame { unit, start, end, exclude },
+            sql_type,
+            position: None,
+        };
+        (self.new_column(sql_type, true), call)
+    }
+
     /// A subplan that may read `outer`; some of its columns are integers.
     fn query(&mut self, outer: &[ColumnId], depth: u64) -> Node {
         let mut node = self.scan();
         for _ in 0..self.below(3) {
             let own = self.integers(&node.columns());
-            node = match self.below(9) {
+            node = match self.below(10) {
                 0..=2 => {
                     let other = if depth > 0 { self.query(outer, depth - 1) } else { self.scan() };
                     let both: Vec<ColumnId> = node.columns().into_iter().chain(other.columns()).collect();
@@ -236,6 +290,7 @@ impl Generator {
                     let expr = Expr::new(ExprKind::Coalesce(parts), SqlType::Integer);
                     map(node, vec![(computed, expr)])
                 }
+                7 => self.window(node, &own, outer),
                 _ => node,
             };
             let own = node.columns();

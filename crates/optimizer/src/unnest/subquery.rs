@@ -22,7 +22,7 @@ enum Existence {
 
 fn existence(node: Node) -> Existence {
     match node.op {
-        Op::Map { input, .. } | Op::Distinct { input, .. } => existence(*input),
+        Op::Map { input, .. } | Op::Distinct { input, .. } | Op::Window { input, .. } => existence(*input),
         Op::Sort { input, limit, offset: 0, .. } | Op::Limit { input, limit, offset: 0 } if limit != Some(0) => {
             existence(*input)
         }

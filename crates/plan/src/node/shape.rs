@@ -3,6 +3,8 @@
 //!
 //! Nothing here allocates but [`Node::columns`], [`Node::produced`] and [`Node::own_key`].
 
+use functions::WindowFunction;
+
 use super::{JoinKind, Node, Op, SortKey};
 use crate::{AggregateCall, ColumnId, Expr, WindowCall};
 
@@ -177,6 +179,11 @@ impl Node {
             Op::Aggregate { groups, .. } => Some(groups.iter().map(|&(c, _)| c).collect()),
             Op::Distinct { columns, .. } | Op::SetOp { all: false, columns, .. } => Some(columns.clone()),
             Op::GroupLimit { partition, limit: Some(0 | 1), .. } => Some(partition.clone()),
+            Op::Window { keys, functions, .. } => functions.iter().find_map(|(column, call)| {
+                let numbers = call.function == WindowFunction::RowNumber && call.order.is_empty();
+                let partition = keys[..call.partition].iter().map(|key| key.expr.as_column());
+                partition.chain([Some(*column)]).collect::<Option<_>>().filter(|_| numbers)
+            }),
             _ => None,
         }
     }
