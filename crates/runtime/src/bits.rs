@@ -41,9 +41,9 @@ impl BitSet {
         Ok(Self { rows, levels, counts: zeros(counts), _charged: charged })
     }
 
-    /// Sets the bits of `rows`, which begin with a multiple of 64, and end with one unless they are the last ones.
+    /// Sets the bits of `rows`, which begin with a multiple of 64, and end with one unless nothing follows them.
     pub(crate) fn fill(&self, rows: Range<usize>, mut is_member: impl FnMut(usize) -> bool) {
-        debug_assert!(rows.start.is_multiple_of(64) && (rows.end.is_multiple_of(64) || rows.end == self.rows));
+        debug_assert!(rows.start.is_multiple_of(64));
         for first in rows.clone().step_by(64) {
             let last = rows.end.min(first + 64);
             let word = (first..last).fold(0, |word, row| word | u64::from(is_member(row)) << (row - first));

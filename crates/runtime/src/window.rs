@@ -14,6 +14,9 @@
 //! | [`numbering`] | `row_number`, ranks, `ntile` |
 //! | [`pick`] | values of other rows: `lead`, `nth_value`, IGNORE NULLS |
 //! | [`count`] | counts, by ranks |
+//! | [`ordered`] | functions with an order of their own: percentiles, framed ranks |
+//! | [`permutation`], [`wavelet`] | another order of the rows, and the k-th of a frame in it |
+//! | [`occurrences`], [`multiset`] | DISTINCT, the most frequent value, framed dense ranks |
 //! | [`aggregate`], [`tree`] | aggregates by four algorithms |
 //!
 //! Decision 23 says why, and what it costs.
@@ -25,7 +28,13 @@ mod column;
 mod count;
 mod frame;
 mod members;
+mod multiset;
 mod numbering;
+mod numbers;
+mod occurrences;
+mod ordered;
+mod permutation;
+mod phases;
 mod pick;
 #[cfg(test)]
 mod reference;
@@ -35,6 +44,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod wavelet;
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -102,6 +112,11 @@ impl Positions {
         })
     }
 
+    /// How many rows the largest partition has.
+    pub(super) fn largest_partition(&self) -> usize {
+        self.parts(0..self.rows).map(|(_, partition)| partition.len()).max().unwrap_or(0)
+    }
+
     /// The row's peers, itself included.
     pub(super) fn peers_of(&self, row: usize) -> Range<usize> {
         self.peers.begin(row)..self.peers.end(row)
@@ -126,6 +141,13 @@ pub(crate) struct Key {
     pub(crate) descending: bool,
     /// NULLs first.
     pub(crate) nulls_first: bool,
+}
+
+impl Key {
+    /// Any order of values.
+    fn ascending(operand: Operand) -> Self {
+        Self { operand, descending: false, nulls_first: false }
+    }
 }
 
 /// A function that can be evaluated for all rows.

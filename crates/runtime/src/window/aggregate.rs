@@ -9,6 +9,10 @@
 //!
 //! The two that follow have a tree, too, though one with few large nodes, for the first row of a range: so ranges of one
 //! partition are evaluated in parallel. No tree has nodes that more than one partition lies under: no frame asks for them.
+//!
+//! Of DISTINCT, frames from the partition's first row on see the rows only that bring a value for the first time, and frames
+//! to its last row those that bring it for the last; others follow the frame as a [multiset](super::multiset).
+//!
 //! All give the same bits, since summaries are exact (decision 12) and say what they result in only at the end.
 
 mod choice;
@@ -20,10 +24,12 @@ mod interval;
 mod logic;
 mod summary;
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use base::{Budget, Result};
 use functions::AggregateFunction as A;
+use plan::FrameExclusion;
 use types::SqlType;
 
 use super::call::{Call, pick};
@@ -31,13 +37,16 @@ use super::column::{Form, Sink, with_form};
 use super::count::Count;
 use super::frame::Frames;
 use super::members::{Condition, Members};
+use super::multiset::{self, Counting, Distinct};
+use super::occurrences::{CountDistinct, Outermost, by_value};
+use super::phases::{self, Built};
 use super::pick::Which;
 use super::tree::Tree;
-use super::{Evaluation, Operand, Out, chunks};
+use super::{Evaluation, Key, Operand, Out, chunks};
 pub use choice::Algorithm;
 use choice::Choice;
 use cursor::{Cursor, Source};
-use summary::Summary;
+pub(super) use summary::Summary;
 
 /// An aggregate over frames.
 #[derive(Debug)]
@@ -45,6 +54,8 @@ struct Framed<S: Summary> {
     summary: S,
     value: Operand,
     condition: Condition,
+    /// The rows that bring a value of which others are like, if only distinct ones count.
+    outermost: Option<Outermost>,
     frames: Frames,
     choice: Choice,
     tree: Option<Tree<S::State>>,
@@ -95,23 +106,82 @@ struct Make<'a> {
 
 impl Make<'_> {
     fn count(self) -> Result<Box<dyn Evaluation>> {
-        let condition = Condition { value: self.call.arguments.into_iter().next(), filter: self.call.filter };
-        let members = Members::new(condition, self.frames.positions.rows, self.budget)?;
-        Ok(Box::new(Count { members, frames: self.frames }))
+        let Self { call, frames, budget } = self;
+        let value = call.arguments.into_iter().next();
+        if let Some(value) = value.clone().filter(|_| call.distinct) {
+            if frames.frame.exclude == FrameExclusion::NoOthers {
+                return Ok(Box::new(CountDistinct::new(value, call.filter, frames, budget)?));
+            }
+            return with_form!(value.sql_type, T => {
+                let what = Distinct { summary: Counting::<T>(PhantomData), value: value.clone() };
+                multiset::distinct(what, value, call.filter, frames, budget)
+            });
+        }
+        let condition = Condition { value, filter: call.filter, only: None };
+        let members = Members::new(condition, frames.positions.rows, budget)?;
+        Ok(Box::new(Count { members, frames }))
     }
 
     fn framed<S: Summary>(self, summary: S) -> Result<Box<dyn Evaluation>> {
         let Self { call, frames, budget } = self;
         let value = call.arguments.into_iter().next().expect("a value");
         let choice = Choice::new(&frames, S::REMOVABLE, call.algorithm);
+        let outermost = if call.distinct && S::REMOVABLE {
+            let Some(last) = choice.outermost else {
+                let what = Distinct { summary, value: value.clone() };
+                return multiset::distinct(what, value, call.filter, frames, budget);
+            };
+            let permutation = by_value(Key::ascending(value.clone()), call.filter.as_ref(), &frames, budget)?;
+            Some(Outermost::new(permutation, frames.positions.rows, last, budget)?)
+        } else {
+            None
+        };
         let tree = choice.leaf(call.fanout).map(|leaf| Tree::new(frames.positions.rows, leaf, call.fanout, budget));
-        let condition = Condition { value: Some(value.clone()), filter: call.filter };
+        let only = outermost.as_ref().map(Outermost::set);
+        let condition = Condition { value: Some(value.clone()), filter: call.filter, only };
         let (tree, budget) = (tree.transpose()?, budget.clone());
-        Ok(Box::new(Framed { summary, value, condition, frames, choice, tree, budget }))
+        Ok(Box::new(Framed { summary, value, condition, outermost, frames, choice, tree, budget }))
+    }
+}
+
+/// The tree of an aggregate, to be built.
+struct Nodes<'a, S: Summary>(&'a Framed<S>, &'a Tree<S::State>);
+
+impl<S: Summary> Built for Nodes<'_, S> {
+    fn phases(&self) -> usize {
+        self.1.levels()
+    }
+
+    fn pieces(&self, phase: usize) -> usize {
+        self.1.pieces(phase)
+    }
+
+    fn build(&self, phase: usize, piece: usize) -> Result<()> {
+        let Self(framed, tree) = self;
+        let (source, partitions) = (framed.source(), &framed.frames.positions.partitions);
+        let mut heap = 0;
+        tree.build(phase, piece, |rows, below| {
+            framed.frames.cancel.check()?;
+            let mut state = S::State::default();
+            if partitions.next_from(rows.start + 1) >= rows.end {
+                match phase {
+                    0 => source.add(&mut state, below),
+                    _ => tree.nodes(phase - 1, below, |node| source.summary.merge(&mut state, node)),
+                }
+            }
+            heap += S::heap(&state);
+            Ok(state)
+        })?;
+        tree.charge(&framed.budget, heap)
     }
 }
 
 impl<S: Summary> Framed<S> {
+    fn with_parts<T>(&self, with: impl FnOnce(&[&dyn Built]) -> T) -> T {
+        let tree = self.tree.as_ref().map(|tree| Nodes(self, tree));
+        with(&[&self.outermost, &tree])
+    }
+
     fn source(&self) -> Source<'_, S> {
         Source::new(&self.summary, &self.value, &self.condition, self.tree.as_ref())
     }
@@ -171,26 +241,11 @@ impl<S: Summary> Following<'_, S> {
 
 impl<S: Summary> Evaluation for Framed<S> {
     fn pieces(&self, phase: usize) -> Option<usize> {
-        self.tree.as_ref()?.pieces(phase)
+        self.with_parts(|parts| phases::pieces(parts, phase))
     }
 
     fn build(&self, phase: usize, piece: usize) -> Result<()> {
-        let Some(tree) = &self.tree else { return Ok(()) };
-        let (source, partitions) = (self.source(), &self.frames.positions.partitions);
-        let mut heap = 0;
-        tree.build(phase, piece, |rows, below| {
-            self.frames.cancel.check()?;
-            let mut state = S::State::default();
-            if partitions.next_from(rows.start + 1) >= rows.end {
-                match phase {
-                    0 => source.add(&mut state, below),
-                    _ => tree.nodes(phase - 1, below, |node| source.summary.merge(&mut state, node)),
-                }
-            }
-            heap += S::heap(&state);
-            Ok(state)
-        })?;
-        tree.charge(&self.budget, heap)
+        self.with_parts(|parts| phases::build(parts, phase, piece))
     }
 
     fn evaluate(&self, rows: Range<usize>, out: Out<'_>) -> Result<()> {

@@ -10,7 +10,7 @@ use super::frame::Frames;
 use super::members::{Condition, Members};
 use super::numbering::{Kind, Numbering};
 use super::pick::{Pick, Which};
-use super::{Evaluation, Key, Operand, Positions};
+use super::{Evaluation, Key, Operand, Positions, ordered};
 
 /// A call of a window function: see [`plan::WindowCall`].
 #[derive(Clone, Debug)]
@@ -20,14 +20,12 @@ pub(crate) struct Call {
     /// Its arguments.
     pub(crate) arguments: Vec<Operand>,
     /// Over distinct values only.
-    #[allow(dead_code, reason = "holistic functions come next")]
     pub(crate) distinct: bool,
     /// Rows for which this is true are looked at.
     pub(crate) filter: Option<Operand>,
     /// Rows whose first argument is NULL are not looked at.
     pub(crate) ignore_nulls: bool,
     /// The call's own order.
-    #[allow(dead_code, reason = "holistic functions come next")]
     pub(crate) order: Vec<Key>,
     /// What it looks at.
     pub(crate) frame: Frame<Operand>,
@@ -50,7 +48,9 @@ pub(crate) fn evaluation(
 ) -> Result<Box<dyn Evaluation>> {
     let frames = Frames::new(positions.clone(), call.frame.clone(), call.range.clone(), cancel.clone())?;
     let number = |kind| Ok(Box::new(Numbering { kind, positions: positions.clone(), cancel }) as _);
+    let own_order = !call.order.is_empty() && !matches!(call.function, F::Aggregate(_));
     match call.function {
+        _ if own_order => ordered::evaluation(call, frames, budget),
         F::RowNumber => number(Kind::RowNumber),
         F::Rank => number(Kind::Rank),
         F::DenseRank => number(Kind::DenseRank),
@@ -65,14 +65,14 @@ pub(crate) fn evaluation(
         F::LastValue => pick(Which::Last, call, frames, budget),
         F::NthValue => pick(Which::Nth(call.arguments[1].clone()), call, frames, budget),
         F::Aggregate(function) => aggregate::evaluation(function, call, frames, budget),
-        F::Mode | F::PercentileDisc | F::PercentileCont => Err(base::Error::unsupported(call.function.name())),
+        F::Mode | F::PercentileDisc | F::PercentileCont => unreachable!("they have an order of their own"),
     }
 }
 
 /// What evaluates a function that gives the value of another row.
 pub(super) fn pick(which: Which, call: Call, frames: Frames, budget: &Budget) -> Result<Box<dyn Evaluation>> {
     let value = call.arguments.into_iter().next().expect("a value");
-    let condition = Condition { value: call.ignore_nulls.then(|| value.clone()), filter: call.filter };
+    let condition = Condition { value: call.ignore_nulls.then(|| value.clone()), filter: call.filter, only: None };
     let members = Members::new(condition, frames.positions.rows, budget)?;
     Ok(Box::new(Pick { which, value, members, frames }))
 }

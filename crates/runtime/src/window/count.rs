@@ -9,7 +9,7 @@ use super::column::Sink;
 use super::frame::Frames;
 use super::members::Members;
 use super::pick::count;
-use super::{Evaluation, Out, chunks};
+use super::{Evaluation, Out, chunks, phases};
 
 /// A count of the frame's rows.
 #[derive(Debug)]
@@ -21,13 +21,12 @@ pub(super) struct Count {
 
 impl Evaluation for Count {
     fn pieces(&self, phase: usize) -> Option<usize> {
-        self.members.as_ref()?.pieces(phase)
+        phases::pieces(&[&self.members], phase)
     }
 
     fn build(&self, phase: usize, piece: usize) -> Result<()> {
         self.frames.cancel.check()?;
-        self.members.iter().for_each(|members| members.build(phase, piece));
-        Ok(())
+        phases::build(&[&self.members], phase, piece)
     }
 
     fn evaluate(&self, rows: Range<usize>, out: Out<'_>) -> Result<()> {

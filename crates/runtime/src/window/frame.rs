@@ -168,6 +168,20 @@ impl Frames {
     }
 }
 
+/// The first of a range for which the predicate, true of the first ones only, does not hold.
+pub(super) fn partition_point(rows: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
+    let Range { start: mut low, end: mut high } = rows;
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
 /// Bounds that lie so many rows away.
 fn rows(
     offsets: &Cells<'_, i64>,

@@ -9,7 +9,7 @@ use base::{Error, Result, SqlState};
 use super::column::{Cells, Element, Sink, with_form};
 use super::frame::Frames;
 use super::members::Members;
-use super::{Evaluation, Operand, Out, chunks};
+use super::{Evaluation, Operand, Out, chunks, phases};
 use crate::bits::BitSet;
 
 /// Which row.
@@ -37,13 +37,12 @@ pub(super) struct Pick {
 
 impl Evaluation for Pick {
     fn pieces(&self, phase: usize) -> Option<usize> {
-        self.members.as_ref()?.pieces(phase)
+        phases::pieces(&[&self.members], phase)
     }
 
     fn build(&self, phase: usize, piece: usize) -> Result<()> {
         self.frames.cancel.check()?;
-        self.members.iter().for_each(|members| members.build(phase, piece));
-        Ok(())
+        phases::build(&[&self.members], phase, piece)
     }
 
     fn evaluate(&self, rows: Range<usize>, out: Out<'_>) -> Result<()> {
@@ -66,10 +65,8 @@ impl Pick {
                 .framed(rows, out, &values, |_, ranges| Ok(ranges.iter().rev().find_map(|range| last(members, range)))),
             Which::Nth(nth) => {
                 let nth = nth.cells::<i64>();
-                self.framed(rows, out, &values, |row, ranges| match nth.get(row) {
-                    Some(..1) => Err(Error::new(SqlState("22016"), "argument of nth_value must be greater than zero")),
-                    Some(n) => Ok(so_many(members, ranges, n as usize - 1)),
-                    None => Ok(None),
+                self.framed(rows, out, &values, |row, ranges| {
+                    Ok(self::nth(nth.get(row))?.and_then(|before| so_many(members, ranges, before)))
                 })
             }
         }
@@ -123,6 +120,14 @@ impl Pick {
             }
         }
         Ok(())
+    }
+}
+
+/// How many rows come before the one that `nth_value` asks for.
+pub(super) fn nth(number: Option<i64>) -> Result<Option<usize>> {
+    match number {
+        Some(..1) => Err(Error::new(SqlState("22016"), "argument of nth_value must be greater than zero")),
+        number => Ok(number.map(|number| number as usize - 1)),
     }
 }
 

@@ -1,13 +1,17 @@
 //! Frames and functions as the standard tells them: each row of the partition is asked whether it belongs, and a function
 //! sees the values of those that do. Quadratic, and obviously right.
 
+use std::cmp::Ordering;
+use std::ops::Range;
+
 use base::{Error, Result, SqlState};
+use functions::aggregate::Input;
 use functions::{AggregateFunction as A, WindowFunction as F};
 use plan::{Frame, FrameBound, FrameExclusion, FrameUnit};
 use types::ops::date;
 use types::{SqlType, Value};
 
-use super::testing::Table;
+use super::testing::{Table, order};
 
 /// What a frame's distances are, by row.
 pub(crate) type Offsets = Vec<Value>;
@@ -109,7 +113,6 @@ fn in_range(value: &Value, base: &Value, offset: &Value, subtract: bool, less: b
 
 /// A call with its operands by row.
 #[derive(Clone, Debug)]
-#[allow(dead_code, reason = "holistic functions come next")]
 pub(crate) struct Slow {
     pub(crate) function: F,
     pub(crate) arguments: Vec<Vec<Value>>,
@@ -125,7 +128,6 @@ pub(crate) struct Slow {
 
 /// A key of a call's own order.
 #[derive(Clone, Debug)]
-#[allow(dead_code, reason = "holistic functions come next")]
 pub(crate) struct SlowKey {
     pub(crate) values: Vec<Value>,
     pub(crate) descending: bool,
@@ -135,6 +137,9 @@ pub(crate) struct SlowKey {
 /// The result for a row.
 pub(crate) fn evaluate(table: &Table, call: &Slow, row: usize) -> Result<Value> {
     let frame = frame(table, &call.frame, row)?;
+    if !call.order.is_empty() {
+        return ordered(call, frame, row);
+    }
     let value = |argument: usize, row: usize| call.arguments[argument][row].clone();
     let counts = |row: &usize| !(call.ignore_nulls && value(0, *row).is_null());
     let partition = table.partition_of(row);
@@ -194,26 +199,111 @@ pub(crate) fn evaluate(table: &Table, call: &Slow, row: usize) -> Result<Value> 
             }
             _ => Ok(Value::Null),
         },
-        F::Aggregate(function) => aggregate(function, call, frame),
-        F::Mode | F::PercentileDisc | F::PercentileCont => panic!("ordered sets have a test of their own"),
+        F::Aggregate(function) => aggregate(function, call, frame, partition),
+        F::Mode | F::PercentileDisc | F::PercentileCont => panic!("they have an order of their own"),
     }
 }
 
-fn aggregate(function: A, call: &Slow, frame: Vec<usize>) -> Result<Value> {
+fn aggregate(function: A, call: &Slow, frame: Vec<usize>, partition: Range<usize>) -> Result<Value> {
     let passes = |row: &usize| call.filter.as_ref().is_none_or(|filter| filter[*row] == Value::Bool(true));
     let rows = frame.into_iter().filter(passes);
     let mut values: Vec<Value> = match call.arguments.first() {
         Some(argument) => rows.map(|row| argument[row].clone()).filter(|value| !value.is_null()).collect(),
         None => rows.map(|_| Value::Int(0)).collect(),
     };
-    if call.distinct {
-        let mut seen = Vec::new();
-        values.retain(|value| {
-            !seen.contains(value) && {
-                seen.push(value.clone());
-                true
+    if call.distinct && !function.ignores_duplicates() {
+        let mut distinct: Vec<Value> = Vec::new();
+        for value in values {
+            // Equal values may differ: the partition's first one stands for all.
+            let first = partition.clone().filter(passes).find(|&row| call.arguments[0][row] == value);
+            if !distinct.contains(&value) {
+                distinct.push(call.arguments[0][first.unwrap()].clone());
             }
-        });
+        }
+        values = distinct;
     }
-    function.evaluate(functions::aggregate::Input { values: &values, argument: call.argument, result: call.result })
+    function.evaluate(Input { values: &values, argument: call.argument, result: call.result })
+}
+
+/// A function with an order of its own: the frame's rows in that order are a partition.
+fn ordered(call: &Slow, frame: Vec<usize>, row: usize) -> Result<Value> {
+    let value = |argument: usize, row: usize| call.arguments[argument][row].clone();
+    let sets = matches!(call.function, F::Mode | F::PercentileDisc | F::PercentileCont);
+    let of = |row: usize| if sets { call.order[0].values[row].clone() } else { value(0, row) };
+    let keys = |a: usize, b: usize| {
+        let order = |key: &SlowKey| order(&key.values[a], &key.values[b], key.descending, key.nulls_first);
+        call.order.iter().map(order).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    };
+    let passes = |row: &usize| call.filter.as_ref().is_none_or(|filter| filter[*row] == Value::Bool(true));
+    let counts = |row: &usize| passes(row) && !((sets || call.ignore_nulls) && of(*row).is_null());
+    let mut rows: Vec<usize> = frame.into_iter().filter(counts).collect();
+    rows.sort_by(|&a, &b| keys(a, b).then(a.cmp(&b)));
+    let before = rows.iter().filter(|&&other| keys(other, row).then(other.cmp(&row)).is_lt()).count();
+    let before_ties = rows.iter().filter(|&&other| keys(other, row).is_lt()).count();
+    let mut with_itself = rows.clone();
+    if !rows.contains(&row) {
+        with_itself.insert(before, row);
+    }
+    let (n, integer) = (with_itself.len(), |n: usize| Ok(Value::Int(n as i64)));
+    let at = |place: Option<usize>| place.and_then(|place| rows.get(place)).map_or(Value::Null, |&row| of(row));
+    match call.function {
+        F::RowNumber => integer(before + 1),
+        F::Rank => integer(before_ties + 1),
+        F::DenseRank => {
+            let mut less: Vec<usize> = rows[..before_ties].to_vec();
+            less.dedup_by(|a, b| keys(*a, *b).is_eq());
+            integer(less.len() + 1)
+        }
+        F::PercentRank if n == 1 => Ok(Value::Float(0.0)),
+        F::PercentRank => Ok(Value::Float(before_ties as f64 / (n - 1) as f64)),
+        F::CumeDist => {
+            let through = with_itself.iter().filter(|&&other| keys(other, row).is_le()).count();
+            Ok(Value::Float(through as f64 / n as f64))
+        }
+        F::Ntile => match value(0, row) {
+            Value::Int(buckets) => Ok(Value::Int(super::numbering::bucket(buckets, before, n)?)),
+            _ => Ok(Value::Null),
+        },
+        F::FirstValue => Ok(at(Some(0))),
+        F::LastValue => Ok(at(rows.len().checked_sub(1))),
+        F::NthValue => match value(1, row) {
+            Value::Int(..1) => Err(Error::new(SqlState("22016"), "argument of nth_value must be greater than zero")),
+            Value::Int(nth) => Ok(at(Some(nth as usize - 1))),
+            _ => Ok(Value::Null),
+        },
+        F::Lead | F::Lag => {
+            let Value::Int(offset) = value(1, row) else { return Ok(Value::Null) };
+            let steps = if call.function == F::Lag { -i128::from(offset) } else { i128::from(offset) };
+            let place = usize::try_from(before as i128 + steps).ok();
+            let found = place.and_then(|place| with_itself.get(place));
+            let default = || call.arguments.get(2).map_or(Value::Null, |default| default[row].clone());
+            Ok(found.map_or_else(default, |&row| of(row)))
+        }
+        F::Mode => {
+            let count = |row: usize| rows.iter().filter(|&&other| keys(other, row).is_eq()).count();
+            let most = rows.iter().map(|&row| count(row)).max().unwrap_or(0);
+            Ok(at(rows.iter().position(|&row| count(row) == most)))
+        }
+        F::PercentileDisc | F::PercentileCont => {
+            let Value::Float(fraction) = value(0, row) else { return Ok(Value::Null) };
+            if rows.is_empty() {
+                return Ok(Value::Null);
+            }
+            if call.function == F::PercentileDisc {
+                return Ok(at(Some((fraction * rows.len() as f64).ceil().max(1.0) as usize - 1)));
+            }
+            let place = fraction * (rows.len() - 1) as f64;
+            let (low, high) = (at(Some(place.floor() as usize)), at(Some(place.ceil() as usize)));
+            Ok(match (low, high) {
+                (low, _) if place.floor() == place.ceil() => low,
+                (Value::Float(low), Value::Float(high)) => Value::Float(low + (place - place.floor()) * (high - low)),
+                (Value::Interval(low), Value::Interval(high)) => {
+                    let between = date::mul_interval(date::sub_intervals(high, low)?, place - place.floor())?;
+                    Value::Interval(date::add_intervals(low, between)?)
+                }
+                other => panic!("{other:?}"),
+            })
+        }
+        F::Aggregate(_) => panic!("an aggregate knows no order"),
+    }
 }

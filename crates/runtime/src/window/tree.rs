@@ -63,9 +63,14 @@ impl<N> Tree<N> {
         Ok(())
     }
 
+    /// How many levels there are.
+    pub(super) fn levels(&self) -> usize {
+        self.levels.len()
+    }
+
     /// How many pieces a level has, the lowest first.
-    pub(super) fn pieces(&self, level: usize) -> Option<usize> {
-        self.levels.get(level).map(|level| level.pieces.len())
+    pub(super) fn pieces(&self, level: usize) -> usize {
+        self.levels[level].pieces.len()
     }
 
     /// Builds a piece of a level: `node` makes the node of some rows from those below it, which are a range of nodes of the
@@ -135,9 +140,8 @@ mod tests {
         {
             let tree = Tree::<u64>::new(rows, leaf, fanout, &Budget::new(usize::MAX)).unwrap();
             let sum = |rows: Range<usize>| rows.map(|row| row as u64).sum::<u64>();
-            for level in 0.. {
-                let Some(pieces) = tree.pieces(level) else { break };
-                for piece in 0..pieces {
+            for level in 0..tree.levels() {
+                for piece in 0..tree.pieces(level) {
                     let build = |covered: Range<usize>, below: Range<usize>| {
                         let mut total = 0;
                         match level {

@@ -38,6 +38,8 @@ pub(super) struct Choice {
     pub(super) backward: bool,
     /// Whether something is excluded, so that there are two ranges to follow.
     pub(super) excludes: bool,
+    /// Whether frames hold of each value that occurs in them the last occurrence in the partition (or the first).
+    pub(super) outermost: Option<bool>,
     /// Whether frames have so few rows that they need no tree.
     short: bool,
 }
@@ -66,7 +68,9 @@ impl Choice {
             () => (Algorithm::SegmentTree, false),
         };
         let short = width.is_some_and(|width| width <= SHORT);
-        Self { algorithm: forced.unwrap_or(algorithm), backward, excludes, short }
+        let outermost = if from_first { Some(false) } else { to_last.then_some(true) };
+        let outermost = outermost.filter(|_| !excludes);
+        Self { algorithm: forced.unwrap_or(algorithm), backward, excludes, outermost, short }
     }
 
     /// How many rows are under a node of the tree; none if there is no tree.

@@ -8,7 +8,7 @@ use crate::window::column::Element;
 
 /// An aggregate: how it keeps what it has seen. The order in which values come does not matter, and nothing fails before
 /// the result is asked for.
-pub(super) trait Summary: Debug + Send + Sync + 'static {
+pub(in crate::window) trait Summary: Debug + Send + Sync + 'static {
     /// The argument's form.
     type Value: Element;
     /// The result's form.

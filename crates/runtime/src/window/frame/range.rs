@@ -10,7 +10,7 @@ use types::ops::date;
 use types::value::compare_floats;
 use types::{Interval, SqlType};
 
-use super::{End, Frames, null_offset};
+use super::{End, Frames, null_offset, partition_point};
 use crate::window::column::{Cells, Element, Form};
 use crate::window::{Key, Operand};
 
@@ -215,18 +215,4 @@ impl Search<'_> {
             End::End => order.is_le(),
         }
     }
-}
-
-/// The first row for which the predicate, true of the first ones only, does not hold.
-fn partition_point(rows: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
-    let Range { start: mut low, end: mut high } = rows;
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if holds(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }
