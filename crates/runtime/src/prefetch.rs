@@ -1,4 +1,5 @@
-//! Fetching memory into the cache before it is needed; on other processors than x86-64, nothing.
+//! Fetching memory into the cache before it is needed; on other processors than x86-64, nothing. Miri knows no
+//! assembly.
 
 /// Fetches the line at an address that need not be valid.
 #[inline(always)]
@@ -15,11 +16,11 @@ pub(crate) fn prefetch<T>(at: *const T) {
 /// Fetches the line to be written.
 #[inline(always)]
 pub(crate) fn prefetch_write<T>(at: *const T) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: prefetches touch no memory that a program can see, wherever they point.
     unsafe {
         std::arch::asm!("prefetchw [{}]", in(reg) at, options(nostack, preserves_flags, readonly));
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = at;
 }

@@ -136,13 +136,26 @@ fn row_or_fail(worker: &mut Worker, row: Result<*mut u8>) -> *mut u8 {
     })
 }
 
+/// The worker, and its part of a state.
+///
+/// # Safety
+/// `worker` must be the calling thread's, and its part of the state a `T` that nobody else refers to.
+unsafe fn with_local<'a, T>(worker: *mut Worker, state: u64) -> (&'a mut Worker, &'a mut T) {
+    // SAFETY: as the caller promises. The list of parts is read before the worker is borrowed: a reading past that borrow
+    // would end it.
+    unsafe {
+        let local = (*(*worker).locals.add(state as usize)).cast::<T>();
+        (&mut *worker, &mut *local)
+    }
+}
+
 /// A new row of a join, sort or rows state whose block is full.
 ///
 /// # Safety
 /// `worker` must be the calling thread's, `state` one of its states of such a kind.
 pub unsafe extern "C" fn rows_grow(worker: *mut Worker, state: u64) -> *mut u8 {
     // SAFETY: as the caller promises; the local part is this worker's alone.
-    let (worker, local) = unsafe { (&mut *worker, &mut *(*(*worker).locals.add(state as usize)).cast::<RowsLocal>()) };
+    let (worker, local) = unsafe { with_local::<RowsLocal>(worker, state) };
     let row = guarded(|| local.grow());
     row_or_fail(worker, row)
 }
@@ -153,7 +166,7 @@ pub unsafe extern "C" fn rows_grow(worker: *mut Worker, state: u64) -> *mut u8 {
 /// `worker` must be the calling thread's, `state` a group state with keys.
 pub unsafe extern "C" fn group_new(worker: *mut Worker, state: u64, hash: u64) -> *mut u8 {
     // SAFETY: as the caller promises; the local part is this worker's alone.
-    let (worker, local) = unsafe { (&mut *worker, &mut *(*(*worker).locals.add(state as usize)).cast::<GroupLocal>()) };
+    let (worker, local) = unsafe { with_local::<GroupLocal>(worker, state) };
     let row = guarded(|| crate::group::new_group(local, hash));
     row_or_fail(worker, row)
 }
@@ -174,8 +187,7 @@ pub unsafe extern "C" fn group_prefetch(local: *const GroupLocal, hashes: *const
 /// `worker` must be the calling thread's, `state` a result state, whose rows up to `count` are written.
 pub unsafe extern "C" fn result_flush(worker: *mut Worker, state: u64) -> u32 {
     // SAFETY: as the caller promises.
-    let (worker, local) =
-        unsafe { (&mut *worker, &mut *(*(*worker).locals.add(state as usize)).cast::<ResultLocal>()) };
+    let (worker, local) = unsafe { with_local::<ResultLocal>(worker, state) };
     let flushed = guarded(|| local.flush(worker.inner.morsel.clone()));
     match flushed {
         Ok(()) => 0,
