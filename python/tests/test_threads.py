@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from random import Random
 
 import pyarrow
 import pytest
@@ -172,6 +173,36 @@ def test_control_c(big, sql):
     timer.join()
     assert time.monotonic() - begin < 10
     assert big.execute("select count(*) from big").fetchone() == (500_000,)
+
+
+def test_control_c_at_any_time(big):
+    """While a call begins, plans, compiles or runs: it ends, what it would have made is not there, the session goes on."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    many = ", ".join(f"sum(a.n * {i} + b.n) as s{i}" for i in range(60))
+    wide = f"select {many} from big a, big b"
+    long = f"select * from (values {', '.join(['(1)'] * 5000)}) v(x), big a, big b"
+    statements = [SLOW, "create table made as " + SLOW, wide, long]
+    random = Random(1)
+    for number in range(130):
+        begins = threading.Event()
+
+        def strike(delay=random.uniform(0, 0.003) if number % 2 else random.uniform(0, 0.05)):
+            begins.wait()
+            time.sleep(delay)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=strike)
+        thread.start()
+        begin = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            begins.set()
+            big.execute(statements[number % len(statements)]).fetchall()
+            time.sleep(60)
+        thread.join()
+        assert time.monotonic() - begin < 10, number
+        assert big.execute("select count(*) from big").fetchone() == (500_000,)
+    with pytest.raises(morseldb.ProgrammingError):
+        big.execute("select * from made")
 
 
 def test_dropped_results_stop(big):

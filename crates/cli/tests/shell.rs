@@ -237,3 +237,36 @@ fn being_told_to_end_leaves_no_part_of_a_file() {
         }
     }
 }
+
+/// Runs the shell after `ulimit` with these arguments.
+fn limited(limit: &str, arguments: &[&str]) -> Output {
+    let script = format!("ulimit {limit}; exec \"$0\" --threads 2 \"$@\"");
+    Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_morsel")]).args(arguments).output().unwrap()
+}
+
+#[test]
+fn limits_of_the_process_are_errors_or_suffice() {
+    let folder = Folder::new("limits");
+    let to = folder.0.join("out.csv");
+    let table = "create table t as select 1 as a from (values (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)) v(x)";
+    let copy = format!("copy (select a.a from t a, t b, t c, t d, t e) to '{}'", to.display());
+    // The file may not grow: the signal does not end the shell, and no part of the file stays.
+    let run = limited("-f 16", &["-c", table, "-c", &copy]);
+    assert_eq!((errors(&run).is_empty(), run.status.code()), (false, Some(1)));
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "{}", errors(&run));
+    // Small stacks and few files will do.
+    for limit in ["-s 256", "-n 12"] {
+        let read = format!("select count(*) from '{}'", to.display());
+        let run = limited(limit, &["--mode", "csv", "-c", table, "-c", &copy, "-c", &read]);
+        assert!(out(&run).ends_with("100000\n") && run.status.success(), "{limit}: {}{}", out(&run), errors(&run));
+    }
+}
+
+#[test]
+fn as_many_threads_on_the_command_line_as_in_a_setting() {
+    for threads in ["0", "64", "65", "1025"] {
+        let flag = Command::new(env!("CARGO_BIN_EXE_morsel")).args(["-t", threads, "-c", "select 1"]).output().unwrap();
+        let set = morsel(&["-c", &format!("set threads = {threads}")], "");
+        assert_eq!(flag.status.success(), set.status.success(), "{threads}: {}{}", errors(&flag), errors(&set));
+    }
+}

@@ -171,3 +171,12 @@ fn deep_and_long_texts_are_refused() {
         bind_sql(&sql).unwrap_or_else(|e| panic!("{}: {e:?}", &sql[..40]));
     }
 }
+
+#[test]
+fn binding_ends_when_the_statement_is_cancelled() {
+    let cancel = base::CancelToken::new();
+    let _working = base::statement::work_for(&base::Budget::new(usize::MAX), &cancel);
+    assert!(bind_sql("select a + 1 from t").is_ok());
+    cancel.cancel();
+    assert_eq!(bind_sql("select a + 1 from t").unwrap_err().state().0, "57014");
+}

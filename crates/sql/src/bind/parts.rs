@@ -73,8 +73,9 @@ impl Limits {
     }
 
     /// One expression. Views and common table expressions are bound wherever they are read: nested, that could go on for
-    /// ever.
+    /// ever. A statement that is cancelled gets no further.
     pub fn spend(&mut self) -> Result<()> {
+        base::statement::check()?;
         self.work = self.work.checked_sub(1).ok_or_else(|| {
             Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too complex")
                 .detail("what it reads of views and WITH, taken together, is too much")
