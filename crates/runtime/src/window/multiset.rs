@@ -3,23 +3,28 @@
 //! it occurs in the frame is counted as rows enter and leave, and whatever depends on that is told. Equal values are one.
 //!
 //! O(1) or O(log n) for each row that enters or leaves: frames that only move on are linear, those that jump at will are
-//! not. Each range of rows begins with its first frame, which must be gone through.
+//! not. A multiset is kept when its range of rows is done: the next range goes on from the one that is nearest, so that of
+//! long frames no more than one a worker is gone through.
 
+mod bag;
 mod distinct;
 mod ordered;
 
+use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use base::{Budget, Result};
 
 use super::call::Call;
 use super::column::{Element, Sink, with_form};
-use super::frame::{Frames, partition_point};
-use super::members::{Asked, Condition};
+use super::frame::Frames;
+use super::members::Condition;
 use super::occurrences::by_value;
 use super::permutation::Permutation;
 use super::phases;
 use super::{Evaluation, Key, OPERATOR, Operand, Out, PIECE, chunks};
+use bag::{Bag, Follower};
 pub(super) use distinct::{Counting, Distinct};
 use ordered::{DenseRank, Mode};
 
@@ -32,11 +37,13 @@ pub(super) trait Content {
 
     /// Bytes for each value that there can be, besides its count.
     const BYTES: usize;
+    /// Whether rows with the same frame have the same result.
+    const BY_FRAME: bool;
 
     /// What is known of no values, of so many that there can be.
     fn empty(&self, values: usize) -> Self::State;
 
-    /// A value occurs so many times now, once more or less than before; `row` has it.
+    /// A value occurs so many times now, once more or less than before; `row` is the first that has it.
     fn change(&self, state: &mut Self::State, value: usize, count: u32, entered: bool, row: usize);
 
     /// The result for a row with that value. `row_of`: the frame's first row with a value.
@@ -50,20 +57,22 @@ pub(super) trait Content {
 
 /// A function of the frame's multiset.
 #[derive(Debug)]
-pub(super) struct Followed<W> {
+pub(super) struct Followed<W: Contents> {
     what: W,
     frames: Frames,
     condition: Condition,
     permutation: Permutation,
     budget: Budget,
+    kept: Mutex<Vec<Bag<W::State>>>,
 }
 
 /// What makes a content for a form of values.
-pub(super) trait Contents: std::fmt::Debug + Send + Sync {
+pub(super) trait Contents: Debug + Send + Sync + Sized {
+    /// What is known of a multiset.
+    type State: Debug + Send;
+
     /// Evaluates rows.
-    fn evaluate(followed: &Followed<Self>, rows: Range<usize>, out: Out<'_>) -> Result<()>
-    where
-        Self: Sized;
+    fn evaluate(followed: &Followed<Self>, rows: Range<usize>, out: Out<'_>) -> Result<()>;
 }
 
 /// What evaluates `mode`.
@@ -72,7 +81,14 @@ pub(super) fn mode(call: Call, frames: Frames, budget: &Budget) -> Result<Box<dy
     let value = key.operand.clone();
     let permutation = by_value(key, call.filter.as_ref(), &frames, budget)?;
     let condition = Condition { value: Some(value.clone()), filter: call.filter, only: None };
-    Ok(Box::new(Followed { what: Mode(value), frames, condition, permutation, budget: budget.clone() }))
+    Ok(Box::new(Followed {
+        what: Mode(value),
+        frames,
+        condition,
+        permutation,
+        budget: budget.clone(),
+        kept: Mutex::default(),
+    }))
 }
 
 /// What evaluates `dense_rank` with an order of its own.
@@ -80,7 +96,14 @@ pub(super) fn dense_rank(call: Call, frames: Frames, budget: &Budget) -> Result<
     let condition = Condition { value: None, filter: call.filter, only: None };
     let cancel = frames.cancel.clone();
     let permutation = Permutation::new(call.order, frames.positions.clone(), PIECE, budget, cancel)?;
-    Ok(Box::new(Followed { what: DenseRank, frames, condition, permutation, budget: budget.clone() }))
+    Ok(Box::new(Followed {
+        what: DenseRank,
+        frames,
+        condition,
+        permutation,
+        budget: budget.clone(),
+        kept: Mutex::default(),
+    }))
 }
 
 /// What evaluates an aggregate of the frame's distinct values.
@@ -93,7 +116,7 @@ pub(super) fn distinct<W: Contents + 'static>(
 ) -> Result<Box<dyn Evaluation>> {
     let permutation = by_value(Key::ascending(value.clone()), filter.as_ref(), &frames, budget)?;
     let condition = Condition { value: Some(value), filter, only: None };
-    Ok(Box::new(Followed { what, frames, condition, permutation, budget: budget.clone() }))
+    Ok(Box::new(Followed { what, frames, condition, permutation, budget: budget.clone(), kept: Mutex::default() }))
 }
 
 impl<W: Contents> Evaluation for Followed<W> {
@@ -110,100 +133,62 @@ impl<W: Contents> Evaluation for Followed<W> {
     }
 }
 
-impl<W> Followed<W> {
+impl<W: Contents> Followed<W> {
     /// Writes the results of a content.
-    fn follow<C: Content>(&self, content: &C, rows: Range<usize>, mut out: Sink<'_, C::Result>) -> Result<()> {
-        let parts = self.frames.positions.parts(rows.clone());
-        let values = parts.map(|(_, partition)| partition.len()).max().unwrap_or(0);
-        let bytes = values * (size_of::<u32>() + C::BYTES);
-        let _charged = self.budget.reserve(bytes, OPERATOR)?;
-        let mut bag = Bag {
-            content,
-            state: content.empty(values),
-            counts: vec![0; values],
-            asked: self.condition.ask(),
-            permutation: &self.permutation,
-            first: 0,
+    fn follow<C: Content<State = W::State>>(
+        &self,
+        content: &C,
+        rows: Range<usize>,
+        mut out: Sink<'_, C::Result>,
+    ) -> Result<()> {
+        let Self { frames, permutation, .. } = self;
+        let Some(mut bag) = self.nearest(content, &rows)? else { return Ok(()) };
+        let follower = Follower { content, asked: self.condition.ask(), permutation, cancel: &frames.cancel };
+        let mut batch = frames.batch();
+        for chunk in chunks(rows.clone()) {
+            frames.fill(&mut batch, chunk.clone())?;
+            for (part, partition) in frames.positions.parts(chunk.clone()) {
+                follower.enter(&mut bag, partition.start)?;
+                for row in part {
+                    let (at, ranges) = (row - rows.start, batch.ranges(row - chunk.start));
+                    if C::BY_FRAME && at > 0 && *bag.ranges() == ranges {
+                        out.repeat(at, at - 1);
+                        continue;
+                    }
+                    follower.go_to(&mut bag, ranges)?;
+                    out.set(at, follower.result(&bag, row)?);
+                }
+            }
+        }
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(bag);
+        Ok(())
+    }
+
+    /// A multiset for rows: one that was kept, if that is nearer than an empty one; none for no rows.
+    fn nearest<C: Content<State = W::State>>(&self, content: &C, rows: &Range<usize>) -> Result<Option<Bag<W::State>>> {
+        let positions = &self.frames.positions;
+        let Some(values) = positions.parts(rows.clone()).map(|(_, partition)| partition.len()).max() else {
+            return Ok(None);
         };
         let mut batch = self.frames.batch();
-        let mut before: [Range<usize>; 3] = [0..0, 0..0, 0..0];
-        for chunk in chunks(rows.clone()) {
-            self.frames.fill(&mut batch, chunk.clone())?;
-            for (part, partition) in self.frames.positions.parts(chunk.clone()) {
-                if bag.first != partition.start {
-                    let old = std::mem::replace(&mut before, [0..0, 0..0, 0..0]);
-                    self.change(&mut bag, &old, &before)?;
-                    bag.first = partition.start;
-                }
-                for row in part {
-                    let ranges = batch.ranges(row - chunk.start);
-                    self.change(&mut bag, &before, &ranges)?;
-                    before = ranges;
-                    let row_of = |value| self.first_of(partition.start + value, &before);
-                    out.set(row - rows.start, content.result(&bag.state, bag.value(row), row_of)?);
-                }
-            }
+        self.frames.fill(&mut batch, rows.start..rows.start + 1)?;
+        let (first, ranges) = (positions.partitions.begin(rows.start), batch.ranges(0));
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let near = |(at, bag): (usize, &Bag<W::State>)| Some((bag.steps(first, &ranges, values)?, at));
+        let nearest = kept.iter().enumerate().filter_map(near).min();
+        let empty = ranges.iter().map(Range::len).sum::<usize>() + values / 16;
+        if let Some((_, at)) = nearest.filter(|&(steps, _)| steps <= empty) {
+            return Ok(Some(kept.swap_remove(at)));
         }
-        Ok(())
-    }
-
-    /// The first row of ranges, of those that are equal to the one at a place, which is the first of them.
-    fn first_of(&self, place: usize, ranges: &[Range<usize>; 3]) -> usize {
-        let tied = self.permutation.tied(place);
-        let first = |range: &Range<usize>| {
-            let at = partition_point(tied.clone(), |place| self.permutation.row(place) < range.start);
-            Some(at).filter(|&at| at < tied.end).map(|at| self.permutation.row(at)).filter(|row| range.contains(row))
-        };
-        ranges.iter().find_map(first).expect("a value that occurs in the frame")
-    }
-
-    /// From ranges to others: what is new enters before what is old leaves.
-    fn change<C: Content>(&self, bag: &mut Bag<'_, C>, from: &[Range<usize>; 3], to: &[Range<usize>; 3]) -> Result<()> {
-        for (from, to, entered) in [(from, to, true), (to, from, false)] {
-            for (from, to) in from.iter().zip(to) {
-                let (start, end) = (from.start.clamp(to.start, to.end), from.end.clamp(to.start, to.end));
-                let parts = if start < end { [to.start..start, end..to.end] } else { [to.clone(), 0..0] };
-                for part in parts.into_iter().flat_map(chunks) {
-                    if part.len() > 1 {
-                        self.frames.cancel.check()?;
-                    }
-                    part.for_each(|row| bag.change(row, entered));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A multiset of the values of rows of a partition.
-struct Bag<'a, C: Content> {
-    content: &'a C,
-    state: C::State,
-    counts: Vec<u32>,
-    asked: Asked<'a>,
-    permutation: &'a Permutation,
-    /// The partition's first row.
-    first: usize,
-}
-
-impl<C: Content> Bag<'_, C> {
-    fn value(&self, row: usize) -> usize {
-        self.permutation.tied(self.permutation.place(row)).start - self.first
-    }
-
-    #[inline]
-    fn change(&mut self, row: usize, entered: bool) {
-        if !self.asked.admits(row) {
-            return;
-        }
-        let value = self.value(row);
-        let count = &mut self.counts[value];
-        *count = if entered { *count + 1 } else { *count - 1 };
-        self.content.change(&mut self.state, value, *count, entered, self.permutation.row(self.first + value));
+        drop(kept);
+        let charged = self.budget.reserve(values * (size_of::<u32>() + C::BYTES), OPERATOR)?;
+        Ok(Some(Bag::new(first, values, content.empty(values), charged)))
     }
 }
 
 impl Contents for Mode {
+    type State = Vec<u32>;
+
     fn evaluate(followed: &Followed<Self>, rows: Range<usize>, out: Out<'_>) -> Result<()> {
         let value = &followed.what.0;
         with_form!(value.sql_type, T => {
@@ -213,6 +198,8 @@ impl Contents for Mode {
 }
 
 impl Contents for DenseRank {
+    type State = Vec<u32>;
+
     fn evaluate(followed: &Followed<Self>, rows: Range<usize>, out: Out<'_>) -> Result<()> {
         followed.follow(&followed.what, rows, out.form())
     }

@@ -1,11 +1,12 @@
 use base::{Budget, CancelToken, Random};
 use functions::aggregate::AGGREGATES;
 use functions::{AggregateFunction as A, WindowFunction as F};
+use plan::{Frame, FrameBound};
 use types::{SqlType, Value};
 
 use super::frame::tests::any_frame;
 use super::reference::{self, Slow, SlowKey};
-use super::testing::{KEY_TYPES, Table, all, column, values};
+use super::testing::{KEY_TYPES, Table, all, bit_set, build, column, some, values};
 use super::*;
 
 const TYPES: [SqlType; 9] = [
@@ -198,5 +199,99 @@ fn functions_with_an_order_of_their_own_see_frames_in_it() {
     }
     for function in [F::Mode, F::DenseRank] {
         check(6, function, true, 600);
+    }
+}
+
+/// One partition of `rows` rows, with a value for each that all rows are ordered by.
+fn long(rows: usize) -> Positions {
+    Positions { rows, partitions: bit_set(rows, &|row| row == 0), peers: bit_set(rows, &|_| true) }
+}
+
+fn over(function: F, value: Vec<Value>, frame: Frame<Operand>, result: SqlType) -> Call {
+    let operand = column(&value, SqlType::BigInt);
+    let order = vec![Key { operand: operand.clone(), descending: false, nulls_first: false }];
+    let (ordered, filter, range, algorithm) = (!matches!(function, F::Aggregate(_)), None, None, None);
+    let arguments = match function {
+        F::PercentileDisc => vec![Operand::constant(Value::Float(0.5), SqlType::Double)],
+        _ => vec![operand],
+    };
+    let order = if ordered { order } else { Vec::new() };
+    Call {
+        function,
+        arguments,
+        distinct: false,
+        filter,
+        ignore_nulls: false,
+        order,
+        frame,
+        range,
+        result,
+        algorithm,
+        fanout: 16,
+    }
+}
+
+#[test]
+fn long_partitions_have_the_results_of_formulas() {
+    const ROWS: i64 = 150_000;
+    let mut random = Random(7);
+    let constant = |n: i64| Operand::constant(Value::Int(n), SqlType::BigInt);
+    let sliding = Frame {
+        start: FrameBound::Preceding(constant(5000)),
+        end: FrameBound::Following(constant(3)),
+        ..Frame::whole()
+    };
+    let rising = || (0..ROWS).map(Value::Int).collect::<Vec<_>>();
+    // Of each row i the frame holds first..=last.
+    let bounds =
+        |row: i64, whole: bool| if whole { (0, ROWS - 1) } else { ((row - 5000).max(0), (row + 3).min(ROWS - 1)) };
+    for whole in [false, true] {
+        let frame = || if whole { Frame::whole() } else { sliding.clone() };
+        let mut check = |call: Call, expected: &dyn Fn(i64, i64) -> Value| {
+            let found = evaluate(&mut random, call, long(ROWS as usize)).unwrap();
+            for (row, found) in found.iter().enumerate() {
+                let (first, last) = bounds(row as i64, whole);
+                assert_eq!(*found, expected(first, last), "row {row}, whole: {whole}");
+            }
+        };
+        let sum = |first: i64, last: i64| Value::Decimal(((first + last) * (last - first + 1) / 2).into());
+        let result = SqlType::decimal(38, 0);
+        for algorithm in [None, Some(Algorithm::Removable), Some(Algorithm::SegmentTree)] {
+            check(Call { algorithm, ..over(F::Aggregate(A::Sum), rising(), frame(), result) }, &sum);
+        }
+        check(over(F::Aggregate(A::Max), rising(), frame(), SqlType::BigInt), &|_, last| Value::Int(last));
+        check(over(F::PercentileDisc, rising(), frame(), SqlType::BigInt), &|first, last| {
+            Value::Int(first + (last - first) / 2)
+        });
+        // Each value twice, far from each other.
+        let twice = (0..ROWS).map(|row| Value::Int(row % (ROWS / 2))).collect::<Vec<_>>();
+        let distinct = |first: i64, last: i64| (last - first + 1).min(ROWS / 2);
+        let call = || over(F::Aggregate(A::Count), twice.clone(), frame(), SqlType::BigInt);
+        check(Call { distinct: true, ..call() }, &|first, last| Value::Int(distinct(first, last)));
+        check(
+            Call { filter: None, ..over(F::Mode, vec![Value::Int(5); ROWS as usize], frame(), SqlType::BigInt) },
+            &|_, _| Value::Int(5),
+        );
+    }
+}
+
+#[test]
+fn memory_is_charged_and_cancellation_seen() {
+    let rows = 100_000;
+    for function in [F::Aggregate(A::Max), F::Mode, F::PercentileDisc] {
+        let bound = FrameBound::Preceding(Operand::constant(Value::Int(90_000), SqlType::BigInt));
+        let call = || {
+            over(function, vec![Value::Int(1); rows], Frame { start: bound.clone(), ..Frame::whole() }, SqlType::BigInt)
+        };
+        let mut call = call();
+        call.frame.end = FrameBound::CurrentRow;
+        let error = evaluation(call.clone(), long(rows), &Budget::new(10_000), CancelToken::new()).unwrap_err();
+        assert_eq!((error.state(), error.message()), (base::SqlState::OUT_OF_MEMORY, "out of memory in window"));
+        let cancel = CancelToken::new();
+        let evaluation = evaluation(call, long(rows), &Budget::new(usize::MAX), cancel.clone()).unwrap();
+        build(&*evaluation).unwrap();
+        cancel.cancel();
+        let error = some(&*evaluation, SqlType::BigInt, 0..rows).unwrap_err();
+        assert_eq!(error.state(), base::SqlState::QUERY_CANCELED);
     }
 }

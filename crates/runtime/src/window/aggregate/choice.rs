@@ -47,7 +47,7 @@ pub(super) struct Choice {
 /// Up to so many rows are added faster than anything is taken away.
 const FEW: u64 = 4;
 /// Up to so many rows need no tree to begin with.
-const SHORT: u64 = 4096;
+const SHORT: u64 = 2048;
 /// Rows under a node of a tree that is asked for the first row of a range only.
 const COARSE: usize = 1024;
 

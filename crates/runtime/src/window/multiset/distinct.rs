@@ -25,6 +25,8 @@ struct Seen<'a, S: Summary> {
 }
 
 impl<S: Summary> Contents for Distinct<S> {
+    type State = S::State;
+
     fn evaluate(followed: &Followed<Self>, rows: Range<usize>, out: Out<'_>) -> Result<()> {
         let Self { summary, value } = &followed.what;
         followed.follow(&Seen { summary, values: value.cells() }, rows, out.form())
@@ -35,6 +37,7 @@ impl<S: Summary> Content for Seen<'_, S> {
     type Result = S::Result;
     type State = S::State;
     const BYTES: usize = 0;
+    const BY_FRAME: bool = true;
 
     fn empty(&self, _: usize) -> S::State {
         S::State::default()

@@ -20,6 +20,7 @@ impl<T: Element> Content for Frequent<'_, T> {
     type State = Vec<u32>;
     /// Two nodes each, of up to twice as many values.
     const BYTES: usize = 4 * size_of::<u32>();
+    const BY_FRAME: bool = true;
 
     fn empty(&self, values: usize) -> Vec<u32> {
         vec![0; 2 * values.max(1).next_power_of_two()]
@@ -59,6 +60,7 @@ impl Content for DenseRank {
     /// A Fenwick tree of how many values there are.
     type State = Vec<u32>;
     const BYTES: usize = size_of::<u32>();
+    const BY_FRAME: bool = false;
 
     fn empty(&self, values: usize) -> Vec<u32> {
         vec![0; values + 1]
