@@ -2,9 +2,11 @@
 
 mod area;
 mod budget;
+mod buffer;
 mod pages;
 mod spare;
 
 pub use area::Area;
 pub use budget::{Budget, Reservation};
+pub use buffer::Buffer;
 pub use pages::{HUGE_PAGE, Pages, node, set_node};

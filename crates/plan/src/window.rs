@@ -85,6 +85,14 @@ pub enum FrameExclusion {
     Ties,
 }
 
+impl WindowCall {
+    /// All that it computes of a row: arguments, filter, its own order, distances of bounds.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let bounds = [self.frame.start.offset(), self.frame.end.offset()].into_iter().flatten();
+        self.arguments.iter().chain(&self.filter).chain(self.order.iter().map(|key| &key.expr)).chain(bounds)
+    }
+}
+
 impl<E> Frame<E> {
     /// The whole partition.
     pub const fn whole() -> Self {

@@ -61,6 +61,10 @@ impl Pages {
     /// As [`zeroed`](Self::zeroed), but possibly memory of this thread's node that was used before: then `true` comes with
     /// it, and its bytes are anything.
     pub fn recycled(len: usize) -> (Self, bool) {
+        if len < HUGE_PAGE {
+            return (Self::zeroed(len), false);
+        }
+        let len = len.next_multiple_of(HUGE_PAGE);
         match spare::take(len, node()) {
             Some(start) => (Self { start, len, node: node() }, true),
             None => (Self::zeroed(len), false),
@@ -113,7 +117,7 @@ fn layout(len: usize) -> Layout {
 
 /// Maps `len` bytes, a multiple of [`HUGE_PAGE`], at a multiple of it: one huge page more is mapped, and what sticks out
 /// at both ends is given back.
-fn map(len: usize) -> NonNull<u8> {
+pub(super) fn map(len: usize) -> NonNull<u8> {
     let failed = || -> ! { handle_alloc_error(layout(len)) };
     let wide = len.checked_add(HUGE_PAGE).unwrap_or_else(|| failed());
     let (rights, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -137,6 +141,21 @@ fn map(len: usize) -> NonNull<u8> {
         #[cfg(target_os = "linux")]
         libc::madvise(middle.cast(), len, libc::MADV_HUGEPAGE);
         NonNull::new_unchecked(middle)
+    }
+}
+
+/// Maps fresh memory at an address.
+///
+/// # Safety
+/// Nobody may use these addresses.
+#[cfg(target_os = "linux")]
+pub(super) unsafe fn map_at(at: NonNull<u8>, len: usize) {
+    let (rights, flags) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED);
+    // SAFETY: as the caller promises.
+    let start = unsafe { libc::mmap(at.as_ptr().cast(), len, rights, flags, -1, 0) };
+    if start == libc::MAP_FAILED {
+        handle_alloc_error(layout(len));
     }
 }
 

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::pages::{HUGE_PAGE, unmap};
+use super::pages::{map, map_at, unmap};
 
 /// Bytes that are kept at most, a node.
-const MOST: usize = 1 << 30;
+const MOST: usize = 2 << 30;
 /// Bytes that are kept however long nobody asks for them.
 const FLOOR: usize = 128 << 20;
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -42,29 +42,78 @@ fn spare(node: u16) -> MutexGuard<'static, Spare> {
     SPARE[usize::from(node) % NODES].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether pieces of this size are kept: those that areas are made of.
-fn is_recyclable(len: usize) -> bool {
-    len == HUGE_PAGE || len == 2 * HUGE_PAGE
-}
-
-/// A piece of that size that lies on the node; its bytes are anything.
+/// Memory of so many bytes on the node, which are anything; none if nothing is spare there.
 pub(super) fn take(len: usize, node: u16) -> Option<NonNull<u8>> {
-    if !is_recyclable(len) {
-        return None;
+    let mut pieces = pieces_for(len, &mut spare(node));
+    match pieces.as_slice() {
+        [] => None,
+        [piece] if piece.len == len => pieces.pop().map(|piece| piece.start),
+        _ => Some(assemble(len, pieces)),
     }
-    let mut spare = spare(node);
-    let at = spare.pieces.iter().rposition(|piece| piece.len == len)?;
-    let Piece { start, len } = spare.pieces.remove(at);
-    spare.bytes -= len;
-    spare.least = spare.least.min(spare.bytes);
-    Some(start)
 }
 
-/// Takes a mapping over, which nobody uses any more, unless there are enough.
-pub(super) fn keep(start: NonNull<u8>, len: usize, node: u16) -> bool {
-    if !is_recyclable(len) {
-        return false;
+/// Pieces of at most so many bytes together: the latest one of that size, or as many as it takes, if there are.
+fn pieces_for(len: usize, spare: &mut Spare) -> Vec<Piece> {
+    let mut taken = Vec::new();
+    let mut missing = len;
+    if let Some(at) = spare.pieces.iter().rposition(|piece| piece.len == len) {
+        taken.push(spare.pieces.remove(at));
+        missing = 0;
     }
+    while missing > 0
+        && let Some(mut piece) = spare.pieces.pop()
+    {
+        if piece.len > missing {
+            // SAFETY: inside of the piece.
+            let rest = unsafe { piece.start.add(missing) };
+            spare.pieces.push(Piece { start: rest, len: piece.len - missing });
+            piece.len = missing;
+        }
+        missing -= piece.len;
+        taken.push(piece);
+    }
+    spare.bytes -= taken.iter().map(|piece| piece.len).sum::<usize>();
+    spare.least = spare.least.min(spare.bytes);
+    taken
+}
+
+/// One range of addresses with the memory of all pieces, and fresh memory where they do not suffice: pages change their
+/// addresses, which costs a microsecond for two megabytes, where clearing them costs hundreds.
+fn assemble(len: usize, pieces: Vec<Piece>) -> NonNull<u8> {
+    let start = map(len);
+    let mut at = 0;
+    for piece in pieces {
+        // SAFETY: inside of the range made above.
+        let to = unsafe { start.add(at) };
+        at += piece.len;
+        // SAFETY: the piece is whole pages that nobody else has; so is the place where it goes.
+        unsafe { move_to(piece.start, piece.len, to) };
+    }
+    start
+}
+
+/// Moves a mapping's pages to another mapping's addresses.
+///
+/// # Safety
+/// Both must be mapped, of `len` bytes, and nobody else's.
+unsafe fn move_to(from: NonNull<u8>, len: usize, to: NonNull<u8>) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: as the caller promises.
+    unsafe {
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        let moved = libc::mremap(from.as_ptr().cast(), len, len, flags, to.as_ptr().cast::<libc::c_void>());
+        if moved != libc::MAP_FAILED {
+            return;
+        }
+        // Too many mappings, perhaps: fresh memory takes the place, which may have lost its own.
+        map_at(to, len);
+    }
+    // SAFETY: as the caller promises.
+    unsafe { unmap(from, len) };
+}
+
+/// Takes a mapping of whole huge pages over, which nobody uses any more, unless there are enough.
+pub(super) fn keep(start: NonNull<u8>, len: usize, node: u16) -> bool {
     let mut spare = spare(node);
     if spare.bytes + len > MOST {
         return false;
@@ -123,6 +172,7 @@ fn give_back(node: u16) -> bool {
 
 #[cfg(all(test, not(watched)))]
 mod tests {
+    use super::super::pages::HUGE_PAGE;
     use super::super::{Pages, set_node};
     use super::*;
 
@@ -142,6 +192,41 @@ mod tests {
         while give_back(NODE) {}
         assert_eq!(spare(NODE).bytes, FLOOR);
         assert!(!give_back(NODE));
+        set_node(0);
+    }
+
+    #[test]
+    fn pieces_become_larger_and_smaller_ones() {
+        const NODE: u16 = 8;
+        set_node(NODE);
+        let fill = |pages: &Pages, byte: u8| {
+            // SAFETY: the memory is the test's own, and initialised.
+            unsafe { pages.as_ptr().write_bytes(byte, pages.len()) };
+        };
+        let bytes = |pages: &Pages| {
+            // SAFETY: likewise.
+            let all = unsafe { std::slice::from_raw_parts(pages.as_ptr(), pages.len()) };
+            all.iter().step_by(4096).copied().collect::<Vec<u8>>()
+        };
+        for (number, pages) in [1, 2, 1].map(|n| Pages::recycled(n * HUGE_PAGE).0).into_iter().enumerate() {
+            fill(&pages, number as u8 + 1);
+        }
+        assert_eq!(spare(NODE).bytes, 4 * HUGE_PAGE);
+        // All of what is spare, and a page more.
+        let (large, used_before) = Pages::recycled(5 * HUGE_PAGE);
+        assert!(used_before && spare(NODE).bytes == 0);
+        let found = bytes(&large);
+        let count = |byte: u8| found.iter().filter(|&&b| b == byte).count();
+        let each = HUGE_PAGE / 4096;
+        assert_eq!([count(0), count(1), count(2), count(3)], [each, each, 2 * each, each]);
+        fill(&large, 7);
+        drop(large);
+        // A part of it.
+        let part = Pages::recycled(2 * HUGE_PAGE).0;
+        assert!(bytes(&part).iter().all(|&b| b == 7) && spare(NODE).bytes == 3 * HUGE_PAGE);
+        fill(&part, 8);
+        let rest = Pages::recycled(3 * HUGE_PAGE).0;
+        assert!(bytes(&rest).iter().all(|&b| b == 7) && bytes(&part).iter().all(|&b| b == 8));
         set_node(0);
     }
 }

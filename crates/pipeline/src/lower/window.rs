@@ -4,41 +4,58 @@
 use base::Result;
 use plan::{ColumnId, Expr, ExprKind, Node, SortKey, WindowCall};
 
+use super::join::has_null_flag;
 use super::pipe::{Field, Pipe};
 use super::sort::sort_field;
 use super::{Lowering, Needed, with_columns_of};
 use crate::ir::{
-    RowLayout, RowSet, SortField, State, StateId, Ty, WindowField, WindowOperand, WindowOrder, WindowState,
+    RowLayout, RowSet, SortField, State, StateId, WindowField, WindowOperand, WindowOrder, WindowState,
     WindowedFunction,
 };
 
-/// Fields of a row: those of columns, and those of what is computed for functions, each once.
+/// What a row holds: columns that are read above, what is computed for functions, each once, and results. Large fields lie
+/// first and NULL flags last, so that no room is lost between them.
+#[derive(Default)]
 struct Fields<'e> {
     layout: RowLayout,
     columns: Vec<(ColumnId, Field)>,
     computed: Vec<(Field, &'e Expr)>,
+    results: Vec<(ColumnId, Field)>,
 }
 
 impl<'e> Fields<'e> {
-    /// The field of an expression, made if there is none yet.
-    fn of(&mut self, expr: &'e Expr) -> Field {
+    fn of(&self, expr: &Expr) -> Field {
         let stored = expr.as_column().and_then(|c| self.columns.iter().find(|(column, _)| *column == c));
-        let same = || self.computed.iter().find(|(_, e)| e.same(expr) && !e.is_volatile());
-        if let Some(&(_, field)) = stored {
-            return field;
-        }
-        if let Some(&(field, _)) = same() {
-            return field;
-        }
-        let field = self.add(expr.sql_type.physical().into());
-        self.computed.push((field, expr));
-        field
+        let computed = || self.computed.iter().find(|(_, e)| std::ptr::eq(*e, expr) || is_same(e, expr));
+        stored.map(|(_, field)| *field).or_else(|| computed().map(|(field, _)| *field)).expect("listed before")
     }
 
-    fn add(&mut self, ty: Ty) -> Field {
-        let offset = self.layout.add(ty);
-        Field { offset, ty, null: Some(self.layout.add_null_flag(offset)) }
+    /// Takes an expression up that must lie in a field.
+    fn list(&mut self, expr: &'e Expr) {
+        let is_stored = expr.as_column().is_some_and(|c| self.columns.iter().any(|(column, _)| *column == c));
+        if !is_stored && !self.computed.iter().any(|(_, e)| is_same(e, expr)) {
+            let ty = expr.sql_type.physical().into();
+            self.computed.push((Field { offset: 0, ty, null: None }, expr));
+        }
     }
+
+    /// Gives each its place; `nullable` says of an expression whether it may be NULL.
+    fn place(&mut self, nullable: impl Fn(&Expr) -> bool, calls: &[(ColumnId, WindowCall)]) {
+        let computed = self.computed.iter_mut().map(|(field, expr)| (field, nullable(expr)));
+        let results = self.results.iter_mut().zip(calls);
+        let results = results.map(|((_, field), (_, call))| (field, !call.function.is_never_null()));
+        let mut all: Vec<(&mut Field, bool)> = computed.chain(results).collect();
+        all.sort_by_key(|(field, _)| std::cmp::Reverse(field.ty.size()));
+        all.iter_mut().for_each(|(field, _)| field.offset = self.layout.add(field.ty));
+        for (field, _) in all.into_iter().filter(|(_, nullable)| *nullable) {
+            field.null = Some(self.layout.add_null_flag(field.offset));
+        }
+    }
+}
+
+/// Whether two expressions are one, of whose value one field is enough.
+fn is_same(a: &Expr, b: &Expr) -> bool {
+    a.same(b) && !a.is_volatile()
 }
 
 impl Lowering<'_> {
@@ -53,18 +70,22 @@ impl Lowering<'_> {
         let pipes = self.node(input, &read)?;
         let columns: Vec<ColumnId> = input.columns().into_iter().filter(|c| needed.contains(c)).collect();
         let (layout, columns) = self.row_layout(&pipes, &columns);
-        let mut fields = Fields { layout, columns, computed: Vec::new() };
-        let sort_keys: Vec<SortField> = keys.iter().map(|key| sort_field(fields.of(&key.expr), key)).collect();
-        let mut windowed = Vec::with_capacity(functions.len());
-        let mut results = Vec::with_capacity(functions.len());
+        let mut fields = Fields { layout, columns, ..Fields::default() };
+        keys.iter().for_each(|key| fields.list(&key.expr));
         for (column, call) in functions {
-            let (result, function) = self.windowed(call, keys, &mut fields);
-            results.push((*column, result));
-            windowed.push(function);
+            let is_constant = |e: &&Expr| matches!(e.kind, ExprKind::Const(_) | ExprKind::Argument(..));
+            call.expressions().filter(|e| !is_constant(e)).for_each(|expr| fields.list(expr));
+            let ty = call.sql_type.physical().into();
+            fields.results.push((*column, Field { offset: 0, ty, null: None }));
         }
-        let Fields { layout, columns, computed } = fields;
-        let state =
-            self.pipelines.add_state(State::Window(WindowState { layout, keys: sort_keys, functions: windowed }));
+        let nullable = |expr: &Expr| expr.as_column().is_none_or(|c| pipes.iter().any(|p| has_null_flag(p, c)));
+        fields.place(nullable, functions);
+        let sort_keys: Vec<SortField> = keys.iter().map(|key| sort_field(fields.of(&key.expr), key)).collect();
+        let calls = functions.iter().zip(&fields.results);
+        let windowed = calls.map(|((_, call), (_, result))| self.windowed(call, keys, &fields, *result)).collect();
+        let Fields { layout, columns, computed, results } = fields;
+        let window = WindowState { layout, keys: sort_keys, functions: windowed };
+        let state = self.pipelines.add_state(State::Window(window));
         for pipe in pipes {
             self.append(pipe, state, &columns, &computed)?;
         }
@@ -92,19 +113,18 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// A function, and where its results go.
-    fn windowed<'e>(
+    fn windowed(
         &mut self,
-        call: &'e WindowCall,
-        keys: &'e [SortKey],
-        fields: &mut Fields<'e>,
-    ) -> (Field, WindowedFunction) {
-        let result = fields.add(call.sql_type.physical().into());
+        call: &WindowCall,
+        keys: &[SortKey],
+        fields: &Fields<'_>,
+        result: Field,
+    ) -> WindowedFunction {
         let order = call.order.iter().map(|key| self.window_order(key, fields)).collect();
         let offsets = [call.frame.start.offset(), call.frame.end.offset()];
         let is_range = call.frame.unit == plan::FrameUnit::Range && offsets.iter().any(Option::is_some);
         let range = is_range.then(|| self.window_order(&keys[call.partition], fields));
-        let function = WindowedFunction {
+        WindowedFunction {
             function: call.function,
             arguments: call.arguments.iter().map(|e| self.operand(e, fields)).collect(),
             distinct: call.distinct,
@@ -117,17 +137,16 @@ impl Lowering<'_> {
             range,
             result: WindowField { offset: result.offset, null: result.null, sql_type: call.sql_type },
             position: call.position,
-        };
-        (result, function)
+        }
     }
 
-    fn window_order<'e>(&mut self, key: &'e SortKey, fields: &mut Fields<'e>) -> WindowOrder {
+    fn window_order(&mut self, key: &SortKey, fields: &Fields<'_>) -> WindowOrder {
         let operand = self.operand(&key.expr, fields);
         WindowOrder { operand, descending: key.descending, nulls_first: key.nulls_first }
     }
 
     /// Constants are no fields: they are the same for all rows.
-    fn operand<'e>(&mut self, expr: &'e Expr, fields: &mut Fields<'e>) -> WindowOperand {
+    fn operand(&mut self, expr: &Expr, fields: &Fields<'_>) -> WindowOperand {
         match &expr.kind {
             ExprKind::Const(value) => WindowOperand::Param(self.expressions.param(value, expr.sql_type), expr.sql_type),
             ExprKind::Argument(argument, value) => {

@@ -19,7 +19,7 @@ impl Output {
     pub(super) fn new(rows: usize, budget: &Budget) -> Result<Self> {
         let bytes = rows.max(1) * size_of::<*mut u8>();
         let charged = budget.reserve(bytes, OPERATOR)?;
-        Ok(Self { pages: Pages::zeroed(bytes), rows, _charged: charged })
+        Ok(Self { pages: Pages::recycled(bytes).0, rows, _charged: charged })
     }
 
     fn start(&self) -> *mut *mut u8 {

@@ -1,11 +1,10 @@
 //! Between rows and columns: operands are gathered out of sorted rows, results put into them.
 //!
-//! Morsels fill disjoint ranges of memory that is allocated at once, zeroed, and charged.
+//! Morsels fill disjoint ranges of memory that is allocated at once, and charged.
 
-use std::cell::UnsafeCell;
 use std::ops::Range;
 
-use base::memory::Reservation;
+use base::memory::{Buffer, Reservation};
 use base::{Budget, Result};
 use pipeline::ir::WindowField;
 use types::{Interval, Physical, SqlType, Str};
@@ -14,32 +13,23 @@ use super::OPERATOR;
 use super::column::{Column, Form, Out, OutValues, Values};
 
 /// A value for each row, which morsels write range by range.
-struct Cells<T>(Box<[UnsafeCell<T>]>);
+struct Cells<T>(Buffer<T>);
 
-// SAFETY: ranges are written by one thread at a time, as the callers of `range` promise.
-unsafe impl<T: Send> Sync for Cells<T> {}
-
-impl<T> Cells<T> {
+impl<T: Copy> Cells<T> {
     /// # Safety
-    /// Zeroed memory must be a value of the type.
-    unsafe fn zeroed(rows: usize) -> Self {
-        // SAFETY: as the caller promises; a cell is laid out as what it holds.
-        Self(unsafe { Box::new_zeroed_slice(rows).assume_init() })
+    /// Any bits must be a value of the type.
+    unsafe fn new(rows: usize) -> Self {
+        // SAFETY: as the caller promises.
+        Self(unsafe { Buffer::recycled(rows) })
     }
 
     /// # Safety
     /// Nobody else may read or write these places meanwhile.
-    #[expect(clippy::mut_from_ref, reason = "cells may be written through what is shared")]
+    #[expect(clippy::mut_from_ref, reason = "whoever calls this is alone there")]
     unsafe fn range(&self, rows: Range<usize>) -> &mut [T] {
-        let cells = &self.0[rows];
-        // SAFETY: a cell is laid out as what it holds; the caller promises that the places are its own.
-        unsafe { std::slice::from_raw_parts_mut(UnsafeCell::raw_get(cells.as_ptr()), cells.len()) }
-    }
-
-    fn into_values(self) -> Box<[T]> {
-        let cells = Box::into_raw(self.0);
-        // SAFETY: a cell is laid out as what it holds.
-        unsafe { Box::from_raw(cells as *mut [T]) }
+        assert!(rows.start <= rows.end && rows.end <= self.0.len());
+        // SAFETY: inside of the buffer; the caller promises that the places are its own.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_ptr().add(rows.start), rows.len()) }
     }
 }
 
@@ -74,16 +64,16 @@ impl Filling {
             Form::I128 | Form::Str | Form::Interval => 16,
         };
         let charged = budget.reserve(rows * (width + usize::from(nullable)), OPERATOR)?;
-        // SAFETY: zero is a number, the empty text and the empty interval.
+        // SAFETY: any bits are a number, the header of a text (which nobody follows before it is written) and an interval.
         let (values, nulls) = unsafe {
             let values = match form {
-                Form::I64 => Forms::I64(Cells::zeroed(rows)),
-                Form::I128 => Forms::I128(Cells::zeroed(rows)),
-                Form::F64 => Forms::F64(Cells::zeroed(rows)),
-                Form::Str => Forms::Str(Cells::zeroed(rows)),
-                Form::Interval => Forms::Interval(Cells::zeroed(rows)),
+                Form::I64 => Forms::I64(Cells::new(rows)),
+                Form::I128 => Forms::I128(Cells::new(rows)),
+                Form::F64 => Forms::F64(Cells::new(rows)),
+                Form::Str => Forms::Str(Cells::new(rows)),
+                Form::Interval => Forms::Interval(Cells::new(rows)),
             };
-            (values, nullable.then(|| Cells::zeroed(rows)))
+            (values, nullable.then(|| Cells::new(rows)))
         };
         Ok(Self { values, nulls, charged })
     }
@@ -91,13 +81,13 @@ impl Filling {
     /// The column, once all is filled, and what it is charged with.
     pub(super) fn finish(self) -> (Column, Reservation) {
         let values = match self.values {
-            Forms::I64(cells) => Values::I64(cells.into_values()),
-            Forms::I128(cells) => Values::I128(cells.into_values()),
-            Forms::F64(cells) => Values::F64(cells.into_values()),
-            Forms::Str(cells) => Values::Str(cells.into_values()),
-            Forms::Interval(cells) => Values::Interval(cells.into_values()),
+            Forms::I64(cells) => Values::I64(cells.0),
+            Forms::I128(cells) => Values::I128(cells.0),
+            Forms::F64(cells) => Values::F64(cells.0),
+            Forms::Str(cells) => Values::Str(cells.0),
+            Forms::Interval(cells) => Values::Interval(cells.0),
         };
-        let nulls = self.nulls.map(Cells::into_values).filter(|nulls| nulls.contains(&1));
+        let nulls = self.nulls.map(|cells| cells.0).filter(|nulls| nulls.contains(&1));
         (Column { values, nulls }, self.charged)
     }
 
@@ -188,13 +178,21 @@ pub(super) unsafe fn put(column: &Column, field: &WindowField, at: usize, rows: 
                 write(&values[range.clone()], rows, offset, |x| x as f32);
             }
             Values::F64(values) => write(&values[range.clone()], rows, offset, |x| x),
-            Values::Str(values) => write(&values[range.clone()], rows, offset, |x| x),
+            Values::Str(values) => {
+                // What stands beside a NULL flag is a text, too.
+                for (at, &row) in range.clone().zip(rows) {
+                    let is_null = column.nulls.as_ref().is_some_and(|nulls| nulls[at] != 0);
+                    let text = if is_null { Str::EMPTY } else { values[at] };
+                    row.add(offset as usize).cast::<Str>().write_unaligned(text);
+                }
+            }
             Values::Interval(values) => write(&values[range.clone()], rows, offset, |x| x),
         }
-        let null = null.expect("results may be NULL");
-        match &column.nulls {
-            Some(nulls) => write(&nulls[range], rows, null, |x| x),
-            None => rows.iter().for_each(|row| row.add(null as usize).write(0)),
+        match (&column.nulls, null) {
+            (Some(nulls), Some(null)) => write(&nulls[range], rows, null, |x| x),
+            (None, Some(null)) => rows.iter().for_each(|row| row.add(null as usize).write(0)),
+            // A function that has no NULLs.
+            (_, None) => debug_assert!(column.nulls.is_none()),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use base::memory::Buffer;
 use types::value::compare_floats;
 use types::{Interval, Physical, SqlType, Str, Value};
 
@@ -14,7 +15,7 @@ macro_rules! forms {
         /// The values of a column; whatever stands where a row is NULL.
         #[derive(Debug)]
         pub(crate) enum Values {
-            $(#[doc = concat!("As ", stringify!($type), ".")] $form(Box<[$type]>),)*
+            $(#[doc = concat!("As ", stringify!($type), ".")] $form(Buffer<$type>),)*
         }
 
         /// A range of a result's values.
@@ -34,8 +35,8 @@ macro_rules! forms {
                 values
             }
 
-            fn wrap(values: Box<[Self]>) -> Values {
-                Values::$form(values)
+            fn wrap(values: &[Self]) -> Values {
+                Values::$form(values.into())
             }
 
             fn order(&self, other: &Self) -> Ordering {
@@ -64,7 +65,7 @@ pub(super) trait Element: Copy + Debug + Send + Sync + 'static {
     /// Where such results go.
     fn out(values: OutValues<'_>) -> &mut [Self];
     /// Values of this form.
-    fn wrap(values: Box<[Self]>) -> Values;
+    fn wrap(values: &[Self]) -> Values;
     /// Their order as ORDER BY sees it.
     fn order(&self, other: &Self) -> Ordering;
     /// An order of values that are equal in [`order`](Self::order) and yet not the same.
@@ -180,7 +181,7 @@ pub(crate) struct Column {
     /// The values.
     pub(crate) values: Values,
     /// A byte a row, 1 for NULL; none if there is no NULL.
-    pub(crate) nulls: Option<Box<[u8]>>,
+    pub(crate) nulls: Option<Buffer<u8>>,
 }
 
 /// An argument of a call: a column, or one value for all rows.
@@ -202,7 +203,7 @@ impl Operand {
     /// A value of a type.
     pub(crate) fn constant(value: Value, sql_type: SqlType) -> Self {
         fn one<T: Element>(value: T) -> Values {
-            T::wrap(Box::new([value]))
+            T::wrap(&[value])
         }
         let values = match (&value, Form::of(sql_type)) {
             (Value::Bool(b), _) => one(i64::from(*b)),
@@ -219,7 +220,7 @@ impl Operand {
             (Value::Null, Form::Str) => one(Str::EMPTY),
             (Value::Null, Form::Interval) => one(Interval::default()),
         };
-        let nulls = value.is_null().then(|| Box::from([1u8]));
+        let nulls = value.is_null().then(|| Buffer::from(&[1u8][..]));
         Self { column: Arc::new(Column { values, nulls }), constant: Some(value), sql_type }
     }
 

@@ -265,7 +265,7 @@ impl Gathering {
     fn piece(&self, rows: Range<usize>) {
         for from in rows.clone().step_by(BATCH) {
             let batch = from..rows.end.min(from + BATCH);
-            let addresses = self.rows.get(batch.clone());
+            let addresses = self.rows.get(batch);
             addresses.iter().for_each(|&row| prefetch(row));
             for (field, filling) in &self.fields {
                 // SAFETY: rows of the state; pieces do not overlap.
@@ -381,6 +381,9 @@ impl Windows {
     }
 
     fn gather(gathering: &Arc<Gathering>, cut: &Cutting) -> Option<Box<dyn TaskSet>> {
+        if gathering.fields.is_empty() {
+            return None;
+        }
         let (pieces, gathering) = (gathering.rows.pieces(), gathering.clone());
         pieced(gathering.rows.len(), cut, &pieces, move |rows| {
             gathering.piece(rows);

@@ -129,7 +129,7 @@ pub(crate) fn bit_set(rows: usize, is_member: &dyn Fn(usize) -> bool) -> Arc<Bit
 /// A column of values.
 pub(crate) fn column(values: &[Value], sql_type: SqlType) -> Operand {
     fn of<T: Element>(values: &[Value], of: impl Fn(&Value) -> T, none: T) -> Values {
-        T::wrap(values.iter().map(|v| if v.is_null() { none } else { of(v) }).collect())
+        T::wrap(&values.iter().map(|v| if v.is_null() { none } else { of(v) }).collect::<Vec<T>>())
     }
     let integer = |v: &Value| match v {
         Value::Bool(b) => (*b).into(),
@@ -152,7 +152,10 @@ pub(crate) fn column(values: &[Value], sql_type: SqlType) -> Operand {
             of(values, |v| if let Value::Interval(i) = v { *i } else { panic!("{v:?}") }, Interval::default())
         }
     };
-    let nulls = values.iter().any(Value::is_null).then(|| values.iter().map(|v| u8::from(v.is_null())).collect());
+    let nulls = values
+        .iter()
+        .any(Value::is_null)
+        .then(|| values.iter().map(|v| u8::from(v.is_null())).collect::<Vec<u8>>().as_slice().into());
     Operand::column(Arc::new(Column { values: forms, nulls }), sql_type)
 }
 
