@@ -5,7 +5,7 @@ use engine::rows::text_rows;
 use engine::{Config, Database, Session};
 
 use crate::postgres::{Answer, Connection, Postgres};
-use crate::random::forms;
+use crate::random::{forms, windows};
 
 /// Rows of the table of edges, over each of which an expression is evaluated.
 const ROWS: usize = 12;
@@ -32,7 +32,7 @@ struct Sides {
     report: Report,
 }
 
-/// Runs so many statements, of which four in five are expressions over edges, the others queries.
+/// Runs so many statements, of which three in five are expressions over edges, the others queries, half of them with windows.
 pub fn run(server: &Postgres, seed: u64, statements: usize) -> std::io::Result<Report> {
     let database = Database::new(Config { threads: Some(2), ..Config::default() }).map_err(std::io::Error::other)?;
     let mut sides = Sides { session: database.connect(), peer: server.new_database()?, report: Report::default() };
@@ -41,8 +41,11 @@ pub fn run(server: &Postgres, seed: u64, statements: usize) -> std::io::Result<R
         if number % STATEMENTS_PER_TABLE == 0 {
             sides.make_tables(&mut random, number > 0)?;
         }
-        if random.one_in(5) {
+        let kind = random.below(5);
+        if kind == 0 {
             sides.query(&forms::query(&mut random))?;
+        } else if kind == 1 {
+            sides.query(&windows::query(&mut random))?;
         } else {
             let depth = 1 + random.index(3);
             sides.expression(&forms::expression(&mut random, &['a'], depth))?;

@@ -9,6 +9,7 @@ mod expression;
 pub mod forms;
 mod query;
 mod subquery;
+pub mod windows;
 
 pub use data::{Column, Kind, Table, schema};
 pub use query::query;

@@ -256,6 +256,16 @@ const QUERIES: &[&str] = &[
     "SELECT {a:l} FROM tame a UNION SELECT {b:l} FROM tame b",
     "SELECT {a:d}, {a:b} FROM tame a EXCEPT ALL SELECT {b:d}, {b:b} FROM tame b",
     "SELECT {a:t} FROM tame a INTERSECT SELECT {b:t} FROM tame b",
+    "SELECT {a:x}, count(*), rank() OVER (ORDER BY count(*)), sum(count(*)) OVER (ORDER BY count(*) DESC) FROM tame a GROUP BY 1",
+    "SELECT a.id, (SELECT max(r) FROM (SELECT rank() OVER (ORDER BY {b:x}) AS r FROM tame b WHERE {ab:b}) q) FROM tame a",
+    "SELECT a.id, q.z FROM tame a, LATERAL (SELECT sum({ab:s}) OVER (ORDER BY b.id ROWS 2 PRECEDING) AS z FROM tame b) q",
+    "SELECT a.id, q.z FROM tame a LEFT JOIN (SELECT b.id, lag({b:x}) OVER (PARTITION BY {b:y} ORDER BY b.id) AS z FROM tame b) q ON q.id = a.id",
+    "SELECT a.id FROM tame a WHERE {a:b} ORDER BY row_number() OVER (PARTITION BY {a:x} ORDER BY {a:y}, a.id), 1",
+    "SELECT DISTINCT {a:l}, count(*) OVER (PARTITION BY {a:x}) FROM tame a",
+    "SELECT {a:b}, percentile_disc(0.4) WITHIN GROUP (ORDER BY {a:l}), mode() WITHIN GROUP (ORDER BY {a:t}) FROM tame a GROUP BY 1",
+    "SELECT {a:i}, percentile_cont(0.7) WITHIN GROUP (ORDER BY {a:s} DESC) FILTER (WHERE {a:b}) FROM tame a GROUP BY 1",
+    "SELECT {a:b}, rank(1) WITHIN GROUP (ORDER BY {a:i}), cume_dist('a', 1.5) WITHIN GROUP (ORDER BY {a:t} DESC, {a:n}) FROM tame a GROUP BY 1",
+    "SELECT dense_rank(0) WITHIN GROUP (ORDER BY {a:l} DESC), percent_rank(true) WITHIN GROUP (ORDER BY {a:b} NULLS FIRST) FROM tame a",
 ];
 
 /// Makes a table with a column for each kind, named as it, and rows numbered from 1.
@@ -286,7 +296,8 @@ pub fn expression(random: &mut Random, scope: &[char], depth: usize) -> String {
     of_kind(random, scope, kind, depth)
 }
 
-fn of_kind(random: &mut Random, scope: &[char], kind: char, depth: usize) -> String {
+/// A random expression of a kind over one of the rows in scope.
+pub(super) fn of_kind(random: &mut Random, scope: &[char], kind: char, depth: usize) -> String {
     if depth == 0 || random.one_in(5) {
         return leaf(random, scope, kind);
     }
