@@ -256,7 +256,7 @@ const QUERIES: &[&str] = &[
     "SELECT {a:l} FROM tame a UNION SELECT {b:l} FROM tame b",
     "SELECT {a:d}, {a:b} FROM tame a EXCEPT ALL SELECT {b:d}, {b:b} FROM tame b",
     "SELECT {a:t} FROM tame a INTERSECT SELECT {b:t} FROM tame b",
-    "SELECT {a:x}, count(*), rank() OVER (ORDER BY count(*)), sum(count(*)) OVER (ORDER BY count(*) DESC) FROM tame a GROUP BY 1",
+    "SELECT count(*), rank() OVER (ORDER BY count(*)), sum(count(*)) OVER (ORDER BY count(*) DESC) FROM tame a GROUP BY {a:x}",
     "SELECT a.id, (SELECT max(r) FROM (SELECT rank() OVER (ORDER BY {b:x}) AS r FROM tame b WHERE {ab:b}) q) FROM tame a",
     "SELECT a.id, q.z FROM tame a, LATERAL (SELECT sum({ab:s}) OVER (ORDER BY b.id ROWS 2 PRECEDING) AS z FROM tame b) q",
     "SELECT a.id, q.z FROM tame a LEFT JOIN (SELECT b.id, lag({b:x}) OVER (PARTITION BY {b:y} ORDER BY b.id) AS z FROM tame b) q ON q.id = a.id",
