@@ -8,6 +8,7 @@ mod demo;
 mod groups;
 mod inserts;
 mod latency;
+mod memory;
 mod planning;
 mod sort;
 mod sums;
@@ -45,6 +46,12 @@ enum Command {
     },
     /// Times and weighs groups, of numbers around the size of a worker's directory.
     Groups {
+        /// Threads; by default all that the process may use.
+        #[arg(long)]
+        threads: Option<usize>,
+    },
+    /// Weighs groups, sorts and joins: bytes for each row that they keep.
+    Memory {
         /// Threads; by default all that the process may use.
         #[arg(long)]
         threads: Option<usize>,
@@ -112,6 +119,7 @@ fn main() -> ExitCode {
         Command::Planning => planning::run(),
         Command::Sort { threads } => sort::run(threads),
         Command::Groups { threads } => groups::run(threads),
+        Command::Memory { threads } => memory::run(threads),
         Command::Windows { threads, only } => windows::run(threads, only.as_deref()),
         Command::Sums => sums::run(),
         Command::Claims => claims::run(),

@@ -164,9 +164,10 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(not(watched))]
     fn recycled_memory_is_marked_as_such() {
         // Other tests recycle, too: only what is said of a piece can be tested.
-        for _ in 0..if cfg!(miri) { 3 } else { 100 } {
+        for _ in 0..100 {
             let (pages, used_before) = Pages::recycled(HUGE_PAGE);
             // SAFETY: the bytes are initialised: zeros, or what was written before.
             let bytes = unsafe { std::slice::from_raw_parts_mut(pages.as_ptr(), pages.len()) };

@@ -38,7 +38,7 @@ fn name(row: &[Value]) -> String {
 fn both_indexes_do_what_a_map_does() {
     let random = &mut Random(5);
     let budget = Budget::new(usize::MAX);
-    let (rounds, sizes) = if cfg!(miri) { (3, [1, 5, 20, 60]) } else { (40, [1, 5, 700, 3000]) };
+    let (rounds, sizes) = if cfg!(miri) { (2, [1, 3, 8, 20]) } else { (40, [1, 5, 700, 3000]) };
     for round in 0..rounds {
         let types =
             [[SqlType::Double, SqlType::BigInt, SqlType::Text], [SqlType::BigInt, SqlType::Text, SqlType::Interval]];
