@@ -189,14 +189,7 @@ impl<S: Summary> Framed<S> {
     /// The results of a chunk, whose frames are in the batch.
     fn chunk(&self, state: &mut Following<'_, S>, out: &mut Sink<'_, S::Result>, first: usize) -> Result<()> {
         let rows = state.batch.rows.clone();
-        let mut step = |at: usize| {
-            let to = rows.start + at - first;
-            match state.result(at)? {
-                Some(result) => out.set(to, result),
-                None => out.repeat(to, if self.choice.backward { to + 1 } else { to - 1 }),
-            }
-            Ok(())
-        };
+        let mut step = |at: usize| state.write(at, rows.start + at - first, self.choice.backward, out);
         match self.choice.backward {
             false => (0..rows.len()).try_for_each(&mut step),
             true => (0..rows.len()).rev().try_for_each(&mut step),
@@ -218,24 +211,27 @@ struct Following<'a, S: Summary> {
 }
 
 impl<S: Summary> Following<'_, S> {
-    /// The result for the batch's `at`th row; none if it is that of the row before.
+    /// Writes the result for the batch's `at`th row.
     #[inline]
-    fn result(&mut self, at: usize) -> Result<Option<Option<S::Result>>> {
+    fn write(&mut self, at: usize, to: usize, backward: bool, out: &mut Sink<'_, S::Result>) -> Result<()> {
         let source = &self.source;
         if !self.excludes {
             let range = self.batch.bounds(at);
             if self.started && range == *self.before.range() {
-                return Ok(None);
+                out.repeat(to, if backward { to + 1 } else { to - 1 });
+                return Ok(());
             }
             self.started = true;
-            return source.summary.result(self.before.follow(source, range)).map(Some);
+            out.set(to, source.summary.result(self.before.follow(source, range))?);
+            return Ok(());
         }
         let [before, itself, behind] = self.batch.ranges(at);
         S::clear(&mut self.both);
         source.summary.merge(&mut self.both, self.before.follow(source, before));
         source.summary.merge(&mut self.both, self.behind.follow(source, behind));
         source.add(&mut self.both, itself);
-        source.summary.result(&self.both).map(Some)
+        out.set(to, source.summary.result(&self.both)?);
+        Ok(())
     }
 }
 

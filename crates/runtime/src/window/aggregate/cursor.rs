@@ -102,18 +102,26 @@ impl<S: Summary> Cursor<S> {
             return &self.state;
         }
         let overlaps = to.start < from.end && from.start < to.end;
-        let grows = to.start <= from.start && to.end >= from.end;
         let steps = to.start.abs_diff(from.start) + to.end.abs_diff(from.end);
-        if self.adds && overlaps && (grows || self.removes) && (steps <= 2 || steps <= source.cost(&to)) {
-            source.add(&mut self.state, to.start..from.start.max(to.start));
-            source.add(&mut self.state, from.end.min(to.end)..to.end);
-            if self.removes {
-                source.remove(&mut self.state, from.start..to.start.max(from.start));
-                source.remove(&mut self.state, to.end.min(from.end)..from.end);
-            }
-        } else {
+        let shrinks = to.start > from.start || to.end < from.end;
+        let follows = self.adds && overlaps && (self.removes || !shrinks);
+        if !follows || (steps > 2 && steps > source.cost(&to)) {
             S::clear(&mut self.state);
             source.compute(&mut self.state, to);
+            return &self.state;
+        }
+        // Most frames are a row further than the one before.
+        if to.end > from.end {
+            source.add(&mut self.state, from.end..to.end);
+        }
+        if to.start > from.start {
+            source.remove(&mut self.state, from.start..to.start);
+        }
+        if to.start < from.start {
+            source.add(&mut self.state, to.start..from.start);
+        }
+        if to.end < from.end {
+            source.remove(&mut self.state, to.end..from.end);
         }
         &self.state
     }
