@@ -7,7 +7,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 BENCH := .bench-venv
 TESTS := .venv
 
-.PHONY: demo test test-rust test-python bench wheel lint doc fuzz difference sizes miri asan tsan loom clean
+.PHONY: demo test test-rust test-python bench bench-windows wheel lint doc fuzz difference sizes miri asan tsan loom clean
 
 # Builds MorselDB and its shell, generates TPC-H, loads it, runs the 22 queries, checks the answers, prints a table of times.
 demo: toolchain
@@ -29,6 +29,11 @@ bench: $(BENCH)/installed
 	cargo build --release --bin tpch-gen
 	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
 	$(BENCH)/bin/python bench/tpch.py --sf $(SF)
+
+# Window functions beside peers.
+bench-windows: $(BENCH)/installed
+	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
+	$(BENCH)/bin/python bench/windows.py
 
 # 10,000 random queries: in every way that MorselDB runs them, and beside DuckDB; 20,000 others beside PostgreSQL.
 difference: $(BENCH)/installed

@@ -5,7 +5,7 @@
 //! - *Naive*: each frame from its rows.
 //! - *Cumulative*: rows are added while the frame grows at either end.
 //! - *Removable cumulative*: rows are added and taken away, if the summary can.
-//! - *Segment tree*: each frame from nodes.
+//! - *Segment tree*: each frame from nodes; or, of integers' sums, from the sums before its first row and behind its last.
 //!
 //! The two that follow have a tree, too, though one with few large nodes, for the first row of a range: so ranges of one
 //! partition are evaluated in parallel. No tree has nodes that more than one partition lies under: no frame asks for them.
@@ -22,6 +22,7 @@ mod float;
 mod integer;
 mod interval;
 mod logic;
+mod prefix;
 mod summary;
 
 use std::marker::PhantomData;
@@ -46,6 +47,7 @@ use super::{Evaluation, Key, Operand, Out, chunks};
 pub use choice::Algorithm;
 use choice::Choice;
 use cursor::{Cursor, Source};
+use prefix::Prefixed;
 pub(super) use summary::Summary;
 
 /// An aggregate over frames.
@@ -73,9 +75,9 @@ pub(super) fn evaluation(function: A, call: Call, frames: Frames, budget: &Budge
                 Form::F64 => make.framed(float::Sum { average, single: result == SqlType::Real }),
                 Form::Interval => make.framed(interval::Sum { average }),
                 Form::I64 if Form::of(result) == Form::I64 => {
-                    make.framed(integer::Sum::<i64, i64>::new(average, argument, result))
+                    make.summed(integer::Sum::<i64, i64>::new(average, argument, result))
                 }
-                Form::I64 => make.framed(integer::Sum::<i64, i128>::new(average, argument, result)),
+                Form::I64 => make.summed(integer::Sum::<i64, i128>::new(average, argument, result)),
                 _ => make.framed(integer::Sum::<i128, i128>::new(average, argument, result)),
             }
         }
@@ -120,6 +122,18 @@ impl Make<'_> {
         let condition = Condition { value, filter: call.filter, only: None };
         let members = Members::new(condition, frames.positions.rows, budget)?;
         Ok(Box::new(Count { members, frames }))
+    }
+
+    /// By prefix sums, unless frames can be followed.
+    fn summed<R: integer::Integer>(self, sum: integer::Sum<i64, R>) -> Result<Box<dyn Evaluation>> {
+        let choice = Choice::new(&self.frames, true, self.call.algorithm);
+        if self.call.distinct || self.call.algorithm.is_some() || choice.algorithm != Algorithm::SegmentTree {
+            return self.framed(sum);
+        }
+        let Self { call, frames, budget } = self;
+        let value = call.arguments.into_iter().next().expect("a value");
+        let condition = Condition { value: Some(value.clone()), filter: call.filter, only: None };
+        Ok(Box::new(Prefixed::new(sum, value, condition, frames, budget)?))
     }
 
     fn framed<S: Summary>(self, summary: S) -> Result<Box<dyn Evaluation>> {

@@ -13,20 +13,30 @@ use super::OPERATOR;
 use super::column::{Column, Form, Out, OutValues, Values};
 
 /// A value for each row, which morsels write range by range.
-struct Cells<T>(Buffer<T>);
+pub(super) struct Cells<T>(Buffer<T>);
+
+impl<T> std::fmt::Debug for Cells<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Cells")
+    }
+}
 
 impl<T: Copy> Cells<T> {
+    /// Room for so many values, which are anything.
+    ///
     /// # Safety
     /// Any bits must be a value of the type.
-    unsafe fn new(rows: usize) -> Self {
+    pub(super) unsafe fn new(rows: usize) -> Self {
         // SAFETY: as the caller promises.
         Self(unsafe { Buffer::recycled(rows) })
     }
 
+    /// Some places.
+    ///
     /// # Safety
-    /// Nobody else may read or write these places meanwhile.
+    /// Nobody else may write these places meanwhile, nor read them if they are written here.
     #[expect(clippy::mut_from_ref, reason = "whoever calls this is alone there")]
-    unsafe fn range(&self, rows: Range<usize>) -> &mut [T] {
+    pub(super) unsafe fn range(&self, rows: Range<usize>) -> &mut [T] {
         assert!(rows.start <= rows.end && rows.end <= self.0.len());
         // SAFETY: inside of the buffer; the caller promises that the places are its own.
         unsafe { std::slice::from_raw_parts_mut(self.0.as_ptr().add(rows.start), rows.len()) }

@@ -49,6 +49,13 @@ impl<V, R> Sum<V, R> {
     }
 }
 
+impl<R: Integer> Sum<i64, R> {
+    /// The result of values with that sum.
+    pub(super) fn of(&self, sum: i128, count: i64) -> Result<Option<R>> {
+        self.result(&State { sum, carry: 0, count })
+    }
+}
+
 /// `carry * 2^128 + sum`, of so many values.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
