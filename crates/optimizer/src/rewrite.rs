@@ -199,6 +199,32 @@ pub(crate) fn copy(
     (copy, names)
 }
 
+/// A subplan to be read twice, under its own columns and under others, and the names of its columns there. What is more than
+/// a filtered scan is computed once.
+pub(crate) fn twice(plan: &mut Plan, node: Node) -> (Node, Node, HashMap<ColumnId, ColumnId>) {
+    let mut cheap = true;
+    node.walk(&mut |n| {
+        cheap &= matches!(n.op, Op::Scan { .. } | Op::CteScan { .. } | Op::Filter { .. } | Op::Map { .. })
+            && !n.expressions().any(|e| e.is_volatile());
+    });
+    let (other, names) = copy(&node, &mut plan.columns, &mut plan.tables);
+    if cheap {
+        return (node, other, names);
+    }
+    let kept = node.columns();
+    let nullable = Nullable::of(&node, &plan.columns);
+    let columns = kept.iter().map(|c| names[c]).collect();
+    let cte = plan.ctes.push(Cte { name: "partitions".to_owned(), plan: other, columns });
+    for &c in &kept {
+        plan.columns[c].nullable = nullable.column(c);
+    }
+    let again: HashMap<_, _> = kept.iter().map(|&c| (c, fresh_like(&mut plan.columns, c))).collect();
+    let reader = |name: &dyn Fn(ColumnId) -> ColumnId| {
+        Node::new(Op::CteScan { cte, columns: kept.iter().map(|&c| (names[&c], name(c))).collect() })
+    };
+    (reader(&|c| c), reader(&|c| again[&c]), again)
+}
+
 fn copy_tables(node: &mut Node, tables: &mut IdMap<TableId, TableInfo>) {
     if let Op::Scan { table, .. } = &mut node.op {
         let info = tables[*table].clone();

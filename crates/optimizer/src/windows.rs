@@ -5,19 +5,21 @@
 //! for it too. So functions are dealt out to few orders (`orders.rs`), those with the most keys first. What decides nothing
 //! goes before: keys that repeat others, the order of aggregates over whole partitions.
 //!
-//! A condition `row_number() <= k` above a window becomes a limit for each partition below it (`limit.rs`).
+//! A condition `row_number() <= k` above a window becomes a limit for each partition below it (`limit.rs`). Operators that only
+//! aggregate whole partitions become joins with aggregations (`whole.rs`).
 //!
 //! Complexity: quadratic in the functions and keys of operators that follow each other.
 
 mod limit;
 mod orders;
+mod whole;
 
 use base::Result;
 use functions::WindowFunction;
 use functions::window::Scope;
 use plan::{ColumnId, ExprKind, Frame, FrameBound, FrameExclusion, FrameUnit, Node, Op, Plan, SortKey, WindowCall};
 
-use crate::rewrite::{bottom_up, take};
+use crate::rewrite::{bottom_up, order_ctes, take};
 use crate::{Check, Pass};
 
 /// See the module.
@@ -33,6 +35,13 @@ impl Pass for Windows {
             share(node);
         }
         bottom_up(plan, &mut limit::simplify);
+        for id in plan.ctes.keys().collect::<Vec<_>>() {
+            let definition = take(&mut plan.ctes[id].plan);
+            plan.ctes[id].plan = whole::aggregated(plan, definition);
+        }
+        let root = take(&mut plan.root);
+        plan.root = whole::aggregated(plan, root);
+        order_ctes(plan);
         Ok(())
     }
 }

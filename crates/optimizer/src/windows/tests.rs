@@ -13,15 +13,15 @@ fn functions_share_orders_that_begin_alike() {
         "\
 output [r = r#3, s = s#4, t = t#5, u = u#6]
   window [b#1, c#2 desc] [u#6:bigint = rank() partition 1 peers 2 range first to current]
-    window [c#2] [t#5:bigint = count(a#0) partition 1 peers 1 rows first to last]
+    window [c#2] [t#5:bigint = dense_rank() partition 0 peers 1 rows first to last]
       window [a#0] [s#4:bigint = count(a#0) partition 1 peers 1 range first to current]
         window [b#1, a#0, c#2 desc] [r#3:bigint = rank() partition 2 peers 3 range first to current]
           scan t t0 [a#0:integer = 0, b#1:integer = 1, c#2:integer = 2]
 ",
         "\
 output [r = r#3, s = s#4, t = t#5, u = u#6]
-  window [b#1, c#2 desc] [u#6:bigint = rank() partition 1 peers 2 range first to current]
-    window [c#2] [t#5:bigint = count(a#0) partition 1 peers 1 rows first to last]
+  window [c#2] [t#5:bigint = dense_rank() partition 0 peers 1 rows first to last]
+    window [b#1, c#2 desc] [u#6:bigint = rank() partition 1 peers 2 range first to current]
       window [a#0, b#1, c#2 desc] [r#3:bigint = rank() partition 2 peers 3 range first to current, s#4:bigint = count(a#0) partition 1 peers 1 rows first to last]
         scan t t0 [a#0:integer = 0, b#1:integer = 1, c#2:integer = 2]
 ",
@@ -49,13 +49,13 @@ fn what_reads_a_window_stays_above_it() {
     check(
         "\
 output [r = r#2, s = s#3]
-  window [a#0] [s#3:bigint = max(r#2) partition 1 peers 1 rows first to last]
+  window [a#0] [s#3:bigint = max(r#2) partition 1 peers 1 rows first to current]
     window [a#0] [r#2:bigint = rank() partition 0 peers 1 range first to current]
       scan t t0 [a#0:integer = 0]
 ",
         "\
 output [r = r#2, s = s#3]
-  window [a#0] [s#3:bigint = max(r#2) partition 1 peers 1 rows first to last]
+  window [a#0] [s#3:bigint = max(r#2) partition 1 peers 1 rows first to current]
     window [a#0] [r#2:bigint = rank() partition 0 peers 1 range first to current]
       scan t t0 [a#0:integer = 0]
 ",
@@ -117,6 +117,45 @@ output [b = b#1]
   filter [b#1 > 2]
     group limit [a#0] by [b#1] limit 1
       scan t t0 [a#0:integer = 0, b#1:integer = 1] where [a#0 = 3]
+",
+    );
+}
+
+#[test]
+fn whole_partitions_are_aggregated() {
+    check(
+        "\
+output [b = b#1, s = s#2, n = n#3]
+  window [a#0] [s#2:bigint = count(b#1) partition 1 peers 1 rows first to last, n#3:bigint = count_star() partition 1 peers 1 range first to current]
+    scan t t0 [a#0:integer? = 0, b#1:integer = 1]
+",
+        "\
+output [b = b#1, s = s#2, n = n#3]
+  join inner [a#0 is not distinct from partition#6]
+    scan t t0 [a#0:integer? = 0, b#1:integer = 1]
+    aggregate [partition#6:integer? = a#4] [s#2:bigint = count(b#5), n#3:bigint = count_star(*)]
+      scan t t1 [a#4:integer? = 0, b#5:integer = 1]
+",
+    );
+    check(
+        "\
+output [s = s#3, n = n#4]
+  window [a#0] [s#3:bigint = count(a#0) partition 1 peers 1 rows first to last]
+    window [a#0] [n#4:bigint = count(c#2) partition 1 peers 1 rows first to last]
+      join inner [a#0 = c#2]
+        scan t t0 [a#0:integer = 0]
+        scan u t1 [c#2:integer = 0]
+",
+        "\
+cte cte0 partitions [a#5, c#6]
+  join inner [a#5 = c#6]
+    scan t t2 [a#5:integer = 0]
+    scan u t3 [c#6:integer = 0]
+output [s = s#3, n = n#4]
+  join inner [a#0 = partition#9]
+    ctescan cte0 [a#0:integer = a#5, c#2:integer = c#6]
+    aggregate [partition#9:integer = a#7] [n#4:bigint = count(c#8), s#3:bigint = count(a#7)]
+      ctescan cte0 [a#7:integer = a#5, c#8:integer = c#6]
 ",
     );
 }
