@@ -33,7 +33,6 @@ impl<'a, S: Summary> Source<'a, S> {
     }
 
     /// Adds rows.
-    #[inline]
     pub(super) fn add(&self, state: &mut S::State, rows: Range<usize>) {
         if let Some(all) = self.all {
             return all[rows].iter().for_each(|&value| self.summary.add(state, value));
@@ -43,8 +42,25 @@ impl<'a, S: Summary> Source<'a, S> {
         }
     }
 
-    /// Takes rows away.
+    /// Adds a row.
     #[inline]
+    fn add_row(&self, state: &mut S::State, row: usize) {
+        match self.all {
+            Some(all) => self.summary.add(state, all[row]),
+            None => self.add(state, row..row + 1),
+        }
+    }
+
+    /// Takes a row away.
+    #[inline]
+    fn remove_row(&self, state: &mut S::State, row: usize) {
+        match self.all {
+            Some(all) => self.summary.remove(state, all[row]),
+            None => self.remove(state, row..row + 1),
+        }
+    }
+
+    /// Takes rows away.
     fn remove(&self, state: &mut S::State, rows: Range<usize>) {
         if let Some(all) = self.all {
             return all[rows].iter().for_each(|&value| self.summary.remove(state, value));
@@ -97,9 +113,29 @@ impl<S: Summary> Cursor<S> {
     /// Goes on to a range; what is there.
     #[inline]
     pub(super) fn follow(&mut self, source: &Source<'_, S>, to: Range<usize>) -> &S::State {
+        // Most frames are a row further than the one before, at one end or both.
+        let Range { start, end } = self.range;
+        let (left, entered) = (to.start.wrapping_sub(start), to.end.wrapping_sub(end));
+        if !self.adds || entered > 1 || left > usize::from(self.removes) || to.start >= end {
+            self.jump(source, to);
+            return &self.state;
+        }
+        if entered > 0 {
+            source.add_row(&mut self.state, end);
+        }
+        if left > 0 {
+            source.remove_row(&mut self.state, start);
+        }
+        self.range = to;
+        &self.state
+    }
+
+    /// Goes to any range: from where it is if that is allowed and takes fewer steps, else anew.
+    #[inline(never)]
+    fn jump(&mut self, source: &Source<'_, S>, to: Range<usize>) {
         let from = std::mem::replace(&mut self.range, to.clone());
         if from == to {
-            return &self.state;
+            return;
         }
         let overlaps = to.start < from.end && from.start < to.end;
         let steps = to.start.abs_diff(from.start) + to.end.abs_diff(from.end);
@@ -107,22 +143,13 @@ impl<S: Summary> Cursor<S> {
         let follows = self.adds && overlaps && (self.removes || !shrinks);
         if !follows || (steps > 2 && steps > source.cost(&to)) {
             S::clear(&mut self.state);
-            source.compute(&mut self.state, to);
-            return &self.state;
+            return source.compute(&mut self.state, to);
         }
-        // Most frames are a row further than the one before.
-        if to.end > from.end {
-            source.add(&mut self.state, from.end..to.end);
+        source.add(&mut self.state, to.start..from.start.max(to.start));
+        source.add(&mut self.state, from.end.min(to.end)..to.end);
+        if self.removes {
+            source.remove(&mut self.state, from.start..to.start.max(from.start));
+            source.remove(&mut self.state, to.end.min(from.end)..from.end);
         }
-        if to.start > from.start {
-            source.remove(&mut self.state, from.start..to.start);
-        }
-        if to.start < from.start {
-            source.add(&mut self.state, to.start..from.start);
-        }
-        if to.end < from.end {
-            source.remove(&mut self.state, to.end..from.end);
-        }
-        &self.state
     }
 }
