@@ -258,11 +258,12 @@ fn statements_are_typed() {
     }
 
     for (sql, expected) in [
-        ("explain select 1", (false, ExplainStage::Optimized)),
-        ("explain analyze select 1", (true, ExplainStage::Optimized)),
+        ("explain select 1", (false, ExplainStage::Plain)),
+        ("explain analyze select 1", (true, ExplainStage::Plain)),
+        ("explain verbose select 1", (false, ExplainStage::Optimized)),
         ("explain (ir, analyze) select 1", (true, ExplainStage::Ir)),
         ("explain (logical) (select 1)", (false, ExplainStage::Logical)),
-        ("explain (select 1)", (false, ExplainStage::Optimized)),
+        ("explain (select 1)", (false, ExplainStage::Plain)),
         ("explain (asm) create table n as select 1 as x", (false, ExplainStage::Asm)),
     ] {
         let Ok(Statement::Explain { analyze, stage, .. }) = bind_sql(sql) else { panic!("{sql}") };
