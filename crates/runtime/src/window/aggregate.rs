@@ -124,10 +124,11 @@ impl Make<'_> {
         Ok(Box::new(Count { members, frames }))
     }
 
-    /// By prefix sums, unless frames can be followed.
+    /// By prefix sums, unless rows are only added or few.
     fn summed<R: integer::Integer>(self, sum: integer::Sum<i64, R>) -> Result<Box<dyn Evaluation>> {
         let choice = Choice::new(&self.frames, true, self.call.algorithm);
-        if self.call.distinct || self.call.algorithm.is_some() || choice.algorithm != Algorithm::SegmentTree {
+        let is_prefixed = matches!(choice.algorithm, Algorithm::Removable | Algorithm::SegmentTree);
+        if self.call.distinct || self.call.algorithm.is_some() || !is_prefixed {
             return self.framed(sum);
         }
         let Self { call, frames, budget } = self;
