@@ -1,13 +1,14 @@
 //! Running a plan: optimise, lower, compile, and give the pipelines to the scheduler.
 
 mod batch;
+mod phases;
 mod rows;
 mod scan;
 mod stage;
 mod watch;
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use base::ids::Id;
@@ -25,6 +26,7 @@ use crate::database::Shared;
 use crate::environment::Environment;
 use crate::result::Progress;
 use crate::source::Source;
+use phases::Phase;
 pub(crate) use scan::file_offsets;
 use stage::PipelineStage;
 pub(crate) use stage::prepare_file;
@@ -52,6 +54,8 @@ pub(crate) struct Query {
     pub cancel: CancelToken,
     /// The pipeline that each worker runs, while somebody watches.
     pub running: EachWorker<AtomicU32>,
+    /// With EXPLAIN ANALYZE, the phases that have begun.
+    pub phases: Mutex<Vec<Arc<Phase>>>,
     /// It runs on the consumer's thread, so nobody takes results away meanwhile.
     pub small: bool,
 }
@@ -211,7 +215,8 @@ impl Query {
         program.pipelines.values().flat_map(|p| &p.fills).for_each(|s| fillers[s.index()] += 1);
         let fillers = fillers.into_iter().map(AtomicUsize::new).collect();
         let running = EachWorker::default();
-        Ok(Self { program, code, context, sources, arguments, fillers, budget, cancel, running, small: false })
+        let phases = Mutex::default();
+        Ok(Self { program, code, context, sources, arguments, fillers, budget, cancel, running, phases, small: false })
     }
 
     /// Whether results wait for their consumer, so that no more should be made.
@@ -353,6 +358,10 @@ impl Running {
     }
     pub fn report(&self) -> Vec<scheduler::StageReport> {
         self.job.as_ref().map(|j| j.report()).unwrap_or_default()
+    }
+    /// The phases of finalisations, in the order in which they began; with EXPLAIN ANALYZE.
+    pub fn phases(&self) -> Vec<Arc<Phase>> {
+        self.query.phases.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
     pub fn peak_memory(&self) -> usize {
         self.query.budget.peak()

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
+use base::ids::Id;
 use base::{Error, Result};
 use pipeline::Target;
 use plan::text::Printer;
@@ -149,10 +150,17 @@ fn table(lines: &[Line]) -> String {
     text
 }
 
+/// What pipelines did, and behind each the phases that finalised what it filled: with the time of the worker that was busy
+/// longest, which tells skew.
 fn stages(running: &Running) -> String {
-    let mut text = format!("{:<WIDEST$}  {:>8}  {:>10}\n", "pipeline", "morsels", "busy ms");
-    for stage in running.report() {
+    let mut text = format!("{:<WIDEST$}  {:>8}  {:>10}  {:>10}\n", "pipeline", "morsels", "busy ms", "longest");
+    let phases = running.phases();
+    for (number, stage) in running.report().into_iter().enumerate() {
         let _ = writeln!(text, "{:<WIDEST$}  {:>8}  {:>10.2}", stage.name, stage.morsels, ms(stage.busy));
+        for phase in phases.iter().filter(|phase| phase.pipeline.index() == number) {
+            let (name, morsels, (busy, longest)) = (phase.name, phase.morsels(), phase.busy());
+            let _ = writeln!(text, "  {name:<58}  {morsels:>8}  {:>10.2}  {:>10.2}", ms(busy), ms(longest));
+        }
     }
     text
 }

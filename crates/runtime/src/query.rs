@@ -161,6 +161,11 @@ impl QueryContext {
         Ok(tasks)
     }
 
+    /// What the tasks do that [`finalize_phase`](Self::finalize_phase) has returned last.
+    pub fn phase(&self, state: StateId) -> &'static str {
+        self.states[state.index()].phase()
+    }
+
     /// All phases of a state's finalisation, on the calling thread as worker 0.
     pub fn finalize_inline(&self, state: StateId) -> Result<()> {
         let cut = Cutting::new(1);

@@ -81,15 +81,15 @@ pub(crate) struct Sort {
 enum Progress {
     #[default]
     Filling,
-    /// Morsels run, and this comes after the last one.
-    Running(Then),
+    /// Morsels run that do this, and what comes after the last one.
+    Running(&'static str, Then),
     Sorted(Vec<Segment>, #[expect(dead_code, reason = "holds what the segments point to")] Sorted),
 }
 
 /// What a phase of the finalisation comes to.
 enum Step {
-    /// Morsels, and what to do after the last one.
-    Morsels(Box<dyn TaskSet>, Then),
+    /// What is done by morsels, they, and what to do after the last one.
+    Morsels(&'static str, Box<dyn TaskSet>, Then),
     Sorted(Sorted),
 }
 
@@ -183,15 +183,15 @@ impl State for Sort {
         let mut progress = self.progress();
         let step = match std::mem::take(&mut *progress) {
             Progress::Filling => finalisation.begin()?,
-            Progress::Running(Then(then)) => then(&finalisation)?,
+            Progress::Running(_, Then(then)) => then(&finalisation)?,
             sorted @ Progress::Sorted(..) => {
                 *progress = sorted;
                 return Ok(None);
             }
         };
         Ok(match step {
-            Step::Morsels(tasks, then) => {
-                *progress = Progress::Running(then);
+            Step::Morsels(name, tasks, then) => {
+                *progress = Progress::Running(name, then);
                 Some(tasks)
             }
             Step::Sorted(sorted) => {
@@ -199,6 +199,13 @@ impl State for Sort {
                 None
             }
         })
+    }
+
+    fn phase(&self) -> &'static str {
+        match &*self.progress() {
+            Progress::Running(name, _) => name,
+            _ => "sort",
+        }
     }
 
     /// The sorted rows, offset and limit applied.
@@ -221,6 +228,7 @@ impl Finalisation<'_> {
     /// A phase of `count` pieces of work, which together have all rows.
     fn phase(
         &self,
+        name: &'static str,
         count: usize,
         run: impl Fn(&Sort, usize) + Send + Sync + 'static,
         then: impl FnOnce(&Finalisation<'_>) -> Result<Step> + Send + 'static,
@@ -232,7 +240,7 @@ impl Finalisation<'_> {
             run(&sort, offsets.piece(morsel.begin));
             Ok(())
         });
-        Step::Morsels(tasks, Then(Box::new(then)))
+        Step::Morsels(name, tasks, Then(Box::new(then)))
     }
 
     fn begin(&self) -> Result<Step> {
@@ -252,6 +260,7 @@ impl Finalisation<'_> {
         let sample = Arc::new(OnceLock::new());
         let (of, into) = (pieces.clone(), sample.clone());
         Ok(self.phase(
+            "sample",
             1,
             // SAFETY: rows of this state, whose strings live as long as the query.
             move |sort, _| into.set(unsafe { Sample::take(&of, &sort.order) }).expect("one morsel"),
@@ -270,7 +279,7 @@ impl Finalisation<'_> {
             // SAFETY: one morsel writes.
             unsafe { sorted.write(0, rows.into_iter()) };
         };
-        Ok(self.phase(1, sort_all, move |f| Ok(f.sorted(output))))
+        Ok(self.phase("sort", 1, sort_all, move |f| Ok(f.sorted(output))))
     }
 
     /// The bounds of the fields that the sample asks for.
@@ -287,6 +296,7 @@ impl Finalisation<'_> {
         let bounds = Arc::new(Mutex::new(vec![Bounds::default(); fields]));
         let (of, into) = (pieces.clone(), bounds.clone());
         self.phase(
+            "bounds",
             pieces.len(),
             move |sort, piece| {
                 let rows = exchange::rows_of(&of[piece]);
@@ -319,6 +329,7 @@ impl Finalisation<'_> {
         let exchange = exchange::exchange(words, pieces, &self.sort.order, coder, &separators);
         let dealing = exchange.clone();
         Ok(self.phase(
+            "deal out",
             exchange.pieces(),
             move |_, piece| dealing.deal(piece),
             move |f| Ok(f.sort_ranges(exchange, output, charged)),
@@ -328,6 +339,7 @@ impl Finalisation<'_> {
     fn sort_ranges(&self, exchange: Arc<dyn Deal>, output: Arc<Output>, charged: Reservation) -> Step {
         let (wanted, sorting, to) = (self.sort.wanted(), exchange.clone(), output.clone());
         self.phase(
+            "sort",
             exchange.ranges(),
             move |sort, range| sorting.sort(range, &to, &wanted, sort.begins.get().map(|b| (b, &*sort.order))),
             move |f| {
@@ -351,6 +363,7 @@ impl Finalisation<'_> {
         let windows = Arc::new(Windows::new(rows, self.sort.offset, self.sort.limit));
         let cutting = windows.clone();
         self.phase(
+            "cut groups",
             windows.stretches(),
             move |sort, stretch| {
                 // SAFETY: rows of this state, whose strings live as long as the query.

@@ -40,6 +40,11 @@ pub(crate) trait State: Debug + Send + Sync {
         Ok(None)
     }
 
+    /// What the tasks do that `finalize` has returned last.
+    fn phase(&self) -> &'static str {
+        "finish"
+    }
+
     /// What generated code reads of the state once it is finalised.
     fn finished(&self) -> *const u8 {
         std::ptr::null()

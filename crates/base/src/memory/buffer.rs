@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 use super::Pages;
 
@@ -31,8 +31,18 @@ impl<T: Copy> Buffer<T> {
         Self { pages: (bytes > 0).then(|| Pages::recycled(bytes).0), len, values: PhantomData }
     }
 
-    /// The first value; the memory may be written through it by whoever sees to it that nobody else reads or writes there.
-    pub fn as_ptr(&self) -> *mut T {
+    /// Some places, to be written by one of several who share the buffer.
+    ///
+    /// # Safety
+    /// Nobody else may write these places meanwhile, nor read them if they are written here.
+    #[expect(clippy::mut_from_ref, reason = "whoever calls this is alone there")]
+    pub unsafe fn places(&self, range: Range<usize>) -> &mut [T] {
+        assert!(range.start <= range.end && range.end <= self.len);
+        // SAFETY: inside of the buffer; the caller promises that the places are its own.
+        unsafe { std::slice::from_raw_parts_mut(self.as_ptr().add(range.start), range.len()) }
+    }
+
+    fn as_ptr(&self) -> *mut T {
         self.pages.as_ref().map_or(std::ptr::NonNull::dangling().as_ptr(), |pages| pages.as_ptr().cast())
     }
 }

@@ -1,7 +1,7 @@
 //! Memory between two owners: mappings that were given back, for whoever needs no zeros.
 //!
 //! Faulting in and clearing fresh pages is up to half of the time of a query that materialises much. What nobody has taken
-//! for a second goes back to the system, but for a floor.
+//! for ten seconds goes back to the system, but for a floor.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use super::pages::{map, map_at, unmap};
 const MOST: usize = 2 << 30;
 /// Bytes that are kept however long nobody asks for them.
 const FLOOR: usize = 128 << 20;
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(10);
 const NODES: usize = 16;
 
 /// By node (modulo their number here).

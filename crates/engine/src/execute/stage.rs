@@ -12,6 +12,7 @@ use pipeline::ir::{Pipeline, PipelineId, Source as IrSource, StateId};
 use scheduler::{Cutting, Offsets, Stage, TaskSet, Tasks};
 
 use super::Query;
+use super::phases::Phase;
 use super::rows::{RowTasks, ValueTasks};
 use super::scan::{FileTasks, TableTasks};
 use super::watch::Watched;
@@ -45,9 +46,19 @@ impl PipelineStage {
 
     fn watched(&self, tasks: Box<dyn TaskSet>, operator: Option<u32>) -> Box<dyn TaskSet> {
         match operator {
-            Some(operator) => Box::new(Watched { query: self.query.clone(), pipeline: self.id, operator, tasks }),
+            Some(operator) => {
+                Box::new(Watched { query: self.query.clone(), pipeline: self.id, operator, phase: None, tasks })
+            }
             None => tasks,
         }
+    }
+
+    /// The tasks of a phase of a state's finalisation.
+    fn phase(&self, state: StateId, tasks: Box<dyn TaskSet>) -> Box<dyn TaskSet> {
+        let Some(operator) = self.pipeline().operator else { return tasks };
+        let phase = Arc::new(Phase::new(self.id, self.query.context.phase(state)));
+        self.query.phases.lock().unwrap_or_else(PoisonError::into_inner).push(phase.clone());
+        Box::new(Watched { query: self.query.clone(), pipeline: self.id, operator, phase: Some(phase), tasks })
     }
 
     fn lock(&self) -> MutexGuard<'_, Next> {
@@ -111,7 +122,7 @@ impl Stage for PipelineStage {
         while let Some(&state) = states.front() {
             if let Some(tasks) = self.query.context.finalize_phase(state, *phase, cut)? {
                 *phase += 1;
-                return Ok(Some(self.watched(tasks, self.pipeline().operator)));
+                return Ok(Some(self.phase(state, tasks)));
             }
             states.pop_front();
             *phase = 0;

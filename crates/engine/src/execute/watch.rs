@@ -16,6 +16,7 @@ use pipeline::ir::PipelineId;
 use scheduler::{Claim, Morsel, Progress, StageReport, TaskSet, WorkerId};
 
 use super::Query;
+use super::phases::Phase;
 
 /// Between two looks.
 const PERIOD: Duration = Duration::from_micros(50);
@@ -25,6 +26,8 @@ pub(super) struct Watched {
     pub query: Arc<Query>,
     pub pipeline: PipelineId,
     pub operator: u32,
+    /// The phase that the tasks are, if they finalise a state.
+    pub phase: Option<Arc<Phase>>,
     pub tasks: Box<dyn TaskSet>,
 }
 
@@ -36,7 +39,10 @@ impl TaskSet for Watched {
         let worker_number = worker.index();
         self.query.running.get_or(worker_number, AtomicU32::default).store(self.pipeline.0, Ordering::Relaxed);
         self.query.context.set_working_for(worker_number, Some(self.operator));
-        let result = self.tasks.run(worker, morsel);
+        let result = match &self.phase {
+            Some(phase) => phase.time(worker, || self.tasks.run(worker, morsel)),
+            None => self.tasks.run(worker, morsel),
+        };
         self.query.context.set_working_for(worker_number, None);
         result
     }

@@ -14,6 +14,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
+use base::memory::Buffer;
+
 use super::begins::Begins;
 use super::coder::{Coder, MOST_WORDS};
 use super::item::Item;
@@ -63,26 +65,31 @@ struct Exchange<const W: usize> {
     /// The fields that decide where all words are equal.
     ties: Box<[Field]>,
     separators: Separators<W>,
-    dealt: Box<[OnceLock<Dealt<W>>]>,
+    /// The items of all pieces, by range in each piece, and where each piece's begin.
+    items: Buffer<Item<W>>,
+    starts: Box<[usize]>,
+    /// Where each range's items end in each piece.
+    dealt: Box<[OnceLock<Vec<u32>>]>,
     /// Items of each range.
     counts: Box<[AtomicUsize]>,
 }
 
-/// A piece's items by range.
-#[derive(Debug)]
-struct Dealt<const W: usize> {
-    items: Vec<Item<W>>,
-    /// Where each range's items end.
-    ends: Vec<u32>,
-}
-
 impl<const W: usize> Exchange<W> {
     fn new(pieces: Arc<[Segment]>, order: &Order, coder: Coder, sample: &[Item<MOST_WORDS>]) -> Self {
-        let rows: usize = pieces.iter().map(Segment::rows).sum();
+        let mut rows = 0;
+        let start = |piece: &Segment| {
+            rows += piece.rows();
+            rows - piece.rows()
+        };
+        let starts = pieces.iter().map(start).collect();
         let ranges = (rows / PIECE).clamp(1, MOST_RANGES);
         let cut = |item: &Item<MOST_WORDS>| Item { words: std::array::from_fn(|i| item.words[i]), row: item.row };
         let separators = (1..ranges).map(|i| cut(&sample[i * sample.len() / ranges])).collect();
+        // SAFETY: any bits are words and an address, which nobody follows before it is written.
+        let items = unsafe { Buffer::recycled(rows) };
         Self {
+            items,
+            starts,
             dealt: pieces.iter().map(|_| OnceLock::new()).collect(),
             counts: (0..ranges).map(|_| AtomicUsize::new(0)).collect(),
             ties: order.fields[coder.fields_in(W)..].into(),
@@ -145,13 +152,15 @@ impl<const W: usize> Deal for Exchange<W> {
             }
             (*end, sum) = (sum, sum + *end);
         }
-        let unsorted = items.clone();
-        for (item, range) in unsorted.iter().zip(ranges) {
+        let start = self.starts[piece];
+        // SAFETY: pieces do not overlap, and each is dealt out once.
+        let places = unsafe { self.items.places(start..start + items.len()) };
+        for (item, range) in items.iter().zip(ranges) {
             let place = &mut ends[range as usize];
-            items[*place as usize] = *item;
+            places[*place as usize] = *item;
             *place += 1;
         }
-        self.dealt[piece].set(Dealt { items, ends }).expect("each piece is dealt out once");
+        self.dealt[piece].set(ends).expect("each piece is dealt out once");
     }
 
     fn ranges(&self) -> usize {
@@ -165,10 +174,10 @@ impl<const W: usize> Deal for Exchange<W> {
             return;
         }
         let (mut items, mut scratch) = (Vec::with_capacity(count), Vec::new());
-        for dealt in &self.dealt {
-            let Dealt { items: all, ends } = dealt.get().expect("all pieces are dealt out");
+        for (dealt, start) in self.dealt.iter().zip(&self.starts) {
+            let ends = dealt.get().expect("all pieces are dealt out");
             let from = if range == 0 { 0 } else { ends[range - 1] };
-            items.extend_from_slice(&all[from as usize..ends[range] as usize]);
+            items.extend_from_slice(&self.items[start + from as usize..start + ends[range] as usize]);
         }
         if !self.is_uniform(range) {
             radix::sort(&mut items, &mut scratch, &|a, b| self.ties(a, b));

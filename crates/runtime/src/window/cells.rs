@@ -12,50 +12,19 @@ use types::{Interval, Physical, SqlType, Str};
 use super::OPERATOR;
 use super::column::{Column, Form, Out, OutValues, Values};
 
-/// A value for each row, which morsels write range by range.
-pub(super) struct Cells<T>(Buffer<T>);
-
-impl<T> std::fmt::Debug for Cells<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Cells")
-    }
-}
-
-impl<T: Copy> Cells<T> {
-    /// Room for so many values, which are anything.
-    ///
-    /// # Safety
-    /// Any bits must be a value of the type.
-    pub(super) unsafe fn new(rows: usize) -> Self {
-        // SAFETY: as the caller promises.
-        Self(unsafe { Buffer::recycled(rows) })
-    }
-
-    /// Some places.
-    ///
-    /// # Safety
-    /// Nobody else may write these places meanwhile, nor read them if they are written here.
-    #[expect(clippy::mut_from_ref, reason = "whoever calls this is alone there")]
-    pub(super) unsafe fn range(&self, rows: Range<usize>) -> &mut [T] {
-        assert!(rows.start <= rows.end && rows.end <= self.0.len());
-        // SAFETY: inside of the buffer; the caller promises that the places are its own.
-        unsafe { std::slice::from_raw_parts_mut(self.0.as_ptr().add(rows.start), rows.len()) }
-    }
-}
-
-/// Cells of each form.
+/// Values of each form.
 enum Forms {
-    I64(Cells<i64>),
-    I128(Cells<i128>),
-    F64(Cells<f64>),
-    Str(Cells<Str>),
-    Interval(Cells<Interval>),
+    I64(Buffer<i64>),
+    I128(Buffer<i128>),
+    F64(Buffer<f64>),
+    Str(Buffer<Str>),
+    Interval(Buffer<Interval>),
 }
 
 /// A column that morsels fill.
 pub(super) struct Filling {
     values: Forms,
-    nulls: Option<Cells<u8>>,
+    nulls: Option<Buffer<u8>>,
     charged: Reservation,
 }
 
@@ -77,13 +46,13 @@ impl Filling {
         // SAFETY: any bits are a number, the header of a text (which nobody follows before it is written) and an interval.
         let (values, nulls) = unsafe {
             let values = match form {
-                Form::I64 => Forms::I64(Cells::new(rows)),
-                Form::I128 => Forms::I128(Cells::new(rows)),
-                Form::F64 => Forms::F64(Cells::new(rows)),
-                Form::Str => Forms::Str(Cells::new(rows)),
-                Form::Interval => Forms::Interval(Cells::new(rows)),
+                Form::I64 => Forms::I64(Buffer::recycled(rows)),
+                Form::I128 => Forms::I128(Buffer::recycled(rows)),
+                Form::F64 => Forms::F64(Buffer::recycled(rows)),
+                Form::Str => Forms::Str(Buffer::recycled(rows)),
+                Form::Interval => Forms::Interval(Buffer::recycled(rows)),
             };
-            (values, nullable.then(|| Cells::new(rows)))
+            (values, nullable.then(|| Buffer::recycled(rows)))
         };
         Ok(Self { values, nulls, charged })
     }
@@ -91,13 +60,13 @@ impl Filling {
     /// The column, once all is filled, and what it is charged with.
     pub(super) fn finish(self) -> (Column, Reservation) {
         let values = match self.values {
-            Forms::I64(cells) => Values::I64(cells.0),
-            Forms::I128(cells) => Values::I128(cells.0),
-            Forms::F64(cells) => Values::F64(cells.0),
-            Forms::Str(cells) => Values::Str(cells.0),
-            Forms::Interval(cells) => Values::Interval(cells.0),
+            Forms::I64(cells) => Values::I64(cells),
+            Forms::I128(cells) => Values::I128(cells),
+            Forms::F64(cells) => Values::F64(cells),
+            Forms::Str(cells) => Values::Str(cells),
+            Forms::Interval(cells) => Values::Interval(cells),
         };
-        let nulls = self.nulls.map(|cells| cells.0).filter(|nulls| nulls.contains(&1));
+        let nulls = self.nulls.filter(|nulls| nulls.contains(&1));
         (Column { values, nulls }, self.charged)
     }
 
@@ -112,7 +81,7 @@ impl Filling {
         unsafe {
             match &self.values {
                 Forms::I64(cells) => {
-                    let out = cells.range(range.clone());
+                    let out = cells.places(range.clone());
                     match sql_type.physical() {
                         Physical::Bool => read(out, rows, offset, |x: u8| x.into()),
                         Physical::I16 => read(out, rows, offset, |x: i16| x.into()),
@@ -120,16 +89,16 @@ impl Filling {
                         _ => read(out, rows, offset, |x: i64| x),
                     }
                 }
-                Forms::I128(cells) => read(cells.range(range.clone()), rows, offset, |x: i128| x),
+                Forms::I128(cells) => read(cells.places(range.clone()), rows, offset, |x: i128| x),
                 Forms::F64(cells) if sql_type.physical() == Physical::F32 => {
-                    read(cells.range(range.clone()), rows, offset, |x: f32| x.into());
+                    read(cells.places(range.clone()), rows, offset, |x: f32| x.into());
                 }
-                Forms::F64(cells) => read(cells.range(range.clone()), rows, offset, |x: f64| x),
-                Forms::Str(cells) => read(cells.range(range.clone()), rows, offset, |x: Str| x),
-                Forms::Interval(cells) => read(cells.range(range.clone()), rows, offset, |x: Interval| x),
+                Forms::F64(cells) => read(cells.places(range.clone()), rows, offset, |x: f64| x),
+                Forms::Str(cells) => read(cells.places(range.clone()), rows, offset, |x: Str| x),
+                Forms::Interval(cells) => read(cells.places(range.clone()), rows, offset, |x: Interval| x),
             }
             if let (Some(nulls), Some(null)) = (&self.nulls, null) {
-                read(nulls.range(range), rows, null, |x: u8| x);
+                read(nulls.places(range), rows, null, |x: u8| x);
             }
         }
     }
@@ -142,14 +111,14 @@ impl Filling {
         // SAFETY: as the caller promises.
         unsafe {
             let values = match &self.values {
-                Forms::I64(cells) => OutValues::I64(cells.range(rows.clone())),
-                Forms::I128(cells) => OutValues::I128(cells.range(rows.clone())),
-                Forms::F64(cells) => OutValues::F64(cells.range(rows.clone())),
-                Forms::Str(cells) => OutValues::Str(cells.range(rows.clone())),
-                Forms::Interval(cells) => OutValues::Interval(cells.range(rows.clone())),
+                Forms::I64(cells) => OutValues::I64(cells.places(rows.clone())),
+                Forms::I128(cells) => OutValues::I128(cells.places(rows.clone())),
+                Forms::F64(cells) => OutValues::F64(cells.places(rows.clone())),
+                Forms::Str(cells) => OutValues::Str(cells.places(rows.clone())),
+                Forms::Interval(cells) => OutValues::Interval(cells.places(rows.clone())),
             };
             let nulls = self.nulls.as_ref().expect("results may be NULL");
-            Out { values, nulls: nulls.range(rows) }
+            Out { values, nulls: nulls.places(rows) }
         }
     }
 }

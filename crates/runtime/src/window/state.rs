@@ -337,6 +337,15 @@ impl State for Windows {
         }
     }
 
+    fn phase(&self) -> &'static str {
+        match &*self.progress.lock().unwrap_or_else(PoisonError::into_inner) {
+            Progress::Sorting => self.sort.phase(),
+            Progress::Gathering(_) => "gather",
+            Progress::Building(..) => "build",
+            _ => "evaluate",
+        }
+    }
+
     fn source(self: Arc<Self>, _: RowSet) -> Option<RowSource> {
         let finished = match &*self.progress.lock().unwrap_or_else(PoisonError::into_inner) {
             Progress::Finished(finished) => finished.clone(),

@@ -4,11 +4,10 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use base::memory::Reservation;
+use base::memory::{Buffer, Reservation};
 use base::{Budget, Result};
 
 use super::integer::{Integer, Sum};
-use crate::window::cells::Cells;
 use crate::window::column::Sink;
 use crate::window::frame::Frames;
 use crate::window::members::{Condition, Members};
@@ -32,9 +31,9 @@ struct Prefix {
     condition: Condition,
     rows: usize,
     /// For each row, and behind the last one: the sum of the rows of its piece before it.
-    within: Cells<i128>,
+    within: Buffer<i128>,
     /// For each piece, and behind the last one: the sums of pieces, then those of all pieces before.
-    sums: Cells<i128>,
+    sums: Buffer<i128>,
     before: OnceLock<Box<[i128]>>,
     _charged: Reservation,
 }
@@ -51,7 +50,7 @@ impl<R: Integer> Prefixed<R> {
         let places = rows + 1 + rows.div_ceil(PIECE) + 1;
         let charged = budget.reserve(places * size_of::<i128>(), OPERATOR)?;
         // SAFETY: any bits are an integer.
-        let (within, sums) = unsafe { (Cells::new(rows + 1), Cells::new(rows.div_ceil(PIECE) + 1)) };
+        let (within, sums) = unsafe { (Buffer::recycled(rows + 1), Buffer::recycled(rows.div_ceil(PIECE) + 1)) };
         let members = Members::new(condition.clone(), rows, budget)?;
         let before = OnceLock::new();
         let prefix = Prefix { value, condition, rows, within, sums, before, _charged: charged };
@@ -69,7 +68,7 @@ impl Prefix {
         let (values, asked) = (self.value.cells::<i64>(), self.condition.ask());
         let mut sum = 0;
         // SAFETY: pieces do not overlap, and nobody reads before all are summed.
-        let (within, total) = unsafe { (self.within.range(rows.clone()), self.sums.range(piece..piece + 1)) };
+        let (within, total) = unsafe { (self.within.places(rows.clone()), self.sums.places(piece..piece + 1)) };
         for (row, before) in rows.clone().zip(within) {
             *before = sum;
             if asked.admits(row) {
@@ -80,7 +79,7 @@ impl Prefix {
         if rows.end == self.rows {
             let is_in_piece = !self.rows.is_multiple_of(PIECE);
             // SAFETY: the last piece alone writes there.
-            let last = unsafe { self.within.range(self.rows..self.rows + 1) };
+            let last = unsafe { self.within.places(self.rows..self.rows + 1) };
             last.fill(if is_in_piece { sum } else { 0 });
         }
     }
@@ -88,7 +87,7 @@ impl Prefix {
     fn sum_pieces(&self) {
         let pieces = self.rows.div_ceil(PIECE);
         // SAFETY: all pieces are summed.
-        let sums = unsafe { self.sums.range(0..pieces) };
+        let sums = unsafe { self.sums.places(0..pieces) };
         let mut sum = 0;
         let mut before: Vec<i128> = Vec::with_capacity(pieces + 1);
         for piece in sums {
@@ -133,7 +132,7 @@ impl<R: Integer> Evaluation for Prefixed<R> {
         let members = self.members.as_ref().map(Members::set);
         let before = self.prefix.before.get().expect("built");
         // SAFETY: everything is built, so nobody writes.
-        let within = unsafe { self.prefix.within.range(0..self.prefix.rows + 1) };
+        let within = unsafe { self.prefix.within.places(0..self.prefix.rows + 1) };
         let at = |row: usize| before[row / PIECE] + within[row];
         let mut out: Sink<'_, R> = out.form();
         let mut batch = self.frames.batch();
