@@ -138,7 +138,7 @@ def serve(name, threads, rows, pipe):
                     value = system.run(sql)
                     times.append((time.perf_counter() - start) * 1e3)
                 pipe.send({"ms": min(times), "value": float(value)})
-            except Exception as error:  # A system that cannot run a statement is marked, whatever it raised.
+            except BaseException as error:  # A system that cannot run a statement is marked, whatever it raised.
                 pipe.send({"error": f"{type(error).__name__}: {error}".splitlines()[0][:120]})
     except Exception as error:
         pipe.send({"error": f"{type(error).__name__}: {error}".splitlines()[0][:120]})
@@ -161,8 +161,17 @@ class Peer:
         except EOFError:
             return {"error": "the process ended"}
 
+    def stop(self):
+        try:
+            self.pipe.send(None)
+        except OSError:
+            pass  # It has ended by itself.
+
     def ask(self, sql, runs):
-        self.pipe.send((sql, runs))
+        try:
+            self.pipe.send((sql, runs))
+        except OSError:
+            return {"error": "the process ended"}
         return self.receive()
 
 
@@ -196,6 +205,8 @@ def main():
         ratio = f"{first['ms'] / min(others):.2f}" if others and "ms" in first else "-"
         cells = "".join(f"{answers[peer.name].get('ms', float('nan')):12.1f}" for peer in peers)
         print(f"{name:28}{cells}{ratio:>18}", flush=True)
+    for peer in peers:
+        peer.stop()
     options.json.write_text(json.dumps(results, indent=1))
     for line in wrong:
         print("different:", line)
