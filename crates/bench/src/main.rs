@@ -9,6 +9,7 @@ mod groups;
 mod inserts;
 mod latency;
 mod memory;
+mod numbers;
 mod planning;
 mod sort;
 mod sums;

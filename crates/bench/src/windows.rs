@@ -4,10 +4,9 @@
 use std::time::{Duration, Instant};
 
 use base::Result;
-use engine::{Config, Database, Session};
+use engine::Session;
 
-const DIGITS: usize = 7;
-const RUNS: usize = 3;
+use crate::numbers;
 
 /// What is measured: windows whose results are summed, so that each row's is used and nothing is fetched.
 const STATEMENTS: [(&str, &str, &str); 14] = [
@@ -32,31 +31,15 @@ const STATEMENTS: [(&str, &str, &str); 14] = [
 ];
 
 pub(crate) fn run(threads: Option<usize>, only: Option<&str>) -> Result<bool> {
-    let mut session = Database::new(Config { threads, ..Config::default() })?.connect();
-    load(&mut session)?;
-    let rows = 10u64.pow(DIGITS as u32);
-    println!("{rows} rows, {} threads, best of {RUNS}", session.database().threads());
-    println!("{:24} {:>10} {:>10} {:>12}", "window", "ms", "ns a row", "MiB");
-    for (what, function, over) in STATEMENTS.into_iter().filter(|(what, ..)| only.is_none_or(|o| what.contains(o))) {
-        let sql = format!("select sum(w) from (select {function} over ({over}) w from numbers)");
-        let runs = (0..RUNS).map(|_| measure(&mut session, &sql)).collect::<Result<Vec<_>>>()?;
-        let (time, memory) = runs.into_iter().min().expect("at least one run");
-        let ns = time.as_nanos() as f64 / rows as f64;
-        println!("{what:24} {:>10.1} {ns:>10.2} {:>12.1}", time.as_secs_f64() * 1e3, memory as f64 / 1048576.0);
-    }
-    Ok(true)
-}
-
-fn load(session: &mut Session) -> Result<()> {
-    let digits = "(values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9))";
-    let from = (0..DIGITS).map(|i| format!("{digits} d{i}(n)")).collect::<Vec<_>>().join(", ");
-    let id = (0..DIGITS).map(|i| format!("d{i}.n * {}", 10u64.pow(i as u32))).collect::<Vec<_>>().join(" + ");
     // A factor without a common divisor permutes the ids.
-    let sql = format!(
-        "create table numbers as select id * 2654435761::bigint % 4294967291::bigint % 100 a, id * 7368787 % 10000000 b \
-         from (select ({id})::bigint id from {from}) ids"
-    );
-    session.execute(&sql, &[])?.collect().map(drop)
+    let columns = "id * 2654435761::bigint % 4294967291::bigint % 100 a, id * 7368787 % 10000000 b";
+    let mut session = numbers::session(threads, columns)?;
+    let wanted = STATEMENTS.into_iter().filter(|(what, ..)| only.is_none_or(|o| what.contains(o)));
+    let statements = wanted.map(|(what, function, over)| {
+        (what, format!("select sum(w) from (select {function} over ({over}) w from numbers)"))
+    });
+    numbers::table(&mut session, "window", statements, measure)?;
+    Ok(true)
 }
 
 /// Time, and the most memory that was in use meanwhile.

@@ -7,7 +7,10 @@
 //! (machine code of its own in the lowering, a rule of the optimizer), it gets a constant in `scalar/names.rs`.
 //!
 //! **To add an aggregate** write its row in [`aggregate`], and its accumulators in
-//! `pipeline/src/lower/aggregate/accumulator.rs`, to which the compiler leads.
+//! `pipeline/src/lower/aggregate/accumulator.rs` and, over frames, in `runtime/src/window/aggregate.rs`, to which the
+//! compiler leads.
+//!
+//! **To add a window function** write its row in [`window`], and its arm in `runtime/src/window/call.rs`.
 //!
 //! Operations are plain Rust in `types::ops`; a row unpacks values and calls them. Grammar's own forms (`coalesce`,
 //! `extract(... from ...)`, `nullif`, ...) are the binder's.

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use base::memory::Reservation;
 use base::{Budget, Result};
 
-use crate::window::OPERATOR;
+/// What the budget calls this: windows are who asks for sets.
+const OPERATOR: &str = "window";
 
 /// A set of rows.
 #[derive(Debug)]

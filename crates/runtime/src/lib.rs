@@ -6,7 +6,7 @@
 //! gathered into something that can be read, and a [`RowSource`](source::RowSource) reads it. Each operator implements
 //! the contract of `state`, beside the layouts that generated code sees of it; modules use those above them only:
 //!
-//! `slot`, `rows`' memory, `worker` - `state`, `source` - the operators - `query` - `abi`.
+//! `slot`, `bits`, `rows`' memory, `worker` - `state`, `source` - the operators - `query` - `abi`.
 //!
 //! | module | operator | source |
 //! |---|---|---|

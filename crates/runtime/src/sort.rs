@@ -8,7 +8,7 @@
 //! 4. Each range is sorted by its words ([`radix`]) and written to its place. What lies before the offset or behind the
 //!    limit is not sorted.
 //! 5. Where limit and offset count anew for each value of the leading keys (`SortState::partition`), all rows are sorted,
-//!    and then each stretch of the output drops, in parallel, the rows that lie before or behind the window of their
+//!    and then each stretch of the output drops, in parallel, the rows that lie before or behind the slice of their
 //!    group.
 //!
 //! Every pass over rows is morsels; what is done between them depends on the number of pieces and on a sample of fixed
@@ -29,10 +29,10 @@ mod output;
 mod radix;
 mod sample;
 mod separators;
+mod slice;
 #[cfg(test)]
 mod tests;
 mod top;
-mod window;
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -54,8 +54,8 @@ use item::Item;
 pub use order::Order;
 use output::Output;
 use sample::Sample;
+use slice::Slices;
 use top::Top;
-use window::Windows;
 
 const OPERATOR: &str = "sort";
 /// Up to so many rows are sorted by one worker.
@@ -108,7 +108,7 @@ impl std::fmt::Debug for Then {
 #[derive(Debug)]
 enum Sorted {
     All(Arc<Output>),
-    Windows(Arc<Windows>),
+    Slices(Arc<Slices>),
 }
 
 impl Sort {
@@ -164,7 +164,7 @@ impl Sort {
                 let end = end.min(rows.rows());
                 vec![rows.segment(start.min(end), end.saturating_sub(start))]
             }
-            Sorted::Windows(windows) => windows.segments(),
+            Sorted::Slices(slices) => slices.segments(),
         }
     }
 }
@@ -352,7 +352,7 @@ impl Finalisation<'_> {
         )
     }
 
-    /// All rows are sorted: that is all, unless groups have windows.
+    /// All rows are sorted: that is all, unless groups have slices.
     fn sorted(&self, rows: Arc<Output>) -> Step {
         if let Some(begins) = self.sort.begins.get() {
             begins.finish();
@@ -360,16 +360,16 @@ impl Finalisation<'_> {
         if self.sort.partition == 0 {
             return Step::Sorted(Sorted::All(rows));
         }
-        let windows = Arc::new(Windows::new(rows, self.sort.offset, self.sort.limit));
-        let cutting = windows.clone();
+        let slices = Arc::new(Slices::new(rows, self.sort.offset, self.sort.limit));
+        let cutting = slices.clone();
         self.phase(
             "cut groups",
-            windows.stretches(),
+            slices.stretches(),
             move |sort, stretch| {
                 // SAFETY: rows of this state, whose strings live as long as the query.
                 cutting.cut(stretch, |a, b| unsafe { sort.order.agree(sort.partition, a, b) });
             },
-            |_| Ok(Step::Sorted(Sorted::Windows(windows))),
+            |_| Ok(Step::Sorted(Sorted::Slices(slices))),
         )
     }
 }

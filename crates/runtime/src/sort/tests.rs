@@ -278,7 +278,7 @@ fn limits_prune_and_cut() {
 }
 
 #[test]
-fn each_group_has_its_window() {
+fn each_group_has_its_slice() {
     let mut random = Random(14);
     for (limit, offset) in [(Some(1), 0), (Some(3), 2), (Some(0), 0), (None, 1), (Some(u64::MAX), 5)] {
         for partition in 1..=3 {

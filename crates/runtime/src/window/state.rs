@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::memory::Reservation;
-use base::{Budget, Error, Result};
+use base::{Budget, Result};
 use pipeline::ir::{
     RowLayout, RowSet, SortState, WindowField, WindowOperand, WindowOrder, WindowState, WindowedFunction,
 };
@@ -183,7 +183,7 @@ impl Windows {
             };
             let call = function.call(&columns, self.settings);
             let evaluation = evaluation(call, positions, &self.budget, self.cancel.clone());
-            calls.push((evaluation.map_err(|e| at(e, function.position))?, function.position));
+            calls.push((evaluation.map_err(|e| e.at(function.position))?, function.position));
             let result = function.ir.result;
             results.push((result, Filling::new(result.sql_type, true, rows.len(), &self.budget)?));
         }
@@ -197,10 +197,6 @@ fn without_results(state: &WindowState) -> RowLayout {
         |offset: u32| state.functions.iter().any(|f| f.result.offset == offset || f.result.null == Some(offset));
     let fields = state.layout.fields.iter().filter(|field| !is_result(field.offset)).cloned().collect();
     RowLayout { fields, size: state.layout.size }
-}
-
-fn at(error: Error, position: Option<u32>) -> Error {
-    error.at(position)
 }
 
 impl Function {
@@ -287,7 +283,7 @@ impl Evaluating {
         for ((call, position), (_, result)) in self.calls.iter().zip(&self.results) {
             // SAFETY: pieces do not overlap.
             let out = unsafe { result.out(rows.clone()) };
-            call.evaluate(rows.clone(), out).map_err(|e| at(e, *position))?;
+            call.evaluate(rows.clone(), out).map_err(|e| e.at(*position))?;
         }
         Ok(())
     }
@@ -410,7 +406,7 @@ fn build(evaluating: &Arc<Evaluating>, phase: usize, cut: &Cutting) -> Option<Bo
         Tasks::boxed(cut.pieces(&offsets), move |_, morsel| {
             let (call, piece) = pieces[offsets.piece(morsel.begin)];
             let (call, position) = &evaluating.calls[call];
-            call.build(phase, piece).map_err(|e| at(e, *position))
+            call.build(phase, piece).map_err(|e| e.at(*position))
         })
     })
 }

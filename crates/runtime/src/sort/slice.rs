@@ -10,7 +10,7 @@ const STRETCH: usize = 32 << 10;
 
 /// Sorted rows in stretches that are cut independently.
 #[derive(Debug)]
-pub(super) struct Windows {
+pub(super) struct Slices {
     rows: Arc<Output>,
     /// What is left of each stretch.
     kept: Box<[OnceLock<Vec<*mut u8>>]>,
@@ -22,11 +22,11 @@ pub(super) struct Windows {
 }
 
 // SAFETY: rows are only read here.
-unsafe impl Send for Windows {}
+unsafe impl Send for Slices {}
 // SAFETY: as for `Send`; what is kept of a stretch is written once, under its lock.
-unsafe impl Sync for Windows {}
+unsafe impl Sync for Slices {}
 
-impl Windows {
+impl Slices {
     pub(super) fn new(rows: Arc<Output>, offset: u64, limit: Option<u64>) -> Self {
         let kept = (0..rows.rows().div_ceil(STRETCH)).map(|_| OnceLock::new()).collect();
         let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
@@ -39,9 +39,9 @@ impl Windows {
         self.kept.len()
     }
 
-    /// Keeps the rows of a stretch that lie in the window of their group; each stretch once.
+    /// Keeps the rows of a stretch that lie in the slice of their group; each stretch once.
     ///
-    /// The group that reaches into the stretch is followed back only as far as its window reaches.
+    /// The group that reaches into the stretch is followed back only as far as its slice reaches.
     pub(super) fn cut(&self, stretch: usize, same_group: impl Fn(*const u8, *const u8) -> bool) {
         let start = stretch * STRETCH;
         let rows = STRETCH.min(self.rows.rows() - start);
