@@ -9,9 +9,11 @@ use std::sync::Arc;
 use base::memory::Reservation;
 use base::statement::Working;
 use base::{Budget, Error, Result, SqlState, statement};
-use io::{FileSource, OpenContext};
+use io::{FileSource, Helpers, OpenContext, PieceStep};
+use scheduler::{JobOptions, JobSpec, Pipeline};
 
 use crate::call::Call;
+use crate::execute;
 use crate::settings::{SETTINGS, Setting, Settings, parse_memory};
 use crate::{Database, database};
 
@@ -56,7 +58,9 @@ impl Environment {
                 .hint("enable_external_access is off"));
         }
         let budget = Some(self.database.0.budget.clone());
-        Ok(OpenContext { budget, cancel: self.call.token(), ..OpenContext::default() })
+        let helpers =
+            Some(Arc::new(Workers { database: self.database.clone(), call: self.call.clone() }) as Arc<dyn Helpers>);
+        Ok(OpenContext { budget, cancel: self.call.token(), helpers, ..OpenContext::default() })
     }
 
     /// Changes a setting to a checked value, or to its default.
@@ -115,6 +119,21 @@ impl Environment {
             "lock_configuration" => switch(shared.is_locked()),
             _ => self.settings.get(setting).to_string(),
         }
+    }
+}
+
+/// The database's workers, as those who help to look at a file.
+struct Workers {
+    database: Database,
+    call: Call,
+}
+
+impl Helpers for Workers {
+    fn each(&self, count: usize, step: PieceStep) -> Result<()> {
+        let mut job = JobSpec::new();
+        job.add(Pipeline::new("look at a file", move |cut| Ok(execute::each_piece(count, step.clone(), cut))), &[]);
+        let options = JobOptions { cancel: self.call.token(), ..JobOptions::default() };
+        self.database.0.scheduler.submit(job, options).wait()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod batch;
 mod phases;
+mod pieces;
 mod rows;
 mod scan;
 mod stage;
@@ -27,9 +28,8 @@ use crate::environment::Environment;
 use crate::result::Progress;
 use crate::source::Source;
 use phases::Phase;
-pub(crate) use scan::file_offsets;
+pub(crate) use pieces::{Pieces, each_piece, prepare_file};
 use stage::PipelineStage;
-pub(crate) use stage::prepare_file;
 use watch::Watch;
 
 /// Queries whose sources have no more rows than this run on the caller's thread: waking workers would take longer.

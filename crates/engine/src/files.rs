@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use base::{Result, SqlState};
+use base::Result;
 use catalog::{ColumnStatistics, Field, Statistics};
-use io::{FileSource, OpenContext};
+use io::{FileSource, OpenContext, Step};
 use sql::Table;
 use types::{Chunk, Column, ColumnBuilder, Value};
 
@@ -58,7 +58,7 @@ impl Statistics for FileStatistics {
     }
 
     fn sample(&self) -> Option<Arc<Chunk>> {
-        self.sample.get_or_init(|| read_sample(&*self.file).map(Arc::new)).clone()
+        self.sample.get_or_init(|| read_sample(&self.file).map(Arc::new)).clone()
     }
 
     fn column(&self, attribute: usize) -> ColumnStatistics {
@@ -87,17 +87,16 @@ fn distinct(column: &Column, rows: f64) -> f64 {
 }
 
 /// The first rows; None where reading them fails: running the query will say why. Columns that cannot be read are NULL.
-fn read_sample(file: &dyn FileSource) -> Option<Chunk> {
+fn read_sample(file: &Arc<dyn FileSource>) -> Option<Chunk> {
     let readable: Vec<usize> = (0..file.schema().len()).filter(|&c| file.schema()[c].unsupported.is_none()).collect();
-    let mut first = None;
-    let stop = || base::Error::new(SqlState::QUERY_CANCELED, "enough");
-    for morsel in 0..file.morsels().min(1) {
-        let _ = file.read(morsel, &readable, &[], &mut |chunk| {
-            first.get_or_insert(chunk);
-            Err(stop())
-        });
-    }
-    let first = first?;
+    let mut reader = (file.morsels() > 0).then(|| file.clone().read_first(&readable).ok()).flatten()?;
+    let first = loop {
+        match reader.step().ok()? {
+            Step::Chunk(chunk) => break chunk,
+            Step::More => {}
+            Step::End => return None,
+        }
+    };
     let rows = first.rows().min(SAMPLE);
     // Spread over the chunk: files are often ordered.
     let picked: Vec<usize> = (0..rows).map(|i| i * first.rows() / rows.max(1)).collect();

@@ -168,6 +168,42 @@ fn a_piece_of_a_file_goes_on_where_a_batch_has_paused() {
     std::fs::remove_file(path).unwrap();
 }
 
+/// Checks that the rows are the numbers from 0, and counts how often something yielded.
+fn yields_in_order(session: &mut Session, sql: &str) -> u64 {
+    let mut result = session.execute(sql, &[]).unwrap();
+    let mut next = 0usize;
+    while let Some(chunk) = result.next_chunk().unwrap() {
+        (0..chunk.rows()).for_each(|row| assert_eq!(chunk.row(row)[0], types::Value::Int((next + row) as i64)));
+        next += chunk.rows();
+    }
+    assert_eq!(next, 304_400, "{sql}");
+    result.stages().iter().map(|stage| stage.yields).sum()
+}
+
+#[test]
+fn a_piece_of_a_file_yields_and_its_rows_keep_their_order() {
+    let path = std::env::temp_dir().join(format!("engine-pieces-{}.csv", std::process::id()));
+    // Long records first: of the pieces behind them, many fewer rows are expected than there are.
+    let long = (0..4400).map(|n| format!("{n},\"{}\"\n", "x".repeat(1000)));
+    let text: String = long.chain((4400..304_400).map(|n| format!("{n},\"\"\n"))).collect();
+    std::fs::write(&path, &text).unwrap();
+    let from = format!("read_csv('{}', header := false) f(n, t)", path.display());
+    let zero = Some(Duration::ZERO);
+    for threads in [1, 3] {
+        let mut session = session(Config { threads: Some(threads), slice: zero, ..Config::default() });
+        let yields = yields_in_order(&mut session, &format!("select n from {from}"));
+        // After each batch of records and of rows.
+        assert!(yields > 2 * 304_400 / 1024, "{yields}");
+        for make in ["create table loaded as select n, t from", "create table computed as select n + 0 as n from"] {
+            session.execute(&format!("{make} {from}"), &[]).unwrap();
+        }
+        for table in ["loaded", "computed"] {
+            yields_in_order(&mut session, &format!("select n from {table}"));
+        }
+    }
+    std::fs::remove_file(path).unwrap();
+}
+
 #[test]
 fn a_limit_ends_a_cross_join() {
     let mut session = session(Config { threads: Some(2), ..Config::default() });

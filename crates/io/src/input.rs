@@ -103,15 +103,21 @@ impl Input {
 
     /// The bytes from `start` to `end`, which are within the length, of the file `name`.
     pub fn read(&self, name: &str, start: u64, end: u64) -> Result<Bytes> {
-        if let Self::File(_, _, cancel) = self {
-            cancel.check()?;
+        self.check()?;
+        self.bytes(start, end).map_err(|e| failed(name, &e))
+    }
+
+    /// As many bytes as there is room for, from `start` on.
+    pub fn read_into(&self, name: &str, start: u64, room: &mut [u8]) -> Result<()> {
+        self.check()?;
+        self.bytes_into(start, room).map_err(|e| failed(name, &e))
+    }
+
+    fn check(&self) -> Result<()> {
+        match self {
+            Self::File(_, _, cancel) => cancel.check(),
+            Self::Memory { .. } => Ok(()),
         }
-        self.bytes(start, end).map_err(|e| match e.kind() {
-            ErrorKind::UnexpectedEof => {
-                Error::new(SqlState::BAD_COPY_FILE, format!("file \"{name}\" became shorter while it was read"))
-            }
-            _ => Error::new(SqlState::IO_ERROR, format!("could not read file \"{name}\": {e}")),
-        })
     }
 
     /// As [`read`](Self::read), with the system's error.
@@ -119,12 +125,31 @@ impl Input {
         assert!(start <= end && end <= self.len());
         match self {
             Self::Memory { text, .. } => Ok(text.slice(start as usize..end as usize)),
-            Self::File(file, ..) => {
+            Self::File(..) => {
                 let mut bytes = vec![0; (end - start) as usize];
-                file.read_exact_at(&mut bytes, start)?;
+                self.bytes_into(start, &mut bytes)?;
                 Ok(bytes.into())
             }
         }
+    }
+
+    /// As [`read_into`](Self::read_into), with the system's error.
+    pub fn bytes_into(&self, start: u64, room: &mut [u8]) -> std::io::Result<()> {
+        match self {
+            Self::Memory { text, .. } => room.copy_from_slice(&text[start as usize..][..room.len()]),
+            Self::File(file, ..) => file.read_exact_at(room, start)?,
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn failed(name: &str, error: &std::io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::UnexpectedEof => {
+            Error::new(SqlState::BAD_COPY_FILE, format!("file \"{name}\" became shorter while it was read"))
+        }
+        _ => Error::new(SqlState::IO_ERROR, format!("could not read file \"{name}\": {error}")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! CSV, Parquet and Arrow in and out, and tables for people.
 //!
 //! - [`FileSource`] is what the engine scans: a schema and a fixed number of morsels (row groups of Parquet, byte
-//!   ranges of CSV), each read by any worker at any time, needed columns only.
+//!   ranges of CSV), each read by any worker at any time, step by step, needed columns only.
 //! - [`open()`], [`csv::open_csv`] and [`parquet_in::open_parquet`] make one from paths and glob patterns.
 //! - [`csv::CsvWriter`] and [`parquet_out::ParquetWriter`] write chunks.
 //! - [`pretty`] shows chunks to people.
@@ -24,8 +24,10 @@ pub mod pretty;
 pub mod source;
 
 pub use copy_options::format as copy_format;
-pub use open::{ChunkWriter, Format, OpenContext, create, expand_paths, format_of, open, open_for_copy};
-pub use source::{CompareOp, Field, FileSource, MemorySource, PrunePredicate, Sink};
+pub use open::{
+    ChunkWriter, Format, Helpers, OpenContext, PieceStep, create, expand_paths, format_of, open, open_for_copy,
+};
+pub use source::{CompareOp, Field, FileSource, MemorySource, PieceReader, PrunePredicate, Step};
 
 #[cfg(test)]
 mod tests;

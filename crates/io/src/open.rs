@@ -62,6 +62,15 @@ pub fn expand_paths(paths: &[String], cancel: &CancelToken) -> Result<Vec<PathBu
     Ok(out)
 }
 
+/// Does a part of a piece of some work that takes some hundred microseconds, and says whether that was the piece's last.
+pub type PieceStep = Arc<dyn Fn(usize) -> Result<bool> + Send + Sync>;
+
+/// Those who help where work can be divided.
+pub trait Helpers: Send + Sync {
+    /// Does the pieces `0..count`, many at once.
+    fn each(&self, count: usize, step: PieceStep) -> Result<()>;
+}
+
 /// What a database lends to the reading of a file.
 #[derive(Clone, Default)]
 pub struct OpenContext {
@@ -69,6 +78,8 @@ pub struct OpenContext {
     pub budget: Option<Budget>,
     /// Stops opening and reading.
     pub cancel: CancelToken,
+    /// Who helps to look at a text file before it is read.
+    pub helpers: Option<Arc<dyn Helpers>>,
     /// Who is told of bad records of a text file, which are then left out.
     pub rejects: Option<RejectSink>,
     /// COPY: the defaults of the columns.
@@ -79,6 +90,7 @@ impl OpenContext {
     fn lend(self, csv: &mut CsvOptions) {
         csv.budget = self.budget;
         csv.cancel = self.cancel;
+        csv.helpers = self.helpers;
         csv.rejects = self.rejects;
         if let Some((_, values)) = &mut csv.default {
             *values = self.defaults;

@@ -1,32 +1,30 @@
 //! Parquet in: a morsel is a row group.
 //!
-//! The needed column chunks of a row group are read with one positioned read each and decoded to Arrow arrays, strings
-//! as views, so that what a dictionary page holds once is kept once. Row groups that statistics exclude are not read.
+//! The needed columns of a row group are read page by page and decoded to Arrow arrays, strings as views, so that what a
+//! dictionary page holds once is kept once. Row groups that statistics exclude are not read.
 
-mod chunks;
 mod errors;
 mod footer;
+mod origin;
+mod row_group;
 mod statistics;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
-use base::memory::Reservation;
 use base::{Budget, CancelToken, Error, Result, SqlState};
 use bytes::Bytes;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Type as PhysicalType;
-use parquet::file::reader::Length;
 use parquet::schema::types::SchemaDescriptor;
-use types::Chunk;
 
 use crate::arrow_in;
-use crate::input::{Compression, Input, OPERATOR};
-use crate::source::{CHUNK_ROWS, ColumnStatistics, Field, FileSource, PrunePredicate, Sink};
-use chunks::{Origin, RowGroupBytes};
+use crate::input::{Compression, Input};
+use crate::source::{ColumnStatistics, Field, FileSource, PieceReader, PrunePredicate, Step};
 use errors::guarded;
+use origin::Origin;
+use row_group::RowGroupReader;
 
 /// A Parquet file, its footer read.
 struct ParquetFile {
@@ -45,7 +43,7 @@ struct ParquetFile {
 /// Parquet files as one source.
 struct ParquetSource {
     schema: Vec<Field>,
-    files: Vec<ParquetFile>,
+    files: Vec<Arc<ParquetFile>>,
     /// File and row group of each morsel.
     morsels: Vec<(usize, usize)>,
 }
@@ -55,7 +53,7 @@ pub fn open_parquet(paths: &[PathBuf], budget: Option<&Budget>, cancel: &CancelT
     let open = |path: &PathBuf| {
         cancel.check()?;
         let input = Input::open(path, Compression::None, usize::MAX, budget, cancel)?;
-        let file = ParquetFile::open(path.display().to_string(), Origin(input))?;
+        let file = ParquetFile::open(path.display().to_string(), Origin::new(input))?;
         Ok(ParquetFile { budget: budget.cloned(), cancel: cancel.clone(), ..file })
     };
     Ok(Arc::new(ParquetSource::new(paths.iter().map(open).collect::<Result<_>>()?)?))
@@ -63,7 +61,7 @@ pub fn open_parquet(paths: &[PathBuf], budget: Option<&Budget>, cancel: &CancelT
 
 /// Opens a Parquet file in memory.
 pub fn open_parquet_bytes(name: &str, bytes: Bytes) -> Result<Arc<dyn FileSource>> {
-    Ok(Arc::new(ParquetSource::new(vec![ParquetFile::open(name.to_owned(), Origin(Input::memory(bytes)))?])?))
+    Ok(Arc::new(ParquetSource::new(vec![ParquetFile::open(name.to_owned(), Origin::new(Input::memory(bytes)))?])?))
 }
 
 impl ParquetFile {
@@ -111,70 +109,6 @@ impl ParquetFile {
         }
         Ok(())
     }
-
-    /// Charges the bytes that a read holds: the chosen column chunks.
-    fn charge(&self, row_group: usize, mask: &ProjectionMask) -> Result<Option<Reservation>> {
-        let chunks = self.metadata.metadata().row_group(row_group).columns().iter().enumerate();
-        let bytes = chunks
-            .filter(|(leaf, _)| mask.leaf_included(*leaf))
-            .fold(0usize, |sum, (_, chunk)| sum.saturating_add(usize::try_from(chunk.compressed_size()).unwrap_or(0)));
-        // A corrupt size is found by the read.
-        let bytes = bytes.min(usize::try_from(Length::len(&self.origin)).unwrap_or(usize::MAX));
-        self.budget.as_ref().map(|b| b.reserve(bytes, OPERATOR)).transpose()
-    }
-
-    fn read(&self, row_group: usize, columns: &[usize], sink: &mut Sink<'_>) -> Result<()> {
-        // Decoded columns come once each and in the file's order.
-        let mut order: Vec<usize> = columns.iter().map(|&c| self.columns[c]).collect();
-        order.sort_unstable();
-        order.dedup();
-        let positions: Vec<usize> =
-            columns.iter().map(|&c| order.binary_search(&self.columns[c]).expect("among the columns")).collect();
-        let expected = self.rows(row_group);
-        if order.is_empty() {
-            return empty_chunks(expected, &self.cancel, sink);
-        }
-        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), order.iter().copied());
-        footer::check_compression(&self.name, self.metadata.metadata().row_group(row_group), &mask)?;
-        let _charged = self.charge(row_group, &mask)?;
-        let mut reader = guarded(&self.name, || {
-            let bytes = RowGroupBytes::load(&self.origin, self.metadata.metadata().row_group(row_group), &mask)?;
-            ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, self.metadata.clone())
-                .with_row_groups(vec![row_group])
-                .with_projection(mask)
-                .with_batch_size(CHUNK_ROWS)
-                .build()
-        })?;
-        let mut rows = 0;
-        while let Some(batch) = guarded(&self.name, || reader.next().transpose().map_err(Into::into))? {
-            self.cancel.check()?;
-            rows += batch.num_rows() as u64;
-            let convert = |&at: &usize| {
-                arrow_in::column_of(batch.column(at)).map_err(|e| {
-                    let field = &self.fields[order[at]].name;
-                    Error::new(e.state(), format!("{} in column \"{field}\" of \"{}\"", e.message(), self.name))
-                })
-            };
-            let distinct: Vec<usize> = (0..order.len()).collect();
-            let decoded = distinct.iter().map(convert).collect::<Result<Vec<_>>>()?;
-            sink(Chunk::new(batch.num_rows(), positions.iter().map(|&p| decoded[p].clone()).collect()))?;
-        }
-        if rows != expected {
-            let detail = format!("row group {row_group} has {rows} rows, but should have {expected}");
-            return Err(errors::corrupt(&self.name, &detail));
-        }
-        Ok(())
-    }
-}
-
-fn empty_chunks(mut rows: u64, cancel: &CancelToken, sink: &mut Sink<'_>) -> Result<()> {
-    while rows > 0 {
-        cancel.check()?;
-        let now = rows.min(CHUNK_ROWS as u64);
-        sink(Chunk::new(now as usize, Vec::new()))?;
-        rows -= now;
-    }
-    Ok(())
 }
 
 /// The schema with top-level strings as views, and old 96-bit timestamps in microseconds: in nanoseconds only the years
@@ -211,12 +145,21 @@ impl ParquetSource {
         }
         let morsels =
             files.iter().enumerate().flat_map(|(f, file)| (0..file.row_groups()).map(move |g| (f, g))).collect();
-        Ok(Self { schema, files, morsels })
+        Ok(Self { schema, files: files.into_iter().map(Arc::new).collect(), morsels })
     }
 
     fn row_group_statistics(&self, file: usize, row_group: usize, column: usize) -> ColumnStatistics {
         let file = &self.files[file];
         file.statistics.get(&file.metadata, file.columns[column], row_group)
+    }
+}
+
+/// A row group of which no row is wanted.
+struct NoRows;
+
+impl PieceReader for NoRows {
+    fn step(&mut self) -> Result<Step> {
+        Ok(Step::End)
     }
 }
 
@@ -243,14 +186,19 @@ impl FileSource for ParquetSource {
         self.files[file].rows(row_group)
     }
 
-    fn read(&self, morsel: usize, columns: &[usize], prune: &[PrunePredicate], sink: &mut Sink<'_>) -> Result<()> {
+    fn read(
+        self: Arc<Self>,
+        morsel: usize,
+        columns: &[usize],
+        prune: &[PrunePredicate],
+    ) -> Result<Box<dyn PieceReader>> {
         columns.iter().try_for_each(|&c| self.schema[c].check_supported())?;
         let (file, row_group) = self.morsels[morsel];
         let rows = self.rows_of(morsel);
         if prune.iter().any(|p| !self.row_group_statistics(file, row_group, p.column).admits(p, rows)) {
-            return Ok(());
+            return Ok(Box::new(NoRows));
         }
-        self.files[file].read(row_group, columns, sink)
+        Ok(Box::new(RowGroupReader::new(self.files[file].clone(), row_group, columns)?))
     }
 
     fn statistics(&self, column: usize) -> ColumnStatistics {

@@ -1,5 +1,7 @@
 //! What the engine scans: [`FileSource`].
 
+use std::sync::Arc;
+
 use base::{Error, Result};
 use types::{Chunk, Column, SqlType, Value};
 
@@ -106,8 +108,23 @@ impl ColumnStatistics {
     }
 }
 
-/// Takes chunks of at most [`CHUNK_ROWS`] rows; an error ends the read.
-pub type Sink<'a> = dyn FnMut(Chunk) -> Result<()> + 'a;
+/// How far a step of reading came.
+#[derive(Debug)]
+pub enum Step {
+    /// To the next rows, at most [`CHUNK_ROWS`].
+    Chunk(Chunk),
+    /// Nowhere yet.
+    More,
+    /// To the end.
+    End,
+}
+
+/// The reading of one piece: any worker may take the next step.
+pub trait PieceReader: Send {
+    /// Goes on for about half a millisecond, whatever the piece holds: the text of a single record or the values of a
+    /// page are the least. Not called again after the end or an error.
+    fn step(&mut self) -> Result<Step>;
+}
 
 /// A readable file, or several as one, with its schema; opened and sniffed once.
 pub trait FileSource: Send + Sync {
@@ -125,18 +142,26 @@ pub trait FileSource: Send + Sync {
     fn preparations(&self) -> usize {
         0
     }
-    /// Does one of them. A read does what was left out.
-    fn prepare(&self, _piece: usize) -> Result<()> {
-        Ok(())
+    /// Does a step of one of them, and says whether it was the last. A read does what was left out.
+    fn prepare(&self, _piece: usize) -> Result<bool> {
+        Ok(true)
     }
     /// Rows of one morsel: exact where the file says so, else an estimate.
     fn rows_of(&self, _morsel: usize) -> u64 {
         self.estimated_rows().div_ceil(self.morsels().max(1) as u64)
     }
-    /// Reads one morsel: hands chunks of the given columns (indexes into the schema, in that order, repetitions
-    /// allowed) to `sink`, in the order of the file, without rows that `prune` excludes for certain. Called by many
-    /// workers at once.
-    fn read(&self, morsel: usize, columns: &[usize], prune: &[PrunePredicate], sink: &mut Sink<'_>) -> Result<()>;
+    /// Begins to read one morsel: chunks of the given columns (indexes into the schema, in that order, repetitions
+    /// allowed), in the order of the file, without rows that `prune` excludes for certain. Many may be read at once.
+    fn read(
+        self: Arc<Self>,
+        morsel: usize,
+        columns: &[usize],
+        prune: &[PrunePredicate],
+    ) -> Result<Box<dyn PieceReader>>;
+    /// Begins to read some of the first rows, for a sample: without work that only reading all is worth.
+    fn read_first(self: Arc<Self>, columns: &[usize]) -> Result<Box<dyn PieceReader>> {
+        self.read(0, columns, &[])
+    }
     /// What the files' own statistics say about a column.
     fn statistics(&self, _column: usize) -> ColumnStatistics {
         ColumnStatistics::default()
@@ -175,38 +200,60 @@ impl FileSource for MemorySource {
     fn rows_of(&self, morsel: usize) -> u64 {
         self.chunks[morsel].rows() as u64
     }
-    fn read(&self, morsel: usize, columns: &[usize], _prune: &[PrunePredicate], sink: &mut Sink<'_>) -> Result<()> {
+    fn read(
+        self: Arc<Self>,
+        morsel: usize,
+        columns: &[usize],
+        _prune: &[PrunePredicate],
+    ) -> Result<Box<dyn PieceReader>> {
         let chunk = &self.chunks[morsel];
         columns.iter().try_for_each(|&c| self.schema[c].check_supported())?;
-        sink(Chunk::new(chunk.rows(), columns.iter().map(|&c| chunk.column(c).clone()).collect()))
+        Ok(Box::new(Once(Some(Chunk::new(chunk.rows(), columns.iter().map(|&c| chunk.column(c).clone()).collect())))))
+    }
+}
+
+/// A piece that is a chunk.
+struct Once(Option<Chunk>);
+
+impl PieceReader for Once {
+    fn step(&mut self) -> Result<Step> {
+        Ok(self.0.take().map_or(Step::End, Step::Chunk))
     }
 }
 
 /// Reads everything on this thread.
-pub fn read_all(source: &dyn FileSource, columns: &[usize]) -> Result<Vec<Chunk>> {
+pub fn read_all(source: &Arc<dyn FileSource>, columns: &[usize]) -> Result<Vec<Chunk>> {
     let mut chunks = Vec::new();
     for morsel in 0..source.morsels() {
-        source.read(morsel, columns, &[], &mut |chunk| {
-            chunks.push(chunk);
-            Ok(())
-        })?;
+        read_to_end(&mut *source.clone().read(morsel, columns, &[])?, |chunk| chunks.push(chunk))?;
     }
     Ok(chunks)
 }
 
+/// Takes all steps of a reading.
+pub fn read_to_end(reader: &mut dyn PieceReader, mut take: impl FnMut(Chunk)) -> Result<()> {
+    loop {
+        match reader.step()? {
+            Step::Chunk(chunk) => take(chunk),
+            Step::More => {}
+            Step::End => return Ok(()),
+        }
+    }
+}
+
 /// Some columns of a source, in another order.
 struct Selected {
-    source: std::sync::Arc<dyn FileSource>,
+    source: Arc<dyn FileSource>,
     schema: Vec<Field>,
     columns: Vec<usize>,
 }
 
 /// The columns of `source` that have the expected names, in that order. Types are the source's own.
 pub(crate) fn select_columns(
-    source: std::sync::Arc<dyn FileSource>,
+    source: Arc<dyn FileSource>,
     expected: &[(String, SqlType)],
     file: &str,
-) -> Result<std::sync::Arc<dyn FileSource>> {
+) -> Result<Arc<dyn FileSource>> {
     let find = |name: &String| {
         source.schema().iter().position(|f| f.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
             Error::new(base::SqlState::UNDEFINED_COLUMN, format!("file \"{file}\" has no column \"{name}\""))
@@ -214,7 +261,13 @@ pub(crate) fn select_columns(
     };
     let columns = expected.iter().map(|(name, _)| find(name)).collect::<Result<Vec<_>>>()?;
     let schema = columns.iter().map(|&c| source.schema()[c].clone()).collect();
-    Ok(std::sync::Arc::new(Selected { source, schema, columns }))
+    Ok(Arc::new(Selected { source, schema, columns }))
+}
+
+impl Selected {
+    fn of_source(&self, columns: &[usize]) -> Vec<usize> {
+        columns.iter().map(|&c| self.columns[c]).collect()
+    }
 }
 
 impl FileSource for Selected {
@@ -233,17 +286,24 @@ impl FileSource for Selected {
     fn preparations(&self) -> usize {
         self.source.preparations()
     }
-    fn prepare(&self, piece: usize) -> Result<()> {
+    fn prepare(&self, piece: usize) -> Result<bool> {
         self.source.prepare(piece)
     }
     fn rows_of(&self, morsel: usize) -> u64 {
         self.source.rows_of(morsel)
     }
-    fn read(&self, morsel: usize, columns: &[usize], prune: &[PrunePredicate], sink: &mut Sink<'_>) -> Result<()> {
-        let columns: Vec<usize> = columns.iter().map(|&c| self.columns[c]).collect();
+    fn read(
+        self: Arc<Self>,
+        morsel: usize,
+        columns: &[usize],
+        prune: &[PrunePredicate],
+    ) -> Result<Box<dyn PieceReader>> {
         let prune: Vec<PrunePredicate> =
             prune.iter().map(|p| PrunePredicate { column: self.columns[p.column], ..p.clone() }).collect();
-        self.source.read(morsel, &columns, &prune, sink)
+        self.source.clone().read(morsel, &self.of_source(columns), &prune)
+    }
+    fn read_first(self: Arc<Self>, columns: &[usize]) -> Result<Box<dyn PieceReader>> {
+        self.source.clone().read_first(&self.of_source(columns))
     }
     fn statistics(&self, column: usize) -> ColumnStatistics {
         self.source.statistics(self.columns[column])

@@ -54,18 +54,17 @@ impl Feed {
     }
 
     /// Whether no further row is asked for.
-    fn is_exhausted(&self) -> bool {
+    pub fn is_exhausted(&self) -> bool {
         self.limits.iter().any(|&limit| self.query.context.is_exhausted(limit))
     }
 
     /// Begins a worker's run over a morsel, or over what was left of one.
     pub fn begin(&self, worker: WorkerId, morsel: Morsel) -> Run<'_> {
         let paused = if self.pauses { self.lock().remove(&morsel.end) } else { None };
-        Run { stops: true, ..self.begin_at(worker, morsel, paused) }
+        self.begin_at(worker, morsel, paused)
     }
 
-    /// Begins a run whose first batch has paused, if there is such a one. It stops between batches only where its caller
-    /// looks.
+    /// Begins a run whose first batch has paused, if there is such a one.
     pub fn begin_at(&self, worker: WorkerId, morsel: Morsel, paused: Option<Suspended>) -> Run<'_> {
         let query = &*self.query;
         let mut guard = query.context.worker(worker.index());
@@ -77,7 +76,7 @@ impl Feed {
         let first = query.first_row(self.pipeline);
         guard.begin_morsel(first + morsel.begin..first + morsel.end);
         let _working = statement::work_for(&query.budget, &query.cancel);
-        Run { feed: self, worker: guard, morsel, slice: self.cut.begin(), stops: false, is_paused, _working }
+        Run { feed: self, worker: guard, morsel, slice: self.cut.begin(), is_paused, _working }
     }
 
     /// Steps between two looks at the clock.
@@ -110,8 +109,6 @@ pub(super) struct Run<'f> {
     worker: WorkerGuard<'f>,
     morsel: Morsel,
     slice: Slice,
-    /// Whether it may stop between batches.
-    stops: bool,
     /// Whether the worker knows of a batch that has paused.
     is_paused: bool,
     _working: Working,
@@ -153,12 +150,12 @@ impl Run<'_> {
 
     /// Whether a batch must wait for the consumer.
     pub fn must_wait(&self) -> bool {
-        self.stops && self.feed.query.is_held_up()
+        self.feed.query.is_held_up()
     }
 
     /// Whether to stop after a batch: others must get their turn, or nobody asks for more.
     pub fn must_stop(&self) -> bool {
-        self.stops && (self.slice.is_over() || self.feed.is_exhausted())
+        self.slice.is_over() || self.feed.is_exhausted()
     }
 
     /// Runs rows of a chunk, those that satisfy the predicates, and returns where it stopped. `read` are the source's columns
@@ -203,18 +200,19 @@ impl Run<'_> {
         Ok(at)
     }
 
-    /// Hands on what the morsel put into the result up to row `at`, and gives away what the worker knows of the batch there,
-    /// if it has paused.
-    pub fn leave(mut self, at: u64) -> Result<Option<Suspended>> {
+    /// Hands on what the morsel put into the result up to row `at`, of which `broken` says that more is to come, and gives away
+    /// what the worker knows of the batch there, if it has paused.
+    pub fn leave(mut self, at: u64, broken: bool) -> Result<Option<Suspended>> {
         let paused = self.is_paused.then(|| self.worker.suspend());
-        self.worker.end_morsel_at(self.feed.query.first_row(self.feed.pipeline) + at, paused.is_some())?;
+        let broken = broken || paused.is_some();
+        self.worker.end_morsel_at(self.feed.query.first_row(self.feed.pipeline) + at, broken)?;
         Ok(paused)
     }
 
     /// The same, and says what is left of the morsel.
     pub fn end(self, at: u64) -> Result<Progress> {
         let (feed, rest) = (self.feed, Morsel { begin: at, end: self.morsel.end });
-        match self.leave(at)? {
+        match self.leave(at, false)? {
             // Of what a limit has let pass, nothing may be lost.
             Some(paused) => drop(feed.lock().insert(rest.end, paused)),
             None if rest.is_empty() || feed.is_exhausted() => return Ok(Progress::Done),

@@ -1,12 +1,11 @@
 //! Sources outside of the query: relations and files. Predicates skip chunks by their bounds, then select rows.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use base::Result;
 use base::ids::Id;
 use base::memory::Reservation;
-use io::{CompareOp, FileSource, PrunePredicate};
+use io::{CompareOp, FileSource, PrunePredicate, Step};
 use pipeline::ir::{PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn};
 use runtime::query::Suspended;
 use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, TaskSet, WorkerId};
@@ -15,6 +14,7 @@ use types::{Chunk, SqlType, Value};
 
 use super::Query;
 use super::batch::Feed;
+use super::pieces::{Piece, Pieces};
 
 fn source_columns(query: &Query, pipeline: PipelineId) -> &[SourceColumn] {
     match &query.program.pipelines[pipeline].source {
@@ -99,29 +99,20 @@ impl TaskSet for TableTasks {
 
 pub(super) struct FileTasks {
     feed: Feed,
-    file: Arc<dyn FileSource>,
-    /// The rows of the file's pieces, one after the other, as far as they are known.
-    offsets: Offsets,
-    /// Fields to read: those of the source's columns first, then those that only predicates need.
-    fields: Vec<usize>,
-    /// The source's columns among them.
+    pieces: Pieces<Option<Held>>,
+    /// The source's columns among those that are read; the others only predicates need.
     read: Vec<usize>,
     predicates: Vec<ScanPredicate>,
-    prune: Vec<PrunePredicate>,
-    /// Pieces in whose middle a batch has paused, by the ends of their morsels.
-    unfinished: Mutex<HashMap<u64, Unfinished>>,
 }
 
-/// What is left of a piece: a reader of a file cannot stop, so it was read to its end.
-struct Unfinished {
-    chunks: VecDeque<Chunk>,
-    /// Rows of the first chunk that are done.
+/// A chunk that is not done.
+struct Held {
+    chunk: Chunk,
+    /// Rows of it that are.
     done: usize,
-    /// Number of the row behind them.
-    at: u64,
-    /// What is known of the batch there, if it has paused.
+    /// What is known of the batch behind them, if it has paused.
     paused: Option<Suspended>,
-    memory: Reservation,
+    _charged: Reservation,
 }
 
 impl FileTasks {
@@ -142,28 +133,28 @@ impl FileTasks {
             });
             local.push(scan_predicate(&query, p, at, file.schema()[p.attribute].sql_type));
         }
-        fields.iter().try_for_each(|&f| file.schema()[f].check_supported())?;
         ScanPredicate::arrange(&mut local);
-        let prune = predicates.iter().filter_map(prune_predicate).collect();
-        let offsets = file_offsets(&*file);
-        let ranges = cut.pieces(&offsets);
-        Ok(Self {
-            feed: Feed::new(query, pipeline, ranges, cut),
-            file,
-            offsets,
-            fields,
-            read: (0..columns).collect(),
-            predicates: local,
-            prune,
-            unfinished: Mutex::default(),
-        })
+        let pieces = Pieces::new(file, fields, predicates.iter().filter_map(prune_predicate).collect())?;
+        let ranges = pieces.cut(cut);
+        let feed = Feed::new(query, pipeline, ranges, cut);
+        Ok(Self { feed, pieces, read: (0..columns).collect(), predicates: local })
     }
-}
 
-/// The rows of a file's pieces. A piece that is expected to be empty must be looked at, too; and what a corrupt file says of
-/// its size must not make sums overflow.
-pub(crate) fn file_offsets(file: &dyn FileSource) -> Offsets {
-    Offsets::new((0..file.morsels()).map(|piece| file.rows_of(piece).clamp(1, 1 << 40)))
+    /// Runs rows of a chunk, as many as the time allows.
+    fn run_chunk(&self, worker: WorkerId, piece: &mut Piece<Option<Held>>, mut held: Held) -> Result<()> {
+        let (rows, reader) = (held.chunk.rows(), ChunkReader::of(held.chunk.clone()));
+        let begin = piece.number();
+        let mut run = self.feed.begin_at(worker, Morsel { begin, end: begin }, held.paused.take());
+        let stopped = run.chunk(&reader, &self.read, &self.predicates, held.done..rows)?;
+        let (end, broken) = piece.advance(stopped - held.done);
+        // Rows that outlive the chunk own their strings from here on.
+        held.paused = run.leave(end, broken)?;
+        held.done = stopped;
+        if held.paused.is_some() || stopped < rows {
+            piece.held = Some(held);
+        }
+        Ok(())
+    }
 }
 
 impl TaskSet for FileTasks {
@@ -172,79 +163,39 @@ impl TaskSet for FileTasks {
     }
 
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
-        let unfinished = self.lock().remove(&morsel.end);
-        let mut piece = match unfinished {
-            Some(piece) => piece,
-            None => {
-                let memory = self.feed.query.budget.reserve(0, "file")?;
-                let mut piece = Unfinished { chunks: VecDeque::new(), done: 0, at: morsel.begin, paused: None, memory };
-                self.file.read(self.offsets.piece(morsel.begin), &self.fields, &self.prune, &mut |chunk| {
-                    piece.push(chunk)?;
-                    if piece.paused.is_none() { self.run_chunks(worker, &mut piece) } else { Ok(()) }
-                })?;
-                return Ok(self.leave(morsel, piece));
+        let mut piece = self.pieces.take(morsel)?;
+        let slice = self.feed.slice();
+        loop {
+            // Of what a limit has let pass, nothing may be lost.
+            let has_paused = piece.held.as_ref().is_some_and(|held| held.paused.is_some());
+            if self.feed.is_exhausted() && !has_paused {
+                return Ok(Progress::Done);
             }
-        };
-        self.run_chunks(worker, &mut piece)?;
-        Ok(self.leave(morsel, piece))
+            if let Some(held) = piece.held.take() {
+                self.run_chunk(worker, &mut piece, held)?;
+            } else {
+                match piece.reader.step()? {
+                    Step::Chunk(chunk) => {
+                        let _charged = self.feed.query.budget.reserve(chunk.bytes(), "file")?;
+                        piece.held = Some(Held { chunk, done: 0, paused: None, _charged });
+                    }
+                    Step::More => {}
+                    Step::End => {
+                        let rest = piece.rest();
+                        let run = self.feed.begin_at(worker, Morsel { begin: rest.start, end: rest.end }, None);
+                        run.leave(rest.end, false)?;
+                        return Ok(Progress::Done);
+                    }
+                }
+            }
+            if slice.is_over() || self.feed.query.is_held_up() {
+                return Ok(self.feed.progress(self.pieces.put(piece)));
+            }
+        }
     }
 
     fn total(&self) -> u64 {
         self.feed.total()
-    }
-}
-
-impl FileTasks {
-    /// Runs chunks, all of them or as many as the time allows, up to a batch that pauses.
-    fn run_chunks(&self, worker: WorkerId, piece: &mut Unfinished) -> Result<()> {
-        let slice = self.feed.slice();
-        while let Some(chunk) = piece.chunks.front() {
-            let (rows, reader) = (chunk.rows(), ChunkReader::of(chunk.clone()));
-            let morsel = Morsel { begin: piece.at, end: piece.at + (rows - piece.done) as u64 };
-            let mut run = self.feed.begin_at(worker, morsel, piece.paused.take());
-            let stopped = run.chunk(&reader, &self.read, &self.predicates, piece.done..rows)?;
-            piece.at += (stopped - piece.done) as u64;
-            // Rows that outlive the chunk own their strings from here on.
-            piece.paused = run.leave(piece.at)?;
-            if piece.paused.is_some() {
-                piece.done = stopped;
-                break;
-            }
-            piece.done = 0;
-            piece.pop()?;
-            if slice.is_over() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Keeps what is left of a piece, and says so.
-    fn leave(&self, morsel: Morsel, piece: Unfinished) -> Progress {
-        if piece.chunks.is_empty() {
-            return Progress::Done;
-        }
-        // The numbers of a file's rows are estimates; the rest has the last row in any case.
-        let rest = Morsel { begin: piece.at.min(morsel.end - 1).max(morsel.begin), end: morsel.end };
-        self.lock().insert(morsel.end, piece);
-        self.feed.progress(rest)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Unfinished>> {
-        self.unfinished.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Unfinished {
-    fn push(&mut self, chunk: Chunk) -> Result<()> {
-        self.memory.resize(self.memory.bytes() + chunk.bytes(), "file")?;
-        self.chunks.push_back(chunk);
-        Ok(())
-    }
-
-    fn pop(&mut self) -> Result<()> {
-        let bytes = self.chunks.pop_front().map_or(0, |chunk| chunk.bytes());
-        self.memory.resize(self.memory.bytes() - bytes, "file")
     }
 }
 

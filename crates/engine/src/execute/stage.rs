@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::Result;
 use base::ids::Id;
-use io::FileSource;
 use pipeline::ir::{Pipeline, PipelineId, Source as IrSource, StateId};
-use scheduler::{Cutting, Offsets, Stage, TaskSet, Tasks};
+use scheduler::{Cutting, Stage, TaskSet};
 
 use super::Query;
 use super::phases::Phase;
+use super::pieces::prepare_file;
 use super::rows::{RowTasks, ValueTasks};
 use super::scan::{FileTasks, TableTasks};
 use super::watch::Watched;
@@ -140,10 +140,4 @@ impl Stage for PipelineStage {
             IrSource::Rows { .. } => 0,
         }
     }
-}
-
-/// What a file wants done before it is read.
-pub(crate) fn prepare_file(file: Arc<dyn FileSource>, cut: &Cutting) -> Box<dyn TaskSet> {
-    let pieces = Offsets::new((0..file.preparations()).map(|_| 1));
-    Tasks::boxed(cut.pieces(&pieces), move |_, morsel| file.prepare(pieces.piece(morsel.begin)))
 }

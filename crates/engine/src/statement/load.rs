@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use base::ids::Id;
 use base::{Budget, Error, Result};
-use io::FileSource;
+use io::{FileSource, Step};
 use plan::{Op, Plan};
 use runtime::result::Sink;
-use scheduler::{CancelToken, JobOptions, JobSpec, Pipeline, Tasks};
+use scheduler::{CancelToken, JobOptions, JobSpec, Pipeline, Progress, Tasks};
 use sql::Insert;
 use storage::{Append, Relation};
 use types::ops::cast::{TooLong, to_char_n, to_varchar};
@@ -17,7 +17,7 @@ use types::{Chunk, Column, ColumnBuilder, SqlType};
 
 use super::rows_tag;
 use crate::environment::Environment;
-use crate::execute;
+use crate::execute::{self, Pieces};
 use crate::result::QueryResult;
 use crate::source::Source;
 
@@ -107,21 +107,34 @@ pub(super) fn fill_from_file(
     relation: &Arc<Relation>,
     cancel: CancelToken,
 ) -> Result<usize> {
-    fields.iter().try_for_each(|&f| file.schema()[f].check_supported())?;
+    let pieces = Arc::new(Pieces::<()>::new(file.clone(), fields, Vec::new())?);
     let scheduler = &environment.database.0.scheduler;
     let sink = Arc::new(TableSink::new(relation, &environment.statement_budget()));
     let to = sink.clone();
     let mut job = JobSpec::new();
-    let unprepared = file.clone();
-    let prepare = job.add(Pipeline::new("prepare", move |cut| Ok(execute::prepare_file(unprepared.clone(), cut))), &[]);
+    let prepare = job.add(Pipeline::new("prepare", move |cut| Ok(execute::prepare_file(file.clone(), cut))), &[]);
     let stage = Pipeline::new(format!("load {}", relation.name()), move |cut| {
-        let (sink, file, fields) = (to.clone(), file.clone(), fields.clone());
-        let offsets = execute::file_offsets(&*file);
-        Ok(Tasks::boxed(cut.pieces(&offsets), move |worker, morsel| {
-            let piece = offsets.piece(morsel.begin);
-            file.read(piece, &fields, &[], &mut |chunk| sink.append(worker.index(), morsel.begin, chunk))?;
-            sink.end_morsel(worker.index(), morsel.rows(), false);
-            Ok(())
+        let (sink, pieces, cut) = (to.clone(), pieces.clone(), cut.clone());
+        Ok(Tasks::boxed(pieces.cut(&cut), move |worker, morsel| {
+            let (mut piece, slice) = (pieces.take(morsel)?, cut.begin());
+            loop {
+                match piece.reader.step()? {
+                    Step::Chunk(chunk) => {
+                        let (begin, rows) = (piece.number(), chunk.rows());
+                        sink.append(worker.index(), begin, chunk)?;
+                        let (end, broken) = piece.advance(rows);
+                        sink.end_morsel(worker.index(), begin..end, broken);
+                    }
+                    Step::More => {}
+                    Step::End => {
+                        sink.end_morsel(worker.index(), piece.rest(), false);
+                        return Ok(Progress::Done);
+                    }
+                }
+                if slice.is_over() {
+                    return Ok(Progress::Yielded(pieces.put(piece)));
+                }
+            }
         }))
     });
     job.add(stage, &[prepare]);

@@ -29,11 +29,11 @@ const RECORDS: usize = 1000;
 /// How well a dialect explains the sample: the share of records with the most common number of fields, in thousandths,
 /// and that number. A dialect that gives broken quotes explains nothing.
 fn score(sample: &[u8], dialect: Dialect) -> (usize, usize) {
-    let mut records = Records::new(sample, dialect);
+    let mut records = Records::new(dialect);
     let mut counts: Vec<usize> = Vec::new();
     let mut fields = Vec::new();
     while counts.len() < RECORDS {
-        let Some(record) = records.next(&mut fields) else { break };
+        let Some(record) = records.next(sample, &mut fields) else { break };
         if record.end == record.start {
             continue;
         }

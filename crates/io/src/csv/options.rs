@@ -8,6 +8,7 @@ use base::{Budget, CancelToken, Error, Result, SqlState};
 use types::{SqlType, Value};
 
 use crate::input::Compression;
+use crate::open::{Helpers, PieceStep};
 
 /// The two text formats of COPY.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -120,8 +121,23 @@ pub struct CsvOptions {
     pub budget: Option<Budget>,
     /// Stops opening and reading.
     pub cancel: CancelToken,
+    /// Who helps to find out what is not said.
+    pub helpers: Option<Arc<dyn Helpers>>,
     /// Rows in a row group of Parquet (ignored otherwise).
     pub row_group_size: Option<usize>,
+}
+
+impl CsvOptions {
+    /// Does the pieces `0..count` of some work, with those who help or alone.
+    pub(super) fn each(&self, count: usize, step: PieceStep) -> Result<()> {
+        match &self.helpers {
+            Some(helpers) => helpers.each(count, step),
+            None => (0..count).try_for_each(|piece| {
+                while !step(piece)? {}
+                Ok(())
+            }),
+        }
+    }
 }
 
 impl fmt::Debug for CsvOptions {

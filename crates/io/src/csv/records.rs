@@ -56,9 +56,8 @@ pub struct Record {
     pub problem: Option<Problem>,
 }
 
-/// Reads records one after the other. The text must begin at a record.
-pub struct Records<'a> {
-    text: &'a [u8],
+/// Reads records one after the other, out of a text that must begin at a record and is the same in every call.
+pub struct Records {
     dialect: Dialect,
     chars: Structural,
     position: usize,
@@ -67,22 +66,26 @@ pub struct Records<'a> {
     indexed: usize,
 }
 
-impl<'a> Records<'a> {
-    /// A reader of `text`, at most [`MAX_TEXT`] bytes.
-    pub fn new(text: &'a [u8], dialect: Dialect) -> Self {
-        assert!(text.len() <= MAX_TEXT);
+impl Records {
+    /// A reader of a text of at most [`MAX_TEXT`] bytes.
+    pub fn new(dialect: Dialect) -> Self {
         let delimiter = dialect.delimiter;
         let quote = dialect.quote.unwrap_or(delimiter);
         let escape = if dialect.text_format || dialect.quote.is_some() { dialect.escape } else { delimiter };
         let chars = [delimiter, dialect.eol, quote, escape];
-        Self { text, dialect, chars, position: 0, index: Vec::new(), at: 0, indexed: 0 }
+        Self { dialect, chars, position: 0, index: Vec::new(), at: 0, indexed: 0 }
+    }
+
+    /// Offset past the last record.
+    pub fn position(&self) -> usize {
+        self.position
     }
 
     /// The next structural character's offset, or the text's length.
     #[inline]
-    fn structural(&mut self) -> usize {
-        if self.at == self.index.len() && !self.refill() {
-            return self.text.len();
+    fn structural(&mut self, text: &[u8]) -> usize {
+        if self.at == self.index.len() && !self.refill(text) {
+            return text.len();
         }
         let position = self.index[self.at] as usize;
         self.at += 1;
@@ -90,34 +93,35 @@ impl<'a> Records<'a> {
     }
 
     #[cold]
-    fn refill(&mut self) -> bool {
+    fn refill(&mut self, text: &[u8]) -> bool {
+        assert!(text.len() <= MAX_TEXT);
         self.index.clear();
         self.at = 0;
-        while self.index.is_empty() && self.indexed < self.text.len() {
-            let end = (self.indexed + WINDOW).min(self.text.len());
-            positions(&self.text[self.indexed..end], self.chars, self.indexed as u32, &mut self.index);
+        while self.index.is_empty() && self.indexed < text.len() {
+            let end = (self.indexed + WINDOW).min(text.len());
+            positions(&text[self.indexed..end], self.chars, self.indexed as u32, &mut self.index);
             self.indexed = end;
         }
         !self.index.is_empty()
     }
 
     /// Skips the structural character at `position`, which comes next.
-    fn skip(&mut self, position: usize) {
-        let next = self.structural();
+    fn skip(&mut self, text: &[u8], position: usize) {
+        let next = self.structural(text);
         debug_assert_eq!(next, position);
     }
 
     /// Reads a record; `fields` gets its fields. None at the end of the text.
     #[inline]
-    pub fn next(&mut self, fields: &mut Vec<Span>) -> Option<Record> {
+    pub fn next(&mut self, text: &[u8], fields: &mut Vec<Span>) -> Option<Record> {
         fields.clear();
-        self.append(fields)
+        self.append(text, fields)
     }
 
     /// As [`next`](Self::next), but appends the fields.
     #[inline]
-    pub fn append(&mut self, fields: &mut Vec<Span>) -> Option<Record> {
-        let (text, length) = (self.text, self.text.len());
+    pub fn append(&mut self, text: &[u8], fields: &mut Vec<Span>) -> Option<Record> {
+        let length = text.len();
         let first = self.position;
         if first >= length {
             return None;
@@ -129,8 +133,8 @@ impl<'a> Records<'a> {
             let mut from = start;
             let mut until = None;
             if start < length && self.dialect.quote == Some(text[start]) {
-                self.skip(start);
-                let (close, escaped) = self.quoted();
+                self.skip(text, start);
+                let (close, escaped) = self.quoted(text);
                 (from, flags) = (start + 1, QUOTED | escaped);
                 until = Some(close.unwrap_or(length));
                 if close.is_none() {
@@ -139,14 +143,14 @@ impl<'a> Records<'a> {
             }
             // To the end of the field; quotes in the middle of it are plain characters.
             let end = loop {
-                let p = self.structural();
+                let p = self.structural(text);
                 if p >= length || text[p] == self.dialect.delimiter || text[p] == self.dialect.eol {
                     break p;
                 }
                 if self.dialect.text_format {
                     flags |= ESCAPED;
                     if text.get(p + 1).is_some_and(|b| self.chars.contains(b)) {
-                        self.skip(p + 1);
+                        self.skip(text, p + 1);
                     }
                 }
             };
@@ -171,18 +175,18 @@ impl<'a> Records<'a> {
     }
 
     /// Finds the closing quote, the opening one being consumed.
-    fn quoted(&mut self) -> (Option<usize>, u32) {
-        let (text, quote, escape) = (self.text, self.chars[2], self.dialect.escape);
+    fn quoted(&mut self, text: &[u8]) -> (Option<usize>, u32) {
+        let (quote, escape) = (self.chars[2], self.dialect.escape);
         let mut escaped = 0;
         loop {
-            let p = self.structural();
+            let p = self.structural(text);
             if p >= text.len() {
                 return (None, escaped);
             }
             let next = text.get(p + 1).copied();
             if text[p] == escape && (next == Some(quote) || (escape != quote && next == Some(escape))) {
                 escaped = ESCAPED;
-                self.skip(p + 1);
+                self.skip(text, p + 1);
             } else if text[p] == quote {
                 return (Some(p), escaped);
             }

@@ -110,10 +110,10 @@ pub struct Sample {
 /// Looks at up to `limit` records of `text`. Texts in `nulls` say nothing.
 pub fn sample(text: &[u8], dialect: Dialect, nulls: &[Vec<u8>], width: usize, limit: usize) -> Sample {
     let mut out = Sample { columns: vec![Candidates::NEW; width], records: 0, bytes: 0, irregular: false };
-    let mut records = Records::new(text, dialect);
+    let mut records = Records::new(dialect);
     let mut fields: Vec<Span> = Vec::new();
     while out.records < limit {
-        let Some(Record { start, end, problem, .. }) = records.next(&mut fields) else { break };
+        let Some(Record { start, end, problem, .. }) = records.next(text, &mut fields) else { break };
         if is_blank(text, &fields) && width > 1 {
             continue;
         }
@@ -140,10 +140,10 @@ pub fn is_blank(text: &[u8], fields: &[Span]) -> bool {
 
 /// The texts of the first record that is not an empty line, and the offset past it.
 pub fn first_record(text: &[u8], dialect: Dialect) -> Option<(Vec<String>, usize)> {
-    let mut records = Records::new(text, dialect);
+    let mut records = Records::new(dialect);
     let mut fields = Vec::new();
     loop {
-        let record = records.next(&mut fields)?;
+        let record = records.next(text, &mut fields)?;
         if !is_blank(text, &fields) {
             let texts = fields.iter().map(|f| {
                 let raw = f.bytes(text);

@@ -5,36 +5,63 @@
 //! composing the results from the first range on gives the true states. A range that begins inside of quotes gives the bytes up
 //! to its first record to the range before it. One pass over the file, over quotes only; files without quotes cost
 //! `memchr`. Exact for whatever [`Records`](super::records::Records) accepts: a quote opens only at the start of a field.
+//!
+//! Nobody waits for another: what two need at once, both find, and each step is a window of text or one search for a line
+//! end in a range.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::ops::Range;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use base::Result;
 
 use super::dialect::Dialect;
 use crate::input::Input;
 
-/// Bytes read at once while looking for a line end.
-const STEP: u64 = 64 << 10;
+/// Bytes read at first while looking for a line end; then more and more.
+const LINE: u64 = 4 << 10;
+const LINES: u64 = 1 << 20;
+/// Bytes that a step walks over.
+const WINDOW: u64 = 256 << 10;
+
+/// A file as it is cut.
+#[derive(Clone, Copy)]
+pub struct Text<'a> {
+    pub input: &'a Input,
+    pub name: &'a str,
+    pub dialect: &'a Dialect,
+}
 
 /// `count` ranges of `[start, length)`, whose boundaries are found range by range.
 pub struct Split {
     start: u64,
-    cuts: OnceLock<Result<Vec<u64>>>,
-    /// By range.
-    walks: Box<[OnceLock<Result<[Walk; 2]>>]>,
-    bounds: OnceLock<Result<Vec<u64>>>,
+    pieces: Box<[Piece]>,
+    bounds: OnceLock<Vec<u64>>,
+}
+
+#[derive(Default)]
+struct Piece {
+    /// The offset past the first line end, if there is one before the next piece's.
+    line: OnceLock<Option<u64>>,
+    walking: Mutex<Option<Walking>>,
+    walked: OnceLock<[Walk; 2]>,
+}
+
+/// A range that is being walked, from both states.
+struct Walking {
+    range: Range<u64>,
+    /// The piece in which the range's end is looked for, as long as it is not known.
+    ends_in: Option<usize>,
+    walks: [Walk; 2],
 }
 
 impl Split {
     pub fn new(start: u64, count: usize) -> Self {
-        let walks = (0..count).map(|_| OnceLock::new()).collect();
-        Self { start, cuts: OnceLock::new(), walks, bounds: OnceLock::new() }
+        Self { start, pieces: (0..count).map(|_| Piece::default()).collect(), bounds: OnceLock::new() }
     }
 
     /// Number of ranges.
     pub fn ranges(&self) -> usize {
-        self.walks.len()
+        self.pieces.len()
     }
 
     /// Whether ranges have to be walked.
@@ -42,150 +69,189 @@ impl Split {
         dialect.quote.is_some() && self.ranges() > 1 && self.bounds.get().is_none()
     }
 
-    /// Walks a range, if nobody has.
-    pub fn walk(&self, input: &Input, name: &str, dialect: &Dialect, range: usize) -> Result<()> {
-        if let Some(quote) = dialect.quote {
-            self.walked(input, name, dialect, quote, range)?;
+    /// The offsets at which a range begins and ends, each the start of a record or the file's end. Walks what nobody has.
+    pub fn range(&self, text: Text<'_>, range: usize) -> Result<(u64, u64)> {
+        if text.dialect.quote.is_none() || self.ranges() == 1 {
+            return Ok((self.cut(text, range)?, self.cut(text, range + 1)?));
         }
-        Ok(())
-    }
-
-    fn walked(&self, input: &Input, name: &str, dialect: &Dialect, quote: u8, range: usize) -> Result<[Walk; 2]> {
-        let cuts = self.cuts(input, name, dialect)?;
-        let find = || {
-            let text = input.read(name, cuts[range], cuts[range + 1])?;
-            Ok([false, true].map(|inside| walk(&text, dialect, quote, inside)))
-        };
-        self.walks[range].get_or_init(find).clone()
-    }
-
-    /// Where the ranges are cut: after line ends, of which some may be inside of quotes.
-    fn cuts(&self, input: &Input, name: &str, dialect: &Dialect) -> Result<&[u64]> {
-        let find = || {
-            let (length, count) = (input.len(), self.ranges());
-            let mut cuts = vec![self.start];
-            for i in 1..count {
-                let nominal = self.start + (u128::from(length - self.start) * i as u128 / count as u128) as u64;
-                let previous = cuts[i - 1];
-                cuts.push(if nominal <= previous { previous } else { line_after(input, name, dialect, nominal)? });
-            }
-            cuts.push(length);
-            Ok(cuts)
-        };
-        self.cuts.get_or_init(find).as_deref().map_err(Clone::clone)
-    }
-
-    /// One offset more than there are ranges, each (but the last) the start of a record. Walks what nobody has.
-    pub fn boundaries(&self, input: &Input, name: &str, dialect: &Dialect) -> Result<&[u64]> {
-        let find = || {
-            let cuts = self.cuts(input, name, dialect)?;
-            let Some(quote) = dialect.quote.filter(|_| self.ranges() > 1) else { return Ok(cuts.to_vec()) };
-            let mut bounds = Vec::with_capacity(cuts.len());
-            let mut inside = false;
-            for (range, &cut) in cuts[..self.ranges()].iter().enumerate() {
-                let walk = self.walked(input, name, dialect, quote, range)?[usize::from(inside)];
-                // Without a record's start in it, the range is empty and belongs to the one before.
-                bounds.push(walk.first.map_or(u64::MAX, |first| cut + first as u64));
-                inside = walk.inside;
-            }
-            bounds.push(input.len());
-            for i in (0..self.ranges()).rev() {
-                bounds[i] = bounds[i].min(bounds[i + 1]);
-            }
-            Ok(bounds)
-        };
-        self.bounds.get_or_init(find).as_deref().map_err(Clone::clone)
-    }
-
-    /// The same with threads of its own: for whoever is no worker.
-    pub fn boundaries_at_once(&self, input: &Input, name: &str, dialect: &Dialect) -> Result<&[u64]> {
-        if self.needs_walks(dialect) {
-            let next = AtomicUsize::new(0);
-            // An error is met again when the boundaries are composed.
-            let work = || {
-                let ranges = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
-                let ranges = ranges.take_while(|&range| range < self.ranges());
-                ranges.for_each(|range| drop(self.walk(input, name, dialect, range)));
-            };
-            let threads = std::thread::available_parallelism().map_or(1, usize::from).min(self.ranges());
-            std::thread::scope(|scope| {
-                (1..threads).for_each(|_| drop(scope.spawn(work)));
-                work();
-            });
+        if self.bounds.get().is_none() {
+            let bounds = self.boundaries(text)?;
+            let _ = self.bounds.set(bounds);
         }
-        self.boundaries(input, name, dialect)
+        let bounds = self.bounds.get().expect("just found");
+        Ok((bounds[range], bounds[range + 1]))
+    }
+
+    /// Walks on over a range, unless that has been done. Returns whether the end is reached.
+    pub fn walk(&self, text: Text<'_>, range: usize) -> Result<bool> {
+        let Some(quote) = text.dialect.quote.filter(|_| self.pieces[range].walked.get().is_none()) else {
+            return Ok(true);
+        };
+        let mut walking = self.pieces[range].walking.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(Walking { range: bytes, ends_in, walks }) = &mut *walking else {
+            let begin = self.line(text, range)?;
+            // A piece in which no line ends belongs to the one before.
+            let bytes = begin.map_or(0..0, |begin| begin..text.input.len());
+            let walks = [false, true].map(|inside| Walk::new(&bytes, inside));
+            *walking = Some(Walking { range: bytes, ends_in: begin.map(|_| range + 1), walks });
+            return Ok(false);
+        };
+        if let Some(next) = *ends_in {
+            let end = if next < self.ranges() { self.line(text, next)? } else { Some(text.input.len()) };
+            bytes.end = end.unwrap_or(bytes.end);
+            *ends_in = if end.is_some() { None } else { Some(next + 1) };
+            return Ok(false);
+        }
+        let at = walks[0].at.min(walks[1].at);
+        if at < bytes.end {
+            // Both neighbours of a character are looked at.
+            let (from, to) = (at.saturating_sub(1).max(bytes.start), bytes.end.min(at + WINDOW));
+            let window = Window { bytes: text.input.read(text.name, from, to)?, offset: from, range: bytes.clone() };
+            walks.iter_mut().for_each(|walk| walk.go(&window, text.dialect, quote));
+        }
+        let is_done = walks.iter().all(|walk| walk.at >= bytes.end);
+        if is_done {
+            let _ = self.pieces[range].walked.set(*walks);
+        }
+        Ok(is_done)
+    }
+
+    /// Where a piece of the file would begin if all were equally long.
+    fn nominal(&self, text: Text<'_>, piece: usize) -> u64 {
+        let length = text.input.len() - self.start;
+        self.start + (u128::from(length) * piece as u128 / self.ranges() as u128) as u64
+    }
+
+    /// The offset past the first line end of a piece that an escape does not hide; the first piece begins at a line. A
+    /// line end right before the piece is its.
+    fn line(&self, text: Text<'_>, piece: usize) -> Result<Option<u64>> {
+        if piece == 0 {
+            return Ok(Some(self.start));
+        }
+        if let Some(found) = self.pieces[piece].line.get() {
+            return Ok(*found);
+        }
+        let (from, to) = (self.nominal(text, piece) - 1, self.nominal(text, piece + 1));
+        let to = if to == text.input.len() { to } else { to - 1 };
+        let found = line_after(text, from, to)?;
+        Ok(*self.pieces[piece].line.get_or_init(|| found))
+    }
+
+    /// Where a range is cut: after a line end, which may be inside of quotes.
+    fn cut(&self, text: Text<'_>, range: usize) -> Result<u64> {
+        for piece in range..self.ranges() {
+            if let Some(line) = self.line(text, piece)? {
+                return Ok(line);
+            }
+        }
+        Ok(text.input.len())
+    }
+
+    /// One offset more than there are ranges.
+    fn boundaries(&self, text: Text<'_>) -> Result<Vec<u64>> {
+        let mut bounds = Vec::with_capacity(self.ranges() + 1);
+        let mut inside = false;
+        for range in 0..self.ranges() {
+            while !self.walk(text, range)? {}
+            let walk = self.pieces[range].walked.get().expect("just walked")[usize::from(inside)];
+            // Without a record's start in it, the range is empty and belongs to the one before.
+            bounds.push(walk.first.unwrap_or(u64::MAX));
+            inside = walk.inside;
+        }
+        bounds.push(text.input.len());
+        for i in (0..self.ranges()).rev() {
+            bounds[i] = bounds[i].min(bounds[i + 1]);
+        }
+        Ok(bounds)
     }
 }
 
-/// The offset past the first line end at or after `from` that an escape does not hide.
-fn line_after(input: &Input, name: &str, dialect: &Dialect, from: u64) -> Result<u64> {
-    // A line end right before `from` will do.
-    let mut at = from - 1;
-    while at < input.len() {
-        let text = input.read(name, at, (at + STEP).min(input.len()))?;
-        for p in memchr::memchr_iter(dialect.eol, &text) {
+/// The offset past the first line end in a range of bytes that an escape does not hide.
+fn line_after(text: Text<'_>, from: u64, to: u64) -> Result<Option<u64>> {
+    let (mut at, mut step) = (from, LINE);
+    while at < to {
+        let bytes = text.input.read(text.name, at, (at + step).min(to))?;
+        for p in memchr::memchr_iter(text.dialect.eol, &bytes) {
             let end = at + p as u64;
-            if !dialect.text_format || !escaped(input, name, dialect.escape, end)? {
-                return Ok(end + 1);
+            if !text.dialect.text_format || !escaped(text, end)? {
+                return Ok(Some(end + 1));
             }
         }
-        at += text.len() as u64;
+        at += bytes.len() as u64;
+        step = (4 * step).min(LINES);
     }
-    Ok(input.len())
+    Ok(None)
 }
 
 /// Whether an odd number of escapes stands before `end`.
-fn escaped(input: &Input, name: &str, escape: u8, end: u64) -> Result<bool> {
+fn escaped(text: Text<'_>, end: u64) -> Result<bool> {
     let (mut at, mut count) = (end, 0);
     loop {
         let from = at.saturating_sub(64);
-        let text = input.read(name, from, at)?;
-        let run = text.iter().rev().take_while(|b| **b == escape).count();
+        let bytes = text.input.read(text.name, from, at)?;
+        let run = bytes.iter().rev().take_while(|b| **b == text.dialect.escape).count();
         count += run;
-        if run < text.len() || from == 0 {
+        if run < bytes.len() || from == 0 {
             return Ok(count % 2 == 1);
         }
         at = from;
     }
 }
 
-/// What a walk over a range finds.
+/// Some bytes of a range that is walked over.
+struct Window {
+    bytes: bytes::Bytes,
+    /// Of the first of them.
+    offset: u64,
+    range: Range<u64>,
+}
+
+/// How far a walk over a range has come, and what it has found.
 #[derive(Clone, Copy, Debug)]
 struct Walk {
+    at: u64,
     /// Offset of the first record that begins in the range.
-    first: Option<usize>,
-    /// Whether the range ends inside of quotes.
+    first: Option<u64>,
+    /// Whether it is inside of quotes there.
     inside: bool,
 }
 
-/// Walks over a range that begins after a line end, inside of quotes or not.
-fn walk(text: &[u8], dialect: &Dialect, quote: u8, mut inside: bool) -> Walk {
-    let mut first = (!inside).then_some(0);
-    let mut at = 0;
-    loop {
-        if inside {
-            let Some(p) = memchr::memchr2(quote, dialect.escape, &text[at..]).map(|p| p + at) else {
-                return Walk { first, inside };
+impl Walk {
+    /// Before a range that begins after a line end, inside of quotes or not.
+    fn new(range: &Range<u64>, inside: bool) -> Self {
+        Self { at: range.start, first: (!inside && !range.is_empty()).then_some(range.start), inside }
+    }
+
+    /// Goes on to the end of the window, but for a last byte whose neighbour is not in it.
+    fn go(&mut self, window: &Window, dialect: &Dialect, quote: u8) {
+        let text = &window.bytes[..];
+        let is_last = window.offset + text.len() as u64 == window.range.end;
+        let limit = text.len() - usize::from(!is_last);
+        while self.at < window.offset + limit as u64 {
+            let from = (self.at - window.offset) as usize;
+            let ahead = &text[from..limit];
+            let found = match (self.inside, self.first) {
+                (true, _) => memchr::memchr2(quote, dialect.escape, ahead),
+                (false, Some(_)) => memchr::memchr(quote, ahead),
+                (false, None) => memchr::memchr2(quote, dialect.eol, ahead),
             };
-            let next = text.get(p + 1).copied();
-            let escapes = text[p] == dialect.escape
-                && (next == Some(quote) || (dialect.escape != quote && next == Some(dialect.escape)));
-            at = p + 1 + usize::from(escapes);
-            inside = escapes || text[p] != quote;
-        } else {
-            let found = match first {
-                Some(_) => memchr::memchr(quote, &text[at..]),
-                None => memchr::memchr2(quote, dialect.eol, &text[at..]),
+            let Some(p) = found.map(|p| from + p) else {
+                self.at = window.offset + limit as u64;
+                return;
             };
-            let Some(p) = found.map(|p| p + at) else { return Walk { first, inside } };
-            at = p + 1;
-            if text[p] == quote {
-                inside = p == 0 || text[p - 1] == dialect.delimiter || text[p - 1] == dialect.eol;
-            } else if at < text.len() {
-                first = Some(at);
-            } else {
-                // The record begins with the next range.
-                return Walk { first: None, inside: false };
+            let offset = window.offset + p as u64;
+            self.at = offset + 1;
+            if self.inside {
+                let next = text.get(p + 1).copied();
+                let escapes = text[p] == dialect.escape
+                    && (next == Some(quote) || (dialect.escape != quote && next == Some(dialect.escape)));
+                self.at += u64::from(escapes);
+                self.inside = escapes || text[p] != quote;
+            } else if text[p] == quote {
+                self.inside =
+                    offset == window.range.start || text[p - 1] == dialect.delimiter || text[p - 1] == dialect.eol;
+            } else if self.at < window.range.end {
+                self.first = Some(self.at);
             }
         }
     }

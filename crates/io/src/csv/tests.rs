@@ -5,13 +5,14 @@ use bytes::Bytes;
 use types::{SqlType, Value};
 
 use super::*;
-use crate::source::{FileSource, read_all};
+use crate::open::{Helpers, PieceStep};
+use crate::source::{FileSource, Step, read_all};
 
 fn open(text: &str, options: &CsvOptions) -> base::Result<Arc<dyn FileSource>> {
     open_csv_bytes("t.csv", Bytes::from(text.to_owned()), options)
 }
 
-fn rows(source: &dyn FileSource) -> base::Result<Vec<Vec<Value>>> {
+fn rows(source: &Arc<dyn FileSource>) -> base::Result<Vec<Vec<Value>>> {
     let all: Vec<usize> = (0..source.schema().len()).collect();
     let chunks = read_all(source, &all)?;
     Ok(chunks.iter().flat_map(|c| (0..c.rows()).map(|r| c.row(r)).collect::<Vec<_>>()).collect())
@@ -34,7 +35,7 @@ fn types_and_header_are_found_out() {
     let expected = [BigInt, Double, Date, Timestamp, Bool, Text, Text];
     assert_eq!(source.schema().iter().map(|f| f.sql_type).collect::<Vec<_>>(), expected);
     assert_eq!(source.schema()[2].name, "day");
-    let rows = rows(&*source).unwrap();
+    let rows = rows(&source).unwrap();
     assert_eq!(rows[0][5], Value::str("a,b"));
     assert_eq!(rows[0][3], rows[1][3]);
     assert!(rows[1][0].is_null() && rows[1][1].is_null() && rows[1][2].is_null() && rows[1][5].is_null());
@@ -46,18 +47,18 @@ fn delimiters_are_found_out() {
         let text = "a,b\n1,\"x\ny\"\n2,\"u\"\"v\"\n".replace(',', &delimiter.to_string());
         let source = open(&text, &CsvOptions::detect()).unwrap();
         assert_eq!(types_of(&*source), [("a".to_owned(), SqlType::BigInt), ("b".to_owned(), SqlType::Text)]);
-        assert_eq!(rows(&*source).unwrap()[1][1], Value::str("u\"v"));
+        assert_eq!(rows(&source).unwrap()[1][1], Value::str("u\"v"));
     }
     // No header, line ends of other systems, a byte order mark, blank lines.
     let source = open("\u{feff}1,x\r\n\r\n2,y\r\n", &CsvOptions::detect()).unwrap();
     assert_eq!(source.schema()[0].name, "column0");
-    assert_eq!(rows(&*source).unwrap(), [[Value::Int(1), Value::str("x")], [Value::Int(2), Value::str("y")]]);
+    assert_eq!(rows(&source).unwrap(), [[Value::Int(1), Value::str("x")], [Value::Int(2), Value::str("y")]]);
     let source =
         open("carrier,name\n9E,Endeavor Air Inc.\nAA,American Airlines Inc.\n", &CsvOptions::detect()).unwrap();
-    assert_eq!((source.schema()[0].name.as_str(), rows(&*source).unwrap().len()), ("carrier", 2));
+    assert_eq!((source.schema()[0].name.as_str(), rows(&source).unwrap().len()), ("carrier", 2));
     // Decimal commas, which divide every line but the header.
     let source = open(&format!("x;y\n{}", "1,5;2,5\n".repeat(30)), &CsvOptions::detect()).unwrap();
-    assert_eq!(rows(&*source).unwrap()[29], [Value::str("1,5"), Value::str("2,5")]);
+    assert_eq!(rows(&source).unwrap()[29], [Value::str("1,5"), Value::str("2,5")]);
 }
 
 #[test]
@@ -66,7 +67,7 @@ fn errors_name_file_line_column_and_value() {
     (0..100_000).for_each(|i| text += &format!("{i},\"x\n{i}\"\n"));
     text += "oops,y\n";
     let options = CsvOptions { sample_size: Some(10), morsel_bytes: 10_000, ..CsvOptions::detect() };
-    let error = rows(&*open(&text, &options).unwrap()).unwrap_err();
+    let error = rows(&open(&text, &options).unwrap()).unwrap_err();
     assert_eq!(error.state(), SqlState::INVALID_TEXT);
     assert!(error.message().contains("in file \"t.csv\", line 200002, column \"a\", value \"oops\""), "{error}");
     assert!(error.get_hint().unwrap().contains("sample_size"));
@@ -80,13 +81,13 @@ fn errors_name_file_line_column_and_value() {
         ("1,\"x\"y\n", "text after a closing quote"),
     ] {
         let options = typed(&[("a", SqlType::BigInt), ("b", SqlType::Text)]);
-        let error = rows(&*open(&format!("1,a\n{bad}"), &options).unwrap()).unwrap_err();
+        let error = rows(&open(&format!("1,a\n{bad}"), &options).unwrap()).unwrap_err();
         assert_eq!(error.state(), SqlState::BAD_COPY_FILE);
         assert!(error.message().contains(words) && error.message().contains("line 2"), "{error}");
     }
     let options = typed(&[("a", SqlType::Text)]);
     let source = open_csv_bytes("t", Bytes::from_static(b"a\n\xff\n"), &options).unwrap();
-    assert_eq!(rows(&*source).unwrap_err().state(), SqlState::INVALID_ENCODING);
+    assert_eq!(rows(&source).unwrap_err().state(), SqlState::INVALID_ENCODING);
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn bad_rows_go_to_the_reject_table() {
         ..typed(&[("a", SqlType::BigInt), ("b", SqlType::Date)])
     };
     let source = open("1,2000-01-01\nx,2000-01-01\n2\n3,2000-02-30\n4,2000-01-04\n", &options).unwrap();
-    let good = read_all(&*source, &[0]).unwrap();
+    let good = read_all(&source, &[0]).unwrap();
     assert_eq!(good.iter().map(|c| c.rows()).sum::<usize>(), 2);
     let seen: Vec<_> = rejected.lock().unwrap().iter().map(|r| (r.line, r.column.clone(), r.value.clone())).collect();
     let column = |c: &str| Some(c.to_owned());
@@ -114,7 +115,7 @@ fn options_of_copy() {
     let read = |text: &str, set: &[(&str, &str)]| {
         let mut options = typed(&text_columns);
         set.iter().for_each(|(n, v)| options.set(n, v).unwrap());
-        open(text, &options).and_then(|s| rows(&*s))
+        open(text, &options).and_then(|s| rows(&s))
     };
     let (null, s) = (Value::Null, Value::str);
     assert_eq!(read("x,\n\"\",y\n", &[]).unwrap(), [[s("x"), null.clone()], [s(""), s("y")]]);
@@ -173,7 +174,7 @@ fn ranges_begin_at_records() {
         let columns = [("a", SqlType::Text), ("b", SqlType::Text), ("c", SqlType::Text)];
         for morsel_bytes in [1, 3, 7, 20, 1000] {
             let options = CsvOptions { morsel_bytes, force_not_null: Columns::All, ..typed(&columns) };
-            let got = rows(&*open(&text, &options).unwrap()).unwrap();
+            let got = rows(&open(&text, &options).unwrap()).unwrap();
             let got: Vec<Vec<String>> = got
                 .iter()
                 .map(|r| {
@@ -183,6 +184,67 @@ fn ranges_begin_at_records() {
             assert_eq!(got, expected, "{morsel_bytes} {text:?}");
         }
     }
+}
+
+#[test]
+fn a_step_is_a_window_of_the_text_or_a_batch_of_records() {
+    let columns = [("n", SqlType::BigInt), ("t", SqlType::Text)];
+    let steps = |mut step: Box<dyn FnMut() -> bool>| (1..).find(|_| step()).unwrap();
+    let read = |text: &str| {
+        let mut reader = open(text, &typed(&columns)).unwrap().read(0, &[0, 1], &[]).unwrap();
+        steps(Box::new(move || matches!(reader.step().unwrap(), Step::End)))
+    };
+    let text: String = (0..20_000).map(|n| format!("{n},\"text of row {n}\"\n")).collect();
+    assert!(read(&text) > 20_000 / 1024);
+    // Long records, and lines that are no records.
+    let long: String = (0..20).map(|n| format!("{n},{}\n", "x".repeat(100_000))).collect();
+    assert!(read(&long) > 2_000_000 / (2 * (128 << 10)));
+    let options = CsvOptions { morsel_bytes: text.len(), ..typed(&columns) };
+    let source = open(&text.repeat(2), &options).unwrap();
+    assert_eq!(source.preparations(), 2);
+    for piece in 0..2 {
+        let source = source.clone();
+        assert!(steps(Box::new(move || source.prepare(piece).unwrap())) > text.len() / (256 << 10));
+    }
+    assert_eq!(rows(&source).unwrap().len(), 40_000);
+}
+
+#[test]
+fn helpers_look_at_all_records() {
+    /// Counts the pieces and takes steps in turns.
+    struct Turns(Mutex<Vec<usize>>);
+    impl Helpers for Turns {
+        fn each(&self, count: usize, step: PieceStep) -> base::Result<()> {
+            let mut left: Vec<usize> = (0..count).collect();
+            while !left.is_empty() {
+                let mut rest = Vec::new();
+                for piece in left {
+                    if !step(piece)? {
+                        rest.push(piece);
+                    }
+                }
+                left = rest;
+            }
+            self.0.lock().unwrap().push(count);
+            Ok(())
+        }
+    }
+    let turns = Arc::new(Turns(Mutex::default()));
+    let mut text: String = (0..300_000).map(|n| format!("{n},{n}\n")).collect();
+    text += "1,\"no\nnumber\"\n";
+    let options = CsvOptions { helpers: Some(turns.clone()), ..CsvOptions::detect() };
+    let source = open(&text, &options).unwrap();
+    assert_eq!(source.schema().iter().map(|f| f.sql_type).collect::<Vec<_>>(), [SqlType::BigInt, SqlType::Text]);
+    let pieces = text.len() / (128 << 10);
+    assert_eq!(*turns.0.lock().unwrap(), [pieces, pieces], "quotes are walked over, then records looked at");
+    let cancelled = CsvOptions::detect();
+    cancelled.cancel.cancel();
+    assert_eq!(open(&text, &cancelled).err().map(|e| e.state()), Some(SqlState::QUERY_CANCELED));
+    let small = CsvOptions { budget: Some(base::Budget::new(1 << 10)), ..CsvOptions::detect() };
+    let path = std::env::temp_dir().join(format!("io-csv-{}.csv", std::process::id()));
+    std::fs::write(&path, &text).unwrap();
+    assert_eq!(open_csv(std::slice::from_ref(&path), &small).err().map(|e| e.state()), Some(SqlState::OUT_OF_MEMORY));
+    std::fs::remove_file(path).unwrap();
 }
 
 #[test]
@@ -197,7 +259,7 @@ fn any_bytes_are_survived() {
                 options.set("format", format).unwrap();
                 options.morsel_bytes = 1 + random.index(20);
                 if let Ok(source) = open_csv_bytes("fuzz", bytes.clone().into(), &options) {
-                    let _ = rows(&*source);
+                    let _ = rows(&source);
                 }
             }
         }
@@ -222,7 +284,7 @@ fn what_is_written_is_read() {
             options.morsel_bytes = 500;
             let source = open_csv_bytes("t", bytes.into(), &options).unwrap();
             let expected: Vec<_> = (0..chunk.rows()).map(|r| chunk.row(r)).collect();
-            assert_eq!(rows(&*source).unwrap(), expected);
+            assert_eq!(rows(&source).unwrap(), expected);
         }
     }
 }
@@ -235,7 +297,7 @@ fn flights() {
     let open = |name: &str| open_csv(&[folder.join(name)], &CsvOptions::detect()).unwrap();
     let flights = open("flights.csv.gz");
     let columns: Vec<usize> = (0..flights.schema().len()).collect();
-    let chunks = read_all(&*flights, &columns).unwrap();
+    let chunks = read_all(&flights, &columns).unwrap();
     assert_eq!(chunks.iter().map(|c| c.rows()).sum::<usize>(), 336_776);
     let at = |name: &str| flights.schema().iter().position(|f| f.name == name).unwrap();
     let nulls =
@@ -250,7 +312,7 @@ fn flights() {
     }
     for (name, rows) in [("airlines", 16), ("airports", 1458), ("planes", 3322), ("weather", 26115)] {
         let source = open(&format!("{name}.csv.gz"));
-        let chunks = read_all(&*source, &[0]).unwrap();
+        let chunks = read_all(&source, &[0]).unwrap();
         assert_eq!(chunks.iter().map(|c| c.rows()).sum::<usize>(), rows, "{name} {:?}", source.schema());
     }
 }

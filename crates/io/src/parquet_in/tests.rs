@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use ::types::{SqlType, Value};
+use ::types::{Chunk, SqlType, Value};
 use arrow_array::*;
 use base::{Random, SqlState};
 use bytes::Bytes;
@@ -12,14 +12,14 @@ use parquet::file::statistics::Statistics;
 
 use super::*;
 use crate::parquet_out::ParquetWriter;
-use crate::source::{CompareOp, read_all};
+use crate::source::{CompareOp, read_all, read_to_end};
 use crate::tests::{fields, random_chunk};
 
 fn rows(chunks: &[Chunk]) -> Vec<Vec<Value>> {
     chunks.iter().flat_map(|c| (0..c.rows()).map(|r| c.row(r)).collect::<Vec<_>>()).collect()
 }
 
-fn all(source: &dyn FileSource) -> Result<Vec<Vec<Value>>> {
+fn all(source: &Arc<dyn FileSource>) -> Result<Vec<Vec<Value>>> {
     Ok(rows(&read_all(source, &(0..source.schema().len()).collect::<Vec<_>>())?))
 }
 
@@ -44,13 +44,13 @@ fn what_is_written_is_read() {
     for compression in ["zstd", "snappy", "lz4", "gzip", "none"] {
         let (bytes, expected) = random_file(&mut random, compression);
         let source = open_parquet_bytes("t", bytes).unwrap();
-        assert_eq!(all(&*source).unwrap(), expected);
+        assert_eq!(all(&source).unwrap(), expected);
         assert_eq!(source.exact_rows(), Some(expected.len() as u64));
         // Any columns in any order, and none at all.
-        let picked = read_all(&*source, &[9, 3, 9]).unwrap();
+        let picked = read_all(&source, &[9, 3, 9]).unwrap();
         let wanted: Vec<Vec<Value>> = expected.iter().map(|r| [9, 3, 9].map(|c| r[c].clone()).to_vec()).collect();
         assert_eq!(rows(&picked), wanted);
-        assert_eq!(read_all(&*source, &[]).unwrap().iter().map(Chunk::rows).sum::<usize>(), expected.len());
+        assert_eq!(read_all(&source, &[]).unwrap().iter().map(Chunk::rows).sum::<usize>(), expected.len());
     }
 }
 
@@ -79,19 +79,15 @@ fn row_groups_are_skipped_by_statistics() {
             let mut got = Vec::new();
             let predicate = PrunePredicate { column, op, constant: constant.clone() };
             for morsel in 0..source.morsels() {
-                let keep = &mut |chunk| {
-                    got.push(chunk);
-                    Ok(())
-                };
-                source.read(morsel, &every, std::slice::from_ref(&predicate), keep).unwrap();
+                let mut reader = source.clone().read(morsel, &every, std::slice::from_ref(&predicate)).unwrap();
+                read_to_end(&mut *reader, |chunk| got.push(chunk)).unwrap();
             }
             let got: Vec<_> = rows(&got).into_iter().filter(|r| holds(r)).collect();
             assert_eq!(got, expected.iter().filter(|r| holds(r)).cloned().collect::<Vec<_>>(), "{predicate:?}");
         }
     }
     let nothing = PrunePredicate { column: 2, op: CompareOp::Gt, constant: Value::Int(1 << 40) };
-    let unexpected = &mut |_| panic!("not skipped");
-    source.read(0, &every, &[nothing], unexpected).unwrap();
+    assert!(matches!(source.clone().read(0, &every, &[nothing]).unwrap().step(), Ok(Step::End)));
     let known = source.statistics(3);
     assert_eq!(known.nulls, Some(expected.iter().filter(|r| r[3].is_null()).count() as u64));
     assert_eq!(
@@ -135,11 +131,8 @@ fn deprecated_bounds_of_texts_and_unsigned_numbers_are_not_believed() {
     let found = |column, constant| {
         let mut rows = 0;
         let predicate = PrunePredicate { column, op: CompareOp::Eq, constant };
-        let mut count = |chunk: Chunk| {
-            rows += chunk.rows();
-            Ok(())
-        };
-        source.read(0, &[column], &[predicate], &mut count).unwrap();
+        let mut reader = source.clone().read(0, &[column], &[predicate]).unwrap();
+        read_to_end(&mut *reader, |chunk| rows += chunk.rows()).unwrap();
         rows
     };
     assert_eq!((found(0, Value::str("b")), found(1, Value::Int(2)), found(2, Value::Int(8))), (2, 2, 0));
@@ -152,7 +145,7 @@ fn deprecated_bounds_of_texts_and_unsigned_numbers_are_not_believed() {
 fn a_footer_that_contradicts_itself_is_corrupt() {
     let mut random = Random(10);
     let (bytes, expected) = random_file(&mut random, "zstd");
-    assert_eq!(all(&*open_parquet_bytes("t", with_row_groups(&bytes, |_, g| g)).unwrap()).unwrap(), expected);
+    assert_eq!(all(&open_parquet_bytes("t", with_row_groups(&bytes, |_, g| g)).unwrap()).unwrap(), expected);
     for rows in [1_300_000_000_000_000, -1, 7] {
         let broken = with_row_groups(&bytes, |g, group| match g {
             1 => group.into_builder().set_num_rows(rows).build().unwrap(),
@@ -174,8 +167,8 @@ fn unknown_compression_is_not_supported_and_not_corrupt() {
             group.into_builder().set_column_metadata(columns).build().unwrap()
         });
         let source = open_parquet_bytes("b", changed).unwrap();
-        assert_eq!(read_all(&*source, &[2]).unwrap_err().state(), SqlState::FEATURE_NOT_SUPPORTED);
-        assert!(read_all(&*source, &[]).is_ok());
+        assert_eq!(read_all(&source, &[2]).unwrap_err().state(), SqlState::FEATURE_NOT_SUPPORTED);
+        assert!(read_all(&source, &[]).is_ok());
     }
 }
 
@@ -233,7 +226,7 @@ fn types_of_others() {
     let source = open_parquet_bytes("t", writer.into_inner().unwrap().into()).unwrap();
     for (i, (name, array, sql_type, expected)) in arrays.iter().enumerate() {
         assert_eq!((&*source.schema()[i].name, source.schema()[i].sql_type), (*name, *sql_type));
-        match read_all(&*source, &[i]) {
+        match read_all(&source, &[i]) {
             Ok(chunks) => {
                 assert_eq!(rows(&chunks), expected.iter().map(|v| vec![v.clone()]).collect::<Vec<_>>(), "{name}")
             }
@@ -265,7 +258,7 @@ fn corrupt_files_are_errors() {
             }
         }
         if let Ok(source) = open_parquet_bytes("broken.parquet", broken.into())
-            && let Err(error) = all(&*source)
+            && let Err(error) = all(&source)
         {
             assert!(error.to_string().contains("broken.parquet"), "{error}");
         }

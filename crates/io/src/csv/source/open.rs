@@ -1,8 +1,7 @@
 //! Opening: the dialect, the header, the types.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Error, Result, SqlState};
 use bytes::Bytes;
@@ -14,8 +13,9 @@ use crate::csv::dialect::{self, Dialect};
 use crate::csv::options::{CsvFormat, CsvOptions, Header};
 use crate::csv::records::MAX_TEXT;
 use crate::csv::sniff::{self, Sample};
-use crate::csv::split::Split;
-use crate::input::{Compression, Input};
+use crate::csv::split::{Split, Text};
+use crate::input::{Compression, Input, OPERATOR};
+use crate::open::PieceStep;
 use crate::source::{Field, FileSource};
 
 /// Bytes of a morsel.
@@ -24,8 +24,9 @@ const MORSEL: u64 = 8 << 20;
 const SAMPLE_RECORDS: usize = 20_480;
 /// Bytes that hold them.
 const SAMPLE_BYTES: u64 = 4 << 20;
-/// Files smaller than this are sniffed whole.
+/// Files smaller than this are sniffed whole, in pieces of so many bytes.
 const WHOLE: u64 = 64 << 20;
+const PIECE: u64 = 128 << 10;
 /// Other places that are looked at in greater files, and bytes at each.
 const PLACES: u64 = 16;
 const PLACE_BYTES: u64 = 128 << 10;
@@ -189,10 +190,11 @@ fn open_one(
     }
     let size = if options.morsel_bytes == 0 { MORSEL } else { options.morsel_bytes as u64 };
     let morsels = usize::try_from((input.len() - start).div_ceil(size)).unwrap_or(usize::MAX).max(1);
-    let file = TextFile { name, input, start, split: Split::new(start, morsels), lines: Lines::default() };
+    let file =
+        TextFile { name, input: Arc::new(input), start, split: Split::new(start, morsels), lines: Lines::default() };
     let types_known = options.all_varchar || options.columns.is_some() || !options.auto_detect;
     if !types_known {
-        sample_more(&file, dialect, &nulls, width, options.sample_size, &mut sample)?;
+        sample_more(&file, dialect, &nulls, width, options, &mut sample)?;
     }
     Ok(Opened { file, header: has_header.then_some(texts), width, sample, trailing_delimiter })
 }
@@ -208,11 +210,11 @@ fn sample_more(
     dialect: Dialect,
     nulls: &[Vec<u8>],
     width: usize,
-    wanted: Option<i64>,
+    options: &CsvOptions,
     sample: &mut Sample,
 ) -> Result<()> {
     let length = file.input.len();
-    let whole = match wanted {
+    let whole = match options.sample_size {
         Some(n) if n < 0 => true,
         Some(_) => return Ok(()),
         None => length < WHOLE,
@@ -222,7 +224,7 @@ fn sample_more(
     };
     if whole {
         if length - file.start > SAMPLE_BYTES / 4 {
-            sniff_whole(file, dialect, nulls, width)?.iter().for_each(merge);
+            merge(&sniff_whole(file, dialect, nulls, width, options)?);
         }
         return Ok(());
     }
@@ -240,28 +242,42 @@ fn sample_more(
     Ok(())
 }
 
-/// All records of a file, on all processors.
-fn sniff_whole(file: &TextFile, dialect: Dialect, nulls: &[Vec<u8>], width: usize) -> Result<Vec<Sample>> {
-    let pieces = usize::try_from((file.input.len() - file.start) >> 20).unwrap_or(usize::MAX).max(1);
-    let split = Split::new(file.start, pieces);
-    let bounds = split.boundaries_at_once(&file.input, &file.name, &dialect)?;
-    let found: Mutex<Vec<Result<Sample>>> = Mutex::new(Vec::new());
-    let next = AtomicUsize::new(0);
-    let work = || loop {
-        let i = next.fetch_add(1, Ordering::Relaxed);
-        let Some(&end) = bounds.get(i + 1) else { return };
-        // Longer pieces are read in error anyway.
-        let end = end.min(bounds[i] + MAX_TEXT as u64);
-        let text = file.input.read(&file.name, bounds[i], end);
-        let sample = text.map(|text| sniff::sample(&text, dialect, nulls, width, usize::MAX));
-        found.lock().unwrap_or_else(|e| e.into_inner()).push(sample);
+/// All records of a file, by whoever helps.
+fn sniff_whole(
+    file: &TextFile,
+    dialect: Dialect,
+    nulls: &[Vec<u8>],
+    width: usize,
+    options: &CsvOptions,
+) -> Result<Sample> {
+    let pieces = usize::try_from((file.input.len() - file.start) / PIECE).unwrap_or(usize::MAX).max(1);
+    let (input, name, nulls) = (file.input.clone(), file.name.clone(), nulls.to_vec());
+    let (budget, cancel) = (options.budget.clone(), options.cancel.clone());
+    let split = Arc::new(Split::new(file.start, pieces));
+    let walk: PieceStep = {
+        let (input, name, split, cancel) = (input.clone(), name.clone(), split.clone(), cancel.clone());
+        Arc::new(move |piece| {
+            cancel.check()?;
+            split.walk(Text { input: &input, name: &name, dialect: &dialect }, piece)
+        })
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(pieces);
-    std::thread::scope(|scope| {
-        (1..threads).for_each(|_| drop(scope.spawn(work)));
-        work();
+    let found = Arc::new(Mutex::new(sniff::sample(&[], dialect, &nulls, width, 0)));
+    let all = found.clone();
+    let look: PieceStep = Arc::new(move |piece| {
+        cancel.check()?;
+        let (start, end) = split.range(Text { input: &input, name: &name, dialect: &dialect }, piece)?;
+        // Longer pieces are read in error anyway.
+        let end = end.min(start + MAX_TEXT as u64);
+        let _charged = budget.as_ref().map(|b| b.reserve((end - start) as usize, OPERATOR)).transpose()?;
+        let sample = sniff::sample(&input.read(&name, start, end)?, dialect, &nulls, width, usize::MAX);
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.columns.iter_mut().zip(&sample.columns).for_each(|(a, b)| a.merge(*b));
+        Ok(true)
     });
-    found.into_inner().unwrap_or_else(|e| e.into_inner()).into_iter().collect()
+    options.each(pieces, walk)?;
+    options.each(pieces, look)?;
+    let found = found.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(found.clone())
 }
 
 /// The names of the columns and their number, which all files agree on.

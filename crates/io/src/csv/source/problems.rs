@@ -4,7 +4,8 @@ use std::sync::OnceLock;
 
 use base::{Error, Result, SqlState};
 
-use super::{Batch, CsvSource, MorselRead, TextFile};
+use super::morsel::{Batch, MorselText};
+use super::{CsvSource, TextFile};
 use crate::csv::options::RejectedRow;
 use crate::csv::records::{Problem, Record};
 use crate::input::Input;
@@ -57,9 +58,9 @@ impl CsvSource {
     }
 }
 
-impl MorselRead<'_> {
+impl MorselText {
     fn line(&self, start: usize) -> u64 {
-        self.file.line(self.source.dialect.eol, self.offset + start as u64)
+        self.file().line(self.source.dialect.eol, self.offset + start as u64)
     }
 
     /// A record with bad quotes or the wrong number of fields: an error, or left out.
@@ -80,11 +81,11 @@ impl MorselRead<'_> {
         let (line, value) = (self.line(record.start), shown(&self.text[record.start..record.end]));
         if self.source.rejecting() {
             if let Some(sink) = &self.source.rejects {
-                sink(RejectedRow { file: self.file.name.clone(), line, column: None, value, message });
+                sink(RejectedRow { file: self.file().name.clone(), line, column: None, value, message });
             }
             return Ok(());
         }
-        let message = format!("{message} in file \"{}\", line {line}", self.file.name);
+        let message = format!("{message} in file \"{}\", line {line}", self.file().name);
         let error = Error::new(SqlState::BAD_COPY_FILE, message).detail(format!("The line is: {value}"));
         Err(match self.source.hint {
             Some(_) => error.hint("set delim, quote or skip, or leave out bad lines with ignore_errors = true"),
@@ -96,8 +97,8 @@ impl MorselRead<'_> {
     #[cold]
     pub(super) fn bad_value(&self, batch: &Batch, row: usize, column: usize, error: Error) -> Error {
         let field = batch.fields[row * self.source.schema.len() + column];
-        let (file, line) = (&self.file.name, self.line(batch.starts[row] as usize));
-        let (name, value) = (&self.source.schema[column].name, shown(field.bytes(self.text)));
+        let (file, line) = (&self.file().name, self.line(batch.starts[row] as usize));
+        let (name, value) = (&self.source.schema[column].name, shown(field.bytes(&self.text)));
         let message =
             format!("{} in file \"{file}\", line {line}, column \"{name}\", value \"{value}\"", error.message());
         let out = Error::new(error.state(), message);
@@ -113,10 +114,10 @@ impl MorselRead<'_> {
     pub(super) fn reject(&self, batch: &Batch, column: usize, error: &Error) -> Result<()> {
         if let Some(sink) = &self.source.rejects {
             sink(RejectedRow {
-                file: self.file.name.clone(),
+                file: self.file().name.clone(),
                 line: self.line(batch.starts[0] as usize),
                 column: Some(self.source.schema[column].name.clone()),
-                value: shown(batch.fields[column].bytes(self.text)),
+                value: shown(batch.fields[column].bytes(&self.text)),
                 message: error.message().to_owned(),
             });
         }

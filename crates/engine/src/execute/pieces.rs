@@ -1,0 +1,107 @@
+//! Pieces of a file on their way through workers: each is read step by step, by one worker or by several after one another.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base::Result;
+use io::{FileSource, PieceReader, PieceStep, PrunePredicate};
+use scheduler::{Cutting, Morsel, MorselRanges, Offsets, Progress, TaskSet, Tasks};
+
+/// A file that is read: the rows that its pieces are expected to have are the morsels. What `T` holds is known of a piece
+/// beyond its reading.
+pub(crate) struct Pieces<T> {
+    file: Arc<dyn FileSource>,
+    fields: Vec<usize>,
+    prune: Vec<PrunePredicate>,
+    offsets: Offsets,
+    /// By the ends of their morsels, which rests keep.
+    unfinished: Mutex<HashMap<u64, Piece<T>>>,
+}
+
+/// A piece that is being read.
+pub(crate) struct Piece<T> {
+    pub reader: Box<dyn PieceReader>,
+    pub held: T,
+    /// The numbers of its rows: as many as were expected.
+    numbers: Range<u64>,
+    /// Rows that are done.
+    done: u64,
+}
+
+impl<T: Default> Pieces<T> {
+    /// The given fields of all rows but those that `prune` excludes for certain.
+    pub fn new(file: Arc<dyn FileSource>, fields: Vec<usize>, prune: Vec<PrunePredicate>) -> Result<Self> {
+        fields.iter().try_for_each(|&f| file.schema()[f].check_supported())?;
+        // A piece that is expected to be empty must be looked at, too; and what a corrupt file says of its size must not make
+        // sums overflow.
+        let offsets = Offsets::new((0..file.morsels()).map(|piece| file.rows_of(piece).clamp(1, 1 << 40)));
+        Ok(Self { file, fields, prune, offsets, unfinished: Mutex::default() })
+    }
+
+    /// The morsels.
+    pub fn cut(&self, cut: &Cutting) -> MorselRanges {
+        cut.pieces(&self.offsets)
+    }
+
+    /// The piece that a morsel, or the rest of one, is.
+    pub fn take(&self, morsel: Morsel) -> Result<Piece<T>> {
+        if let Some(piece) = self.lock().remove(&morsel.end) {
+            return Ok(piece);
+        }
+        let reader = self.file.clone().read(self.offsets.piece(morsel.begin), &self.fields, &self.prune)?;
+        Ok(Piece { reader, held: T::default(), numbers: morsel.rows(), done: 0 })
+    }
+
+    /// Keeps a piece for whoever goes on with it, and says which morsel that is.
+    pub fn put(&self, piece: Piece<T>) -> Morsel {
+        let rest = Morsel { begin: piece.number(), end: piece.numbers.end };
+        self.lock().insert(rest.end, piece);
+        rest
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Piece<T>>> {
+        self.unfinished.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Piece<T> {
+    /// The number of the next row. The numbers of a file's rows are estimates: all rows beyond them have the last one, so that
+    /// they come before the next piece's.
+    pub fn number(&self) -> u64 {
+        (self.numbers.start + self.done).min(self.numbers.end - 1)
+    }
+
+    /// So many rows are done. Returns the number behind them and whether they had it, too, so that they are parts of what comes
+    /// of one number.
+    pub fn advance(&mut self, rows: usize) -> (u64, bool) {
+        let begin = self.number();
+        self.done += rows as u64;
+        (self.number(), self.number() == begin)
+    }
+
+    /// The numbers that no row has had, once there is none left.
+    pub fn rest(&self) -> Range<u64> {
+        self.number()..self.numbers.end
+    }
+}
+
+/// Does pieces of some work: each is a morsel, which yields between two steps.
+pub(crate) fn each_piece(count: usize, step: PieceStep, cut: &Cutting) -> Box<dyn TaskSet> {
+    let pieces = Offsets::new((0..count).map(|_| 1));
+    let cut = cut.clone();
+    Tasks::boxed(cut.pieces(&pieces), move |_, morsel| {
+        let (piece, slice) = (pieces.piece(morsel.begin), cut.begin());
+        while !step(piece)? {
+            if slice.is_over() {
+                return Ok(Progress::Yielded(morsel));
+            }
+        }
+        Ok(Progress::Done)
+    })
+}
+
+/// What a file wants done before it is read.
+pub(crate) fn prepare_file(file: Arc<dyn FileSource>, cut: &Cutting) -> Box<dyn TaskSet> {
+    each_piece(file.preparations(), Arc::new(move |piece| file.prepare(piece)), cut)
+}

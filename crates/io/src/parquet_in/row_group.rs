@@ -1,0 +1,134 @@
+//! Reading a row group: one reader a column, so that a step is the values of one column of a chunk.
+
+use std::sync::Arc;
+
+use base::memory::Reservation;
+use base::{Error, Result};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::file::reader::Length;
+use types::{Chunk, Column};
+
+use super::errors::guarded;
+use super::{ParquetFile, errors, footer};
+use crate::arrow_in;
+use crate::input::OPERATOR;
+use crate::source::{CHUNK_ROWS, PieceReader, Step};
+
+/// Fewest rows of a chunk, however long the values are.
+const LEAST_ROWS: usize = 1024;
+/// Bytes that the values of one column in a chunk should have at most.
+const STEP_BYTES: u64 = 2 << 20;
+
+/// The reading of a row group.
+pub struct RowGroupReader {
+    file: Arc<ParquetFile>,
+    row_group: usize,
+    /// The needed columns of the file, once each and in its order.
+    order: Vec<usize>,
+    /// Where each wanted column is among them.
+    positions: Vec<usize>,
+    /// By column, as far as they have been opened.
+    readers: Vec<ParquetRecordBatchReader>,
+    chunk_rows: usize,
+    /// Columns of the chunk that is being read.
+    decoded: Vec<Column>,
+    /// Rows of the chunks that have been handed out.
+    rows: u64,
+    expected: u64,
+    _charged: Option<Reservation>,
+}
+
+impl RowGroupReader {
+    pub fn new(file: Arc<ParquetFile>, row_group: usize, columns: &[usize]) -> Result<Self> {
+        let mut order: Vec<usize> = columns.iter().map(|&c| file.columns[c]).collect();
+        order.sort_unstable();
+        order.dedup();
+        let positions =
+            columns.iter().map(|&c| order.binary_search(&file.columns[c]).expect("among the columns")).collect();
+        let metadata = file.metadata.metadata().row_group(row_group);
+        let mask = ProjectionMask::roots(file.metadata.parquet_schema(), order.iter().copied());
+        footer::check_compression(&file.name, metadata, &mask)?;
+        let chosen =
+            || metadata.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)).map(|c| c.1);
+        let size = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
+        // Corrupt sizes are found by the read.
+        let bytes = chosen().fold(0u64, |sum, chunk| sum.saturating_add(size(chunk.compressed_size())));
+        let bytes = usize::try_from(bytes.min(Length::len(&file.origin))).unwrap_or(usize::MAX);
+        let _charged = file.budget.as_ref().map(|b| b.reserve(bytes, OPERATOR)).transpose()?;
+        let (expected, longest) = (file.rows(row_group), chosen().map(|c| size(c.uncompressed_size())).max());
+        let chunk_rows = u128::from(expected) * u128::from(STEP_BYTES) / u128::from(longest.unwrap_or(0).max(1));
+        let chunk_rows = usize::try_from(chunk_rows).unwrap_or(CHUNK_ROWS).clamp(LEAST_ROWS, CHUNK_ROWS);
+        let (readers, decoded) = (Vec::new(), Vec::new());
+        Ok(Self { file, row_group, order, positions, readers, chunk_rows, decoded, rows: 0, expected, _charged })
+    }
+
+    /// Opens the next column.
+    fn open(&mut self) -> Result<()> {
+        let root = self.order[self.readers.len()];
+        let (file, row_group) = (&self.file, self.row_group);
+        let reader = guarded(&file.name, || {
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file.origin.clone(), file.metadata.clone())
+                .with_row_groups(vec![row_group])
+                .with_projection(ProjectionMask::roots(file.metadata.parquet_schema(), [root]))
+                .with_batch_size(self.chunk_rows)
+                .build()
+        })?;
+        self.readers.push(reader);
+        Ok(())
+    }
+
+    /// The next column of a chunk; none at the end.
+    fn decode(&mut self) -> Result<Option<Column>> {
+        let (file, at) = (&self.file, self.decoded.len());
+        let reader = &mut self.readers[at];
+        let Some(batch) = guarded(&file.name, || reader.next().transpose().map_err(Into::into))? else {
+            return Ok(None);
+        };
+        let column = arrow_in::column_of(batch.column(0)).map_err(|e| {
+            let field = &file.fields[self.order[at]].name;
+            Error::new(e.state(), format!("{} in column \"{field}\" of \"{}\"", e.message(), file.name))
+        })?;
+        Ok(Some(column))
+    }
+
+    /// Hands out a chunk of so many rows.
+    fn chunk(&mut self, rows: usize, columns: Vec<Column>) -> Step {
+        self.rows += rows as u64;
+        Step::Chunk(Chunk::new(rows, columns))
+    }
+
+    fn end(&self) -> Result<Step> {
+        if self.rows == self.expected && self.decoded.is_empty() {
+            return Ok(Step::End);
+        }
+        let (number, rows, expected) = (self.row_group, self.rows, self.expected);
+        let detail = format!("row group {number} has {rows} rows, but should have {expected}");
+        Err(errors::corrupt(&self.file.name, &detail))
+    }
+}
+
+impl PieceReader for RowGroupReader {
+    fn step(&mut self) -> Result<Step> {
+        self.file.cancel.check()?;
+        if self.order.is_empty() {
+            let left = (self.expected - self.rows).min(CHUNK_ROWS as u64) as usize;
+            return if left == 0 { self.end() } else { Ok(self.chunk(left, Vec::new())) };
+        }
+        if self.readers.len() < self.order.len() {
+            self.open()?;
+            return Ok(Step::More);
+        }
+        let Some(column) = self.decode()? else { return self.end() };
+        if self.decoded.first().is_some_and(|first| first.rows() != column.rows()) {
+            return Err(errors::corrupt(&self.file.name, "its columns have different numbers of rows"));
+        }
+        self.decoded.push(column);
+        if self.decoded.len() < self.order.len() {
+            return Ok(Step::More);
+        }
+        let decoded = std::mem::take(&mut self.decoded);
+        let columns = self.positions.iter().map(|&p| decoded[p].clone()).collect();
+        Ok(self.chunk(decoded[0].rows(), columns))
+    }
+}
