@@ -1,10 +1,15 @@
 //! Calls of Rust.
 
-use cranelift_codegen::ir::{AbiParam, InstBuilder, SigRef, Signature, Type, Value, types};
+use std::collections::HashMap;
+
+use cranelift_codegen::ir::{
+    AbiParam, InstBuilder, SigRef, Signature, StackSlot, StackSlotData, StackSlotKind, Type, Value, types,
+};
+use cranelift_frontend::FunctionBuilder;
 use pipeline::ir::{Callee, Ty};
 
-use super::Emitter;
-use super::value::{Val, changing, load, store};
+use super::Code;
+use crate::translate::value::{Val, changing, load, store};
 use runtime::abi::{Kernel, Machine};
 
 fn machine_type(machine: Machine) -> Type {
@@ -15,21 +20,42 @@ fn machine_type(machine: Machine) -> Type {
     }
 }
 
-impl Emitter<'_, '_> {
+/// What calls need.
+pub struct Calls {
+    /// Memory for arguments and results.
+    slot: StackSlot,
+    /// Most slots of it that a call needs.
+    slots: u32,
+    signatures: HashMap<usize, SigRef>,
+}
+
+impl Calls {
+    pub fn new(b: &mut FunctionBuilder<'_>) -> Self {
+        let slot = b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 0, 4));
+        Self { slot, slots: 0, signatures: HashMap::new() }
+    }
+
+    /// Gives the memory its size.
+    pub fn finish(&self, b: &mut FunctionBuilder<'_>) {
+        b.func.sized_stack_slots[self.slot].size = self.slots * 16;
+    }
+}
+
+impl Code<'_> {
     fn signature(&mut self, key: usize, params: &[Type], result: Option<Type>) -> SigRef {
-        if let Some(&signature) = self.signatures.get(&key) {
+        if let Some(&signature) = self.calls.signatures.get(&key) {
             return signature;
         }
         let mut signature = Signature::new(self.b.func.signature.call_conv);
         signature.params.extend(params.iter().map(|&t| AbiParam::new(t)));
         signature.returns.extend(result.map(AbiParam::new));
         let signature = self.b.import_signature(signature);
-        self.signatures.insert(key, signature);
+        self.calls.signatures.insert(key, signature);
         signature
     }
 
     /// Calls a kernel.
-    pub(super) fn kernel_call(&mut self, kernel: Kernel, args: &[Value]) -> Option<Value> {
+    pub fn kernel_call(&mut self, kernel: Kernel, args: &[Value]) -> Option<Value> {
         let (params, result) = kernel.signature();
         let params: Vec<Type> = params.iter().copied().map(machine_type).collect();
         let signature = self.signature(kernel as usize, &params, result.map(machine_type));
@@ -40,19 +66,13 @@ impl Emitter<'_, '_> {
     }
 
     /// The address of an argument slot.
-    pub(super) fn argument(&mut self, index: u32) -> Value {
-        self.slots = self.slots.max(index + 1);
-        self.b.ins().stack_addr(types::I64, self.slot, index as i32 * 16)
+    pub fn argument(&mut self, index: u32) -> Value {
+        self.calls.slots = self.calls.slots.max(index + 1);
+        self.b.ins().stack_addr(types::I64, self.calls.slot, index as i32 * 16)
     }
 
     /// Calls a function of the ABI, and leaves if it fails.
-    pub(super) fn call(
-        &mut self,
-        callee: Callee,
-        args: &[(Val, Ty)],
-        results: &[Ty],
-        position: Option<u32>,
-    ) -> Vec<Val> {
+    pub fn call(&mut self, callee: Callee, args: &[(Val, Ty)], results: &[Ty], position: Option<u32>) -> Vec<Val> {
         let (function, immediate) = runtime::abi::function(callee);
         for (i, &(value, ty)) in args.iter().enumerate() {
             let at = self.argument(i as u32);

@@ -7,23 +7,23 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::Variable;
-use pipeline::ir::{StateId, Ty, Var};
+use pipeline::ir::{StateId, Ty};
 use runtime::abi::{BATCH, Kernel};
 
-use super::Emitter;
-use super::value::{Val, changing, load, store};
+use super::Code;
+use crate::translate::value::{Val, store};
 
 /// The values of a sum without keys that are not added yet.
 #[derive(Clone, Copy)]
-pub(super) struct Gathered {
+pub struct Gathered {
     /// Where the buffer lies in the scratch memory.
     buffer: u32,
     count: Variable,
 }
 
-impl Emitter<'_, '_> {
+impl Code<'_> {
     /// An empty buffer.
-    pub(super) fn gather(&mut self) -> Gathered {
+    pub fn gather(&mut self) -> Gathered {
         let buffer = self.reserve(BATCH * size_of::<f64>());
         let count = self.b.declare_var(types::I64);
         let zero = self.b.ins().iconst(types::I64, 0);
@@ -31,36 +31,8 @@ impl Emitter<'_, '_> {
         Gathered { buffer, count }
     }
 
-    pub(super) fn add_to_sum(&mut self, base: Var, offset: u32, value: Var) {
-        let value = self.get(value);
-        if let Some((state, gathered)) = self.gathered(base, offset) {
-            self.add_to_buffer(state, offset, gathered, value);
-            return;
-        }
-        let row = self.get(base).one();
-        let (high, low) = (
-            load(&mut self.b, changing(), Ty::F64, row, offset),
-            load(&mut self.b, changing(), Ty::F64, row, offset + 8),
-        );
-        let (new_high, new_low, inexact) = self.add_to_pair(high.one(), low.one(), value.one());
-        let (slow, fast, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(slow);
-        self.b.ins().brif(inexact, slow, &[], fast, &[]);
-        self.b.switch_to_block(fast);
-        store(&mut self.b, Val::One(new_high), row, offset);
-        store(&mut self.b, Val::One(new_low), row, offset + 8);
-        self.b.ins().jump(done, &[]);
-        self.b.switch_to_block(slow);
-        let worker = self.worker();
-        let sum = self.b.ins().iadd_imm_s(row, i64::from(offset));
-        let failure = self.kernel_call(Kernel::SumAdd, &[worker, sum, value.one()]).expect("it returns a value");
-        self.fail_if(failure, None);
-        self.b.ins().jump(done, &[]);
-        self.b.switch_to_block(done);
-    }
-
     /// `types::ops::sum::Pair::add`: high and low part, and not 0 if they would not be exact.
-    fn add_to_pair(&mut self, high: Value, low: Value, x: Value) -> (Value, Value, Value) {
+    pub fn add_to_pair(&mut self, high: Value, low: Value, x: Value) -> (Value, Value, Value) {
         let sum = self.b.ins().fadd(high, x);
         let of_x = self.b.ins().fsub(sum, high);
         let of_high = self.b.ins().fsub(sum, of_x);
@@ -75,7 +47,7 @@ impl Emitter<'_, '_> {
         (sum, new_low, self.b.ins().bitcast(types::I64, MemFlagsData::new(), both))
     }
 
-    fn add_to_buffer(&mut self, state: StateId, offset: u32, gathered: Gathered, value: Val) {
+    pub fn add_to_buffer(&mut self, state: StateId, offset: u32, gathered: Gathered, value: Val) {
         let n = self.b.use_var(gathered.count);
         let at = self.buffer_item(gathered.buffer, n, Ty::F64);
         store(&mut self.b, value, at, 0);
@@ -92,7 +64,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Adds what was gathered; the buffer is empty then.
-    pub(super) fn add_gathered(&mut self, state: StateId, offset: u32, gathered: Gathered) {
+    pub fn add_gathered(&mut self, state: StateId, offset: u32, gathered: Gathered) {
         let row = self.local_row(state);
         let sum = self.b.ins().iadd_imm_s(row, i64::from(offset));
         let zero = self.b.ins().iconst(types::I64, 0);

@@ -6,8 +6,8 @@ use base::SqlState;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use runtime::abi::{Kernel, Worker};
 
-use super::Emitter;
-use super::value::changing;
+use super::Code;
+use crate::translate::value::changing;
 
 /// The cold blocks. Each takes the error's position plus one (0: none) as its parameter.
 pub(super) struct Failures {
@@ -25,13 +25,13 @@ impl Failures {
     }
 }
 
-impl Emitter<'_, '_> {
+impl Code<'_> {
     fn encode(&mut self, position: Option<u32>) -> Value {
         self.b.ins().iconst(types::I64, position.map_or(0, |p| i64::from(p) + 1))
     }
 
     /// Leaves the function if `failure` is not 0: the callee has stored an error.
-    pub(super) fn fail_if(&mut self, failure: Value, position: Option<u32>) {
+    pub fn fail_if(&mut self, failure: Value, position: Option<u32>) {
         let block = match self.failures.failed {
             Some(block) => block,
             None => {
@@ -43,13 +43,13 @@ impl Emitter<'_, '_> {
     }
 
     /// Leaves the function with an error if `failure` is not 0.
-    pub(super) fn raise_if(&mut self, failure: Value, state: SqlState, message: &'static str, position: Option<u32>) {
+    pub fn raise_if(&mut self, failure: Value, state: SqlState, message: &'static str, position: Option<u32>) {
         let block = self.raising_block(state, message);
         self.leave_if(failure, block, position);
     }
 
     /// Leaves the function with an error. What follows in the block is unreachable.
-    pub(super) fn raise(&mut self, state: SqlState, message: &'static str, position: Option<u32>) {
+    pub fn raise(&mut self, state: SqlState, message: &'static str, position: Option<u32>) {
         let block = self.raising_block(state, message);
         let position = self.encode(position);
         self.b.ins().jump(block, &[position.into()]);
@@ -82,7 +82,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Fills the cold blocks.
-    pub(super) fn emit_failures(&mut self) {
+    pub fn emit_failures(&mut self) {
         let mut raised: Vec<_> = std::mem::take(&mut self.failures.raised).into_iter().collect();
         raised.sort_by_key(|&(_, block)| block);
         for ((state, message), block) in raised {

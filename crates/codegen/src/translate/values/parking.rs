@@ -7,19 +7,19 @@
 use base::ids::Id;
 use pipeline::ir::{Inst, Var};
 
-use super::Emitter;
-use super::stages::{Definition, Key};
-use super::value::{Val, changing, load, store};
+use super::Values;
+use crate::translate::stages::{Definition, Key};
+use crate::translate::value::{Val, changing, load, store};
 
 /// Values that are stored together and need no parking.
 const FEW: usize = 64;
 /// Bytes of a parked value.
 const PLACE: usize = 16;
 
-impl Emitter<'_, '_> {
+impl Values<'_, '_> {
     /// Chooses the variables to be parked: those of the last stage that are stored with many others, and computed where
     /// they stand.
-    pub(super) fn choose_parked(&mut self) {
+    pub fn choose_parked(&mut self) {
         let last = self.plan.stages.len() - 1;
         let mut stored: Vec<Var> = Vec::new();
         for inst in self.plan.stages[last].insts {
@@ -37,24 +37,24 @@ impl Emitter<'_, '_> {
         stored.sort_unstable_by_key(|v| v.index());
         stored.dedup();
         stored.retain(|&v| matches!(self.plan.definition(v), (stage, Definition::Placed) if stage == last));
-        let start = self.reserve(stored.len() * PLACE);
+        let start = self.code.reserve(stored.len() * PLACE);
         self.parked = stored.into_iter().enumerate().map(|(i, v)| (v, start + (i * PLACE) as u32)).collect();
     }
 
     /// Stores a new value, if it is to be parked.
-    pub(super) fn park(&mut self, v: Var, value: Val) -> bool {
+    pub fn park(&mut self, v: Var, value: Val) -> bool {
         let Some(&at) = self.parked.get(&v) else { return false };
-        let scratch = self.scratch();
-        store(&mut self.b, value, scratch, at);
+        let scratch = self.code.scratch();
+        store(&mut self.code.b, value, scratch, at);
         true
     }
 
     /// The value of a key that is parked.
-    pub(super) fn fetch(&mut self, key: Key) -> Option<Val> {
+    pub fn fetch(&mut self, key: Key) -> Option<Val> {
         let Key::Var(v) = key else { return None };
         let &at = self.parked.get(&v)?;
-        let scratch = self.scratch();
+        let scratch = self.code.scratch();
         let ty = self.ty(v);
-        Some(load(&mut self.b, changing(), ty, scratch, at))
+        Some(load(&mut self.code.b, changing(), ty, scratch, at))
     }
 }

@@ -10,8 +10,8 @@ use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::{Block, InstBuilder, Type, Value, types};
 use pipeline::ir::Ty;
 
-use super::Emitter;
-use super::value::{Val, constant, part_types};
+use super::Code;
+use crate::translate::value::{Val, constant, part_types};
 
 /// Most values that are read at the start: each of them is alive from there to its last use.
 const MOST: usize = 128;
@@ -29,9 +29,9 @@ impl Invariants {
     }
 }
 
-impl Emitter<'_, '_> {
+impl Code<'_> {
     /// The value of a type at an address, both of which stay the same; `base` is a parameter or an invariant itself.
-    pub(super) fn invariant(&mut self, ty: Type, base: Value, offset: usize) -> Value {
+    fn invariant(&mut self, ty: Type, base: Value, offset: usize) -> Value {
         let offset = i32::try_from(offset).expect("arrays of pointers are small");
         if self.invariants.loads.len() >= MOST && !self.invariants.loads.contains_key(&(base, offset, ty)) {
             return self.b.ins().load(ty, constant(), base, offset);
@@ -43,12 +43,12 @@ impl Emitter<'_, '_> {
     }
 
     /// The same for pointers.
-    pub(super) fn invariant_pointer(&mut self, base: Value, offset: usize) -> Value {
+    pub fn invariant_pointer(&mut self, base: Value, offset: usize) -> Value {
         self.invariant(types::I64, base, offset)
     }
 
     /// The same for values of the IR.
-    pub(super) fn invariant_value(&mut self, ty: Ty, base: Value, offset: usize) -> Val {
+    pub fn invariant_value(&mut self, ty: Ty, base: Value, offset: usize) -> Val {
         match *part_types(ty) {
             [t] => Val::One(self.invariant(t, base, offset)),
             _ => {

@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use cranelift_codegen::ir::{InstBuilder, types};
 use cranelift_frontend::Variable;
 use pipeline::ir::{Inst, Operation, StateId, Ty, Var};
-use runtime::abi::{ExactSum, GroupLocal};
+use runtime::abi::{ExactSum, GroupLocal, Kernel};
 
-use super::Emitter;
-use super::stages::{operands, used_vars};
-use super::sum::Gathered;
-use super::value::{Val, changing, load, part_types, store};
+use super::Values;
+use crate::translate::code::Gathered;
+use crate::translate::stages::{operands, used_vars};
+use crate::translate::value::{Val, changing, load, part_types, store};
 
 /// Most fields that become variables: beyond that there are no registers, and each variable is one more thing to know of
 /// at each branch.
@@ -58,7 +58,7 @@ impl Uses {
         self.fields.insert((state, offset), ty);
     }
 
-    fn add_to_sum(&mut self, base: Var, offset: u32) {
+    pub fn add_to_sum(&mut self, base: Var, offset: u32) {
         let Some(&state) = self.rows.get(&base) else { return };
         self.sums.insert((state, offset));
     }
@@ -114,21 +114,21 @@ impl Uses {
     }
 }
 
-impl Emitter<'_, '_> {
+impl Values<'_, '_> {
     /// Loads the fields that stay in registers.
-    pub(super) fn load_accumulators(&mut self, body: &[Inst]) {
+    pub fn load_accumulators(&mut self, body: &[Inst]) {
         let mut uses = Uses::default();
         uses.walk(body, &|v| self.vars[v]);
         uses.escaped.extend(uses.mixed());
         for state in std::mem::take(&mut uses.groups) {
-            let lookups = self.b.declare_var(types::I64);
-            let zero = self.b.ins().iconst(types::I64, 0);
-            self.b.def_var(lookups, zero);
+            let lookups = self.code.b.declare_var(types::I64);
+            let zero = self.code.b.ins().iconst(types::I64, 0);
+            self.code.b.def_var(lookups, zero);
             self.accumulators.lookups.insert(state, lookups);
         }
         for (state, offset) in std::mem::take(&mut uses.sums) {
             if !uses.escaped.contains(&state) {
-                let gathered = self.gather();
+                let gathered = self.code.gather();
                 self.accumulators.sums.insert((state, offset), gathered);
             }
         }
@@ -136,11 +136,11 @@ impl Emitter<'_, '_> {
             if uses.escaped.contains(&state) || self.accumulators.fields.len() >= MOST {
                 continue;
             }
-            let row = self.local_row(state);
-            let value = load(&mut self.b, changing(), ty, row, offset);
-            let variables: Vec<_> = part_types(ty).iter().map(|&t| self.b.declare_var(t)).collect();
+            let row = self.code.local_row(state);
+            let value = load(&mut self.code.b, changing(), ty, row, offset);
+            let variables: Vec<_> = part_types(ty).iter().map(|&t| self.code.b.declare_var(t)).collect();
             for (&variable, part) in variables.iter().zip(value.parts()) {
-                self.b.def_var(variable, part);
+                self.code.b.def_var(variable, part);
             }
             self.accumulators.fields.insert((state, offset), (ty, variables));
         }
@@ -148,39 +148,39 @@ impl Emitter<'_, '_> {
     }
 
     /// Counts a tuple that looks for a group: whether groups repeat themselves tells how to go on.
-    pub(super) fn count_lookup(&mut self, state: StateId) {
+    pub fn count_lookup(&mut self, state: StateId) {
         if let Some(&lookups) = self.accumulators.lookups.get(&state) {
-            let n = self.b.use_var(lookups);
-            let n = self.b.ins().iadd_imm_s(n, 1);
-            self.b.def_var(lookups, n);
+            let n = self.code.b.use_var(lookups);
+            let n = self.code.b.ins().iadd_imm_s(n, 1);
+            self.code.b.def_var(lookups, n);
         }
     }
 
     fn store_lookups(&mut self) {
         let at = std::mem::offset_of!(GroupLocal, tuples) as i32;
         for (state, lookups) in std::mem::take(&mut self.accumulators.lookups) {
-            let (local, n) = (self.local(state), self.b.use_var(lookups));
-            let before = self.b.ins().load(types::I64, changing(), local, at);
-            let sum = self.b.ins().iadd(before, n);
-            self.b.ins().store(changing(), sum, local, at);
+            let (local, n) = (self.code.local(state), self.code.b.use_var(lookups));
+            let before = self.code.b.ins().load(types::I64, changing(), local, at);
+            let sum = self.code.b.ins().iadd(before, n);
+            self.code.b.ins().store(changing(), sum, local, at);
         }
     }
 
     /// Stores the fields that stayed in registers, and adds what was gathered.
-    pub(super) fn store_accumulators(&mut self) {
+    pub fn store_accumulators(&mut self) {
         for ((state, offset), (_, variables)) in std::mem::take(&mut self.accumulators.fields) {
-            let row = self.local_row(state);
-            let value = self.value_of(&variables);
-            store(&mut self.b, value, row, offset);
+            let row = self.code.local_row(state);
+            let value = self.code.value_of(&variables);
+            store(&mut self.code.b, value, row, offset);
         }
         for ((state, offset), gathered) in std::mem::take(&mut self.accumulators.sums) {
-            self.add_gathered(state, offset, gathered);
+            self.code.add_gathered(state, offset, gathered);
         }
         self.store_lookups();
     }
 
     /// The buffer of a sum, if its values are gathered.
-    pub(super) fn gathered(&self, base: Var, offset: u32) -> Option<(StateId, Gathered)> {
+    fn gathered(&self, base: Var, offset: u32) -> Option<(StateId, Gathered)> {
         let &state = self.accumulators.rows.get(&base)?;
         self.accumulators.sums.get(&(state, offset)).map(|&gathered| (state, gathered))
     }
@@ -190,29 +190,46 @@ impl Emitter<'_, '_> {
         self.accumulators.fields.get(&(*state, offset)).map(|(_, variables)| variables.clone())
     }
 
-    fn value_of(&mut self, variables: &[Variable]) -> Val {
-        match *variables {
-            [one] => Val::One(self.b.use_var(one)),
-            [low, high] => {
-                let low = self.b.use_var(low);
-                Val::Two(low, self.b.use_var(high))
-            }
-            _ => unreachable!("values have one or two parts"),
-        }
-    }
-
     /// The field's value, if it stays in registers.
-    pub(super) fn read_accumulator(&mut self, base: Var, offset: u32) -> Option<Val> {
+    pub fn read_accumulator(&mut self, base: Var, offset: u32) -> Option<Val> {
         let variables = self.variables(base, offset)?;
-        Some(self.value_of(&variables))
+        Some(self.code.value_of(&variables))
     }
 
     /// Whether the field stays in registers; if so, it has the value now.
-    pub(super) fn write_accumulator(&mut self, base: Var, offset: u32, value: Val) -> bool {
+    pub fn write_accumulator(&mut self, base: Var, offset: u32, value: Val) -> bool {
         let Some(variables) = self.variables(base, offset) else { return false };
         for (variable, part) in variables.into_iter().zip(value.parts()) {
-            self.b.def_var(variable, part);
+            self.code.b.def_var(variable, part);
         }
         true
+    }
+
+    pub fn add_to_sum(&mut self, base: Var, offset: u32, value: Var) {
+        let value = self.get(value);
+        if let Some((state, gathered)) = self.gathered(base, offset) {
+            self.code.add_to_buffer(state, offset, gathered, value);
+            return;
+        }
+        let row = self.get(base).one();
+        let (high, low) = (
+            load(&mut self.code.b, changing(), Ty::F64, row, offset),
+            load(&mut self.code.b, changing(), Ty::F64, row, offset + 8),
+        );
+        let (new_high, new_low, inexact) = self.code.add_to_pair(high.one(), low.one(), value.one());
+        let (slow, fast, done) = (self.code.b.create_block(), self.code.b.create_block(), self.code.b.create_block());
+        self.code.b.set_cold_block(slow);
+        self.code.b.ins().brif(inexact, slow, &[], fast, &[]);
+        self.code.b.switch_to_block(fast);
+        store(&mut self.code.b, Val::One(new_high), row, offset);
+        store(&mut self.code.b, Val::One(new_low), row, offset + 8);
+        self.code.b.ins().jump(done, &[]);
+        self.code.b.switch_to_block(slow);
+        let worker = self.code.worker();
+        let sum = self.code.b.ins().iadd_imm_s(row, i64::from(offset));
+        let failure = self.code.kernel_call(Kernel::SumAdd, &[worker, sum, value.one()]).expect("it returns a value");
+        self.code.fail_if(failure, None);
+        self.code.b.ins().jump(done, &[]);
+        self.code.b.switch_to_block(done);
     }
 }
