@@ -188,7 +188,6 @@ fn summed(argument: SqlType) -> Option<(SqlType, SqlType)> {
         SqlType::BigInt => SqlType::decimal(38, 0),
         SqlType::Decimal { scale, .. } => SqlType::decimal(38, scale),
         SqlType::Real | SqlType::Double | SqlType::Interval => argument,
-        SqlType::Null => return Some((SqlType::Double, SqlType::Double)),
         _ => return None,
     };
     Some((argument, result))
@@ -200,7 +199,6 @@ fn averaged(argument: SqlType) -> Option<(SqlType, SqlType)> {
         SqlType::Decimal { scale, .. } => SqlType::decimal(38, scale.max(16)),
         SqlType::Real | SqlType::Double => SqlType::Double,
         SqlType::Interval => SqlType::Interval,
-        SqlType::Null => return Some((SqlType::Double, SqlType::Double)),
         _ => return None,
     };
     Some((argument, result))

@@ -47,6 +47,10 @@ impl Dialect for MorselDialect {
     fn is_table_alias(&self, keyword: &Keyword, parser: &mut Parser<'_>) -> bool {
         POSTGRES.is_table_alias(keyword, parser)
     }
+    /// `EXCLUDE` is a name like others behind anything but `*`.
+    fn is_column_alias(&self, keyword: &Keyword, parser: &mut Parser<'_>) -> bool {
+        *keyword == Keyword::EXCLUDE || POSTGRES.is_column_alias(keyword, parser)
+    }
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
         let precedence = match &parser.peek_token_ref().token {
             word if is_isnull(word) => Precedence::Is,

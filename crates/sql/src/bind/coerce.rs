@@ -129,6 +129,15 @@ pub(in crate::bind) fn known(expr: Expr) -> Expr {
     }
 }
 
+/// An argument of a function that takes every type: it must have one.
+pub(in crate::bind) fn of_some_type(expr: Expr, position: Option<u32>) -> Result<Expr> {
+    if expr.sql_type != SqlType::Null {
+        return Ok(expr);
+    }
+    let message = "could not determine polymorphic type because input has type unknown";
+    Err(Error::new(SqlState::DATATYPE_MISMATCH, message).hint("add an explicit cast").at(position))
+}
+
 /// A condition: boolean, or 42804 naming `what`.
 pub(in crate::bind) fn boolean(expr: Expr, what: &str) -> Result<Expr> {
     match expr.sql_type {

@@ -23,6 +23,7 @@ use super::{Binder, unsupported};
 use crate::bind::coerce::{boolean, known};
 use crate::bind::parts::Text;
 pub(super) use literal::number;
+pub(super) use once::{entries, row};
 
 impl Binder<'_> {
     /// Binds an expression; string literals and bare NULLs come back untyped ([`SqlType::Null`]).

@@ -6,6 +6,7 @@ use base::{Error, Result, SqlState};
 use plan::{AggregateCall, ColumnId, Expr, ExprKind, Node, Op};
 use sqlparser::ast::{self, GroupByExpr};
 
+use super::expr::{entries, row};
 use super::scope::Clause;
 use super::select::Item;
 use super::window::{Window, Windowed, wrong};
@@ -50,10 +51,14 @@ impl Binder<'_> {
                     return unsupported("ROLLUP, CUBE and GROUPING SETS", self.text.start(expr));
                 }
                 _ => {
-                    let key = self.group_key(expr, items)?;
-                    let key = known(key);
-                    if !groups.iter().any(|g| same(g, &key)) {
-                        groups.push(key);
+                    let keys = match row(expr) {
+                        None => vec![known(self.group_key(expr, items)?)],
+                        Some(_) => entries(expr).into_iter().map(|e| self.typed_expr(e)).collect::<Result<_>>()?,
+                    };
+                    for key in keys {
+                        if !groups.iter().any(|g| same(g, &key)) {
+                            groups.push(key);
+                        }
                     }
                 }
             }

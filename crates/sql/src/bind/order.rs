@@ -1,9 +1,10 @@
 //! ORDER BY.
 
 use base::{Error, Result, SqlState};
-use plan::Expr;
-use sqlparser::ast::{self, OrderBy, OrderByKind, OrderByOptions, OrderBySort};
+use plan::{Expr, SortKey};
+use sqlparser::ast::{self, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, OrderBySort};
 
+use super::expr::{entries, row};
 use super::group::same;
 use super::query::{Slice, limited};
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn};
@@ -56,12 +57,11 @@ impl Binder<'_> {
             OrderByKind::Expressions(exprs) => exprs,
         };
         let mut keys = Vec::with_capacity(exprs.len());
-        for order in exprs {
-            let (descending, nulls_first) = direction(&order.options)?;
-            let key = self.order_key(&order.expr, items)?;
+        for Written { expr, is_entry, descending, nulls_first } in written(exprs)? {
+            let key = if is_entry { self.computed_key(expr, items)? } else { self.order_key(expr, items)? };
             if distinct && matches!(key, Key::Expr(_)) {
                 let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
-                let position = self.text.start(&order.expr);
+                let position = self.text.start(expr);
                 return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(position));
             }
             keys.push(KeyOrder { key, descending, nulls_first });
@@ -73,6 +73,11 @@ impl Binder<'_> {
         if let Some(index) = self.text.output_key(expr, items)? {
             return Ok(Key::Output(index));
         }
+        self.computed_key(expr, items)
+    }
+
+    /// A key that is neither a position nor a name of the select list.
+    fn computed_key(&mut self, expr: &ast::Expr, items: &[Item]) -> Result<Key> {
         let expr = self.typed_expr(expr)?;
         Ok(items.iter().position(|i| same(&i.expr, &expr)).map_or(Key::Expr(expr), Key::Output))
     }
@@ -86,11 +91,11 @@ impl Binder<'_> {
         order: &[KeyOrder],
     ) -> Result<Vec<KeyOrder>> {
         let written = match order_by.map(|o| &o.kind) {
-            Some(OrderByKind::Expressions(written)) => written.as_slice(),
-            _ => &[],
+            Some(OrderByKind::Expressions(exprs)) => written(exprs)?,
+            _ => Vec::new(),
         };
         let mut keys: Vec<KeyOrder> = Vec::with_capacity(exprs.len());
-        for expr in exprs {
+        for expr in exprs.iter().flat_map(entries) {
             // What is written as in ORDER BY is that, also if it holds a subquery, which is bound anew each time.
             let again = written.iter().position(|o| o.expr.to_string() == expr.to_string());
             let key = match again.and_then(|i| order.get(i)) {
@@ -127,14 +132,23 @@ impl Binder<'_> {
             bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
         let items: Vec<Item> =
             bound.output.iter().map(|o| Item { name: o.name.clone(), expr: self.plan.reference(o.column) }).collect();
-        // Aggregates have no place here, as in WHERE.
-        let mut level = Level::new(Clause::Values);
+        let mut level = Level::new(Clause::OutputOrder);
         level.scope = Scope::of(Relation { name: None, columns });
         self.names.levels.push(level);
         let keys = self.order_keys(Some(order_by), &items, false);
         self.names.levels.pop();
         let node = self.plan.sorted(bound.node, &keys?, &bound.output, slice);
         Ok(Bound { node, output: bound.output })
+    }
+}
+
+impl Binder<'_> {
+    /// The keys of ORDER BY in a window or a call, where numbers are numbers.
+    pub(super) fn inner_order(&mut self, order: &[OrderByExpr]) -> Result<Vec<SortKey>> {
+        let key = |Written { expr, descending, nulls_first, .. }: Written<'_>| {
+            Ok(SortKey { expr: self.typed_expr(expr)?, descending, nulls_first })
+        };
+        written(order)?.into_iter().map(key).collect()
     }
 }
 
@@ -170,6 +184,27 @@ impl Text<'_> {
             _ => Ok(None),
         }
     }
+}
+
+/// A key as it is written.
+struct Written<'a> {
+    expr: &'a ast::Expr,
+    /// It is an entry of a row: a number there is no position.
+    is_entry: bool,
+    descending: bool,
+    nulls_first: bool,
+}
+
+/// The keys of ORDER BY, those of a row one by one. A row is never NULL itself, and NULLs in it are the greatest values.
+fn written(order: &[OrderByExpr]) -> Result<Vec<Written<'_>>> {
+    let mut keys = Vec::with_capacity(order.len());
+    for OrderByExpr { expr: key, options, .. } in order {
+        let (descending, nulls_first) = direction(options)?;
+        let is_entry = row(key).is_some();
+        let nulls_first = if is_entry { descending } else { nulls_first };
+        keys.extend(entries(key).into_iter().map(|expr| Written { expr, is_entry, descending, nulls_first }));
+    }
+    Ok(keys)
 }
 
 pub(super) fn direction(options: &OrderByOptions) -> Result<(bool, bool)> {

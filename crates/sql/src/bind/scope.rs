@@ -73,6 +73,8 @@ pub(super) enum Clause {
     Qualify,
     OrderBy,
     Values,
+    /// ORDER BY of what is no plain SELECT.
+    OutputOrder,
 }
 
 impl Clause {
@@ -84,8 +86,14 @@ impl Clause {
             Self::Where => "WHERE",
             Self::GroupBy => "GROUP BY",
             Self::Values => "VALUES",
+            Self::OutputOrder => "ORDER BY of a set operation or VALUES",
             Self::Having | Self::Select | Self::Qualify | Self::OrderBy => return None,
         })
+    }
+
+    /// The state of a call that must not stand here, which elsewhere is `state`.
+    pub fn state_of_misplaced(self, state: SqlState) -> SqlState {
+        if self == Self::OutputOrder { SqlState::FEATURE_NOT_SUPPORTED } else { state }
     }
 
     /// The clause in messages, if window functions are not allowed in it.
@@ -112,6 +120,8 @@ pub(super) struct Level {
     pub named_windows: Vec<NamedWindow>,
     /// Why no window function may stand at the current place, whatever the clause.
     pub without_windows: Option<&'static str>,
+    /// Whether the current place is in a FILTER.
+    pub inside_filter: bool,
     /// Output names that expressions may use where FROM has no such column (ORDER BY, HAVING, QUALIFY).
     pub aliases: Vec<(String, Expr)>,
 }
@@ -128,6 +138,7 @@ impl Level {
             windows: Vec::new(),
             named_windows: Vec::new(),
             without_windows: None,
+            inside_filter: false,
             aliases: Vec::new(),
         }
     }
@@ -149,7 +160,8 @@ impl Level {
             return Err(wrong(reason, position).hint("compute the inner one in a subquery"));
         }
         let Some(clause) = self.clause.forbids_windows() else { return Ok(()) };
-        let error = wrong(format!("window functions are not allowed in {clause}"), position);
+        let message = format!("window functions are not allowed in {clause}");
+        let error = Error::new(self.clause.state_of_misplaced(SqlState::WINDOWING_ERROR), message).at(position);
         Err(match self.clause {
             Clause::Where | Clause::Having => error.hint("conditions on window functions go into QUALIFY"),
             Clause::JoinCondition | Clause::GroupBy => error.hint("compute the window function in a subquery"),

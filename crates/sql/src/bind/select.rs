@@ -74,6 +74,8 @@ impl Binder<'_> {
 
         let mut windows = std::mem::take(&mut self.names.level().windows);
         let level = self.names.level();
+        // Calls have copies of these; mistakes in those that nothing uses count all the same.
+        let mut named_windows = std::mem::take(&mut level.named_windows);
         let is_grouped = groups.is_some() || !level.aggregates.is_empty() || having.is_some();
         if is_grouped {
             let grouping = Grouping {
@@ -84,6 +86,7 @@ impl Binder<'_> {
             };
             let above = (having.iter_mut().chain(&mut qualify))
                 .chain(windows.iter_mut().flat_map(Windowed::expressions_mut))
+                .chain(named_windows.iter_mut().flat_map(|named| named.window.expressions_mut()))
                 .chain(keys.iter_mut().filter_map(|key| match &mut key.key {
                     Key::Expr(expr) => Some(expr),
                     Key::Output(_) => None,

@@ -8,9 +8,10 @@ use base::{Error, Result, SqlState};
 use plan::{ColumnId, Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameUnit, SortKey, WindowCall};
 use sqlparser::ast::{self, NamedWindowExpr, Select, WindowSpec, WindowType};
 
-use super::order::direction;
+use super::expr::entries;
 use super::{Binder, fold, unsupported};
 use crate::parse::window::exclusion;
+pub(super) use frame::check_offsets;
 
 /// A window: what partitions rows, what orders them, and the frame if one was written.
 #[derive(Clone, Default)]
@@ -23,7 +24,7 @@ pub(super) struct Window {
 /// A window of WINDOW.
 pub(super) struct NamedWindow {
     name: String,
-    window: Window,
+    pub window: Window,
 }
 
 /// A call of a window function and the window that it is over; the call's own numbers of keys are not known yet.
@@ -33,12 +34,21 @@ pub(super) struct Windowed {
     pub window: Window,
 }
 
+impl Window {
+    /// Everything that is computed from rows.
+    pub fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let Self { partition, order, frame } = self;
+        let offsets = frame.iter_mut().flat_map(offsets_mut);
+        partition.iter_mut().chain(order.iter_mut().map(|key| &mut key.expr)).chain(offsets)
+    }
+}
+
 impl Windowed {
     /// Everything that is computed from rows.
     pub fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
         let Self { call, window: Window { partition, order, frame: _ }, .. } = self;
         let order = order.iter_mut().chain(&mut call.order).map(|key| &mut key.expr);
-        let offsets = call.frame.start.offset_mut().into_iter().chain(call.frame.end.offset_mut());
+        let offsets = offsets_mut(&mut call.frame);
         partition.iter_mut().chain(order).chain(&mut call.arguments).chain(&mut call.filter).chain(offsets)
     }
 
@@ -58,6 +68,10 @@ impl Windowed {
             && all(&self.window.partition, &window.partition)
             && keys(&self.window.order, &window.order)
     }
+}
+
+fn offsets_mut(frame: &mut Frame<Expr>) -> impl Iterator<Item = &mut Expr> {
+    frame.start.offset_mut().into_iter().chain(frame.end.offset_mut())
 }
 
 fn same_key(a: &SortKey, b: &SortKey) -> bool {
@@ -126,13 +140,10 @@ impl Binder<'_> {
             _ => (None, spec.partition_by.as_slice()),
         };
         let mut window = Window::default();
-        for expr in partition {
+        for expr in partition.iter().flat_map(entries) {
             window.partition.push(self.typed_expr(expr)?);
         }
-        for key in &spec.order_by {
-            let (descending, nulls_first) = direction(&key.options)?;
-            window.order.push(SortKey { expr: self.typed_expr(&key.expr)?, descending, nulls_first });
-        }
+        window.order = self.inner_order(&spec.order_by)?;
         if let Some((ident, base)) = refined {
             let (name, at) = (fold(ident), self.text.at(ident));
             if !window.partition.is_empty() {

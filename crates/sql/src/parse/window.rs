@@ -1,6 +1,7 @@
 //! What the parser does not know of windows: `EXCLUDE ...` at the end of a frame, and calls like `rank(ORDER BY x)`, whose
 //! parentheses hold nothing but an order. Both travel through it as placeholders that nobody can write: a frame's exclusion
-//! as the first expression of its window's PARTITION BY, the missing arguments as an argument.
+//! as the first expression of its window's PARTITION BY, the missing arguments as an argument. And a frame's bound may begin
+//! with a text, which the parser takes for an interval and nothing else: it gets parentheses.
 
 use sqlparser::ast::{Expr, Value};
 use sqlparser::keywords::Keyword;
@@ -43,6 +44,8 @@ pub(super) fn carry(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let word = |at: usize| visible.get(at).and_then(|&i| as_word(&tokens[i].token));
     let is = |at: usize, wanted: &str| word(at).is_some_and(|w| w.value.eq_ignore_ascii_case(wanted));
     let mut open = Vec::new();
+    // How many parentheses are open where a frame is.
+    let mut frame = None;
     for at in 0..visible.len() {
         match &tokens[visible[at]].token {
             Token::LParen => {
@@ -56,7 +59,25 @@ pub(super) fn carry(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                     inserted.push((visible[at], vec![Token::Placeholder(NO_ARGUMENT.to_owned())]));
                 }
             }
-            Token::RParen => _ = open.pop(),
+            Token::RParen => {
+                frame = frame.filter(|&depth| depth < open.len());
+                open.pop();
+            }
+            Token::Word(_) if is(at, "rows") || is(at, "range") || is(at, "groups") => {
+                let in_window = open.last().is_some_and(|&o| o > 0 && (is(o - 1, "over") || is(o - 1, "as")));
+                frame = frame.or(in_window.then_some(open.len()));
+            }
+            Token::SingleQuotedString(_) if frame == Some(open.len()) => {
+                let is_text = |at: usize| {
+                    visible.get(at).is_some_and(|&i| matches!(tokens[i].token, Token::SingleQuotedString(_)))
+                };
+                let begins = ["rows", "range", "groups", "between", "and"].iter().any(|w| is(at - 1, w));
+                if begins {
+                    let last = (at..).find(|&i| !is_text(i + 1)).unwrap_or(at);
+                    inserted.push((visible[at - 1], vec![Token::LParen]));
+                    inserted.push((visible[last], vec![Token::RParen]));
+                }
+            }
             Token::Word(_) if is(at, "exclude") && at > 0 => {
                 let ends = is(at - 1, "preceding") || is(at - 1, "following") || is(at - 1, "row");
                 let found = EXCLUSIONS.iter().find(|(words, _)| {

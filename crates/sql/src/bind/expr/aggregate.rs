@@ -59,8 +59,14 @@ impl Binder<'_> {
         position: Option<u32>,
     ) -> Result<(Expr, SqlType)> {
         let argument = self.expr(argument)?;
+        let name = name_of(function);
         let Some((cast, result)) = function.resolve(argument.sql_type) else {
-            let name = name_of(function);
+            if argument.sql_type == SqlType::Null {
+                let message = format!("function {name}(unknown) is not unique");
+                return Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message)
+                    .hint("add an explicit cast")
+                    .at(position));
+            }
             let message = format!("function {name}({}) does not exist", argument.sql_type);
             return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
                 .hint("no function matches the given name and argument types; you might need explicit casts")
@@ -114,6 +120,12 @@ impl Names {
     /// Whether an aggregate of that level may stand here.
     fn check_place(&self, level: usize, position: Option<u32>) -> Result<()> {
         let level = &self.levels[level];
+        if level.inside_filter {
+            let message = "aggregate functions are not allowed in FILTER";
+            return Err(Error::new(SqlState::GROUPING_ERROR, message)
+                .hint("compute the inner aggregate in a subquery")
+                .at(position));
+        }
         if level.inside_aggregate {
             let message = "aggregate function calls cannot be nested";
             return Err(Error::new(SqlState::GROUPING_ERROR, message)
@@ -121,7 +133,8 @@ impl Names {
                 .at(position));
         }
         let Some(clause) = level.clause.forbids_aggregates() else { return Ok(()) };
-        let error = Error::new(SqlState::GROUPING_ERROR, format!("aggregate functions are not allowed in {clause}"));
+        let message = format!("aggregate functions are not allowed in {clause}");
+        let error = Error::new(level.clause.state_of_misplaced(SqlState::GROUPING_ERROR), message);
         let error = match level.clause {
             Clause::Where => error.hint("conditions on aggregates go into HAVING"),
             _ => error,

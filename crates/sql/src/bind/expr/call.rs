@@ -51,11 +51,22 @@ pub(super) struct CallParts<'f> {
 
 impl CallParts<'_> {
     /// The aggregate of that name.
-    pub fn aggregate(&self) -> Option<AggregateFunction> {
-        if self.name == "count" && self.arguments.is_empty() && !self.distinct {
-            return Some(AggregateFunction::ROWS);
+    pub fn aggregate(&self) -> Result<Option<AggregateFunction>> {
+        if self.name != "count" || !self.arguments.is_empty() {
+            return Ok(AggregateFunction::find(&self.name));
         }
-        AggregateFunction::find(&self.name)
+        match (self.star, self.distinct) {
+            (true, false) => Ok(Some(AggregateFunction::ROWS)),
+            (true, true) => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "DISTINCT cannot be applied to *").at(self.position))
+            }
+            (false, _) => Err(self.wrong("count(*) must be used to call a parameterless aggregate function")),
+        }
+    }
+
+    /// 42809.
+    pub fn wrong(&self, message: impl Into<String>) -> Error {
+        Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(self.position)
     }
 }
 
@@ -77,7 +88,7 @@ impl Binder<'_> {
     fn plain_call(&mut self, call: &CallParts<'_>) -> Result<Expr> {
         let CallParts { name, position, arguments, distinct, filter, .. } = call;
         let (position, filter) = (*position, *filter);
-        let wrong = |message: String| Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position));
+        let wrong = |message: String| Err(call.wrong(message));
         if let Some(set) = OrderedSet::of(call)? {
             return self.ordered_set(&set, call);
         }
@@ -87,7 +98,10 @@ impl Binder<'_> {
         if let Some(window) = WindowFunction::find(name) {
             use WindowFunction::{CumeDist, DenseRank, PercentRank, Rank};
             return match call.within_group {
-                [] => wrong(format!("window function {name} requires an OVER clause")),
+                [] => {
+                    self.window_function(window, call)?;
+                    wrong(format!("window function {name} requires an OVER clause"))
+                }
                 _ if matches!(window, Rank | DenseRank | PercentRank | CumeDist) => self.hypothetical_set(window, call),
                 _ => wrong(format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP")),
             };
@@ -95,13 +109,9 @@ impl Binder<'_> {
         if !call.within_group.is_empty() {
             return wrong(format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP"));
         }
-        if call.star && (name != "count" || *distinct) {
-            let error = Error::new(SqlState::SYNTAX_ERROR, format!("{name}(*) is not a function: only count(*) is"));
-            return Err(error.at(position));
-        }
-        if let Some(aggregate) = call.aggregate() {
+        if let Some(aggregate) = call.aggregate()? {
             // No aggregate looks at the order of its values.
-            self.inside_aggregate(position, |b| b.call_order(call.order))?;
+            self.inside_aggregate(position, |b| b.inner_order(call.order))?;
             return match (aggregate, arguments.as_slice()) {
                 (AggregateFunction::ROWS, []) => self.aggregate(aggregate, None, false, filter, position),
                 (_, &[argument]) => self.aggregate(aggregate, Some(argument), *distinct, filter, position),
@@ -115,7 +125,11 @@ impl Binder<'_> {
                 return wrong(format!("{clause} specified, but {name} is not an aggregate function"));
             }
         }
-        self.call_by_name(name, arguments, position)
+        let bound = self.call_by_name(name, arguments, position)?;
+        match call.star {
+            true => wrong(format!("{name}(*) specified, but {name} is not an aggregate function")),
+            false => Ok(bound),
+        }
     }
 
     fn function_of_subquery(&mut self, name: &str, query: &ast::Query, position: Option<u32>) -> Result<Expr> {

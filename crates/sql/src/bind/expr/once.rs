@@ -3,7 +3,7 @@
 
 use base::{Error, Result};
 use plan::{ColumnId, Expr, ExprKind};
-use sqlparser::ast;
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart};
 
 use crate::bind::Binder;
 
@@ -93,11 +93,29 @@ fn is_cheap(expr: &Expr) -> bool {
     }
 }
 
-/// The entries of a row constructor.
-pub(super) fn row(expr: &ast::Expr) -> Option<&[ast::Expr]> {
+/// The entries of a row constructor: `(a, b)` or `ROW(a, b)`.
+pub(in crate::bind) fn row(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
     match expr {
-        ast::Expr::Tuple(items) => Some(items),
+        ast::Expr::Tuple(items) => Some(items.iter().collect()),
         ast::Expr::Nested(inner) => row(inner),
+        ast::Expr::Function(ast::Function { name, args: FunctionArguments::List(list), over: None, .. }) => {
+            let [ObjectNamePart::Identifier(ident)] = name.0.as_slice() else { return None };
+            let is_row = ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("row");
+            let entry = |argument| match argument {
+                &FunctionArg::Unnamed(FunctionArgExpr::Expr(ref expr)) => Some(expr),
+                _ => None,
+            };
+            if is_row && !list.args.is_empty() { list.args.iter().map(entry).collect() } else { None }
+        }
         _ => None,
+    }
+}
+
+/// What a key of an order or a partition says: the entries of a row, or itself. Rows are compared entry by entry, with
+/// NULLs among them as the greatest values.
+pub(in crate::bind) fn entries(key: &ast::Expr) -> Vec<&ast::Expr> {
+    match row(key) {
+        Some(parts) => parts.into_iter().flat_map(entries).collect(),
+        None => vec![key],
     }
 }

@@ -8,6 +8,7 @@ use types::ops::date;
 use types::{SqlType, Value};
 
 use super::literal::negated_constant;
+use super::once::row;
 use crate::bind::coerce::{boolean, cast_to, compare, convert, exact_decimal, is_untyped, tight, unify};
 use crate::bind::expr::compare::like_bound;
 use crate::bind::{Binder, unsupported};
@@ -26,7 +27,7 @@ impl Binder<'_> {
         }
         rest.reverse();
         // A comparison of rows needs its left side unbound.
-        if let (ast::Expr::Tuple(_), Some((op, right, left))) = (first, rest.first()) {
+        if let (Some(_), Some((op, right, left))) = (row(first), rest.first()) {
             let Some(compare) = compare_op(op) else {
                 return unsupported("an operator on rows", self.text.start(first));
             };

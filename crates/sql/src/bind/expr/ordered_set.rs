@@ -13,7 +13,7 @@ use types::{SqlType, Value};
 use super::call::{CallParts, no_function};
 use super::window::{new_call, where_true};
 use crate::bind::Binder;
-use crate::bind::coerce::{cast_to, is_untyped, known, unify};
+use crate::bind::coerce::{cast_to, is_untyped, of_some_type, unify};
 use crate::bind::order::direction;
 use crate::bind::window::{Window, Windowed};
 
@@ -101,7 +101,7 @@ impl Binder<'_> {
         }
         let mut value = match continuous && value.sql_type != SqlType::Interval {
             true => cast_to(value, SqlType::Double)?,
-            false => known(value),
+            false => of_some_type(value, call.position)?,
         };
         if let Some(filter) = self.filter_condition(call.filter)? {
             value = where_true(filter, value);
@@ -139,7 +139,7 @@ impl Binder<'_> {
         let (name, keys) = (&call.name, call.within_group);
         let bound = self.inside_aggregate(position, |b| {
             let arguments = call.arguments.iter().map(|a| b.expr(a)).collect::<Result<Vec<_>>>()?;
-            Ok((arguments, b.call_order(keys)?, b.filter_condition(call.filter)?))
+            Ok((arguments, b.inner_order(keys)?, b.filter_condition(call.filter)?))
         });
         let (arguments, keys, filter) = bound?;
         if arguments.len() != keys.len() {

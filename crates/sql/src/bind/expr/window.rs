@@ -3,16 +3,15 @@
 use base::{Error, Result, SqlState};
 use functions::window::Scope;
 use functions::{AggregateFunction, WindowFunction};
-use plan::{ColumnInfo, Expr, ExprKind, Frame, SortKey, WindowCall};
-use sqlparser::ast::{self, NullTreatment, OrderByExpr, WindowType};
+use plan::{ColumnInfo, Expr, ExprKind, Frame, WindowCall};
+use sqlparser::ast::{self, NullTreatment, WindowType};
 use types::{SqlType, Value};
 
 use super::call::{CallParts, no_function};
 use super::ordered_set::OrderedSet;
 use crate::bind::Binder;
-use crate::bind::coerce::{cast_to, is_untyped, known, unify};
-use crate::bind::order::direction;
-use crate::bind::window::Windowed;
+use crate::bind::coerce::{cast_to, is_untyped, of_some_type, unify};
+use crate::bind::window::{Windowed, check_offsets};
 
 impl Binder<'_> {
     /// A call with OVER becomes a column of its query's windows; equal calls share one.
@@ -28,6 +27,7 @@ impl Binder<'_> {
             Scope::Partition if bound.order.is_empty() => Frame::whole(),
             _ => window.frame(),
         };
+        check_offsets(window.frame.as_ref())?;
         let (function, sql_type) = (bound.function, bound.sql_type);
         let call = WindowCall { frame, ..bound };
         let known = self.names.level().windows.iter().find(|w| w.is(&call, &window)).map(|w| w.column);
@@ -54,7 +54,11 @@ impl Binder<'_> {
     /// The condition of a FILTER.
     pub(super) fn filter_condition(&mut self, filter: Option<&ast::Expr>) -> Result<Option<Expr>> {
         let Some(filter) = filter else { return Ok(None) };
-        self.without_windows("window functions are not allowed in FILTER", |b| b.condition(filter, "FILTER")).map(Some)
+        let outside = std::mem::replace(&mut self.names.level().inside_filter, true);
+        let bound =
+            self.without_windows("window functions are not allowed in FILTER", |b| b.condition(filter, "FILTER"));
+        self.names.level().inside_filter = outside;
+        bound.map(Some)
     }
 
     /// The call itself: its window is not looked at.
@@ -63,18 +67,19 @@ impl Binder<'_> {
             let (function, arguments, order, sql_type) = self.ordered_set_parts(&set, call)?;
             return Ok(WindowCall { order: vec![order], ..new_call(function, arguments, sql_type, call.position) });
         }
-        let aggregate = call.aggregate();
+        let aggregate = call.aggregate()?;
         let function = match (aggregate, WindowFunction::find(&call.name)) {
             (Some(aggregate), _) => WindowFunction::Aggregate(aggregate),
             (None, Some(function)) => function,
             (None, None) => return Err(self.no_window_function(call)),
         };
-        check_clauses(call, function)?;
+        check_within_group(call, function)?;
         let mut bound = match aggregate {
             Some(aggregate) => self.window_aggregate(aggregate, call)?,
             None => self.window_function(function, call)?,
         };
-        let order = self.call_order(call.order)?;
+        check_clauses(call, function)?;
+        let order = self.inner_order(call.order)?;
         // An aggregate does not care.
         if aggregate.is_none() {
             bound.order = order;
@@ -83,18 +88,9 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// The keys of ORDER BY inside of a call.
-    pub(super) fn call_order(&mut self, order: &[OrderByExpr]) -> Result<Vec<SortKey>> {
-        let key = |key: &OrderByExpr| {
-            let (descending, nulls_first) = direction(&key.options)?;
-            Ok(SortKey { expr: self.typed_expr(&key.expr)?, descending, nulls_first })
-        };
-        order.iter().map(key).collect()
-    }
-
     fn window_aggregate(&mut self, function: AggregateFunction, call: &CallParts<'_>) -> Result<WindowCall> {
         let (mut argument, sql_type) = match call.arguments.as_slice() {
-            [] => (None, SqlType::BigInt),
+            [] if function == AggregateFunction::ROWS => (None, SqlType::BigInt),
             &[argument] => {
                 let (argument, result) = self.aggregate_argument(function, argument, call.position)?;
                 (Some(argument), result)
@@ -115,8 +111,13 @@ impl Binder<'_> {
         Ok(WindowCall { distinct, filter, ..new_call(function, arguments, sql_type, call.position) })
     }
 
-    fn window_function(&mut self, function: WindowFunction, call: &CallParts<'_>) -> Result<WindowCall> {
+    /// A call of a function that is no aggregate, and not WITHIN GROUP.
+    pub(super) fn window_function(&mut self, function: WindowFunction, call: &CallParts<'_>) -> Result<WindowCall> {
         use WindowFunction as F;
+        if is_hypothetical(function) && !call.arguments.is_empty() {
+            let message = format!("WITHIN GROUP is required for ordered-set aggregate {}", call.name);
+            return Err(call.wrong(message));
+        }
         let (least, most) = function.definition().map_or((0, 0), |d| d.arguments);
         if !(least..=most).contains(&call.arguments.len()) {
             return Err(self.wrong_arguments(call));
@@ -141,13 +142,16 @@ impl Binder<'_> {
         if let (F::Lead | F::Lag, [_, _, _]) = (function, arguments.as_slice()) {
             let default = arguments.remove(2);
             let value = arguments.remove(0);
-            let (both, _) = unify(vec![value, default], &call.name)?;
+            let (both, _) = unify(vec![value, default], &call.name).map_err(|error| match error.state() {
+                SqlState::DATATYPE_MISMATCH => self.wrong_arguments(call),
+                _ => error,
+            })?;
             arguments.splice(0..0, both);
             arguments.swap(1, 2);
         }
         let sql_type = match function {
             F::Lead | F::Lag | F::FirstValue | F::LastValue | F::NthValue => {
-                let value = known(arguments.remove(0));
+                let value = of_some_type(arguments.remove(0), call.position)?;
                 arguments.insert(0, value);
                 arguments[0].sql_type
             }
@@ -205,25 +209,36 @@ pub(super) fn where_true(condition: Expr, value: Expr) -> Expr {
     Expr::new(ExprKind::Case { branches: vec![(condition, value)], otherwise }, sql_type).at(position)
 }
 
+/// Whether it is a hypothetical-set aggregate WITHIN GROUP.
+fn is_hypothetical(function: WindowFunction) -> bool {
+    use WindowFunction as F;
+    matches!(function, F::Rank | F::DenseRank | F::PercentRank | F::CumeDist)
+}
+
+fn check_within_group(call: &CallParts<'_>, function: WindowFunction) -> Result<()> {
+    let name = &call.name;
+    if call.within_group.is_empty() {
+        return Ok(());
+    }
+    Err(match is_hypothetical(function) {
+        true => Error::unsupported(format!("OVER for ordered-set aggregate {name}")).at(call.position),
+        false => call.wrong(format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP")),
+    })
+}
+
 /// Refuses clauses that the function does not take.
 fn check_clauses(call: &CallParts<'_>, function: WindowFunction) -> Result<()> {
     use WindowFunction as F;
-    let name = &call.name;
     let is_aggregate = matches!(function, F::Aggregate(_));
     let takes_nulls = matches!(function, F::Lead | F::Lag | F::FirstValue | F::LastValue | F::NthValue);
-    let (state, message) = if !call.within_group.is_empty() {
-        let message = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
-        (SqlState::WRONG_OBJECT_TYPE, message)
-    } else if call.star && (call.name != "count" || call.distinct) {
-        (SqlState::SYNTAX_ERROR, format!("{name}(*) is not a function: only count(*) is"))
-    } else if call.distinct && !is_aggregate {
-        (SqlState::FEATURE_NOT_SUPPORTED, "DISTINCT is only implemented for aggregates as window functions".to_owned())
+    let message = if call.distinct && !is_aggregate {
+        "DISTINCT is only implemented for aggregates as window functions".to_owned()
     } else if call.filter.is_some() && !is_aggregate {
-        (SqlState::FEATURE_NOT_SUPPORTED, "FILTER is not implemented for non-aggregate window functions".to_owned())
+        "FILTER is not implemented for non-aggregate window functions".to_owned()
     } else if call.null_treatment.is_some() && !takes_nulls {
-        (SqlState::FEATURE_NOT_SUPPORTED, format!("function {name} does not allow RESPECT/IGNORE NULLS"))
+        format!("function {} does not allow RESPECT/IGNORE NULLS", call.name)
     } else {
         return Ok(());
     };
-    Err(Error::new(state, message).at(call.position))
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(call.position))
 }

@@ -86,14 +86,7 @@ impl Binder<'_> {
 
     /// How far a bound is away: rows and groups are counted, RANGE has what can be added to the only key of the order.
     fn frame_offset(&mut self, written: &ast::Expr, units: WindowFrameUnits, order: &[SortKey]) -> Result<Expr> {
-        // The parser takes every string literal here for an interval.
-        let literal = match written {
-            ast::Expr::Interval(interval) if interval.leading_field.is_none() => Some(interval.value.as_ref()),
-            _ => None,
-        };
-        let dates = |t| matches!(t, SqlType::Date | SqlType::Timestamp | SqlType::Interval);
-        let wants_interval = units == WindowFrameUnits::Range && order.iter().any(|key| dates(key.expr.sql_type));
-        let offset = self.expr(literal.filter(|_| !wants_interval).unwrap_or(written))?;
+        let offset = self.expr(written)?;
         let position = offset.position.or(self.text.start(written));
         if units != WindowFrameUnits::Range {
             if !offset.sql_type.is_numeric() && !is_untyped(&offset) {
@@ -114,6 +107,7 @@ impl Binder<'_> {
             }
         };
         let fits = match wanted {
+            _ if is_untyped(&offset) && key.is_numeric() => return cast_to(cast_to(offset, key)?, wanted),
             _ if is_untyped(&offset) => return cast_to(offset, wanted),
             SqlType::BigInt => own.is_integer(),
             SqlType::Double => own.is_numeric(),
@@ -131,6 +125,24 @@ impl Binder<'_> {
         // Decimals get their scale once both offsets are known.
         if wanted.is_decimal() { Ok(offset) } else { cast_to(offset, wanted) }
     }
+}
+
+/// Refuses constant numbers of rows or groups that no frame has, whether there are rows or not.
+pub(in crate::bind) fn check_offsets(frame: Option<&Frame<Expr>>) -> Result<()> {
+    let Some(frame) = frame.filter(|f| f.unit != FrameUnit::Range) else { return Ok(()) };
+    for (offset, end) in [(frame.start.offset(), "starting"), (frame.end.offset(), "ending")] {
+        let Some(offset) = offset else { continue };
+        if offset.has_subquery() || offset.is_volatile() || !offset.columns().is_empty() {
+            continue;
+        }
+        let (state, what) = match plan::eval::eval(offset, &|_| Value::Null)? {
+            Value::Null => (SqlState("22004"), "null"),
+            Value::Int(n) if n < 0 => (SqlState("22013"), "negative"),
+            _ => continue,
+        };
+        return Err(Error::new(state, format!("frame {end} offset must not be {what}")).at(offset.position));
+    }
+    Ok(())
 }
 
 /// The key and the offsets of a RANGE frame over decimals with the largest scale that one of them has.
