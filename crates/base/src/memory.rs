@@ -3,6 +3,7 @@
 mod area;
 mod budget;
 mod buffer;
+mod mapping;
 mod pages;
 mod spare;
 

@@ -4,7 +4,6 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Parser};
 use engine::{SETTINGS, Setting, Settings};
 
 use crate::render::Mode;
-use crate::shell::readable;
 
 /// MorselDB's shell: SQL on tables in memory and on CSV and Parquet files.
 #[derive(Parser, Debug)]
@@ -106,5 +105,13 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().into(), value.trim().into())),
         _ => Err("write NAME=VALUE".into()),
+    }
+}
+
+/// An error of a setting as one line.
+pub fn readable(error: &base::Error) -> String {
+    match error.get_hint() {
+        Some(hint) => format!("{} ({hint})", error.message()),
+        None => error.message().to_string(),
     }
 }

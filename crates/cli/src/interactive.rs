@@ -11,8 +11,8 @@ use rustyline::history::DefaultHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
-use crate::commands::{COMMANDS, quoted};
 use crate::script;
+use crate::shell::commands::{COMMANDS, quoted};
 use crate::shell::{Ended, Shell};
 
 const KEYWORDS: &str = "all analyze and any array as asc between bigint boolean by case cast char coalesce copy count \

@@ -4,7 +4,6 @@
 //! [`Shell::run_text`](shell::Shell::run_text). Exit codes: 0, 1 after an error in a statement, 2 for wrong usage.
 
 mod arguments;
-mod commands;
 mod interactive;
 mod output;
 mod render;

@@ -1,5 +1,7 @@
 //! The shell's state, and how it runs scripts.
 
+pub mod commands;
+
 use std::io::{self, IsTerminal, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -9,13 +11,13 @@ use base::Result as SqlResult;
 use engine::{Config, Database, QueryResult, Session};
 use types::{Chunk, Column, ColumnBuilder};
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, readable};
 use crate::output::Output;
 use crate::render::{self, Heading, Mode, Style};
 use crate::run::{self, Watch};
 use crate::script::{Item, next_item};
 use crate::signal::Signals;
-use crate::{commands, terminal};
+use crate::terminal;
 
 /// Rows of a table that an interactive shell shows, unless `.maxrows` says otherwise.
 const INTERACTIVE_ROWS: usize = 100;
@@ -288,14 +290,6 @@ fn picked(chunk: &Chunk, keep: &Keep<'_>) -> Chunk {
         builder.finish()
     };
     Chunk::new(rows.len(), chunk.columns().iter().map(column).collect())
-}
-
-/// An error of a setting as one line.
-pub fn readable(error: &base::Error) -> String {
-    match error.get_hint() {
-        Some(hint) => format!("{} ({hint})", error.message()),
-        None => error.message().to_string(),
-    }
 }
 
 /// A script without the byte order mark that some editors put before it.

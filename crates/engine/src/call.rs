@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use base::{CancelToken, Result};
 use scheduler::JobHandle;
 
-use crate::Progress;
+use crate::progress::Progress;
 
 /// A call of a session by a client. Lives as long as somebody may want to stop what it began.
 #[derive(Clone, Default)]

@@ -11,9 +11,8 @@ use codegen::CodeCache;
 use io::FileSource;
 use scheduler::{Scheduler, SchedulerOptions, Topology};
 
-use crate::environment::Environment;
-use crate::kept::KeptPlans;
-use crate::{Scope, Session, Settings};
+use crate::kept::plans::KeptPlans;
+use crate::settings::{Scope, Settings};
 
 /// What the code cache holds at most: bytes of machine code, and programs.
 const CODE_BYTES: usize = 64 << 20;
@@ -65,8 +64,8 @@ impl std::fmt::Debug for Shared {
 }
 
 impl Database {
-    /// An empty database.
-    pub fn new(config: Config) -> Result<Self> {
+    /// An empty database, to which its settings still have to be applied.
+    pub(crate) fn bare(config: &Config) -> Result<Self> {
         let mut session_settings = Settings::default();
         config.settings.of(Scope::Session).for_each(|(s, value)| session_settings.put(s, Some(value.to_string())));
         let threads = config.settings.of(Scope::Database).find(|(s, _)| s.name == "threads");
@@ -74,14 +73,14 @@ impl Database {
         let usual = SchedulerOptions::default();
         let options = SchedulerOptions {
             threads,
-            topology: config.topology,
+            topology: config.topology.clone(),
             morsel_rows: config.morsel_rows.unwrap_or(usual.morsel_rows),
             slice: config.slice.unwrap_or(usual.slice),
             steps: config.steps.unwrap_or(usual.steps),
             ..usual
         };
         let budget = Budget::new(config.memory_limit.unwrap_or_else(default_memory));
-        let database = Self(Arc::new(Shared {
+        Ok(Self(Arc::new(Shared {
             catalog: Catalog::new(),
             scheduler: Scheduler::new(&options)?,
             budget,
@@ -91,18 +90,7 @@ impl Database {
             session_settings,
             closed: AtomicBool::new(false),
             locked: AtomicBool::new(false),
-        }));
-        let mut first = Environment::new(database.clone());
-        // The lock last: it is for those who come later.
-        let (locks, others): (Vec<_>, Vec<_>) =
-            config.settings.of(Scope::Database).partition(|(s, _)| s.name == "lock_configuration");
-        others.into_iter().chain(locks).try_for_each(|(s, value)| first.set(s, Some(value.to_string())))?;
-        Ok(database)
-    }
-
-    /// A session. Sessions are independent and may live in different threads.
-    pub fn connect(&self) -> Session {
-        Session::new(self.clone())
+        })))
     }
 
     /// Makes a data frame usable in FROM until it is replaced or [removed](Self::remove_frame). Tables come first.

@@ -13,7 +13,7 @@ use io::{FileSource, Helpers, OpenContext, PieceStep};
 use scheduler::{JobOptions, JobSpec, Pipeline};
 
 use crate::call::Call;
-use crate::execute;
+use crate::pieces::each_piece;
 use crate::settings::{SETTINGS, Setting, Settings, parse_memory};
 use crate::{Database, database};
 
@@ -131,7 +131,7 @@ struct Workers {
 impl Helpers for Workers {
     fn each(&self, count: usize, step: PieceStep) -> Result<()> {
         let mut job = JobSpec::new();
-        job.add(Pipeline::new("look at a file", move |cut| Ok(execute::each_piece(count, step.clone(), cut))), &[]);
+        job.add(Pipeline::new("look at a file", move |cut| Ok(each_piece(count, step.clone(), cut))), &[]);
         let options = JobOptions { cancel: self.call.token(), ..JobOptions::default() };
         self.database.0.scheduler.submit(job, options).wait()
     }

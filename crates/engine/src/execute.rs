@@ -2,7 +2,6 @@
 
 mod batch;
 mod phases;
-mod pieces;
 mod rows;
 mod scan;
 mod stage;
@@ -25,10 +24,10 @@ use types::Chunk;
 
 use crate::database::Shared;
 use crate::environment::Environment;
-use crate::result::Progress;
+use crate::prepared::Prepared;
+use crate::progress::Progress;
 use crate::source::Source;
 use phases::Phase;
-pub(crate) use pieces::{Pieces, each_piece, prepare_file};
 use stage::PipelineStage;
 use watch::Watch;
 
@@ -86,15 +85,6 @@ pub(crate) fn optimize(environment: &Environment, plan: Plan) -> Result<Plan> {
     let settings = environment.settings.of_optimizer();
     let cancel = environment.call.token();
     optimizer::optimize(plan, &settings, &|| cancel.check(), &mut |_, _| {})
-}
-
-/// A plan as it runs, as often as one likes: its program and its code.
-#[derive(Clone)]
-pub(crate) struct Prepared {
-    program: Arc<Program>,
-    code: Executable,
-    /// Whether no operator is expected to make many rows.
-    few_rows: bool,
 }
 
 /// Makes a sink that charges its rows to a budget.

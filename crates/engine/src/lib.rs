@@ -15,14 +15,17 @@
 //! ```
 
 mod call;
+mod connect;
 mod database;
 mod definitions;
 mod environment;
 mod execute;
-mod explain;
 mod files;
 mod foreground;
 mod kept;
+mod pieces;
+mod prepared;
+mod progress;
 mod rejects;
 mod resolver;
 mod result;
@@ -36,7 +39,8 @@ pub use call::{Call, Interrupt};
 pub use database::{Config, Database};
 pub use definitions::Definition;
 pub use foreground::{foreground, next_chunk};
-pub use result::{Progress, QueryResult, Tag};
+pub use progress::Progress;
+pub use result::{QueryResult, Tag};
 pub use scheduler::StageReport;
 pub use session::Session;
 pub use settings::{Kind, SETTINGS, Scope, Setting, Settings};

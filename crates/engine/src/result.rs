@@ -10,6 +10,7 @@ use scheduler::StageReport;
 use types::{Chunk, Value};
 
 use crate::execute::Running;
+use crate::progress::Progress;
 use crate::rejects::Rejects;
 
 /// The result of a statement. Rows arrive while the query runs; dropping the result stops it.
@@ -49,22 +50,6 @@ impl fmt::Display for Tag {
             Self::Rows(what, rows) => write!(f, "{what} {rows}"),
             Self::Done(what) => f.write_str(what),
         }
-    }
-}
-
-/// How far a query is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Progress {
-    /// Between 0 and 1, an estimate that never goes back.
-    pub fraction: f64,
-    /// Rows of all sources that were read so far.
-    pub rows: u64,
-}
-
-impl Progress {
-    pub(crate) fn of(job: &scheduler::JobHandle) -> Self {
-        let progress = job.progress();
-        Self { fraction: progress.fraction(), rows: progress.rows }
     }
 }
 

@@ -9,7 +9,7 @@ use types::{SqlType, Value};
 
 use crate::call::{Call, Interrupt};
 use crate::environment::Environment;
-use crate::kept::{Kept, Text};
+use crate::kept::plans::{Kept, Text};
 use crate::resolver::Resolver;
 use crate::{Database, QueryResult, execute, statement};
 

@@ -2,10 +2,9 @@
 
 mod copy;
 mod definition;
+mod explain;
 mod load;
 mod show;
-
-pub(crate) use show::texts;
 
 use base::Result;
 use catalog::Field;
@@ -13,9 +12,9 @@ use plan::Plan;
 use sql::Statement;
 
 use crate::environment::Environment;
+use crate::execute;
 use crate::rejects::Rejects;
 use crate::result::{QueryResult, Tag};
-use crate::{execute, explain};
 
 /// Runs a bound statement. Rejected records of its files are stored when it has succeeded, if it reads them for more
 /// than to show a plan.

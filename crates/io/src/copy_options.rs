@@ -5,8 +5,8 @@ use std::path::Path;
 use base::{Error, Result, SqlState};
 
 use crate::csv::{Columns, CsvFormat, CsvOptions, Header};
+use crate::format::{Format, format_of};
 use crate::input::Compression;
-use crate::open::{Format, format_of};
 
 /// Options of `read_csv` that are none of COPY: its columns are those of a table or query.
 const FOREIGN: [&str; 8] =
@@ -120,4 +120,15 @@ fn check_columns(csv: &CsvOptions, columns: &[&str]) -> Result<()> {
 #[cold]
 fn invalid(message: String) -> Result<()> {
     Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+}
+
+/// Refuses what Parquet files have no use for.
+pub fn refuse_options(options: &[(String, String)]) -> Result<()> {
+    let other = options.iter().find(|(name, _)| name != "format" && name != "compression" && name != "row_group_size");
+    match other {
+        Some((name, _)) => {
+            Err(Error::new(SqlState::SYNTAX_ERROR, format!("option \"{name}\" not recognized for Parquet files")))
+        }
+        None => Ok(()),
+    }
 }

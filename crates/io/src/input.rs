@@ -244,3 +244,11 @@ pub fn open_error(path: &Path, error: &std::io::Error) -> Error {
         _ => Error::new(SqlState::IO_ERROR, format!("could not open file \"{path}\": {error}")),
     }
 }
+
+/// The error for a write that failed.
+#[cold]
+pub(crate) fn write_error(error: &std::io::Error) -> Error {
+    // SQLSTATE 53100: disk full.
+    let state = if error.kind() == std::io::ErrorKind::StorageFull { SqlState("53100") } else { SqlState::IO_ERROR };
+    Error::new(state, format!("could not write file: {error}"))
+}

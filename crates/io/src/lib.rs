@@ -13,8 +13,10 @@
 pub mod arrow_in;
 pub mod arrow_out;
 mod copy_options;
+mod create;
 pub mod csv;
 pub mod ffi;
+mod format;
 mod input;
 mod new_file;
 mod open;
@@ -24,9 +26,9 @@ pub mod pretty;
 pub mod source;
 
 pub use copy_options::format as copy_format;
-pub use open::{
-    ChunkWriter, Format, Helpers, OpenContext, PieceStep, create, expand_paths, format_of, open, open_for_copy,
-};
+pub use create::{ChunkWriter, create};
+pub use format::{Format, format_of};
+pub use open::{Helpers, OpenContext, PieceStep, expand_paths, open, open_for_copy};
 pub use source::{CompareOp, Field, FileSource, MemorySource, PieceReader, PrunePredicate, Step};
 
 #[cfg(test)]

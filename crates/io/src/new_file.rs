@@ -14,8 +14,7 @@ use std::time::SystemTime;
 
 use base::Result;
 
-use crate::input::open_error;
-use crate::open::write_error;
+use crate::input::{open_error, write_error};
 
 /// A file that is written beside its place and moved there when it is complete: until then, and if that never happens,
 /// what was there before stays, even for whoever reads it for what is written.

@@ -13,8 +13,8 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
 use types::{Chunk, SqlType};
 
 use crate::arrow_out;
+use crate::input::write_error;
 use crate::new_file::NewFile;
-use crate::open::{ChunkWriter, write_error};
 use crate::source::Field;
 
 /// Rows in a row group: as DuckDB writes them, and few enough to be a morsel.
@@ -126,14 +126,5 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// Writes the footer and gives the sink back.
     pub fn finish(self) -> Result<W> {
         self.writer.into_inner().map_err(error)
-    }
-}
-
-impl ChunkWriter for ParquetWriter<NewFile> {
-    fn write(&mut self, chunk: &Chunk) -> Result<()> {
-        Self::write(self, chunk)
-    }
-    fn finish(self: Box<Self>) -> Result<()> {
-        Self::finish(*self)?.finish()
     }
 }

@@ -7,6 +7,7 @@
 mod errors;
 mod frames;
 mod parameters;
+mod process;
 mod result;
 mod session;
 mod stream;

@@ -8,6 +8,7 @@ use io::FileSource;
 use pyo3::prelude::*;
 use types::{SqlType, Value};
 
+use crate::process::Process;
 use crate::result::Result;
 use crate::{errors, frames, parameters};
 
@@ -18,25 +19,6 @@ pub struct Session {
     database: Database,
     interrupt: Interrupt,
     process: Process,
-}
-
-/// Where something was made: a forked process has its memory, but not its threads.
-#[derive(Clone, Copy)]
-pub struct Process(u32);
-
-impl Process {
-    pub fn this() -> Self {
-        Self(std::process::id())
-    }
-
-    /// An error in any other process.
-    pub fn check(self) -> base::Result<()> {
-        if self.0 == std::process::id() {
-            return Ok(());
-        }
-        Err(Error::new(SqlState::CONNECTION_DOES_NOT_EXIST, "the connection belongs to another process")
-            .hint("connect anew after a fork"))
-    }
 }
 
 /// A statement, or a script, with what it needs.

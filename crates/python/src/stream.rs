@@ -10,7 +10,7 @@ use engine::{Call, QueryResult};
 use pyo3::prelude::*;
 use types::{Chunk, ColumnBuilder};
 
-use crate::session::Process;
+use crate::process::Process;
 
 /// How often signals are looked at, also while there is no lack of rows.
 const STEP: Duration = Duration::from_millis(50);

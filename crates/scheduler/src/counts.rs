@@ -1,7 +1,8 @@
 //! What a job's stages have taken so far: for progress and reports, readable at any time.
 
+use crate::morsel::{Morsel, Progress};
 use crate::observe::Run;
-use crate::task::{Morsel, Progress, Stage};
+use crate::task::Stage;
 use base::ids::Id;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 

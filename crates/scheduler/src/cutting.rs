@@ -1,7 +1,7 @@
 //! How a phase is cut into morsels: decided when the phase starts, from what is so at that moment.
 
+use crate::morsel::Morsel;
 use crate::ranges::MorselRanges;
-use crate::task::Morsel;
 use crate::topology::{NodeId, Placement, Topology};
 use std::ops::Range;
 use std::sync::Arc;
@@ -154,7 +154,7 @@ impl Offsets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::{Claim, WorkerId};
+    use crate::morsel::{Claim, WorkerId};
 
     fn morsels(ranges: &MorselRanges) -> Vec<Range<u64>> {
         std::iter::from_fn(|| match ranges.claim(WorkerId(0)) {

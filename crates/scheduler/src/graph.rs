@@ -12,7 +12,8 @@
 //! has left.
 
 use crate::gate::Gate;
-use crate::task::{JobSpec, Morsel, Stage, TaskSet};
+use crate::morsel::Morsel;
+use crate::task::{JobSpec, Stage, TaskSet};
 use base::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::*};

@@ -3,7 +3,8 @@
 use crate::cancel::CancelToken;
 use crate::cutting::Cutting;
 use crate::job::guarded;
-use crate::task::{Claim, JobSpec, Morsel, Progress, TaskSet, WorkerId};
+use crate::morsel::{Claim, Morsel, Progress, WorkerId};
+use crate::task::{JobSpec, TaskSet};
 use base::ids::Id;
 use base::{Error, Random, Result};
 

@@ -62,8 +62,8 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread::spawn;
 
+use crate::morsel::{Claim, Morsel, WorkerId};
 use crate::ranges::{Counter, MorselRanges};
-use crate::task::{Claim, Morsel, WorkerId};
 
 impl Counter for AtomicU64 {
     fn new(value: u64) -> Self {

@@ -1,6 +1,6 @@
 //! What an outsider may see of each morsel: for accounting, traces and replays.
 
-use crate::task::{Morsel, Progress, WorkerId};
+use crate::morsel::{Morsel, Progress, WorkerId};
 use crate::topology::NodeId;
 use base::Result;
 use std::time::{Duration, Instant};

@@ -1,75 +1,21 @@
 //! The scheduler as its users see it: a pool of workers that takes jobs.
 
-use crate::cancel::CancelToken;
-use crate::cutting::{Cutting, MORSEL_ROWS, SLICE, STEPS};
+use crate::cutting::Cutting;
 use crate::dispatcher::Dispatcher;
 use crate::handle::JobHandle;
 use crate::job::Job;
-use crate::observe::Observer;
-use crate::policy::DEFAULT_WEIGHT;
-use crate::task::{JobSpec, WorkerId};
+use crate::morsel::WorkerId;
+use crate::options::{JobOptions, SchedulerOptions};
+use crate::task::JobSpec;
 use crate::topology::{Placement, Topology, available_threads};
 use crate::worker;
 use base::ids::Id;
 use base::{Error, Result, SqlState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 /// Stack of a worker: the reference interpreter recurses over nested expressions. It takes memory only where it is used.
 const STACK: usize = 64 << 20;
-
-/// How a scheduler is set up.
-#[derive(Clone, Debug)]
-pub struct SchedulerOptions {
-    /// Workers at the beginning; none: as many as affinity and cgroups allow.
-    pub threads: Option<usize>,
-    /// Workers that `set_threads` may ask for at most.
-    pub max_threads: usize,
-    /// The topology; none: the machine's.
-    pub topology: Option<Topology>,
-    /// Whether workers may be bound to processors. Even then they are not when this process has but a part of the
-    /// machine, or the topology is a description.
-    pub pin: bool,
-    /// Rows that a morsel should have.
-    pub morsel_rows: u64,
-    /// How long a morsel should run before it yields; tests make it zero.
-    pub slice: Duration,
-    /// Steps of a long loop between two looks at the clock; tests make them few.
-    pub steps: u64,
-}
-
-impl Default for SchedulerOptions {
-    fn default() -> Self {
-        let max_threads = available_threads().max(64);
-        Self {
-            threads: None,
-            max_threads,
-            topology: None,
-            pin: true,
-            morsel_rows: MORSEL_ROWS,
-            slice: SLICE,
-            steps: STEPS,
-        }
-    }
-}
-
-/// How a job is run.
-#[derive(Clone)]
-pub struct JobOptions {
-    /// The share of the workers' time that the job gets beside others; 100 is usual.
-    pub weight: u32,
-    /// Stops the job when cancelled.
-    pub cancel: CancelToken,
-    /// Sees every run of a morsel, and the end.
-    pub observer: Option<Arc<dyn Observer>>,
-}
-
-impl Default for JobOptions {
-    fn default() -> Self {
-        Self { weight: DEFAULT_WEIGHT, cancel: CancelToken::new(), observer: None }
-    }
-}
 
 /// A pool of workers. Dropping it cancels its jobs and waits for the workers.
 pub struct Scheduler {

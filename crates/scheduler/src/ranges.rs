@@ -7,7 +7,7 @@
 //! Invariant: the set of morsels depends on the rows and the morsel size alone, never on workers or stealing.
 //! Complexity: a claim is O(1) on the own lane, O(lanes) when stealing; making the ranges is O(lanes + parts).
 
-use crate::task::{Claim, Morsel, WorkerId};
+use crate::morsel::{Claim, Morsel, WorkerId};
 use crate::topology::{NodeId, Placement};
 use base::ids::Id;
 use std::ops::Range;

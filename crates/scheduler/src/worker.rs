@@ -4,7 +4,7 @@ use crate::dispatcher::{Dispatcher, View};
 use crate::event_count::{EventCount, Parker};
 use crate::graph::{Left, Phase, Step};
 use crate::job::{Job, Ran};
-use crate::task::{Morsel, WorkerId};
+use crate::morsel::{Morsel, WorkerId};
 use base::ids::Id;
 use std::cell::Cell;
 use std::sync::Arc;

@@ -8,80 +8,15 @@ mod constant;
 
 pub use constant::Scratch;
 
-use std::marker::PhantomData;
-use std::ops::Range;
 use std::sync::Arc;
 
-use types::column::Plain;
 use types::{Chunk, Column, ColumnBuilder, Interval, Physical, SqlType, Str, Value};
 
 use crate::ColumnRef;
 use crate::open::OpenView;
 use crate::statistics::Bounds;
+use crate::values::Values;
 use constant::Constant;
-
-/// The values of some rows, wherever they lie.
-#[derive(Clone, Copy)]
-pub(crate) struct Values<'a> {
-    physical: Physical,
-    of: ColumnRef,
-    rows: usize,
-    _owner: PhantomData<&'a Column>,
-}
-
-impl<'a> Values<'a> {
-    /// # Safety
-    /// `rows` rows of that layout are at the addresses, initialised and not written to as long as `'a`; `data` is
-    /// aligned for them. The payload of strings lives as long.
-    pub(crate) unsafe fn new(physical: Physical, of: ColumnRef, rows: usize) -> Self {
-        Self { physical, of, rows, _owner: PhantomData }
-    }
-
-    pub(crate) fn physical(self) -> Physical {
-        self.physical
-    }
-    pub(crate) fn rows(self) -> usize {
-        self.rows
-    }
-
-    /// Where they lie.
-    pub(crate) fn address(self) -> ColumnRef {
-        self.of
-    }
-
-    /// Values of some rows; `T` is the physical type.
-    #[inline]
-    pub(crate) fn slice<T: Plain>(self, rows: Range<usize>) -> &'a [T] {
-        assert!(size_of::<T>() == self.physical.size() && rows.start <= rows.end && rows.end <= self.rows);
-        // SAFETY: within the rows that the maker of `self` has vouched for; `Plain` types admit all bits.
-        unsafe { std::slice::from_raw_parts(self.of.data.cast::<T>().add(rows.start), rows.len()) }
-    }
-
-    /// One value; `T` is the physical type.
-    #[inline]
-    pub(crate) fn get<T: Plain>(self, row: usize) -> T {
-        self.slice(row..row + 1)[0]
-    }
-
-    /// The NULL flags of some rows, or none if no row is NULL.
-    pub(crate) fn nulls(self, rows: Range<usize>) -> Option<&'a [u8]> {
-        assert!(rows.start <= rows.end && rows.end <= self.rows);
-        // SAFETY: as for the values, with a byte a row.
-        (!self.of.nulls.is_null())
-            .then(|| unsafe { std::slice::from_raw_parts(self.of.nulls.add(rows.start), rows.len()) })
-    }
-
-    fn is_null(self, row: usize) -> bool {
-        self.nulls(row..row + 1).is_some_and(|n| n[0] != 0)
-    }
-}
-
-impl<'a> From<&'a Column> for Values<'a> {
-    fn from(column: &'a Column) -> Self {
-        // SAFETY: the column holds the rows, owns the payload and does not change.
-        unsafe { Self::new(column.physical(), ColumnRef::of(column), column.rows()) }
-    }
-}
 
 /// One column of a body.
 #[derive(Debug)]
@@ -197,7 +132,7 @@ impl Body {
         if values.is_null(row) {
             return to.push_null();
         }
-        match values.physical {
+        match values.physical() {
             Physical::Bool => to.push::<u8>(values.get(row)),
             Physical::I16 => to.push::<i16>(values.get(row)),
             Physical::I32 => to.push::<i32>(values.get(row)),

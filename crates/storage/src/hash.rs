@@ -4,7 +4,7 @@ use types::ops::hash::{combine, hash_bytes, hash_f64, hash_i64, hash_i128, hash_
 use types::value::Interval;
 use types::{Physical, Str};
 
-use crate::body::Values;
+use crate::values::Values;
 
 /// Partitions of a key's hash: the same for placing rows and for dividing work.
 pub const PARTITIONS: usize = 64;

@@ -22,6 +22,7 @@ mod simd;
 pub mod statistics;
 #[cfg(test)]
 mod testing;
+mod values;
 
 pub use body::Scratch;
 pub use chunk::{ChunkView, ColumnRef, RowId};

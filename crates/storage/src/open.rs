@@ -12,7 +12,6 @@ use base::memory::Reservation;
 use base::{Budget, Result};
 use types::{Buffer, Chunk, Column, Physical, SqlType, Str};
 
-use crate::body::Body;
 use crate::{CHUNK_ROWS, ColumnRef};
 
 const FIRST_CAPACITY: usize = 64;
@@ -260,14 +259,14 @@ impl OpenChunk {
         self.memory.resize(self.columns.iter().map(OpenColumn::bytes).sum(), "insert")
     }
 
-    /// Changes when rows from then on need another [`body`](Self::body).
+    /// Changes when rows from then on need other [`views`](Self::views).
     pub(crate) fn layout(&self) -> u32 {
         self.layout
     }
 
-    /// A body for readers of the rows so far, and of later ones as long as the layout is the same.
-    pub(crate) fn body(&self) -> Body {
-        Body::open(self.columns.iter().map(OpenColumn::view))
+    /// Its columns for readers of the rows so far, and of later ones as long as the layout is the same.
+    pub(crate) fn views(&self) -> impl Iterator<Item = OpenView> {
+        self.columns.iter().map(OpenColumn::view)
     }
 
     /// Forgets the rows from `rows` on, none of which was published.

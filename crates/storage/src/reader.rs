@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use types::{Chunk, Column, ColumnBuilder, SqlType, Value};
 
-use crate::body::{Body, Scratch, Values};
+use crate::body::{Body, Scratch};
 use crate::scan;
+use crate::values::Values;
 use crate::{ColumnRef, ScanPredicate, WINDOW};
 
 /// The rows of a chunk as of a snapshot.

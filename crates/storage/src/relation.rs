@@ -11,6 +11,7 @@ mod append;
 mod commit;
 mod directory;
 mod live;
+mod piece;
 mod record;
 mod snapshot;
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub use sketch::Sketch;
 
 use std::ops::Range;
 
-use crate::body::Values;
+use crate::values::Values;
 
 /// What is known of all rows of a column.
 #[derive(Clone, Debug, Default)]

@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     println!("{} Rust files, median {} lines, longest {}", sizes.files, sizes.median, sizes.longest);
     println!("the longest function has {} lines", sizes.longest_function);
     let imports = xtask::imports::count(&root);
-    println!("{} imports go upward, {} files import in circles", imports.upward, imports.in_circles);
+    println!("{} imports go upward, {} files import in circles", imports.upward, imports.in_circles.len());
     for (kind, places) in [
         ("scalar functions", xtask::places::scalars(&root)),
         ("aggregates", xtask::places::aggregates(&root)),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::pages::{map, map_at, unmap};
+use super::mapping::{map, map_at, unmap};
 
 /// Bytes that are kept at most, a node.
 const MOST: usize = 2 << 30;

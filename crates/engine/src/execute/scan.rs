@@ -14,7 +14,7 @@ use types::{Chunk, SqlType, Value};
 
 use super::Query;
 use super::batch::Feed;
-use super::pieces::{Piece, Pieces};
+use crate::pieces::{Piece, Pieces};
 
 fn source_columns(query: &Query, pipeline: PipelineId) -> &[SourceColumn] {
     match &query.program.pipelines[pipeline].source {

@@ -12,10 +12,10 @@ use scheduler::{Cutting, Stage, TaskSet};
 
 use super::Query;
 use super::phases::Phase;
-use super::pieces::prepare_file;
 use super::rows::{RowTasks, ValueTasks};
 use super::scan::{FileTasks, TableTasks};
 use super::watch::Watched;
+use crate::pieces::prepare_file;
 use crate::source::Source;
 
 pub(super) struct PipelineStage {

@@ -17,7 +17,8 @@ use types::{Chunk, Column, ColumnBuilder, SqlType};
 
 use super::rows_tag;
 use crate::environment::Environment;
-use crate::execute::{self, Pieces};
+use crate::execute;
+use crate::pieces::{Pieces, prepare_file};
 use crate::result::QueryResult;
 use crate::source::Source;
 
@@ -112,7 +113,7 @@ pub(super) fn fill_from_file(
     let sink = Arc::new(TableSink::new(relation, &environment.statement_budget()));
     let to = sink.clone();
     let mut job = JobSpec::new();
-    let prepare = job.add(Pipeline::new("prepare", move |cut| Ok(execute::prepare_file(file.clone(), cut))), &[]);
+    let prepare = job.add(Pipeline::new("prepare", move |cut| Ok(prepare_file(file.clone(), cut))), &[]);
     let stage = Pipeline::new(format!("load {}", relation.name()), move |cut| {
         let (sink, pieces, cut) = (to.clone(), pieces.clone(), cut.clone());
         Ok(Tasks::boxed(pieces.cut(&cut), move |worker, morsel| {

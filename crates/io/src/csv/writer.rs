@@ -10,7 +10,7 @@ use types::{Chunk, Column, Physical, SqlType};
 use super::dialect::Dialect;
 use super::options::{CsvFormat, CsvOptions, Header};
 use super::sniff;
-use crate::open::write_error;
+use crate::input::write_error;
 use crate::source::Field;
 
 /// Bytes that are collected before they are written.

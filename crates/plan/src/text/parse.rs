@@ -11,11 +11,11 @@ use functions::AggregateFunction;
 use types::{Chunk, SqlType};
 
 use super::lexer::{Token, error, tokens};
-use super::parse_expr::Line;
+use super::parse_expr::{Line, sort_key};
 use super::window;
 use crate::{
-    AggregateCall, BuildSide, ColumnId, ColumnInfo, Cte, CteId, Expr, JoinKind, Node, Op, Plan, SetOperation, SortKey,
-    TableId, TableInfo, TableSource,
+    AggregateCall, BuildSide, ColumnId, ColumnInfo, Cte, CteId, Expr, JoinKind, Node, Op, Plan, SetOperation, TableId,
+    TableInfo, TableSource,
 };
 
 /// Resolves the tables of a text; called once for each table id. The columns that the scan names are passed as
@@ -255,13 +255,6 @@ impl Reader<'_> {
         }
         Ok(())
     }
-}
-
-pub(super) fn sort_key(line: &mut Line<'_>) -> Result<SortKey> {
-    let expr = line.expr()?;
-    let descending = line.word("desc");
-    let nulls_first = if line.word("nulls") { line.name()? == "first" } else { descending };
-    Ok(SortKey { expr, descending, nulls_first })
 }
 
 fn limits(line: &mut Line<'_>) -> Result<(Option<u64>, u64)> {

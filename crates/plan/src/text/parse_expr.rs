@@ -7,7 +7,9 @@ use types::SqlType;
 use super::lexer::{Token, error};
 use super::print_expr::implied_type;
 use super::values::value;
-use crate::{ArgumentId, ColumnId, ColumnInfo, Compare, Expr, ExprKind, Node, Quantifier, Subquery, SubqueryKind};
+use crate::{
+    ArgumentId, ColumnId, ColumnInfo, Compare, Expr, ExprKind, Node, Quantifier, SortKey, Subquery, SubqueryKind,
+};
 
 /// A line that is being read.
 pub(super) struct Line<'a> {
@@ -463,4 +465,11 @@ impl<'a> Line<'a> {
         self.expect(")")?;
         Ok(Expr::new(ExprKind::Subquery(Box::new(Subquery { kind, plan })), sql_type))
     }
+}
+
+pub(super) fn sort_key(line: &mut Line<'_>) -> Result<SortKey> {
+    let expr = line.expr()?;
+    let descending = line.word("desc");
+    let nulls_first = if line.word("nulls") { line.name()? == "first" } else { descending };
+    Ok(SortKey { expr, descending, nulls_first })
 }

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use super::print_expr::{ExprPrinter, Names, identifier, renamed};
+use super::print_expr::{ExprPrinter, Names, identifier, renamed, sort_keys};
 use super::window;
-use crate::{BuildSide, ColumnId, Expr, JoinKind, Node, Op, Plan, SetOperation, SortKey};
+use crate::{BuildSide, ColumnId, Expr, JoinKind, Node, Op, Plan, SetOperation};
 
 /// The plan as text, complete: with positions, without estimates.
 pub fn print(plan: &Plan) -> String {
@@ -210,19 +210,6 @@ impl<'a> Printer<'a> {
             }
         }
     }
-}
-
-pub(super) fn sort_keys<'a>(p: &mut ExprPrinter<'a, '_>, keys: &'a [SortKey]) -> String {
-    let key = |k: &'a SortKey| {
-        let order = if k.descending { " desc" } else { "" };
-        let nulls = match (k.nulls_first, k.descending) {
-            (true, false) => " nulls first",
-            (false, true) => " nulls last",
-            _ => "",
-        };
-        format!("{}{order}{nulls}", p.print(&k.expr))
-    };
-    keys.iter().map(key).collect::<Vec<_>>().join(", ")
 }
 
 fn limits(limit: Option<u64>, offset: u64) -> String {

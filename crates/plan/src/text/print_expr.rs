@@ -7,7 +7,7 @@ use types::SqlType;
 
 use super::lexer::quote;
 use super::values::literal;
-use crate::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, Node, Quantifier, SubqueryKind};
+use crate::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, Node, Quantifier, SortKey, SubqueryKind};
 
 /// An expression in the text form, for messages; subqueries' plans are left out.
 pub fn expr_to_string(expr: &Expr, columns: &IdMap<ColumnId, ColumnInfo>) -> String {
@@ -204,4 +204,17 @@ impl<'a> ExprPrinter<'a, '_> {
             }
         }
     }
+}
+
+pub(super) fn sort_keys<'a>(p: &mut ExprPrinter<'a, '_>, keys: &'a [SortKey]) -> String {
+    let key = |k: &'a SortKey| {
+        let order = if k.descending { " desc" } else { "" };
+        let nulls = match (k.nulls_first, k.descending) {
+            (true, false) => " nulls first",
+            (false, true) => " nulls last",
+            _ => "",
+        };
+        format!("{}{order}{nulls}", p.print(&k.expr))
+    };
+    keys.iter().map(key).collect::<Vec<_>>().join(", ")
 }

@@ -5,10 +5,8 @@ use base::Result;
 use functions::WindowFunction;
 
 use super::lexer::error;
-use super::parse::sort_key;
-use super::parse_expr::Line;
-use super::print::sort_keys;
-use super::print_expr::ExprPrinter;
+use super::parse_expr::{Line, sort_key};
+use super::print_expr::{ExprPrinter, sort_keys};
 use crate::{ColumnId, Expr, Frame, FrameBound, FrameExclusion, FrameUnit, WindowCall};
 
 const UNITS: [(FrameUnit, &str); 3] =

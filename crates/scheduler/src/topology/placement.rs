@@ -1,7 +1,7 @@
 //! Which worker sits on which node and processor.
 
 use super::{NodeId, Topology, machine};
-use crate::task::WorkerId;
+use crate::morsel::WorkerId;
 use base::ids::Id;
 
 /// Where a worker sits.

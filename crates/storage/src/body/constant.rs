@@ -53,7 +53,7 @@ impl Constant {
         }
         let size = physical.size();
         // SAFETY: `rows` values of `size` bytes each, without padding (`Plain`).
-        let bytes = unsafe { std::slice::from_raw_parts(values.of.data, rows * size) };
+        let bytes = unsafe { std::slice::from_raw_parts(values.address().data, rows * size) };
         // All are like the one before them.
         if bytes[size..] != bytes[..bytes.len() - size] {
             return None;

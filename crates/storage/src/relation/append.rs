@@ -14,12 +14,14 @@ use scheduler::EachWorker;
 use types::{Chunk, Column};
 
 use super::commit::Commit;
+use super::piece::{Piece, PieceRows};
 use super::zone::check_nulls;
 use super::{Distribution, Record, Relation, lock};
-use crate::body::{Body, Values};
+use crate::body::Body;
 use crate::hash::{each_hash, partition_of};
 use crate::open::{OpenChunk, Rows};
-use crate::statistics::{Bounds, Summary};
+use crate::statistics::Summary;
+use crate::values::Values;
 use crate::{CHUNK_ROWS, PARTITIONS, Schema};
 
 /// Rows on their way into a relation.
@@ -59,21 +61,6 @@ struct Run {
     pieces: Vec<Piece>,
     /// By part of the distribution, the chunk that is being filled.
     open: Vec<Option<OpenChunk>>,
-}
-
-/// A chunk that waits for the commit.
-#[derive(Debug)]
-pub(super) struct Piece {
-    pub(super) part: usize,
-    pub(super) rows: PieceRows,
-}
-
-#[derive(Debug)]
-pub(super) enum PieceRows {
-    /// Complete: at least half full.
-    Frozen { node: u16, rows: usize, body: Body, bounds: Box<[Bounds]>, memory: Reservation },
-    /// A rest, which may be copied to other rests.
-    Open(OpenChunk),
 }
 
 impl Append {

@@ -13,15 +13,16 @@ use base::memory::Reservation;
 use base::{Error, Result, SqlState};
 use types::Chunk;
 
-use super::append::{Piece, PieceRows};
 use super::live::Live;
+use super::piece::{Piece, PieceRows};
 use super::zone::{Lease, Tail, text};
 use super::{Change, Record, Relation, lock};
-use crate::body::{Body, Values};
+use crate::body::Body;
 use crate::chunk::StoredChunk;
 use crate::index::{Keys, Liveness};
 use crate::open::{OpenChunk, Rows};
 use crate::statistics::{Bounds, Summary};
+use crate::values::Values;
 use crate::{ChunkReader, RowId};
 
 /// Above this many rows, statistics are made before the lock that readers of views take.
@@ -114,7 +115,7 @@ impl<'a> Commit<'a> {
     /// Makes a chunk the one that grows.
     pub(super) fn adopt(&mut self, part: usize, open: OpenChunk) {
         let bounds = vec![Bounds::default(); self.relation.schema.attributes().len()].into();
-        let number = self.begin_chunk(open.node(), open.body(), bounds);
+        let number = self.begin_chunk(open.node(), Body::open(open.views()), bounds);
         self.written.push(Written { number, part, from: 0, to: open.rows(), summarised: false });
         let layout = open.layout();
         self.zone.tails[part] = Some(Tail { number, open, layout });
@@ -162,7 +163,7 @@ impl<'a> Commit<'a> {
         });
         for tail in self.zone.tails.iter_mut().flatten().chain(closed) {
             if tail.layout != tail.open.layout() {
-                self.relation.directory.get(tail.number).exchange(tail.open.body());
+                self.relation.directory.get(tail.number).exchange(Body::open(tail.open.views()));
                 tail.layout = tail.open.layout();
             }
         }

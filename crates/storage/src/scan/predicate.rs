@@ -4,7 +4,7 @@ use types::{Physical, SqlType, Value};
 
 use super::lane::{self, Lane, with_lane};
 use super::select;
-use crate::body::Values;
+use crate::values::Values;
 
 /// A comparison operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

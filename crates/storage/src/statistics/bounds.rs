@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use types::{SqlType, Str, Value};
 
-use crate::body::Values;
 use crate::scan::lane::{Lane, with_lane};
 use crate::simd::vectorised;
+use crate::values::Values;
 
 /// The most bytes of a string that a bound keeps.
 const TEXT_BYTES: usize = 32;

@@ -6,8 +6,8 @@ use types::{Physical, Str};
 
 use super::sketch::SketchWriter;
 use super::{Bounds, Sketch, ValueRange};
-use crate::body::Values;
 use crate::hash::{each_hash, hash_ends};
+use crate::values::Values;
 
 /// Integers that span at most this many values are marked in a table first, and each marked one is hashed once.
 const SPAN: i128 = 1 << 15;

@@ -183,3 +183,10 @@ pub fn schema(random: &mut Random) -> (Vec<Table>, Vec<String>) {
     }
     (tables, statements)
 }
+
+/// A column that an expression may name: as `alias.column`.
+#[derive(Clone, Debug)]
+pub(super) struct Visible {
+    pub name: String,
+    pub kind: Kind,
+}

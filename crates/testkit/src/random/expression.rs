@@ -1,15 +1,8 @@
 //! Random scalar expressions over the columns in scope, with subqueries.
 
-use super::data::Kind;
+use super::data::{Kind, Visible};
 use super::query::Generator;
 use base::Random;
-
-/// A column that an expression may name: as `alias.column`.
-#[derive(Clone, Debug)]
-pub(super) struct Visible {
-    pub name: String,
-    pub kind: Kind,
-}
 
 impl Generator<'_> {
     /// A random expression of a kind.

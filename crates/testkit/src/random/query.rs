@@ -1,7 +1,6 @@
 //! Random queries: joins of all kinds, groups, set operations, CTEs, order and limit.
 
-use super::data::{KINDS, Kind, Table};
-use super::expression::Visible;
+use super::data::{KINDS, Kind, Table, Visible};
 use base::Random;
 
 /// A random query over the tables.

@@ -1,7 +1,7 @@
 //! Random subqueries in expressions, nested and correlated.
 
+use super::data::Visible;
 use super::data::{KINDS, Kind};
-use super::expression::Visible;
 use super::query::Generator;
 
 impl Generator<'_> {

@@ -10,10 +10,10 @@ use plan::text::Printer;
 use plan::{Node, Plan};
 use sql::{ExplainStage, Statement};
 
+use super::show::texts;
 use crate::environment::Environment;
 use crate::execute::{self, Running};
 use crate::result::QueryResult;
-use crate::statement::texts;
 
 pub(crate) fn explain(
     environment: &Environment,

@@ -10,9 +10,9 @@ use std::path::Path;
 use clap::ValueEnum;
 use types::Chunk;
 
+use super::{Ended, Keep, Shell};
 use crate::output::Output;
 use crate::render::Mode;
-use crate::shell::{Ended, Keep, Shell};
 
 /// What a command comes to: its error is shown as a failed statement's is.
 type Outcome = Result<Result<(), String>, Ended>;

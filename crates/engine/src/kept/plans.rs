@@ -1,0 +1,185 @@
+//! The plans that are kept, and what each of them rests on.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use base::IdMap;
+use catalog::{CatalogSnapshot, Field};
+use plan::{Plan, TableId, TableInfo};
+use runtime::query::Arguments;
+use sql::{ArgumentSource, ArgumentUse, ArgumentValue, Template};
+use types::{SqlType, Value};
+
+use super::read::Read;
+use crate::prepared::Prepared;
+use crate::source::Source;
+
+/// Most templates that are remembered.
+const MOST_TEMPLATES: usize = 1024;
+/// Most plans of one template: they differ in what is no argument.
+const MOST_PLANS: usize = 4;
+
+/// A parameter's value and type.
+type Parameter = (Value, SqlType);
+
+/// The database's kept plans.
+#[derive(Default)]
+pub(crate) struct KeptPlans {
+    pub by_template: Mutex<HashMap<String, Vec<Arc<Kept>>>>,
+    /// Statements that ran by one.
+    pub runs: AtomicU64,
+}
+
+/// A plan that is ready to run, and what it rests on.
+pub(crate) struct Kept {
+    pub prepared: Prepared,
+    pub columns: Vec<Field>,
+    /// The table that each source reads.
+    tables: IdMap<TableId, Read>,
+    pub catalog: Weak<CatalogSnapshot>,
+    uses: Vec<ArgumentUse>,
+    /// The text that the plan was made for, its literals and its parameters.
+    sql: String,
+    template: Template,
+    parameters: Vec<Parameter>,
+    /// By literal and by parameter, whether it is an argument.
+    open_literals: Vec<bool>,
+    open_parameters: Vec<bool>,
+}
+
+/// A statement as it comes.
+#[derive(Clone, Copy)]
+pub(crate) struct Text<'a> {
+    pub sql: &'a str,
+    pub template: &'a Template,
+    pub parameters: &'a [Parameter],
+}
+
+impl Text<'_> {
+    /// The text of a literal.
+    fn literal(&self, number: usize) -> Cow<'_, str> {
+        self.template.literals[number].text(self.sql)
+    }
+}
+
+impl KeptPlans {
+    /// How many statements ran by a plan that was kept.
+    pub fn runs(&self) -> u64 {
+        self.runs.load(Ordering::Relaxed)
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<Arc<Kept>>>> {
+        self.by_template.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a plan.
+    pub fn keep(&self, kept: Kept) {
+        let mut all = self.lock();
+        if all.len() >= MOST_TEMPLATES && !all.contains_key(&kept.template.key) {
+            // Seldom: whoever makes so many kinds of statement gains little from any of them.
+            all.clear();
+        }
+        let plans = all.entry(kept.template.key.clone()).or_default();
+        plans.retain(|old| old.holds_as(&kept));
+        plans.truncate(MOST_PLANS - 1);
+        plans.insert(0, Arc::new(kept));
+    }
+}
+
+impl Kept {
+    /// A plan as it was bound for a statement, optimised and prepared; none if it is not to be kept: it reads files, or
+    /// all that is open in it would have to be closed.
+    pub fn new(
+        text: Text<'_>,
+        plan: &Plan,
+        prepared: Prepared,
+        columns: Vec<Field>,
+        uses: Vec<ArgumentUse>,
+        catalog: &Arc<CatalogSnapshot>,
+    ) -> Option<Self> {
+        let read = |(id, table): (TableId, &TableInfo)| Read::new(table, prepared.columns_of(id));
+        let tables: Option<IdMap<_, _>> = plan.tables.iter().map(read).collect();
+        let mut open_literals = vec![false; text.template.literals.len()];
+        let mut open_parameters = vec![false; text.parameters.len()];
+        for source in uses.iter().map(|u| u.source) {
+            match source {
+                ArgumentSource::Literal(at) => *open_literals.get_mut(literal_at(text.template, at)?)? = true,
+                ArgumentSource::Parameter(number) => *open_parameters.get_mut(number)? = true,
+            }
+        }
+        Some(Self {
+            prepared,
+            columns,
+            tables: tables?,
+            catalog: Arc::downgrade(catalog),
+            uses,
+            sql: text.sql.to_owned(),
+            template: text.template.clone(),
+            parameters: text.parameters.to_vec(),
+            open_literals,
+            open_parameters,
+        })
+    }
+
+    fn text(&self) -> Text<'_> {
+        Text { sql: &self.sql, template: &self.template, parameters: &self.parameters }
+    }
+
+    /// Whether this plan can be of use beside another one of its template.
+    fn holds_as(&self, other: &Self) -> bool {
+        self.catalog.ptr_eq(&other.catalog) && self.sources().is_some() && self.arguments(other.text()).is_none()
+    }
+
+    /// The tables as they are now; none if the plan does not hold for them.
+    pub fn sources(&self) -> Option<IdMap<TableId, Source>> {
+        self.tables.values().map(Read::now).collect()
+    }
+
+    /// The arguments of a statement of the same template; none if the plan does not hold for it.
+    pub fn arguments(&self, text: Text<'_>) -> Option<Arguments> {
+        let own = self.text();
+        let same_literal = |(number, open): (usize, &bool)| *open || own.literal(number) == text.literal(number);
+        let same_parameter =
+            |((own, now), open): ((&Parameter, &Parameter), &bool)| own.1 == now.1 && (*open || own.0 == now.0);
+        let same = self.open_literals.iter().enumerate().all(same_literal)
+            && own.parameters.len() == text.parameters.len()
+            && own.parameters.iter().zip(text.parameters).zip(&self.open_parameters).all(same_parameter);
+        if !same {
+            return None;
+        }
+        let value = |usage: &ArgumentUse| match usage.source {
+            ArgumentSource::Literal(at) => {
+                let number = literal_at(&self.template, at)?;
+                let literal = text.literal(number);
+                usage.value(match text.template.literals[number].is_number {
+                    true => ArgumentValue::Number(&literal),
+                    false => ArgumentValue::Text(&literal),
+                })
+            }
+            ArgumentSource::Parameter(number) => {
+                let (value, sql_type) = &text.parameters[number];
+                usage.value(ArgumentValue::Parameter(value, *sql_type))
+            }
+        };
+        let values = self.uses.iter().map(value).collect::<Option<_>>()?;
+        let positions = self.prepared.positions().iter().map(|&at| self.moved(at, text)).collect();
+        Some(Arguments { values, positions })
+    }
+
+    /// Where a place of the plan's text is in another text of its template.
+    fn moved(&self, at: u32, text: Text<'_>) -> u32 {
+        let pairs = self.template.literals.iter().zip(&text.template.literals);
+        match pairs.take_while(|(own, _)| own.range.start <= at as usize).last() {
+            None => at,
+            Some((own, now)) if at as usize >= own.range.end => (now.range.end + (at as usize - own.range.end)) as u32,
+            Some((_, now)) => now.range.start as u32,
+        }
+    }
+}
+
+/// The number of the literal that begins at a byte offset.
+fn literal_at(template: &Template, at: u32) -> Option<usize> {
+    template.literals.binary_search_by_key(&(at as usize), |l| l.range.start).ok()
+}

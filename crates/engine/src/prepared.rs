@@ -1,0 +1,15 @@
+//! Plans as they run.
+
+use std::sync::Arc;
+
+use codegen::Executable;
+use pipeline::ir::Program;
+
+/// A plan as it runs, as often as one likes: its program and its code.
+#[derive(Clone)]
+pub(crate) struct Prepared {
+    pub program: Arc<Program>,
+    pub code: Executable,
+    /// Whether no operator is expected to make many rows.
+    pub few_rows: bool,
+}

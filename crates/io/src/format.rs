@@ -1,0 +1,23 @@
+//! Formats of files, and what a name says of them.
+
+use std::path::Path;
+
+/// File formats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// CSV, TSV and the like.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+}
+
+/// The format that a file's name says: `.csv`, `.tsv`, `.tbl`, `.txt`, each perhaps with `.gz` or `.zst`, or `.parquet`.
+pub fn format_of(path: &str) -> Option<Format> {
+    let lower = path.to_ascii_lowercase();
+    let stem = [".gz", ".gzip", ".zst", ".zstd"].iter().find_map(|s| lower.strip_suffix(s)).unwrap_or(&lower);
+    match Path::new(stem).extension()?.to_str()? {
+        "csv" | "tsv" | "tbl" | "txt" | "dat" | "psv" => Some(Format::Csv),
+        "parquet" | "parq" | "pq" => Some(Format::Parquet),
+        _ => None,
+    }
+}
