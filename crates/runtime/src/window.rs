@@ -18,6 +18,7 @@
 //! | [`permutation`], [`wavelet`] | another order of the rows, and the k-th of a frame in it |
 //! | [`occurrences`], [`multiset`] | DISTINCT, the most frequent value, framed dense ranks |
 //! | [`aggregate`], [`tree`] | aggregates by four algorithms |
+//! | [`extremes`] | the best row of any range, for `min` and `max` |
 //!
 //! Decision 23 says why, and what it costs.
 
@@ -26,6 +27,7 @@ mod call;
 mod cells;
 mod column;
 mod count;
+mod extremes;
 mod frame;
 mod members;
 mod multiset;

@@ -5,7 +5,10 @@
 //! - *Naive*: each frame from its rows.
 //! - *Cumulative*: rows are added while the frame grows at either end.
 //! - *Removable cumulative*: rows are added and taken away, if the summary can.
-//! - *Segment tree*: each frame from nodes; or, of integers' sums, from the sums before its first row and behind its last.
+//! - *Segment tree*: each frame from nodes.
+//!
+//! Two take less for any frame, and follow none: of integers' sums the [sums](prefix) before a frame's first row and behind
+//! its last, and of `min` and `max` the [best rows](least) of ranges.
 //!
 //! The two that follow have a tree, too, though one with few large nodes, for the first row of a range: so ranges of one
 //! partition are evaluated in parallel. No tree has nodes that more than one partition lies under: no frame asks for them.
@@ -21,6 +24,7 @@ mod extreme;
 mod float;
 mod integer;
 mod interval;
+mod least;
 mod logic;
 mod prefix;
 mod summary;
@@ -34,7 +38,7 @@ use plan::FrameExclusion;
 use types::SqlType;
 
 use super::call::{Call, pick};
-use super::column::{Form, Sink, with_form};
+use super::column::{Element, Form, Sink, with_form};
 use super::count::Count;
 use super::frame::Frames;
 use super::members::{Condition, Members};
@@ -47,6 +51,7 @@ use super::{Evaluation, Key, Operand, Out, chunks};
 pub use choice::Algorithm;
 use choice::Choice;
 use cursor::{Cursor, Source};
+use least::Least;
 use prefix::Prefixed;
 pub(super) use summary::Summary;
 
@@ -91,8 +96,7 @@ pub(super) fn evaluation(function: A, call: Call, frames: Frames, budget: &Budge
             }
         }
         A::Min | A::Max => {
-            let greatest = function == A::Max;
-            with_form!(argument, T => make.framed(extreme::Extreme::<T>::new(greatest)))
+            with_form!(argument, T => make.extreme::<T>(function == A::Max))
         }
         A::BoolAnd | A::BoolOr => make.framed(logic::Logic { all: function == A::BoolAnd }),
         A::AnyValue => pick(Which::First, Call { ignore_nulls: true, ..make.call }, make.frames, budget),
@@ -135,6 +139,21 @@ impl Make<'_> {
         let value = call.arguments.into_iter().next().expect("a value");
         let condition = Condition { value: Some(value.clone()), filter: call.filter, only: None };
         Ok(Box::new(Prefixed::new(sum, value, condition, frames, budget)?))
+    }
+
+    /// By the best rows of ranges, unless frames only grow.
+    fn extreme<T: Element>(self, greatest: bool) -> Result<Box<dyn Evaluation>> {
+        let choice = Choice::new(&self.frames, false, self.call.algorithm);
+        if self.call.algorithm.is_some() || choice.algorithm == Algorithm::Cumulative {
+            return self.framed(extreme::Extreme::<T>::new(greatest));
+        }
+        let Self { call, frames, budget } = self;
+        let value = call.arguments.into_iter().next().expect("a value");
+        let condition = Condition { value: Some(value.clone()), filter: call.filter, only: None };
+        Ok(match greatest {
+            true => Box::new(Least::<T, true>::new(value, condition, frames, budget)?),
+            false => Box::new(Least::<T, false>::new(value, condition, frames, budget)?),
+        })
     }
 
     fn framed<S: Summary>(self, summary: S) -> Result<Box<dyn Evaluation>> {
@@ -202,12 +221,12 @@ impl<S: Summary> Framed<S> {
     }
 
     /// The results of a chunk, whose frames are in the batch.
-    fn chunk(&self, state: &mut Following<'_, S>, out: &mut Sink<'_, S::Result>, first: usize) -> Result<()> {
-        let rows = state.batch.rows.clone();
-        let mut step = |at: usize| state.write(at, rows.start + at - first, self.choice.backward, out);
-        match self.choice.backward {
-            false => (0..rows.len()).try_for_each(&mut step),
-            true => (0..rows.len()).rev().try_for_each(&mut step),
+    fn chunk(&self, following: &mut Following<'_, S>, out: Sink<'_, S::Result>) -> Result<()> {
+        let rows = 0..following.batch.rows.len();
+        match (self.choice.excludes, self.choice.backward) {
+            (true, _) => following.write_parts(rows, out),
+            (false, false) => following.write(rows, out),
+            (false, true) => following.write(rows.rev(), out),
         }
     }
 }
@@ -221,31 +240,39 @@ struct Following<'a, S: Summary> {
     /// What is behind it.
     behind: Cursor<S>,
     both: S::State,
-    excludes: bool,
-    started: bool,
+    /// The result of the frame before.
+    last: Option<S::Result>,
 }
 
 impl<S: Summary> Following<'_, S> {
-    /// Writes the result for the batch's `at`th row.
-    #[inline]
-    fn write(&mut self, at: usize, to: usize, backward: bool, out: &mut Sink<'_, S::Result>) -> Result<()> {
-        let source = &self.source;
-        if !self.excludes {
-            let range = self.batch.bounds(at);
-            if self.started && range == *self.before.range() {
-                out.repeat(to, if backward { to + 1 } else { to - 1 });
-                return Ok(());
+    /// Writes the results for rows of the batch, of which nothing is excluded, in some order.
+    fn write(&mut self, order: impl Iterator<Item = usize>, out: Sink<'_, S::Result>) -> Result<()> {
+        let (starts, ends) = self.batch.bounds();
+        let (values, nulls) = (&mut out.values[..starts.len()], &mut out.nulls[..starts.len()]);
+        for at in order {
+            let range = starts[at]..ends[at];
+            if range != *self.before.range() {
+                self.last = self.source.summary.result(self.before.follow(&self.source, range))?;
             }
-            self.started = true;
-            out.set(to, source.summary.result(self.before.follow(source, range))?);
-            return Ok(());
+            nulls[at] = u8::from(self.last.is_none());
+            if let Some(value) = self.last {
+                values[at] = value;
+            }
         }
-        let [before, itself, behind] = self.batch.ranges(at);
-        S::clear(&mut self.both);
-        source.summary.merge(&mut self.both, self.before.follow(source, before));
-        source.summary.merge(&mut self.both, self.behind.follow(source, behind));
-        source.add(&mut self.both, itself);
-        out.set(to, source.summary.result(&self.both)?);
+        Ok(())
+    }
+
+    /// As [`write`](Self::write) where something may be excluded.
+    fn write_parts(&mut self, rows: Range<usize>, mut out: Sink<'_, S::Result>) -> Result<()> {
+        let source = &self.source;
+        for at in rows {
+            let [before, itself, behind] = self.batch.ranges(at);
+            S::clear(&mut self.both);
+            source.summary.merge(&mut self.both, self.before.follow(source, before));
+            source.summary.merge(&mut self.both, self.behind.follow(source, behind));
+            source.add(&mut self.both, itself);
+            out.set(at, source.summary.result(&self.both)?);
+        }
         Ok(())
     }
 }
@@ -261,18 +288,21 @@ impl<S: Summary> Evaluation for Framed<S> {
 
     fn evaluate(&self, rows: Range<usize>, out: Out<'_>) -> Result<()> {
         let mut out = out.form();
-        let mut state = Following {
-            source: self.source(),
+        let source = self.source();
+        // Of no rows, as what a cursor begins with.
+        let last = source.summary.result(&S::State::default())?;
+        let mut following = Following {
+            source,
             batch: self.frames.batch(),
             before: Cursor::new(self.choice.algorithm),
             behind: Cursor::new(self.choice.algorithm),
             both: S::State::default(),
-            excludes: self.choice.excludes,
-            started: false,
+            last,
         };
-        let mut each = |chunk| {
-            self.frames.fill(&mut state.batch, chunk)?;
-            self.chunk(&mut state, &mut out, rows.start)
+        let mut each = |chunk: Range<usize>| {
+            let at = chunk.start - rows.start..chunk.end - rows.start;
+            self.frames.fill(&mut following.batch, chunk)?;
+            self.chunk(&mut following, out.part(at))
         };
         match self.choice.backward {
             false => chunks(rows.clone()).try_for_each(&mut each),

@@ -4,6 +4,7 @@
 
 use std::cmp::Ordering;
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 use base::memory::Buffer;
@@ -39,10 +40,12 @@ macro_rules! forms {
                 Values::$form(values.into())
             }
 
+            #[inline]
             fn order(&self, other: &Self) -> Ordering {
                 order::$form(self, other)
             }
 
+            #[inline]
             fn tell_apart(&self, other: &Self) -> Ordering {
                 tell_apart::$form(self, other)
             }
@@ -76,19 +79,24 @@ pub(super) trait Element: Copy + Debug + Send + Sync + 'static {
 mod order {
     use super::*;
 
+    #[inline]
     pub(super) fn I64(a: &i64, b: &i64) -> Ordering {
         a.cmp(b)
     }
+    #[inline]
     pub(super) fn I128(a: &i128, b: &i128) -> Ordering {
         a.cmp(b)
     }
+    #[inline]
     pub(super) fn F64(a: &f64, b: &f64) -> Ordering {
         compare_floats(*a, *b)
     }
+    #[inline]
     pub(super) fn Str(a: &Str, b: &Str) -> Ordering {
         // SAFETY: the payloads of a column's strings and of a constant live as long as it does, see `Column`.
         unsafe { a.compare(b) }
     }
+    #[inline]
     pub(super) fn Interval(a: &Interval, b: &Interval) -> Ordering {
         a.approximate_micros().cmp(&b.approximate_micros())
     }
@@ -98,20 +106,25 @@ mod order {
 mod tell_apart {
     use super::*;
 
+    #[inline]
     pub(super) fn I64(_: &i64, _: &i64) -> Ordering {
         Ordering::Equal
     }
+    #[inline]
     pub(super) fn I128(_: &i128, _: &i128) -> Ordering {
         Ordering::Equal
     }
     /// 0 and -0; NaNs are alike.
+    #[inline]
     pub(super) fn F64(a: &f64, b: &f64) -> Ordering {
         if a.is_nan() { Ordering::Equal } else { a.total_cmp(b) }
     }
+    #[inline]
     pub(super) fn Str(_: &Str, _: &Str) -> Ordering {
         Ordering::Equal
     }
     /// A month and 30 days.
+    #[inline]
     pub(super) fn Interval(a: &Interval, b: &Interval) -> Ordering {
         (a.months, a.days, a.micros).cmp(&(b.months, b.days, b.micros))
     }
@@ -316,6 +329,11 @@ impl<T: Element> Sink<'_, T> {
         if let Some(value) = value {
             self.values[at] = value;
         }
+    }
+
+    /// A part of the range.
+    pub(super) fn part(&mut self, at: Range<usize>) -> Sink<'_, T> {
+        Sink { values: &mut self.values[at.clone()], nulls: &mut self.nulls[at] }
     }
 
     /// Writes the result before once more.

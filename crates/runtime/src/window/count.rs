@@ -30,16 +30,25 @@ impl Evaluation for Count {
     }
 
     fn evaluate(&self, rows: Range<usize>, out: Out<'_>) -> Result<()> {
+        match self.frames.excludes() {
+            true => self.write::<true>(rows, out.form()),
+            false => self.write::<false>(rows, out.form()),
+        }
+    }
+}
+
+impl Count {
+    fn write<const EXCLUDES: bool>(&self, rows: Range<usize>, out: Sink<'_, i64>) -> Result<()> {
         let members = self.members.as_ref().map(Members::set);
-        let out: Sink<'_, i64> = out.form();
         out.nulls.fill(0);
         let mut batch = self.frames.batch();
         for chunk in chunks(rows.clone()) {
             self.frames.fill(&mut batch, chunk.clone())?;
             let out = &mut out.values[chunk.start - rows.start..][..chunk.len()];
-            for (at, out) in out.iter_mut().enumerate() {
-                *out = batch.ranges(at).iter().map(|range| count(members, range)).sum::<usize>() as i64;
-            }
+            batch.each::<EXCLUDES>(|at, ranges| {
+                out[at] = ranges.iter().map(|range| count(members, range)).sum::<usize>() as i64;
+                Ok(())
+            })?;
         }
         Ok(())
     }

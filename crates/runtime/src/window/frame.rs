@@ -89,8 +89,10 @@ impl Frames {
             self.bounds(&frame.start, End::Start, part.clone(), &partition, &mut batch.starts[at.clone()])?;
             self.bounds(&frame.end, End::End, part, &partition, &mut batch.ends[at])?;
         }
-        let bounds = batch.starts.iter_mut().zip(&batch.ends).take(rows.len());
-        bounds.for_each(|(start, end)| *start = (*start).min(*end));
+        if self.may_cross() {
+            let bounds = batch.starts.iter_mut().zip(&batch.ends).take(rows.len());
+            bounds.for_each(|(start, end)| *start = (*start).min(*end));
+        }
         match frame.exclude {
             FrameExclusion::NoOthers => {}
             FrameExclusion::CurrentRow => {
@@ -127,13 +129,17 @@ impl Frames {
                 out.iter_mut().zip(part).for_each(|(out, row)| *out = row + behind);
             }
             (FrameBound::CurrentRow, _) => self.peers(end, part, out),
-            (FrameBound::Preceding(offset), FrameUnit::Rows) => {
-                let back = |row: usize, by: usize| clip((row + behind).saturating_sub(by));
-                rows(&offset.cells(), end, part, out, back)?;
-            }
-            (FrameBound::Following(offset), FrameUnit::Rows) => {
-                rows(&offset.cells(), end, part, out, |row, by| clip((row + behind).saturating_add(by)))?;
-            }
+            (FrameBound::Preceding(offset), FrameUnit::Rows) => match offset.cells::<i64>().constant() {
+                Some(by) => back(part.start + behind, checked(by, end)?, partition, out),
+                None => {
+                    let back = |row: usize, by: usize| clip((row + behind).saturating_sub(by));
+                    rows(&offset.cells(), end, part, out, back)?;
+                }
+            },
+            (FrameBound::Following(offset), FrameUnit::Rows) => match offset.cells::<i64>().constant() {
+                Some(by) => ahead(part.start + behind, checked(by, end)?, partition, out),
+                None => rows(&offset.cells(), end, part, out, |row, by| clip((row + behind).saturating_add(by)))?,
+            },
             (FrameBound::Preceding(offset), FrameUnit::Groups) => {
                 groups::bounds(self, offset, true, end, part, partition, out)?;
             }
@@ -162,6 +168,21 @@ impl Frames {
         }
     }
 
+    /// Whether something is excluded from frames.
+    pub(super) fn excludes(&self) -> bool {
+        self.frame.exclude != FrameExclusion::NoOthers
+    }
+
+    /// Whether a frame may begin behind its end.
+    fn may_cross(&self) -> bool {
+        use FrameBound::{CurrentRow, Following, Preceding, UnboundedFollowing, UnboundedPreceding};
+        let Frame { unit, start, end, .. } = &self.frame;
+        let around = matches!(start, Preceding(_) | CurrentRow) && matches!(end, Following(_) | CurrentRow);
+        !(matches!(start, UnboundedPreceding)
+            || matches!(end, UnboundedFollowing)
+            || (around && *unit == FrameUnit::Rows))
+    }
+
     /// Whether each end of the frame only moves on from a row to the next in its partition.
     pub(super) fn moves_on(&self) -> [bool; 2] {
         [&self.frame.start, &self.frame.end].map(|bound| bound.offset().is_none_or(Operand::is_constant))
@@ -182,7 +203,25 @@ pub(super) fn partition_point(rows: Range<usize>, holds: impl Fn(usize) -> bool)
     low
 }
 
-/// Bounds that lie so many rows away.
+/// Bounds that lie `by` rows before the rows from `first` on.
+fn back(first: usize, by: usize, partition: &Range<usize>, out: &mut [usize]) {
+    let clipped = partition.start.saturating_add(by).saturating_sub(first).min(out.len());
+    let (clip, others) = out.split_at_mut(clipped);
+    clip.fill(partition.start);
+    // Without others that may wrap around.
+    let from = (first + clipped).wrapping_sub(by);
+    others.iter_mut().enumerate().for_each(|(at, bound)| *bound = from.wrapping_add(at));
+}
+
+/// Bounds that lie `by` rows behind the rows from `first` on.
+fn ahead(first: usize, by: usize, partition: &Range<usize>, out: &mut [usize]) {
+    let from = first.saturating_add(by);
+    let (others, clip) = out.split_at_mut(partition.end.saturating_sub(from).min(out.len()));
+    others.iter_mut().enumerate().for_each(|(at, bound)| *bound = from + at);
+    clip.fill(partition.end);
+}
+
+/// Bounds that lie a distance of each row's own away.
 fn rows(
     offsets: &Cells<'_, i64>,
     end: End,
@@ -190,11 +229,6 @@ fn rows(
     out: &mut [usize],
     bound: impl Fn(usize, usize) -> usize,
 ) -> Result<()> {
-    if let Some(by) = offsets.constant() {
-        let by = checked(by, end)?;
-        out.iter_mut().zip(part).for_each(|(out, row)| *out = bound(row, by));
-        return Ok(());
-    }
     for (out, row) in out.iter_mut().zip(part) {
         *out = bound(row, distance(offsets, row, end)?);
     }
@@ -227,16 +261,34 @@ fn bad_offset(end: End, what: &str, state: &'static str) -> Error {
 }
 
 impl Batch {
-    /// The bounds of the frame of the batch's `at`th row, before anything is excluded.
+    /// Where the frames of the batch's rows begin and end, before anything is excluded.
     #[inline]
-    pub(super) fn bounds(&self, at: usize) -> Range<usize> {
-        self.starts[at]..self.ends[at]
+    pub(super) fn bounds(&self) -> (&[usize], &[usize]) {
+        (&self.starts[..self.rows.len()], &self.ends[..self.rows.len()])
+    }
+
+    /// Calls `of` with the place of each row and the ranges that its frame consists of: one, unless the frames exclude
+    /// something, which the caller knows, so that the usual loop is compiled for itself.
+    #[inline]
+    pub(super) fn each<const EXCLUDES: bool>(
+        &self,
+        mut of: impl FnMut(usize, &[Range<usize>]) -> Result<()>,
+    ) -> Result<()> {
+        let (starts, ends) = self.bounds();
+        for (at, (&start, &end)) in starts.iter().zip(ends).enumerate() {
+            if EXCLUDES {
+                of(at, &self.ranges(at))?;
+            } else {
+                of(at, std::slice::from_ref(&(start..end)))?;
+            }
+        }
+        Ok(())
     }
 
     /// The frame of the batch's `at`th row: ranges that follow each other, some of them empty.
     #[inline]
     pub(super) fn ranges(&self, at: usize) -> [Range<usize>; 3] {
-        let Range { start, end } = self.bounds(at);
+        let (start, end) = (self.starts[at], self.ends[at]);
         let Some(&(from, to)) = self.holes.get(at) else { return [start..end, end..end, end..end] };
         let before = start..from.clamp(start, end);
         let after = to.clamp(start, end)..end;

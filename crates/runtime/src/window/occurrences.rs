@@ -133,9 +133,11 @@ impl Evaluation for CountDistinct {
         let mut before = None;
         for chunk in chunks(rows.clone()) {
             self.frames.fill(&mut batch, chunk.clone())?;
+            let (starts, ends) = batch.bounds();
             for (part, partition) in self.frames.positions.parts(chunk.clone()) {
                 for row in part {
-                    let (at, range) = (row - rows.start, batch.bounds(row - chunk.start));
+                    let (at, in_batch) = (row - rows.start, row - chunk.start);
+                    let range = starts[in_batch]..ends[in_batch];
                     if before.as_ref() == Some(&range) {
                         out.repeat(at, at - 1);
                         continue;

@@ -76,17 +76,32 @@ impl Pick {
     fn framed<T: Element>(
         &self,
         rows: Range<usize>,
+        out: Sink<'_, T>,
+        values: &Cells<'_, T>,
+        find: impl Fn(usize, &[Range<usize>]) -> Result<Option<usize>>,
+    ) -> Result<()> {
+        match self.frames.excludes() {
+            true => self.write::<T, true>(rows, out, values, find),
+            false => self.write::<T, false>(rows, out, values, find),
+        }
+    }
+
+    fn write<T: Element, const EXCLUDES: bool>(
+        &self,
+        rows: Range<usize>,
         mut out: Sink<'_, T>,
         values: &Cells<'_, T>,
-        find: impl Fn(usize, &[Range<usize>; 3]) -> Result<Option<usize>>,
+        find: impl Fn(usize, &[Range<usize>]) -> Result<Option<usize>>,
     ) -> Result<()> {
         let mut batch = self.frames.batch();
         for chunk in chunks(rows.clone()) {
             self.frames.fill(&mut batch, chunk.clone())?;
-            for (at, row) in chunk.enumerate() {
-                let found = find(row, &batch.ranges(at))?;
-                out.set(row - rows.start, found.and_then(|row| values.get(row)));
-            }
+            let mut out = out.part(chunk.start - rows.start..chunk.end - rows.start);
+            batch.each::<EXCLUDES>(|at, ranges| {
+                let found = find(chunk.start + at, ranges)?;
+                out.set(at, found.and_then(|row| values.get(row)));
+                Ok(())
+            })?;
         }
         Ok(())
     }
@@ -163,7 +178,7 @@ fn last(members: Option<&BitSet>, range: &Range<usize>) -> Option<usize> {
 }
 
 /// The member of the ranges that so many others come before.
-fn so_many(members: Option<&BitSet>, ranges: &[Range<usize>; 3], mut before: usize) -> Option<usize> {
+fn so_many(members: Option<&BitSet>, ranges: &[Range<usize>], mut before: usize) -> Option<usize> {
     for range in ranges.iter().filter(|range| !range.is_empty()) {
         let count = count(members, range);
         if before < count {

@@ -129,23 +129,33 @@ impl<R: Integer> Evaluation for Prefixed<R> {
     }
 
     fn evaluate(&self, rows: Range<usize>, out: Out<'_>) -> Result<()> {
+        match self.frames.excludes() {
+            true => self.write::<true>(rows, out.form()),
+            false => self.write::<false>(rows, out.form()),
+        }
+    }
+}
+
+impl<R: Integer> Prefixed<R> {
+    fn write<const EXCLUDES: bool>(&self, rows: Range<usize>, mut out: Sink<'_, R>) -> Result<()> {
         let members = self.members.as_ref().map(Members::set);
         let before = self.prefix.before.get().expect("built");
         // SAFETY: everything is built, so nobody writes.
         let within = unsafe { self.prefix.within.places(0..self.prefix.rows + 1) };
         let at = |row: usize| before[row / PIECE] + within[row];
-        let mut out: Sink<'_, R> = out.form();
         let mut batch = self.frames.batch();
         for chunk in chunks(rows.clone()) {
             self.frames.fill(&mut batch, chunk.clone())?;
-            for row in chunk.clone() {
+            let mut out = out.part(chunk.start - rows.start..chunk.end - rows.start);
+            batch.each::<EXCLUDES>(|row, ranges| {
                 let (mut sum, mut seen) = (0, 0);
-                for range in batch.ranges(row - chunk.start).into_iter().filter(|range| !range.is_empty()) {
+                for range in ranges {
                     sum += at(range.end) - at(range.start);
-                    seen += count(members, &range);
+                    seen += count(members, range);
                 }
-                out.set(row - rows.start, self.sum.of(sum, seen as i64)?);
-            }
+                out.set(row, self.sum.of(sum, seen as i64)?);
+                Ok(())
+            })?;
         }
         Ok(())
     }
