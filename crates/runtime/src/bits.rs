@@ -63,6 +63,24 @@ impl BitSet {
         }
     }
 
+    /// As [`add`](Self::add) of rows in an order: of whole words of them there are members only if `differ` says that
+    /// the last row differs from the one before the first.
+    pub(crate) fn add_runs(
+        &self,
+        rows: Range<usize>,
+        differ: impl Fn(usize, usize) -> bool,
+        mut is_member: impl FnMut(usize) -> bool,
+    ) {
+        let mut from = rows.start;
+        while from < rows.end {
+            let to = rows.end.min((from / 64 + 1) * 64);
+            if differ(from - 1, to - 1) {
+                self.add(from..to, &mut is_member);
+            }
+            from = to;
+        }
+    }
+
     /// Completes the set once all rows are filled.
     pub(crate) fn finish(&self) {
         for pair in self.levels.windows(2) {

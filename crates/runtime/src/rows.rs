@@ -12,12 +12,14 @@ mod strings;
 mod tests;
 
 use std::cell::UnsafeCell;
+use std::ops::Range;
+use std::sync::Arc;
 
 use base::Area;
-use scheduler::{EachWorker, Offsets};
+use scheduler::{EachWorker, Morsel, Offsets};
 
 pub use chunks::{ChunkList, Pool};
-pub(crate) use materialised::{Bound, Materialised, RowLists};
+pub(crate) use materialised::{Bound, Mark, Materialised, RowLists};
 pub use materialised::{LocalRows, RowsLocal};
 pub use strings::StringFields;
 pub(crate) use strings::{copy_text, keep_text};
@@ -111,16 +113,70 @@ impl Segment {
     /// Cuts into segments of at most `rows` rows.
     pub(crate) fn cut(self, rows: usize) -> impl Iterator<Item = Self> {
         let all = self.rows();
-        (0..all).step_by(rows).map(move |from| {
-            let rows = rows.min(all - from);
-            // SAFETY: `from` is inside of the segment.
-            unsafe {
-                match self {
-                    Self::Block { start, stride, .. } => Self::Block { start: start.add(from * stride), stride, rows },
-                    Self::Pointers { start, .. } => Self::Pointers { start: start.add(from), rows },
-                }
+        (0..all).step_by(rows).map(move |from| self.slice(from..all.min(from + rows)))
+    }
+
+    /// Some of the rows.
+    pub(crate) fn slice(self, range: Range<usize>) -> Self {
+        assert!(range.start <= range.end && range.end <= self.rows());
+        let (from, rows) = (range.start, range.len());
+        // SAFETY: inside of the segment or at its end.
+        unsafe {
+            match self {
+                Self::Block { start, stride, .. } => Self::Block { start: start.add(from * stride), stride, rows },
+                Self::Pointers { start, .. } => Self::Pointers { start: start.add(from), rows },
             }
-        })
+        }
+    }
+}
+
+/// The rows of some segments, one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Sequence {
+    segments: Arc<[Segment]>,
+    offsets: Offsets,
+}
+
+impl Sequence {
+    pub(crate) fn new(segments: Vec<Segment>) -> Self {
+        Self { offsets: offsets(&segments), segments: segments.into() }
+    }
+
+    /// Their number.
+    pub(crate) fn len(&self) -> usize {
+        self.offsets.rows() as usize
+    }
+
+    /// Bytes from one row to the next, where rows lie one after the other.
+    pub(crate) fn stride(&self) -> usize {
+        match self.segments.first() {
+            Some(Segment::Block { stride, .. }) => *stride,
+            _ => 0,
+        }
+    }
+
+    /// Some of them.
+    pub(crate) fn slice(&self, rows: Range<usize>) -> Vec<Segment> {
+        self.within(rows).map(|(segment, rows)| segment.slice(rows)).collect()
+    }
+
+    /// The addresses of as many rows as there are places, from number `at` on.
+    ///
+    /// # Safety
+    /// They must exist, and the state must be alive.
+    pub(crate) unsafe fn addresses(&self, at: usize, out: &mut [*mut u8]) {
+        let mut out = out.iter_mut();
+        for (segment, rows) in self.within(at..at + out.len()) {
+            for (row, out) in rows.zip(&mut out) {
+                // SAFETY: as the caller promises.
+                *out = unsafe { segment.row(row) };
+            }
+        }
+    }
+
+    fn within(&self, rows: Range<usize>) -> impl Iterator<Item = (Segment, Range<usize>)> {
+        let morsel = Morsel { begin: rows.start as u64, end: rows.end as u64 };
+        self.offsets.within(morsel).map(|(number, rows)| (self.segments[number], rows))
     }
 }
 

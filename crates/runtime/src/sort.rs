@@ -4,9 +4,10 @@
 //!    as asked for: O(1) a row amortised, and the memory stays bounded.
 //! 2. A sample says how many of the order's fields tell rows apart ([`sample`]), and the bounds of these say how they are
 //!    packed into words ([`coder`]).
-//! 3. Rows are dealt out to ranges as (words, address), in pieces and in parallel ([`exchange`]).
-//! 4. Each range is sorted by its words ([`radix`]) and written to its place. What lies before the offset or behind the
-//!    limit is not sorted.
+//! 3. Rows are dealt out to ranges as (words, address), in pieces and in parallel ([`exchange`]); or as words alone, if
+//!    these hold all of the row.
+//! 4. Each range is sorted by its words ([`radix`]) and its addresses written to their place, or its rows, over those that
+//!    came in. What lies before the offset or behind the limit is not sorted.
 //! 5. Where limit and offset count anew for each value of the leading keys (`SortState::partition`), all rows are sorted,
 //!    and then each stretch of the output drops, in parallel, the rows that lie before or behind the slice of their
 //!    group.
@@ -23,6 +24,7 @@ mod coder;
 mod exchange;
 mod few;
 mod item;
+mod measured;
 mod numbers;
 mod order;
 mod output;
@@ -30,6 +32,7 @@ mod radix;
 mod sample;
 mod separators;
 mod slice;
+mod tail;
 #[cfg(test)]
 mod tests;
 mod top;
@@ -37,22 +40,22 @@ mod top;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use base::memory::Reservation;
+use base::memory::{Buffer, Reservation};
 use base::{Budget, Result};
 use pipeline::ir::{RowSet, SortState};
 use scheduler::{Cutting, Offsets, TaskSet, Tasks};
 
 use crate::rows::{Bound, RowLists, Segment};
-use crate::source::RowSource;
+use crate::source::{Address, RowSource};
 use crate::state::{State, Workers};
 
 pub(crate) use begins::Begins;
-use bounds::Bounds;
 use coder::Coder;
 use exchange::{Deal, PIECE};
 use item::Item;
+use measured::Measured;
 pub use order::Order;
-use output::Output;
+pub(crate) use output::Output;
 use sample::Sample;
 use slice::Slices;
 use top::Top;
@@ -65,6 +68,7 @@ const FEW: usize = 16 << 10;
 #[derive(Debug)]
 pub(crate) struct Sort {
     rows: RowLists,
+    measured: Option<Measured>,
     order: Arc<Order>,
     /// See [`SortState::partition`].
     partition: usize,
@@ -83,7 +87,7 @@ enum Progress {
     Filling,
     /// Morsels run that do this, and what comes after the last one.
     Running(&'static str, Then),
-    Sorted(Vec<Segment>, #[expect(dead_code, reason = "holds what the segments point to")] Sorted),
+    Sorted(Sorted),
 }
 
 /// What a phase of the finalisation comes to.
@@ -104,10 +108,10 @@ impl std::fmt::Debug for Then {
     }
 }
 
-/// What owns the addresses of the sorted rows.
+/// The sorted rows.
 #[derive(Debug)]
 enum Sorted {
-    All(Arc<Output>),
+    All(Output),
     Slices(Arc<Slices>),
 }
 
@@ -117,9 +121,12 @@ impl Sort {
         let SortState { partition, offset, limit, .. } = *state;
         let needed = limit.filter(|_| partition == 0).and_then(|l| usize::try_from(l.saturating_add(offset)).ok());
         let bound = needed.map(|needed| Arc::new(Top { order: order.clone(), needed }) as Arc<dyn Bound>);
+        // Rows that some are thrown away of have other bounds in the end.
+        let measured = (bound.is_none() && Measured::suits(&order)).then(Measured::default);
         let rows = RowLists::new(&state.layout, budget, OPERATOR, bound);
         Self {
             rows,
+            measured,
             order,
             partition,
             offset,
@@ -137,9 +144,9 @@ impl Sort {
     }
 
     /// All rows in their order and where keys change, once they are sorted.
-    pub(crate) fn sorted(&self) -> Option<(Segment, Begins)> {
+    pub(crate) fn sorted(&self) -> Option<(Output, Begins)> {
         match &*self.progress() {
-            Progress::Sorted(segments, _) => Some((*segments.first()?, self.begins.get()?.clone())),
+            Progress::Sorted(Sorted::All(rows)) => Some((rows.clone(), self.begins.get()?.clone())),
             _ => None,
         }
     }
@@ -156,17 +163,6 @@ impl Sort {
     fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn segments_of(&self, sorted: &Sorted) -> Vec<Segment> {
-        match sorted {
-            Sorted::All(rows) => {
-                let Range { start, end } = self.wanted();
-                let end = end.min(rows.rows());
-                vec![rows.segment(start.min(end), end.saturating_sub(start))]
-            }
-            Sorted::Slices(slices) => slices.segments(),
-        }
-    }
 }
 
 impl State for Sort {
@@ -175,7 +171,11 @@ impl State for Sort {
     }
 
     fn end_morsel(&self, worker: usize, _: Range<u64>, _: bool) -> Result<()> {
-        self.rows.end_morsel(worker)
+        self.rows.end_morsel(worker)?;
+        if let Some(measured) = &self.measured {
+            measured.look(worker, &self.rows, &self.order);
+        }
+        Ok(())
     }
 
     fn finalize(self: Arc<Self>, _: &dyn Workers, _: usize, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
@@ -195,7 +195,7 @@ impl State for Sort {
                 Some(tasks)
             }
             Step::Sorted(sorted) => {
-                *progress = Progress::Sorted(self.segments_of(&sorted), sorted);
+                *progress = Progress::Sorted(sorted);
                 None
             }
         })
@@ -210,11 +210,20 @@ impl State for Sort {
 
     /// The sorted rows, offset and limit applied.
     fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {
-        let segments = match &*self.progress() {
-            Progress::Sorted(segments, _) => segments.clone(),
-            _ => Vec::new(),
+        let (segments, restoring) = match &*self.progress() {
+            Progress::Sorted(Sorted::All(output)) => {
+                let Range { start, end } = self.wanted();
+                let end = end.min(output.len());
+                let start = start.min(end);
+                (output.slice(start..end), output.restoring(start))
+            }
+            Progress::Sorted(Sorted::Slices(slices)) => (slices.segments(), None),
+            _ => (Vec::new(), None),
         };
-        Some(RowSource::new(segments, rows, self))
+        Some(match restoring {
+            Some(restoring) => RowSource::completed(segments, self, restoring),
+            None => RowSource::new(segments, rows, self),
+        })
     }
 }
 
@@ -246,16 +255,15 @@ impl Finalisation<'_> {
     fn begin(&self) -> Result<Step> {
         let segments = self.sort.rows.segments();
         let rows: usize = segments.iter().map(Segment::rows).sum();
-        let output = Arc::new(Output::new(rows, &self.sort.budget)?);
         if !self.sort.begins_of.is_empty() {
             let begins = Begins::new(&self.sort.begins_of, rows, &self.sort.budget)?;
             self.sort.begins.set(begins).expect("asked for once");
         }
         if rows <= FEW {
-            return self.sort_few(segments, output);
+            return self.sort_few(segments, rows);
         }
         // Items, of which pieces and ranges each make copies while they last.
-        let charged = self.sort.budget.reserve(rows * size_of::<Item<1>>(), OPERATOR)?;
+        let charged = self.sort.budget.reserve(rows * size_of::<Item<1, Address>>(), OPERATOR)?;
         let pieces: Arc<[Segment]> = segments.into_iter().flat_map(|s| s.cut(PIECE)).collect();
         let sample = Arc::new(OnceLock::new());
         let (of, into) = (pieces.clone(), sample.clone());
@@ -264,96 +272,94 @@ impl Finalisation<'_> {
             1,
             // SAFETY: rows of this state, whose strings live as long as the query.
             move |sort, _| into.set(unsafe { Sample::take(&of, &sort.order) }).expect("one morsel"),
-            move |f| Ok(f.measure(pieces, Arc::into_inner(sample).expect("the morsel has ended"), output, charged)),
+            move |f| f.measure(pieces, Arc::into_inner(sample).expect("the morsel has ended"), charged),
         ))
     }
 
-    fn sort_few(&self, segments: Vec<Segment>, output: Arc<Output>) -> Result<Step> {
-        let sorted = output.clone();
+    fn sort_few(&self, segments: Vec<Segment>, rows: usize) -> Result<Step> {
+        let charged = self.sort.budget.reserve(rows * size_of::<Address>(), OPERATOR)?;
+        let sorted = Arc::new(OnceLock::new());
+        let into = sorted.clone();
         let sort_all = move |sort: &Sort, _| {
             // SAFETY: rows of this state, whose strings live as long as the query.
             let rows = unsafe { few::sorted(&segments, &sort.order) };
             if let Some(begins) = sort.begins.get() {
                 begins.note_rows(&rows, &sort.order);
             }
-            // SAFETY: one morsel writes.
-            unsafe { sorted.write(0, rows.into_iter()) };
+            let rows: Vec<Address> = rows.into_iter().map(Address).collect();
+            into.set(Buffer::from(&*rows)).expect("one morsel");
         };
-        Ok(self.phase("sort", 1, sort_all, move |f| Ok(f.sorted(output))))
+        Ok(self.phase("sort", 1, sort_all, move |f| {
+            let sorted = Arc::into_inner(sorted).and_then(OnceLock::into_inner).expect("the morsel has ended");
+            Ok(f.sorted(Output::of_addresses(sorted, charged)))
+        }))
     }
 
-    /// The bounds of the fields that the sample asks for.
-    fn measure(
-        &self,
-        pieces: Arc<[Segment]>,
-        sample: OnceLock<Sample>,
-        output: Arc<Output>,
-        charged: Reservation,
-    ) -> Step {
+    /// The bounds of the fields that the sample asks for: all, if words may hold the rows.
+    fn measure(&self, pieces: Arc<[Segment]>, sample: OnceLock<Sample>, charged: Reservation) -> Result<Step> {
         let sample = sample.into_inner().expect("taken in the phase before");
+        let order = &self.sort.order;
+        if let Some(measured) = &self.sort.measured {
+            return self.deal(pieces, sample, Coder::new(&order.fields, &measured.bounds()), charged);
+        }
         // SAFETY: rows of this state, whose strings live as long as the query.
-        let fields = unsafe { sample.fields(&self.sort.order) };
-        let bounds = Arc::new(Mutex::new(vec![Bounds::default(); fields]));
+        let fields = unsafe { if sample.is_reversible(order) { order.fields.len() } else { sample.fields(order) } };
+        let bounds = Arc::new(Mutex::new(Vec::new()));
         let (of, into) = (pieces.clone(), bounds.clone());
-        self.phase(
+        Ok(self.phase(
             "bounds",
             pieces.len(),
             move |sort, piece| {
-                let rows = exchange::rows_of(&of[piece]);
-                for (i, field) in sort.order.fields[..fields].iter().enumerate() {
-                    // SAFETY: rows of this state, whose strings live as long as the query.
-                    let found = unsafe { Bounds::of(field, &rows) };
-                    let all = &mut into.lock().unwrap_or_else(PoisonError::into_inner)[i];
-                    *all = all.join(found);
-                }
+                // SAFETY: rows of this state, whose strings live as long as the query.
+                let found = unsafe { measured::of(&sort.order.fields[..fields], &of[piece]) };
+                let mut all = into.lock().unwrap_or_else(PoisonError::into_inner);
+                *all = measured::join(std::mem::take(&mut all), found);
             },
             move |f| {
                 let bounds = bounds.lock().unwrap_or_else(PoisonError::into_inner);
                 let coder = Coder::new(&f.sort.order.fields, &bounds);
-                f.deal(pieces, sample, coder, output, charged)
+                f.deal(pieces, sample, coder, charged)
             },
-        )
+        ))
     }
 
-    fn deal(
-        &self,
-        pieces: Arc<[Segment]>,
-        sample: Sample,
-        coder: Coder,
-        output: Arc<Output>,
-        mut charged: Reservation,
-    ) -> Result<Step> {
+    fn deal(&self, pieces: Arc<[Segment]>, sample: Sample, coder: Coder, mut charged: Reservation) -> Result<Step> {
+        let order = &self.sort.order;
         // SAFETY: rows of this state, whose strings live as long as the query.
         let (words, separators) = unsafe { sample.words(&coder) };
-        charged.resize(output.rows() * 8 * (words + 1), OPERATOR)?;
-        let exchange = exchange::exchange(words, pieces, &self.sort.order, coder, &separators);
+        // One more word costs as much as an address. Slices are cut by comparing rows.
+        let whole = coder.is_reversible(&order.fields) && coder.words() <= words + 1 && self.sort.partition == 0;
+        let words = if whole { coder.words() } else { words };
+        let rows: usize = pieces.iter().map(Segment::rows).sum();
+        // Items, and what is left of them when they are sorted: the words or the address.
+        charged.resize(rows * 8 * if whole { 2 * words } else { words + 2 }, OPERATOR)?;
+        let exchange = exchange::exchange((words, whole), pieces, order, coder, &separators);
         let dealing = exchange.clone();
         Ok(self.phase(
             "deal out",
             exchange.pieces(),
             move |_, piece| dealing.deal(piece),
-            move |f| Ok(f.sort_ranges(exchange, output, charged)),
+            move |f| Ok(f.sort_ranges(exchange, charged)),
         ))
     }
 
-    fn sort_ranges(&self, exchange: Arc<dyn Deal>, output: Arc<Output>, charged: Reservation) -> Step {
-        let (wanted, sorting, to) = (self.sort.wanted(), exchange.clone(), output.clone());
+    fn sort_ranges(&self, exchange: Arc<dyn Deal>, charged: Reservation) -> Step {
+        let (wanted, sorting) = (self.sort.wanted(), exchange.clone());
         self.phase(
             "sort",
             exchange.ranges(),
-            move |sort, range| sorting.sort(range, &to, &wanted, sort.begins.get().map(|b| (b, &*sort.order))),
+            move |sort, range| sorting.sort(range, &wanted, sort.begins.get().map(|b| (b, &*sort.order))),
             move |f| {
                 if let Some(begins) = f.sort.begins.get() {
-                    exchange.begin_ranges(&output, begins, &f.sort.order);
+                    exchange.begin_ranges(begins, &f.sort.order);
                 }
-                drop((exchange, charged));
-                Ok(f.sorted(output))
+                Ok(f.sorted(exchange.finish(f.sort.rows.segments(), charged)?))
             },
         )
     }
 
     /// All rows are sorted: that is all, unless groups have slices.
-    fn sorted(&self, rows: Arc<Output>) -> Step {
+    fn sorted(&self, rows: Output) -> Step {
         if let Some(begins) = self.sort.begins.get() {
             begins.finish();
         }

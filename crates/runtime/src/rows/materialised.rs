@@ -32,11 +32,14 @@ pub struct LocalRows {
     /// Payload of the rows' strings.
     text: Area,
     strings: StringFields,
-    /// The rows up to here own their strings: blocks of the area, and bytes of the one behind them.
-    owned: (usize, usize),
+    /// The rows up to here own their strings.
+    owned: Mark,
     /// What throws rows away.
     bound: Option<Arc<dyn Bound>>,
 }
+
+/// A place in an area: blocks, and bytes of the one behind them.
+pub(crate) type Mark = (usize, usize);
 
 /// What keeps a worker's rows few.
 pub(crate) trait Bound: Debug + Send + Sync {
@@ -85,8 +88,19 @@ impl RowsLocal {
         Ok(())
     }
 
-    /// Where the next row will be, as `owned` counts.
-    fn end(&self) -> (usize, usize) {
+    /// The rows from a mark on, and the mark behind them.
+    fn since(&self, (first, done): Mark) -> (Vec<Segment>, Mark) {
+        let blocks = self.area.blocks().enumerate().skip(first);
+        let segments = blocks.map(|(block, (start, used))| {
+            let from = if block == first { done } else { 0 };
+            // SAFETY: inside of the block or at its end.
+            Segment::Block { start: unsafe { start.add(from) }, stride: self.stride, rows: (used - from) / self.stride }
+        });
+        (segments.collect(), self.end())
+    }
+
+    /// Where the next row will be.
+    fn end(&self) -> Mark {
         self.area.blocks().enumerate().last().map_or((0, 0), |(block, (_, used))| (block, used))
     }
 
@@ -142,6 +156,12 @@ impl RowLists {
     pub(crate) fn end_morsel(&self, worker: usize) -> Result<()> {
         // SAFETY: the item is the worker's own.
         unsafe { (*self.locals.get(worker)).own_strings() }
+    }
+
+    /// The rows of a worker from a mark on, and the mark behind them. Called by the worker itself.
+    pub(crate) fn since(&self, worker: usize, mark: Mark) -> (Vec<Segment>, Mark) {
+        // SAFETY: the item is the worker's own.
+        unsafe { (*self.locals.get(worker)).since(mark) }
     }
 
     /// The rows of all workers. Called when the state's pipelines have ended.

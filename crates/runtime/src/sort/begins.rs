@@ -10,6 +10,7 @@ use base::{Budget, Result};
 use super::coder::Coder;
 use super::item::Item;
 use super::order::Order;
+use super::tail::Tail;
 use crate::bits::BitSet;
 
 /// For some numbers of leading keys, the rows that differ in these from the row before.
@@ -33,26 +34,32 @@ impl Begins {
     }
 
     /// Notes where items differ, which are rows number `at` and on.
-    pub(super) fn note<const W: usize>(&self, at: usize, items: &[Item<W>], coder: &Coder, order: &Order) {
+    pub(super) fn note<const W: usize, T: Tail>(&self, at: usize, items: &[Item<W, T>], coder: &Coder, order: &Order) {
         for (keys, set) in self.0.iter().filter(|(keys, _)| *keys > 0) {
             let rows = at + 1..at + items.len();
             let pair = |row: usize| (&items[row - at - 1], &items[row - at]);
             match coder.bits_of(*keys) {
                 Some(bits) if bits as usize <= 64 => {
-                    let differ = |a: u64, b: u64| (a ^ b).checked_shr(64 - bits).unwrap_or(0) != 0;
-                    set.add(rows, |row| {
-                        let (a, b) = pair(row);
-                        differ(a.words[0], b.words[0])
-                    });
+                    let differ = |a: &Item<W, T>, b: &Item<W, T>| {
+                        (a.words[0] ^ b.words[0]).checked_shr(64 - bits).unwrap_or(0) != 0
+                    };
+                    set.add_runs(
+                        rows,
+                        |before, last| differ(&items[before - at], &items[last - at]),
+                        |row| {
+                            let (a, b) = pair(row);
+                            differ(a, b)
+                        },
+                    );
                 }
-                Some(bits) if bits as usize <= 64 * W => set.add(rows, |row| {
-                    let (a, b) = pair(row);
-                    a.differ(b, bits)
-                }),
+                Some(bits) if bits as usize <= 64 * W => {
+                    let differ = |before: usize, last: usize| items[before - at].differ(&items[last - at], bits);
+                    set.add_runs(rows, differ, |row| differ(row - 1, row));
+                }
                 _ => set.add(rows, |row| {
                     let (a, b) = pair(row);
                     // SAFETY: rows of the order's layout, whose strings live as long as they are sorted.
-                    !unsafe { order.agree(*keys, a.row, b.row) }
+                    unsafe { a.tail.compare(b.tail, &order.fields[..*keys]) }.is_ne()
                 }),
             }
         }
@@ -60,14 +67,9 @@ impl Begins {
 
     /// Notes where rows differ, all of which are given.
     pub(super) fn note_rows(&self, rows: &[*mut u8], order: &Order) {
-        (1..rows.len()).for_each(|row| self.compare(row, rows[row - 1], rows[row], order));
-    }
-
-    /// Notes whether a row differs from the one before.
-    pub(super) fn compare(&self, row: usize, before: *const u8, at: *const u8, order: &Order) {
         for (keys, set) in self.0.iter().filter(|(keys, _)| *keys > 0) {
             // SAFETY: rows of the order's layout, whose strings live as long as they are sorted.
-            set.add(row..row + 1, |_| !unsafe { order.agree(*keys, before, at) });
+            set.add(1..rows.len(), |row| !unsafe { order.agree(*keys, rows[row - 1], rows[row]) });
         }
     }
 

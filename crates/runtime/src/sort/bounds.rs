@@ -3,11 +3,11 @@
 use pipeline::ir::Ty;
 use types::Str;
 
-use super::numbers::{Visit, visit};
+use super::numbers::{Number, Visit, visit};
 use super::order::Field;
 
 /// What is known of a field's values in some rows.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bounds {
     /// Whether some are NULL.
     pub(super) null: bool,
@@ -15,7 +15,7 @@ pub(super) struct Bounds {
 }
 
 /// Bounds of the values that are not NULL.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Values {
     #[default]
     None,
@@ -31,8 +31,9 @@ impl Bounds {
     /// # Safety
     /// They must be rows of the field's layout, with all strings alive.
     pub(super) unsafe fn of(field: &Field, rows: &[*mut u8]) -> Self {
+        let all = || rows.iter().map(|&row| row.cast_const());
         // SAFETY: as the caller promises.
-        let not_null = || rows.iter().map(|&row| row.cast_const()).filter(|&row| unsafe { !field.is_null(row) });
+        let not_null = || all().filter(|&row| unsafe { !field.is_null(row) });
         let null = field.null.is_some() && not_null().count() < rows.len();
         let values = if field.ty == Ty::Str {
             // SAFETY: as the caller promises.
@@ -40,7 +41,7 @@ impl Bounds {
             texts.map(|text| Values::Text(text, text, text.len())).fold(Values::None, Values::join)
         } else {
             // SAFETY: no text, and rows of the layout.
-            unsafe { visit(field, Widen(not_null())) }
+            unsafe { if null { visit(field, Widen(not_null())) } else { visit(field, Widen(all())) } }
         };
         Self { null, values }
     }
@@ -71,10 +72,10 @@ struct Widen<I>(I);
 
 impl<I: Iterator<Item = *const u8>> Visit for Widen<I> {
     type Out = Values;
-    fn numbers(self, read: impl Fn(*const u8) -> u128) -> Values {
-        let widen = |bounds: Option<(u128, u128)>, number: u128| {
-            bounds.map_or(Some((number, number)), |(low, high)| Some((low.min(number), high.max(number))))
-        };
-        self.0.map(read).fold(None, widen).map_or(Values::None, |(low, high)| Values::Numbers(low, high))
+    fn numbers<N: Number>(mut self, read: impl Fn(*const u8) -> N, _: impl Fn(*mut u8, N)) -> Values {
+        let Some(first) = self.0.next().map(&read) else { return Values::None };
+        let widen = |(low, high): (N, N), number| (low.min(number), high.max(number));
+        let (low, high) = self.0.map(read).fold((first, first), widen);
+        Values::Numbers(low.into(), high.into())
     }
 }

@@ -107,6 +107,21 @@ impl Field {
         unsafe { row.add(self.offset as usize).cast::<T>().read_unaligned() }
     }
 
+    /// Whether a value is told by its [number](super::numbers): not where several are equal.
+    pub(super) fn is_told_by_number(&self) -> bool {
+        self.by_bits || !self.has_unequal_bits()
+    }
+
+    /// Writes a value.
+    ///
+    /// # Safety
+    /// As [`read`](Self::read), and nobody else may read or write the row.
+    #[inline(always)]
+    pub(super) unsafe fn write<T>(&self, row: *mut u8, value: T) {
+        // SAFETY: the field lies in the row and holds a `T`.
+        unsafe { row.add(self.offset as usize).cast::<T>().write_unaligned(value) };
+    }
+
     unsafe fn compare(&self, a: *const u8, b: *const u8) -> Ordering {
         // SAFETY: as the caller of `Order::compare` promises.
         unsafe {
@@ -142,4 +157,11 @@ pub(super) fn interval_bits(i: Interval) -> u128 {
     const SIGN: u32 = 1 << 31;
     let (months, days) = (i.months as u32 ^ SIGN, i.days as u32 ^ SIGN);
     u128::from(months) << 96 | u128::from(days) << 64 | u128::from(i.micros as u64 ^ (1 << 63))
+}
+
+/// The interval whose parts [`interval_bits`] gives.
+pub(super) fn interval_of(bits: u128) -> Interval {
+    const SIGN: u32 = 1 << 31;
+    let (months, days) = ((bits >> 96) as u32 ^ SIGN, (bits >> 64) as u32 ^ SIGN);
+    Interval { months: months as i32, days: days as i32, micros: (bits as u64 ^ (1 << 63)) as i64 }
 }

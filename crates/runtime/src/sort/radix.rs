@@ -6,23 +6,25 @@
 //! needed, hence at most 8 passes a word.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use super::item::Item;
+use super::tail::Tail;
 
 /// Up to so many items are sorted by comparing them.
 pub(super) const FEW: usize = 96;
 const DIGITS: usize = 256;
 /// Bits of a digit, and most digits of a word, that are sorted from the least significant one.
-const WIDE: u32 = 11;
+const WIDE: u32 = 12;
 const MOST_WIDE: u32 = 4;
 /// Fewer items than these are not worth so many counts.
 const MANY: usize = 1 << WIDE;
 
 /// Sorts by words, and by `ties` where all words are equal. `scratch` is made as long as the items if it is needed.
-pub(super) fn sort<const W: usize>(
-    items: &mut [Item<W>],
-    scratch: &mut Vec<Item<W>>,
-    ties: &impl Fn(*const u8, *const u8) -> Ordering,
+pub(super) fn sort<const W: usize, T: Tail>(
+    items: &mut [Item<W, T>],
+    scratch: &mut Vec<Item<W, T>>,
+    ties: &impl Fn(T, T) -> Ordering,
 ) {
     if items.len() > FEW {
         scratch.resize(items.len(), items[0]);
@@ -31,18 +33,18 @@ pub(super) fn sort<const W: usize>(
 }
 
 /// As [`sort`], for items whose first `word` words are all equal.
-fn sort_from<const W: usize>(
-    items: &mut [Item<W>],
-    scratch: &mut [Item<W>],
+fn sort_from<const W: usize, T: Tail>(
+    items: &mut [Item<W, T>],
+    scratch: &mut [Item<W, T>],
     mut word: usize,
-    ties: &impl Fn(*const u8, *const u8) -> Ordering,
+    ties: &impl Fn(T, T) -> Ordering,
 ) {
     if items.len() <= FEW {
         return items.sort_unstable_by(|a, b| a.compare(b, ties));
     }
     let differing = loop {
         if word == W {
-            return items.sort_unstable_by(|a, b| ties(a.row, b.row));
+            return items.sort_unstable_by(|a, b| ties(a.tail, b.tail));
         }
         let first = items[0].words[word];
         let differing = items.iter().fold(0, |bits, item| bits | (item.words[word] ^ first));
@@ -51,13 +53,13 @@ fn sort_from<const W: usize>(
         }
         word += 1;
     };
-    let bits = 64 - differing.leading_zeros();
-    if items.len() >= MANY && bits <= WIDE * MOST_WIDE {
-        by_least_significant(items, scratch, word, bits);
+    let (low, high) = (differing.trailing_zeros(), 64 - differing.leading_zeros());
+    if items.len() >= MANY && high - low <= WIDE * MOST_WIDE {
+        by_least_significant(items, scratch, word, low..high);
         return sort_alike(items, scratch, word, ties);
     }
-    let shift = bits.saturating_sub(DIGITS.trailing_zeros());
-    let digit = |item: &Item<W>| (item.words[word] >> shift) as usize % DIGITS;
+    let shift = high.saturating_sub(DIGITS.trailing_zeros());
+    let digit = |item: &Item<W, T>| (item.words[word] >> shift) as usize % DIGITS;
     let mut ends = [0u32; DIGITS];
     items.iter().for_each(|item| ends[digit(item)] += 1);
     let mut sum = 0;
@@ -81,13 +83,19 @@ fn sort_from<const W: usize>(
     }
 }
 
-/// Sorts items that differ in the lowest `bits` bits of a word by that word.
-fn by_least_significant<const W: usize>(items: &mut [Item<W>], scratch: &mut [Item<W>], word: usize, bits: u32) {
-    let digits = bits.div_ceil(WIDE);
-    let width = bits.div_ceil(digits);
+/// Sorts items that differ in these bits of a word, counted from the least significant, by that word.
+fn by_least_significant<const W: usize, T: Tail>(
+    items: &mut [Item<W, T>],
+    scratch: &mut [Item<W, T>],
+    word: usize,
+    bits: Range<u32>,
+) {
+    let digits = bits.len().div_ceil(WIDE as usize) as u32;
+    let width = (bits.len() as u32).div_ceil(digits);
     let (mut from, mut to) = (&mut *items, &mut *scratch);
     for digit in 0..digits {
-        let digit = |item: &Item<W>| (item.words[word] >> (digit * width)) as usize & ((1 << width) - 1);
+        let shift = bits.start + digit * width;
+        let digit = |item: &Item<W, T>| (item.words[word] >> shift) as usize & ((1 << width) - 1);
         let mut places = [0u32; 1 << WIDE];
         from.iter().for_each(|item| places[digit(item)] += 1);
         let mut sum = 0;
@@ -107,11 +115,11 @@ fn by_least_significant<const W: usize>(items: &mut [Item<W>], scratch: &mut [It
 }
 
 /// Sorts runs of items that agree in a word, and in those before it, by what comes behind.
-fn sort_alike<const W: usize>(
-    items: &mut [Item<W>],
-    scratch: &mut [Item<W>],
+fn sort_alike<const W: usize, T: Tail>(
+    items: &mut [Item<W, T>],
+    scratch: &mut [Item<W, T>],
     word: usize,
-    ties: &impl Fn(*const u8, *const u8) -> Ordering,
+    ties: &impl Fn(T, T) -> Ordering,
 ) {
     let mut start = 0;
     for end in 1..=items.len() {

@@ -1,9 +1,11 @@
 //! A sample of the rows to be sorted, which says how many fields and words tell rows apart, and where to cut.
 
+use super::bounds::Bounds;
 use super::coder::{Coder, MOST_WORDS};
 use super::item::Item;
 use super::order::Order;
 use crate::rows::Segment;
+use crate::source::Address;
 
 /// Rows of a sample.
 const SAMPLE: usize = 4 << 10;
@@ -66,14 +68,24 @@ impl Sample {
         (0..all).find(|fields| !many_ties(fields)).unwrap_or(all)
     }
 
+    /// Whether rows may fit into words: those of the sample do.
+    ///
+    /// # Safety
+    /// As [`take`](Self::take), with the same order.
+    pub(super) unsafe fn is_reversible(&self, order: &Order) -> bool {
+        // SAFETY: as the caller promises.
+        let bounds: Vec<Bounds> = order.fields.iter().map(|f| unsafe { Bounds::of(f, &self.rows) }).collect();
+        Coder::new(&order.fields, &bounds).is_reversible(&order.fields)
+    }
+
     /// How many words tell rows apart, but for few ties, and the sample's rows with all words, in order.
     ///
     /// # Safety
     /// As [`take`](Self::take), with the same order.
-    pub(super) unsafe fn words(&self, coder: &Coder) -> (usize, Vec<Item<MOST_WORDS>>) {
-        let mut items: Vec<Item<MOST_WORDS>> = self.rows.iter().map(|&row| Item::new(row)).collect();
+    pub(super) unsafe fn words(&self, coder: &Coder) -> (usize, Vec<Item<MOST_WORDS, Address>>) {
+        let mut items: Vec<Item<MOST_WORDS, Address>> = self.rows.iter().map(|&row| Item::new(row)).collect();
         // SAFETY: as the caller promises.
-        unsafe { coder.encode(&mut items) };
+        unsafe { coder.encode(&self.rows, &mut items) };
         let many_ties = |&words: &usize| self.has_many_ties(&items, |a, b| a.words[..words] == b.words[..words]);
         let words = (1..coder.words()).find(|words| !many_ties(words)).unwrap_or(coder.words());
         (words, items)

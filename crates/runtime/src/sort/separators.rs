@@ -2,33 +2,37 @@
 //! however many there are.
 
 use super::item::Item;
+use super::tail::Tail;
 
 /// Buckets of the table for each separator, about.
-const BUCKETS: usize = 4;
+const BUCKETS: usize = 16;
 
 /// Items in order, which cut all others into ranges.
 #[derive(Debug)]
-pub(super) struct Separators<const W: usize> {
-    items: Vec<Item<W>>,
+pub(super) struct Separators<const W: usize, T> {
+    items: Vec<Item<W, T>>,
     /// The least first word, the distance to the greatest, by how far distances are shifted, and for each bucket how many
     /// separators lie before it.
     low: u64,
     span: u64,
     shift: u32,
-    before: Box<[u32]>,
+    before: Box<[u16]>,
+    /// Whether some are equal, by their words.
+    alike: bool,
 }
 
-impl<const W: usize> Separators<W> {
-    /// Of items in order.
-    pub(super) fn new(items: Vec<Item<W>>) -> Self {
-        let first = |item: Option<&Item<W>>| item.map_or(0, |item| item.words[0]);
+impl<const W: usize, T: Tail> Separators<W, T> {
+    /// Of items in order, at most 65,535.
+    pub(super) fn new(items: Vec<Item<W, T>>) -> Self {
+        let first = |item: Option<&Item<W, T>>| item.map_or(0, |item| item.words[0]);
         let (low, high) = (first(items.first()), first(items.last()));
         let most = (items.len().max(1) * BUCKETS).next_power_of_two();
         let shift = (64 - (high - low).leading_zeros()).saturating_sub(most.trailing_zeros());
         let buckets = ((high - low) >> shift) + 1;
-        let before = |bucket: u64| items.partition_point(|s| (s.words[0] - low) >> shift < bucket) as u32;
+        let before = |bucket: u64| items.partition_point(|s| (s.words[0] - low) >> shift < bucket) as u16;
         let before = (0..=buckets).map(before).collect();
-        Self { items, low, span: high - low, shift, before }
+        let alike = items.windows(2).any(|pair| pair[0].words == pair[1].words);
+        Self { items, low, span: high - low, shift, before, alike }
     }
 
     /// How many are less, by their words.
@@ -39,12 +43,20 @@ impl<const W: usize> Separators<W> {
             return self.items.len();
         }
         let bucket = (distance >> self.shift) as usize;
-        let (from, to) = (self.before[bucket], self.before[bucket + 1]);
-        from as usize + self.items[from as usize..to as usize].partition_point(|s| s.words < *words)
+        let (from, to) = (self.before[bucket] as usize, self.before[bucket + 1] as usize);
+        if from == to {
+            return from;
+        }
+        from + self.items[from..to].partition_point(|s| s.words < *words)
+    }
+
+    /// Whether some are equal, by their words.
+    pub(super) fn are_alike(&self) -> bool {
+        self.alike
     }
 
     /// All of them.
-    pub(super) fn as_slice(&self) -> &[Item<W>] {
+    pub(super) fn as_slice(&self) -> &[Item<W, T>] {
         &self.items
     }
 }
@@ -53,6 +65,7 @@ impl<const W: usize> Separators<W> {
 mod tests {
     use base::Random;
 
+    use super::super::tail::Nothing;
     use super::*;
 
     #[test]
@@ -62,9 +75,8 @@ mod tests {
             for bits in [0, 3, 17, 64] {
                 let word =
                     |random: &mut Random| random.bits().checked_shr(64 - bits).unwrap_or(0) + u64::from(bits == 17);
-                let item =
-                    |random: &mut Random| Item { words: [word(random), random.below(3)], row: std::ptr::null_mut() };
-                let mut items: Vec<Item<2>> = (0..count).map(|_| item(&mut random)).collect();
+                let item = |random: &mut Random| Item { words: [word(random), random.below(3)], tail: Nothing };
+                let mut items: Vec<Item<2, Nothing>> = (0..count).map(|_| item(&mut random)).collect();
                 items.sort_by_key(|item| item.words);
                 let separators = Separators::new(items.clone());
                 let edges = [[0, 0], [u64::MAX; 2]].into_iter();

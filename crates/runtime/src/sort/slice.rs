@@ -1,9 +1,10 @@
 //! LIMIT and OFFSET of each group in sorted rows.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use super::output::Output;
 use crate::rows::Segment;
+use crate::source::Address;
 
 /// Rows of a stretch.
 const STRETCH: usize = 32 << 10;
@@ -11,7 +12,7 @@ const STRETCH: usize = 32 << 10;
 /// Sorted rows in stretches that are cut independently.
 #[derive(Debug)]
 pub(super) struct Slices {
-    rows: Arc<Output>,
+    rows: Output,
     /// What is left of each stretch.
     kept: Box<[OnceLock<Vec<*mut u8>>]>,
     /// Places in its group of the rows that stay.
@@ -27,8 +28,8 @@ unsafe impl Send for Slices {}
 unsafe impl Sync for Slices {}
 
 impl Slices {
-    pub(super) fn new(rows: Arc<Output>, offset: u64, limit: Option<u64>) -> Self {
-        let kept = (0..rows.rows().div_ceil(STRETCH)).map(|_| OnceLock::new()).collect();
+    pub(super) fn new(rows: Output, offset: u64, limit: Option<u64>) -> Self {
+        let kept = (0..rows.len().div_ceil(STRETCH)).map(|_| OnceLock::new()).collect();
         let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let end = limit.map(|limit| place(offset.saturating_add(limit)));
         let furthest = end.unwrap_or(place(offset));
@@ -44,15 +45,14 @@ impl Slices {
     /// The group that reaches into the stretch is followed back only as far as its slice reaches.
     pub(super) fn cut(&self, stretch: usize, same_group: impl Fn(*const u8, *const u8) -> bool) {
         let start = stretch * STRETCH;
-        let rows = STRETCH.min(self.rows.rows() - start);
-        let (all, stretch_rows) = (self.rows.segment(0, start), self.rows.segment(start, rows));
-        // SAFETY: all rows have been written.
-        let (earlier, here) = unsafe { (|at| all.row(at), |at| stretch_rows.row(at)) };
-        let earlier = (0..start).rev().map(earlier);
-        let mut place = earlier.take(self.furthest).take_while(|&row| same_group(row, here(0))).count();
+        let addresses = self.rows.addresses();
+        let (earlier, here) = addresses.split_at(start);
+        let here = &here[..here.len().min(STRETCH)];
+        let earlier = earlier.iter().rev().take(self.furthest);
+        let mut place = earlier.take_while(|row| same_group(row.0, here[0].0)).count();
         let mut kept = Vec::new();
         let mut before = None;
-        for row in (0..rows).map(here) {
+        for &Address(row) in here {
             if before.is_some_and(|before| !same_group(before, row)) {
                 place = 0;
             }

@@ -23,9 +23,7 @@ use types::Value;
 use super::cells::{Filling, put};
 use super::column::{Column, Operand};
 use super::{Call, Evaluation, Key, Positions, Settings, evaluation};
-use crate::prefetch::prefetch;
-use crate::rows::Segment;
-use crate::sort::{Begins, Sort};
+use crate::sort::{Begins, Output, Sort};
 use crate::source::{Complete, RowSource};
 use crate::state::{State, Workers};
 
@@ -82,7 +80,7 @@ enum Progress {
 /// Sorted rows that become columns.
 #[derive(Debug)]
 struct Gathering {
-    rows: Rows,
+    rows: Output,
     /// What functions read.
     fields: Vec<(WindowField, Filling)>,
     /// Where leading keys change.
@@ -92,7 +90,7 @@ struct Gathering {
 /// Functions and their results.
 #[derive(Debug)]
 struct Evaluating {
-    rows: Rows,
+    rows: Output,
     calls: Vec<(Box<dyn Evaluation>, Option<u32>)>,
     results: Vec<(WindowField, Filling)>,
     /// What functions read.
@@ -102,35 +100,14 @@ struct Evaluating {
 /// Rows and the results that go into them.
 #[derive(Debug)]
 struct Finished {
-    rows: Rows,
+    rows: Output,
     results: Vec<(WindowField, Column)>,
     _charged: Vec<Reservation>,
 }
 
-/// The addresses of sorted rows.
-#[derive(Clone, Copy, Debug)]
-struct Rows(Segment);
-
-impl Rows {
-    fn len(&self) -> usize {
-        self.0.rows()
-    }
-
-    fn get(&self, range: Range<usize>) -> &[*mut u8] {
-        match self.0 {
-            Segment::Pointers { start, rows } => {
-                // SAFETY: the segment has so many pointers, which nobody writes any more.
-                let all = unsafe { std::slice::from_raw_parts(start, rows) };
-                &all[range]
-            }
-            Segment::Block { .. } => unreachable!("sorted rows are pointers"),
-        }
-    }
-
-    /// Pieces of about a millisecond.
-    fn pieces(&self) -> Offsets {
-        Offsets::new((0..self.len()).step_by(MORSEL).map(|at| MORSEL.min(self.len() - at) as u64))
-    }
+/// Pieces of rows, of about a millisecond each.
+fn pieces_of(rows: &Output) -> Offsets {
+    Offsets::new((0..rows.len()).step_by(MORSEL).map(|at| MORSEL.min(rows.len() - at) as u64))
 }
 
 impl Windows {
@@ -152,7 +129,7 @@ impl Windows {
     }
 
     /// Room for all that is read of the rows.
-    fn gathering(&self, rows: Rows, begins: Begins) -> Result<Gathering> {
+    fn gathering(&self, rows: Output, begins: Begins) -> Result<Gathering> {
         let mut fields = Vec::<(WindowField, Filling)>::new();
         for function in &self.functions {
             for field in function.fields() {
@@ -259,10 +236,10 @@ fn operands(ir: &WindowedFunction) -> impl Iterator<Item = &WindowOperand> {
 
 impl Gathering {
     fn piece(&self, rows: Range<usize>) {
+        let mut reader = self.rows.reader();
         for from in rows.clone().step_by(BATCH) {
-            let batch = from..rows.end.min(from + BATCH);
-            let addresses = self.rows.get(batch);
-            addresses.iter().for_each(|&row| prefetch(row));
+            // SAFETY: rows of the state.
+            let addresses = unsafe { reader.rows(from..rows.end.min(from + BATCH)) };
             for (field, filling) in &self.fields {
                 // SAFETY: rows of the state; pieces do not overlap.
                 unsafe { filling.gather(field, from, addresses) };
@@ -301,6 +278,8 @@ impl Evaluating {
 
 impl Complete for Finished {
     unsafe fn complete(&self, at: usize, rows: &[*mut u8]) {
+        // SAFETY: as the caller promises.
+        unsafe { self.rows.restore(at, rows) };
         for (field, column) in &self.results {
             // SAFETY: as the caller promises.
             unsafe { put(column, field, at, rows) };
@@ -347,7 +326,7 @@ impl State for Windows {
             Progress::Finished(finished) => finished.clone(),
             _ => return None,
         };
-        Some(RowSource::completed(vec![finished.rows.0], self, finished))
+        Some(RowSource::completed(finished.rows.slice(0..finished.rows.len()), self, finished))
     }
 }
 
@@ -365,7 +344,7 @@ impl Windows {
                 Some(tasks) => (Progress::Sorting, Some(tasks)),
                 None => {
                     let (rows, begins) = self.sort.sorted().expect("sorted");
-                    let gathering = Arc::new(self.gathering(Rows(rows), begins)?);
+                    let gathering = Arc::new(self.gathering(rows, begins)?);
                     (Progress::Gathering(gathering.clone()), Self::gather(&gathering, cut))
                 }
             },
@@ -389,7 +368,7 @@ impl Windows {
         if gathering.fields.is_empty() {
             return None;
         }
-        let (pieces, gathering) = (gathering.rows.pieces(), gathering.clone());
+        let (pieces, gathering) = (pieces_of(&gathering.rows), gathering.clone());
         pieced(gathering.rows.len(), cut, &pieces, move |rows| {
             gathering.piece(rows);
             Ok(())
@@ -412,7 +391,7 @@ fn build(evaluating: &Arc<Evaluating>, phase: usize, cut: &Cutting) -> Option<Bo
 }
 
 fn evaluate(evaluating: &Arc<Evaluating>, cut: &Cutting) -> Option<Box<dyn TaskSet>> {
-    let (pieces, evaluating) = (evaluating.rows.pieces(), evaluating.clone());
+    let (pieces, evaluating) = (pieces_of(&evaluating.rows), evaluating.clone());
     pieced(evaluating.rows.len(), cut, &pieces, move |rows| evaluating.evaluate(rows))
 }
 
