@@ -92,7 +92,6 @@ fn push(node: Node, predicates: Vec<Expr>) -> Node {
             add(&mut own, predicates);
             Node { op: Op::Scan { table, columns, predicates: own }, rows }
         }
-        Op::CteScan { .. } | Op::Values { .. } => filter(Node { op: node.op, rows }, predicates),
         Op::Map { input, columns } => {
             let volatile: Vec<ColumnId> = columns.iter().filter(|(_, e)| e.is_volatile()).map(|&(c, _)| c).collect();
             let (stay, go): (Vec<_>, Vec<_>) = predicates.into_iter().partition(|p| p.uses(|c| volatile.contains(&c)));
@@ -108,39 +107,9 @@ fn push(node: Node, predicates: Vec<Expr>) -> Node {
             let go = conjuncts(go.iter().map(|p| substituted(p, &groups)).collect());
             filter(Node { op: Op::Aggregate { input: Box::new(push(*input, go)), groups, aggregates }, rows }, stay)
         }
-        Op::Distinct { input, columns } => {
-            let (go, stay) = split_exact(predicates);
-            filter(Node { op: Op::Distinct { input: Box::new(push(*input, go)), columns }, rows }, stay)
-        }
         Op::Sort { input, keys, limit: None, offset: 0 } => {
             let input = Box::new(push(*input, predicates));
             Node { op: Op::Sort { input, keys, limit: None, offset: 0 }, rows }
-        }
-        Op::Sort { input, keys, limit, offset } => filter(
-            Node { op: Op::Sort { input: Box::new(push(*input, Vec::new())), keys, limit, offset }, rows },
-            predicates,
-        ),
-        Op::Limit { input, limit, offset } => filter(
-            Node { op: Op::Limit { input: Box::new(push(*input, Vec::new())), limit, offset }, rows },
-            predicates,
-        ),
-        Op::GroupLimit { input, partition, keys, limit, offset } => {
-            let (go, mut stay) = split(predicates, &partition.iter().copied().collect());
-            // A group stays or goes as a whole, if equal values look equal and no group goes for another reason.
-            let (go, others): (Vec<_>, Vec<_>) =
-                go.into_iter().partition(|p| p.respects_equality() && (offset == 0 || infallible(p)));
-            stay.extend(others);
-            let input = Box::new(push(*input, go));
-            filter(Node { op: Op::GroupLimit { input, partition, keys, limit, offset }, rows }, stay)
-        }
-        Op::Window { input, keys, functions } => {
-            // A partition stays or goes as a whole, if equal values look equal.
-            let common = functions.iter().map(|(_, call)| call.partition).min().unwrap_or(0);
-            let partition = keys[..common].iter().filter_map(|key| key.expr.as_column()).collect();
-            let (go, mut stay) = split(predicates, &partition);
-            let (go, exact) = split_exact(go);
-            stay.extend(exact);
-            filter(Node { op: Op::Window { input: Box::new(push(*input, go)), keys, functions }, rows }, stay)
         }
         Op::SetOp { operation, all, inputs, columns } => {
             let keeps_all = operation == SetOperation::Union && all;
@@ -164,7 +133,24 @@ fn push(node: Node, predicates: Vec<Expr>) -> Node {
         Op::Join { kind, left, right, condition, .. } => {
             push_join(kind, *left, *right, conjuncts(condition), predicates)
         }
+        op => {
+            let mut node = Node { op, rows };
+            let (go, stay) = passing(&node, predicates);
+            node.inputs_mut().for_each(|input| *input = push(take(input), go.clone()));
+            filter(node, stay)
+        }
     }
+}
+
+/// Splits conjuncts into those that can be asked of the operator's input, and the others. A group of rows that agree stays or
+/// goes as a whole, if equal values look equal and no group goes for another reason.
+fn passing(node: &Node, predicates: Vec<Expr>) -> (Vec<Expr>, Vec<Expr>) {
+    let Some((columns, all_leave)) = node.partition() else { return (Vec::new(), predicates) };
+    let (go, mut stay) = split(predicates, &columns.into_iter().collect());
+    let (go, others): (Vec<_>, Vec<_>) =
+        go.into_iter().partition(|p| p.respects_equality() && (all_leave || infallible(p)));
+    stay.extend(others);
+    (go, stay)
 }
 
 fn renamed(predicate: &Expr, from: &[ColumnId], to: &[ColumnId]) -> Expr {

@@ -37,16 +37,6 @@ impl Estimator<'_> {
                 }
                 inputs[0].clone()
             }
-            Op::Window { functions, .. } => {
-                let rows = inputs[0].rows;
-                for (column, _) in functions {
-                    let known = ColumnProfile { domain: rows, distinct: rows, rows, nulls: 0.0, range: None };
-                    self.set_column(*column, known);
-                }
-                let mut profile = inputs[0].clone();
-                profile.keys.extend(node.own_key().map(|columns| Key { columns, domain: rows }));
-                profile
-            }
             Op::Join { kind, right, condition, .. } => {
                 let theirs = right.columns();
                 self.joined(kind, condition, &inputs[0], &inputs[1], &|c| theirs.contains(&c))
@@ -89,6 +79,16 @@ impl Estimator<'_> {
             }
             Op::SetOp { operation, all, inputs: nodes, columns } => {
                 self.set_operation(*operation, *all, nodes, columns, inputs)
+            }
+            // Each row of the input leaves, with more columns.
+            _ => {
+                let (rows, mut profile) = (inputs[0].rows, inputs[0].clone());
+                node.each_produced(&mut |column| {
+                    let known = ColumnProfile { domain: rows, distinct: rows, rows, nulls: 0.0, range: None };
+                    self.set_column(column, known);
+                });
+                profile.keys.extend(node.own_key().map(|columns| Key { columns, domain: rows }));
+                profile
             }
         }
     }

@@ -35,16 +35,12 @@ fn padded(node: Node, missing: Vec<ColumnId>, columns: &mut IdMap<ColumnId, Colu
 
 /// Whether an operator over one input, or none, has no rows, by form.
 fn becomes_empty(node: &Node) -> bool {
-    match &node.op {
-        Op::Scan { predicates, .. } => never(predicates),
-        Op::Filter { input, predicates } => never(predicates) || is_empty(input),
-        Op::Map { input, .. } | Op::Distinct { input, .. } | Op::Window { input, .. } => is_empty(input),
+    let by_itself = match &node.op {
+        Op::Scan { predicates, .. } | Op::Filter { predicates, .. } => never(predicates),
         Op::Aggregate { input, groups, .. } => is_empty(input) && !groups.is_empty(),
-        Op::Sort { input, limit, .. } | Op::Limit { input, limit, .. } | Op::GroupLimit { input, limit, .. } => {
-            is_empty(input) || *limit == Some(0)
-        }
-        Op::CteScan { .. } | Op::Values { .. } | Op::Join { .. } | Op::SetOp { .. } => false,
-    }
+        _ => node.limit() == Some(0),
+    };
+    by_itself || node.thinned().is_some_and(is_empty)
 }
 
 /// The simplified operator.

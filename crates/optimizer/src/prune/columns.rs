@@ -110,21 +110,13 @@ impl Pruner<'_> {
                 let needed = with(needed, keys.iter().map(|k| &k.expr));
                 Op::Sort { input: Box::new(self.node(*input, &needed, false)), keys, limit, offset }
             }
-            Op::GroupLimit { input, partition, keys, limit, offset } => {
-                let mut needed = with(needed, keys.iter().map(|k| &k.expr));
-                needed.extend(partition.iter().copied());
-                Op::GroupLimit { input: Box::new(self.node(*input, &needed, false)), partition, keys, limit, offset }
-            }
             Op::Window { input, mut keys, mut functions } => {
                 functions.retain(|(c, _)| needed.contains(c));
                 if functions.is_empty() {
                     return self.node(*input, needed, false);
                 }
                 keys.truncate(functions.iter().map(|(_, call)| call.peers).max().unwrap_or(0));
-                let node = Node { op: Op::Window { input, keys, functions }, rows };
-                let needed = with(needed, node.expressions());
-                let Op::Window { input, keys, functions } = node.op else { unreachable!("made just now") };
-                Op::Window { input: Box::new(self.node(*input, &needed, false)), keys, functions }
+                return self.whole(Node { op: Op::Window { input, keys, functions }, rows }, needed);
             }
             Op::Limit { input, limit, offset } => {
                 Op::Limit { input: Box::new(self.node(*input, needed, true)), limit, offset }
@@ -148,8 +140,17 @@ impl Pruner<'_> {
                     .collect();
                 Op::SetOp { operation, all, inputs, columns }
             }
+            op => return self.whole(Node { op, rows }, needed),
         };
         Node { op, rows }
+    }
+
+    /// The node with all that it has. Columns that are needed above pass through it.
+    fn whole(&mut self, mut node: Node, needed: &Columns) -> Node {
+        let mut needed = with(needed, node.expressions());
+        needed.extend(node.grouping().into_iter().flatten());
+        node.inputs_mut().for_each(|input| *input = self.node(take(input), &needed, false));
+        node
     }
 
     /// Whether the join gives each left row exactly once, and nothing of its right side is read.

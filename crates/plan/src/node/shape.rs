@@ -169,6 +169,7 @@ impl Node {
     pub fn limit(&self) -> Option<u64> {
         match self.op {
             Op::Sort { limit, .. } | Op::Limit { limit, .. } => limit,
+            Op::GroupLimit { limit: Some(0), .. } => Some(0),
             _ => None,
         }
     }
@@ -200,6 +201,20 @@ impl Node {
     pub fn grouping(&self) -> Option<&[ColumnId]> {
         match &self.op {
             Op::Distinct { columns, .. } | Op::GroupLimit { partition: columns, .. } => Some(columns),
+            _ => None,
+        }
+    }
+
+    /// Columns whose values no other group's rows matter to: what happens to rows that agree in them (NULLs are equal) depends
+    /// on these rows alone. And whether some of each group's rows always leave.
+    pub fn partition(&self) -> Option<(Vec<ColumnId>, bool)> {
+        match &self.op {
+            Op::Distinct { columns, .. } => Some((columns.clone(), true)),
+            Op::GroupLimit { partition, offset, .. } => Some((partition.clone(), *offset == 0)),
+            Op::Window { keys, functions, .. } => {
+                let common = functions.iter().map(|(_, call)| call.partition).min().unwrap_or(0);
+                Some((keys[..common].iter().filter_map(|key| key.expr.as_column()).collect(), true))
+            }
             _ => None,
         }
     }
