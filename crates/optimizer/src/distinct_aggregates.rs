@@ -32,23 +32,35 @@ impl Pass for DistinctAggregates {
         true
     }
 
-    fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
+    fn run(&self, plan: &mut Plan, check: Check<'_>) -> Result<()> {
         for id in plan.ctes.keys().collect::<Vec<_>>() {
             let definition = take(&mut plan.ctes[id].plan);
-            plan.ctes[id].plan = rewrite(plan, definition);
+            plan.ctes[id].plan = rewrite(plan, definition, check)?;
         }
         let root = take(&mut plan.root);
-        plan.root = rewrite(plan, root);
+        plan.root = rewrite(plan, root, check)?;
         order_ctes(plan);
         Ok(())
     }
 }
 
-fn rewrite(plan: &mut Plan, mut node: Node) -> Node {
+fn rewrite(plan: &mut Plan, mut node: Node, check: Check<'_>) -> Result<Node> {
+    check()?;
     for input in node.inputs_mut() {
-        *input = rewrite(plan, take(input));
+        *input = rewrite(plan, take(input), check)?;
     }
-    let Op::Aggregate { input, groups, mut aggregates } = node.op else { return node };
+    Ok(match node.op {
+        Op::Aggregate { input, groups, aggregates } => split(plan, *input, groups, aggregates),
+        _ => node,
+    })
+}
+
+fn split(
+    plan: &mut Plan,
+    input: Node,
+    groups: Vec<(ColumnId, Expr)>,
+    mut aggregates: Vec<(ColumnId, AggregateCall)>,
+) -> Node {
     for (_, call) in aggregates.iter_mut().filter(|(_, c)| c.distinct) {
         call.distinct = !call.function.ignores_duplicates();
         if let (true, Some(condition)) = (call.distinct, call.filter.take_if(|_| call.distinct))
@@ -61,7 +73,7 @@ fn rewrite(plan: &mut Plan, mut node: Node) -> Node {
         }
     }
     if aggregates.iter().all(|(_, c)| !c.distinct) {
-        return Node::new(Op::Aggregate { input, groups, aggregates });
+        return Node::new(Op::Aggregate { input: Box::new(input), groups, aggregates });
     }
     // Sets of aggregates: the plain ones, and one for each distinct argument.
     let mut sets: Vec<Vec<(ColumnId, AggregateCall)>> = Vec::new();
@@ -78,7 +90,7 @@ fn rewrite(plan: &mut Plan, mut node: Node) -> Node {
             None => sets.push(vec![(result, call)]),
         }
     }
-    let mut sources = Sources::new(plan, *input, sets.len());
+    let mut sources = Sources::new(plan, input, sets.len());
     let mut result: Option<Node> = None;
     for set in sets {
         let (input, names) = sources.next(plan);

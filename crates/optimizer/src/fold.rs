@@ -25,55 +25,78 @@ impl Pass for Fold {
         "fold"
     }
 
-    fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
+    fn run(&self, plan: &mut Plan, check: Check<'_>) -> Result<()> {
         for (_, cte) in plan.ctes.iter_mut() {
-            cte.plan = fold(take(&mut cte.plan));
+            cte.plan = fold(take(&mut cte.plan), check)?;
         }
-        plan.root = fold(take(&mut plan.root));
+        plan.root = fold(take(&mut plan.root), check)?;
         Ok(())
     }
 }
 
-fn fold(mut node: Node) -> Node {
+/// Asks `check` for each operator and expression.
+fn fold(mut node: Node, check: Check<'_>) -> Result<Node> {
+    check()?;
     for input in node.inputs_mut() {
-        *input = fold(take(input));
+        *input = fold(take(input), check)?;
+    }
+    for expr in node.expressions_mut() {
+        subqueries(expr, check)?;
     }
     // Each expression once: subqueries that nest would be simplified twice as often with each level.
     match &mut node.op {
-        Op::Filter { predicates, .. } | Op::Scan { predicates, .. } => *predicates = conditions(predicates),
+        Op::Filter { predicates, .. } | Op::Scan { predicates, .. } => *predicates = conditions(predicates, check)?,
         Op::Join { kind: JoinKind::Mark(_), condition, .. } => {
             let mut parts = Vec::new();
-            condition.drain(..).for_each(|e| split_conjuncts(simplified(e), &mut parts));
+            for expr in condition.drain(..) {
+                check()?;
+                split_conjuncts(simplified(expr), &mut parts);
+            }
             parts.retain(|e| !matches!(e.as_constant(), Some(Value::Bool(true))));
             *condition = parts;
         }
-        Op::Join { condition, .. } => *condition = conditions(condition),
-        _ => node.expressions_mut().for_each(simplify),
+        Op::Join { condition, .. } => *condition = conditions(condition, check)?,
+        _ => {
+            for expr in node.expressions_mut() {
+                check()?;
+                simplify(expr);
+            }
+        }
     }
-    match node.op {
+    Ok(match node.op {
         Op::Filter { input, predicates } => filter(*input, predicates),
         op => Node { op, rows: node.rows },
+    })
+}
+
+/// Folds the plans in an expression, which simplifying leaves as they are.
+fn subqueries(expr: &mut Expr, check: Check<'_>) -> Result<()> {
+    if let ExprKind::Subquery(subquery) = &mut expr.kind {
+        subquery.plan = fold(take(&mut subquery.plan), check)?;
     }
+    expr.children_mut().try_for_each(|child| subqueries(child, check))
 }
 
 /// Conjuncts of which only the truth counts.
-fn conditions(predicates: &mut Vec<Expr>) -> Vec<Expr> {
+fn conditions(predicates: &mut Vec<Expr>, check: Check<'_>) -> Result<Vec<Expr>> {
     let mut parts = Vec::new();
     for mut predicate in predicates.drain(..) {
+        check()?;
         logic::only_truth(&mut predicate);
         simplify(&mut predicate);
         split_conjuncts(predicate, &mut parts);
     }
     let mut out: Vec<Expr> = Vec::new();
     for part in parts {
+        check()?;
         match part.as_constant() {
             Some(Value::Bool(true)) => {}
-            Some(_) => return vec![Expr::bool(false)],
+            Some(_) => return Ok(vec![Expr::bool(false)]),
             None if out.iter().any(|o| o.same(&part)) => {}
             None => out.push(part),
         }
     }
-    out
+    Ok(out)
 }
 
 /// The simplified expression.
@@ -92,8 +115,7 @@ fn simplify(expr: &mut Expr) {
     for child in expr.children_mut() {
         simplify(child);
     }
-    if let ExprKind::Subquery(subquery) = &mut expr.kind {
-        subquery.plan = fold(take(&mut subquery.plan));
+    if let ExprKind::Subquery(_) = &expr.kind {
         return;
     }
     if is_constant(expr) {

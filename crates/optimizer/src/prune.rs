@@ -22,11 +22,11 @@ impl Pass for Prune {
         "prune"
     }
 
-    fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
-        bottom_up(plan, &mut cleanup::simplify);
+    fn run(&self, plan: &mut Plan, check: Check<'_>) -> Result<()> {
+        bottom_up(plan, check, &mut cleanup::simplify)?;
         aliases::remove(plan);
-        columns::prune(plan);
-        bottom_up(plan, &mut cleanup::simplify);
+        columns::prune(plan, check)?;
+        bottom_up(plan, check, &mut cleanup::simplify)?;
         Ok(())
     }
 }

@@ -31,11 +31,11 @@ impl Pass for Pushdown {
         "pushdown"
     }
 
-    fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
+    fn run(&self, plan: &mut Plan, check: Check<'_>) -> Result<()> {
         for (_, cte) in plan.ctes.iter_mut() {
-            cte.plan = push(take(&mut cte.plan), Vec::new());
+            cte.plan = push(take(&mut cte.plan), Vec::new(), check)?;
         }
-        plan.root = push(take(&mut plan.root), Vec::new());
+        plan.root = push(take(&mut plan.root), Vec::new(), check)?;
         Ok(())
     }
 }
@@ -46,13 +46,15 @@ fn conjuncts(predicates: Vec<Expr>) -> Vec<Expr> {
     out
 }
 
-/// Adds what is not there yet.
-fn add(to: &mut Vec<Expr>, predicates: Vec<Expr>) {
+/// Adds what is not there yet. Asks `check` for each: it is compared with all that are there.
+fn add(to: &mut Vec<Expr>, predicates: Vec<Expr>, check: Check<'_>) -> Result<()> {
     for p in predicates {
+        check()?;
         if !to.iter().any(|q| q.same(&p)) {
             to.push(p);
         }
     }
+    Ok(())
 }
 
 /// Splits conjuncts into those that read only `columns`, and the others. Those that read nothing go to the first.
@@ -77,26 +79,27 @@ fn split_exact(predicates: Vec<Expr>) -> (Vec<Expr>, Vec<Expr>) {
 }
 
 /// The node with conjuncts over its columns pushed into it as far as they go.
-fn push(node: Node, predicates: Vec<Expr>) -> Node {
+fn push(node: Node, predicates: Vec<Expr>, check: Check<'_>) -> Result<Node> {
+    check()?;
     let rows = node.rows;
-    match node.op {
+    Ok(match node.op {
         Op::Filter { input, predicates: own } => {
             let mut all = Vec::new();
-            add(&mut all, conjuncts(own));
-            add(&mut all, predicates);
+            add(&mut all, conjuncts(own), check)?;
+            add(&mut all, predicates, check)?;
             // A volatile predicate is evaluated once for each row that reaches it: it stays where it is.
             let (volatile, all): (Vec<_>, Vec<_>) = all.into_iter().partition(Expr::is_volatile);
-            filter(push(*input, all), volatile)
+            filter(push(*input, all, check)?, volatile)
         }
         Op::Scan { table, columns, predicates: mut own } => {
-            add(&mut own, predicates);
+            add(&mut own, predicates, check)?;
             Node { op: Op::Scan { table, columns, predicates: own }, rows }
         }
         Op::Map { input, columns } => {
             let volatile: Vec<ColumnId> = columns.iter().filter(|(_, e)| e.is_volatile()).map(|&(c, _)| c).collect();
             let (stay, go): (Vec<_>, Vec<_>) = predicates.into_iter().partition(|p| p.uses(|c| volatile.contains(&c)));
             let go = conjuncts(go.iter().map(|p| substituted(p, &columns)).collect());
-            filter(map(push(*input, go), columns), stay)
+            filter(map(push(*input, go, check)?, columns), stay)
         }
         Op::Aggregate { input, groups, aggregates } => {
             let keys: HashSet<ColumnId> = groups.iter().map(|&(c, _)| c).collect();
@@ -105,10 +108,13 @@ fn push(node: Node, predicates: Vec<Expr>) -> Node {
             let (go, exact) = split_exact(go);
             stay.extend(exact);
             let go = conjuncts(go.iter().map(|p| substituted(p, &groups)).collect());
-            filter(Node { op: Op::Aggregate { input: Box::new(push(*input, go)), groups, aggregates }, rows }, stay)
+            filter(
+                Node { op: Op::Aggregate { input: Box::new(push(*input, go, check)?), groups, aggregates }, rows },
+                stay,
+            )
         }
         Op::Sort { input, keys, limit: None, offset: 0 } => {
-            let input = Box::new(push(*input, predicates));
+            let input = Box::new(push(*input, predicates, check)?);
             Node { op: Op::Sort { input, keys, limit: None, offset: 0 }, rows }
         }
         Op::SetOp { operation, all, inputs, columns } => {
@@ -122,24 +128,26 @@ fn push(node: Node, predicates: Vec<Expr>) -> Node {
                     let wanted = operation != SetOperation::Except || i == 0;
                     let own = if wanted { predicates.as_slice() } else { &[] };
                     let own = own.iter().map(|p| renamed(p, &columns, &from)).collect();
-                    (push(input, own), from)
+                    Ok((push(input, own, check)?, from))
                 })
-                .collect();
+                .collect::<Result<_>>()?;
             filter(Node { op: Op::SetOp { operation, all, inputs, columns }, rows }, stay)
         }
         Op::Join { kind: JoinKind::Inner, left, right, condition, .. } => {
-            region::push_region(*left, *right, condition, predicates)
+            region::push_region(*left, *right, condition, predicates, check)?
         }
         Op::Join { kind, left, right, condition, .. } => {
-            push_join(kind, *left, *right, conjuncts(condition), predicates)
+            push_join(kind, *left, *right, conjuncts(condition), predicates, check)?
         }
         op => {
             let mut node = Node { op, rows };
             let (go, stay) = passing(&node, predicates);
-            node.inputs_mut().for_each(|input| *input = push(take(input), go.clone()));
+            for input in node.inputs_mut() {
+                *input = push(take(input), go.clone(), check)?;
+            }
             filter(node, stay)
         }
-    }
+    })
 }
 
 /// Splits conjuncts into those that can be asked of the operator's input, and the others. A group of rows that agree stays or
@@ -170,17 +178,25 @@ fn rename(expr: &mut Expr, from: &[ColumnId], to: &[ColumnId]) {
 }
 
 /// Joins other than inner ones.
-fn push_join(kind: JoinKind, left: Node, right: Node, condition: Vec<Expr>, predicates: Vec<Expr>) -> Node {
+fn push_join(
+    kind: JoinKind,
+    left: Node,
+    right: Node,
+    condition: Vec<Expr>,
+    predicates: Vec<Expr>,
+    check: Check<'_>,
+) -> Result<Node> {
     let (ours, theirs) = (columns_of(&left), columns_of(&right));
     let simpler = outer::simplify(&kind, &ours, &theirs, &predicates);
     if simpler == JoinKind::Inner && kind != JoinKind::Inner {
-        return region::push_region(left, right, condition, predicates);
+        return region::push_region(left, right, condition, predicates, check);
     }
-    match simpler {
+    Ok(match simpler {
         JoinKind::Inner => unreachable!("inner joins are regions"),
-        JoinKind::Right => push_join(JoinKind::Left, right, left, condition, predicates),
+        JoinKind::Right => push_join(JoinKind::Left, right, left, condition, predicates, check)?,
         JoinKind::Full => {
-            let joined = join(JoinKind::Full, push(left, Vec::new()), push(right, Vec::new()), condition);
+            let joined =
+                join(JoinKind::Full, push(left, Vec::new(), check)?, push(right, Vec::new(), check)?, condition);
             filter(joined, predicates)
         }
         kind => {
@@ -189,7 +205,7 @@ fn push_join(kind: JoinKind, left: Node, right: Node, condition: Vec<Expr>, pred
             if kind == JoinKind::Semi {
                 // A left row that fails the condition whatever its partner is leaves now.
                 let (only_left, rest) = split(condition, &ours);
-                add(&mut go, only_left);
+                add(&mut go, only_left, check)?;
                 condition = rest;
             }
             let mut right_only = Vec::new();
@@ -202,19 +218,19 @@ fn push_join(kind: JoinKind, left: Node, right: Node, condition: Vec<Expr>, pred
                     .into_iter()
                     .partition(|p| p.only_uses(|c| theirs.contains(&c)) && !p.columns().is_empty());
                 condition = rest;
-                add(&mut right_only, only_right);
-                add(&mut right_only, alone);
+                add(&mut right_only, only_right, check)?;
+                add(&mut right_only, alone, check)?;
                 for d in derived {
                     if d.only_uses(|c| theirs.contains(&c)) {
-                        add(&mut right_only, vec![d]);
+                        add(&mut right_only, vec![d], check)?;
                     } else if kind == JoinKind::Semi && d.only_uses(|c| ours.contains(&c)) {
-                        add(&mut go, vec![d]);
+                        add(&mut go, vec![d], check)?;
                     }
                 }
             }
-            filter(join(kind, push(left, go), push(right, right_only), condition), above)
+            filter(join(kind, push(left, go, check)?, push(right, right_only, check)?, condition), above)
         }
-    }
+    })
 }
 
 #[cfg(test)]

@@ -22,14 +22,13 @@ impl Pass for Reduce {
         "reduce"
     }
 
-    fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
+    fn run(&self, plan: &mut Plan, check: Check<'_>) -> Result<()> {
         let Plan { columns, tables, ctes, root, .. } = plan;
         let mut reducer = Reducer { columns, tables };
         for (_, cte) in ctes.iter_mut() {
-            reducer.node(&mut cte.plan);
+            reducer.node(&mut cte.plan, check)?;
         }
-        reducer.node(root);
-        Ok(())
+        reducer.node(root, check)
     }
 }
 
@@ -39,13 +38,16 @@ struct Reducer<'a> {
 }
 
 impl Reducer<'_> {
-    fn node(&mut self, node: &mut Node) {
+    fn node(&mut self, node: &mut Node, check: Check<'_>) -> Result<()> {
+        check()?;
         for input in node.inputs_mut() {
-            self.node(input);
+            self.node(input, check)?;
         }
-        let Op::Join { kind: JoinKind::Inner, left, right, condition, .. } = &mut node.op else { return };
-        self.reduce(right, left, condition);
-        self.reduce(left, right, condition);
+        if let Op::Join { kind: JoinKind::Inner, left, right, condition, .. } = &mut node.op {
+            self.reduce(right, left, condition);
+            self.reduce(left, right, condition);
+        }
+        Ok(())
     }
 
     /// Restricts the aggregate at the top of `grouped`, if there is one, by what `other` says about its keys.

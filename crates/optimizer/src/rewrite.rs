@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use base::IdMap;
 use base::ids::Id;
+use base::{IdMap, Result};
 use plan::{BuildSide, ColumnId, ColumnInfo, Cte, CteId, Expr, ExprKind, JoinKind, Node, Op, Plan, TableId, TableInfo};
 use types::SqlType;
+
+use crate::Check;
 
 /// Moves a node out; what stays behind must be overwritten.
 pub(crate) fn take(node: &mut Node) -> Node {
@@ -100,21 +102,26 @@ pub(crate) fn is_not_null(expr: Expr) -> Expr {
     not(Expr::new(ExprKind::IsNull(Box::new(expr)), SqlType::Bool))
 }
 
-/// Applies `change` to every operator, inputs first, in the definitions of CTEs too.
-pub(crate) fn bottom_up(plan: &mut Plan, change: &mut dyn FnMut(&mut Context<'_>, Node) -> Node) {
+/// How an operator is rewritten whose inputs have been.
+pub(crate) type Change<'a> = &'a mut dyn FnMut(&mut Context<'_>, Node) -> Node;
+
+/// Applies `change` to every operator, inputs first, in the definitions of CTEs too. Asks `check` for each.
+pub(crate) fn bottom_up(plan: &mut Plan, check: Check<'_>, change: Change<'_>) -> Result<()> {
     let Plan { columns, ctes, root, .. } = plan;
     let mut context = Context { columns };
     for (_, cte) in ctes.iter_mut() {
-        cte.plan = apply(&mut context, take(&mut cte.plan), change);
+        cte.plan = apply(&mut context, take(&mut cte.plan), check, change)?;
     }
-    *root = apply(&mut context, take(root), change);
+    *root = apply(&mut context, take(root), check, change)?;
+    Ok(())
 }
 
-fn apply(context: &mut Context<'_>, mut node: Node, change: &mut dyn FnMut(&mut Context<'_>, Node) -> Node) -> Node {
+fn apply(context: &mut Context<'_>, mut node: Node, check: Check<'_>, change: Change<'_>) -> Result<Node> {
+    check()?;
     for input in node.inputs_mut() {
-        *input = apply(context, take(input), change);
+        *input = apply(context, take(input), check, change)?;
     }
-    change(context, node)
+    Ok(change(context, node))
 }
 
 /// The parts of a plan that a rewriting of its operators reads and extends.

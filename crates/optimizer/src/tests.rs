@@ -5,7 +5,7 @@ mod random;
 use plan::text::print;
 
 use crate::testing::{compare_results, plan_of};
-use crate::{Settings, optimize};
+use crate::{Settings, optimize, passes};
 
 #[track_caller]
 fn check(before: &str, after: &str) {
@@ -21,6 +21,49 @@ fn check(before: &str, after: &str) {
     let plan = optimize(plan_of(before), &off, &|| Ok(()), &mut |_, _| {}).unwrap();
     plan::verify(&plan, true).unwrap();
     compare_results(&plan_of(before), &plan);
+}
+
+/// Each pass asks while it works, not only before: it is told to stop at each of its questions.
+#[test]
+fn passes_stop_in_the_middle() {
+    const MANY: usize = 200;
+    let filters: String = (0..MANY).map(|n| format!("b#{} <> a#{n}", MANY + n)).collect::<Vec<_>>().join(", ");
+    let scan = |table: usize, column: usize| format!("scan t t{table} [a#{column}:integer = 0]\n");
+    let mut text = format!("output [a = a#0]\n  filter [{}]\n", filters.replace("b#", "a#"));
+    for n in 0..2 * MANY - 1 {
+        text += &format!("{}join inner []\n", " ".repeat(4 + 2 * n));
+    }
+    let deepest = 4 + 2 * (2 * MANY - 1);
+    text += &format!("{}{}", " ".repeat(deepest), scan(0, 0));
+    for n in 1..2 * MANY {
+        text += &format!("{}{}", " ".repeat(deepest - 2 * (n - 1)), scan(n, n));
+    }
+    let mut asked = Vec::new();
+    for pass in passes(&Settings::default()) {
+        let count = std::cell::Cell::new(0);
+        let mut plan = plan_of(&text);
+        // These have nothing to unnest and no statistics, or look at each operator once.
+        if ["unnest", "join_order", "estimates", "build_sides"].contains(&pass.name()) {
+            continue;
+        }
+        let ask = || {
+            count.set(count.get() + 1);
+            Ok(())
+        };
+        pass.run(&mut plan, &ask).unwrap();
+        assert!(count.get() >= MANY, "{}: {} questions", pass.name(), count.get());
+        for last in [1, MANY / 2, count.get()] {
+            let left = std::cell::Cell::new(last);
+            let stop = || {
+                left.set(left.get() - 1);
+                if left.get() == 0 { Err(base::cancel::canceled()) } else { Ok(()) }
+            };
+            let error = pass.run(&mut plan_of(&text), &stop).unwrap_err();
+            assert_eq!((error.state(), left.get()), (base::SqlState::QUERY_CANCELED, 0), "{}", pass.name());
+        }
+        asked.push(pass.name());
+    }
+    assert!(["fold", "pushdown", "prune", "windows", "reduce"].iter().all(|name| asked.contains(name)), "{asked:?}");
 }
 
 #[test]

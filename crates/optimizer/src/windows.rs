@@ -30,11 +30,11 @@ impl Pass for Windows {
         "windows"
     }
 
-    fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
+    fn run(&self, plan: &mut Plan, check: Check<'_>) -> Result<()> {
         for node in plan.ctes.iter_mut().map(|(_, cte)| &mut cte.plan).chain([&mut plan.root]) {
             share(node);
         }
-        bottom_up(plan, &mut limit::simplify);
+        bottom_up(plan, check, &mut limit::simplify)?;
         for id in plan.ctes.keys().collect::<Vec<_>>() {
             let definition = take(&mut plan.ctes[id].plan);
             plan.ctes[id].plan = whole::aggregated(plan, definition);

@@ -2,31 +2,35 @@
 
 use std::collections::HashSet;
 
-use base::IdMap;
+use base::{IdMap, Result};
 use plan::{ColumnId, CteId, Expr, JoinKind, Node, Op, Plan, SetOperation, TableId, TableInfo};
 
 use super::unique::{equal_columns, is_unique};
+use crate::Check;
 use crate::rewrite::{exactly_one_row, take};
 
 type Columns = HashSet<ColumnId>;
 
 struct Pruner<'a> {
+    /// Asked for each operator.
+    check: Check<'a>,
     tables: &'a IdMap<TableId, TableInfo>,
     /// What the readers of each CTE need.
     ctes: IdMap<CteId, Columns>,
 }
 
-pub(super) fn prune(plan: &mut Plan) {
+pub(super) fn prune(plan: &mut Plan, check: Check<'_>) -> Result<()> {
     let ctes = plan.ctes.iter().map(|_| Columns::new()).collect();
-    let mut pruner = Pruner { tables: &plan.tables, ctes };
+    let mut pruner = Pruner { check, tables: &plan.tables, ctes };
     let needed: Columns = plan.output.iter().map(|(_, c)| *c).collect();
-    plan.root = pruner.node(take(&mut plan.root), &needed, true);
+    plan.root = pruner.node(take(&mut plan.root), &needed, true)?;
     // Readers come after what they read.
     for (id, cte) in plan.ctes.iter_mut().rev() {
         let needed = pruner.ctes[id].clone();
         cte.columns.retain(|c| needed.contains(c));
-        cte.plan = pruner.node(take(&mut cte.plan), &needed, false);
+        cte.plan = pruner.node(take(&mut cte.plan), &needed, false)?;
     }
+    Ok(())
 }
 
 fn with<'a>(needed: &Columns, exprs: impl IntoIterator<Item = &'a Expr>) -> Columns {
@@ -41,7 +45,8 @@ fn with<'a>(needed: &Columns, exprs: impl IntoIterator<Item = &'a Expr>) -> Colu
 
 impl Pruner<'_> {
     /// The node without what `needed` does not ask for. `ordered`: the order of rows counts.
-    fn node(&mut self, node: Node, needed: &Columns, ordered: bool) -> Node {
+    fn node(&mut self, node: Node, needed: &Columns, ordered: bool) -> Result<Node> {
+        (self.check)()?;
         let rows = node.rows;
         let op = match node.op {
             Op::Scan { table, mut columns, predicates } => {
@@ -66,14 +71,14 @@ impl Pruner<'_> {
             }
             Op::Filter { input, predicates } => {
                 let needed = with(needed, &predicates);
-                Op::Filter { input: Box::new(self.node(*input, &needed, ordered)), predicates }
+                Op::Filter { input: Box::new(self.node(*input, &needed, ordered)?), predicates }
             }
             Op::Map { input, mut columns } => {
                 columns.retain(|(c, _)| needed.contains(c));
                 let needed = with(needed, columns.iter().map(|(_, e)| e));
-                let input = self.node(*input, &needed, ordered);
+                let input = self.node(*input, &needed, ordered)?;
                 if columns.is_empty() {
-                    return input;
+                    return Ok(input);
                 }
                 Op::Map { input: Box::new(input), columns }
             }
@@ -86,29 +91,29 @@ impl Pruner<'_> {
                     return self.node(*right, needed, false);
                 }
                 let needed = with(needed, &condition);
-                let left = Box::new(self.node(*left, &needed, false));
-                let right = Box::new(self.node(*right, &needed, false));
+                let left = Box::new(self.node(*left, &needed, false)?);
+                let right = Box::new(self.node(*right, &needed, false)?);
                 Op::Join { kind, left, right, condition, build }
             }
             Op::Aggregate { input, groups, mut aggregates } => {
                 aggregates.retain(|(c, _)| needed.contains(c));
                 let exprs = aggregates.iter().flat_map(|(_, a)| a.argument.iter().chain(a.filter.iter()));
                 let needed = with(&Columns::new(), groups.iter().map(|(_, e)| e).chain(exprs));
-                Op::Aggregate { input: Box::new(self.node(*input, &needed, false)), groups, aggregates }
+                Op::Aggregate { input: Box::new(self.node(*input, &needed, false)?), groups, aggregates }
             }
             Op::Distinct { input, columns } => {
                 let all: Columns = columns.iter().copied().collect();
                 if is_unique(&input, &all, self.tables) {
                     return self.node(*input, needed, false);
                 }
-                Op::Distinct { input: Box::new(self.node(*input, &all, false)), columns }
+                Op::Distinct { input: Box::new(self.node(*input, &all, false)?), columns }
             }
             Op::Sort { input, keys, limit, offset } => {
                 if !ordered && limit.is_none() && offset == 0 {
                     return self.node(*input, needed, false);
                 }
                 let needed = with(needed, keys.iter().map(|k| &k.expr));
-                Op::Sort { input: Box::new(self.node(*input, &needed, false)), keys, limit, offset }
+                Op::Sort { input: Box::new(self.node(*input, &needed, false)?), keys, limit, offset }
             }
             Op::Window { input, mut keys, mut functions } => {
                 functions.retain(|(c, _)| needed.contains(c));
@@ -119,7 +124,7 @@ impl Pruner<'_> {
                 return self.whole(Node { op: Op::Window { input, keys, functions }, rows }, needed);
             }
             Op::Limit { input, limit, offset } => {
-                Op::Limit { input: Box::new(self.node(*input, needed, true)), limit, offset }
+                Op::Limit { input: Box::new(self.node(*input, needed, true)?), limit, offset }
             }
             Op::SetOp { operation, all, mut inputs, mut columns } => {
                 if operation == SetOperation::Union && all {
@@ -135,22 +140,24 @@ impl Pruner<'_> {
                     .into_iter()
                     .map(|(input, from)| {
                         let needed = from.iter().copied().collect();
-                        (self.node(input, &needed, false), from)
+                        Ok((self.node(input, &needed, false)?, from))
                     })
-                    .collect();
+                    .collect::<Result<_>>()?;
                 Op::SetOp { operation, all, inputs, columns }
             }
             op => return self.whole(Node { op, rows }, needed),
         };
-        Node { op, rows }
+        Ok(Node { op, rows })
     }
 
     /// The node with all that it has. Columns that are needed above pass through it.
-    fn whole(&mut self, mut node: Node, needed: &Columns) -> Node {
+    fn whole(&mut self, mut node: Node, needed: &Columns) -> Result<Node> {
         let mut needed = with(needed, node.expressions());
         needed.extend(node.grouping().into_iter().flatten());
-        node.inputs_mut().for_each(|input| *input = self.node(take(input), &needed, false));
-        node
+        for input in node.inputs_mut() {
+            *input = self.node(take(input), &needed, false)?;
+        }
+        Ok(node)
     }
 
     /// Whether the join gives each left row exactly once, and nothing of its right side is read.

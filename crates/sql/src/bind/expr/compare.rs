@@ -69,8 +69,14 @@ impl Binder<'_> {
             ast::Expr::Prior(low) => (low.as_ref(), true),
             low => (low, false),
         };
-        let operands = Operand::Row(vec![self.operand(expr)?, self.operand(low)?, self.operand(high)?]);
-        let result = self.once(operands, |b, shared| {
+        let operands = [self.operand(expr)?, self.operand(low)?, self.operand(high)?];
+        if let [Operand::Row(row), Operand::Row(above), Operand::Row(below)] = &operands
+            && operands.iter().all(is_repeatable)
+        {
+            let result = self.row_between(row, [above, below], symmetric, position)?;
+            return Ok(negate_if(result, negated));
+        }
+        let result = self.once(Operand::Row(operands.into()), |b, shared| {
             let Operand::Row(parts) = shared else { return Err(Error::internal("BETWEEN of another shape")) };
             let [operand, above, below] = parts.as_slice() else {
                 return Err(Error::internal("BETWEEN without bounds"));
@@ -89,6 +95,27 @@ impl Binder<'_> {
             Ok(Expr::new(ExprKind::Or(vec![result, turned]), SqlType::Bool).at(position))
         })?;
         Ok(negate_if(result, negated))
+    }
+
+    /// BETWEEN of rows, of whose entries no more are computed than decide.
+    fn row_between(
+        &mut self,
+        row: &[Operand],
+        limits: [&[Operand]; 2],
+        symmetric: bool,
+        position: Option<u32>,
+    ) -> Result<Expr> {
+        let mut range = |[low, high]: [&[Operand]; 2]| -> Result<Expr> {
+            let mut bound = |op, limit: &[Operand]| self.row_order(op, row.to_vec(), limit.to_vec(), position);
+            let both = vec![bound(Compare::Ge, low)?, bound(Compare::Le, high)?];
+            Ok(Expr::new(ExprKind::And(both), SqlType::Bool).at(position))
+        };
+        let result = range(limits)?;
+        if !symmetric {
+            return Ok(result);
+        }
+        let turned = range([limits[1], limits[0]])?;
+        Ok(Expr::new(ExprKind::Or(vec![result, turned]), SqlType::Bool).at(position))
     }
 
     pub(super) fn like(
@@ -159,6 +186,17 @@ fn strict(op: Compare) -> Option<Compare> {
         Compare::Lt | Compare::Le => Some(Compare::Lt),
         Compare::Gt | Compare::Ge => Some(Compare::Gt),
         _ => None,
+    }
+}
+
+/// Whether an operand may be written twice: its values are the same each time, and no columns are made in it.
+fn is_repeatable(operand: &Operand) -> bool {
+    fn makes_columns(expr: &Expr) -> bool {
+        matches!(expr.kind, ExprKind::Let { .. }) || expr.children().any(makes_columns)
+    }
+    match operand {
+        Operand::Value(value) => !value.is_volatile() && !value.has_subquery() && !makes_columns(value),
+        Operand::Row(entries) => entries.iter().all(is_repeatable),
     }
 }
 
