@@ -36,28 +36,23 @@ pub fn slot_of(value: &Value, sql_type: SqlType, mut text: impl FnMut(&Arc<str>)
 /// The slot must hold a value of the type; a string's payload must be alive.
 pub unsafe fn value_of(slot: Slot, sql_type: SqlType) -> Value {
     let Slot([lo, hi]) = slot;
-    let integer = match sql_type.physical() {
-        Physical::I16 => i64::from(lo as i16),
-        Physical::I32 => i64::from(lo as i32),
-        _ => lo as i64,
-    };
-    match sql_type {
-        SqlType::Null => Value::Null,
-        SqlType::Bool => Value::Bool(lo as u8 != 0),
-        SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Value::Int(integer),
-        SqlType::Decimal { .. } if sql_type.physical() == Physical::I64 => Value::Decimal(integer.into()),
-        SqlType::Decimal { .. } => Value::Decimal(wide(lo, hi)),
-        SqlType::Real => Value::Float(f32::from_bits(lo as u32).into()),
-        SqlType::Double => Value::Float(f64::from_bits(lo)),
-        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
+    let stored: i128 = match sql_type.physical() {
+        Physical::Bool => (lo as u8).into(),
+        Physical::I16 => (lo as i16).into(),
+        Physical::I32 => (lo as i32).into(),
+        Physical::I64 => (lo as i64).into(),
+        Physical::I128 => wide(lo, hi),
+        Physical::F32 => return Value::Float(f32::from_bits(lo as u32).into()),
+        Physical::F64 => return Value::Float(f64::from_bits(lo)),
+        Physical::Str => {
             let text = slot.as_str();
             // SAFETY: the caller vouches for the payload.
-            Value::str(unsafe { text.as_str() })
+            return Value::str(unsafe { text.as_str() });
         }
-        SqlType::Date => Value::Date(lo as i32),
-        SqlType::Timestamp => Value::Timestamp(integer),
-        SqlType::Interval => Value::Interval(interval(lo, hi)),
-    }
+        Physical::Interval => return Value::Interval(interval(lo, hi)),
+    };
+    // A bare NULL has no other value.
+    Value::of_integer(sql_type, stored).unwrap_or(Value::Null)
 }
 
 /// The 128-bit integer of two words.

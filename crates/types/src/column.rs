@@ -93,24 +93,19 @@ impl Column {
         if self.is_null(row) {
             return Value::Null;
         }
-        let integer = || match self.physical() {
-            Physical::I16 => i64::from(self.values::<i16>()[row]),
-            Physical::I32 => i64::from(self.values::<i32>()[row]),
-            _ => self.values::<i64>()[row],
+        let stored: i128 = match self.physical() {
+            Physical::Bool => self.values::<u8>()[row].into(),
+            Physical::I16 => self.values::<i16>()[row].into(),
+            Physical::I32 => self.values::<i32>()[row].into(),
+            Physical::I64 => self.values::<i64>()[row].into(),
+            Physical::I128 => self.values::<i128>()[row],
+            Physical::F32 => return Value::Float(self.values::<f32>()[row].into()),
+            Physical::F64 => return Value::Float(self.values::<f64>()[row]),
+            Physical::Str => return Value::str(self.str(row)),
+            Physical::Interval => return Value::Interval(self.values::<Interval>()[row]),
         };
-        match self.sql_type {
-            SqlType::Null => Value::Null,
-            SqlType::Bool => Value::Bool(self.values::<u8>()[row] != 0),
-            SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Value::Int(integer()),
-            SqlType::Decimal { .. } if self.physical() == Physical::I64 => Value::Decimal(integer().into()),
-            SqlType::Decimal { .. } => Value::Decimal(self.values::<i128>()[row]),
-            SqlType::Real => Value::Float(self.values::<f32>()[row].into()),
-            SqlType::Double => Value::Float(self.values::<f64>()[row]),
-            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(self.str(row)),
-            SqlType::Date => Value::Date(self.values::<i32>()[row]),
-            SqlType::Timestamp => Value::Timestamp(integer()),
-            SqlType::Interval => Value::Interval(self.values::<Interval>()[row]),
-        }
+        // A bare NULL has no other value.
+        Value::of_integer(self.sql_type, stored).unwrap_or(Value::Null)
     }
 
     /// The buffers that long strings point into.

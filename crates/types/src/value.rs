@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use crate::SqlType;
+
 /// An interval as PostgreSQL keeps it: months, days and microseconds do not convert into each other.
 ///
 /// `#[repr(C)]`, 16 bytes, as in columns.
@@ -53,6 +55,19 @@ impl Value {
     /// A string.
     pub fn str(text: impl Into<Arc<str>>) -> Self {
         Self::Str(text.into())
+    }
+
+    /// The value of a type whose values lie in memory as integers; none of other types. What reads memory by its physical form
+    /// needs no more to know of types.
+    pub fn of_integer(sql_type: SqlType, stored: i128) -> Option<Self> {
+        Some(match sql_type {
+            SqlType::Bool => Self::Bool(stored != 0),
+            SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Self::Int(stored as i64),
+            SqlType::Decimal { .. } => Self::Decimal(stored),
+            SqlType::Date => Self::Date(stored as i32),
+            SqlType::Timestamp => Self::Timestamp(stored as i64),
+            _ => return None,
+        })
     }
 
     /// Whether this is NULL.

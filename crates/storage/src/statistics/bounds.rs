@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use types::{SqlType, Str, Value};
+use types::{Physical, SqlType, Str, Value};
 
 use crate::scan::lane::{Lane, with_lane};
 use crate::simd::vectorised;
@@ -108,24 +108,19 @@ impl Bounds {
 }
 
 fn key_value(sql_type: SqlType, key: i128) -> Option<Value> {
-    Some(match sql_type {
-        SqlType::Bool => Value::Bool(key != 0),
-        SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Value::Int(key as i64),
-        SqlType::Decimal { .. } => Value::Decimal(key),
-        SqlType::Date => Value::Date(key as i32),
-        SqlType::Timestamp => Value::Timestamp(key as i64),
+    match sql_type.physical() {
         // The keys' transformation is its own inverse.
-        SqlType::Real => {
+        Physical::F32 => {
             let key = key as i32;
-            Value::Float(f32::from_bits((key ^ ((key >> 31) as u32 >> 1) as i32) as u32).into())
+            Some(Value::Float(f32::from_bits((key ^ ((key >> 31) as u32 >> 1) as i32) as u32).into()))
         }
-        SqlType::Double => {
+        Physical::F64 => {
             let key = key as i64;
-            Value::Float(f64::from_bits((key ^ ((key >> 63) as u64 >> 1) as i64) as u64))
+            Some(Value::Float(f64::from_bits((key ^ ((key >> 63) as u64 >> 1) as i64) as u64)))
         }
         // Many intervals share a key.
-        SqlType::Interval | SqlType::Null | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => return None,
-    })
+        _ => Value::of_integer(sql_type, key),
+    }
 }
 
 #[inline(always)]

@@ -16,6 +16,13 @@ impl Binder<'_> {
         let position = self.text.start(left);
         let bound = match (self.operand(left)?, self.operand(right)?) {
             (Operand::Row(a), Operand::Row(b)) if strict(op).is_some() => self.row_order(op, a, b, position)?,
+            // Beside a timestamp, a date is looked at twice.
+            (a, b) if is_drawn_date(&a) || is_drawn_date(&b) => {
+                self.once(Operand::Row(vec![a, b]), |_, pair| match pair {
+                    Operand::Row(pair) => compare_operands(op, &pair[0], &pair[1], position),
+                    Operand::Value(_) => Err(Error::internal("a row became a value")),
+                })?
+            }
             (a, b) => compare_operands(op, &a, &b, position)?,
         };
         Ok(self.arguments.open_comparison(&self.text, bound, left, right))
@@ -187,6 +194,11 @@ fn strict(op: Compare) -> Option<Compare> {
         Compare::Gt | Compare::Ge => Some(Compare::Gt),
         _ => None,
     }
+}
+
+/// Whether an operand is a date that is another one each time that it is computed.
+fn is_drawn_date(operand: &Operand) -> bool {
+    matches!(operand, Operand::Value(value) if value.sql_type == SqlType::Date && value.is_volatile())
 }
 
 /// Whether an operand may be written twice: its values are the same each time, and no columns are made in it.
