@@ -66,7 +66,8 @@ impl Value {
             SqlType::Decimal { .. } => Self::Decimal(stored),
             SqlType::Date => Self::Date(stored as i32),
             SqlType::Timestamp => Self::Timestamp(stored as i64),
-            _ => return None,
+            SqlType::Null | SqlType::Real | SqlType::Double | SqlType::Interval => return None,
+            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => return None,
         })
     }
 
