@@ -30,10 +30,11 @@ bench: $(BENCH)/installed
 	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
 	$(BENCH)/bin/python bench/tpch.py --sf $(SF)
 
-# Window functions beside peers.
+# Window functions beside peers, and the thesis's figures of them.
 bench-windows: $(BENCH)/installed
 	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
 	$(BENCH)/bin/python bench/windows.py
+	$(BENCH)/bin/python bench/window_figures.py
 
 # 10,000 random queries: in every way that MorselDB runs them, and beside DuckDB; 20,000 others beside PostgreSQL.
 difference: $(BENCH)/installed

@@ -67,7 +67,7 @@ class MorselDB:
     def __init__(self, threads, table):
         import morseldb
 
-        self.connection = morseldb.connect(config={"threads": threads})
+        self.connection = morseldb.connect(threads=threads)
         self.connection.register("source", table)
         self.connection.execute("create table numbers as select * from source")
 
@@ -182,7 +182,7 @@ def main():
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--systems", default=",".join(SYSTEMS))
     parser.add_argument("--only", default="", help="statements whose name contains this")
-    parser.add_argument("--json", default=ROOT / "bench" / "windows.json", type=pathlib.Path)
+    parser.add_argument("--out", default=ROOT / "data" / "bench", type=pathlib.Path, help="folder for JSON")
     options = parser.parse_args()
     peers = [Peer(name, options.threads, options.rows) for name in options.systems.split(",")]
     for peer in peers:
@@ -207,7 +207,8 @@ def main():
         print(f"{name:28}{cells}{ratio:>18}", flush=True)
     for peer in peers:
         peer.stop()
-    options.json.write_text(json.dumps(results, indent=1))
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "windows.json").write_text(json.dumps(results, indent=1))
     for line in wrong:
         print("different:", line)
     return 1 if wrong else 0
