@@ -28,7 +28,7 @@ impl Interval {
     }
 }
 
-/// One SQL value, without its type: an [`SqlType`](crate::SqlType) goes with it.
+/// One SQL value, without its type: an [`SqlType`] goes with it.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// SQL NULL.
