@@ -1,10 +1,11 @@
-//! Every documented example, of functions, operators and aggregates, runs through SQL and gives what its row says: folded
+//! Every documented example, of functions, operators, aggregates and window functions, runs through SQL and gives what its row says: folded
 //! as a constant, and, over rows, in machine code and in the interpreter.
 
 use base::Result;
 use engine::{Config, Database, Session};
 use functions::ScalarFunction;
 use functions::aggregate::AGGREGATES;
+use functions::window::WINDOWS;
 use types::Value;
 use types::ops::cast::format_value;
 
@@ -15,23 +16,27 @@ fn session() -> Session {
     session
 }
 
-/// The only value of a query, as text.
-fn value(session: &mut Session, sql: &str) -> Result<String> {
+/// The only column of a query, as texts.
+fn values(session: &mut Session, sql: &str) -> Result<Vec<String>> {
     let result = session.execute(sql, &[])?;
     let sql_type = result.columns()[0].sql_type;
-    let rows = result.rows()?;
-    assert_eq!(rows.len(), 1, "{sql}");
-    Ok(match &rows[0][0] {
+    let text = |row: Vec<Value>| match &row[0] {
         Value::Null => "NULL".to_owned(),
         value => format_value(value, sql_type),
-    })
+    };
+    Ok(result.rows()?.into_iter().map(text).collect())
 }
 
 #[track_caller]
 fn check(session: &mut Session, sql: &str, expected: &str) {
+    check_rows(session, sql, &[expected]);
+}
+
+#[track_caller]
+fn check_rows(session: &mut Session, sql: &str, expected: &[&str]) {
     for compile in ["on", "off"] {
         session.execute(&format!("set compile = {compile}"), &[]).unwrap();
-        let found = value(session, sql).unwrap_or_else(|e| panic!("{}", e.render(sql)));
+        let found = values(session, sql).unwrap_or_else(|e| panic!("{}", e.render(sql)));
         assert_eq!(found, expected, "{sql} (compile {compile})");
     }
 }
@@ -57,6 +62,15 @@ fn examples_of_aggregates_are_true() {
     }
 }
 
+#[test]
+fn examples_of_window_functions_are_true() {
+    let session = &mut session();
+    for row in WINDOWS {
+        let (call, expected) = row.example;
+        check_rows(session, &format!("select {call} from numbers order by x"), &expected);
+    }
+}
+
 /// The reference of each aggregate and the code that runs give the same, also of nothing.
 #[test]
 fn references_of_aggregates_are_true() {
@@ -72,5 +86,5 @@ fn references_of_aggregates_are_true() {
 
 fn value_of_one(session: &mut Session, call: &str) -> String {
     session.execute("set compile = off", &[]).unwrap();
-    value(session, &format!("select {call} from (values (4)) as one(x)")).unwrap()
+    values(session, &format!("select {call} from (values (4)) as one(x)")).unwrap().remove(0)
 }

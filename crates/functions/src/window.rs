@@ -76,6 +76,8 @@ windows! {
         ("last_value(x) OVER (ORDER BY x)", ["1", "2", "4", "NULL"]);
     NthValue, "nth_value", Frame, (2, 2), "The value in the frame's row of that number, from 1; NULL if it has fewer.",
         ("nth_value(x, 2) OVER (ORDER BY x)", ["NULL", "2", "2", "2"]);
+    StringAgg, "string_agg", Frame, (2, 2), "The texts one behind the other, each behind its separator but for the first.",
+        ("string_agg(CAST(x AS text), ',') OVER (ORDER BY x)", ["1", "1,2", "1,2,4", "1,2,4"]);
     Mode, "mode", OwnOrder, (0, 0), "The most frequent value, the first of several.",
         ("mode() WITHIN GROUP (ORDER BY x / 2) OVER ()", ["0", "0", "0", "0"]);
     PercentileDisc, "percentile_disc", OwnOrder, (1, 1), "The first value at or behind that fraction of the values.",

@@ -14,6 +14,7 @@
 //! | [`numbering`] | `row_number`, ranks, `ntile` |
 //! | [`pick`] | values of other rows: `lead`, `nth_value`, IGNORE NULLS |
 //! | [`count`] | counts, by ranks |
+//! | [`concat`] | `string_agg` |
 //! | [`ordered`] | functions with an order of their own: percentiles, framed ranks |
 //! | [`permutation`], [`wavelet`] | another order of the rows, and the k-th of a frame in it |
 //! | [`occurrences`], [`multiset`] | DISTINCT, the most frequent value, framed dense ranks |
@@ -26,6 +27,7 @@ mod aggregate;
 mod call;
 mod cells;
 mod column;
+mod concat;
 mod count;
 mod extremes;
 mod frame;
@@ -52,7 +54,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-use base::Result;
+use base::{Area, Result};
 
 use crate::bits::BitSet;
 use frame::BATCH;
@@ -170,4 +172,9 @@ pub(crate) trait Evaluation: Debug + Send + Sync {
     /// Writes the results of rows `rows` into `out`, whose slices are as long. Called for disjoint ranges, in any order and
     /// by several threads, once everything is built.
     fn evaluate(&self, rows: Range<usize>, out: Out<'_>) -> Result<()>;
+
+    /// What texts of results lie in that are no texts of rows; must be kept as long as these.
+    fn owned(self: Box<Self>) -> Vec<Area> {
+        Vec::new()
+    }
 }

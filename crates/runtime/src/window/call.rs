@@ -6,6 +6,7 @@ use plan::Frame;
 use types::SqlType;
 
 use super::aggregate::{self, Algorithm};
+use super::concat::Concat;
 use super::frame::Frames;
 use super::members::{Condition, Members};
 use super::numbering::{Kind, Numbering};
@@ -64,6 +65,7 @@ pub(crate) fn evaluation(
         F::FirstValue => pick(Which::First, call, frames, budget),
         F::LastValue => pick(Which::Last, call, frames, budget),
         F::NthValue => pick(Which::Nth(call.arguments[1].clone()), call, frames, budget),
+        F::StringAgg => Ok(Box::new(Concat::new(call, frames, budget))),
         F::Aggregate(function) => aggregate::evaluation(function, call, frames, budget),
         F::Mode | F::PercentileDisc | F::PercentileCont => unreachable!("they have an order of their own"),
     }

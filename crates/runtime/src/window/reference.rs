@@ -199,9 +199,27 @@ pub(crate) fn evaluate(table: &Table, call: &Slow, row: usize) -> Result<Value> 
             }
             _ => Ok(Value::Null),
         },
+        F::StringAgg => Ok(joined(call, frame)),
         F::Aggregate(function) => aggregate(function, call, frame, partition),
         F::Mode | F::PercentileDisc | F::PercentileCont => panic!("they have an order of their own"),
     }
+}
+
+/// The texts of the frame's rows, each behind its separator but for the first; equal neighbours once, of DISTINCT.
+fn joined(call: &Slow, frame: Vec<usize>) -> Value {
+    let passes = |row: &usize| call.filter.as_ref().is_none_or(|filter| filter[*row] == Value::Bool(true));
+    let mut rows: Vec<[&Value; 2]> =
+        frame.into_iter().filter(passes).map(|row| [0, 1].map(|n| &call.arguments[n][row])).collect();
+    rows.retain(|[value, _]| !value.is_null());
+    if call.distinct {
+        rows.dedup();
+    }
+    let text = |value: &Value| if let Value::Str(text) = value { text.to_string() } else { String::new() };
+    let joined = rows.iter().enumerate().map(|(at, [value, separator])| match at {
+        0 => text(value),
+        _ => text(separator) + &text(value),
+    });
+    if rows.is_empty() { Value::Null } else { Value::str(joined.collect::<String>()) }
 }
 
 fn aggregate(function: A, call: &Slow, frame: Vec<usize>, partition: Range<usize>) -> Result<Value> {
@@ -304,6 +322,6 @@ fn ordered(call: &Slow, frame: Vec<usize>, row: usize) -> Result<Value> {
                 other => panic!("{other:?}"),
             })
         }
-        F::Aggregate(_) => panic!("an aggregate knows no order"),
+        F::Aggregate(_) | F::StringAgg => panic!("an aggregate knows no order"),
     }
 }

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::memory::Reservation;
-use base::{Budget, Result};
+use base::{Area, Budget, Result};
 use pipeline::ir::{
     RowLayout, RowSet, SortState, WindowField, WindowOperand, WindowOrder, WindowState, WindowedFunction,
 };
@@ -102,6 +102,8 @@ struct Evaluating {
 struct Finished {
     rows: Output,
     results: Vec<(WindowField, Column)>,
+    /// What texts of results lie in that no row has.
+    _texts: Vec<Area>,
     _charged: Vec<Reservation>,
 }
 
@@ -272,7 +274,8 @@ impl Evaluating {
             results.push((field, column));
             charged.push(reservation);
         }
-        Finished { rows: self.rows, results, _charged: charged }
+        let texts = self.calls.into_iter().flat_map(|(call, _)| call.owned()).collect();
+        Finished { rows: self.rows, results, _texts: texts, _charged: charged }
     }
 }
 

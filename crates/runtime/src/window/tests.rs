@@ -87,6 +87,11 @@ fn call(random: &mut Random, table: &Table, function: F, own_order: bool) -> (Sl
             arguments.add(SqlType::Double, fractions);
         }
         F::Mode => {}
+        F::StringAgg => {
+            result = SqlType::Text;
+            arguments.random(SqlType::Text);
+            arguments.random(SqlType::Text);
+        }
         F::Lead | F::Lag => {
             arguments.random(argument);
             arguments.integers(&[0, 1, -1, 2, 3, -4, i64::MAX, i64::MIN]);
@@ -117,9 +122,11 @@ fn call(random: &mut Random, table: &Table, function: F, own_order: bool) -> (Sl
         order.push(SlowKey { values, descending, nulls_first });
         result = if sets { sql_type } else { result };
     }
-    let filtered = (sets || matches!(function, F::Aggregate(_))) && random.one_in(3);
+    let filtered = (sets || matches!(function, F::Aggregate(_) | F::StringAgg)) && random.one_in(3);
     let filter = filtered.then(|| values(random, SqlType::Bool, rows, 20));
-    let distinct = matches!(function, F::Aggregate(aggregate) if aggregate != A::CountStar) && random.one_in(3);
+    let has_values =
+        function == F::StringAgg || matches!(function, F::Aggregate(aggregate) if aggregate != A::CountStar);
+    let distinct = has_values && random.one_in(3);
     let ignore_nulls = picks && random.one_in(2);
     let quick = Call {
         function,
@@ -199,6 +206,36 @@ fn functions_with_an_order_of_their_own_see_frames_in_it() {
     }
     for function in [F::Mode, F::DenseRank] {
         check(6, function, true, 600);
+    }
+}
+
+#[test]
+fn texts_of_frames_are_those_of_their_rows() {
+    check(8, F::StringAgg, false, 1500);
+}
+
+#[test]
+fn texts_of_long_partitions_are_made_once() {
+    let rows = 150_000;
+    let arguments = || {
+        vec![column(&vec![Value::str("ab"); rows], SqlType::Text), Operand::constant(Value::str(","), SqlType::Text)]
+    };
+    let call = |end| Call {
+        arguments: arguments(),
+        order: Vec::new(),
+        frame: Frame { end, ..Frame::whole() },
+        ..over(F::StringAgg, vec![Value::Int(1); rows], Frame::whole(), SqlType::Text)
+    };
+    for (end, length) in [(FrameBound::UnboundedFollowing, 3 * rows - 1), (FrameBound::CurrentRow, 3 * 70_001 - 1)] {
+        let budget = Budget::new(8 << 20);
+        let evaluation = evaluation(call(end), long(rows), &budget, CancelToken::new()).unwrap();
+        build(&*evaluation).unwrap();
+        for rows in [0..10, 70_000..70_001, 149_000..150_000] {
+            let found = some(&*evaluation, SqlType::Text, rows.clone()).unwrap();
+            let Value::Str(text) = &found[0] else { panic!("{:?}", found[0]) };
+            assert!(rows.start != 70_000 || text.len() == length);
+        }
+        assert!(budget.used() < 4 << 20, "{}", budget.used());
     }
 }
 

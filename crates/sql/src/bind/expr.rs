@@ -11,6 +11,7 @@ mod once;
 mod operator;
 mod ordered_set;
 mod position;
+mod string_agg;
 mod subquery;
 mod window;
 

@@ -265,6 +265,9 @@ const QUERIES: &[&str] = &[
     "SELECT {a:b}, percentile_disc(0.4) WITHIN GROUP (ORDER BY {a:l}), mode() WITHIN GROUP (ORDER BY {a:t}) FROM tame a GROUP BY 1",
     "SELECT {a:i}, percentile_cont(0.7) WITHIN GROUP (ORDER BY {a:s} DESC) FILTER (WHERE {a:b}) FROM tame a GROUP BY 1",
     "SELECT {a:b}, rank(1) WITHIN GROUP (ORDER BY {a:i}), cume_dist('a', 1.5) WITHIN GROUP (ORDER BY {a:t} DESC, {a:n}) FROM tame a GROUP BY 1",
+    "SELECT {a:i}, string_agg({a:t}, {a:t} ORDER BY {a:x} DESC, a.id), string_agg(DISTINCT {a:t}, '; ') FROM tame a GROUP BY 1",
+    "SELECT string_agg({a:t}, {a:t} ORDER BY {a:y}, a.id) FILTER (WHERE {a:b}), count(DISTINCT {a:x}) FROM tame a",
+    "SELECT a.id, (SELECT string_agg({ab:t}, ',' ORDER BY b.id) FROM tame b WHERE {ab:b}) FROM tame a",
     "SELECT dense_rank(0) WITHIN GROUP (ORDER BY {a:l} DESC), percent_rank(true) WITHIN GROUP (ORDER BY {a:b} NULLS FIRST) FROM tame a",
 ];
 

@@ -150,6 +150,10 @@ impl Generator<'_> {
                 let kind = self.random.pick(&[Kind::Integer, Kind::Small, Kind::Decimal, Kind::Double, Kind::Real]);
                 format!("avg({distinct}{})", self.scalar_without_queries(scope, kind))
             }
+            5 if self.random.one_in(2) => {
+                let (text, separator) = (Kind::Text, Kind::Text.constant(self.random));
+                format!("string_agg({distinct}{}, {separator})", self.scalar_without_queries(scope, text))
+            }
             5 => {
                 let function = self.random.pick(&["bool_and", "bool_or"]);
                 format!("{function}({})", self.scalar_without_queries(scope, Kind::Bool))

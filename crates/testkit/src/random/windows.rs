@@ -120,6 +120,9 @@ fn function(random: &mut Random, of_peers: bool) -> (String, bool) {
         };
         return (form.replace("{}", &operand), true);
     }
+    if random.one_in(10) {
+        return (format!("string_agg({}, {})", leaf(random, 't'), leaf(random, 't')), true);
+    }
     let kind = any_kind(random, KINDS);
     let mut call = random.pick(ROWS).to_owned();
     while call.contains("{}") {

@@ -98,6 +98,7 @@ impl Binder<'_> {
         if let Some(window) = WindowFunction::find(name) {
             use WindowFunction::{CumeDist, DenseRank, PercentRank, Rank};
             return match call.within_group {
+                [] if window == WindowFunction::StringAgg => self.string_agg(call),
                 [] => {
                     self.window_function(window, call)?;
                     wrong(format!("window function {name} requires an OVER clause"))

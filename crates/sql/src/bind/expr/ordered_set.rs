@@ -6,7 +6,7 @@
 
 use base::{Error, Result, SqlState};
 use functions::{AggregateFunction, ScalarFunction, WindowFunction};
-use plan::{AggregateCall, ColumnInfo, Compare, Expr, ExprKind, SortKey, conjunction, disjunction};
+use plan::{AggregateCall, ColumnInfo, Compare, Expr, ExprKind, SortKey, WindowCall, conjunction, disjunction};
 use sqlparser::ast::{self, OrderByExpr};
 use types::{SqlType, Value};
 
@@ -118,8 +118,13 @@ impl Binder<'_> {
         let (function, arguments, key, sql_type) = bound;
         let level = self.aggregate_level(arguments.iter().chain([&key.expr]), position)?;
         self.names.levels[level].direct_arguments.extend(arguments.iter().cloned());
-        let call = plan::WindowCall { order: vec![key], ..new_call(function, arguments, sql_type, position) };
-        let window = Window::default();
+        let call = WindowCall { order: vec![key], ..new_call(function, arguments, sql_type, position) };
+        Ok(self.push_ordered_set(level, call, Window::default()))
+    }
+
+    /// The aggregate of a call over the groups, whose results are the same for all rows of one.
+    pub(super) fn push_ordered_set(&mut self, level: usize, call: WindowCall, window: Window) -> Expr {
+        let WindowCall { function, sql_type, position, .. } = call;
         let sets = &mut self.names.levels[level].ordered_sets;
         let known = sets.iter().find(|s| s.is(&call, &window)).map(|s| s.column);
         let column = known.unwrap_or_else(|| {
@@ -129,7 +134,7 @@ impl Binder<'_> {
             column
         });
         let value = Some(Expr::column(column, sql_type));
-        Ok(self.push_aggregate(level, new_aggregate(AggregateFunction::ANY, value, None, sql_type, position)))
+        self.push_aggregate(level, new_aggregate(AggregateFunction::ANY, value, None, sql_type, position))
     }
 
     /// `rank(...)`, `dense_rank(...)`, `percent_rank(...)` or `cume_dist(...)` `WITHIN GROUP (ORDER BY ...)`: the place that

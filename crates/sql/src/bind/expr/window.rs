@@ -76,12 +76,13 @@ impl Binder<'_> {
         check_within_group(call, function)?;
         let mut bound = match aggregate {
             Some(aggregate) => self.window_aggregate(aggregate, call)?,
+            None if function == WindowFunction::StringAgg => self.string_agg_parts(call)?.0,
             None => self.window_function(function, call)?,
         };
         check_clauses(call, function)?;
         let order = self.inner_order(call.order)?;
         // An aggregate does not care.
-        if aggregate.is_none() {
+        if !is_aggregate(function) {
             bound.order = order;
         }
         bound.ignore_nulls = call.null_treatment == Some(NullTreatment::IgnoreNulls);
@@ -209,6 +210,11 @@ pub(super) fn where_true(condition: Expr, value: Expr) -> Expr {
     Expr::new(ExprKind::Case { branches: vec![(condition, value)], otherwise }, sql_type).at(position)
 }
 
+/// Whether it is an aggregate, which can have a FILTER.
+fn is_aggregate(function: WindowFunction) -> bool {
+    matches!(function, WindowFunction::Aggregate(_) | WindowFunction::StringAgg)
+}
+
 /// Whether it is a hypothetical-set aggregate WITHIN GROUP.
 fn is_hypothetical(function: WindowFunction) -> bool {
     use WindowFunction as F;
@@ -229,10 +235,13 @@ fn check_within_group(call: &CallParts<'_>, function: WindowFunction) -> Result<
 /// Refuses clauses that the function does not take.
 fn check_clauses(call: &CallParts<'_>, function: WindowFunction) -> Result<()> {
     use WindowFunction as F;
-    let is_aggregate = matches!(function, F::Aggregate(_));
+    let texts = function == F::StringAgg;
+    let is_aggregate = is_aggregate(function);
     let takes_nulls = matches!(function, F::Lead | F::Lag | F::FirstValue | F::LastValue | F::NthValue);
     let message = if call.distinct && !is_aggregate {
         "DISTINCT is only implemented for aggregates as window functions".to_owned()
+    } else if texts && (call.distinct || !call.order.is_empty()) {
+        "DISTINCT and ORDER BY are not implemented for string_agg as a window function".to_owned()
     } else if call.filter.is_some() && !is_aggregate {
         "FILTER is not implemented for non-aggregate window functions".to_owned()
     } else if call.null_treatment.is_some() && !takes_nulls {

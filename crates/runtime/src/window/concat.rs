@@ -1,0 +1,261 @@
+//! `string_agg`: the texts of the frame's rows in their order, each behind its separator but for the first.
+//!
+//! There is no tree: each of its nodes would be a copy of all below it. A frame that goes on where the one before ended
+//! gets its rows appended to that one's text, if there is room: results are beginnings of one text then, and frames that
+//! grow cost O(1) a row besides the bytes. Other frames are put together from their rows. The text of a long partition
+//! that all of its rows have is made once, before rows are evaluated.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use base::{Area, Budget, Error, Result, SqlState};
+use plan::FrameBound;
+use plan::FrameExclusion::NoOthers;
+use types::Str;
+use types::ops::string::MAX_LENGTH;
+
+use super::call::Call;
+use super::column::{Cells, Sink};
+use super::frame::Frames;
+use super::members::{Asked, Condition, piece_of};
+use super::{Evaluation, OPERATOR, Operand, Out, PIECE, chunks};
+
+/// Rows between two looks at whether the statement is cancelled.
+const CHECKED: usize = 1024;
+
+/// A concatenation of the frame's texts.
+#[derive(Debug)]
+pub(super) struct Concat {
+    value: Operand,
+    separator: Operand,
+    condition: Condition,
+    distinct: bool,
+    frames: Frames,
+    budget: Budget,
+    /// What results lie in; a worker takes one while it evaluates.
+    areas: Mutex<Vec<Area>>,
+    /// The texts of long partitions that all of their rows have, by the partition's first row.
+    wholes: Mutex<HashMap<usize, Option<Str>>>,
+}
+
+impl Concat {
+    /// `call.distinct`: rows like the one before them do not count; equal ones must be next to each other.
+    pub(super) fn new(call: Call, frames: Frames, budget: &Budget) -> Self {
+        let [value, separator] = <[Operand; 2]>::try_from(call.arguments).expect("a value and a separator");
+        let condition = Condition { value: Some(value.clone()), filter: call.filter, only: None };
+        let (areas, wholes) = (Mutex::default(), Mutex::default());
+        Self { value, separator, condition, distinct: call.distinct, frames, budget: budget.clone(), areas, wholes }
+    }
+
+    /// Whether all rows of a partition have all of it as their frame.
+    fn is_whole(&self) -> bool {
+        let frame = &self.frames.frame;
+        matches!((&frame.start, &frame.end), (FrameBound::UnboundedPreceding, FrameBound::UnboundedFollowing))
+            && frame.exclude == NoOthers
+    }
+
+    /// What `write` makes of an area that nobody else has.
+    fn with_area<T>(&self, write: impl FnOnce(&mut Area) -> Result<T>) -> Result<T> {
+        let areas = || self.areas.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = areas().pop();
+        let mut area = known.unwrap_or_else(|| Area::new(self.budget.clone(), OPERATOR));
+        let written = write(&mut area);
+        areas().push(area);
+        written
+    }
+
+    fn text<'a>(&'a self, area: &'a mut Area) -> Text<'a> {
+        Text {
+            concat: self,
+            values: self.value.cells(),
+            separators: self.separator.cells(),
+            asked: self.condition.ask(),
+            area,
+            start: std::ptr::null_mut(),
+            length: 0,
+            room: 0,
+            ranges: [0..0, 0..0, 0..0],
+            last: None,
+        }
+    }
+
+    /// The text of a partition that was made before.
+    fn whole(&self, partition: &Range<usize>) -> Option<Option<Str>> {
+        if partition.len() <= PIECE || !self.is_whole() {
+            return None;
+        }
+        self.wholes.lock().unwrap_or_else(PoisonError::into_inner).get(&partition.start).copied()
+    }
+}
+
+impl Evaluation for Concat {
+    fn pieces(&self, phase: usize) -> Option<usize> {
+        let rows = self.frames.positions.rows;
+        (phase == 0 && rows > PIECE && self.is_whole()).then(|| rows.div_ceil(PIECE))
+    }
+
+    fn build(&self, _: usize, piece: usize) -> Result<()> {
+        let positions = &self.frames.positions;
+        for (part, partition) in positions.parts(piece_of(positions.rows, piece)) {
+            if partition.len() > PIECE && part.start == partition.start {
+                let whole = self.with_area(|area| {
+                    let mut text = self.text(area);
+                    text.follow([partition.clone(), partition.end..partition.end, partition.end..partition.end])?;
+                    Ok(text.result())
+                })?;
+                self.wholes.lock().unwrap_or_else(PoisonError::into_inner).insert(partition.start, whole);
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(&self, rows: Range<usize>, out: Out<'_>) -> Result<()> {
+        let mut out: Sink<'_, Str> = out.form();
+        let mut batch = self.frames.batch();
+        self.with_area(|area| {
+            let mut text = self.text(area);
+            for chunk in chunks(rows.clone()) {
+                self.frames.fill(&mut batch, chunk.clone())?;
+                for (part, partition) in self.frames.positions.parts(chunk.clone()) {
+                    let whole = self.whole(&partition);
+                    for row in part {
+                        out.set(
+                            row - rows.start,
+                            match whole {
+                                Some(whole) => whole,
+                                None => {
+                                    text.follow(batch.ranges(row - chunk.start))?;
+                                    text.result()
+                                }
+                            },
+                        );
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn owned(self: Box<Self>) -> Vec<Area> {
+        self.areas.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The text of a frame, at the end of an area's memory that has room for more.
+struct Text<'a> {
+    concat: &'a Concat,
+    values: Cells<'a, Str>,
+    separators: Cells<'a, Str>,
+    asked: Asked<'a>,
+    area: &'a mut Area,
+    start: *mut u8,
+    length: usize,
+    room: usize,
+    /// The frame's rows.
+    ranges: [Range<usize>; 3],
+    /// The last row that has its text here.
+    last: Option<usize>,
+}
+
+impl Text<'_> {
+    fn result(&self) -> Option<Str> {
+        // SAFETY: so many bytes were written, and are not written again. The area outlives the header: it is kept as long
+        // as the results are.
+        self.last.map(|_| match self.length {
+            0 => Str::EMPTY,
+            length => Str::new(unsafe { std::slice::from_raw_parts(self.start, length) }),
+        })
+    }
+
+    /// Becomes the text of another frame.
+    fn follow(&mut self, ranges: [Range<usize>; 3]) -> Result<()> {
+        if self.ranges == ranges {
+            return Ok(());
+        }
+        let [first, ..] = &ranges;
+        let [before, itself, behind] = &self.ranges;
+        let goes_on = itself.is_empty()
+            && behind.is_empty()
+            && !before.is_empty()
+            && before.start == first.start
+            && before.end <= first.end;
+        let done = if goes_on { before.end } else { first.start };
+        if !goes_on {
+            (self.start, self.length, self.room, self.last) = (std::ptr::null_mut(), 0, 0, None);
+        }
+        self.ranges = ranges.clone();
+        let [first, itself, behind] = ranges;
+        let added = [done..first.end.max(done), itself, behind];
+        let needed = added.iter().try_fold(0, |sum, range| Ok::<usize, Error>(sum + self.bytes(range)?))?;
+        self.reserve(needed, goes_on)?;
+        added.into_iter().try_for_each(|range| self.append(range))
+    }
+
+    /// How many bytes the rows have at most.
+    fn bytes(&self, rows: &Range<usize>) -> Result<usize> {
+        let mut bytes = 0;
+        for from in rows.clone().step_by(CHECKED) {
+            self.concat.frames.cancel.check()?;
+            let rows = from..rows.end.min(from + CHECKED);
+            let of = |row: usize| self.values.value(row).len() + self.separators.get(row).map_or(0, |text| text.len());
+            bytes += rows.filter(|&row| self.asked.admits(row)).map(of).sum::<usize>();
+        }
+        Ok(bytes)
+    }
+
+    /// Sees to it that there is room for so many bytes more; `grows`: and likely for more again.
+    fn reserve(&mut self, bytes: usize, grows: bool) -> Result<()> {
+        let needed = self.length + bytes;
+        if needed <= self.room {
+            return Ok(());
+        }
+        // The first separator does not count.
+        if needed > MAX_LENGTH {
+            return Err(Error::new(SqlState::PROGRAM_LIMIT, "requested length too large"));
+        }
+        let room = if grows { needed.max(2 * self.length) } else { needed };
+        let start = self.area.allocate_any(room)?.as_ptr();
+        if self.length > 0 {
+            // SAFETY: so many bytes were written there, and there is room for them here.
+            unsafe { start.copy_from_nonoverlapping(self.start, self.length) };
+        }
+        (self.start, self.room) = (start, room);
+        Ok(())
+    }
+
+    /// Appends the texts of rows, for which there is room.
+    fn append(&mut self, rows: Range<usize>) -> Result<()> {
+        for from in rows.clone().step_by(CHECKED) {
+            self.concat.frames.cancel.check()?;
+            for row in from..rows.end.min(from + CHECKED) {
+                let again = |last: usize| self.concat.distinct && self.is_like(last, row);
+                if !self.asked.admits(row) || self.last.is_some_and(again) {
+                    continue;
+                }
+                let separator = self.separators.get(row).filter(|_| self.last.is_some());
+                for text in separator.iter().chain([&self.values.value(row)]) {
+                    // SAFETY: the payloads of columns' strings and of constants live as long as these; there is room.
+                    unsafe {
+                        let bytes = text.bytes();
+                        self.start.add(self.length).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+                    }
+                    self.length += text.len();
+                }
+                self.last = Some(row);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether two rows have the same text and separator.
+    fn is_like(&self, a: usize, b: usize) -> bool {
+        // SAFETY: the payloads of columns' strings and of constants live as long as these.
+        let same = |a: Str, b: Str| unsafe { a.bytes() == b.bytes() };
+        let separators = match (self.separators.get(a), self.separators.get(b)) {
+            (Some(a), Some(b)) => same(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        separators && same(self.values.value(a), self.values.value(b))
+    }
+}

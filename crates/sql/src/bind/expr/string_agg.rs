@@ -1,0 +1,59 @@
+//! `string_agg`, as an aggregate a window function over the groups below the aggregation, as
+//! [ordered sets](super::ordered_set) are. Which order the texts have never depends on the schedule: what ORDER BY leaves
+//! open, the values decide, then the separators; rows equal in both are interchangeable.
+
+use base::{Error, Result, SqlState};
+use functions::WindowFunction;
+use plan::{Expr, ExprKind, Frame, SortKey, WindowCall};
+use types::SqlType;
+
+use super::call::CallParts;
+use super::window::{new_call, where_true};
+use crate::bind::Binder;
+use crate::bind::coerce::{cast_to, is_untyped};
+use crate::bind::window::Window;
+
+impl Binder<'_> {
+    /// An aggregate, without OVER.
+    pub(super) fn string_agg(&mut self, call: &CallParts<'_>) -> Result<Expr> {
+        let position = call.position;
+        let (bound, order) = self.inside_aggregate(position, |b| b.string_agg_parts(call))?;
+        let level = self.aggregate_level(bound.expressions().chain(order.iter().map(|key| &key.expr)), position)?;
+        let ascending = |expr: &Expr| SortKey { expr: expr.clone(), descending: false, nulls_first: false };
+        let order = order.into_iter().chain(bound.arguments.iter().map(ascending)).collect();
+        let window = Window { order, ..Window::default() };
+        Ok(self.push_ordered_set(level, WindowCall { frame: Frame::whole(), ..bound }, window))
+    }
+
+    /// The call, and the keys of its ORDER BY.
+    pub(super) fn string_agg_parts(&mut self, call: &CallParts<'_>) -> Result<(WindowCall, Vec<SortKey>)> {
+        let written = call.arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        let is_text = |e: &Expr| e.sql_type.is_string() || is_untyped(e);
+        if written.len() != 2 || !written.iter().all(is_text) {
+            return Err(self.wrong_arguments(call));
+        }
+        let mut order = self.inner_order(call.order)?;
+        let mut arguments = Vec::with_capacity(2);
+        for argument in &written {
+            arguments.push(cast_to(argument.clone(), SqlType::Text)?);
+        }
+        let is_argument = |key: &SortKey| written.iter().chain(&arguments).any(|a| a.same(&key.expr));
+        if call.distinct && !order.iter().all(is_argument) {
+            let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
+            return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(call.position));
+        }
+        let mut filter = self.filter_condition(call.filter)?;
+        // Rows that the filter leaves out must not fail. What cannot be repeated guards the value alone, whose NULLs do not
+        // count either.
+        let is_computed = |e: &Expr| !matches!(e.kind, ExprKind::Column(_) | ExprKind::Const(_));
+        if let Some(condition) = filter.as_ref().filter(|f| !f.has_subquery() && !f.is_volatile()) {
+            let exprs = arguments.iter_mut().chain(order.iter_mut().map(|key| &mut key.expr));
+            exprs.filter(|e| is_computed(e)).for_each(|e| *e = where_true(condition.clone(), e.clone()));
+        } else if let Some(condition) = filter.take_if(|_| is_computed(&arguments[0])) {
+            arguments[0] = where_true(condition, arguments[0].clone());
+        }
+        let distinct = call.distinct;
+        let bound = new_call(WindowFunction::StringAgg, arguments, SqlType::Text, call.position);
+        Ok((WindowCall { distinct, filter, ..bound }, order))
+    }
+}
