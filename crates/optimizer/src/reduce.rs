@@ -1,5 +1,5 @@
-//! Semi-join reduction of grouped inputs: where an aggregate is joined on its keys with something that a selective scan
-//! restricts, only groups that this scan lets through are worth computing. Decoupled subqueries (see `unnest.rs`) are of
+//! Semi-join reduction of grouped inputs: where an aggregate, windows or a limit for each group are joined on what they group
+//! by with something that a selective scan restricts, only groups that this scan lets through are worth computing. Decoupled subqueries (see `unnest.rs`) are of
 //! this form: TPC-H Q2, Q17 and Q20. (The idea is magic sets: I. Mumick, H. Pirahesh, *Implementation of Magic-sets in a
 //! Relational Database System*, SIGMOD 1994, with the filtered scan as the magic set.)
 //!
@@ -9,7 +9,7 @@
 use std::collections::HashSet;
 
 use base::{IdMap, Result};
-use plan::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, TableId, TableInfo};
+use plan::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, SortKey, TableId, TableInfo};
 
 use crate::rewrite::{column, copy, join, take};
 use crate::{Check, Pass};
@@ -50,11 +50,19 @@ impl Reducer<'_> {
         Ok(())
     }
 
-    /// Restricts the aggregate at the top of `grouped`, if there is one, by what `other` says about its keys.
+    /// Restricts what groups at the top of `grouped`, if something does, by what `other` says about its keys.
     fn reduce(&mut self, grouped: &mut Node, other: &Node, condition: &[Expr]) {
         let (input, groups) = match &mut grouped.op {
             Op::Filter { input, .. } => return self.reduce(input, other, condition),
-            Op::Aggregate { input, groups, .. } => (input, groups),
+            Op::Aggregate { input, groups, .. } => (input, groups.clone()),
+            Op::Window { input, keys, functions } => {
+                let shared = functions.iter().map(|(_, call)| call.partition).min().unwrap_or(0);
+                let named = |key: &SortKey| Some((key.expr.as_column()?, key.expr.clone()));
+                (input, keys[..shared].iter().filter_map(named).collect())
+            }
+            Op::GroupLimit { input, partition, .. } => {
+                (input, partition.iter().map(|&c| (c, column(self.columns, c))).collect())
+            }
             _ => return,
         };
         for conjunct in condition {
@@ -141,5 +149,38 @@ fn gather<'a>(node: &'a Node, pairs: &mut Vec<(ColumnId, ColumnId)>, scans: &mut
             gather(left, pairs, scans);
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reduce;
+
+    #[track_caller]
+    fn check(operator: &str, key: &str, reduced: bool) {
+        let head = "output [k = k#0]\n  join inner [d#3 = ";
+        let selective = "    scan d t1 [d#3:integer = 0, e#4:integer = 1] where [e#4 = 7]\n";
+        let scan = "scan f t0 [k#0:integer = 0, l#1:integer = 1]";
+        let before = format!("{head}{key}]\n    {operator}\n      {scan}\n{selective}");
+        let [d, e] = if operator.contains("s#5") { [6, 7] } else { [5, 6] };
+        let semi = format!(
+            "join semi [{key} = d#{d}]\n        {scan}\n        scan d t2 [d#{d}:integer = 0, e#{e}:integer = 1] where [e#{e} = 7]"
+        );
+        let after = format!("{head}{key}]\n    {operator}\n      {semi}\n{selective}");
+        crate::testing::check(&[&Reduce], &before, if reduced { &after } else { &before });
+    }
+
+    #[test]
+    fn windows_and_limits_compute_only_partitions_that_a_join_lets_through() {
+        let window = |partitions: [usize; 2]| {
+            let [a, b] = partitions.map(|p| format!("partition {p} peers 2 range first to current"));
+            format!("window [k#0, l#1] [r#2:bigint = rank() {a}, s#5:bigint = dense_rank() {b}]")
+        };
+        check(&window([1, 2]), "k#0", true);
+        check(&window([2, 2]), "l#1", true);
+        check(&window([1, 2]), "l#1", false);
+        check(&window([0, 2]), "k#0", false);
+        check("group limit [k#0] by [l#1] limit 2", "k#0", true);
+        check("group limit [k#0] by [l#1] limit 2", "l#1", false);
     }
 }

@@ -15,7 +15,6 @@ use plan::FrameExclusion::NoOthers;
 use types::Str;
 use types::ops::string::MAX_LENGTH;
 
-use super::call::Call;
 use super::column::{Cells, Sink};
 use super::frame::Frames;
 use super::members::{Asked, Condition, piece_of};
@@ -40,12 +39,18 @@ pub(super) struct Concat {
 }
 
 impl Concat {
-    /// `call.distinct`: rows like the one before them do not count; equal ones must be next to each other.
-    pub(super) fn new(call: Call, frames: Frames, budget: &Budget) -> Self {
-        let [value, separator] = <[Operand; 2]>::try_from(call.arguments).expect("a value and a separator");
-        let condition = Condition { value: Some(value.clone()), filter: call.filter, only: None };
+    /// `distinct`: rows like the one before them do not count; equal ones must be next to each other.
+    pub(super) fn new(
+        arguments: Vec<Operand>,
+        filter: Option<Operand>,
+        distinct: bool,
+        frames: Frames,
+        budget: &Budget,
+    ) -> Self {
+        let [value, separator] = <[Operand; 2]>::try_from(arguments).expect("a value and a separator");
+        let condition = Condition { value: Some(value.clone()), filter, only: None };
         let (areas, wholes) = (Mutex::default(), Mutex::default());
-        Self { value, separator, condition, distinct: call.distinct, frames, budget: budget.clone(), areas, wholes }
+        Self { value, separator, condition, distinct, frames, budget: budget.clone(), areas, wholes }
     }
 
     /// Whether all rows of a partition have all of it as their frame.
@@ -159,13 +164,15 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
+    /// The text; none if no row has one.
     fn result(&self) -> Option<Str> {
+        self.last?;
+        if self.length == 0 {
+            return Some(Str::EMPTY);
+        }
         // SAFETY: so many bytes were written, and are not written again. The area outlives the header: it is kept as long
         // as the results are.
-        self.last.map(|_| match self.length {
-            0 => Str::EMPTY,
-            length => Str::new(unsafe { std::slice::from_raw_parts(self.start, length) }),
-        })
+        Some(Str::new(unsafe { std::slice::from_raw_parts(self.start, self.length) }))
     }
 
     /// Becomes the text of another frame.

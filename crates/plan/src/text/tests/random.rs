@@ -3,13 +3,16 @@
 
 use base::{IdMap, Random};
 use functions::ScalarFunction;
+use functions::WindowFunction;
 use functions::aggregate::AGGREGATES;
+use functions::window::WINDOWS;
 use types::{Interval, SqlType, Value};
 
 use crate::text::{parse, print, stub_table};
 use crate::{
-    AggregateCall, ArgumentId, BuildSide, ColumnId, ColumnInfo, Compare, Cte, CteId, Expr, ExprKind, JoinKind, Node,
-    Op, Plan, Quantifier, SetOperation, SortKey, Subquery, SubqueryKind,
+    AggregateCall, ArgumentId, BuildSide, ColumnId, ColumnInfo, Compare, Cte, CteId, Expr, ExprKind, Frame, FrameBound,
+    FrameExclusion, FrameUnit, JoinKind, Node, Op, Plan, Quantifier, SetOperation, SortKey, Subquery, SubqueryKind,
+    WindowCall,
 };
 
 const TYPES: [SqlType; 14] = [
@@ -229,11 +232,52 @@ impl Generator {
         (self.column(sql_type), AggregateCall { function, argument, distinct, filter, sql_type, position })
     }
 
+    fn window_call(&mut self, visible: &[ColumnId], keys: usize) -> (ColumnId, WindowCall) {
+        let (windows, aggregates) = (WINDOWS.iter().map(|w| w.function), AGGREGATES.iter().map(|a| a.function));
+        let functions: Vec<_> = windows.chain(aggregates.map(WindowFunction::Aggregate)).collect();
+        let sql_type = self.random.pick(&TYPES);
+        let peers = self.random.index(keys + 1);
+        let call = WindowCall {
+            function: self.random.pick(&functions),
+            arguments: self.exprs(visible, 2, 3),
+            distinct: self.random.one_in(3),
+            filter: self.random.one_in(3).then(|| self.expr(visible, 2)),
+            ignore_nulls: self.random.one_in(3),
+            order: self.keys(visible),
+            partition: self.random.index(peers + 1),
+            peers,
+            frame: Frame {
+                unit: self.random.pick(&[FrameUnit::Rows, FrameUnit::Range, FrameUnit::Groups]),
+                start: self.bound(visible),
+                end: self.bound(visible),
+                exclude: self.random.pick(&[
+                    FrameExclusion::NoOthers,
+                    FrameExclusion::CurrentRow,
+                    FrameExclusion::Group,
+                    FrameExclusion::Ties,
+                ]),
+            },
+            sql_type,
+            position: self.position(),
+        };
+        (self.column(sql_type), call)
+    }
+
+    fn bound(&mut self, visible: &[ColumnId]) -> FrameBound<Expr> {
+        match self.random.index(5) {
+            0 => FrameBound::UnboundedPreceding,
+            1 => FrameBound::Preceding(self.expr(visible, 2)),
+            2 => FrameBound::CurrentRow,
+            3 => FrameBound::Following(self.expr(visible, 2)),
+            _ => FrameBound::UnboundedFollowing,
+        }
+    }
+
     /// An operator and the columns that leave it; `outer` are visible around it.
     fn node(&mut self, outer: &[ColumnId], depth: usize) -> (Node, Vec<ColumnId>) {
         let limit = [None, Some(self.random.index(9) as u64)][self.random.index(2)];
         let offset = self.random.pick(&[0, 3]);
-        let kind = if depth == 0 { self.random.index(3) } else { self.random.index(12) };
+        let kind = if depth == 0 { self.random.index(3) } else { self.random.index(13) };
         let op = match kind {
             0 => {
                 let made = self.columns();
@@ -293,6 +337,12 @@ impl Generator {
                     10 => {
                         let (partition, keys) = (self.some(&visible), self.keys(&visible));
                         Op::GroupLimit { input, partition, keys, limit, offset }
+                    }
+                    11 => {
+                        let keys = self.keys(&visible);
+                        let calls = 1 + self.random.index(2);
+                        let functions = (0..calls).map(|_| self.window_call(&visible, keys.len())).collect();
+                        Op::Window { input, keys, functions }
                     }
                     _ => Op::Limit { input, limit, offset },
                 }
