@@ -124,6 +124,14 @@ pub fn div(a: i128, sa: u8, b: i128, sb: u8, result_scale: u8) -> Result<i128> {
 /// `sum / count` for `avg`: a sum of scale `scale` over a positive count, to `result_scale` digits.
 #[inline]
 pub fn avg(sum: i128, scale: u8, count: i64, result_scale: u8) -> Result<i128> {
+    let power = result_scale.checked_sub(scale).and_then(|digits| POWERS.get(usize::from(digits)));
+    let power = power.and_then(|&power| i64::try_from(power).ok());
+    // Of usual sums the product has at most 126 bits, so fewer than 38 digits: nothing can overflow.
+    if let (Ok(sum), Some(power), 1..) = (i64::try_from(sum), power, count) {
+        let numerator = i128::from(sum) * i128::from(power);
+        let magnitude = div_round_u128(numerator.unsigned_abs(), count as u128) as i128;
+        return Ok(if sum < 0 { -magnitude } else { magnitude });
+    }
     div(sum, scale, count.into(), 0, result_scale)
 }
 
@@ -230,7 +238,11 @@ pub fn floor(value: i128, scale: u8) -> i128 {
 fn div_round_u128(a: u128, b: u128) -> u128 {
     let (quotient, remainder) = match (u64::try_from(a), u64::try_from(b)) {
         (Ok(a), Ok(b)) => (u128::from(a / b), u128::from(a % b)),
-        _ => (a / b, a % b),
+        // One division of 128 bits: they are calls.
+        _ => {
+            let quotient = a / b;
+            (quotient, a - quotient * b)
+        }
     };
     quotient + u128::from(remainder >= b - remainder)
 }

@@ -111,13 +111,19 @@ impl<S: Summary> Cursor<S> {
     }
 
     /// Goes on to a range; what is there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn follow(&mut self, source: &Source<'_, S>, to: Range<usize>) -> &S::State {
         // Most frames are a row further than the one before, at one end or both.
         let Range { start, end } = self.range;
         let (left, entered) = (to.start.wrapping_sub(start), to.end.wrapping_sub(end));
         if !self.adds || entered > 1 || left > usize::from(self.removes) || to.start >= end {
-            self.jump(source, to);
+            // Or it has grown by a row in front.
+            if self.adds && to.start + 1 == start && entered == 0 && start < end {
+                source.add_row(&mut self.state, to.start);
+                self.range = to;
+            } else {
+                self.jump(source, to);
+            }
             return &self.state;
         }
         if entered > 0 {

@@ -194,3 +194,18 @@ fn no_value_panics() {
         let _ = (parse(&text, 38, random.below(39) as u8), parse_exact(&text));
     }
 }
+
+#[test]
+fn averages_are_quotients() {
+    let mut random = Random(5);
+    for _ in 0..20_000 {
+        let sum = random.wide() >> random.below(127);
+        let bits = random.below(63);
+        let count = 1 + random.below(1 << bits) as i64;
+        let (scale, result) = (random.below(20) as u8, random.below(39) as u8);
+        assert_eq!(avg(sum, scale, count, result), div(sum, scale, count.into(), 0, result));
+    }
+    for sum in [i64::MIN, i64::MAX] {
+        assert_eq!(avg(sum.into(), 0, 1, 18), div(sum.into(), 0, 1, 0, 18));
+    }
+}
