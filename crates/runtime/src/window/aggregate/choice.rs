@@ -44,8 +44,6 @@ pub(super) struct Choice {
     short: bool,
 }
 
-/// Up to so many rows are added faster than anything is taken away.
-const FEW: u64 = 4;
 /// Up to so many rows need no tree to begin with.
 const SHORT: u64 = 2048;
 /// Rows under a node of a tree that is asked for the first row of a range only.
@@ -59,15 +57,13 @@ impl Choice {
         let excludes = frame.exclude != FrameExclusion::NoOthers;
         let from_first = matches!(frame.start, FrameBound::UnboundedPreceding);
         let to_last = matches!(frame.end, FrameBound::UnboundedFollowing);
-        let width = width(frames);
         let (algorithm, backward) = match () {
             () if !excludes && from_first && end_moves => (Algorithm::Cumulative, false),
             () if !excludes && to_last && start_moves => (Algorithm::Cumulative, true),
-            () if width.is_some_and(|width| width <= FEW) => (Algorithm::Naive, false),
             () if start_moves && end_moves && removable => (Algorithm::Removable, false),
             () => (Algorithm::SegmentTree, false),
         };
-        let short = width.is_some_and(|width| width <= SHORT);
+        let short = width(frames).is_some_and(|width| width <= SHORT);
         let outermost = if from_first { Some(false) } else { to_last.then_some(true) };
         let outermost = outermost.filter(|_| !excludes);
         Self { algorithm: forced.unwrap_or(algorithm), backward, excludes, outermost, short }
