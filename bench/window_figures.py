@@ -77,6 +77,9 @@ class Bench:
 
 
 def sql(window, table="numbers"):
+    if table == "wide":
+        kept = [f"p{i}" for i in range(8)]
+        return f"select sum(w), {', '.join(f'min({p})' for p in kept)} from (select {window} w, {', '.join(kept)} from wide) t"
     return f"select sum(w) from (select {window} w from {table}) t"
 
 

@@ -15,7 +15,7 @@ use super::tail::Tail;
 pub(super) const FEW: usize = 96;
 const DIGITS: usize = 256;
 /// Bits of a digit, and most digits of a word, that are sorted from the least significant one.
-const WIDE: u32 = 12;
+const WIDE: u32 = 11;
 const MOST_WIDE: u32 = 4;
 /// Fewer items than these are not worth so many counts.
 const MANY: usize = 1 << WIDE;
