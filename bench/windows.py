@@ -137,7 +137,7 @@ def serve(name, threads, rows, pipe):
                     start = time.perf_counter()
                     value = system.run(sql)
                     times.append((time.perf_counter() - start) * 1e3)
-                pipe.send({"ms": min(times), "value": float(value)})
+                pipe.send({"ms": min(times), "value": float(value or 0)})
             except BaseException as error:  # A system that cannot run a statement is marked, whatever it raised.
                 pipe.send({"error": f"{type(error).__name__}: {error}".splitlines()[0][:120]})
     except Exception as error:
