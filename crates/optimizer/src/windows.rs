@@ -6,10 +6,12 @@
 //! goes before: keys that repeat others, the order of aggregates over whole partitions.
 //!
 //! A condition `row_number() <= k` above a window becomes a limit for each partition below it (`limit.rs`). Operators that only
-//! aggregate whole partitions become joins with aggregations (`whole.rs`).
+//! aggregate whole partitions become joins with aggregations (`whole.rs`). What only finds the partition's key again is the key
+//! (`key.rs`).
 //!
 //! Complexity: quadratic in the functions and keys of operators that follow each other.
 
+mod key;
 mod limit;
 mod orders;
 mod whole;
@@ -35,6 +37,7 @@ impl Pass for Windows {
             share(node);
         }
         bottom_up(plan, check, &mut limit::simplify)?;
+        bottom_up(plan, check, &mut key::simplify)?;
         for id in plan.ctes.keys().collect::<Vec<_>>() {
             let definition = take(&mut plan.ctes[id].plan);
             plan.ctes[id].plan = whole::aggregated(plan, definition);

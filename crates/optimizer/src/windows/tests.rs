@@ -159,3 +159,27 @@ output [s = s#3, n = n#4]
 ",
     );
 }
+
+#[test]
+fn the_least_key_of_a_partition_is_the_key() {
+    check(
+        "\
+output [x = x#3, y = y#4, z = z#5]
+  window [a#0, b#1] [x#3:integer = min(a#0) partition 1 peers 2 range first to current, y#4:integer = max(b#1) partition 1 peers 2 range first to current, z#5:integer = first_value(a#0) partition 1 peers 2 rows current to last]
+    scan t t0 [a#0:integer = 0, b#1:integer = 1]
+",
+        "\
+output [x = x#3, y = y#4, z = z#5]
+  map [x#3:integer = a#0, z#5:integer = a#0]
+    window [a#0, b#1] [y#4:integer = max(b#1) partition 1 peers 2 range first to current]
+      scan t t0 [a#0:integer = 0, b#1:integer = 1]
+",
+    );
+    // The frame may be empty; -0 and 0 are one key.
+    let kept = "\
+output [x = x#3, y = y#4]
+  window [a#0, d#1, b#2] [x#3:integer = min(a#0) partition 2 peers 3 rows first to preceding (1::bigint), y#4:double = min(d#1) partition 2 peers 3 range first to current]
+    scan t t0 [a#0:integer = 0, d#1:double = 1, b#2:integer = 2]
+";
+    check(kept, kept);
+}
