@@ -42,7 +42,7 @@ class Bench:
         return connection
 
     def run(self, window, table="numbers", threads=None, runs=2, **settings):
-        """Best milliseconds, or none if it was interrupted, and the most memory of the query."""
+        """Best milliseconds, or none if it was interrupted."""
         connection = self.connections[threads or self.threads]
         settings = {"window_algorithm": "auto", "window_fanout": 16} | settings
         for name, value in settings.items():
