@@ -7,7 +7,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 BENCH := .bench-venv
 TESTS := .venv
 
-.PHONY: demo test test-rust test-python bench bench-windows wheel lint doc fuzz difference sizes miri asan tsan loom clean
+.PHONY: demo test test-rust test-python bench bench-quick bench-windows wheel lint doc fuzz difference sizes miri asan tsan loom clean
 
 # Builds MorselDB and its shell, generates TPC-H, loads it, runs the 22 queries, checks the answers, prints a table of times.
 demo: toolchain
@@ -24,23 +24,27 @@ test-rust: toolchain
 test-python: $(TESTS)/installed
 	$(TESTS)/bin/python -m pytest -q python/tests
 
-# MorselDB beside its peers.
-bench: $(BENCH)/installed
-	cargo build --release --bin tpch-gen
-	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
-	$(BENCH)/bin/python bench/tpch.py --sf $(SF)
+# MorselDB beside its peers: all workloads, or those that WORKLOAD names (`make bench WORKLOAD=tpch,ssb`).
+bench: bench-module
+	$(BENCH)/bin/python bench/run.py $(if $(WORKLOAD),--workload $(WORKLOAD))
+
+# The same on less data, in minutes.
+bench-quick: bench-module
+	$(BENCH)/bin/python bench/run.py --quick $(if $(WORKLOAD),--workload $(WORKLOAD))
 
 # Window functions beside peers, and the thesis's figures of them.
-bench-windows: $(BENCH)/installed
-	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
-	$(BENCH)/bin/python bench/windows.py
+bench-windows: bench-module
+	$(BENCH)/bin/python bench/run.py --workload windows
 	$(BENCH)/bin/python bench/window_figures.py
 
+.PHONY: bench-module
+bench-module: $(BENCH)/installed
+	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
+
 # 10,000 random queries: in every way that MorselDB runs them, and beside DuckDB; 20,000 others beside PostgreSQL.
-difference: $(BENCH)/installed
+difference: bench-module
 	cargo run --release --bin difference -- --queries 10000
 	cargo run --release --bin difference -- --postgresql --queries 20000
-	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
 	$(BENCH)/bin/python bench/difference.py --queries 10000
 
 # What people download stays small: bounds that only go down.

@@ -1,28 +1,73 @@
-"""The systems of the comparison, each behind the same three methods: load, query, close."""
+"""The systems of the comparison, each behind the same few methods: load a table, say where a file is, query, create, drop."""
 
 import importlib.metadata
 import os
-import pathlib
 import time
 
-TABLES = ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"]
+
+class System:
+    """What is the same for all: what is timed, and how rows leave."""
+
+    package = ""
+
+    def timed_load(self, files):
+        """Loads tables from Parquet files."""
+        before = memory()
+        start = time.perf_counter()
+        for table, file in files.items():
+            self.load(table, file, None)
+        return {"seconds": time.perf_counter() - start, "mebibytes": memory(), "before": before}
+
+    def register(self, files):
+        """Makes files known to systems that need a name for them in FROM."""
+
+    def source(self, table, file):
+        """What stands in FROM for a file."""
+        return table
+
+    def run(self, query, files):
+        """One run: milliseconds, and the rows of the query, or of the query that checks what it has created."""
+        sql = query.sql
+        for table, file in files.items():
+            sql = sql.replace("{" + table + "}", self.source(table, file))
+        start = time.perf_counter()
+        if query.file:
+            self.load("answer", query.file, query.types)
+        elif query.check:
+            self.create("answer", sql)
+        else:
+            rows = self.query(sql)
+        milliseconds = (time.perf_counter() - start) * 1000
+        if query.check:
+            rows = self.query(query.check)
+            self.drop("answer")
+        return {"ms": milliseconds, "rows": [tuple(map(plain, row)) for row in rows]}
 
 
-class FromFiles:
-    """What takes a file's path in FROM and is used through the DB-API."""
+class DataBase(System):
+    """What is used through the DB-API and takes a file's path in FROM."""
 
-    def load(self, folder):
-        for table in TABLES:
-            self.connection.execute(f"CREATE TABLE {table} AS SELECT * FROM '{folder}/{table}.parquet'")
+    def load(self, table, file, types):
+        if types:
+            self.connection.execute(f"CREATE TABLE {table} ({types})")
+            self.connection.execute(f"COPY {table} FROM '{file}' (FORMAT csv, HEADER)")
+        else:
+            self.connection.execute(f"CREATE TABLE {table} AS SELECT * FROM '{file}'")
+
+    def source(self, table, file):
+        return f"'{file}'"
 
     def query(self, sql):
         return self.connection.execute(sql).fetchall()
 
-    def close(self):
-        self.connection.close()
+    def create(self, table, sql):
+        self.connection.execute(f"CREATE TABLE {table} AS {sql}")
+
+    def drop(self, table):
+        self.connection.execute(f"DROP TABLE {table}")
 
 
-class Morsel(FromFiles):
+class Morsel(DataBase):
     package = "morseldb"
 
     def __init__(self, threads):
@@ -31,7 +76,7 @@ class Morsel(FromFiles):
         self.connection = morseldb.connect(threads=threads)
 
 
-class DuckDB(FromFiles):
+class DuckDB(DataBase):
     package = "duckdb"
 
     def __init__(self, threads):
@@ -40,7 +85,7 @@ class DuckDB(FromFiles):
         self.connection = duckdb.connect(config={"threads": threads})
 
 
-class Hyper:
+class Hyper(System):
     package = "tableauhyperapi"
 
     def __init__(self, threads):
@@ -55,20 +100,27 @@ class Hyper:
         )
         self.connection = tableauhyperapi.Connection(self.process.endpoint)
 
-    def load(self, folder):
-        for table in TABLES:
-            sql = f"CREATE TEMPORARY TABLE {table} AS SELECT * FROM external('{folder}/{table}.parquet')"
-            self.connection.execute_command(sql)
+    def load(self, table, file, types):
+        if types:
+            self.connection.execute_command(f"CREATE TEMPORARY TABLE {table} ({types})")
+            self.connection.execute_command(f"COPY {table} FROM '{file}' WITH (FORMAT csv, HEADER)")
+        else:
+            self.create(table, f"SELECT * FROM external('{file}')")
+
+    def source(self, table, file):
+        return f"external('{file}')"
 
     def query(self, sql):
-        return self.connection.execute_list_query(sql.strip().rstrip(";"))
+        return self.connection.execute_list_query(sql)
 
-    def close(self):
-        self.connection.close()
-        self.process.close()
+    def create(self, table, sql):
+        self.connection.execute_command(f"CREATE TEMPORARY TABLE {table} AS ({sql})")
+
+    def drop(self, table):
+        self.connection.execute_command(f"DROP TABLE {table}")
 
 
-class Polars:
+class Polars(System):
     package = "polars"
 
     def __init__(self, threads):
@@ -76,19 +128,27 @@ class Polars:
         import polars
 
         self.polars = polars
+        self.context = polars.SQLContext(eager=False)
 
-    def load(self, folder):
-        frames = {table: self.polars.read_parquet(f"{folder}/{table}.parquet") for table in TABLES}
-        self.context = self.polars.SQLContext(frames, eager=False)
+    def load(self, table, file, types):
+        read = self.polars.read_csv if types else self.polars.read_parquet
+        self.context.register(table, read(file, **({"try_parse_dates": True} if types else {})))
+
+    def register(self, files):
+        for table, file in files.items():
+            self.context.register(table, self.polars.scan_parquet(file))
 
     def query(self, sql):
-        return self.context.execute(sql.strip().rstrip(";")).collect().rows()
+        return self.context.execute(sql).collect().rows()
 
-    def close(self):
-        pass
+    def create(self, table, sql):
+        self.context.register(table, self.context.execute(sql).collect())
+
+    def drop(self, table):
+        self.context.unregister(table)
 
 
-class DataFusion:
+class DataFusion(System):
     package = "datafusion"
 
     def __init__(self, threads):
@@ -98,20 +158,29 @@ class DataFusion:
         self.threads = threads
         self.context = datafusion.SessionContext(datafusion.SessionConfig().with_target_partitions(threads))
 
-    def load(self, folder):
+    def load(self, table, file, types):
         import pyarrow.parquet
 
-        for table in TABLES:
-            batches = pyarrow.parquet.read_table(f"{folder}/{table}.parquet").to_batches(max_chunksize=1 << 16)
-            partitions = [part for n in range(self.threads) if (part := batches[n :: self.threads])]
-            self.context.register_record_batches(table, partitions)
+        if types:
+            return self.keep(table, self.context.read_csv(file).collect())
+        self.keep(table, pyarrow.parquet.read_table(file).to_batches(max_chunksize=1 << 16))
+
+    def keep(self, table, batches):
+        partitions = [part for n in range(self.threads) if (part := batches[n :: self.threads])]
+        self.context.register_record_batches(table, partitions)
+
+    def register(self, files):
+        for table, file in files.items():
+            self.context.register_parquet(table, file)
 
     def query(self, sql):
-        batches = self.context.sql(sql.strip().rstrip(";")).collect()
-        return [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+        return [tuple(row.values()) for batch in self.context.sql(sql).collect() for row in batch.to_pylist()]
 
-    def close(self):
-        pass
+    def create(self, table, sql):
+        self.keep(table, self.context.sql(sql).collect())
+
+    def drop(self, table):
+        self.context.deregister_table(table)
 
 
 SYSTEMS = {"morseldb": Morsel, "duckdb": DuckDB, "hyper": Hyper, "polars": Polars, "datafusion": DataFusion}
@@ -133,22 +202,6 @@ def memory():
 
     me = psutil.Process()
     return sum(p.memory_info().rss for p in [me, *me.children(recursive=True)]) / (1 << 20)
-
-
-def timed_load(system, folder):
-    before = memory()
-    start = time.perf_counter()
-    system.load(str(pathlib.Path(folder)))
-    return {"seconds": time.perf_counter() - start, "mebibytes": memory(), "before": before}
-
-
-def timed_query(system, sql, runs):
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        rows = system.query(sql)
-        times.append((time.perf_counter() - start) * 1000)
-    return {"ms": min(times), "first": times[0], "rows": [tuple(map(plain, row)) for row in rows]}
 
 
 def plain(value):

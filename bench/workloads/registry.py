@@ -1,0 +1,21 @@
+"""All workloads, in the order in which they run."""
+
+from . import clickbench, h2o, joins, loading, operators, parquet, scans, sorts, ssb, tpch, windows
+
+WORKLOADS = {
+    workload.name: workload
+    for workload in (
+        tpch.WORKLOAD,
+        ssb.WORKLOAD,
+        h2o.GROUPS,
+        h2o.JOINS,
+        clickbench.WORKLOAD,
+        scans.WORKLOAD,
+        sorts.WORKLOAD,
+        operators.WORKLOAD,
+        joins.WORKLOAD,
+        parquet.WORKLOAD,
+        loading.WORKLOAD,
+        windows.WORKLOAD,
+    )
+}
