@@ -1,5 +1,5 @@
-//! What every other crate stands on: errors with SQLSTATE, typed ids, memory that is accounted for, and the
-//! flag that stops a statement.
+//! What every other crate stands on: errors with SQLSTATE, typed ids, memory that is accounted for, the
+//! flag that stops a statement, and loops for the vectors of this processor.
 //!
 //! Architecture invariant: `base` knows no SQL and depends on no other crate of the workspace.
 
@@ -9,6 +9,7 @@ pub mod ids;
 pub mod memory;
 pub mod panics;
 pub mod random;
+pub mod simd;
 pub mod stack;
 pub mod statement;
 

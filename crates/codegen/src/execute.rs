@@ -19,6 +19,11 @@ pub enum Executable {
 }
 
 impl Executable {
+    /// Whether it is machine code.
+    pub fn is_compiled(&self) -> bool {
+        matches!(self, Self::Compiled(_))
+    }
+
     /// Bytes of scratch memory, aligned to 64, that workers need to run the pipeline.
     pub fn scratch_bytes(&self, id: PipelineId) -> usize {
         match self {

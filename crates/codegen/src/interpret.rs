@@ -3,6 +3,7 @@
 //! It works on the same states as compiled code, through `runtime::abi`, but walks the chains of join tables itself, tests
 //! one tuple after the other, and keeps nothing in batches.
 
+mod fold;
 mod generator;
 mod operation;
 mod rows;
@@ -154,6 +155,7 @@ impl<'a> Interpreter<'a> {
                     return Err(Failed);
                 }
             }
+            Inst::Fold(fold) => self.fold(fold)?,
             Inst::Raise { state, message, position } => return self.raise(*state, message, *position),
             Inst::Group { state, hash, row, equal, is_equal, init } => {
                 let hash = self.get(*hash).0[0];

@@ -30,8 +30,8 @@ mod verify;
 mod window;
 
 pub use inst::{
-    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Function, Inst, Literal, Logic, Match, MatchCondition,
-    MatchKind, Operation,
+    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Fold, FoldColumn, FoldKind, Function, Inst, Literal,
+    Logic, Match, MatchCondition, MatchKind, Operation,
 };
 pub use program::{
     GROUP_HEADER, GroupState, JOIN_HEADER, JoinState, Param, Pipeline, PipelineId, Program, RowField, RowLayout,
@@ -88,6 +88,10 @@ impl Ty {
     /// Whether this is an integer type (not a boolean).
     pub const fn is_integer(self) -> bool {
         matches!(self, Self::I16 | Self::I32 | Self::I64 | Self::I128)
+    }
+    /// Whether this is an integer or float type.
+    pub const fn is_number(self) -> bool {
+        self.is_integer() || self.is_float()
     }
     /// Whether this is a float type.
     pub const fn is_float(self) -> bool {

@@ -32,6 +32,7 @@ mod layout;
 #[cfg(test)]
 mod tests;
 
+pub use crate::fold::{FoldFn, fold_function};
 pub use crate::generator::{PAUSED, RepeatScratch};
 pub use crate::group::{GROUP_PROBES, GroupLocal};
 pub use crate::join::{BATCH, JoinTable, ProbeScratch, probe_begin, probe_next, probe_unmatched};

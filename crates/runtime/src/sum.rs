@@ -7,6 +7,7 @@
 //! sum of nothing.
 
 use base::Result;
+use base::simd::vectorised;
 use types::ops::sum::{LongSum, Pair, terms, two_square, variance};
 
 use crate::worker::{Worker, guarded};
@@ -50,7 +51,7 @@ impl ExactSum {
     ///
     /// # Safety
     /// As for [`add`](Self::add).
-    unsafe fn add_all(&mut self, worker: &mut Worker, values: &[f64]) -> Result<()> {
+    pub(crate) unsafe fn add_all(&mut self, worker: &mut Worker, values: &[f64]) -> Result<()> {
         let lanes = sum_of(values);
         let parts = lanes.iter().flatten().flat_map(|lane| [lane.high, lane.low]);
         let all = lanes.is_none().then_some(values).into_iter().flatten().copied();
@@ -236,30 +237,7 @@ const LANES: usize = 16;
 
 /// The sum of all values by lanes, if that is exact.
 pub fn sum_of(values: &[f64]) -> Option<[Pair; LANES]> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if std::arch::is_x86_feature_detected!("avx512f") {
-            // SAFETY: the processor has it.
-            return unsafe { sum_avx512(values) };
-        }
-        if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has it.
-            return unsafe { sum_avx2(values) };
-        }
-    }
-    sum_in_lanes(values)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn sum_avx512(values: &[f64]) -> Option<[Pair; LANES]> {
-    sum_in_lanes(values)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn sum_avx2(values: &[f64]) -> Option<[Pair; LANES]> {
-    sum_in_lanes(values)
+    vectorised(|| sum_in_lanes(values))
 }
 
 /// Value i goes to lane i modulo [`LANES`]; each step is that of [`Pair::add`], whose test is made once at the end.

@@ -18,7 +18,6 @@ mod reader;
 pub mod relation;
 pub mod scan;
 pub mod schema;
-mod simd;
 pub mod statistics;
 #[cfg(test)]
 mod testing;

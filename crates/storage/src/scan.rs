@@ -17,8 +17,9 @@ mod tests;
 pub use predicate::{Comparison, ScanOp, ScanPredicate};
 pub use skip::may_match;
 
+use base::simd::{Level, level};
+
 use crate::ColumnRef;
-use crate::simd::{Level, level};
 use dense::Bits;
 
 /// Most rows that one call of [`select`] looks at.

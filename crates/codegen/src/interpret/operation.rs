@@ -20,12 +20,12 @@ pub(super) fn bool_slot(value: bool) -> Slot {
 }
 
 /// An integer.
-fn int_slot(value: i128) -> Slot {
+pub(super) fn int_slot(value: i128) -> Slot {
     Slot([value as u64, (value >> 64) as u64])
 }
 
 /// The integer in a slot.
-fn int(slot: Slot) -> i128 {
+pub(super) fn int(slot: Slot) -> i128 {
     (u128::from(slot.0[1]) << 64 | u128::from(slot.0[0])) as i128
 }
 
@@ -44,15 +44,15 @@ pub(super) fn extend(ty: Ty, slot: Slot) -> Slot {
 }
 
 /// The float in a slot.
-fn float(ty: Ty, slot: Slot) -> f64 {
+pub(super) fn float(ty: Ty, slot: Slot) -> f64 {
     if ty == Ty::F32 { f32::from_bits(slot.0[0] as u32).into() } else { f64::from_bits(slot.0[0]) }
 }
 
-fn f32_slot(value: f32) -> Slot {
+pub(super) fn f32_slot(value: f32) -> Slot {
     Slot([value.to_bits().into(), 0])
 }
 
-fn f64_slot(value: f64) -> Slot {
+pub(super) fn f64_slot(value: f64) -> Slot {
     Slot([value.to_bits(), 0])
 }
 

@@ -1,5 +1,6 @@
 //! Stages and their instructions.
 
+mod fold;
 mod group;
 mod matching;
 mod pause;
@@ -13,6 +14,7 @@ use super::code::Code;
 use super::stages::Definition;
 use super::value::{Val, changing, clif_type, item, part_types, store};
 use super::values::Values;
+use fold::Folds;
 use pause::Pause;
 
 /// The body of a function.
@@ -25,6 +27,8 @@ pub(super) struct Body<'b, 'p> {
     pause: Option<Pause>,
     /// Where the scratch memory of each stage's generator lies.
     generators: Vec<u32>,
+    /// Where positions are gathered.
+    folds: Folds<'p>,
     /// Number of the current pair among those that the generator has delivered.
     pair: Option<Value>,
     /// Where the loop goes on if the tuple's life has ended.
@@ -33,7 +37,16 @@ pub(super) struct Body<'b, 'p> {
 
 impl<'b, 'p> Body<'b, 'p> {
     pub fn new(values: Values<'b, 'p>, program: &'p Program, timed: Option<&'p Pipeline>) -> Self {
-        Self { values, program, timed, pause: None, generators: Vec::new(), pair: None, next: None }
+        Self {
+            values,
+            program,
+            timed,
+            pause: None,
+            generators: Vec::new(),
+            folds: Folds::default(),
+            pair: None,
+            next: None,
+        }
     }
 
     /// The function so far.
@@ -58,7 +71,10 @@ impl<'b, 'p> Body<'b, 'p> {
     pub fn body(&mut self) {
         self.begin_pausing();
         let count = self.code().batch_field(std::mem::offset_of!(Batch, count));
-        self.stage_loop(0, count, false, |_| {});
+        if self.fold_batch(count) {
+            self.plan_folds();
+            self.stage_loop(0, count, false, |_| {});
+        }
         self.end_function();
     }
 
@@ -104,7 +120,7 @@ impl<'b, 'p> Body<'b, 'p> {
             e.now_working_at(e.values.plan.stages[stage].start);
             prologue(e);
             let insts = e.values.plan.stages[stage].insts;
-            e.insts(insts);
+            e.insts(insts, if stage == 0 { e.values.plan.unfiltered() } else { 0 });
             if let Some((generator, counter, scratch)) = handed_on {
                 let n = e.code().b.use_var(counter);
                 e.values.hand_on(stage, n);
@@ -147,12 +163,16 @@ impl<'b, 'p> Body<'b, 'p> {
     }
 
     pub fn block(&mut self, insts: &[Inst]) {
-        self.insts(insts);
+        self.insts(insts, 0);
     }
 
-    fn insts(&mut self, insts: &[Inst]) {
+    /// Translates instructions; those of the first ones that concern a whole batch are done.
+    fn insts(&mut self, insts: &[Inst], done: usize) {
         for (i, inst) in insts.iter().enumerate() {
-            self.inst(inst);
+            match inst {
+                Inst::Fold(_) | Inst::Count(_) if i < done => {}
+                _ => self.inst(inst),
+            }
             if let Inst::Count(_) = inst {
                 // Counts stand at the top level of a body, so these are a stage's instructions.
                 self.now_working_at(self.values.plan.stages[self.values.stage].start + i + 1);
@@ -186,6 +206,7 @@ impl<'b, 'p> Body<'b, 'p> {
                 }
             }
             Inst::AddToSum { base, offset, value } => self.values.add_to_sum(*base, *offset, *value),
+            Inst::Fold(fold) => self.gather(fold),
             Inst::Raise { state, message, position } => self.code().raise(*state, message, *position),
             Inst::Filter(condition) => {
                 let condition = self.values.get(*condition).one();
@@ -197,13 +218,19 @@ impl<'b, 'p> Body<'b, 'p> {
             Inst::AllocRow { state, row, hash } => self.alloc_row(*state, *row, *hash),
             Inst::Output { state, values } => self.output(*state, values),
             Inst::Count(i) => {
-                let counters = self.code().worker_field(std::mem::offset_of!(Worker, counters));
-                let n = self.code().b.ins().load(types::I64, changing(), counters, *i as i32 * 8);
-                let n = self.code().b.ins().iadd_imm_s(n, 1);
-                self.code().b.ins().store(changing(), n, counters, *i as i32 * 8);
+                let one = self.code().b.ins().iconst(types::I64, 1);
+                self.count(*i, one);
             }
             Inst::Match(_) | Inst::Repeat { .. } | Inst::Prefetch { .. } => unreachable!("generators end stages"),
         }
+    }
+
+    /// Adds to a counter of EXPLAIN ANALYZE.
+    fn count(&mut self, counter: u32, tuples: Value) {
+        let counters = self.code().worker_field(std::mem::offset_of!(Worker, counters));
+        let n = self.code().b.ins().load(types::I64, changing(), counters, counter as i32 * 8);
+        let n = self.code().b.ins().iadd(n, tuples);
+        self.code().b.ins().store(changing(), n, counters, counter as i32 * 8);
     }
 
     fn branch(&mut self, condition: Var, then: &[Inst], otherwise: &[Inst], results: &[(Var, Var, Var)]) {
@@ -220,7 +247,7 @@ impl<'b, 'p> Body<'b, 'p> {
             self.code().b.switch_to_block(code);
             self.code().b.seal_block(code);
             self.scope(|e| {
-                e.insts(insts);
+                e.block(insts);
                 let mut args: Vec<BlockArg> = Vec::with_capacity(results.len());
                 for &(_, a, b) in results {
                     args.extend(e.values.get(if is_then { a } else { b }).parts().map(BlockArg::from));

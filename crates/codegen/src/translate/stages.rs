@@ -101,6 +101,15 @@ impl<'p> Stages<'p> {
         this
     }
 
+    /// How many instructions of the first stage no filter stands before, if they concern each tuple of a batch once.
+    pub fn unfiltered(&self) -> usize {
+        let filter = |inst: &Inst| matches!(inst, Inst::Filter(_));
+        match self.can_pause() {
+            true => 0,
+            false => self.stages[0].insts.iter().position(filter).unwrap_or(self.stages[0].insts.len()),
+        }
+    }
+
     /// Whether the body may pause: whether a generator can deliver more than it was given.
     pub fn can_pause(&self) -> bool {
         self.stages.iter().any(|stage| matches!(stage.generator, Some(Inst::Match(_) | Inst::Repeat { .. })))
@@ -277,7 +286,7 @@ pub(super) fn used_vars(inst: &Inst, mut f: impl FnMut(Var)) {
                 null.into_iter().for_each(&mut f);
             }
         }
-        Inst::Raise { .. } | Inst::Count(_) => {}
+        Inst::Fold(_) | Inst::Raise { .. } | Inst::Count(_) => {}
     }
 }
 
@@ -332,6 +341,7 @@ impl Walk<'_, '_> {
         for inst in insts {
             match inst {
                 Inst::Let { op, .. } if is_lazy(op) => continue,
+                Inst::Fold(fold) if fold.column.is_some() => self.key(Key::Position),
                 Inst::If { then, otherwise, .. } => {
                     self.block(then);
                     self.block(otherwise);

@@ -1,5 +1,8 @@
 //! Random programs.
 
+mod build;
+mod folds;
+
 use std::sync::Arc;
 
 use base::{IdMap, Random, SqlState};
@@ -402,46 +405,9 @@ pub fn program(seed: u64) -> Program {
     let mut states: Vec<State> = Vec::new();
     let mut pipelines: IdMap<_, Pipeline> = IdMap::new();
     for j in 0..joins {
-        let mut layout = RowLayout::with_header(16);
-        layout.add(Ty::I64);
-        let types: Vec<SqlType> = (0..1 + r.index(3)).map(|_| r.pick(&TYPES)).collect();
-        for t in &types {
-            layout.add(Ty::from(t.physical()));
-        }
-        // The marker.
-        layout.add(Ty::Bool);
-        let unique = r.chance(50);
-        let rows = if r.chance(10) { 0 } else { r.index(30) };
-        // Unique keys: each value once.
-        let mut keys = ColumnBuilder::new(SqlType::BigInt, rows);
-        for i in 0..rows {
-            keys.push_value(&Value::Int(if unique { i as i64 - 5 } else { r.index(12) as i64 - 5 }));
-        }
-        let mut columns = vec![keys.finish()];
-        let given = chunk(r, &types, rows, wild);
-        columns.extend(given.into_columns());
-        let mut vars = IdMap::new();
-        let mut body = Block::new();
-        let mut read = |op: Operation, ty: Ty, body: &mut Block| {
-            let var = vars.push(ty);
-            body.push(Inst::Let { var, op });
-            var
-        };
-        let values: Vec<Var> = (0..columns.len())
-            .map(|i| {
-                let ty = columns[i].physical().into();
-                read(Operation::Column(i as u32, ty), ty, &mut body)
-            })
-            .collect();
-        let hash = read(Operation::Hash(vec![(values[0], None)]), Ty::I64, &mut body);
-        let row = vars.push(Ty::Ptr);
-        body.push(Inst::AllocRow { state: StateId(j as u32), row, hash: Some(hash) });
-        for (field, value) in layout.fields.iter().zip(values) {
-            body.push(Inst::Store { base: row, offset: field.offset, value });
-        }
-        states.push(State::Join(JoinState { layout, unique }));
-        let source = Source::Values(Arc::new(Chunk::new(rows, columns)));
-        pipelines.push(pipeline(body, vars, source, vec![StateId(j as u32)]));
+        let (state, pipeline) = build::join(r, StateId(j as u32), wild);
+        states.push(state);
+        pipelines.push(pipeline);
     }
     let types: Vec<SqlType> = (0..1 + r.index(4)).map(|_| r.pick(&TYPES)).chain([SqlType::BigInt]).collect();
     let rows = if r.chance(20) { 1500 } else { r.index(40) };
@@ -490,8 +456,17 @@ pub fn program(seed: u64) -> Program {
         states.push(result);
         let vars = b.vars;
         pipelines.push(pipeline(body, vars, source, vec![state]));
+    } else if scalar && b.r.chance(70) {
+        let (group, folds) = folds::group(&mut b, &mut body, state);
+        let vars = b.vars;
+        states.push(State::Group(group));
+        pipelines.push(pipeline(body, vars, source, vec![state]));
+        let result = StateId(states.len() as u32);
+        let (body, vars, types) = folds::read(&folds, result);
+        states.push(State::Result(types));
+        pipelines.push(pipeline(body, vars, Source::Rows { state, rows: RowSet::All }, vec![result]));
     } else {
-        let group = if grouped { group(&mut b, &mut body, state) } else { scalar_group(&mut b, &mut body, state) };
+        let group = if grouped { group(&mut b, &mut body, state) } else { folds::one_by_one(&mut b, &mut body, state) };
         let layout = group.layout.clone();
         states.push(State::Group(group));
         let vars = b.vars;
@@ -588,15 +563,6 @@ fn combine(sums: &[u32]) -> Function {
         body.push(Inst::Store { base: rows[0], offset, value: sum });
     }
     Function { rows, body, result: None, vars }
-}
-
-fn scalar_group(b: &mut Body<'_>, body: &mut Block, state: StateId) -> GroupState {
-    let mut layout = RowLayout::with_header(8);
-    let (count, sum) = (layout.add(Ty::I64), layout.add(Ty::I64));
-    let row = b.let_(body, Ty::Ptr, Operation::LocalRow(state));
-    b.visible.pop();
-    accumulate(b, body, row, count, sum);
-    GroupState { layout, has_keys: false, equal: None, combine: combine(&[count, sum]) }
 }
 
 fn read_rows(layout: &RowLayout, result: StateId) -> (Block, IdMap<Var, Ty>, Vec<SqlType>) {

@@ -18,6 +18,17 @@ use super::Query;
 /// NULL flags of columns in which no row is NULL.
 static NO_NULLS: [u8; BATCH] = [0; BATCH];
 
+/// The positions of a batch all of whose rows are taken.
+static ALL: [u32; BATCH] = {
+    let mut all = [0; BATCH];
+    let mut i = 0;
+    while i < BATCH {
+        all[i] = i as u32;
+        i += 1;
+    }
+    all
+};
+
 // Readers hand out what generated code takes at once.
 const _: () = assert!(BATCH <= storage::WINDOW);
 
@@ -31,6 +42,8 @@ pub(super) struct Feed {
     cut: Cutting,
     /// Whether batches can pause.
     pauses: bool,
+    /// Most rows of a batch none of which has to be looked at.
+    most: usize,
     /// What is known of those that have paused, by the ends of their morsels, which rests keep.
     paused: Mutex<HashMap<u64, Suspended>>,
 }
@@ -38,9 +51,11 @@ pub(super) struct Feed {
 impl Feed {
     pub fn new(query: Arc<Query>, pipeline: PipelineId, ranges: MorselRanges, cut: &Cutting) -> Self {
         let body = &query.program.pipelines[pipeline].body;
+        let at_once = query.code.is_compiled() && query.program.pipelines[pipeline].only_counts();
+        let most = if at_once { usize::MAX } else { BATCH };
         let limits = query.limits_of(body);
         let pauses = body.iter().any(|inst| matches!(inst, Inst::Match(_) | Inst::Repeat { .. }));
-        Self { query, pipeline, ranges, limits, cut: cut.clone(), pauses, paused: Mutex::default() }
+        Self { query, pipeline, ranges, limits, cut: cut.clone(), pauses, most, paused: Mutex::default() }
     }
 
     pub fn claim(&self, worker: WorkerId) -> Claim {
@@ -173,8 +188,13 @@ impl Run<'_> {
         let mut scratch = Scratch::default();
         let mut at = rows.start;
         while at < rows.end && !self.must_wait() {
-            let to = (at + BATCH).min(rows.end);
-            let count = chunk.scan(at..to, &predicates, &mut selection);
+            let (to, count, positions) = if predicates.is_empty() {
+                let count = (rows.end - at).min(self.feed.most);
+                (at + count, count, ALL.as_ptr())
+            } else {
+                let to = (at + BATCH).min(rows.end);
+                (to, chunk.scan(at..to, &predicates, &mut selection), selection.as_ptr())
+            };
             if count > 0 {
                 columns.clear();
                 columns.extend(read.iter().map(|&attribute| {
@@ -184,7 +204,7 @@ impl Run<'_> {
                 }));
                 let whole = self.run(&Batch {
                     columns: columns.as_ptr(),
-                    selection: selection.as_ptr(),
+                    selection: positions,
                     rows: std::ptr::null(),
                     count: count as u64,
                 })?;

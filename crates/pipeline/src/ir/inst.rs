@@ -26,7 +26,7 @@ pub enum Inst {
         /// Number of the byte offset in the SQL text, for errors; see [`Program::positions`](super::Program::positions).
         position: Option<u32>,
     },
-    /// Structured control flow. Blocks hold `Let`, `Call`, `Store`, `AddToSum`, `If` and `Raise` only.
+    /// Structured control flow. Blocks hold `Let`, `Call`, `Store`, `AddToSum`, `Fold`, `If` and `Raise` only.
     If {
         /// Bool.
         condition: Var,
@@ -56,6 +56,8 @@ pub enum Inst {
         /// F64.
         value: Var,
     },
+    /// Adds the tuple to an accumulator.
+    Fold(Fold),
     /// Ends the query with an error; only inside of `If`. What follows is not run.
     Raise {
         /// SQLSTATE.
@@ -119,6 +121,48 @@ pub enum Inst {
     },
     /// Adds one to a counter of EXPLAIN ANALYZE.
     Count(u32),
+}
+
+/// Adds a column's value at the current tuple to an accumulator in the worker's only row of a group state without keys;
+/// NULL changes nothing. Nothing else in the body touches the accumulator, so that code may wait until it can add the
+/// values of many tuples at once.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub struct Fold {
+    /// What the accumulator keeps.
+    pub kind: FoldKind,
+    /// A [`State::Group`](super::State::Group) without keys.
+    pub state: StateId,
+    /// Byte offset of the accumulator.
+    pub offset: u32,
+    /// Byte offset of a Bool that becomes true with the first value; never asked of counts.
+    pub seen: Option<u32>,
+    /// Whose values. None: tuples are counted.
+    pub column: Option<FoldColumn>,
+}
+
+/// A column of the source, as a [`Fold`] reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FoldColumn {
+    /// Index into the source's columns.
+    pub index: u32,
+    /// Its type: any to be counted, else a number.
+    pub ty: Ty,
+    /// Whether it may be NULL.
+    pub nullable: bool,
+}
+
+/// What a [`Fold`] keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FoldKind {
+    /// Number of values: I64.
+    Count,
+    /// The sum: I128 for integers of at most 64 bits, {sum: I128, carries: I64} for I128, {high: F64, low: F64} for floats.
+    Sum,
+    /// The first value in the order of [`Compare::Before`], in the column's type; `seen` says whether there is one. All
+    /// NaNs become one.
+    Min,
+    /// The last value in that order, likewise.
+    Max,
 }
 
 /// A lookup in a join table (thesis 4.5.1-4.5.2). A build row is a *match* if its hash equals `hash` and `condition` is

@@ -66,6 +66,7 @@ fn each_position(block: &mut Block, visit: &mut impl FnMut(&mut Option<u32>)) {
             }
             Inst::Store { .. }
             | Inst::AddToSum { .. }
+            | Inst::Fold(_)
             | Inst::Filter(_)
             | Inst::Repeat { .. }
             | Inst::Prefetch { .. }

@@ -7,7 +7,7 @@ use functions::ScalarFunction;
 use plan::{ArgumentId, TableId};
 use types::{Chunk, SqlType, Value};
 
-use super::{Block, Function, ParamId, Ty, Var, WindowState};
+use super::{Block, Function, Inst, Operation, ParamId, Ty, Var, WindowState};
 
 base::typed_id!(/// A pipeline of a program.
     PipelineId, "p");
@@ -114,10 +114,20 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
+    /// Whether the body only counts tuples and looks at none.
+    pub fn only_counts(&self) -> bool {
+        self.body.iter().all(|inst| match inst {
+            Inst::Let { op, .. } => matches!(op, Operation::LocalRow(_)),
+            Inst::Fold(fold) => fold.column.is_none(),
+            Inst::Count(_) => true,
+            _ => false,
+        })
+    }
+
     /// The operator (its counter) that the instructions from number `at` of the body on work for, up to the next count.
     pub fn operator_at(&self, at: usize) -> Option<u32> {
-        let count = |inst: &super::Inst| match inst {
-            super::Inst::Count(i) => Some(*i),
+        let count = |inst: &Inst| match inst {
+            Inst::Count(i) => Some(*i),
             _ => None,
         };
         self.body[at..].iter().find_map(count).or(self.operator)

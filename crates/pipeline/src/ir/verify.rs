@@ -17,7 +17,8 @@ use base::IdMap;
 use base::ids::Id;
 
 use super::{
-    Block, Callee, Function, Inst, Match, MatchKind, Pipeline, Program, RowLayout, Source, State, StateId, Ty, Var,
+    Block, Callee, Fold, FoldKind, Function, GroupState, Inst, Match, MatchKind, Pipeline, Program, RowLayout, Source,
+    State, StateId, Ty, Var,
 };
 
 /// Checks a program; the error names the place and what is wrong there.
@@ -206,6 +207,7 @@ impl<'p> Verifier<'p> {
                 self.expect(*value, Ty::F64)?;
                 [0, 8].iter().try_for_each(|&at| self.in_row(*base, offset + at, Ty::F64))
             }
+            Inst::Fold(fold) => self.fold(fold),
             Inst::Raise { .. } | Inst::Count(_) => Ok(()),
             Inst::Filter(condition) => self.expect(*condition, Ty::Bool),
             Inst::Repeat { times, index } => {
@@ -260,6 +262,26 @@ impl<'p> Verifier<'p> {
                 Ok(())
             }
         }
+    }
+
+    fn fold(&self, fold: &Fold) -> Result<(), String> {
+        if self.source.is_none() {
+            return Err("folds are for tuples of a source".into());
+        }
+        let State::Group(GroupState { layout, has_keys: false, .. }) = self.state(fold.state)? else {
+            return Err(format!("{} is not a group state without keys", fold.state));
+        };
+        let size = match (fold.kind, fold.column) {
+            (FoldKind::Count, _) if fold.seen.is_none() => 8,
+            (FoldKind::Sum, Some(c)) if c.ty == Ty::I128 => 24,
+            (FoldKind::Sum, Some(c)) if c.ty.is_number() => 16,
+            (FoldKind::Min | FoldKind::Max, Some(c)) if c.ty.is_number() && fold.seen.is_some() => c.ty.size(),
+            _ => return Err(format!("no such fold: {fold:?}")),
+        };
+        if fold.offset + size > layout.size || fold.seen.is_some_and(|at| at >= layout.size) {
+            return Err(format!("{fold:?} in a row of {} bytes", layout.size));
+        }
+        fold.column.map_or(Ok(()), |c| self.column(c.index, c.ty).map(drop))
     }
 
     fn call(&mut self, results: &[Var], callee: Callee, args: &[Var]) -> Result<(), String> {

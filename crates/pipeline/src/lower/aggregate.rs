@@ -2,6 +2,8 @@
 //! in `combine`. All accumulators start as zero bytes.
 
 mod accumulator;
+mod fold;
+mod shift;
 
 use std::collections::HashMap;
 
@@ -9,7 +11,7 @@ use base::{Error, Result};
 use plan::{AggregateCall, ColumnId, Expr, Node};
 use types::SqlType;
 
-use self::accumulator::{Accumulator, accumulators_of};
+use self::accumulator::{Accumulator, accumulators_of, adds_up};
 use super::expression::compare_same;
 use super::join::has_null_flag;
 use super::pipe::{Field, Pipe, Sql};
@@ -58,8 +60,12 @@ impl Lowering<'_> {
         let mut index: HashMap<String, usize> = HashMap::new();
         let mut parts = Vec::new();
         for (_, call) in &wanted {
+            let (call, shift) = match groups {
+                [] if adds_up(call) => self.expressions.without_constants(call),
+                _ => (call.clone(), 0),
+            };
             let mut of_call = Vec::new();
-            for accumulator in accumulators_of(call, !groups.is_empty(), &|e| {
+            for accumulator in accumulators_of(&call, !groups.is_empty(), shift != 0, &|e| {
                 open.iter().any(|(p, _)| self.expressions.can_be_null(p, e))
             }) {
                 let at = *index.entry(accumulator.key()).or_insert_with(|| {
@@ -68,7 +74,7 @@ impl Lowering<'_> {
                 });
                 of_call.push(at);
             }
-            parts.push(of_call);
+            parts.push((of_call, shift));
         }
         accumulators.iter_mut().for_each(|a| a.place(&mut layout));
 
@@ -87,7 +93,7 @@ impl Lowering<'_> {
                 group_row(&mut pipe, state, &keys, &values, rows)
             };
             for accumulator in &accumulators {
-                self.expressions.update(&mut pipe, state, row, accumulator)?;
+                self.expressions.update(&mut pipe, state, row, accumulator, !groups.is_empty())?;
             }
             pipe.name.push("group".into());
             self.pipelines.close(pipe, state);
@@ -96,9 +102,9 @@ impl Lowering<'_> {
         let (mut pipe, row) = self.pipelines.read(state, RowSet::All, "groups");
         let bound: Vec<(ColumnId, Field)> = groups.iter().map(|(c, _)| *c).zip(keys).collect();
         pipe.bind_row(row, &bound, false);
-        for ((column, call), of_call) in wanted.iter().zip(&parts) {
+        for ((column, call), (of_call, shift)) in wanted.iter().zip(&parts) {
             let of_call: Vec<&Accumulator> = of_call.iter().map(|&i| &accumulators[i]).collect();
-            let sql = self.expressions.finish(&mut pipe, row, call, &of_call)?;
+            let sql = self.expressions.finish(&mut pipe, row, call, &of_call, *shift)?;
             pipe.bind(*column, sql);
         }
         Ok(vec![pipe])

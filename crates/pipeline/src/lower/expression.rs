@@ -18,8 +18,8 @@ use super::pipe::{Binding, Pipe};
 use crate::ir::{Inst, Param, ParamId, Site, SiteId};
 pub(super) use arithmetic::check_precision;
 pub(super) use compare::{compare_same, flag};
-pub(super) use range::Range;
 pub use range::source_column;
+pub(super) use range::{Range, number};
 
 /// What expressions add to a program, and what is known of columns.
 #[derive(Default)]

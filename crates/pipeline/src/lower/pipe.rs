@@ -7,8 +7,8 @@ use plan::ColumnId;
 use types::SqlType;
 
 use crate::ir::{
-    Arithmetic, Block, Callee, Compare, Conversion, Inst, Literal, Logic, Operation, PipelineId, Source, StateId, Ty,
-    Var,
+    Arithmetic, Block, Callee, Compare, Conversion, FoldColumn, Inst, Literal, Logic, Operation, PipelineId, Source,
+    StateId, Ty, Var,
 };
 
 /// An SQL value in the IR: the value and, if it can be NULL, a flag. An integer or decimal may be narrower than its SQL
@@ -63,6 +63,8 @@ pub(super) struct Pipe {
     pub reads_marks_of: Option<StateId>,
     /// The state whose order the tuples still have, one for one.
     pub ordered_by: Option<StateId>,
+    /// The source's columns that are read already: by the value, the column and the NULL flag.
+    read: HashMap<Var, (FoldColumn, Option<Var>)>,
     /// Blocks being written: the body first, then those nested in it.
     blocks: Vec<Block>,
 }
@@ -79,6 +81,7 @@ impl Pipe {
             marks: Vec::new(),
             reads_marks_of: None,
             ordered_by: None,
+            read: HashMap::new(),
             blocks: vec![Block::new()],
         }
     }
@@ -255,6 +258,7 @@ impl Pipe {
             Binding::Column { index, ty, nullable } => {
                 let value = self.let_at(0, ty, Operation::Column(index, ty));
                 let null = nullable.then(|| self.let_at(0, Ty::Bool, Operation::ColumnNull(index)));
+                self.read.insert(value, (FoldColumn { index, ty, nullable }, null));
                 Sql { value, null }
             }
             Binding::Field { row, depth, field, row_may_be_null } => {
@@ -267,6 +271,15 @@ impl Pipe {
         };
         self.bindings.insert(column, Binding::Ready(sql));
         Some(sql)
+    }
+
+    /// The source's column that a column is, if it is one.
+    pub fn source_column(&self, column: ColumnId) -> Option<FoldColumn> {
+        match *self.bindings.get(&column)? {
+            Binding::Column { index, ty, nullable } => Some(FoldColumn { index, ty, nullable }),
+            Binding::Ready(sql) => self.read.get(&sql.value).filter(|read| read.1 == sql.null).map(|read| read.0),
+            Binding::Field { .. } | Binding::Null(_) => None,
+        }
     }
 
     fn load_field(&mut self, row: Var, depth: usize, field: Field, row_may_be_null: bool) -> Sql {

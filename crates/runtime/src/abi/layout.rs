@@ -13,13 +13,14 @@ pub type AbiFn =
 /// [steps](Worker::steps) are used up: then it goes on when it is called again with an equal batch.
 pub type PipelineFn = unsafe extern "C" fn(worker: *mut Worker, batch: *const Batch) -> u32;
 
-/// At most [`BATCH`](super::BATCH) tuples of a source.
+/// Tuples of a source: at most [`BATCH`](super::BATCH), unless the body only counts them.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Batch {
     /// Columns of a table or values source, in the source's order.
     pub columns: *const ColumnRef,
-    /// Positions of the batch's tuples within the columns, increasing. Never null for such a source.
+    /// Positions of the batch's tuples within the columns, increasing. Never null for such a source; nobody reads them if
+    /// the body only counts.
     pub selection: *const u32,
     /// Rows of a `Rows` source.
     pub rows: *const *mut u8,

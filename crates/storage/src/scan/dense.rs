@@ -5,13 +5,13 @@
 
 mod text;
 
+use base::simd::Level;
 use types::{Physical, Str};
 
 use super::MAX_BATCH;
 use super::lane::{Lane, with_lane};
 use super::predicate::{ScanPredicate, Test};
 use crate::ColumnRef;
-use crate::simd::Level;
 
 const WORDS: usize = MAX_BATCH / 64;
 

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
+use base::simd::vectorised;
 use types::{Physical, SqlType, Str, Value};
 
 use crate::scan::lane::{Lane, with_lane};
-use crate::simd::vectorised;
 use crate::values::Values;
 
 /// The most bytes of a string that a bound keeps.

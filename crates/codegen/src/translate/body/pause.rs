@@ -41,6 +41,7 @@ impl Body<'_, '_> {
             }
             None => ended,
         };
+        self.add_folds();
         self.values.store_accumulators();
         self.code().b.ins().return_(&[result]);
     }

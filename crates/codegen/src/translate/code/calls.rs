@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{
     AbiParam, InstBuilder, SigRef, Signature, StackSlot, StackSlotData, StackSlotKind, Type, Value, types,
 };
 use cranelift_frontend::FunctionBuilder;
-use pipeline::ir::{Callee, Ty};
+use pipeline::ir::{Callee, FoldKind, Ty};
 
 use super::Code;
 use crate::translate::value::{Val, changing, load, store};
@@ -63,6 +63,17 @@ impl Code<'_> {
         let address = self.b.ins().iconst(types::I64, kernel.address() as i64);
         let call = self.b.ins().call_indirect(signature, address, args);
         self.b.inst_results(call).first().copied()
+    }
+
+    /// Calls a [`FoldFn`](runtime::abi::FoldFn) with what follows the worker.
+    pub fn fold_call(&mut self, kind: FoldKind, ty: Ty, args: [Value; 6]) {
+        let signature = self.signature(usize::MAX - 1, &[types::I64; 7], Some(types::I32));
+        let address = self.b.ins().iconst(types::I64, runtime::abi::fold_function(kind, ty) as usize as i64);
+        let [accumulator, seen, values, nulls, positions, count] = args;
+        let args = [self.worker(), accumulator, seen, values, nulls, positions, count];
+        let call = self.b.ins().call_indirect(signature, address, &args);
+        let failure = self.b.inst_results(call)[0];
+        self.fail_if(failure, None);
     }
 
     /// The address of an argument slot.

@@ -5,14 +5,15 @@ use base::{Result, SqlState};
 use super::{Parser, named};
 use crate::ir::text::snake;
 use crate::ir::{
-    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Inst, Literal, Logic, Match, MatchCondition, MatchKind,
-    Operation, Ty, Var,
+    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Fold, FoldColumn, FoldKind, Inst, Literal, Logic, Match,
+    MatchCondition, MatchKind, Operation, Ty, Var,
 };
 
 const ARITHMETIC: &[Arithmetic] = &[Arithmetic::Add, Arithmetic::Sub, Arithmetic::Mul];
 const FLOAT: &[FloatOp] = &[FloatOp::Add, FloatOp::Sub, FloatOp::Mul, FloatOp::Div];
 const COMPARE: &[Compare] =
     &[Compare::Eq, Compare::Ne, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge, Compare::Before];
+const FOLD: &[FoldKind] = &[FoldKind::Count, FoldKind::Sum, FoldKind::Min, FoldKind::Max];
 const LOGIC: &[Logic] = &[Logic::And, Logic::Or, Logic::Xor];
 const CONVERSION: &[Conversion] = &[
     Conversion::Widen,
@@ -167,14 +168,29 @@ impl Parser<'_> {
                 Inst::AllocRow { state, row, hash: if self.t.take("hash") { Some(self.var()?) } else { None } }
             }
             "output" => Inst::Output { state: self.t.id("s")?, values: self.values()? },
-            _ => match name.strip_prefix("match.") {
-                Some(kind) => self.a_match(kind, &vars)?,
-                None => {
+            _ => match name.split_once('.') {
+                Some(("match", kind)) => self.a_match(kind, &vars)?,
+                Some(("fold", kind)) => self.fold(kind)?,
+                _ => {
                     let (var, ty) = first(self)?;
                     Inst::Let { var, op: self.operation(name, ty)? }
                 }
             },
         })
+    }
+
+    fn fold(&mut self, kind: &str) -> Result<Inst> {
+        let kind = named(FOLD, kind, snake).ok_or_else(|| self.t.error("a kind of fold"))?;
+        let state = self.t.id("s")?;
+        self.t.word("+")?;
+        let offset = self.t.number()?;
+        let seen = if self.t.take("seen") { Some(self.t.number()?) } else { None };
+        let column = if self.t.take("column") {
+            Some(FoldColumn { index: self.t.number()?, ty: self.ty()?, nullable: self.t.take("null") })
+        } else {
+            None
+        };
+        Ok(Inst::Fold(Fold { kind, state, offset, seen, column }))
     }
 
     fn callee(&mut self) -> Result<Callee> {

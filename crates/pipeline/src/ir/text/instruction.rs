@@ -6,7 +6,7 @@ use base::IdMap;
 use base::ids::Id;
 
 use super::{Quoted, list};
-use crate::ir::{Block, Callee, Inst, Literal, Match, MatchKind, Operation, Ty, Var};
+use crate::ir::{Block, Callee, FoldColumn, Inst, Literal, Match, MatchKind, Operation, Ty, Var};
 
 /// A variant's name in lower case with underscores.
 pub(in crate::ir) fn snake(variant: impl Debug) -> String {
@@ -156,6 +156,16 @@ impl Printer<'_, '_, '_> {
             }
             Inst::Store { base, offset, value } => write!(self.f, "store {base}+{offset} {value}"),
             Inst::AddToSum { base, offset, value } => write!(self.f, "add_to_sum {base}+{offset} {value}"),
+            Inst::Fold(fold) => {
+                write!(self.f, "fold.{} {}+{}", snake(fold.kind), fold.state, fold.offset)?;
+                if let Some(seen) = fold.seen {
+                    write!(self.f, " seen {seen}")?;
+                }
+                if let Some(FoldColumn { index, ty, nullable }) = fold.column {
+                    write!(self.f, " column {index} {ty:?}{}", if nullable { " null" } else { "" })?;
+                }
+                Ok(())
+            }
             Inst::Raise { state, message, position } => {
                 write!(self.f, "raise {} {}", Quoted(state.0), Quoted(message))?;
                 self.position(*position)

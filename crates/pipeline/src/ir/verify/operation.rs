@@ -89,7 +89,7 @@ impl<'p> Verifier<'p> {
         })
     }
 
-    fn column(&self, i: u32, ty: Ty) -> Result<Ty, String> {
+    pub(super) fn column(&self, i: u32, ty: Ty) -> Result<Ty, String> {
         let found = self.column_type(i)?;
         if found == ty { Ok(ty) } else { Err(format!("column {i} is {found:?}")) }
     }

@@ -7,13 +7,14 @@ use types::{Physical, SqlType};
 
 use super::super::expression::{Expressions, check_precision, compare_same};
 use super::super::pipe::{Pipe, Sql};
+use super::shift::shifted;
 use crate::ir::{
     Arithmetic, Callee, Compare, Conversion, Inst, Logic, Operation, RowLayout, Site, SiteKind, StateId, Ty, Var,
 };
 
 /// What an accumulator keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+pub(super) enum Kind {
     /// Number of rows (of argument and filter): I64.
     Count,
     /// Sum: I64 inputs are added up in I128, which 2^64 of them cannot overflow; or an interval.
@@ -34,22 +35,28 @@ enum Kind {
 /// A piece of state in the group row.
 #[derive(Clone, Debug)]
 pub(super) struct Accumulator {
-    kind: Kind,
-    argument: Option<Expr>,
+    pub(super) kind: Kind,
+    pub(super) argument: Option<Expr>,
     filter: Option<Expr>,
     /// Type of the value kept.
     sql_type: SqlType,
     /// Whether a byte says that a value was seen: needed where the value alone does not say it.
-    tracks_seen: bool,
-    offset: u32,
-    seen: u32,
+    pub(super) tracks_seen: bool,
+    pub(super) offset: u32,
+    pub(super) seen: u32,
+}
+
+/// Whether an aggregate is made of the sum of its values.
+pub(super) fn adds_up(call: &AggregateCall) -> bool {
+    matches!(call.function, F::Sum | F::Avg)
 }
 
 /// The accumulators of an aggregate. `nullable`: whether an argument can be NULL; `grouped`: whether a group has at least
-/// one row.
+/// one row; `counted`: whether a sum is to know of how many values it is.
 pub(super) fn accumulators_of(
     call: &AggregateCall,
     grouped: bool,
+    counted: bool,
     nullable: &dyn Fn(&Expr) -> bool,
 ) -> Vec<Accumulator> {
     let argument = call.argument.clone();
@@ -85,6 +92,7 @@ pub(super) fn accumulators_of(
     };
     match call.function {
         F::CountStar | F::Count => vec![count()],
+        F::Sum if counted => vec![seen(sum()), count()],
         F::Sum if grouped && !can_be_null && call.filter.is_none() => vec![sum()],
         F::Sum => vec![seen(sum())],
         F::Avg => vec![sum(), count()],
@@ -106,7 +114,7 @@ impl Accumulator {
         format!("{:?} {} {:?} {:?} {}", self.kind, self.sql_type, argument, filter, self.tracks_seen)
     }
 
-    fn ty(&self) -> Ty {
+    pub(super) fn ty(&self) -> Ty {
         self.sql_type.physical().into()
     }
 
@@ -132,7 +140,7 @@ impl Accumulator {
         }
     }
 
-    fn load(&self, pipe: &mut Pipe, row: Var) -> Var {
+    pub(super) fn load(&self, pipe: &mut Pipe, row: Var) -> Var {
         pipe.load(row, self.offset, self.ty(), false)
     }
     fn load_seen(&self, pipe: &mut Pipe, row: Var) -> Var {
@@ -346,21 +354,22 @@ fn place_sum(layout: &mut RowLayout) -> u32 {
 }
 
 impl Expressions {
-    /// Updates an accumulator of a row of the state for the current tuple.
+    /// Updates an accumulator of a row of the state for the current tuple; `grouped`: the state has keys.
     pub(super) fn update(
         &mut self,
         pipe: &mut Pipe,
         state: StateId,
         row: Var,
         accumulator: &Accumulator,
+        grouped: bool,
     ) -> Result<()> {
         let Some(filter) = &accumulator.filter else {
-            return self.update_unfiltered(pipe, state, row, accumulator);
+            return self.update_unfiltered(pipe, state, row, accumulator, grouped);
         };
         let condition = self.truth(pipe, filter)?;
         // The argument is evaluated only where the filter admits it: it may fail elsewhere.
         pipe.open_block();
-        self.update_unfiltered(pipe, state, row, accumulator)?;
+        self.update_unfiltered(pipe, state, row, accumulator, grouped)?;
         let then = pipe.close_block();
         pipe.push(crate::ir::Inst::If { condition, then, otherwise: Vec::new(), results: Vec::new() });
         Ok(())
@@ -372,7 +381,12 @@ impl Expressions {
         state: StateId,
         row: Var,
         accumulator: &Accumulator,
+        grouped: bool,
     ) -> Result<()> {
+        if !grouped && let Some(fold) = accumulator.fold(pipe, state) {
+            pipe.push(Inst::Fold(fold));
+            return Ok(());
+        }
         let Some(argument) = &accumulator.argument else {
             let nothing = Var(0);
             return accumulator.add(pipe, row, nothing, None);
@@ -403,18 +417,19 @@ impl Expressions {
         self.scalar(pipe, &cast.at(argument.position))
     }
 
-    /// The aggregate's value from its accumulators.
+    /// The aggregate's value from its accumulators, which lack a constant that is added to each value.
     pub(super) fn finish(
         &mut self,
         pipe: &mut Pipe,
         row: Var,
         call: &AggregateCall,
         parts: &[&Accumulator],
+        shift: i128,
     ) -> Result<Sql> {
         let position = call.position;
         match call.function {
             F::CountStar | F::Count => Ok(Sql { value: parts[0].load(pipe, row), null: None }),
-            F::Avg => self.finish_average(pipe, row, call, parts),
+            F::Avg => self.finish_average(pipe, row, call, parts, shift),
             F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => Ok(finish_variance(pipe, row, call, parts[0])?),
             _ => {
                 let mut value = match parts[0].kind {
@@ -424,6 +439,10 @@ impl Expressions {
                     }
                     _ => parts[0].total(pipe, row, position)?,
                 };
+                if shift != 0 {
+                    let count = parts[1].load(pipe, row);
+                    value = shifted(pipe, value, shift, count);
+                }
                 let null = parts[0].tracks_seen.then(|| {
                     let seen = parts[0].load_seen(pipe, row);
                     pipe.not(seen)
@@ -446,6 +465,7 @@ impl Expressions {
         row: Var,
         call: &AggregateCall,
         parts: &[&Accumulator],
+        shift: i128,
     ) -> Result<Sql> {
         let (sum, count) = (parts[0], parts[1]);
         let rows = count.load(pipe, row);
@@ -456,7 +476,10 @@ impl Expressions {
             let value = pipe.call1(Callee::Average, vec![at, rows], call.position);
             return Ok(Sql { value, null: Some(none) });
         }
-        let value = sum.total(pipe, row, call.position)?;
+        let mut value = sum.total(pipe, row, call.position)?;
+        if shift != 0 {
+            value = shifted(pipe, value, shift, rows);
+        }
         let of_any = Sql { value, null: Some(none) };
         match sum.ty() {
             Ty::I128 => {

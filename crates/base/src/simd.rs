@@ -2,7 +2,7 @@
 
 /// Sets of vector instructions, from least to most.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Level {
+pub enum Level {
     /// What every processor of the target has.
     Baseline,
     /// AVX2.
@@ -15,7 +15,7 @@ pub(crate) enum Level {
 
 /// The most that this processor has.
 #[inline]
-pub(crate) fn level() -> Level {
+pub fn level() -> Level {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::is_x86_feature_detected as has;
@@ -32,7 +32,7 @@ pub(crate) fn level() -> Level {
 /// Runs `f` compiled for the widest vectors of this processor: `f` and what it calls must be inlined (`inline(always)`)
 /// to profit, and is correct if not.
 #[inline]
-pub(crate) fn vectorised<R>(f: impl FnOnce() -> R) -> R {
+pub fn vectorised<R>(f: impl FnOnce() -> R) -> R {
     match level() {
         Level::Baseline => f(),
         // SAFETY: the processor has the instructions.

@@ -1,0 +1,59 @@
+//! Accumulators without keys that take a column of the source as it is ([`Fold`]): whole batches at once.
+
+use plan::{Expr, ExprKind};
+
+use super::super::expression::Range;
+use super::super::pipe::Pipe;
+use super::accumulator::{Accumulator, Kind};
+use crate::ir::{Fold, FoldColumn, FoldKind, StateId, Ty};
+
+impl Accumulator {
+    /// The fold that updates the accumulator, if there is one.
+    pub(super) fn fold(&self, pipe: &Pipe, state: StateId) -> Option<Fold> {
+        let (kind, column) = match self.kind {
+            Kind::Count => (FoldKind::Count, self.argument.as_ref().map(|a| plain(pipe, a))),
+            Kind::Sum | Kind::WideSum | Kind::FloatSum => (FoldKind::Sum, Some(self.summed(pipe))),
+            Kind::Min => (FoldKind::Min, Some(self.compared(pipe))),
+            Kind::Max => (FoldKind::Max, Some(self.compared(pipe))),
+            Kind::And | Kind::Or | Kind::Any | Kind::Variance => return None,
+        };
+        // An argument that is no column is computed.
+        let column = column.map_or(Some(None), |c| c.map(Some))?;
+        let seen = self.tracks_seen.then_some(self.seen);
+        Some(Fold { kind, state, offset: self.offset, seen, column })
+    }
+
+    /// The column that is summed up, in any width that the sum takes.
+    fn summed(&self, pipe: &Pipe) -> Option<FoldColumn> {
+        let column = plain(pipe, without_widening(self.argument.as_ref()?))?;
+        let fits = match self.kind {
+            Kind::FloatSum => column.ty.is_float(),
+            Kind::WideSum => column.ty == Ty::I128,
+            _ => self.ty() == Ty::I128 && column.ty.is_integer() && column.ty != Ty::I128,
+        };
+        fits.then_some(column)
+    }
+
+    fn compared(&self, pipe: &Pipe) -> Option<FoldColumn> {
+        plain(pipe, self.argument.as_ref()?).filter(|c| c.ty.is_number() && c.ty == self.ty())
+    }
+}
+
+fn plain(pipe: &Pipe, expr: &Expr) -> Option<FoldColumn> {
+    match expr.kind {
+        ExprKind::Column(column) => pipe.source_column(column),
+        _ => None,
+    }
+}
+
+/// What is cast to a type that has all its numbers, at the same scale.
+fn without_widening(expr: &Expr) -> &Expr {
+    let ExprKind::Cast(inner) = &expr.kind else { return expr };
+    let (from, to) = (inner.sql_type, expr.sql_type);
+    let ranges = Range::of_type(from).zip(Range::of_type(to));
+    let exact = from.as_decimal().is_some() && to.as_decimal().is_some() && from.scale() == to.scale();
+    match ranges {
+        Some((from, to)) if exact && from.within(to) => without_widening(inner),
+        _ => expr,
+    }
+}
