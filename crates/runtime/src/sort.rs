@@ -13,7 +13,8 @@
 //!    group.
 //!
 //! Every pass over rows is morsels; what is done between them depends on the number of pieces and on a sample of fixed
-//! size. Few rows are sorted by one worker at once. Ties are decided by all else that the rows hold ([`order`]): the
+//! size. Few rows are sorted by one worker after the other. Whatever looks at rows goes on in steps, so that others get their
+//! turn. Ties are decided by all else that the rows hold ([`order`]): the
 //! result is the same with any number of workers.
 //!
 //! Complexity: O(n) a byte of the words that tell rows apart, O(n log n) where they do not; top-k O(n + k log k).
@@ -25,6 +26,7 @@ mod exchange;
 mod few;
 mod item;
 mod measured;
+mod merge;
 mod numbers;
 mod order;
 mod output;
@@ -35,6 +37,7 @@ mod slice;
 mod tail;
 #[cfg(test)]
 mod tests;
+mod ties;
 mod top;
 
 use std::ops::Range;
@@ -43,7 +46,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use base::memory::{Buffer, Reservation};
 use base::{Budget, Result};
 use pipeline::ir::{RowSet, SortState};
-use scheduler::{Cutting, Offsets, TaskSet, Tasks};
+use scheduler::{Cutting, Offsets, Progress, TaskSet, Tasks};
 
 use crate::rows::{Bound, RowLists, Segment};
 use crate::source::{Address, RowSource};
@@ -51,9 +54,10 @@ use crate::state::{State, Workers};
 
 pub(crate) use begins::Begins;
 use coder::Coder;
-use exchange::{Deal, PIECE};
+use exchange::{BATCH, Deal, PIECE};
+use few::Few;
 use item::Item;
-use measured::Measured;
+use measured::{Measured, OfPiece};
 pub use order::Order;
 pub(crate) use output::Output;
 use sample::Sample;
@@ -61,6 +65,12 @@ use slice::Slices;
 use top::Top;
 
 const OPERATOR: &str = "sort";
+
+/// What a piece of work is to whoever does it: nobody else waits.
+fn lock<T>(place: &Mutex<T>) -> MutexGuard<'_, T> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Up to so many rows are sorted by one worker.
 const FEW: usize = 16 << 10;
 
@@ -78,11 +88,11 @@ pub(crate) struct Sort {
     /// The numbers of leading keys for which it is asked where they change, and the answer.
     begins_of: Box<[usize]>,
     begins: OnceLock<Begins>,
-    progress: Mutex<Progress>,
+    progress: Mutex<Finalised>,
 }
 
 #[derive(Debug, Default)]
-enum Progress {
+enum Finalised {
     #[default]
     Filling,
     /// Morsels run that do this, and what comes after the last one.
@@ -146,7 +156,7 @@ impl Sort {
     /// All rows in their order and where keys change, once they are sorted.
     pub(crate) fn sorted(&self) -> Option<(Output, Begins)> {
         match &*self.progress() {
-            Progress::Sorted(Sorted::All(rows)) => Some((rows.clone(), self.begins.get()?.clone())),
+            Finalised::Sorted(Sorted::All(rows)) => Some((rows.clone(), self.begins.get()?.clone())),
             _ => None,
         }
     }
@@ -160,8 +170,8 @@ impl Sort {
         place(self.offset)..self.limit.map_or(usize::MAX, |limit| place(self.offset.saturating_add(limit)))
     }
 
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    fn progress(&self) -> MutexGuard<'_, Finalised> {
+        lock(&self.progress)
     }
 }
 
@@ -182,20 +192,20 @@ impl State for Sort {
         let finalisation = Finalisation { sort: &self, cut };
         let mut progress = self.progress();
         let step = match std::mem::take(&mut *progress) {
-            Progress::Filling => finalisation.begin()?,
-            Progress::Running(_, Then(then)) => then(&finalisation)?,
-            sorted @ Progress::Sorted(..) => {
+            Finalised::Filling => finalisation.begin()?,
+            Finalised::Running(_, Then(then)) => then(&finalisation)?,
+            sorted @ Finalised::Sorted(..) => {
                 *progress = sorted;
                 return Ok(None);
             }
         };
         Ok(match step {
             Step::Morsels(name, tasks, then) => {
-                *progress = Progress::Running(name, then);
+                *progress = Finalised::Running(name, then);
                 Some(tasks)
             }
             Step::Sorted(sorted) => {
-                *progress = Progress::Sorted(sorted);
+                *progress = Finalised::Sorted(sorted);
                 None
             }
         })
@@ -203,7 +213,7 @@ impl State for Sort {
 
     fn phase(&self) -> &'static str {
         match &*self.progress() {
-            Progress::Running(name, _) => name,
+            Finalised::Running(name, _) => name,
             _ => "sort",
         }
     }
@@ -211,13 +221,13 @@ impl State for Sort {
     /// The sorted rows, offset and limit applied.
     fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {
         let (segments, restoring) = match &*self.progress() {
-            Progress::Sorted(Sorted::All(output)) => {
+            Finalised::Sorted(Sorted::All(output)) => {
                 let Range { start, end } = self.wanted();
                 let end = end.min(output.len());
                 let start = start.min(end);
                 (output.slice(start..end), output.restoring(start))
             }
-            Progress::Sorted(Sorted::Slices(slices)) => (slices.segments(), None),
+            Finalised::Sorted(Sorted::Slices(slices)) => (slices.segments(), None),
             _ => (Vec::new(), None),
         };
         Some(match restoring {
@@ -234,20 +244,26 @@ struct Finalisation<'a> {
 }
 
 impl Finalisation<'_> {
-    /// A phase of `count` pieces of work, which together have all rows.
+    /// A phase of `count` pieces of work, which together have all rows. `run` goes on with one until it is done, which it
+    /// tells, or steps are used up.
     fn phase(
         &self,
         name: &'static str,
         count: usize,
-        run: impl Fn(&Sort, usize) + Send + Sync + 'static,
+        run: impl Fn(&Sort, usize, &mut u64) -> bool + Send + Sync + 'static,
         then: impl FnOnce(&Finalisation<'_>) -> Result<Step> + Send + 'static,
     ) -> Step {
-        let sort = self.sort.clone();
+        let (sort, cut) = (self.sort.clone(), self.cut.clone());
         let rows: usize = sort.rows.segments().iter().map(Segment::rows).sum();
         let offsets = Offsets::new((0..count).map(|_| rows.div_ceil(count).max(1) as u64));
         let tasks = Tasks::boxed(self.cut.pieces(&offsets), move |_, morsel| {
-            run(&sort, offsets.piece(morsel.begin));
-            Ok(())
+            let slice = cut.begin();
+            while !run(&sort, offsets.piece(morsel.begin), &mut cut.steps.clone()) {
+                if slice.is_over() {
+                    return Ok(Progress::Yielded(morsel));
+                }
+            }
+            Ok(Progress::Done)
         });
         Step::Morsels(name, tasks, Then(Box::new(then)))
     }
@@ -265,60 +281,72 @@ impl Finalisation<'_> {
         // Items, of which pieces and ranges each make copies while they last.
         let charged = self.sort.budget.reserve(rows * size_of::<Item<1, Address>>(), OPERATOR)?;
         let pieces: Arc<[Segment]> = segments.into_iter().flat_map(|s| s.cut(PIECE)).collect();
-        let sample = Arc::new(OnceLock::new());
+        let sample = Arc::new(Mutex::new(None));
         let (of, into) = (pieces.clone(), sample.clone());
         Ok(self.phase(
             "sample",
             1,
-            // SAFETY: rows of this state, whose strings live as long as the query.
-            move |sort, _| into.set(unsafe { Sample::take(&of, &sort.order) }).expect("one morsel"),
-            move |f| f.measure(pieces, Arc::into_inner(sample).expect("the morsel has ended"), charged),
+            move |sort, _, steps| {
+                // SAFETY: rows of this state, whose strings live as long as the query.
+                unsafe { lock(&into).get_or_insert_with(|| Sample::take(&of)).sort(&sort.order, steps) }
+            },
+            move |f| f.measure(pieces, lock(&sample).take().expect("taken in this phase"), charged),
         ))
     }
 
     fn sort_few(&self, segments: Vec<Segment>, rows: usize) -> Result<Step> {
         let charged = self.sort.budget.reserve(rows * size_of::<Address>(), OPERATOR)?;
-        let sorted = Arc::new(OnceLock::new());
-        let into = sorted.clone();
-        let sort_all = move |sort: &Sort, _| {
+        let few = Arc::new(Mutex::new(None));
+        let into = few.clone();
+        let go_on = move |sort: &Sort, _, steps: &mut u64| {
             // SAFETY: rows of this state, whose strings live as long as the query.
-            let rows = unsafe { few::sorted(&segments, &sort.order) };
-            if let Some(begins) = sort.begins.get() {
-                begins.note_rows(&rows, &sort.order);
-            }
-            let rows: Vec<Address> = rows.into_iter().map(Address).collect();
-            into.set(Buffer::from(&*rows)).expect("one morsel");
+            unsafe { lock(&into).get_or_insert_with(|| Few::new(&segments, &sort.order)).go_on(&sort.order, steps) }
         };
-        Ok(self.phase("sort", 1, sort_all, move |f| {
-            let sorted = Arc::into_inner(sorted).and_then(OnceLock::into_inner).expect("the morsel has ended");
-            Ok(f.sorted(Output::of_addresses(sorted, charged)))
+        Ok(self.phase("sort", 1, go_on, move |f| {
+            let sorted = lock(&few).take().expect("sorted in this phase").sorted();
+            f.note_few(Output::of_addresses(Buffer::from(&*sorted), charged))
         }))
     }
 
+    /// Where keys change in few rows.
+    fn note_few(&self, rows: Output) -> Result<Step> {
+        if self.sort.begins.get().is_none() {
+            return Ok(self.sorted(rows));
+        }
+        let (of, noted) = (rows.clone(), Mutex::new(0));
+        let go_on = move |sort: &Sort, _, steps: &mut u64| {
+            let (mut noted, rows) = (lock(&noted), of.addresses());
+            while *noted < rows.len() && *steps > 0 {
+                let some = *noted..rows.len().min(*noted + BATCH);
+                *steps = steps.saturating_sub(some.len() as u64);
+                *noted = some.end;
+                sort.begins.get().expect("asked before").note_rows(rows, some, &sort.order);
+            }
+            *noted == rows.len()
+        };
+        Ok(self.phase("sort", 1, go_on, move |f| Ok(f.sorted(rows))))
+    }
+
     /// The bounds of the fields that the sample asks for: all, if words may hold the rows.
-    fn measure(&self, pieces: Arc<[Segment]>, sample: OnceLock<Sample>, charged: Reservation) -> Result<Step> {
-        let sample = sample.into_inner().expect("taken in the phase before");
+    fn measure(&self, pieces: Arc<[Segment]>, sample: Sample, charged: Reservation) -> Result<Step> {
         let order = &self.sort.order;
         if let Some(measured) = &self.sort.measured {
             return self.deal(pieces, sample, Coder::new(&order.fields, &measured.bounds()), charged);
         }
         // SAFETY: rows of this state, whose strings live as long as the query.
         let fields = unsafe { if sample.is_reversible(order) { order.fields.len() } else { sample.fields(order) } };
-        let bounds = Arc::new(Mutex::new(Vec::new()));
+        let bounds: Arc<[Mutex<OfPiece>]> = pieces.iter().map(|_| Mutex::default()).collect();
         let (of, into) = (pieces.clone(), bounds.clone());
         Ok(self.phase(
             "bounds",
             pieces.len(),
-            move |sort, piece| {
+            move |sort, piece, steps| {
                 // SAFETY: rows of this state, whose strings live as long as the query.
-                let found = unsafe { measured::of(&sort.order.fields[..fields], &of[piece]) };
-                let mut all = into.lock().unwrap_or_else(PoisonError::into_inner);
-                *all = measured::join(std::mem::take(&mut all), found);
+                unsafe { lock(&into[piece]).go_on(&sort.order.fields[..fields], &of[piece], steps) }
             },
             move |f| {
-                let bounds = bounds.lock().unwrap_or_else(PoisonError::into_inner);
-                let coder = Coder::new(&f.sort.order.fields, &bounds);
-                f.deal(pieces, sample, coder, charged)
+                let all = bounds.iter().fold(Vec::new(), |all, of| measured::join(all, lock(of).take()));
+                f.deal(pieces, sample, Coder::new(&f.sort.order.fields, &all), charged)
             },
         ))
     }
@@ -338,7 +366,7 @@ impl Finalisation<'_> {
         Ok(self.phase(
             "deal out",
             exchange.pieces(),
-            move |_, piece| dealing.deal(piece),
+            move |_, piece, steps| dealing.deal(piece, steps),
             move |f| Ok(f.sort_ranges(exchange, charged)),
         ))
     }
@@ -348,7 +376,7 @@ impl Finalisation<'_> {
         self.phase(
             "sort",
             exchange.ranges(),
-            move |sort, range| sorting.sort(range, &wanted, sort.begins.get().map(|b| (b, &*sort.order))),
+            move |sort, range, steps| sorting.sort(range, &wanted, sort.begins.get().map(|b| (b, &*sort.order)), steps),
             move |f| {
                 if let Some(begins) = f.sort.begins.get() {
                     exchange.begin_ranges(begins, &f.sort.order);
@@ -371,9 +399,9 @@ impl Finalisation<'_> {
         self.phase(
             "cut groups",
             slices.stretches(),
-            move |sort, stretch| {
+            move |sort, stretch, steps| {
                 // SAFETY: rows of this state, whose strings live as long as the query.
-                cutting.cut(stretch, |a, b| unsafe { sort.order.agree(sort.partition, a, b) });
+                cutting.cut(stretch, |a, b| unsafe { sort.order.agree(sort.partition, a, b) }, steps)
             },
             |_| Ok(Step::Sorted(Sorted::Slices(slices))),
         )

@@ -31,10 +31,14 @@ pub(crate) fn context(states: Vec<State>, pairs: Option<PairFns>) -> Arc<QueryCo
 
 /// All phases of a state's finalisation, with as many threads as workers have come.
 pub(crate) fn finalize(context: &Arc<QueryContext>, state: StateId) {
+    finalize_as(context, state, &Cutting::new(context.worker_count().max(1)));
+}
+
+/// The same, cut as somebody says.
+pub(crate) fn finalize_as(context: &Arc<QueryContext>, state: StateId, cut: &Cutting) {
     let workers = context.worker_count().max(1);
-    let cut = Cutting::new(workers);
     for phase in 0.. {
-        let Some(tasks) = context.finalize_phase(state, phase, &cut).unwrap() else { break };
+        let Some(tasks) = context.finalize_phase(state, phase, cut).unwrap() else { break };
         std::thread::scope(|scope| {
             for worker in 0..workers {
                 let (tasks, worker) = (&*tasks, WorkerId(worker as u32));

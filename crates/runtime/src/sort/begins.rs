@@ -3,6 +3,7 @@
 //! Known best when a range has just been sorted: then the words that tell are in the cache, where rows are not. What begins
 //! a range is compared once all are sorted.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use base::{Budget, Result};
@@ -12,6 +13,7 @@ use super::item::Item;
 use super::order::Order;
 use super::tail::Tail;
 use crate::bits::BitSet;
+use crate::source::Address;
 
 /// For some numbers of leading keys, the rows that differ in these from the row before.
 #[derive(Clone, Debug)]
@@ -65,11 +67,11 @@ impl Begins {
         }
     }
 
-    /// Notes where rows differ, all of which are given.
-    pub(super) fn note_rows(&self, rows: &[*mut u8], order: &Order) {
+    /// Notes where some of these rows, which are all there are, differ from those before.
+    pub(super) fn note_rows(&self, rows: &[Address], some: Range<usize>, order: &Order) {
         for (keys, set) in self.0.iter().filter(|(keys, _)| *keys > 0) {
             // SAFETY: rows of the order's layout, whose strings live as long as they are sorted.
-            set.add(1..rows.len(), |row| !unsafe { order.agree(*keys, rows[row - 1], rows[row]) });
+            set.add(some.start.max(1)..some.end, |row| !unsafe { order.agree(*keys, rows[row - 1].0, rows[row].0) });
         }
     }
 

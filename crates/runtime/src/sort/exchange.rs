@@ -9,23 +9,23 @@
 //! hold the same, some separators are equal: the rows that equal these get a range of their own, which need not be
 //! sorted. Ranges that lie before the offset or behind the limit are left out.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use base::Result;
 use base::memory::{Buffer, Reservation};
 
-use super::OPERATOR;
 use super::begins::Begins;
 use super::coder::{Coder, MOST_WORDS};
 use super::item::Item;
 use super::order::{Field, Order};
 use super::output::Output;
-use super::radix;
+use super::radix::Sorter;
 use super::separators::Separators;
 use super::tail::{Nothing, Tail};
+use super::ties::Ties;
+use super::{OPERATOR, lock};
 use crate::rows::Segment;
 use crate::source::Address;
 
@@ -38,12 +38,12 @@ const MOST_RANGES: usize = 1 << 10;
 /// An exchange with items of any width.
 pub(super) trait Deal: Send + Sync + std::fmt::Debug {
     fn pieces(&self) -> usize;
-    /// Deals out a piece; each once.
-    fn deal(&self, piece: usize);
+    /// Goes on dealing out a piece until that is done, which is told, or steps are used up.
+    fn deal(&self, piece: usize, steps: &mut u64) -> bool;
     /// After all pieces are dealt out: the number of ranges.
     fn ranges(&self) -> usize;
-    /// Sorts a range that holds some of the wanted places; each once.
-    fn sort(&self, range: usize, wanted: &Range<usize>, begins: Option<(&Begins, &Order)>);
+    /// Likewise sorts a range, if it holds some of the wanted places.
+    fn sort(&self, range: usize, wanted: &Range<usize>, begins: Option<(&Begins, &Order)>, steps: &mut u64) -> bool;
     /// Notes what begins each range, once all are sorted.
     fn begin_ranges(&self, begins: &Begins, order: &Order);
     /// The sorted rows, in the room of those that came in, and what they are charged with.
@@ -83,10 +83,28 @@ struct Exchange<const W: usize, T: Tail> {
     /// What is left of the items once they are sorted, and the first and last one of each range.
     sorted: Buffer<T::Place<W>>,
     ends: Box<[OnceLock<[Item<W, T>; 2]>]>,
-    /// Where each range's items end in each piece.
+    /// The pieces that are being dealt out, and where each range's items end in those that are.
+    dealing: Box<[Mutex<Option<Dealing<W, T>>>]>,
     dealt: Box<[OnceLock<Vec<u32>>]>,
+    sorting: Box<[Mutex<Option<Sorting<W, T>>>]>,
     /// Items of each range.
     counts: Box<[AtomicUsize]>,
+}
+
+/// A piece that is being dealt out: the items so far, and the range of each.
+#[derive(Debug)]
+struct Dealing<const W: usize, T> {
+    items: Vec<Item<W, T>>,
+    ranges: Vec<u16>,
+    /// Items of each range.
+    counts: Vec<u32>,
+}
+
+/// A range that is being sorted, and then looked at for where keys change: so far.
+#[derive(Debug)]
+struct Sorting<const W: usize, T> {
+    sorter: Sorter<W, T>,
+    noted: usize,
 }
 
 impl<const W: usize, T: Tail> Exchange<W, T> {
@@ -109,7 +127,9 @@ impl<const W: usize, T: Tail> Exchange<W, T> {
             items,
             sorted,
             ends: (0..ranges).map(|_| OnceLock::new()).collect(),
+            sorting: (0..ranges).map(|_| Mutex::default()).collect(),
             starts,
+            dealing: pieces.iter().map(|_| Mutex::default()).collect(),
             dealt: pieces.iter().map(|_| OnceLock::new()).collect(),
             counts: (0..ranges).map(|_| AtomicUsize::new(0)).collect(),
             ties: order.fields[coder.fields_in(W)..].into(),
@@ -119,13 +139,13 @@ impl<const W: usize, T: Tail> Exchange<W, T> {
         }
     }
 
-    fn ties(&self, a: T, b: T) -> Ordering {
+    fn ties(&self) -> Ties<'_> {
         // SAFETY: rows of the state that is sorted, whose strings live as long.
-        unsafe { a.compare(b, &self.ties) }
+        unsafe { Ties::new(&self.ties) }
     }
 
     /// The range of an item: as many separators are less; but if several are equal to it, the range between these.
-    fn range_of(&self, item: &Item<W, T>) -> usize {
+    fn range_of(&self, item: &Item<W, T>, ties: Ties<'_>, steps: &mut u64) -> usize {
         let (separators, first) = (self.separators.as_slice(), self.separators.less_than(&item.words));
         if T::WORDS_ARE_ALL && !self.separators.are_alike() {
             return first;
@@ -135,8 +155,8 @@ impl<const W: usize, T: Tail> Exchange<W, T> {
         }
         let alike = &separators[first..];
         let alike = &alike[..alike.partition_point(|s| s.words == item.words)];
-        let less = alike.partition_point(|s| self.ties(s.tail, item.tail).is_lt());
-        let equal = alike[less..].partition_point(|s| self.ties(s.tail, item.tail).is_eq());
+        let less = alike.partition_point(|s| ties.compare(s.tail, item.tail, steps).is_lt());
+        let equal = alike[less..].partition_point(|s| ties.compare(s.tail, item.tail, steps).is_eq());
         first + less + usize::from(equal > 1)
     }
 
@@ -145,33 +165,27 @@ impl<const W: usize, T: Tail> Exchange<W, T> {
         let separators = self.separators.as_slice();
         range > 0 && range < separators.len() && {
             let (a, b) = (&separators[range - 1], &separators[range]);
-            a.compare(b, |a, b| self.ties(a, b)).is_eq()
+            a.compare(b, |a, b| self.ties().compare(a, b, &mut 0)).is_eq()
         }
     }
-}
 
-impl<const W: usize, T: Tail> Deal for Exchange<W, T> {
-    fn pieces(&self) -> usize {
-        self.pieces.len()
+    /// Makes items of the next rows of a piece and finds their ranges.
+    fn deal_batch(&self, dealing: &mut Dealing<W, T>, rows: &Segment, steps: &mut u64) {
+        let (rows, first) = (rows_of(rows), dealing.items.len());
+        dealing.items.extend(rows.iter().map(|&row| Item::new(row)));
+        // SAFETY: the coder was made for these rows, whose strings live as long as they are sorted.
+        unsafe { self.coder.encode(&rows, &mut dealing.items[first..]) };
+        let (ties, counts) = (self.ties(), &mut dealing.counts);
+        dealing.ranges.extend(dealing.items[first..].iter().map(|item| {
+            let range = self.range_of(item, ties, steps);
+            counts[range] += 1;
+            range as u16
+        }));
+        *steps = steps.saturating_sub(rows.len() as u64);
     }
 
-    fn deal(&self, piece: usize) {
-        let mut items: Vec<Item<W, T>> = Vec::with_capacity(self.pieces[piece].rows());
-        for rows in self.pieces[piece].cut(BATCH).map(|rows| rows_of(&rows)) {
-            let first = items.len();
-            items.extend(rows.iter().map(|&row| Item::new(row)));
-            // SAFETY: the coder was made for these rows, whose strings live as long as they are sorted.
-            unsafe { self.coder.encode(&rows, &mut items[first..]) };
-        }
-        let mut ends = vec![0u32; self.counts.len()];
-        let ranges: Vec<u16> = items
-            .iter()
-            .map(|item| {
-                let range = self.range_of(item);
-                ends[range] += 1;
-                range as u16
-            })
-            .collect();
+    /// Writes the items of a piece to their places, by range; returns where those of each range end.
+    fn place(&self, piece: usize, Dealing { items, ranges, counts: mut ends }: Dealing<W, T>) -> Vec<u32> {
         let mut sum = 0;
         for (end, total) in ends.iter_mut().zip(&self.counts) {
             if *end > 0 {
@@ -187,35 +201,85 @@ impl<const W: usize, T: Tail> Deal for Exchange<W, T> {
             places[*place as usize] = *item;
             *place += 1;
         }
+        ends
+    }
+
+    /// The items of a range, from all pieces.
+    fn gather(&self, range: usize) -> Vec<Item<W, T>> {
+        let mut items = Vec::with_capacity(self.counts[range].load(Relaxed));
+        for (dealt, start) in self.dealt.iter().zip(&self.starts) {
+            let ends = dealt.get().expect("all pieces are dealt out");
+            let from = if range == 0 { 0 } else { ends[range - 1] };
+            items.extend_from_slice(&self.items[start + from as usize..start + ends[range] as usize]);
+        }
+        items
+    }
+}
+
+impl<const W: usize, T: Tail> Deal for Exchange<W, T> {
+    fn pieces(&self) -> usize {
+        self.pieces.len()
+    }
+
+    fn deal(&self, piece: usize, steps: &mut u64) -> bool {
+        let (rows, ranges) = (self.pieces[piece], self.counts.len());
+        let mut place = lock(&self.dealing[piece]);
+        let begin = || Dealing {
+            items: Vec::with_capacity(rows.rows()),
+            ranges: Vec::with_capacity(rows.rows()),
+            counts: vec![0; ranges],
+        };
+        let dealing = place.get_or_insert_with(begin);
+        while dealing.items.len() < rows.rows() {
+            if *steps == 0 {
+                return false;
+            }
+            let done = dealing.items.len();
+            self.deal_batch(dealing, &rows.slice(done..rows.rows().min(done + BATCH)), steps);
+        }
+        let ends = self.place(piece, place.take().expect("made above"));
         self.dealt[piece].set(ends).expect("each piece is dealt out once");
+        true
     }
 
     fn ranges(&self) -> usize {
         self.counts.len()
     }
 
-    fn sort(&self, range: usize, wanted: &Range<usize>, begins: Option<(&Begins, &Order)>) {
+    fn sort(&self, range: usize, wanted: &Range<usize>, begins: Option<(&Begins, &Order)>, steps: &mut u64) -> bool {
         let start: usize = self.counts[..range].iter().map(|n| n.load(Relaxed)).sum();
         let count = self.counts[range].load(Relaxed);
         if count == 0 || start >= wanted.end || start + count <= wanted.start {
-            return;
+            return true;
         }
-        let (mut items, mut scratch) = (Vec::with_capacity(count), Vec::new());
-        for (dealt, start) in self.dealt.iter().zip(&self.starts) {
-            let ends = dealt.get().expect("all pieces are dealt out");
-            let from = if range == 0 { 0 } else { ends[range - 1] };
-            items.extend_from_slice(&self.items[start + from as usize..start + ends[range] as usize]);
+        let mut place = lock(&self.sorting[range]);
+        let begin = || {
+            let sorter = if self.is_uniform(range) { Sorter::of_sorted } else { Sorter::new };
+            Sorting { sorter: sorter(self.gather(range)), noted: 0 }
+        };
+        let Sorting { sorter, noted } = place.get_or_insert_with(begin);
+        if !sorter.go_on(self.ties(), steps) {
+            return false;
         }
-        if !self.is_uniform(range) {
-            radix::sort(&mut items, &mut scratch, &|a, b| self.ties(a, b));
-        }
-        if let Some((begins, order)) = begins {
-            begins.note(start, &items, &self.coder, order);
+        let items = sorter.items();
+        while let Some((begins, order)) = begins
+            && *noted < count
+        {
+            if *steps == 0 {
+                return false;
+            }
+            // A row is compared with the one before it.
+            let (from, to) = (noted.saturating_sub(1), count.min(*noted + BATCH));
+            begins.note(start + from, &items[from..to], &self.coder, order);
+            *noted = to;
+            *steps = steps.saturating_sub(BATCH as u64);
         }
         self.ends[range].set([items[0], items[count - 1]]).expect("each range is sorted once");
         // SAFETY: the ranges' places do not overlap.
         let places = unsafe { self.sorted.places(start..start + count) };
-        places.iter_mut().zip(&items).for_each(|(place, item)| *place = T::place(item));
+        places.iter_mut().zip(items).for_each(|(place, item)| *place = T::place(item));
+        *place = None;
+        true
     }
 
     fn begin_ranges(&self, begins: &Begins, order: &Order) {

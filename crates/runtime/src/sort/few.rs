@@ -1,53 +1,109 @@
-//! Few rows, sorted by one worker at once.
+//! Few rows, sorted by one worker after the other.
 
 use super::bounds::Bounds;
 use super::coder::Coder;
-use super::exchange::rows_of;
+use super::exchange::{BATCH, rows_of};
 use super::item::Item;
-use super::order::{Field, Order};
-use super::radix;
-use super::tail::Tail;
+use super::order::Order;
+use super::radix::{self, Sorter};
+use super::ties::Ties;
 use crate::rows::Segment;
 use crate::source::Address;
 
-/// The rows of some segments in order.
-///
-/// # Safety
-/// They must be rows of the order's layout, with all strings alive.
-pub(super) unsafe fn sorted(segments: &[Segment], order: &Order) -> Vec<*mut u8> {
-    // SAFETY: as the caller promises.
-    let (mut items, ties) = unsafe { items(segments, order) };
-    // SAFETY: likewise.
-    radix::sort(&mut items, &mut Vec::new(), &|a, b| unsafe { a.compare(b, ties) });
-    items.iter().map(|item| item.tail.0).collect()
+/// Rows that are being sorted.
+#[derive(Debug)]
+pub(super) struct Few {
+    rows: Vec<Address>,
+    /// The bounds of the keys in so many of them.
+    bounds: Vec<Bounds>,
+    measured: usize,
+    /// Items of two words, and how many fields these hold.
+    sorter: Option<(Sorter<2, Address>, usize)>,
+}
+
+impl Few {
+    pub(super) fn new(segments: &[Segment], order: &Order) -> Self {
+        let rows = segments.iter().flat_map(rows_of).map(Address).collect();
+        Self { rows, bounds: vec![Bounds::default(); order.keys], measured: 0, sorter: None }
+    }
+
+    /// Goes on until all is sorted, which is told, or steps are used up.
+    ///
+    /// # Safety
+    /// They must be rows of the order's layout, with all strings alive.
+    pub(super) unsafe fn go_on(&mut self, order: &Order, steps: &mut u64) -> bool {
+        // SAFETY: as the caller promises.
+        if self.sorter.is_none() && !unsafe { self.measure(order, steps) } {
+            return false;
+        }
+        let items = || {
+            // SAFETY: as the caller promises.
+            let (items, held) = unsafe { items(&self.rows, order, &self.bounds) };
+            (Sorter::new(items), held)
+        };
+        let (sorter, held) = self.sorter.get_or_insert_with(items);
+        // SAFETY: likewise.
+        sorter.go_on(unsafe { Ties::new(&order.fields[*held..]) }, steps)
+    }
+
+    /// The rows, sorted when all is done.
+    pub(super) fn sorted(&self) -> Vec<Address> {
+        let sorter = self.sorter.as_ref().map_or(&[][..], |(sorter, _)| sorter.items());
+        sorter.iter().map(|item| item.tail).collect()
+    }
+
+    /// Takes the bounds of all rows; true once they are known.
+    unsafe fn measure(&mut self, order: &Order, steps: &mut u64) -> bool {
+        // A few comparisons cost less than bounds.
+        if self.rows.len() <= radix::FEW {
+            self.bounds.clear();
+            return true;
+        }
+        while self.measured < self.rows.len() && *steps > 0 {
+            let batch = &self.rows[self.measured..self.rows.len().min(self.measured + BATCH)];
+            // SAFETY: as the caller of `go_on` promises.
+            unsafe { measure(&mut self.bounds, order, batch) };
+            self.measured += batch.len();
+            *steps = steps.saturating_sub(batch.len() as u64);
+        }
+        self.measured == self.rows.len()
+    }
 }
 
 /// The first `needed` rows of some segments, which have more, in no order.
 ///
 /// # Safety
-/// As [`sorted`].
+/// They must be rows of the order's layout, with all strings alive.
 pub(super) unsafe fn first(segments: &[Segment], order: &Order, needed: usize) -> Vec<*mut u8> {
+    let rows: Vec<Address> = segments.iter().flat_map(rows_of).map(Address).collect();
+    let mut bounds = vec![Bounds::default(); order.keys];
     // SAFETY: as the caller promises.
-    let (mut items, ties) = unsafe { items(segments, order) };
+    let (mut items, ties) = unsafe {
+        measure(&mut bounds, order, &rows);
+        let (items, held) = items(&rows, order, &bounds);
+        (items, Ties::new(&order.fields[held..]))
+    };
     if needed > 0 {
-        // SAFETY: likewise.
-        items.select_nth_unstable_by(needed - 1, |a, b| a.compare(b, |a, b| unsafe { a.compare(b, ties) }));
+        items.select_nth_unstable_by(needed - 1, |a, b| a.compare(b, |a, b| ties.compare(a, b, &mut 0)));
     }
     items[..needed].iter().map(|item| item.tail.0).collect()
 }
 
-/// Items of two words, and the fields that decide where these are equal.
-unsafe fn items<'o>(segments: &[Segment], order: &'o Order) -> (Vec<Item<2, Address>>, &'o [Field]) {
-    let rows: Vec<*mut u8> = segments.iter().flat_map(rows_of).collect();
-    let mut items: Vec<Item<2, Address>> = rows.iter().map(|&row| Item::new(row)).collect();
-    // A few comparisons cost less than bounds.
-    if items.len() <= radix::FEW {
-        return (items, &order.fields);
+/// Widens the bounds of the keys to those of further rows.
+unsafe fn measure(bounds: &mut [Bounds], order: &Order, rows: &[Address]) {
+    let rows: Vec<*mut u8> = rows.iter().map(|row| row.0).collect();
+    for (bounds, field) in bounds.iter_mut().zip(&order.fields) {
+        // SAFETY: as the caller of `first` promises.
+        *bounds = bounds.join(unsafe { Bounds::of(field, &rows) });
     }
-    // SAFETY: as the caller of `sorted` promises.
-    let bounds: Vec<Bounds> = order.fields[..order.keys].iter().map(|f| unsafe { Bounds::of(f, &rows) }).collect();
-    let coder = Coder::new(&order.fields, &bounds);
-    // SAFETY: the bounds are those of these rows.
+}
+
+/// Items of two words, given the bounds of some leading fields, and how many fields the words hold.
+unsafe fn items(rows: &[Address], order: &Order, bounds: &[Bounds]) -> (Vec<Item<2, Address>>, usize) {
+    let rows: Vec<*mut u8> = rows.iter().map(|row| row.0).collect();
+    let mut items: Vec<Item<2, Address>> = rows.iter().map(|&row| Item::new(row)).collect();
+    let coder = Coder::new(&order.fields, bounds);
+    // SAFETY: as the caller of `first` promises; the bounds are those of these rows.
     unsafe { coder.encode(&rows, &mut items) };
-    (items, &order.fields[coder.fields_in(2)..])
+    (items, coder.fields_in(2))
 }

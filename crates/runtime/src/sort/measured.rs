@@ -45,6 +45,35 @@ impl Measured {
     }
 }
 
+/// The bounds of fields in a piece of the rows, so far.
+#[derive(Debug, Default)]
+pub(super) struct OfPiece {
+    bounds: Vec<Bounds>,
+    looked_at: usize,
+}
+
+impl OfPiece {
+    /// Goes on until all rows are looked at, which is told, or steps are used up.
+    ///
+    /// # Safety
+    /// They must be rows of the fields' layout, with all strings alive.
+    pub(super) unsafe fn go_on(&mut self, fields: &[Field], rows: &Segment, steps: &mut u64) -> bool {
+        while self.looked_at < rows.rows() && *steps > 0 {
+            let batch = rows.slice(self.looked_at..rows.rows().min(self.looked_at + BATCH));
+            // SAFETY: as the caller promises.
+            self.bounds = join(self.take(), unsafe { of(fields, &batch) });
+            self.looked_at += batch.rows();
+            *steps = steps.saturating_sub(batch.rows() as u64);
+        }
+        self.looked_at == rows.rows()
+    }
+
+    /// Takes what is known.
+    pub(super) fn take(&mut self) -> Vec<Bounds> {
+        std::mem::take(&mut self.bounds)
+    }
+}
+
 /// The bounds of fields in some rows.
 ///
 /// # Safety

@@ -107,6 +107,15 @@ impl Field {
         unsafe { row.add(self.offset as usize).cast::<T>().read_unaligned() }
     }
 
+    /// How many bytes a text has; none if it is NULL.
+    ///
+    /// # Safety
+    /// As [`Order::compare`], of a field that is text.
+    pub(super) unsafe fn length(&self, row: *const u8) -> usize {
+        // SAFETY: as the caller promises.
+        unsafe { if self.is_null(row) { 0 } else { self.read::<Str>(row).len() } }
+    }
+
     /// Whether a value is told by its [number](super::numbers): not where several are equal.
     pub(super) fn is_told_by_number(&self) -> bool {
         self.by_bits || !self.has_unequal_bits()

@@ -1,15 +1,19 @@
-//! Sorting items by their words, most significant digit first.
+//! Sorting items by their words, most significant digit first, in steps.
 //!
 //! Bits that all items share cost nothing. Where a word's other bits are few digits, it is sorted by these, the least
 //! significant first, which goes over all items for each but never over small buckets; else by the most significant eight
-//! bits that differ, and on in each bucket. Few items are sorted by comparison. Complexity: O(n) for each digit that is
-//! needed, hence at most 8 passes a word.
+//! bits that differ, and on in each bucket. Few items are sorted by comparison; those whose words are all equal are merged
+//! by what the rows say. Complexity: O(n) for each digit that is needed, hence at most 8 passes a word.
+//!
+//! What is left to do is a list, not calls within calls, so that it can wait: one entry of it costs a pass over its items
+//! at most, and merging stops behind any comparison.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::item::Item;
+use super::merge::Merge;
 use super::tail::Tail;
+use super::ties::Ties;
 
 /// Up to so many items are sorted by comparing them.
 pub(super) const FEW: usize = 96;
@@ -19,46 +23,134 @@ const WIDE: u32 = 11;
 const MOST_WIDE: u32 = 4;
 /// Fewer items than these are not worth so many counts.
 const MANY: usize = 1 << WIDE;
+/// Items that are looked at together for what is alike among them.
+const STRETCH: usize = 512;
 
-/// Sorts by words, and by `ties` where all words are equal. `scratch` is made as long as the items if it is needed.
-pub(super) fn sort<const W: usize, T: Tail>(
-    items: &mut [Item<W, T>],
-    scratch: &mut Vec<Item<W, T>>,
-    ties: &impl Fn(T, T) -> Ordering,
-) {
-    if items.len() > FEW {
-        scratch.resize(items.len(), items[0]);
-    }
-    sort_from(items, scratch, 0, ties);
+/// Items that are being sorted.
+#[derive(Debug)]
+pub(super) struct Sorter<const W: usize, T> {
+    items: Vec<Item<W, T>>,
+    scratch: Vec<Item<W, T>>,
+    left: Vec<Task>,
 }
 
-/// As [`sort`], for items whose first `word` words are all equal.
-fn sort_from<const W: usize, T: Tail>(
+/// Something to do for some of the items.
+#[derive(Debug)]
+enum Task {
+    /// Sorts those whose words before this one are all equal.
+    Words(Range<usize>, usize),
+    /// Finds those that are alike in these words, in which they are in order, and sorts them by what comes behind.
+    Alike(Range<usize>, Range<usize>),
+    /// Sorts those whose words are all equal.
+    Ties(Range<usize>, Merge),
+}
+
+impl<const W: usize, T: Tail> Sorter<W, T> {
+    pub(super) fn new(items: Vec<Item<W, T>>) -> Self {
+        Self { left: vec![Task::Words(0..items.len(), 0)], scratch: items.clone(), items }
+    }
+
+    /// Of items that hold all the same.
+    pub(super) fn of_sorted(items: Vec<Item<W, T>>) -> Self {
+        Self { items, scratch: Vec::new(), left: Vec::new() }
+    }
+
+    /// The items: in their order once all is done.
+    pub(super) fn items(&self) -> &[Item<W, T>] {
+        &self.items
+    }
+
+    /// Goes on until the items are sorted, which is told, or steps are used up: an item that is moved, or a comparison.
+    pub(super) fn go_on(&mut self, ties: Ties<'_>, steps: &mut u64) -> bool {
+        while let Some(task) = self.left.pop() {
+            if *steps == 0 {
+                self.left.push(task);
+                return false;
+            }
+            match task {
+                Task::Words(range, word) => self.words(range, word, steps),
+                Task::Alike(range, words) => self.alike(range, words, steps),
+                Task::Ties(range, mut merge) => {
+                    let (items, scratch) = (&mut self.items[range.clone()], &mut self.scratch[range.clone()]);
+                    if !merge.go_on(items, scratch, steps, |a, b, steps| ties.compare(a.tail, b.tail, steps)) {
+                        self.left.push(Task::Ties(range, merge));
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn words(&mut self, range: Range<usize>, word: usize, steps: &mut u64) {
+        let items = &mut self.items[range.clone()];
+        *steps = steps.saturating_sub(items.len() as u64);
+        if items.len() <= FEW {
+            items.sort_unstable_by(|a, b| a.words[word..].cmp(&b.words[word..]));
+            return self.alike(range, word..W, steps);
+        }
+        let differing = |word: usize| {
+            let first = items[0].words[word];
+            items.iter().fold(0, |bits, item| bits | (item.words[word] ^ first))
+        };
+        let Some((word, differing)) = (word..W).map(|word| (word, differing(word))).find(|&(_, bits)| bits != 0) else {
+            return self.ties(range);
+        };
+        let (low, high) = (differing.trailing_zeros(), 64 - differing.leading_zeros());
+        let scratch = &mut self.scratch[range.clone()];
+        if items.len() >= MANY && high - low <= WIDE * MOST_WIDE {
+            by_least_significant(items, scratch, word, low..high);
+            self.left.push(Task::Alike(range, word..word + 1));
+            return;
+        }
+        let ends = by_most_significant(items, scratch, word, high.saturating_sub(DIGITS.trailing_zeros()));
+        let mut start = 0;
+        for end in ends.map(|end| end as usize) {
+            if end - start > 1 {
+                self.left.push(Task::Words(range.start + start..range.start + end, word));
+            }
+            start = end;
+        }
+    }
+
+    fn alike(&mut self, range: Range<usize>, words: Range<usize>, steps: &mut u64) {
+        // What is found is done before the rest is looked at.
+        let rest = self.left.len();
+        self.left.push(Task::Alike(range.clone(), words.clone()));
+        let (mut start, looked_at) = (range.start, range.end.min(range.start + STRETCH));
+        while start < looked_at {
+            let first = &self.items[start];
+            let is_alike = |item: &&Item<W, T>| words.clone().all(|word| item.words[word] == first.words[word]);
+            let end = start + 1 + self.items[start + 1..range.end].iter().take_while(is_alike).count();
+            match end - start {
+                1 => {}
+                _ if words.end == W => self.ties(start..end),
+                _ => self.left.push(Task::Words(start..end, words.end)),
+            }
+            start = end;
+        }
+        *steps = steps.saturating_sub((start - range.start) as u64);
+        if start < range.end {
+            self.left[rest] = Task::Alike(start..range.end, words);
+        } else {
+            self.left.swap_remove(rest);
+        }
+    }
+
+    fn ties(&mut self, range: Range<usize>) {
+        if !T::WORDS_ARE_ALL {
+            self.left.push(Task::Ties(range, Merge::new()));
+        }
+    }
+}
+
+/// Sorts items by the digit of a word that begins at bit `shift`, counted from the least significant, and returns where
+/// those of each digit end.
+fn by_most_significant<const W: usize, T: Tail>(
     items: &mut [Item<W, T>],
     scratch: &mut [Item<W, T>],
-    mut word: usize,
-    ties: &impl Fn(T, T) -> Ordering,
-) {
-    if items.len() <= FEW {
-        return items.sort_unstable_by(|a, b| a.compare(b, ties));
-    }
-    let differing = loop {
-        if word == W {
-            return items.sort_unstable_by(|a, b| ties(a.tail, b.tail));
-        }
-        let first = items[0].words[word];
-        let differing = items.iter().fold(0, |bits, item| bits | (item.words[word] ^ first));
-        if differing != 0 {
-            break differing;
-        }
-        word += 1;
-    };
-    let (low, high) = (differing.trailing_zeros(), 64 - differing.leading_zeros());
-    if items.len() >= MANY && high - low <= WIDE * MOST_WIDE {
-        by_least_significant(items, scratch, word, low..high);
-        return sort_alike(items, scratch, word, ties);
-    }
-    let shift = high.saturating_sub(DIGITS.trailing_zeros());
+    word: usize,
+    shift: u32,
+) -> [u32; DIGITS] {
     let digit = |item: &Item<W, T>| (item.words[word] >> shift) as usize % DIGITS;
     let mut ends = [0u32; DIGITS];
     items.iter().for_each(|item| ends[digit(item)] += 1);
@@ -73,14 +165,7 @@ fn sort_from<const W: usize, T: Tail>(
         *place += 1;
     }
     items.copy_from_slice(scratch);
-    let mut start = 0;
-    for end in ends {
-        let end = end as usize;
-        if end - start > 1 {
-            sort_from(&mut items[start..end], &mut scratch[start..end], word, ties);
-        }
-        start = end;
-    }
+    ends
 }
 
 /// Sorts items that differ in these bits of a word, counted from the least significant, by that word.
@@ -111,24 +196,5 @@ fn by_least_significant<const W: usize, T: Tail>(
     }
     if !digits.is_multiple_of(2) {
         to.copy_from_slice(from);
-    }
-}
-
-/// Sorts runs of items that agree in a word, and in those before it, by what comes behind.
-fn sort_alike<const W: usize, T: Tail>(
-    items: &mut [Item<W, T>],
-    scratch: &mut [Item<W, T>],
-    word: usize,
-    ties: &impl Fn(T, T) -> Ordering,
-) {
-    let mut start = 0;
-    for end in 1..=items.len() {
-        if items.get(end).is_some_and(|item| item.words[word] == items[start].words[word]) {
-            continue;
-        }
-        if end - start > 1 {
-            sort_from(&mut items[start..end], &mut scratch[start..end], word + 1, ties);
-        }
-        start = end;
     }
 }

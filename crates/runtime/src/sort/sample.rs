@@ -3,7 +3,9 @@
 use super::bounds::Bounds;
 use super::coder::{Coder, MOST_WORDS};
 use super::item::Item;
+use super::merge::Merge;
 use super::order::Order;
+use super::ties::Ties;
 use crate::rows::Segment;
 use crate::source::Address;
 
@@ -12,24 +14,21 @@ const SAMPLE: usize = 4 << 10;
 /// Up to so many other rows that a row ties with, on the average, are compared in the rows.
 const FEW_TIES: f64 = 2.0;
 
-/// Some of the rows, in order.
-#[derive(Debug, Default)]
+/// Some of the rows, in order once they are [sorted](Self::sort).
+#[derive(Debug)]
 pub(super) struct Sample {
     rows: Vec<*mut u8>,
     /// Rows that it was taken from.
     of: usize,
+    scratch: Vec<*mut u8>,
+    merge: Merge,
 }
 // SAFETY: rows are only read while they are sorted.
 unsafe impl Send for Sample {}
-// SAFETY: as for `Send`: nobody writes to the rows.
-unsafe impl Sync for Sample {}
 
 impl Sample {
-    /// Equidistant rows of all segments, sorted.
-    ///
-    /// # Safety
-    /// They must be rows of the order's layout, with all strings alive.
-    pub(super) unsafe fn take(segments: &[Segment], order: &Order) -> Self {
+    /// Equidistant rows of all segments.
+    pub(super) fn take(segments: &[Segment]) -> Self {
         let of: usize = segments.iter().map(Segment::rows).sum();
         let step = (of / SAMPLE).max(1);
         let (mut rows, mut next) = (Vec::with_capacity(SAMPLE + 1), step / 2);
@@ -41,9 +40,18 @@ impl Sample {
             }
             next -= segment.rows();
         }
+        Self { scratch: rows.clone(), rows, of, merge: Merge::new() }
+    }
+
+    /// Goes on until they are sorted, which is told, or steps are used up.
+    ///
+    /// # Safety
+    /// They must be rows of the order's layout, with all strings alive.
+    pub(super) unsafe fn sort(&mut self, order: &Order, steps: &mut u64) -> bool {
         // SAFETY: as the caller promises.
-        rows.sort_unstable_by(|&a, &b| unsafe { order.compare(a, b) });
-        Self { rows, of }
+        let ties = unsafe { Ties::new(&order.fields) };
+        let compare = |&a: &*mut u8, &b: &*mut u8, steps: &mut u64| ties.compare(Address(a), Address(b), steps);
+        self.merge.go_on(&mut self.rows, &mut self.scratch, steps, compare)
     }
 
     /// Whether, of all rows, many are in groups for which `tied` holds of neighbours.
@@ -58,7 +66,7 @@ impl Sample {
     /// How many leading fields tell rows apart, but for few ties.
     ///
     /// # Safety
-    /// As [`take`](Self::take), with the same order.
+    /// As [`sort`](Self::sort), with the same order.
     pub(super) unsafe fn fields(&self, order: &Order) -> usize {
         let all = order.fields.len();
         let many_ties = |&fields: &usize| {
@@ -71,7 +79,7 @@ impl Sample {
     /// Whether rows may fit into words: those of the sample do.
     ///
     /// # Safety
-    /// As [`take`](Self::take), with the same order.
+    /// As [`sort`](Self::sort), with the same order.
     pub(super) unsafe fn is_reversible(&self, order: &Order) -> bool {
         // SAFETY: as the caller promises.
         let bounds: Vec<Bounds> = order.fields.iter().map(|f| unsafe { Bounds::of(f, &self.rows) }).collect();
@@ -81,7 +89,7 @@ impl Sample {
     /// How many words tell rows apart, but for few ties, and the sample's rows with all words, in order.
     ///
     /// # Safety
-    /// As [`take`](Self::take), with the same order.
+    /// As [`sort`](Self::sort), with the same order.
     pub(super) unsafe fn words(&self, coder: &Coder) -> (usize, Vec<Item<MOST_WORDS, Address>>) {
         let mut items: Vec<Item<MOST_WORDS, Address>> = self.rows.iter().map(|&row| Item::new(row)).collect();
         // SAFETY: as the caller promises.

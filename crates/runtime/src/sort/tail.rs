@@ -25,6 +25,11 @@ pub(super) trait Tail: Copy + Debug + Send + Sync + 'static {
     /// # Safety
     /// The fields must be those of the rows' layout, with all strings alive.
     unsafe fn compare(self, other: Self, fields: &[Field]) -> Ordering;
+    /// How many bytes the shorter text of two rows has.
+    ///
+    /// # Safety
+    /// As [`compare`](Self::compare), of a field that is text.
+    unsafe fn shorter(self, other: Self, field: &Field) -> usize;
     fn place<const W: usize>(item: &Item<W, Self>) -> Self::Place<W>;
     /// The sorted rows, given what is kept of them, who made their words, and the rows as they came in.
     fn output<const W: usize>(
@@ -46,6 +51,11 @@ impl Tail for Address {
     unsafe fn compare(self, other: Self, fields: &[Field]) -> Ordering {
         // SAFETY: as the caller promises.
         unsafe { compare(fields, self.0, other.0) }
+    }
+
+    unsafe fn shorter(self, other: Self, field: &Field) -> usize {
+        // SAFETY: as the caller promises.
+        unsafe { field.length(self.0).min(field.length(other.0)) }
     }
 
     fn place<const W: usize>(item: &Item<W, Self>) -> Self {
@@ -72,6 +82,10 @@ impl Tail for Nothing {
     unsafe fn compare(self, _: Self, fields: &[Field]) -> Ordering {
         debug_assert!(fields.is_empty(), "words hold all fields");
         Ordering::Equal
+    }
+
+    unsafe fn shorter(self, _: Self, _: &Field) -> usize {
+        0
     }
 
     fn place<const W: usize>(item: &Item<W, Self>) -> Item<W, Self> {

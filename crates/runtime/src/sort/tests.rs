@@ -1,14 +1,17 @@
 //! Sorts against the standard library's, by boxed values: the very rows, whoever sorts them.
 
 use std::cmp::Ordering;
+use std::time::Duration;
 
 use base::Random;
 use pipeline::ir::{RowLayout, RowSet, SortField, State, StateId, Ty};
 use types::{Interval, Str, Value};
 
 use super::*;
+use scheduler::{Claim, WorkerId};
+
 use crate::query::Worker;
-use crate::testing::{all_rows, context, finalize, get, new_row, put};
+use crate::testing::{all_rows, context, finalize, finalize_as, get, new_row, put};
 
 const SORT: StateId = StateId(0);
 
@@ -141,10 +144,12 @@ struct Case {
     partition: usize,
     limit: Option<u64>,
     offset: u64,
+    /// Everything stops after so many steps; a millisecond otherwise.
+    steps: Option<u64>,
 }
 
 fn case(types: &[Ty], rows: usize, workers: usize) -> Case {
-    Case { types: types.to_vec(), rows, workers, numbers: u64::MAX, partition: 0, limit: None, offset: 0 }
+    Case { types: types.to_vec(), rows, workers, numbers: u64::MAX, partition: 0, limit: None, offset: 0, steps: None }
 }
 
 impl Case {
@@ -213,7 +218,9 @@ impl Case {
                 });
             }
         });
-        finalize(&context, SORT);
+        let cut = Cutting::new(workers);
+        let stopped = |steps| Cutting { steps, slice: Duration::ZERO, ..cut.clone() };
+        finalize_as(&context, SORT, &self.steps.map_or(cut.clone(), stopped));
         let rows = all_rows(&context, SORT, RowSet::All, 500, 64);
         let values = |row| keys.iter().map(|key| load(row, key)).collect::<Vec<_>>();
         rows.into_iter().map(|row| (get::<i64>(row, number), format!("{:?}", values(row)))).collect()
@@ -337,4 +344,61 @@ fn top_k_keeps_the_text_of_the_result_only() {
     // SAFETY: the state owns the strings of its rows.
     let found: Vec<String> = rows.iter().map(|&row| unsafe { get::<Str>(row, text).as_str().to_owned() }).collect();
     assert!(found.into_iter().eq((299_990..300_000).rev().map(text_of)));
+}
+
+#[test]
+fn sorts_that_stop_often_sort_alike() {
+    let mut random = Random(16);
+    for steps in [10, 5000] {
+        let stopped = |of: Case| Case { steps: Some(steps), ..of };
+        stopped(case(&[Ty::Str, Ty::I64], 500, 2)).check(&mut random);
+        stopped(case(&[Ty::Str, Ty::I16, Ty::Str], 40_000, 2)).check(&mut random);
+        stopped(case(&[Ty::F64], 40_000, 3)).check(&mut random);
+        let long = |_, random: &mut Random| Value::str(TEXTS[10 + random.index(2)]);
+        stopped(Case { numbers: 100, ..case(&[Ty::Str; 5], 40_000, 2) }).check_values(&mut random, long);
+        stopped(Case { partition: 1, limit: Some(3), offset: 1, ..case(&[Ty::Bool, Ty::I64], 40_000, 2) })
+            .check(&mut random);
+    }
+}
+
+/// The runs that each phase takes of a sort of texts that differ in their first byte or the last ones only, so that words say
+/// little, if each run has so many steps.
+fn runs_of_long_texts(rows: usize, length: usize, steps: u64) -> Vec<(&'static str, u64)> {
+    let mut layout = RowLayout::with_header(0);
+    let offset = layout.add(Ty::Str);
+    let keys = vec![SortField { offset, ty: Ty::Str, null: None, descending: false, nulls_first: false }];
+    let context = context(vec![State::Sort(SortState { layout, keys, partition: 0, limit: None, offset: 0 })], None);
+    let mut worker = context.worker(0);
+    let (mut random, same) = (Random(9), "x".repeat(length));
+    for _ in 0..rows {
+        let text = worker.text(&format!("{}{same}{:08}", random.below(2), random.below(1 << 26))).unwrap();
+        put(new_row(&mut worker, SORT), offset, text);
+    }
+    worker.end_morsel().unwrap();
+    drop(worker);
+    let cut = Cutting { steps, slice: Duration::ZERO, ..Cutting::new(1) };
+    let resumed = |morsel| Claim::Morsel { morsel, node: None, stolen: false };
+    let mut phases = Vec::new();
+    while let Some(tasks) = context.finalize_phase(SORT, phases.len(), &cut).unwrap() {
+        let (mut runs, mut rest) = (0, None);
+        while let Claim::Morsel { morsel, .. } = rest.map_or_else(|| tasks.claim(WorkerId(0)), resumed) {
+            rest = tasks.run(WorkerId(0), morsel).unwrap().rest();
+            runs += 1;
+        }
+        phases.push((context.phase(SORT), runs));
+    }
+    phases
+}
+
+#[test]
+fn no_run_of_a_sort_goes_much_further_than_its_steps() {
+    // A comparison of these texts is 17 steps, and a sort of two halves of n rows at least n log2 (n / 2) - 1.44 n of them.
+    let steps = 8192;
+    let least = |n: f64| (n * (n.log2() - 2.44) * 17.0 / steps as f64) as u64;
+    let few = runs_of_long_texts(10_000, 1024, steps);
+    assert!(matches!(few[..], [("sort", runs)] if runs >= least(10_000.0)), "{few:?}");
+    let many = runs_of_long_texts(40_000, 1024, steps);
+    assert!(many.iter().map(|phase| phase.0).eq(["sample", "bounds", "deal out", "sort"]), "{many:?}");
+    let expected = [least(4096.0), 40_000 / steps, 40_000 / steps, least(40_000.0)];
+    assert!(many.iter().zip(expected).all(|(phase, least)| phase.1 >= least), "{many:?}, {expected:?}");
 }
