@@ -21,6 +21,7 @@
 //! - Filters, generators, `Group`, `AllocRow` and `Output` stand at the top level of the body.
 //! - Offsets lie inside of the state's row layout.
 
+mod first_key;
 mod inst;
 mod parse;
 mod positions;
@@ -29,6 +30,7 @@ mod text;
 mod verify;
 mod window;
 
+pub use first_key::FirstKey;
 pub use inst::{
     Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Fold, FoldColumn, FoldKind, Function, Inst, Literal,
     Logic, Match, MatchCondition, MatchKind, Operation,

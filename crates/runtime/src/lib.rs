@@ -43,6 +43,7 @@ mod state;
 pub mod sum;
 #[cfg(test)]
 mod testing;
+pub mod threshold;
 pub mod window;
 mod worker;
 

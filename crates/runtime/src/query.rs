@@ -18,6 +18,7 @@ use crate::rows::Materialised;
 use crate::sort::Sort;
 use crate::source::RowSource;
 use crate::state::{State, Workers};
+use crate::threshold::Threshold;
 use crate::window::{self, Run, Windows};
 use crate::worker::{Shared, WorkingFor};
 
@@ -182,6 +183,16 @@ impl QueryContext {
     /// If the state has no rows (a limit, a result).
     pub fn rows(&self, state: StateId, rows: RowSet) -> RowSource {
         self.states[state.index()].clone().source(rows).unwrap_or_else(|| panic!("{state} has no rows"))
+    }
+
+    /// What the rows of a top-k may have as their first key.
+    pub fn threshold(&self, state: StateId) -> Option<&Threshold> {
+        self.states[state.index()].threshold()
+    }
+
+    /// Lets a state look at the rows of a worker, between two batches of it.
+    pub fn look(&self, state: StateId, worker: usize) -> Result<()> {
+        self.states[state.index()].look(worker)
     }
 
     /// Whether a limit admits no further row, so that its pipeline need not go on.

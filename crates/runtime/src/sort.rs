@@ -1,7 +1,8 @@
 //! Sorting (thesis 4.5.6, but by dealing out instead of merging).
 //!
 //! 1. Each worker materialises rows. With a limit, it throws all but the best away whenever it has several times as many
-//!    as asked for: O(1) a row amortised, and the memory stays bounded.
+//!    as asked for: O(1) a row amortised, and the memory stays bounded. What it knows then becomes the [`threshold`](crate::threshold) that
+//!    lets scans leave rows out.
 //! 2. A sample says how many of the order's fields tell rows apart ([`sample`]), and the bounds of these say how they are
 //!    packed into words ([`coder`]).
 //! 3. Rows are dealt out to ranges as (words, address), in pieces and in parallel ([`exchange`]); or as words alone, if
@@ -51,6 +52,7 @@ use scheduler::{Cutting, Offsets, Progress, TaskSet, Tasks};
 use crate::rows::{Bound, RowLists, Segment};
 use crate::source::{Address, RowSource};
 use crate::state::{State, Workers};
+use crate::threshold::Threshold;
 
 pub(crate) use begins::Begins;
 use coder::Coder;
@@ -78,6 +80,8 @@ const FEW: usize = 16 << 10;
 #[derive(Debug)]
 pub(crate) struct Sort {
     rows: RowLists,
+    /// What keeps them few, if only the first ones are asked for.
+    top: Option<Arc<Top>>,
     measured: Option<Measured>,
     order: Arc<Order>,
     /// See [`SortState::partition`].
@@ -130,12 +134,14 @@ impl Sort {
         let order = Arc::new(Order::new(&state.keys, &state.layout));
         let SortState { partition, offset, limit, .. } = *state;
         let needed = limit.filter(|_| partition == 0).and_then(|l| usize::try_from(l.saturating_add(offset)).ok());
-        let bound = needed.map(|needed| Arc::new(Top { order: order.clone(), needed }) as Arc<dyn Bound>);
+        let top = needed.map(|needed| Arc::new(Top::new(&order, needed)));
+        let bound = top.clone().map(|top| top as Arc<dyn Bound>);
         // Rows that some are thrown away of have other bounds in the end.
         let measured = (bound.is_none() && Measured::suits(&order)).then(Measured::default);
         let rows = RowLists::new(&state.layout, budget, OPERATOR, bound);
         Self {
             rows,
+            top,
             measured,
             order,
             partition,
@@ -186,6 +192,14 @@ impl State for Sort {
             measured.look(worker, &self.rows, &self.order);
         }
         Ok(())
+    }
+
+    fn threshold(&self) -> Option<&Threshold> {
+        self.top.as_ref()?.threshold()
+    }
+
+    fn look(&self, worker: usize) -> Result<()> {
+        self.rows.prune(worker)
     }
 
     fn finalize(self: Arc<Self>, _: &dyn Workers, _: usize, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {

@@ -13,6 +13,7 @@ use pipeline::ir::RowSet;
 use scheduler::{Cutting, TaskSet};
 
 use crate::source::RowSource;
+use crate::threshold::Threshold;
 use crate::worker::Worker;
 
 /// A state of a query.
@@ -25,6 +26,17 @@ pub(crate) trait State: Debug + Send + Sync {
     /// from the row behind them. Memory that its batches referred to goes away.
     fn end_morsel(&self, worker: usize, rows: Range<u64>, broken: bool) -> Result<()> {
         let _ = (worker, rows, broken);
+        Ok(())
+    }
+
+    /// What its rows may have as their first key, if it is a top-k that knows.
+    fn threshold(&self) -> Option<&Threshold> {
+        None
+    }
+
+    /// Lets it look at the rows of a worker, between two batches of it.
+    fn look(&self, worker: usize) -> Result<()> {
+        let _ = worker;
         Ok(())
     }
 

@@ -171,6 +171,14 @@ impl<'a> ChunkView<'a> {
         predicates.is_empty()
             || may_match(predicates, &self.chunk.bounds.read().unwrap_or_else(PoisonError::into_inner))
     }
+    /// Bounds of a column: they hold for all rows, and may be wider.
+    pub fn bounds(self, attribute: usize) -> Bounds {
+        self.chunk.bounds.read().unwrap_or_else(PoisonError::into_inner)[attribute].clone()
+    }
+    /// Whether some row may be NULL in a column.
+    pub fn may_be_null(self, attribute: usize) -> bool {
+        self.chunk.bounds.read().unwrap_or_else(PoisonError::into_inner)[attribute].nulls > 0
+    }
     /// Pins the chunk's memory, to be read: for a morsel, say.
     pub fn read(self) -> ChunkReader {
         ChunkReader::new(self.chunk.pin(), self.rows)

@@ -1,5 +1,6 @@
 //! Sources outside of the query: relations and files. Predicates skip chunks by their bounds, then select rows.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use base::Result;
@@ -9,11 +10,12 @@ use io::{CompareOp, FileSource, PrunePredicate, Step};
 use pipeline::ir::{PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn};
 use runtime::query::Suspended;
 use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, TaskSet, WorkerId};
-use storage::{ChunkReader, Comparison, ScanOp, ScanPredicate, Snapshot};
+use storage::{ChunkReader, ChunkView, Comparison, ScanOp, ScanPredicate, Snapshot};
 use types::{Chunk, SqlType, Value};
 
 use super::Query;
-use super::batch::Feed;
+use super::batch::{Feed, Run};
+use super::narrow::Narrowing;
 use crate::pieces::{Piece, Pieces};
 
 fn source_columns(query: &Query, pipeline: PipelineId) -> &[SourceColumn] {
@@ -26,9 +28,10 @@ fn source_columns(query: &Query, pipeline: PipelineId) -> &[SourceColumn] {
 pub(super) struct TableTasks {
     feed: Feed,
     snapshot: Snapshot,
-    /// The rows of the chunks, one after the other.
+    /// The chunks in the order in which they are read, and their rows, one after the other.
+    chunks: Vec<usize>,
     offsets: Offsets,
-    predicates: Vec<ScanPredicate>,
+    narrowing: Narrowing,
     read: Vec<usize>,
 }
 
@@ -48,17 +51,44 @@ impl TableTasks {
         ScanPredicate::arrange(&mut predicates);
         let columns = source_columns(&query, pipeline);
         let read = columns.iter().map(|c| c.attribute).collect();
-        let offsets = Offsets::new(snapshot.chunks().map(|chunk| chunk.rows() as u64));
-        let ranges = cut.placed(&on_nodes(&snapshot, &offsets, cut));
-        Self { feed: Feed::new(query, pipeline, ranges, cut), snapshot, offsets, predicates, read }
+        let narrowing = Narrowing::new(query.clone(), pipeline, predicates, |_, column| column.attribute);
+        let chunks = narrowing.order(&snapshot);
+        let in_order = || chunks.iter().map(|&number| snapshot.chunk(number));
+        let offsets = Offsets::new(in_order().map(|chunk| chunk.rows() as u64));
+        let ranges = cut.placed(&on_nodes(in_order(), &offsets, cut));
+        Self { feed: Feed::new(query, pipeline, ranges, cut), snapshot, chunks, offsets, narrowing, read }
     }
 }
 
-/// The rows of a relation and the node that each lies on: that of its chunk.
-fn on_nodes(snapshot: &Snapshot, offsets: &Offsets, cut: &Cutting) -> Vec<(NodeId, std::ops::Range<u64>)> {
+impl TableTasks {
+    /// Runs rows of a chunk, and returns where it stopped.
+    fn chunk(&self, worker: WorkerId, run: &mut Run<'_>, chunk: ChunkView<'_>, rows: Range<usize>) -> Result<usize> {
+        let mut at = rows.start;
+        while at < rows.end {
+            let predicates = self.narrowing.predicates(|attribute| chunk.may_be_null(attribute));
+            if !chunk.may_match(&predicates) {
+                return Ok(rows.end);
+            }
+            let to = at + self.narrowing.rows(rows.end - at);
+            at = run.chunk(&chunk.read(), &self.read, &predicates, at..to)?;
+            self.narrowing.look(worker)?;
+            if at < to || run.must_stop() {
+                break;
+            }
+        }
+        Ok(at)
+    }
+}
+
+/// The rows of chunks and the node that each lies on: that of its chunk.
+fn on_nodes<'a>(
+    chunks: impl Iterator<Item = ChunkView<'a>>,
+    offsets: &Offsets,
+    cut: &Cutting,
+) -> Vec<(NodeId, Range<u64>)> {
     let nodes = cut.placement.node_count();
-    let mut parts: Vec<(NodeId, std::ops::Range<u64>)> = Vec::new();
-    for (chunk, rows) in snapshot.chunks().zip(offsets.ranges()) {
+    let mut parts: Vec<(NodeId, Range<u64>)> = Vec::new();
+    for (chunk, rows) in chunks.zip(offsets.ranges()) {
         // A node that this scheduler does not know is some other part of the program's.
         let node = NodeId::from_index(usize::from(chunk.node()) % nodes);
         match parts.last_mut() {
@@ -78,12 +108,7 @@ impl TaskSet for TableTasks {
         let mut run = self.feed.begin(worker, morsel);
         let mut at = morsel.begin;
         for (number, rows) in self.offsets.within(morsel) {
-            let chunk = self.snapshot.chunk(number);
-            let stopped = if chunk.may_match(&self.predicates) {
-                run.chunk(&chunk.read(), &self.read, &self.predicates, rows.clone())?
-            } else {
-                rows.end
-            };
+            let stopped = self.chunk(worker, &mut run, self.snapshot.chunk(self.chunks[number]), rows.clone())?;
             at += (stopped - rows.start) as u64;
             if stopped < rows.end || run.must_stop() {
                 break;
@@ -102,7 +127,7 @@ pub(super) struct FileTasks {
     pieces: Pieces<Option<Held>>,
     /// The source's columns among those that are read; the others only predicates need.
     read: Vec<usize>,
-    predicates: Vec<ScanPredicate>,
+    narrowing: Narrowing,
 }
 
 /// A chunk that is not done.
@@ -136,8 +161,9 @@ impl FileTasks {
         ScanPredicate::arrange(&mut local);
         let pieces = Pieces::new(file, fields, predicates.iter().filter_map(prune_predicate).collect())?;
         let ranges = pieces.cut(cut);
+        let narrowing = Narrowing::new(query.clone(), pipeline, local, |column, _| column);
         let feed = Feed::new(query, pipeline, ranges, cut);
-        Ok(Self { feed, pieces, read: (0..columns).collect(), predicates: local })
+        Ok(Self { feed, pieces, read: (0..columns).collect(), narrowing })
     }
 
     /// Runs rows of a chunk, as many as the time allows.
@@ -145,7 +171,9 @@ impl FileTasks {
         let (rows, reader) = (held.chunk.rows(), ChunkReader::of(held.chunk.clone()));
         let begin = piece.number();
         let mut run = self.feed.begin_at(worker, Morsel { begin, end: begin }, held.paused.take());
-        let stopped = run.chunk(&reader, &self.read, &self.predicates, held.done..rows)?;
+        let predicates = self.narrowing.predicates(|column| held.chunk.columns()[column].nulls().is_some());
+        let stopped = run.chunk(&reader, &self.read, &predicates, held.done..rows)?;
+        self.narrowing.look(worker)?;
         let (end, broken) = piece.advance(stopped - held.done);
         // Rows that outlive the chunk own their strings from here on.
         held.paused = run.leave(end, broken)?;

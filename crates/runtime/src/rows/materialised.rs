@@ -106,10 +106,10 @@ impl RowsLocal {
 
     /// Makes all rows own their strings.
     fn own_strings(&mut self) -> Result<()> {
+        self.prune()?;
         if self.inner.strings.is_empty() {
             return Ok(());
         }
-        self.prune()?;
         let end = self.end();
         let inner = &mut *self.inner;
         let (first, done) = inner.owned;
@@ -156,6 +156,12 @@ impl RowLists {
     pub(crate) fn end_morsel(&self, worker: usize) -> Result<()> {
         // SAFETY: the item is the worker's own.
         unsafe { (*self.locals.get(worker)).own_strings() }
+    }
+
+    /// Throws rows away if it is time. Called by the worker itself, between two batches.
+    pub(crate) fn prune(&self, worker: usize) -> Result<()> {
+        // SAFETY: the item is the worker's own.
+        unsafe { (*self.locals.get(worker)).prune() }
     }
 
     /// The rows of a worker from a mark on, and the mark behind them. Called by the worker itself.

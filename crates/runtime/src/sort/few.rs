@@ -70,7 +70,7 @@ impl Few {
     }
 }
 
-/// The first `needed` rows of some segments, which have more, in no order.
+/// The first `needed` rows of some segments, which have more, in no order but that the last one of them is the last.
 ///
 /// # Safety
 /// They must be rows of the order's layout, with all strings alive.

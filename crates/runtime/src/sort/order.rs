@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use pipeline::ir::{RowLayout, SortField, Ty};
 use types::value::compare_floats;
-use types::{Interval, Str};
+use types::{Interval, Str, Value};
 
 /// A field of a row, and how its values are ordered.
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +114,30 @@ impl Field {
     pub(super) unsafe fn length(&self, row: *const u8) -> usize {
         // SAFETY: as the caller promises.
         unsafe { if self.is_null(row) { 0 } else { self.read::<Str>(row).len() } }
+    }
+
+    /// The value; whatever is stored as an integer by its number.
+    ///
+    /// # Safety
+    /// As [`Order::compare`].
+    pub(super) unsafe fn value(&self, row: *const u8) -> Value {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if self.is_null(row) {
+                return Value::Null;
+            }
+            match self.ty {
+                Ty::Bool => Value::Int(self.read::<u8>(row).into()),
+                Ty::I16 => Value::Int(self.read::<i16>(row).into()),
+                Ty::I32 => Value::Int(self.read::<i32>(row).into()),
+                Ty::I64 | Ty::Ptr => Value::Int(self.read(row)),
+                Ty::I128 => Value::Decimal(self.read(row)),
+                Ty::F32 => Value::Float(self.read::<f32>(row).into()),
+                Ty::F64 => Value::Float(self.read(row)),
+                Ty::Str => Value::str(self.read::<Str>(row).as_str()),
+                Ty::Interval => Value::Interval(self.read(row)),
+            }
+        }
     }
 
     /// Whether a value is told by its [number](super::numbers): not where several are equal.

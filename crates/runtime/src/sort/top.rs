@@ -5,17 +5,32 @@ use std::sync::Arc;
 use super::few;
 use super::order::Order;
 use crate::rows::{Bound, Segment};
+use crate::threshold::Threshold;
 
 /// A worker keeps this many times the rows that are needed before it throws any away.
 const SLACK: usize = 4;
 /// Fewer rows than this are not worth looking at.
-const LEAST: usize = 4 << 10;
+const LEAST: usize = 256;
 
 /// The first rows of an order.
 #[derive(Debug)]
 pub(super) struct Top {
-    pub(super) order: Arc<Order>,
-    pub(super) needed: usize,
+    order: Arc<Order>,
+    needed: usize,
+    /// Of the first key, if there is one.
+    threshold: Option<Threshold>,
+}
+
+impl Top {
+    pub(super) fn new(order: &Arc<Order>, needed: usize) -> Self {
+        let key = order.fields[..order.keys].first();
+        let threshold = key.map(|key| Threshold::new(needed as u64, key.descending, key.nulls_first));
+        Self { order: order.clone(), needed, threshold }
+    }
+
+    pub(super) fn threshold(&self) -> Option<&Threshold> {
+        self.threshold.as_ref()
+    }
 }
 
 impl Bound for Top {
@@ -23,8 +38,15 @@ impl Bound for Top {
     /// less often.
     fn keep(&self, rows: &[Segment]) -> Option<Vec<*mut u8>> {
         let count: usize = rows.iter().map(Segment::rows).sum();
+        if count < LEAST.max(self.needed.saturating_mul(SLACK)) {
+            return None;
+        }
         // SAFETY: rows of this state, all fields of which have been stored, with strings that are alive.
-        (count >= LEAST.max(self.needed.saturating_mul(SLACK)))
-            .then(|| unsafe { few::first(rows, &self.order, self.needed) })
+        let first = unsafe { few::first(rows, &self.order, self.needed) };
+        if let (Some(threshold), Some(&last)) = (&self.threshold, first.last()) {
+            // SAFETY: likewise.
+            threshold.tighten(unsafe { self.order.fields[0].value(last) });
+        }
+        Some(first)
     }
 }

@@ -1,0 +1,133 @@
+//! A scan below a top-k: rows whose first key comes behind all that the sort still needs are left out by the scan's own
+//! predicates, chunks by their bounds, and the chunks that promise most are read first.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base::Result;
+use base::ids::Id;
+use pipeline::ir::{FirstKey, PipelineId, Source as IrSource, SourceColumn, StateId};
+use runtime::threshold::{Needed, Threshold};
+use scheduler::WorkerId;
+use storage::{Comparison, ScanOp, ScanPredicate, Snapshot};
+use types::{SqlType, Value};
+
+use super::Query;
+
+/// Rows that are read before a worker is asked what it knows, as long as nobody knows anything.
+const FIRST_ROWS: usize = 1024;
+
+/// What a scan asks of rows: its own predicates, and what the top-k above it needs now.
+pub(super) struct Narrowing {
+    query: Arc<Query>,
+    key: Option<Key>,
+    own: Arc<[ScanPredicate]>,
+    narrowed: Mutex<Narrowed>,
+}
+
+/// The first key of the top-k, as the scan has it.
+#[derive(Clone, Copy)]
+struct Key {
+    state: StateId,
+    of_all_rows: bool,
+    attribute: usize,
+    sql_type: SqlType,
+}
+
+/// Predicates as of a version of the threshold.
+struct Narrowed {
+    version: u64,
+    predicates: Arc<[ScanPredicate]>,
+    /// Whether NULLs are needed, too, which the predicates leave out.
+    or_null: bool,
+}
+
+impl Narrowing {
+    /// `attribute` says where the predicates find a column of the pipeline's source.
+    pub fn new(
+        query: Arc<Query>,
+        pipeline: PipelineId,
+        own: Vec<ScanPredicate>,
+        attribute: impl Fn(usize, &SourceColumn) -> usize,
+    ) -> Self {
+        let key = FirstKey::of(&query.program, pipeline).and_then(|FirstKey { state, column, of_all_rows }| {
+            let IrSource::Table { columns, .. } = &query.program.pipelines[pipeline].source else { return None };
+            let source = &columns[column];
+            Some(Key { state, of_all_rows, attribute: attribute(column, source), sql_type: source.sql_type })
+        });
+        let own: Arc<[ScanPredicate]> = own.into();
+        let narrowed = Mutex::new(Narrowed { version: 0, predicates: own.clone(), or_null: false });
+        Self { query, key, own, narrowed }
+    }
+
+    fn threshold(&self) -> Option<(Key, &Threshold)> {
+        let key = self.key?;
+        Some((key, self.query.context.threshold(key.state)?))
+    }
+
+    /// The chunks of a table in the order in which they had better be read. If all rows come to the sort, the bounds of
+    /// chunks tell what it needs at most.
+    pub fn order(&self, snapshot: &Snapshot) -> Vec<usize> {
+        let mut chunks: Vec<usize> = (0..snapshot.chunk_count()).collect();
+        let Some((key, threshold)) = self.threshold().filter(|_| chunks.len() > 1) else { return chunks };
+        let ends = snapshot.chunks().map(|chunk| {
+            let bounds = chunk.bounds(key.attribute);
+            let (low, high) = bounds.values(key.sql_type);
+            let values = (chunk.rows() as u64).saturating_sub(bounds.nulls);
+            if threshold.is_descending() { (high, low, values) } else { (low, high, values) }
+        });
+        let ends: Vec<(Option<Value>, Option<Value>, u64)> = ends.collect();
+        let order = |a: &Value, b: &Value| if threshold.is_descending() { b.total_cmp(a) } else { a.total_cmp(b) };
+        if key.of_all_rows {
+            let mut last: Vec<(&Value, u64)> =
+                ends.iter().filter_map(|(_, last, n)| Some((last.as_ref()?, *n))).collect();
+            last.sort_by(|a, b| order(a.0, b.0));
+            let mut values = 0;
+            let enough = last.into_iter().find(|(_, more)| {
+                values += more;
+                values >= threshold.rows()
+            });
+            enough.into_iter().for_each(|(value, _)| threshold.tighten(value.clone()));
+        }
+        // Those of which nothing is known come last.
+        chunks.sort_by(|&a, &b| match (&ends[a].0, &ends[b].0) {
+            (Some(a), Some(b)) => order(a, b),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        });
+        chunks
+    }
+
+    /// The predicates of now, for rows some of which are NULL at a place or not.
+    pub fn predicates(&self, has_nulls: impl Fn(usize) -> bool) -> Arc<[ScanPredicate]> {
+        let Some((key, threshold)) = self.threshold() else { return self.own.clone() };
+        let mut narrowed = self.narrowed.lock().unwrap_or_else(PoisonError::into_inner);
+        if narrowed.version < threshold.version() {
+            *narrowed = self.narrow(key, threshold);
+        }
+        if narrowed.or_null && has_nulls(key.attribute) { self.own.clone() } else { narrowed.predicates.clone() }
+    }
+
+    fn narrow(&self, key: Key, threshold: &Threshold) -> Narrowed {
+        let version = threshold.version();
+        let (op, or_null) = match threshold.needed() {
+            None => return Narrowed { version, predicates: self.own.clone(), or_null: false },
+            Some(Needed::Null) => (ScanOp::IsNull, false),
+            Some(Needed::AtMost { value, or_null }) => (ScanOp::Compare(Comparison::Le, value), or_null),
+            Some(Needed::AtLeast { value, or_null }) => (ScanOp::Compare(Comparison::Ge, value), or_null),
+        };
+        let first = ScanPredicate::new(key.attribute, key.sql_type, op);
+        Narrowed { version, predicates: std::iter::once(first).chain(self.own.iter().cloned()).collect(), or_null }
+    }
+
+    /// How many of some rows to read before [`look`](Self::look).
+    pub fn rows(&self, rows: usize) -> usize {
+        match self.threshold() {
+            Some((_, threshold)) if threshold.version() == 0 => rows.min(FIRST_ROWS),
+            _ => rows,
+        }
+    }
+
+    /// Lets the sort look at what a worker has found.
+    pub fn look(&self, worker: WorkerId) -> Result<()> {
+        self.key.map_or(Ok(()), |key| self.query.context.look(key.state, worker.index()))
+    }
+}
