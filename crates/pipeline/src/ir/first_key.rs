@@ -86,7 +86,7 @@ fn is_harmless(block: &Block) -> bool {
         Inst::Filter(_) | Inst::AllocRow { .. } | Inst::Store { .. } | Inst::Count(_) => true,
         // A batch that has paused in a generator is built again, of the same tuples.
         Inst::Match(_) | Inst::Repeat { .. } | Inst::Prefetch { .. } => false,
-        Inst::AddToSum { .. } | Inst::Raise { .. } | Inst::Group { .. } | Inst::Output { .. } => false,
+        Inst::AddToSum { .. } | Inst::Fold(_) | Inst::Raise { .. } | Inst::Group { .. } | Inst::Output { .. } => false,
     })
 }
 
