@@ -7,7 +7,6 @@
 //! sum of nothing.
 
 use base::Result;
-use base::simd::vectorised;
 use types::ops::sum::{LongSum, Pair, terms, two_square, variance};
 
 use crate::worker::{Worker, guarded};
@@ -235,9 +234,33 @@ pub unsafe extern "C" fn sum_add_all(worker: *mut Worker, sum: *mut ExactSum, va
 /// lanes the compiler makes scalar code.)
 const LANES: usize = 16;
 
-/// The sum of all values by lanes, if that is exact.
+/// The sum of all values by lanes, if that is exact. (Too large a loop for `base::simd::vectorised`: the compiler would not
+/// inline its closure, so it would have the vectors of any processor.)
 pub fn sum_of(values: &[f64]) -> Option<[Pair; LANES]> {
-    vectorised(|| sum_in_lanes(values))
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            // SAFETY: the processor has it.
+            return unsafe { sum_avx512(values) };
+        }
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has it.
+            return unsafe { sum_avx2(values) };
+        }
+    }
+    sum_in_lanes(values)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn sum_avx512(values: &[f64]) -> Option<[Pair; LANES]> {
+    sum_in_lanes(values)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn sum_avx2(values: &[f64]) -> Option<[Pair; LANES]> {
+    sum_in_lanes(values)
 }
 
 /// Value i goes to lane i modulo [`LANES`]; each step is that of [`Pair::add`], whose test is made once at the end.

@@ -77,11 +77,10 @@ fn compare_floats(code: &mut Code<'_>, how: Compare, x: Value, y: Value) -> Valu
             code.b.ins().bor(equal, both)
         }
         Compare::Lt | Compare::Before => {
-            let less = code.b.ins().fcmp(FloatCC::LessThan, x, y);
+            // A number is below NaN.
+            let less = code.b.ins().fcmp(FloatCC::UnorderedOrLessThan, x, y);
             let x_number = code.b.ins().fcmp(FloatCC::Ordered, x, x);
-            let y_nan = code.b.ins().fcmp(FloatCC::Unordered, y, y);
-            let below_nan = code.b.ins().band(x_number, y_nan);
-            code.b.ins().bor(less, below_nan)
+            code.b.ins().band(less, x_number)
         }
         Compare::Gt => compare_floats(code, Compare::Lt, y, x),
         Compare::Ne => not_floats(code, Compare::Eq, x, y),

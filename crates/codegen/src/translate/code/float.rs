@@ -1,5 +1,5 @@
-//! Arithmetic on floats: the processor's, with one test of the result. What is infinite or zero is looked at closer, in
-//! a cold block: it may be an error (`types::ops::number::float` says when).
+//! Arithmetic on floats: the processor's, with one test of the result. What is infinite, zero or nearly so is looked at
+//! closer, in a cold block: it may be an error (`types::ops::number::float` says when).
 
 use base::SqlState;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -17,8 +17,8 @@ pub fn float(code: &mut Code<'_>, kind: FloatOp, ty: Ty, x: Value, y: Value, pos
         FloatOp::Div => code.b.ins().fdiv(x, y),
     };
     let suspicious = match kind {
-        FloatOp::Add | FloatOp::Sub => is_infinite(code, ty, value),
-        FloatOp::Mul | FloatOp::Div => is_zero_or_not_finite(code, ty, value),
+        FloatOp::Add | FloatOp::Sub => has_exponent(code, ty, value, false),
+        FloatOp::Mul | FloatOp::Div => has_exponent(code, ty, value, true),
     };
     let (look, good) = (code.b.create_block(), code.b.create_block());
     code.b.set_cold_block(look);
@@ -86,15 +86,20 @@ fn is_zero(code: &mut Code<'_>, ty: Ty, x: Value) -> Value {
     code.b.ins().fcmp(FloatCC::Equal, x, zero)
 }
 
-/// One comparison of the bits: 0 minus 1 is above all others.
-fn is_zero_or_not_finite(code: &mut Code<'_>, ty: Ty, x: Value) -> Value {
-    let (integer, infinity) = match ty {
-        Ty::F32 => (types::I32, i64::from(f32::INFINITY.to_bits())),
-        _ => (types::I64, f64::INFINITY.to_bits() as i64),
+/// Whether all bits of the exponent are set (infinity, NaN), or with `or_least` none (0, denormal numbers), by one comparison
+/// of integers: comparing doubles takes constants and two flags.
+fn has_exponent(code: &mut Code<'_>, ty: Ty, x: Value, or_least: bool) -> Value {
+    let (integer, fraction, greatest) = match ty {
+        Ty::F32 => (types::I32, 23, 0xff),
+        _ => (types::I64, 52, 0x7ff),
     };
-    let magnitude = code.b.ins().fabs(x);
-    let bits = code.b.ins().bitcast(integer, MemFlagsData::new(), magnitude);
-    let bits = code.b.ins().iadd_imm_s(bits, -1);
-    let bound = code.b.ins().iconst(integer, infinity - 1);
-    code.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, bits, bound)
+    let bits = code.b.ins().bitcast(integer, MemFlagsData::new(), x);
+    let unsigned = code.b.ins().iadd(bits, bits);
+    let exponent = code.b.ins().ushr_imm_u(unsigned, fraction + 1);
+    if !or_least {
+        return code.b.ins().icmp_imm_u(IntCC::Equal, exponent, greatest);
+    }
+    // 0 minus 1 is above all others.
+    let exponent = code.b.ins().iadd_imm_s(exponent, -1);
+    code.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, exponent, greatest - 1)
 }
