@@ -34,6 +34,7 @@ mod session;
 mod settings;
 mod source;
 mod statement;
+mod storage_info;
 
 pub use call::{Call, Interrupt};
 pub use database::{Config, Database};

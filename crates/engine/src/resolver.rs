@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use base::Result;
+use base::{Error, Result, SqlState};
 use catalog::TableEntry;
 use io::FileSource;
 use sql::{ObjectName, Resolved, Table};
@@ -15,6 +15,7 @@ use crate::environment::Environment;
 use crate::files;
 use crate::rejects::{self, Rejects};
 use crate::source::Source;
+use crate::storage_info::storage_info;
 
 /// Resolves against one moment's catalog: all tables that a statement names are of the same moment.
 pub(crate) struct Resolver<'a> {
@@ -99,6 +100,20 @@ impl sql::Resolver for Resolver<'_> {
                 })
             }
         })
+    }
+
+    fn storage_info(&self, table: &ObjectName) -> Result<Table> {
+        match self.catalog.lookup(table.schema.as_deref(), &table.name)? {
+            TableEntry::Table(of) => {
+                let info: Arc<dyn FileSource> = storage_info(&of.relation.snapshot());
+                Ok(files::table("storage_info", info))
+            }
+            TableEntry::View(_) => {
+                let message = format!("\"{}\" is a view", table.name);
+                Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+                    .hint("storage_info shows how tables lie in memory"))
+            }
+        }
     }
 
     fn file(&self, function: &str, paths: &[String], options: &[(String, Value)]) -> Result<Table> {

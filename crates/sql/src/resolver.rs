@@ -18,6 +18,9 @@ pub trait Resolver {
     /// names in lower case with constant values.
     fn file(&self, function: &str, paths: &[String], options: &[(String, Value)]) -> Result<Table>;
 
+    /// `storage_info('t')`: how a table lies in memory.
+    fn storage_info(&self, table: &ObjectName) -> Result<Table>;
+
     /// Microseconds since 1970-01-01 00:00 UTC that `now()` and `current_date` mean in this statement.
     fn now(&self) -> i64;
 

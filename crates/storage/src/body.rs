@@ -1,12 +1,16 @@
 //! Bodies: how the rows of a chunk lie in memory. Immutable; growing and freezing make another one.
 //!
 //! A column is plain (as it was delivered), open (addresses of a chunk that grows: bytes behind a reader's rows are the
-//! writer's, see [`open`](crate::open)), or constant. Nobody outside of this module knows which: readers ask the
-//! [`ChunkReader`](crate::ChunkReader).
+//! writer's, see [`open`](crate::open)), constant, or frozen, which is compressed. Nobody outside of this module knows which:
+//! readers ask the [`ChunkReader`](crate::ChunkReader).
 
 mod constant;
+mod frozen;
+mod scratch;
 
-pub use constant::Scratch;
+pub(crate) use frozen::Translated;
+pub(crate) use scratch::Cell;
+pub use scratch::Scratch;
 
 use std::sync::Arc;
 
@@ -17,13 +21,34 @@ use crate::open::OpenView;
 use crate::statistics::Bounds;
 use crate::values::Values;
 use constant::Constant;
+use frozen::{Frozen, Scheme};
 
 /// One column of a body.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Stored {
     Plain(Column),
     Open(OpenView),
     Constant(Arc<Constant>),
+    Frozen(Arc<Frozen>),
+}
+
+impl Stored {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Plain(column) => column.bytes(),
+            Self::Open(view) => view.bytes(),
+            Self::Constant(constant) => constant.bytes(),
+            Self::Frozen(frozen) => frozen.bytes(),
+        }
+    }
+
+    /// The values in fewer bytes, if there is a way.
+    fn freeze(values: Values<'_>, bounds: &Bounds) -> Option<Self> {
+        match Constant::of(values, bounds) {
+            Some(constant) => Some(Self::Constant(Arc::new(constant))),
+            None => Frozen::of(values, bounds).map(|frozen| Self::Frozen(Arc::new(frozen))),
+        }
+    }
 }
 
 /// The columns of a chunk.
@@ -40,7 +65,7 @@ impl Body {
         let address = |column: &Stored| match column {
             Stored::Plain(column) => ColumnRef::of(column),
             Stored::Open(view) => view.address(),
-            Stored::Constant(_) => ColumnRef::NONE,
+            Stored::Constant(_) | Stored::Frozen(_) => ColumnRef::NONE,
         };
         Self { refs: columns.iter().map(address).collect(), columns, types }
     }
@@ -58,35 +83,25 @@ impl Body {
         Self::new(types, chunk.into_columns().into_iter().map(Stored::Plain).collect())
     }
 
-    /// A body of complete rows. A column whose values are all the same keeps one of them.
+    /// A body of complete rows with these bounds: each column in the smallest of the forms that suit it.
     pub(crate) fn frozen(chunk: Chunk, bounds: &[Bounds]) -> Self {
         let types = chunk.columns().iter().map(Column::sql_type).collect();
         let columns = chunk.into_columns().into_iter().zip(bounds);
-        let freeze = |(column, bounds): (Column, &Bounds)| match Constant::of((&column).into(), bounds) {
-            Some(constant) => Stored::Constant(Arc::new(constant)),
-            None => Stored::Plain(column),
+        let freeze = |(column, bounds): (Column, &Bounds)| {
+            Stored::freeze((&column).into(), bounds).unwrap_or(Stored::Plain(column))
         };
         Self::new(types, columns.map(freeze).collect())
     }
 
-    /// This body without its constant columns, if it has `rows` complete rows with these bounds and any such column.
+    /// As [`frozen`](Self::frozen), of this body's first `rows` rows, if any column changes its form.
     pub(crate) fn freeze(&self, rows: usize, bounds: &[Bounds]) -> Option<Self> {
-        let constant = |(column, bounds): (usize, &Bounds)| match &self.columns[column] {
-            Stored::Constant(_) => None,
-            _ => Constant::of(self.values(column, rows)?, bounds),
-        };
-        let found: Vec<Option<Constant>> = bounds.iter().enumerate().map(constant).collect();
+        let freeze = |(column, bounds): (usize, &Bounds)| Stored::freeze(self.values(column, rows)?, bounds);
+        let found: Vec<Option<Stored>> = bounds.iter().enumerate().map(freeze).collect();
         if found.iter().all(Option::is_none) {
             return None;
         }
-        let keep = |(stored, constant): (&Stored, Option<Constant>)| match (constant, stored) {
-            (Some(constant), _) => Stored::Constant(Arc::new(constant)),
-            (None, Stored::Plain(column)) => Stored::Plain(column.clone()),
-            (None, Stored::Open(view)) => Stored::Open(view.clone()),
-            (None, Stored::Constant(constant)) => Stored::Constant(constant.clone()),
-        };
-        let columns = self.columns.iter().zip(found).map(keep).collect();
-        Some(Self::new(self.types.clone(), columns))
+        let columns = self.columns.iter().zip(found).map(|(stored, found)| found.unwrap_or_else(|| stored.clone()));
+        Some(Self::new(self.types.clone(), columns.collect()))
     }
 
     /// The addresses of the columns; null for those that have no array of values.
@@ -111,24 +126,42 @@ impl Body {
         }
     }
 
-    /// Number of columns that are constant.
-    pub(crate) fn constants(&self) -> usize {
-        self.columns.iter().filter(|c| matches!(c, Stored::Constant(_))).count()
+    pub(crate) fn frozen_column(&self, attribute: usize) -> Option<&Arc<Frozen>> {
+        match self.columns.get(attribute) {
+            Some(Stored::Frozen(frozen)) => Some(frozen),
+            _ => None,
+        }
+    }
+
+    /// How a column lies in memory, in a word or two, and the bytes that it takes.
+    pub(crate) fn form(&self, attribute: usize) -> (&'static str, usize) {
+        let stored = &self.columns[attribute];
+        let form = match stored {
+            Stored::Plain(_) => "plain",
+            Stored::Open(_) => "open",
+            Stored::Constant(_) => "constant",
+            Stored::Frozen(frozen) => match (frozen.scheme(), frozen.width()) {
+                (Scheme::Numbers, 1) => "numbers, 1 byte",
+                (Scheme::Numbers, 2) => "numbers, 2 bytes",
+                (Scheme::Numbers, 4) => "numbers, 4 bytes",
+                (Scheme::Numbers, _) => "numbers, 8 bytes",
+                (Scheme::Dictionary, 1) => "dictionary, 1 byte",
+                (Scheme::Dictionary, _) => "dictionary, 2 bytes",
+                (Scheme::Text, _) => "text",
+            },
+        };
+        (form, stored.bytes())
     }
 
     /// Bytes of memory held (buffers shared with other columns count in full).
     pub(crate) fn bytes(&self) -> usize {
-        let bytes = |column: &Stored| match column {
-            Stored::Plain(column) => column.bytes(),
-            Stored::Open(view) => view.bytes(),
-            Stored::Constant(constant) => constant.bytes(),
-        };
-        self.columns.iter().map(bytes).sum()
+        self.columns.iter().map(Stored::bytes).sum()
     }
 
     /// Appends a published row's value to a column that is being built.
     pub(crate) fn copy_to(&self, attribute: usize, row: usize, to: &mut ColumnBuilder) {
-        let (values, row) = self.cell(attribute, row);
+        let mut cell = Cell::default();
+        let (values, row) = self.cell(attribute, row, &mut cell);
         if values.is_null(row) {
             return to.push_null();
         }
@@ -149,10 +182,11 @@ impl Body {
         }
     }
 
-    /// Where a published row's value lies: in some array, at some place.
-    pub(crate) fn cell(&self, attribute: usize, row: usize) -> (Values<'_>, usize) {
+    /// Where a published row's value lies: in some array, at some place, or in the cell.
+    pub(crate) fn cell<'a>(&'a self, attribute: usize, row: usize, cell: &'a mut Cell) -> (Values<'a>, usize) {
         match &self.columns[attribute] {
             Stored::Constant(constant) => (constant.values(), 0),
+            Stored::Frozen(frozen) => (frozen.cell(row, cell), 0),
             // SAFETY: as in `values`.
             _ => (unsafe { Values::new(self.types[attribute].physical(), self.refs[attribute], row + 1) }, row),
         }

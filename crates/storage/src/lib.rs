@@ -26,7 +26,7 @@ mod values;
 pub use body::Scratch;
 pub use chunk::{ChunkView, ColumnRef, RowId};
 pub use hash::{PARTITIONS, partition_of};
-pub use reader::ChunkReader;
+pub use reader::{Applicable, ChunkReader};
 pub use relation::{Append, Relation, Snapshot};
 pub use scan::{Comparison, ScanOp, ScanPredicate};
 pub use schema::{Attribute, Schema};

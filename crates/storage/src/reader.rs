@@ -9,10 +9,29 @@ use std::sync::Arc;
 
 use types::{Chunk, Column, ColumnBuilder, SqlType, Value};
 
-use crate::body::{Body, Scratch};
+use crate::body::{Body, Cell, Scratch, Translated};
 use crate::scan;
+use crate::scan::lane::Cells;
 use crate::values::Values;
 use crate::{ColumnRef, ScanPredicate, WINDOW};
+
+/// The predicates that have to be asked of the rows of one chunk.
+#[derive(Debug)]
+pub struct Applicable<'p> {
+    /// Of arrays: values, or codes.
+    direct: Cow<'p, [ScanPredicate]>,
+    /// Where these are, by attribute, if they are not the body's.
+    columns: Option<Box<[ColumnRef]>>,
+    /// Of values that have to be decoded: of those rows that the others leave.
+    late: Vec<ScanPredicate>,
+}
+
+impl Applicable<'_> {
+    /// Whether all rows satisfy them.
+    pub fn is_empty(&self) -> bool {
+        self.direct.is_empty() && self.late.is_empty()
+    }
+}
 
 /// The rows of a chunk as of a snapshot.
 #[derive(Clone, Debug)]
@@ -39,55 +58,114 @@ impl ChunkReader {
         Self { body: Arc::new(Body::frozen(chunk, &bounds)), rows }
     }
 
+    /// Whether both keep the same memory alive.
+    pub fn has_body_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.body, &other.body)
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The predicates that have to be asked of each row: those on constant columns are decided here. None if no row can
-    /// satisfy all.
-    pub fn applicable<'p>(&self, predicates: &'p [ScanPredicate]) -> Option<Cow<'p, [ScanPredicate]>> {
-        if predicates.iter().all(|p| self.body.constant(p.attribute).is_none()) {
-            return Some(Cow::Borrowed(predicates));
+    /// Whether any row may be NULL.
+    pub fn may_be_null(&self, attribute: usize) -> bool {
+        match (self.body.constant(attribute), self.body.frozen_column(attribute)) {
+            (Some(constant), _) => constant.is_null(),
+            (_, Some(frozen)) => frozen.has_null(),
+            _ => !self.body.refs()[attribute].nulls.is_null(),
         }
-        let mut rest = Vec::new();
+    }
+
+    /// What has to be asked of each row: predicates on constant columns are decided here, those on frozen ones become ones on
+    /// codes. None if no row can satisfy all.
+    pub fn applicable<'p>(&self, predicates: &'p [ScanPredicate]) -> Option<Applicable<'p>> {
+        let is_array = |p: &ScanPredicate| !self.body.refs()[p.attribute].data.is_null();
+        if predicates.iter().all(is_array) {
+            return Some(Applicable { direct: Cow::Borrowed(predicates), columns: None, late: Vec::new() });
+        }
+        let (mut direct, mut late, mut columns) = (Vec::new(), Vec::new(), self.body.refs().to_vec());
         for predicate in predicates {
-            match self.body.constant(predicate.attribute) {
-                None => rest.push(predicate.clone()),
-                Some(constant) if predicate.holds(constant.values()) => {}
-                Some(_) => return None,
+            if let Some(constant) = self.body.constant(predicate.attribute) {
+                if !predicate.holds(constant.values()) {
+                    return None;
+                }
+            } else if let Some(frozen) = self.body.frozen_column(predicate.attribute) {
+                match frozen.translate(predicate) {
+                    Translated::Never => return None,
+                    Translated::OnValues => late.push(predicate.clone()),
+                    Translated::OnCodes(on_codes) => {
+                        columns[predicate.attribute] = frozen.code_address();
+                        direct.extend(on_codes);
+                    }
+                }
+            } else {
+                direct.push(predicate.clone());
             }
         }
-        Some(Cow::Owned(rest))
+        ScanPredicate::arrange(&mut direct);
+        Some(Applicable { direct: Cow::Owned(direct), columns: Some(columns.into()), late })
     }
 
     /// Writes to `out` those of `rows` that satisfy all predicates, as offsets from the first, and returns how many they
-    /// are. The predicates are [`applicable`](Self::applicable) ones; at most [`MAX_BATCH`](scan::MAX_BATCH) rows.
+    /// are. The predicates are [`applicable`](Self::applicable) ones of this reader; at most [`WINDOW`] rows.
     #[inline]
-    pub fn scan(&self, rows: Range<usize>, predicates: &[ScanPredicate], out: &mut [u32]) -> usize {
-        assert!(rows.start <= rows.end && rows.end <= self.rows);
-        for p in predicates {
-            assert!(
-                p.physical == self.body.sql_type(p.attribute).physical()
-                    && !self.body.refs()[p.attribute].data.is_null()
-            );
+    pub fn scan(
+        &self,
+        rows: Range<usize>,
+        predicates: &Applicable<'_>,
+        scratch: &mut Scratch,
+        out: &mut [u32],
+    ) -> usize {
+        assert!(rows.start <= rows.end && rows.len() <= WINDOW && rows.end <= self.rows);
+        scratch.begin_batch();
+        let columns = predicates.columns.as_deref().unwrap_or(self.body.refs());
+        for p in &*predicates.direct {
+            assert!(!columns[p.attribute].data.is_null() && self.cells_are(p));
         }
-        // SAFETY: the columns are arrays of at least `self.rows` published rows of the predicates' physical types, as
+        // SAFETY: the columns are arrays of at least `self.rows` published rows of what the predicates are asked of, as
         // was just asserted, and pinned.
-        unsafe { scan::select(predicates, self.body.refs(), rows.start, rows.end, out) }
+        let mut count = unsafe { scan::select(&predicates.direct, columns, rows.start, rows.end, out) };
+        for predicate in &predicates.late {
+            if count == 0 {
+                break;
+            }
+            assert!(predicate.cells == Cells::Of(self.sql_type(predicate.attribute).physical()));
+            let column = self.column(predicate.attribute, rows.clone(), Some(&out[..count]), scratch);
+            // SAFETY: the column has a value for each of the rows that are left.
+            count = unsafe { scan::refine(predicate, column, out, count) };
+        }
+        count
+    }
+
+    /// Whether a predicate is asked of what lies in its column's array: of values, or of codes of that many bytes.
+    fn cells_are(&self, predicate: &ScanPredicate) -> bool {
+        match self.body.frozen_column(predicate.attribute) {
+            Some(frozen) => Some(predicate.cells) == frozen.code_cells(),
+            None => predicate.cells == Cells::Of(self.body.sql_type(predicate.attribute).physical()),
+        }
     }
 
     /// The addresses of a column's values from `rows.start` on, for at most [`WINDOW`] rows: valid as long as `self`, and
-    /// until `scratch` is asked for this attribute of another chunk.
+    /// until `scratch` is asked for this attribute again. If only `some` of the rows are named, as offsets from the first,
+    /// nothing is said of the others' values; within a batch, which [`scan`](Self::scan) begins, they become fewer.
     #[inline]
-    pub fn column(&self, attribute: usize, rows: Range<usize>, scratch: &mut Scratch) -> ColumnRef {
+    pub fn column(
+        &self,
+        attribute: usize,
+        rows: Range<usize>,
+        some: Option<&[u32]>,
+        scratch: &mut Scratch,
+    ) -> ColumnRef {
         debug_assert!(rows.len() <= WINDOW && rows.end <= self.rows);
-        match self.body.constant(attribute) {
-            Some(constant) => scratch.repeat(attribute, constant),
-            None => {
-                let size = self.body.sql_type(attribute).physical().size();
-                self.body.refs()[attribute].at_row(rows.start, size)
-            }
+        let of = self.body.refs()[attribute];
+        if !of.data.is_null() {
+            return of.at_row(rows.start, self.body.sql_type(attribute).physical().size());
+        }
+        match (self.body.constant(attribute), self.body.frozen_column(attribute)) {
+            (Some(constant), _) => scratch.repeat(attribute, constant),
+            (_, Some(frozen)) => scratch.decode(attribute, frozen, rows, some),
+            _ => unreachable!("other columns lie in arrays"),
         }
     }
 
@@ -99,15 +177,15 @@ impl ChunkReader {
     /// As [`column`](Self::column), as values with their lifetime.
     pub(crate) fn window<'a>(&'a self, attribute: usize, rows: Range<usize>, scratch: &'a mut Scratch) -> Values<'a> {
         assert!(rows.start <= rows.end && rows.len() <= WINDOW && rows.end <= self.rows);
-        let of = self.column(attribute, rows.clone(), scratch);
+        let of = self.column(attribute, rows.clone(), None, scratch);
         // SAFETY: `self` pins the published rows, and `scratch` is borrowed as long as the values.
         unsafe { Values::new(self.sql_type(attribute).physical(), of, rows.len()) }
     }
 
-    /// Where one value lies: in some array, at some place.
-    pub(crate) fn cell(&self, attribute: usize, row: usize) -> (Values<'_>, usize) {
+    /// Where one value lies: in some array, at some place, or in the cell.
+    pub(crate) fn cell<'a>(&'a self, attribute: usize, row: usize, cell: &'a mut Cell) -> (Values<'a>, usize) {
         assert!(row < self.rows);
-        self.body.cell(attribute, row)
+        self.body.cell(attribute, row, cell)
     }
 
     /// The values of some rows, copied.
@@ -137,9 +215,9 @@ impl ChunkReader {
         (0..self.body.refs().len()).map(|attribute| self.body.value(attribute, row)).collect()
     }
 
-    /// Number of columns that keep one value for all rows.
-    pub fn constants(&self) -> usize {
-        self.body.constants()
+    /// How a column lies in memory, in a word or two, and the bytes that it takes (buffers shared with others count in full).
+    pub fn form(&self, attribute: usize) -> (&'static str, usize) {
+        self.body.form(attribute)
     }
 
     /// Bytes of memory that the columns hold (buffers shared with others count in full).

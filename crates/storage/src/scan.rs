@@ -14,6 +14,7 @@ mod skip;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use predicate::Test;
 pub use predicate::{Comparison, ScanOp, ScanPredicate};
 pub use skip::may_match;
 
@@ -82,6 +83,15 @@ unsafe fn select_with(
         count = unsafe { refine::refine(predicate, columns[predicate.attribute], begin, out, count) };
     }
     count
+}
+
+/// Keeps of the first `count` rows those for which the predicate holds. Returns how many.
+///
+/// # Safety
+/// The column is alive, of the physical type for which the predicate was made, and has a value for each of the rows.
+pub(crate) unsafe fn refine(predicate: &ScanPredicate, column: ColumnRef, rows: &mut [u32], count: usize) -> usize {
+    // SAFETY: as promised by the caller.
+    unsafe { refine::refine(predicate, column, 0, rows, count) }
 }
 
 fn identity(rows: usize, out: &mut [u32]) -> usize {

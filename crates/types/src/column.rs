@@ -132,7 +132,7 @@ macro_rules! plain {
         unsafe impl Plain for $t {}
     )* };
 }
-plain!(u8, i16, i32, i64, i128, f32, f64, Str, Interval);
+plain!(u8, u16, u32, i16, i32, i64, i128, f32, f64, Str, Interval);
 
 /// Columns of equally many rows.
 #[derive(Clone, Debug)]

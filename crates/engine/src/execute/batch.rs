@@ -10,8 +10,8 @@ use base::{Result, statement};
 use pipeline::ir::{Inst, PipelineId, StateId};
 use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
 use runtime::query::{Suspended, WorkerGuard};
-use scheduler::{Claim, Cutting, Morsel, MorselRanges, Progress, Slice, WorkerId};
-use storage::{ChunkReader, ScanPredicate, Scratch};
+use scheduler::{Claim, Cutting, EachWorker, Morsel, MorselRanges, Progress, Slice, WorkerId};
+use storage::{Applicable, ChunkReader, ScanPredicate, Scratch};
 
 use super::Query;
 
@@ -45,7 +45,16 @@ pub(super) struct Feed {
     /// Most rows of a batch none of which has to be looked at.
     most: usize,
     /// What is known of those that have paused, by the ends of their morsels, which rests keep.
-    paused: Mutex<HashMap<u64, Suspended>>,
+    paused: Mutex<HashMap<u64, Paused>>,
+    /// What each worker decodes columns into.
+    scratch: EachWorker<Mutex<Scratch>>,
+}
+
+/// A batch that has paused, and what the text that it knows lies in.
+#[derive(Debug)]
+pub(super) struct Paused {
+    worker: Suspended,
+    pinned: Vec<ChunkReader>,
 }
 
 impl Feed {
@@ -55,7 +64,17 @@ impl Feed {
         let most = if at_once { usize::MAX } else { BATCH };
         let limits = query.limits_of(body);
         let pauses = body.iter().any(|inst| matches!(inst, Inst::Match(_) | Inst::Repeat { .. }));
-        Self { query, pipeline, ranges, limits, cut: cut.clone(), pauses, most, paused: Mutex::default() }
+        Self {
+            query,
+            pipeline,
+            ranges,
+            limits,
+            cut: cut.clone(),
+            pauses,
+            most,
+            paused: Mutex::default(),
+            scratch: EachWorker::default(),
+        }
     }
 
     pub fn claim(&self, worker: WorkerId) -> Claim {
@@ -80,18 +99,30 @@ impl Feed {
     }
 
     /// Begins a run whose first batch has paused, if there is such a one.
-    pub fn begin_at(&self, worker: WorkerId, morsel: Morsel, paused: Option<Suspended>) -> Run<'_> {
+    pub fn begin_at(&self, worker: WorkerId, morsel: Morsel, paused: Option<Paused>) -> Run<'_> {
         let query = &*self.query;
         let mut guard = query.context.worker(worker.index());
         let is_paused = paused.is_some();
-        if let Some(paused) = paused {
-            guard.go_on(paused);
-        }
+        let pinned = paused.map_or_else(Vec::new, |paused| {
+            guard.go_on(paused.worker);
+            paused.pinned
+        });
+        let scratch = std::mem::take(&mut *self.scratch(worker.index()));
         guard.reserve_scratch(query.code.scratch_bytes(self.pipeline));
         let first = query.first_row(self.pipeline);
         guard.begin_morsel(first + morsel.begin..first + morsel.end);
         let _working = statement::work_for(&query.budget, &query.cancel);
-        Run { feed: self, worker: guard, morsel, slice: self.cut.begin(), is_paused, _working }
+        Run {
+            feed: self,
+            worker: guard,
+            morsel,
+            slice: self.cut.begin(),
+            is_paused,
+            number: worker.index(),
+            pinned,
+            scratch,
+            _working,
+        }
     }
 
     /// Steps between two looks at the clock.
@@ -104,7 +135,12 @@ impl Feed {
         self.cut.begin()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Suspended>> {
+    /// Of one worker, so that nobody waits.
+    fn scratch(&self, worker: usize) -> MutexGuard<'_, Scratch> {
+        self.scratch.get_or(worker, Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Paused>> {
         self.paused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -122,10 +158,14 @@ impl Feed {
 pub(super) struct Run<'f> {
     feed: &'f Feed,
     worker: WorkerGuard<'f>,
+    number: usize,
     morsel: Morsel,
     slice: Slice,
     /// Whether the worker knows of a batch that has paused.
     is_paused: bool,
+    /// What the text of the run's rows lies in: states own theirs when the run ends.
+    pinned: Vec<ChunkReader>,
+    scratch: Scratch,
     _working: Working,
 }
 
@@ -183,28 +223,45 @@ impl Run<'_> {
         rows: Range<usize>,
     ) -> Result<usize> {
         let Some(predicates) = chunk.applicable(predicates) else { return Ok(rows.end) };
+        if !self.pinned.iter().any(|pinned| pinned.has_body_of(chunk)) {
+            self.pinned.push(chunk.clone());
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let stopped = self.batches(chunk, read, &predicates, rows, &mut scratch);
+        self.scratch = scratch;
+        stopped
+    }
+
+    fn batches(
+        &mut self,
+        chunk: &ChunkReader,
+        read: &[usize],
+        predicates: &Applicable<'_>,
+        rows: Range<usize>,
+        scratch: &mut Scratch,
+    ) -> Result<usize> {
         let mut selection = [0u32; BATCH];
         let mut columns: Vec<ColumnRef> = Vec::with_capacity(read.len());
-        let mut scratch = Scratch::default();
         let mut at = rows.start;
         while at < rows.end && !self.must_wait() {
-            let (to, count, positions) = if predicates.is_empty() {
-                let count = (rows.end - at).min(self.feed.most);
-                (at + count, count, ALL.as_ptr())
+            let (to, found) = if predicates.is_empty() {
+                (at + (rows.end - at).min(self.feed.most), None)
             } else {
                 let to = (at + BATCH).min(rows.end);
-                (to, chunk.scan(at..to, &predicates, &mut selection), selection.as_ptr())
+                (to, Some(chunk.scan(at..to, predicates, scratch, &mut selection)))
             };
+            let some = found.map(|count| &selection[..count]);
+            let count = some.map_or(to - at, <[u32]>::len);
             if count > 0 {
                 columns.clear();
                 columns.extend(read.iter().map(|&attribute| {
-                    let column = chunk.column(attribute, at..to, &mut scratch);
+                    let column = chunk.column(attribute, at..to, some, scratch);
                     let nulls = if column.nulls.is_null() { NO_NULLS.as_ptr() } else { column.nulls };
                     ColumnRef { data: column.data, nulls }
                 }));
                 let whole = self.run(&Batch {
                     columns: columns.as_ptr(),
-                    selection: positions,
+                    selection: some.map_or(ALL.as_ptr(), <[u32]>::as_ptr),
                     rows: std::ptr::null(),
                     count: count as u64,
                 })?;
@@ -222,8 +279,10 @@ impl Run<'_> {
 
     /// Hands on what the morsel put into the result up to row `at`, of which `broken` says that more is to come, and gives away
     /// what the worker knows of the batch there, if it has paused.
-    pub fn leave(mut self, at: u64, broken: bool) -> Result<Option<Suspended>> {
-        let paused = self.is_paused.then(|| self.worker.suspend());
+    pub fn leave(mut self, at: u64, broken: bool) -> Result<Option<Paused>> {
+        *self.feed.scratch(self.number) = std::mem::take(&mut self.scratch);
+        let pinned = std::mem::take(&mut self.pinned);
+        let paused = self.is_paused.then(|| Paused { worker: self.worker.suspend(), pinned: pinned.clone() });
         let broken = broken || paused.is_some();
         self.worker.end_morsel_at(self.feed.query.first_row(self.feed.pipeline) + at, broken)?;
         Ok(paused)

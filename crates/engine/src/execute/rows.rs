@@ -63,13 +63,15 @@ impl TaskSet for RowTasks {
 
 pub(super) struct ValueTasks {
     feed: Feed,
-    chunk: Arc<Chunk>,
+    rows: ChunkReader,
+    columns: Vec<usize>,
 }
 
 impl ValueTasks {
     pub fn new(query: Arc<Query>, pipeline: PipelineId, chunk: Arc<Chunk>, cut: &Cutting) -> Self {
         let ranges = cut.with_strategy(Strategy::InOrder).rows(chunk.rows() as u64);
-        Self { feed: Feed::new(query, pipeline, ranges, cut), chunk }
+        let (rows, columns) = (ChunkReader::of(Chunk::clone(&chunk)), (0..chunk.columns().len()).collect());
+        Self { feed: Feed::new(query, pipeline, ranges, cut), rows, columns }
     }
 }
 
@@ -79,9 +81,7 @@ impl TaskSet for ValueTasks {
     }
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
         let mut run = self.feed.begin(worker, morsel);
-        let columns: Vec<usize> = (0..self.chunk.columns().len()).collect();
-        let chunk = ChunkReader::of(Chunk::clone(&self.chunk));
-        let at = run.chunk(&chunk, &columns, &[], morsel.begin as usize..morsel.end as usize)?;
+        let at = run.chunk(&self.rows, &self.columns, &[], morsel.begin as usize..morsel.end as usize)?;
         run.end(at as u64)
     }
     fn total(&self) -> u64 {

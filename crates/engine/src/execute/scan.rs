@@ -8,13 +8,12 @@ use base::ids::Id;
 use base::memory::Reservation;
 use io::{CompareOp, FileSource, PrunePredicate, Step};
 use pipeline::ir::{PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn};
-use runtime::query::Suspended;
 use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, TaskSet, WorkerId};
 use storage::{ChunkReader, ChunkView, Comparison, ScanOp, ScanPredicate, Snapshot};
-use types::{Chunk, SqlType, Value};
+use types::{SqlType, Value};
 
 use super::Query;
-use super::batch::{Feed, Run};
+use super::batch::{Feed, Paused, Run};
 use super::narrow::Narrowing;
 use crate::pieces::{Piece, Pieces};
 
@@ -132,11 +131,11 @@ pub(super) struct FileTasks {
 
 /// A chunk that is not done.
 struct Held {
-    chunk: Chunk,
+    reader: ChunkReader,
     /// Rows of it that are.
     done: usize,
     /// What is known of the batch behind them, if it has paused.
-    paused: Option<Suspended>,
+    paused: Option<Paused>,
     _charged: Reservation,
 }
 
@@ -168,11 +167,11 @@ impl FileTasks {
 
     /// Runs rows of a chunk, as many as the time allows.
     fn run_chunk(&self, worker: WorkerId, piece: &mut Piece<Option<Held>>, mut held: Held) -> Result<()> {
-        let (rows, reader) = (held.chunk.rows(), ChunkReader::of(held.chunk.clone()));
+        let rows = held.reader.rows();
         let begin = piece.number();
         let mut run = self.feed.begin_at(worker, Morsel { begin, end: begin }, held.paused.take());
-        let predicates = self.narrowing.predicates(|column| held.chunk.columns()[column].nulls().is_some());
-        let stopped = run.chunk(&reader, &self.read, &predicates, held.done..rows)?;
+        let predicates = self.narrowing.predicates(|column| held.reader.may_be_null(column));
+        let stopped = run.chunk(&held.reader, &self.read, &predicates, held.done..rows)?;
         self.narrowing.look(worker)?;
         let (end, broken) = piece.advance(stopped - held.done);
         // Rows that outlive the chunk own their strings from here on.
@@ -205,7 +204,7 @@ impl TaskSet for FileTasks {
                 match piece.reader.step()? {
                     Step::Chunk(chunk) => {
                         let _charged = self.feed.query.budget.reserve(chunk.bytes(), "file")?;
-                        piece.held = Some(Held { chunk, done: 0, paused: None, _charged });
+                        piece.held = Some(Held { reader: ChunkReader::of(chunk), done: 0, paused: None, _charged });
                     }
                     Step::More => {}
                     Step::End => {

@@ -294,11 +294,12 @@ impl Binder<'_> {
         let function = match function.as_str() {
             "read_csv_auto" => "read_csv",
             "parquet_scan" => "read_parquet",
+            "storage_info" => return self.storage_info(arguments, alias, position),
             "read_csv" | "read_parquet" => function.as_str(),
             _ => {
                 let message = format!("table function {function} does not exist");
                 return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
-                    .hint("functions in FROM are read_csv and read_parquet")
+                    .hint("functions in FROM are read_csv, read_parquet and storage_info")
                     .at(position));
             }
         };
@@ -333,6 +334,30 @@ impl Binder<'_> {
         }
         let file = self.resolver.file(function, &paths, &options).map_err(|e| e.at(position))?;
         self.scan(file, None, alias)
+    }
+
+    /// `storage_info('t')`, or `storage_info('schema.t')`: of a name as it is stored, without quotes.
+    fn storage_info(
+        &mut self,
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+        position: Option<u32>,
+    ) -> Result<FromItem> {
+        let [FunctionArg::Unnamed(FunctionArgExpr::Expr(name))] = arguments else {
+            let message = "storage_info takes the name of a table";
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position));
+        };
+        let name_at = self.text.start(name);
+        let Value::Str(name) = self.constant(name, "the name of a table")? else {
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, "the name of a table must be a string").at(name_at));
+        };
+        let (schema, name) = match name.split_once('.') {
+            Some((schema, name)) => (Some(schema.to_owned()), name),
+            None => (None, &*name),
+        };
+        let name = crate::ObjectName { schema, name: name.to_owned(), position: name_at };
+        let table = self.resolver.storage_info(&name).map_err(|e| e.at(name_at))?;
+        self.scan(table, None, alias)
     }
 
     fn path(&mut self, expr: &ast::Expr) -> Result<String> {

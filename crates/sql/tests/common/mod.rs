@@ -116,6 +116,11 @@ impl Resolver for Schema {
         Ok(Table { name, ..table("file", "one integer; two ?text") })
     }
 
+    fn storage_info(&self, name: &ObjectName) -> Result<Table> {
+        self.table(name)?;
+        Ok(table("storage_info", "form text; rows bigint"))
+    }
+
     fn now(&self) -> i64 {
         868_000_000_000_000
     }

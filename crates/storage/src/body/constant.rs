@@ -1,15 +1,13 @@
 //! Constant columns: one value for all rows of a chunk.
 //!
 //! A predicate on one is evaluated once a chunk, and kernels and generated code, which want arrays, get one window of
-//! copies in the reader's scratch memory: made once for all windows and all following chunks that have the same constant.
-
-use std::sync::Arc;
+//! copies in the reader's [`Scratch`](super::Scratch) memory: made once for all windows of the chunk.
 
 use types::{Buffer, Physical, Str};
 
 use super::Values;
+use crate::ColumnRef;
 use crate::statistics::{Bounds, ValueRange};
-use crate::{ColumnRef, WINDOW};
 
 /// The value of all rows.
 #[derive(Debug)]
@@ -85,50 +83,13 @@ impl Constant {
         unsafe { Values::new(self.physical, ColumnRef { data: self.words.as_ptr().cast(), nulls }, 1) }
     }
 
+    /// The bytes of the value.
+    pub(super) fn value(&self) -> &[u8] {
+        // SAFETY: the first bytes of the words are the value.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast::<u8>(), self.physical.size()) }
+    }
+
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>() + self.heap.as_ref().map_or(0, Buffer::capacity)
-    }
-}
-
-/// A reader's memory for values that do not lie in an array: a window for each attribute. Cheap while empty.
-#[derive(Debug, Default)]
-pub struct Scratch {
-    /// By attribute.
-    slots: Vec<Option<Slot>>,
-}
-
-#[derive(Debug)]
-struct Slot {
-    /// Kept, so that its address stays its own.
-    of: Arc<Constant>,
-    values: Buffer,
-    nulls: Box<[u8]>,
-}
-
-impl Scratch {
-    /// A window of copies of the value, valid until the slot of this attribute is asked for another one.
-    pub(crate) fn repeat(&mut self, attribute: usize, constant: &Arc<Constant>) -> ColumnRef {
-        if self.slots.len() <= attribute {
-            self.slots.resize_with(attribute + 1, || None);
-        }
-        let slot = &mut self.slots[attribute];
-        if slot.as_ref().is_none_or(|slot| !Arc::ptr_eq(&slot.of, constant)) {
-            *slot = Some(Slot::new(constant));
-        }
-        let slot = slot.as_ref().expect("made above");
-        let nulls = if constant.is_null() { slot.nulls.as_ptr() } else { std::ptr::null() };
-        ColumnRef { data: slot.values.as_ptr(), nulls }
-    }
-}
-
-impl Slot {
-    fn new(constant: &Arc<Constant>) -> Self {
-        let size = constant.physical.size();
-        let mut values = Buffer::with_capacity(WINDOW * size);
-        // SAFETY: the first `size` bytes of the words are the value.
-        let value = unsafe { std::slice::from_raw_parts(constant.words.as_ptr().cast::<u8>(), size) };
-        (0..WINDOW).for_each(|_| values.extend(value));
-        let nulls = if constant.is_null() { vec![1; WINDOW].into() } else { Box::default() };
-        Self { of: constant.clone(), values, nulls }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use types::ops::hash::hash_f64;
 use types::{Interval, Physical, Str};
 
+use crate::body::Cell;
 use crate::hash::{PARTITIONS, equal_values, hash_keys, partition_of};
 use crate::{ChunkReader, Scratch, WINDOW};
 
@@ -49,7 +50,9 @@ impl<'a> Keys<'a> {
     /// Whether key `number` is that of a row of another chunk.
     pub fn is_key_of(&self, number: usize, reader: &ChunkReader, attributes: &[usize], row: usize) -> bool {
         self.attributes.iter().zip(attributes).all(|(&mine, &theirs)| {
-            let ((a, i), (b, j)) = (self.reader.cell(mine, self.rows.start + number), reader.cell(theirs, row));
+            let (mut a, mut b) = (Cell::default(), Cell::default());
+            let (a, i) = self.reader.cell(mine, self.rows.start + number, &mut a);
+            let (b, j) = reader.cell(theirs, row, &mut b);
             equal_values(a, i, b, j)
         })
     }
@@ -57,7 +60,8 @@ impl<'a> Keys<'a> {
     /// Writes the bytes of key `number` behind `out`: equal keys, and no others, have equal bytes.
     pub fn encode(&self, number: usize, out: &mut Vec<u8>) {
         for &attribute in self.attributes {
-            let (values, row) = self.reader.cell(attribute, self.rows.start + number);
+            let mut cell = Cell::default();
+            let (values, row) = self.reader.cell(attribute, self.rows.start + number, &mut cell);
             match values.physical() {
                 Physical::Bool => out.push(values.get::<u8>(row)),
                 Physical::I16 => out.extend(values.get::<i16>(row).to_le_bytes()),

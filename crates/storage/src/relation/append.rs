@@ -211,9 +211,7 @@ impl Worker {
         let summary = self.summary.get_or_insert_with(|| Summary::new(chunk.columns().len()));
         let bounds = summary.add(chunk.columns().iter().map(Values::from), 0..rows);
         let body = Body::frozen(chunk, &bounds);
-        if body.constants() > 0 {
-            memory.resize(body.bytes().min(memory.bytes()), "insert")?;
-        }
+        memory.resize(body.bytes().min(memory.bytes()), "insert")?;
         self.run().pieces.push(Piece { part, rows: PieceRows::Frozen { node, rows, body, bounds, memory } });
         Ok(())
     }

@@ -9,7 +9,7 @@ use base::simd::Level;
 use types::{Physical, Str};
 
 use super::MAX_BATCH;
-use super::lane::{Lane, with_lane};
+use super::lane::{Cells, Lane, with_cells};
 use super::predicate::{ScanPredicate, Test};
 use crate::ColumnRef;
 
@@ -119,7 +119,7 @@ unsafe fn and_words(
             unsafe { each_word(words, column.nulls.add(begin), rows, pack, |&n| (n != 0) as u8 == want) };
         }
         Test::Null(_) => {}
-        Test::Range { low, high, negate } => with_lane!(predicate.physical, T => {
+        Test::Range { low, high, negate } => with_cells!(predicate.cells, T => {
             let (low, high) = (T::narrow(*low), T::narrow(*high));
             // SAFETY: as above.
             unsafe {
@@ -131,7 +131,7 @@ unsafe fn and_words(
                 }
             }
         }, unreachable!("strings have no keys")),
-        Test::Few(keys) => with_lane!(predicate.physical, T => {
+        Test::Few(keys) => with_cells!(predicate.cells, T => {
             let mut constants = [T::narrow(keys[0]); 6];
             for (c, &k) in constants.iter_mut().zip(keys) {
                 *c = T::narrow(k);
@@ -248,10 +248,13 @@ mod x86 {
     ) -> usize {
         if let Test::Range { low, high, negate } = predicate.test
             && column.nulls.is_null()
-            && matches!(predicate.physical, Physical::I32 | Physical::I64)
+            && !matches!(
+                predicate.cells,
+                Cells::Of(Physical::I16 | Physical::I128 | Physical::F32 | Physical::F64 | Physical::Interval)
+            )
         {
             // SAFETY: the caller vouches for the column.
-            return unsafe { range_avx512(words, predicate.physical, column.data, begin, rows, (low, high), negate) };
+            return unsafe { range_avx512(words, predicate.cells, column.data, begin, rows, (low, high), negate) };
         }
         // SAFETY: 64 bytes are readable.
         let pack = |flags: &[u8; 64]| unsafe {
@@ -261,14 +264,14 @@ mod x86 {
         unsafe { and_words(words, predicate, column, begin, rows, pack) }
     }
 
-    /// A range of 32-bit or 64-bit integers: comparisons write mask registers, which need no packing.
+    /// A range of integers, or of codes of 1, 2 or 4 bytes: comparisons write mask registers, which need no packing.
     ///
     /// # Safety
     /// As [`super::and`], on a processor with these instructions.
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,popcnt")]
     unsafe fn range_avx512(
         words: &mut [u64],
-        physical: Physical,
+        cells: Cells,
         data: *const u8,
         begin: usize,
         rows: usize,
@@ -282,7 +285,28 @@ mod x86 {
             let mut found = 0u64;
             // SAFETY: masked loads touch no row past the batch.
             unsafe {
-                if physical == Physical::I32 {
+                // Codes: the distance from the lower bound, which wraps for those below it.
+                if cells == Cells::Of(Physical::Bool) {
+                    let v = _mm512_maskz_loadu_epi8(live, data.cast::<i8>().wrapping_add(begin + w * 64));
+                    let (low, span) = (_mm512_set1_epi8(low as i8), _mm512_set1_epi8((high - low) as i8));
+                    found = _mm512_cmple_epu8_mask(_mm512_sub_epi8(v, low), span);
+                } else if cells == Cells::U16 {
+                    let (low, span) = (_mm512_set1_epi16(low as i16), _mm512_set1_epi16((high - low) as i16));
+                    let data = data.cast::<i16>().wrapping_add(begin + w * 64);
+                    for k in 0..2 {
+                        let v = _mm512_maskz_loadu_epi16((live >> (32 * k)) as u32, data.wrapping_add(32 * k));
+                        let m = _mm512_cmple_epu16_mask(_mm512_sub_epi16(v, low), span);
+                        found |= u64::from(m) << (32 * k);
+                    }
+                } else if cells == Cells::U32 {
+                    let (low, span) = (_mm512_set1_epi32(low as i32), _mm512_set1_epi32((high - low) as i32));
+                    let data = data.cast::<i32>().wrapping_add(begin + w * 64);
+                    for k in 0..4 {
+                        let v = _mm512_maskz_loadu_epi32((live >> (16 * k)) as u16, data.wrapping_add(16 * k));
+                        let m = _mm512_cmple_epu32_mask(_mm512_sub_epi32(v, low), span);
+                        found |= u64::from(m) << (16 * k);
+                    }
+                } else if cells == Cells::Of(Physical::I32) {
                     let (low, high) = (_mm512_set1_epi32(low as i32), _mm512_set1_epi32(high as i32));
                     let data = data.cast::<i32>().add(begin + w * 64);
                     for k in 0..4 {

@@ -30,7 +30,7 @@ macro_rules! integer_lane {
         }
     )* };
 }
-integer_lane!(u8, i16, i32, i64, i128);
+integer_lane!(u8, u16, u32, i16, i32, i64, i128);
 
 macro_rules! float_lane {
     ($t:ty, $bits:ty, $unsigned:ty) => {
@@ -116,6 +116,35 @@ macro_rules! with_lane {
     };
 }
 pub(crate) use with_lane;
+
+/// What lies in the array that a predicate is asked of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cells {
+    /// Values, or codes of one byte, which are as booleans are.
+    Of(types::Physical),
+    /// Codes of two bytes.
+    U16,
+    /// Codes of four bytes.
+    U32,
+}
+
+/// [`with_lane`] for [`Cells`].
+macro_rules! with_cells {
+    ($cells:expr, $t:ident => $body:expr, $string:expr) => {
+        match $cells {
+            $crate::scan::lane::Cells::U16 => {
+                type $t = u16;
+                $body
+            }
+            $crate::scan::lane::Cells::U32 => {
+                type $t = u32;
+                $body
+            }
+            $crate::scan::lane::Cells::Of(physical) => $crate::scan::lane::with_lane!(physical, $t => $body, $string),
+        }
+    };
+}
+pub(crate) use with_cells;
 
 /// The key of a value of a fixed-width column, none for NULL and strings.
 pub(crate) fn value_key(physical: types::Physical, value: &types::Value) -> Option<i128> {

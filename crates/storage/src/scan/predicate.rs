@@ -2,7 +2,7 @@
 
 use types::{Physical, SqlType, Value};
 
-use super::lane::{self, Lane, with_lane};
+use super::lane::{self, Cells, Lane, with_lane};
 use super::select;
 use crate::values::Values;
 
@@ -51,13 +51,13 @@ pub enum ScanOp {
 pub struct ScanPredicate {
     /// The attribute's number in the relation.
     pub attribute: usize,
-    pub(crate) physical: Physical,
-    pub(super) test: Test,
+    pub(crate) cells: Cells,
+    pub(crate) test: Test,
 }
 
 /// The physical form. Ranges are inclusive, over the keys of [`lane`].
 #[derive(Clone, Debug)]
-pub(super) enum Test {
+pub(crate) enum Test {
     /// True of no row.
     Never,
     /// True of rows that are NULL (or that are not).
@@ -76,7 +76,7 @@ pub(super) enum Test {
 
 /// One bit for each hash of the keys of a long list.
 #[derive(Clone, Debug)]
-pub(super) struct KeyFilter([u64; 1 << (FILTER_BITS - 6)]);
+pub(crate) struct KeyFilter([u64; 1 << (FILTER_BITS - 6)]);
 
 const FILTER_BITS: u32 = 13;
 
@@ -103,7 +103,7 @@ impl KeyFilter {
 
 /// What is asked of a string. Order is bytewise (the C collation).
 #[derive(Clone, Debug)]
-pub(super) enum TextTest {
+pub(crate) enum TextTest {
     Equal {
         text: Box<[u8]>,
         negate: bool,
@@ -133,12 +133,12 @@ impl ScanPredicate {
             op if physical == Physical::Str => text_test(op).map_or(Test::Never, Test::Text),
             op => key_test(physical, op).unwrap_or(Test::Never),
         };
-        Self { attribute, physical, test }
+        Self { attribute, cells: Cells::Of(physical), test }
     }
 
     /// Whether it is true of the only one of these values.
     pub(crate) fn holds(&self, value: Values<'_>) -> bool {
-        assert!(value.rows() == 1 && value.physical() == self.physical);
+        assert!(value.rows() == 1 && Cells::Of(value.physical()) == self.cells);
         let alone = Self { attribute: 0, ..self.clone() };
         // SAFETY: one value of the predicate's type, alive as long as `value`.
         unsafe { select(&[alone], &[value.address()], 0, 1, &mut [0]) == 1 }

@@ -2,7 +2,7 @@
 
 use types::Str;
 
-use super::lane::{Lane, with_lane};
+use super::lane::{Lane, with_cells};
 use super::predicate::{ScanPredicate, Test, TextTest};
 use crate::ColumnRef;
 
@@ -39,7 +39,7 @@ pub(super) unsafe fn refine(
             // SAFETY: as above.
             unsafe { refine_text(test, column.data.cast::<Str>().add(begin), out) }
         }
-        test => with_lane!(predicate.physical, T => {
+        test => with_cells!(predicate.cells, T => {
             // SAFETY: as above.
             unsafe { refine_keys::<T>(test, column.data.cast::<T>().add(begin), out) }
         }, unreachable!("strings have no keys")),

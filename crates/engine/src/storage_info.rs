@@ -1,0 +1,40 @@
+//! `storage_info('t')`: how a table lies in memory.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use io::{Field, MemorySource};
+use storage::Snapshot;
+use types::{Chunk, ColumnBuilder, SqlType, Value};
+
+/// A row for each column and form that it has: in how many chunks, over how many rows, in how many bytes.
+pub(crate) fn storage_info(snapshot: &Snapshot) -> Arc<MemorySource> {
+    let schema = [
+        ("column_name", SqlType::Text),
+        ("type", SqlType::Text),
+        ("form", SqlType::Text),
+        ("chunks", SqlType::BigInt),
+        ("rows", SqlType::BigInt),
+        ("bytes", SqlType::BigInt),
+    ];
+    let mut forms: BTreeMap<(usize, &str), [i64; 3]> = BTreeMap::new();
+    for chunk in snapshot.chunks().filter(|chunk| chunk.rows() > 0) {
+        let reader = chunk.read();
+        for attribute in 0..snapshot.schema().attributes().len() {
+            let (form, bytes) = reader.form(attribute);
+            let sums = forms.entry((attribute, form)).or_default();
+            let more = [1, reader.rows() as i64, bytes as i64];
+            sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        }
+    }
+    let mut columns: Vec<_> = schema.iter().map(|(_, t)| ColumnBuilder::new(*t, forms.len())).collect();
+    for ((attribute, form), sums) in &forms {
+        let attribute = &snapshot.schema().attributes()[*attribute];
+        let texts = [attribute.name.clone(), attribute.sql_type.to_string(), (*form).to_owned()];
+        let row = texts.into_iter().map(Value::str).chain(sums.map(Value::Int));
+        columns.iter_mut().zip(row).for_each(|(column, value)| column.push_value(&value));
+    }
+    let fields = schema.iter().map(|(name, sql_type)| Field::new(*name, *sql_type)).collect();
+    let chunk = Chunk::new(forms.len(), columns.into_iter().map(ColumnBuilder::finish).collect());
+    Arc::new(MemorySource::new(fields, vec![chunk]))
+}

@@ -1,0 +1,229 @@
+//! Frozen columns: compressed, each value at its own place, so that any row is read without those before it.
+//!
+//! How a column is written is chosen by its values ([`Frozen::of`]): integers as the distance from the least of them in the
+//! fewest bytes ([`numbers`]), values of which few are distinct as places in an ordered dictionary ([`dictionary`]), other
+//! texts as bytes behind one another ([`text`]). All of it lies in one buffer without pointers ([`layout`]). Predicates are
+//! translated into ones on codes once a chunk ([`predicate`]); whoever needs values has a window decoded at a time.
+//!
+//! After Lang et al., *Data Blocks: Hybrid OLTP and OLAP on Compressed Storage*, SIGMOD 2016, section 3.
+
+mod dictionary;
+mod layout;
+mod numbers;
+mod predicate;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::ops::Range;
+
+use base::Result;
+use types::{Buffer, Physical, Str};
+
+pub(crate) use layout::Scheme;
+pub(crate) use predicate::Translated;
+
+use super::Cell;
+use crate::ColumnRef;
+use crate::scan::lane::Cells;
+use crate::statistics::Bounds;
+use crate::values::Values;
+use layout::{CODES, ENTRIES, Header, OFFSETS, PAYLOAD, corrupt};
+use numbers::with_code;
+
+/// A frozen column.
+#[derive(Debug)]
+pub(crate) struct Frozen {
+    header: Header,
+    bytes: Buffer,
+    /// The entries of a dictionary of texts, as headers into `bytes`.
+    texts: Box<[Str]>,
+}
+
+impl Frozen {
+    /// The values in fewer bytes, where there is a way; `bounds` are theirs.
+    pub(crate) fn of(values: Values<'_>, bounds: &Bounds) -> Option<Self> {
+        if values.rows() == 0 {
+            return None;
+        }
+        match values.physical() {
+            Physical::Bool => None,
+            Physical::Str => dictionary::freeze(values, bounds).or_else(|| text::freeze(values, bounds)),
+            Physical::I16 => numbers::freeze(values, bounds),
+            _ => {
+                let codes = numbers::freeze(values, bounds);
+                match &codes {
+                    Some(codes) if codes.header.width <= 2 => {}
+                    _ => return dictionary::freeze(values, bounds).or(codes),
+                }
+                codes
+            }
+        }
+    }
+
+    fn new(header: Header, bytes: Buffer) -> Self {
+        // Filled once the bytes lie where they stay.
+        let mut frozen = Self { header, bytes, texts: Box::default() };
+        if header.scheme == Scheme::Dictionary && header.physical == Physical::Str {
+            // SAFETY: the entries were written or checked, and the buffer lives, and does not move, as long as the headers.
+            let text = |number| unsafe { text::text(&header, frozen.bytes.as_ptr(), number) };
+            frozen.texts = (0..header.entries).map(text).collect();
+        }
+        frozen
+    }
+
+    /// The column whose bytes these are, wherever they come from.
+    ///
+    /// # Errors
+    /// XX001 if they are no column's.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for what will be read back from files"))]
+    pub(crate) fn read(bytes: Buffer) -> Result<Self> {
+        let header = Header::read(bytes.as_slice())?;
+        let part = |part: usize, size: usize| &bytes.as_slice()[header.parts[part]..][..size];
+        if header.scheme == Scheme::Dictionary {
+            let codes = part(CODES, header.rows * header.width);
+            let code = |code: &[u8]| code.iter().rev().fold(0, |all, &byte| all << 8 | usize::from(byte));
+            if codes.chunks_exact(header.width).any(|c| code(c) >= header.entries) {
+                return Err(corrupt("code"));
+            }
+        }
+        if header.physical == Physical::Str {
+            let count = if header.scheme == Scheme::Text { header.rows } else { header.entries };
+            let offset = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("4 bytes")) as usize;
+            let offsets: Vec<usize> = part(OFFSETS, (count + 1) * 4).chunks_exact(4).map(offset).collect();
+            let payload = &bytes.as_slice()[header.parts[PAYLOAD]..header.len];
+            let is_text = |ends: &[usize]| payload.get(ends[0]..ends[1]).is_some_and(|b| str::from_utf8(b).is_ok());
+            if offsets[0] != 0 || !offsets.windows(2).all(is_text) {
+                return Err(corrupt("text"));
+            }
+        }
+        Ok(Self::new(header, bytes))
+    }
+
+    pub(crate) fn physical(&self) -> Physical {
+        self.header.physical
+    }
+    pub(crate) fn scheme(&self) -> Scheme {
+        self.header.scheme
+    }
+    /// Bytes a code: 0 for texts without codes.
+    pub(crate) fn width(&self) -> usize {
+        self.header.width
+    }
+    /// Bytes of memory held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.capacity() + self.texts.len() * size_of::<Str>() + size_of::<Self>()
+    }
+
+    fn part(&self, part: usize) -> *const u8 {
+        self.bytes.as_slice()[self.header.parts[part]..].as_ptr()
+    }
+
+    /// The type of the codes, for kernels; none for texts and for codes of 8 bytes.
+    pub(crate) fn code_cells(&self) -> Option<Cells> {
+        match (self.header.scheme, self.header.width) {
+            (Scheme::Text, _) => None,
+            (_, 1) => Some(Cells::Of(Physical::Bool)),
+            (_, 2) => Some(Cells::U16),
+            (_, 4) => Some(Cells::U32),
+            _ => None,
+        }
+    }
+
+    /// Where the codes lie.
+    pub(crate) fn code_address(&self) -> ColumnRef {
+        ColumnRef { data: self.part(CODES), nulls: std::ptr::null() }
+    }
+
+    /// The entries of a dictionary as values, with the one for NULL if there is one.
+    fn entries(&self) -> Values<'_> {
+        let data = if self.header.physical == Physical::Str { self.texts.as_ptr().cast() } else { self.part(ENTRIES) };
+        let address = ColumnRef { data, nulls: std::ptr::null() };
+        // SAFETY: so many entries lie there, aligned, and `self` owns them and their payload.
+        unsafe { Values::new(self.header.physical, address, self.header.entries) }
+    }
+
+    /// Whether any row is NULL.
+    pub(crate) fn has_null(&self) -> bool {
+        self.header.has_null
+    }
+
+    /// How many rows are decoded one after the other in the time of one by itself.
+    pub(crate) fn rows_at_once(&self) -> usize {
+        // Vectors make numbers of codes; of entries and texts each is fetched.
+        if self.scheme() == Scheme::Numbers { 12 } else { 1 }
+    }
+
+    /// Writes the values of `rows` to `to`, and whether they are NULL to `nulls`, if any row of the column is: those of all
+    /// rows, or those at `some` places counted from the first row, each at its own place.
+    ///
+    /// # Safety
+    /// `to` has room for values of all the rows, aligned for them.
+    pub(crate) unsafe fn decode(&self, rows: Range<usize>, some: Option<&[u32]>, to: *mut u8, nulls: &mut [u8]) {
+        let (header, size) = (&self.header, self.header.physical.size());
+        assert!(rows.start <= rows.end && rows.end <= header.rows);
+        if let Some(some) = some {
+            assert!(some.iter().all(|&place| (place as usize) < rows.len()));
+        }
+        if header.scheme == Scheme::Text {
+            let bytes = self.bytes.as_ptr();
+            let write = |place: usize| {
+                // SAFETY: a row of the column; the buffer has more than 12 bytes behind its end, and `self` owns it.
+                unsafe { to.cast::<Str>().add(place).write(text::text(header, bytes, rows.start + place)) }
+            };
+            match some {
+                None => (0..rows.len()).for_each(write),
+                Some(some) => some.iter().for_each(|&place| write(place as usize)),
+            }
+        } else {
+            with_code!(header.width, C => {
+                // SAFETY: a code of each row lies there, aligned to 64.
+                let codes = unsafe { std::slice::from_raw_parts(self.part(CODES).cast::<C>(), header.rows) };
+                let codes = &codes[rows.clone()];
+                // SAFETY: as the caller promises; places were looked at above, and codes are of entries.
+                unsafe {
+                    match (header.scheme, some) {
+                        (Scheme::Numbers, None) => numbers::decode(header, codes, to),
+                        (Scheme::Numbers, Some(some)) => numbers::decode_some(header, codes, some, to),
+                        (_, None) => dictionary::decode(self.entries().address().data, size, codes, to),
+                        (_, Some(some)) => {
+                            dictionary::decode_some(self.entries().address().data, size, codes, some, to);
+                        }
+                    }
+                }
+            });
+        }
+        if header.has_null {
+            // SAFETY: as the caller promises.
+            unsafe { self.decode_nulls(rows, to, nulls) };
+        }
+    }
+
+    /// The value of a row, written to the cell.
+    pub(crate) fn cell<'a>(&'a self, row: usize, cell: &'a mut Cell) -> Values<'a> {
+        // SAFETY: the words have room for one value of any type.
+        unsafe { self.decode(row..row + 1, None, cell.words.as_mut_ptr().cast(), &mut cell.null) };
+        let nulls = if self.has_null() { cell.null.as_ptr() } else { std::ptr::null() };
+        let address = ColumnRef { data: cell.words.as_ptr().cast(), nulls };
+        // SAFETY: one value lies there, whose payload is in `self`; both are borrowed as long as it is used.
+        unsafe { Values::new(self.header.physical, address, 1) }
+    }
+
+    /// Writes which rows are NULL; their values become zeros, as in all columns.
+    ///
+    /// # Safety
+    /// As for [`decode`](Self::decode).
+    unsafe fn decode_nulls(&self, rows: Range<usize>, to: *mut u8, nulls: &mut [u8]) {
+        let size = self.header.physical.size();
+        let nulls = &mut nulls[..rows.len()];
+        with_code!(self.header.width, C => {
+            // SAFETY: as in `decode`.
+            let codes = unsafe { std::slice::from_raw_parts(self.part(CODES).cast::<C>(), self.header.rows) };
+            nulls.iter_mut().zip(&codes[rows]).for_each(|(null, code)| *null = u8::from(*code == 0));
+        });
+        for (place, _) in nulls.iter().enumerate().filter(|(_, n)| **n != 0) {
+            // SAFETY: as the caller promises.
+            unsafe { to.add(place * size).write_bytes(0, size) };
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Frozen columns beside the columns that they were made of.
+
+use std::sync::Arc;
+
+use base::Random;
+use types::{Chunk, Column, Physical, SqlType, Str, Value};
+
+use super::*;
+use crate::testing::{column, value};
+use crate::{ChunkReader, Comparison, ScanOp, ScanPredicate, Scratch, WINDOW};
+
+const TYPES: [SqlType; 10] = [
+    SqlType::SmallInt,
+    SqlType::Integer,
+    SqlType::BigInt,
+    SqlType::Decimal { precision: 12, scale: 2 },
+    SqlType::Decimal { precision: 30, scale: 2 },
+    SqlType::Real,
+    SqlType::Double,
+    SqlType::Text,
+    SqlType::Date,
+    SqlType::Interval,
+];
+
+fn frozen(column: &Column) -> Option<Frozen> {
+    Frozen::of(column.into(), &Bounds::of(column.into(), 0, column.rows()))
+}
+
+/// Some values of a type: few or many, near or far, with a common divisor or without.
+fn values(random: &mut Random, sql_type: SqlType, rows: usize) -> Vec<Value> {
+    let distinct = random.pick(&[1, 2, 7, 200, 700, 40_000, 1 << 20, 1 << 33, 1 << 50]);
+    let null_in = random.pick(&[0, 0, 2, 50]);
+    let factor = random.pick(&[1, 1, 4, 100, 86_400_000_000]);
+    let shift = random.pick(&[0, 0, -5, 1 << 40]);
+    (0..rows)
+        .map(|_| match (null_in, value(random, sql_type, distinct)) {
+            (n, _) if n > 0 && random.below(n) == 0 => Value::Null,
+            (_, Value::Int(n)) if sql_type == SqlType::BigInt => Value::Int(n.wrapping_mul(factor).wrapping_add(shift)),
+            (_, Value::Decimal(n)) => {
+                let far = n * i128::from(factor) + i128::from(shift);
+                Value::Decimal(if sql_type.physical() == Physical::I128 { far } else { (far as i64).into() })
+            }
+            (_, v) => v,
+        })
+        .collect()
+}
+
+/// Bit for bit, zeros of both signs included.
+fn assert_same(a: &Column, b: &Column, what: &str) {
+    assert_eq!(a.rows(), b.rows());
+    for row in 0..a.rows() {
+        let (x, y) = (a.value(row), b.value(row));
+        match (&x, &y) {
+            (Value::Float(f), Value::Float(g)) => assert_eq!(f.to_bits(), g.to_bits(), "{what}, row {row}"),
+            _ => assert_eq!(x, y, "{what}, row {row}"),
+        }
+    }
+}
+
+#[test]
+fn every_row_is_read_as_it_was_written() {
+    let random = &mut Random(17);
+    let mut forms = std::collections::BTreeSet::new();
+    for round in 0..if cfg!(miri) { 10 } else { 200 } {
+        let sql_type = random.pick(&TYPES);
+        let rows = 1 + random.index(if cfg!(miri) { 50 } else { 5000 });
+        let plain = column(sql_type, &values(random, sql_type, rows));
+        let Some(frozen) = frozen(&plain) else { continue };
+        let what = format!("round {round}: {sql_type:?} as {:?}, {}", frozen.scheme(), frozen.width());
+        forms.insert((format!("{:?}", frozen.scheme()), frozen.width()));
+        let reader = ChunkReader::frozen(Chunk::new(rows, vec![plain.clone()]));
+        assert_same(&reader.gather(0, 0..rows), &plain, &what);
+        // Windows at any place, whole and in part.
+        let mut scratch = Scratch::default();
+        for _ in 0..20 {
+            let start = random.index(rows);
+            let window = start..rows.min(start + 1 + random.index(WINDOW));
+            let some: Vec<u32> = (0..window.len() as u32).filter(|_| random.below(9) == 0).collect();
+            scratch.begin_batch();
+            let of = reader.column(0, window.clone(), Some(&some), &mut scratch);
+            // SAFETY: the values at the places of `some` are of the column's type, and the scratch memory is not asked again.
+            let of = unsafe { Values::new(sql_type.physical(), of, window.len()) };
+            for &place in &some {
+                let row = window.start + place as usize;
+                assert_eq!(of.is_null(place as usize), plain.is_null(row), "{what}");
+                same_cell(of, place as usize, (&plain).into(), row, &what);
+            }
+        }
+    }
+    let all: Vec<_> = forms.iter().map(|(scheme, width)| (scheme.as_str(), *width)).collect();
+    if !cfg!(miri) {
+        let expected = [1, 2].map(|w| ("Dictionary", w)).into_iter().chain([1, 2, 4, 8].map(|w| ("Numbers", w)));
+        assert_eq!(all, expected.chain([0, 1].map(|w| ("Text", w))).collect::<Vec<_>>());
+    }
+}
+
+fn same_cell(a: Values<'_>, i: usize, b: Values<'_>, j: usize, what: &str) {
+    if b.is_null(j) {
+        return;
+    }
+    match a.physical() {
+        // SAFETY: both columns are alive.
+        Physical::Str => unsafe { assert_eq!(a.get::<Str>(i).bytes(), b.get::<Str>(j).bytes(), "{what}") },
+        physical => {
+            let size = physical.size();
+            // SAFETY: values of that size at these rows.
+            let bytes = |of: Values<'_>, row: usize| unsafe {
+                std::slice::from_raw_parts(of.address().data.add(row * size), size).to_vec()
+            };
+            assert_eq!(bytes(a, i), bytes(b, j), "{what}");
+        }
+    }
+}
+
+#[test]
+fn predicates_on_codes_hold_where_they_do_on_values() {
+    let random = &mut Random(18);
+    for round in 0..if cfg!(miri) { 10 } else { 500 } {
+        let rows = 1 + random.index(if cfg!(miri) { 50 } else { 3000 });
+        let types = [random.pick(&TYPES), random.pick(&TYPES)];
+        let all = types.map(|t| values(random, t, rows));
+        let chunk = Chunk::new(rows, vec![column(types[0], &all[0]), column(types[1], &all[1])]);
+        let predicates: Vec<ScanPredicate> = (0..1 + random.index(3))
+            .map(|_| {
+                let attribute = random.index(2);
+                let mut constant = || match random.below(3) {
+                    0 => value(random, types[attribute], 1 << 20),
+                    _ => all[attribute][random.index(rows)].clone(),
+                };
+                use Comparison::*;
+                let (a, b, list) = (constant(), constant(), (0..9).map(|_| constant()).collect::<Vec<_>>());
+                let op = match random.below(10) {
+                    0..=4 => ScanOp::Compare(random.pick(&[Eq, Ne, Lt, Le, Gt, Ge]), a),
+                    5 => ScanOp::Between { low: Some((a, random.below(2) == 0)), high: Some((b, true)) },
+                    6 => ScanOp::In(list[..1 + random.index(9)].to_vec()),
+                    7 => ScanOp::IsNull,
+                    8 => ScanOp::IsNotNull,
+                    _ if types[attribute] == SqlType::Text => ScanOp::Prefix("prefix 1".into()),
+                    _ => ScanOp::Compare(Ne, a),
+                };
+                ScanPredicate::new(attribute, types[attribute], op)
+            })
+            .collect();
+        let find = |reader: &ChunkReader| {
+            let (mut found, mut scratch, mut out) = (Vec::new(), Scratch::default(), [0; WINDOW]);
+            let Some(rest) = reader.applicable(&predicates) else { return found };
+            for begin in (0..rows).step_by(WINDOW) {
+                let count = reader.scan(begin..rows.min(begin + WINDOW), &rest, &mut scratch, &mut out);
+                found.extend(out[..count].iter().map(|&place| begin + place as usize));
+            }
+            found
+        };
+        let (plain, frozen) = (ChunkReader::of(chunk.clone()), ChunkReader::frozen(chunk));
+        let forms = [frozen.form(0).0, frozen.form(1).0];
+        assert_eq!(find(&frozen), find(&plain), "round {round}: {predicates:?} on {types:?} as {forms:?}");
+    }
+}
+
+#[test]
+fn a_column_is_read_back_from_its_bytes() {
+    let random = &mut Random(19);
+    for round in 0..if cfg!(miri) { 5 } else { 200 } {
+        let sql_type = random.pick(&TYPES);
+        let rows = 1 + random.index(if cfg!(miri) { 50 } else { 2000 });
+        let plain = column(sql_type, &values(random, sql_type, rows));
+        let Some(frozen) = frozen(&plain) else { continue };
+        // By way of a file.
+        let path = std::env::temp_dir().join(format!("morsel-frozen-{}", std::process::id()));
+        std::fs::write(&path, frozen.bytes.as_slice()).unwrap();
+        let mut bytes: Buffer = std::fs::read(&path).unwrap().into_iter().collect();
+        std::fs::remove_file(&path).unwrap();
+        let read = |bytes: &Buffer| Frozen::read(bytes.as_slice().iter().copied().collect());
+        let back = Arc::new(read(&bytes).unwrap());
+        let mut scratch = Scratch::default();
+        for begin in (0..rows).step_by(WINDOW) {
+            let window = begin..rows.min(begin + WINDOW);
+            let of = scratch.decode(0, &back, window.clone(), None);
+            // SAFETY: a window of values, until the scratch memory is asked again.
+            let of = unsafe { Values::new(sql_type.physical(), of, window.len()) };
+            for row in window.clone() {
+                assert_eq!(of.is_null(row - begin), plain.is_null(row));
+                same_cell(of, row - begin, (&plain).into(), row, &format!("round {round}"));
+            }
+        }
+        // Whatever is broken is refused, or reads as some column.
+        for _ in 0..30 {
+            let at = random.index(bytes.len());
+            let old = std::mem::replace(&mut bytes.as_mut_slice()[at], random.below(256) as u8);
+            match read(&bytes) {
+                Ok(other) => {
+                    let (other, rows) = (Arc::new(other), 0..WINDOW);
+                    scratch.decode(1, &other, 0..rows.end.min(other.header.rows), None);
+                }
+                Err(error) => assert_eq!(error.state(), base::SqlState::DATA_CORRUPTED),
+            }
+            bytes.as_mut_slice()[at] = old;
+        }
+        let half: Buffer = bytes.as_slice()[..bytes.len() / 2].iter().copied().collect();
+        assert!(read(&half).is_err());
+    }
+}

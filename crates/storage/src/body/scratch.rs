@@ -1,0 +1,122 @@
+//! A reader's memory for values that do not lie in an array.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use types::Buffer;
+
+use super::constant::Constant;
+use super::frozen::Frozen;
+use crate::{ColumnRef, WINDOW};
+
+/// A window of values for each attribute. Cheap while empty; made once, it serves chunk after chunk.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// By attribute.
+    slots: Vec<Slot>,
+    /// Counts the batches: what was decoded for some rows of one serves that one alone.
+    batch: u64,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    holds: Holds,
+    values: Option<Buffer>,
+    nulls: Box<[u8]>,
+}
+
+/// What a slot holds. It is kept, so that it is known by its address.
+#[derive(Debug, Default)]
+enum Holds {
+    #[default]
+    Nothing,
+    Constant(Arc<Constant>),
+    /// Rows of a column, all or those that some batch asked for first.
+    Rows(Arc<Frozen>, Range<usize>, Option<u64>),
+}
+
+impl Scratch {
+    /// A batch begins: the rows that are asked for become fewer from here on, until the next one.
+    pub(crate) fn begin_batch(&mut self) {
+        self.batch += 1;
+    }
+
+    fn slot(&mut self, attribute: usize) -> &mut Slot {
+        if self.slots.len() <= attribute {
+            self.slots.resize_with(attribute + 1, Slot::default);
+        }
+        &mut self.slots[attribute]
+    }
+
+    /// A window of copies of the value, valid until the slot of this attribute is asked for something else.
+    pub(crate) fn repeat(&mut self, attribute: usize, constant: &Arc<Constant>) -> ColumnRef {
+        let slot = self.slot(attribute);
+        if !matches!(&slot.holds, Holds::Constant(of) if Arc::ptr_eq(of, constant)) {
+            slot.room(constant.value().len());
+            let values = slot.values.as_mut().expect("there is room").as_mut_ptr();
+            let value = constant.value();
+            for place in 0..WINDOW {
+                // SAFETY: there is room for a window of values.
+                unsafe { values.add(place * value.len()).copy_from_nonoverlapping(value.as_ptr(), value.len()) };
+            }
+            slot.nulls.fill(constant.is_null().into());
+            slot.holds = Holds::Constant(constant.clone());
+        }
+        slot.address(constant.is_null())
+    }
+
+    /// The values of rows of a frozen column: of all, or of `some`, counted from the first row, with nothing at the others'
+    /// places. Valid until the slot of this attribute is asked for something else.
+    pub(crate) fn decode(
+        &mut self,
+        attribute: usize,
+        column: &Arc<Frozen>,
+        rows: Range<usize>,
+        some: Option<&[u32]>,
+    ) -> ColumnRef {
+        let batch = self.batch;
+        let slot = self.slot(attribute);
+        let is_there = match &slot.holds {
+            Holds::Rows(of, known, all) => {
+                Arc::ptr_eq(of, column) && *known == rows && (all.is_none() || some.is_some() && *all == Some(batch))
+            }
+            _ => false,
+        };
+        if !is_there {
+            assert!(rows.len() <= WINDOW);
+            let some = some.filter(|some| some.len() * column.rows_at_once() < rows.len());
+            slot.room(column.physical().size());
+            let values = slot.values.as_mut().expect("there is room").as_mut_ptr();
+            // SAFETY: there is room for a window of values, and more are not asked for.
+            unsafe { column.decode(rows.clone(), some, values, &mut slot.nulls) };
+            slot.holds = Holds::Rows(column.clone(), rows, some.map(|_| batch));
+        }
+        slot.address(column.has_null())
+    }
+}
+
+impl Slot {
+    /// Makes room for a window of values of so many bytes.
+    fn room(&mut self, size: usize) {
+        self.holds = Holds::Nothing;
+        if self.values.as_ref().is_none_or(|values| values.capacity() < WINDOW * size) {
+            self.values = Some(Buffer::zeroed(WINDOW * size));
+        }
+        if self.nulls.is_empty() {
+            self.nulls = vec![0; WINDOW].into();
+        }
+    }
+
+    fn address(&self, has_null: bool) -> ColumnRef {
+        let data = self.values.as_ref().map_or(std::ptr::null(), Buffer::as_ptr);
+        ColumnRef { data, nulls: if has_null { self.nulls.as_ptr() } else { std::ptr::null() } }
+    }
+}
+
+/// Room for one value that does not lie in an array.
+#[derive(Debug, Default)]
+#[repr(align(16))]
+pub(crate) struct Cell {
+    pub(super) words: [u64; 2],
+    pub(super) null: [u8; 1],
+}
