@@ -12,6 +12,7 @@ use io::FileSource;
 use scheduler::{Scheduler, SchedulerOptions, Topology};
 
 use crate::kept::plans::KeptPlans;
+use crate::samples::Samples;
 use crate::settings::{Scope, Settings};
 
 /// What the code cache holds at most: bytes of machine code, and programs.
@@ -48,6 +49,8 @@ pub(crate) struct Shared {
     pub budget: Budget,
     pub code: CodeCache,
     pub kept: KeptPlans,
+    /// Of files that were read lately.
+    pub samples: Arc<Samples>,
     /// Data frames of the host language by name.
     pub frames: Mutex<HashMap<String, Arc<dyn FileSource>>>,
     /// What sessions begin with.
@@ -86,6 +89,7 @@ impl Database {
             budget,
             code: CodeCache::new(CODE_BYTES, CODE_PROGRAMS),
             kept: KeptPlans::default(),
+            samples: Arc::default(),
             frames: Mutex::default(),
             session_settings,
             closed: AtomicBool::new(false),

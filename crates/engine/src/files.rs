@@ -9,19 +9,20 @@ use io::{FileSource, OpenContext, Step};
 use sql::Table;
 use types::{Chunk, Column, ColumnBuilder, Value};
 
+use crate::samples::Samples;
 use crate::source::Source;
 
 /// Rows of a file's sample.
 const SAMPLE: usize = 1024;
 
 /// A file as FROM sees it.
-pub(crate) fn table(name: &str, file: Arc<dyn FileSource>) -> Table {
+pub(crate) fn table(name: &str, file: Arc<dyn FileSource>, samples: &Arc<Samples>) -> Table {
     let fields = file
         .schema()
         .iter()
         .map(|f| Field { name: f.name.clone(), sql_type: f.sql_type, nullable: f.nullable })
         .collect();
-    let statistics = Arc::new(FileStatistics { file: file.clone(), sample: OnceLock::new() });
+    let statistics = Arc::new(FileStatistics { file: file.clone(), sample: OnceLock::new(), samples: samples.clone() });
     Table { name: name.into(), fields, defaults: Vec::new(), statistics, source: Source::File(file).into_handle() }
 }
 
@@ -44,6 +45,7 @@ fn text_of(value: &Value) -> String {
 struct FileStatistics {
     file: Arc<dyn FileSource>,
     sample: OnceLock<Option<Arc<Chunk>>>,
+    samples: Arc<Samples>,
 }
 
 impl fmt::Debug for FileStatistics {
@@ -58,7 +60,16 @@ impl Statistics for FileStatistics {
     }
 
     fn sample(&self) -> Option<Arc<Chunk>> {
-        self.sample.get_or_init(|| read_sample(&self.file).map(Arc::new)).clone()
+        let find = || {
+            let identity = self.file.identity();
+            if let Some(known) = identity.as_ref().and_then(|identity| self.samples.get(identity)) {
+                return Some(known);
+            }
+            let sample = Arc::new(read_sample(&self.file)?);
+            identity.into_iter().for_each(|identity| self.samples.keep(identity, sample.clone()));
+            Some(sample)
+        };
+        self.sample.get_or_init(find).clone()
     }
 
     fn column(&self, attribute: usize) -> ColumnStatistics {

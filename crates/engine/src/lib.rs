@@ -30,6 +30,7 @@ mod rejects;
 mod resolver;
 mod result;
 pub mod rows;
+mod samples;
 mod session;
 mod settings;
 mod source;

@@ -81,7 +81,9 @@ impl sql::Resolver for Resolver<'_> {
             Ok(entry) => entry,
             Err(error) => {
                 let frame = schema.is_none().then(|| self.frame(&name.name)).flatten();
-                return frame.map(|f| Resolved::Table(files::table(&name.name, f))).ok_or(error);
+                return frame
+                    .map(|f| Resolved::Table(files::table(&name.name, f, &self.shared().samples)))
+                    .ok_or(error);
             }
         };
         Ok(match entry {
@@ -106,7 +108,7 @@ impl sql::Resolver for Resolver<'_> {
         match self.catalog.lookup(table.schema.as_deref(), &table.name)? {
             TableEntry::Table(of) => {
                 let info: Arc<dyn FileSource> = storage_info(&of.relation.snapshot());
-                Ok(files::table("storage_info", info))
+                Ok(files::table("storage_info", info, &self.shared().samples))
             }
             TableEntry::View(_) => {
                 let message = format!("\"{}\" is a view", table.name);
@@ -127,7 +129,7 @@ impl sql::Resolver for Resolver<'_> {
         let file = io::open(function, paths, &options, context)?;
         let stem = paths.first().and_then(|p| std::path::Path::new(p).file_name()).and_then(|n| n.to_str());
         let name = stem.and_then(|n| n.split('.').next()).unwrap_or("file");
-        Ok(files::table(name, file))
+        Ok(files::table(name, file, &self.shared().samples))
     }
 
     fn now(&self) -> i64 {

@@ -17,6 +17,7 @@ mod create;
 pub mod csv;
 pub mod ffi;
 mod format;
+mod identity;
 mod input;
 mod new_file;
 mod open;
@@ -28,6 +29,7 @@ pub mod source;
 pub use copy_options::format as copy_format;
 pub use create::{ChunkWriter, create};
 pub use format::{Format, format_of};
+pub use identity::Identity;
 pub use open::{Helpers, OpenContext, PieceStep, expand_paths, open, open_for_copy};
 pub use source::{CompareOp, Field, FileSource, MemorySource, PieceReader, PrunePredicate, Step};
 

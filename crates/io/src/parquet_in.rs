@@ -20,6 +20,7 @@ use parquet::basic::Type as PhysicalType;
 use parquet::schema::types::SchemaDescriptor;
 
 use crate::arrow_in;
+use crate::identity::Identity;
 use crate::input::{Compression, Input};
 use crate::source::{ColumnStatistics, Field, FileSource, PieceReader, PrunePredicate, Step};
 use errors::guarded;
@@ -46,6 +47,7 @@ struct ParquetSource {
     files: Vec<Arc<ParquetFile>>,
     /// File and row group of each morsel.
     morsels: Vec<(usize, usize)>,
+    identity: Option<Identity>,
 }
 
 /// Opens Parquet files. Columns are matched by name: every file must have those of the first, of the same types.
@@ -56,7 +58,9 @@ pub fn open_parquet(paths: &[PathBuf], budget: Option<&Budget>, cancel: &CancelT
         let file = ParquetFile::open(path.display().to_string(), Origin::new(input))?;
         Ok(ParquetFile { budget: budget.cloned(), cancel: cancel.clone(), ..file })
     };
-    Ok(Arc::new(ParquetSource::new(paths.iter().map(open).collect::<Result<_>>()?)?))
+    let identity = Identity::of(paths);
+    let source = ParquetSource::new(paths.iter().map(open).collect::<Result<_>>()?)?;
+    Ok(Arc::new(ParquetSource { identity, ..source }))
 }
 
 /// Opens a Parquet file in memory.
@@ -145,7 +149,7 @@ impl ParquetSource {
         }
         let morsels =
             files.iter().enumerate().flat_map(|(f, file)| (0..file.row_groups()).map(move |g| (f, g))).collect();
-        Ok(Self { schema, files: files.into_iter().map(Arc::new).collect(), morsels })
+        Ok(Self { schema, files: files.into_iter().map(Arc::new).collect(), morsels, identity: None })
     }
 
     fn row_group_statistics(&self, file: usize, row_group: usize, column: usize) -> ColumnStatistics {
@@ -166,6 +170,10 @@ impl PieceReader for NoRows {
 impl FileSource for ParquetSource {
     fn schema(&self) -> &[Field] {
         &self.schema
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        self.identity.clone()
     }
 
     fn estimated_rows(&self) -> u64 {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use base::{Error, Result};
 use types::{Chunk, Column, SqlType, Value};
 
+use crate::identity::Identity;
+
 /// Most rows in a chunk that a source hands out.
 pub const CHUNK_ROWS: usize = 1 << 16;
 
@@ -161,6 +163,10 @@ pub trait FileSource: Send + Sync {
     /// Begins to read some of the first rows, for a sample: without work that only reading all is worth.
     fn read_first(self: Arc<Self>, columns: &[usize]) -> Result<Box<dyn PieceReader>> {
         self.read(0, columns, &[])
+    }
+    /// What tells these files from others, and from themselves after a change.
+    fn identity(&self) -> Option<Identity> {
+        None
     }
     /// What the files' own statistics say about a column.
     fn statistics(&self, _column: usize) -> ColumnStatistics {
