@@ -36,8 +36,9 @@ pub use inst::{
     Logic, Match, MatchCondition, MatchKind, Operation,
 };
 pub use program::{
-    GROUP_HEADER, GroupState, JOIN_HEADER, JoinState, Param, Pipeline, PipelineId, Program, RowField, RowLayout,
-    RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind, SortField, SortState, Source, SourceColumn, State, StateId,
+    GROUP_HEADER, GroupState, JOIN_HEADER, JoinState, JoinWord, KeyFilter, Param, Pipeline, PipelineId, Program,
+    RowField, RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind, SortField, SortState, Source,
+    SourceColumn, State, StateId,
 };
 
 pub use parse::parse;

@@ -12,6 +12,7 @@ mod join;
 mod output;
 mod pipe;
 mod pipelines;
+mod pure;
 mod scan;
 mod set_operation;
 mod sort;
@@ -154,9 +155,7 @@ impl<'a> Lowering<'a> {
                 }
                 pipes
             }
-            Op::Join { kind, left, right, condition, build } => {
-                self.join(kind, left, right, condition, *build, needed)?
-            }
+            Op::Join { .. } => self.join(node, needed)?,
             Op::Aggregate { input, groups, aggregates } => {
                 self.aggregate(input, groups, aggregates, node.rows, needed)?
             }

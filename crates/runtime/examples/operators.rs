@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use base::{Budget, IdMap};
 use pipeline::ir::{
-    Function, GROUP_HEADER, GroupState, JOIN_HEADER, JoinState, Program, RowLayout, SortField, SortState, State,
-    StateId, Ty,
+    Function, GROUP_HEADER, GroupState, JOIN_HEADER, JoinState, JoinWord, Program, RowLayout, SortField, SortState,
+    State, StateId, Ty,
 };
 use runtime::abi::{
     BATCH, GROUP_PROBES, GroupLocal, JoinTable, ProbeScratch, RowsLocal, Worker, group_new, probe_begin, probe_next,
@@ -75,21 +75,23 @@ fn new_row(worker: &mut Worker) -> *mut u8 {
     }
 }
 
-fn join(build: u64, probe: u64, percent: u64, workers: usize) -> [f64; 3] {
+fn join(build: u64, probe: u64, percent: u64, workers: usize, word: JoinWord) -> [f64; 3] {
+    let of_key = |key| if word == JoinWord::Hash { hash_u64(key) } else { key };
     let mut layout = RowLayout::with_header(JOIN_HEADER);
     layout.add(Ty::I64);
     layout.add(Ty::I64);
-    let context = context(State::Join(JoinState { layout, unique: true }), None);
+    let context = context(State::Join(JoinState { layout, unique: true, word, filters: false }), None);
     let materialise = parallel(&context, workers, build, |worker, rows| {
         for key in rows {
             let row = new_row(worker).cast::<u64>();
             // SAFETY: a row of 32 bytes.
             unsafe {
-                *row.add(1) = hash_u64(key);
+                *row.add(1) = of_key(key);
                 *row.add(2) = key;
                 *row.add(3) = key;
             }
         }
+        worker.end_morsel().unwrap();
     });
     let insert = finalize(&context, workers);
     let space = build * 100 / percent;
@@ -106,7 +108,7 @@ fn join(build: u64, probe: u64, percent: u64, workers: usize) -> [f64; 3] {
                 let count = s.count as usize;
                 for (i, (key, hash)) in keys[..count].iter_mut().zip(&mut s.hashes).enumerate() {
                     *key = ((u128::from(hash_u64((from + i as u64) ^ 0x5555)) * u128::from(space)) >> 64) as u64;
-                    *hash = hash_u64(*key);
+                    *hash = of_key(*key);
                 }
                 probe_begin(table, &mut *s);
                 let mut steps = u64::MAX;
@@ -227,7 +229,7 @@ fn best<const N: usize>(mut run: impl FnMut() -> [f64; N]) -> String {
 fn main() {
     for workers in [1, 2] {
         println!("{workers} worker(s), ns a row");
-        println!("join                              materialise, insert, probe");
+        println!("join                              materialise, insert, probe by hash; by key");
         for (build, probe, percent) in [
             (2_000, 8 << 20, 100),
             (200_000, 8 << 20, 100),
@@ -236,7 +238,9 @@ fn main() {
             (1_500_000, 8 << 20, 1),
             (16_000_000, 8 << 20, 50),
         ] {
-            println!("  {build:>9} rows, {percent:>3}% match   {}", best(|| join(build, probe, percent, workers)));
+            let by = |word| best(|| join(build, probe, percent, workers, word));
+            let (hash, key) = (by(JoinWord::Hash), by(JoinWord::Key { null: None }));
+            println!("  {build:>9} rows, {percent:>3}% match   {hash}; {key}");
         }
         println!("group                             aggregate, combine");
         for keys in [10, 10_000, 50_000, 200_000, 1_500_000, 4_000_000] {

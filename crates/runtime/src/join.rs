@@ -1,33 +1,39 @@
-//! The hash join's table (thesis 4.5.1, 4.5.2).
+//! The join's table (thesis 4.5.1, 4.5.2).
 //!
-//! 1. Each worker materialises build rows, hash included, into an area of its own; no synchronisation.
-//! 2. When all are there, the directory is made with exactly the right size: slots are pointers to chains of rows, with
-//!    a 16-bit filter of the hashes in the chain in the upper bits (its *tag*).
+//! 1. Each worker materialises build rows, with the word that they are found by (the hash of the keys, or the only key if it
+//!    is a number), into an area of its own; no synchronisation.
+//! 2. When all are there, the directory is made with exactly the right size. Keys in a range of at most some slots a row
+//!    ([`keys`]) get an array with a slot for each; else rows are hashed. Slots are pointers to chains of rows, where they are
+//!    hashed with a 16-bit filter of the hashes in the chain in the upper bits (its *tag*).
 //! 3. In parallel, rows are pushed onto their chains by compare-and-swap: O(1) a row.
-//! 4. Probes come in batches of up to 1,024 hashes: prefetch the slots, test the tags, then walk all chains in step,
-//!    prefetching the next row of each.
+//! 4. Probes come in batches of up to 1,024 words. Of an array, they load the slots, and all rows of a chain match. Of hashes,
+//!    they prefetch the slots, test the tags, then walk all chains in step, prefetching the next row of each.
 //!
-//! Invariants: a row's bytes 0 to 8 are the next row of its chain, 8 to 16 its hash; the table is insert-only, and reads
-//! begin after the last insert; the chain of hash h starts at slot `h >> shift`; the tag of a slot has at least the bits
-//! of the tag of each hash in its chain.
+//! Invariants: a row's bytes 0 to 8 are the next row of its chain, 8 to 16 its word (once the table is finished, the hash if
+//! rows are hashed); the table is insert-only, and reads begin after the last insert; a word's chain starts where
+//! [`layout`] says; the tag of a slot has at least the bits of the tag of each hash in its chain; a row whose key is NULL is
+//! in no chain.
 
 mod build;
 mod insert;
+mod keys;
 mod layout;
 mod probe;
 mod tags;
 #[cfg(test)]
 mod tests;
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use base::memory::Pages;
 use base::{Budget, Result};
 use pipeline::ir::{JoinState, RowSet};
 use scheduler::{CancelToken, Cutting, TaskSet};
 
+use self::keys::{Bitmap, Keys};
+use crate::keys::KeySet;
 use crate::rows::{RowLists, Segment};
 use crate::source::RowSource;
 use crate::state::{State, Workers};
@@ -41,6 +47,9 @@ const OPERATOR: &str = "hash join";
 #[derive(Debug)]
 pub(crate) struct Join {
     rows: RowLists,
+    keys: Keys,
+    /// Whether scans ask which keys there are.
+    filters: bool,
     budget: Budget,
     cancel: CancelToken,
     /// Null until the finalisation begins; then a leaked box that `drop` frees.
@@ -50,7 +59,14 @@ pub(crate) struct Join {
 impl Join {
     pub(crate) fn new(state: &JoinState, budget: &Budget, cancel: CancelToken) -> Self {
         let rows = RowLists::new(&state.layout, budget, OPERATOR, None);
-        Self { rows, budget: budget.clone(), cancel, table: AtomicPtr::default() }
+        Self {
+            rows,
+            keys: Keys::new(state.word),
+            filters: state.filters,
+            budget: budget.clone(),
+            cancel,
+            table: AtomicPtr::default(),
+        }
     }
 
     fn segments(&self) -> Vec<Segment> {
@@ -63,6 +79,7 @@ impl State for Join {
         self.rows.local(worker)
     }
     fn end_morsel(&self, worker: usize, _: Range<u64>, _: bool) -> Result<()> {
+        self.keys.note(worker, &self.rows);
         self.rows.end_morsel(worker)
     }
     fn finalize(self: Arc<Self>, _: &dyn Workers, phase: usize, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
@@ -70,6 +87,11 @@ impl State for Join {
     }
     fn finished(&self) -> *const u8 {
         self.table.load(Ordering::Acquire).cast_const().cast()
+    }
+    fn keys(&self) -> Option<KeySet> {
+        // SAFETY: null, or a table that lives as long as the state.
+        let state = unsafe { self.table.load(Ordering::Acquire).as_ref() }.map(|table| &*table.inner)?;
+        Some(KeySet { range: state.keys.clone()?, bits: state.bitmap.as_ref().map(Bitmap::words) })
     }
     fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {
         Some(RowSource::new(self.segments(), rows, self))
@@ -89,8 +111,12 @@ impl Drop for Join {
 /// What generated code does not see of a table.
 #[derive(Debug)]
 pub struct TableState {
-    /// Build rows.
-    rows: u64,
+    /// Whether a chain has more than one row.
+    has_chains: AtomicBool,
+    /// The range of the keys, where rows are found by them.
+    keys: Option<RangeInclusive<i64>>,
+    /// Which there are, where scans ask for them and the range is not too wide.
+    bitmap: Option<Bitmap>,
     /// The directory's memory.
     _directory: Pages,
     _charged: base::memory::Reservation,

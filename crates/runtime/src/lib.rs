@@ -28,6 +28,7 @@ mod fold;
 pub mod generator;
 pub mod group;
 pub mod join;
+mod keys;
 mod limit;
 mod pairs;
 mod params;

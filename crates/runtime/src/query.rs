@@ -22,6 +22,7 @@ use crate::threshold::Threshold;
 use crate::window::{self, Run, Windows};
 use crate::worker::{Shared, WorkingFor};
 
+pub use crate::keys::KeySet;
 pub use crate::pairs::{Pair, PairFns};
 pub use crate::params::Arguments;
 pub use crate::slot::{slot_of, value_of};
@@ -175,6 +176,11 @@ impl QueryContext {
             scheduler::exhaust(&*tasks, scheduler::WorkerId(0))?;
         }
         Ok(())
+    }
+
+    /// The keys of a finalised join's build rows, if they are numbers.
+    pub fn keys(&self, state: StateId) -> Option<KeySet> {
+        self.states[state.index()].keys()
     }
 
     /// The rows of a finalised state.

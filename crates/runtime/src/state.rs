@@ -12,6 +12,7 @@ use base::Result;
 use pipeline::ir::RowSet;
 use scheduler::{Cutting, TaskSet};
 
+use crate::keys::KeySet;
 use crate::source::RowSource;
 use crate::threshold::Threshold;
 use crate::worker::Worker;
@@ -60,6 +61,11 @@ pub(crate) trait State: Debug + Send + Sync {
     /// What generated code reads of the state once it is finalised.
     fn finished(&self) -> *const u8 {
         std::ptr::null()
+    }
+
+    /// The keys of the finalised state's rows, if that is known.
+    fn keys(&self) -> Option<KeySet> {
+        None
     }
 
     /// The rows of the finalised state, if it has rows.

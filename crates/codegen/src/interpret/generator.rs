@@ -6,7 +6,7 @@ use pipeline::ir::{Inst, Match, MatchCondition, MatchKind, Pipeline, StateId};
 use runtime::abi::Slot;
 
 use super::operation::bool_slot;
-use super::rows::{first_in_chain, next_in_chain};
+use super::rows::{join_table, next_in_chain};
 use super::{Interpreter, Run};
 use crate::messages;
 
@@ -92,7 +92,8 @@ impl<'a> Interpreter<'a> {
     fn begin(&self, body: &[Inst], at: usize) -> Cursor {
         let next = match &body[at] {
             Inst::Match(m) if m.active.is_none_or(|v| self.bool(v)) => {
-                first_in_chain(self.worker, m.state, self.get(m.hash).0[0]) as u64
+                let table = join_table(self.worker, m.state);
+                table.first(table.in_rows(self.get(m.hash).0[0])) as u64
             }
             Inst::Repeat { times, .. } => (self.get(*times).0[0] as i64).max(0) as u64,
             _ => 0,
@@ -135,9 +136,9 @@ impl<'a> Interpreter<'a> {
     fn candidate(&mut self, cursor: &mut Cursor, m: &Match) -> Run<bool> {
         let entry = cursor.next as *mut u8;
         // SAFETY: the cursor walks the chain of a finished table.
-        let (next, hash) = unsafe { next_in_chain(entry) };
+        let (next, word) = unsafe { next_in_chain(entry) };
         cursor.next = next as u64;
-        if hash != self.get(m.hash).0[0] {
+        if word != join_table(self.worker, m.state).in_rows(self.get(m.hash).0[0]) {
             return Ok(false);
         }
         self.set(m.entry, Slot([entry as u64, 0]));

@@ -32,22 +32,18 @@ pub(super) unsafe fn write(ty: Ty, at: *mut u8, value: Slot) {
     unsafe { std::ptr::copy_nonoverlapping(all.to_le_bytes().as_ptr(), at, ty.size() as usize) };
 }
 
-/// The first build row of the chain that rows with a hash are in; null if there is none.
-pub(super) fn first_in_chain(worker: &Worker, state: StateId, hash: u64) -> *mut u8 {
-    // SAFETY: the state is a finished join table, which has slots for every hash.
-    let slot = unsafe {
-        let table = &*(*worker.shared.add(state.index())).cast::<JoinTable>();
-        *table.directory.add((hash >> table.shift) as usize)
-    };
-    (slot & ADDRESS) as *mut u8
+/// The finished table of a join.
+pub(super) fn join_table(worker: &Worker, state: StateId) -> &JoinTable {
+    // SAFETY: the state is a finished join table, which lives as long as the worker's query.
+    unsafe { &*(*worker.shared.add(state.index())).cast::<JoinTable>() }
 }
 
-/// The row that follows in the chain, or null, and this row's hash.
+/// The row that follows in the chain, or null, and this row's word.
 ///
 /// # Safety
 /// The row must be in the chain of a finished join table.
 pub(super) unsafe fn next_in_chain(row: *mut u8) -> (*mut u8, u64) {
-    // SAFETY: each row begins with the next row's address and its own hash.
+    // SAFETY: each row begins with the next row's address and its own word.
     unsafe { (row.cast::<*mut u8>().read(), row.add(8).cast::<u64>().read()) }
 }
 

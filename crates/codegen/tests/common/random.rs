@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use base::{IdMap, Random, SqlState};
 use pipeline::ir::{
-    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Function, GroupState, Inst, JoinState, Literal, Logic,
-    Match, MatchCondition, MatchKind, Operation, Param, ParamId, Pipeline, Program, RowLayout, RowSet, Source, State,
-    StateId, Ty, Var,
+    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Function, GroupState, Inst, JoinState, Literal,
+    Logic, Match, MatchCondition, MatchKind, Operation, Param, ParamId, Pipeline, Program, RowLayout, RowSet, Source,
+    State, StateId, Ty, Var,
 };
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 

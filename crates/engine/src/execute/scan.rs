@@ -7,7 +7,9 @@ use base::Result;
 use base::ids::Id;
 use base::memory::Reservation;
 use io::{CompareOp, FileSource, PrunePredicate, Step};
-use pipeline::ir::{PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn};
+use pipeline::ir::{
+    KeyFilter, PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn,
+};
 use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, TaskSet, WorkerId};
 use storage::{ChunkReader, ChunkView, Comparison, ScanOp, ScanPredicate, Snapshot};
 use types::{SqlType, Value};
@@ -39,7 +41,7 @@ impl TableTasks {
         query: Arc<Query>,
         pipeline: PipelineId,
         snapshot: Snapshot,
-        predicates: &[IrPredicate],
+        (predicates, filters): (&[IrPredicate], &[KeyFilter]),
         cut: &Cutting,
     ) -> Self {
         let attributes = snapshot.schema().attributes();
@@ -47,6 +49,7 @@ impl TableTasks {
             .iter()
             .map(|p| scan_predicate(&query, p, p.attribute, attributes[p.attribute].sql_type))
             .collect();
+        predicates.extend(filters.iter().filter_map(|filter| super::filter::of_keys(&query, &snapshot, *filter)));
         ScanPredicate::arrange(&mut predicates);
         let columns = source_columns(&query, pipeline);
         let read = columns.iter().map(|c| c.attribute).collect();

@@ -70,9 +70,9 @@ impl PipelineStage {
         let query = self.query.clone();
         let cut = &query.cutting(self.id, cut);
         let tasks: Box<dyn TaskSet> = match &self.pipeline().source {
-            IrSource::Table { table, predicates, .. } => match &self.query.sources[*table] {
+            IrSource::Table { table, predicates, filters, .. } => match &self.query.sources[*table] {
                 Source::Stored(snapshot, _) => {
-                    Box::new(TableTasks::new(query, self.id, snapshot.clone(), predicates, cut))
+                    Box::new(TableTasks::new(query, self.id, snapshot.clone(), (predicates, filters), cut))
                 }
                 Source::File(file) => Box::new(FileTasks::new(query, self.id, file.clone(), predicates, cut)?),
             },

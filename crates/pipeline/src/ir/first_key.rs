@@ -6,9 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::{
-    Block, Callee, Conversion, Inst, Literal, Operation, PipelineId, Program, SortState, Source, State, StateId, Var,
-};
+use super::{Block, Conversion, Inst, Literal, Operation, PipelineId, Program, SortState, Source, State, StateId, Var};
 
 /// The first key of a top-k in terms of its pipeline's source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,25 +75,12 @@ fn column_of(made: &HashMap<Var, &Operation>, value: Var) -> Option<u32> {
 /// Whether a block fails for no tuple and changes nothing but the sort's rows.
 fn is_harmless(block: &Block) -> bool {
     block.iter().all(|inst| match inst {
-        Inst::Let { op, .. } => never_fails(op),
-        Inst::Call { callee, .. } => matches!(
-            callee,
-            Callee::Like(_) | Callee::InSet(..) | Callee::StartsWith | Callee::StrLength | Callee::DecimalToDouble
-        ),
+        Inst::Let { op, .. } => op.never_fails(),
+        Inst::Call { callee, .. } => callee.never_fails(),
         Inst::If { then, otherwise, .. } => is_harmless(then) && is_harmless(otherwise),
         Inst::Filter(_) | Inst::AllocRow { .. } | Inst::Store { .. } | Inst::Count(_) => true,
         // A batch that has paused in a generator is built again, of the same tuples.
         Inst::Match(_) | Inst::Repeat { .. } | Inst::Prefetch { .. } => false,
         Inst::AddToSum { .. } | Inst::Fold(_) | Inst::Raise { .. } | Inst::Group { .. } | Inst::Output { .. } => false,
     })
-}
-
-fn never_fails(op: &Operation) -> bool {
-    match op {
-        Operation::Checked(..) | Operation::Divide(..) | Operation::Remainder(..) | Operation::Float(..) => false,
-        Operation::Convert(conversion, ..) => {
-            matches!(conversion, Conversion::Widen | Conversion::Cut | Conversion::IntToFloat | Conversion::BoolToInt)
-        }
-        _ => true,
-    }
 }

@@ -109,7 +109,7 @@ pub enum Inst {
         state: StateId,
         /// The row, Ptr.
         row: Var,
-        /// Hash of the join key, I64, for join states.
+        /// For join states: the word that the row is found by, I64.
         hash: Option<Var>,
     },
     /// Appends a row to the worker's part of a result state: (value, NULL flag) per column.
@@ -165,7 +165,7 @@ pub enum FoldKind {
     Max,
 }
 
-/// A lookup in a join table (thesis 4.5.1-4.5.2). A build row is a *match* if its hash equals `hash` and `condition` is
+/// A lookup in a join table (thesis 4.5.1-4.5.2). A build row is a *match* if its word equals `hash` and `condition` is
 /// true for it.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Match {
@@ -173,14 +173,14 @@ pub struct Match {
     pub state: StateId,
     /// What happens per match.
     pub kind: MatchKind,
-    /// Hash of the probe key, I64.
+    /// The word that rows are found by, I64: the probe key's hash, or the key (see [`JoinWord`](super::JoinWord)).
     pub hash: Var,
     /// Bool; if given and false, the tuple has no match (a NULL in its key).
     pub active: Option<Var>,
     /// The build row, Ptr: seen by `condition`, and by the rest of the body for `Inner`, `Left` and `Single` (the last
     /// two: the null pointer if there is no match).
     pub entry: Var,
-    /// What must hold beside equality of hashes; none if hash equality implies key equality and nothing else is asked.
+    /// What must hold beside equality of words; none if that implies equality of keys and nothing else is asked.
     pub condition: Option<MatchCondition>,
     /// If given, each match sets the byte at this offset of its build row to 1 (outer, semi and anti joins that preserve
     /// the build side).
@@ -210,7 +210,7 @@ pub enum MatchKind {
     /// Once if there is none.
     Anti,
     /// Once, with a boolean: whether there is a match, and if not, whether the condition was NULL for some build row with
-    /// the same hash.
+    /// the same word.
     Mark {
         /// Bool: there is a match.
         is_true: Var,
@@ -456,7 +456,30 @@ impl Inst {
     }
 }
 
+impl Operation {
+    /// Whether it ends the query for no operands.
+    pub fn never_fails(&self) -> bool {
+        match self {
+            Self::Checked(..) | Self::Divide(..) | Self::Remainder(..) | Self::Float(..) => false,
+            Self::Convert(conversion, ..) => matches!(
+                conversion,
+                Conversion::Widen | Conversion::Cut | Conversion::IntToFloat | Conversion::BoolToInt
+            ),
+            _ => true,
+        }
+    }
+}
+
 impl Callee {
+    /// Whether it ends the query for no arguments, and changes nothing.
+    pub fn never_fails(self) -> bool {
+        use Callee::*;
+        matches!(
+            self,
+            Like(_) | InSet(..) | StartsWith | StrLength | DecimalToDouble | ExtractYear | ExtractMonth | ExtractDay
+        )
+    }
+
     /// Argument and result types; none for `Site`, whose site says it.
     pub fn signature(self) -> Option<(Vec<Ty>, Vec<Ty>)> {
         use Ty::*;

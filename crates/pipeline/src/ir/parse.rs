@@ -14,8 +14,8 @@ use functions::ScalarFunction;
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
 use super::{
-    Function, GroupState, JoinState, Param, Pipeline, Program, RowField, RowLayout, RowSet, ScanOp, ScanPredicate,
-    Site, SiteKind, SortField, SortState, Source, SourceColumn, State, StateId, Ty, Var,
+    Function, GroupState, JoinState, JoinWord, KeyFilter, Param, Pipeline, Program, RowField, RowLayout, RowSet,
+    ScanOp, ScanPredicate, Site, SiteKind, SortField, SortState, Source, SourceColumn, State, StateId, Ty, Var,
 };
 use token::Tokens;
 
@@ -185,7 +185,14 @@ impl Parser<'_> {
 
     fn state(&mut self) -> Result<State> {
         Ok(match self.t.name()? {
-            "join" => State::Join(JoinState { layout: self.layout()?, unique: self.t.take("unique") }),
+            "join" => {
+                let (layout, unique) = (self.layout()?, self.t.take("unique"));
+                let word = match self.t.take("key") {
+                    true => JoinWord::Key { null: if self.t.take("null") { Some(self.t.number()?) } else { None } },
+                    false => JoinWord::Hash,
+                };
+                State::Join(JoinState { layout, unique, word, filters: self.t.take("filters") })
+            }
             "group" => {
                 let layout = self.layout()?;
                 let has_keys = self.t.take("keys");
@@ -267,13 +274,21 @@ impl Parser<'_> {
         Ok(SourceColumn { attribute, sql_type, nullable, bounds })
     }
 
+    fn key_filter(&mut self) -> Result<KeyFilter> {
+        let attribute = self.t.number()?;
+        self.t.word("of")?;
+        Ok(KeyFilter { attribute, state: self.t.id("s")? })
+    }
+
     fn source(&mut self) -> Result<Source> {
         Ok(match self.t.name()? {
             "table" => {
                 let table = self.t.id("t")?;
                 let columns = self.list(Self::source_column)?;
                 self.t.word("where")?;
-                Source::Table { table, columns, predicates: self.list(Self::predicate)? }
+                let predicates = self.list(Self::predicate)?;
+                let filters = if self.t.take("keys") { self.list(Self::key_filter)? } else { Vec::new() };
+                Source::Table { table, columns, predicates, filters }
             }
             "values" => {
                 let rows: usize = self.t.number()?;

@@ -145,6 +145,8 @@ pub enum Source {
         columns: Vec<SourceColumn>,
         /// Predicates that the scan itself applies: only rows that satisfy all of them reach the body.
         predicates: Vec<ScanPredicate>,
+        /// Rows that the body would drop anyhow, so that the scan may leave them out.
+        filters: Vec<KeyFilter>,
     },
     /// Rows given in the query: `Column(i)` reads the chunk's column i. A chunk without columns has rows all the same.
     Values(Arc<Chunk>),
@@ -168,6 +170,15 @@ pub struct SourceColumn {
     pub nullable: bool,
     /// Lower and upper bound, both inclusive, of the numbers that the body takes for granted.
     pub bounds: Option<(i128, i128)>,
+}
+
+/// Rows of a table whose value is the key of no build row of a join: no probe lets them through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KeyFilter {
+    /// Attribute of the table.
+    pub attribute: usize,
+    /// A [`State::Join`] by key that is finished before the pipeline starts.
+    pub state: StateId,
 }
 
 /// A predicate that scan kernels evaluate. NULL never satisfies it, but for `IsNull`.
@@ -259,13 +270,29 @@ pub enum State {
     Table(Vec<SqlType>),
 }
 
-/// A hash table with chaining and tagged pointers (thesis 4.5.2). Bytes 0 to 8 of a row are the chain, 8 to 16 the hash.
+/// A join's table (thesis 4.5.2). Bytes 0 to 8 of a row are the chain, 8 to 16 the word that it is found by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinState {
     /// Rows, the 16-byte header included.
     pub layout: RowLayout,
     /// Whether at most one build row has a given key, so that a probe may stop at its first match.
     pub unique: bool,
+    /// What rows are found by.
+    pub word: JoinWord,
+    /// Whether a source has a [`KeyFilter`] of it.
+    pub filters: bool,
+}
+
+/// What the rows of a join table are found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinWord {
+    /// The hash of the keys.
+    Hash,
+    /// The only key, a number: equal words are equal keys, and the table may have an array by key.
+    Key {
+        /// Offset of a byte of the row that is 1 if the key is NULL: nothing matches such a row.
+        null: Option<u32>,
+    },
 }
 
 /// Groups. Bytes 0 to 8 of a row are the hash; the rest is zero in a new row, which is an empty group's state.

@@ -16,8 +16,8 @@ pub(super) mod window;
 use std::fmt::{Display, Formatter, Result, Write};
 
 use super::{
-    Function, Param, Pipeline, Program, RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteKind, SortField, Source,
-    State,
+    Function, JoinWord, Param, Pipeline, Program, RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteKind, SortField,
+    Source, State,
 };
 use types::Value;
 
@@ -164,7 +164,15 @@ impl Display for RowLayout {
 impl Display for State {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::Join(j) => write!(f, "join {}{}", j.layout, if j.unique { " unique" } else { "" }),
+            Self::Join(j) => {
+                write!(f, "join {}{}", j.layout, if j.unique { " unique" } else { "" })?;
+                match j.word {
+                    JoinWord::Hash => {}
+                    JoinWord::Key { null: None } => f.write_str(" key")?,
+                    JoinWord::Key { null: Some(null) } => write!(f, " key null {null}")?,
+                }
+                f.write_str(if j.filters { " filters" } else { "" })
+            }
             Self::Group(g) => {
                 write!(f, "group {}{}", g.layout, if g.has_keys { " keys" } else { "" })?;
                 if let Some(equal) = &g.equal {
@@ -237,7 +245,7 @@ impl Display for Pipeline {
 impl Display for Source {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::Table { table, columns, predicates } => {
+            Self::Table { table, columns, predicates, filters } => {
                 write!(f, "table {table} (")?;
                 list(f, columns, |f, c| {
                     let null = if c.nullable { " null" } else { "" };
@@ -246,6 +254,12 @@ impl Display for Source {
                 })?;
                 f.write_str(") where (")?;
                 list(f, predicates, |f, p| write!(f, "{p}"))?;
+                f.write_char(')')?;
+                if filters.is_empty() {
+                    return Ok(());
+                }
+                f.write_str(" keys (")?;
+                list(f, filters, |f, k| write!(f, "{} of {}", k.attribute, k.state))?;
                 f.write_char(')')
             }
             Self::Values(chunk) => {

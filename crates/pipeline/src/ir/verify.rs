@@ -17,8 +17,8 @@ use base::IdMap;
 use base::ids::Id;
 
 use super::{
-    Block, Callee, Fold, FoldKind, Function, GroupState, Inst, Match, MatchKind, Pipeline, Program, RowLayout, Source,
-    State, StateId, Ty, Var,
+    Block, Callee, Fold, FoldKind, Function, GroupState, Inst, JoinState, JoinWord, KeyFilter, Match, MatchKind,
+    Pipeline, Program, RowLayout, Source, State, StateId, Ty, Var,
 };
 
 /// Checks a program; the error names the place and what is wrong there.
@@ -30,6 +30,11 @@ pub fn verify(program: &Program) -> Result<(), String> {
         }
     }
     for (id, state) in program.states.iter() {
+        if let State::Join(JoinState { layout, word: JoinWord::Key { null: Some(null) }, .. }) = state
+            && null + 1 > layout.size
+        {
+            return Err(format!("{id}: the key's flag lies outside of the row"));
+        }
         let State::Group(g) = state else { continue };
         for (f, answers, what) in g.equal.iter().map(|f| (f, true, "equal")).chain([(&g.combine, false, "combine")]) {
             verify_function(program, &g.layout, f, answers).map_err(|e| format!("{id} {what}: {e}"))?;
@@ -45,6 +50,12 @@ fn verify_pipeline(program: &Program, pipeline: &Pipeline) -> Result<(), String>
     let mut v = Verifier::new(program, &pipeline.vars, Some(&pipeline.source));
     if let Source::Rows { state, .. } = &pipeline.source {
         v.row_layout(*state)?;
+    }
+    let filters: &[KeyFilter] = if let Source::Table { filters, .. } = &pipeline.source { filters } else { &[] };
+    for filter in filters {
+        if !matches!(v.state(filter.state)?, State::Join(JoinState { word: JoinWord::Key { .. }, filters: true, .. })) {
+            return Err(format!("{} is not a join whose keys filter", filter.state));
+        }
     }
     if let Some(id) = pipeline.fills.iter().find(|&&s| program.states.get(s).is_none()) {
         return Err(format!("fills {id}, which does not exist"));

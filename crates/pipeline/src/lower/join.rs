@@ -6,12 +6,15 @@ mod nulls;
 mod probe;
 
 use base::Result;
-use plan::{BuildSide, ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Plan};
+use plan::{BuildSide, ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op, Plan};
 
 use super::pipe::{Binding, Field, Pipe, Sql};
 use super::unique::unique_keys;
 use super::{Lowering, Needed, collect_columns, with_columns_of};
-use crate::ir::{Inst, JOIN_HEADER, JoinState, MatchKind, Operation, RowLayout, RowSet, State, StateId, Ty, Var};
+use crate::ir::{
+    Conversion, Inst, JOIN_HEADER, JoinState, JoinWord, MatchKind, Operation, RowLayout, RowSet, State, StateId, Ty,
+    Var,
+};
 use nulls::NullInfo;
 
 /// Joins that a pipe probes before its rows are stored: what a probe needs is handed through those before it, so that code
@@ -30,6 +33,8 @@ struct Key {
 
 /// Everything that is known of a join before code is made.
 struct Join<'n> {
+    /// Rows that are expected to leave it.
+    rows: f64,
     build: &'n Node,
     probed: &'n Node,
     keys: Vec<Key>,
@@ -54,6 +59,8 @@ enum Afterwards {
 /// The finished build side.
 struct Built {
     state: StateId,
+    /// Whether no two rows have one key.
+    unique: bool,
     payload: Vec<(ColumnId, Field)>,
     /// Where the key values lie, for those that must be compared.
     keys: Vec<Field>,
@@ -63,16 +70,9 @@ struct Built {
 }
 
 impl Lowering<'_> {
-    pub(super) fn join(
-        &mut self,
-        kind: &JoinKind,
-        left: &Node,
-        right: &Node,
-        condition: &[Expr],
-        build: BuildSide,
-        needed: &Needed,
-    ) -> Result<Vec<Pipe>> {
-        let build = if matches!(kind, JoinKind::Mark(_) | JoinKind::Single) { BuildSide::Right } else { build };
+    pub(super) fn join(&mut self, node: &Node, needed: &Needed) -> Result<Vec<Pipe>> {
+        let Op::Join { kind, left, right, condition, build } = &node.op else { unreachable!("asked for joins only") };
+        let build = if matches!(kind, JoinKind::Mark(_) | JoinKind::Single) { BuildSide::Right } else { *build };
         let (build_node, probe_node) = if build == BuildSide::Left { (left, right) } else { (right, left) };
         let (match_kind, afterwards) = roles(kind, build);
         let (mut keys, mut residual) =
@@ -82,11 +82,19 @@ impl Lowering<'_> {
         if matches!(kind, JoinKind::Mark(_)) {
             null_aware = mark_keys(self.plan, &mut keys, &mut residual, build_node, probe_node);
         }
-        let join = Join { build: build_node, probed: probe_node, keys, residual, kind: match_kind, afterwards };
+        let join = Join {
+            rows: node.rows,
+            build: build_node,
+            probed: probe_node,
+            keys,
+            residual,
+            kind: match_kind,
+            afterwards,
+        };
         let built = self.build_side(&join, needed, &wanted, null_aware)?;
         let mut result = Vec::new();
         for mut pipe in self.node(join.probed, &wanted)? {
-            join.probe(&mut pipe, &built, kind, &mut self.expressions, &self.pipelines)?;
+            join.probe(&mut pipe, &built, kind, &mut self.expressions, &mut self.pipelines)?;
             pipe.ordered_by = None;
             match join.afterwards {
                 // The pipe's only effect is to mark build rows.
@@ -127,9 +135,9 @@ impl Lowering<'_> {
         let preserves = join.afterwards.is_some();
         // Rows with a NULL key match nothing: they are left out unless they are to be preserved.
         let skips_null_keys = !preserves;
-        let compared = !exact(&join.keys, skips_null_keys);
         let mut keys = Vec::new();
-        if compared {
+        let exact = exact(&join.keys);
+        if !exact {
             for key in &join.keys {
                 keys.push(Field { offset: layout.add(key.ty), ty: key.ty, null: None });
             }
@@ -142,7 +150,7 @@ impl Lowering<'_> {
             payload.push((column, Field { offset: layout.add(ty), ty, null: None }));
         }
         for field in &mut keys {
-            field.null = compared.then(|| layout.add_null_flag(field.offset));
+            field.null = Some(layout.add_null_flag(field.offset));
         }
         for (column, field) in &mut payload {
             if pipes.iter().any(|p| has_null_flag(p, *column)) {
@@ -150,6 +158,8 @@ impl Lowering<'_> {
             }
         }
         let marker = preserves.then(|| layout.add(Ty::Bool));
+        let key_null = (exact && preserves && !join.keys.is_empty()).then(|| layout.add(Ty::Bool));
+        let word = if exact { JoinWord::Key { null: key_null } } else { JoinWord::Hash };
         let key_columns: Needed = join
             .keys
             .iter()
@@ -159,7 +169,7 @@ impl Lowering<'_> {
             })
             .collect();
         let unique = unique_keys(self.plan, join.build).iter().any(|key| key.is_subset(&key_columns));
-        let state = self.pipelines.add_state(State::Join(JoinState { layout, unique }));
+        let state = self.pipelines.add_state(State::Join(JoinState { layout, unique, word, filters: false }));
         let nulls = null_aware.then(|| NullInfo::new(&mut self.pipelines));
         for mut pipe in pipes {
             let mut values = Vec::new();
@@ -175,16 +185,20 @@ impl Lowering<'_> {
             if skips_null_keys {
                 drop_null_keys(&mut pipe, &join.keys, &mut values);
             }
-            let hash = hash(&mut pipe, &join.keys, &values);
+            let word = word_of(&mut pipe, &join.keys, &values);
             let row = pipe.var(Ty::Ptr);
             let fields = payload.iter().map(|&(c, f)| Ok((f, pipe.column(c).ok_or_else(|| super::unbound(c))?)));
             let fields = fields.collect::<Result<Vec<_>>>()?;
-            pipe.push(Inst::AllocRow { state, row, hash: Some(hash) });
+            pipe.push(Inst::AllocRow { state, row, hash: Some(word) });
             for (&field, &value) in keys.iter().zip(&values) {
                 pipe.store_field(row, field, value);
             }
             for (field, value) in fields {
                 pipe.store_field(row, field, value);
+            }
+            if let Some(offset) = key_null {
+                let null = values[0].null.unwrap_or_else(|| pipe.bool(false));
+                pipe.store(row, offset, null);
             }
             if let Some(offset) = marker {
                 let unmarked = pipe.bool(false);
@@ -193,7 +207,7 @@ impl Lowering<'_> {
             pipe.name.push("build".into());
             self.pipelines.close(pipe, state);
         }
-        Ok(Built { state, payload, keys, marker, nulls })
+        Ok(Built { state, unique, payload, keys, marker, nulls })
     }
 
     /// The pipe of the build rows that are read after all probes.
@@ -293,19 +307,25 @@ fn split(condition: &[Expr], build: &Needed, probe: &Needed) -> (Vec<Key>, Vec<E
     (keys, residual)
 }
 
-/// Whether equal hashes imply equal keys: one key of at most 64 bits, hashed one to one, NULLs aside.
-fn exact(keys: &[Key], skips_null_keys: bool) -> bool {
+/// Whether rows are found by the key itself: one key that is a number of at most 64 bits, or none.
+fn exact(keys: &[Key]) -> bool {
     match keys {
         [] => true,
-        [key] => matches!(key.ty, Ty::Bool | Ty::I16 | Ty::I32 | Ty::I64) && !key.null_safe && skips_null_keys,
+        [key] => matches!(key.ty, Ty::Bool | Ty::I16 | Ty::I32 | Ty::I64) && !key.null_safe,
         _ => false,
     }
 }
 
-/// The hash of the keys; a constant without keys.
-fn hash(pipe: &mut Pipe, keys: &[Key], values: &[Sql]) -> Var {
-    if keys.is_empty() {
-        return pipe.int(0, Ty::I64);
+/// What rows are found by: the key, or the hash of the keys; a constant without keys.
+fn word_of(pipe: &mut Pipe, keys: &[Key], values: &[Sql]) -> Var {
+    if exact(keys) {
+        return match values {
+            [] => pipe.int(0, Ty::I64),
+            [key, ..] if pipe.ty(key.value) == Ty::Bool => {
+                pipe.let_(Ty::I64, Operation::Convert(Conversion::BoolToInt, key.value, Ty::I64, None))
+            }
+            [key, ..] => pipe.widen(key.value, Ty::I64),
+        };
     }
     let flagged = keys.iter().zip(values).map(|(k, v)| (v.value, v.null.filter(|_| k.null_safe))).collect();
     pipe.let_(Ty::I64, Operation::Hash(flagged))

@@ -6,6 +6,7 @@ use base::{IdMap, Result};
 use plan::ColumnId;
 use types::SqlType;
 
+use super::pure;
 use crate::ir::{
     Arithmetic, Block, Callee, Compare, Conversion, FoldColumn, Inst, Literal, Logic, Operation, PipelineId, Source,
     StateId, Ty, Var,
@@ -55,6 +56,8 @@ pub(super) struct Pipe {
     pub source: Source,
     pub vars: IdMap<Var, Ty>,
     pub bindings: HashMap<ColumnId, Binding>,
+    /// The attributes of the table that the pipe scans.
+    pub attributes: HashMap<ColumnId, usize>,
     pub after: Vec<PipelineId>,
     pub fills: Vec<StateId>,
     /// Join states whose build rows this pipe marks.
@@ -76,6 +79,7 @@ impl Pipe {
             source,
             vars: IdMap::new(),
             bindings: HashMap::new(),
+            attributes: HashMap::new(),
             after: Vec::new(),
             fills: Vec::new(),
             marks: Vec::new(),
@@ -100,6 +104,11 @@ impl Pipe {
     /// How many joins the pipe has probed.
     pub fn matches(&self) -> usize {
         self.blocks[0].iter().filter(|inst| matches!(inst, Inst::Match(_))).count()
+    }
+
+    /// Whether nothing shows for which tuples the body has run so far.
+    pub fn is_pure(&self) -> bool {
+        pure::is_pure(&self.blocks[0])
     }
 
     // ---- blocks

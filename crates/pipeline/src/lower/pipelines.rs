@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use base::IdMap;
+use plan::ColumnId;
 
 use super::pipe::{Field, Pipe, Sql};
-use crate::ir::{Callee, Inst, Operation, Pipeline, PipelineId, RowSet, Source, State, StateId, Ty, Var};
+use crate::ir::{Callee, Inst, KeyFilter, Operation, Pipeline, PipelineId, RowSet, Source, State, StateId, Ty, Var};
 
 /// States and ended pipelines, in the order in which they were made.
 #[derive(Default)]
@@ -52,6 +53,20 @@ impl Pipelines {
     /// Lets a pipe run after all that have filled or marked the state so far.
     pub fn wait_for(&self, pipe: &mut Pipe, state: StateId) {
         pipe.depend_on(self.fillers.get(&state).map_or(&[], Vec::as_slice));
+    }
+
+    /// Lets the pipe's scan leave out rows whose value in a column is no key of a join, if that column is one of its table's
+    /// and nothing shows for which rows the pipe has run so far.
+    pub fn filter_by_keys(&mut self, pipe: &mut Pipe, column: ColumnId, join: StateId) {
+        let Some(&attribute) = pipe.attributes.get(&column) else { return };
+        let pure = pipe.is_pure();
+        let Source::Table { filters, .. } = &mut pipe.source else { return };
+        if let State::Join(state) = &mut self.states[join]
+            && pure
+        {
+            state.filters = true;
+            filters.push(KeyFilter { attribute, state: join });
+        }
     }
 
     /// A pipe that reads the rows of a state once it is finished.

@@ -39,7 +39,8 @@ impl Lowering<'_> {
             }
             sources.push(source);
         }
-        pipe.source = Source::Table { table, columns: sources, predicates: kernels };
+        pipe.source = Source::Table { table, columns: sources, predicates: kernels, filters: Vec::new() };
+        pipe.attributes = columns.iter().map(|&(attribute, column)| (column, attribute)).collect();
         self.expressions.filter(&mut pipe, &rest)?;
         Ok(vec![pipe])
     }

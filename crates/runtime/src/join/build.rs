@@ -1,14 +1,18 @@
 //! Building the directory in parallel.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use base::Result;
 use base::memory::Pages;
 use scheduler::{Cutting, TaskSet, Tasks};
+use types::ops::hash::hash_u64;
 
 use super::insert::insert;
+use super::keys::{Bitmap, fit_an_array};
+use super::layout::Places;
+use super::tags::tag;
 use super::{Join, JoinTable, OPERATOR, TableState};
 use crate::prefetch::prefetch_write;
 use crate::rows::{Segment, offsets};
@@ -21,56 +25,135 @@ fn slot_bits(rows: u64) -> u32 {
     rows.next_power_of_two().trailing_zeros().max(4)
 }
 
+/// An array for keys of this range, with a slot behind them in which there is never a row; without keys, that alone.
+fn array(keys: &RangeInclusive<i64>) -> Places {
+    let slots = if keys.is_empty() { 0 } else { keys.end().abs_diff(*keys.start()) + 1 };
+    Places::Array { least: *keys.start(), slots }
+}
+
 /// Makes the empty table and the morsels that fill it.
 pub(super) fn start(join: Arc<Join>, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
     let segments = join.segments();
     let offsets = offsets(&segments);
     let rows = offsets.rows();
-    let bits = slot_bits(rows);
-    let charged = join.budget.reserve(8 << bits, OPERATOR)?;
-    let directory = Pages::zeroed(8 << bits);
+    let keys = join.keys.range(rows);
+    let places = match &keys {
+        Some(keys) if fit_an_array(keys, rows) => array(keys),
+        _ => Places::Hashed { shift: u64::from(64 - slot_bits(rows)), keys: join.keys.are_words() },
+    };
+    let bits =
+        keys.as_ref().filter(|_| join.filters).and_then(|keys| Some((*keys.start(), Bitmap::bytes(keys, rows)?)));
+    let bytes = 8 * places.slots();
+    let charged = join.budget.reserve(bytes + bits.map_or(0, |(_, bytes)| bytes), OPERATOR)?;
+    let directory = Pages::zeroed(bytes);
     let table = Box::into_raw(Box::new(JoinTable {
         directory: directory.as_ptr().cast_const().cast(),
-        shift: u64::from(64 - bits),
-        inner: Box::new(TableState { rows, _directory: directory, _charged: charged, cancel: join.cancel.clone() }),
+        places,
+        inner: Box::new(TableState {
+            has_chains: AtomicBool::new(false),
+            keys,
+            bitmap: bits.map(|(least, bytes)| Bitmap::new(least, bytes)),
+            _directory: directory,
+            _charged: charged,
+            cancel: join.cancel.clone(),
+        }),
     }));
     let before = join.table.swap(table, Ordering::Release);
     assert!(before.is_null(), "a state is finalised once");
     if segments.is_empty() {
         return Ok(None);
     }
-    // SAFETY: the table lives as long as its state, which the task set keeps.
-    let (directory, shift) = unsafe { ((*table).directory as usize, (*table).shift) };
+    let table = table as usize;
     Ok(Some(Tasks::boxed(cut.rows(rows), move |_, morsel| {
-        let _alive = &join;
+        // SAFETY: the table lives as long as its state, which `join` keeps alive; it is shared from here on.
+        let table = unsafe { &*(table as *const JoinTable) };
         for (number, rows) in offsets.within(morsel) {
-            // SAFETY: the directory has 2^(64 - shift) zeroed slots that live as long as the state; only `insert` on
-            // atomics touches it until the last of these morsels has ended, and each row is in one morsel.
-            unsafe { insert_segment(directory as *const AtomicU64, shift, &segments[number], rows) };
+            // SAFETY: only this function touches the directory, on atomics, until the last of these morsels has ended,
+            // and each row is in one morsel.
+            unsafe { insert_segment(&join, table, &segments[number], rows) };
         }
         Ok(())
     })))
 }
 
-/// Inserts rows of a segment, with their slots prefetched for writing.
+/// Inserts rows of a segment, with their slots prefetched for writing. What is hashed is hashed here, and found by its
+/// hash from then on.
 ///
 /// # Safety
-/// `directory` must have `2^(64 - shift)` slots; nobody else may touch the rows.
-unsafe fn insert_segment(directory: *const AtomicU64, shift: u64, segment: &Segment, rows: Range<usize>) {
-    // SAFETY: as the caller promises; a row starts with the chain and the hash, each 8 bytes.
-    unsafe {
-        let hash = |at: usize| segment.row(at).cast::<u64>().add(1).read();
-        for from in rows.clone().step_by(AHEAD) {
-            let to = (from + AHEAD).min(rows.end);
-            for at in from..to {
-                prefetch_write(directory.add((hash(at) >> shift) as usize));
+/// The rows must be the join's, the directory zeroed at first; nobody else may touch the rows, and nobody but this function
+/// the directory.
+unsafe fn insert_segment(join: &Join, table: &JoinTable, segment: &Segment, rows: Range<usize>) {
+    let key = |row: *mut u8| {
+        // SAFETY: as the caller promises: complete rows of the join.
+        let key = unsafe { join.keys.key(row) };
+        if let (Some(bitmap), Some(key)) = (&table.inner.bitmap, key) {
+            bitmap.add(key);
+        }
+        key
+    };
+    // SAFETY: the word stands behind the chain, 8 bytes each.
+    let write_hash = |row: *mut u8, hash: u64| unsafe { row.cast::<u64>().add(1).write(hash) };
+    // SAFETY (all blocks here): as the caller promises; slots are below `Places::slots`.
+    match table.places {
+        Places::Array { least, .. } => {
+            let place = |row| key(row).map(|key| (key.wrapping_sub(least) as u64, 0));
+            // SAFETY: as above; `least` and the number of slots are of all keys.
+            unsafe { insert_rows(table, segment, rows, place) }
+        }
+        Places::Hashed { shift, keys: true } => {
+            let place = |row| {
+                key(row).map(|key| {
+                    let hash = hash_u64(key as u64);
+                    write_hash(row, hash);
+                    (hash >> shift, tag(hash))
+                })
+            };
+            // SAFETY: as above.
+            unsafe { insert_rows(table, segment, rows, place) }
+        }
+        Places::Hashed { shift, keys: false } => {
+            let place = |row| key(row).map(|hash| (hash as u64 >> shift, tag(hash as u64)));
+            // SAFETY: as above.
+            unsafe { insert_rows(table, segment, rows, place) }
+        }
+    }
+}
+
+/// Inserts rows where `place` says: slot, and tag.
+///
+/// # Safety
+/// As [`insert_segment`]; the slots must exist.
+#[inline(always)]
+unsafe fn insert_rows(
+    table: &JoinTable,
+    segment: &Segment,
+    rows: Range<usize>,
+    place: impl Fn(*mut u8) -> Option<(u64, u64)>,
+) {
+    let directory = table.directory.cast::<AtomicU64>();
+    let mut has_chains = false;
+    for from in rows.clone().step_by(AHEAD) {
+        let to = (from + AHEAD).min(rows.end);
+        let mut placed = [None; AHEAD];
+        for (at, placed) in (from..to).zip(&mut placed) {
+            // SAFETY: a row of the segment.
+            *placed = place(unsafe { segment.row(at) });
+            if let Some((slot, _)) = placed {
+                prefetch_write(directory.wrapping_add(*slot as usize));
             }
-            for at in from..to {
-                let (row, hash) = (segment.row(at), hash(at));
-                insert(&*directory.add((hash >> shift) as usize), row as u64, hash, |next| {
+        }
+        for (at, placed) in (from..to).zip(placed) {
+            let Some((slot, tag)) = placed else { continue };
+            // SAFETY: a row of the segment, which begins with its chain, and a slot of the directory.
+            unsafe {
+                let row = segment.row(at);
+                has_chains |= insert(&*directory.add(slot as usize), row as u64, tag, |next| {
                     row.cast::<u64>().write(next);
                 });
             }
         }
+    }
+    if has_chains {
+        table.inner.has_chains.store(true, Ordering::Relaxed);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::tags::{ADDRESS, tag};
+use super::tags::ADDRESS;
 
 /// A slot: the standard library's atomic, or a model checker's.
 pub(super) trait Slot {
@@ -23,16 +23,16 @@ impl Slot for AtomicU64 {
     }
 }
 
-/// Pushes the row at address `row` onto the slot's chain; `link` stores the next row's address in it (again after each
-/// lost race).
+/// Pushes the row at address `row` onto the slot's chain, whose tag has `tag` too from then on; `link` stores the next row's
+/// address in it (again after each lost race). Whether there is a next one.
 #[inline(always)]
-pub(super) fn insert(slot: &impl Slot, row: u64, hash: u64, mut link: impl FnMut(u64)) {
+pub(super) fn insert(slot: &impl Slot, row: u64, tag: u64, mut link: impl FnMut(u64)) -> bool {
     debug_assert!(row & !ADDRESS == 0);
     let mut old = slot.load();
     loop {
         link(old & ADDRESS);
-        match slot.exchange(old, row | (old & !ADDRESS) | tag(hash)) {
-            Ok(()) => return,
+        match slot.exchange(old, row | (old & !ADDRESS) | tag) {
+            Ok(()) => return old & ADDRESS != 0,
             Err(found) => old = found,
         }
     }
@@ -71,7 +71,7 @@ mod model {
                         shuttle::thread::spawn(move || {
                             for row in thread * ROWS + 1..=(thread + 1) * ROWS {
                                 let link = |next| links[row as usize].store(next, Ordering::Relaxed);
-                                insert(&*slot, row, hash(row), link);
+                                insert(&*slot, row, super::super::tags::tag(hash(row)), link);
                             }
                         })
                     })

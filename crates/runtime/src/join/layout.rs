@@ -1,22 +1,77 @@
 //! What generated code and the probe kernels share.
 
+use types::ops::hash::hash_u64;
+
 use super::TableState;
+use super::tags::ADDRESS;
 use crate::limit::LimitLocal;
 
 /// Most tuples of a batch, and most pairs that a probe delivers at once.
 pub const BATCH: usize = 1024;
 
-/// A finished hash table (thesis 4.5.2). The chain of a hash starts at `directory[hash >> shift]`: upper 16 bits tags of
-/// all rows in the chain, below the address of the first row (0: empty).
+/// A finished table. Slots hold the addresses of the first rows of chains (0: there is none).
 #[derive(Debug)]
-#[repr(C)]
 pub struct JoinTable {
     /// The slots.
-    pub directory: *const u64,
-    /// 64 minus the logarithm of the number of slots.
-    pub shift: u64,
-    /// Rust's own part.
-    pub inner: Box<TableState>,
+    pub(super) directory: *const u64,
+    pub(super) places: Places,
+    pub(super) inner: Box<TableState>,
+}
+
+/// Which slot a word's chain starts at.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Places {
+    /// That of hash h at `h >> shift` (thesis 4.5.2), with the tags of all rows of the chain in the slot's upper 16 bits.
+    Hashed {
+        /// 64 minus the logarithm of the number of slots.
+        shift: u64,
+        /// Whether probes bring keys, which are hashed here.
+        keys: bool,
+    },
+    /// That of key k at `k - least`, of which all rows have the key k.
+    Array {
+        /// The least key.
+        least: i64,
+        /// Slots of keys. One more follows, which stays empty: that of all other keys.
+        slots: u64,
+    },
+}
+
+impl Places {
+    /// How many there are.
+    pub(super) fn slots(self) -> usize {
+        match self {
+            Self::Hashed { shift, .. } => 1 << (64 - shift),
+            Self::Array { slots, .. } => slots as usize + 1,
+        }
+    }
+
+    /// Where a key's chain starts in an array that begins with the key `least`.
+    #[inline(always)]
+    pub(super) fn of_key(key: u64, least: i64, slots: u64) -> usize {
+        key.wrapping_sub(least as u64).min(slots) as usize
+    }
+}
+
+impl JoinTable {
+    /// What a probe's word is in the rows that it matches.
+    pub fn in_rows(&self, word: u64) -> u64 {
+        match self.places {
+            Places::Hashed { keys: true, .. } => hash_u64(word),
+            _ => word,
+        }
+    }
+
+    /// The first row that a word may be in, which [`in_rows`](Self::in_rows) has turned into that of rows; null if there is
+    /// none.
+    pub fn first(&self, word: u64) -> *mut u8 {
+        let slot = match self.places {
+            Places::Hashed { shift, .. } => (word >> shift) as usize,
+            Places::Array { least, slots } => Places::of_key(word, least, slots),
+        };
+        // SAFETY: there are so many slots.
+        unsafe { (*self.directory.add(slot) & ADDRESS) as *mut u8 }
+    }
 }
 
 /// The scratch memory of one match: batch in, pairs out.
@@ -26,8 +81,9 @@ pub struct ProbeScratch {
     pub count: u64,
     /// In: 1 if `active` says which tuples take part.
     pub has_active: u64,
-    /// In: 1 if a tuple's first row with an equal hash suffices; 2 if nothing more is asked of a tuple once
-    /// `matched[tuple]` is 1 (pairs that were already delivered, or are in the same delivery, may still follow).
+    /// In: 1 if a tuple's first row with an equal word suffices, 3 if nobody looks at that row either; 2 if nothing more is
+    /// asked of a tuple once `matched[tuple]` is 1 (pairs that were already delivered, or are in the same delivery, may still
+    /// follow).
     pub first_only: u64,
     /// In: the limit that the pairs come to later in the body, null if there is none. Once it is exhausted, no pairs are
     /// delivered.
@@ -36,7 +92,7 @@ pub struct ProbeScratch {
     pub cursor: [u64; 3],
     /// Generated code's own, zeroed by `probe_begin`: 1 once the unmatched tuples are delivered.
     pub finishing: u64,
-    /// In: hash by tuple.
+    /// In: word by tuple; `probe_begin` turns it into that of rows.
     pub hashes: [u64; BATCH],
     /// Out: build rows of the pairs.
     pub entries: [*mut u8; BATCH],

@@ -1,12 +1,14 @@
-//! The probe kernels: batches of hashes in, pairs (build row, tuple) out.
+//! The probe kernels: batches of words in, pairs (build row, tuple) out.
 //!
 //! All chains of a batch advance in step, one row a round, and each round fits the output: so stopping when the output
 //! is full and going on later needs no other memory than the list of the chains that go on. A round is free of
 //! unpredictable branches; rows are prefetched a round ahead.
 
-use std::sync::OnceLock;
+mod select;
 
-use super::tags::{ADDRESS, admits};
+use std::sync::atomic::Ordering;
+
+use super::layout::Places;
 use super::{BATCH, JoinTable, ProbeScratch};
 use crate::generator::PAUSED;
 use crate::limit::LimitLocal;
@@ -15,8 +17,10 @@ use crate::prefetch::prefetch;
 /// Index in [`ProbeScratch::cursor`] of the number of chains that go on.
 const PENDING: usize = 0;
 
-/// Selects tuples whose chains may hold their hashes into `chains` and `pending`; returns how many.
-type Select = unsafe fn(&JoinTable, &mut ProbeScratch) -> usize;
+/// What [`ProbeScratch::first_only`] says.
+const FIRST: u64 = 1;
+const UNTIL_MATCHED: u64 = 2;
+const EXISTS: u64 = 3;
 
 /// Starts a batch.
 ///
@@ -29,20 +33,13 @@ pub unsafe extern "C" fn probe_begin(table: *const JoinTable, scratch: *mut Prob
     assert!(count <= BATCH);
     scratch.matched[..count].fill(0);
     scratch.finishing = 0;
-    let pending = if table.inner.rows == 0 {
-        0
-    } else {
-        // SAFETY: the table has slots for every hash.
-        unsafe {
-            for &hash in &scratch.hashes[..count] {
-                prefetch(table.directory.add((hash >> table.shift) as usize));
-            }
-            select()(table, scratch)
-        }
-    };
+    // SAFETY: the directory is the table's, and finished.
+    let pending = unsafe { select::select(table.directory, table.places, scratch) };
     let pending = if scratch.has_active == 1 { keep_active(scratch, pending) } else { pending };
-    for &chain in &scratch.chains[..pending] {
-        prefetch(chain);
+    if !(scratch.first_only == EXISTS && matches!(table.places, Places::Array { .. })) {
+        for &chain in &scratch.chains[..pending] {
+            prefetch(chain);
+        }
     }
     scratch.cursor[PENDING] = pending as u64;
 }
@@ -76,17 +73,22 @@ pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut Probe
         pending = 0;
     }
     let mut found = 0;
-    if scratch.first_only == 2 {
+    if scratch.first_only == UNTIL_MATCHED {
         pending = drop_matched(scratch, pending);
     }
     // A round delivers at most one pair for each chain.
     while pending > 0 && found + pending <= BATCH && *steps > 0 {
         *steps = steps.saturating_sub(pending as u64);
+        let first_only = matches!(scratch.first_only, FIRST | EXISTS);
         // SAFETY: `pending` chains are in the lists, and the output has room for as many pairs.
         (found, pending) = unsafe {
-            match scratch.first_only {
-                1 => round::<true>(scratch, found, pending),
-                _ => round::<false>(scratch, found, pending),
+            match table.places {
+                Places::Array { .. } if first_only || !table.inner.has_chains.load(Ordering::Relaxed) => {
+                    deliver(scratch, found, pending)
+                }
+                Places::Array { .. } => round::<false, true>(scratch, found, pending),
+                Places::Hashed { .. } if first_only => round::<true, false>(scratch, found, pending),
+                Places::Hashed { .. } => round::<false, false>(scratch, found, pending),
             }
         };
     }
@@ -106,24 +108,36 @@ fn drop_matched(scratch: &mut ProbeScratch, pending: usize) -> usize {
     kept
 }
 
-/// Advances every chain by one row. Returns (pairs found, chains that go on).
+/// Delivers the first row of every chain, which is its only one or suffices, without looking at it. Returns what [`round`]
+/// does.
+fn deliver(scratch: &mut ProbeScratch, found: usize, pending: usize) -> (usize, usize) {
+    scratch.entries[found..found + pending].copy_from_slice(&scratch.chains[..pending]);
+    scratch.tuples[found..found + pending].copy_from_slice(&scratch.pending[..pending]);
+    (found + pending, 0)
+}
+
+/// Advances every chain by one row; if they are `EQUAL`, all rows of a chain match. Returns (pairs found, chains that go on).
 ///
 /// # Safety
 /// The first `pending` entries of `chains` and `pending` must be valid, and `found + pending <= BATCH`.
 #[inline(always)]
-unsafe fn round<const FIRST_ONLY: bool>(scratch: &mut ProbeScratch, found: usize, pending: usize) -> (usize, usize) {
+unsafe fn round<const FIRST_ONLY: bool, const EQUAL: bool>(
+    scratch: &mut ProbeScratch,
+    found: usize,
+    pending: usize,
+) -> (usize, usize) {
     let (mut found, mut on) = (found, 0);
     let hashes = scratch.hashes.as_ptr();
     let (entries, tuples) = (scratch.entries.as_mut_ptr(), scratch.tuples.as_mut_ptr());
     let (chains, numbers) = (scratch.chains.as_mut_ptr(), scratch.pending.as_mut_ptr());
     debug_assert!(pending <= BATCH && found + pending <= BATCH);
     // SAFETY: all indices are below BATCH: `on <= i < pending`, `found` grows by at most one for each i, and tuples are
-    // numbers of the batch. Rows of a chain start with the chain and the hash.
+    // numbers of the batch. Rows of a chain start with the chain and the word.
     unsafe {
         for i in 0..pending {
             let (row, tuple) = (*chains.add(i), *numbers.add(i));
             let next = row.cast::<*mut u8>().read();
-            let equal = row.cast::<u64>().add(1).read() == *hashes.add(tuple as usize);
+            let equal = EQUAL || row.cast::<u64>().add(1).read() == *hashes.add(tuple as usize);
             *entries.add(found) = row;
             *tuples.add(found) = tuple;
             found += usize::from(equal);
@@ -153,80 +167,4 @@ pub unsafe extern "C" fn probe_unmatched(scratch: *mut ProbeScratch) -> u64 {
     }
     scratch.entries[..found].fill(std::ptr::null_mut());
     found as u64
-}
-
-/// The best tag test that this processor has.
-fn select() -> Select {
-    static BEST: OnceLock<Select> = OnceLock::new();
-    *BEST.get_or_init(|| {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") {
-            return simd::select_avx512;
-        }
-        select_portable
-    })
-}
-
-/// # Safety
-/// `count <= BATCH`, and the table must have slots for every hash.
-unsafe fn select_portable(table: &JoinTable, scratch: &mut ProbeScratch) -> usize {
-    // SAFETY: as the caller promises.
-    unsafe { select_from(table, scratch, 0, 0) }
-}
-
-/// The tag test from tuple `from` on, when `selected` are selected already.
-#[inline(always)]
-unsafe fn select_from(table: &JoinTable, scratch: &mut ProbeScratch, from: usize, selected: usize) -> usize {
-    let mut selected = selected;
-    for tuple in from..scratch.count as usize {
-        let hash = scratch.hashes[tuple];
-        // SAFETY: the table has slots for every hash.
-        let slot = unsafe { *table.directory.add((hash >> table.shift) as usize) };
-        scratch.chains[selected] = (slot & ADDRESS) as *mut u8;
-        scratch.pending[selected] = tuple as u32;
-        selected += usize::from(admits(slot, hash));
-    }
-    selected
-}
-
-#[cfg(target_arch = "x86_64")]
-mod simd {
-    use super::*;
-    use std::arch::x86_64::*;
-
-    /// The tag test, eight tuples at a time.
-    ///
-    /// # Safety
-    /// As `select_portable`, on a processor with AVX-512 F and VL.
-    #[target_feature(enable = "avx512f,avx512vl")]
-    pub(super) unsafe fn select_avx512(table: &JoinTable, scratch: &mut ProbeScratch) -> usize {
-        let count = scratch.count as usize;
-        let shift = _mm_cvtsi64_si128(table.shift as i64);
-        let (low, one) = (_mm512_set1_epi64(15), _mm512_set1_epi64(1 << 48));
-        let address = _mm512_set1_epi64(ADDRESS as i64);
-        let mut numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-        let (mut tuple, mut selected) = (0, 0);
-        while tuple + 8 <= count {
-            // SAFETY: `tuple + 8 <= count <= BATCH` and `selected <= tuple`, so that whole vectors may be loaded and
-            // stored; the table has slots for every hash.
-            unsafe {
-                let hash = _mm512_loadu_si512(scratch.hashes.as_ptr().add(tuple).cast());
-                let slot = _mm512_i64gather_epi64::<8>(_mm512_srl_epi64(hash, shift), table.directory.cast());
-                let bit = |h| _mm512_sllv_epi64(one, _mm512_and_si512(h, low));
-                let some = _mm512_or_si512(bit(hash), bit(_mm512_srli_epi64::<4>(hash)));
-                let more = _mm512_or_si512(bit(_mm512_srli_epi64::<8>(hash)), bit(_mm512_srli_epi64::<12>(hash)));
-                let missing = _mm512_andnot_si512(slot, _mm512_or_si512(some, more));
-                let admitted = _mm512_testn_epi64_mask(missing, missing);
-                let chains = _mm512_maskz_compress_epi64(admitted, _mm512_and_si512(slot, address));
-                _mm512_storeu_si512(scratch.chains.as_mut_ptr().add(selected).cast(), chains);
-                let kept = _mm256_maskz_compress_epi32(admitted, numbers);
-                _mm256_storeu_si256(scratch.pending.as_mut_ptr().add(selected).cast(), kept);
-                selected += admitted.count_ones() as usize;
-            }
-            numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(8));
-            tuple += 8;
-        }
-        // SAFETY: as the caller promises.
-        unsafe { select_from(table, scratch, tuple, selected) }
-    }
 }

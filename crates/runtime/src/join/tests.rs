@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base::Random;
 use base::ids::Id;
-use pipeline::ir::{JOIN_HEADER, JoinState, RowLayout, RowSet, State, StateId, Ty};
+use pipeline::ir::{JOIN_HEADER, JoinState, JoinWord, RowLayout, RowSet, State, StateId, Ty};
 use types::ops::hash::hash_i64;
 
 use super::*;
@@ -14,18 +14,36 @@ use crate::testing::{all_rows, context, finalize, get, new_row, put};
 
 const JOIN: StateId = StateId(0);
 
-/// key, value, marker
+/// key, value, marker, whether the key is NULL
 struct Layout {
     layout: RowLayout,
     key: u32,
     value: u32,
     marker: u32,
+    null: u32,
+}
+
+/// What rows are found by: how a word comes from a key.
+#[derive(Clone, Copy)]
+enum By {
+    Hash(fn(i64) -> u64),
+    Key,
+}
+
+impl By {
+    fn word(self, key: i64) -> u64 {
+        match self {
+            Self::Hash(hash) => hash(key),
+            Self::Key => key as u64,
+        }
+    }
 }
 
 fn layout() -> Layout {
     let mut layout = RowLayout::with_header(JOIN_HEADER);
     let (key, value, marker) = (layout.add(Ty::I64), layout.add(Ty::I64), layout.add(Ty::Bool));
-    Layout { layout, key, value, marker }
+    let null = layout.add(Ty::Bool);
+    Layout { layout, key, value, marker, null }
 }
 
 /// Hashes that collide for different keys.
@@ -33,9 +51,14 @@ fn weak_hash(key: i64) -> u64 {
     hash_i64(key / 3)
 }
 
-fn build(rows: &[(Option<i64>, i64)], workers: usize, hash: fn(i64) -> u64) -> Arc<QueryContext> {
+fn build(rows: &[(Option<i64>, i64)], workers: usize, by: By) -> Arc<QueryContext> {
     let l = layout();
-    let context = context(vec![State::Join(JoinState { layout: l.layout.clone(), unique: false })], None);
+    let word = match by {
+        By::Hash(_) => JoinWord::Hash,
+        By::Key => JoinWord::Key { null: Some(l.null) },
+    };
+    let context =
+        context(vec![State::Join(JoinState { layout: l.layout.clone(), unique: false, word, filters: false })], None);
     std::thread::scope(|scope| {
         for (number, part) in rows.chunks(rows.len().div_ceil(workers).max(1)).enumerate() {
             let (context, l) = (&context, &l);
@@ -44,10 +67,12 @@ fn build(rows: &[(Option<i64>, i64)], workers: usize, hash: fn(i64) -> u64) -> A
                 // A NULL key matches nothing: its row is kept, under a hash of its own.
                 for &(key, value) in part {
                     let row = new_row(&mut worker, JOIN);
-                    put(row, 8, key.map_or(u64::MAX, hash));
+                    put(row, 8, key.map_or(u64::MAX, |key| by.word(key)));
+                    put(row, l.null, u8::from(key.is_none()));
                     put(row, l.key, key.unwrap_or(i64::MIN));
                     put(row, l.value, value);
                 }
+                worker.end_morsel().unwrap();
             });
         }
     });
@@ -73,7 +98,7 @@ type Matches = BTreeMap<usize, Vec<i64>>;
 fn probe(
     context: &Arc<QueryContext>,
     tuples: &[Option<i64>],
-    hash: fn(i64) -> u64,
+    by: By,
     first_only: u64,
     condition: impl Fn(usize, i64) -> bool,
 ) -> (Matches, Vec<usize>) {
@@ -86,7 +111,7 @@ fn probe(
         s.has_active = 1;
         s.first_only = first_only;
         for (i, key) in batch.iter().enumerate() {
-            s.hashes[i] = key.map_or(u64::MAX, hash);
+            s.hashes[i] = key.map_or(u64::MAX, |key| by.word(key));
             s.active[i] = key.is_some().into();
         }
         let first = number * BATCH;
@@ -127,12 +152,12 @@ fn probe(
 
 /// Everything that the kinds of join are made of, against nested loops: pairs (inner, left), tuples with and without a
 /// match (semi, anti, mark, left), build rows with and without a match (right, full, build-side semi and anti).
-fn check(build_rows: &[(Option<i64>, i64)], tuples: &[Option<i64>], workers: usize, hash: fn(i64) -> u64) {
+fn check(build_rows: &[(Option<i64>, i64)], tuples: &[Option<i64>], workers: usize, by: By) {
     let l = layout();
     for modulus in [1, 2] {
         let condition = |tuple: usize, value: i64| (tuple as i64 + value) % modulus == 0;
-        let context = build(build_rows, workers, hash);
-        let (matches, unmatched) = probe(&context, tuples, hash, 0, condition);
+        let context = build(build_rows, workers, by);
+        let (matches, unmatched) = probe(&context, tuples, by, 0, condition);
         let mut expected = Matches::new();
         let mut marked = vec![false; build_rows.len()];
         for (t, key) in tuples.iter().enumerate() {
@@ -163,11 +188,14 @@ fn check(build_rows: &[(Option<i64>, i64)], tuples: &[Option<i64>], workers: usi
         assert_eq!(values(RowSet::Unmarked(l.marker)), expect(&|m| !m));
         assert_eq!(values(RowSet::All), expect(&|_| true));
         // Existence does not need all pairs.
-        let (some, unmatched) = probe(&context, tuples, hash, 2, condition);
+        let (some, unmatched) = probe(&context, tuples, by, 2, condition);
         assert!(some.keys().eq(expected.keys()));
         assert_eq!(unmatched, without);
     }
 }
+
+/// Every way in which rows may be found.
+const ALL: [By; 3] = [By::Hash(hash_i64), By::Hash(weak_hash), By::Key];
 
 #[test]
 fn joins_are_nested_loops() {
@@ -175,20 +203,31 @@ fn joins_are_nested_loops() {
     for (build_rows, tuples, keys, workers) in
         [(0, 10, 5, 1), (10, 0, 5, 2), (1, 1, 1, 1), (50, 3000, 20, 3), (3000, 50, 100, 2), (400, 1500, 100_000, 4)]
     {
-        let mut key =
-            |nulls: u64| if nulls > 0 && random.below(nulls) == 0 { None } else { Some(random.below(keys) as i64) };
+        let mut key = |nulls: u64| {
+            if nulls > 0 && random.below(nulls) == 0 { None } else { Some(random.below(keys) as i64 - keys as i64 / 2) }
+        };
         let build_rows: Vec<_> = (0..build_rows).map(|i| (key(10), i)).collect();
         let tuples: Vec<_> = (0..tuples).map(|_| key(7)).collect();
-        check(&build_rows, &tuples, workers, hash_i64);
-        check(&build_rows, &tuples, workers, weak_hash);
+        ALL.iter().for_each(|&by| check(&build_rows, &tuples, workers, by));
     }
+}
+
+#[test]
+fn keys_may_be_any_numbers() {
+    for (least, greatest) in [(i64::MIN, i64::MAX), (i64::MIN, i64::MIN + 7), (i64::MAX - 7, i64::MAX), (-4, 3)] {
+        let ends = [least, least + 1, greatest - 1, greatest];
+        let build_rows: Vec<_> = (0..20).map(|i| (Some(ends[i % 4]), i as i64)).collect();
+        let tuples: Vec<_> = [i64::MIN, i64::MAX, 0, -1].into_iter().chain(ends).map(Some).collect();
+        check(&build_rows, &tuples, 2, By::Key);
+    }
+    check(&[(None, 1), (None, 2)], &[Some(0), None, Some(i64::MAX)], 1, By::Key);
 }
 
 #[test]
 fn one_key_with_many_rows_overflows_the_output_and_goes_on() {
     let build_rows: Vec<_> = (0..2000).map(|i| (Some(if i % 10 == 0 { 1 } else { 2 }), i)).collect();
     let tuples = vec![Some(2), Some(1), Some(3), Some(2)];
-    check(&build_rows, &tuples, 2, hash_i64);
+    ALL.iter().for_each(|&by| check(&build_rows, &tuples, 2, by));
 }
 
 #[test]
@@ -196,11 +235,14 @@ fn the_first_match_of_a_unique_key_is_the_only_one() {
     let mut random = Random(5);
     let build_rows: Vec<_> = (0..5000).map(|i| (Some(i), i * 7)).collect();
     let tuples: Vec<_> = (0..10_000).map(|_| Some(random.below(10_000) as i64)).collect();
-    let context = build(&build_rows, 3, hash_i64);
-    let all = probe(&context, &tuples, hash_i64, 0, |_, _| true);
-    let first = probe(&context, &tuples, hash_i64, 1, |_, _| true);
-    assert_eq!(all, first);
-    assert_eq!(all.0.len(), tuples.iter().filter(|k| k.is_some_and(|k| k < 5000)).count());
+    for by in [By::Hash(hash_i64), By::Key] {
+        let context = build(&build_rows, 3, by);
+        let all = probe(&context, &tuples, by, 0, |_, _| true);
+        for first_only in [1, 3] {
+            assert_eq!(all, probe(&context, &tuples, by, first_only, |_, _| true));
+        }
+        assert_eq!(all.0.len(), tuples.iter().filter(|k| k.is_some_and(|k| k < 5000)).count());
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The predicates that scan kernels know, with their constants in physical form.
 
+use std::sync::Arc;
+
 use types::{Physical, SqlType, Value};
 
 use super::lane::{self, Cells, Lane, with_lane};
@@ -38,6 +40,15 @@ pub enum ScanOp {
     },
     /// Equal to one of the constants; NULLs among them match nothing.
     In(Vec<Value>),
+    /// One of the numbers from `least` to `greatest`: if there are bits, word i / 64 has bit i % 64 for the i-th of them.
+    Keys {
+        /// The least.
+        least: i64,
+        /// The greatest.
+        greatest: i64,
+        /// Which of those between.
+        bits: Option<Arc<[u64]>>,
+    },
     /// A string that starts with this one.
     Prefix(String),
     /// NULL.
@@ -67,7 +78,7 @@ pub(crate) enum Test {
     /// At most a few keys.
     Few(Vec<i128>),
     /// Keys `base + i` for which bit `i` is set.
-    Bitmap { base: i128, bits: Vec<u64> },
+    Bitmap { base: i128, bits: Arc<[u64]> },
     /// Many keys, sorted, behind a filter that lets few others pass.
     Sorted { keys: Vec<i128>, filter: Box<KeyFilter> },
     /// A string test.
@@ -208,11 +219,14 @@ fn key_test(physical: Physical, op: ScanOp) -> Option<Test> {
             } else if let Some(span) = span.filter(|&s| s < BITMAP_SPAN) {
                 let mut bits = vec![0u64; span as usize / 64 + 1];
                 keys.iter().map(|k| (k - first) as usize).for_each(|i| bits[i / 64] |= 1 << (i % 64));
-                Some(Test::Bitmap { base: first, bits })
+                Some(Test::Bitmap { base: first, bits: bits.into() })
             } else {
                 Some(Test::Sorted { filter: Box::new(KeyFilter::new(&keys)), keys })
             }
         }
+        ScanOp::Keys { least, greatest, .. } if least > greatest => None,
+        ScanOp::Keys { least, bits: Some(bits), .. } => Some(Test::Bitmap { base: least.into(), bits }),
+        ScanOp::Keys { least, greatest, bits: None } => range(least.into(), greatest.into(), false),
         ScanOp::Prefix(_) | ScanOp::IsNull | ScanOp::IsNotNull => unreachable!("not a test of keys"),
     }
 }
@@ -251,6 +265,6 @@ fn text_test(op: ScanOp) -> Option<TextTest> {
             }
         }
         ScanOp::Prefix(prefix) => TextTest::Prefix(prefix.into_bytes().into()),
-        ScanOp::IsNull | ScanOp::IsNotNull => unreachable!("not a test of strings"),
+        ScanOp::Keys { .. } | ScanOp::IsNull | ScanOp::IsNotNull => unreachable!("not a test of strings"),
     })
 }

@@ -75,14 +75,14 @@ unsafe fn refine_keys<T: Lane>(test: &Test, data: *const T, out: &mut [u32]) -> 
             keep(out, |i| keys.iter().fold(false, |found, &k| found | (k == key(i))))
         }
         Test::Bitmap { base, bits } => {
-            let last = (bits.len() * 64 - 1) as i128;
-            let (low, high) = (T::narrow((*base).max(T::LIMITS.0)), T::narrow((base + last).min(T::LIMITS.1)));
+            // Of keys up to 64 bits, all arithmetic may wrap around.
+            let (base, last) = (*base, bits.len() as u64 * 64 - 1);
+            let is_wide = size_of::<T>() > 8;
             keep(out, |i| {
-                let key = key(i);
-                (key >= low) & (key <= high) && {
-                    let bit = (T::widen(key) - base) as usize;
-                    bits[bit / 64] >> (bit % 64) & 1 == 1
-                }
+                let key = T::widen(key(i));
+                let at = (key as u64).wrapping_sub(base as u64);
+                let found = bits[(at.min(last) / 64) as usize] >> (at % 64) & 1 == 1;
+                found & (at <= last) & (!is_wide || (key >= base && key - base <= last as i128))
             })
         }
         Test::Sorted { keys, filter } => {

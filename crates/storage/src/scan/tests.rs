@@ -1,5 +1,7 @@
 //! Kernels against a row-at-a-time reference.
 
+use std::sync::Arc;
+
 use base::Random;
 use types::{SqlType, Value};
 
@@ -40,6 +42,19 @@ fn holds(op: &ScanOp, v: &Value) -> bool {
                 && high.as_ref().is_none_or(|(c, i)| !c.is_null() && if *i { cmp(c).is_le() } else { cmp(c).is_lt() })
         }
         ScanOp::In(list) => list.iter().any(|c| !c.is_null() && cmp(c).is_eq()),
+        ScanOp::Keys { least, greatest, bits } => {
+            let number = match v {
+                Value::Int(i) => (*i).into(),
+                Value::Date(d) => (*d).into(),
+                Value::Decimal(d) => *d,
+                _ => unreachable!("keys are numbers"),
+            };
+            let bit = |bits: &Arc<[u64]>| {
+                let at = (number - i128::from(*least)) as usize;
+                bits[at / 64] >> (at % 64) & 1 == 1
+            };
+            (i128::from(*least)..=i128::from(*greatest)).contains(&number) && bits.as_ref().is_none_or(bit)
+        }
         ScanOp::Prefix(prefix) => matches!(v, Value::Str(s) if s.starts_with(prefix.as_str())),
     }
 }
@@ -50,7 +65,22 @@ fn random_op(random: &mut Random, sql_type: SqlType, distinct: u64) -> ScanOp {
         0 => Value::Null,
         _ => value(random, sql_type, distinct),
     };
-    match random.below(12) {
+    let is_number = matches!(
+        sql_type,
+        SqlType::SmallInt | SqlType::Integer | SqlType::BigInt | SqlType::Date | SqlType::Decimal { .. }
+    );
+    match random.below(14) {
+        11 | 12 if is_number => {
+            let (least, span) = (random.below(60) as i64 - 30, random.below(200) as i64 - 1);
+            let least = [least, least, i64::MIN, i64::MAX - 200][random.index(4)];
+            let words = (span as u64 + 1).div_ceil(64);
+            // Bits behind the greatest key are 0.
+            let word = |n: u64, random: &mut Random| {
+                random.bits() & (u64::MAX >> (64 * (n + 1)).saturating_sub(span as u64 + 1))
+            };
+            let bits = (random.below(2) == 0).then(|| (0..words).map(|n| word(n, random)).collect());
+            ScanOp::Keys { least, greatest: least + span, bits }
+        }
         0..=4 => {
             let op = [Eq, Ne, Lt, Le, Gt, Ge][random.index(6)];
             ScanOp::Compare(op, constant(random))

@@ -91,11 +91,14 @@ impl Body<'_, '_> {
         let table = self.code().shared(m.state);
         let resumed = self.skip_if_resumed();
         let active = self.code().b.ins().iconst(types::I64, i64::from(m.active.is_some()));
-        // 1: a tuple's first candidate is its match; 2: candidates of tuples that have their match are of no use.
-        let stops = match first_only {
-            true => 1,
-            false if checks_first && m.marker.is_none() => 2,
-            false => 0,
+        let exists = checks_first && m.marker.is_none();
+        // 1: a tuple's first candidate is its match, 3: and not looked at; 2: candidates of tuples that have their match are
+        // of no use.
+        let stops = match (first_only, exists) {
+            (true, true) => 3,
+            (true, false) => 1,
+            (false, true) => 2,
+            (false, false) => 0,
         };
         let first = self.code().b.ins().iconst(types::I64, stops);
         for (value, offset) in [

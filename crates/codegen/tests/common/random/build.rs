@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{IdMap, Random};
-use pipeline::ir::{Block, Inst, JoinState, Operation, Pipeline, RowLayout, Source, State, StateId, Ty, Var};
+use pipeline::ir::{Block, Inst, JoinState, JoinWord, Operation, Pipeline, RowLayout, Source, State, StateId, Ty, Var};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use super::{TYPES, chunk, pipeline};
@@ -48,5 +48,7 @@ pub fn join(r: &mut Random, state: StateId, wild: bool) -> (State, Pipeline) {
         body.push(Inst::Store { base: row, offset: field.offset, value });
     }
     let source = Source::Values(Arc::new(Chunk::new(rows, columns)));
-    (State::Join(JoinState { layout, unique }), pipeline(body, vars, source, vec![state]))
+    // Hashes of keys are words like any others.
+    let word = if r.chance(50) { JoinWord::Key { null: None } } else { JoinWord::Hash };
+    (State::Join(JoinState { layout, unique, word, filters: false }), pipeline(body, vars, source, vec![state]))
 }

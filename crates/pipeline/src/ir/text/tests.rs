@@ -10,8 +10,8 @@ use plan::{ArgumentId, TableId};
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
 use crate::ir::{
-    Callee, Inst, Literal, Operation, Param, Pipeline, PipelineId, Program, RowField, RowLayout, RowSet, ScanOp,
-    ScanPredicate, Site, SiteId, SiteKind, Source, SourceColumn, State, StateId, Ty, parse,
+    Callee, Inst, JoinState, JoinWord, KeyFilter, Literal, Operation, Param, Pipeline, PipelineId, Program, RowField,
+    RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind, Source, SourceColumn, State, StateId, Ty, parse,
 };
 
 /// Makes random parts of programs.
@@ -126,7 +126,8 @@ impl Generator {
                     bounds: r.coin().then(|| (-(r.0.index(9) as i128), i128::MAX >> r.0.index(99))),
                 };
                 let (columns, predicates) = (self.some(column), self.some(Self::predicate));
-                Source::Table { table: TableId(self.0.index(3) as u32), columns, predicates }
+                let filters = self.some(|r| KeyFilter { attribute: r.0.index(9), state: StateId(r.0.index(4) as u32) });
+                Source::Table { table: TableId(self.0.index(3) as u32), columns, predicates, filters }
             }
             1 => {
                 let (rows, types) = (self.0.index(4), self.some(|r| r.0.pick(&TYPES)));
@@ -183,6 +184,9 @@ impl Generator {
         states.push(State::Rows(RowLayout { fields: self.some(field), size: 104 }));
         states.push(State::Limit { offset: self.0.bits(), limit: self.0.bits() });
         states.push(State::Result(self.some(|r| r.0.pick(&TYPES))));
+        let word = self.0.pick(&[JoinWord::Hash, JoinWord::Key { null: None }, JoinWord::Key { null: Some(9) }]);
+        let layout = RowLayout { fields: self.some(field), size: 24 };
+        states.push(State::Join(JoinState { layout, unique: self.coin(), word, filters: self.coin() }));
         Program {
             params: self.some(Self::param).into_iter().collect(),
             sites: self.some(Self::site).into_iter().collect(),

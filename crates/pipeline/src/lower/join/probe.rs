@@ -8,8 +8,11 @@ use super::super::expression::{Expressions, flag};
 use super::super::pipe::{Pipe, Sql};
 use super::super::pipelines::Pipelines;
 use super::super::{Needed, collect_columns};
-use super::{Built, Join, drop_null_keys, hash};
+use super::{Built, Join, drop_null_keys, exact, word_of};
 use crate::ir::{Inst, Match, MatchCondition, MatchKind, Ty, Var};
+
+/// Build sides that let more of a probe's rows pass than this do not make a filter of the scan below.
+const SELECTIVE: f64 = 0.75;
 
 impl Join<'_> {
     // ---- probe side
@@ -21,7 +24,7 @@ impl Join<'_> {
         built: &Built,
         kind: &JoinKind,
         expressions: &mut Expressions,
-        pipelines: &Pipelines,
+        pipelines: &mut Pipelines,
     ) -> Result<()> {
         let mut values = Vec::new();
         for key in &self.keys {
@@ -40,9 +43,17 @@ impl Join<'_> {
                 active = Some(pipe.not(null));
             }
         }
-        let hash = hash(pipe, &self.keys, &values);
+        let hash = word_of(pipe, &self.keys, &values);
         for states in [Some(built.state), built.nulls.map(|n| n.state)].into_iter().flatten() {
             pipelines.wait_for(pipe, states);
+        }
+        if let [key] = self.keys.as_slice()
+            && let ExprKind::Column(column) = key.probe.kind
+            && drops
+            && exact(&self.keys)
+            && self.may_be_selective(built)
+        {
+            pipelines.filter_by_keys(pipe, column, built.state);
         }
         // Columns that the condition or later operators read are loaded before or after the match, never inside of it.
         let mut before = Needed::new();
@@ -85,6 +96,13 @@ impl Join<'_> {
             pipe.bind(*mark, sql);
         }
         Ok(())
+    }
+
+    /// Whether a good part of the probe's rows may have no match, as far as is known.
+    fn may_be_selective(&self, built: &Built) -> bool {
+        // Only of these joins each row that leaves is a probe's row that has a match.
+        let counts_matches = self.afterwards.is_none() && (built.unique || self.kind == MatchKind::Semi);
+        !counts_matches || self.rows < SELECTIVE * self.probed.rows
     }
 
     /// Equality of the keys beside that of the hashes, and the residual conditions.

@@ -134,6 +134,6 @@ impl Frozen {
         }
         let mut bits = vec![0u64; entries.rows().div_ceil(64)];
         codes.iter().for_each(|&code| bits[code as usize / 64] |= 1 << (code % 64));
-        Some(vec![Test::Bitmap { base: 0, bits }])
+        Some(vec![Test::Bitmap { base: 0, bits: bits.into() }])
     }
 }
