@@ -9,6 +9,9 @@
 //! 3. Each partition is combined by itself when it is read, with a table of exactly its size, and goes on through the
 //!    pipeline that reads it while it is in the cache.
 //!
+//! Keys that are known to have few values number their groups ([`GroupState::slots`]): a worker's directory is an array by
+//! number, which never is full.
+//!
 //! Without keys, each worker has one row; the finalisation adds them up.
 //!
 //! Complexity: O(1) a tuple and O(1) a row. Invariant: rows of one group have equal hashes, hence one partition.
@@ -58,6 +61,7 @@ pub(crate) struct Groups {
     locals: PerWorker<GroupLocal>,
     pairs: PairFns,
     has_keys: bool,
+    slots: Option<u64>,
     layout: RowLayout,
     stride: usize,
     budget: Budget,
@@ -76,6 +80,7 @@ impl Groups {
             locals: PerWorker::default(),
             pairs,
             has_keys: state.has_keys,
+            slots: state.slots,
             layout: state.layout.clone(),
             stride,
             budget: budget.clone(),
@@ -131,7 +136,7 @@ impl State for Groups {
     /// Without keys the worker has its row from here on.
     fn local(&self, worker: usize) -> *mut u8 {
         let make = || {
-            let mut local = GroupLocal::new(&self.layout, &self.budget);
+            let mut local = GroupLocal::new(&self.layout, self.slots, &self.budget);
             local.prepare(self.has_keys);
             local
         };

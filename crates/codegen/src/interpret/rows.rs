@@ -2,7 +2,7 @@
 
 use base::Area;
 use base::ids::Id;
-use pipeline::ir::{StateId, Ty, Var};
+use pipeline::ir::{GroupState, State, StateId, Ty, Var};
 use runtime::abi::{GROUP_PROBES, JoinTable, ResultLocal, RowsLocal, Slot, Worker, group_new, result_flush, rows_grow};
 
 use super::operation::extend;
@@ -56,6 +56,12 @@ impl Interpreter<'_> {
         mut equal: impl FnMut(&mut Self, *mut u8) -> Run<bool>,
     ) -> Run<Option<*mut u8>> {
         self.group_local(state).tuples += 1;
+        if let State::Group(GroupState { slots: Some(_), .. }) = &self.program.states[state] {
+            let local = self.group_local(state);
+            // SAFETY: the directory has so many slots.
+            let slot = (hash < local.mask).then(|| unsafe { *local.directory.add(hash as usize) });
+            return Ok(slot.filter(|&row| row != 0).map(|row| row as *mut u8));
+        }
         for i in 0..GROUP_PROBES as u64 {
             let local = self.group_local(state);
             let slot = (hash >> 16).wrapping_add(i) & local.mask;

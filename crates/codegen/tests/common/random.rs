@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use base::{IdMap, Random, SqlState};
 use pipeline::ir::{
-    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Function, GroupState, Inst, JoinState, Literal,
-    Logic, Match, MatchCondition, MatchKind, Operation, Param, ParamId, Pipeline, Program, RowLayout, RowSet, Source,
-    State, StateId, Ty, Var,
+    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Function, GroupState, Inst, JoinState, Literal, Logic,
+    Match, MatchCondition, MatchKind, Operation, Param, ParamId, Pipeline, Program, RowLayout, RowSet, Source, State,
+    StateId, Ty, Var,
 };
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
@@ -498,7 +498,13 @@ fn group(b: &mut Body<'_>, body: &mut Block, state: StateId) -> GroupState {
     let offsets: Vec<u32> = keys.iter().map(|&t| layout.add(t)).collect();
     let (count, sum) = (layout.add(Ty::I64), layout.add(Ty::I64));
     let values: Vec<Var> = keys.iter().map(|&t| b.of_type(body, t)).collect();
-    let hash = b.let_(body, Ty::I64, Operation::Hash(values.iter().map(|&v| (v, None)).collect()));
+    // Of a truth value, groups have numbers.
+    let slots = (keys == [Ty::Bool]).then_some(2);
+    let hash = match slots {
+        Some(_) => Operation::Convert(Conversion::BoolToInt, values[0], Ty::I64, None),
+        None => Operation::Hash(values.iter().map(|&v| (v, None)).collect()),
+    };
+    let hash = b.let_(body, Ty::I64, hash);
     let row = b.fresh(Ty::Ptr);
     let mut equal = Block::new();
     let mut is_equal = b.let_(&mut equal, Ty::Bool, Operation::Const(Literal::Bool(true)));
@@ -535,7 +541,7 @@ fn group(b: &mut Body<'_>, body: &mut Block, state: StateId) -> GroupState {
         is_equal = all;
     }
     let equal = Function { rows, body: block, result: Some(is_equal), vars };
-    GroupState { layout, has_keys: true, equal: Some(equal), combine: combine(&[count, sum]) }
+    GroupState { layout, has_keys: true, slots, equal: Some(equal), combine: combine(&[count, sum]) }
 }
 
 fn accumulate(b: &mut Body<'_>, body: &mut Block, row: Var, count: u32, sum: u32) {

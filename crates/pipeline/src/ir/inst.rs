@@ -83,14 +83,15 @@ pub enum Inst {
     Prefetch {
         /// A [`State::Group`](super::State::Group) with keys.
         state: StateId,
-        /// Hash of the keys, I64.
+        /// Hash of the keys, I64, or the group's number.
         hash: Var,
     },
     /// Finds the worker's row of the tuple's group, or makes it.
     Group {
         /// A [`State::Group`](super::State::Group) with keys.
         state: StateId,
-        /// Hash of the keys, I64.
+        /// Hash of the keys, I64, or the group's number where the state has [slots](super::GroupState::slots); then nothing
+        /// is compared.
         hash: Var,
         /// The row (Ptr): `equal` sees a candidate with the same hash in it, `init` the new zeroed row, the rest of the
         /// body the group's row.

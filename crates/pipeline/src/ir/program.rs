@@ -295,13 +295,15 @@ pub enum JoinWord {
     },
 }
 
-/// Groups. Bytes 0 to 8 of a row are the hash; the rest is zero in a new row, which is an empty group's state.
+/// Groups. Bytes 0 to 8 of a row are a hash; the rest is zero in a new row, which is an empty group's state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupState {
     /// Rows, the 8-byte header included.
     pub layout: RowLayout,
     /// Without keys there is exactly one group, also for an empty input.
     pub has_keys: bool,
+    /// If given, groups are not found by the hash of their keys, but by a number below this, which is theirs alone.
+    pub slots: Option<u64>,
     /// Whether two rows with equal hashes are of one group. None: equal hashes imply equal keys.
     pub equal: Option<Function>,
     /// Adds the second row's aggregates to the first's.

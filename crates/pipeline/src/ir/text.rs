@@ -175,6 +175,9 @@ impl Display for State {
             }
             Self::Group(g) => {
                 write!(f, "group {}{}", g.layout, if g.has_keys { " keys" } else { "" })?;
+                if let Some(slots) = g.slots {
+                    write!(f, " slots {slots}")?;
+                }
                 if let Some(equal) = &g.equal {
                     write!(f, " equal {equal}")?;
                 }

@@ -2,6 +2,7 @@
 //! in `combine`. All accumulators start as zero bytes.
 
 mod accumulator;
+mod domain;
 mod fold;
 mod shift;
 
@@ -12,6 +13,7 @@ use plan::{AggregateCall, ColumnId, Expr, Node};
 use types::SqlType;
 
 use self::accumulator::{Accumulator, accumulators_of, adds_up};
+use self::domain::Domain;
 use super::expression::compare_same;
 use super::join::has_null_flag;
 use super::pipe::{Field, Pipe, Sql};
@@ -80,17 +82,20 @@ impl Lowering<'_> {
 
         let combine =
             combine_function(&keys, |p, into, from| accumulators.iter().try_for_each(|a| a.combine(p, into, from)))?;
+        let bounds = groups.iter().map(|(_, e)| self.expressions.range(e));
+        let domain = Domain::of(&keys, bounds, rows);
         let state = self.pipelines.add_state(State::Group(GroupState {
             layout,
             has_keys: !groups.is_empty(),
-            equal: equal_function(&keys),
+            slots: domain.as_ref().map(|domain| domain.slots),
+            equal: equal_function(&keys).filter(|_| domain.is_none()),
             combine,
         }));
         for (mut pipe, values) in open {
             let row = if groups.is_empty() {
                 pipe.let_(Ty::Ptr, Operation::LocalRow(state))
             } else {
-                group_row(&mut pipe, state, &keys, &values, rows)
+                group_row(&mut pipe, state, &keys, &values, rows, domain.as_ref())
             };
             for accumulator in &accumulators {
                 self.expressions.update(&mut pipe, state, row, accumulator, !groups.is_empty())?;
@@ -116,11 +121,14 @@ impl Lowering<'_> {
         let nullable: Vec<bool> = columns.iter().map(|&c| pipes.iter().any(|p| has_null_flag(p, c))).collect();
         let (layout, keys) = key_layout(&types, &nullable);
         let combine = combine_function(&keys, |_, _, _| Ok(()))?;
-        let equal = equal_function(&keys);
-        let state = self.pipelines.add_state(State::Group(GroupState { layout, has_keys: true, equal, combine }));
+        let domain = Domain::of(&keys, columns.iter().map(|&c| self.expressions.range_of(c)), rows);
+        let slots = domain.as_ref().map(|domain| domain.slots);
+        let equal = equal_function(&keys).filter(|_| domain.is_none());
+        let state =
+            self.pipelines.add_state(State::Group(GroupState { layout, has_keys: true, slots, equal, combine }));
         for mut pipe in pipes {
             let values = self.values_of(&mut pipe, columns)?;
-            group_row(&mut pipe, state, &keys, &values, rows);
+            group_row(&mut pipe, state, &keys, &values, rows, domain.as_ref());
             pipe.name.push("distinct".into());
             self.pipelines.close(pipe, state);
         }
@@ -168,9 +176,18 @@ fn exact(keys: &[Field]) -> bool {
 }
 
 /// Finds or makes the group's row. Without keys all rows are one group, which exists only if there is a row. `rows`: how
-/// many groups are expected.
-pub(super) fn group_row(pipe: &mut Pipe, state: StateId, keys: &[Field], values: &[Sql], rows: f64) -> Var {
-    let hash = if keys.is_empty() {
+/// many groups are expected. `domain`: of the state whose groups are numbered.
+pub(super) fn group_row(
+    pipe: &mut Pipe,
+    state: StateId,
+    keys: &[Field],
+    values: &[Sql],
+    rows: f64,
+    domain: Option<&Domain>,
+) -> Var {
+    let hash = if let Some(domain) = domain {
+        domain.number(pipe, keys, values)
+    } else if keys.is_empty() {
         pipe.int(0, Ty::I64)
     } else {
         let values = values.iter().zip(keys).map(|(v, k)| (v.value, v.null.filter(|_| k.null.is_some()))).collect();
@@ -181,7 +198,7 @@ pub(super) fn group_row(pipe: &mut Pipe, state: StateId, keys: &[Field], values:
     }
     let row = pipe.var(Ty::Ptr);
     pipe.open_block();
-    let is_equal = if exact(keys) {
+    let is_equal = if exact(keys) || domain.is_some() {
         pipe.bool(true)
     } else {
         let mut all: Option<Var> = None;

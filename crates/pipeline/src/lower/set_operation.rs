@@ -78,11 +78,12 @@ impl Lowering<'_> {
             Ok(())
         })?;
         let equal = equal_function(&keys);
-        let state = self.pipelines.add_state(State::Group(GroupState { layout, has_keys: true, equal, combine }));
+        let group = GroupState { layout, has_keys: true, slots: None, equal, combine };
+        let state = self.pipelines.add_state(State::Group(group));
         for (pipes, &counter) in by_input.into_iter().zip(&counters) {
             for mut pipe in pipes {
                 let values = self.values_of(&mut pipe, columns)?;
-                let row = group_row(&mut pipe, state, &keys, &values, rows);
+                let row = group_row(&mut pipe, state, &keys, &values, rows, None);
                 let one = pipe.int(1, Ty::I64);
                 add_to(&mut pipe, row, counter, one);
                 pipe.name.push("count".into());

@@ -9,13 +9,14 @@ pub const GROUP_PROBES: usize = 8;
 
 /// One worker's groups: a directory of tagged pointers (tag in the upper 16 bits: bits 48..64 of the hash; the address
 /// below; 0: empty) over rows in an area. Slot i of a group's up to [`GROUP_PROBES`] candidates is
-/// `((hash >> 16) + i) & mask`.
+/// `((hash >> 16) + i) & mask`. Numbered groups have slots of their own: that of number n holds the row's address without a
+/// tag, or 0.
 #[derive(Debug)]
 #[repr(C)]
 pub struct GroupLocal {
     /// The slots.
     pub directory: *mut u64,
-    /// Number of slots minus one.
+    /// Number of slots minus one; of numbered groups the number of slots, 0 until the first one comes.
     pub mask: u64,
     /// The only row of a state without keys.
     pub only: *mut u8,

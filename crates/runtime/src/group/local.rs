@@ -1,10 +1,11 @@
 //! One worker's pre-aggregation: the slow path of finding a group.
 
 use base::memory::{Pages, Reservation};
-use base::{Area, Budget, Result};
+use base::{Area, Budget, Error, Result};
 
 use pipeline::ir::RowLayout;
 use types::Str;
+use types::ops::hash::hash_u64;
 
 use super::overflow::Overflow;
 use super::{GROUP_PROBES, GroupLocal, OPERATOR};
@@ -37,6 +38,8 @@ pub struct LocalGroups {
     /// The rows that came when the directory was full.
     pub(super) overflow: Option<Overflow>,
     stride: usize,
+    /// If groups are numbered, how many numbers there are.
+    slots: Option<u64>,
     /// Strings of keys: where they are, their payload, and the rows of the area that own theirs (blocks, and bytes of the
     /// one behind them).
     strings: StringFields,
@@ -63,13 +66,14 @@ pub struct LocalGroups {
 }
 
 impl GroupLocal {
-    pub(super) fn new(layout: &RowLayout, budget: &Budget) -> Self {
+    pub(super) fn new(layout: &RowLayout, slots: Option<u64>, budget: &Budget) -> Self {
         let directory = Pages::zeroed(FIRST_SLOTS * 8);
         let start = directory.as_ptr().cast();
         let inner = Box::new(LocalGroups {
             area: Area::new(budget.clone(), OPERATOR),
             overflow: None,
             stride: layout.stride().max(16) as usize,
+            slots,
             strings: StringFields::of(layout),
             text: Area::new(budget.clone(), OPERATOR),
             owned: (0, 0),
@@ -84,7 +88,8 @@ impl GroupLocal {
             next_pause: FIRST_PAUSE,
             evicted: 0,
         });
-        Self { directory: start, mask: FIRST_SLOTS as u64 - 1, only: std::ptr::null_mut(), tuples: 0, inner }
+        let mask = if slots.is_some() { 0 } else { FIRST_SLOTS as u64 - 1 };
+        Self { directory: start, mask, only: std::ptr::null_mut(), tuples: 0, inner }
     }
 
     /// Judges the full directory by the tuples of several morsels. If it has twice in a row not saved three of four new
@@ -178,6 +183,9 @@ fn entry(row: *mut u8, hash: u64) -> u64 {
 /// The directory grows while it is smaller than [`MOST_SLOTS`] and half full; from then on the new row takes the place
 /// of one of its [`GROUP_PROBES`] candidates if none is free.
 pub(crate) fn new_group(local: &mut GroupLocal, hash: u64) -> Result<*mut u8> {
+    if let Some(slots) = local.inner.slots {
+        return new_numbered(local, hash, slots);
+    }
     let slots = local.mask as usize + 1;
     if !local.inner.full && local.inner.entered * 2 >= slots {
         match slots < MOST_SLOTS {
@@ -214,6 +222,27 @@ pub(crate) fn new_group(local: &mut GroupLocal, hash: u64) -> Result<*mut u8> {
     Ok(row)
 }
 
+/// A new zeroed row for the group of a number, which is hashed for the rows' meeting of those of other workers.
+fn new_numbered(local: &mut GroupLocal, number: u64, slots: u64) -> Result<*mut u8> {
+    if number >= slots {
+        return Err(Error::internal(format!("group number {number} of {slots}")));
+    }
+    let inner = &mut *local.inner;
+    if local.mask == 0 {
+        let bytes = slots as usize * 8;
+        inner.charged = Some(inner.budget.reserve(bytes, OPERATOR)?);
+        inner.directory = Pages::zeroed(bytes);
+        (local.directory, local.mask) = (inner.directory.as_ptr().cast(), slots);
+    }
+    let row = inner.area.allocate(inner.stride)?.as_ptr();
+    // SAFETY: a row has at least 8 bytes, and the directory `slots` slots.
+    unsafe {
+        row.cast::<u64>().write(hash_u64(number));
+        local.directory.add(number as usize).write(row as u64);
+    }
+    Ok(row)
+}
+
 /// A directory of so many slots, with its rows, stays in the first-level cache anyway.
 const CACHED_SLOTS: u64 = 1 << 10;
 
@@ -224,14 +253,27 @@ pub(crate) fn prefetch(local: &GroupLocal, hashes: &[u64]) {
     if mask < CACHED_SLOTS {
         return;
     }
-    // SAFETY: slots are taken modulo the directory's size; a prefetch may have any address.
+    // SAFETY: slots are taken modulo the directory's size, numbers at most of the last slot.
     unsafe {
-        for &hash in hashes {
-            fetch(local.directory.add(first_slot(hash, mask) as usize));
+        match local.inner.slots {
+            Some(_) => prefetch_slots(local.directory, hashes.iter().map(|&number| number.min(mask - 1))),
+            None => prefetch_slots(local.directory, hashes.iter().map(|&hash| first_slot(hash, mask))),
         }
-        for &hash in hashes {
+    }
+}
+
+/// # Safety
+/// The slots must exist.
+#[inline(always)]
+unsafe fn prefetch_slots(directory: *const u64, slots: impl Iterator<Item = u64> + Clone) {
+    // SAFETY: as the caller promises; a prefetch may have any address.
+    unsafe {
+        for slot in slots.clone() {
+            fetch(directory.add(slot as usize));
+        }
+        for slot in slots {
             // Most rows have the first place. Another one's row costs a fetch, no more.
-            let entry = *local.directory.add(first_slot(hash, mask) as usize);
+            let entry = *directory.add(slot as usize);
             fetch((entry & ADDRESS) as *const u8);
         }
     }

@@ -18,7 +18,8 @@ const KEY: u32 = 8;
 const SUM: u32 = 16;
 const COUNT: u32 = 24;
 
-fn state(has_keys: bool) -> State {
+/// Without keys, by hash, or numbered.
+fn state(has_keys: bool, slots: Option<u64>) -> State {
     let mut layout = RowLayout::with_header(GROUP_HEADER);
     for offset in [KEY, SUM, COUNT] {
         assert_eq!(layout.add(Ty::I64), offset);
@@ -29,7 +30,7 @@ fn state(has_keys: bool) -> State {
         result: None,
         vars: base::IdMap::new(),
     };
-    State::Group(GroupState { layout, has_keys, equal: None, combine })
+    State::Group(GroupState { layout, has_keys, slots, equal: None, combine })
 }
 
 fn pairs() -> PairFns {
@@ -66,11 +67,30 @@ fn find(worker: &mut Worker, hash: u64, key: i64) -> *mut u8 {
     }
 }
 
+/// The group's row where groups are numbered.
+fn find_numbered(worker: &mut Worker, number: u64) -> *mut u8 {
+    // SAFETY: a group state with numbers.
+    unsafe {
+        let local = (*worker.locals.add(GROUP.index())).cast::<GroupLocal>();
+        let slot = if number < (*local).mask { *(*local).directory.add(number as usize) } else { 0 };
+        if slot != 0 {
+            return slot as *mut u8;
+        }
+        let row = group_new(worker, GROUP.index() as u64, number);
+        put(row, KEY, number as i64);
+        row
+    }
+}
+
 fn check(input: &[i64], workers: usize, hash: fn(i64) -> u64) {
-    let context = context(vec![state(true)], Some(pairs()));
+    check_by(input, workers, None, |worker, key| find(worker, hash(key), key));
+}
+
+fn check_by(input: &[i64], workers: usize, slots: Option<u64>, find: impl Fn(&mut Worker, i64) -> *mut u8 + Sync) {
+    let context = context(vec![state(true, slots)], Some(pairs()));
     std::thread::scope(|scope| {
         for (number, part) in input.chunks(input.len().div_ceil(workers).max(1)).enumerate() {
-            let context = &context;
+            let (context, find) = (&context, &find);
             scope.spawn(move || {
                 let mut worker = context.worker(number);
                 for (i, &key) in part.iter().enumerate() {
@@ -78,7 +98,7 @@ fn check(input: &[i64], workers: usize, hash: fn(i64) -> u64) {
                         worker.end_morsel().unwrap();
                         worker.begin_morsel(i as u64..i as u64 + 5000);
                     }
-                    let row = find(&mut worker, hash(key), key);
+                    let row = find(&mut worker, key);
                     add(row, key * 3 + i as i64 % 5, 1);
                 }
             });
@@ -107,7 +127,7 @@ fn check(input: &[i64], workers: usize, hash: fn(i64) -> u64) {
 #[test]
 fn partitions_are_combined_step_by_step() {
     const STEPS: u64 = 50;
-    let context = context(vec![state(true)], Some(pairs()));
+    let context = context(vec![state(true, None)], Some(pairs()));
     for n in 0..2 {
         let mut worker = context.worker(n);
         (0..1500).for_each(|key| add(find(&mut worker, hash_i64(key), key), key, 1));
@@ -127,7 +147,7 @@ fn groups_own_their_keys() {
     let mut layout = RowLayout::with_header(GROUP_HEADER);
     let (key, count) = (layout.add(Ty::Str), layout.add(Ty::I64));
     let combine = Function { rows: [pipeline::ir::Var(0); 2], body: vec![], result: None, vars: base::IdMap::new() };
-    let state = State::Group(GroupState { layout, has_keys: true, equal: None, combine });
+    let state = State::Group(GroupState { layout, has_keys: true, slots: None, equal: None, combine });
     let pairs = PairFns {
         // SAFETY: keys are alive.
         equal: Some(Pair::closure(move |_, a, b| Ok(unsafe { get::<Str>(a, key).equals(&get(b, key)) }))),
@@ -176,12 +196,13 @@ fn groups_are_those_of_a_map() {
     ] {
         let input: Vec<i64> = (0..rows).map(|_| random.below(keys) as i64).collect();
         check(&input, workers, hash_i64);
+        check_by(&input, workers, Some(keys), |worker, key| find_numbered(worker, key as u64));
     }
 }
 
 /// Runs keys through one worker: new rows and the directory's slots after each part.
 fn progress(parts: &[Vec<i64>]) -> Vec<(usize, u64)> {
-    let context = context(vec![state(true)], Some(pairs()));
+    let context = context(vec![state(true, None)], Some(pairs()));
     let mut worker = context.worker(0);
     let mut rows = 0;
     let mut run = |part: &Vec<i64>| {
@@ -237,7 +258,7 @@ fn skew_and_colliding_hashes_are_harmless() {
 fn without_keys_there_is_exactly_one_row() {
     for workers in [1, 3] {
         for taking_part in 0..=workers {
-            let context = context(vec![state(false)], Some(pairs()));
+            let context = context(vec![state(false, None)], Some(pairs()));
             for number in 0..taking_part {
                 let worker = context.worker(number);
                 // SAFETY: a group state.
@@ -260,7 +281,7 @@ fn without_keys_there_is_exactly_one_row() {
 #[test]
 fn an_error_while_combining_ends_the_query() {
     let failing = PairFns { equal: None, combine: Pair::closure(|_, _, _| Err(base::Error::internal("combine"))) };
-    let context = context(vec![state(true)], Some(failing));
+    let context = context(vec![state(true, None)], Some(failing));
     for number in 0..2 {
         find(&mut context.worker(number), hash_i64(1), 1);
     }

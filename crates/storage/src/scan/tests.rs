@@ -73,10 +73,10 @@ fn random_op(random: &mut Random, sql_type: SqlType, distinct: u64) -> ScanOp {
         11 | 12 if is_number => {
             let (least, span) = (random.below(60) as i64 - 30, random.below(200) as i64 - 1);
             let least = [least, least, i64::MIN, i64::MAX - 200][random.index(4)];
-            let words = (span as u64 + 1).div_ceil(64);
+            let words = ((span + 1) as u64).div_ceil(64);
             // Bits behind the greatest key are 0.
             let word = |n: u64, random: &mut Random| {
-                random.bits() & (u64::MAX >> (64 * (n + 1)).saturating_sub(span as u64 + 1))
+                random.bits() & (u64::MAX >> (64 * (n + 1)).saturating_sub((span + 1) as u64))
             };
             let bits = (random.below(2) == 0).then(|| (0..words).map(|n| word(n, random)).collect());
             ScanOp::Keys { least, greatest: least + span, bits }

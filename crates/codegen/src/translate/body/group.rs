@@ -1,8 +1,8 @@
 //! Group lookups, inline (see `runtime::abi::GroupLocal`).
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, types};
-use pipeline::ir::{Inst, StateId, Var};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
+use pipeline::ir::{GroupState, Inst, State, StateId, Var};
 use runtime::abi::{GROUP_PROBES, GroupLocal, Kernel};
 
 use super::Body;
@@ -16,6 +16,9 @@ impl Body<'_, '_> {
     pub fn group(&mut self, state: StateId, hash: Var, row: Var, equal: &[Inst], is_equal: Var, init: &[Inst]) {
         self.values.count_lookup(state);
         let hash = self.values.get(hash).one();
+        if let State::Group(GroupState { slots: Some(_), .. }) = &self.program.states[state] {
+            return self.numbered_group(state, hash, row, init);
+        }
         let local = self.code().local(state);
         let directory =
             self.code().b.ins().load(types::I64, changing(), local, std::mem::offset_of!(GroupLocal, directory) as i32);
@@ -69,6 +72,37 @@ impl Body<'_, '_> {
         self.code().b.ins().brif(more, probe, &[following.into()], miss, &[]);
 
         self.code().b.switch_to_block(miss);
+        self.new_group(state, hash, row, init, found);
+        self.code().b.switch_to_block(found);
+        self.values.define(row, Val::One(result));
+    }
+
+    /// The group of a number: that of its slot, if there is one.
+    fn numbered_group(&mut self, state: StateId, number: Value, row: Var, init: &[Inst]) {
+        let local = self.code().local(state);
+        let directory =
+            self.code().b.ins().load(types::I64, changing(), local, std::mem::offset_of!(GroupLocal, directory) as i32);
+        let slots =
+            self.code().b.ins().load(types::I64, changing(), local, std::mem::offset_of!(GroupLocal, mask) as i32);
+        let [inside, miss, found] = std::array::from_fn(|_| self.code().b.create_block());
+        let result = self.code().b.append_block_param(found, types::I64);
+        let is_inside = self.code().b.ins().icmp(IntCC::UnsignedLessThan, number, slots);
+        self.code().b.ins().brif(is_inside, inside, &[], miss, &[]);
+
+        self.code().b.switch_to_block(inside);
+        let at = item(&mut self.code().b, directory, number, 8);
+        let group = self.code().b.ins().load(types::I64, changing(), at, 0);
+        self.code().b.ins().brif(group, found, &[group.into()], miss, &[]);
+
+        self.code().b.switch_to_block(miss);
+        self.new_group(state, number, row, init, found);
+        self.code().b.switch_to_block(found);
+        self.values.define(row, Val::One(result));
+    }
+
+    /// Makes a group in the current block, which is seldom run, and goes on to `found` with it.
+    fn new_group(&mut self, state: StateId, hash: Value, row: Var, init: &[Inst], found: Block) {
+        let miss = self.code().b.current_block().expect("the caller has switched to it");
         self.code().b.set_cold_block(miss);
         let fresh = self.code().state_call(Kernel::GroupNew, state, Some(hash));
         self.scope(|e| {
@@ -76,8 +110,5 @@ impl Body<'_, '_> {
             e.block(init);
         });
         self.code().b.ins().jump(found, &[fresh.into()]);
-
-        self.code().b.switch_to_block(found);
-        self.values.define(row, Val::One(result));
     }
 }

@@ -30,7 +30,13 @@ impl NullInfo {
             Ok(())
         })
         .expect("this function cannot fail");
-        let state = pipelines.add_state(State::Group(GroupState { layout, has_keys: false, equal: None, combine }));
+        let state = pipelines.add_state(State::Group(GroupState {
+            layout,
+            has_keys: false,
+            slots: None,
+            equal: None,
+            combine,
+        }));
         Self { state, rows, has_null }
     }
 
