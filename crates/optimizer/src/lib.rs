@@ -14,6 +14,7 @@ pub mod joinorder;
 pub mod prune;
 pub mod pushdown;
 pub mod reduce;
+pub mod set_operations;
 pub mod unnest;
 pub mod windows;
 
@@ -132,6 +133,7 @@ fn passes(settings: &Settings) -> Vec<Box<dyn Pass>> {
         Box::new(prune::Prune),
         Box::new(joinorder::JoinOrder { costs, search, known: settings.known.clone() }),
         Box::new(cardinality::Estimates),
+        Box::new(set_operations::SetOperations),
         Box::new(build_side::BuildSides { costs }),
     ]
 }
