@@ -26,5 +26,5 @@ pub mod window;
 pub use aggregate::{Aggregate, AggregateFunction};
 pub use arithmetic::{ArithmeticTypes, arithmetic, negate};
 pub use resolve::{Overload, Parameter, ResolvedCall, ResultType};
-pub use scalar::{Call, Scalar, ScalarFunction};
+pub use scalar::{Call, FloatFunction, Scalar, ScalarFunction, Typed};
 pub use window::{Window, WindowFunction};

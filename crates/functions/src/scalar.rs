@@ -9,6 +9,7 @@ mod numbers;
 mod operators;
 mod random;
 mod strings;
+mod typed;
 
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ use types::{SqlType, Value};
 use crate::{Overload, Parameter, ResultType};
 
 pub use call::Call;
+pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
 const FAMILIES: [&[Scalar]; 5] = [operators::ROWS, numbers::ROWS, strings::ROWS, dates::ROWS, comparisons::ROWS];
@@ -42,6 +44,8 @@ pub struct Scalar {
     pub volatile: bool,
     /// Its value. A strict function sees no NULL.
     pub evaluate: fn(&Call<'_>) -> Result<Value>,
+    /// What generated code uses instead, if there is that.
+    pub typed: Option<Typed>,
     /// One line for the reference.
     pub documentation: &'static str,
     /// A call in SQL and its result as text.
@@ -58,7 +62,23 @@ impl Scalar {
         documentation: &'static str,
         example: (&'static str, &'static str),
     ) -> Self {
-        Self { name, names, infix: None, overloads, strict: true, volatile: false, evaluate, documentation, example }
+        Self {
+            name,
+            names,
+            infix: None,
+            overloads,
+            strict: true,
+            volatile: false,
+            evaluate,
+            typed: None,
+            documentation,
+            example,
+        }
+    }
+
+    /// The row with a form for generated code.
+    const fn typed(self, typed: Typed) -> Self {
+        Self { typed: Some(typed), ..self }
     }
 
     /// A strict operator.
@@ -94,6 +114,16 @@ impl ScalarFunction {
             }
         }
         unreachable!("ids are made from rows")
+    }
+
+    /// The number of its row.
+    pub fn number(self) -> u16 {
+        self.0
+    }
+
+    /// The function whose row has that number.
+    pub fn numbered(number: u16) -> Self {
+        Self(number)
     }
 
     /// The function that text forms call `name`.

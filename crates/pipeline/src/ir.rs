@@ -31,6 +31,7 @@ mod verify;
 mod window;
 
 pub use first_key::FirstKey;
+pub use functions::FloatFunction;
 pub use inst::{
     Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Fold, FoldColumn, FoldKind, Function, Inst, Literal,
     Logic, Match, MatchCondition, MatchKind, Operation,

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use base::SqlState;
 use base::ids::Id;
-use pipeline::ir::{Arithmetic, Compare, Conversion, FloatOp, Literal, Logic, Operation, Ty, Var};
+use pipeline::ir::{Arithmetic, Compare, Conversion, FloatFunction, FloatOp, Literal, Logic, Operation, Ty, Var};
 use runtime::abi::Slot;
 use types::ops::number::float::Float;
 use types::ops::{hash, number};
@@ -111,8 +111,20 @@ impl Interpreter<'_> {
             Operation::FieldAddress(base, offset) => {
                 Slot([self.pointer(*base).wrapping_add(*offset as usize) as u64, 0])
             }
-            Operation::Sqrt(x) if self.vars[*x] == Ty::F32 => f32_slot((self.float(*x) as f32).sqrt()),
-            Operation::Sqrt(x) => f64_slot(self.float(*x).sqrt()),
+            Operation::FloatFunction(function, x) => {
+                let x_type = self.vars[*x];
+                let x = self.float(*x);
+                // A root that is computed as a double and rounded again is the float's root; the others are exact.
+                let value = match function {
+                    FloatFunction::Sqrt => x.sqrt(),
+                    FloatFunction::Abs => x.abs(),
+                    FloatFunction::Floor => x.floor(),
+                    FloatFunction::Ceil => x.ceil(),
+                    FloatFunction::Trunc => x.trunc(),
+                    FloatFunction::Nearest => x.round_ties_even(),
+                };
+                if x_type == Ty::F32 { f32_slot(value as f32) } else { f64_slot(value) }
+            }
             Operation::IsNullPtr(p) => bool_slot(self.pointer(*p).is_null()),
             Operation::Checked(kind, x, y, position) => {
                 let ty = self.vars[*x];

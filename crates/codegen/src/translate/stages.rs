@@ -229,7 +229,9 @@ pub(super) fn operands(op: &Operation, mut f: impl FnMut(Var)) {
         | Operation::LocalRow(_)
         | Operation::OnlyRow(_) => {}
         Operation::Load { base, .. } | Operation::FieldAddress(base, _) => f(*base),
-        Operation::Sqrt(x) | Operation::IsNullPtr(x) | Operation::Not(x) | Operation::Convert(_, x, ..) => f(*x),
+        Operation::FloatFunction(_, x) | Operation::IsNullPtr(x) | Operation::Not(x) | Operation::Convert(_, x, ..) => {
+            f(*x)
+        }
         Operation::Checked(_, x, y, _)
         | Operation::Wrapping(_, x, y)
         | Operation::Divide(x, y, _)

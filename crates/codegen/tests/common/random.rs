@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use base::{IdMap, Random, SqlState};
 use pipeline::ir::{
-    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Function, GroupState, Inst, JoinState, Literal, Logic,
-    Match, MatchCondition, MatchKind, Operation, Param, ParamId, Pipeline, Program, RowLayout, RowSet, Source, State,
-    StateId, Ty, Var,
+    Arithmetic, Block, Callee, Compare, Conversion, FloatFunction, FloatOp, Function, GroupState, Inst, JoinState,
+    Literal, Logic, Match, MatchCondition, MatchKind, Operation, Param, ParamId, Pipeline, Program, RowLayout, RowSet,
+    Source, State, StateId, Ty, Var,
 };
+use types::ops::date::Field;
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
 const TYPES: [SqlType; 10] = [
@@ -182,6 +183,8 @@ impl<'r> Body<'r> {
                 let (x, y) = (self.of_type(out, ty), self.of_type(out, ty));
                 let kind = self.r.pick(&[FloatOp::Add, FloatOp::Sub, FloatOp::Mul, FloatOp::Div]);
                 self.let_(out, ty, Operation::Float(kind, x, y, position));
+                let function = self.r.pick(&FloatFunction::ALL);
+                self.let_(out, ty, Operation::FloatFunction(function, x));
             }
             9..=11 => {
                 let (x, y) = (self.of_type(out, ty), self.of_type(out, ty));
@@ -219,11 +222,11 @@ impl<'r> Body<'r> {
                 self.let_(out, Ty::I64, Operation::Hash(values));
             }
             16 => {
-                let x = self.of_type(out, Ty::Str);
-                let length = self.fresh(Ty::I32);
-                out.push(Inst::Call { results: vec![length], callee: Callee::StrLength, args: vec![x], position });
-                self.visible.push(length);
-                let y = self.of_type(out, Ty::Str);
+                let (day, year) = (self.of_type(out, Ty::I32), self.fresh(Ty::I64));
+                let callee = Callee::ExtractDate(Field::Year);
+                out.push(Inst::Call { results: vec![year], callee, args: vec![day], position });
+                self.visible.push(year);
+                let (x, y) = (self.of_type(out, Ty::Str), self.of_type(out, Ty::Str));
                 let both = self.fresh(Ty::Str);
                 out.push(Inst::Call { results: vec![both], callee: Callee::Concat, args: vec![x, y], position });
                 self.visible.push(both);

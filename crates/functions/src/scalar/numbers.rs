@@ -5,7 +5,7 @@ use types::ops::{decimal, string};
 use types::{SqlType, Value};
 
 use super::call::in_width;
-use super::{Scalar, arithmetic, first, over, random, rule, text};
+use super::{FloatFunction, Scalar, Typed, arithmetic, first, over, random, rule, text};
 use crate::Parameter::{BigInt, Decimal, Double, Integer, Real, SmallInt};
 
 /// A function of one double. Its operation may fail, or not (`total`).
@@ -76,7 +76,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| arithmetic::rounded(c, decimal::round, float::round),
         "Rounds to the nearest integer, or to so many digits after the point; halves away from zero for decimals.",
         ("round(42.4382, 2)", "42.44"),
-    ),
+    )
+    .typed(Typed::Float(FloatFunction::Nearest)),
     Scalar::new(
         "trunc",
         &["trunc"],
@@ -89,7 +90,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| arithmetic::rounded(c, decimal::trunc, float::trunc),
         "Cuts digits off, towards zero.",
         ("trunc(-42.8)", "-42"),
-    ),
+    )
+    .typed(Typed::Float(FloatFunction::Trunc)),
     Scalar::new(
         "ceil",
         &["ceil", "ceiling"],
@@ -97,7 +99,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| arithmetic::to_whole(c, decimal::ceil, float::ceil),
         "The least integer that is not below the argument.",
         ("ceil(42.2)", "43"),
-    ),
+    )
+    .typed(Typed::Float(FloatFunction::Ceil)),
     Scalar::new(
         "floor",
         &["floor"],
@@ -105,7 +108,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| arithmetic::to_whole(c, decimal::floor, float::floor),
         "The greatest integer that is not above the argument.",
         ("floor(-42.8)", "-43"),
-    ),
+    )
+    .typed(Typed::Float(FloatFunction::Floor)),
     double_function!("sqrt", &["sqrt"], float::sqrt, "Square root.", ("sqrt(2)", "1.4142135623730951")),
     double_function!("cbrt", &["cbrt"], total float::cbrt, "Cube root.", ("cbrt(27)", "3")),
     double_function!("exp", &["exp"], float::exp, "e raised to the argument.", ("exp(0)", "1")),

@@ -3,7 +3,7 @@
 use types::ops::string;
 use types::{SqlType, Value};
 
-use super::{Scalar, over, text, with_default};
+use super::{Scalar, Typed, over, text, with_default};
 use crate::Parameter::{Integer, Text};
 
 pub(super) const ROWS: &[Scalar] = &[
@@ -14,7 +14,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::Int(string::length(c.text(0)?))),
         "Number of characters.",
         ("length('jose')", "4"),
-    ),
+    )
+    .typed(Typed::Number(string::length)),
     Scalar::new(
         "octet_length",
         &["octet_length", "strlen"],
@@ -22,7 +23,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::Int(string::octet_length(c.text(0)?))),
         "Number of bytes.",
         ("octet_length('josé')", "5"),
-    ),
+    )
+    .typed(Typed::Number(string::octet_length)),
     Scalar::new(
         "bit_length",
         &["bit_length"],
@@ -30,7 +32,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::Int(string::bit_length(c.text(0)?))),
         "Number of bits: eight for each byte.",
         ("bit_length('jose')", "32"),
-    ),
+    )
+    .typed(Typed::Number(string::bit_length)),
     Scalar::new(
         "lower",
         &["lower", "lcase"],
@@ -38,7 +41,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::str(&*string::lower(c.text(0)?)?)),
         "In lower case.",
         ("lower('TOM')", "tom"),
-    ),
+    )
+    .typed(Typed::Text(string::lower)),
     Scalar::new(
         "upper",
         &["upper", "ucase"],
@@ -46,7 +50,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::str(&*string::upper(c.text(0)?)?)),
         "In upper case.",
         ("upper('tom')", "TOM"),
-    ),
+    )
+    .typed(Typed::Text(string::upper)),
     Scalar::new(
         "initcap",
         &["initcap"],
@@ -62,7 +67,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::str(string::trim(c.text(0)?, c.text_or(1, " ")?))),
         "Without blanks, or the characters of the second argument, at both ends.",
         ("btrim('xyxtrimyyx', 'xyz')", "trim"),
-    ),
+    )
+    .typed(Typed::PartByText(string::trim)),
     Scalar::new(
         "trim_leading",
         &["ltrim"],
@@ -70,7 +76,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::str(string::ltrim(c.text(0)?, c.text_or(1, " ")?))),
         "Without blanks, or the characters of the second argument, at the start.",
         ("ltrim('zzzytest', 'xyz')", "test"),
-    ),
+    )
+    .typed(Typed::PartByText(string::ltrim)),
     Scalar::new(
         "trim_trailing",
         &["rtrim"],
@@ -78,7 +85,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::str(string::rtrim(c.text(0)?, c.text_or(1, " ")?))),
         "Without blanks, or the characters of the second argument, at the end.",
         ("rtrim('testxxzx', 'xyz')", "test"),
-    ),
+    )
+    .typed(Typed::PartByText(string::rtrim)),
     Scalar::new(
         "lpad",
         &["lpad"],
@@ -102,7 +110,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::str(string::left(c.text(0)?, c.int(1)?))),
         "The first n characters; all but the last |n| if n is negative.",
         ("left('abcde', 2)", "ab"),
-    ),
+    )
+    .typed(Typed::PartByNumber(string::left)),
     Scalar::new(
         "right",
         &["right"],
@@ -110,7 +119,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::str(string::right(c.text(0)?, c.int(1)?))),
         "The last n characters; all but the first |n| if n is negative.",
         ("right('abcde', 2)", "de"),
-    ),
+    )
+    .typed(Typed::PartByNumber(string::right)),
     Scalar::new(
         "substring",
         &["substring", "substr"],
@@ -130,7 +140,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::Int(string::position(c.text(0)?, c.text(1)?))),
         "Where the second argument first occurs in the first, counted from 1; 0 if nowhere.",
         ("strpos('high', 'ig')", "2"),
-    ),
+    )
+    .typed(Typed::NumberOfTexts(string::position)),
     Scalar::new(
         "replace",
         &["replace"],
@@ -138,7 +149,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::str(&*string::replace(c.text(0)?, c.text(1)?, c.text(2)?)?)),
         "Every occurrence of the second argument replaced by the third.",
         ("replace('abcdefabcdef', 'cd', 'XX')", "abXXefabXXef"),
-    ),
+    )
+    .typed(Typed::TextOfTexts(string::replace)),
     Scalar::new(
         "repeat",
         &["repeat"],
@@ -162,7 +174,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::str(string::split_part(c.text(0)?, c.text(1)?, c.int(2)?)?)),
         "The n-th field of a text split at a delimiter; from the end if n is negative.",
         ("split_part('abc~@~def~@~ghi', '~@~', 2)", "def"),
-    ),
+    )
+    .typed(Typed::PartByTextAndNumber(string::split_part)),
     Scalar::new(
         "translate",
         &["translate"],
@@ -178,7 +191,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::Bool(string::starts_with(c.text(0)?, c.text(1)?))),
         "Whether the text begins with the second argument.",
         ("starts_with('alphabet', 'alph')", "true"),
-    ),
+    )
+    .typed(Typed::Test(string::starts_with)),
     Scalar::new(
         "ends_with",
         &["ends_with"],
@@ -186,7 +200,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::Bool(string::ends_with(c.text(0)?, c.text(1)?))),
         "Whether the text ends with the second argument.",
         ("ends_with('alphabet', 'bet')", "true"),
-    ),
+    )
+    .typed(Typed::Test(string::ends_with)),
     Scalar::new(
         "contains",
         &["contains"],
@@ -194,7 +209,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(Value::Bool(string::contains(c.text(0)?, c.text(1)?))),
         "Whether the second argument occurs in the text.",
         ("contains('alphabet', 'hab')", "true"),
-    ),
+    )
+    .typed(Typed::Test(string::contains)),
     Scalar::new(
         "ascii",
         &["ascii"],

@@ -1,5 +1,8 @@
 //! Instructions.
 
+use functions::{FloatFunction, ScalarFunction, Typed};
+use types::ops::date::Field;
+
 use super::{ParamId, SiteId, StateId, Ty, Var};
 
 /// Instructions in order.
@@ -256,8 +259,8 @@ pub enum Operation {
     },
     /// The address of a field of a row: Ptr.
     FieldAddress(Var, u32),
-    /// IEEE square root; NaN of negative numbers.
-    Sqrt(Var),
+    /// A function of a float that cannot fail.
+    FloatFunction(FloatFunction, Var),
     /// Whether a Ptr is null: Bool.
     IsNullPtr(Var),
     /// Integer arithmetic that ends the query with 22003 on overflow; both operands of one type.
@@ -405,24 +408,18 @@ pub enum Callee {
     CheckPrecision,
     /// `(I128 value, I32 scale) -> F64`
     DecimalToDouble,
+    /// A scalar function that has a typed form ([`functions::Typed`]), which says its signature.
+    Scalar(ScalarFunction),
     /// `(Str, I64 start, I64 length) -> Str`: `substring`; 22011 if the length is negative.
     Substring,
-    /// `(Str) -> I32`: length in characters.
-    StrLength,
-    /// `(Str, Str) -> Bool`: the first starts with the second.
-    StartsWith,
     /// `(Str, Str) -> Str`: `||`.
     Concat,
-    /// `(Str) -> Str`
-    Lower,
-    /// `(Str) -> Str`
-    Upper,
-    /// `(I32 date) -> I64`
-    ExtractYear,
-    /// `(I32 date) -> I64`
-    ExtractMonth,
-    /// `(I32 date) -> I64`
-    ExtractDay,
+    /// `(I32 date) -> I64`: a field that is an integer; 0A000 if dates don't have it.
+    ExtractDate(Field),
+    /// `(I64 timestamp) -> I64`: a field that is an integer; 0A000 if timestamps don't have it.
+    ExtractTimestamp(Field),
+    /// `(I64 timestamp) -> I64`: `date_trunc`; 22008, 0A000.
+    TruncateTimestamp(Field),
     /// `(I64 timestamp, Interval) -> I64`
     TimestampAddInterval,
     /// `(Ptr into, Ptr from) -> ()`: adds another exact sum.
@@ -474,14 +471,14 @@ impl Operation {
 impl Callee {
     /// Whether it ends the query for no arguments, and changes nothing.
     pub fn never_fails(self) -> bool {
-        use Callee::*;
-        matches!(
-            self,
-            Like(_) | InSet(..) | StartsWith | StrLength | DecimalToDouble | ExtractYear | ExtractMonth | ExtractDay
-        )
+        match self {
+            Self::Scalar(function) => function.definition().typed.is_some_and(Typed::is_total),
+            Self::ExtractDate(field) => matches!(field, Field::Year | Field::Month | Field::Day),
+            _ => matches!(self, Self::Like(_) | Self::InSet(..) | Self::DecimalToDouble),
+        }
     }
 
-    /// Argument and result types; none for `Site`, whose site says it.
+    /// Argument and result types; none for `Site`, whose site says it, and for functions without typed form.
     pub fn signature(self) -> Option<(Vec<Ty>, Vec<Ty>)> {
         use Ty::*;
         let (args, result): (&[Ty], Option<Ty>) = match self {
@@ -493,13 +490,22 @@ impl Callee {
             Self::AddInterval => (&[Interval, Interval], Some(Interval)),
             Self::RescaleDown | Self::CheckPrecision => (&[I128, I32], Some(I128)),
             Self::DecimalToDouble => (&[I128, I32], Some(F64)),
+            Self::Scalar(function) => match function.definition().typed {
+                None | Some(Typed::Float(_)) => return None,
+                Some(Typed::Number(_)) => (&[Str], Some(I64)),
+                Some(Typed::NumberOfTexts(_)) => (&[Str, Str], Some(I64)),
+                Some(Typed::Test(_)) => (&[Str, Str], Some(Bool)),
+                Some(Typed::Text(_)) => (&[Str], Some(Str)),
+                Some(Typed::TextOfTexts(_)) => (&[Str, Str, Str], Some(Str)),
+                Some(Typed::PartByText(_)) => (&[Str, Str], Some(Str)),
+                Some(Typed::PartByNumber(_)) => (&[Str, I64], Some(Str)),
+                Some(Typed::PartByTextAndNumber(_)) => (&[Str, Str, I64], Some(Str)),
+            },
             Self::Substring => (&[Str, I64, I64], Some(Str)),
-            Self::StrLength => (&[Str], Some(I32)),
-            Self::StartsWith => (&[Str, Str], Some(Bool)),
             Self::Concat => (&[Str, Str], Some(Str)),
-            Self::Lower | Self::Upper => (&[Str], Some(Str)),
             Self::KeepStr(_) => (&[Str, Str], Some(Str)),
-            Self::ExtractYear | Self::ExtractMonth | Self::ExtractDay => (&[I32], Some(I64)),
+            Self::ExtractDate(_) => (&[I32], Some(I64)),
+            Self::ExtractTimestamp(_) | Self::TruncateTimestamp(_) => (&[I64], Some(I64)),
             Self::TimestampAddInterval => (&[I64, Interval], Some(I64)),
             Self::MergeSums | Self::VarianceMerge => (&[Ptr, Ptr], None),
             Self::RoundSum => (&[Ptr], Some(F64)),

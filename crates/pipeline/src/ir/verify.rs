@@ -302,7 +302,7 @@ impl<'p> Verifier<'p> {
                 let params = site.arguments.iter().map(|t| t.physical().into()).collect();
                 (params, vec![site.result.physical().into(), Ty::Bool])
             }
-            _ => callee.signature().expect("only sites have no signature of their own"),
+            _ => callee.signature().ok_or_else(|| format!("{callee:?} has no typed form"))?,
         };
         if let Callee::Like(p) | Callee::InSet(p, _) = callee {
             self.program.params.get(p).ok_or_else(|| format!("{p} does not exist"))?;

@@ -1,15 +1,20 @@
 //! What a [`Callee`] is: functions of [`AbiFn`]'s type.
 
+use std::borrow::Cow;
+
+use ::functions::{ScalarFunction, Typed};
 use base::ids::Id;
 use base::{Error, Result, SqlState};
 use pipeline::ir::{Callee, ParamId, SiteId};
+use types::Str;
+use types::ops::date::Field;
 use types::ops::{date, decimal, string};
-use types::{Str, Value};
 
 use super::{AbiFn, Slot, Worker};
 use crate::group::GroupLocal;
 use crate::limit::LimitLocal;
 use crate::params::check_type;
+use crate::sites;
 use crate::slot::{interval_words, slot_of, value_of};
 use crate::sum::{ExactSum, ExactVariance};
 use crate::worker::guarded;
@@ -28,15 +33,12 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::RescaleDown => (rescale_down, 0),
         Callee::CheckPrecision => (check_precision, 0),
         Callee::DecimalToDouble => (decimal_to_double, 0),
+        Callee::Scalar(function) => (scalar, function.number().into()),
         Callee::Substring => (substring, 0),
-        Callee::StrLength => (str_length, 0),
-        Callee::StartsWith => (starts_with, 0),
         Callee::Concat => (concat, 0),
-        Callee::Lower => (lower, 0),
-        Callee::Upper => (upper, 0),
-        Callee::ExtractYear => (extract_year, 0),
-        Callee::ExtractMonth => (extract_month, 0),
-        Callee::ExtractDay => (extract_day, 0),
+        Callee::ExtractDate(field) => (extract_date, field as usize),
+        Callee::ExtractTimestamp(field) => (extract_timestamp, field as usize),
+        Callee::TruncateTimestamp(field) => (truncate_timestamp, field as usize),
         Callee::TimestampAddInterval => (timestamp_add_interval, 0),
         Callee::MergeSums => (merge_sums, 0),
         Callee::RoundSum => (round_sum, 0),
@@ -151,34 +153,35 @@ functions! {
     fn decimal_to_double(worker, immediate, args) {
         Ok(Slot::f64(decimal::to_f64(args.slot(0).as_i128(), args.i32(1).clamp(0, 38) as u8)))
     }
+    fn scalar(worker, function, args) {
+        let text = |i| args.text(i);
+        let number = |i| args.slot(i).as_i64();
+        Ok(match ScalarFunction::numbered(function as u16).definition().typed {
+            Some(Typed::Number(f)) => Slot::integer(f(text(0)).into()),
+            Some(Typed::NumberOfTexts(f)) => Slot::integer(f(text(0), text(1)).into()),
+            Some(Typed::Test(f)) => Slot::bool(f(text(0), text(1))),
+            Some(Typed::Text(f)) => made(worker, args.slot(0), f(text(0))?)?,
+            Some(Typed::TextOfTexts(f)) => made(worker, args.slot(0), f(text(0), text(1), text(2))?)?,
+            Some(Typed::PartByText(f)) => part(f(text(0), text(1))),
+            Some(Typed::PartByNumber(f)) => part(f(text(0), number(1))),
+            Some(Typed::PartByTextAndNumber(f)) => part(f(text(0), text(1), number(2))?),
+            None | Some(Typed::Float(_)) => return Err(Error::internal("a function that code does not call")),
+        })
+    }
     fn substring(worker, immediate, args) {
-        let part = string::substring(args.text(0), args.slot(1).as_i64(), Some(args.slot(2).as_i64()))?;
-        // A part of more than 12 bytes is part of a payload that lives as long as the argument's.
-        Ok(Slot::str(Str::new(part.as_bytes())))
-    }
-    fn str_length(worker, immediate, args) {
-        Ok(Slot::integer(string::length(args.text(0)).into()))
-    }
-    fn starts_with(worker, immediate, args) {
-        Ok(Slot::bool(string::starts_with(args.text(0), args.text(1))))
+        string::substring(args.text(0), args.slot(1).as_i64(), Some(args.slot(2).as_i64())).map(part)
     }
     fn concat(worker, immediate, args) {
         worker.text(&string::concat(&[args.text(0), args.text(1)])?).map(Slot::str)
     }
-    fn lower(worker, immediate, args) {
-        worker.text(&string::lower(args.text(0))?).map(Slot::str)
+    fn extract_date(worker, field, args) {
+        date::extract_date(Field::ALL[field as usize], args.i32(0)).map(|n| Slot::integer(n.into()))
     }
-    fn upper(worker, immediate, args) {
-        worker.text(&string::upper(args.text(0))?).map(Slot::str)
+    fn extract_timestamp(worker, field, args) {
+        date::extract_timestamp(Field::ALL[field as usize], args.slot(0).as_i64()).map(|n| Slot::integer(n.into()))
     }
-    fn extract_year(worker, immediate, args) {
-        date::extract_date(date::Field::Year, args.i32(0)).map(|n| Slot::integer(n.into()))
-    }
-    fn extract_month(worker, immediate, args) {
-        date::extract_date(date::Field::Month, args.i32(0)).map(|n| Slot::integer(n.into()))
-    }
-    fn extract_day(worker, immediate, args) {
-        date::extract_date(date::Field::Day, args.i32(0)).map(|n| Slot::integer(n.into()))
+    fn truncate_timestamp(worker, field, args) {
+        date::trunc_timestamp(Field::ALL[field as usize], args.slot(0).as_i64()).map(|n| Slot::integer(n.into()))
     }
     fn timestamp_add_interval(worker, immediate, args) {
         let sum = date::add_interval(args.slot(0).as_i64(), args.slot(1).as_interval())?;
@@ -221,14 +224,36 @@ functions! {
     }
 }
 
+/// A part of an argument. One of more than 12 bytes is part of a payload, and lives as long as the argument's.
+fn part(text: &str) -> Slot {
+    Slot::str(Str::new(text.as_bytes()))
+}
+
+/// What a function made of a text: the argument itself, where nothing changed.
+fn made(worker: &mut Worker, argument: Slot, text: Cow<'_, str>) -> Result<Slot> {
+    match text {
+        Cow::Borrowed(_) => Ok(argument),
+        Cow::Owned(text) => worker.text(&text).map(Slot::str),
+    }
+}
+
 /// Calls a site: its arguments, then its value and whether it is NULL.
 unsafe extern "C" fn site_call(worker: &mut Worker, site: u64, args: *const Slot, results: *mut Slot) -> u32 {
     let result = guarded(|| {
-        let id = SiteId::from_index(site as usize);
-        let types = &worker.inner.shared.sites[id].arguments;
+        let site = &worker.inner.shared.sites[SiteId::from_index(site as usize)];
         // SAFETY: generated code passes arguments of the site's types, and strings that are alive.
-        let values: Vec<Value> = types.iter().enumerate().map(|(i, t)| unsafe { value_of(*args.add(i), *t) }).collect();
-        call_site(worker, id, &values)
+        let argument = |i: usize| unsafe { value_of(*args.add(i), site.arguments[i]) };
+        let value = match site.arguments.len() {
+            // Few arguments need no memory of their own.
+            1 => sites::call(site, &[argument(0)]),
+            2 => sites::call(site, &[argument(0), argument(1)]),
+            3 => sites::call(site, &[argument(0), argument(1), argument(2)]),
+            n => sites::call(site, &(0..n).map(argument).collect::<Vec<_>>()),
+        }?;
+        let result = site.result;
+        check_type(&value, result)?;
+        let slot = slot_of(&value, result, |text| worker.text(text))?;
+        Ok((slot, value.is_null()))
     });
     match result {
         Ok((slot, null)) => {
@@ -241,16 +266,6 @@ unsafe extern "C" fn site_call(worker: &mut Worker, site: u64, args: *const Slot
         }
         Err(error) => worker.fail(error),
     }
-}
-
-/// Calls a site with values: (value, whether it is NULL).
-pub fn call_site(worker: &mut Worker, site: SiteId, arguments: &[Value]) -> Result<(Slot, bool)> {
-    let shared = worker.inner.shared.clone();
-    let site = &shared.sites[site];
-    let value = crate::sites::call(site, arguments)?;
-    check_type(&value, site.result)?;
-    let slot = slot_of(&value, site.result, |text| worker.text(text))?;
-    Ok((slot, value.is_null()))
 }
 
 #[cold]

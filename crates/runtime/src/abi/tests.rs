@@ -4,6 +4,7 @@ use ::functions::ScalarFunction;
 use base::ids::Id;
 use base::{Budget, IdMap};
 use pipeline::ir::{Callee, Param, ParamId, Program, Site, SiteId, SiteKind, State, StateId, Ty};
+use types::ops::date::Field;
 use types::{Interval, SqlType, Str, Value};
 
 use super::*;
@@ -64,24 +65,45 @@ fn numbers() {
     assert_eq!(call(Callee::DecimalToDouble, &[int(-125), int(2)]), Ok(Slot::f64(-1.25)));
 }
 
+fn scalar(name: &str) -> Callee {
+    Callee::Scalar(ScalarFunction::named(name).unwrap())
+}
+
 #[test]
 fn strings() {
     let long = str("an umlaut: ä, and so on");
     assert_eq!(text(Callee::Substring, &[long, int(12), int(1)]), "ä");
     assert_eq!(text(Callee::Substring, &[long, int(4), int(14)]), "umlaut: ä, and");
     assert_eq!(call(Callee::Substring, &[long, int(4), int(-1)]), Err("22011"));
-    assert_eq!(call(Callee::StrLength, &[long]), Ok(int(23)));
-    assert_eq!(call(Callee::StartsWith, &[long, str("an uml")]), Ok(Slot::bool(true)));
+    assert_eq!(call(scalar("length"), &[long]), Ok(int(23)));
+    assert_eq!(call(scalar("starts_with"), &[long, str("an uml")]), Ok(Slot::bool(true)));
     assert_eq!(text(Callee::Concat, &[long, str("!")]), "an umlaut: ä, and so on!");
-    assert_eq!(text(Callee::Upper, &[long]), "AN UMLAUT: Ä, AND SO ON");
-    assert_eq!(text(Callee::Lower, &[str("ABC")]), "abc");
+    assert_eq!(text(scalar("upper"), &[long]), "AN UMLAUT: Ä, AND SO ON");
+    assert_eq!(text(scalar("lower"), &[str("ABC")]), "abc");
+    assert_eq!(text(scalar("lower"), &[long]), "an umlaut: ä, and so on");
+    assert_eq!(text(scalar("replace"), &[long, str("an"), str("AN")]), "AN umlaut: ä, ANd so on");
+    assert_eq!(text(scalar("replace"), &[long, str("x"), str("y")]), "an umlaut: ä, and so on");
+    assert_eq!(text(scalar("split_part"), &[long, str(", "), int(-1)]), "and so on");
+    assert_eq!(call(scalar("split_part"), &[long, str(", "), int(0)]), Err("22023"));
+    assert_eq!(call(scalar("position"), &[long, str(",")]), Ok(int(13)));
+    assert_eq!(text(scalar("left"), &[long, int(-2)]), "an umlaut: ä, and so ");
+    assert_eq!(text(scalar("right"), &[long, int(11)]), ", and so on");
+    assert_eq!(text(scalar("trim_both"), &[long, str("an ")]), "umlaut: ä, and so o");
+    assert_eq!(text(scalar("trim_leading"), &[long, str("an ")]), "umlaut: ä, and so on");
+    assert_eq!(text(scalar("trim_trailing"), &[long, str("on ")]), "an umlaut: ä, and s");
 }
 
 #[test]
 fn dates_and_limits() {
-    assert_eq!(call(Callee::ExtractYear, &[int(-1)]), Ok(int(1969)));
-    assert_eq!(call(Callee::ExtractMonth, &[int(-1)]), Ok(int(12)));
-    assert_eq!(call(Callee::ExtractDay, &[int(-1)]), Ok(int(31)));
+    for (field, before, at) in
+        [(Field::Year, 1969, 1970), (Field::Month, 12, 1), (Field::Day, 31, 1), (Field::DayOfYear, 365, 1)]
+    {
+        assert_eq!(call(Callee::ExtractDate(field), &[int(-1)]), Ok(int(before)));
+        assert_eq!(call(Callee::ExtractTimestamp(field), &[int(0)]), Ok(int(at)));
+    }
+    assert_eq!(call(Callee::ExtractDate(Field::Hour), &[int(0)]), Err("0A000"));
+    assert_eq!(call(Callee::ExtractTimestamp(Field::Minute), &[int(-1)]), Ok(int(59)));
+    assert_eq!(call(Callee::TruncateTimestamp(Field::Minute), &[int(-1)]), Ok(int(-60_000_000)));
     let month = Slot([1, 5]);
     assert_eq!(month.as_interval(), Interval { months: 1, days: 0, micros: 5 });
     assert_eq!(call(Callee::TimestampAddInterval, &[int(0), month]), Ok(int(31 * 86_400_000_000 + 5)));

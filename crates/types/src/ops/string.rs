@@ -15,6 +15,9 @@ pub use md5::md5;
 /// Most bytes of a string that a function makes: 1 GiB, as in PostgreSQL.
 pub const MAX_LENGTH: usize = 1 << 30;
 
+/// Texts of so many bytes are searched without preparing the search, which would take longer.
+const SHORT: usize = 64;
+
 /// Texts of more bytes are accounted for before they are made.
 const LONG: usize = 64 << 10;
 
@@ -249,20 +252,44 @@ pub fn contains(text: &str, needle: &str) -> bool {
     memmem::find(text.as_bytes(), needle.as_bytes()).is_some()
 }
 
-/// `replace(text, from, to)`
-pub fn replace<'a>(text: &'a str, from: &str, to: &str) -> Result<Cow<'a, str>> {
-    if from.is_empty() || memmem::find(text.as_bytes(), from.as_bytes()).is_none() {
-        return Ok(Cow::Borrowed(text));
+/// Where a needle occurs, from left to right, without overlaps.
+fn occurrences<'a>(text: &'a [u8], needle: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    let prepared = (text.len() > SHORT).then(|| memmem::Finder::new(needle));
+    let mut behind = 0;
+    std::iter::from_fn(move || {
+        let rest = &text[behind..];
+        let at = behind + prepared.as_ref().map_or_else(|| memmem::find(rest, needle), |p| p.find(rest))?;
+        behind = at + needle.len();
+        Some(at)
+    })
+}
+
+/// Room for a text with replacements: counted where the most that it can be is long.
+fn replaced_length(text: &str, from: &str, to: &str) -> Result<usize> {
+    let length = |count: usize| to.len().checked_mul(count).and_then(|new| new.checked_add(text.len()));
+    if let Some(most) = length(text.len() / from.len()).filter(|most| *most <= LONG) {
+        return Ok(most);
     }
     let mut count: usize = 0;
-    for _ in memmem::find_iter(text.as_bytes(), from.as_bytes()) {
+    for _ in occurrences(text.as_bytes(), from.as_bytes()) {
         count += 1;
         ask_at(count)?;
     }
-    let length = to.len().checked_mul(count).and_then(|new| new.checked_add(text.len() - from.len() * count));
-    let mut out = String::with_capacity(checked(length)?);
+    checked(length(count).map(|long| long - from.len() * count))
+}
+
+/// `replace(text, from, to)`
+pub fn replace<'a>(text: &'a str, from: &str, to: &str) -> Result<Cow<'a, str>> {
+    if from.is_empty() {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut places = occurrences(text.as_bytes(), from.as_bytes()).peekable();
+    if places.peek().is_none() {
+        return Ok(Cow::Borrowed(text));
+    }
+    let mut out = String::with_capacity(replaced_length(text, from, to)?);
     let mut behind = 0;
-    for (number, at) in memmem::find_iter(text.as_bytes(), from.as_bytes()).enumerate() {
+    for (number, at) in places.enumerate() {
         out.push_str(&text[behind..at]);
         out.push_str(to);
         behind = at + from.len();

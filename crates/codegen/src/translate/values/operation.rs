@@ -3,7 +3,7 @@
 use base::SqlState;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use pipeline::ir::{Arithmetic, Conversion, Logic, Operation, Ty, Var};
+use pipeline::ir::{Arithmetic, Conversion, FloatFunction, Logic, Operation, Ty, Var};
 use runtime::abi::Kernel;
 
 use super::Values;
@@ -27,9 +27,16 @@ impl Values<'_, '_> {
                 let base = self.get(*base).one();
                 Val::One(self.code.b.ins().iadd_imm_s(base, i64::from(*offset)))
             }
-            Operation::Sqrt(x) => {
-                let x = self.get(*x).one();
-                Val::One(self.code.b.ins().sqrt(x))
+            Operation::FloatFunction(function, x) => {
+                let (x, ins) = (self.get(*x).one(), self.code.b.ins());
+                Val::One(match function {
+                    FloatFunction::Sqrt => ins.sqrt(x),
+                    FloatFunction::Abs => ins.fabs(x),
+                    FloatFunction::Floor => ins.floor(x),
+                    FloatFunction::Ceil => ins.ceil(x),
+                    FloatFunction::Trunc => ins.trunc(x),
+                    FloatFunction::Nearest => ins.nearest(x),
+                })
             }
             Operation::Load { base, offset, ty, stable: is_stable } => {
                 if let Some(value) = self.read_accumulator(*base, *offset) {

@@ -1,12 +1,13 @@
 //! Bodies.
 
 use base::{Result, SqlState};
+use functions::ScalarFunction;
 
 use super::{Parser, named};
 use crate::ir::text::snake;
 use crate::ir::{
-    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Fold, FoldColumn, FoldKind, Inst, Literal, Logic, Match,
-    MatchCondition, MatchKind, Operation, Ty, Var,
+    Arithmetic, Block, Callee, Compare, Conversion, FloatFunction, FloatOp, Fold, FoldColumn, FoldKind, Inst, Literal,
+    Logic, Match, MatchCondition, MatchKind, Operation, Ty, Var,
 };
 
 const ARITHMETIC: &[Arithmetic] = &[Arithmetic::Add, Arithmetic::Sub, Arithmetic::Mul];
@@ -35,14 +36,7 @@ const CALLEES: &[Callee] = &[
     Callee::CheckPrecision,
     Callee::DecimalToDouble,
     Callee::Substring,
-    Callee::StrLength,
-    Callee::StartsWith,
     Callee::Concat,
-    Callee::Lower,
-    Callee::Upper,
-    Callee::ExtractYear,
-    Callee::ExtractMonth,
-    Callee::ExtractDay,
     Callee::TimestampAddInterval,
     Callee::MergeSums,
     Callee::RoundSum,
@@ -200,6 +194,13 @@ impl Parser<'_> {
         Ok(match self.t.name()? {
             "like" => Callee::Like(self.t.id("$")?),
             "in_set" => Callee::InSet(self.t.id("$")?, self.ty()?),
+            "function" => {
+                let name = self.t.name()?;
+                Callee::Scalar(ScalarFunction::named(name).ok_or_else(|| self.t.error("a function"))?)
+            }
+            "extract_date" => Callee::ExtractDate(self.t.name()?.parse()?),
+            "extract_timestamp" => Callee::ExtractTimestamp(self.t.name()?.parse()?),
+            "truncate_timestamp" => Callee::TruncateTimestamp(self.t.name()?.parse()?),
             "take_limit" => Callee::TakeLimit(self.t.id("s")?),
             "keep_str" => Callee::KeepStr(self.t.id("s")?),
             name => named(CALLEES, name, |c| format!("{c:?}")).ok_or_else(|| self.t.error("a callee"))?,
@@ -253,6 +254,10 @@ impl Parser<'_> {
                 let (base, offset) = self.place()?;
                 return Ok(Operation::Load { base, offset, ty, stable: true });
             }
+            if family == "function" {
+                let function = named(&FloatFunction::ALL, member, snake).ok_or_else(|| unknown(self))?;
+                return Ok(Operation::FloatFunction(function, self.var()?));
+            }
             let (x, y) = self.pair()?;
             let arithmetic = named(ARITHMETIC, member, snake);
             let op = match family {
@@ -291,7 +296,6 @@ impl Parser<'_> {
                 let (base, offset) = self.place()?;
                 Operation::FieldAddress(base, offset)
             }
-            "sqrt" => Operation::Sqrt(self.var()?),
             "is_null_ptr" => Operation::IsNullPtr(self.var()?),
             "not" => Operation::Not(self.var()?),
             "divide" => {

@@ -136,6 +136,10 @@ impl Printer<'_, '_, '_> {
                     Callee::Site(id) => write!(self.f, "{id}")?,
                     Callee::Like(id) => write!(self.f, "like {id}")?,
                     Callee::InSet(id, ty) => write!(self.f, "in_set {id} {ty:?}")?,
+                    Callee::Scalar(function) => write!(self.f, "function {}", function.name())?,
+                    Callee::ExtractDate(field) => write!(self.f, "extract_date {}", field.name())?,
+                    Callee::ExtractTimestamp(field) => write!(self.f, "extract_timestamp {}", field.name())?,
+                    Callee::TruncateTimestamp(field) => write!(self.f, "truncate_timestamp {}", field.name())?,
                     Callee::TakeLimit(id) => write!(self.f, "take_limit {id}")?,
                     Callee::KeepStr(id) => write!(self.f, "keep_str {id}")?,
                     simple => write!(self.f, "{simple:?}")?,
@@ -245,7 +249,7 @@ impl Printer<'_, '_, '_> {
                 write!(self.f, "load{} {base}+{offset}", if *stable { ".stable" } else { "" })
             }
             Operation::FieldAddress(base, offset) => write!(self.f, "field_address {base}+{offset}"),
-            Operation::Sqrt(x) => write!(self.f, "sqrt {x}"),
+            Operation::FloatFunction(function, x) => write!(self.f, "function.{} {x}", snake(function)),
             Operation::IsNullPtr(x) => write!(self.f, "is_null_ptr {x}"),
             Operation::Checked(kind, x, y, position) => {
                 write!(self.f, "checked.{} {x}, {y}", snake(kind))?;

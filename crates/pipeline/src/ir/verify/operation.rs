@@ -40,7 +40,7 @@ impl<'p> Verifier<'p> {
                 self.in_row(*base, *offset, Ty::Bool)?;
                 Ok(Ty::Ptr)
             }
-            Operation::Sqrt(x) => self.one_of(*x, Ty::is_float, "a float"),
+            Operation::FloatFunction(_, x) => self.one_of(*x, Ty::is_float, "a float"),
             Operation::IsNullPtr(p) => self.expect(*p, Ty::Ptr).map(|()| Ty::Bool),
             Operation::Checked(_, x, y, _) | Operation::Wrapping(_, x, y) => {
                 self.pair(*x, *y, Ty::is_integer, "integers")

@@ -9,7 +9,8 @@ use super::super::expression::{Expressions, check_precision, compare_same};
 use super::super::pipe::{Pipe, Sql};
 use super::shift::shifted;
 use crate::ir::{
-    Arithmetic, Callee, Compare, Conversion, Inst, Logic, Operation, RowLayout, Site, SiteKind, StateId, Ty, Var,
+    Arithmetic, Callee, Compare, Conversion, FloatFunction, Inst, Logic, Operation, RowLayout, Site, SiteKind, StateId,
+    Ty, Var,
 };
 
 /// What an accumulator keeps.
@@ -513,7 +514,7 @@ fn finish_variance(pipe: &mut Pipe, row: Var, call: &AggregateCall, part: &Accum
     let (at, sample, scale) = (part.address(pipe, row), pipe.bool(sample), pipe.int(scale.into(), Ty::I32));
     let mut value = pipe.call1(Callee::Variance, vec![at, sample, scale], call.position);
     if matches!(call.function, F::StddevSamp | F::StddevPop) {
-        value = pipe.let_(Ty::F64, Operation::Sqrt(value));
+        value = pipe.let_(Ty::F64, Operation::FloatFunction(FloatFunction::Sqrt, value));
     }
     Ok(Sql { value, null: Some(null) })
 }

@@ -1,12 +1,14 @@
 //! Scalar functions: those that deserve code of their own; all others go through boxed values.
 
 use base::Result;
-use functions::ScalarFunction as F;
+use functions::{ScalarFunction as F, Typed};
 use plan::{Expr, ExprKind};
+use types::ops::date::Field;
 use types::{SqlType, Value};
 
 use super::Expressions;
-use crate::ir::{Callee, Compare, Operation, Ty};
+use super::arithmetic::{date_to_timestamp, narrow};
+use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, Operation, Ty};
 use crate::lower::pipe::{Pipe, Sql};
 
 impl Expressions {
@@ -19,12 +21,14 @@ impl Expressions {
             (F::EXTRACT, [field, input]) => self.extract(pipe, field, input, args, expr),
             (F::SUBSTRING, [text, start]) => self.substring(pipe, text, start, None, expr),
             (F::SUBSTRING, [text, start, length]) => self.substring(pipe, text, start, Some(length), expr),
-            (F::LENGTH, [_]) => self.direct(pipe, Callee::StrLength, args, expr),
-            (F::STARTS_WITH, [_, _]) => self.direct(pipe, Callee::StartsWith, args, expr),
+            (F::DATE_TRUNC, [field, input]) => self.truncate(pipe, field, input, args, expr),
+            (F::ABS, [input]) => self.abs(pipe, input, args, expr),
             (F::CONCAT, [_, _]) => self.direct(pipe, Callee::Concat, args, expr),
-            (F::LOWER, [_]) => self.direct(pipe, Callee::Lower, args, expr),
-            (F::UPPER, [_]) => self.direct(pipe, Callee::Upper, args, expr),
-            _ => self.boxed(pipe, f, args, expr.sql_type, expr.position),
+            _ => match f.definition().typed {
+                Some(Typed::Float(function)) => self.rounding(pipe, f, function, args, expr),
+                Some(_) => self.direct(pipe, Callee::Scalar(f), args, expr),
+                None => self.boxed(pipe, f, args, expr.sql_type, expr.position),
+            },
         }
     }
 
@@ -32,9 +36,19 @@ impl Expressions {
     fn direct(&mut self, pipe: &mut Pipe, callee: Callee, args: &[Expr], expr: &Expr) -> Result<Sql> {
         let values = args.iter().map(|a| self.scalar(pipe, a)).collect::<Result<Vec<_>>>()?;
         let result: Ty = expr.sql_type.physical().into();
+        let (parameters, _) = callee.signature().expect("only sites have no signature of their own");
         self.strict(pipe, &values, |p| {
-            let value = p.call1(callee, values.iter().map(|v| v.value).collect(), expr.position);
-            if result.is_integer() { p.widen(value, result) } else { value }
+            let widened = |(v, ty): (&Sql, Ty)| if ty.is_integer() { p.widen(v.value, ty) } else { v.value };
+            let arguments = values.iter().zip(parameters).map(widened).collect();
+            let value = p.call1(callee, arguments, expr.position);
+            match p.ty(value) {
+                // Functions of texts count what fits into their type.
+                ty if result.is_integer() && ty.size() > result.size() => {
+                    p.let_(result, Operation::Convert(Conversion::Cut, value, result, None))
+                }
+                _ if result.is_integer() => p.widen(value, result),
+                _ => value,
+            }
         })
     }
 
@@ -58,19 +72,73 @@ impl Expressions {
     }
 
     fn extract(&mut self, pipe: &mut Pipe, field: &Expr, input: &Expr, args: &[Expr], expr: &Expr) -> Result<Sql> {
-        let callee = match (&field.kind, input.sql_type) {
-            (ExprKind::Const(Value::Str(field)), SqlType::Date) => match &**field {
-                "year" => Some(Callee::ExtractYear),
-                "month" => Some(Callee::ExtractMonth),
-                "day" => Some(Callee::ExtractDay),
-                _ => None,
-            },
+        let callee = match (constant_field(field).filter(|f| f.scale() == 0), input.sql_type) {
+            (Some(field), SqlType::Date) => Some(Callee::ExtractDate(field)),
+            (Some(field), SqlType::Timestamp) => Some(Callee::ExtractTimestamp(field)),
             _ => None,
         };
         match callee {
             Some(callee) if expr.sql_type.is_integer() => self.direct(pipe, callee, &args[1..], expr),
             _ => self.boxed(pipe, F::EXTRACT, args, expr.sql_type, expr.position),
         }
+    }
+
+    fn truncate(&mut self, pipe: &mut Pipe, field: &Expr, input: &Expr, args: &[Expr], expr: &Expr) -> Result<Sql> {
+        let is_date = input.sql_type == SqlType::Date;
+        match constant_field(field) {
+            Some(field) if expr.sql_type == SqlType::Timestamp && (is_date || input.sql_type == SqlType::Timestamp) => {
+                let value = self.scalar(pipe, input)?;
+                self.strict(pipe, &[value], |p| {
+                    let at = if is_date { date_to_timestamp(p, value.value, expr.position) } else { value.value };
+                    p.call1(Callee::TruncateTimestamp(field), vec![at], expr.position)
+                })
+            }
+            _ => self.boxed(pipe, F::DATE_TRUNC, args, expr.sql_type, expr.position),
+        }
+    }
+
+    /// Integers fail as the negation of the least one does.
+    fn abs(&mut self, pipe: &mut Pipe, input: &Expr, args: &[Expr], expr: &Expr) -> Result<Sql> {
+        let sql_type = expr.sql_type;
+        if sql_type.is_float() && input.sql_type == sql_type {
+            return self.float_function(pipe, FloatFunction::Abs, input);
+        }
+        if sql_type.as_decimal().is_none() || input.sql_type != sql_type {
+            return self.boxed(pipe, F::ABS, args, sql_type, expr.position);
+        }
+        let sql = self.scalar(pipe, input)?;
+        let layout: Ty = sql_type.physical().into();
+        self.strict(pipe, &[sql], |p| {
+            let value = if p.ty(sql.value).size() > layout.size() {
+                p.let_(layout, narrow(sql.value, layout, expr.position))
+            } else {
+                p.widen(sql.value, layout)
+            };
+            let zero = p.int(0, layout);
+            let is_negative = p.compare(Compare::Lt, value, zero);
+            let negated = p.let_(layout, Operation::Checked(Arithmetic::Sub, zero, value, expr.position));
+            p.let_(layout, Operation::Select(is_negative, negated, value))
+        })
+    }
+
+    /// Of doubles; or of decimals to fewer digits, which is what a cast does.
+    fn rounding(&mut self, pipe: &mut Pipe, f: F, function: FloatFunction, args: &[Expr], expr: &Expr) -> Result<Sql> {
+        let is_digit = |digits: &Expr| matches!(digits.kind, ExprKind::Const(Value::Int(0..)));
+        match args {
+            [input] if input.sql_type == SqlType::Double => self.float_function(pipe, function, input),
+            [input, digits @ ..]
+                if function == FloatFunction::Nearest && input.sql_type.is_decimal() && digits.iter().all(is_digit) =>
+            {
+                self.cast(pipe, input, expr)
+            }
+            _ => self.boxed(pipe, f, args, expr.sql_type, expr.position),
+        }
+    }
+
+    fn float_function(&mut self, pipe: &mut Pipe, function: FloatFunction, input: &Expr) -> Result<Sql> {
+        let sql = self.scalar(pipe, input)?;
+        let value = pipe.let_(pipe.ty(sql.value), Operation::FloatFunction(function, sql.value));
+        Ok(Sql { value, null: sql.null })
     }
 
     /// GREATEST and LEAST skip NULLs.
@@ -106,5 +174,13 @@ impl Expressions {
             });
         }
         best.ok_or_else(|| base::Error::internal("GREATEST or LEAST without arguments"))
+    }
+}
+
+/// The field that a constant names; unknown names are the function's to refuse, when it runs.
+fn constant_field(expr: &Expr) -> Option<Field> {
+    match &expr.kind {
+        ExprKind::Const(Value::Str(name)) => name.parse().ok(),
+        _ => None,
     }
 }

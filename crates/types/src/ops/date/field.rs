@@ -83,6 +83,29 @@ impl std::str::FromStr for Field {
 }
 
 impl Field {
+    /// All fields, in the order of their numbers.
+    pub const ALL: [Self; 19] = [
+        Self::Millennium,
+        Self::Century,
+        Self::Decade,
+        Self::Year,
+        Self::IsoYear,
+        Self::Quarter,
+        Self::Month,
+        Self::Week,
+        Self::Day,
+        Self::DayOfYear,
+        Self::DayOfWeek,
+        Self::IsoDayOfWeek,
+        Self::Hour,
+        Self::Minute,
+        Self::Second,
+        Self::Millisecond,
+        Self::Microsecond,
+        Self::Epoch,
+        Self::Julian,
+    ];
+
     /// The field's name.
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,0 +1,62 @@
+//! What generated code uses of a function instead of its evaluation over values.
+
+use std::borrow::Cow;
+
+use base::Result;
+
+/// A strict function over values as they are. Its arguments and its result are those of all its overloads; a number may
+/// be of a narrower type than the function's.
+#[derive(Clone, Copy, Debug)]
+pub enum Typed {
+    /// Of a double: machine code. Overloads of other types have none.
+    Float(FloatFunction),
+    /// A number of a text.
+    Number(fn(&str) -> i64),
+    /// A number of two texts.
+    NumberOfTexts(fn(&str, &str) -> i64),
+    /// Whether something holds for two texts.
+    Test(fn(&str, &str) -> bool),
+    /// A text, or the argument itself.
+    Text(for<'a> fn(&'a str) -> Result<Cow<'a, str>>),
+    /// A text of three, or the first itself.
+    TextOfTexts(for<'a> fn(&'a str, &str, &str) -> Result<Cow<'a, str>>),
+    /// A part of the first text, by another one.
+    PartByText(for<'a> fn(&'a str, &str) -> &'a str),
+    /// A part of a text, by a number.
+    PartByNumber(for<'a> fn(&'a str, i64) -> &'a str),
+    /// A part of the first text, by another one and a number.
+    PartByTextAndNumber(for<'a> fn(&'a str, &str, i64) -> Result<&'a str>),
+}
+
+impl Typed {
+    /// Whether it fails for no arguments.
+    pub fn is_total(self) -> bool {
+        match self {
+            Self::Float(_) | Self::Number(_) | Self::NumberOfTexts(_) | Self::Test(_) => true,
+            Self::PartByText(_) | Self::PartByNumber(_) => true,
+            Self::Text(_) | Self::TextOfTexts(_) | Self::PartByTextAndNumber(_) => false,
+        }
+    }
+}
+
+/// Functions of one float, as IEEE 754 has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FloatFunction {
+    /// Square root; NaN of negative numbers.
+    Sqrt,
+    /// Without its sign.
+    Abs,
+    /// To the integer below.
+    Floor,
+    /// To the integer above.
+    Ceil,
+    /// To the integer towards zero.
+    Trunc,
+    /// To the nearest integer, halves to the even one.
+    Nearest,
+}
+
+impl FloatFunction {
+    /// All.
+    pub const ALL: [Self; 6] = [Self::Sqrt, Self::Abs, Self::Floor, Self::Ceil, Self::Trunc, Self::Nearest];
+}
