@@ -150,8 +150,12 @@ impl Frozen {
 
     /// How many rows are decoded one after the other in the time of one by itself.
     pub(crate) fn rows_at_once(&self) -> usize {
-        // Vectors make numbers of codes; of entries and texts each is fetched.
-        if self.scheme() == Scheme::Numbers { 12 } else { 1 }
+        // Vectors make numbers of codes; entries are fetched, and texts looked at, one by one.
+        match self.scheme() {
+            Scheme::Numbers => 12,
+            Scheme::Dictionary => 2,
+            Scheme::Text => 1,
+        }
     }
 
     /// Writes the values of `rows` to `to`, and whether they are NULL to `nulls`, if any row of the column is: those of all

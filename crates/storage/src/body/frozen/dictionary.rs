@@ -219,12 +219,21 @@ pub(super) unsafe fn decode<C: Code>(entries: *const u8, size: usize, codes: &[C
 /// # Safety
 /// As for [`decode`]; the places are numbers of codes.
 pub(super) unsafe fn decode_some<C: Code>(entries: *const u8, size: usize, codes: &[C], places: &[u32], to: *mut u8) {
-    for &place in places {
-        let place = place as usize;
-        // SAFETY: as the caller promises.
-        unsafe {
-            let entry = entries.add(codes.get_unchecked(place).code() as usize * size);
-            to.add(place * size).copy_from_nonoverlapping(entry, size);
-        }
+    macro_rules! copy {
+        ($t:ty) => {
+            for &place in places {
+                let place = place as usize;
+                // SAFETY: as the caller promises.
+                unsafe {
+                    let code = codes.get_unchecked(place).code() as usize;
+                    to.cast::<$t>().add(place).write(*entries.cast::<$t>().add(code));
+                }
+            }
+        };
+    }
+    match size {
+        4 => copy!(u32),
+        8 => copy!(u64),
+        _ => copy!([u64; 2]),
     }
 }
