@@ -3,13 +3,14 @@
 //! There is no tree: each of its nodes would be a copy of all below it. A frame that goes on where the one before ended
 //! gets its rows appended to that one's text, if there is room: results are beginnings of one text then, and frames that
 //! grow cost O(1) a row besides the bytes. Other frames are put together from their rows. The text of a long partition
-//! that all of its rows have is made once, before rows are evaluated.
+//! that all of its rows have is made once, before rows are evaluated ([`whole`]).
 
-use std::collections::HashMap;
+mod whole;
+
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use base::{Area, Budget, Error, Result, SqlState};
+use base::{Area, Budget, CancelToken, Error, Result, SqlState};
 use plan::FrameBound;
 use plan::FrameExclusion::NoOthers;
 use types::Str;
@@ -17,8 +18,9 @@ use types::ops::string::MAX_LENGTH;
 
 use super::column::{Cells, Sink};
 use super::frame::Frames;
-use super::members::{Asked, Condition, piece_of};
+use super::members::{Asked, Condition};
 use super::{Evaluation, OPERATOR, Operand, Out, PIECE, chunks};
+use whole::Wholes;
 
 /// Rows between two looks at whether the statement is cancelled.
 const CHECKED: usize = 1024;
@@ -34,8 +36,8 @@ pub(super) struct Concat {
     budget: Budget,
     /// What results lie in; a worker takes one while it evaluates.
     areas: Mutex<Vec<Area>>,
-    /// The texts of long partitions that all of their rows have, by the partition's first row.
-    wholes: Mutex<HashMap<usize, Option<Str>>>,
+    /// Of long partitions that all of their rows have.
+    wholes: Wholes,
 }
 
 impl Concat {
@@ -49,7 +51,7 @@ impl Concat {
     ) -> Self {
         let [value, separator] = <[Operand; 2]>::try_from(arguments).expect("a value and a separator");
         let condition = Condition { value: Some(value.clone()), filter, only: None };
-        let (areas, wholes) = (Mutex::default(), Mutex::default());
+        let (areas, wholes) = (Mutex::default(), Wholes::default());
         Self { value, separator, condition, distinct, frames, budget: budget.clone(), areas, wholes }
     }
 
@@ -70,12 +72,19 @@ impl Concat {
         written
     }
 
-    fn text<'a>(&'a self, area: &'a mut Area) -> Text<'a> {
-        Text {
-            concat: self,
+    fn rows(&self) -> Rows<'_> {
+        Rows {
             values: self.value.cells(),
             separators: self.separator.cells(),
             asked: self.condition.ask(),
+            distinct: self.distinct,
+            cancel: &self.frames.cancel,
+        }
+    }
+
+    fn text<'a>(&'a self, area: &'a mut Area) -> Text<'a> {
+        Text {
+            rows: self.rows(),
             area,
             start: std::ptr::null_mut(),
             length: 0,
@@ -90,29 +99,23 @@ impl Concat {
         if partition.len() <= PIECE || !self.is_whole() {
             return None;
         }
-        self.wholes.lock().unwrap_or_else(PoisonError::into_inner).get(&partition.start).copied()
+        Some(self.wholes.text(partition.start))
     }
 }
 
 impl Evaluation for Concat {
     fn pieces(&self, phase: usize) -> Option<usize> {
         let rows = self.frames.positions.rows;
-        (phase == 0 && rows > PIECE && self.is_whole()).then(|| rows.div_ceil(PIECE))
+        (rows > PIECE && self.is_whole()).then(|| Wholes::pieces(phase, rows)).flatten()
     }
 
-    fn build(&self, _: usize, piece: usize) -> Result<()> {
-        let positions = &self.frames.positions;
-        for (part, partition) in positions.parts(piece_of(positions.rows, piece)) {
-            if partition.len() > PIECE && part.start == partition.start {
-                let whole = self.with_area(|area| {
-                    let mut text = self.text(area);
-                    text.follow([partition.clone(), partition.end..partition.end, partition.end..partition.end])?;
-                    Ok(text.result())
-                })?;
-                self.wholes.lock().unwrap_or_else(PoisonError::into_inner).insert(partition.start, whole);
-            }
+    fn build(&self, phase: usize, piece: usize) -> Result<()> {
+        let (rows, positions) = (self.rows(), &self.frames.positions);
+        match phase {
+            0 => self.wholes.measure(&rows, piece, positions),
+            1 => self.with_area(|area| self.wholes.place(&rows, area)),
+            _ => self.wholes.copy(&rows, piece),
         }
-        Ok(())
     }
 
     fn evaluate(&self, rows: Range<usize>, out: Out<'_>) -> Result<()> {
@@ -147,12 +150,97 @@ impl Evaluation for Concat {
     }
 }
 
-/// The text of a frame, at the end of an area's memory that has room for more.
-struct Text<'a> {
-    concat: &'a Concat,
+/// Rows whose texts are joined.
+struct Rows<'a> {
     values: Cells<'a, Str>,
     separators: Cells<'a, Str>,
     asked: Asked<'a>,
+    distinct: bool,
+    cancel: &'a CancelToken,
+}
+
+impl Rows<'_> {
+    /// Whether a row's text is among them, given the last one before that is.
+    fn counts(&self, row: usize, last: Option<usize>) -> bool {
+        self.asked.admits(row) && !last.is_some_and(|last| self.distinct && self.is_like(last, row))
+    }
+
+    /// How many bytes a row that counts adds.
+    fn bytes(&self, row: usize, last: Option<usize>) -> usize {
+        self.separator(row, last).map_or(0, |text| text.len()) + self.values.value(row).len()
+    }
+
+    fn separator(&self, row: usize, last: Option<usize>) -> Option<Str> {
+        self.separators.get(row).filter(|_| last.is_some())
+    }
+
+    /// Visits rows, unless the statement is cancelled.
+    fn each(&self, rows: Range<usize>, mut visit: impl FnMut(usize)) -> Result<()> {
+        for from in rows.clone().step_by(CHECKED) {
+            self.cancel.check()?;
+            (from..rows.end.min(from + CHECKED)).for_each(&mut visit);
+        }
+        Ok(())
+    }
+
+    /// Writes the texts of rows to a place, and says how many bytes that are.
+    ///
+    /// # Safety
+    /// There must be room for them, which is the caller's.
+    unsafe fn write(&self, rows: Range<usize>, to: *mut u8, last: &mut Option<usize>) -> Result<usize> {
+        let mut length = 0;
+        self.each(rows, |row| {
+            if !self.counts(row, *last) {
+                return;
+            }
+            for text in self.separator(row, *last).iter().chain([&self.values.value(row)]) {
+                // SAFETY: the payloads of columns' strings and of constants live as long as these; there is room.
+                unsafe {
+                    let bytes = text.bytes();
+                    to.add(length).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+                }
+                length += text.len();
+            }
+            *last = Some(row);
+        })?;
+        Ok(length)
+    }
+
+    /// Whether two rows have the same text and separator.
+    fn is_like(&self, a: usize, b: usize) -> bool {
+        // SAFETY: the payloads of columns' strings and of constants live as long as these.
+        let same = |a: Str, b: Str| unsafe { a.bytes() == b.bytes() };
+        let separators = match (self.separators.get(a), self.separators.get(b)) {
+            (Some(a), Some(b)) => same(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        separators && same(self.values.value(a), self.values.value(b))
+    }
+}
+
+/// Memory for a text of so many bytes.
+fn allocate(area: &mut Area, bytes: usize) -> Result<*mut u8> {
+    if bytes > MAX_LENGTH {
+        return Err(Error::new(SqlState::PROGRAM_LIMIT, "requested length too large"));
+    }
+    Ok(area.allocate_any(bytes)?.as_ptr())
+}
+
+/// The text of bytes that were written.
+///
+/// # Safety
+/// They must stay as they are as long as the text is used.
+unsafe fn text_of(start: *const u8, length: usize) -> Str {
+    match length {
+        0 => Str::EMPTY,
+        // SAFETY: as the caller promises.
+        _ => Str::new(unsafe { std::slice::from_raw_parts(start, length) }),
+    }
+}
+
+/// The text of a frame, at the end of an area's memory that has room for more.
+struct Text<'a> {
+    rows: Rows<'a>,
     area: &'a mut Area,
     start: *mut u8,
     length: usize,
@@ -167,12 +255,9 @@ impl Text<'_> {
     /// The text; none if no row has one.
     fn result(&self) -> Option<Str> {
         self.last?;
-        if self.length == 0 {
-            return Some(Str::EMPTY);
-        }
         // SAFETY: so many bytes were written, and are not written again. The area outlives the header: it is kept as long
         // as the results are.
-        Some(Str::new(unsafe { std::slice::from_raw_parts(self.start, self.length) }))
+        Some(unsafe { text_of(self.start, self.length) })
     }
 
     /// Becomes the text of another frame.
@@ -194,21 +279,17 @@ impl Text<'_> {
         self.ranges = ranges.clone();
         let [first, itself, behind] = ranges;
         let added = [done..first.end.max(done), itself, behind];
-        let needed = added.iter().try_fold(0, |sum, range| Ok::<usize, Error>(sum + self.bytes(range)?))?;
-        self.reserve(needed, goes_on)?;
-        added.into_iter().try_for_each(|range| self.append(range))
-    }
-
-    /// How many bytes the rows have at most.
-    fn bytes(&self, rows: &Range<usize>) -> Result<usize> {
-        let mut bytes = 0;
-        for from in rows.clone().step_by(CHECKED) {
-            self.concat.frames.cancel.check()?;
-            let rows = from..rows.end.min(from + CHECKED);
-            let of = |row: usize| self.values.value(row).len() + self.separators.get(row).map_or(0, |text| text.len());
-            bytes += rows.filter(|&row| self.asked.admits(row)).map(of).sum::<usize>();
+        let mut needed = 0;
+        for rows in &added {
+            let bytes = |row| if self.rows.asked.admits(row) { self.rows.bytes(row, Some(row)) } else { 0 };
+            self.rows.each(rows.clone(), |row| needed += bytes(row))?;
         }
-        Ok(bytes)
+        self.reserve(needed, goes_on)?;
+        for rows in added {
+            // SAFETY: there is room for all of them.
+            self.length += unsafe { self.rows.write(rows, self.start.add(self.length), &mut self.last)? };
+        }
+        Ok(())
     }
 
     /// Sees to it that there is room for so many bytes more; `grows`: and likely for more again.
@@ -217,52 +298,13 @@ impl Text<'_> {
         if needed <= self.room {
             return Ok(());
         }
-        // The first separator does not count.
-        if needed > MAX_LENGTH {
-            return Err(Error::new(SqlState::PROGRAM_LIMIT, "requested length too large"));
-        }
-        let room = if grows { needed.max(2 * self.length) } else { needed };
-        let start = self.area.allocate_any(room)?.as_ptr();
+        let room = if grows { needed.max((2 * self.length).min(MAX_LENGTH)) } else { needed };
+        let start = allocate(self.area, room)?;
         if self.length > 0 {
             // SAFETY: so many bytes were written there, and there is room for them here.
             unsafe { start.copy_from_nonoverlapping(self.start, self.length) };
         }
         (self.start, self.room) = (start, room);
         Ok(())
-    }
-
-    /// Appends the texts of rows, for which there is room.
-    fn append(&mut self, rows: Range<usize>) -> Result<()> {
-        for from in rows.clone().step_by(CHECKED) {
-            self.concat.frames.cancel.check()?;
-            for row in from..rows.end.min(from + CHECKED) {
-                let again = |last: usize| self.concat.distinct && self.is_like(last, row);
-                if !self.asked.admits(row) || self.last.is_some_and(again) {
-                    continue;
-                }
-                let separator = self.separators.get(row).filter(|_| self.last.is_some());
-                for text in separator.iter().chain([&self.values.value(row)]) {
-                    // SAFETY: the payloads of columns' strings and of constants live as long as these; there is room.
-                    unsafe {
-                        let bytes = text.bytes();
-                        self.start.add(self.length).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-                    }
-                    self.length += text.len();
-                }
-                self.last = Some(row);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether two rows have the same text and separator.
-    fn is_like(&self, a: usize, b: usize) -> bool {
-        // SAFETY: the payloads of columns' strings and of constants live as long as these.
-        let same = |a: Str, b: Str| unsafe { a.bytes() == b.bytes() };
-        let separators = match (self.separators.get(a), self.separators.get(b)) {
-            (Some(a), Some(b)) => same(a, b),
-            (a, b) => a.is_none() && b.is_none(),
-        };
-        separators && same(self.values.value(a), self.values.value(b))
     }
 }

@@ -239,6 +239,34 @@ fn texts_of_long_partitions_are_made_once() {
     }
 }
 
+#[test]
+fn texts_of_long_partitions_are_those_of_their_rows() {
+    let (rows, second) = (150_000, 70_000);
+    // Equal texts are next to each other, also where pieces end; some rows have none.
+    let text = |row: usize| (!row.is_multiple_of(7) && row % 50_000 > 9_000).then(|| format!("{}", row / 5));
+    let values: Vec<Value> = (0..rows).map(|row| text(row).map_or(Value::Null, Value::str)).collect();
+    let bits = |is_member: &dyn Fn(usize) -> bool| bit_set(rows, is_member);
+    for distinct in [false, true] {
+        let call = Call {
+            arguments: vec![column(&values, SqlType::Text), Operand::constant(Value::str("; "), SqlType::Text)],
+            order: Vec::new(),
+            distinct,
+            ..over(F::StringAgg, vec![Value::Int(1); rows], Frame::whole(), SqlType::Text)
+        };
+        let positions = Positions { rows, partitions: bits(&|row| row == 0 || row == second), peers: bits(&|_| true) };
+        let evaluation = evaluation(call, positions, &Budget::new(usize::MAX), CancelToken::new()).unwrap();
+        build(&*evaluation).unwrap();
+        for partition in [0..second, second..rows] {
+            let mut texts: Vec<String> = partition.clone().filter_map(text).collect();
+            if distinct {
+                texts.dedup();
+            }
+            let found = some(&*evaluation, SqlType::Text, partition.end - 1..partition.end).unwrap();
+            assert!(found == [Value::str(texts.join("; "))], "{partition:?}, {distinct}");
+        }
+    }
+}
+
 /// One partition of `rows` rows, with a value for each that all rows are ordered by.
 fn long(rows: usize) -> Positions {
     Positions { rows, partitions: bit_set(rows, &|row| row == 0), peers: bit_set(rows, &|_| true) }
