@@ -89,6 +89,34 @@ fn analyze_does_not_pretend_to_insert() {
 }
 
 #[test]
+fn scans_below_a_top_k_leave_rows_out() {
+    let s = &mut session();
+    s.execute(
+        "create table spread as select i * 7919 % 100003 as h, i, case when i % 10 > 0 then i end as o from n",
+        &[],
+    )
+    .unwrap();
+    let mut scanned = |sql: &str| {
+        let text = lines(s, &format!("explain analyze {sql}"));
+        operators(&text).iter().filter(|o| o.0 == "scan").map(|o| o.1).sum::<u64>()
+    };
+    for few in [
+        "select * from spread order by h limit 10",
+        "select * from spread order by h desc, i limit 5 offset 5",
+        "select h from spread where i > 20000 and i <> 77 order by h limit 10",
+        "select h from spread order by o limit 10",
+        "select h from spread order by o nulls first limit 10",
+    ] {
+        let rows = scanned(few);
+        assert!(rows < 20_000, "{few}: {rows} rows");
+    }
+    // Chunks are known by their bounds.
+    assert!(scanned("select * from spread order by i desc limit 10") <= 100_000 - 65_536);
+    // A row that is left out could have been an error.
+    assert_eq!(scanned("select h from spread where 10 / (i + 1) < 11 order by h limit 10"), 100_000);
+}
+
+#[test]
 fn analyze_counts_rows_and_time_of_every_operator() {
     let s = &mut session();
     let sql = "explain analyze select a.i % 7, count(*), sum(b.i) from n a join n b on a.i = b.i
