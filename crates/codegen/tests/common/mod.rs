@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use base::{Budget, Random, Result};
 use codegen::Executable;
-use pipeline::ir::{Program, Source};
+use pipeline::ir::{PipelineId, Program, Source};
 use runtime::QueryContext;
-use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
+use runtime::abi::{BATCH, Batch, ColumnRef};
+use runtime::query::WorkerGuard;
 use runtime::result::Next;
 use types::Value;
 
@@ -29,22 +30,6 @@ pub fn run_pausing(program: &Program, executable: &Executable, mut pauses: Optio
             worker.begin_morsel(0..1);
             let mut other = context.worker(1);
             other.begin_morsel(0..1);
-            let mut run = |worker: &mut Worker, batch: &Batch| {
-                let mut steps = || pauses.as_mut().map_or(u64::MAX, |random| 1 + random.below(40));
-                worker.steps = steps();
-                // SAFETY: batches below are as the ABI asks.
-                let mut paused = unsafe { executable.run_pipeline(id, worker, batch)? };
-                let (mut from, mut to): (&mut Worker, &mut Worker) = (worker, &mut other);
-                while paused {
-                    to.go_on(from.suspend());
-                    from.reserve_scratch(executable.scratch_bytes(id));
-                    to.steps = steps();
-                    // SAFETY: the same batch.
-                    paused = unsafe { executable.run_pipeline(id, to, batch)? };
-                    (from, to) = (to, from);
-                }
-                Ok(())
-            };
             match &pipeline.source {
                 Source::Table { .. } => unreachable!("tests have no tables"),
                 Source::Values(chunk) => {
@@ -56,15 +41,13 @@ pub fn run_pausing(program: &Program, executable: &Executable, mut pauses: Optio
                         .collect();
                     let all: Vec<u32> = (0..chunk.rows() as u32).collect();
                     for part in all.chunks(BATCH) {
-                        run(
-                            &mut worker,
-                            &Batch {
-                                columns: columns.as_ptr(),
-                                selection: part.as_ptr(),
-                                rows: std::ptr::null(),
-                                count: part.len() as u64,
-                            },
-                        )?;
+                        let batch = Batch {
+                            columns: columns.as_ptr(),
+                            selection: part.as_ptr(),
+                            rows: std::ptr::null(),
+                            count: part.len() as u64,
+                        };
+                        run_batch(executable, id, [&mut worker, &mut other], &batch, &mut pauses)?;
                     }
                 }
                 Source::Rows { state, rows } => {
@@ -76,15 +59,13 @@ pub fn run_pausing(program: &Program, executable: &Executable, mut pauses: Optio
                         if n == 0 {
                             break;
                         }
-                        run(
-                            &mut worker,
-                            &Batch {
-                                columns: std::ptr::null(),
-                                selection: std::ptr::null(),
-                                rows: out.as_ptr(),
-                                count: n as u64,
-                            },
-                        )?;
+                        let batch = Batch {
+                            columns: std::ptr::null(),
+                            selection: std::ptr::null(),
+                            rows: out.as_ptr(),
+                            count: n as u64,
+                        };
+                        run_batch(executable, id, [&mut worker, &mut other], &batch, &mut pauses)?;
                     }
                 }
             }
@@ -108,6 +89,31 @@ pub fn run_pausing(program: &Program, executable: &Executable, mut pauses: Optio
             Next::Pending => unreachable!("the queue is finished"),
         }
     }
+}
+
+/// Runs a batch, which may pause and go on with the other worker.
+fn run_batch<'c>(
+    executable: &Executable,
+    id: PipelineId,
+    [worker, other]: [&mut WorkerGuard<'c>; 2],
+    batch: &Batch,
+    pauses: &mut Option<Random>,
+) -> Result<()> {
+    let mut steps = || pauses.as_mut().map_or(u64::MAX, |random| 1 + random.below(40));
+    let (mut from, mut to) = (worker, other);
+    from.steps = steps();
+    // SAFETY: batches are as the ABI asks.
+    while unsafe { executable.run_pipeline(id, from, batch)? } {
+        // As the engine does: the states of who leaves own their text while that of the batch is there.
+        let suspended = from.suspend();
+        from.end_morsel_at(1, true)?;
+        from.reserve_scratch(executable.scratch_bytes(id));
+        from.begin_morsel(0..1);
+        to.go_on(suspended);
+        to.steps = steps();
+        (from, to) = (to, from);
+    }
+    Ok(())
 }
 
 /// A program as it is run in tests: by both.
@@ -135,7 +141,7 @@ pub fn check(program: &Program) -> Option<Vec<String>> {
         match (&a, paused) {
             (Ok(a), Ok(paused)) => assert!(*a == paused, "{} rows, {} with pauses\n{program}", a.len(), paused.len()),
             (Err(_), Err(_)) => {}
-            (a, paused) => panic!("{:?}, {:?} with pauses\n{program}", a.is_ok(), paused.is_ok()),
+            (a, paused) => panic!("{:?}, {:?} with pauses\n{program}", a.as_ref().err(), paused.err()),
         }
     }
     match (a, b) {
