@@ -107,8 +107,9 @@ fn scans_below_a_top_k_leave_rows_out() {
         "select h from spread order by o limit 10",
         "select h from spread order by o nulls first limit 10",
     ] {
+        // Each of two workers may read a morsel before anybody knows what is needed.
         let rows = scanned(few);
-        assert!(rows < 20_000, "{few}: {rows} rows");
+        assert!(rows < 70_000, "{few}: {rows} rows");
     }
     // Chunks are known by their bounds.
     assert!(scanned("select * from spread order by i desc limit 10") <= 100_000 - 65_536);
