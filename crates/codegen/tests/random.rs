@@ -32,3 +32,21 @@ fn programs_survive_printing() {
         assert_eq!(codegen::fingerprint(&program), codegen::fingerprint(&parsed));
     }
 }
+
+#[test]
+fn products_of_128_bits_are_decimals() {
+    // More than 38 digits, which 128 bits could hold.
+    let program = r#"program result s0
+state s0 result ("decimal(38,0)")
+pipeline p0 "product" fills s0
+  from values 1 ("decimal(38,0)")
+    (decimal 50000000000000000000000000000000000000)
+  {
+    %0: I128 = column 0
+    %1: I128 = int 3
+    %2: I128 = checked.mul %0, %1
+    output s0 %2
+  }
+"#;
+    assert_eq!(common::check(&pipeline::ir::parse(program).unwrap()), None);
+}

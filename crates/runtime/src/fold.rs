@@ -201,25 +201,21 @@ unsafe fn add_to_total(accumulator: *mut u8, sum: i128) {
     unsafe { accumulator.write_unaligned(accumulator.read_unaligned().wrapping_add(sum)) };
 }
 
-impl Summed for i16 {
-    const ZERO: Self = 0;
-    unsafe fn add_all(accumulator: *mut u8, values: &[Self], _: &mut Worker) -> Result<()> {
-        let sum = vectorised(|| values.iter().map(|&x| i32::from(x)).sum::<i32>());
-        // SAFETY: as the caller promises.
-        unsafe { add_to_total(accumulator, sum.into()) };
-        Ok(())
-    }
+/// Sums of a batch in a type that it cannot overflow.
+macro_rules! summed {
+    ($($t:ty as $wide:ty),*) => { $(
+        impl Summed for $t {
+            const ZERO: Self = 0;
+            unsafe fn add_all(accumulator: *mut u8, values: &[Self], _: &mut Worker) -> Result<()> {
+                let sum = vectorised(|| values.iter().map(|&x| <$wide>::from(x)).sum::<$wide>());
+                // SAFETY: as the caller promises.
+                unsafe { add_to_total(accumulator, sum.into()) };
+                Ok(())
+            }
+        }
+    )* };
 }
-
-impl Summed for i32 {
-    const ZERO: Self = 0;
-    unsafe fn add_all(accumulator: *mut u8, values: &[Self], _: &mut Worker) -> Result<()> {
-        let sum = vectorised(|| values.iter().map(|&x| i64::from(x)).sum::<i64>());
-        // SAFETY: as the caller promises.
-        unsafe { add_to_total(accumulator, sum.into()) };
-        Ok(())
-    }
-}
+summed!(i16 as i32, i32 as i64);
 
 impl Summed for i64 {
     const ZERO: Self = 0;

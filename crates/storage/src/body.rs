@@ -83,6 +83,15 @@ impl Body {
         Self::new(types, chunk.into_columns().into_iter().map(Stored::Plain).collect())
     }
 
+    /// Bytes beyond the rows' own that freezing takes for a while: columns are written one after the other.
+    pub(crate) fn room_to_freeze<'a>(columns: impl Iterator<Item = Values<'a>>) -> usize {
+        let written = |values: Values<'_>| match values.physical() {
+            Physical::Str => values.slice::<Str>(0..values.rows()).iter().map(|s| size_of::<u32>() + s.len()).sum(),
+            physical => values.rows() * physical.size(),
+        };
+        columns.map(written).max().unwrap_or(0)
+    }
+
     /// A body of complete rows with these bounds: each column in the smallest of the forms that suit it.
     pub(crate) fn frozen(chunk: Chunk, bounds: &[Bounds]) -> Self {
         let types = chunk.columns().iter().map(Column::sql_type).collect();

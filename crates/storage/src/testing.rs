@@ -3,6 +3,21 @@
 use base::Random;
 use types::{Chunk, Column, ColumnBuilder, SqlType, Value};
 
+/// Types of every layout.
+pub(crate) const TYPES: [SqlType; 11] = [
+    SqlType::Bool,
+    SqlType::SmallInt,
+    SqlType::Integer,
+    SqlType::BigInt,
+    SqlType::Decimal { precision: 12, scale: 2 },
+    SqlType::Decimal { precision: 30, scale: 2 },
+    SqlType::Real,
+    SqlType::Double,
+    SqlType::Text,
+    SqlType::Date,
+    SqlType::Interval,
+];
+
 /// A value of the type, of which there are about `distinct`.
 pub(crate) fn value(random: &mut Random, sql_type: SqlType, distinct: u64) -> Value {
     let n = random.below(distinct) as i64 - distinct as i64 / 2;

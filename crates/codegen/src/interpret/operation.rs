@@ -7,7 +7,7 @@ use base::ids::Id;
 use pipeline::ir::{Arithmetic, Compare, Conversion, FloatFunction, FloatOp, Literal, Logic, Operation, Ty, Var};
 use runtime::abi::Slot;
 use types::ops::number::float::Float;
-use types::ops::{hash, number};
+use types::ops::{decimal, hash, number};
 use types::value::compare_floats;
 use types::{Interval, Str};
 
@@ -132,6 +132,8 @@ impl Interpreter<'_> {
                 let exact = match kind {
                     Arithmetic::Add => x.checked_add(y),
                     Arithmetic::Sub => x.checked_sub(y),
+                    // Products of 128 bits are decimals', of at most 38 digits.
+                    Arithmetic::Mul if ty == Ty::I128 => decimal::mul(x, y).ok(),
                     Arithmetic::Mul => x.checked_mul(y),
                 };
                 match exact.filter(|&v| fits(v, ty)) {

@@ -281,11 +281,10 @@ impl Run<'_> {
     /// what the worker knows of the batch there, if it has paused.
     pub fn leave(mut self, at: u64, broken: bool) -> Result<Option<Paused>> {
         *self.feed.scratch(self.number) = std::mem::take(&mut self.scratch);
-        let pinned = std::mem::take(&mut self.pinned);
-        let paused = self.is_paused.then(|| Paused { worker: self.worker.suspend(), pinned: pinned.clone() });
-        let broken = broken || paused.is_some();
+        let suspended = self.is_paused.then(|| self.worker.suspend());
+        let broken = broken || suspended.is_some();
         self.worker.end_morsel_at(self.feed.query.first_row(self.feed.pipeline) + at, broken)?;
-        Ok(paused)
+        Ok(suspended.map(|worker| Paused { worker, pinned: self.pinned }))
     }
 
     /// The same, and says what is left of the morsel.

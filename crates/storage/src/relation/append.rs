@@ -210,6 +210,7 @@ impl Worker {
         let rows = chunk.rows();
         let summary = self.summary.get_or_insert_with(|| Summary::new(chunk.columns().len()));
         let bounds = summary.add(chunk.columns().iter().map(Values::from), 0..rows);
+        let _room = self.budget.reserve(Body::room_to_freeze(chunk.columns().iter().map(Values::from)), "insert")?;
         let body = Body::frozen(chunk, &bounds);
         memory.resize(body.bytes().min(memory.bytes()), "insert")?;
         self.run().pieces.push(Piece { part, rows: PieceRows::Frozen { node, rows, body, bounds, memory } });

@@ -283,7 +283,11 @@ impl<'a> Commit<'a> {
                 Closed::Complete(memory) => memory,
                 Closed::Tail { tail, .. } => {
                     let mut memory = tail.into_memory();
-                    if let Some(frozen) = chunk.pin().freeze(rows, &chunk.bounds()) {
+                    let (body, bounds) = (chunk.pin(), chunk.bounds());
+                    let columns = (0..bounds.len()).filter_map(|column| body.values(column, rows));
+                    // Without the room it stays as it is.
+                    let room = self.relation.budget.reserve(Body::room_to_freeze(columns), "insert");
+                    if let Some(frozen) = room.ok().and_then(|_room| body.freeze(rows, &bounds)) {
                         let _ = memory.resize(frozen.bytes().min(memory.bytes()), "insert");
                         chunk.exchange(frozen);
                     }

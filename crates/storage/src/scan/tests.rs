@@ -7,21 +7,7 @@ use types::{SqlType, Value};
 
 use super::*;
 use crate::statistics::Bounds;
-use crate::testing::{column, value};
-
-const TYPES: [SqlType; 11] = [
-    SqlType::Bool,
-    SqlType::SmallInt,
-    SqlType::Integer,
-    SqlType::BigInt,
-    SqlType::Decimal { precision: 12, scale: 2 },
-    SqlType::Decimal { precision: 30, scale: 2 },
-    SqlType::Real,
-    SqlType::Double,
-    SqlType::Text,
-    SqlType::Date,
-    SqlType::Interval,
-];
+use crate::testing::{TYPES, column, value};
 
 /// SQL's answer for one value.
 fn holds(op: &ScanOp, v: &Value) -> bool {

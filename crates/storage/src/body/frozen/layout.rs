@@ -145,7 +145,10 @@ impl Header {
         let is_number = matches!(physical, Physical::I16 | Physical::I32 | Physical::I64 | Physical::I128);
         let fits = match scheme {
             Scheme::Numbers => is_number && matches!(read.width, 1 | 2 | 4 | 8) && read.divisor > 0,
-            Scheme::Dictionary => matches!(read.width, 1 | 2) && read.entries > usize::from(read.has_null),
+            Scheme::Dictionary => {
+                let has_entries = read.entries > usize::from(read.has_null);
+                matches!(read.width, 1 | 2) && has_entries && !matches!(physical, Physical::Bool | Physical::I16)
+            }
             Scheme::Text => physical == Physical::Str && read.width == usize::from(read.has_null),
         };
         let ends = read.parts[1..].iter().chain([&read.len]);

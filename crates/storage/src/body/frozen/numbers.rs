@@ -3,6 +3,7 @@
 //! Frame of reference with the common divisor removed (Lang et al., *Data Blocks*, SIGMOD 2016, 3.1; the divisor is what
 //! decimals of whole numbers have in common).
 
+use base::simd::vectorised;
 use types::Physical;
 use types::column::Plain;
 
@@ -10,7 +11,6 @@ use super::Frozen;
 use super::layout::{CODES, Header, Scheme};
 use crate::statistics::{Bounds, ValueRange};
 use crate::values::Values;
-use base::simd::vectorised;
 
 /// Integers of the physical types, with the arithmetic of their width.
 pub(super) trait Number: Plain {
@@ -37,27 +37,7 @@ macro_rules! number {
         }
     )* };
 }
-number!(i16, i32, i128);
-
-impl Number for i64 {
-    #[inline(always)]
-    fn of(number: i128) -> Self {
-        number as i64
-    }
-    /// Two factors of 32 bits, or a shorter way for none: vectors have an instruction for both.
-    #[inline(always)]
-    fn times(code: u64, divisor: u32) -> Self {
-        (code & 0xffff_ffff).wrapping_mul(u64::from(divisor)) as i64
-    }
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        self.wrapping_add(other)
-    }
-    #[inline(always)]
-    fn above(self, base: Self) -> u64 {
-        self.wrapping_sub(base) as u64
-    }
-}
+number!(i16, i32, i64, i128);
 
 /// Codes.
 pub(super) trait Code: Plain {
@@ -75,19 +55,8 @@ macro_rules! code {
         }
     )* };
 }
-code!(u8, u16, u32);
-
-/// Codes of 8 bytes are stored as the type of that size that columns have.
-impl Code for i64 {
-    #[inline(always)]
-    fn of_number(code: u64) -> Self {
-        code as i64
-    }
-    #[inline(always)]
-    fn code(self) -> u64 {
-        self as u64
-    }
-}
+// Codes of 8 bytes are stored as the type of that size that columns have.
+code!(u8, u16, u32, i64);
 
 /// Runs `$body` with `$t` as the type of codes of so many bytes.
 macro_rules! with_code {

@@ -6,21 +6,8 @@ use base::Random;
 use types::{Chunk, Column, Physical, SqlType, Str, Value};
 
 use super::*;
-use crate::testing::{column, value};
+use crate::testing::{TYPES, column, value};
 use crate::{ChunkReader, Comparison, ScanOp, ScanPredicate, Scratch, WINDOW};
-
-const TYPES: [SqlType; 10] = [
-    SqlType::SmallInt,
-    SqlType::Integer,
-    SqlType::BigInt,
-    SqlType::Decimal { precision: 12, scale: 2 },
-    SqlType::Decimal { precision: 30, scale: 2 },
-    SqlType::Real,
-    SqlType::Double,
-    SqlType::Text,
-    SqlType::Date,
-    SqlType::Interval,
-];
 
 fn frozen(column: &Column) -> Option<Frozen> {
     Frozen::of(column.into(), &Bounds::of(column.into(), 0, column.rows()))
