@@ -49,6 +49,15 @@ impl Stored {
             None => Frozen::of(values, bounds).map(|frozen| Self::Frozen(Arc::new(frozen))),
         }
     }
+
+    /// The distinct values other than NULL, where they are known.
+    fn distinct(&self) -> Option<Values<'_>> {
+        match self {
+            Self::Constant(constant) => Some(constant.values()),
+            Self::Frozen(frozen) => frozen.distinct(),
+            Self::Plain(_) | Self::Open(_) => None,
+        }
+    }
 }
 
 /// The columns of a chunk.
@@ -92,12 +101,15 @@ impl Body {
         columns.map(written).max().unwrap_or(0)
     }
 
-    /// A body of complete rows with these bounds: each column in the smallest of the forms that suit it.
-    pub(crate) fn frozen(chunk: Chunk, bounds: &[Bounds]) -> Self {
+    /// A body of complete rows with these bounds: each column in the smallest of the forms that suit it. `distinct` is
+    /// told the values of each column: at least the distinct ones, only these where freezing finds them.
+    pub(crate) fn frozen(chunk: Chunk, bounds: &[Bounds], mut distinct: impl FnMut(usize, Values<'_>)) -> Self {
         let types = chunk.columns().iter().map(Column::sql_type).collect();
-        let columns = chunk.into_columns().into_iter().zip(bounds);
-        let freeze = |(column, bounds): (Column, &Bounds)| {
-            Stored::freeze((&column).into(), bounds).unwrap_or(Stored::Plain(column))
+        let columns = chunk.into_columns().into_iter().zip(bounds).enumerate();
+        let freeze = |(attribute, (column, bounds)): (usize, (Column, &Bounds))| {
+            let stored = Stored::freeze((&column).into(), bounds);
+            distinct(attribute, stored.as_ref().and_then(Stored::distinct).unwrap_or((&column).into()));
+            stored.unwrap_or(Stored::Plain(column))
         };
         Self::new(types, columns.map(freeze).collect())
     }

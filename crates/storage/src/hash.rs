@@ -1,6 +1,6 @@
 //! Hashes of columns: the one hash of `types::ops`, so that partitions, keys, sketches and the tables of joins agree.
 
-use types::ops::hash::{combine, hash_bytes, hash_f64, hash_i64, hash_i128, hash_interval};
+use types::ops::hash::{combine, hash_bytes, hash_f64, hash_i64, hash_i128, hash_inline, hash_interval};
 use types::value::Interval;
 use types::{Physical, Str};
 
@@ -35,7 +35,7 @@ pub(crate) fn each_hash(values: Values<'_>, from: usize, to: usize, mut f: impl 
         Physical::F64 => run!(f64, hash_f64),
         Physical::Interval => run!(Interval, hash_interval),
         // SAFETY: whoever made the values keeps the payload alive.
-        Physical::Str => run!(Str, |v: Str| hash_bytes(unsafe { v.bytes() })),
+        Physical::Str => run!(Str, |v: Str| unsafe { hash_text(v) }),
     }
 }
 
@@ -52,6 +52,16 @@ pub(crate) fn hash_keys(columns: &[Values<'_>], from: usize, to: usize, out: &mu
     }
 }
 
+/// The hash of a text.
+///
+/// # Safety
+/// The payload must be alive.
+#[inline(always)]
+pub(crate) unsafe fn hash_text(text: Str) -> u64 {
+    // SAFETY: the caller vouches for the payload.
+    if text.is_inline() { hash_inline(text.words()) } else { hash_bytes(unsafe { text.bytes() }) }
+}
+
 /// A string's hash for estimates: of a long one, only the length and the first and last 16 bytes count.
 ///
 /// # Safety
@@ -59,6 +69,9 @@ pub(crate) fn hash_keys(columns: &[Values<'_>], from: usize, to: usize, out: &mu
 #[inline(always)]
 pub(crate) unsafe fn hash_ends(s: Str) -> u64 {
     const END: usize = 16;
+    if s.is_inline() {
+        return hash_inline(s.words());
+    }
     // SAFETY: the caller vouches for the payload.
     let bytes = unsafe { s.bytes() };
     if bytes.len() <= 2 * END {

@@ -55,7 +55,7 @@ impl ChunkReader {
     pub(crate) fn frozen(chunk: Chunk) -> Self {
         let rows = chunk.rows();
         let bounds: Vec<_> = chunk.columns().iter().map(|c| crate::statistics::Bounds::of(c.into(), 0, rows)).collect();
-        Self { body: Arc::new(Body::frozen(chunk, &bounds)), rows }
+        Self { body: Arc::new(Body::frozen(chunk, &bounds, |_, _| {})), rows }
     }
 
     /// Whether both keep the same memory alive.

@@ -30,7 +30,6 @@ use types::{Chunk, ColumnBuilder};
 use crate::body::Body;
 use crate::chunk::StoredChunk;
 use crate::index::{Rows, SlotIndex, UniqueIndex};
-use crate::statistics::Bounds;
 use crate::{ChunkReader, Schema};
 use directory::Directory;
 use live::Live;
@@ -151,7 +150,7 @@ impl Relation {
     fn empty_body(&self) -> Body {
         let column = |a: &crate::Attribute| ColumnBuilder::new(a.sql_type, 0).finish();
         let columns: Vec<_> = self.schema.attributes().iter().map(column).collect();
-        Body::frozen(Chunk::new(0, columns), &vec![Bounds::default(); self.schema.attributes().len()])
+        Body::plain(Chunk::new(0, columns))
     }
 }
 

@@ -44,15 +44,32 @@ impl Summary {
 
     /// Adds the rows `rows` of columns that end with them, and returns the bounds of these rows.
     pub(crate) fn add<'a>(&mut self, columns: impl Iterator<Item = Values<'a>>, rows: Range<usize>) -> Box<[Bounds]> {
-        let from = rows.start;
+        let columns: Vec<Values<'a>> = columns.collect();
+        let bounds = self.add_bounds(columns.iter().copied(), rows.clone());
+        for (attribute, (column, bounds)) in columns.into_iter().zip(&bounds).enumerate() {
+            self.add_distinct(attribute, column, rows.start, bounds);
+        }
+        bounds
+    }
+
+    /// As [`add`](Self::add), but for the distinct values: [`add_distinct`](Self::add_distinct) wants them of each column.
+    pub(crate) fn add_bounds<'a>(
+        &mut self,
+        columns: impl Iterator<Item = Values<'a>>,
+        rows: Range<usize>,
+    ) -> Box<[Bounds]> {
         self.rows += rows.len() as u64;
         let each = self.columns.iter_mut().zip(columns).map(|(summary, column)| {
-            let bounds = Bounds::of(column, from, rows.end);
+            let bounds = Bounds::of(column, rows.start, rows.end);
             summary.bounds.merge(&bounds);
-            distinct::add(&mut summary.sketch, column, from, &bounds);
             bounds
         });
         each.collect()
+    }
+
+    /// Adds the values from `from` on to the distinct ones of a column; `bounds` are theirs.
+    pub(crate) fn add_distinct(&mut self, attribute: usize, values: Values<'_>, from: usize, bounds: &Bounds) {
+        distinct::add(&mut self.columns[attribute].sketch, values, from, bounds);
     }
 
     /// Adds what another summary knows of other rows.

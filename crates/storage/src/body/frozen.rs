@@ -137,10 +137,23 @@ impl Frozen {
 
     /// The entries of a dictionary as values, with the one for NULL if there is one.
     fn entries(&self) -> Values<'_> {
-        let data = if self.header.physical == Physical::Str { self.texts.as_ptr().cast() } else { self.part(ENTRIES) };
-        let address = ColumnRef { data, nulls: std::ptr::null() };
+        self.entries_from(0)
+    }
+
+    fn entries_from(&self, first: usize) -> Values<'_> {
+        let Header { physical, entries, .. } = self.header;
+        let data = if physical == Physical::Str { self.texts.as_ptr().cast() } else { self.part(ENTRIES) };
+        assert!(first <= entries);
         // SAFETY: so many entries lie there, aligned, and `self` owns them and their payload.
-        unsafe { Values::new(self.header.physical, address, self.header.entries) }
+        unsafe {
+            let address = ColumnRef { data: data.add(first * physical.size()), nulls: std::ptr::null() };
+            Values::new(physical, address, entries - first)
+        }
+    }
+
+    /// The distinct values other than NULL, where they are known: a dictionary's.
+    pub(crate) fn distinct(&self) -> Option<Values<'_>> {
+        (self.scheme() == Scheme::Dictionary).then(|| self.entries_from(usize::from(self.header.has_null)))
     }
 
     /// Whether any row is NULL.

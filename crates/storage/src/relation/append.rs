@@ -209,9 +209,11 @@ impl Worker {
     fn freeze(&mut self, part: usize, node: u16, chunk: Chunk, mut memory: Reservation) -> Result<()> {
         let rows = chunk.rows();
         let summary = self.summary.get_or_insert_with(|| Summary::new(chunk.columns().len()));
-        let bounds = summary.add(chunk.columns().iter().map(Values::from), 0..rows);
+        let bounds = summary.add_bounds(chunk.columns().iter().map(Values::from), 0..rows);
         let _room = self.budget.reserve(Body::room_to_freeze(chunk.columns().iter().map(Values::from)), "insert")?;
-        let body = Body::frozen(chunk, &bounds);
+        let body = Body::frozen(chunk, &bounds, |attribute, values| {
+            summary.add_distinct(attribute, values, 0, &bounds[attribute]);
+        });
         memory.resize(body.bytes().min(memory.bytes()), "insert")?;
         self.run().pieces.push(Piece { part, rows: PieceRows::Frozen { node, rows, body, bounds, memory } });
         Ok(())

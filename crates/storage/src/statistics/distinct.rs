@@ -17,7 +17,7 @@ const RECENT: usize = 256;
 /// Adds the values of the rows `from..` other than NULL, whose bounds are known.
 pub(super) fn add(sketch: &mut Sketch, column: Values<'_>, from: usize, bounds: &Bounds) {
     let to = column.rows();
-    if bounds.nulls == (to - from) as u64 {
+    if bounds.range == ValueRange::Empty {
         return;
     }
     let nulls = column.nulls(0..to).filter(|_| bounds.nulls > 0);

@@ -3,13 +3,18 @@
 //! A code is as good as the value for whatever is decided value by value: comparisons become ranges of codes. Zeros of both
 //! signs, and NaNs of different bits, are values of their own beside each other.
 
+use std::cmp::Ordering;
+
+use types::column::Plain;
+use types::ops::hash::hash_inline;
 use types::{Buffer, Interval, Physical, Str};
 
 use super::Frozen;
 use super::layout::{CODES, ENTRIES, Header, Scheme};
 use super::numbers::{Code, width_of, with_code};
 use super::text;
-use crate::scan::lane::{Lane, with_lane};
+use crate::hash::hash_text;
+use crate::scan::lane::Lane;
 use crate::statistics::Bounds;
 use crate::values::Values;
 
@@ -25,107 +30,144 @@ const ROWS_A_NUMBER: usize = 16;
 
 /// The bits of a value: two words.
 type Bits = [u64; 2];
+/// The bits of a value, and its first row.
+type Found = (Bits, u32);
+
+/// Slots that the table of distinct values begins with: few values, as most columns have that end up here, stay in the
+/// nearest cache.
+const FIRST_SLOTS: usize = 256;
 
 /// The distinct values among some rows, in the order of their first rows.
 struct Distinct {
-    /// Numbers of values plus one, by their hashes; 0 where there is none.
+    /// Numbers of values plus one, by their hashes; 0 where there is none. At most half are taken.
     slots: Vec<u32>,
-    /// The first row of each.
-    firsts: Vec<u32>,
+    values: Vec<Found>,
     most: usize,
 }
 
 impl Distinct {
     fn new(most: usize) -> Self {
-        Self { slots: vec![0; (most * 2).next_power_of_two()], firsts: Vec::new(), most }
+        Self { slots: vec![0; FIRST_SLOTS], values: Vec::new(), most }
     }
 
     /// The number of a row's value; none if there are too many.
     #[inline(always)]
-    fn number(&mut self, row: usize, hash: u64, is_same: impl Fn(usize) -> bool) -> Option<u32> {
+    fn number(&mut self, row: usize, bits: Bits, of: impl Key) -> Option<u32> {
         let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = of.hash(bits) as usize & mask;
         loop {
             match self.slots[at] {
-                0 if self.firsts.len() == self.most => return None,
-                0 => {
-                    self.firsts.push(row as u32);
-                    self.slots[at] = self.firsts.len() as u32;
-                    return Some(self.firsts.len() as u32 - 1);
-                }
-                number if is_same(self.firsts[number as usize - 1] as usize) => return Some(number - 1),
+                0 => break,
+                number if of.is_same(self.values[number as usize - 1].0, bits) => return Some(number - 1),
                 _ => at = (at + 1) & mask,
             }
         }
+        if self.values.len() == self.most {
+            return None;
+        }
+        self.values.push((bits, row as u32));
+        self.slots[at] = self.values.len() as u32;
+        if self.values.len() * 2 > self.slots.len() {
+            self.grow(of);
+        }
+        Some(self.values.len() as u32 - 1)
+    }
+
+    #[cold]
+    fn grow(&mut self, of: impl Key) {
+        let mut slots = vec![0; self.slots.len() * 4];
+        let mask = slots.len() - 1;
+        for (number, (bits, _)) in self.values.iter().enumerate() {
+            let mut at = of.hash(*bits) as usize & mask;
+            while slots[at] != 0 {
+                at = (at + 1) & mask;
+            }
+            slots[at] = number as u32 + 1;
+        }
+        self.slots = slots;
     }
 }
 
-/// Spreads the bits of a value over the low ones.
-#[inline(always)]
-fn spread([a, b]: Bits) -> u64 {
-    const ODD: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f];
-    let mixed = (a ^ b.rotate_left(29).wrapping_mul(ODD[1])).wrapping_mul(ODD[0]);
-    mixed ^ mixed >> 32
+/// How values of a type are told apart by their bits.
+trait Key: Copy {
+    fn hash(self, bits: Bits) -> u64;
+    fn is_same(self, a: Bits, b: Bits) -> bool;
 }
 
-/// The hash of a text, and whether two are the same; their payload is alive.
-#[inline(always)]
-fn hash_text(text: &Str) -> u64 {
-    // SAFETY: whoever made the values keeps the payload alive.
-    if text.is_inline() { spread(text.words()) } else { types::ops::hash::hash_bytes(unsafe { text.bytes() }) }
+/// Of fixed width: the bits are the value.
+#[derive(Clone, Copy)]
+struct Fixed;
+
+impl Key for Fixed {
+    #[inline(always)]
+    fn hash(self, bits: Bits) -> u64 {
+        hash_inline(bits)
+    }
+    #[inline(always)]
+    fn is_same(self, a: Bits, b: Bits) -> bool {
+        a == b
+    }
 }
 
-/// The bits of fixed-width values.
-fn bits_of(values: Values<'_>) -> Vec<Bits> {
-    let rows = 0..values.rows();
-    let wide = |x: i128| [x as u64, (x >> 64) as u64];
-    match values.physical() {
-        Physical::I128 => values.slice::<i128>(rows).iter().map(|x| wide(*x)).collect(),
-        Physical::Interval => {
-            let bits = |i: &Interval| [u64::from(i.months as u32) << 32 | u64::from(i.days as u32), i.micros as u64];
-            values.slice::<Interval>(rows).iter().map(bits).collect()
-        }
-        Physical::I64 => values.slice::<i64>(rows).iter().map(|x| [*x as u64, 0]).collect(),
-        Physical::F64 => values.slice::<f64>(rows).iter().map(|x| [x.to_bits(), 0]).collect(),
-        Physical::F32 => values.slice::<f32>(rows).iter().map(|x| [x.to_bits().into(), 0]).collect(),
-        Physical::I32 => values.slice::<i32>(rows).iter().map(|x| [*x as u32 as u64, 0]).collect(),
-        physical => unreachable!("no dictionary of {physical:?}"),
+/// Headers of texts, whose payload is alive.
+#[derive(Clone, Copy)]
+struct Texts;
+
+impl Key for Texts {
+    #[inline(always)]
+    fn hash(self, bits: Bits) -> u64 {
+        // SAFETY: as the type says.
+        unsafe { hash_text(Str::from_words(bits)) }
+    }
+    #[inline(always)]
+    fn is_same(self, a: Bits, b: Bits) -> bool {
+        // SAFETY: as the type says.
+        a == b || (a[0] == b[0] && unsafe { Str::from_words(a).equals(&Str::from_words(b)) })
     }
 }
 
 /// The values as places in a dictionary, if few are distinct.
 pub(super) fn freeze(values: Values<'_>, bounds: &Bounds) -> Option<Frozen> {
-    let (rows, has_null) = (values.rows(), bounds.nulls > 0);
-    if values.physical() == Physical::Str {
-        let texts = values.slice::<Str>(0..rows);
-        // SAFETY: whoever made the values keeps the payload alive.
-        let same = |a: usize, b: usize| unsafe { texts[a].equals(&texts[b]) };
-        let (firsts, codes) = codes(values, rows / ROWS_A_VALUE, |row| hash_text(&texts[row]), same)?;
-        let order = |a: &u32, b: &u32| {
-            // SAFETY: as above.
-            unsafe { texts[*a as usize].compare(&texts[*b as usize]) }
-        };
-        let (ranked, rank) = ranks(&firsts, order);
-        let entries = ranked.iter().map(|&row| texts[row as usize]);
-        let entries: Vec<Str> = has_null.then_some(Str::EMPTY).into_iter().chain(entries).collect();
-        let header = Header::new(Scheme::Dictionary, Physical::Str, rows);
-        let header = Header { width: width_of(entries.len() as u64 - 1), has_null, entries: entries.len(), ..header };
-        let payload = text::payload_of(&entries);
-        let (header, mut bytes) = header.allocate(payload)?;
-        text::write(&header, &entries, &mut bytes);
-        write_codes(&header, &codes, &rank, &mut bytes);
-        return Some(Frozen::new(header, bytes));
+    let wide = |x: i128| [x as u64, (x >> 64) as u64];
+    let interval = |i: Interval| [u64::from(i.months as u32) << 32 | u64::from(i.days as u32), i.micros as u64];
+    match values.physical() {
+        Physical::Str => freeze_texts(values, bounds),
+        Physical::I128 => freeze_numbers(values, bounds, wide),
+        Physical::Interval => freeze_numbers(values, bounds, interval),
+        Physical::I64 => freeze_numbers(values, bounds, |x: i64| [x as u64, 0]),
+        Physical::F64 => freeze_numbers(values, bounds, |x: f64| [x.to_bits(), 0]),
+        Physical::F32 => freeze_numbers(values, bounds, |x: f32| [x.to_bits().into(), 0]),
+        Physical::I32 => freeze_numbers(values, bounds, |x: i32| [x as u32 as u64, 0]),
+        physical => unreachable!("no dictionary of {physical:?}"),
     }
-    let bits = bits_of(values);
-    let (firsts, codes) = codes(values, rows / ROWS_A_NUMBER, |row| spread(bits[row]), |a, b| bits[a] == bits[b])?;
-    let (ranked, rank) = with_lane!(values.physical(), T => {
-        let of = values.slice::<T>(0..rows);
-        ranks(&firsts, |&a, &b| {
-            let (a, b) = (a as usize, b as usize);
-            of[a].key().cmp(&of[b].key()).then_with(|| bits[a].cmp(&bits[b]))
-        })
-    }, unreachable!("texts are done above"));
-    let (size, first) = (values.physical().size(), usize::from(has_null));
+}
+
+fn freeze_texts(values: Values<'_>, bounds: &Bounds) -> Option<Frozen> {
+    let (rows, has_null) = (values.rows(), bounds.nulls > 0);
+    let (found, codes) = codes(values, rows / ROWS_A_VALUE, |text: Str| text.words(), Texts)?;
+    let text = |bits: &Bits| Str::from_words(*bits);
+    // SAFETY: whoever made the values keeps the payload alive.
+    let (ranked, rank) = ranks(&found, |a, b| unsafe { text(&a.0).compare(&text(&b.0)) });
+    let entries = ranked.iter().map(|(bits, _)| text(bits));
+    let entries: Vec<Str> = has_null.then_some(Str::EMPTY).into_iter().chain(entries).collect();
+    let header = Header::new(Scheme::Dictionary, Physical::Str, rows);
+    let header = Header { width: width_of(entries.len() as u64 - 1), has_null, entries: entries.len(), ..header };
+    let payload = text::payload_of(&entries);
+    let (header, mut bytes) = header.allocate(payload)?;
+    text::write(&header, &entries, &mut bytes);
+    write_codes(&header, &codes, &rank, &mut bytes);
+    Some(Frozen::new(header, bytes))
+}
+
+fn freeze_numbers<T: Lane>(values: Values<'_>, bounds: &Bounds, bits: impl Fn(T) -> Bits) -> Option<Frozen> {
+    let (rows, has_null) = (values.rows(), bounds.nulls > 0);
+    let (found, codes) = codes(values, rows / ROWS_A_NUMBER, bits, Fixed)?;
+    let of = values.slice::<T>(0..rows);
+    let (ranked, rank) = ranks(&found, |a, b| {
+        let key = |row: u32| of[row as usize].key();
+        key(a.1).cmp(&key(b.1)).then_with(|| a.0.cmp(&b.0))
+    });
+    let (size, first) = (size_of::<T>(), usize::from(has_null));
     let entries = ranked.len() + first;
     let header = Header::new(Scheme::Dictionary, values.physical(), rows);
     let header = Header { width: width_of(entries as u64 - 1), has_null, entries, ..header };
@@ -134,52 +176,53 @@ pub(super) fn freeze(values: Values<'_>, bounds: &Bounds) -> Option<Frozen> {
     }
     let (header, mut bytes) = header.allocate(0)?;
     let to = &mut bytes.as_mut_slice()[header.parts[ENTRIES]..][first * size..];
-    for (to, &row) in to.chunks_exact_mut(size).zip(&ranked) {
+    for (to, &(_, row)) in to.chunks_exact_mut(size).zip(&ranked) {
         // SAFETY: a row of the values, each of which has `size` bytes without padding.
-        to.copy_from_slice(unsafe { std::slice::from_raw_parts(values.address().data.add(row as usize * size), size) });
+        to.copy_from_slice(unsafe { std::slice::from_raw_parts((&raw const of[row as usize]).cast(), size) });
     }
     write_codes(&header, &codes, &rank, &mut bytes);
     Some(Frozen::new(header, bytes))
 }
 
-/// The first rows of the distinct values, and for each row the number of its value (for NULL the greatest number there is).
-fn codes(
+/// The distinct values with their first rows, and for each row the number of its value (for NULL the greatest number there
+/// is); none if there are more than `most`, which a few rows tell of most columns.
+fn codes<T: Plain>(
     values: Values<'_>,
     most: usize,
-    hash: impl Fn(usize) -> u64,
-    is_same: impl Fn(usize, usize) -> bool,
-) -> Option<(Vec<u32>, Vec<u32>)> {
+    bits: impl Fn(T) -> Bits,
+    key: impl Key,
+) -> Option<(Vec<Found>, Vec<u32>)> {
     let rows = values.rows();
-    let nulls = values.nulls(0..rows);
+    let (nulls, of) = (values.nulls(0..rows), values.slice::<T>(0..rows));
     let is_null = |row: usize| nulls.is_some_and(|n| n[row] != 0);
     let step = (rows / SAMPLE).max(1);
-    let mut sample = Distinct::new(SAMPLE.max(rows));
+    let mut sample = Distinct::new(SAMPLE);
     let mut sampled = 0;
     for row in (0..rows).step_by(step).take(SAMPLE).filter(|row| !is_null(*row)) {
         sampled += 1;
-        sample.number(row, hash(row), |other| is_same(row, other));
+        sample.number(row, bits(of[row]), key);
     }
-    if sample.firsts.len() + REPEATED.min(sampled / 2) > sampled {
+    if sample.values.len() + REPEATED.min(sampled / 2) > sampled {
         return None;
     }
     let mut distinct = Distinct::new(most.clamp(1, usize::from(u16::MAX)));
     let mut codes = Vec::with_capacity(rows);
-    for row in 0..rows {
+    for (row, value) in of.iter().enumerate() {
         codes.push(match is_null(row) {
             true => u32::MAX,
-            false => distinct.number(row, hash(row), |other| is_same(row, other))?,
+            false => distinct.number(row, bits(*value), key)?,
         });
     }
-    Some((distinct.firsts, codes))
+    Some((distinct.values, codes))
 }
 
-/// The values' first rows in the order of the values, and the place of each in it.
-fn ranks(firsts: &[u32], order: impl Fn(&u32, &u32) -> std::cmp::Ordering) -> (Vec<u32>, Vec<u32>) {
-    let mut numbers: Vec<u32> = (0..firsts.len() as u32).collect();
-    numbers.sort_unstable_by(|&a, &b| order(&firsts[a as usize], &firsts[b as usize]));
-    let mut rank = vec![0; firsts.len()];
+/// The values in their order, and the place of each in it.
+fn ranks(found: &[Found], order: impl Fn(&Found, &Found) -> Ordering) -> (Vec<Found>, Vec<u32>) {
+    let mut numbers: Vec<u32> = (0..found.len() as u32).collect();
+    numbers.sort_unstable_by(|&a, &b| order(&found[a as usize], &found[b as usize]));
+    let mut rank = vec![0; found.len()];
     numbers.iter().enumerate().for_each(|(place, &number)| rank[number as usize] = place as u32);
-    (numbers.iter().map(|&number| firsts[number as usize]).collect(), rank)
+    (numbers.iter().map(|&number| found[number as usize]).collect(), rank)
 }
 
 fn write_codes(header: &Header, codes: &[u32], rank: &[u32], bytes: &mut Buffer) {

@@ -14,15 +14,17 @@ pub(super) fn payload_of(texts: &[Str]) -> usize {
 
 /// Writes texts, whose payload is alive, and where each begins. The header has room for them.
 pub(super) fn write(header: &Header, texts: &[Str], bytes: &mut Buffer) {
-    let (offsets, payload) = (header.parts[OFFSETS], header.parts[PAYLOAD]);
-    let bytes = bytes.as_mut_slice();
+    let (offsets, payload) =
+        bytes.as_mut_slice()[header.parts[OFFSETS]..].split_at_mut(header.parts[PAYLOAD] - header.parts[OFFSETS]);
+    // The first offset is 0.
+    let offsets = offsets[size_of::<u32>()..].chunks_exact_mut(size_of::<u32>());
     let mut at = 0;
-    for (number, text) in texts.iter().enumerate() {
+    for (text, offset) in texts.iter().zip(offsets) {
         // SAFETY: as the caller promises.
         let text = unsafe { text.bytes() };
-        bytes[payload + at..][..text.len()].copy_from_slice(text);
+        payload[at..at + text.len()].copy_from_slice(text);
         at += text.len();
-        bytes[offsets + (number + 1) * 4..][..4].copy_from_slice(&(at as u32).to_le_bytes());
+        offset.copy_from_slice(&(at as u32).to_le_bytes());
     }
 }
 
