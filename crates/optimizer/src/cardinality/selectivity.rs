@@ -1,5 +1,6 @@
 //! Selectivities and distinct counts of expressions over any operator's result, where there is no sample to try.
 
+use functions::ScalarFunction;
 use plan::{Compare, Expr, ExprKind};
 use types::Value;
 
@@ -91,9 +92,16 @@ impl Estimator<'_> {
                 results.map(|v| self.values(v, rows, column)).sum()
             }
             _ if expr.sql_type == types::SqlType::Bool => 2.0,
-            ExprKind::Call(functions::ScalarFunction::EXTRACT, arguments) => {
-                // Mostly years, of 365 days each.
-                arguments.iter().map(|a| (self.values(a, f64::INFINITY, column) / 365.0).ceil()).fold(1.0, f64::max)
+            ExprKind::Call(function, arguments) => {
+                let of = |a| self.values(a, f64::INFINITY, column);
+                match (*function, at_most(*function, arguments)) {
+                    (_, Some(most)) => arguments.iter().map(of).product::<f64>().min(most),
+                    // Other fields are mostly years, of 365 days each.
+                    (ScalarFunction::EXTRACT, None) => {
+                        arguments.iter().map(|a| (of(a) / 365.0).ceil()).fold(1.0, f64::max)
+                    }
+                    _ => arguments.iter().map(|a| self.values(a, rows, column)).product(),
+                }
             }
             _ => expr.children().map(|c| self.values(c, rows, column)).product(),
         };
@@ -104,5 +112,39 @@ impl Estimator<'_> {
     pub fn combinations(&self, mut distinct: Vec<f64>, rows: f64) -> f64 {
         distinct.sort_by(|a, b| b.total_cmp(a));
         back_off(distinct).clamp(1.0, rows.max(1.0))
+    }
+}
+
+/// How many values a call can have, where that lies in the function: of `x % 100` as many as there are remainders of a sign,
+/// of a month twelve.
+fn at_most(function: ScalarFunction, arguments: &[Expr]) -> Option<f64> {
+    let constant = |a: &Expr| match &a.kind {
+        ExprKind::Const(value) | ExprKind::Argument(_, value) => Some(value.clone()),
+        ExprKind::Cast(inner) => match &inner.kind {
+            ExprKind::Const(value) | ExprKind::Argument(_, value) => Some(value.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    match function {
+        ScalarFunction::MODULO => match constant(arguments.get(1)?)? {
+            Value::Int(divisor) if divisor != 0 => Some(divisor.unsigned_abs() as f64),
+            _ => None,
+        },
+        ScalarFunction::EXTRACT => match constant(arguments.first()?)? {
+            Value::Str(field) => Some(match field.to_ascii_lowercase().as_str() {
+                "quarter" => 4.0,
+                "dow" | "isodow" => 7.0,
+                "month" => 12.0,
+                "hour" => 24.0,
+                "day" => 31.0,
+                "week" => 53.0,
+                "minute" | "second" => 60.0,
+                "doy" => 366.0,
+                _ => return None,
+            }),
+            _ => None,
+        },
+        _ => None,
     }
 }

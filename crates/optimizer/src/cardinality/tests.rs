@@ -135,3 +135,14 @@ fn estimates_are_deterministic_and_kept() {
     estimate(&mut a);
     assert_eq!(a.root.rows, 7.0);
 }
+
+#[test]
+fn remainders_are_few() {
+    let estimate = rows(
+        "  join inner [n#0 = k#1 % 5::bigint]
+    scan nation t0 [n#0:bigint = 0]
+    scan orders t1 [k#1:bigint = 0]
+",
+    );
+    within(estimate, table("orders").rows.len(), 1.2);
+}
