@@ -8,7 +8,7 @@ mod constant;
 mod frozen;
 mod scratch;
 
-pub(crate) use frozen::Translated;
+pub(crate) use frozen::{Frozen, Translated};
 pub(crate) use scratch::Cell;
 pub use scratch::Scratch;
 
@@ -21,7 +21,7 @@ use crate::open::OpenView;
 use crate::statistics::Bounds;
 use crate::values::Values;
 use constant::Constant;
-use frozen::{Frozen, Scheme};
+use frozen::Scheme;
 
 /// One column of a body.
 #[derive(Clone, Debug)]

@@ -3,13 +3,12 @@
 //! A reader pins the body, so memory stays as long as it. Batches are at most a [`WINDOW`] long. Versions of rows will be
 //! looked up here, and only here: one test a chunk while there are none.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use types::{Chunk, Column, ColumnBuilder, SqlType, Value};
 
-use crate::body::{Body, Cell, Scratch, Translated};
+use crate::body::{Body, Cell, Frozen, Scratch, Translated};
 use crate::scan;
 use crate::scan::lane::Cells;
 use crate::values::Values;
@@ -17,20 +16,28 @@ use crate::{ColumnRef, ScanPredicate, WINDOW};
 
 /// The predicates that have to be asked of the rows of one chunk.
 #[derive(Debug)]
-pub struct Applicable<'p> {
+pub struct Applicable {
     /// Of arrays: values, or codes.
-    direct: Cow<'p, [ScanPredicate]>,
+    direct: Vec<ScanPredicate>,
     /// Where these are, by attribute, if they are not the body's.
     columns: Option<Box<[ColumnRef]>>,
-    /// Of values that have to be decoded: of those rows that the others leave.
+    /// Of texts behind one another, and of values that have to be decoded: of those rows that the others leave.
     late: Vec<ScanPredicate>,
 }
 
-impl Applicable<'_> {
+impl Applicable {
     /// Whether all rows satisfy them.
     pub fn is_empty(&self) -> bool {
         self.direct.is_empty() && self.late.is_empty()
     }
+}
+
+/// What was asked of a chunk last, and what that came to: a dictionary is asked once, however the chunk is cut.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    of: ChunkReader,
+    predicates: Arc<[ScanPredicate]>,
+    applicable: Option<Arc<Applicable>>,
 }
 
 /// The rows of a chunk as of a snapshot.
@@ -79,10 +86,24 @@ impl ChunkReader {
 
     /// What has to be asked of each row: predicates on constant columns are decided here, those on frozen ones become ones on
     /// codes. None if no row can satisfy all.
-    pub fn applicable<'p>(&self, predicates: &'p [ScanPredicate]) -> Option<Applicable<'p>> {
+    pub fn applicable(&self, predicates: &Arc<[ScanPredicate]>, scratch: &mut Scratch) -> Option<Arc<Applicable>> {
+        match scratch.asked() {
+            Some(asked) if asked.of.has_body_of(self) && Arc::ptr_eq(&asked.predicates, predicates) => {
+                asked.applicable.clone()
+            }
+            asked => {
+                let applicable = self.translated(predicates).map(Arc::new);
+                *asked =
+                    Some(Asked { of: self.clone(), predicates: predicates.clone(), applicable: applicable.clone() });
+                applicable
+            }
+        }
+    }
+
+    fn translated(&self, predicates: &[ScanPredicate]) -> Option<Applicable> {
         let is_array = |p: &ScanPredicate| !self.body.refs()[p.attribute].data.is_null();
         if predicates.iter().all(is_array) {
-            return Some(Applicable { direct: Cow::Borrowed(predicates), columns: None, late: Vec::new() });
+            return Some(Applicable { direct: predicates.to_vec(), columns: None, late: Vec::new() });
         }
         let (mut direct, mut late, mut columns) = (Vec::new(), Vec::new(), self.body.refs().to_vec());
         for predicate in predicates {
@@ -104,23 +125,17 @@ impl ChunkReader {
             }
         }
         ScanPredicate::arrange(&mut direct);
-        Some(Applicable { direct: Cow::Owned(direct), columns: Some(columns.into()), late })
+        Some(Applicable { direct, columns: Some(columns.into()), late })
     }
 
     /// Writes to `out` those of `rows` that satisfy all predicates, as offsets from the first, and returns how many they
     /// are. The predicates are [`applicable`](Self::applicable) ones of this reader; at most [`WINDOW`] rows.
     #[inline]
-    pub fn scan(
-        &self,
-        rows: Range<usize>,
-        predicates: &Applicable<'_>,
-        scratch: &mut Scratch,
-        out: &mut [u32],
-    ) -> usize {
+    pub fn scan(&self, rows: Range<usize>, predicates: &Applicable, scratch: &mut Scratch, out: &mut [u32]) -> usize {
         assert!(rows.start <= rows.end && rows.len() <= WINDOW && rows.end <= self.rows);
         scratch.begin_batch();
         let columns = predicates.columns.as_deref().unwrap_or(self.body.refs());
-        for p in &*predicates.direct {
+        for p in &predicates.direct {
             assert!(!columns[p.attribute].data.is_null() && self.cells_are(p));
         }
         // SAFETY: the columns are arrays of at least `self.rows` published rows of what the predicates are asked of, as
@@ -131,6 +146,11 @@ impl ChunkReader {
                 break;
             }
             assert!(predicate.cells == Cells::Of(self.sql_type(predicate.attribute).physical()));
+            let of_texts = |frozen: &Arc<Frozen>| frozen.refine_texts(predicate, rows.clone(), &mut out[..count]);
+            if let Some(left) = self.body.frozen_column(predicate.attribute).and_then(of_texts) {
+                count = left;
+                continue;
+            }
             let column = self.column(predicate.attribute, rows.clone(), Some(&out[..count]), scratch);
             // SAFETY: the column has a value for each of the rows that are left.
             count = unsafe { scan::refine(predicate, column, out, count) };

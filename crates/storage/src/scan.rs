@@ -14,8 +14,9 @@ mod skip;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use predicate::Test;
 pub use predicate::{Comparison, ScanOp, ScanPredicate};
+pub(crate) use predicate::{Test, TextTest};
+pub(crate) use refine::keep;
 pub use skip::may_match;
 
 use base::simd::{Level, level};

@@ -1,6 +1,9 @@
 //! What this crate's tests share.
 
+use std::sync::Arc;
+
 use base::Random;
+use types::ops::like::{DEFAULT_ESCAPE, LikePattern};
 use types::{Chunk, Column, ColumnBuilder, SqlType, Value};
 
 /// Types of every layout.
@@ -47,6 +50,32 @@ pub(crate) fn value(random: &mut Random, sql_type: SqlType, distinct: u64) -> Va
             _ => format!("a rather long text, number {n}"),
         }),
     }
+}
+
+/// A pattern that never fails and that texts of [`value`] match now and then.
+pub(crate) fn pattern(random: &mut Random) -> Arc<LikePattern> {
+    const PATTERNS: [&str; 16] = [
+        "%",
+        "",
+        "7",
+        "prefix 1%",
+        "p%1",
+        "%7",
+        "%11",
+        "%er 12",
+        "%number%",
+        "%xx%",
+        "%t%n%",
+        "%number 1%",
+        "pre%fix%",
+        "%refix -%",
+        "%x",
+        "a rather long text, number -%",
+    ];
+    let pattern = random.pick(&PATTERNS);
+    let fold = random.below(4) == 0;
+    let compile = if fold { LikePattern::case_insensitive } else { LikePattern::new };
+    Arc::new(compile(pattern, DEFAULT_ESCAPE).expect("a pattern"))
 }
 
 pub(crate) fn column(sql_type: SqlType, values: &[Value]) -> Column {

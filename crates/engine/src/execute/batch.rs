@@ -219,10 +219,10 @@ impl Run<'_> {
         &mut self,
         chunk: &ChunkReader,
         read: &[usize],
-        predicates: &[ScanPredicate],
+        predicates: &Arc<[ScanPredicate]>,
         rows: Range<usize>,
     ) -> Result<usize> {
-        let Some(predicates) = chunk.applicable(predicates) else { return Ok(rows.end) };
+        let Some(predicates) = chunk.applicable(predicates, &mut self.scratch) else { return Ok(rows.end) };
         if !self.pinned.iter().any(|pinned| pinned.has_body_of(chunk)) {
             self.pinned.push(chunk.clone());
         }
@@ -236,7 +236,7 @@ impl Run<'_> {
         &mut self,
         chunk: &ChunkReader,
         read: &[usize],
-        predicates: &Applicable<'_>,
+        predicates: &Applicable,
         rows: Range<usize>,
         scratch: &mut Scratch,
     ) -> Result<usize> {

@@ -3,6 +3,8 @@
 //! Whether that pays is seen from the table itself: a filter that lets most rows of a sample pass is not applied. The sample
 //! depends on data alone, and so do the rows that come.
 
+use std::sync::Arc;
+
 use pipeline::ir::KeyFilter;
 use storage::{ChunkView, ScanOp, ScanPredicate, Scratch, Snapshot};
 
@@ -28,12 +30,14 @@ pub(super) fn of_keys(query: &Query, snapshot: &Snapshot, filter: KeyFilter) -> 
 
 /// How many rows in the middle of a chunk pass.
 fn passing_rows(chunk: ChunkView<'_>, predicate: &ScanPredicate) -> usize {
-    let predicates = std::slice::from_ref(predicate);
-    if !chunk.may_match(predicates) {
+    let predicates: Arc<[ScanPredicate]> = Arc::new([predicate.clone()]);
+    if !chunk.may_match(&predicates) {
         return 0;
     }
     let reader = chunk.read();
     let from = chunk.rows().saturating_sub(ROWS) / 2;
     let rows = from..chunk.rows().min(from + ROWS);
-    reader.applicable(predicates).map_or(0, |rest| reader.scan(rows, &rest, &mut Scratch::default(), &mut [0; ROWS]))
+    let mut scratch = Scratch::default();
+    let rest = reader.applicable(&predicates, &mut scratch);
+    rest.map_or(0, |rest| reader.scan(rows, &rest, &mut scratch, &mut [0; ROWS]))
 }

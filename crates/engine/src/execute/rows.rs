@@ -81,7 +81,7 @@ impl TaskSet for ValueTasks {
     }
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
         let mut run = self.feed.begin(worker, morsel);
-        let at = run.chunk(&self.rows, &self.columns, &[], morsel.begin as usize..morsel.end as usize)?;
+        let at = run.chunk(&self.rows, &self.columns, &Arc::default(), morsel.begin as usize..morsel.end as usize)?;
         run.end(at as u64)
     }
     fn total(&self) -> u64 {

@@ -12,6 +12,7 @@ use pipeline::ir::{
 };
 use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, TaskSet, WorkerId};
 use storage::{ChunkReader, ChunkView, Comparison, ScanOp, ScanPredicate, Snapshot};
+use types::ops::like::LikePattern;
 use types::{SqlType, Value};
 
 use super::Query;
@@ -245,6 +246,11 @@ fn scan_predicate(query: &Query, predicate: &IrPredicate, attribute: usize, sql_
         IrOp::Ge(v) => compare(Comparison::Ge, v),
         IrOp::In(values) => ScanOp::In(values.iter().enumerate().map(|(at, v)| value(at, v)).collect()),
         IrOp::Prefix(prefix) => ScanOp::Prefix(prefix.to_string()),
+        IrOp::Like { pattern, escape, case_insensitive, negated } => {
+            let compile = if *case_insensitive { LikePattern::case_insensitive } else { LikePattern::new };
+            let pattern = compile(pattern, *escape).expect("the lowering has compiled it");
+            ScanOp::Like { pattern: Arc::new(pattern), negated: *negated }
+        }
         IrOp::IsNull => ScanOp::IsNull,
         IrOp::IsNotNull => ScanOp::IsNotNull,
     };
@@ -260,7 +266,7 @@ fn prune_predicate(predicate: &IrPredicate) -> Option<PrunePredicate> {
         IrOp::Ge(v) => (CompareOp::Ge, v.clone()),
         IrOp::IsNull => (CompareOp::IsNull, Value::Null),
         IrOp::IsNotNull => (CompareOp::IsNotNull, Value::Null),
-        IrOp::Ne(_) | IrOp::In(_) | IrOp::Prefix(_) => return None,
+        IrOp::Ne(_) | IrOp::In(_) | IrOp::Prefix(_) | IrOp::Like { .. } => return None,
     };
     Some(PrunePredicate { column: predicate.attribute, op, constant })
 }

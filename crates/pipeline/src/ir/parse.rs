@@ -321,7 +321,8 @@ impl Parser<'_> {
 
     fn predicate(&mut self) -> Result<ScanPredicate> {
         let attribute = self.t.number()?;
-        let op = match self.t.name()? {
+        let name = self.t.name()?;
+        let op = match name {
             "eq" => ScanOp::Eq(self.value()?),
             "ne" => ScanOp::Ne(self.value()?),
             "lt" => ScanOp::Lt(self.value()?),
@@ -330,6 +331,11 @@ impl Parser<'_> {
             "ge" => ScanOp::Ge(self.value()?),
             "in" => ScanOp::In(self.list(Self::value)?),
             "prefix" => ScanOp::Prefix(self.t.text()?.into()),
+            "like" | "not_like" => {
+                let pattern = self.t.text()?.into();
+                let (escape, case_insensitive) = self.like()?;
+                ScanOp::Like { pattern, escape, case_insensitive, negated: name == "not_like" }
+            }
             "is_null" => ScanOp::IsNull,
             "is_not_null" => ScanOp::IsNotNull,
             _ => return Err(self.t.error("a predicate")),

@@ -206,6 +206,13 @@ pub enum ScanOp {
     In(Vec<Value>),
     /// Strings that start so.
     Prefix(Arc<str>),
+    /// Strings that match a pattern, or that do not: one that never fails (`types::ops::like`).
+    Like {
+        pattern: Arc<str>,
+        escape: Option<char>,
+        case_insensitive: bool,
+        negated: bool,
+    },
     IsNull,
     IsNotNull,
 }

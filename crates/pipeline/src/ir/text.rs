@@ -301,6 +301,10 @@ impl Display for ScanPredicate {
                 values(f, items)
             }
             ScanOp::Prefix(text) => write!(f, "prefix {}", Quoted(text)),
+            ScanOp::Like { pattern, escape, case_insensitive, negated } => {
+                write!(f, "{} {}", if *negated { "not_like" } else { "like" }, Quoted(pattern))?;
+                like(f, *escape, *case_insensitive)
+            }
             ScanOp::IsNull => f.write_str("is_null"),
             ScanOp::IsNotNull => f.write_str("is_not_null"),
         }?;

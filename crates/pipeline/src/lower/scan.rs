@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::{Error, Result};
 use plan::{ColumnId, Compare, CteId, Expr, ExprKind, TableId};
+use types::ops::like::{Kind, LikePattern};
 use types::{Chunk, ColumnBuilder, Value};
 
 use super::expression::{Range, source_column};
@@ -146,12 +147,14 @@ fn scan_predicate(predicate: &Expr, columns: &[(usize, ColumnId)]) -> Option<Sca
         ExprKind::IsNull(input) => found(input, ScanOp::IsNull),
         ExprKind::Not(inner) => match &inner.kind {
             ExprKind::IsNull(input) => found(input, ScanOp::IsNotNull),
+            ExprKind::Like { input, pattern, escape, case_insensitive } => {
+                found(input, like(pattern, *escape, *case_insensitive, true)?)
+            }
             _ => None,
         },
-        ExprKind::Like { input, pattern, escape, case_insensitive: false } => match &pattern.kind {
-            ExprKind::Const(Value::Str(pattern)) => found(input, ScanOp::Prefix(plain_prefix(pattern, *escape)?)),
-            _ => None,
-        },
+        ExprKind::Like { input, pattern, escape, case_insensitive } => {
+            found(input, like(pattern, *escape, *case_insensitive, false)?)
+        }
         ExprKind::Column(_) => found(predicate, ScanOp::Eq(Value::Bool(true))),
         _ => None,
     }
@@ -171,9 +174,13 @@ fn any_equal(parts: impl Iterator<Item = Option<ScanPredicate>>) -> Option<ScanP
     Some(ScanPredicate { attribute: attribute?, op: ScanOp::In(values), arguments })
 }
 
-/// `abc` of the pattern `abc%`.
-fn plain_prefix(pattern: &str, escape: Option<char>) -> Option<Arc<str>> {
-    let prefix = pattern.strip_suffix('%')?;
-    let special = |c: char| c == '%' || c == '_' || Some(c) == escape;
-    (!prefix.contains(special)).then(|| prefix.into())
+/// A pattern that is constant and never fails.
+fn like(pattern: &Expr, escape: Option<char>, case_insensitive: bool, negated: bool) -> Option<ScanOp> {
+    let ExprKind::Const(Value::Str(pattern)) = &pattern.kind else { return None };
+    let compile = if case_insensitive { LikePattern::case_insensitive } else { LikePattern::new };
+    let compiled = compile(pattern, escape).ok().filter(LikePattern::never_fails)?;
+    Some(match compiled.kind() {
+        Kind::Prefix(prefix) if !negated => ScanOp::Prefix(prefix.into()),
+        _ => ScanOp::Like { pattern: pattern.clone(), escape, case_insensitive, negated },
+    })
 }

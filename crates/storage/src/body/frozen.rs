@@ -9,6 +9,7 @@
 
 mod dictionary;
 mod layout;
+mod matching;
 mod numbers;
 mod predicate;
 #[cfg(test)]

@@ -7,6 +7,7 @@ use types::Buffer;
 
 use super::constant::Constant;
 use super::frozen::Frozen;
+use crate::reader::Asked;
 use crate::{ColumnRef, WINDOW};
 
 /// A window of values for each attribute. Cheap while empty; made once, it serves chunk after chunk.
@@ -16,6 +17,8 @@ pub struct Scratch {
     slots: Vec<Slot>,
     /// Counts the batches: what was decoded for some rows of one serves that one alone.
     batch: u64,
+    /// What the last chunk was asked.
+    asked: Option<Asked>,
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +42,10 @@ impl Scratch {
     /// A batch begins: the rows that are asked for become fewer from here on, until the next one.
     pub(crate) fn begin_batch(&mut self) {
         self.batch += 1;
+    }
+
+    pub(crate) fn asked(&mut self) -> &mut Option<Asked> {
+        &mut self.asked
     }
 
     fn slot(&mut self, attribute: usize) -> &mut Slot {

@@ -328,9 +328,9 @@ fn equal_values_of_a_chunk_are_stored_once_and_read_alike() {
     use crate::{Comparison::*, ScanOp::*};
     let count = |predicates: &[crate::ScanPredicate]| {
         let reader = snapshot.chunk(1).read();
-        let Some(rest) = reader.applicable(predicates) else { return 0 };
-        let mut out = [0; crate::WINDOW];
         let mut scratch = crate::Scratch::default();
+        let Some(rest) = reader.applicable(&predicates.into(), &mut scratch) else { return 0 };
+        let mut out = [0; crate::WINDOW];
         (0..CHUNK_ROWS / 1024)
             .map(|w| reader.scan(w * 1024..(w + 1) * 1024, &rest, &mut scratch, &mut out))
             .sum::<usize>()

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use types::ops::like::LikePattern;
 use types::{Physical, SqlType, Value};
 
 use super::lane::{self, Cells, Lane, with_lane};
@@ -51,6 +52,13 @@ pub enum ScanOp {
     },
     /// A string that starts with this one.
     Prefix(String),
+    /// A string that matches a pattern which [never fails](LikePattern::never_fails), or that does not match it.
+    Like {
+        /// The pattern.
+        pattern: Arc<LikePattern>,
+        /// Whether it must not match.
+        negated: bool,
+    },
     /// NULL.
     IsNull,
     /// Not NULL.
@@ -127,6 +135,28 @@ pub(crate) enum TextTest {
     /// Sorted.
     In(Vec<Box<[u8]>>),
     Prefix(Box<[u8]>),
+    Like {
+        pattern: Arc<LikePattern>,
+        negated: bool,
+    },
+}
+
+impl TextTest {
+    /// Whether it is true of a text.
+    #[inline(always)]
+    pub(crate) fn holds(&self, text: &str) -> bool {
+        let bytes = text.as_bytes();
+        let above = |(bound, inclusive): &(Box<[u8]>, bool)| if *inclusive { bytes >= bound } else { bytes > bound };
+        let below = |(bound, inclusive): &(Box<[u8]>, bool)| if *inclusive { bytes <= bound } else { bytes < bound };
+        match self {
+            Self::Equal { text, negate } => (bytes == &**text) != *negate,
+            Self::Range { low, high } => low.as_ref().is_none_or(above) && high.as_ref().is_none_or(below),
+            Self::In(texts) => texts.binary_search_by(|t| (**t).cmp(bytes)).is_ok(),
+            Self::Prefix(prefix) => bytes.starts_with(prefix),
+            // It never fails.
+            Self::Like { pattern, negated } => pattern.matches(text).is_ok_and(|found| found != *negated),
+        }
+    }
 }
 
 /// Lists up to this long compare with each constant.
@@ -160,6 +190,8 @@ impl ScanPredicate {
         matches!(self.test, Test::Never | Test::Null(_) | Test::Range { .. } | Test::Few(_))
             || match &self.test {
                 Test::Text(TextTest::In(texts)) => texts.len() <= FEW,
+                // Asked of as few rows as may be.
+                Test::Text(TextTest::Like { .. }) => false,
                 test => matches!(test, Test::Text(_)),
             }
     }
@@ -227,7 +259,9 @@ fn key_test(physical: Physical, op: ScanOp) -> Option<Test> {
         ScanOp::Keys { least, greatest, .. } if least > greatest => None,
         ScanOp::Keys { least, bits: Some(bits), .. } => Some(Test::Bitmap { base: least.into(), bits }),
         ScanOp::Keys { least, greatest, bits: None } => range(least.into(), greatest.into(), false),
-        ScanOp::Prefix(_) | ScanOp::IsNull | ScanOp::IsNotNull => unreachable!("not a test of keys"),
+        ScanOp::Prefix(_) | ScanOp::Like { .. } | ScanOp::IsNull | ScanOp::IsNotNull => {
+            unreachable!("not a test of keys")
+        }
     }
 }
 
@@ -265,6 +299,7 @@ fn text_test(op: ScanOp) -> Option<TextTest> {
             }
         }
         ScanOp::Prefix(prefix) => TextTest::Prefix(prefix.into_bytes().into()),
+        ScanOp::Like { pattern, negated } => TextTest::Like { pattern, negated },
         ScanOp::Keys { .. } | ScanOp::IsNull | ScanOp::IsNotNull => unreachable!("not a test of strings"),
     })
 }

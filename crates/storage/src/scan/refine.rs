@@ -48,7 +48,7 @@ pub(super) unsafe fn refine(
 
 /// The entries that pass, moved to the front.
 #[inline(always)]
-fn keep(out: &mut [u32], test: impl Fn(usize) -> bool) -> usize {
+pub(crate) fn keep(out: &mut [u32], test: impl Fn(usize) -> bool) -> usize {
     let mut kept = 0;
     for at in 0..out.len() {
         let row = out[at];
@@ -141,6 +141,11 @@ unsafe fn refine_text(test: &TextTest, data: *const Str, out: &mut [u32]) -> usi
                     .any(|(_, c)| unsafe { header.equals(c) })
             })
         }
+        TextTest::Like { .. } => keep(out, |i| {
+            let header = header(i);
+            // SAFETY: as above.
+            test.holds(unsafe { header.as_str() })
+        }),
         TextTest::Prefix(prefix) => {
             let mut word = [0u8; 8];
             let mut mask = [0u8; 8];

@@ -26,6 +26,8 @@ fn one_may_match(test: &Test, bounds: &Bounds) -> bool {
         (Test::Text(test), ValueRange::Text { min, max, cut }) => {
             // A cut maximum stands for all strings that start with it.
             let reaches = |text: &[u8]| text <= &**max || (*cut && text.starts_with(max));
+            // The least string with a prefix is the prefix; the greatest has `min` at or below its own prefix.
+            let starts = |prefix: &[u8]| reaches(prefix) && *prefix >= min[..min.len().min(prefix.len())];
             match test {
                 TextTest::Equal { text, negate: false } => **text >= **min && reaches(text),
                 TextTest::Equal { text, negate: true } => *cut || min != max || **text != **min,
@@ -34,8 +36,9 @@ fn one_may_match(test: &Test, bounds: &Bounds) -> bool {
                         && high.as_ref().is_none_or(|(text, _)| **text >= **min)
                 }
                 TextTest::In(texts) => texts.iter().any(|t| **t >= **min && reaches(t)),
-                // The least string with the prefix is the prefix; the greatest has `min` at or below its own prefix.
-                TextTest::Prefix(prefix) => reaches(prefix) && **prefix >= min[..min.len().min(prefix.len())],
+                TextTest::Like { negated: true, .. } => true,
+                TextTest::Like { pattern, .. } => starts(pattern.prefix().as_bytes()),
+                TextTest::Prefix(prefix) => starts(prefix),
             }
         }
         _ => true,

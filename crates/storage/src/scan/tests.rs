@@ -41,6 +41,9 @@ fn holds(op: &ScanOp, v: &Value) -> bool {
             };
             (i128::from(*least)..=i128::from(*greatest)).contains(&number) && bits.as_ref().is_none_or(bit)
         }
+        ScanOp::Like { pattern, negated } => {
+            matches!(v, Value::Str(s) if pattern.matches(s) == Ok(!negated))
+        }
         ScanOp::Prefix(prefix) => matches!(v, Value::Str(s) if s.starts_with(prefix.as_str())),
     }
 }
@@ -55,7 +58,7 @@ fn random_op(random: &mut Random, sql_type: SqlType, distinct: u64) -> ScanOp {
         sql_type,
         SqlType::SmallInt | SqlType::Integer | SqlType::BigInt | SqlType::Date | SqlType::Decimal { .. }
     );
-    match random.below(14) {
+    match random.below(15) {
         11 | 12 if is_number => {
             let (least, span) = (random.below(60) as i64 - 30, random.below(200) as i64 - 1);
             let least = [least, least, i64::MIN, i64::MAX - 200][random.index(4)];
@@ -81,6 +84,9 @@ fn random_op(random: &mut Random, sql_type: SqlType, distinct: u64) -> ScanOp {
         }
         9 => ScanOp::IsNull,
         10 => ScanOp::IsNotNull,
+        13 if sql_type == SqlType::Text => {
+            ScanOp::Like { pattern: crate::testing::pattern(random), negated: random.below(2) == 0 }
+        }
         _ if sql_type == SqlType::Text => {
             let text = ["", "p", "prefix 1", "a rather long text, number 2", "xxx", "-"][random.index(6)];
             ScanOp::Prefix(text.to_owned())

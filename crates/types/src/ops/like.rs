@@ -191,6 +191,22 @@ impl LikePattern {
         }
     }
 
+    /// Whether matching never fails: it takes time in proportion to the text, so that nobody need ask whether the statement
+    /// goes on.
+    pub fn never_fails(&self) -> bool {
+        !matches!(self.matcher, Matcher::General(_))
+    }
+
+    /// A literal that every matching text contains, if one is to be searched for.
+    pub fn needle(&self) -> Option<&Finder<'static>> {
+        match &self.matcher {
+            _ if self.fold => None,
+            Matcher::Contains(finder) => Some(finder),
+            Matcher::Segments { middle, .. } => middle.iter().max_by_key(|finder| finder.needle().len()),
+            _ => None,
+        }
+    }
+
     /// Whether the text matches; an error if the statement is cancelled meanwhile.
     #[inline]
     pub fn matches(&self, text: &str) -> Result<bool> {

@@ -106,10 +106,14 @@ impl Generator {
     fn predicate(&mut self) -> ScanPredicate {
         let sql_type = self.0.pick(&TYPES);
         let constant = [ScanOp::Eq, ScanOp::Ne, ScanOp::Lt, ScanOp::Le, ScanOp::Gt, ScanOp::Ge];
-        let op = match self.0.index(9) {
+        let op = match self.0.index(10) {
             i if i < constant.len() => constant[i](self.value(sql_type)),
             6 => ScanOp::In(self.values(sql_type)),
             7 => ScanOp::Prefix(self.0.pick(&TEXTS).into()),
+            8 => {
+                let (escape, case_insensitive, negated) = (self.escape(), self.coin(), self.coin());
+                ScanOp::Like { pattern: self.0.pick(&TEXTS).into(), escape, case_insensitive, negated }
+            }
             _ => self.0.pick(&[ScanOp::IsNull, ScanOp::IsNotNull]),
         };
         let arguments = if self.coin() { self.some(|r| ArgumentId::from_index(r.0.index(5))) } else { Vec::new() };

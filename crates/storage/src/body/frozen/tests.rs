@@ -6,7 +6,7 @@ use base::Random;
 use types::{Chunk, Column, Physical, SqlType, Str, Value};
 
 use super::*;
-use crate::testing::{TYPES, column, value};
+use crate::testing::{TYPES, column, pattern, value};
 use crate::{ChunkReader, Comparison, ScanOp, ScanPredicate, Scratch, WINDOW};
 
 fn frozen(column: &Column) -> Option<Frozen> {
@@ -107,7 +107,7 @@ fn predicates_on_codes_hold_where_they_do_on_values() {
         let types = [random.pick(&TYPES), random.pick(&TYPES)];
         let all = types.map(|t| values(random, t, rows));
         let chunk = Chunk::new(rows, vec![column(types[0], &all[0]), column(types[1], &all[1])]);
-        let predicates: Vec<ScanPredicate> = (0..1 + random.index(3))
+        let predicates: Arc<[ScanPredicate]> = (0..1 + random.index(3))
             .map(|_| {
                 let attribute = random.index(2);
                 let mut constant = || match random.below(3) {
@@ -116,12 +116,15 @@ fn predicates_on_codes_hold_where_they_do_on_values() {
                 };
                 use Comparison::*;
                 let (a, b, list) = (constant(), constant(), (0..9).map(|_| constant()).collect::<Vec<_>>());
-                let op = match random.below(10) {
+                let op = match random.below(11) {
                     0..=4 => ScanOp::Compare(random.pick(&[Eq, Ne, Lt, Le, Gt, Ge]), a),
                     5 => ScanOp::Between { low: Some((a, random.below(2) == 0)), high: Some((b, true)) },
                     6 => ScanOp::In(list[..1 + random.index(9)].to_vec()),
                     7 => ScanOp::IsNull,
                     8 => ScanOp::IsNotNull,
+                    9 if types[attribute] == SqlType::Text => {
+                        ScanOp::Like { pattern: pattern(random), negated: random.below(2) == 0 }
+                    }
                     _ if types[attribute] == SqlType::Text => ScanOp::Prefix("prefix 1".into()),
                     _ => ScanOp::Compare(Ne, a),
                 };
@@ -130,7 +133,7 @@ fn predicates_on_codes_hold_where_they_do_on_values() {
             .collect();
         let find = |reader: &ChunkReader| {
             let (mut found, mut scratch, mut out) = (Vec::new(), Scratch::default(), [0; WINDOW]);
-            let Some(rest) = reader.applicable(&predicates) else { return found };
+            let Some(rest) = reader.applicable(&predicates, &mut scratch) else { return found };
             for begin in (0..rows).step_by(WINDOW) {
                 let count = reader.scan(begin..rows.min(begin + WINDOW), &rest, &mut scratch, &mut out);
                 found.extend(out[..count].iter().map(|&place| begin + place as usize));
