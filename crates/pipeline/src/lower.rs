@@ -7,6 +7,7 @@
 //! Top-down it passes the columns that are needed above, so that breakers store no others.
 
 mod aggregate;
+mod choose;
 mod expression;
 mod join;
 mod output;

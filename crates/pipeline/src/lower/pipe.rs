@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use base::{IdMap, Result};
+use base::IdMap;
 use plan::ColumnId;
 use types::SqlType;
 
@@ -141,33 +141,6 @@ impl Pipe {
     }
     pub fn let_(&mut self, ty: Ty, op: Operation) -> Var {
         self.let_at(self.depth(), ty, op)
-    }
-
-    /// `if condition { then } else { otherwise }` with values; both closures see the pipe inside of their block.
-    pub fn if_<const N: usize>(
-        &mut self,
-        condition: Var,
-        then: impl FnOnce(&mut Self) -> Result<[Var; N]>,
-        otherwise: impl FnOnce(&mut Self) -> Result<[Var; N]>,
-    ) -> Result<[Var; N]> {
-        self.open_block();
-        let a = then(self)?;
-        let then = self.close_block();
-        self.open_block();
-        let b = otherwise(self)?;
-        let otherwise = self.close_block();
-        let vars = std::array::from_fn(|i| {
-            debug_assert_eq!(self.ty(a[i]), self.ty(b[i]), "both branches give one type");
-            self.var(self.ty(a[i]))
-        });
-        let results = (0..N).map(|i| (vars[i], a[i], b[i])).collect();
-        self.push(Inst::If { condition, then, otherwise, results });
-        Ok(vars)
-    }
-
-    /// `if condition { then }` for effects.
-    pub fn when(&mut self, condition: Var, then: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        self.if_(condition, |p| then(p).map(|()| []), |_| Ok([])).map(|[]| ())
     }
 
     // ---- values

@@ -2,7 +2,8 @@
 
 use base::SqlState;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use cranelift_frontend::FunctionBuilder;
 use pipeline::ir::{Arithmetic, Conversion, FloatFunction, Logic, Operation, Ty, Var};
 use runtime::abi::Kernel;
 
@@ -85,6 +86,14 @@ impl Values<'_, '_> {
                         let ((x0, x1), (y0, y1)) = (self.code.b.ins().isplit(x), self.code.b.ins().isplit(y));
                         let (low, high) = (self.code.b.ins().select(c, x0, y0), self.code.b.ins().select(c, x1, y1));
                         Val::One(self.code.b.ins().iconcat(low, high))
+                    }
+                    // As integers: of floats, Cranelift makes a branch.
+                    (Val::One(x), Val::One(y)) if matches!(ty, Ty::F32 | Ty::F64) => {
+                        let (float, integer) = (clif_type(ty), if ty == Ty::F32 { types::I32 } else { types::I64 });
+                        let bits = |b: &mut FunctionBuilder<'_>, x| b.ins().bitcast(integer, MemFlagsData::new(), x);
+                        let (x, y) = (bits(&mut self.code.b, x), bits(&mut self.code.b, y));
+                        let taken = self.code.b.ins().select(c, x, y);
+                        Val::One(self.code.b.ins().bitcast(float, MemFlagsData::new(), taken))
                     }
                     (Val::One(x), Val::One(y)) => Val::One(self.code.b.ins().select(c, x, y)),
                     (x, y) => {

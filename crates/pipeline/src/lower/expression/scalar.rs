@@ -203,7 +203,7 @@ impl Expressions {
         pipe.open_block();
         let b = self.case_from(pipe, rest, otherwise, result)?;
         let else_ = pipe.close_block();
-        Ok(join_branches(pipe, condition, (then, a), (else_, b)))
+        Ok(pipe.choose(condition, (then, a), (else_, b)))
     }
 
     fn coalesce(&mut self, pipe: &mut Pipe, args: &[Expr], result: SqlType) -> Result<Sql> {
@@ -218,7 +218,7 @@ impl Expressions {
         pipe.open_block();
         let no = pipe.bool(false);
         let otherwise = pipe.close_block();
-        let [value, flag] = join_branches(pipe, null, (then, [tail.value, flag]), (otherwise, [sql.value, no]));
+        let [value, flag] = pipe.choose(null, (then, [tail.value, flag]), (otherwise, [sql.value, no]));
         Ok(Sql { value, null: tail.null.is_some().then_some(flag) })
     }
 
@@ -331,8 +331,7 @@ impl Expressions {
         pipe.open_block();
         let zero = pipe.zero(pipe.ty(value));
         let then = pipe.close_block();
-        let result = pipe.var(pipe.ty(value));
-        pipe.push(Inst::If { condition: null, then, otherwise, results: vec![(result, zero, value)] });
+        let [result] = pipe.choose(null, (then, [zero]), (otherwise, [value]));
         Ok(Sql { value: result, null: Some(null) })
     }
 }
@@ -343,18 +342,6 @@ fn unbind(pipe: &mut Pipe, column: ColumnId, outer: Option<Binding>) {
         Some(outer) => pipe.bindings.insert(column, outer),
         None => pipe.bindings.remove(&column),
     };
-}
-
-fn join_branches(
-    pipe: &mut Pipe,
-    condition: Var,
-    (then, a): (crate::ir::Block, [Var; 2]),
-    (otherwise, b): (crate::ir::Block, [Var; 2]),
-) -> [Var; 2] {
-    let vars = [pipe.var(pipe.ty(a[0])), pipe.var(Ty::Bool)];
-    let results = vec![(vars[0], a[0], b[0]), (vars[1], a[1], b[1])];
-    pipe.push(Inst::If { condition, then, otherwise, results });
-    vars
 }
 
 fn is_arithmetic(f: functions::ScalarFunction) -> bool {
