@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::Result;
-use io::{FileSource, PieceReader, PieceStep, PrunePredicate};
+use io::{CHUNK_ROWS, FIRST_ROWS, FileSource, PieceReader, PieceStep, PrunePredicate};
 use scheduler::{Cutting, Morsel, MorselRanges, Offsets, Progress, TaskSet, Tasks};
 
 /// A file that is read: the rows that its pieces are expected to have are the morsels. What `T` holds is known of a piece
@@ -14,6 +14,7 @@ pub(crate) struct Pieces<T> {
     file: Arc<dyn FileSource>,
     fields: Vec<usize>,
     prune: Vec<PrunePredicate>,
+    chunk_rows: usize,
     offsets: Offsets,
     /// By the ends of their morsels, which rests keep.
     unfinished: Mutex<HashMap<u64, Piece<T>>>,
@@ -31,12 +32,14 @@ pub(crate) struct Piece<T> {
 
 impl<T: Default> Pieces<T> {
     /// The given fields of all rows but those that `prune` excludes for certain.
-    pub fn new(file: Arc<dyn FileSource>, fields: Vec<usize>, prune: Vec<PrunePredicate>) -> Result<Self> {
+    /// `few` says that likely not all of these rows will be read.
+    pub fn new(file: Arc<dyn FileSource>, fields: Vec<usize>, prune: Vec<PrunePredicate>, few: bool) -> Result<Self> {
         fields.iter().try_for_each(|&f| file.schema()[f].check_supported())?;
         // A piece that is expected to be empty must be looked at, too; and what a corrupt file says of its size must not make
         // sums overflow.
         let offsets = Offsets::new((0..file.morsels()).map(|piece| file.rows_of(piece).clamp(1, 1 << 40)));
-        Ok(Self { file, fields, prune, offsets, unfinished: Mutex::default() })
+        let chunk_rows = if few { FIRST_ROWS } else { CHUNK_ROWS };
+        Ok(Self { file, fields, prune, chunk_rows, offsets, unfinished: Mutex::default() })
     }
 
     /// The morsels.
@@ -49,7 +52,8 @@ impl<T: Default> Pieces<T> {
         if let Some(piece) = self.lock().remove(&morsel.end) {
             return Ok(piece);
         }
-        let reader = self.file.clone().read(self.offsets.piece(morsel.begin), &self.fields, &self.prune)?;
+        let reader =
+            self.file.clone().read(self.offsets.piece(morsel.begin), &self.fields, &self.prune, self.chunk_rows)?;
         Ok(Piece { reader, held: T::default(), numbers: morsel.rows(), done: 0 })
     }
 

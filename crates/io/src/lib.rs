@@ -31,7 +31,9 @@ pub use create::{ChunkWriter, create};
 pub use format::{Format, format_of};
 pub use identity::Identity;
 pub use open::{Helpers, OpenContext, PieceStep, expand_paths, open, open_for_copy};
-pub use source::{CompareOp, Field, FileSource, MemorySource, PieceReader, PrunePredicate, Step};
+pub use source::{
+    CHUNK_ROWS, CompareOp, FIRST_ROWS, Field, FileSource, MemorySource, PieceReader, PrunePredicate, Step,
+};
 
 #[cfg(test)]
 mod tests;

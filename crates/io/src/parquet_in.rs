@@ -115,16 +115,24 @@ impl ParquetFile {
     }
 }
 
-/// The schema with top-level strings as views, and old 96-bit timestamps in microseconds: in nanoseconds only the years
-/// from 1677 to 2262 fit.
+/// The schema with top-level strings as views, decimals that lie in 4 or 8 bytes as they lie, and old 96-bit timestamps in
+/// microseconds: in nanoseconds only the years from 1677 to 2262 fit.
 fn as_read(schema: &SchemaRef, parquet: &SchemaDescriptor) -> SchemaRef {
     let columns = parquet.root_schema().get_fields();
-    let is_int96 =
-        |at: usize| columns.get(at).is_some_and(|c| c.is_primitive() && c.get_physical_type() == PhysicalType::INT96);
+    let physical = |at: usize| columns.get(at).filter(|c| c.is_primitive()).map(|c| c.get_physical_type());
+    let is_int96 = |at: usize| physical(at) == Some(PhysicalType::INT96);
     let fields = schema.fields().iter().enumerate().map(|(at, field)| match field.data_type() {
         DataType::Timestamp(TimeUnit::Nanosecond, zone) if is_int96(at) => {
             let micros = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
             Arc::new(field.as_ref().clone().with_data_type(micros))
+        }
+        DataType::Decimal128(precision, scale) => {
+            let as_stored = match physical(at) {
+                Some(PhysicalType::INT32) if *precision <= 9 => DataType::Decimal32(*precision, *scale),
+                Some(PhysicalType::INT64) if *precision <= 18 => DataType::Decimal64(*precision, *scale),
+                _ => return field.clone(),
+            };
+            Arc::new(field.as_ref().clone().with_data_type(as_stored))
         }
         DataType::Utf8 | DataType::LargeUtf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
         DataType::Dictionary(_, values) if matches!(**values, DataType::Utf8 | DataType::LargeUtf8) => {
@@ -199,6 +207,7 @@ impl FileSource for ParquetSource {
         morsel: usize,
         columns: &[usize],
         prune: &[PrunePredicate],
+        chunk_rows: usize,
     ) -> Result<Box<dyn PieceReader>> {
         columns.iter().try_for_each(|&c| self.schema[c].check_supported())?;
         let (file, row_group) = self.morsels[morsel];
@@ -206,7 +215,7 @@ impl FileSource for ParquetSource {
         if prune.iter().any(|p| !self.row_group_statistics(file, row_group, p.column).admits(p, rows)) {
             return Ok(Box::new(NoRows));
         }
-        Ok(Box::new(RowGroupReader::new(self.files[file].clone(), row_group, columns)?))
+        Ok(Box::new(RowGroupReader::new(self.files[file].clone(), row_group, columns, chunk_rows)?))
     }
 
     fn statistics(&self, column: usize) -> ColumnStatistics {

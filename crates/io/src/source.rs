@@ -9,6 +9,8 @@ use crate::identity::Identity;
 
 /// Most rows in a chunk that a source hands out.
 pub const CHUNK_ROWS: usize = 1 << 16;
+/// Rows of a chunk where few are likely to be wanted.
+pub const FIRST_ROWS: usize = 1 << 12;
 
 /// A column of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,15 +156,17 @@ pub trait FileSource: Send + Sync {
     }
     /// Begins to read one morsel: chunks of the given columns (indexes into the schema, in that order, repetitions
     /// allowed), in the order of the file, without rows that `prune` excludes for certain. Many may be read at once.
+    /// Chunks have at most `chunk_rows` rows where that spares work if the reading ends early.
     fn read(
         self: Arc<Self>,
         morsel: usize,
         columns: &[usize],
         prune: &[PrunePredicate],
+        chunk_rows: usize,
     ) -> Result<Box<dyn PieceReader>>;
     /// Begins to read some of the first rows, for a sample: without work that only reading all is worth.
     fn read_first(self: Arc<Self>, columns: &[usize]) -> Result<Box<dyn PieceReader>> {
-        self.read(0, columns, &[])
+        self.read(0, columns, &[], CHUNK_ROWS / 4)
     }
     /// What tells these files from others, and from themselves after a change.
     fn identity(&self) -> Option<Identity> {
@@ -211,6 +215,7 @@ impl FileSource for MemorySource {
         morsel: usize,
         columns: &[usize],
         _prune: &[PrunePredicate],
+        _chunk_rows: usize,
     ) -> Result<Box<dyn PieceReader>> {
         let chunk = &self.chunks[morsel];
         columns.iter().try_for_each(|&c| self.schema[c].check_supported())?;
@@ -231,7 +236,7 @@ impl PieceReader for Once {
 pub fn read_all(source: &Arc<dyn FileSource>, columns: &[usize]) -> Result<Vec<Chunk>> {
     let mut chunks = Vec::new();
     for morsel in 0..source.morsels() {
-        read_to_end(&mut *source.clone().read(morsel, columns, &[])?, |chunk| chunks.push(chunk))?;
+        read_to_end(&mut *source.clone().read(morsel, columns, &[], CHUNK_ROWS)?, |chunk| chunks.push(chunk))?;
     }
     Ok(chunks)
 }
@@ -303,10 +308,11 @@ impl FileSource for Selected {
         morsel: usize,
         columns: &[usize],
         prune: &[PrunePredicate],
+        chunk_rows: usize,
     ) -> Result<Box<dyn PieceReader>> {
         let prune: Vec<PrunePredicate> =
             prune.iter().map(|p| PrunePredicate { column: self.columns[p.column], ..p.clone() }).collect();
-        self.source.clone().read(morsel, &self.of_source(columns), &prune)
+        self.source.clone().read(morsel, &self.of_source(columns), &prune, chunk_rows)
     }
     fn read_first(self: Arc<Self>, columns: &[usize]) -> Result<Box<dyn PieceReader>> {
         self.source.clone().read_first(&self.of_source(columns))

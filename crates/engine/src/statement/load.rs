@@ -108,7 +108,7 @@ pub(super) fn fill_from_file(
     relation: &Arc<Relation>,
     cancel: CancelToken,
 ) -> Result<usize> {
-    let pieces = Arc::new(Pieces::<()>::new(file.clone(), fields, Vec::new())?);
+    let pieces = Arc::new(Pieces::<()>::new(file.clone(), fields, Vec::new(), false)?);
     let scheduler = &environment.database.0.scheduler;
     let sink = Arc::new(TableSink::new(relation, &environment.statement_budget()));
     let to = sink.clone();

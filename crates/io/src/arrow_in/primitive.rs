@@ -60,21 +60,54 @@ pub fn decimal(array: &dyn Array, sql_type: SqlType) -> Result<Column> {
     let limit = 10i128.pow(u32::from(*precision).min(38));
     // A negative scale counts tens, hundreds and so on, which SQL's types do not have.
     let factor = 10i128.pow(u32::from(scale.min(&0).unsigned_abs()));
-    let wide = |v: i128| if -limit < v && v < limit { Ok(v * factor) } else { Err(out_of_range("decimal")) };
-    let small = |v: i128| Ok(wide(v)? as i64);
-    Ok(match array.data_type() {
-        DataType::Decimal32(..) if narrow => try_convert::<Decimal32Type, i64>(array, sql_type, |v| small(v.into()))?,
-        DataType::Decimal64(..) if narrow && factor == 1 => copy::<Decimal64Type>(array, sql_type),
-        DataType::Decimal64(..) if narrow => try_convert::<Decimal64Type, i64>(array, sql_type, |v| small(v.into()))?,
-        DataType::Decimal128(..) if narrow => try_convert::<Decimal128Type, i64>(array, sql_type, small)?,
-        DataType::Decimal256(..) if narrow => try_convert::<Decimal256Type, i64>(array, sql_type, |v| {
-            small(v.to_i128().ok_or_else(|| out_of_range("decimal"))?)
-        })?,
-        DataType::Decimal32(..) => try_convert::<Decimal32Type, i128>(array, sql_type, |v| wide(v.into()))?,
-        DataType::Decimal64(..) => try_convert::<Decimal64Type, i128>(array, sql_type, |v| wide(v.into()))?,
-        DataType::Decimal128(..) => try_convert::<Decimal128Type, i128>(array, sql_type, wide)?,
-        _ => try_convert::<Decimal256Type, i128>(array, sql_type, |v| {
-            wide(v.to_i128().ok_or_else(|| out_of_range("decimal"))?)
-        })?,
-    })
+    let fits = |v: i128| -limit < v && v < limit;
+    let wide = |v: i128| v.wrapping_mul(factor);
+    // What fits has at most 18 digits here.
+    let (least, most, small) = (-limit as i64, limit as i64, |v: i64| v.wrapping_mul(factor as i64));
+    match array.data_type() {
+        DataType::Decimal32(..) if narrow => {
+            convert_fitting::<Decimal32Type, i64>(array, sql_type, |v| fits(v.into()), |v| small(v.into()))
+        }
+        DataType::Decimal64(..) if narrow => {
+            convert_fitting::<Decimal64Type, i64>(array, sql_type, |v| least < v && v < most, small)
+        }
+        DataType::Decimal128(..) if narrow => {
+            convert_fitting::<Decimal128Type, i64>(array, sql_type, fits, |v| small(v as i64))
+        }
+        DataType::Decimal256(..) if narrow => convert_fitting::<Decimal256Type, i64>(
+            array,
+            sql_type,
+            |v| v.to_i128().is_some_and(fits),
+            |v| small(v.as_i128() as i64),
+        ),
+        DataType::Decimal32(..) => {
+            convert_fitting::<Decimal32Type, i128>(array, sql_type, |v| fits(v.into()), |v| wide(v.into()))
+        }
+        DataType::Decimal64(..) => {
+            convert_fitting::<Decimal64Type, i128>(array, sql_type, |v| fits(v.into()), |v| wide(v.into()))
+        }
+        DataType::Decimal128(..) => convert_fitting::<Decimal128Type, i128>(array, sql_type, fits, wide),
+        _ => convert_fitting::<Decimal256Type, i128>(
+            array,
+            sql_type,
+            |v| v.to_i128().is_some_and(fits),
+            |v| wide(v.as_i128()),
+        ),
+    }
+}
+
+/// Decimals converted one by one, all of which but those of NULL rows must fit: looked at first, so that the conversion has
+/// no way out.
+fn convert_fitting<A: ArrowPrimitiveType, T: Plain>(
+    array: &dyn Array,
+    sql_type: SqlType,
+    fits: impl Fn(A::Native) -> bool,
+    f: impl Fn(A::Native) -> T,
+) -> Result<Column> {
+    let values = array.as_primitive::<A>().values();
+    let all_fit = values.iter().fold(true, |all, v| all & fits(*v));
+    if !all_fit && (0..array.len()).any(|row| array.is_valid(row) && !fits(values[row])) {
+        return Err(out_of_range("decimal"));
+    }
+    Ok(convert::<A, T>(array, sql_type, f))
 }

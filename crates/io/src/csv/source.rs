@@ -101,6 +101,7 @@ impl FileSource for CsvSource {
         morsel: usize,
         columns: &[usize],
         _prune: &[PrunePredicate],
+        _chunk_rows: usize,
     ) -> Result<Box<dyn PieceReader>> {
         let (number, range) = self.place(morsel);
         let file = &self.files[number];

@@ -191,7 +191,7 @@ fn a_step_is_a_window_of_the_text_or_a_batch_of_records() {
     let columns = [("n", SqlType::BigInt), ("t", SqlType::Text)];
     let steps = |mut step: Box<dyn FnMut() -> bool>| (1..).find(|_| step()).unwrap();
     let read = |text: &str| {
-        let mut reader = open(text, &typed(&columns)).unwrap().read(0, &[0, 1], &[]).unwrap();
+        let mut reader = open(text, &typed(&columns)).unwrap().read(0, &[0, 1], &[], crate::CHUNK_ROWS).unwrap();
         steps(Box::new(move || matches!(reader.step().unwrap(), Step::End)))
     };
     let text: String = (0..20_000).map(|n| format!("{n},\"text of row {n}\"\n")).collect();

@@ -40,7 +40,8 @@ pub struct RowGroupReader {
 }
 
 impl RowGroupReader {
-    pub fn new(file: Arc<ParquetFile>, row_group: usize, columns: &[usize]) -> Result<Self> {
+    /// Chunks of at most `chunk_rows` rows.
+    pub fn new(file: Arc<ParquetFile>, row_group: usize, columns: &[usize], chunk_rows: usize) -> Result<Self> {
         let mut order: Vec<usize> = columns.iter().map(|&c| file.columns[c]).collect();
         order.sort_unstable();
         order.dedup();
@@ -57,8 +58,8 @@ impl RowGroupReader {
         let bytes = usize::try_from(bytes.min(Length::len(&file.origin))).unwrap_or(usize::MAX);
         let _charged = file.budget.as_ref().map(|b| b.reserve(bytes, OPERATOR)).transpose()?;
         let (expected, longest) = (file.rows(row_group), chosen().map(|c| size(c.uncompressed_size())).max());
-        let chunk_rows = u128::from(expected) * u128::from(STEP_BYTES) / u128::from(longest.unwrap_or(0).max(1));
-        let chunk_rows = usize::try_from(chunk_rows).unwrap_or(CHUNK_ROWS).clamp(LEAST_ROWS, CHUNK_ROWS);
+        let fitting = u128::from(expected) * u128::from(STEP_BYTES) / u128::from(longest.unwrap_or(0).max(1));
+        let chunk_rows = usize::try_from(fitting).unwrap_or(CHUNK_ROWS).clamp(LEAST_ROWS, chunk_rows);
         let (readers, decoded) = (Vec::new(), Vec::new());
         Ok(Self { file, row_group, order, positions, readers, chunk_rows, decoded, rows: 0, expected, _charged })
     }

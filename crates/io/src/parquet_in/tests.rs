@@ -12,7 +12,7 @@ use parquet::file::statistics::Statistics;
 
 use super::*;
 use crate::parquet_out::ParquetWriter;
-use crate::source::{CompareOp, read_all, read_to_end};
+use crate::source::{CHUNK_ROWS, CompareOp, read_all, read_to_end};
 use crate::tests::{fields, random_chunk};
 
 fn rows(chunks: &[Chunk]) -> Vec<Vec<Value>> {
@@ -79,7 +79,8 @@ fn row_groups_are_skipped_by_statistics() {
             let mut got = Vec::new();
             let predicate = PrunePredicate { column, op, constant: constant.clone() };
             for morsel in 0..source.morsels() {
-                let mut reader = source.clone().read(morsel, &every, std::slice::from_ref(&predicate)).unwrap();
+                let mut reader =
+                    source.clone().read(morsel, &every, std::slice::from_ref(&predicate), CHUNK_ROWS).unwrap();
                 read_to_end(&mut *reader, |chunk| got.push(chunk)).unwrap();
             }
             let got: Vec<_> = rows(&got).into_iter().filter(|r| holds(r)).collect();
@@ -87,7 +88,7 @@ fn row_groups_are_skipped_by_statistics() {
         }
     }
     let nothing = PrunePredicate { column: 2, op: CompareOp::Gt, constant: Value::Int(1 << 40) };
-    assert!(matches!(source.clone().read(0, &every, &[nothing]).unwrap().step(), Ok(Step::End)));
+    assert!(matches!(source.clone().read(0, &every, &[nothing], CHUNK_ROWS).unwrap().step(), Ok(Step::End)));
     let known = source.statistics(3);
     assert_eq!(known.nulls, Some(expected.iter().filter(|r| r[3].is_null()).count() as u64));
     assert_eq!(
@@ -131,7 +132,7 @@ fn deprecated_bounds_of_texts_and_unsigned_numbers_are_not_believed() {
     let found = |column, constant| {
         let mut rows = 0;
         let predicate = PrunePredicate { column, op: CompareOp::Eq, constant };
-        let mut reader = source.clone().read(0, &[column], &[predicate]).unwrap();
+        let mut reader = source.clone().read(0, &[column], &[predicate], CHUNK_ROWS).unwrap();
         read_to_end(&mut *reader, |chunk| rows += chunk.rows()).unwrap();
         rows
     };
@@ -169,6 +170,35 @@ fn unknown_compression_is_not_supported_and_not_corrupt() {
         let source = open_parquet_bytes("b", changed).unwrap();
         assert_eq!(read_all(&source, &[2]).unwrap_err().state(), SqlState::FEATURE_NOT_SUPPORTED);
         assert!(read_all(&source, &[]).is_ok());
+    }
+}
+
+/// Decimals in 4, 8 and 16 bytes: more digits than the type has are an error, but for rows that are NULL.
+#[test]
+fn decimals_have_the_digits_of_their_type() {
+    for precision in [5u8, 9, 10, 18, 19, 38] {
+        let most = 10i128.pow(precision.into()) - 1;
+        let file = |values: Vec<Option<i128>>| {
+            let decimals = Decimal128Array::from(values).with_precision_and_scale(precision, 2).unwrap();
+            let batch = RecordBatch::try_from_iter([("d", Arc::new(decimals) as ArrayRef)]).unwrap();
+            let mut bytes = Vec::new();
+            let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+            writer.write(&batch).unwrap();
+            writer.close().unwrap();
+            open_parquet_bytes("d", bytes.into()).unwrap()
+        };
+        let source = file(vec![Some(most), None, Some(-most), Some(0)]);
+        assert_eq!(source.schema()[0].sql_type, SqlType::decimal(precision, 2));
+        let expected = [Value::Decimal(most), Value::Null, Value::Decimal(-most), Value::Decimal(0)];
+        assert_eq!(all(&source).unwrap(), expected.map(|v| vec![v]));
+        assert_eq!(source.statistics(0).max, Some(Value::Decimal(most)));
+        // The type of 38 digits has room for no more in 128 bits that all writers could write.
+        if precision < 38 {
+            for beyond in [most + 1, -most - 1] {
+                let source = file(vec![Some(1), None, Some(beyond)]);
+                assert_eq!(all(&source).unwrap_err().state(), SqlState::NUMERIC_OUT_OF_RANGE, "{precision}: {beyond}");
+            }
+        }
     }
 }
 
