@@ -59,10 +59,20 @@ pub struct WorkerState {
     /// What the interpreter knows of a paused batch.
     pub interpreted: Option<Box<dyn Any + Send>>,
     scratch: Option<Pages>,
+    /// Where functions make texts, one after the other.
+    pub(crate) made: String,
     /// Text of the running morsel.
     passing: Option<Area>,
     /// What lives as long as the query, as the worker does.
     keep: Area,
+}
+
+impl WorkerState {
+    /// Where text lives until the morsel ends.
+    fn passing(&mut self) -> &mut Area {
+        let budget = &self.shared.budget;
+        self.passing.get_or_insert_with(|| Area::new(budget.clone(), "string functions"))
+    }
 }
 
 /// What all workers of a query share but for its states.
@@ -124,6 +134,7 @@ impl Worker {
             locals,
             interpreted: None,
             scratch: None,
+            made: String::new(),
             passing: None,
             keep: Area::new(shared.budget.clone(), "aggregation"),
         });
@@ -187,9 +198,28 @@ impl Worker {
         if text.len() <= Str::INLINE {
             return Ok(Str::new(text.as_bytes()));
         }
-        let budget = &self.inner.shared.budget;
-        let area = self.inner.passing.get_or_insert_with(|| Area::new(budget.clone(), "string functions"));
-        crate::rows::copy_text(area, text.as_bytes())
+        crate::rows::copy_text(self.inner.passing(), text.as_bytes())
+    }
+
+    /// As [`text`](Self::text), of `length` bytes of texts one after another.
+    #[inline]
+    pub(crate) fn joined<'t>(&mut self, length: usize, texts: impl Iterator<Item = &'t str>) -> Result<Str> {
+        let mut inline = [0; Str::INLINE];
+        let to = match inline.get_mut(..length) {
+            Some(to) => to,
+            // SAFETY: memory just taken, which outlives the header that is made of it; all of it is written first.
+            None => unsafe {
+                let start = self.inner.passing().allocate_any(length)?;
+                std::slice::from_raw_parts_mut(start.as_ptr(), length)
+            },
+        };
+        let mut at = 0;
+        for text in texts {
+            to[at..at + text.len()].copy_from_slice(text.as_bytes());
+            at += text.len();
+        }
+        debug_assert_eq!(at, length);
+        Ok(Str::new(to))
     }
 
     /// Zeroed memory that lives as long as the query, aligned to 16.

@@ -228,7 +228,7 @@ impl<'r> Body<'r> {
                 self.visible.push(year);
                 let (x, y) = (self.of_type(out, Ty::Str), self.of_type(out, Ty::Str));
                 let both = self.fresh(Ty::Str);
-                out.push(Inst::Call { results: vec![both], callee: Callee::Concat, args: vec![x, y], position });
+                out.push(Inst::Call { results: vec![both], callee: Callee::Concat(2), args: vec![x, y], position });
                 self.visible.push(both);
             }
             17..=18 if depth < 3 => {

@@ -53,6 +53,7 @@ impl ScalarFunction {
     pub const SQRT: Self = row("sqrt");
     pub const CBRT: Self = row("cbrt");
     pub const POWER: Self = row("power");
+    pub const LENGTH: Self = row("length");
     pub const SUBSTRING: Self = row("substring");
     pub const TRIM_TRAILING: Self = row("trim_trailing");
     pub const RPAD: Self = row("rpad");

@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Scalar] = &[
         "In lower case.",
         ("lower('TOM')", "tom"),
     )
-    .typed(Typed::Text(string::lower)),
+    .typed(Typed::Text(string::lower_to)),
     Scalar::new(
         "upper",
         &["upper", "ucase"],
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Scalar] = &[
         "In upper case.",
         ("upper('tom')", "TOM"),
     )
-    .typed(Typed::Text(string::upper)),
+    .typed(Typed::Text(string::upper_to)),
     Scalar::new(
         "initcap",
         &["initcap"],
@@ -150,7 +150,7 @@ pub(super) const ROWS: &[Scalar] = &[
         "Every occurrence of the second argument replaced by the third.",
         ("replace('abcdefabcdef', 'cd', 'XX')", "abXXefabXXef"),
     )
-    .typed(Typed::TextOfTexts(string::replace)),
+    .typed(Typed::TextOfTexts(string::replace_to)),
     Scalar::new(
         "repeat",
         &["repeat"],

@@ -1,7 +1,5 @@
 //! What generated code uses of a function instead of its evaluation over values.
 
-use std::borrow::Cow;
-
 use base::Result;
 
 /// A strict function over values as they are. Its arguments and its result are those of all its overloads; a number may
@@ -16,10 +14,10 @@ pub enum Typed {
     NumberOfTexts(fn(&str, &str) -> i64),
     /// Whether something holds for two texts.
     Test(fn(&str, &str) -> bool),
-    /// A text, or the argument itself.
-    Text(for<'a> fn(&'a str) -> Result<Cow<'a, str>>),
-    /// A text of three, or the first itself.
-    TextOfTexts(for<'a> fn(&'a str, &str, &str) -> Result<Cow<'a, str>>),
+    /// A text, written into the string, which is empty; or the argument itself, if it returns false.
+    Text(fn(&str, &mut String) -> Result<bool>),
+    /// A text of three, or the first itself, likewise.
+    TextOfTexts(fn(&str, &str, &str, &mut String) -> Result<bool>),
     /// A part of the first text, by another one.
     PartByText(for<'a> fn(&'a str, &str) -> &'a str),
     /// A part of a text, by a number.

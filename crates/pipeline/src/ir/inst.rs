@@ -412,8 +412,8 @@ pub enum Callee {
     Scalar(ScalarFunction),
     /// `(Str, I64 start, I64 length) -> Str`: `substring`; 22011 if the length is negative.
     Substring,
-    /// `(Str, Str) -> Str`: `||`.
-    Concat,
+    /// `(Str, ...) -> Str`: so many texts one after another, `||`.
+    Concat(u8),
     /// `(I32 date) -> I64`: a field that is an integer; 0A000 if dates don't have it.
     ExtractDate(Field),
     /// `(I64 timestamp) -> I64`: a field that is an integer; 0A000 if timestamps don't have it.
@@ -473,7 +473,8 @@ impl Callee {
     pub fn never_fails(self) -> bool {
         match self {
             Self::Scalar(function) => function.definition().typed.is_some_and(Typed::is_total),
-            Self::ExtractDate(field) => matches!(field, Field::Year | Field::Month | Field::Day),
+            Self::ExtractDate(field) => field.is_of_days(),
+            Self::ExtractTimestamp(_) => true,
             _ => matches!(self, Self::Like(_) | Self::InSet(..) | Self::DecimalToDouble),
         }
     }
@@ -502,7 +503,7 @@ impl Callee {
                 Some(Typed::PartByTextAndNumber(_)) => (&[Str, Str, I64], Some(Str)),
             },
             Self::Substring => (&[Str, I64, I64], Some(Str)),
-            Self::Concat => (&[Str, Str], Some(Str)),
+            Self::Concat(count) => return Some((vec![Str; count.into()], vec![Str])),
             Self::KeepStr(_) => (&[Str, Str], Some(Str)),
             Self::ExtractDate(_) => (&[I32], Some(I64)),
             Self::ExtractTimestamp(_) | Self::TruncateTimestamp(_) => (&[I64], Some(I64)),

@@ -1,7 +1,5 @@
 //! What a [`Callee`] is: functions of [`AbiFn`]'s type.
 
-use std::borrow::Cow;
-
 use ::functions::{ScalarFunction, Typed};
 use base::ids::Id;
 use base::{Error, Result, SqlState};
@@ -35,7 +33,7 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::DecimalToDouble => (decimal_to_double, 0),
         Callee::Scalar(function) => (scalar, function.number().into()),
         Callee::Substring => (substring, 0),
-        Callee::Concat => (concat, 0),
+        Callee::Concat(count) => (concat, count.into()),
         Callee::ExtractDate(field) => (extract_date, field as usize),
         Callee::ExtractTimestamp(field) => (extract_timestamp, field as usize),
         Callee::TruncateTimestamp(field) => (truncate_timestamp, field as usize),
@@ -160,8 +158,8 @@ functions! {
             Some(Typed::Number(f)) => Slot::integer(f(text(0)).into()),
             Some(Typed::NumberOfTexts(f)) => Slot::integer(f(text(0), text(1)).into()),
             Some(Typed::Test(f)) => Slot::bool(f(text(0), text(1))),
-            Some(Typed::Text(f)) => made(worker, args.slot(0), f(text(0))?)?,
-            Some(Typed::TextOfTexts(f)) => made(worker, args.slot(0), f(text(0), text(1), text(2))?)?,
+            Some(Typed::Text(f)) => made(worker, || args.slot(0), |to| f(text(0), to))?,
+            Some(Typed::TextOfTexts(f)) => made(worker, || args.slot(0), |to| f(text(0), text(1), text(2), to))?,
             Some(Typed::PartByText(f)) => part(f(text(0), text(1))),
             Some(Typed::PartByNumber(f)) => part(f(text(0), number(1))),
             Some(Typed::PartByTextAndNumber(f)) => part(f(text(0), text(1), number(2))?),
@@ -172,7 +170,8 @@ functions! {
         string::substring(args.text(0), args.slot(1).as_i64(), Some(args.slot(2).as_i64())).map(part)
     }
     fn concat(worker, immediate, args) {
-        worker.text(&string::concat(&[args.text(0), args.text(1)])?).map(Slot::str)
+        let texts = (0..immediate as usize).map(|i| args.text(i));
+        worker.joined(string::concat_length(texts.clone())?, texts).map(Slot::str)
     }
     fn extract_date(worker, field, args) {
         date::extract_date(Field::ALL[field as usize], args.i32(0)).map(|n| Slot::integer(n.into()))
@@ -229,13 +228,26 @@ fn part(text: &str) -> Slot {
     Slot::str(Str::new(text.as_bytes()))
 }
 
-/// What a function made of a text: the argument itself, where nothing changed.
-fn made(worker: &mut Worker, argument: Slot, text: Cow<'_, str>) -> Result<Slot> {
-    match text {
-        Cow::Borrowed(_) => Ok(argument),
-        Cow::Owned(text) => worker.text(&text).map(Slot::str),
+/// What a function makes of a text: the argument itself, where it says that nothing changes. That is not read before: its
+/// words were written one by one a moment ago, and both at once come only after they have reached the cache.
+#[inline(always)]
+fn made(
+    worker: &mut Worker,
+    argument: impl FnOnce() -> Slot,
+    make: impl FnOnce(&mut String) -> Result<bool>,
+) -> Result<Slot> {
+    let mut text = std::mem::take(&mut worker.inner.made);
+    text.clear();
+    let slot = if make(&mut text)? { Slot::str(worker.text(&text)?) } else { argument() };
+    // What one long text took is not kept.
+    if text.capacity() <= MADE {
+        worker.inner.made = text;
     }
+    Ok(slot)
 }
+
+/// Bytes that a worker keeps for the texts that functions make.
+const MADE: usize = 64 << 10;
 
 /// Calls a site: its arguments, then its value and whether it is NULL.
 unsafe extern "C" fn site_call(worker: &mut Worker, site: u64, args: *const Slot, results: *mut Slot) -> u32 {

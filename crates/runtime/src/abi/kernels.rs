@@ -2,7 +2,8 @@
 
 use base::{Error, Result, SqlState};
 use types::Str;
-use types::ops::hash;
+use types::ops::date::{self, Field};
+use types::ops::{hash, string};
 
 use super::{ExactSum, GroupLocal, JoinTable, ProbeScratch, RowsLocal, Worker};
 use crate::generator::{RepeatScratch, repeat_begin, repeat_next};
@@ -122,6 +123,12 @@ kernels! {
     StrCompare = str_compare(u64, u64, u64, u64) -> i32;
     /// -1, 0, 1.
     IntervalCompare = interval_compare(u64, u64, u64, u64) -> i32;
+    /// The characters of a string. (low, high)
+    StrLength = str_length(u64, u64) -> u64;
+    /// A field of a date that every date has, by its number in `Field::ALL`.
+    DateField = date_field(u32, i32) -> u64;
+    /// A field of a timestamp, likewise.
+    TimestampField = timestamp_field(u32, u64) -> u64;
     /// Conversion.
     I128ToF64 = i128_to_f64(u64, u64) -> f64;
     /// Rounds half to even into two words; 1 (and no error stored) if out of range.
@@ -254,6 +261,26 @@ pub unsafe extern "C" fn str_compare(alo: u64, ahi: u64, blo: u64, bhi: u64) -> 
 /// The order of two intervals: -1, 0 or 1.
 pub extern "C" fn interval_compare(alo: u64, ahi: u64, blo: u64, bhi: u64) -> i32 {
     interval(alo, ahi).approximate_micros().cmp(&interval(blo, bhi).approximate_micros()) as i32
+}
+
+/// The number of characters of a string.
+///
+/// # Safety
+/// The words must be a header whose payload is alive.
+pub unsafe extern "C" fn str_length(lo: u64, hi: u64) -> u64 {
+    let text = Str::from_words([lo, hi]);
+    // SAFETY: as the caller promises.
+    string::length(unsafe { text.as_str() }) as u64
+}
+
+/// A field of a date: one of those that all dates have.
+pub extern "C" fn date_field(field: u32, days: i32) -> u64 {
+    date::extract_date(Field::ALL[field as usize], days).unwrap_or_default() as u64
+}
+
+/// A field of a timestamp.
+pub extern "C" fn timestamp_field(field: u32, value: u64) -> u64 {
+    date::extract_timestamp(Field::ALL[field as usize], value as i64).unwrap_or_default() as u64
 }
 
 /// The nearest double of a 128-bit integer.

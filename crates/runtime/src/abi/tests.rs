@@ -77,7 +77,8 @@ fn strings() {
     assert_eq!(call(Callee::Substring, &[long, int(4), int(-1)]), Err("22011"));
     assert_eq!(call(scalar("length"), &[long]), Ok(int(23)));
     assert_eq!(call(scalar("starts_with"), &[long, str("an uml")]), Ok(Slot::bool(true)));
-    assert_eq!(text(Callee::Concat, &[long, str("!")]), "an umlaut: ä, and so on!");
+    assert_eq!(text(Callee::Concat(2), &[long, str("!")]), "an umlaut: ä, and so on!");
+    assert_eq!(text(Callee::Concat(3), &[str("ä"), str(""), str("b")]), "äb");
     assert_eq!(text(scalar("upper"), &[long]), "AN UMLAUT: Ä, AND SO ON");
     assert_eq!(text(scalar("lower"), &[str("ABC")]), "abc");
     assert_eq!(text(scalar("lower"), &[long]), "an umlaut: ä, and so on");

@@ -48,6 +48,20 @@ fn ask_at(step: usize) -> Result<()> {
     if step.is_multiple_of(1 << 16) { statement::check() } else { Ok(()) }
 }
 
+/// Whether there are only bytes of ASCII: of most texts four words that overlap tell.
+#[inline]
+fn is_ascii(bytes: &[u8]) -> bool {
+    let word = |at: usize| bytes.get(at..at + 8).map_or(0, |w| u64::from_le_bytes(w.try_into().expect("8 bytes")));
+    match bytes.len() {
+        len @ 8..=16 => (word(0) | word(len - 8)) & NOT_ASCII == 0,
+        len @ 17..=32 => (word(0) | word(8) | word(len - 16) | word(len - 8)) & NOT_ASCII == 0,
+        _ => bytes.is_ascii(),
+    }
+}
+
+/// The highest bit of each byte.
+const NOT_ASCII: u64 = 0x8080_8080_8080_8080;
+
 /// Byte offset of the character with number `index` (from 0), or the length in bytes if there is none.
 #[inline]
 fn offset(text: &str, index: usize) -> usize {
@@ -56,7 +70,7 @@ fn offset(text: &str, index: usize) -> usize {
         return text.len();
     }
     let head = &text.as_bytes()[..index];
-    if head.is_ascii() {
+    if is_ascii(head) {
         return index;
     }
     text.char_indices().nth(index).map_or(text.len(), |(at, _)| at)
@@ -65,7 +79,7 @@ fn offset(text: &str, index: usize) -> usize {
 /// `char_length(text)`
 #[inline]
 pub fn length(text: &str) -> i64 {
-    if text.is_ascii() { text.len() as i64 } else { text.chars().count() as i64 }
+    if is_ascii(text.as_bytes()) { text.len() as i64 } else { text.chars().count() as i64 }
 }
 /// `octet_length(text)`
 #[inline]
@@ -89,27 +103,48 @@ fn lower_case(c: char) -> char {
     if small.len() == 1 { small.next().unwrap_or(c) } else { c }
 }
 
+/// A text as a function writes it, or itself where the function says that nothing changes.
+fn written<'a>(text: &'a str, write: impl FnOnce(&mut String) -> Result<bool>) -> Result<Cow<'a, str>> {
+    let mut to = String::new();
+    Ok(if write(&mut to)? { Cow::Owned(to) } else { Cow::Borrowed(text) })
+}
+
 /// `lower(text)`
 pub fn lower(text: &str) -> Result<Cow<'_, str>> {
-    checked(Some(text.len()))?;
-    Ok(if !text.is_ascii() {
-        Cow::Owned(text.chars().map(lower_case).collect())
-    } else if text.bytes().any(|b| b.is_ascii_uppercase()) {
-        Cow::Owned(text.to_ascii_lowercase())
-    } else {
-        Cow::Borrowed(text)
-    })
+    written(text, |to| lower_to(text, to))
+}
+/// [`lower`], written behind what is in the string; false, and nothing is written, if that is the text itself.
+pub fn lower_to(text: &str, to: &mut String) -> Result<bool> {
+    in_case(text, to, u8::is_ascii_uppercase, str::make_ascii_lowercase, lower_case)
 }
 /// `upper(text)`
 pub fn upper(text: &str) -> Result<Cow<'_, str>> {
+    written(text, |to| upper_to(text, to))
+}
+/// As [`lower_to`], in capitals.
+pub fn upper_to(text: &str, to: &mut String) -> Result<bool> {
+    in_case(text, to, u8::is_ascii_lowercase, str::make_ascii_uppercase, upper_case)
+}
+
+#[inline(always)]
+fn in_case(
+    text: &str,
+    to: &mut String,
+    changes: impl Fn(&u8) -> bool,
+    change: impl Fn(&mut str),
+    of_character: impl Fn(char) -> char,
+) -> Result<bool> {
     checked(Some(text.len()))?;
-    Ok(if !text.is_ascii() {
-        Cow::Owned(text.chars().map(upper_case).collect())
-    } else if text.bytes().any(|b| b.is_ascii_lowercase()) {
-        Cow::Owned(text.to_ascii_uppercase())
+    if !is_ascii(text.as_bytes()) {
+        to.extend(text.chars().map(of_character));
+    } else if text.as_bytes().iter().any(changes) {
+        let begin = to.len();
+        to.push_str(text);
+        change(&mut to[begin..]);
     } else {
-        Cow::Borrowed(text)
-    })
+        return Ok(false);
+    }
+    Ok(true)
 }
 /// `initcap(text)`: words are runs of letters and digits.
 pub fn initcap(text: &str) -> Result<String> {
@@ -230,10 +265,24 @@ pub fn overlay(text: &str, new: &str, start: i64, count: Option<i64>) -> Result<
     concat(&[substring(text, 1, Some(start - 1))?, new, substring(text, after, None)?])
 }
 
+/// Where a needle first occurs in bytes.
+#[inline]
+fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
+    if bytes.len() > SHORT {
+        return memmem::find(bytes, needle);
+    }
+    let Some((&first, rest)) = needle.split_first() else { return Some(0) };
+    if rest.is_empty() {
+        return memchr::memchr(first, bytes);
+    }
+    let last = bytes.len().checked_sub(rest.len())?;
+    memchr::memchr_iter(first, &bytes[..last]).find(|at| bytes[at + 1..].starts_with(rest))
+}
+
 /// `position(needle in text)` and `strpos(text, needle)`: from 1; 0 if it is not there; 1 if it is empty.
 #[inline]
 pub fn position(text: &str, needle: &str) -> i64 {
-    memmem::find(text.as_bytes(), needle.as_bytes()).map_or(0, |at| length(&text[..at]) + 1)
+    find(text.as_bytes(), needle.as_bytes()).map_or(0, |at| length(&text[..at]) + 1)
 }
 
 /// `starts_with(text, prefix)` and `text ^@ prefix`
@@ -249,7 +298,7 @@ pub fn ends_with(text: &str, suffix: &str) -> bool {
 /// `contains(text, needle)`
 #[inline]
 pub fn contains(text: &str, needle: &str) -> bool {
-    memmem::find(text.as_bytes(), needle.as_bytes()).is_some()
+    find(text.as_bytes(), needle.as_bytes()).is_some()
 }
 
 /// Where a needle occurs, from left to right, without overlaps.
@@ -258,7 +307,7 @@ fn occurrences<'a>(text: &'a [u8], needle: &'a [u8]) -> impl Iterator<Item = usi
     let mut behind = 0;
     std::iter::from_fn(move || {
         let rest = &text[behind..];
-        let at = behind + prepared.as_ref().map_or_else(|| memmem::find(rest, needle), |p| p.find(rest))?;
+        let at = behind + prepared.as_ref().map_or_else(|| find(rest, needle), |p| p.find(rest))?;
         behind = at + needle.len();
         Some(at)
     })
@@ -280,14 +329,18 @@ fn replaced_length(text: &str, from: &str, to: &str) -> Result<usize> {
 
 /// `replace(text, from, to)`
 pub fn replace<'a>(text: &'a str, from: &str, to: &str) -> Result<Cow<'a, str>> {
+    written(text, |out| replace_to(text, from, to, out))
+}
+/// [`replace`], written behind what is in the string; false, and nothing is written, if that is the text itself.
+pub fn replace_to(text: &str, from: &str, to: &str, out: &mut String) -> Result<bool> {
     if from.is_empty() {
-        return Ok(Cow::Borrowed(text));
+        return Ok(false);
     }
     let mut places = occurrences(text.as_bytes(), from.as_bytes()).peekable();
     if places.peek().is_none() {
-        return Ok(Cow::Borrowed(text));
+        return Ok(false);
     }
-    let mut out = String::with_capacity(replaced_length(text, from, to)?);
+    out.reserve(replaced_length(text, from, to)?);
     let mut behind = 0;
     for (number, at) in places.enumerate() {
         out.push_str(&text[behind..at]);
@@ -296,7 +349,7 @@ pub fn replace<'a>(text: &'a str, from: &str, to: &str) -> Result<Cow<'a, str>> 
         ask_at(number)?;
     }
     out.push_str(&text[behind..]);
-    Ok(Cow::Owned(out))
+    Ok(true)
 }
 
 /// `repeat(text, n)`
@@ -314,8 +367,13 @@ pub fn reverse(text: &str) -> Result<String> {
 
 /// The texts one after another: `||` and `concat`.
 pub fn concat(texts: &[&str]) -> Result<String> {
-    checked(texts.iter().try_fold(0usize, |sum, t| sum.checked_add(t.len())))?;
+    concat_length(texts.iter().copied())?;
     Ok(texts.concat())
+}
+/// The bytes that texts have together, if there may be as many.
+#[inline]
+pub fn concat_length<'t>(mut texts: impl Iterator<Item = &'t str>) -> Result<usize> {
+    checked(texts.try_fold(0usize, |sum, t| sum.checked_add(t.len())))
 }
 
 /// `concat_ws(separator, ...)`, of the texts that are not NULL.
@@ -334,8 +392,15 @@ pub fn split_part<'a>(text: &'a str, delimiter: &str, n: i64) -> Result<&'a str>
         return Ok(if n.abs() == 1 { text } else { "" });
     }
     let index = usize::try_from(n.unsigned_abs() - 1).unwrap_or(usize::MAX);
-    let field = if n > 0 { text.split(delimiter).nth(index) } else { text.rsplit(delimiter).nth(index) };
-    Ok(field.unwrap_or(""))
+    if n < 0 {
+        return Ok(text.rsplit(delimiter).nth(index).unwrap_or(""));
+    }
+    let mut ends = occurrences(text.as_bytes(), delimiter.as_bytes());
+    let begin = match index.checked_sub(1) {
+        None => Some(0),
+        Some(before) => ends.nth(before).map(|at| at + delimiter.len()),
+    };
+    Ok(begin.map_or("", |begin| &text[begin..ends.next().unwrap_or(text.len())]))
 }
 
 /// `translate(text, from, to)`: characters of `from` become those of `to` at the same place; those without are dropped.

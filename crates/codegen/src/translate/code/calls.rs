@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use ::types::ops::date::Field;
 use cranelift_codegen::ir::{
     AbiParam, InstBuilder, SigRef, Signature, StackSlot, StackSlotData, StackSlotKind, Type, Value, types,
 };
 use cranelift_frontend::FunctionBuilder;
+use functions::ScalarFunction;
 use pipeline::ir::{Callee, FoldKind, Ty};
 
 use super::Code;
@@ -82,8 +84,31 @@ impl Code<'_> {
         self.b.ins().stack_addr(types::I64, self.calls.slot, index as i32 * 16)
     }
 
+    /// What never fails and has a kernel of its own, without a place in memory for its arguments and its result.
+    fn direct(&mut self, callee: Callee, args: &[(Val, Ty)]) -> Option<Value> {
+        let field = |code: &mut Self, field: Field| code.b.ins().iconst(types::I32, field as i64);
+        match (callee, args) {
+            (Callee::Scalar(ScalarFunction::LENGTH), [(text, _)]) => {
+                let (low, high) = text.two();
+                self.kernel_call(Kernel::StrLength, &[low, high])
+            }
+            (Callee::ExtractDate(of), [(days, _)]) if callee.never_fails() => {
+                let field = field(self, of);
+                self.kernel_call(Kernel::DateField, &[field, days.one()])
+            }
+            (Callee::ExtractTimestamp(of), [(at, _)]) => {
+                let field = field(self, of);
+                self.kernel_call(Kernel::TimestampField, &[field, at.one()])
+            }
+            _ => None,
+        }
+    }
+
     /// Calls a function of the ABI, and leaves if it fails.
     pub fn call(&mut self, callee: Callee, args: &[(Val, Ty)], results: &[Ty], position: Option<u32>) -> Vec<Val> {
+        if let Some(value) = self.direct(callee, args) {
+            return vec![Val::One(value)];
+        }
         let (function, immediate) = runtime::abi::function(callee);
         for (i, &(value, ty)) in args.iter().enumerate() {
             let at = self.argument(i as u32);

@@ -36,7 +36,6 @@ const CALLEES: &[Callee] = &[
     Callee::CheckPrecision,
     Callee::DecimalToDouble,
     Callee::Substring,
-    Callee::Concat,
     Callee::TimestampAddInterval,
     Callee::MergeSums,
     Callee::RoundSum,
@@ -198,6 +197,7 @@ impl Parser<'_> {
                 let name = self.t.name()?;
                 Callee::Scalar(ScalarFunction::named(name).ok_or_else(|| self.t.error("a function"))?)
             }
+            "concat" => Callee::Concat(self.t.number()?),
             "extract_date" => Callee::ExtractDate(self.t.name()?.parse()?),
             "extract_timestamp" => Callee::ExtractTimestamp(self.t.name()?.parse()?),
             "truncate_timestamp" => Callee::TruncateTimestamp(self.t.name()?.parse()?),

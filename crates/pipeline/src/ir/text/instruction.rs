@@ -137,6 +137,7 @@ impl Printer<'_, '_, '_> {
                     Callee::Like(id) => write!(self.f, "like {id}")?,
                     Callee::InSet(id, ty) => write!(self.f, "in_set {id} {ty:?}")?,
                     Callee::Scalar(function) => write!(self.f, "function {}", function.name())?,
+                    Callee::Concat(count) => write!(self.f, "concat {count}")?,
                     Callee::ExtractDate(field) => write!(self.f, "extract_date {}", field.name())?,
                     Callee::ExtractTimestamp(field) => write!(self.f, "extract_timestamp {}", field.name())?,
                     Callee::TruncateTimestamp(field) => write!(self.f, "truncate_timestamp {}", field.name())?,

@@ -3,11 +3,11 @@
 use base::Result;
 use functions::{ScalarFunction as F, Typed};
 use plan::{Expr, ExprKind};
-use types::ops::date::Field;
 use types::{SqlType, Value};
 
 use super::Expressions;
 use super::arithmetic::{date_to_timestamp, narrow};
+use super::range::constant_field;
 use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, Operation, Ty};
 use crate::lower::pipe::{Pipe, Sql};
 
@@ -23,7 +23,11 @@ impl Expressions {
             (F::SUBSTRING, [text, start, length]) => self.substring(pipe, text, start, Some(length), expr),
             (F::DATE_TRUNC, [field, input]) => self.truncate(pipe, field, input, args, expr),
             (F::ABS, [input]) => self.abs(pipe, input, args, expr),
-            (F::CONCAT, [_, _]) => self.direct(pipe, Callee::Concat, args, expr),
+            (F::CONCAT, [_, _]) => {
+                let mut texts = Vec::new();
+                concatenated(expr, &mut texts);
+                self.direct(pipe, Callee::Concat(texts.len() as u8), &texts, expr)
+            }
             _ => match f.definition().typed {
                 Some(Typed::Float(function)) => self.rounding(pipe, f, function, args, expr),
                 Some(_) => self.direct(pipe, Callee::Scalar(f), args, expr),
@@ -177,10 +181,12 @@ impl Expressions {
     }
 }
 
-/// The field that a constant names; unknown names are the function's to refuse, when it runs.
-fn constant_field(expr: &Expr) -> Option<Field> {
+/// The texts that are put together, one after the other.
+fn concatenated(expr: &Expr, texts: &mut Vec<Expr>) {
     match &expr.kind {
-        ExprKind::Const(Value::Str(name)) => name.parse().ok(),
-        _ => None,
+        ExprKind::Call(F::CONCAT, args) if args.len() == 2 && texts.len() < usize::from(u8::MAX) / 2 => {
+            args.iter().for_each(|arg| concatenated(arg, texts));
+        }
+        _ => texts.push(expr.clone()),
     }
 }

@@ -1,9 +1,10 @@
 //! Bounds of values, by interval arithmetic from types and statistics: what cannot overflow is not checked, and what fits
 //! 64 bits is not computed in 128.
 
-use catalog::{Field, Statistics};
+use catalog::Statistics;
 use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
+use types::ops::date::{self, Field};
 use types::{SqlType, Value};
 
 use super::Expressions;
@@ -104,7 +105,7 @@ pub(in crate::lower) fn number(value: &Value) -> Option<i128> {
 
 /// An attribute as code reads it. What statistics promise of its values, code takes for granted; it does for another moment
 /// at which this gives the same.
-pub fn source_column(field: &Field, statistics: &dyn Statistics, attribute: usize) -> SourceColumn {
+pub fn source_column(field: &catalog::Field, statistics: &dyn Statistics, attribute: usize) -> SourceColumn {
     let known = statistics.column(attribute);
     let numbers = |(low, high): (&Value, &Value)| Some(Range { low: number(low)?, high: number(high)? }.rounded());
     let range = known.min.as_ref().zip(known.max.as_ref()).and_then(numbers);
@@ -116,6 +117,14 @@ pub fn source_column(field: &Field, statistics: &dyn Statistics, attribute: usiz
     }
 }
 
+/// The field that a constant names; unknown names are the function's to refuse, when it runs.
+pub(super) fn constant_field(expr: &Expr) -> Option<Field> {
+    match &expr.kind {
+        ExprKind::Const(Value::Str(name)) => name.parse().ok(),
+        _ => None,
+    }
+}
+
 impl Expressions {
     /// Bounds of an expression where it is not NULL and evaluated without error.
     pub(in crate::lower) fn range(&self, expr: &Expr) -> Option<Range> {
@@ -124,6 +133,7 @@ impl Expressions {
             ExprKind::Column(c) => self.ranges.get(c).copied(),
             ExprKind::Const(value) => number(value).map(Range::point),
             ExprKind::Call(F::ADD | F::SUBTRACT | F::MULTIPLY, args) => self.range_of_arithmetic(expr, args),
+            ExprKind::Call(F::EXTRACT, args) => self.range_of_field(args),
             ExprKind::Call(F::NEGATE, args) => self.range(&args[0]).and_then(|r| Range::point(0).subtract(r)),
             ExprKind::Cast(input) if expr.sql_type.as_decimal().is_some() && input.sql_type.as_decimal().is_some() => {
                 let up = i32::from(expr.sql_type.scale()) - i32::from(input.sql_type.scale());
@@ -143,6 +153,36 @@ impl Expressions {
         })
         .filter(|r| r.low <= r.high)
         .or(Some(by_type))
+    }
+
+    /// Bounds of a field of a date or timestamp.
+    fn range_of_field(&self, args: &[Expr]) -> Option<Range> {
+        let [field, input] = args else { return None };
+        let field = constant_field(field)?;
+        let own = match field {
+            Field::Quarter => (1, 4),
+            Field::Month => (1, 12),
+            Field::Week => (1, 53),
+            Field::Day => (1, 31),
+            Field::DayOfYear => (1, 366),
+            Field::DayOfWeek => (0, 6),
+            Field::IsoDayOfWeek => (1, 7),
+            Field::Hour => (0, 23),
+            Field::Minute => (0, 59),
+            // What grows with time.
+            Field::Millennium | Field::Century | Field::Decade | Field::Year | Field::IsoYear | Field::Julian => {
+                let Range { low, high } = self.range(input)?;
+                let at = |end: i128| match input.sql_type {
+                    SqlType::Date => date::extract_date(field, i32::try_from(end).ok()?).ok(),
+                    SqlType::Timestamp => date::extract_timestamp(field, i64::try_from(end).ok()?).ok(),
+                    _ => None,
+                };
+                (at(low)?, at(high)?)
+            }
+            _ => return None,
+        };
+        let is_time = matches!(input.sql_type, SqlType::Date | SqlType::Timestamp);
+        is_time.then(|| Range { low: own.0.into(), high: own.1.into() })
     }
 
     fn range_of_any<'e>(&self, values: impl Iterator<Item = &'e Expr>) -> Option<Range> {

@@ -1,7 +1,9 @@
 //! Days to year, month, day and back, in constant time without tables.
 //!
-//! The method counts from March of year 0 in eras of 400 years (Hinnant, "chrono-compatible low-level date
-//! algorithms"): a year that begins in March has its leap day last.
+//! The methods count from March of year 0 in eras of 400 years (Hinnant, "chrono-compatible low-level date
+//! algorithms"): a year that begins in March has its leap day last. Days become years by multiplications and shifts (Neri and
+//! Schneider, *Euclidean affine functions and their application to calendar algorithms*, Software: Practice and Experience
+//! 2023, section 6).
 
 use base::{Error, Result, SqlState};
 
@@ -18,19 +20,29 @@ pub struct Civil {
     pub day: u32,
 }
 
+/// Eras before year 0 that any number of days reaches.
+const ERAS: i64 = 14_704;
+
 impl Civil {
     /// The date that lies `days` after 1970-01-01.
     #[inline]
     pub fn from_days(days: i32) -> Self {
-        let z = i64::from(days) + 719_468;
-        let era = z.div_euclid(146_097);
-        let day_of_era = z.rem_euclid(146_097);
-        let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let shifted = (5 * day_of_year + 2) / 153;
-        let day = (day_of_year - (153 * shifted + 2) / 5 + 1) as u32;
-        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 } as u32;
-        Self { year: (year_of_era + era * 400 + i64::from(month <= 2)) as i32, month, day }
+        // Days since March 1 of year 0, with eras of 400 years in front so that no day is negative, in quarters of a day; then
+        // the century, the year of it and its day, and the month: each quotient and remainder by one multiplication.
+        let quarters = 4 * (i64::from(days) + 719_468 + ERAS * 146_097) as u64 + 3;
+        let century = quarters / 146_097;
+        let in_century = (quarters % 146_097) | 3;
+        let product = 2_939_745 * in_century;
+        let year_of_century = product >> 32;
+        let day_of_year = (product & 0xffff_ffff) / 2_939_745 / 4;
+        let month = 2141 * day_of_year + 197_913;
+        // January and February are the end of a year that begins in March.
+        let is_next = day_of_year >= 306;
+        Self {
+            year: (100 * century + year_of_century) as i32 - (400 * ERAS) as i32 + i32::from(is_next),
+            month: (month >> 16) as u32 - if is_next { 12 } else { 0 },
+            day: ((month & 0xffff) / 2141) as u32 + 1,
+        }
     }
 
     /// Days since 1970-01-01. The date must exist.

@@ -149,6 +149,11 @@ impl Field {
         }
     }
 
+    /// Whether a date has it: no part of the day, nor a number of seconds.
+    pub const fn is_of_days(self) -> bool {
+        !matches!(self, Self::Hour | Self::Minute | Self::Second | Self::Millisecond | Self::Microsecond | Self::Epoch)
+    }
+
     fn unsupported(self, kind: &str) -> Error {
         let text = format!("unit \"{}\" not supported for type {kind}", self.name());
         Error::new(SqlState::FEATURE_NOT_SUPPORTED, text)
@@ -270,7 +275,7 @@ fn first_day(field: Field, days: i32) -> Option<i64> {
         Field::Year => january(year),
         Field::IsoYear => iso_year_start(iso_year(days, date.year)),
         Field::Quarter => days_from_civil(year, (date.month - 1) / 3 * 3 + 1, 1),
-        Field::Month => days_from_civil(year, date.month, 1),
+        Field::Month => i64::from(days) - i64::from(date.day - 1),
         Field::Week => i64::from(days) - weekday(days),
         Field::Day => days.into(),
         _ => return None,

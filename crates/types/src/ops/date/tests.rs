@@ -31,6 +31,14 @@ fn days_count_through_the_calendar() {
             (year, month) = (year + 1, 1);
         }
     }
+    let mut random = Random(31);
+    for days in (0..100_000).map(|_| random.bits() as i32).chain([i32::MIN, i32::MAX, MIN_DATE, MAX_DATE, -719_468, 0])
+    {
+        let civil = Civil::from_days(days);
+        assert_eq!(civil.days(), i64::from(days), "{civil:?}");
+        assert!((1..=12).contains(&civil.month) && civil.day >= 1, "{days}: {civil:?}");
+        assert!(civil.day <= days_in_month(civil.year.into(), civil.month), "{days}: {civil:?}");
+    }
     assert_eq!(days_from_civil(1970, 1, 1), 0);
     assert_eq!(make_date(5_874_897, 12, 31), Ok(MAX_DATE));
     assert_eq!(make_date(-4714, 11, 24), Ok(MIN_DATE));
