@@ -2,12 +2,16 @@
 //! aggregate: its accumulators in the lowering, and what evaluates it over the frames of windows in the runtime.
 
 mod evaluate;
+pub mod percentile;
+pub mod regression;
 
 #[cfg(test)]
 mod tests;
 
 use base::Result;
 use types::{SqlType, Value};
+
+use crate::WindowFunction;
 
 use evaluate::{
     average, conjunction, count, count_rows, deviation, disjunction, first, greatest, least, sum, variance,
@@ -18,7 +22,9 @@ use evaluate::{
 pub struct Input<'a> {
     /// What is aggregated; for `count(*)` one value a row.
     pub values: &'a [Value],
-    /// The argument's type; [`SqlType::Null`] for `count(*)`.
+    /// The second arguments, of functions that take two.
+    pub others: &'a [Value],
+    /// The first argument's type; [`SqlType::Null`] for `count(*)`.
     pub argument: SqlType,
     /// What the result must be.
     pub result: SqlType,
@@ -33,6 +39,8 @@ pub struct Aggregate {
     pub name: &'static str,
     /// What SQL calls it, aliases included, in lower case.
     pub names: &'static [&'static str],
+    /// How many arguments it takes.
+    pub arguments: usize,
     /// The type that an argument is cast to and the result's; none if the function does not take the argument's type.
     pub types: fn(SqlType) -> Option<(SqlType, SqlType)>,
     /// With fewer values that are not NULL the result is NULL; 0 if it never is.
@@ -48,7 +56,7 @@ pub struct Aggregate {
 }
 
 macro_rules! aggregates {
-    ($($id:ident, $name:literal, $names:expr, $types:expr, $least:literal, $ignores:literal, $evaluate:expr,
+    ($($id:ident, $name:literal, $names:expr, $arguments:literal, $types:expr, $least:literal, $ignores:literal, $evaluate:expr,
         $documentation:literal, $example:expr;)*) => {
         /// An aggregate function: the name of a row.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -61,6 +69,7 @@ macro_rules! aggregates {
             function: AggregateFunction::$id,
             name: $name,
             names: $names,
+            arguments: $arguments,
             types: $types,
             least_values: $least,
             ignores_duplicates: $ignores,
@@ -72,32 +81,60 @@ macro_rules! aggregates {
 }
 
 aggregates! {
-    CountStar, "count_star", &[], |_| None, 0, false, count_rows,
+    CountStar, "count_star", &[], 0, |_| None, 0, false, count_rows,
         "Number of rows.", ("count(*)", "4");
-    Count, "count", &["count"], counted, 0, false, count,
+    Count, "count", &["count"], 1, counted, 0, false, count,
         "Number of rows whose argument is not NULL.", ("count(x)", "3");
-    Sum, "sum", &["sum"], summed, 1, false, sum,
+    Sum, "sum", &["sum"], 1, summed, 1, false, sum,
         "Sum of the values; NULL if there is none.", ("sum(x)", "7");
-    Avg, "avg", &["avg", "mean"], averaged, 1, false, average,
+    Avg, "avg", &["avg", "mean"], 1, averaged, 1, false, average,
         "Average of the values; NULL if there is none.", ("avg(x)", "2.3333333333333333");
-    Min, "min", &["min"], ordered, 1, true, least,
+    Min, "min", &["min"], 1, ordered, 1, true, least,
         "The least value.", ("min(x)", "1");
-    Max, "max", &["max"], ordered, 1, true, greatest,
+    Max, "max", &["max"], 1, ordered, 1, true, greatest,
         "The greatest value.", ("max(x)", "4");
-    StddevSamp, "stddev_samp", &["stddev", "stddev_samp"], doubled, 2, false, |i| deviation(i, 1),
+    StddevSamp, "stddev_samp", &["stddev", "stddev_samp"], 1, doubled, 2, false, |i| deviation(i, 1),
         "Sample standard deviation; NULL under two values.", ("stddev(x)", "1.5275252316519468");
-    StddevPop, "stddev_pop", &["stddev_pop"], doubled, 1, false, |i| deviation(i, 0),
+    StddevPop, "stddev_pop", &["stddev_pop"], 1, doubled, 1, false, |i| deviation(i, 0),
         "Population standard deviation.", ("stddev_pop(x)", "1.247219128924647");
-    VarSamp, "var_samp", &["variance", "var_samp"], doubled, 2, false, |i| variance(i, 1).map(Value::Float),
+    VarSamp, "var_samp", &["variance", "var_samp"], 1, doubled, 2, false, |i| variance(i, 1).map(Value::Float),
         "Sample variance; NULL under two values.", ("variance(x)", "2.3333333333333335");
-    VarPop, "var_pop", &["var_pop"], doubled, 1, false, |i| variance(i, 0).map(Value::Float),
+    VarPop, "var_pop", &["var_pop"], 1, doubled, 1, false, |i| variance(i, 0).map(Value::Float),
         "Population variance.", ("var_pop(x)", "1.5555555555555556");
-    BoolAnd, "bool_and", &["bool_and", "every"], logical, 1, true, conjunction,
+    BoolAnd, "bool_and", &["bool_and", "every"], 1, logical, 1, true, conjunction,
         "Whether all values are true.", ("bool_and(x > 0)", "true");
-    BoolOr, "bool_or", &["bool_or"], logical, 1, true, disjunction,
+    BoolOr, "bool_or", &["bool_or"], 1, logical, 1, true, disjunction,
         "Whether some value is true.", ("bool_or(x > 2)", "true");
-    AnyValue, "any_value", &["any_value"], any, 1, true, first,
+    AnyValue, "any_value", &["any_value"], 1, any, 1, true, first,
         "Some value that is not NULL.", ("any_value(x / x)", "1");
+    RegrCount, "regr_count", &["regr_count"], 2, |a| Some((doubled(a)?.1, SqlType::BigInt)), 0, false, count,
+        "Number of pairs without NULL.", ("regr_count(x * x, x)", "3");
+    CovarPop, "covar_pop", &["covar_pop"], 2, paired, 1, false, regression::covar_pop,
+        "Population covariance.", ("covar_pop(x * x, x)", "8");
+    CovarSamp, "covar_samp", &["covar_samp"], 2, paired, 2, false, regression::covar_samp,
+        "Sample covariance; NULL under two pairs.", ("covar_samp(x * x, x)", "12");
+    Corr, "corr", &["corr"], 2, paired, 2, false, regression::corr,
+        "Correlation; NULL where one side does not vary.", ("corr(x * x, x)", "0.989743318610787");
+    RegrAvgX, "regr_avgx", &["regr_avgx"], 2, paired, 1, false, regression::regr_avgx,
+        "Average of the second argument, the independent one, of pairs without NULL.", ("regr_avgx(x * x, x)", "2.3333333333333335");
+    RegrAvgY, "regr_avgy", &["regr_avgy"], 2, paired, 1, false, regression::regr_avgy,
+        "Average of the first argument, the dependent one, of pairs without NULL.", ("regr_avgy(x * x, x)", "7");
+    RegrSxx, "regr_sxx", &["regr_sxx"], 2, paired, 1, false, regression::regr_sxx,
+        "Sum of the squared distances of the second argument from its average.", ("regr_sxx(x * x, x)", "4.666666666666667");
+    RegrSyy, "regr_syy", &["regr_syy"], 2, paired, 1, false, regression::regr_syy,
+        "Sum of the squared distances of the first argument from its average.", ("regr_syy(x * x, x)", "126");
+    RegrSxy, "regr_sxy", &["regr_sxy"], 2, paired, 1, false, regression::regr_sxy,
+        "Sum of the products of both distances.", ("regr_sxy(x * x, x)", "24");
+    RegrSlope, "regr_slope", &["regr_slope"], 2, paired, 2, false, regression::regr_slope,
+        "Slope of the line with the least squared distances.", ("regr_slope(x * x, x)", "5.142857142857142");
+    RegrIntercept, "regr_intercept", &["regr_intercept"], 2, paired, 2, false, regression::regr_intercept,
+        "Where that line crosses the axis of y.", ("regr_intercept(x * x, x)", "-5");
+    RegrR2, "regr_r2", &["regr_r2"], 2, paired, 2, false, regression::regr_r2,
+        "Square of the correlation; 1 where only the second argument varies.", ("regr_r2(x * x, x)", "0.9795918367346939");
+    ContinuousAt, "percentile_cont", &[], 2, continuous, 1, false, percentile::continuous,
+        "The value at that fraction, between two values if need be.", ("percentile_cont(0.75) WITHIN GROUP (ORDER BY x)", "3");
+    DiscreteAt, "percentile_disc", &[], 2, any, 1, false, percentile::discrete,
+        "The first value at or behind that fraction of the values.", ("percentile_disc(0.5) WITHIN GROUP (ORDER BY x)", "2");
 }
 
 impl AggregateFunction {
@@ -133,6 +170,20 @@ impl AggregateFunction {
     /// Whether duplicates do not change the result, so that DISTINCT means nothing.
     pub fn ignores_duplicates(self) -> bool {
         self.definition().ignores_duplicates
+    }
+
+    /// Whether it gives the value at a fraction, its second argument, which reads no column.
+    pub fn is_percentile(self) -> bool {
+        matches!(self, Self::ContinuousAt | Self::DiscreteAt)
+    }
+
+    /// The percentile that the window function is, of all values of a group.
+    pub fn of_group(function: WindowFunction) -> Option<Self> {
+        match function {
+            WindowFunction::PercentileCont => Some(Self::ContinuousAt),
+            WindowFunction::PercentileDisc => Some(Self::DiscreteAt),
+            _ => None,
+        }
     }
 
     /// Whether it counts: a result that is never NULL, and 0 of nothing.
@@ -180,6 +231,15 @@ fn doubled(argument: SqlType) -> Option<(SqlType, SqlType)> {
         SqlType::Real | SqlType::Double | SqlType::Null => Some((SqlType::Double, SqlType::Double)),
         _ => None,
     }
+}
+
+/// Both of a pair are doubles, and so is the result.
+fn paired(argument: SqlType) -> Option<(SqlType, SqlType)> {
+    doubled(argument).map(|(_, double)| (double, double))
+}
+
+fn continuous(argument: SqlType) -> Option<(SqlType, SqlType)> {
+    if argument == SqlType::Interval { Some((argument, argument)) } else { paired(argument) }
 }
 
 fn summed(argument: SqlType) -> Option<(SqlType, SqlType)> {

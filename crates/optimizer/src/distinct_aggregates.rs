@@ -2,10 +2,10 @@
 //! Database Systems*, chapter 5 ("distinct aggregates by join"). Execution knows only plain aggregates.
 //!
 //! - Where duplicates do not matter (min, max, bool_and, bool_or, any_value) DISTINCT just goes.
-//! - A FILTER of a distinct aggregate moves into its argument (`CASE WHEN filter THEN argument END`): all these aggregates
+//! - A FILTER of a distinct aggregate moves into its argument (`CASE WHEN filter THEN argument END`, each of several): all these aggregates
 //!   skip NULLs.
-//! - Aggregates over one distinct argument: the input is grouped by keys and argument, and this by the keys.
-//! - Plain aggregates, or several arguments: one aggregate for each set, joined on the keys (NULLs are equal). All see
+//! - Aggregates over one list of distinct arguments: the input is grouped by keys and arguments, and this by the keys.
+//! - Plain aggregates, or several such lists: one aggregate for each set, joined on the keys (NULLs are equal). All see
 //!   the same groups, so the joins are inner and one to one. The input becomes a common table expression unless it is a
 //!   plain scan.
 //!
@@ -63,26 +63,26 @@ fn split(
 ) -> Node {
     for (_, call) in aggregates.iter_mut().filter(|(_, c)| c.distinct) {
         call.distinct = !call.function.ignores_duplicates();
-        if let (true, Some(condition)) = (call.distinct, call.filter.take_if(|_| call.distinct))
-            && let Some(argument) = call.argument.take()
-        {
-            let sql_type = argument.sql_type;
-            let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
-            let branches = vec![(condition, argument)];
-            call.argument = Some(Expr::new(ExprKind::Case { branches, otherwise }, sql_type));
+        if let (true, Some(condition)) = (call.distinct, call.filter.take_if(|_| call.distinct)) {
+            for argument in &mut call.arguments {
+                let sql_type = argument.sql_type;
+                let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
+                let branches = vec![(condition.clone(), argument.clone())];
+                *argument = Expr::new(ExprKind::Case { branches, otherwise }, sql_type);
+            }
         }
     }
     if aggregates.iter().all(|(_, c)| !c.distinct) {
         return Node::new(Op::Aggregate { input: Box::new(input), groups, aggregates });
     }
-    // Sets of aggregates: the plain ones, and one for each distinct argument.
+    // Sets of aggregates: the plain ones, and one for each list of distinct arguments.
     let mut sets: Vec<Vec<(ColumnId, AggregateCall)>> = Vec::new();
     for (result, call) in aggregates {
         let same = |set: &&mut Vec<(ColumnId, AggregateCall)>| match (&set[0].1, &call) {
-            (a, b) if a.distinct && b.distinct => match (&a.argument, &b.argument) {
-                (Some(x), Some(y)) => x.same(y),
-                _ => false,
-            },
+            (a, b) if a.distinct && b.distinct => {
+                let (a, b) = (&a.arguments, &b.arguments);
+                a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.same(y))
+            }
             (a, b) => a.distinct == b.distinct,
         };
         match sets.iter_mut().find(same) {
@@ -102,7 +102,7 @@ fn split(
         exprs.iter_mut().for_each(|e| e.rename(&names));
         let mut set = set;
         for (_, call) in &mut set {
-            call.argument.iter_mut().chain(call.filter.iter_mut()).for_each(|e| e.rename(&names));
+            call.expressions_mut().for_each(|e| e.rename(&names));
         }
         let made = group(plan, input, keys.iter().copied().zip(exprs).collect(), set);
         result = Some(match result {
@@ -125,24 +125,31 @@ fn split(
     result.expect("at least one set")
 }
 
-/// One set of aggregates: plain, or over one distinct argument.
+/// One set of aggregates: plain, or over one list of distinct arguments.
 fn group(plan: &mut Plan, input: Node, groups: Vec<(ColumnId, Expr)>, mut set: Vec<(ColumnId, AggregateCall)>) -> Node {
-    let argument = set[0].1.argument.clone();
-    let (true, Some(argument)) = (set[0].1.distinct, argument) else {
+    if !set[0].1.distinct {
         return Node::new(Op::Aggregate { input: Box::new(input), groups, aggregates: set });
-    };
-    let info = plan::ColumnInfo { name: "distinct".to_owned(), sql_type: argument.sql_type, nullable: true };
-    let value = plan.columns.push(info);
+    }
+    let values: Vec<ColumnId> = set[0]
+        .1
+        .arguments
+        .iter()
+        .map(|argument| {
+            let info = plan::ColumnInfo { name: "distinct".to_owned(), sql_type: argument.sql_type, nullable: true };
+            plan.columns.push(info)
+        })
+        .collect();
     let (mut inner, mut outer) = (Vec::new(), Vec::new());
     for (key, expr) in groups {
         let below = fresh_like(&mut plan.columns, key);
         outer.push((key, column(&plan.columns, below)));
         inner.push((below, expr));
     }
-    inner.push((value, argument));
+    inner.extend(values.iter().copied().zip(set[0].1.arguments.clone()));
+    let values: Vec<Expr> = values.into_iter().map(|value| column(&plan.columns, value)).collect();
     for (_, call) in &mut set {
         call.distinct = false;
-        call.argument = Some(column(&plan.columns, value));
+        call.arguments.clone_from(&values);
     }
     let distinct = Node::new(Op::Aggregate { input: Box::new(input), groups: inner, aggregates: Vec::new() });
     Node::new(Op::Aggregate { input: Box::new(distinct), groups: outer, aggregates: set })

@@ -313,24 +313,25 @@ impl Oracle<'_> {
     }
 
     fn aggregate(&self, call: &AggregateCall, rows: &[Row]) -> Result<Value> {
-        let mut values: Vec<Value> = Vec::new();
+        let mut seen: Vec<Vec<Value>> = Vec::new();
         for row in rows {
             if let Some(filter) = &call.filter
                 && self.value(filter, row)? != Value::Bool(true)
             {
                 continue;
             }
-            let value = match &call.argument {
-                Some(argument) => self.value(argument, row)?,
-                None => Value::Bool(true),
-            };
-            let repeated = call.distinct && values.contains(&value);
-            if !value.is_null() && !repeated {
-                values.push(value);
+            let values = call.arguments.iter().map(|e| self.value(e, row)).collect::<Result<Vec<_>>>()?;
+            let repeated = call.distinct && seen.contains(&values);
+            if !values.iter().any(Value::is_null) && !repeated {
+                seen.push(values);
             }
         }
-        let argument = call.argument.as_ref().map_or(SqlType::Null, |e| e.sql_type);
-        call.function.evaluate(Input { values: &values, argument, result: call.sql_type })
+        let column = |at: usize| -> Vec<Value> {
+            seen.iter().map(|values| values.get(at).cloned().unwrap_or(Value::Bool(true))).collect()
+        };
+        let (values, others) = (column(0), column(1));
+        let (argument, result) = (call.argument_type(), call.sql_type);
+        call.function.evaluate(Input { values: &values, others: &others, argument, result })
     }
 }
 

@@ -136,8 +136,8 @@ pub enum Quantifier {
 pub struct AggregateCall {
     /// Which.
     pub function: AggregateFunction,
-    /// Its argument; none for `count(*)`.
-    pub argument: Option<Expr>,
+    /// Its arguments; none for `count(*)`.
+    pub arguments: Vec<Expr>,
     /// Over distinct values only.
     pub distinct: bool,
     /// FILTER (WHERE ...).
@@ -146,6 +146,23 @@ pub struct AggregateCall {
     pub sql_type: SqlType,
     /// Byte offset in the SQL text.
     pub position: Option<u32>,
+}
+
+impl AggregateCall {
+    /// All that it computes of a row: arguments and filter.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        self.arguments.iter().chain(&self.filter)
+    }
+
+    /// The same, to be changed.
+    pub fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        self.arguments.iter_mut().chain(&mut self.filter)
+    }
+
+    /// The type of its first argument; [`SqlType::Null`] for `count(*)`.
+    pub fn argument_type(&self) -> SqlType {
+        self.arguments.first().map_or(SqlType::Null, |a| a.sql_type)
+    }
 }
 
 impl Compare {

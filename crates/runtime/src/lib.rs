@@ -30,12 +30,14 @@ pub mod group;
 pub mod join;
 mod keys;
 mod limit;
+mod moments;
 mod pairs;
 mod params;
 mod prefetch;
 pub mod query;
 pub mod result;
 pub mod rows;
+mod selection;
 mod sites;
 mod slot;
 pub mod sort;
@@ -45,6 +47,7 @@ pub mod sum;
 #[cfg(test)]
 mod testing;
 pub mod threshold;
+mod values;
 pub mod window;
 mod worker;
 

@@ -7,12 +7,12 @@
 //! sum of nothing.
 
 use base::Result;
-use types::ops::sum::{LongSum, Pair, terms, two_square, variance};
+use types::ops::sum::{LongSum, Pair, terms, two_product, two_sum, variance};
 
 use crate::worker::{Worker, guarded};
 
 /// A sum in a group row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(transparent)]
 pub struct ExactSum(Pair);
 
@@ -31,10 +31,21 @@ impl ExactSum {
     ///
     /// # Safety
     /// The sum's memory must have been zeroed and only been touched by workers of this query, one at a time.
+    #[inline(always)]
     pub(crate) unsafe fn add(&mut self, worker: &mut Worker, x: f64) -> Result<()> {
         if self.0.add(x) {
             return Ok(());
         }
+        // SAFETY: as the caller promises.
+        unsafe { self.add_to_long(worker, x) }
+    }
+
+    /// Adds `x` where the pair cannot take it.
+    ///
+    /// # Safety
+    /// As for [`add`](Self::add).
+    #[cold]
+    unsafe fn add_to_long(&mut self, worker: &mut Worker, x: f64) -> Result<()> {
         // SAFETY: as the caller promises.
         let long = unsafe { self.long(worker)? };
         if !long.pair.add(x) {
@@ -107,7 +118,7 @@ impl ExactSum {
     ///
     /// # Safety
     /// As for [`add`](Self::add).
-    unsafe fn exact(&self) -> LongSum {
+    pub(crate) unsafe fn exact(&self) -> LongSum {
         // SAFETY: as the caller promises.
         let (mut sum, pair) = match self.outgrown() {
             // SAFETY: as the caller promises.
@@ -128,13 +139,73 @@ impl ExactSum {
     }
 }
 
+/// A sum of products. These have twice the bits of a double, more than a pair adds up for long: so a third double stands
+/// before it.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct ExactProducts {
+    high: f64,
+    low: ExactSum,
+}
+
+impl ExactProducts {
+    /// Adds a product.
+    ///
+    /// # Safety
+    /// As for [`ExactSum::add`].
+    #[inline]
+    pub(crate) unsafe fn add(&mut self, worker: &mut Worker, x: f64, y: f64) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let Some((product, rest)) = two_product(x, y) else {
+                return self.low.long(worker).map(|long| long.rest.add_product(x, y));
+            };
+            self.add_high(worker, product)?;
+            if rest == 0.0 { Ok(()) } else { self.low.add(worker, rest) }
+        }
+    }
+
+    /// # Safety
+    /// As for [`ExactSum::add`]; `x` must be finite and far from overflow.
+    #[inline]
+    unsafe fn add_high(&mut self, worker: &mut Worker, x: f64) -> Result<()> {
+        let (high, lost) = two_sum(self.high, x);
+        self.high = high;
+        // SAFETY: as the caller promises.
+        if lost == 0.0 { Ok(()) } else { unsafe { self.low.add(worker, lost) } }
+    }
+
+    /// Adds another sum.
+    ///
+    /// # Safety
+    /// As for [`ExactSum::add`], of both.
+    pub(crate) unsafe fn merge(&mut self, worker: &mut Worker, other: &Self) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            self.add_high(worker, other.high)?;
+            self.low.merge(worker, &other.low)
+        }
+    }
+
+    /// The exact value.
+    ///
+    /// # Safety
+    /// As for [`ExactSum::add`].
+    pub(crate) unsafe fn exact(&self) -> LongSum {
+        // SAFETY: as the caller promises.
+        let mut sum = unsafe { self.low.exact() };
+        sum.add(self.high);
+        sum
+    }
+}
+
 /// What a group row keeps for a variance: number, sum and sum of squares.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ExactVariance {
     count: u64,
     sum: ExactSum,
-    squares: ExactSum,
+    squares: ExactProducts,
 }
 
 impl ExactVariance {
@@ -147,13 +218,7 @@ impl ExactVariance {
         // SAFETY: as the caller promises.
         unsafe {
             self.sum.add(worker, x)?;
-            match two_square(x) {
-                Some((square, rest)) => {
-                    self.squares.add(worker, square)?;
-                    self.squares.add(worker, rest)
-                }
-                None => self.squares.long(worker).map(|long| long.rest.add_square(x)),
-            }
+            self.squares.add(worker, x, x)
         }
     }
 
@@ -170,7 +235,7 @@ impl ExactVariance {
             }
             self.count += 1;
             parts.iter().try_for_each(|&part| self.sum.add(worker, part))?;
-            self.squares.long(worker).map(|long| long.rest.add_square_of_sum(parts))
+            self.squares.low.long(worker).map(|long| long.rest.add_square_of_sum(parts))
         }
     }
 
@@ -329,7 +394,7 @@ mod tests {
     fn variances_of_parts_are_those_of_all() {
         let context = QueryContext::new(&program(vec![]), Budget::new(usize::MAX), |_| None).unwrap();
         let mut worker = context.worker(0);
-        let empty = ExactVariance { count: 0, sum: nothing(), squares: nothing() };
+        let empty = ExactVariance { count: 0, sum: nothing(), squares: ExactProducts::default() };
         for scale in [1.0, 1e-170, 1e150] {
             let (mut one, mut two, mut all) = (empty, empty, empty);
             // SAFETY: sums of this worker's query.
@@ -350,7 +415,7 @@ mod tests {
         let context = QueryContext::new(&program(vec![]), Budget::new(usize::MAX), |_| None).unwrap();
         let mut worker = context.worker(0);
         for base in [0, 1 << 53, i128::from(i64::MIN), 10i128.pow(38) - 9] {
-            let mut all = ExactVariance { count: 0, sum: nothing(), squares: nothing() };
+            let mut all = ExactVariance { count: 0, sum: nothing(), squares: ExactProducts::default() };
             // SAFETY: sums of this worker's query.
             unsafe {
                 [1, 2, 4, 8].iter().for_each(|&x| all.add_integer(&mut worker, base + x).unwrap());

@@ -13,6 +13,7 @@ use scheduler::EachWorker;
 use types::Str;
 
 use crate::params::Params;
+use crate::selection::Selection;
 use crate::slot::Slot;
 
 /// What one worker has of one query. Generated code reads the fields up to `resume`.
@@ -65,6 +66,8 @@ pub struct WorkerState {
     passing: Option<Area>,
     /// What lives as long as the query, as the worker does.
     keep: Area,
+    /// The values of the group whose percentile is looked for.
+    pub(crate) selection: Selection,
 }
 
 impl WorkerState {
@@ -137,6 +140,7 @@ impl Worker {
             made: String::new(),
             passing: None,
             keep: Area::new(shared.budget.clone(), "aggregation"),
+            selection: Selection::default(),
         });
         Self {
             params: shared.params.slots().as_ptr(),

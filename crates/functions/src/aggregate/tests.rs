@@ -20,8 +20,12 @@ fn references_compute_what_rows_say() {
         (AggregateFunction::Max, Value::Int(4)),
     ] {
         let (argument, result) = function.resolve(SqlType::Integer).unwrap();
-        assert_eq!(function.evaluate(Input { values: &values, argument, result }), Ok(expected), "{function:?}");
-        let nothing = Input { values: &[], argument, result };
+        assert_eq!(
+            function.evaluate(Input { values: &values, others: &[], argument, result }),
+            Ok(expected),
+            "{function:?}"
+        );
+        let nothing = Input { values: &[], others: &[], argument, result };
         assert_eq!(function.evaluate(nothing).unwrap().is_null(), !function.counts(), "{function:?}");
     }
 }

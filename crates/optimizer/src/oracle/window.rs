@@ -142,8 +142,8 @@ impl Oracle<'_> {
 }
 
 fn as_aggregate(function: AggregateFunction, call: &WindowCall) -> AggregateCall {
-    let (argument, filter) = (call.arguments.first().cloned(), call.filter.clone());
-    AggregateCall { function, argument, distinct: call.distinct, filter, sql_type: call.sql_type, position: None }
+    let (arguments, filter) = (call.arguments.clone(), call.filter.clone());
+    AggregateCall { function, arguments, distinct: call.distinct, filter, sql_type: call.sql_type, position: None }
 }
 
 /// The order of rows by their first `count` keys.

@@ -97,7 +97,7 @@ impl Pruner<'_> {
             }
             Op::Aggregate { input, groups, mut aggregates } => {
                 aggregates.retain(|(c, _)| needed.contains(c));
-                let exprs = aggregates.iter().flat_map(|(_, a)| a.argument.iter().chain(a.filter.iter()));
+                let exprs = aggregates.iter().flat_map(|(_, a)| a.expressions());
                 let needed = with(&Columns::new(), groups.iter().map(|(_, e)| e).chain(exprs));
                 Op::Aggregate { input: Box::new(self.node(*input, &needed, false)?), groups, aggregates }
             }

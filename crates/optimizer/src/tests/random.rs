@@ -181,12 +181,19 @@ impl Generator {
             (AggregateFunction::Count, SqlType::BigInt),
             (AggregateFunction::Max, SqlType::Integer),
         ]);
-        let argument = (function != AggregateFunction::CountStar).then(|| {
+        let arguments = (function != AggregateFunction::CountStar).then(|| {
             let outer = if self.below(5) == 0 { outer } else { &[] };
             self.operand(own, outer)
         });
         let distinct = function == AggregateFunction::Count && self.below(3) == 0;
-        let call = AggregateCall { function, argument, distinct, filter: None, sql_type, position: None };
+        let call = AggregateCall {
+            function,
+            arguments: arguments.into_iter().collect(),
+            distinct,
+            filter: None,
+            sql_type,
+            position: None,
+        };
         let result = self.new_column(sql_type, function == AggregateFunction::Max);
         Node::new(Op::Aggregate { input: Box::new(input), groups, aggregates: vec![(result, call)] })
     }

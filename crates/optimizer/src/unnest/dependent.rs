@@ -113,7 +113,7 @@ impl Unnester<'_> {
             op => (Node { op, rows: right.rows }, Vec::new()),
         };
         let Op::Aggregate { input, mut aggregates, .. } = aggregate.op else { unreachable!("checked above") };
-        let arguments = aggregates.iter().flat_map(|(_, a)| a.argument.iter().chain(a.filter.iter()));
+        let arguments = aggregates.iter().flat_map(|(_, a)| a.expressions());
         let used = domain.free_in(arguments);
         let (input, bindings) = self.push(*input, domain, &used)?;
         let zeros = self.counts_apart(&mut aggregates, &bindings);
@@ -141,9 +141,7 @@ impl Unnester<'_> {
     ) -> Vec<(ColumnId, Expr)> {
         let mut zeros = Vec::new();
         for (result, call) in aggregates {
-            for expr in call.argument.iter_mut().chain(call.filter.iter_mut()) {
-                self.bind(expr, bindings);
-            }
+            call.expressions_mut().for_each(|expr| self.bind(expr, bindings));
             if call.function.counts() {
                 let count = fresh_like(self.columns, *result);
                 let parts = vec![column(self.columns, count), Expr::constant(Value::Int(0), call.sql_type)];

@@ -126,16 +126,16 @@ impl Unnester<'_> {
         result
     }
 
-    /// The call of an aggregate function, whose argument is evaluated where its FILTER is true.
+    /// The call of an aggregate function, whose arguments are evaluated where its FILTER is true.
     pub(super) fn expand_call(&mut self, call: &mut plan::AggregateCall, input: &mut Node) -> Result<()> {
         let mut guard = None;
         if let Some(filter) = &mut call.filter {
             self.expand(filter, input, None)?;
-            if call.argument.as_ref().is_some_and(can_fail) {
+            if call.arguments.iter().any(can_fail) {
                 let known = self.computed(filter, input, None);
                 guard = Some(self.guard(or_else(known, false), input, None));
             }
         }
-        call.argument.iter_mut().try_for_each(|argument| self.expand(argument, input, guard))
+        call.arguments.iter_mut().try_for_each(|argument| self.expand(argument, input, guard))
     }
 }

@@ -300,8 +300,7 @@ impl Unnester<'_> {
         }
         if !scalar {
             for (_, call) in &mut aggregates {
-                let exprs = call.argument.iter_mut().chain(call.filter.iter_mut());
-                exprs.for_each(|e| self.bind(e, &inner));
+                call.expressions_mut().for_each(|e| self.bind(e, &inner));
             }
             return Ok((Node::new(Op::Aggregate { input: Box::new(input), groups, aggregates }), carried));
         }

@@ -50,8 +50,8 @@ fn joined(plan: &mut Plan, input: Node, keys: &[SortKey], functions: Vec<(Column
     let aggregates = functions.into_iter().filter_map(|(result, call)| {
         let WindowCall { function, arguments, filter, sql_type, position, .. } = call;
         let WindowFunction::Aggregate(function) = function else { return None };
-        let (argument, filter) = (arguments.first().map(renamed), filter.as_ref().map(renamed));
-        Some((result, AggregateCall { function, argument, distinct: false, filter, sql_type, position }))
+        let (arguments, filter) = (arguments.iter().map(renamed).collect(), filter.as_ref().map(renamed));
+        Some((result, AggregateCall { function, arguments, distinct: false, filter, sql_type, position }))
     });
     let aggregates = aggregates.collect();
     let right = Node::new(Op::Aggregate { input: Box::new(right), groups, aggregates });

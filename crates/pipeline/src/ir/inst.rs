@@ -1,6 +1,6 @@
 //! Instructions.
 
-use functions::{FloatFunction, ScalarFunction, Typed};
+use functions::{AggregateFunction, FloatFunction, ScalarFunction, Typed};
 use types::ops::date::Field;
 
 use super::{ParamId, SiteId, StateId, Ty, Var};
@@ -428,7 +428,7 @@ pub enum Callee {
     RoundSum,
     /// `(Ptr sum, I64 count) -> F64`: the rounded sum divided by the count; 22003 if the sum is too large.
     Average,
-    /// `(Ptr variance, F64 value) -> ()`: adds to {count: I64, exact sum, exact sum of squares} at the address.
+    /// `(Ptr variance, F64 value) -> ()`: adds to {count: I64, exact sum, exact sum of squares, which has a third double in front} at the address.
     VarianceAdd,
     /// `(Ptr variance, I128 value) -> ()`: likewise.
     VarianceAddInteger,
@@ -437,6 +437,24 @@ pub enum Callee {
     /// `(Ptr variance, Bool sample, I32 scale) -> F64`: of a sample, or of a population; integers count units of
     /// 10^-scale. 22003.
     Variance,
+    /// `(Ptr moments, F64 y, F64 x) -> ()`: adds to {count: I64, exact sums of y and x, those of y * y, x * x, x * y} at the address.
+    MomentsAdd,
+    /// `(Ptr into, Ptr from) -> ()`: adds other ones.
+    MomentsMerge,
+    /// `(Ptr moments) -> (F64, Bool)`: a function of pairs, and whether it is NULL; 22003.
+    Regression(AggregateFunction),
+    /// `(Ptr values, I64 value) -> ()`: adds to the values of a group, {Ptr, Ptr, Ptr, Ptr} at the address.
+    CollectInteger,
+    /// `(Ptr values, F64 value) -> ()`: likewise.
+    CollectFloat,
+    /// `(Ptr into, Ptr from) -> ()`: adds other values; those are lost.
+    CollectMerge,
+    /// `(Ptr values, F64 fraction) -> I64`: the first integer at or behind the fraction, 0 if there is none; 22003.
+    IntegerAt,
+    /// `(Ptr values, F64 fraction) -> F64`: likewise.
+    FloatAt,
+    /// `(Ptr values, F64 fraction) -> F64`: what is at the fraction, between two values if need be.
+    FloatAround,
     /// `() -> Bool`: takes one of the rows that the limit still admits.
     TakeLimit(StateId),
     /// `(Str old, Str new) -> Str`: the new text of an accumulator of the worker's group state, in memory that lives as
@@ -469,6 +487,11 @@ impl Operation {
 }
 
 impl Callee {
+    /// The function of pairs that the text form calls `name`.
+    pub fn regression(name: &str) -> Option<Self> {
+        AggregateFunction::named(name).map(Self::Regression)
+    }
+
     /// Whether it ends the query for no arguments, and changes nothing.
     pub fn never_fails(self) -> bool {
         match self {
@@ -508,12 +531,18 @@ impl Callee {
             Self::ExtractDate(_) => (&[I32], Some(I64)),
             Self::ExtractTimestamp(_) | Self::TruncateTimestamp(_) => (&[I64], Some(I64)),
             Self::TimestampAddInterval => (&[I64, Interval], Some(I64)),
-            Self::MergeSums | Self::VarianceMerge => (&[Ptr, Ptr], None),
+            Self::MergeSums | Self::VarianceMerge | Self::MomentsMerge | Self::CollectMerge => (&[Ptr, Ptr], None),
             Self::RoundSum => (&[Ptr], Some(F64)),
             Self::Average => (&[Ptr, I64], Some(F64)),
             Self::VarianceAdd => (&[Ptr, F64], None),
             Self::VarianceAddInteger => (&[Ptr, I128], None),
             Self::Variance => (&[Ptr, Bool, I32], Some(F64)),
+            Self::MomentsAdd => (&[Ptr, F64, F64], None),
+            Self::Regression(_) => return Some((vec![Ptr], vec![F64, Bool])),
+            Self::CollectInteger => (&[Ptr, I64], None),
+            Self::CollectFloat => (&[Ptr, F64], None),
+            Self::IntegerAt => (&[Ptr, F64], Some(I64)),
+            Self::FloatAt | Self::FloatAround => (&[Ptr, F64], Some(F64)),
             Self::TakeLimit(_) => (&[], Some(Bool)),
         };
         Some((args.to_vec(), result.into_iter().collect()))

@@ -4,6 +4,7 @@
 mod accumulator;
 mod domain;
 mod fold;
+mod holistic;
 mod shift;
 
 use std::collections::HashMap;
@@ -39,7 +40,7 @@ impl Lowering<'_> {
         if let Some((_, call)) = wanted.iter().find(|(_, a)| a.distinct && !a.function.ignores_duplicates()) {
             return Err(Error::internal("a DISTINCT aggregate was not rewritten").at(call.position));
         }
-        let read = wanted.iter().flat_map(|(_, a)| a.argument.iter().chain(&a.filter));
+        let read = wanted.iter().flat_map(|(_, a)| a.expressions());
         let read = with_columns_of(&Needed::new(), groups.iter().map(|(_, e)| e).chain(read));
         let pipes = self.node(input, &read)?;
 
@@ -193,7 +194,7 @@ pub(super) fn group_row(
         let values = values.iter().zip(keys).map(|(v, k)| (v.value, v.null.filter(|_| k.null.is_some()))).collect();
         pipe.let_(Ty::I64, Operation::Hash(values))
     };
-    if rows >= MANY_GROUPS {
+    if rows.max(domain.map_or(0.0, |domain| domain.slots as f64)) >= MANY_GROUPS {
         pipe.push(Inst::Prefetch { state, hash });
     }
     let row = pipe.var(Ty::Ptr);

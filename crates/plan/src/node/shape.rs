@@ -54,8 +54,8 @@ macro_rules! accessors {
                 .chain(rows.into_iter().flatten())
                 .chain(computed.into_iter().map(|(_, expr)| expr))
                 .chain(calls.into_iter().flat_map(|(_, call)| {
-                    let AggregateCall { argument, filter, .. } = call;
-                    argument.into_iter().chain(filter)
+                    let AggregateCall { arguments, filter, .. } = call;
+                    arguments.into_iter().chain(filter)
                 }))
                 .chain(order.into_iter().map(|key| &$($mut)? key.expr))
                 .chain(windows.into_iter().flat_map(|(_, call)| {

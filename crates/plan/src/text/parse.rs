@@ -14,7 +14,7 @@ use super::lexer::{Token, error, tokens};
 use super::parse_expr::{Line, sort_key};
 use super::window;
 use crate::{
-    AggregateCall, BuildSide, ColumnId, ColumnInfo, Cte, CteId, Expr, JoinKind, Node, Op, Plan, SetOperation, TableId,
+    AggregateCall, BuildSide, ColumnId, ColumnInfo, Cte, CteId, JoinKind, Node, Op, Plan, SetOperation, TableId,
     TableInfo, TableSource,
 };
 
@@ -268,7 +268,13 @@ fn call(line: &mut Line<'_>, column: ColumnId) -> Result<AggregateCall> {
     let function = AggregateFunction::named(&name).ok_or_else(|| error(format!("no aggregate {name}")))?;
     line.expect("(")?;
     let distinct = line.word("distinct");
-    let argument: Option<Expr> = if line.sign("*") { None } else { Some(line.expr()?) };
+    let mut arguments = Vec::new();
+    if !line.sign("*") {
+        arguments.push(line.expr()?);
+        while line.sign(",") {
+            arguments.push(line.expr()?);
+        }
+    }
     line.expect(")")?;
     let mut filter = None;
     if line.word("filter") {
@@ -277,5 +283,5 @@ fn call(line: &mut Line<'_>, column: ColumnId) -> Result<AggregateCall> {
         line.expect(")")?;
     }
     let sql_type = line.type_of(column);
-    Ok(AggregateCall { function, argument, distinct, filter, sql_type, position: line.position()? })
+    Ok(AggregateCall { function, arguments, distinct, filter, sql_type, position: line.position()? })
 }

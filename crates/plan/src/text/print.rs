@@ -164,7 +164,7 @@ impl<'a> Printer<'a> {
                 let groups: Vec<String> = groups.iter().map(|(c, e)| p.made_of(*c, e)).collect();
                 let mut calls = Vec::new();
                 for (column, call) in aggregates {
-                    let argument = call.argument.as_ref().map_or_else(|| "*".to_owned(), |e| p.print(e));
+                    let arguments = if call.arguments.is_empty() { "*".to_owned() } else { p.list(&call.arguments) };
                     let distinct = if call.distinct { "distinct " } else { "" };
                     let name = call.function.name();
                     let filter = match &call.filter {
@@ -175,7 +175,7 @@ impl<'a> Printer<'a> {
                         Some(at) if p.positions => format!("@{at}"),
                         _ => String::new(),
                     };
-                    calls.push(format!("{} = {name}({distinct}{argument}){filter}{position}", p.definition(*column)));
+                    calls.push(format!("{} = {name}({distinct}{arguments}){filter}{position}", p.definition(*column)));
                 }
                 format!("aggregate [{}] [{}]", groups.join(", "), calls.join(", "))
             }

@@ -1,5 +1,7 @@
 //! What a [`Callee`] is: functions of [`AbiFn`]'s type.
 
+use ::functions::aggregate::percentile::Between;
+use ::functions::aggregate::{AGGREGATES, regression};
 use ::functions::{ScalarFunction, Typed};
 use base::ids::Id;
 use base::{Error, Result, SqlState};
@@ -11,10 +13,12 @@ use types::ops::{date, decimal, string};
 use super::{AbiFn, Slot, Worker};
 use crate::group::GroupLocal;
 use crate::limit::LimitLocal;
+use crate::moments::ExactMoments;
 use crate::params::check_type;
 use crate::sites;
 use crate::slot::{interval_words, slot_of, value_of};
 use crate::sum::{ExactSum, ExactVariance};
+use crate::values::{Values, float_of_word, integer_of_word, word_of_float, word_of_integer};
 use crate::worker::guarded;
 
 /// The function and immediate of a callee.
@@ -45,6 +49,15 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::VarianceAddInteger => (variance_add_integer, 0),
         Callee::VarianceMerge => (variance_merge, 0),
         Callee::Variance => (variance, 0),
+        Callee::MomentsAdd => (moments_add, 0),
+        Callee::MomentsMerge => (moments_merge, 0),
+        Callee::Regression(function) => (regression, function as usize),
+        Callee::CollectInteger => (collect_integer, 0),
+        Callee::CollectFloat => (collect_float, 0),
+        Callee::CollectMerge => (collect_merge, 0),
+        Callee::IntegerAt => (integer_at, 0),
+        Callee::FloatAt => (float_at, 0),
+        Callee::FloatAround => (float_around, 0),
         Callee::TakeLimit(state) => (take_limit, state.index()),
         Callee::KeepStr(state) => (keep_str, state.index()),
     };
@@ -213,6 +226,39 @@ functions! {
         let (sample, scale) = (args.slot(1).0[0] & 1 != 0, args.i32(2) as u8);
         (*args.pointer::<ExactVariance>(0)).variance(sample, scale).map(Slot::f64)
     }
+    fn moments_add(worker, immediate, args) {
+        (*args.pointer::<ExactMoments>(0)).add(worker, args.slot(1).as_f64(), args.slot(2).as_f64())?;
+        Ok(Slot::default())
+    }
+    fn moments_merge(worker, immediate, args) {
+        (*args.pointer::<ExactMoments>(0)).merge(worker, &*args.pointer(1))?;
+        Ok(Slot::default())
+    }
+    fn collect_integer(worker, immediate, args) {
+        (*args.pointer::<Values>(0)).add(worker, word_of_integer(args.slot(1).as_i64()))?;
+        Ok(Slot::default())
+    }
+    fn collect_float(worker, immediate, args) {
+        (*args.pointer::<Values>(0)).add(worker, word_of_float(args.slot(1).as_f64()))?;
+        Ok(Slot::default())
+    }
+    fn collect_merge(worker, immediate, args) {
+        (*args.pointer::<Values>(0)).merge(&*args.pointer(1));
+        Ok(Slot::default())
+    }
+    fn integer_at(worker, immediate, args) {
+        let word = (*args.pointer::<Values>(0)).at(worker, args.slot(1).as_f64())?;
+        Ok(Slot::integer(integer_of_word(word).into()))
+    }
+    fn float_at(worker, immediate, args) {
+        let word = (*args.pointer::<Values>(0)).at(worker, args.slot(1).as_f64())?;
+        Ok(Slot::f64(float_of_word(word)))
+    }
+    fn float_around(worker, immediate, args) {
+        let (low, high, way) = (*args.pointer::<Values>(0)).around(worker, args.slot(1).as_f64())?;
+        let low = float_of_word(low);
+        Ok(Slot::f64(if way == 0.0 { low } else { f64::between(low, float_of_word(high), way)? }))
+    }
     fn take_limit(worker, state, args) {
         let limit = (*worker.locals.add(state as usize)).cast::<LimitLocal>();
         Ok(Slot::bool((*limit).take()))
@@ -248,6 +294,26 @@ fn made(
 
 /// Bytes that a worker keeps for the texts that functions make.
 const MADE: usize = 64 << 10;
+
+/// What a regression's function is, then whether it is NULL.
+unsafe extern "C" fn regression(worker: &mut Worker, function: u64, args: *const Slot, results: *mut Slot) -> u32 {
+    let result = guarded(|| {
+        // SAFETY: generated code passes the address of moments in a row of its query.
+        let moments = unsafe { (*Args(args).pointer::<ExactMoments>(0)).exact() };
+        regression::result(AGGREGATES[function as usize].function, &moments)
+    });
+    match result {
+        Ok(value) => {
+            // SAFETY: room for the callee's two results.
+            unsafe {
+                results.write(Slot::f64(value.unwrap_or_default()));
+                results.add(1).write(Slot::bool(value.is_none()));
+            }
+            0
+        }
+        Err(error) => worker.fail(error),
+    }
+}
 
 /// Calls a site: its arguments, then its value and whether it is NULL.
 unsafe extern "C" fn site_call(worker: &mut Worker, site: u64, args: *const Slot, results: *mut Slot) -> u32 {

@@ -243,6 +243,8 @@ fn new_numbered(local: &mut GroupLocal, number: u64, slots: u64) -> Result<*mut 
     Ok(row)
 }
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
 /// A directory of so many slots, with its rows, stays in the first-level cache anyway.
 const CACHED_SLOTS: u64 = 1 << 10;
 
@@ -256,8 +258,8 @@ pub(crate) fn prefetch(local: &GroupLocal, hashes: &[u64]) {
     // SAFETY: slots are taken modulo the directory's size, numbers at most of the last slot.
     unsafe {
         match local.inner.slots {
-            Some(_) => prefetch_slots(local.directory, hashes.iter().map(|&number| number.min(mask - 1))),
-            None => prefetch_slots(local.directory, hashes.iter().map(|&hash| first_slot(hash, mask))),
+            Some(_) => prefetch_slots(local, hashes.iter().map(|&number| number.min(mask - 1))),
+            None => prefetch_slots(local, hashes.iter().map(|&hash| first_slot(hash, mask))),
         }
     }
 }
@@ -265,7 +267,8 @@ pub(crate) fn prefetch(local: &GroupLocal, hashes: &[u64]) {
 /// # Safety
 /// The slots must exist.
 #[inline(always)]
-unsafe fn prefetch_slots(directory: *const u64, slots: impl Iterator<Item = u64> + Clone) {
+unsafe fn prefetch_slots(local: &GroupLocal, slots: impl Iterator<Item = u64> + Clone) {
+    let (directory, is_long) = (local.directory.cast_const(), local.inner.stride > LINE);
     // SAFETY: as the caller promises; a prefetch may have any address.
     unsafe {
         for slot in slots.clone() {
@@ -274,7 +277,11 @@ unsafe fn prefetch_slots(directory: *const u64, slots: impl Iterator<Item = u64>
         for slot in slots {
             // Most rows have the first place. Another one's row costs a fetch, no more.
             let entry = *directory.add(slot as usize);
-            fetch((entry & ADDRESS) as *const u8);
+            let row = (entry & ADDRESS) as *const u8;
+            fetch(row);
+            if is_long {
+                fetch(row.wrapping_add(LINE));
+            }
         }
     }
 }

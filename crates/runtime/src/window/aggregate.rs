@@ -26,6 +26,7 @@ mod integer;
 mod interval;
 mod least;
 mod logic;
+mod pairs;
 mod prefix;
 mod summary;
 
@@ -33,7 +34,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use base::{Budget, Result};
-use functions::AggregateFunction as A;
+use functions::{AggregateFunction as A, WindowFunction as F};
 use plan::FrameExclusion;
 use types::SqlType;
 
@@ -101,6 +102,10 @@ pub(super) fn evaluation(function: A, call: Call, frames: Frames, budget: &Budge
         A::BoolAnd | A::BoolOr => make.framed(logic::Logic { all: function == A::BoolAnd }),
         A::AnyValue => pick(Which::First, Call { ignore_nulls: true, ..make.call }, make.frames, budget),
         A::CountStar | A::Count => make.count(),
+        A::ContinuousAt => make.percentile(F::PercentileCont),
+        A::DiscreteAt => make.percentile(F::PercentileDisc),
+        A::RegrCount => make.paired(Make::count),
+        _ => make.paired(|make| make.framed(pairs::Regression { function })),
     }
 }
 
@@ -126,6 +131,22 @@ impl Make<'_> {
         let condition = Condition { value, filter: call.filter, only: None };
         let members = Members::new(condition, frames.positions.rows, budget)?;
         Ok(Box::new(Count { members, frames }))
+    }
+
+    /// The value at a fraction, in the order of the values.
+    fn percentile(self, function: F) -> Result<Box<dyn Evaluation>> {
+        let Self { mut call, frames, budget } = self;
+        let value = call.arguments.remove(0);
+        call.function = function;
+        call.order = vec![Key::ascending(value)];
+        super::ordered::evaluation(call, frames, budget)
+    }
+
+    /// Of pairs, which become one operand.
+    fn paired(mut self, make: impl FnOnce(Self) -> Result<Box<dyn Evaluation>>) -> Result<Box<dyn Evaluation>> {
+        let (pairs, charged) = pairs::zipped(&self.call.arguments, self.frames.positions.rows, self.budget)?;
+        self.call.arguments = vec![pairs];
+        Ok(Box::new(pairs::Charged { evaluation: make(self)?, _charged: charged }))
     }
 
     /// By prefix sums, unless rows are only added or few.

@@ -225,22 +225,26 @@ fn joined(call: &Slow, frame: Vec<usize>) -> Value {
 fn aggregate(function: A, call: &Slow, frame: Vec<usize>, partition: Range<usize>) -> Result<Value> {
     let passes = |row: &usize| call.filter.as_ref().is_none_or(|filter| filter[*row] == Value::Bool(true));
     let rows = frame.into_iter().filter(passes);
-    let mut values: Vec<Value> = match call.arguments.first() {
-        Some(argument) => rows.map(|row| argument[row].clone()).filter(|value| !value.is_null()).collect(),
-        None => rows.map(|_| Value::Int(0)).collect(),
-    };
+    let of_row = |row: usize| -> Vec<&Value> { call.arguments.iter().map(|argument| &argument[row]).collect() };
+    let is_there = |row: &usize| !of_row(*row).iter().any(|value| value.is_null());
+    let mut rows: Vec<usize> = rows.filter(is_there).collect();
     if call.distinct && !function.ignores_duplicates() {
-        let mut distinct: Vec<Value> = Vec::new();
-        for value in values {
+        let mut distinct: Vec<usize> = Vec::new();
+        for row in rows {
             // Equal values may differ: the partition's first one stands for all.
-            let first = partition.clone().filter(passes).find(|&row| call.arguments[0][row] == value);
-            if !distinct.contains(&value) {
-                distinct.push(call.arguments[0][first.unwrap()].clone());
+            let first = partition.clone().filter(passes).find(|&other| of_row(other) == of_row(row)).unwrap();
+            if !distinct.contains(&first) {
+                distinct.push(first);
             }
         }
-        values = distinct;
+        rows = distinct;
     }
-    function.evaluate(Input { values: &values, argument: call.argument, result: call.result })
+    let of = |number: usize| -> Vec<Value> {
+        let argument = call.arguments.get(number);
+        rows.iter().map(|&row| argument.map_or(Value::Int(0), |argument| argument[row].clone())).collect()
+    };
+    let (values, others) = (of(0), of(1));
+    function.evaluate(Input { values: &values, others: &others, argument: call.argument, result: call.result })
 }
 
 /// A function with an order of its own: the frame's rows in that order are a partition.

@@ -103,6 +103,12 @@ fn call(random: &mut Random, table: &Table, function: F, own_order: bool) -> (Sl
             arguments.random(argument);
             arguments.integers(&[1, 2, 3, 9, i64::MAX]);
         }
+        F::Aggregate(aggregate) if aggregate.is_percentile() => {
+            arguments.random(argument);
+            let fraction = Value::Float(arguments.random.pick(&[0.0, 0.1, 0.5, 0.77, 1.0]));
+            arguments.add(SqlType::Double, vec![fraction; table.rows]);
+        }
+        F::Aggregate(aggregate) => (0..aggregate.definition().arguments).for_each(|_| arguments.random(argument)),
         _ => arguments.random(argument),
     }
     if picks {
@@ -124,8 +130,8 @@ fn call(random: &mut Random, table: &Table, function: F, own_order: bool) -> (Sl
     }
     let filtered = (sets || matches!(function, F::Aggregate(_) | F::StringAgg)) && random.one_in(3);
     let filter = filtered.then(|| values(random, SqlType::Bool, rows, 20));
-    let has_values =
-        function == F::StringAgg || matches!(function, F::Aggregate(aggregate) if aggregate != A::CountStar);
+    let has_values = function == F::StringAgg
+        || matches!(function, F::Aggregate(aggregate) if aggregate != A::CountStar && !aggregate.is_percentile());
     let distinct = has_values && random.one_in(3);
     let ignore_nulls = picks && random.one_in(2);
     let quick = Call {

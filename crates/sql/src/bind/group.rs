@@ -143,7 +143,7 @@ impl PlanBuilder {
         // Without groups there is a row even for no input.
         if !named.is_empty() {
             for (column, call) in &aggregates {
-                let argument = call.argument.as_ref().is_none_or(|a| self.is_nullable(a));
+                let argument = call.arguments.iter().any(|a| self.is_nullable(a));
                 let can_be_null = self.columns[*column].nullable
                     && (argument || call.filter.is_some() || call.function.definition().least_values > 1);
                 self.columns[*column].nullable = can_be_null;

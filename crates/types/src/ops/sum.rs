@@ -9,10 +9,12 @@
 //! O(1) a value.
 
 mod long;
+mod moments;
 #[cfg(test)]
 mod tests;
 
 pub use long::LongSum;
+pub use moments::Moments;
 
 use base::{Error, Result, SqlState};
 
@@ -48,6 +50,22 @@ pub fn two_square(x: f64) -> Option<(f64, f64)> {
     let low = x - high;
     let square = x * x;
     Some((square, ((high * high - square) + 2.0 * (high * low)) + low * low))
+}
+
+/// The rounded product and the rest, if both are exactly `x * y`.
+#[inline]
+pub fn two_product(x: f64, y: f64) -> Option<(f64, f64)> {
+    if [x, y].iter().any(|f| *f != 0.0 && !SQUARES.contains(&f.abs())) {
+        return None;
+    }
+    let halves = |f: f64| {
+        let cut = 134_217_729.0 * f; // 2^27 + 1
+        let high = cut - (cut - f);
+        (high, f - high)
+    };
+    let ((a, b), (c, d)) = (halves(x), halves(y));
+    let product = x * y;
+    Some((product, ((a * c - product) + a * d + b * c) + b * d))
 }
 
 impl Pair {
@@ -104,9 +122,13 @@ pub fn variance(count: u64, sum: &LongSum, squares: &LongSum, sample: bool, scal
     }
     let n = u128::from(count);
     let divisor = if sample { n * (n - 1) } else { n * n };
-    let (mantissa, exponent) = long::deviations(count, sum, squares);
     let unit = 10u128.pow(scale.into()) as f64;
-    let quotient = mantissa / divisor as f64 / (unit * unit);
+    quotient(long::deviations(count, [sum, sum], squares), divisor as f64, unit * unit)
+}
+
+/// A number with its power of two, divided by two others; 22003 if it is too large.
+fn quotient((mantissa, exponent): (f64, i32), divisor: f64, unit: f64) -> Result<f64> {
+    let quotient = mantissa / divisor / unit;
     // In two steps, as a power of two may be out of range by itself.
     let half = exponent / 2;
     let power = |e: i32| f64::from_bits(((e + 1023) as u64) << 52);

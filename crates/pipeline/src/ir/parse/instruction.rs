@@ -44,6 +44,14 @@ const CALLEES: &[Callee] = &[
     Callee::VarianceAddInteger,
     Callee::VarianceMerge,
     Callee::Variance,
+    Callee::MomentsAdd,
+    Callee::MomentsMerge,
+    Callee::CollectInteger,
+    Callee::CollectFloat,
+    Callee::CollectMerge,
+    Callee::IntegerAt,
+    Callee::FloatAt,
+    Callee::FloatAround,
 ];
 
 impl Parser<'_> {
@@ -201,6 +209,10 @@ impl Parser<'_> {
             "extract_date" => Callee::ExtractDate(self.t.name()?.parse()?),
             "extract_timestamp" => Callee::ExtractTimestamp(self.t.name()?.parse()?),
             "truncate_timestamp" => Callee::TruncateTimestamp(self.t.name()?.parse()?),
+            "regression" => {
+                let name = self.t.name()?;
+                Callee::regression(name).ok_or_else(|| self.t.error("an aggregate"))?
+            }
             "take_limit" => Callee::TakeLimit(self.t.id("s")?),
             "keep_str" => Callee::KeepStr(self.t.id("s")?),
             name => named(CALLEES, name, |c| format!("{c:?}")).ok_or_else(|| self.t.error("a callee"))?,

@@ -141,6 +141,7 @@ impl Printer<'_, '_, '_> {
                     Callee::ExtractDate(field) => write!(self.f, "extract_date {}", field.name())?,
                     Callee::ExtractTimestamp(field) => write!(self.f, "extract_timestamp {}", field.name())?,
                     Callee::TruncateTimestamp(field) => write!(self.f, "truncate_timestamp {}", field.name())?,
+                    Callee::Regression(function) => write!(self.f, "regression {}", function.name())?,
                     Callee::TakeLimit(id) => write!(self.f, "take_limit {id}")?,
                     Callee::KeepStr(id) => write!(self.f, "keep_str {id}")?,
                     simple => write!(self.f, "{simple:?}")?,

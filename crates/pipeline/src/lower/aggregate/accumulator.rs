@@ -29,15 +29,20 @@ pub(super) enum Kind {
     And,
     Or,
     Any,
-    /// {count: I64, exact sum, exact sum of squares}
+    /// {count: I64, exact sum, exact sum of squares: one of products}
     Variance,
+    /// {count: I64, two exact sums, three of products}
+    Moments,
+    /// All values: {Ptr, Ptr, Ptr, Ptr}
+    Values,
 }
 
 /// A piece of state in the group row.
 #[derive(Clone, Debug)]
 pub(super) struct Accumulator {
     pub(super) kind: Kind,
-    pub(super) argument: Option<Expr>,
+    /// Of several, a row counts only if none is NULL.
+    pub(super) arguments: Vec<Expr>,
     filter: Option<Expr>,
     /// Type of the value kept.
     sql_type: SqlType,
@@ -60,25 +65,28 @@ pub(super) fn accumulators_of(
     counted: bool,
     nullable: &dyn Fn(&Expr) -> bool,
 ) -> Vec<Accumulator> {
-    let argument = call.argument.clone();
+    let mut arguments = call.arguments.clone();
+    if call.function.is_percentile() {
+        arguments.truncate(1);
+    }
     let make = |kind, sql_type| Accumulator {
         kind,
-        argument: argument.clone(),
+        arguments: arguments.clone(),
         filter: call.filter.clone(),
         sql_type,
         tracks_seen: false,
         offset: 0,
         seen: 0,
     };
-    let can_be_null = argument.as_ref().is_some_and(nullable);
+    let can_be_null = arguments.iter().any(nullable);
     let count = || {
         let mut count = make(Kind::Count, SqlType::BigInt);
         if !can_be_null {
-            count.argument = None;
+            count.arguments.clear();
         }
         count
     };
-    let argument_type = argument.as_ref().map_or(SqlType::Null, |a| a.sql_type);
+    let argument_type = call.argument_type();
     let sum = || match argument_type {
         SqlType::Real | SqlType::Double => make(Kind::FloatSum, SqlType::Double),
         t if t.as_decimal().is_some() => {
@@ -92,7 +100,7 @@ pub(super) fn accumulators_of(
         a
     };
     match call.function {
-        F::CountStar | F::Count => vec![count()],
+        F::CountStar | F::Count | F::RegrCount => vec![count()],
         F::Sum if counted => vec![seen(sum()), count()],
         F::Sum if grouped && !can_be_null && call.filter.is_none() => vec![sum()],
         F::Sum => vec![seen(sum())],
@@ -103,16 +111,18 @@ pub(super) fn accumulators_of(
         F::BoolOr => vec![seen(make(Kind::Or, SqlType::Bool))],
         F::AnyValue => vec![seen(make(Kind::Any, argument_type))],
         F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => vec![make(Kind::Variance, SqlType::Double)],
+        F::ContinuousAt | F::DiscreteAt => vec![make(Kind::Values, argument_type)],
+        _ => vec![make(Kind::Moments, SqlType::Double)],
     }
 }
 
 impl Accumulator {
     /// Equal keys can share one accumulator.
     pub(super) fn key(&self) -> String {
-        let mut argument = self.argument.clone();
+        let mut arguments = self.arguments.clone();
         let mut filter = self.filter.clone();
-        argument.iter_mut().chain(&mut filter).for_each(strip_positions);
-        format!("{:?} {} {:?} {:?} {}", self.kind, self.sql_type, argument, filter, self.tracks_seen)
+        arguments.iter_mut().chain(&mut filter).for_each(strip_positions);
+        format!("{:?} {} {:?} {:?} {}", self.kind, self.sql_type, arguments, filter, self.tracks_seen)
     }
 
     pub(super) fn ty(&self) -> Ty {
@@ -130,7 +140,18 @@ impl Accumulator {
             Kind::Variance => {
                 let at = layout.add(Ty::I64);
                 place_sum(layout);
-                place_sum(layout);
+                place_products(layout);
+                at
+            }
+            Kind::Moments => {
+                let at = layout.add(Ty::I64);
+                (0..2).for_each(|_| _ = place_sum(layout));
+                (0..3).for_each(|_| place_products(layout));
+                at
+            }
+            Kind::Values => {
+                let at = layout.add(Ty::Ptr);
+                (1..4).for_each(|_| _ = layout.add(Ty::Ptr));
                 at
             }
             _ if self.ty() == Ty::Str => layout.add_kept(),
@@ -167,7 +188,7 @@ impl Accumulator {
     }
 
     /// Adds a value (one that is not NULL) that has the accumulator's layout; see [`store`](Self::store).
-    fn add(&self, pipe: &mut Pipe, row: Var, value: Var, keep: Option<StateId>) -> Result<()> {
+    pub(super) fn add(&self, pipe: &mut Pipe, row: Var, value: Var, keep: Option<StateId>) -> Result<()> {
         match self.kind {
             Kind::Count => {
                 let (old, one) = (self.load(pipe, row), pipe.int(1, Ty::I64));
@@ -235,6 +256,13 @@ impl Accumulator {
                 let add = if integer { Callee::VarianceAddInteger } else { Callee::VarianceAdd };
                 pipe.call(add, vec![at, value], None);
             }
+            Kind::Values => {
+                let at = self.address(pipe, row);
+                let float = pipe.ty(value) == Ty::F64;
+                let add = if float { Callee::CollectFloat } else { Callee::CollectInteger };
+                pipe.call(add, vec![at, value], None);
+            }
+            Kind::Moments => unreachable!("of pairs"),
         }
         Ok(())
     }
@@ -319,16 +347,21 @@ impl Accumulator {
         Ok(())
     }
 
-    fn address(&self, pipe: &mut Pipe, row: Var) -> Var {
+    pub(super) fn address(&self, pipe: &mut Pipe, row: Var) -> Var {
         pipe.let_(Ty::Ptr, Operation::FieldAddress(row, self.offset))
     }
 
     /// Adds the second row's accumulator to the first's.
     pub(super) fn combine(&self, pipe: &mut Pipe, into: Var, from: Var) -> Result<()> {
         match self.kind {
-            Kind::Variance => {
+            Kind::Variance | Kind::Moments | Kind::Values => {
+                let merge = match self.kind {
+                    Kind::Variance => Callee::VarianceMerge,
+                    Kind::Moments => Callee::MomentsMerge,
+                    _ => Callee::CollectMerge,
+                };
                 let (a, b) = (self.address(pipe, into), self.address(pipe, from));
-                pipe.call(Callee::VarianceMerge, vec![a, b], None);
+                pipe.call(merge, vec![a, b], None);
                 Ok(())
             }
             Kind::FloatSum => self.combine_float_sums(pipe, into, from),
@@ -352,6 +385,12 @@ fn place_sum(layout: &mut RowLayout) -> u32 {
     let at = layout.add(Ty::F64);
     layout.add(Ty::F64);
     at
+}
+
+/// Places an exact sum of products: a double and an exact sum.
+fn place_products(layout: &mut RowLayout) {
+    layout.add(Ty::F64);
+    place_sum(layout);
 }
 
 impl Expressions {
@@ -388,14 +427,17 @@ impl Expressions {
             pipe.push(Inst::Fold(fold));
             return Ok(());
         }
-        let Some(argument) = &accumulator.argument else {
-            let nothing = Var(0);
-            return accumulator.add(pipe, row, nothing, None);
+        let argument = match accumulator.arguments.as_slice() {
+            [] => return accumulator.add(pipe, row, Var(0), None),
+            [argument] => argument,
+            [y, x, ..] => return self.update_pair(pipe, row, accumulator, [y, x]),
         };
         let mut sql = self.scalar(pipe, argument)?;
         let exact = argument.sql_type.as_decimal().is_some();
         if accumulator.kind == Kind::Variance && exact {
             sql.value = pipe.widen(sql.value, Ty::I128);
+        } else if accumulator.kind == Kind::Values {
+            sql.value = Accumulator::collected(pipe, sql.value);
         } else if matches!(accumulator.kind, Kind::FloatSum | Kind::Variance) {
             sql = self.as_double(pipe, sql, argument)?;
         } else if matches!(accumulator.kind, Kind::Min | Kind::Max | Kind::Any) {
@@ -429,9 +471,12 @@ impl Expressions {
     ) -> Result<Sql> {
         let position = call.position;
         match call.function {
-            F::CountStar | F::Count => Ok(Sql { value: parts[0].load(pipe, row), null: None }),
+            F::CountStar | F::Count | F::RegrCount => Ok(Sql { value: parts[0].load(pipe, row), null: None }),
             F::Avg => self.finish_average(pipe, row, call, parts, shift),
             F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => Ok(finish_variance(pipe, row, call, parts[0])?),
+            F::ContinuousAt => self.finish_percentile(pipe, row, call, parts[0], true),
+            F::DiscreteAt => self.finish_percentile(pipe, row, call, parts[0], false),
+            _ if parts[0].kind == Kind::Moments => Ok(parts[0].finish_regression(pipe, row, call)),
             _ => {
                 let mut value = match parts[0].kind {
                     Kind::FloatSum => {
@@ -510,7 +555,7 @@ fn finish_variance(pipe: &mut Pipe, row: Var, call: &AggregateCall, part: &Accum
     let count = pipe.load(row, part.offset, Ty::I64, false);
     let least = pipe.int(if sample { 2 } else { 1 }, Ty::I64);
     let null = pipe.compare(Compare::Lt, count, least);
-    let scale = call.argument.as_ref().map_or(0, |a| a.sql_type.scale());
+    let scale = call.argument_type().scale();
     let (at, sample, scale) = (part.address(pipe, row), pipe.bool(sample), pipe.int(scale.into(), Ty::I32));
     let mut value = pipe.call1(Callee::Variance, vec![at, sample, scale], call.position);
     if matches!(call.function, F::StddevSamp | F::StddevPop) {

@@ -11,11 +11,13 @@ impl Accumulator {
     /// The fold that updates the accumulator, if there is one.
     pub(super) fn fold(&self, pipe: &Pipe, state: StateId) -> Option<Fold> {
         let (kind, column) = match self.kind {
-            Kind::Count => (FoldKind::Count, self.argument.as_ref().map(|a| plain(pipe, a))),
+            // Pairs are counted one by one.
+            Kind::Count if self.arguments.len() > 1 => return None,
+            Kind::Count => (FoldKind::Count, self.arguments.first().map(|a| plain(pipe, a))),
             Kind::Sum | Kind::WideSum | Kind::FloatSum => (FoldKind::Sum, Some(self.summed(pipe))),
             Kind::Min => (FoldKind::Min, Some(self.compared(pipe))),
             Kind::Max => (FoldKind::Max, Some(self.compared(pipe))),
-            Kind::And | Kind::Or | Kind::Any | Kind::Variance => return None,
+            Kind::And | Kind::Or | Kind::Any | Kind::Variance | Kind::Moments | Kind::Values => return None,
         };
         // An argument that is no column is computed.
         let column = column.map_or(Some(None), |c| c.map(Some))?;
@@ -25,7 +27,7 @@ impl Accumulator {
 
     /// The column that is summed up, in any width that the sum takes.
     fn summed(&self, pipe: &Pipe) -> Option<FoldColumn> {
-        let column = plain(pipe, without_widening(self.argument.as_ref()?))?;
+        let column = plain(pipe, without_widening(self.arguments.first()?))?;
         let fits = match self.kind {
             Kind::FloatSum => column.ty.is_float(),
             Kind::WideSum => column.ty == Ty::I128,
@@ -35,7 +37,7 @@ impl Accumulator {
     }
 
     fn compared(&self, pipe: &Pipe) -> Option<FoldColumn> {
-        plain(pipe, self.argument.as_ref()?).filter(|c| c.ty.is_number() && c.ty == self.ty())
+        plain(pipe, self.arguments.first()?).filter(|c| c.ty.is_number() && c.ty == self.ty())
     }
 }
 

@@ -14,10 +14,10 @@ impl Expressions {
     /// A sum or average without the constants that are added to each value, and what these come to.
     pub(super) fn without_constants(&self, call: &AggregateCall) -> (AggregateCall, i128) {
         let (mut call, mut shift) = (call.clone(), 0i128);
-        while let Some((rest, constant)) = call.argument.as_ref().and_then(|e| self.split(e))
+        while let Some((rest, constant)) = call.arguments.first().and_then(|e| self.split(e))
             && let Some(sum) = shift.checked_add(constant).filter(|&sum| i64::try_from(sum).is_ok())
         {
-            (call.argument, shift) = (Some(rest), sum);
+            (call.arguments, shift) = (vec![rest], sum);
         }
         (call, shift)
     }

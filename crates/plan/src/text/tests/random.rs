@@ -225,11 +225,11 @@ impl Generator {
     fn aggregate(&mut self, visible: &[ColumnId]) -> (ColumnId, AggregateCall) {
         let function = AGGREGATES[self.random.index(AGGREGATES.len())].function;
         let sql_type = self.random.pick(&TYPES);
-        let argument = (self.random.index(4) > 0).then(|| self.expr(visible, 2));
+        let arguments = self.exprs(visible, 2, 2);
         let filter = self.random.one_in(3).then(|| self.expr(visible, 2));
-        let distinct = argument.is_some() && self.random.one_in(3);
+        let distinct = !arguments.is_empty() && self.random.one_in(3);
         let position = self.position();
-        (self.column(sql_type), AggregateCall { function, argument, distinct, filter, sql_type, position })
+        (self.column(sql_type), AggregateCall { function, arguments, distinct, filter, sql_type, position })
     }
 
     fn window_call(&mut self, visible: &[ColumnId], keys: usize) -> (ColumnId, WindowCall) {

@@ -31,17 +31,22 @@ struct Rest {
 
 impl Total {
     #[inline]
-    fn add(&mut self, x: f64) {
+    pub(super) fn add(&mut self, x: f64) {
         if !self.pair.add(x) {
             self.add_to_rest(x, 1);
         }
     }
 
     #[inline]
-    fn remove(&mut self, x: f64) {
+    pub(super) fn remove(&mut self, x: f64) {
         if !self.pair.add(-x) {
             self.add_to_rest(x, -1);
         }
+    }
+
+    /// Adds a product of finite doubles, whatever its size.
+    pub(super) fn add_product(&mut self, x: f64, y: f64) {
+        self.rest().sum.add_product(x, y);
     }
 
     fn rest(&mut self) -> &mut Rest {
@@ -66,7 +71,7 @@ impl Total {
         }
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self) {
         if let Some(other) = other.rest.as_ref().filter(|rest| rest.used) {
             let rest = self.rest();
             rest.sum.merge(&other.sum);
@@ -78,13 +83,13 @@ impl Total {
         self.add(other.pair.low);
     }
 
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.pair = Pair::default();
         self.rest.iter_mut().for_each(|rest| rest.used = false);
     }
 
     /// The exact sum.
-    fn exact(&self) -> LongSum {
+    pub(super) fn exact(&self) -> LongSum {
         let mut sum = LongSum::default();
         if let Some(rest) = self.rest.as_ref().filter(|rest| rest.used) {
             sum = rest.sum.clone();
@@ -105,7 +110,7 @@ impl Total {
         if self.rest.as_ref().is_none_or(|rest| !rest.used) { self.pair.round() } else { self.exact().round() }
     }
 
-    fn heap(&self) -> usize {
+    pub(super) fn heap(&self) -> usize {
         self.rest.as_ref().map_or(0, |_| size_of::<Rest>())
     }
 }

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use base::{Error, Result, SqlState};
-use types::Interval;
-use types::ops::date;
+use base::Result;
+use functions::aggregate::percentile::{self, Between};
 
 use super::{Ordered, Seen};
 use crate::window::Operand;
@@ -20,10 +19,7 @@ fn each_fraction(
     let fractions = fraction.cells::<f64>();
     ordered.each(rows, |at, seen| {
         let fraction = fractions.get(seen.row);
-        if let Some(fraction) = fraction.filter(|fraction| !(0.0..=1.0).contains(fraction)) {
-            let message = format!("percentile value {fraction} is not between 0 and 1");
-            return Err(Error::new(SqlState::NUMERIC_OUT_OF_RANGE, message));
-        }
+        let fraction = fraction.map(percentile::fraction).transpose()?;
         each(at, fraction.map(|fraction| (fraction, &seen)).filter(|_| seen.rows() > 0))
     })
 }
@@ -37,32 +33,14 @@ pub(super) fn discrete<T: Element>(
 ) -> Result<()> {
     let values = ordered.value.cells::<T>();
     each_fraction(ordered, fraction, rows, |at, seen| {
-        let place = |fraction: f64, rows: usize| ((fraction * rows as f64).ceil() as usize).saturating_sub(1);
-        let found = seen.map(|(fraction, seen)| seen.nth(place(fraction, seen.rows())));
+        let found = seen.map(|(fraction, seen)| seen.nth(percentile::place(fraction, seen.rows())));
         out.set(at, found.and_then(|row| values.get(row)));
         Ok(())
     })
 }
 
-/// A value between two others.
-pub(super) trait Between: Element {
-    fn between(low: Self, high: Self, fraction: f64) -> Result<Self>;
-}
-
-impl Between for f64 {
-    fn between(low: f64, high: f64, fraction: f64) -> Result<f64> {
-        Ok(low + fraction * (high - low))
-    }
-}
-
-impl Between for Interval {
-    fn between(low: Self, high: Self, fraction: f64) -> Result<Self> {
-        date::add_intervals(low, date::mul_interval(date::sub_intervals(high, low)?, fraction)?)
-    }
-}
-
 /// The value at the fraction.
-pub(super) fn continuous<T: Between>(
+pub(super) fn continuous<T: Element + Between>(
     ordered: &Ordered,
     fraction: &Operand,
     rows: Range<usize>,
@@ -74,13 +52,9 @@ pub(super) fn continuous<T: Between>(
             out.set(at, None);
             return Ok(());
         };
-        let place = fraction * (seen.rows() - 1) as f64;
-        let low = values.value(seen.nth(place.floor() as usize));
-        let value = if place.floor() == place.ceil() {
-            low
-        } else {
-            T::between(low, values.value(seen.nth(place.ceil() as usize)), place - place.floor())?
-        };
+        let (place, way) = percentile::places(fraction, seen.rows());
+        let low = values.value(seen.nth(place));
+        let value = if way == 0.0 { low } else { T::between(low, values.value(seen.nth(place + 1)), way)? };
         out.set(at, Some(value));
         Ok(())
     })

@@ -13,27 +13,23 @@ use crate::bind::scope::{Clause, Level};
 
 impl Binder<'_> {
     /// An aggregate becomes a column of its query's aggregation (an outer query's if it reads only columns of that); equal
-    /// calls share one. `argument` is none for `count(*)`.
+    /// calls share one. There is no argument of `count(*)`.
     pub(super) fn aggregate(
         &mut self,
         function: AggregateFunction,
-        argument: Option<&ast::Expr>,
+        arguments: &[&ast::Expr],
         distinct: bool,
         filter: Option<&ast::Expr>,
         position: Option<u32>,
     ) -> Result<Expr> {
-        let (argument, filter) = self.inside_aggregate(position, |b| {
-            let argument = argument.map(|a| b.aggregate_argument(function, a, position)).transpose()?;
-            Ok((argument, b.filter_condition(filter)?))
+        let ((arguments, sql_type), filter) = self.inside_aggregate(position, |b| {
+            let arguments = b.aggregate_arguments(function, arguments, position)?;
+            Ok((arguments, b.filter_condition(filter)?))
         })?;
-        let (argument, sql_type) = match argument {
-            Some((argument, result)) => (Some(argument), result),
-            None => (None, SqlType::BigInt),
-        };
-        let level = self.aggregate_level(argument.iter().chain(&filter), position)?;
+        let level = self.aggregate_level(arguments.iter().chain(&filter), position)?;
         // Whether a value occurs once or twice makes no difference to these.
         let distinct = distinct && !function.ignores_duplicates();
-        Ok(self.push_aggregate(level, AggregateCall { function, argument, distinct, filter, sql_type, position }))
+        Ok(self.push_aggregate(level, AggregateCall { function, arguments, distinct, filter, sql_type, position }))
     }
 
     /// Binds what an aggregate is given.
@@ -51,28 +47,22 @@ impl Binder<'_> {
         bound
     }
 
-    /// The argument of an aggregate, as the type that it wants, and the type of the result.
-    pub(super) fn aggregate_argument(
+    /// The arguments of an aggregate, as the type that it wants, and the type of the result.
+    pub(super) fn aggregate_arguments(
         &mut self,
         function: AggregateFunction,
-        argument: &ast::Expr,
+        arguments: &[&ast::Expr],
         position: Option<u32>,
-    ) -> Result<(Expr, SqlType)> {
-        let argument = self.expr(argument)?;
-        let name = name_of(function);
-        let Some((cast, result)) = function.resolve(argument.sql_type) else {
-            if argument.sql_type == SqlType::Null {
-                let message = format!("function {name}(unknown) is not unique");
-                return Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message)
-                    .hint("add an explicit cast")
-                    .at(position));
-            }
-            let message = format!("function {name}({}) does not exist", argument.sql_type);
-            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
-                .hint("no function matches the given name and argument types; you might need explicit casts")
-                .at(position));
-        };
-        Ok((cast_to(argument, cast)?, result))
+    ) -> Result<(Vec<Expr>, SqlType)> {
+        let mut sql_type = SqlType::BigInt;
+        let mut bound = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            let argument = self.expr(argument)?;
+            let (cast, result) = resolve(function, &argument, position)?;
+            sql_type = result;
+            bound.push(cast_to(argument, cast)?);
+        }
+        Ok((bound, sql_type))
     }
 
     /// The query that an aggregate of these expressions belongs to.
@@ -98,6 +88,21 @@ impl Binder<'_> {
         });
         Expr::column(column, sql_type).at(position)
     }
+}
+
+/// The type that an argument is cast to, and that of the result.
+fn resolve(function: AggregateFunction, argument: &Expr, position: Option<u32>) -> Result<(SqlType, SqlType)> {
+    let name = name_of(function);
+    function.resolve(argument.sql_type).ok_or_else(|| {
+        if argument.sql_type == SqlType::Null {
+            let message = format!("function {name}(unknown) is not unique");
+            return Error::new(SqlState::AMBIGUOUS_FUNCTION, message).hint("add an explicit cast").at(position);
+        }
+        let message = format!("function {name}({}) does not exist", argument.sql_type);
+        Error::new(SqlState::UNDEFINED_FUNCTION, message)
+            .hint("no function matches the given name and argument types; you might need explicit casts")
+            .at(position)
+    })
 }
 
 fn name_of(function: AggregateFunction) -> &'static str {
@@ -149,10 +154,9 @@ impl Names {
 }
 
 fn same_call(a: &AggregateCall, b: &AggregateCall) -> bool {
-    let same = |a: &Option<Expr>, b: &Option<Expr>| match (a, b) {
-        (None, None) => true,
-        (Some(a), Some(b)) => a.same(b),
-        _ => false,
-    };
-    a.function == b.function && a.distinct == b.distinct && same(&a.argument, &b.argument) && same(&a.filter, &b.filter)
+    let all = |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b));
+    a.function == b.function
+        && a.distinct == b.distinct
+        && all(&a.arguments, &b.arguments)
+        && all(a.filter.as_slice(), b.filter.as_slice())
 }

@@ -114,8 +114,9 @@ impl Binder<'_> {
             // No aggregate looks at the order of its values.
             self.inside_aggregate(position, |b| b.inner_order(call.order))?;
             return match (aggregate, arguments.as_slice()) {
-                (AggregateFunction::ROWS, []) => self.aggregate(aggregate, None, false, filter, position),
-                (_, &[argument]) => self.aggregate(aggregate, Some(argument), *distinct, filter, position),
+                (aggregate, arguments) if arguments.len() == aggregate.definition().arguments => {
+                    self.aggregate(aggregate, arguments, *distinct, filter, position)
+                }
                 _ => Err(self.wrong_arguments(call)),
             };
         }

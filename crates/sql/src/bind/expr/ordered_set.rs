@@ -1,10 +1,11 @@
 //! Ordered-set aggregates (`percentile_cont(0.5) WITHIN GROUP (ORDER BY x)`), as window functions of their own order, and
 //! hypothetical-set aggregates (`rank(5) WITHIN GROUP (ORDER BY x)`), as counts of the rows before the hypothetical one.
 //!
-//! Under GROUP BY an ordered-set aggregate is a window function over the groups, below the aggregation, which takes any of
-//! its (equal) results.
+//! A percentile of values that groups can collect is an aggregate of the values and the fraction. Every other ordered-set
+//! aggregate is a window function over the groups, below the aggregation, which takes any of its (equal) results.
 
 use base::{Error, Result, SqlState};
+use functions::aggregate::percentile::is_collected;
 use functions::{AggregateFunction, ScalarFunction, WindowFunction};
 use plan::{AggregateCall, ColumnInfo, Compare, Expr, ExprKind, SortKey, WindowCall, conjunction, disjunction};
 use sqlparser::ast::{self, OrderByExpr};
@@ -75,12 +76,8 @@ impl<'f> OrderedSet<'f> {
 }
 
 impl Binder<'_> {
-    /// The function, its arguments, the order of its values and its result's type.
-    pub(super) fn ordered_set_parts(
-        &mut self,
-        set: &OrderedSet<'_>,
-        call: &CallParts<'_>,
-    ) -> Result<(WindowFunction, Vec<Expr>, SortKey, SqlType)> {
+    /// What the call is made of.
+    pub(super) fn ordered_set_parts(&mut self, set: &OrderedSet<'_>, call: &CallParts<'_>) -> Result<Parts> {
         let fraction = match set.fraction {
             Fraction::None => None,
             Fraction::Half => Some(Expr::constant(Value::Float(0.5), SqlType::Double)),
@@ -99,27 +96,33 @@ impl Binder<'_> {
         {
             return Err(no_function(&call.name, &types).at(call.position));
         }
-        let mut value = match continuous && value.sql_type != SqlType::Interval {
+        let value = match continuous && value.sql_type != SqlType::Interval {
             true => cast_to(value, SqlType::Double)?,
             false => of_some_type(value, call.position)?,
         };
-        if let Some(filter) = self.filter_condition(call.filter)? {
-            value = where_true(filter, value);
-        }
+        let filter = self.filter_condition(call.filter)?;
         let arguments = fraction.map(|f| cast_to(f, SqlType::Double)).transpose()?.into_iter().collect();
         let sql_type = value.sql_type;
-        Ok((set.function, arguments, SortKey { expr: value, descending, nulls_first }, sql_type))
+        let key = SortKey { expr: value, descending, nulls_first };
+        Ok(Parts { function: set.function, arguments, key, filter, sql_type })
     }
 
     /// An ordered-set aggregate, without OVER.
     pub(super) fn ordered_set(&mut self, set: &OrderedSet<'_>, call: &CallParts<'_>) -> Result<Expr> {
         let position = call.position;
         let bound = self.inside_aggregate(position, |b| b.ordered_set_parts(set, call))?;
-        let (function, arguments, key, sql_type) = bound;
-        let level = self.aggregate_level(arguments.iter().chain([&key.expr]), position)?;
-        self.names.levels[level].direct_arguments.extend(arguments.iter().cloned());
-        let call = WindowCall { order: vec![key], ..new_call(function, arguments, sql_type, position) };
-        Ok(self.push_ordered_set(level, call, Window::default()))
+        let read = bound.arguments.iter().chain([&bound.key.expr]).chain(&bound.filter);
+        let level = self.aggregate_level(read, position)?;
+        self.names.levels[level].direct_arguments.extend(bound.arguments.iter().cloned());
+        Ok(match bound.as_aggregate() {
+            Some(function) => {
+                let Parts { arguments: fraction, key, filter, sql_type, .. } = bound;
+                let arguments = [key.expr].into_iter().chain(fraction).collect();
+                let call = AggregateCall { function, arguments, distinct: false, filter, sql_type, position };
+                self.push_aggregate(level, call)
+            }
+            None => self.push_ordered_set(level, bound.into_window(position), Window::default()),
+        })
     }
 
     /// The aggregate of a call over the groups, whose results are the same for all rows of one.
@@ -210,6 +213,35 @@ impl Binder<'_> {
     }
 }
 
+/// What a call of an ordered-set function is made of.
+pub(super) struct Parts {
+    function: WindowFunction,
+    /// The fraction, if it takes one.
+    arguments: Vec<Expr>,
+    key: SortKey,
+    filter: Option<Expr>,
+    sql_type: SqlType,
+}
+
+impl Parts {
+    /// The aggregate of collected values that this is: at a fraction that is the same for all groups.
+    fn as_aggregate(&self) -> Option<AggregateFunction> {
+        let function = AggregateFunction::of_group(self.function)?;
+        let is_fixed = |e: &Expr| e.columns().is_empty() && !e.is_volatile() && !e.has_subquery();
+        let fits = !self.key.descending && is_collected(self.sql_type) && self.arguments.iter().all(is_fixed);
+        fits.then_some(function)
+    }
+
+    /// The window function, of rows that the filter does not leave out: those have no value.
+    pub(super) fn into_window(self, position: Option<u32>) -> WindowCall {
+        let Self { function, arguments, mut key, filter, sql_type } = self;
+        if let Some(filter) = filter {
+            key.expr = where_true(filter, key.expr);
+        }
+        WindowCall { order: vec![key], ..new_call(function, arguments, sql_type, position) }
+    }
+}
+
 /// A key of WITHIN GROUP and the hypothetical row's value of it.
 struct Hypothetical {
     argument: Expr,
@@ -251,7 +283,8 @@ fn new_aggregate(
     sql_type: SqlType,
     position: Option<u32>,
 ) -> AggregateCall {
-    AggregateCall { function, argument, distinct: false, filter, sql_type, position }
+    let arguments = argument.into_iter().collect();
+    AggregateCall { function, arguments, distinct: false, filter, sql_type, position }
 }
 
 fn integer(value: i64) -> Expr {

@@ -64,8 +64,7 @@ impl Binder<'_> {
     /// The call itself: its window is not looked at.
     fn windowed_call(&mut self, call: &CallParts<'_>) -> Result<WindowCall> {
         if let Some(set) = OrderedSet::of(call)? {
-            let (function, arguments, order, sql_type) = self.ordered_set_parts(&set, call)?;
-            return Ok(WindowCall { order: vec![order], ..new_call(function, arguments, sql_type, call.position) });
+            return Ok(self.ordered_set_parts(&set, call)?.into_window(call.position));
         }
         let aggregate = call.aggregate()?;
         let function = match (aggregate, WindowFunction::find(&call.name)) {
@@ -90,24 +89,17 @@ impl Binder<'_> {
     }
 
     fn window_aggregate(&mut self, function: AggregateFunction, call: &CallParts<'_>) -> Result<WindowCall> {
-        let (mut argument, sql_type) = match call.arguments.as_slice() {
-            [] if function == AggregateFunction::ROWS => (None, SqlType::BigInt),
-            &[argument] => {
-                let (argument, result) = self.aggregate_argument(function, argument, call.position)?;
-                (Some(argument), result)
-            }
-            _ => return Err(self.wrong_arguments(call)),
-        };
+        if call.arguments.len() != function.definition().arguments {
+            return Err(self.wrong_arguments(call));
+        }
+        let (mut arguments, sql_type) = self.aggregate_arguments(function, &call.arguments, call.position)?;
         let mut filter = self.filter_condition(call.filter)?;
         // Rows that the filter leaves out must not fail.
-        if let Some(value) = argument.take_if(|a| !matches!(a.kind, ExprKind::Column(_) | ExprKind::Const(_))) {
-            argument = Some(match filter.take() {
-                Some(filter) => where_true(filter, value),
-                None => value,
-            });
+        let is_plain = |e: &Expr| matches!(e.kind, ExprKind::Column(_) | ExprKind::Const(_));
+        if let Some(filter) = filter.take_if(|_| !arguments.iter().all(is_plain)) {
+            arguments = arguments.into_iter().map(|value| where_true(filter.clone(), value)).collect();
         }
         let distinct = call.distinct && !function.ignores_duplicates();
-        let arguments = argument.into_iter().collect();
         let function = WindowFunction::Aggregate(function);
         Ok(WindowCall { distinct, filter, ..new_call(function, arguments, sql_type, call.position) })
     }

@@ -66,7 +66,8 @@ impl LongSum {
         [(a, b), (a, c), (b, c)].iter().for_each(|&(x, y)| self.add_product(-2.0 * x, y));
     }
 
-    fn add_product(&mut self, x: f64, y: f64) {
+    /// Adds a product of doubles.
+    pub fn add_product(&mut self, x: f64, y: f64) {
         if x.is_finite() && y.is_finite() {
             let (a, b) = (parts(x), parts(y));
             self.add_integer(a.0 != b.0, u128::from(a.1) * u128::from(b.1), a.2 + b.2);
@@ -147,26 +148,78 @@ impl LongSum {
         if self.positive_infinity || self.negative_infinity {
             return Ok(if self.positive_infinity { f64::INFINITY } else { f64::NEG_INFINITY });
         }
-        let (negative, digits) = self.magnitude();
-        let magnitude = round(&digits, -LOWEST);
+        let Magnitude { negative, digits, lowest } = self.magnitude();
+        let magnitude = round(&digits, 32 * lowest as i32 - LOWEST);
         if magnitude.is_infinite() {
             return Err(overflow());
         }
         Ok(if negative { -magnitude } else { magnitude })
     }
 
-    /// The sign and the digits of the magnitude, the lowest first, without zeros at the upper end.
-    pub(super) fn magnitude(&self) -> (bool, Vec<u32>) {
-        let mut settled = self.clone();
-        settled.settle();
-        let negative = settled.limbs[LIMBS - 1] < 0;
-        if negative {
-            settled.limbs.iter_mut().for_each(|limb| *limb = -*limb);
-            settled.settle();
+    /// The sum as a sign and digits: only those that are not zero cost anything.
+    pub(super) fn magnitude(&self) -> Magnitude {
+        let is_set = |limb: &i64| *limb != 0;
+        let Some(lowest) = self.limbs.iter().position(is_set) else { return Magnitude::default() };
+        let end = self.limbs.iter().rposition(is_set).map_or(lowest, |last| last + 1);
+        let mut digits = Vec::with_capacity(end - lowest + 2);
+        let mut carry = 0;
+        for limb in &self.limbs[lowest..end] {
+            let value = limb + carry;
+            digits.push(value as u32);
+            carry = value >> 32;
         }
-        let mut digits: Vec<u32> = settled.limbs.iter().map(|&limb| limb as u32).collect();
+        // What is carried out is less than a limb; its sign is the sum's.
+        digits.push(carry as u32);
+        let negative = carry < 0;
+        if negative {
+            let mut one = true;
+            for digit in &mut digits {
+                (*digit, one) = (!*digit).overflowing_add(one.into());
+            }
+        }
         trim(&mut digits);
-        (negative, digits)
+        Magnitude { negative, digits, lowest }
+    }
+}
+
+/// An integer with a sign: digits of 32 bits, the lowest first, without zeros at the upper end, and how many zeros there are
+/// below.
+#[derive(Debug, Default)]
+pub(super) struct Magnitude {
+    negative: bool,
+    pub(super) digits: Vec<u32>,
+    lowest: usize,
+}
+
+impl Magnitude {
+    fn times(&self, other: &Self) -> Self {
+        let mut digits = multiply(&self.digits, &other.digits);
+        trim(&mut digits);
+        Self { negative: self.negative != other.negative, digits, lowest: self.lowest + other.lowest }
+    }
+
+    /// The digits with fewer zeros left out below.
+    fn from(mut self, lowest: usize) -> Vec<u32> {
+        self.digits.splice(0..0, std::iter::repeat_n(0, self.lowest - lowest));
+        self.digits
+    }
+
+    pub(super) fn minus(mut self, other: Self) -> Self {
+        if self.digits.is_empty() {
+            return Self { negative: !other.negative, ..other };
+        }
+        if other.digits.is_empty() {
+            return self;
+        }
+        let (lowest, negative, adds) = (self.lowest.min(other.lowest), self.negative, self.negative != other.negative);
+        self.negative = false;
+        let (a, b) = (self.from(lowest), other.from(lowest));
+        let (negative, digits) = match () {
+            () if adds => (negative, sum(a, &b)),
+            () if is_less(&a, &b) => (!negative, subtract(b, &a)),
+            () => (negative, subtract(a, &b)),
+        };
+        Self { negative, digits, lowest }
     }
 }
 
@@ -226,6 +279,19 @@ fn multiply(a: &[u32], b: &[u32]) -> Vec<u32> {
     product
 }
 
+/// `a + b`.
+fn sum(mut a: Vec<u32>, b: &[u32]) -> Vec<u32> {
+    a.resize(a.len().max(b.len()) + 1, 0);
+    let mut carry = 0;
+    for (i, digit) in a.iter_mut().enumerate() {
+        let value = u64::from(*digit) + u64::from(b.get(i).copied().unwrap_or(0)) + carry;
+        *digit = value as u32;
+        carry = value >> 32;
+    }
+    trim(&mut a);
+    a
+}
+
 /// `a - b`, which is not negative.
 fn subtract(mut a: Vec<u32>, b: &[u32]) -> Vec<u32> {
     a.resize(a.len().max(b.len()), 0);
@@ -240,19 +306,21 @@ fn subtract(mut a: Vec<u32>, b: &[u32]) -> Vec<u32> {
     a
 }
 
-/// `count * squares - sum^2`, as a double with 53 bits and a power of two. Both sums are finite.
-pub(super) fn deviations(count: u64, sum: &LongSum, squares: &LongSum) -> (f64, i32) {
-    let (_, mut sum) = sum.magnitude();
-    let (_, squares) = squares.magnitude();
-    // Zeros at the lower end are most of what there is to multiply.
-    let zeros = sum.iter().take_while(|d| **d == 0).count();
-    sum.drain(..zeros);
-    let square = multiply(&sum, &sum);
-    let product = multiply(&squares, &[count as u32, (count >> 32) as u32]);
+/// Whether `a` is less than `b`, both without zeros at the upper end.
+fn is_less(a: &[u32], b: &[u32]) -> bool {
+    a.len().cmp(&b.len()).then_with(|| a.iter().rev().cmp(b.iter().rev())).is_lt()
+}
+
+/// `count * products - a * b`, as a double with 53 bits and a power of two. All sums are finite.
+pub(super) fn deviations(count: u64, [a, b]: [&LongSum; 2], products: &LongSum) -> (f64, i32) {
+    let mut count = vec![count as u32, (count >> 32) as u32];
+    trim(&mut count);
     // Both in units of the square of the lowest bit.
-    let shifted = |digits: Vec<u32>, by: usize| [vec![0; by], digits].concat();
-    let difference = subtract(shifted(product, LOWEST as usize / 32), &shifted(square, 2 * zeros));
-    let (upper, shift) = leading(&difference);
+    let of_products =
+        products.magnitude().times(&Magnitude { negative: false, digits: count, lowest: LOWEST as usize / 32 });
+    let Magnitude { negative, digits, lowest } = of_products.minus(a.magnitude().times(&b.magnitude()));
+    let (upper, shift) = leading(&digits);
     let rounded = round(&[upper as u32, (upper >> 32) as u32], 0);
-    (rounded, if upper == 0 { 0 } else { shift - 2 * LOWEST })
+    let power = if upper == 0 { 0 } else { shift + 32 * lowest as i32 - 2 * LOWEST };
+    (if negative { -rounded } else { rounded }, power)
 }

@@ -134,7 +134,7 @@ fn squares_are_exact() {
         a.add_square(x);
         b.add(square);
         b.add(rest);
-        assert_eq!(a.magnitude(), b.magnitude(), "{x:e}");
+        assert!(a.magnitude().minus(b.magnitude()).digits.is_empty(), "{x:e}");
     }
     assert_eq!((two_square(1e-200), two_square(1e200)), (None, None));
 }

@@ -1,0 +1,89 @@
+//! Aggregates of pairs (covariance, regression), and of all values of a group at once (percentiles).
+
+use base::Result;
+use plan::{AggregateCall, Expr};
+
+use super::super::expression::Expressions;
+use super::super::pipe::{Pipe, Sql};
+use super::accumulator::{Accumulator, Kind};
+use crate::ir::{Callee, Compare, Conversion, Operation, Ty, Var};
+
+impl Expressions {
+    /// Updates an accumulator for a tuple's pair, unless one of the two is NULL.
+    pub(super) fn update_pair(
+        &mut self,
+        pipe: &mut Pipe,
+        row: Var,
+        accumulator: &Accumulator,
+        pair: [&Expr; 2],
+    ) -> Result<()> {
+        let [y, x] = pair;
+        let (y, x) = (self.scalar(pipe, y)?, self.scalar(pipe, x)?);
+        let add = |pipe: &mut Pipe| match accumulator.kind {
+            Kind::Moments => {
+                let at = accumulator.address(pipe, row);
+                pipe.call(Callee::MomentsAdd, vec![at, y.value, x.value], None);
+                Ok(())
+            }
+            _ => accumulator.add(pipe, row, y.value, None),
+        };
+        match pipe.any_null([y.null, x.null]) {
+            None => add(pipe),
+            Some(null) => {
+                let there = pipe.not(null);
+                pipe.when(there, add)
+            }
+        }
+    }
+
+    /// The value at a fraction, which is computed once a group; `continuous`: between two values if need be.
+    pub(super) fn finish_percentile(
+        &mut self,
+        pipe: &mut Pipe,
+        row: Var,
+        call: &AggregateCall,
+        part: &Accumulator,
+        continuous: bool,
+    ) -> Result<Sql> {
+        let fraction = self.scalar(pipe, &call.arguments[1])?;
+        let chunk = pipe.load(row, part.offset, Ty::I64, false);
+        let zero = pipe.int(0, Ty::I64);
+        let none = pipe.compare(Compare::Eq, chunk, zero);
+        let ty = part.ty();
+        let callee = match ty {
+            _ if continuous => Callee::FloatAround,
+            Ty::F32 | Ty::F64 => Callee::FloatAt,
+            _ => Callee::IntegerAt,
+        };
+        let found = self.strict(pipe, &[fraction], |pipe| {
+            let at = part.address(pipe, row);
+            let value = pipe.call1(callee, vec![at, fraction.value], call.position);
+            match pipe.ty(value) {
+                from if from == ty => value,
+                Ty::F64 => pipe.let_(ty, Operation::Convert(Conversion::FloatToFloat, value, ty, call.position)),
+                // It came in by widening.
+                _ => pipe.let_(ty, Operation::Convert(Conversion::Cut, value, ty, None)),
+            }
+        })?;
+        let null = pipe.any_null([found.null, Some(none)]);
+        Ok(Sql { value: found.value, null })
+    }
+}
+
+impl Accumulator {
+    /// A value as groups collect it: a double or a 64-bit integer, which hold all that is narrower.
+    pub(super) fn collected(pipe: &mut Pipe, value: Var) -> Var {
+        match pipe.ty(value) {
+            Ty::F64 => value,
+            Ty::F32 => pipe.let_(Ty::F64, Operation::Convert(Conversion::FloatToFloat, value, Ty::F64, None)),
+            _ => pipe.widen(value, Ty::I64),
+        }
+    }
+
+    /// A covariance or what a regression gives.
+    pub(super) fn finish_regression(&self, pipe: &mut Pipe, row: Var, call: &AggregateCall) -> Sql {
+        let at = self.address(pipe, row);
+        let results = pipe.call(Callee::Regression(call.function), vec![at], call.position);
+        Sql { value: results[0], null: Some(results[1]) }
+    }
+}
