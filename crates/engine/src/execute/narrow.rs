@@ -59,6 +59,11 @@ impl Narrowing {
         Self { query, key, own, narrowed }
     }
 
+    /// Whether any row may be left out.
+    pub fn may_skip(&self) -> bool {
+        self.key.is_some() || !self.own.is_empty()
+    }
+
     fn threshold(&self) -> Option<(Key, &Threshold)> {
         let key = self.key?;
         Some((key, self.query.context.threshold(key.state)?))

@@ -20,6 +20,9 @@ use super::batch::{Feed, Paused, Run};
 use super::narrow::Narrowing;
 use crate::pieces::{Piece, Pieces};
 
+/// How many times as many rows a morsel has of which nothing is read: a chunk of them costs as much as one of them.
+const UNREAD_CHUNKS: u64 = 64;
+
 fn source_columns(query: &Query, pipeline: PipelineId) -> &[SourceColumn] {
     match &query.program.pipelines[pipeline].source {
         IrSource::Table { columns, .. } => columns,
@@ -53,12 +56,14 @@ impl TableTasks {
         predicates.extend(filters.iter().filter_map(|filter| super::filter::of_keys(&query, &snapshot, *filter)));
         ScanPredicate::arrange(&mut predicates);
         let columns = source_columns(&query, pipeline);
-        let read = columns.iter().map(|c| c.attribute).collect();
+        let read: Vec<usize> = columns.iter().map(|c| c.attribute).collect();
         let narrowing = Narrowing::new(query.clone(), pipeline, predicates, |_, column| column.attribute);
         let chunks = narrowing.order(&snapshot);
         let in_order = || chunks.iter().map(|&number| snapshot.chunk(number));
         let offsets = Offsets::new(in_order().map(|chunk| chunk.rows() as u64));
-        let ranges = cut.placed(&on_nodes(in_order(), &offsets, cut));
+        let nothing_read = read.is_empty() && !narrowing.may_skip() && query.program.pipelines[pipeline].only_counts();
+        let morsel_rows = if nothing_read { cut.morsel_rows.saturating_mul(UNREAD_CHUNKS) } else { cut.morsel_rows };
+        let ranges = Cutting { morsel_rows, ..cut.clone() }.placed(&on_nodes(in_order(), &offsets, cut));
         Self { feed: Feed::new(query, pipeline, ranges, cut), snapshot, chunks, offsets, narrowing, read }
     }
 }

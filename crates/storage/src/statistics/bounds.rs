@@ -161,18 +161,22 @@ fn text_range(values: &[Str], nulls: Option<&[u8]>) -> ValueRange {
     let (mut min, mut max): (Option<Str>, Option<Str>) = (None, None);
     vectorised(|| {
         for (block, rows) in values.chunks(64).enumerate() {
-            // Whether any row could move a bound, in one go: repeated short strings have equal headers, so low-cardinality
-            // columns pass from the second block on.
+            // Which rows could move a bound, in one go: repeated short strings have equal headers, so low-cardinality columns
+            // pass from the second block on, and of columns with many prefixes few rows are looked at.
             let [a, b] = [min, max].map(|s| s.map_or([u64::MAX; 2], Str::words));
-            let mut any = 0;
-            for s in rows {
+            let mut moving = 0u64;
+            for (i, s) in rows.iter().enumerate() {
                 let (p, [x, y]) = (prefix(s), s.words());
                 let known = u64::from(((x ^ a[0]) | (y ^ a[1])) == 0) | u64::from(((x ^ b[0]) | (y ^ b[1])) == 0);
-                any |= (u64::from(p == low) | u64::from(p == high)) & (known ^ 1);
+                moving |= ((u64::from(p == low) | u64::from(p == high)) & (known ^ 1)) << i;
             }
-            if any != 0 {
-                let rows = rows.iter().enumerate().filter(|(i, _)| live(block * 64 + i)).map(|(_, s)| s);
-                rows.for_each(|s| widen(s, prefix(s) == low, prefix(s) == high, &mut min, &mut max));
+            while moving != 0 {
+                let i = moving.trailing_zeros() as usize;
+                moving &= moving - 1;
+                let s = &rows[i];
+                if live(block * 64 + i) {
+                    widen(s, prefix(s) == low, prefix(s) == high, &mut min, &mut max);
+                }
             }
         }
     });
