@@ -124,7 +124,7 @@ impl GroupLocal {
         let inner = &mut *self.inner;
         inner.failures = 0;
         inner.evicted += std::mem::take(&mut inner.entered);
-        inner.directory = Pages::zeroed(slots * 8);
+        inner.directory = empty(slots);
         (self.directory, self.mask) = (inner.directory.as_ptr().cast(), slots as u64 - 1);
     }
 
@@ -176,6 +176,16 @@ fn first_slot(hash: u64, mask: u64) -> u64 {
 
 fn entry(row: *mut u8, hash: u64) -> u64 {
     (hash & !ADDRESS) | row as u64
+}
+
+/// The memory of a directory of so many slots: clearing what was used before takes less than fresh pages do.
+fn empty(slots: usize) -> Pages {
+    let (pages, recycled) = Pages::recycled(slots * 8);
+    if recycled {
+        // SAFETY: so many bytes, which nobody else has.
+        unsafe { pages.as_ptr().write_bytes(0, pages.len()) };
+    }
+    pages
 }
 
 /// A new zeroed row for `hash` with its hash stored, entered into the directory.
@@ -231,7 +241,7 @@ fn new_numbered(local: &mut GroupLocal, number: u64, slots: u64) -> Result<*mut 
     if local.mask == 0 {
         let bytes = slots as usize * 8;
         inner.charged = Some(inner.budget.reserve(bytes, OPERATOR)?);
-        inner.directory = Pages::zeroed(bytes);
+        inner.directory = empty(slots as usize);
         (local.directory, local.mask) = (inner.directory.as_ptr().cast(), slots);
     }
     let row = inner.area.allocate(inner.stride)?.as_ptr();
@@ -295,7 +305,7 @@ fn grow(local: &mut GroupLocal, slots: usize) -> Result<()> {
         Some(charged) => charged.resize(bytes, OPERATOR)?,
         none => *none = Some(inner.budget.reserve(bytes, OPERATOR)?),
     }
-    let directory = Pages::zeroed(bytes);
+    let directory = empty(slots);
     let to = directory.as_ptr().cast::<u64>();
     let mask = slots as u64 - 1;
     // SAFETY: the old directory has `local.mask + 1` slots, the new one `slots`; entered rows start with their hash.

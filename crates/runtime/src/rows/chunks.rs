@@ -10,7 +10,10 @@ use types::Str;
 
 use super::Segment;
 use super::strings::StringFields;
+use crate::prefetch::prefetch_write;
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
 /// Bytes of a chunk, but for rows that are larger.
 const CHUNK: usize = 16 << 10;
 
@@ -104,6 +107,10 @@ impl ChunkList {
             row.write_bytes(0, pool.stride);
             row
         };
+        // Many rows of other partitions come before the next one of this, in too many places for the processor to foresee.
+        (LINE..pool.stride).step_by(LINE).chain([0, pool.stride - 1]).for_each(|at| {
+            prefetch_write(row.wrapping_add(pool.stride + at));
+        });
         self.rows += 1;
         self.left -= 1;
         self.used += pool.stride;
