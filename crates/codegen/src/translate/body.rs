@@ -171,6 +171,13 @@ impl<'b, 'p> Body<'b, 'p> {
         for (i, inst) in insts.iter().enumerate() {
             match inst {
                 Inst::Fold(_) | Inst::Count(_) if i < done => {}
+                Inst::Filter(condition) => {
+                    let condition = self.values.get(*condition).one();
+                    if let Some(place) = self.only_gathers(&insts[i + 1..]) {
+                        return self.gather_if(condition, place);
+                    }
+                    self.filter(condition);
+                }
                 _ => self.inst(inst),
             }
             if let Inst::Count(_) = inst {
@@ -208,10 +215,6 @@ impl<'b, 'p> Body<'b, 'p> {
             Inst::AddToSum { base, offset, value } => self.values.add_to_sum(*base, *offset, *value),
             Inst::Fold(fold) => self.gather(fold),
             Inst::Raise { state, message, position } => self.code().raise(*state, message, *position),
-            Inst::Filter(condition) => {
-                let condition = self.values.get(*condition).one();
-                self.filter(condition);
-            }
             Inst::Group { state, hash, row, equal, is_equal, init } => {
                 self.group(*state, *hash, *row, equal, *is_equal, init);
             }
@@ -221,6 +224,7 @@ impl<'b, 'p> Body<'b, 'p> {
                 let one = self.code().b.ins().iconst(types::I64, 1);
                 self.count(*i, one);
             }
+            Inst::Filter(_) => unreachable!("filters stand at the top of a stage"),
             Inst::Match(_) | Inst::Repeat { .. } | Inst::Prefetch { .. } => unreachable!("generators end stages"),
         }
     }

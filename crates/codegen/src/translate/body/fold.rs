@@ -146,6 +146,34 @@ impl<'p> Body<'_, 'p> {
         self.code().b.switch_to_block(go_on);
     }
 
+    /// Whether a filter of the first stage decides about nothing but what is gathered at one place: its number.
+    pub fn only_gathers(&self, behind: &[Inst]) -> Option<usize> {
+        let plan = &self.values.plan;
+        let is_lazy = |inst: &Inst| match inst {
+            Inst::Let { var, .. } => !matches!(plan.definition(*var), (_, Definition::Placed)),
+            inst => matches!(inst, Inst::Fold(_)),
+        };
+        let first = behind.iter().find_map(|inst| if let Inst::Fold(fold) = inst { Some(fold) } else { None })?;
+        let is_last = self.values.stage == 0 && plan.stages[0].generator.is_none();
+        let number = self.folds.first.get(&std::ptr::from_ref(first)).filter(|_| is_last && behind.iter().all(is_lazy));
+        number.copied()
+    }
+
+    /// Notes the current tuple at a place if the condition is true, without a branch: its position is written over if not.
+    pub fn gather_if(&mut self, condition: Value, number: usize) {
+        let Place { buffer, count, .. } = self.folds.places[number];
+        let n = self.code().b.use_var(count);
+        if let Some(buffer) = buffer {
+            // There is room, as fewer tuples were noted than have come by.
+            let position = self.values.key(Key::Position);
+            let at = self.code().buffer_item(buffer, n, Ty::I32);
+            store(&mut self.code().b, position, at, 0);
+        }
+        let one = self.code().b.ins().uextend(types::I64, condition);
+        let n = self.code().b.ins().iadd(n, one);
+        self.code().b.def_var(count, n);
+    }
+
     /// Adds what is gathered, at the end of the function.
     pub fn add_folds(&mut self) {
         for number in 0..self.folds.places.len() {
