@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Scalar] = &[
         "In lower case.",
         ("lower('TOM')", "tom"),
     )
-    .typed(Typed::Text(string::lower_to)),
+    .typed(Typed::Text(string::lower_short, string::lower_to)),
     Scalar::new(
         "upper",
         &["upper", "ucase"],
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Scalar] = &[
         "In upper case.",
         ("upper('tom')", "TOM"),
     )
-    .typed(Typed::Text(string::upper_to)),
+    .typed(Typed::Text(string::upper_short, string::upper_to)),
     Scalar::new(
         "initcap",
         &["initcap"],

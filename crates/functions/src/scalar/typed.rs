@@ -1,6 +1,7 @@
 //! What generated code uses of a function instead of its evaluation over values.
 
 use base::Result;
+use types::Str;
 
 /// A strict function over values as they are. Its arguments and its result are those of all its overloads; a number may
 /// be of a narrower type than the function's.
@@ -14,8 +15,9 @@ pub enum Typed {
     NumberOfTexts(fn(&str, &str) -> i64),
     /// Whether something holds for two texts.
     Test(fn(&str, &str) -> bool),
-    /// A text, written into the string, which is empty; or the argument itself, if it returns false.
-    Text(fn(&str, &mut String) -> Result<bool>),
+    /// A text: of short ones in registers, where that can be; or written into the string, which is empty; or the argument
+    /// itself, if that returns false.
+    Text(fn(Str) -> Option<Str>, fn(&str, &mut String) -> Result<bool>),
     /// A text of three, or the first itself, likewise.
     TextOfTexts(fn(&str, &str, &str, &mut String) -> Result<bool>),
     /// A part of the first text, by another one.
@@ -32,7 +34,7 @@ impl Typed {
         match self {
             Self::Float(_) | Self::Number(_) | Self::NumberOfTexts(_) | Self::Test(_) => true,
             Self::PartByText(_) | Self::PartByNumber(_) => true,
-            Self::Text(_) | Self::TextOfTexts(_) | Self::PartByTextAndNumber(_) => false,
+            Self::Text(..) | Self::TextOfTexts(_) | Self::PartByTextAndNumber(_) => false,
         }
     }
 }

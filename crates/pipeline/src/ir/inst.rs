@@ -519,7 +519,7 @@ impl Callee {
                 Some(Typed::Number(_)) => (&[Str], Some(I64)),
                 Some(Typed::NumberOfTexts(_)) => (&[Str, Str], Some(I64)),
                 Some(Typed::Test(_)) => (&[Str, Str], Some(Bool)),
-                Some(Typed::Text(_)) => (&[Str], Some(Str)),
+                Some(Typed::Text(..)) => (&[Str], Some(Str)),
                 Some(Typed::TextOfTexts(_)) => (&[Str, Str, Str], Some(Str)),
                 Some(Typed::PartByText(_)) => (&[Str, Str], Some(Str)),
                 Some(Typed::PartByNumber(_)) => (&[Str, I64], Some(Str)),

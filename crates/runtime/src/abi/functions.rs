@@ -84,6 +84,17 @@ impl Args {
         unsafe { (*self.0.add(i).cast::<Str>()).as_str() }
     }
     /// # Safety
+    /// Argument `i` must be a string.
+    #[inline(always)]
+    unsafe fn str(self, i: usize) -> Str {
+        // SAFETY: as the caller promises. Word by word, as it was written a moment ago: both at once would have to wait until
+        // they have reached the cache.
+        unsafe {
+            let words = self.0.add(i).cast::<u64>();
+            Str::from_words([words.read_volatile(), words.add(1).read_volatile()])
+        }
+    }
+    /// # Safety
     /// There must be an argument `i`.
     #[inline(always)]
     unsafe fn pointer<T>(self, i: usize) -> *mut T {
@@ -107,18 +118,20 @@ macro_rules! functions {
             let $args = Args(args);
             #[allow(unused)]
             let _ = ($immediate, $args);
-            // SAFETY: generated code passes as many arguments, of such types, as `Callee::signature` says, and strings
-            // that are alive.
+            // SAFETY: generated code passes as many arguments, of such types, as `Callee::signature` says, strings that are
+            // alive, and room for the result.
             #[allow(unused_unsafe, clippy::redundant_closure_call)]
-            let result: Result<Slot> = guarded(|| unsafe { $body });
-            match result {
-                Ok(slot) => {
-                    if !results.is_null() {
-                        // SAFETY: room for the callee's result.
-                        unsafe { results.write(slot) };
-                    }
-                    0
+            let written: Result<()> = guarded(|| unsafe {
+                let slot: Slot = (|| -> Result<Slot> { $body })()?;
+                // Here, while its words are in registers: who copies both at once after they were stored one by one waits
+                // until they have reached the cache, which takes longer than most functions.
+                if !results.is_null() {
+                    results.write(slot);
                 }
+                Ok(())
+            });
+            match written {
+                Ok(()) => 0,
                 Err(error) => $worker.fail(error),
             }
         }
@@ -171,7 +184,10 @@ functions! {
             Some(Typed::Number(f)) => Slot::integer(f(text(0)).into()),
             Some(Typed::NumberOfTexts(f)) => Slot::integer(f(text(0), text(1)).into()),
             Some(Typed::Test(f)) => Slot::bool(f(text(0), text(1))),
-            Some(Typed::Text(f)) => made(worker, || args.slot(0), |to| f(text(0), to))?,
+            Some(Typed::Text(short, f)) => match short(args.str(0)) {
+                Some(text) => Slot::str(text),
+                None => made(worker, || args.slot(0), |to| f(text(0), to))?,
+            },
             Some(Typed::TextOfTexts(f)) => made(worker, || args.slot(0), |to| f(text(0), text(1), text(2), to))?,
             Some(Typed::PartByText(f)) => part(f(text(0), text(1))),
             Some(Typed::PartByNumber(f)) => part(f(text(0), number(1))),

@@ -6,11 +6,14 @@
 mod md5;
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use base::{Error, Result, SqlState, statement};
 use memchr::memmem;
 
 pub use md5::md5;
+
+use crate::Str;
 
 /// Most bytes of a string that a function makes: 1 GiB, as in PostgreSQL.
 pub const MAX_LENGTH: usize = 1 << 30;
@@ -45,7 +48,7 @@ fn make_room(length: usize) -> Result<()> {
 /// Asks at every so many steps whether the statement goes on.
 #[inline]
 fn ask_at(step: usize) -> Result<()> {
-    if step.is_multiple_of(1 << 16) { statement::check() } else { Ok(()) }
+    if (step + 1).is_multiple_of(1 << 16) { statement::check() } else { Ok(()) }
 }
 
 /// Whether there are only bytes of ASCII: of most texts four words that overlap tell.
@@ -124,6 +127,33 @@ pub fn upper(text: &str) -> Result<Cow<'_, str>> {
 /// As [`lower_to`], in capitals.
 pub fn upper_to(text: &str, to: &mut String) -> Result<bool> {
     in_case(text, to, u8::is_ascii_lowercase, str::make_ascii_uppercase, upper_case)
+}
+
+/// [`lower`] of a short text of ASCII, in registers; none of others.
+#[inline]
+pub fn lower_short(text: Str) -> Option<Str> {
+    short_in_case(text, b'A'..=b'Z')
+}
+/// [`upper`], likewise.
+#[inline]
+pub fn upper_short(text: Str) -> Option<Str> {
+    short_in_case(text, b'a'..=b'z')
+}
+
+/// The letters of a range in the other case: eight bytes at once, of which the sum with what is left to 128 tells by its
+/// highest bit whether a byte is that large. The length of a short text is no letter, and what is behind its end is 0.
+#[inline(always)]
+fn short_in_case(text: Str, letters: RangeInclusive<u8>) -> Option<Str> {
+    let each = |byte: u8| u64::from_le_bytes([byte; 8]);
+    let words = text.words();
+    if !text.is_inline() || (words[0] | words[1]) & NOT_ASCII != 0 {
+        return None;
+    }
+    let (from, behind) = (each(128 - letters.start()), each(127 - letters.end()));
+    Some(Str::from_words(words.map(|word| {
+        let is_letter = (word + from) & !(word + behind) & NOT_ASCII;
+        word ^ is_letter >> 2
+    })))
 }
 
 #[inline(always)]

@@ -5,6 +5,15 @@ use base::Random;
 fn lengths_and_cases() {
     assert_eq!((length("äöü"), octet_length("äöü"), length("")), (3, 6, 0));
     assert_eq!((&*lower("AbÄ").unwrap(), &*upper("abß").unwrap(), &*upper("AB").unwrap()), ("abä", "ABß", "AB"));
+    for text in ["", "a", "Z", "@[`{", "aZ09 az", "abcdefghijkl", "{MNOPQRSTUVW", "ä", "\u{7f}\u{1}", "abcdefghijklm"]
+    {
+        let is_short = text.len() <= Str::INLINE && text.is_ascii();
+        let header = Str::new(text.as_bytes());
+        for (short, long) in [(lower_short(header), lower(text)), (upper_short(header), upper(text))] {
+            // SAFETY: a short text is in its header.
+            assert_eq!(short.as_ref().map(|s| unsafe { s.as_str() }), is_short.then_some(&*long.unwrap()), "{text}");
+        }
+    }
     assert_eq!(initcap("hi THOMAS, o'neil").unwrap(), "Hi Thomas, O'Neil");
 }
 
