@@ -362,10 +362,9 @@ fn check_field(function: ScalarFunction, arguments: &mut [Expr], result: SqlType
                 .hint("fields are year, quarter, month, week, day, hour, minute, second, dow, doy, epoch, ..."));
         }
     };
-    let _ = field;
     arguments[0] = Expr::constant(Value::str(name.as_str()), SqlType::Text).at(arguments[0].position);
-    Ok(match function {
-        ScalarFunction::EXTRACT if matches!(name.as_str(), "second" | "seconds" | "epoch") => SqlType::decimal(20, 6),
+    Ok(match (function, field.scale()) {
+        (ScalarFunction::EXTRACT, scale) if scale > 0 => SqlType::decimal(20, scale),
         _ => result,
     })
 }

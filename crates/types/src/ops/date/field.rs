@@ -154,6 +154,12 @@ impl Field {
         !matches!(self, Self::Hour | Self::Minute | Self::Second | Self::Millisecond | Self::Microsecond | Self::Epoch)
     }
 
+    /// No period that values could be cut to.
+    fn not_recognized(self, kind: &str) -> Error {
+        let text = format!("unit \"{}\" not recognized for type {kind}", self.name());
+        Error::new(SqlState::INVALID_PARAMETER_VALUE, text)
+    }
+
     fn unsupported(self, kind: &str) -> Error {
         let text = format!("unit \"{}\" not supported for type {kind}", self.name());
         Error::new(SqlState::FEATURE_NOT_SUPPORTED, text)
@@ -292,7 +298,7 @@ pub fn trunc_timestamp(field: Field, value: i64) -> Result<i64> {
         Field::Microsecond => 1,
         _ => {
             let days = first_day(field, value.div_euclid(DAY) as i32)
-                .ok_or_else(|| field.unsupported("timestamp without time zone"))?;
+                .ok_or_else(|| field.not_recognized("timestamp without time zone"))?;
             return timestamp(days, 0).ok_or_else(|| datetime_out_of_range("timestamp"));
         }
     };
@@ -304,7 +310,7 @@ pub fn trunc_date(field: Field, days: i32) -> Result<i32> {
     if matches!(field, Field::Hour | Field::Minute | Field::Second | Field::Millisecond | Field::Microsecond) {
         return Ok(days);
     }
-    let first = first_day(field, days).ok_or_else(|| field.unsupported("date"))?;
+    let first = first_day(field, days).ok_or_else(|| field.not_recognized("date"))?;
     i32::try_from(first).ok().filter(|d| *d >= super::MIN_DATE).ok_or_else(|| datetime_out_of_range("date"))
 }
 
@@ -325,6 +331,8 @@ pub fn trunc_interval(field: Field, value: Interval) -> Result<Interval> {
         Field::Second => micros(SECOND),
         Field::Millisecond => micros(1000),
         Field::Microsecond => value,
-        _ => return Err(field.unsupported("interval")),
+        // Months have fractions of weeks.
+        Field::Week => return Err(field.unsupported("interval")),
+        _ => return Err(field.not_recognized("interval")),
     })
 }
