@@ -23,8 +23,8 @@ use crate::ir::{
     Compare, Function, GROUP_HEADER, GroupState, Inst, Operation, RowLayout, RowSet, State, StateId, Ty, Var,
 };
 
-/// Groups that a worker's first-level cache does not hold.
-const MANY_GROUPS: f64 = 8192.0;
+/// Bytes of groups that a worker's first-level cache does not hold.
+const MANY_BYTES: f64 = 65_536.0;
 
 impl Lowering<'_> {
     /// `rows`: how many groups are expected.
@@ -85,6 +85,7 @@ impl Lowering<'_> {
             combine_function(&keys, |p, into, from| accumulators.iter().try_for_each(|a| a.combine(p, into, from)))?;
         let bounds = groups.iter().map(|(_, e)| self.expressions.range(e));
         let domain = Domain::of(&keys, bounds, rows);
+        let bytes = bytes_of(&layout, rows, domain.as_ref());
         let state = self.pipelines.add_state(State::Group(GroupState {
             layout,
             has_keys: !groups.is_empty(),
@@ -96,7 +97,7 @@ impl Lowering<'_> {
             let row = if groups.is_empty() {
                 pipe.let_(Ty::Ptr, Operation::LocalRow(state))
             } else {
-                group_row(&mut pipe, state, &keys, &values, rows, domain.as_ref())
+                group_row(&mut pipe, state, &keys, &values, bytes, domain.as_ref())
             };
             for accumulator in &accumulators {
                 self.expressions.update(&mut pipe, state, row, accumulator, !groups.is_empty())?;
@@ -123,13 +124,14 @@ impl Lowering<'_> {
         let (layout, keys) = key_layout(&types, &nullable);
         let combine = combine_function(&keys, |_, _, _| Ok(()))?;
         let domain = Domain::of(&keys, columns.iter().map(|&c| self.expressions.range_of(c)), rows);
+        let bytes = bytes_of(&layout, rows, domain.as_ref());
         let slots = domain.as_ref().map(|domain| domain.slots);
         let equal = equal_function(&keys).filter(|_| domain.is_none());
         let state =
             self.pipelines.add_state(State::Group(GroupState { layout, has_keys: true, slots, equal, combine }));
         for mut pipe in pipes {
             let values = self.values_of(&mut pipe, columns)?;
-            group_row(&mut pipe, state, &keys, &values, rows, domain.as_ref());
+            group_row(&mut pipe, state, &keys, &values, bytes, domain.as_ref());
             pipe.name.push("distinct".into());
             self.pipelines.close(pipe, state);
         }
@@ -176,14 +178,19 @@ fn exact(keys: &[Field]) -> bool {
     }
 }
 
-/// Finds or makes the group's row. Without keys all rows are one group, which exists only if there is a row. `rows`: how
-/// many groups are expected. `domain`: of the state whose groups are numbered.
+/// What the rows of all groups are expected to take; `rows`: how many are. Where groups are numbered, all numbers may come.
+pub(super) fn bytes_of(layout: &RowLayout, rows: f64, domain: Option<&Domain>) -> f64 {
+    rows.max(domain.map_or(0.0, |domain| domain.slots as f64)) * f64::from(layout.stride())
+}
+
+/// Finds or makes the group's row. Without keys all rows are one group, which exists only if there is a row. `bytes`:
+/// what [`bytes_of`] them says. `domain`: of the state whose groups are numbered.
 pub(super) fn group_row(
     pipe: &mut Pipe,
     state: StateId,
     keys: &[Field],
     values: &[Sql],
-    rows: f64,
+    bytes: f64,
     domain: Option<&Domain>,
 ) -> Var {
     let hash = if let Some(domain) = domain {
@@ -194,7 +201,7 @@ pub(super) fn group_row(
         let values = values.iter().zip(keys).map(|(v, k)| (v.value, v.null.filter(|_| k.null.is_some()))).collect();
         pipe.let_(Ty::I64, Operation::Hash(values))
     };
-    if rows.max(domain.map_or(0.0, |domain| domain.slots as f64)) >= MANY_GROUPS {
+    if bytes >= MANY_BYTES {
         pipe.push(Inst::Prefetch { state, hash });
     }
     let row = pipe.var(Ty::Ptr);

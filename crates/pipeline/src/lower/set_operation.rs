@@ -5,7 +5,7 @@ use base::Result;
 use plan::{ColumnId, Node, SetOperation};
 use types::SqlType;
 
-use super::aggregate::{combine_function, equal_function, group_row, key_layout};
+use super::aggregate::{bytes_of, combine_function, equal_function, group_row, key_layout};
 use super::join::has_null_flag;
 use super::pipe::{Binding, Field, Pipe};
 use super::{Lowering, Needed, needed_with};
@@ -77,13 +77,14 @@ impl Lowering<'_> {
             }
             Ok(())
         })?;
+        let bytes = bytes_of(&layout, rows, None);
         let equal = equal_function(&keys);
         let group = GroupState { layout, has_keys: true, slots: None, equal, combine };
         let state = self.pipelines.add_state(State::Group(group));
         for (pipes, &counter) in by_input.into_iter().zip(&counters) {
             for mut pipe in pipes {
                 let values = self.values_of(&mut pipe, columns)?;
-                let row = group_row(&mut pipe, state, &keys, &values, rows, None);
+                let row = group_row(&mut pipe, state, &keys, &values, bytes, None);
                 let one = pipe.int(1, Ty::I64);
                 add_to(&mut pipe, row, counter, one);
                 pipe.name.push("count".into());

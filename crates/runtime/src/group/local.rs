@@ -253,8 +253,9 @@ fn new_numbered(local: &mut GroupLocal, number: u64, slots: u64) -> Result<*mut 
     Ok(row)
 }
 
-/// Bytes of a cache line.
+/// Bytes of a cache line, and of a row that are fetched at most.
 const LINE: usize = 64;
+const MOST_FETCHED: usize = 4 * LINE;
 /// A directory of so many slots, with its rows, stays in the first-level cache anyway.
 const CACHED_SLOTS: u64 = 1 << 10;
 
@@ -278,7 +279,7 @@ pub(crate) fn prefetch(local: &GroupLocal, hashes: &[u64]) {
 /// The slots must exist.
 #[inline(always)]
 unsafe fn prefetch_slots(local: &GroupLocal, slots: impl Iterator<Item = u64> + Clone) {
-    let (directory, is_long) = (local.directory.cast_const(), local.inner.stride > LINE);
+    let (directory, bytes) = (local.directory.cast_const(), local.inner.stride.min(MOST_FETCHED));
     // SAFETY: as the caller promises; a prefetch may have any address.
     unsafe {
         for slot in slots.clone() {
@@ -288,10 +289,7 @@ unsafe fn prefetch_slots(local: &GroupLocal, slots: impl Iterator<Item = u64> + 
             // Most rows have the first place. Another one's row costs a fetch, no more.
             let entry = *directory.add(slot as usize);
             let row = (entry & ADDRESS) as *const u8;
-            fetch(row);
-            if is_long {
-                fetch(row.wrapping_add(LINE));
-            }
+            (0..bytes).step_by(LINE).for_each(|at| fetch(row.wrapping_add(at)));
         }
     }
 }
