@@ -10,7 +10,7 @@ use super::{Call, Scalar, over, text};
 use crate::Parameter::{Date, Integer, Interval, Text, Timestamp};
 
 pub(super) const ROWS: &[Scalar] = &[
-    // The field is a constant; the binder makes the result decimal(20,6) for second and epoch.
+    // The field is a constant; the binder makes the result decimal(20,6) for second and epoch, decimal(20,3) for milliseconds.
     Scalar::new(
         "extract",
         &["date_part"],
@@ -20,15 +20,19 @@ pub(super) const ROWS: &[Scalar] = &[
             over(&[Text, Interval], SqlType::BigInt),
         ],
         extract,
-        "A field of a date, timestamp or interval, as `extract` gives it (bigint; decimal(20,6) for second and epoch).",
+        "A field of a date, timestamp or interval, as `extract` gives it (bigint; decimal(20,6) for second and epoch, decimal(20,3) for milliseconds).",
         ("date_part('year', date '1998-09-02')", "1998"),
     ),
     Scalar::new(
         "date_trunc",
         &["date_trunc", "datetrunc"],
-        &[over(&[Text, Timestamp], SqlType::Timestamp), over(&[Text, Date], SqlType::Timestamp)],
+        &[
+            over(&[Text, Timestamp], SqlType::Timestamp),
+            over(&[Text, Date], SqlType::Timestamp),
+            over(&[Text, Interval], SqlType::Interval),
+        ],
         truncate,
-        "The timestamp with all fields below the named one reset.",
+        "The timestamp or interval with all fields below the named one reset.",
         ("date_trunc('month', date '1998-09-02')", "1998-09-01 00:00:00"),
     ),
     Scalar::new(
