@@ -234,7 +234,9 @@ impl Generator {
 
     fn window_call(&mut self, visible: &[ColumnId], keys: usize) -> (ColumnId, WindowCall) {
         let (windows, aggregates) = (WINDOWS.iter().map(|w| w.function), AGGREGATES.iter().map(|a| a.function));
-        let functions: Vec<_> = windows.chain(aggregates.map(WindowFunction::Aggregate)).collect();
+        // Percentiles of a frame are window functions, and those of groups have their names.
+        let aggregates = aggregates.filter(|a| !a.is_percentile()).map(WindowFunction::Aggregate);
+        let functions: Vec<_> = windows.chain(aggregates).collect();
         let sql_type = self.random.pick(&TYPES);
         let peers = self.random.index(keys + 1);
         let call = WindowCall {
