@@ -20,8 +20,8 @@ use super::batch::{Feed, Paused, Run};
 use super::narrow::Narrowing;
 use crate::pieces::{Piece, Pieces};
 
-/// How many times as many rows a morsel has of which nothing is read: a chunk of them costs as much as one of them.
-const UNREAD_CHUNKS: u64 = 64;
+/// By how much morsels are longer of which nothing is read, as below `count(*)`: there a chunk costs as much as a row.
+const UNREAD_ROWS: u64 = 64;
 
 fn source_columns(query: &Query, pipeline: PipelineId) -> &[SourceColumn] {
     match &query.program.pipelines[pipeline].source {
@@ -62,7 +62,7 @@ impl TableTasks {
         let in_order = || chunks.iter().map(|&number| snapshot.chunk(number));
         let offsets = Offsets::new(in_order().map(|chunk| chunk.rows() as u64));
         let nothing_read = read.is_empty() && !narrowing.may_skip() && query.program.pipelines[pipeline].only_counts();
-        let morsel_rows = if nothing_read { cut.morsel_rows.saturating_mul(UNREAD_CHUNKS) } else { cut.morsel_rows };
+        let morsel_rows = if nothing_read { cut.morsel_rows.saturating_mul(UNREAD_ROWS) } else { cut.morsel_rows };
         let ranges = Cutting { morsel_rows, ..cut.clone() }.placed(&on_nodes(in_order(), &offsets, cut));
         Self { feed: Feed::new(query, pipeline, ranges, cut), snapshot, chunks, offsets, narrowing, read }
     }

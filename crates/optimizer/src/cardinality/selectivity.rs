@@ -3,6 +3,7 @@
 use functions::ScalarFunction;
 use plan::{Compare, Expr, ExprKind};
 use types::Value;
+use types::ops::date::Field;
 
 use super::scan::number;
 use super::{Estimator, back_off};
@@ -118,33 +119,34 @@ impl Estimator<'_> {
 /// How many values a call can have, where that lies in the function: of `x % 100` as many as there are remainders of a sign,
 /// of a month twelve.
 fn at_most(function: ScalarFunction, arguments: &[Expr]) -> Option<f64> {
-    let constant = |a: &Expr| match &a.kind {
-        ExprKind::Const(value) | ExprKind::Argument(_, value) => Some(value.clone()),
-        ExprKind::Cast(inner) => match &inner.kind {
-            ExprKind::Const(value) | ExprKind::Argument(_, value) => Some(value.clone()),
+    match (function, arguments) {
+        (ScalarFunction::MODULO, [_, divisor]) => match constant(divisor)? {
+            Value::Int(divisor) if *divisor != 0 => Some(divisor.unsigned_abs() as f64),
+            _ => None,
+        },
+        (ScalarFunction::EXTRACT, [field, _]) => match constant(field)? {
+            Value::Str(name) => match name.parse::<Field>().ok()? {
+                Field::Quarter => Some(4.0),
+                Field::DayOfWeek | Field::IsoDayOfWeek => Some(7.0),
+                Field::Month => Some(12.0),
+                Field::Hour => Some(24.0),
+                Field::Day => Some(31.0),
+                Field::Week => Some(53.0),
+                Field::Minute => Some(60.0),
+                Field::DayOfYear => Some(366.0),
+                _ => None,
+            },
             _ => None,
         },
         _ => None,
-    };
-    match function {
-        ScalarFunction::MODULO => match constant(arguments.get(1)?)? {
-            Value::Int(divisor) if divisor != 0 => Some(divisor.unsigned_abs() as f64),
-            _ => None,
-        },
-        ScalarFunction::EXTRACT => match constant(arguments.first()?)? {
-            Value::Str(field) => Some(match field.to_ascii_lowercase().as_str() {
-                "quarter" => 4.0,
-                "dow" | "isodow" => 7.0,
-                "month" => 12.0,
-                "hour" => 24.0,
-                "day" => 31.0,
-                "week" => 53.0,
-                "minute" | "second" => 60.0,
-                "doy" => 366.0,
-                _ => return None,
-            }),
-            _ => None,
-        },
+    }
+}
+
+/// The value of a constant, or that an argument has now, whatever it is cast to.
+fn constant(expr: &Expr) -> Option<&Value> {
+    match &expr.kind {
+        ExprKind::Const(value) | ExprKind::Argument(_, value) => Some(value),
+        ExprKind::Cast(inner) => constant(inner),
         _ => None,
     }
 }
