@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::Result;
-use io::{CHUNK_ROWS, FIRST_ROWS, FileSource, PieceReader, PieceStep, PrunePredicate};
+use io::{CHUNK_ROWS, FIRST_ROWS, FileSource, Once, PieceReader, PieceStep, PrunePredicate};
 use scheduler::{Cutting, Morsel, MorselRanges, Offsets, Progress, TaskSet, Tasks};
 
 /// A file that is read: the rows that its pieces are expected to have are the morsels. What `T` holds is known of a piece
@@ -15,6 +15,7 @@ pub(crate) struct Pieces<T> {
     fields: Vec<usize>,
     prune: Vec<PrunePredicate>,
     chunk_rows: usize,
+    only_extremes: bool,
     offsets: Offsets,
     /// By the ends of their morsels, which rests keep.
     unfinished: Mutex<HashMap<u64, Piece<T>>>,
@@ -39,7 +40,13 @@ impl<T: Default> Pieces<T> {
         // sums overflow.
         let offsets = Offsets::new((0..file.morsels()).map(|piece| file.rows_of(piece).clamp(1, 1 << 40)));
         let chunk_rows = if few { FIRST_ROWS } else { CHUNK_ROWS };
-        Ok(Self { file, fields, prune, chunk_rows, offsets, unfinished: Mutex::default() })
+        let only_extremes = false;
+        Ok(Self { file, fields, prune, chunk_rows, only_extremes, offsets, unfinished: Mutex::default() })
+    }
+
+    /// The same, for whom rows are enough that have the least and the greatest values of all.
+    pub fn only_extremes(self) -> Self {
+        Self { only_extremes: true, ..self }
     }
 
     /// The morsels.
@@ -52,8 +59,12 @@ impl<T: Default> Pieces<T> {
         if let Some(piece) = self.lock().remove(&morsel.end) {
             return Ok(piece);
         }
-        let reader =
-            self.file.clone().read(self.offsets.piece(morsel.begin), &self.fields, &self.prune, self.chunk_rows)?;
+        let piece = self.offsets.piece(morsel.begin);
+        let extremes = if self.only_extremes { self.file.extremes(piece, &self.fields) } else { None };
+        let reader = match extremes {
+            Some(chunk) => Box::new(Once::new(chunk)),
+            None => self.file.clone().read(piece, &self.fields, &self.prune, self.chunk_rows)?,
+        };
         Ok(Piece { reader, held: T::default(), numbers: morsel.rows(), done: 0 })
     }
 

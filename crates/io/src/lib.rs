@@ -32,7 +32,7 @@ pub use format::{Format, format_of};
 pub use identity::Identity;
 pub use open::{Helpers, OpenContext, PieceStep, expand_paths, open, open_for_copy};
 pub use source::{
-    CHUNK_ROWS, CompareOp, FIRST_ROWS, Field, FileSource, MemorySource, PieceReader, PrunePredicate, Step,
+    CHUNK_ROWS, CompareOp, FIRST_ROWS, Field, FileSource, MemorySource, Once, PieceReader, PrunePredicate, Step,
 };
 
 #[cfg(test)]

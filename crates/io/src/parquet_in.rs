@@ -1,9 +1,11 @@
 //! Parquet in: a morsel is a row group.
 //!
-//! The needed columns of a row group are read page by page and decoded to Arrow arrays, strings as views, so that what a
-//! dictionary page holds once is kept once. Row groups that statistics exclude are not read.
+//! The needed columns of a row group are read page by page: flat ones become columns at once ([`flat`]), others by way of Arrow
+//! arrays. Texts are headers into the pages, so that what a dictionary page holds once is kept once. Row groups that
+//! statistics exclude are not read.
 
 mod errors;
+mod flat;
 mod footer;
 mod origin;
 mod row_group;
@@ -18,6 +20,7 @@ use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Type as PhysicalType;
 use parquet::schema::types::SchemaDescriptor;
+use types::{Chunk, ColumnBuilder, Value};
 
 use crate::arrow_in;
 use crate::identity::Identity;
@@ -218,12 +221,29 @@ impl FileSource for ParquetSource {
         Ok(Box::new(RowGroupReader::new(self.files[file].clone(), row_group, columns, chunk_rows)?))
     }
 
+    fn extremes(&self, morsel: usize, columns: &[usize]) -> Option<Chunk> {
+        let (file, row_group) = self.morsels[morsel];
+        let rows = self.rows_of(morsel);
+        let ends = columns.iter().map(|&column| {
+            let known = self.row_group_statistics(file, row_group, column);
+            let ends = match (known.min, known.max) {
+                (Some(min), Some(max)) if known.are_exact => [min, max],
+                _ if known.nulls == Some(rows) => [Value::Null, Value::Null],
+                _ => return None,
+            };
+            let mut builder = ColumnBuilder::new(self.schema[column].sql_type, ends.len());
+            ends.iter().for_each(|end| builder.push_value(end));
+            Some(builder.finish())
+        });
+        ends.collect::<Option<Vec<_>>>().map(|columns| Chunk::new(2, columns))
+    }
     fn statistics(&self, column: usize) -> ColumnStatistics {
         let mut pieces = self.morsels.iter().map(|&(file, group)| self.row_group_statistics(file, group, column));
         let Some(first) = pieces.next() else { return ColumnStatistics::default() };
         pieces.fold(first, |all, piece| ColumnStatistics {
             min: all.min.zip(piece.min).map(|(a, b)| if a.total_cmp(&b).is_le() { a } else { b }),
             max: all.max.zip(piece.max).map(|(a, b)| if a.total_cmp(&b).is_ge() { a } else { b }),
+            are_exact: all.are_exact && piece.are_exact,
             nulls: all.nulls.zip(piece.nulls).map(|(a, b)| a + b),
         })
     }

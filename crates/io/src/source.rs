@@ -78,6 +78,8 @@ pub struct ColumnStatistics {
     pub min: Option<Value>,
     /// No value is greater (of floating-point columns: none but NaN).
     pub max: Option<Value>,
+    /// Whether both are values of rows, and of all values the least and the greatest.
+    pub are_exact: bool,
     /// Rows that are NULL.
     pub nulls: Option<u64>,
 }
@@ -168,6 +170,11 @@ pub trait FileSource: Send + Sync {
     fn read_first(self: Arc<Self>, columns: &[usize]) -> Result<Box<dyn PieceReader>> {
         self.read(0, columns, &[], CHUNK_ROWS / 4)
     }
+    /// Rows that have the same least and greatest values in the given columns as those of a morsel, where that is known
+    /// without reading it.
+    fn extremes(&self, _morsel: usize, _columns: &[usize]) -> Option<Chunk> {
+        None
+    }
     /// What tells these files from others, and from themselves after a change.
     fn identity(&self) -> Option<Identity> {
         None
@@ -219,12 +226,19 @@ impl FileSource for MemorySource {
     ) -> Result<Box<dyn PieceReader>> {
         let chunk = &self.chunks[morsel];
         columns.iter().try_for_each(|&c| self.schema[c].check_supported())?;
-        Ok(Box::new(Once(Some(Chunk::new(chunk.rows(), columns.iter().map(|&c| chunk.column(c).clone()).collect())))))
+        Ok(Box::new(Once::new(Chunk::new(chunk.rows(), columns.iter().map(|&c| chunk.column(c).clone()).collect()))))
     }
 }
 
 /// A piece that is a chunk.
-struct Once(Option<Chunk>);
+pub struct Once(Option<Chunk>);
+
+impl Once {
+    /// The reading of `chunk`.
+    pub fn new(chunk: Chunk) -> Self {
+        Self(Some(chunk))
+    }
+}
 
 impl PieceReader for Once {
     fn step(&mut self) -> Result<Step> {
@@ -316,6 +330,9 @@ impl FileSource for Selected {
     }
     fn read_first(self: Arc<Self>, columns: &[usize]) -> Result<Box<dyn PieceReader>> {
         self.source.clone().read_first(&self.of_source(columns))
+    }
+    fn extremes(&self, morsel: usize, columns: &[usize]) -> Option<Chunk> {
+        self.source.extremes(morsel, &self.of_source(columns))
     }
     fn statistics(&self, column: usize) -> ColumnStatistics {
         self.source.statistics(self.columns[column])

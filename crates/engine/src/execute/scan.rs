@@ -167,8 +167,10 @@ impl FileTasks {
             local.push(scan_predicate(&query, p, at, file.schema()[p.attribute].sql_type));
         }
         ScanPredicate::arrange(&mut local);
+        let only_extremes = predicates.is_empty() && query.program.pipelines[pipeline].only_finds_extremes();
         let few = !query.limits_of(&query.program.pipelines[pipeline].body).is_empty();
         let pieces = Pieces::new(file, fields, predicates.iter().filter_map(prune_predicate).collect(), few)?;
+        let pieces = if only_extremes { pieces.only_extremes() } else { pieces };
         let ranges = pieces.cut(cut);
         let narrowing = Narrowing::new(query.clone(), pipeline, local, |column, _| column);
         let feed = Feed::new(query, pipeline, ranges, cut);

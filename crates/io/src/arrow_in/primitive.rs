@@ -28,7 +28,9 @@ pub fn convert<A: ArrowPrimitiveType, T: Plain>(
     f: impl Fn(A::Native) -> T,
 ) -> Column {
     let array: &PrimitiveArray<A> = array.as_primitive();
-    let values: Buffer = array.values().iter().map(|v| f(*v)).collect();
+    let from = array.values();
+    let mut values = Buffer::with_capacity(from.len() * size_of::<T>());
+    values.extend_with(from.len(), |row| f(from[row]));
     finish(sql_type, array.len(), values, array.nulls())
 }
 

@@ -6,10 +6,12 @@ use base::memory::Reservation;
 use base::{Error, Result};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::errors::ParquetError;
 use parquet::file::reader::Length;
 use types::{Chunk, Column};
 
 use super::errors::guarded;
+use super::flat::{Failure, FlatColumn};
 use super::{ParquetFile, errors, footer};
 use crate::arrow_in;
 use crate::input::OPERATOR;
@@ -29,7 +31,7 @@ pub struct RowGroupReader {
     /// Where each wanted column is among them.
     positions: Vec<usize>,
     /// By column, as far as they have been opened.
-    readers: Vec<ParquetRecordBatchReader>,
+    readers: Vec<ColumnReader>,
     chunk_rows: usize,
     /// Columns of the chunk that is being read.
     decoded: Vec<Column>,
@@ -37,6 +39,20 @@ pub struct RowGroupReader {
     rows: u64,
     expected: u64,
     _charged: Option<Reservation>,
+}
+
+/// The reading of a column of a row group.
+enum ColumnReader {
+    Flat(Box<FlatColumn>),
+    /// Whatever the column is.
+    Any(ParquetRecordBatchReader),
+}
+
+/// What a step of reading a flat column comes to.
+enum Read {
+    Column(Result<Option<Column>>),
+    /// It is not flat enough.
+    Other,
 }
 
 impl RowGroupReader {
@@ -67,30 +83,57 @@ impl RowGroupReader {
     /// Opens the next column.
     fn open(&mut self) -> Result<()> {
         let root = self.order[self.readers.len()];
-        let (file, row_group) = (&self.file, self.row_group);
-        let reader = guarded(&file.name, || {
-            ParquetRecordBatchReaderBuilder::new_with_metadata(file.origin.clone(), file.metadata.clone())
-                .with_row_groups(vec![row_group])
-                .with_projection(ProjectionMask::roots(file.metadata.parquet_schema(), [root]))
-                .with_batch_size(self.chunk_rows)
-                .build()
-        })?;
+        let flat = guarded(&self.file.name, || FlatColumn::open(&self.file, self.row_group, root))?;
+        let reader = match flat {
+            Some(flat) => ColumnReader::Flat(Box::new(flat)),
+            None => self.open_any(root)?,
+        };
         self.readers.push(reader);
         Ok(())
+    }
+
+    /// Opens a column of any type, behind the rows that have been handed out.
+    fn open_any(&self, root: usize) -> Result<ColumnReader> {
+        let file = &self.file;
+        let reader = guarded(&file.name, || {
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file.origin.clone(), file.metadata.clone())
+                .with_row_groups(vec![self.row_group])
+                .with_projection(ProjectionMask::roots(file.metadata.parquet_schema(), [root]))
+                .with_batch_size(self.chunk_rows)
+                .with_offset(usize::try_from(self.rows).unwrap_or(usize::MAX))
+                .build()
+        })?;
+        Ok(ColumnReader::Any(reader))
     }
 
     /// The next column of a chunk; none at the end.
     fn decode(&mut self) -> Result<Option<Column>> {
         let (file, at) = (&self.file, self.decoded.len());
-        let reader = &mut self.readers[at];
-        let Some(batch) = guarded(&file.name, || reader.next().transpose().map_err(Into::into))? else {
-            return Ok(None);
+        let read = match &mut self.readers[at] {
+            ColumnReader::Flat(flat) => {
+                let read = guarded(&file.name, || match flat.read(self.chunk_rows) {
+                    Ok(column) => Ok(Read::Column(Ok(column))),
+                    Err(Failure::Value(error)) => Ok(Read::Column(Err(error))),
+                    Err(Failure::File(ParquetError::NYI(_))) => Ok(Read::Other),
+                    Err(Failure::File(error)) => Err(error),
+                })?;
+                match read {
+                    Read::Column(column) => column,
+                    Read::Other => {
+                        self.readers[at] = self.open_any(self.order[at])?;
+                        return self.decode();
+                    }
+                }
+            }
+            ColumnReader::Any(reader) => {
+                let batch = guarded(&file.name, || reader.next().transpose().map_err(Into::into))?;
+                batch.map(|batch| arrow_in::column_of(batch.column(0))).transpose()
+            }
         };
-        let column = arrow_in::column_of(batch.column(0)).map_err(|e| {
+        read.map_err(|e| {
             let field = &file.fields[self.order[at]].name;
             Error::new(e.state(), format!("{} in column \"{field}\" of \"{}\"", e.message(), file.name))
-        })?;
-        Ok(Some(column))
+        })
     }
 
     /// Hands out a chunk of so many rows.

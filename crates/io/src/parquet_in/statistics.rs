@@ -12,6 +12,7 @@ use parquet::arrow::arrow_reader::ArrowReaderMetadata;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::basic::{ColumnOrder, SortOrder, Type as PhysicalType};
 use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::statistics::Statistics;
 use types::{SqlType, Value};
 
 use crate::arrow_in::column_of;
@@ -51,7 +52,12 @@ fn load(metadata: &ArrowReaderMetadata, column: usize) -> Option<Vec<ColumnStati
     let pieces = metadata.metadata().row_groups().iter().enumerate().map(|(g, row_group)| {
         let believed = order != ColumnOrder::UNKNOWN && are_ordered(row_group.column(leaf));
         let bound = |bounds: &[Option<Value>]| bounds.get(g).filter(|_| believed).cloned().flatten();
-        ColumnStatistics { min: bound(&min), max: bound(&max), nulls: nulls.is_valid(g).then(|| nulls.value(g)) }
+        let (min, max) = (bound(&min), bound(&max));
+        // Of what NaN is among, and which zero, the bounds of floats tell nothing.
+        let is_float = matches!(min, Some(Value::Float(_)));
+        let of_rows = |s: &Statistics| s.min_is_exact() && s.max_is_exact();
+        let are_exact = !is_float && row_group.column(leaf).statistics().is_some_and(of_rows);
+        ColumnStatistics { min, max, are_exact, nulls: nulls.is_valid(g).then(|| nulls.value(g)) }
     });
     Some(pieces.collect())
 }

@@ -97,6 +97,48 @@ fn row_groups_are_skipped_by_statistics() {
     );
 }
 
+#[test]
+fn extremes_are_those_of_the_rows() {
+    let mut random = Random(7);
+    let (bytes, _) = random_file(&mut random, "none");
+    let source = open_parquet_bytes("t", bytes.clone()).unwrap();
+    let mut known = 0;
+    for (column, field) in source.schema().iter().enumerate() {
+        for morsel in 0..source.morsels() {
+            let Some(extremes) = source.extremes(morsel, &[column]) else { continue };
+            assert!(!matches!(field.sql_type, SqlType::Real | SqlType::Double), "NaN and -0 are unknown");
+            let mut values: Vec<Value> = Vec::new();
+            let mut reader = source.clone().read(morsel, &[column], &[], CHUNK_ROWS).unwrap();
+            read_to_end(&mut *reader, |chunk| values.extend((0..chunk.rows()).map(|r| chunk.column(0).value(r))))
+                .unwrap();
+            values.retain(|v| !v.is_null());
+            values.sort_by(Value::total_cmp);
+            let ends =
+                values.first().zip(values.last()).map_or([Value::Null, Value::Null], |(a, b)| [a.clone(), b.clone()]);
+            assert_eq!([0, 1].map(|row| extremes.column(0).value(row)), ends, "{}", field.name);
+            known += 1;
+        }
+    }
+    assert!(known >= 6 * source.morsels());
+    // Truncated bounds are none of the rows', and without any there is nothing to know.
+    let changed = |change: &dyn Fn(i32) -> Statistics| {
+        let bytes = with_row_groups(&bytes, |_, group| {
+            let columns = group.columns().iter().map(|c| match c.column_type() {
+                PhysicalType::INT32 => c.clone().into_builder().set_statistics(change(1)).build().unwrap(),
+                _ => c.clone(),
+            });
+            let columns = columns.collect();
+            group.into_builder().set_column_metadata(columns).build().unwrap()
+        });
+        let source = open_parquet_bytes("t", bytes).unwrap();
+        let ints = (0..source.schema().len()).filter(|&c| source.schema()[c].sql_type == SqlType::Integer);
+        ints.map(|c| source.extremes(0, &[c]).map(|chunk| chunk.column(0).value(0))).next().unwrap()
+    };
+    assert_eq!(changed(&|least| Statistics::int32(Some(least), Some(5), None, None, false)), Some(Value::Int(1)));
+    assert_eq!(changed(&|_| Statistics::int32(Some(1), None, None, Some(0), false)), None);
+    assert_eq!(changed(&|_| Statistics::int32(None, None, None, None, false)), None);
+}
+
 /// A file's metadata with other footers' numbers in it.
 fn with_row_groups(bytes: &Bytes, change: impl Fn(usize, RowGroupMetaData) -> RowGroupMetaData) -> Bytes {
     let metadata = ParquetMetaDataReader::new().parse_and_finish(bytes).unwrap();

@@ -7,7 +7,7 @@ use functions::ScalarFunction;
 use plan::{ArgumentId, TableId};
 use types::{Chunk, SqlType, Value};
 
-use super::{Block, Function, Inst, Operation, ParamId, Ty, Var, WindowState};
+use super::{Block, FoldKind, Function, Inst, Operation, ParamId, Ty, Var, WindowState};
 
 base::typed_id!(/// A pipeline of a program.
     PipelineId, "p");
@@ -120,6 +120,15 @@ impl Pipeline {
             Inst::Let { op, .. } => matches!(op, Operation::LocalRow(_)),
             Inst::Fold(fold) => fold.column.is_none(),
             Inst::Count(_) => true,
+            _ => false,
+        })
+    }
+
+    /// Whether the body only looks for the least and greatest values of columns: tuples that have the same ones do as well.
+    pub fn only_finds_extremes(&self) -> bool {
+        self.body.iter().all(|inst| match inst {
+            Inst::Let { op, .. } => matches!(op, Operation::LocalRow(_)),
+            Inst::Fold(fold) => matches!(fold.kind, FoldKind::Min | FoldKind::Max),
             _ => false,
         })
     }

@@ -92,10 +92,16 @@ impl Buffer {
     }
 
     /// Makes room for `additional` bytes; the buffer may move.
+    #[inline]
     pub fn reserve(&mut self, additional: usize) {
         if self.capacity - self.len < additional {
-            self.set_capacity((self.len + additional).max(self.capacity * 2).max(64));
+            self.grow(additional);
         }
+    }
+
+    #[cold]
+    fn grow(&mut self, additional: usize) {
+        self.set_capacity((self.len + additional).max(self.capacity * 2).max(64));
     }
 
     /// Frees what is not in use if that is more than an eighth; the buffer may move.
@@ -130,6 +136,19 @@ impl Buffer {
         // SAFETY: room was made; plain data may be written unaligned.
         unsafe { self.start.as_ptr().add(self.len).cast::<T>().write_unaligned(value) };
         self.len += size_of::<T>();
+    }
+
+    /// Appends `count` plain values, the one for each number from 0 on; the buffer may move.
+    #[inline]
+    pub fn extend_with<T: super::Plain>(&mut self, count: usize, mut value: impl FnMut(usize) -> T) {
+        self.reserve(count.checked_mul(size_of::<T>()).expect("buffer smaller than isize::MAX"));
+        // SAFETY: within the room that was made.
+        let to = unsafe { self.start.as_ptr().add(self.len).cast::<T>() };
+        for number in 0..count {
+            // SAFETY: as above; plain data may be written unaligned.
+            unsafe { to.add(number).write_unaligned(value(number)) };
+        }
+        self.len += count * size_of::<T>();
     }
 
     /// Declares the first `len` bytes in use.
