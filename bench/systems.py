@@ -16,7 +16,13 @@ class System:
         start = time.perf_counter()
         for table, file in files.items():
             self.load(table, file, None)
-        return {"seconds": time.perf_counter() - start, "mebibytes": memory(), "before": before}
+        seconds = time.perf_counter() - start
+        self.settle(files)
+        settled = time.perf_counter() - start
+        return {"seconds": seconds, "settled": settled, "mebibytes": memory(), "before": before}
+
+    def settle(self, tables):
+        """Waits for what a system goes on with after it has loaded tables."""
 
     def register(self, files):
         """Makes files known to systems that need a name for them in FROM."""
@@ -74,6 +80,10 @@ class Morsel(DataBase):
         import morseldb
 
         self.connection = morseldb.connect(threads=threads)
+
+    def settle(self, tables):
+        for table in tables:
+            self.query(f"SELECT count(*) FROM storage_info('{table}')")
 
 
 class DuckDB(DataBase):

@@ -20,8 +20,8 @@ const INVALID_SCHEMA_NAME: SqlState = SqlState("3F000");
 const DUPLICATE_SCHEMA: SqlState = SqlState("42P06");
 const INVALID_TABLE_DEFINITION: SqlState = SqlState("42P16");
 
-/// A stored table.
-#[derive(Clone, Debug)]
+/// A stored table. When it is dropped nobody freezes its rows any more.
+#[derive(Debug)]
 pub struct Table {
     /// Its rows, columns and primary key.
     pub relation: Arc<Relation>,
@@ -34,6 +34,12 @@ impl Table {
     pub fn new(relation: Arc<Relation>) -> Self {
         let defaults = vec![Value::Null; relation.schema().attributes().len()];
         Self { relation, defaults }
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        self.relation.forget_backlog();
     }
 }
 

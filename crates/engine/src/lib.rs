@@ -22,6 +22,7 @@ mod environment;
 mod execute;
 mod files;
 mod foreground;
+mod freezing;
 mod kept;
 mod pieces;
 mod prepared;

@@ -18,6 +18,7 @@ use storage::{Attribute, Relation, Schema};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use crate::database::Shared;
+use crate::freezing::freeze_behind;
 
 /// The table of `store_rejects = true`.
 const TABLE: &str = "reject_errors";
@@ -113,6 +114,7 @@ impl Rejects {
             let append = relation.append(&self.shared.budget);
             append.append(0, 0, chunk(rows.into_values()))?;
             append.commit()?;
+            freeze_behind(&self.shared, &relation);
         }
         collected.charged.resize(0, "rejected records")
     }

@@ -7,8 +7,10 @@ use io::{Field, MemorySource};
 use storage::Snapshot;
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
-/// A row for each column and form that it has: in how many chunks, over how many rows, in how many bytes.
+/// A row for each column and form that it has: in how many chunks, over how many rows, in how many bytes; once all is frozen
+/// that is to be.
 pub(crate) fn storage_info(snapshot: &Snapshot) -> Arc<MemorySource> {
+    snapshot.freeze_rest();
     let schema = [
         ("column_name", SqlType::Text),
         ("type", SqlType::Text),

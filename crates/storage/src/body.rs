@@ -25,7 +25,7 @@ use frozen::Scheme;
 
 /// One column of a body.
 #[derive(Clone, Debug)]
-enum Stored {
+pub(crate) enum Stored {
     Plain(Column),
     Open(OpenView),
     Constant(Arc<Constant>),
@@ -42,8 +42,8 @@ impl Stored {
         }
     }
 
-    /// The values in fewer bytes, if there is a way.
-    fn freeze(values: Values<'_>, bounds: &Bounds) -> Option<Self> {
+    /// The values in fewer bytes, if there is a way; `bounds` are theirs.
+    pub(crate) fn freeze(values: Values<'_>, bounds: &Bounds) -> Option<Self> {
         match Constant::of(values, bounds) {
             Some(constant) => Some(Self::Constant(Arc::new(constant))),
             None => Frozen::of(values, bounds).map(|frozen| Self::Frozen(Arc::new(frozen))),
@@ -51,7 +51,7 @@ impl Stored {
     }
 
     /// The distinct values other than NULL, where they are known.
-    fn distinct(&self) -> Option<Values<'_>> {
+    pub(crate) fn distinct(&self) -> Option<Values<'_>> {
         match self {
             Self::Constant(constant) => Some(constant.values()),
             Self::Frozen(frozen) => frozen.distinct(),
@@ -101,7 +101,7 @@ impl Body {
         columns.map(written).max().unwrap_or(0)
     }
 
-    /// A body of complete rows with these bounds: each column in the smallest of the forms that suit it. `distinct` is
+    /// As [`plain`](Self::plain), of rows with these bounds: each column in the smallest of the forms that suit it. `distinct` is
     /// told the values of each column: at least the distinct ones, only these where freezing finds them.
     pub(crate) fn frozen(chunk: Chunk, bounds: &[Bounds], mut distinct: impl FnMut(usize, Values<'_>)) -> Self {
         let types = chunk.columns().iter().map(Column::sql_type).collect();
@@ -114,15 +114,11 @@ impl Body {
         Self::new(types, columns.map(freeze).collect())
     }
 
-    /// As [`frozen`](Self::frozen), of this body's first `rows` rows, if any column changes its form.
-    pub(crate) fn freeze(&self, rows: usize, bounds: &[Bounds]) -> Option<Self> {
-        let freeze = |(column, bounds): (usize, &Bounds)| Stored::freeze(self.values(column, rows)?, bounds);
-        let found: Vec<Option<Stored>> = bounds.iter().enumerate().map(freeze).collect();
-        if found.iter().all(Option::is_none) {
-            return None;
-        }
-        let columns = self.columns.iter().zip(found).map(|(stored, found)| found.unwrap_or_else(|| stored.clone()));
-        Some(Self::new(self.types.clone(), columns.collect()))
+    /// The same rows with one column in another form.
+    pub(crate) fn with_column(&self, attribute: usize, stored: Stored) -> Self {
+        let mut columns = self.columns.clone();
+        columns[attribute] = stored;
+        Self::new(self.types.clone(), columns)
     }
 
     /// The addresses of the columns; null for those that have no array of values.

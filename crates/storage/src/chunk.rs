@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use base::memory::Reservation;
 use types::Column;
 
-use crate::body::Body;
+use crate::body::{Body, Stored};
 use crate::scan::may_match;
 use crate::statistics::Bounds;
 use crate::{CHUNK_ROWS, ChunkReader, ScanPredicate};
@@ -94,13 +94,13 @@ pub(crate) struct StoredChunk {
     /// Of a chunk that grows no more. Written before the views that rely on it are published, under their lock.
     rows: AtomicU32,
     /// The chunk's share of the budget, once it grows no more.
-    memory: OnceLock<Reservation>,
+    memory: Mutex<Option<Reservation>>,
 }
 
 impl StoredChunk {
     pub(crate) fn new(number: usize, node: u16, body: Body, bounds: Box<[Bounds]>) -> Self {
         let (body, bounds) = (Mutex::new(Arc::new(body)), RwLock::new(bounds));
-        Self { number, node, body, bounds, rows: AtomicU32::new(0), memory: OnceLock::new() }
+        Self { number, node, body, bounds, rows: AtomicU32::new(0), memory: Mutex::default() }
     }
 
     pub(crate) fn number(&self) -> usize {
@@ -115,6 +115,20 @@ impl StoredChunk {
     /// Exchanges the body for another one of the same rows, or more.
     pub(crate) fn exchange(&self, body: Body) {
         *self.body.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(body);
+    }
+
+    /// Exchanges one column of a chunk that grows no more, and gives back the memory that it needs no longer.
+    pub(crate) fn exchange_column(&self, attribute: usize, stored: Stored) {
+        let mut body = self.body.lock().unwrap_or_else(PoisonError::into_inner);
+        let after = Arc::new(body.with_column(attribute, stored));
+        let before = std::mem::replace(&mut *body, after);
+        if let Some(memory) = &mut *self.memory.lock().unwrap_or_else(PoisonError::into_inner) {
+            // Never more than it had, so nothing is refused.
+            let _ = memory.resize(body.bytes().min(memory.bytes()), "insert");
+        }
+        drop(body);
+        // What was only this body's is freed while nobody waits.
+        drop(before);
     }
 
     /// Widens the bounds so that they hold for further rows, which nobody sees yet.
@@ -134,7 +148,7 @@ impl StoredChunk {
 
     /// Hands over the memory of a chunk that grows no more.
     pub(crate) fn charge(&self, memory: Reservation) {
-        self.memory.set(memory).expect("a chunk is closed once");
+        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = Some(memory);
     }
 
     /// The rows of a chunk that grows no more.

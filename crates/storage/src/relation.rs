@@ -8,6 +8,7 @@
 //! taking a snapshot copies one pointer. Of two neighbouring chunks of a zone at least one is half full.
 
 mod append;
+mod backlog;
 mod commit;
 mod directory;
 mod live;
@@ -31,6 +32,7 @@ use crate::body::Body;
 use crate::chunk::StoredChunk;
 use crate::index::{Rows, SlotIndex, UniqueIndex};
 use crate::{ChunkReader, Schema};
+use backlog::Backlog;
 use directory::Directory;
 use live::Live;
 use zone::Zones;
@@ -72,6 +74,8 @@ pub struct Relation {
     /// Held from the first key entered to the commit or its end, so that no key in the index is undecided.
     keys: Mutex<()>,
     live: Mutex<Live>,
+    /// What is left to freeze.
+    backlog: Backlog,
 }
 
 /// Locks without regard to a panic elsewhere: a commit that panics is undone when it is dropped.
@@ -108,6 +112,7 @@ impl Relation {
         Arc::new(Self {
             name: name.into(),
             live: Mutex::new(Live::new(schema.attributes().len())),
+            backlog: Backlog::new(schema.attributes().len()),
             schema: Arc::new(schema),
             distribution,
             budget: budget.clone(),

@@ -49,6 +49,12 @@ impl Budget {
         self.0.peak.load(Ordering::Relaxed)
     }
 
+    /// How much of the limit is used, of this budget's or of one that it is in, whichever is more.
+    pub fn used_share(&self) -> f64 {
+        let own = self.used() as f64 / self.limit().max(1) as f64;
+        self.0.parent.as_ref().map_or(own, |parent| own.max(parent.used_share()))
+    }
+
     /// The limit in bytes.
     pub fn limit(&self) -> usize {
         self.0.limit.load(Ordering::Relaxed)
@@ -173,6 +179,7 @@ mod tests {
         let narrow = database.child(10).charge(11, "sort").unwrap_err();
         assert!(narrow.get_hint().unwrap().contains("query_memory_limit"));
         assert_eq!((query.used(), database.used()), (60, 60));
+        assert_eq!((query.used_share(), database.used_share()), (0.6, 0.6));
         query.release(60);
         assert_eq!((query.used(), database.used(), query.peak()), (0, 0, 60));
     }

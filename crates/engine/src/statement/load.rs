@@ -18,6 +18,7 @@ use types::{Chunk, Column, ColumnBuilder, SqlType};
 use super::rows_tag;
 use crate::environment::Environment;
 use crate::execute;
+use crate::freezing::freeze_behind;
 use crate::pieces::{Pieces, prepare_file};
 use crate::result::QueryResult;
 use crate::source::Source;
@@ -49,6 +50,7 @@ pub(super) fn fill(environment: &Environment, plan: &Plan, relation: &Arc<Relati
         }
     };
     drop(running);
+    freeze_behind(&environment.database.0, relation);
     // What is committed is committed, even if it is cancelled just then.
     match sink.get().and_then(|sink| sink.committed.get()) {
         Some(&rows) => Ok(rows),
@@ -143,6 +145,7 @@ pub(super) fn fill_from_file(
     environment.call.runs(&handle, false);
     handle.wait()?;
     sink.finish()?;
+    freeze_behind(&environment.database.0, relation);
     Ok(*sink.committed.get().expect("just committed"))
 }
 

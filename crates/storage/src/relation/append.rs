@@ -24,6 +24,9 @@ use crate::statistics::Summary;
 use crate::values::Values;
 use crate::{CHUNK_ROWS, PARTITIONS, Schema};
 
+/// Rows wait with being frozen until so much of some budget is used.
+const PLAIN_SHARE: f64 = 0.25;
+
 /// Rows on their way into a relation.
 #[derive(Debug)]
 pub struct Append {
@@ -149,7 +152,7 @@ impl Worker {
                 self.end_open(0);
                 let memory = self.budget.reserve(distinct_bytes(&chunk), "insert")?;
                 let chunk = retyped(chunk, &self.relation.schema);
-                self.freeze(0, base::memory::node(), chunk, memory)
+                self.complete(0, base::memory::node(), chunk, memory)
             }
             Distribution::Local => self.copy(0, &chunk, Rows::Range(0..chunk.rows())),
         }
@@ -190,7 +193,7 @@ impl Worker {
             if open.room() == 0
                 && let Some(open) = self.run().open[part].take()
             {
-                self.freeze(part, open.node(), open.chunk(), open.into_memory())?;
+                self.complete(part, open.node(), open.chunk(), open.into_memory())?;
             }
             rows = later;
         }
@@ -205,17 +208,25 @@ impl Worker {
         }
     }
 
-    /// Adds a complete chunk.
-    fn freeze(&mut self, part: usize, node: u16, chunk: Chunk, mut memory: Reservation) -> Result<()> {
+    /// Adds a complete chunk: as it is, to be frozen later, or frozen at once where memory is scarce.
+    fn complete(&mut self, part: usize, node: u16, chunk: Chunk, mut memory: Reservation) -> Result<()> {
         let rows = chunk.rows();
         let summary = self.summary.get_or_insert_with(|| Summary::new(chunk.columns().len()));
         let bounds = summary.add_bounds(chunk.columns().iter().map(Values::from), 0..rows);
-        let _room = self.budget.reserve(Body::room_to_freeze(chunk.columns().iter().map(Values::from)), "insert")?;
-        let body = Body::frozen(chunk, &bounds, |attribute, values| {
-            summary.add_distinct(attribute, values, 0, &bounds[attribute]);
-        });
-        memory.resize(body.bytes().min(memory.bytes()), "insert")?;
-        self.run().pieces.push(Piece { part, rows: PieceRows::Frozen { node, rows, body, bounds, memory } });
+        let frozen = self.budget.used_share() > PLAIN_SHARE;
+        let body = if frozen {
+            let _room =
+                self.budget.reserve(Body::room_to_freeze(chunk.columns().iter().map(Values::from)), "insert")?;
+            let body = Body::frozen(chunk, &bounds, |attribute, values| {
+                summary.add_distinct(attribute, values, 0, &bounds[attribute]);
+            });
+            memory.resize(body.bytes().min(memory.bytes()), "insert")?;
+            body
+        } else {
+            Body::plain(chunk)
+        };
+        let rows = PieceRows::Complete { node, rows, body, frozen, bounds, memory };
+        self.run().pieces.push(Piece { part, rows });
         Ok(())
     }
 }

@@ -57,7 +57,7 @@ pub(super) struct Commit<'a> {
 }
 
 enum Closed {
-    Complete(Reservation),
+    Complete { memory: Reservation, frozen: bool },
     Tail { part: usize, tail: Tail },
 }
 
@@ -82,11 +82,11 @@ impl<'a> Commit<'a> {
     pub(super) fn place(&mut self, piece: Piece) -> Result<()> {
         let part = piece.part;
         match piece.rows {
-            PieceRows::Frozen { node, rows, body, bounds, memory } => {
+            PieceRows::Complete { node, rows, body, frozen, bounds, memory } => {
                 self.close(part);
                 let number = self.begin_chunk(node, body, bounds);
                 self.written.push(Written { number, part, from: 0, to: rows, summarised: true });
-                self.closed.push((number, rows, Closed::Complete(memory)));
+                self.closed.push((number, rows, Closed::Complete { memory, frozen }));
                 Ok(())
             }
             PieceRows::Open(open) => match &self.zone.tails[part] {
@@ -159,7 +159,7 @@ impl<'a> Commit<'a> {
     fn exchange_bodies(&mut self) {
         let closed = self.closed.iter_mut().filter_map(|(.., closed)| match closed {
             Closed::Tail { tail, .. } => Some(tail),
-            Closed::Complete(_) => None,
+            Closed::Complete { .. } => None,
         });
         for tail in self.zone.tails.iter_mut().flatten().chain(closed) {
             if tail.layout != tail.open.layout() {
@@ -240,7 +240,6 @@ impl<'a> Commit<'a> {
         self.show(&mut live);
         // Nothing fails from here on.
         self.published = true;
-        drop(live);
         self.seal();
     }
 
@@ -258,7 +257,7 @@ impl<'a> Commit<'a> {
         let closed = self.closed.iter().filter(|c| self.written.iter().all(|w| w.number != c.0));
         let closed = closed.filter_map(|(chunk, _, closed)| match closed {
             Closed::Tail { part, .. } => Some(Change::Close { chunk: *chunk, part: *part }),
-            Closed::Complete(_) => None,
+            Closed::Complete { .. } => None,
         });
         closed.chain(changes).collect()
     }
@@ -275,27 +274,19 @@ impl<'a> Commit<'a> {
         live.publish(self.relation.directory.len());
     }
 
-    /// Hands the memory over to the relation, and freezes what grows no more.
+    /// Hands the memory over to the relation, and what is to be frozen to its backlog: before anybody who sees the rows can
+    /// ask for their statistics.
     fn seal(&mut self) {
-        for (number, rows, closed) in self.closed.drain(..) {
-            let chunk = self.relation.directory.get(number);
-            let mut memory = match closed {
-                Closed::Complete(memory) => memory,
-                Closed::Tail { tail, .. } => {
-                    let mut memory = tail.into_memory();
-                    let (body, bounds) = (chunk.pin(), chunk.bounds());
-                    let columns = (0..bounds.len()).filter_map(|column| body.values(column, rows));
-                    // Without the room it stays as it is.
-                    let room = self.relation.budget.reserve(Body::room_to_freeze(columns), "insert");
-                    if let Some(frozen) = room.ok().and_then(|_room| body.freeze(rows, &bounds)) {
-                        let _ = memory.resize(frozen.bytes().min(memory.bytes()), "insert");
-                        chunk.exchange(frozen);
-                    }
-                    memory
-                }
+        for (number, _, closed) in self.closed.drain(..) {
+            let (mut memory, frozen) = match closed {
+                Closed::Complete { memory, frozen } => (memory, frozen),
+                Closed::Tail { tail, .. } => (tail.into_memory(), false),
             };
             memory.outlive();
-            chunk.charge(memory);
+            self.relation.directory.get(number).charge(memory);
+            if !frozen {
+                self.relation.backlog.push(number);
+            }
         }
         self.zone.tails.iter_mut().flatten().for_each(|tail| tail.open.outlive());
     }

@@ -15,8 +15,8 @@ pub(super) struct Piece {
 
 #[derive(Debug)]
 pub(super) enum PieceRows {
-    /// Complete: at least half full.
-    Frozen { node: u16, rows: usize, body: Body, bounds: Box<[Bounds]>, memory: Reservation },
+    /// At least half full. It is frozen later if there was memory enough to wait with it.
+    Complete { node: u16, rows: usize, body: Body, frozen: bool, bounds: Box<[Bounds]>, memory: Reservation },
     /// A rest, which may be copied to other rests.
     Open(OpenChunk),
 }

@@ -49,6 +49,10 @@ impl Snapshot {
     pub fn schema(&self) -> &Arc<Schema> {
         &self.relation.schema
     }
+    /// Freezes all that is left to freeze of the relation.
+    pub fn freeze_rest(&self) {
+        self.relation.freeze_rest();
+    }
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.view.rows
@@ -101,9 +105,10 @@ impl Snapshot {
         lock(&self.relation.live).sample.values()
     }
 
-    /// What is known of one attribute.
+    /// What is known of one attribute. Freezes what is left of it: its distinct values are counted then.
     pub fn column(&self, attribute: usize) -> ColumnEstimate {
         let sql_type = self.schema().attributes()[attribute].sql_type;
+        self.relation.freeze_attribute(attribute);
         let live = lock(&self.relation.live);
         let summary = &live.summary.columns[attribute];
         let distinct = summary.sketch.estimate().min(self.rows() as f64);

@@ -1,0 +1,44 @@
+//! Freezing behind commits: workers compress what was appended when no query needs them. Decision 28.
+
+use std::sync::{Arc, Weak};
+
+use base::Result;
+use scheduler::{Claim, JobOptions, JobSpec, Morsel, Pipeline, Progress, TaskSet, WorkerId};
+use storage::Relation;
+
+use crate::database::Shared;
+
+/// Of the usual 100: a query beside it hardly notices.
+const WEIGHT: u32 = 1;
+
+/// A morsel is a column of a chunk; it ends early if the table is dropped, which it does not keep.
+struct Freezing(Weak<Relation>);
+
+impl TaskSet for Freezing {
+    fn claim(&self, _worker: WorkerId) -> Claim {
+        match self.0.upgrade() {
+            Some(relation) if relation.has_backlog() => {
+                Claim::Morsel { morsel: Morsel { begin: 0, end: 1 }, node: None, stolen: false }
+            }
+            _ => Claim::Done,
+        }
+    }
+
+    fn run(&self, _worker: WorkerId, _morsel: Morsel) -> Result<Progress> {
+        if let Some(relation) = self.0.upgrade() {
+            relation.freeze_next();
+        }
+        Ok(Progress::Done)
+    }
+}
+
+/// Has what a commit left frozen, some time.
+pub(crate) fn freeze_behind(shared: &Shared, relation: &Arc<Relation>) {
+    if !relation.has_backlog() {
+        return;
+    }
+    let relation = Arc::downgrade(relation);
+    let mut job = JobSpec::new();
+    job.add(Pipeline::new("freeze", move |_| Ok(Box::new(Freezing(relation.clone())))), &[]);
+    shared.scheduler.submit(job, JobOptions { weight: WEIGHT, ..JobOptions::default() });
+}
