@@ -164,9 +164,11 @@ impl<'a> Lowering<'a> {
                 let pipes = self.node(input, &needed_with(needed, columns))?;
                 self.distinct(pipes, columns, node.rows)?
             }
-            Op::Sort { input, keys, limit, offset } => self.sort(input, &[], keys, (*limit, *offset), needed)?,
+            Op::Sort { input, keys, limit, offset } => {
+                self.sort((input, node.rows), &[], keys, (*limit, *offset), needed)?
+            }
             Op::GroupLimit { input, partition, keys, limit, offset } => {
-                self.sort(input, partition, keys, (*limit, *offset), needed)?
+                self.sort((input, node.rows), partition, keys, (*limit, *offset), needed)?
             }
             Op::Window { input, keys, functions } => {
                 let read = window::read(node, functions, needed);

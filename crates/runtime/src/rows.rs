@@ -19,7 +19,7 @@ use base::Area;
 use scheduler::{EachWorker, Morsel, Offsets};
 
 pub use chunks::{ChunkList, Pool};
-pub(crate) use materialised::{Bound, Mark, Materialised, RowLists};
+pub(crate) use materialised::{Bound, Look, Mark, Materialised, RowLists};
 pub use materialised::{LocalRows, RowsLocal};
 pub use strings::StringFields;
 pub(crate) use strings::{copy_text, keep_text};

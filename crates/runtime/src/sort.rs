@@ -9,9 +9,9 @@
 //!    these hold all of the row.
 //! 4. Each range is sorted by its words ([`radix`]) and its addresses written to their place, or its rows, over those that
 //!    came in. What lies before the offset or behind the limit is not sorted.
-//! 5. Where limit and offset count anew for each value of the leading keys (`SortState::partition`), all rows are sorted,
-//!    and then each stretch of the output drops, in parallel, the rows that lie before or behind the slice of their
-//!    group.
+//! 5. Where limit and offset count anew for each value of the leading keys (`SortState::partition`), workers throw rows
+//!    away by groups ([`best`]) as long as that makes them fewer. What is left is sorted, and then each stretch of the
+//!    output drops, in parallel, the rows that lie before or behind the slice of their group.
 //!
 //! Every pass over rows is morsels; what is done between them depends on the number of pieces and on a sample of fixed
 //! size. Few rows are sorted by one worker after the other. Whatever looks at rows goes on in steps, so that others get their
@@ -21,6 +21,7 @@
 //! Complexity: O(n) a byte of the words that tell rows apart, O(n log n) where they do not; top-k O(n + k log k).
 
 mod begins;
+mod best;
 mod bounds;
 mod coder;
 mod exchange;
@@ -55,6 +56,7 @@ use crate::state::{State, Workers};
 use crate::threshold::Threshold;
 
 pub(crate) use begins::Begins;
+use best::Best;
 use coder::Coder;
 use exchange::{BATCH, Deal, PIECE};
 use few::Few;
@@ -133,9 +135,10 @@ impl Sort {
     pub(crate) fn new(state: &SortState, budget: &Budget) -> Self {
         let order = Arc::new(Order::new(&state.keys, &state.layout));
         let SortState { partition, offset, limit, .. } = *state;
-        let needed = limit.filter(|_| partition == 0).and_then(|l| usize::try_from(l.saturating_add(offset)).ok());
-        let top = needed.map(|needed| Arc::new(Top::new(&order, needed)));
-        let bound = top.clone().map(|top| top as Arc<dyn Bound>);
+        let needed = limit.and_then(|l| usize::try_from(l.saturating_add(offset)).ok());
+        let top = needed.filter(|_| partition == 0).map(|needed| Arc::new(Top::new(&order, needed)));
+        let best = || Some(Arc::new(Best::new(&order, partition, needed?)) as Arc<dyn Bound>);
+        let bound = top.clone().map(|top| top as Arc<dyn Bound>).or_else(best);
         // Rows that some are thrown away of have other bounds in the end.
         let measured = (bound.is_none() && Measured::suits(&order)).then(Measured::default);
         let rows = RowLists::new(&state.layout, budget, OPERATOR, bound);

@@ -14,7 +14,7 @@ use plan::{AggregateCall, ColumnId, Expr, Node};
 use types::SqlType;
 
 use self::accumulator::{Accumulator, accumulators_of, adds_up};
-use self::domain::Domain;
+pub(super) use self::domain::Domain;
 use super::expression::compare_same;
 use super::join::has_null_flag;
 use super::pipe::{Field, Pipe, Sql};

@@ -1,5 +1,7 @@
 //! Order, limits, and materialised rows (thesis 4.5.6).
 
+mod best;
+
 use base::Result;
 use plan::{ColumnId, ExprKind, Node, SortKey};
 
@@ -10,10 +12,10 @@ use crate::ir::{RowLayout, RowSet, SortField, SortState, Source, State, StateId,
 
 impl Lowering<'_> {
     /// ORDER BY with LIMIT and OFFSET, which count anew for each value of the `partition` columns if there are any: then
-    /// these are ordered by first.
+    /// these are ordered by first. `rows`: how many are expected to be left.
     pub(super) fn sort(
         &mut self,
-        input: &Node,
+        (input, rows): (&Node, f64),
         partition: &[ColumnId],
         keys: &[SortKey],
         (limit, offset): (Option<u64>, u64),
@@ -45,12 +47,25 @@ impl Lowering<'_> {
             });
             sort_fields.push(sort_field(field, key));
         }
+        let most = limit.map(|limit| limit.saturating_add(offset)).filter(|_| !partition.is_empty());
+        let best = match (most, keys.get(partition.len()).zip(sort_fields.get(partition.len()))) {
+            (Some(most), Some((key, field))) => {
+                self.best_of_groups((input, &pipes), partition, (field.ty, key.descending), (most, rows))?
+            }
+            _ => None,
+        };
         let state = SortState { layout, keys: sort_fields, partition: partition.len(), limit, offset };
         let state = self.pipelines.add_state(State::Sort(state));
         for mut pipe in pipes {
             let mut values = Vec::new();
             for (field, expr) in &computed {
                 values.push((*field, self.expressions.scalar(&mut pipe, expr)?));
+            }
+            if let Some(best) = &best {
+                let key = &keys[partition.len()].expr;
+                let known = computed.iter().position(|(_, expr)| std::ptr::eq(*expr, key)).map(|at| values[at].1);
+                let key = known.map_or_else(|| self.expressions.scalar(&mut pipe, key), Ok)?;
+                self.keep_best(&mut pipe, best, key)?;
             }
             for &(column, field) in &fields {
                 values.push((field, pipe.column(column).ok_or_else(|| super::unbound(column))?));

@@ -34,8 +34,8 @@ pub struct LocalRows {
     strings: StringFields,
     /// The rows up to here own their strings.
     owned: Mark,
-    /// What throws rows away.
-    bound: Option<Arc<dyn Bound>>,
+    /// What throws rows away, and how many rows it looks at next.
+    bound: Option<(Arc<dyn Bound>, usize)>,
 }
 
 /// A place in an area: blocks, and bytes of the one behind them.
@@ -43,13 +43,24 @@ pub(crate) type Mark = (usize, usize);
 
 /// What keeps a worker's rows few.
 pub(crate) trait Bound: Debug + Send + Sync {
-    /// The rows that stay, in any order, if it is time to throw others away.
-    fn keep(&self, rows: &[Segment]) -> Option<Vec<*mut u8>>;
+    /// So many rows are worth the first look.
+    fn least(&self) -> usize;
+    /// Looks at all rows.
+    fn look(&self, rows: &[Segment]) -> Result<Look>;
+}
+
+/// What a look at rows comes to.
+pub(crate) struct Look {
+    /// The rows that stay, in any order, if others are thrown away.
+    pub(crate) kept: Option<Vec<*mut u8>>,
+    /// So many rows are worth the next look.
+    pub(crate) next: usize,
 }
 
 impl RowsLocal {
     fn new(layout: &RowLayout, budget: &Budget, operator: &'static str, bound: Option<Arc<dyn Bound>>) -> Self {
         let text = Area::new(budget.clone(), operator);
+        let bound = bound.map(|bound| (bound.clone(), bound.least()));
         let inner = LocalRows { text, strings: StringFields::of(layout), owned: (0, 0), bound };
         // A row without fields still has an address of its own.
         let stride = layout.stride().max(16) as usize;
@@ -68,10 +79,15 @@ impl RowsLocal {
 
     /// Moves the rows that stay, with their strings, to new areas, and drops the others with the old ones.
     fn prune(&mut self) -> Result<()> {
-        let Some(bound) = &self.inner.bound else { return Ok(()) };
+        let Some((bound, least)) = &self.inner.bound else { return Ok(()) };
         let segments: Vec<Segment> = self.segments().collect();
-        let Some(kept) = bound.keep(&segments) else { return Ok(()) };
+        if segments.iter().map(Segment::rows).sum::<usize>() < *least {
+            return Ok(());
+        }
+        let Look { kept, next } = bound.look(&segments)?;
         let inner = &mut *self.inner;
+        inner.bound.iter_mut().for_each(|(_, least)| *least = next);
+        let Some(kept) = kept else { return Ok(()) };
         let mut area = Area::new(self.area.budget().clone(), self.area.operator());
         let mut text = Area::new(inner.text.budget().clone(), inner.text.operator());
         for row in kept {

@@ -38,8 +38,8 @@ impl Few {
         }
         let items = || {
             // SAFETY: as the caller promises.
-            let (items, held) = unsafe { items(&self.rows, order, &self.bounds) };
-            (Sorter::new(items), held)
+            let (items, coder) = unsafe { items(&self.rows, order, &self.bounds) };
+            (Sorter::new(items), coder.fields_in(2))
         };
         let (sorter, held) = self.sorter.get_or_insert_with(items);
         // SAFETY: likewise.
@@ -75,18 +75,29 @@ impl Few {
 /// # Safety
 /// They must be rows of the order's layout, with all strings alive.
 pub(super) unsafe fn first(segments: &[Segment], order: &Order, needed: usize) -> Vec<*mut u8> {
-    let rows: Vec<Address> = segments.iter().flat_map(rows_of).map(Address).collect();
-    let mut bounds = vec![Bounds::default(); order.keys];
     // SAFETY: as the caller promises.
     let (mut items, ties) = unsafe {
-        measure(&mut bounds, order, &rows);
-        let (items, held) = items(&rows, order, &bounds);
-        (items, Ties::new(&order.fields[held..]))
+        let (items, coder) = items_of(segments, order);
+        (items, Ties::new(&order.fields[coder.fields_in(2)..]))
     };
     if needed > 0 {
         items.select_nth_unstable_by(needed - 1, |a, b| a.compare(b, |a, b| ties.compare(a, b, &mut 0)));
     }
     items[..needed].iter().map(|item| item.tail.0).collect()
+}
+
+/// The items of the rows of some segments, and what has made their words.
+///
+/// # Safety
+/// They must be rows of the order's layout, with all strings alive.
+pub(super) unsafe fn items_of(segments: &[Segment], order: &Order) -> (Vec<Item<2, Address>>, Coder) {
+    let rows: Vec<Address> = segments.iter().flat_map(rows_of).map(Address).collect();
+    let mut bounds = vec![Bounds::default(); order.keys];
+    // SAFETY: as the caller promises.
+    unsafe {
+        measure(&mut bounds, order, &rows);
+        items(&rows, order, &bounds)
+    }
 }
 
 /// Widens the bounds of the keys to those of further rows.
@@ -98,12 +109,12 @@ unsafe fn measure(bounds: &mut [Bounds], order: &Order, rows: &[Address]) {
     }
 }
 
-/// Items of two words, given the bounds of some leading fields, and how many fields the words hold.
-unsafe fn items(rows: &[Address], order: &Order, bounds: &[Bounds]) -> (Vec<Item<2, Address>>, usize) {
+/// Items of two words, given the bounds of some leading fields, and what has made the words.
+unsafe fn items(rows: &[Address], order: &Order, bounds: &[Bounds]) -> (Vec<Item<2, Address>>, Coder) {
     let rows: Vec<*mut u8> = rows.iter().map(|row| row.0).collect();
     let mut items: Vec<Item<2, Address>> = rows.iter().map(|&row| Item::new(row)).collect();
     let coder = Coder::new(&order.fields, bounds);
     // SAFETY: as the caller of `first` promises; the bounds are those of these rows.
     unsafe { coder.encode(&rows, &mut items) };
-    (items, coder.fields_in(2))
+    (items, coder)
 }

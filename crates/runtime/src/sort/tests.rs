@@ -301,6 +301,51 @@ fn each_group_has_its_slice() {
 }
 
 #[test]
+fn rows_behind_the_first_of_their_group_are_thrown_away_early() {
+    let mut random = Random(17);
+    for ty in ALL {
+        for (limit, offset) in [(1, 0), (2, 1), (0, 0)] {
+            let of = |types: &[Ty]| Case { limit: Some(limit), offset, partition: 1, ..case(types, 30_000, 2) };
+            of(&[ty, Ty::I64]).check(&mut random);
+            Case { numbers: 7, ..of(&[ty, Ty::Str]) }.check(&mut random);
+            Case { partition: 2, ..of(&[Ty::I16, ty, Ty::I128]) }.check(&mut random);
+        }
+    }
+    // Groups that no word holds, and nearly as many as rows.
+    let long = |_, random: &mut Random| Value::str(format!("{:0>40}", random.below(5)));
+    let few = Case { partition: 2, limit: Some(2), ..case(&[Ty::Str, Ty::Str, Ty::I64], 30_000, 2) };
+    few.check_values(&mut random, |ty, random| if ty == Ty::Str { long(ty, random) } else { random_value(ty, random) });
+    let unique = |_, random: &mut Random| Value::Int(random.bits() as i64);
+    let many = Case { partition: 1, limit: Some(1), ..case(&[Ty::I64, Ty::I64], 150_000, 2) };
+    many.check_values(&mut random, unique);
+}
+
+#[test]
+fn groups_keep_little_memory() {
+    let mut layout = RowLayout::with_header(0);
+    let offsets = [layout.add(Ty::I64), layout.add(Ty::I64)];
+    let key = |offset| SortField { offset, ty: Ty::I64, null: None, descending: false, nulls_first: false };
+    let keys = offsets.map(key).to_vec();
+    let state = SortState { layout, keys, partition: 1, limit: Some(2), offset: 0 };
+    let context = context(vec![State::Sort(state)], None);
+    let mut worker = context.worker(0);
+    for i in 0..1_000_000i64 {
+        let row = new_row(&mut worker, SORT);
+        put(row, offsets[0], i % 1000);
+        put(row, offsets[1], 1_000_000 - i);
+        if i % 16_384 == 0 {
+            worker.end_morsel().unwrap();
+        }
+    }
+    worker.end_morsel().unwrap();
+    assert!(context.shared().budget.used() < 2 << 20, "{} bytes", context.shared().budget.used());
+    drop(worker);
+    finalize(&context, SORT);
+    let rows = all_rows(&context, SORT, RowSet::All, 5000, 100);
+    assert!(rows.iter().map(|&row| get::<i64>(row, offsets[1])).all(|number| number <= 2000) && rows.len() == 2000);
+}
+
+#[test]
 fn top_k_keeps_little_memory() {
     let mut layout = RowLayout::with_header(0);
     let offset = layout.add(Ty::I64);

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use base::Result;
+
 use super::few;
 use super::order::Order;
-use crate::rows::{Bound, Segment};
+use crate::rows::{Bound, Look, Segment};
 use crate::threshold::Threshold;
 
 /// A worker keeps this many times the rows that are needed before it throws any away.
@@ -34,19 +36,18 @@ impl Top {
 }
 
 impl Bound for Top {
-    /// If the worker has many more rows than are needed, the first ones: O(rows), every `(SLACK - 1) * needed` rows or
-    /// less often.
-    fn keep(&self, rows: &[Segment]) -> Option<Vec<*mut u8>> {
-        let count: usize = rows.iter().map(Segment::rows).sum();
-        if count < LEAST.max(self.needed.saturating_mul(SLACK)) {
-            return None;
-        }
+    fn least(&self) -> usize {
+        LEAST.max(self.needed.saturating_mul(SLACK))
+    }
+
+    /// The first rows: O(rows), every `(SLACK - 1) * needed` rows or less often.
+    fn look(&self, rows: &[Segment]) -> Result<Look> {
         // SAFETY: rows of this state, all fields of which have been stored, with strings that are alive.
         let first = unsafe { few::first(rows, &self.order, self.needed) };
         if let (Some(threshold), Some(&last)) = (&self.threshold, first.last()) {
             // SAFETY: likewise.
             threshold.tighten(unsafe { self.order.fields[0].value(last) });
         }
-        Some(first)
+        Ok(Look { kept: Some(first), next: self.least() })
     }
 }
