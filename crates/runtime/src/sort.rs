@@ -3,7 +3,7 @@
 //! 1. Each worker materialises rows. With a limit, it throws all but the best away whenever it has several times as many
 //!    as asked for: O(1) a row amortised, and the memory stays bounded. What it knows then becomes the [`threshold`](crate::threshold) that
 //!    lets scans leave rows out.
-//! 2. A sample says how many of the order's fields tell rows apart ([`sample`]), and the bounds of these say how they are
+//! 2. Rows that came in their order, or its reverse, are left as they are ([`presorted`]). Of others a sample says how many of the order's fields tell rows apart ([`sample`]), and the bounds of these say how they are
 //!    packed into words ([`coder`]).
 //! 3. Rows are dealt out to ranges as (words, address), in pieces and in parallel ([`exchange`]); or as words alone, if
 //!    these hold all of the row.
@@ -32,6 +32,7 @@ mod merge;
 mod numbers;
 mod order;
 mod output;
+mod presorted;
 mod radix;
 mod sample;
 mod separators;
@@ -64,6 +65,7 @@ use item::Item;
 use measured::{Measured, OfPiece};
 pub use order::Order;
 pub(crate) use output::Output;
+use presorted::{Presorted, Stretches};
 use sample::Sample;
 use slice::Slices;
 use top::Top;
@@ -85,6 +87,8 @@ pub(crate) struct Sort {
     /// What keeps them few, if only the first ones are asked for.
     top: Option<Arc<Top>>,
     measured: Option<Measured>,
+    /// The morsels' rows, if all stay.
+    stretches: Option<Stretches>,
     order: Arc<Order>,
     /// See [`SortState::partition`].
     partition: usize,
@@ -140,12 +144,14 @@ impl Sort {
         let best = || Some(Arc::new(Best::new(&order, partition, needed?)) as Arc<dyn Bound>);
         let bound = top.clone().map(|top| top as Arc<dyn Bound>).or_else(best);
         // Rows that some are thrown away of have other bounds in the end.
+        let stretches = bound.is_none().then(Stretches::default);
         let measured = (bound.is_none() && Measured::suits(&order)).then(Measured::default);
         let rows = RowLists::new(&state.layout, budget, OPERATOR, bound);
         Self {
             rows,
             top,
             measured,
+            stretches,
             order,
             partition,
             offset,
@@ -193,6 +199,9 @@ impl State for Sort {
         self.rows.end_morsel(worker)?;
         if let Some(measured) = &self.measured {
             measured.look(worker, &self.rows, &self.order);
+        }
+        if let Some(stretches) = &self.stretches {
+            stretches.note(worker, &self.rows);
         }
         Ok(())
     }
@@ -295,6 +304,52 @@ impl Finalisation<'_> {
         if rows <= FEW {
             return self.sort_few(segments, rows);
         }
+        // SAFETY: rows of this state, whose strings live as long as the query.
+        let presorted = self.sort.stretches.as_ref().and_then(|s| unsafe { s.in_order(&self.sort.order) });
+        match presorted {
+            Some(presorted) => Ok(self.look(presorted, segments, rows)),
+            None => self.sample(segments, rows),
+        }
+    }
+
+    /// Are the rows in order already?
+    fn look(&self, presorted: Presorted, segments: Vec<Segment>, rows: usize) -> Step {
+        let presorted = Arc::new(presorted);
+        let of = presorted.clone();
+        self.phase(
+            "look",
+            of.stretches().len(),
+            // SAFETY: rows of this state, whose strings live as long as the query.
+            move |sort, stretch, steps| unsafe { of.look(stretch, &sort.order, steps) },
+            move |f| if presorted.holds() { f.keep(presorted, rows) } else { f.sample(segments, rows) },
+        )
+    }
+
+    /// They are: they stay where they are, or at least only their addresses are written.
+    fn keep(&self, presorted: Arc<Presorted>, rows: usize) -> Result<Step> {
+        if !presorted.is_reversed() && self.sort.partition == 0 && self.sort.begins.get().is_none() {
+            return Ok(self.sorted(Output::of_rows(presorted.stretches().to_vec())));
+        }
+        let charged = self.sort.budget.reserve(rows * size_of::<Address>(), OPERATOR)?;
+        // SAFETY: any bits are an address, which nobody follows before it is written.
+        let addresses = Arc::new(unsafe { Buffer::recycled(rows) });
+        let into = addresses.clone();
+        Ok(self.phase(
+            "place",
+            presorted.stretches().len(),
+            move |_, stretch, _| {
+                // SAFETY: each stretch is placed once, in room for all rows.
+                unsafe { presorted.place(stretch, &into) };
+                true
+            },
+            move |f| {
+                let addresses = Arc::into_inner(addresses).expect("the phase is over");
+                f.note(Output::of_addresses(addresses, charged))
+            },
+        ))
+    }
+
+    fn sample(&self, segments: Vec<Segment>, rows: usize) -> Result<Step> {
         // Items, of which pieces and ranges each make copies while they last.
         let charged = self.sort.budget.reserve(rows * size_of::<Item<1, Address>>(), OPERATOR)?;
         let pieces: Arc<[Segment]> = segments.into_iter().flat_map(|s| s.cut(PIECE)).collect();
@@ -321,27 +376,30 @@ impl Finalisation<'_> {
         };
         Ok(self.phase("sort", 1, go_on, move |f| {
             let sorted = lock(&few).take().expect("sorted in this phase").sorted();
-            f.note_few(Output::of_addresses(Buffer::from(&*sorted), charged))
+            f.note(Output::of_addresses(Buffer::from(&*sorted), charged))
         }))
     }
 
-    /// Where keys change in few rows.
-    fn note_few(&self, rows: Output) -> Result<Step> {
+    /// Where keys change in rows that were not dealt out.
+    fn note(&self, rows: Output) -> Result<Step> {
         if self.sort.begins.get().is_none() {
             return Ok(self.sorted(rows));
         }
-        let (of, noted) = (rows.clone(), Mutex::new(0));
-        let go_on = move |sort: &Sort, _, steps: &mut u64| {
-            let (mut noted, rows) = (lock(&noted), of.addresses());
-            while *noted < rows.len() && *steps > 0 {
-                let some = *noted..rows.len().min(*noted + BATCH);
+        let noted: Box<[Mutex<usize>]> = (0..rows.len().div_ceil(PIECE)).map(|_| Mutex::default()).collect();
+        let (of, pieces) = (rows.clone(), noted.len());
+        let go_on = move |sort: &Sort, piece: usize, steps: &mut u64| {
+            let (mut noted, rows, start) = (lock(&noted[piece]), of.addresses(), piece * PIECE);
+            let all = PIECE.min(rows.len() - start);
+            while *noted < all && *steps > 0 {
+                let some = *noted..all.min(*noted + BATCH);
                 *steps = steps.saturating_sub(some.len() as u64);
                 *noted = some.end;
+                let some = start + some.start..start + some.end;
                 sort.begins.get().expect("asked before").note_rows(rows, some, &sort.order);
             }
-            *noted == rows.len()
+            *noted == all
         };
-        Ok(self.phase("sort", 1, go_on, move |f| Ok(f.sorted(rows))))
+        Ok(self.phase("sort", pieces, go_on, move |f| Ok(f.sorted(rows))))
     }
 
     /// The bounds of the fields that the sample asks for: all, if words may hold the rows.

@@ -36,6 +36,11 @@ impl Output {
         Self { rows: Sequence::new(vec![segment]), words: None, addresses: Some(Arc::new((addresses, charged))) }
     }
 
+    /// Rows that lie in their order.
+    pub(super) fn of_rows(rows: Vec<Segment>) -> Self {
+        Self { rows: Sequence::new(rows), words: None, addresses: None }
+    }
+
     /// Rows that are restored where these are, which are all.
     pub(super) fn of_words(words: impl Words + 'static, rows: Vec<Segment>) -> Self {
         Self { rows: Sequence::new(rows), words: Some(Arc::new(words)), addresses: None }

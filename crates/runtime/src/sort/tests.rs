@@ -146,10 +146,31 @@ struct Case {
     offset: u64,
     /// Everything stops after so many steps; a millisecond otherwise.
     steps: Option<u64>,
+    arrival: Arrival,
+}
+
+/// The order in which rows come.
+#[derive(Clone, Copy, PartialEq)]
+enum Arrival {
+    Any,
+    Sorted,
+    Reversed,
+    /// Sorted, but for two rows.
+    Nearly,
 }
 
 fn case(types: &[Ty], rows: usize, workers: usize) -> Case {
-    Case { types: types.to_vec(), rows, workers, numbers: u64::MAX, partition: 0, limit: None, offset: 0, steps: None }
+    Case {
+        types: types.to_vec(),
+        rows,
+        workers,
+        numbers: u64::MAX,
+        partition: 0,
+        limit: None,
+        offset: 0,
+        steps: None,
+        arrival: Arrival::Any,
+    }
 }
 
 impl Case {
@@ -175,12 +196,19 @@ impl Case {
             (random.below(self.numbers) as i64, values)
         };
         let mut expected: Vec<(i64, Vec<Value>)> = (0..self.rows).map(row).collect();
-        let found = self.sorted(&layout, &keys, number, &expected);
+        let any = expected.clone();
         expected.sort_by(|a, b| {
             let ties = || a.1.iter().zip(&b.1).map(|(a, b)| compare_bits(a, b)).find(|o| o.is_ne());
             let ties = || a.0.cmp(&b.0).then_with(|| ties().unwrap_or(Ordering::Equal));
             compare(&keys, &a.1, &b.1).then_with(ties)
         });
+        let mut input = if self.arrival == Arrival::Any { any } else { expected.clone() };
+        match self.arrival {
+            Arrival::Any | Arrival::Sorted => {}
+            Arrival::Reversed => input.reverse(),
+            Arrival::Nearly => input.swap(self.rows / 2, self.rows / 2 + 1),
+        }
+        let found = self.sorted(&layout, &keys, number, &input);
         let limit = self.limit.map_or(usize::MAX, |l| usize::try_from(l).unwrap_or(usize::MAX));
         let same = |a: &[Value], b: &[Value]| compare(&keys[..self.partition], a, b).is_eq();
         let groups = expected.chunk_by(|a, b| self.partition == 0 || same(&a.1, &b.1));
@@ -206,15 +234,15 @@ impl Case {
                 let context = &context;
                 scope.spawn(move || {
                     let mut worker = context.worker(n);
-                    for (i, (row_number, values)) in input.iter().skip(n).step_by(workers).enumerate() {
-                        let row = new_row(&mut worker, SORT);
-                        put(row, number, *row_number);
-                        keys.iter().zip(values).for_each(|(key, value)| store(&mut worker, row, key, value));
-                        if i % 1000 == 999 {
-                            worker.end_morsel().unwrap();
+                    let morsel = (input.len() / workers / 4).clamp(1, 1000);
+                    for rows in input.chunks(morsel).skip(n).step_by(workers) {
+                        for (row_number, values) in rows {
+                            let row = new_row(&mut worker, SORT);
+                            put(row, number, *row_number);
+                            keys.iter().zip(values).for_each(|(key, value)| store(&mut worker, row, key, value));
                         }
+                        worker.end_morsel().unwrap();
                     }
-                    worker.end_morsel().unwrap();
                 });
             }
         });
@@ -256,6 +284,21 @@ fn many_rows_are_dealt_out_and_sorted_by_several_workers() {
     // More bits than words.
     let any = |_, random: &mut Random| Value::Int(random.bits() as i64);
     case(&[Ty::I64; 6], 40_000, 2).check_values(&mut random, any);
+}
+
+#[test]
+fn rows_that_come_in_order_stay_so() {
+    let mut random = Random(18);
+    for arrival in [Arrival::Sorted, Arrival::Reversed, Arrival::Nearly] {
+        for workers in [1, 3] {
+            let of = |case: Case| Case { arrival, ..case };
+            of(case(&[Ty::I64], 40_000, workers)).check(&mut random);
+            of(case(&[Ty::Str, Ty::I16, Ty::F64], 40_000, workers)).check(&mut random);
+            of(Case { limit: Some(9000), offset: 20_000, ..case(&[Ty::I64], 40_000, workers) }).check(&mut random);
+            of(Case { partition: 1, offset: 2, ..case(&[Ty::I16, Ty::I64], 40_000, workers) }).check(&mut random);
+            of(Case { numbers: 3, steps: Some(10), ..case(&[Ty::Bool, Ty::I16], 20_000, workers) }).check(&mut random);
+        }
+    }
 }
 
 #[test]
