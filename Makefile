@@ -7,7 +7,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 BENCH := .bench-venv
 TESTS := .venv
 
-.PHONY: demo test test-rust test-python bench bench-quick bench-windows wheel lint doc fuzz difference sizes miri asan tsan loom clean
+.PHONY: demo test test-rust test-python bench bench-quick bench-windows counts accept-counts wheel lint doc fuzz difference sizes miri asan tsan loom clean
 
 # Builds MorselDB and its shell, generates TPC-H, loads it, runs the 22 queries, checks the answers, prints a table of times.
 demo: toolchain
@@ -40,6 +40,12 @@ bench-windows: bench-module
 .PHONY: bench-module
 bench-module: $(BENCH)/installed
 	VIRTUAL_ENV=$(CURDIR)/$(BENCH) $(BENCH)/bin/maturin develop --release -m crates/python/Cargo.toml
+
+# The instructions that a set of queries takes, beside the accepted counts; and accepting what they are now.
+counts: toolchain
+	cargo run --bin bench -- counts
+accept-counts: toolchain
+	cargo run --bin bench -- counts --accept
 
 # 10,000 random queries: in every way that MorselDB runs them, and beside DuckDB; 20,000 others beside PostgreSQL.
 difference: bench-module

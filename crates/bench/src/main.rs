@@ -1,9 +1,10 @@
-//! Benchmarks in one process: TPC-H, the latency of small statements, sorting, what morsels cost, and the demonstration
-//! of `make demo`.
+//! Benchmarks in one process: TPC-H, the latency of small statements, sorting, what morsels cost, instructions, and the
+//! demonstration of `make demo`.
 //!
 //! Comparisons with other systems are in the folder `bench` at the top, in Python.
 
 mod claims;
+mod counts;
 mod demo;
 mod groups;
 mod inserts;
@@ -70,6 +71,15 @@ enum Command {
     Sums,
     /// Times claims of morsels and contexts of queries, and counts the claims that were steals.
     Claims,
+    /// Counts the instructions of queries by callgrind, and compares them with the accepted counts.
+    Counts {
+        /// Accept the counts as they are now.
+        #[arg(long)]
+        accept: bool,
+        /// What is run under callgrind, over this data.
+        #[arg(long, hide = true)]
+        inside: Option<PathBuf>,
+    },
     /// Times inserts of one row, alone and with a query after each, into tables of 1 to 10,000 chunks.
     Inserts,
     /// Generates, loads, runs and checks TPC-H, and prints a table of times.
@@ -124,6 +134,8 @@ fn main() -> ExitCode {
         Command::Windows { threads, only } => windows::run(threads, only.as_deref()),
         Command::Sums => sums::run(),
         Command::Claims => claims::run(),
+        Command::Counts { inside: Some(data), .. } => counts::inside(&data),
+        Command::Counts { accept, inside: None } => counts::run(accept),
         Command::Inserts => inserts::run(),
         Command::Demo(options) => demo::run(&options),
     };
