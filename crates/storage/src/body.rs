@@ -86,10 +86,14 @@ impl Body {
         Self::new(types.collect(), columns)
     }
 
-    /// A body of complete rows as they are.
+    /// A body of complete rows as they are: what is codes of few texts stays codes.
     pub(crate) fn plain(chunk: Chunk) -> Self {
         let types = chunk.columns().iter().map(Column::sql_type).collect();
-        Self::new(types, chunk.into_columns().into_iter().map(Stored::Plain).collect())
+        let stored = |column: Column| match Frozen::of_codes((&column).into()) {
+            Some(frozen) => Stored::Frozen(Arc::new(frozen)),
+            None => Stored::Plain(column),
+        };
+        Self::new(types, chunk.into_columns().into_iter().map(stored).collect())
     }
 
     /// Bytes beyond the rows' own that freezing takes for a while: columns are written one after the other.
@@ -134,6 +138,13 @@ impl Body {
         let of = self.refs[attribute];
         // SAFETY: published rows are initialised and never written again; `self` owns the memory.
         (!of.data.is_null()).then(|| unsafe { Values::new(self.types[attribute].physical(), of, rows) })
+    }
+
+    /// The distinct values of those columns of which they are known.
+    pub(crate) fn each_distinct(&self, mut with: impl FnMut(usize, Values<'_>)) {
+        let known =
+            self.columns.iter().enumerate().filter_map(|(attribute, stored)| Some((attribute, stored.distinct()?)));
+        known.for_each(|(attribute, values)| with(attribute, values));
     }
 
     pub(crate) fn constant(&self, attribute: usize) -> Option<&Arc<Constant>> {

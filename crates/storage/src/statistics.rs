@@ -9,6 +9,7 @@ mod sketch;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use bounds::used_entries;
 pub use bounds::{Bounds, ValueRange};
 pub use sample::SAMPLE_ROWS;
 pub(crate) use sample::Sample;

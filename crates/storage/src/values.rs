@@ -14,6 +14,8 @@ pub(crate) struct Values<'a> {
     physical: Physical,
     of: ColumnRef,
     rows: usize,
+    /// The column, if its values are codes and may not be written out: `of` has no address of them then.
+    coded: Option<&'a Column>,
     _owner: PhantomData<&'a Column>,
 }
 
@@ -22,7 +24,7 @@ impl<'a> Values<'a> {
     /// `rows` rows of that layout are at the addresses, initialised and not written to as long as `'a`; `data` is
     /// aligned for them. The payload of strings lives as long.
     pub(crate) unsafe fn new(physical: Physical, of: ColumnRef, rows: usize) -> Self {
-        Self { physical, of, rows, _owner: PhantomData }
+        Self { physical, of, rows, coded: None, _owner: PhantomData }
     }
 
     pub(crate) fn physical(self) -> Physical {
@@ -34,7 +36,12 @@ impl<'a> Values<'a> {
 
     /// Where they lie.
     pub(crate) fn address(self) -> ColumnRef {
-        self.of
+        self.coded.map_or(self.of, ColumnRef::of)
+    }
+
+    /// The entries of which these are all values, some perhaps of none, and the code of each: whose column has them.
+    pub(crate) fn codes(self) -> Option<(&'a Column, &'a [u16])> {
+        self.coded.and_then(Column::codes)
     }
 
     /// Values of some rows; `T` is the physical type.
@@ -42,7 +49,7 @@ impl<'a> Values<'a> {
     pub(crate) fn slice<T: Plain>(self, rows: Range<usize>) -> &'a [T] {
         assert!(size_of::<T>() == self.physical.size() && rows.start <= rows.end && rows.end <= self.rows);
         // SAFETY: within the rows that the maker of `self` has vouched for; `Plain` types admit all bits.
-        unsafe { std::slice::from_raw_parts(self.of.data.cast::<T>().add(rows.start), rows.len()) }
+        unsafe { std::slice::from_raw_parts(self.address().data.cast::<T>().add(rows.start), rows.len()) }
     }
 
     /// One value; `T` is the physical type.
@@ -66,7 +73,12 @@ impl<'a> Values<'a> {
 
 impl<'a> From<&'a Column> for Values<'a> {
     fn from(column: &'a Column) -> Self {
+        let coded = column.codes().is_some().then_some(column);
+        let of = match coded {
+            None => ColumnRef::of(column),
+            Some(_) => ColumnRef { nulls: column.nulls().map_or(std::ptr::null(), <[u8]>::as_ptr), ..ColumnRef::NONE },
+        };
         // SAFETY: the column holds the rows, owns the payload and does not change.
-        unsafe { Self::new(column.physical(), ColumnRef::of(column), column.rows()) }
+        unsafe { Self { coded, ..Self::new(column.physical(), of, column.rows()) } }
     }
 }

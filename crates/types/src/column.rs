@@ -2,9 +2,11 @@
 
 mod buffer;
 mod builder;
+mod coded;
 
 pub use buffer::Buffer;
 pub use builder::ColumnBuilder;
+use coded::Coded;
 
 use std::sync::Arc;
 
@@ -16,10 +18,17 @@ use crate::{Interval, Physical, SqlType, Str, Value};
 pub struct Column {
     sql_type: SqlType,
     rows: usize,
-    values: Arc<Buffer>,
+    values: Values,
     nulls: Option<Arc<Buffer>>,
     /// Owners of the string payload: buffers that never move.
     heaps: Vec<Arc<Buffer>>,
+}
+
+/// Where the values are.
+#[derive(Clone, Debug)]
+enum Values {
+    Array(Arc<Buffer>),
+    Coded(Arc<Coded>),
 }
 
 impl Column {
@@ -38,7 +47,32 @@ impl Column {
     ) -> Self {
         assert!(values.len() >= rows * sql_type.physical().size());
         assert!(nulls.as_ref().is_none_or(|n| n.len() >= rows));
-        Self { sql_type, rows, values, nulls, heaps }
+        Self { sql_type, rows, values: Values::Array(values), nulls, heaps }
+    }
+
+    /// A column of these entries, of which each row has the one that its code says, or is NULL. The array of values is made
+    /// when it is first asked for.
+    ///
+    /// # Panics
+    /// If a code is of no entry, or an entry NULL.
+    pub fn coded(entries: Self, codes: Vec<u16>, nulls: Option<Arc<Buffer>>) -> Self {
+        assert!(nulls.as_ref().is_none_or(|n| n.len() >= codes.len()));
+        let (sql_type, rows, heaps) = (entries.sql_type, codes.len(), entries.heaps.clone());
+        Self {
+            sql_type,
+            rows,
+            nulls: nulls.clone(),
+            heaps,
+            values: Values::Coded(Arc::new(Coded::new(entries, codes, nulls))),
+        }
+    }
+
+    /// The entries and codes of a column that was made of them.
+    pub fn codes(&self) -> Option<(&Self, &[u16])> {
+        match &self.values {
+            Values::Array(_) => None,
+            Values::Coded(coded) => Some((&coded.entries, &coded.codes)),
+        }
     }
 
     /// The SQL type.
@@ -62,7 +96,10 @@ impl Column {
 
     /// First byte of the values, aligned to 64.
     pub fn data(&self) -> *const u8 {
-        self.values.as_ptr()
+        match &self.values {
+            Values::Array(values) => values.as_ptr(),
+            Values::Coded(coded) => coded.values().as_ptr(),
+        }
     }
     /// The NULL flags, one byte a row, or none if no row is NULL.
     pub fn nulls(&self) -> Option<&[u8]> {
@@ -115,7 +152,11 @@ impl Column {
 
     /// Bytes of memory held (buffers shared with other columns count in full).
     pub fn bytes(&self) -> usize {
-        self.values.capacity()
+        let values = match &self.values {
+            Values::Array(values) => values.capacity(),
+            Values::Coded(coded) => coded.bytes(),
+        };
+        values
             + self.nulls.as_ref().map_or(0, |n| n.capacity())
             + self.heaps.iter().map(|h| h.capacity()).sum::<usize>()
     }

@@ -18,8 +18,12 @@ use types::{Buffer, Column, SqlType};
 
 use super::ParquetFile;
 use super::origin::Origin;
+use hybrid::Hybrid;
 use kind::{Kind, heap};
 use page::{DataPage, Encoded};
+
+/// Entries of a dictionary whose codes are kept.
+const MOST_CODES: usize = 1 << 16;
 
 /// Why reading failed.
 pub enum Failure {
@@ -65,6 +69,10 @@ struct Current {
 
 /// Rows on their way into a column.
 struct Batch {
+    sql_type: SqlType,
+    /// As long as all are of texts of the dictionary: their codes.
+    codes: Option<Vec<u16>>,
+    /// Where they are not.
     values: Buffer,
     nulls: Option<Buffer>,
     heaps: Vec<Arc<Buffer>>,
@@ -99,8 +107,7 @@ impl FlatColumn {
     /// read here.
     pub fn read(&mut self, most: usize) -> Result<Option<Column>, Failure> {
         let most = most.min(self.rows);
-        let size = self.sql_type.physical().size();
-        let mut batch = Batch { values: Buffer::with_capacity(most * size), nulls: None, heaps: Vec::new(), rows: 0 };
+        let mut batch = Batch::new(self.sql_type);
         while batch.rows < most {
             if self.page.as_ref().is_some_and(|current| current.page.rows > 0) {
                 self.append(most, &mut batch)?;
@@ -112,9 +119,7 @@ impl FlatColumn {
         if batch.rows == 0 {
             return Ok(None);
         }
-        let Batch { values, nulls, heaps, rows } = batch;
-        // SAFETY: texts were checked to be UTF-8, and the pages that they lie in are among the heaps.
-        Ok(Some(unsafe { Column::new(self.sql_type, rows, Arc::new(values), nulls.map(Arc::new), heaps) }))
+        Ok(Some(batch.finish(self.dictionary.as_ref())))
     }
 
     fn next_page(&mut self) -> Result<bool, Failure> {
@@ -140,52 +145,99 @@ impl FlatColumn {
         let Some(Current { page, heap }) = &mut self.page else { return Ok(()) };
         let rows = page.rows.min(most - to.rows);
         page.rows -= rows;
-        let mut valid = rows;
-        let mut some_null = false;
-        if let Some(levels) = &mut page.levels {
-            match levels.read_repeated(rows)? {
-                Some(1) => {}
-                Some(_) => {
-                    (valid, some_null) = (0, true);
-                    self.levels.clear();
-                    self.levels.resize(rows, 0);
-                }
-                None => {
-                    self.levels.resize(rows, 0);
-                    levels.read(&mut self.levels)?;
-                    valid = self.levels.iter().map(|&level| usize::from(level)).sum();
-                    some_null = valid < rows;
-                }
-            }
-        }
+        let valid = match &mut page.levels {
+            Some(levels) => read_levels(levels, rows, &mut self.levels)?,
+            None => rows,
+        };
+        let dictionary = self.dictionary.as_ref();
         match &mut page.values {
             Encoded::Plain(bytes) => {
+                to.write_out(dictionary, most);
                 if self.kind.append(bytes, valid, &mut to.values)? {
                     to.keep(heap.iter());
                 }
             }
             Encoded::Codes(_) if valid == 0 => {}
             Encoded::Codes(codes) => {
-                let Some(dictionary) = &self.dictionary else {
+                let Some(dictionary) = dictionary else {
                     return Err(ParquetError::General("codes without a dictionary".into()).into());
                 };
                 self.codes.resize(valid, 0);
                 codes.read(&mut self.codes)?;
-                look_up(dictionary, &self.codes, &mut to.values)?;
-                to.keep(dictionary.heaps());
+                if self.codes.iter().fold(0, |most, &code| most.max(code)) as usize >= dictionary.rows() {
+                    return Err(ParquetError::General("a code is of no entry".into()).into());
+                }
+                let stay = matches!(self.kind, Kind::Text) && dictionary.rows() <= MOST_CODES;
+                if to.rows == 0 && stay {
+                    to.codes = Some(Vec::with_capacity(most));
+                }
+                match &mut to.codes {
+                    Some(kept) => kept.extend(self.codes.iter().map(|&code| code as u16)),
+                    None => {
+                        to.write_out(Some(dictionary), most);
+                        look_up(dictionary, &self.codes, &mut to.values);
+                        to.keep(dictionary.heaps());
+                    }
+                }
             }
         }
-        if some_null {
-            to.spread(&self.levels, self.sql_type.physical().size());
-        } else if let Some(nulls) = &mut to.nulls {
-            nulls.extend_with(rows, |_| 0u8);
-        }
-        to.rows += rows;
+        to.add(rows, if valid < rows { Some(&self.levels) } else { None });
         Ok(())
     }
 }
 
+/// Reads which of some rows have a value, and returns how many: `to` says which, unless it is all.
+fn read_levels(levels: &mut Hybrid, rows: usize, to: &mut Vec<u8>) -> Result<usize, ParquetError> {
+    to.clear();
+    match levels.read_repeated(rows)? {
+        Some(1) => Ok(rows),
+        Some(_) => {
+            to.resize(rows, 0);
+            Ok(0)
+        }
+        None => {
+            to.resize(rows, 0);
+            levels.read(to)?;
+            Ok(to.iter().map(|&level| usize::from(level)).sum())
+        }
+    }
+}
+
 impl Batch {
+    fn new(sql_type: SqlType) -> Self {
+        let (values, nulls, heaps) = (Buffer::with_capacity(0), None, Vec::new());
+        Self { sql_type, codes: None, values, nulls, heaps, rows: 0 }
+    }
+
+    /// Makes room for `most` rows' values, and writes those there that were codes.
+    fn write_out(&mut self, dictionary: Option<&Column>, most: usize) {
+        let size = self.sql_type.physical().size();
+        self.values.reserve((most * size).saturating_sub(self.values.len()));
+        if let Some(column) = self.codes.take().zip(dictionary).map(|(codes, of)| self.coded(of, codes)) {
+            // SAFETY: so many bytes are the column's values.
+            self.values.extend(unsafe { std::slice::from_raw_parts(column.data(), self.rows * size) });
+            self.keep(column.heaps());
+        }
+    }
+
+    fn coded(&self, dictionary: &Column, codes: Vec<u16>) -> Column {
+        let mut nulls = None;
+        if let Some(flags) = &self.nulls {
+            let mut copy = Buffer::with_capacity(flags.len());
+            copy.extend(flags.as_slice());
+            nulls = Some(Arc::new(copy));
+        }
+        Column::coded(dictionary.clone(), codes, nulls)
+    }
+
+    fn finish(mut self, dictionary: Option<&Column>) -> Column {
+        if let Some((codes, dictionary)) = self.codes.take().zip(dictionary) {
+            return Column::coded(dictionary.clone(), codes, self.nulls.map(Arc::new));
+        }
+        // SAFETY: texts were checked to be UTF-8, and the pages that they lie in are among the heaps.
+        unsafe { Column::new(self.sql_type, self.rows, Arc::new(self.values), self.nulls.map(Arc::new), self.heaps) }
+    }
+
     /// Keeps what texts lie in.
     fn keep<'a>(&mut self, heaps: impl IntoIterator<Item = &'a Arc<Buffer>>) {
         for heap in heaps {
@@ -195,28 +247,43 @@ impl Batch {
         }
     }
 
-    /// Moves the last values to the rows that have one; the others are NULL.
-    fn spread(&mut self, levels: &[u8], size: usize) {
-        let rows = self.rows;
-        let nulls = self.nulls.get_or_insert_with(|| Buffer::zeroed(rows));
+    /// Counts rows whose values have been appended: if not all have one, these are moved to those that do; the others are NULL.
+    fn add(&mut self, rows: usize, levels: Option<&[u8]>) {
+        match (levels, &mut self.nulls) {
+            (None, None) => {}
+            (None, Some(nulls)) => nulls.extend_with(rows, |_| 0u8),
+            (Some(levels), _) => self.spread(levels),
+        }
+        self.rows += rows;
+    }
+
+    fn spread(&mut self, levels: &[u8]) {
+        let begin = self.rows;
+        let nulls = self.nulls.get_or_insert_with(|| Buffer::zeroed(begin));
         nulls.extend_with(levels.len(), |row| levels[row] ^ 1);
-        let (begin, valid) = (rows * size, (self.values.len() - rows * size) / size);
+        if let Some(codes) = &mut self.codes {
+            let valid = codes.len() - begin;
+            codes.resize(begin + levels.len(), 0);
+            return spread(&mut codes[begin..], levels, valid, 0);
+        }
+        let size = self.sql_type.physical().size();
+        let valid = self.values.len() / size - begin;
         self.values.extend_with((levels.len() - valid) * size, |_| 0u8);
-        let values = &mut self.values.as_mut_slice()[begin..];
+        let values = &mut self.values.as_mut_slice()[begin * size..];
         match size {
-            4 => spread::<4>(values, levels, valid),
-            8 => spread::<8>(values, levels, valid),
-            _ => spread::<16>(values, levels, valid),
+            4 => spread(values.as_chunks_mut::<4>().0, levels, valid, [0; 4]),
+            8 => spread(values.as_chunks_mut::<8>().0, levels, valid, [0; 8]),
+            _ => spread(values.as_chunks_mut::<16>().0, levels, valid, [0; 16]),
         }
     }
 }
 
-fn spread<const SIZE: usize>(values: &mut [u8], levels: &[u8], mut valid: usize) {
-    let (values, rest) = values.as_chunks_mut::<SIZE>();
-    assert!(rest.is_empty() && values.len() == levels.len());
+/// Moves the first values to the rows that have one.
+fn spread<T: Copy>(values: &mut [T], levels: &[u8], mut valid: usize, null: T) {
+    assert!(values.len() == levels.len());
     for (row, level) in levels.iter().enumerate().rev() {
         values[row] = if *level == 0 {
-            [0; SIZE]
+            null
         } else {
             valid -= 1;
             values[valid]
@@ -224,16 +291,13 @@ fn spread<const SIZE: usize>(values: &mut [u8], levels: &[u8], mut valid: usize)
     }
 }
 
-/// Appends the entries of codes.
-fn look_up(dictionary: &Column, codes: &[u32], to: &mut Buffer) -> Result<(), ParquetError> {
-    if codes.iter().fold(0, |most, &code| most.max(code)) as usize >= dictionary.rows() {
-        return Err(ParquetError::General("a code is of no entry".into()));
-    }
+/// Appends the entries of codes, all of which have one.
+fn look_up(dictionary: &Column, codes: &[u32], to: &mut Buffer) {
     macro_rules! gather {
         ($t:ty) => {{
-            let entries = dictionary.data().cast::<$t>();
-            // SAFETY: codes are of entries, which are of this size and aligned to 64.
-            to.extend_with(codes.len(), |row| unsafe { *entries.add(codes[row] as usize) });
+            // SAFETY: so many entries of this size lie there, aligned to 64, of types that admit all bits.
+            let entries = unsafe { std::slice::from_raw_parts(dictionary.data().cast::<$t>(), dictionary.rows()) };
+            to.extend_with(codes.len(), |row| entries[codes[row] as usize]);
         }};
     }
     match dictionary.physical().size() {
@@ -241,5 +305,4 @@ fn look_up(dictionary: &Column, codes: &[u32], to: &mut Buffer) -> Result<(), Pa
         8 => gather!(i64),
         _ => gather!(i128),
     }
-    Ok(())
 }

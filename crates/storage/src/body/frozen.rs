@@ -62,6 +62,11 @@ impl Frozen {
         }
     }
 
+    /// The values as a dictionary, where they are codes already and that takes next to nothing.
+    pub(crate) fn of_codes(values: Values<'_>) -> Option<Self> {
+        dictionary::of_codes(values)
+    }
+
     fn new(header: Header, bytes: Buffer) -> Self {
         // Filled once the bytes lie where they stay.
         let mut frozen = Self { header, bytes, texts: Box::default() };

@@ -217,14 +217,16 @@ impl Worker {
         let body = if frozen {
             let _room =
                 self.budget.reserve(Body::room_to_freeze(chunk.columns().iter().map(Values::from)), "insert")?;
-            let body = Body::frozen(chunk, &bounds, |attribute, values| {
+            Body::frozen(chunk, &bounds, |attribute, values| {
                 summary.add_distinct(attribute, values, 0, &bounds[attribute]);
-            });
-            memory.resize(body.bytes().min(memory.bytes()), "insert")?;
-            body
+            })
         } else {
-            Body::plain(chunk)
+            let body = Body::plain(chunk);
+            // What was delivered as codes has its form already.
+            body.each_distinct(|attribute, values| summary.add_distinct(attribute, values, 0, &bounds[attribute]));
+            body
         };
+        memory.resize(body.bytes().min(memory.bytes()), "insert")?;
         let rows = PieceRows::Complete { node, rows, body, frozen, bounds, memory };
         self.run().pieces.push(Piece { part, rows });
         Ok(())

@@ -105,6 +105,7 @@ impl Relation {
         let &Claim { attribute, chunk, .. } = claim;
         let chunk = self.directory.get(chunk);
         let (body, bounds) = (chunk.pin(), &chunk.bounds()[attribute]);
+        // What is in another form was delivered as codes.
         let Some(values) = body.values(attribute, chunk.closed_rows()) else { return };
         // Without the room it stays as it is.
         let room = self.budget.reserve(Body::room_to_freeze(std::iter::once(values)), "insert");

@@ -53,6 +53,13 @@ impl Bounds {
             return Self { range: ValueRange::Empty, nulls };
         }
         let flags = flags.filter(|_| nulls > 0);
+        if column.physical() == Physical::Str
+            && let Some((entries, codes)) = column.codes()
+        {
+            let is_used = used_entries(entries.rows(), &codes[from..to], flags);
+            let texts = entries.values::<Str>().iter().zip(&is_used).filter(|(_, used)| **used).map(|(text, _)| *text);
+            return Self { range: text_range(&texts.collect::<Vec<_>>(), None), nulls };
+        }
         let range = with_lane!(column.physical(), T => {
             let values = column.slice::<T>(from..to);
             vectorised(|| key_range(values, flags))
@@ -105,6 +112,19 @@ impl Bounds {
             }
         }
     }
+}
+
+/// Which entries of a dictionary the codes of rows that are not NULL are of.
+pub(crate) fn used_entries(entries: usize, codes: &[u16], nulls: Option<&[u8]>) -> Vec<bool> {
+    let mut is_used = vec![false; entries];
+    match nulls {
+        None => codes.iter().for_each(|&code| is_used[usize::from(code)] = true),
+        Some(nulls) => {
+            let live = codes.iter().zip(nulls).filter(|(_, null)| **null == 0);
+            live.for_each(|(&code, _)| is_used[usize::from(code)] = true);
+        }
+    }
+    is_used
 }
 
 fn key_value(sql_type: SqlType, key: i128) -> Option<Value> {

@@ -15,7 +15,7 @@ use super::numbers::{Code, width_of, with_code};
 use super::text;
 use crate::hash::hash_text;
 use crate::scan::lane::Lane;
-use crate::statistics::Bounds;
+use crate::statistics::{Bounds, used_entries};
 use crate::values::Values;
 
 /// Rows of which a chunk's are judged.
@@ -25,6 +25,8 @@ const SAMPLE: usize = 512;
 const REPEATED: usize = 4;
 /// At most one distinct value in so many rows.
 const ROWS_A_VALUE: usize = 3;
+/// Where a file has found the distinct values: at that many, putting them in order takes no more time than writing the rows out.
+const ROWS_A_CODE: usize = 64;
 /// For numbers, which take little room by themselves.
 const ROWS_A_NUMBER: usize = 16;
 
@@ -148,14 +150,56 @@ fn freeze_texts(values: Values<'_>, bounds: &Bounds) -> Option<Frozen> {
     let text = |bits: &Bits| Str::from_words(*bits);
     // SAFETY: whoever made the values keeps the payload alive.
     let (ranked, rank) = ranks(&found, |a, b| unsafe { text(&a.0).compare(&text(&b.0)) });
-    let entries = ranked.iter().map(|(bits, _)| text(bits));
-    let entries: Vec<Str> = has_null.then_some(Str::EMPTY).into_iter().chain(entries).collect();
-    let header = Header::new(Scheme::Dictionary, Physical::Str, rows);
+    write_texts(ranked.iter().map(|(bits, _)| text(bits)), &rank, codes.iter().copied(), has_null)
+}
+
+/// Texts that are codes already, if they are of few entries, but not of one: that is a constant.
+pub(super) fn of_codes(values: Values<'_>) -> Option<Frozen> {
+    let (entries, codes) = values.codes().filter(|_| values.physical() == Physical::Str)?;
+    let rows = values.rows();
+    let nulls = values.nulls(0..rows).filter(|nulls| nulls.iter().any(|null| *null != 0));
+    let texts = entries.values::<Str>();
+    let is_used = used_entries(texts.len(), codes, nulls);
+    let mut numbers: Vec<u16> = (0..=u16::MAX).zip(&is_used).filter(|(_, used)| **used).map(|(n, _)| n).collect();
+    if numbers.len() < 2 || numbers.len() > rows / ROWS_A_CODE {
+        return None;
+    }
+    let text = |number: u16| texts[usize::from(number)];
+    // SAFETY: the column keeps the payload alive.
+    let compare = |a: u16, b: u16| unsafe { text(a).compare(&text(b)) };
+    numbers.sort_unstable_by(|&a, &b| compare(a, b));
+    // Writers need not have looked for texts that they have already.
+    let (mut rank, mut ranked) = (vec![0; texts.len()], Vec::<u16>::with_capacity(numbers.len()));
+    for number in numbers {
+        if ranked.last().is_none_or(|&last| compare(last, number).is_ne()) {
+            ranked.push(number);
+        }
+        rank[usize::from(number)] = ranked.len() as u32 - 1;
+    }
+    let ranked = ranked.into_iter().map(text);
+    match nulls {
+        None => write_texts(ranked, &rank, codes.iter().map(|&code| code.into()), false),
+        Some(nulls) => {
+            let code = |(&code, &null): (&u16, &u8)| if null == 0 { code.into() } else { u32::MAX };
+            write_texts(ranked, &rank, codes.iter().zip(nulls).map(code), true)
+        }
+    }
+}
+
+/// A dictionary of texts in their order, of which the codes have these ranks.
+fn write_texts(
+    ranked: impl Iterator<Item = Str>,
+    rank: &[u32],
+    codes: impl ExactSizeIterator<Item = u32>,
+    has_null: bool,
+) -> Option<Frozen> {
+    let entries: Vec<Str> = has_null.then_some(Str::EMPTY).into_iter().chain(ranked).collect();
+    let header = Header::new(Scheme::Dictionary, Physical::Str, codes.len());
     let header = Header { width: width_of(entries.len() as u64 - 1), has_null, entries: entries.len(), ..header };
     let payload = text::payload_of(&entries);
     let (header, mut bytes) = header.allocate(payload)?;
     text::write(&header, &entries, &mut bytes);
-    write_codes(&header, &codes, &rank, &mut bytes);
+    write_codes(&header, codes, rank, &mut bytes);
     Some(Frozen::new(header, bytes))
 }
 
@@ -180,7 +224,7 @@ fn freeze_numbers<T: Lane>(values: Values<'_>, bounds: &Bounds, bits: impl Fn(T)
         // SAFETY: a row of the values, each of which has `size` bytes without padding.
         to.copy_from_slice(unsafe { std::slice::from_raw_parts((&raw const of[row as usize]).cast(), size) });
     }
-    write_codes(&header, &codes, &rank, &mut bytes);
+    write_codes(&header, codes.iter().copied(), &rank, &mut bytes);
     Some(Frozen::new(header, bytes))
 }
 
@@ -225,13 +269,13 @@ fn ranks(found: &[Found], order: impl Fn(&Found, &Found) -> Ordering) -> (Vec<Fo
     (numbers.iter().map(|&number| found[number as usize]).collect(), rank)
 }
 
-fn write_codes(header: &Header, codes: &[u32], rank: &[u32], bytes: &mut Buffer) {
+fn write_codes(header: &Header, codes: impl ExactSizeIterator<Item = u32>, rank: &[u32], bytes: &mut Buffer) {
     let first = u32::from(header.has_null);
     with_code!(header.width, C => {
         let to = &mut bytes.as_mut_slice()[header.parts[CODES]..][..codes.len() * header.width];
         // SAFETY: aligned to 64, and of that many bytes.
         let to = unsafe { std::slice::from_raw_parts_mut(to.as_mut_ptr().cast::<C>(), codes.len()) };
-        for (to, &code) in to.iter_mut().zip(codes) {
+        for (to, code) in to.iter_mut().zip(codes) {
             *to = C::of_number(rank.get(code as usize).map_or(0, |rank| u64::from(rank + first)));
         }
     });

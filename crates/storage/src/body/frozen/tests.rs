@@ -146,6 +146,47 @@ fn predicates_on_codes_hold_where_they_do_on_values() {
     }
 }
 
+/// Codes of a dictionary as a file might have it: in any order, texts twice, some of no row.
+#[test]
+fn codes_of_a_file_are_as_good_as_values() {
+    let random = &mut Random(20);
+    let mut kept = 0;
+    for round in 0..if cfg!(miri) { 5 } else { 200 } {
+        let rows = 1 + random.index(if cfg!(miri) { 200 } else { 6000 });
+        let entries: Vec<Value> =
+            (0..1 + random.index(60)).map(|_| value(random, SqlType::Text, 40)).filter(|v| !v.is_null()).collect();
+        if entries.is_empty() {
+            continue;
+        }
+        let null_in = random.pick(&[0, 0, 3, 1]);
+        let codes: Vec<u16> = (0..rows).map(|_| random.index(entries.len()) as u16).collect();
+        let flags: Vec<u8> = (0..rows).map(|_| u8::from(null_in > 0 && random.below(null_in) == 0)).collect();
+        let nulls = (null_in > 0).then(|| Arc::new(flags.iter().copied().collect::<Buffer>()));
+        let coded = Column::coded(column(SqlType::Text, &entries), codes.clone(), nulls);
+        let value = |row: usize| if flags[row] == 0 { entries[usize::from(codes[row])].clone() } else { Value::Null };
+        let plain = column(SqlType::Text, &(0..rows).map(value).collect::<Vec<_>>());
+        let bounds = Bounds::of((&coded).into(), 0, rows);
+        assert_eq!(bounds, Bounds::of((&plain).into(), 0, rows), "round {round}");
+        let reader = ChunkReader::of(Chunk::new(rows, vec![coded.clone()]));
+        assert_same(&reader.gather(0, 0..rows), &plain, "codes");
+        assert_same(&ChunkReader::frozen(Chunk::new(rows, vec![coded.clone()])).gather(0, 0..rows), &plain, "frozen");
+        if let Some(of_codes) = Frozen::of_codes((&coded).into()) {
+            kept += 1;
+            let texts = |of: Values<'_>| -> Vec<Vec<u8>> {
+                // SAFETY: the dictionaries are alive.
+                of.slice::<Str>(0..of.rows()).iter().map(|text| unsafe { text.bytes() }.to_vec()).collect()
+            };
+            let distinct = texts(of_codes.distinct().unwrap());
+            assert!(distinct.is_sorted_by(|a, b| a < b), "in order, once each");
+            if let Some(of_values) = frozen(&plain).filter(|f| f.scheme() == Scheme::Dictionary) {
+                assert_eq!(distinct, texts(of_values.distinct().unwrap()));
+                assert_eq!(of_codes.width(), of_values.width());
+            }
+        }
+    }
+    assert!(cfg!(miri) || kept > 20, "{kept}");
+}
+
 #[test]
 fn a_column_is_read_back_from_its_bytes() {
     let random = &mut Random(19);
