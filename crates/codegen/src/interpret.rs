@@ -10,7 +10,7 @@ mod rows;
 
 use base::ids::Id;
 use base::{Error, SqlState};
-use pipeline::ir::{Callee, Function, Inst, PipelineId, Program, State, Ty, Var};
+use pipeline::ir::{Callee, Function, Inst, Known, PipelineId, Program, State, Ty, Var};
 use runtime::abi::{Batch, GroupLocal, Slot, Worker};
 
 use operation::extend;
@@ -157,22 +157,19 @@ impl<'a> Interpreter<'a> {
             }
             Inst::Fold(fold) => self.fold(fold)?,
             Inst::Raise { state, message, position } => return self.raise(*state, message, *position),
-            Inst::Group { state, hash, row, equal, is_equal, init } => {
-                let hash = self.get(*hash).0[0];
-                let found = self.find_group(*state, hash, |this, group| {
-                    this.set(*row, Slot([group as u64, 0]));
-                    this.block(equal)?;
-                    Ok(this.bool(*is_equal))
-                })?;
-                match found {
-                    Some(group) => self.set(*row, Slot([group as u64, 0])),
-                    None => {
-                        let group = self.new_group(*state, hash)?;
-                        self.set(*row, Slot([group as u64, 0]));
-                        self.block(init)?;
-                    }
+            Inst::Group { state, row, known: Some(Known { place, keys }), .. } => {
+                let place = self.get(*place).0[0] as u32 as usize;
+                let there = self.known_group(*state, place);
+                if there.is_null() {
+                    self.block(keys)?;
+                    self.group(inst)?;
+                    let group = self.pointer(*row);
+                    self.know_group(*state, place, group);
+                } else {
+                    self.set(*row, Slot([there as u64, 0]));
                 }
             }
+            Inst::Group { .. } => self.group(inst)?,
             Inst::AllocRow { state, row, hash } => {
                 let new = self.new_row(*state)?;
                 if let Some(hash) = hash {
@@ -190,6 +187,23 @@ impl<'a> Interpreter<'a> {
             Inst::Filter(_) | Inst::Match(_) | Inst::Repeat { .. } => unreachable!("`line` handles what bends it"),
         }
         Ok(())
+    }
+
+    fn group(&mut self, inst: &Inst) -> Run {
+        let Inst::Group { state, hash, row, equal, is_equal, init, .. } = inst else { return Ok(()) };
+        let hash = self.get(*hash).0[0];
+        let found = self.find_group(*state, hash, |this, group| {
+            this.set(*row, Slot([group as u64, 0]));
+            this.block(equal)?;
+            Ok(this.bool(*is_equal))
+        })?;
+        if let Some(group) = found {
+            self.set(*row, Slot([group as u64, 0]));
+            return Ok(());
+        }
+        let group = self.new_group(*state, hash)?;
+        self.set(*row, Slot([group as u64, 0]));
+        self.block(init)
     }
 
     fn call(&mut self, results: &[Var], callee: Callee, args: &[Var], position: Option<u32>) -> Run {

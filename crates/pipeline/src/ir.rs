@@ -33,8 +33,8 @@ mod window;
 pub use first_key::FirstKey;
 pub use functions::FloatFunction;
 pub use inst::{
-    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Fold, FoldColumn, FoldKind, Function, Inst, Literal,
-    Logic, Match, MatchCondition, MatchKind, Operation,
+    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Fold, FoldColumn, FoldKind, Function, Inst, Known,
+    Literal, Logic, Match, MatchCondition, MatchKind, Operation,
 };
 pub use program::{
     GROUP_HEADER, GroupState, JOIN_HEADER, JoinState, JoinWord, KeyFilter, Param, Pipeline, PipelineId, Program,

@@ -153,6 +153,11 @@ impl State for Groups {
         Ok(())
     }
 
+    fn forget_known(&self, worker: usize, places: usize) {
+        // SAFETY: called by the worker itself.
+        unsafe { (*self.locals.get(worker)).forget_known(places) };
+    }
+
     /// Phase 0 scatters, or adds up; rows that are groups already are left alone.
     fn finalize(
         self: Arc<Self>,

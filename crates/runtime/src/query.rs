@@ -201,6 +201,12 @@ impl QueryContext {
         self.states[state.index()].look(worker)
     }
 
+    /// Lets a worker's groups forget which rows they know by codes: so many places are numbered from here on. Called by the
+    /// worker itself, between two batches.
+    pub fn forget_known(&self, state: StateId, worker: usize, places: usize) {
+        self.states[state.index()].forget_known(worker, places);
+    }
+
     /// Whether a limit admits no further row, so that its pipeline need not go on.
     pub fn is_exhausted(&self, state: StateId) -> bool {
         self.states[state.index()].is_exhausted()

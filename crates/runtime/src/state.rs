@@ -41,6 +41,11 @@ pub(crate) trait State: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Forgets the rows that a worker's groups know by codes, of which so many places are numbered from here on.
+    fn forget_known(&self, worker: usize, places: usize) {
+        let _ = (worker, places);
+    }
+
     /// Phase `phase` (from 0) of the finalisation: called when the last pipeline that fills the state has run its last
     /// morsel, then again after the last morsel of each task set that it returned, until it returns none.
     fn finalize(

@@ -14,6 +14,9 @@ use crate::scan::lane::Cells;
 use crate::values::Values;
 use crate::{ColumnRef, ScanPredicate, WINDOW};
 
+/// More places than this are not worth an array of them.
+const MOST_PLACES: usize = 1 << 12;
+
 /// The predicates that have to be asked of the rows of one chunk.
 #[derive(Debug)]
 pub struct Applicable {
@@ -187,6 +190,27 @@ impl ChunkReader {
             (_, Some(frozen)) => scratch.decode(attribute, frozen, rows, some),
             _ => unreachable!("other columns lie in arrays"),
         }
+    }
+
+    /// How many places the codes of these columns number together, or 0 if they don't, or too many.
+    pub fn places(&self, attributes: &[usize]) -> usize {
+        let places = |&attribute: &usize| match self.body.constant(attribute) {
+            Some(_) => Some(1),
+            None => self.body.frozen_column(attribute)?.places(),
+        };
+        let product = |all: usize, attribute| Some(all * places(attribute)?).filter(|all| *all <= MOST_PLACES);
+        let first = usize::from(!attributes.is_empty());
+        attributes.iter().try_fold(first, product).unwrap_or(0)
+    }
+
+    /// Writes the places of rows by the codes of these columns, which number [`places`](Self::places): from 1 on, the same
+    /// ones only for rows whose values are.
+    pub fn number(&self, attributes: &[usize], rows: Range<usize>, places: &mut [u32]) {
+        let places = &mut places[..rows.len()];
+        places.fill(0);
+        let columns = attributes.iter().filter_map(|&attribute| self.body.frozen_column(attribute));
+        columns.for_each(|column| column.number_rows(rows.clone(), places));
+        places.iter_mut().for_each(|place| *place += 1);
     }
 
     /// The type of an attribute.

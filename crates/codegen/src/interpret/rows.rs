@@ -48,6 +48,20 @@ pub(super) unsafe fn next_in_chain(row: *mut u8) -> (*mut u8, u64) {
 }
 
 impl Interpreter<'_> {
+    /// The group at a place of those known by codes, or null.
+    pub(super) fn known_group(&mut self, state: StateId, place: usize) -> *mut u8 {
+        // SAFETY: there are as many places as the source's codes number.
+        unsafe { *self.group_local(state).known.add(place) }
+    }
+
+    /// Puts a group at a place, unless it is none.
+    pub(super) fn know_group(&mut self, state: StateId, place: usize, group: *mut u8) {
+        if place > 0 {
+            // SAFETY: as above.
+            unsafe { *self.group_local(state).known.add(place) = group };
+        }
+    }
+
     /// The group with a hash that `equal` accepts.
     pub(super) fn find_group(
         &mut self,

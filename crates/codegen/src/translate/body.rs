@@ -215,9 +215,8 @@ impl<'b, 'p> Body<'b, 'p> {
             Inst::AddToSum { base, offset, value } => self.values.add_to_sum(*base, *offset, *value),
             Inst::Fold(fold) => self.gather(fold),
             Inst::Raise { state, message, position } => self.code().raise(*state, message, *position),
-            Inst::Group { state, hash, row, equal, is_equal, init } => {
-                self.group(*state, *hash, *row, equal, *is_equal, init);
-            }
+            Inst::Group { state, row, known: Some(known), .. } => self.known_group(*state, *row, known, inst),
+            Inst::Group { .. } => self.group(inst),
             Inst::AllocRow { state, row, hash } => self.alloc_row(*state, *row, *hash),
             Inst::Output { state, values } => self.output(*state, values),
             Inst::Count(i) => {

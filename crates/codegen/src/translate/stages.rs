@@ -164,8 +164,9 @@ impl<'p> Stages<'p> {
                     self.define(otherwise, stage);
                     results.iter().for_each(|&(r, ..)| self.place(r, stage));
                 }
-                Inst::Group { row, equal, init, .. } => {
+                Inst::Group { row, equal, init, known, .. } => {
                     self.place(*row, stage);
+                    known.iter().for_each(|known| self.define(&known.keys, stage));
                     self.define(equal, stage);
                     self.define(init, stage);
                 }
@@ -277,7 +278,8 @@ pub(super) fn used_vars(inst: &Inst, mut f: impl FnMut(Var)) {
                 c.is_null.into_iter().for_each(f);
             }
         }
-        Inst::Group { hash, is_equal, .. } => {
+        Inst::Group { hash, is_equal, known, .. } => {
+            known.iter().for_each(|known| f(known.place));
             f(*hash);
             f(*is_equal);
         }
@@ -348,7 +350,8 @@ impl Walk<'_, '_> {
                     self.block(then);
                     self.block(otherwise);
                 }
-                Inst::Group { equal, init, .. } => {
+                Inst::Group { equal, init, known, .. } => {
+                    known.iter().for_each(|known| self.block(&known.keys));
                     self.block(equal);
                     self.block(init);
                 }

@@ -524,7 +524,7 @@ fn group(b: &mut Body<'_>, body: &mut Block, state: StateId) -> GroupState {
     if b.r.index(2) == 0 {
         body.push(Inst::Prefetch { state, hash });
     }
-    body.push(Inst::Group { state, hash, row, equal, is_equal, init });
+    body.push(Inst::Group { state, hash, row, equal, is_equal, init, known: None });
     accumulate(b, body, row, count, sum);
     let mut vars = IdMap::new();
     let rows = [vars.push(Ty::Ptr), vars.push(Ty::Ptr)];

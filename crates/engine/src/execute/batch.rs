@@ -32,6 +32,18 @@ static ALL: [u32; BATCH] = {
 // Readers hand out what generated code takes at once.
 const _: () = assert!(BATCH <= storage::WINDOW);
 
+/// The places of tuples of which codes say nothing.
+static NO_PLACES: [u32; BATCH] = [0; BATCH];
+
+/// What a table's or file's chunks deliver.
+#[derive(Debug)]
+pub(super) struct Delivered {
+    /// The source's columns among the chunk's.
+    pub read: Vec<usize>,
+    /// The columns whose codes are places of groups, if the pipeline asks for places.
+    pub codes: Option<Vec<usize>>,
+}
+
 /// What all sources have in common: whose morsels they are, and when there are none.
 pub(super) struct Feed {
     pub query: Arc<Query>,
@@ -39,6 +51,8 @@ pub(super) struct Feed {
     ranges: MorselRanges,
     /// States that count the pipeline's rows: when one is exhausted, so is the pipeline.
     limits: Vec<StateId>,
+    /// States whose groups are known by codes.
+    knowing: Vec<StateId>,
     cut: Cutting,
     /// Whether batches can pause.
     pauses: bool,
@@ -63,12 +77,18 @@ impl Feed {
         let at_once = query.code.is_compiled() && query.program.pipelines[pipeline].only_counts();
         let most = if at_once { usize::MAX } else { BATCH };
         let limits = query.limits_of(body);
+        let knows = |inst: &Inst| match inst {
+            Inst::Group { state, known: Some(_), .. } => Some(*state),
+            _ => None,
+        };
+        let knowing = body.iter().filter_map(knows).collect();
         let pauses = body.iter().any(|inst| matches!(inst, Inst::Match(_) | Inst::Repeat { .. }));
         Self {
             query,
             pipeline,
             ranges,
             limits,
+            knowing,
             cut: cut.clone(),
             pauses,
             most,
@@ -213,12 +233,11 @@ impl Run<'_> {
         self.slice.is_over() || self.feed.is_exhausted()
     }
 
-    /// Runs rows of a chunk, those that satisfy the predicates, and returns where it stopped. `read` are the source's columns
-    /// among the chunk's.
+    /// Runs rows of a chunk, those that satisfy the predicates, and returns where it stopped.
     pub fn chunk(
         &mut self,
         chunk: &ChunkReader,
-        read: &[usize],
+        delivered: &Delivered,
         predicates: &Arc<[ScanPredicate]>,
         rows: Range<usize>,
     ) -> Result<usize> {
@@ -227,7 +246,12 @@ impl Run<'_> {
             self.pinned.push(chunk.clone());
         }
         let mut scratch = std::mem::take(&mut self.scratch);
-        let stopped = self.batches(chunk, read, &predicates, rows, &mut scratch);
+        let places = delivered.codes.as_ref().map_or(0, |codes| chunk.places(codes));
+        for &state in &self.feed.knowing {
+            self.feed.query.context.forget_known(state, self.number, places);
+        }
+        let codes = delivered.codes.as_ref().filter(|_| places > 0);
+        let stopped = self.batches(chunk, (delivered, codes), &predicates, rows, &mut scratch);
         self.scratch = scratch;
         stopped
     }
@@ -235,13 +259,14 @@ impl Run<'_> {
     fn batches(
         &mut self,
         chunk: &ChunkReader,
-        read: &[usize],
+        (delivered, codes): (&Delivered, Option<&Vec<usize>>),
         predicates: &Applicable,
         rows: Range<usize>,
         scratch: &mut Scratch,
     ) -> Result<usize> {
         let mut selection = [0u32; BATCH];
-        let mut columns: Vec<ColumnRef> = Vec::with_capacity(read.len());
+        let mut places = [0u32; BATCH];
+        let mut columns: Vec<ColumnRef> = Vec::with_capacity(delivered.read.len() + 1);
         let mut at = rows.start;
         while at < rows.end && !self.must_wait() {
             let (to, found) = if predicates.is_empty() {
@@ -254,11 +279,19 @@ impl Run<'_> {
             let count = some.map_or(to - at, <[u32]>::len);
             if count > 0 {
                 columns.clear();
-                columns.extend(read.iter().map(|&attribute| {
+                columns.extend(delivered.read.iter().map(|&attribute| {
                     let column = chunk.column(attribute, at..to, some, scratch);
                     let nulls = if column.nulls.is_null() { NO_NULLS.as_ptr() } else { column.nulls };
                     ColumnRef { data: column.data, nulls }
                 }));
+                if delivered.codes.is_some() {
+                    let numbered = codes.map(|codes| {
+                        chunk.number(codes, at..to, &mut places);
+                        places.as_ptr()
+                    });
+                    let data = numbered.unwrap_or(NO_PLACES.as_ptr()).cast();
+                    columns.push(ColumnRef { data, nulls: NO_NULLS.as_ptr() });
+                }
                 let whole = self.run(&Batch {
                     columns: columns.as_ptr(),
                     selection: some.map_or(ALL.as_ptr(), <[u32]>::as_ptr),

@@ -11,7 +11,7 @@ use storage::ChunkReader;
 use types::Chunk;
 
 use super::Query;
-use super::batch::Feed;
+use super::batch::{Delivered, Feed};
 
 pub(super) struct RowTasks {
     feed: Feed,
@@ -64,14 +64,15 @@ impl TaskSet for RowTasks {
 pub(super) struct ValueTasks {
     feed: Feed,
     rows: ChunkReader,
-    columns: Vec<usize>,
+    delivered: Delivered,
 }
 
 impl ValueTasks {
     pub fn new(query: Arc<Query>, pipeline: PipelineId, chunk: Arc<Chunk>, cut: &Cutting) -> Self {
         let ranges = cut.with_strategy(Strategy::InOrder).rows(chunk.rows() as u64);
-        let (rows, columns) = (ChunkReader::of(Chunk::clone(&chunk)), (0..chunk.columns().len()).collect());
-        Self { feed: Feed::new(query, pipeline, ranges, cut), rows, columns }
+        let delivered = Delivered { read: (0..chunk.columns().len()).collect(), codes: None };
+        let rows = ChunkReader::of(Chunk::clone(&chunk));
+        Self { feed: Feed::new(query, pipeline, ranges, cut), rows, delivered }
     }
 }
 
@@ -81,7 +82,7 @@ impl TaskSet for ValueTasks {
     }
     fn run(&self, worker: WorkerId, morsel: Morsel) -> Result<Progress> {
         let mut run = self.feed.begin(worker, morsel);
-        let at = run.chunk(&self.rows, &self.columns, &Arc::default(), morsel.begin as usize..morsel.end as usize)?;
+        let at = run.chunk(&self.rows, &self.delivered, &Arc::default(), morsel.begin as usize..morsel.end as usize)?;
         run.end(at as u64)
     }
     fn total(&self) -> u64 {

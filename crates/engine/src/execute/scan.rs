@@ -16,17 +16,18 @@ use types::ops::like::LikePattern;
 use types::{SqlType, Value};
 
 use super::Query;
-use super::batch::{Feed, Paused, Run};
+use super::batch::{Delivered, Feed, Paused, Run};
 use super::narrow::Narrowing;
 use crate::pieces::{Piece, Pieces};
 
 /// By how much morsels are longer of which nothing is read, as below `count(*)`: there a chunk costs as much as a row.
 const UNREAD_ROWS: u64 = 64;
 
-fn source_columns(query: &Query, pipeline: PipelineId) -> &[SourceColumn] {
+/// The columns of a pipeline's source, and those whose codes it asks for.
+fn source_columns(query: &Query, pipeline: PipelineId) -> (&[SourceColumn], &[usize]) {
     match &query.program.pipelines[pipeline].source {
-        IrSource::Table { columns, .. } => columns,
-        _ => &[],
+        IrSource::Table { columns, codes, .. } => (columns, codes),
+        _ => (&[], &[]),
     }
 }
 
@@ -37,7 +38,7 @@ pub(super) struct TableTasks {
     chunks: Vec<usize>,
     offsets: Offsets,
     narrowing: Narrowing,
-    read: Vec<usize>,
+    delivered: Delivered,
 }
 
 impl TableTasks {
@@ -55,8 +56,9 @@ impl TableTasks {
             .collect();
         predicates.extend(filters.iter().filter_map(|filter| super::filter::of_keys(&query, &snapshot, *filter)));
         ScanPredicate::arrange(&mut predicates);
-        let columns = source_columns(&query, pipeline);
+        let (columns, codes) = source_columns(&query, pipeline);
         let read: Vec<usize> = columns.iter().map(|c| c.attribute).collect();
+        let codes = (!codes.is_empty()).then(|| codes.to_vec());
         let narrowing = Narrowing::new(query.clone(), pipeline, predicates, |_, column| column.attribute);
         let chunks = narrowing.order(&snapshot);
         let in_order = || chunks.iter().map(|&number| snapshot.chunk(number));
@@ -64,7 +66,14 @@ impl TableTasks {
         let nothing_read = read.is_empty() && !narrowing.may_skip() && query.program.pipelines[pipeline].only_counts();
         let morsel_rows = if nothing_read { cut.morsel_rows.saturating_mul(UNREAD_ROWS) } else { cut.morsel_rows };
         let ranges = Cutting { morsel_rows, ..cut.clone() }.placed(&on_nodes(in_order(), &offsets, cut));
-        Self { feed: Feed::new(query, pipeline, ranges, cut), snapshot, chunks, offsets, narrowing, read }
+        Self {
+            feed: Feed::new(query, pipeline, ranges, cut),
+            snapshot,
+            chunks,
+            offsets,
+            narrowing,
+            delivered: Delivered { read, codes },
+        }
     }
 }
 
@@ -78,7 +87,7 @@ impl TableTasks {
                 return Ok(rows.end);
             }
             let to = at + self.narrowing.rows(rows.end - at);
-            at = run.chunk(&chunk.read(), &self.read, &predicates, at..to)?;
+            at = run.chunk(&chunk.read(), &self.delivered, &predicates, at..to)?;
             self.narrowing.look(worker)?;
             if at < to || run.must_stop() {
                 break;
@@ -133,8 +142,8 @@ impl TaskSet for TableTasks {
 pub(super) struct FileTasks {
     feed: Feed,
     pieces: Pieces<Option<Held>>,
-    /// The source's columns among those that are read; the others only predicates need.
-    read: Vec<usize>,
+    /// The first of those that are read; the others only predicates need.
+    delivered: Delivered,
     narrowing: Narrowing,
 }
 
@@ -156,7 +165,10 @@ impl FileTasks {
         predicates: &[IrPredicate],
         cut: &Cutting,
     ) -> Result<Self> {
-        let mut fields: Vec<usize> = source_columns(&query, pipeline).iter().map(|c| c.attribute).collect();
+        let (columns, codes) = source_columns(&query, pipeline);
+        // A file's chunks have no codes.
+        let codes = (!codes.is_empty()).then(Vec::new);
+        let mut fields: Vec<usize> = columns.iter().map(|c| c.attribute).collect();
         let columns = fields.len();
         let mut local = Vec::new();
         for p in predicates {
@@ -174,7 +186,7 @@ impl FileTasks {
         let ranges = pieces.cut(cut);
         let narrowing = Narrowing::new(query.clone(), pipeline, local, |column, _| column);
         let feed = Feed::new(query, pipeline, ranges, cut);
-        Ok(Self { feed, pieces, read: (0..columns).collect(), narrowing })
+        Ok(Self { feed, pieces, delivered: Delivered { read: (0..columns).collect(), codes }, narrowing })
     }
 
     /// Runs rows of a chunk, as many as the time allows.
@@ -183,7 +195,7 @@ impl FileTasks {
         let begin = piece.number();
         let mut run = self.feed.begin_at(worker, Morsel { begin, end: begin }, held.paused.take());
         let predicates = self.narrowing.predicates(|column| held.reader.may_be_null(column));
-        let stopped = run.chunk(&held.reader, &self.read, &predicates, held.done..rows)?;
+        let stopped = run.chunk(&held.reader, &self.delivered, &predicates, held.done..rows)?;
         self.narrowing.look(worker)?;
         let (end, broken) = piece.advance(stopped - held.done);
         // Rows that outlive the chunk own their strings from here on.

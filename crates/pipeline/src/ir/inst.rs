@@ -105,6 +105,8 @@ pub enum Inst {
         is_equal: Var,
         /// Stores the keys into a new row.
         init: Block,
+        /// If given, rows are known by the codes of columns, too.
+        known: Option<Known>,
     },
     /// Appends a row to the worker's area of a join, sort or rows state; its bytes are anything until the `Store`s of all
     /// its fields, which follow.
@@ -125,6 +127,16 @@ pub enum Inst {
     },
     /// Adds one to a counter of EXPLAIN ANALYZE.
     Count(u32),
+}
+
+/// Groups whose keys are told by the [codes](super::Source::Table) of a table's columns: the worker's row is found at a
+/// place, and the keys are only computed where there is none yet.
+#[derive(Clone, Debug, PartialEq, Hash)]
+pub struct Known {
+    /// The place, I32: the column behind the source's.
+    pub place: Var,
+    /// Computes the keys and the hash, which are seen by the other blocks of the `Group`.
+    pub keys: Block,
 }
 
 /// Adds a column's value at the current tuple to an accumulator in the worker's only row of a group state without keys;

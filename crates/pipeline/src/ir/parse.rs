@@ -289,7 +289,8 @@ impl Parser<'_> {
                 self.t.word("where")?;
                 let predicates = self.list(Self::predicate)?;
                 let filters = if self.t.take("keys") { self.list(Self::key_filter)? } else { Vec::new() };
-                Source::Table { table, columns, predicates, filters }
+                let codes = if self.t.take("codes") { self.list(|p| p.t.number())? } else { Vec::new() };
+                Source::Table { table, columns, predicates, filters, codes }
             }
             "values" => {
                 let rows: usize = self.t.number()?;

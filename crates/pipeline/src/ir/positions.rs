@@ -60,7 +60,8 @@ fn each_position(block: &mut Block, visit: &mut impl FnMut(&mut Option<u32>)) {
                     each_position(&mut condition.block, visit);
                 }
             }
-            Inst::Group { equal, init, .. } => {
+            Inst::Group { equal, init, known, .. } => {
+                known.iter_mut().for_each(|known| each_position(&mut known.keys, visit));
                 each_position(equal, visit);
                 each_position(init, visit);
             }

@@ -156,6 +156,10 @@ pub enum Source {
         predicates: Vec<ScanPredicate>,
         /// Rows that the body would drop anyhow, so that the scan may leave them out.
         filters: Vec<KeyFilter>,
+        /// Attributes whose values the body knows by their codes, if it does: then there is one column more behind the
+        /// others, I32: a place from 1 on that only tuples of the same chunk have whose attributes are the same bit for
+        /// bit, or 0.
+        codes: Vec<usize>,
     },
     /// Rows given in the query: `Column(i)` reads the chunk's column i. A chunk without columns has rows all the same.
     Values(Arc<Chunk>),

@@ -248,7 +248,7 @@ impl Display for Pipeline {
 impl Display for Source {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::Table { table, columns, predicates, filters } => {
+            Self::Table { table, columns, predicates, filters, codes } => {
                 write!(f, "table {table} (")?;
                 list(f, columns, |f, c| {
                     let null = if c.nullable { " null" } else { "" };
@@ -258,12 +258,17 @@ impl Display for Source {
                 f.write_str(") where (")?;
                 list(f, predicates, |f, p| write!(f, "{p}"))?;
                 f.write_char(')')?;
-                if filters.is_empty() {
-                    return Ok(());
+                if !filters.is_empty() {
+                    f.write_str(" keys (")?;
+                    list(f, filters, |f, k| write!(f, "{} of {}", k.attribute, k.state))?;
+                    f.write_char(')')?;
                 }
-                f.write_str(" keys (")?;
-                list(f, filters, |f, k| write!(f, "{} of {}", k.attribute, k.state))?;
-                f.write_char(')')
+                if !codes.is_empty() {
+                    f.write_str(" codes (")?;
+                    list(f, codes, |f, attribute| write!(f, "{attribute}"))?;
+                    f.write_char(')')?;
+                }
+                Ok(())
             }
             Self::Values(chunk) => {
                 write!(f, "values {} (", chunk.rows())?;

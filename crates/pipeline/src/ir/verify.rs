@@ -17,7 +17,7 @@ use base::IdMap;
 use base::ids::Id;
 
 use super::{
-    Block, Callee, Fold, FoldKind, Function, GroupState, Inst, JoinState, JoinWord, KeyFilter, Match, MatchKind,
+    Block, Callee, Fold, FoldKind, Function, GroupState, Inst, JoinState, JoinWord, KeyFilter, Known, Match, MatchKind,
     Pipeline, Program, RowLayout, Source, State, StateId, Ty, Var,
 };
 
@@ -183,6 +183,17 @@ impl<'p> Verifier<'p> {
         Ok(())
     }
 
+    /// The blocks of a `Group` that see its keys.
+    fn group(&mut self, inst: &'p Inst, depth: usize) -> Result<(), String> {
+        let Inst::Group { hash, equal, is_equal, init, .. } = inst else { return Ok(()) };
+        self.expect(*hash, Ty::I64)?;
+        self.scoped(|v| {
+            v.block(equal, depth + 1)?;
+            v.expect(*is_equal, Ty::Bool)
+        })?;
+        self.scoped(|v| v.block(init, depth + 1))
+    }
+
     fn inst(&mut self, inst: &'p Inst, depth: usize) -> Result<(), String> {
         match inst {
             Inst::Let { var, op } => {
@@ -233,8 +244,7 @@ impl<'p> Verifier<'p> {
                 }
             }
             Inst::Match(m) => self.a_match(m),
-            Inst::Group { state, hash, row, equal, is_equal, init } => {
-                self.expect(*hash, Ty::I64)?;
+            Inst::Group { state, row, known, .. } => {
                 let layout = match self.state(*state)? {
                     State::Group(g) if g.has_keys => &g.layout,
                     _ => return Err(format!("{state} is not a group state with keys")),
@@ -242,11 +252,16 @@ impl<'p> Verifier<'p> {
                 self.rows.insert(*row, layout);
                 // The row is another one in each of the blocks and behind them; to the verifier it is one definition.
                 self.define(*row, Ty::Ptr)?;
-                self.scoped(|v| {
-                    v.block(equal, depth + 1)?;
-                    v.expect(*is_equal, Ty::Bool)
-                })?;
-                self.scoped(|v| v.block(init, depth + 1))
+                match known {
+                    None => self.group(inst, depth),
+                    Some(Known { place, keys }) => {
+                        self.expect(*place, Ty::I32)?;
+                        self.scoped(|v| {
+                            v.block(keys, depth + 1)?;
+                            v.group(inst, depth)
+                        })
+                    }
+                }
             }
             Inst::AllocRow { state, row, hash } => {
                 let layout = self.row_layout(*state)?;

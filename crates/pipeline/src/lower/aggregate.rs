@@ -5,6 +5,7 @@ mod accumulator;
 mod domain;
 mod fold;
 mod holistic;
+mod known;
 mod shift;
 
 use std::collections::HashMap;
@@ -15,12 +16,13 @@ use types::SqlType;
 
 use self::accumulator::{Accumulator, accumulators_of, adds_up};
 pub(super) use self::domain::Domain;
+use self::known::place_by_codes;
 use super::expression::compare_same;
 use super::join::has_null_flag;
 use super::pipe::{Field, Pipe, Sql};
 use super::{Lowering, Needed, with_columns_of};
 use crate::ir::{
-    Compare, Function, GROUP_HEADER, GroupState, Inst, Operation, RowLayout, RowSet, State, StateId, Ty, Var,
+    Compare, Function, GROUP_HEADER, GroupState, Inst, Known, Operation, RowLayout, RowSet, State, StateId, Ty, Var,
 };
 
 /// Bytes of groups that a worker's first-level cache does not hold.
@@ -44,19 +46,23 @@ impl Lowering<'_> {
         let read = with_columns_of(&Needed::new(), groups.iter().map(|(_, e)| e).chain(read));
         let pipes = self.node(input, &read)?;
 
-        // Compute keys first: they say which can be NULL.
+        // Compute keys first: they say which can be NULL. Where groups are known by codes, they go to a block of their own.
         let mut open = Vec::new();
+        let types = || groups.iter().map(|(_, e)| e.sql_type);
+        let few = rows * types().map(|ty| ty.physical().size() as f64).sum::<f64>() < MANY_BYTES;
         for mut pipe in pipes {
+            let place = few.then(|| place_by_codes(&mut pipe, groups.iter().map(|(_, e)| e))).flatten();
+            place.iter().for_each(|_| pipe.open_block());
             let mut keys = Vec::new();
             for (column, expr) in groups {
                 self.expressions.note_range(*column, expr);
                 let sql = self.expressions.scalar(&mut pipe, expr)?;
                 keys.push(pipe.in_layout(sql, expr.sql_type));
             }
-            open.push((pipe, keys));
+            open.push((pipe, keys, place));
         }
-        let nullable: Vec<bool> = (0..groups.len()).map(|i| open.iter().any(|(_, k)| k[i].null.is_some())).collect();
-        let key_types: Vec<SqlType> = groups.iter().map(|(_, e)| e.sql_type).collect();
+        let nullable: Vec<bool> = (0..groups.len()).map(|i| open.iter().any(|(_, k, _)| k[i].null.is_some())).collect();
+        let key_types: Vec<SqlType> = types().collect();
         let (mut layout, keys) = key_layout(&key_types, &nullable);
 
         let mut accumulators: Vec<Accumulator> = Vec::new();
@@ -69,7 +75,7 @@ impl Lowering<'_> {
             };
             let mut of_call = Vec::new();
             for accumulator in accumulators_of(&call, !groups.is_empty(), shift != 0, &|e| {
-                open.iter().any(|(p, _)| self.expressions.can_be_null(p, e))
+                open.iter().any(|(p, ..)| self.expressions.can_be_null(p, e))
             }) {
                 let at = *index.entry(accumulator.key()).or_insert_with(|| {
                     accumulators.push(accumulator);
@@ -93,11 +99,11 @@ impl Lowering<'_> {
             equal: equal_function(&keys).filter(|_| domain.is_none()),
             combine,
         }));
-        for (mut pipe, values) in open {
+        for (mut pipe, values, place) in open {
             let row = if groups.is_empty() {
                 pipe.let_(Ty::Ptr, Operation::LocalRow(state))
             } else {
-                group_row(&mut pipe, state, &keys, &values, bytes, domain.as_ref())
+                group_row(&mut pipe, state, (&keys, place), &values, bytes, domain.as_ref())
             };
             for accumulator in &accumulators {
                 self.expressions.update(&mut pipe, state, row, accumulator, !groups.is_empty())?;
@@ -129,9 +135,13 @@ impl Lowering<'_> {
         let equal = equal_function(&keys).filter(|_| domain.is_none());
         let state =
             self.pipelines.add_state(State::Group(GroupState { layout, has_keys: true, slots, equal, combine }));
+        let few = bytes < MANY_BYTES;
+        let exprs: Vec<Expr> = columns.iter().map(|&c| Expr::column(c, self.type_of(c))).collect();
         for mut pipe in pipes {
+            let place = few.then(|| place_by_codes(&mut pipe, exprs.iter())).flatten();
+            place.iter().for_each(|_| pipe.open_block());
             let values = self.values_of(&mut pipe, columns)?;
-            group_row(&mut pipe, state, &keys, &values, bytes, domain.as_ref());
+            group_row(&mut pipe, state, (&keys, place), &values, bytes, domain.as_ref());
             pipe.name.push("distinct".into());
             self.pipelines.close(pipe, state);
         }
@@ -184,11 +194,12 @@ pub(super) fn bytes_of(layout: &RowLayout, rows: f64, domain: Option<&Domain>) -
 }
 
 /// Finds or makes the group's row. Without keys all rows are one group, which exists only if there is a row. `bytes`:
-/// what [`bytes_of`] them says. `domain`: of the state whose groups are numbered.
+/// what [`bytes_of`] them says. `domain`: of the state whose groups are numbered. If there is a `place` by codes, the keys are
+/// in a block that is still open.
 pub(super) fn group_row(
     pipe: &mut Pipe,
     state: StateId,
-    keys: &[Field],
+    (keys, place): (&[Field], Option<Var>),
     values: &[Sql],
     bytes: f64,
     domain: Option<&Domain>,
@@ -201,7 +212,8 @@ pub(super) fn group_row(
         let values = values.iter().zip(keys).map(|(v, k)| (v.value, v.null.filter(|_| k.null.is_some()))).collect();
         pipe.let_(Ty::I64, Operation::Hash(values))
     };
-    if bytes >= MANY_BYTES {
+    let known = place.map(|place| Known { place, keys: pipe.close_block() });
+    if bytes >= MANY_BYTES && known.is_none() {
         pipe.push(Inst::Prefetch { state, hash });
     }
     let row = pipe.var(Ty::Ptr);
@@ -225,7 +237,7 @@ pub(super) fn group_row(
         pipe.store_field(row, key, value);
     }
     let init = pipe.close_block();
-    pipe.push(Inst::Group { state, hash, row, equal, is_equal, init });
+    pipe.push(Inst::Group { state, hash, row, equal, is_equal, init, known });
     for (&key, value) in keys.iter().zip(values) {
         keep_first(pipe, row, key, value.value);
     }

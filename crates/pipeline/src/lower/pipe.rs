@@ -264,6 +264,14 @@ impl Pipe {
         }
     }
 
+    /// The place of the tuple by the codes of these attributes of the table that is the source, which none has asked for yet.
+    pub fn read_codes(&mut self, attributes: Vec<usize>) -> Var {
+        let Source::Table { columns, codes, .. } = &mut self.source else { unreachable!("tables have codes") };
+        *codes = attributes;
+        let index = columns.len() as u32;
+        self.let_at(0, Ty::I32, Operation::Column(index, Ty::I32))
+    }
+
     fn load_field(&mut self, row: Var, depth: usize, field: Field, row_may_be_null: bool) -> Sql {
         let load = |offset, ty| Operation::Load { base: row, offset, ty, stable: true };
         if !row_may_be_null {

@@ -40,7 +40,8 @@ impl Lowering<'_> {
             }
             sources.push(source);
         }
-        pipe.source = Source::Table { table, columns: sources, predicates: kernels, filters: Vec::new() };
+        let (filters, codes) = (Vec::new(), Vec::new());
+        pipe.source = Source::Table { table, columns: sources, predicates: kernels, filters, codes };
         pipe.attributes = columns.iter().map(|&(attribute, column)| (column, attribute)).collect();
         self.expressions.filter(&mut pipe, &rest)?;
         Ok(vec![pipe])

@@ -20,6 +20,8 @@ pub struct GroupLocal {
     pub mask: u64,
     /// The only row of a state without keys.
     pub only: *mut u8,
+    /// Rows by places that the codes of a chunk number, null where none is known; the first place is none.
+    pub known: *mut *mut u8,
     /// Tuples since the directory was last judged: code counts them.
     pub tuples: u64,
     /// Rust's own part.

@@ -63,6 +63,8 @@ pub struct LocalGroups {
     next_pause: u64,
     /// Rows that lost their place: their groups may have further rows.
     pub(super) evicted: usize,
+    /// See [`GroupLocal::known`].
+    known: Vec<*mut u8>,
 }
 
 impl GroupLocal {
@@ -87,9 +89,17 @@ impl GroupLocal {
             pause: 0,
             next_pause: FIRST_PAUSE,
             evicted: 0,
+            known: Vec::new(),
         });
         let mask = if slots.is_some() { 0 } else { FIRST_SLOTS as u64 - 1 };
-        Self { directory: start, mask, only: std::ptr::null_mut(), tuples: 0, inner }
+        Self { directory: start, mask, only: std::ptr::null_mut(), known: std::ptr::null_mut(), tuples: 0, inner }
+    }
+
+    /// So many places are numbered by codes from here on, and nothing is known yet.
+    pub(super) fn forget_known(&mut self, places: usize) {
+        self.inner.known.clear();
+        self.inner.known.resize(places + 1, std::ptr::null_mut());
+        self.known = self.inner.known.as_mut_ptr();
     }
 
     /// Judges the full directory by the tuples of several morsels. If it has twice in a row not saved three of four new

@@ -17,8 +17,10 @@ mod tests;
 mod text;
 
 use std::ops::Range;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 use base::Result;
+use base::simd::vectorised;
 use types::{Buffer, Physical, Str};
 
 pub(crate) use layout::Scheme;
@@ -136,6 +138,28 @@ impl Frozen {
         }
     }
 
+    /// How many codes there may be, if they are few.
+    pub(crate) fn places(&self) -> Option<usize> {
+        match (self.header.scheme, self.header.width) {
+            (Scheme::Dictionary, _) => Some(self.header.entries),
+            (Scheme::Numbers, 1) => Some(1 << 8),
+            _ => None,
+        }
+    }
+
+    /// Of each row: its place so far times the number of places of this column, plus its place in this column.
+    pub(crate) fn number_rows(&self, rows: Range<usize>, places: &mut [u32]) {
+        let count = self.places().map_or(1, |count| count as u32);
+        let (codes, all) = (self.part(CODES), self.header.rows);
+        // SAFETY: a code of each row lies there, aligned to 64; few codes have one byte or two.
+        unsafe {
+            match self.header.width {
+                1 => number(&from_raw_parts(codes, all)[rows], count, places),
+                _ => number(&from_raw_parts(codes.cast::<u16>(), all)[rows], count, places),
+            }
+        }
+    }
+
     /// Where the codes lie.
     pub(crate) fn code_address(&self) -> ColumnRef {
         ColumnRef { data: self.part(CODES), nulls: std::ptr::null() }
@@ -235,18 +259,42 @@ impl Frozen {
     /// Writes which rows are NULL; their values become zeros, as in all columns.
     ///
     /// # Safety
-    /// As for [`decode`](Self::decode).
+    /// As for [`decode`](Self::decode), where values have been written before, at some places or all of them.
     unsafe fn decode_nulls(&self, rows: Range<usize>, to: *mut u8, nulls: &mut [u8]) {
-        let size = self.header.physical.size();
         let nulls = &mut nulls[..rows.len()];
         with_code!(self.header.width, C => {
             // SAFETY: as in `decode`.
             let codes = unsafe { std::slice::from_raw_parts(self.part(CODES).cast::<C>(), self.header.rows) };
-            nulls.iter_mut().zip(&codes[rows]).for_each(|(null, code)| *null = u8::from(*code == 0));
+            let codes = &codes[rows];
+            // SAFETY: as the caller promises, there is room for so many values; it was zeroed when it was made.
+            unsafe {
+                match self.header.physical.size() {
+                    1 => zero_nulls(codes, from_raw_parts_mut(to, nulls.len()), nulls),
+                    2 => zero_nulls(codes, from_raw_parts_mut(to.cast::<u16>(), nulls.len()), nulls),
+                    4 => zero_nulls(codes, from_raw_parts_mut(to.cast::<u32>(), nulls.len()), nulls),
+                    8 => zero_nulls(codes, from_raw_parts_mut(to.cast::<u64>(), nulls.len()), nulls),
+                    _ => zero_nulls(codes, from_raw_parts_mut(to.cast::<[u64; 2]>(), nulls.len()), nulls),
+                }
+            }
         });
-        for (place, _) in nulls.iter().enumerate().filter(|(_, n)| **n != 0) {
-            // SAFETY: as the caller promises.
-            unsafe { to.add(place * size).write_bytes(0, size) };
-        }
     }
+}
+
+/// The places of rows, which were others' places so far, among `count` times as many.
+fn number<C: Copy + Into<u32>>(codes: &[C], count: u32, places: &mut [u32]) {
+    places.iter_mut().zip(codes).for_each(|(place, &code)| *place = *place * count + code.into());
+}
+
+/// Code 0 is NULL. Without a branch, whatever the share of NULLs is.
+fn zero_nulls<C: Copy + Default + PartialEq, T: Copy + Default>(codes: &[C], values: &mut [T], nulls: &mut [u8]) {
+    vectorised(
+        #[inline(always)]
+        || {
+            for ((value, null), code) in values.iter_mut().zip(nulls).zip(codes) {
+                let is_null = *code == C::default();
+                *null = u8::from(is_null);
+                *value = if is_null { T::default() } else { *value };
+            }
+        },
+    );
 }

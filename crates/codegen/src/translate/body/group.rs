@@ -2,7 +2,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
-use pipeline::ir::{GroupState, Inst, State, StateId, Var};
+use pipeline::ir::{GroupState, Inst, Known, State, StateId, Var};
 use runtime::abi::{GROUP_PROBES, GroupLocal, Kernel};
 
 use super::Body;
@@ -13,7 +13,9 @@ pub(super) const ADDRESS: i64 = 0xffff_ffff_ffff;
 
 impl Body<'_, '_> {
     /// For each of the hash's slots: empty, make a group; other tag or hash or other keys, next slot; else found.
-    pub fn group(&mut self, state: StateId, hash: Var, row: Var, equal: &[Inst], is_equal: Var, init: &[Inst]) {
+    pub fn group(&mut self, inst: &Inst) {
+        let Inst::Group { state, hash, row, equal, is_equal, init, .. } = inst else { return };
+        let (state, hash, row, is_equal) = (*state, *hash, *row, *is_equal);
         self.values.count_lookup(state);
         let hash = self.values.get(hash).one();
         if let State::Group(GroupState { slots: Some(_), .. }) = &self.program.states[state] {
@@ -73,6 +75,34 @@ impl Body<'_, '_> {
 
         self.code().b.switch_to_block(miss);
         self.new_group(state, hash, row, init, found);
+        self.code().b.switch_to_block(found);
+        self.values.define(row, Val::One(result));
+    }
+
+    /// The group at a place, or, if none is there, that of the keys, which is put there unless there is no such place.
+    pub fn known_group(&mut self, state: StateId, row: Var, Known { place, keys }: &Known, inst: &Inst) {
+        let place = self.values.get(*place).one();
+        let place = self.code().b.ins().uextend(types::I64, place);
+        let local = self.code().local(state);
+        let rows =
+            self.code().b.ins().load(types::I64, changing(), local, std::mem::offset_of!(GroupLocal, known) as i32);
+        let at = item(&mut self.code().b, rows, place, 8);
+        let there = self.code().b.ins().load(types::I64, changing(), at, 0);
+        let [miss, found] = std::array::from_fn(|_| self.code().b.create_block());
+        let result = self.code().b.append_block_param(found, types::I64);
+        self.code().b.ins().brif(there, found, &[there.into()], miss, &[]);
+
+        self.code().b.switch_to_block(miss);
+        self.code().b.set_cold_block(miss);
+        self.scope(|e| {
+            e.block(keys);
+            e.group(inst);
+            let group = e.values.get(row).one();
+            let none = e.code().b.ins().iconst(types::I64, 0);
+            let kept = e.code().b.ins().select(place, group, none);
+            e.code().b.ins().store(changing(), kept, at, 0);
+            e.code().b.ins().jump(found, &[group.into()]);
+        });
         self.code().b.switch_to_block(found);
         self.values.define(row, Val::One(result));
     }

@@ -100,8 +100,9 @@ impl Uses {
                             self.walk(then, ty);
                             self.walk(otherwise, ty);
                         }
-                        Inst::Group { state, equal, init, .. } => {
+                        Inst::Group { state, equal, init, known, .. } => {
                             self.groups.insert(*state);
+                            known.iter().for_each(|known| self.walk(&known.keys, ty));
                             self.walk(equal, ty);
                             self.walk(init, ty);
                         }

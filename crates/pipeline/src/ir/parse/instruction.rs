@@ -6,8 +6,8 @@ use functions::ScalarFunction;
 use super::{Parser, named};
 use crate::ir::text::snake;
 use crate::ir::{
-    Arithmetic, Block, Callee, Compare, Conversion, FloatFunction, FloatOp, Fold, FoldColumn, FoldKind, Inst, Literal,
-    Logic, Match, MatchCondition, MatchKind, Operation, Ty, Var,
+    Arithmetic, Block, Callee, Compare, Conversion, FloatFunction, FloatOp, Fold, FoldColumn, FoldKind, Inst, Known,
+    Literal, Logic, Match, MatchCondition, MatchKind, Operation, Ty, Var,
 };
 
 const ARITHMETIC: &[Arithmetic] = &[Arithmetic::Add, Arithmetic::Sub, Arithmetic::Mul];
@@ -155,13 +155,21 @@ impl Parser<'_> {
             "group" => {
                 let (row, _) = first(self)?;
                 let state = self.t.id("s")?;
+                let place = if self.t.take("at") { Some(self.var()?) } else { None };
                 self.t.word("hash")?;
-                let hash = self.var()?;
+                let (hash, known) = match place {
+                    None => (self.var()?, None),
+                    Some(place) => {
+                        let (keys, yields) = self.block()?;
+                        let &[hash] = yields.as_slice() else { return Err(self.t.error("one value")) };
+                        (hash, Some(Known { place, keys }))
+                    }
+                };
                 self.t.word("equal")?;
                 let (equal, yields) = self.block()?;
                 let &[is_equal] = yields.as_slice() else { return Err(self.t.error("one value")) };
                 self.t.word("init")?;
-                Inst::Group { state, hash, row, equal, is_equal, init: self.block()?.0 }
+                Inst::Group { state, hash, row, equal, is_equal, init: self.block()?.0, known }
             }
             "alloc_row" => {
                 let (row, _) = first(self)?;

@@ -6,7 +6,7 @@ use base::IdMap;
 use base::ids::Id;
 
 use super::{Quoted, list};
-use crate::ir::{Block, Callee, FoldColumn, Inst, Literal, Match, MatchKind, Operation, Ty, Var};
+use crate::ir::{Block, Callee, FoldColumn, Inst, Known, Literal, Match, MatchKind, Operation, Ty, Var};
 
 /// A variant's name in lower case with underscores.
 pub(in crate::ir) fn snake(variant: impl Debug) -> String {
@@ -65,8 +65,9 @@ impl Printer<'_, '_, '_> {
                     match_results(m).into_iter().for_each(|v| self.mark(v));
                     m.condition.iter().for_each(|c| self.find(&c.block));
                 }
-                Inst::Group { row, equal, init, .. } => {
+                Inst::Group { row, equal, init, known, .. } => {
                     self.mark(*row);
+                    known.iter().for_each(|known| self.find(&known.keys));
                     self.find(equal);
                     self.find(init);
                 }
@@ -184,9 +185,17 @@ impl Printer<'_, '_, '_> {
             Inst::Prefetch { state, hash } => write!(self.f, "prefetch {state} {hash}"),
             Inst::Count(i) => write!(self.f, "count {i}"),
             Inst::Match(m) => self.a_match(m),
-            Inst::Group { state, hash, row, equal, is_equal, init } => {
+            Inst::Group { state, hash, row, equal, is_equal, init, known } => {
                 self.results(&[*row])?;
-                write!(self.f, "group {state} hash {hash} equal ")?;
+                write!(self.f, "group {state} ")?;
+                match known {
+                    None => write!(self.f, "hash {hash}")?,
+                    Some(Known { place, keys }) => {
+                        write!(self.f, "at {place} hash ")?;
+                        self.block(keys, &[], &[*hash])?;
+                    }
+                }
+                self.f.write_str(" equal ")?;
                 self.block(equal, &[], &[*is_equal])?;
                 self.f.write_str(" init ")?;
                 self.block(init, &[], &[])

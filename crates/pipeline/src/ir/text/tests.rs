@@ -131,7 +131,8 @@ impl Generator {
                 };
                 let (columns, predicates) = (self.some(column), self.some(Self::predicate));
                 let filters = self.some(|r| KeyFilter { attribute: r.0.index(9), state: StateId(r.0.index(4) as u32) });
-                Source::Table { table: TableId(self.0.index(3) as u32), columns, predicates, filters }
+                let (table, codes) = (TableId(self.0.index(3) as u32), self.some(|r| r.0.index(9)));
+                Source::Table { table, columns, predicates, filters, codes }
             }
             1 => {
                 let (rows, types) = (self.0.index(4), self.some(|r| r.0.pick(&TYPES)));

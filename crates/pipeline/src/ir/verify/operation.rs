@@ -1,6 +1,8 @@
 //! Types of operations.
 
 use super::Verifier;
+use types::Physical;
+
 use crate::ir::{Compare, Conversion, Literal, Operation, Param, RowLayout, Source, State, Ty, Var};
 
 impl<'p> Verifier<'p> {
@@ -96,6 +98,9 @@ impl<'p> Verifier<'p> {
 
     fn column_type(&self, i: u32) -> Result<Ty, String> {
         let physical = match self.source {
+            Some(Source::Table { columns, codes, .. }) if i as usize == columns.len() && !codes.is_empty() => {
+                Some(Physical::I32)
+            }
             Some(Source::Table { columns, .. }) => columns.get(i as usize).map(|c| c.sql_type.physical()),
             Some(Source::Values(chunk)) => chunk.columns().get(i as usize).map(|c| c.physical()),
             _ => None,
