@@ -9,9 +9,9 @@ use types::{Chunk, Value};
 pub trait Statistics: Send + Sync + Debug {
     /// Number of rows: exact for tables and Parquet, an estimate for CSV.
     fn rows(&self) -> u64;
-    /// A uniform sample of at most about 1,024 rows with all columns of the table (thesis 6: predicates are evaluated
-    /// on it). None if there is none yet.
-    fn sample(&self) -> Option<Arc<Chunk>>;
+    /// A uniform sample of at most about 1,024 rows (thesis 6: predicates are evaluated on it). It has all columns of the
+    /// table, but those that are not among `attributes` may be NULL. None if there is none yet.
+    fn sample(&self, attributes: &[usize]) -> Option<Arc<Chunk>>;
     /// What is known of one column.
     fn column(&self, attribute: usize) -> ColumnStatistics;
     /// Sets of attributes whose values are unique and not NULL (the primary key first).

@@ -11,7 +11,7 @@ impl Statistics for storage::Snapshot {
         self.rows() as u64
     }
 
-    fn sample(&self) -> Option<Arc<Chunk>> {
+    fn sample(&self, _attributes: &[usize]) -> Option<Arc<Chunk>> {
         self.sample()
     }
 

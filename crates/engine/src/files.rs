@@ -1,19 +1,16 @@
 //! Files as tables: opening, and the statistics that planning sees of them.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base::Result;
 use catalog::{ColumnStatistics, Field, Statistics};
-use io::{FileSource, OpenContext, Step};
+use io::{FileSource, OpenContext};
 use sql::Table;
-use types::{Chunk, Column, ColumnBuilder, Value};
+use types::{Chunk, Column, Value};
 
-use crate::samples::Samples;
+use crate::samples::{FileSample, Samples};
 use crate::source::Source;
-
-/// Rows of a file's sample.
-const SAMPLE: usize = 1024;
 
 /// A file as FROM sees it.
 pub(crate) fn table(name: &str, file: Arc<dyn FileSource>, samples: &Arc<Samples>) -> Table {
@@ -22,7 +19,8 @@ pub(crate) fn table(name: &str, file: Arc<dyn FileSource>, samples: &Arc<Samples
         .iter()
         .map(|f| Field { name: f.name.clone(), sql_type: f.sql_type, nullable: f.nullable })
         .collect();
-    let statistics = Arc::new(FileStatistics { file: file.clone(), sample: OnceLock::new(), samples: samples.clone() });
+    let statistics =
+        Arc::new(FileStatistics { file: file.clone(), sample: Mutex::default(), samples: samples.clone() });
     Table { name: name.into(), fields, defaults: Vec::new(), statistics, source: Source::File(file).into_handle() }
 }
 
@@ -41,10 +39,11 @@ fn text_of(value: &Value) -> String {
     }
 }
 
-/// Statistics of a file: what its footer says, and a sample of its first rows, read when first asked for.
+/// Statistics of a file: what its footer says, and a sample of its first rows, read when first asked for and again when asked
+/// for further columns.
 struct FileStatistics {
     file: Arc<dyn FileSource>,
-    sample: OnceLock<Option<Arc<Chunk>>>,
+    sample: Mutex<Option<FileSample>>,
     samples: Arc<Samples>,
 }
 
@@ -59,17 +58,21 @@ impl Statistics for FileStatistics {
         self.file.estimated_rows()
     }
 
-    fn sample(&self) -> Option<Arc<Chunk>> {
-        let find = || {
+    fn sample(&self, attributes: &[usize]) -> Option<Arc<Chunk>> {
+        let mut sample = self.sample.lock().unwrap_or_else(PoisonError::into_inner);
+        if !sample.as_ref().is_some_and(|sample| sample.has(attributes)) {
             let identity = self.file.identity();
-            if let Some(known) = identity.as_ref().and_then(|identity| self.samples.get(identity)) {
-                return Some(known);
-            }
-            let sample = Arc::new(read_sample(&self.file)?);
-            identity.into_iter().for_each(|identity| self.samples.keep(identity, sample.clone()));
-            Some(sample)
-        };
-        self.sample.get_or_init(find).clone()
+            let known = identity.as_ref().and_then(|identity| self.samples.get(identity)).or_else(|| sample.take());
+            *sample = Some(match known {
+                Some(known) if known.has(attributes) => known,
+                known => {
+                    let read = FileSample::read(&self.file, attributes, known.as_ref());
+                    identity.into_iter().for_each(|identity| self.samples.keep(identity, read.clone()));
+                    read
+                }
+            });
+        }
+        sample.as_ref().and_then(FileSample::chunk)
     }
 
     fn column(&self, attribute: usize) -> ColumnStatistics {
@@ -80,7 +83,7 @@ impl Statistics for FileStatistics {
             (Some(0), _) => Some(0.0),
             _ => None,
         };
-        let distinct = self.sample().map(|sample| distinct(sample.column(attribute), self.rows() as f64));
+        let distinct = self.sample(&[attribute]).map(|sample| distinct(sample.column(attribute), self.rows() as f64));
         ColumnStatistics { distinct, min: known.min, max: known.max, null_fraction }
     }
 }
@@ -95,35 +98,6 @@ fn distinct(column: &Column, rows: f64) -> f64 {
     let once = counts.values().filter(|&&c| c == 1).count() as f64;
     let share = (n / rows.max(n)).min(1.0);
     (counts.len() as f64 / (1.0 - (1.0 - share) * once / n).max(share)).min(rows)
-}
-
-/// The first rows; None where reading them fails: running the query will say why. Columns that cannot be read are NULL.
-fn read_sample(file: &Arc<dyn FileSource>) -> Option<Chunk> {
-    let readable: Vec<usize> = (0..file.schema().len()).filter(|&c| file.schema()[c].unsupported.is_none()).collect();
-    let mut reader = (file.morsels() > 0).then(|| file.clone().read_first(&readable).ok()).flatten()?;
-    let first = loop {
-        match reader.step().ok()? {
-            Step::Chunk(chunk) => break chunk,
-            Step::More => {}
-            Step::End => return None,
-        }
-    };
-    let rows = first.rows().min(SAMPLE);
-    // Spread over the chunk: files are often ordered.
-    let picked: Vec<usize> = (0..rows).map(|i| i * first.rows() / rows.max(1)).collect();
-    let mut columns = Vec::new();
-    for (index, field) in file.schema().iter().enumerate() {
-        let mut builder = ColumnBuilder::new(field.sql_type, rows);
-        let source = readable.iter().position(|&c| c == index);
-        for &row in &picked {
-            match source {
-                Some(at) => builder.push_value(&first.column(at).value(row)),
-                None => builder.push_null(),
-            }
-        }
-        columns.push(builder.finish());
-    }
-    Some(Chunk::new(rows, columns))
 }
 
 /// Writes chunks to a file in the format that options or the path's ending say.

@@ -1,25 +1,86 @@
-//! Samples of files, kept from one statement to the next: taking one decodes a piece of the file.
+//! Samples of files, kept from one statement to the next: taking one decodes a piece of the file. A sample has the columns
+//! that statements have asked for.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use io::Identity;
-use types::Chunk;
+use io::{FileSource, Identity, Step};
+use types::{Chunk, ColumnBuilder};
 
 /// Files whose samples are kept: those asked for last.
 const MOST: usize = 64;
+/// Rows of a file's sample.
+const ROWS: usize = 1024;
+
+/// Some columns of some of a file's first rows.
+#[derive(Clone, Debug)]
+pub(crate) struct FileSample {
+    /// The columns, in order.
+    attributes: Vec<usize>,
+    /// All of the file's columns, the others NULL. None where reading failed: running the query will say why.
+    chunk: Option<Arc<Chunk>>,
+}
+
+impl FileSample {
+    /// Whether these columns are among those that it has.
+    pub fn has(&self, attributes: &[usize]) -> bool {
+        attributes.iter().all(|attribute| self.attributes.binary_search(attribute).is_ok())
+    }
+
+    /// The rows.
+    pub fn chunk(&self) -> Option<Arc<Chunk>> {
+        self.chunk.clone()
+    }
+
+    /// Reads these columns, and those of an older sample.
+    pub fn read(file: &Arc<dyn FileSource>, attributes: &[usize], older: Option<&Self>) -> Self {
+        let mut attributes: Vec<usize> =
+            attributes.iter().chain(older.iter().flat_map(|older| &older.attributes)).copied().collect();
+        attributes.sort_unstable();
+        attributes.dedup();
+        let chunk = first_rows(file, &attributes).map(Arc::new);
+        Self { attributes, chunk }
+    }
+}
+
+/// The first rows, with these columns as far as they can be read.
+fn first_rows(file: &Arc<dyn FileSource>, attributes: &[usize]) -> Option<Chunk> {
+    let is_readable = |attribute: &usize| file.schema()[*attribute].unsupported.is_none();
+    let readable: Vec<usize> = attributes.iter().copied().filter(is_readable).collect();
+    let mut reader = (file.morsels() > 0).then(|| file.clone().read_first(&readable).ok()).flatten()?;
+    let first = loop {
+        match reader.step().ok()? {
+            Step::Chunk(chunk) => break chunk,
+            Step::More => {}
+            Step::End => return None,
+        }
+    };
+    let rows = first.rows().min(ROWS);
+    let columns = file.schema().iter().enumerate().map(|(attribute, field)| {
+        let mut builder = ColumnBuilder::new(field.sql_type, rows);
+        match readable.binary_search(&attribute) {
+            // Spread over the chunk: files are often ordered.
+            Ok(at) => {
+                (0..rows).for_each(|i| builder.push_value(&first.column(at).value(i * first.rows() / rows.max(1))))
+            }
+            Err(_) => (0..rows).for_each(|_| builder.push_null()),
+        }
+        builder.finish()
+    });
+    Some(Chunk::new(rows, columns.collect()))
+}
 
 /// The samples that a database keeps, a thousand rows a file.
 #[derive(Debug, Default)]
-pub(crate) struct Samples(Mutex<VecDeque<(Identity, Arc<Chunk>)>>);
+pub(crate) struct Samples(Mutex<VecDeque<(Identity, FileSample)>>);
 
 impl Samples {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(Identity, Arc<Chunk>)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(Identity, FileSample)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The sample of files that are as they were.
-    pub fn get(&self, identity: &Identity) -> Option<Arc<Chunk>> {
+    pub fn get(&self, identity: &Identity) -> Option<FileSample> {
         let mut samples = self.lock();
         let at = samples.iter().position(|(known, _)| known == identity)?;
         let found = samples.remove(at)?;
@@ -28,7 +89,7 @@ impl Samples {
     }
 
     /// Keeps a sample.
-    pub fn keep(&self, identity: Identity, sample: Arc<Chunk>) {
+    pub fn keep(&self, identity: Identity, sample: FileSample) {
         let mut samples = self.lock();
         samples.retain(|(known, _)| *known != identity);
         samples.push_front((identity, sample));
@@ -53,7 +114,8 @@ mod tests {
         assert_eq!(identity("a", 0), None);
         let (first, second) = (identity("a", 100).unwrap(), identity("b", 50).unwrap());
         let samples = Samples::default();
-        let sample = Arc::new(Chunk::new(3, Vec::new()));
+        let sample = FileSample { attributes: vec![1, 4], chunk: None };
+        assert!(sample.has(&[4, 1]) && sample.has(&[]) && !sample.has(&[1, 2]));
         samples.keep(first.clone(), sample.clone());
         assert!(samples.get(&first).is_some() && samples.get(&second).is_none());
         for _ in 0..MOST {

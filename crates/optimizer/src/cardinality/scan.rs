@@ -1,7 +1,7 @@
 //! Scans: rows after the pushed predicates, and what is known of the table's columns.
 
 use plan::{ColumnId, Compare, Expr, ExprKind, TableId};
-use types::{SqlType, Value};
+use types::{Chunk, SqlType, Value};
 
 use super::sample::try_predicates;
 use super::{ColumnProfile, Estimator, Key, Profile, back_off, drawn};
@@ -11,6 +11,10 @@ impl Estimator<'_> {
         let statistics = self.tables[table].statistics.clone();
         let all = statistics.rows() as f64;
         let unique = statistics.unique_keys();
+        let attributes: Vec<usize> = columns.iter().map(|c| c.0).collect();
+        // Of all columns at once: a file is read for it.
+        let sample = if attributes.is_empty() { None } else { statistics.sample(&attributes) };
+        let sample = sample.filter(|sample| sample.rows() > 0);
         for &(attribute, column) in columns {
             let known = statistics.column(attribute);
             let range = match (known.min.as_ref().and_then(number), known.max.as_ref().and_then(number)) {
@@ -27,7 +31,7 @@ impl Estimator<'_> {
             let nulls = known.null_fraction.unwrap_or(0.0);
             self.set_column(column, ColumnProfile { domain: distinct, distinct, rows: all.max(1.0), nulls, range });
         }
-        let (rows, each) = self.filtered(table, columns, predicates, all);
+        let (rows, each) = self.filtered(sample.as_deref(), columns, predicates, all);
         for &(_, column) in columns {
             let own = predicates.iter().zip(&each).filter(|(p, _)| p.uses(|c| c == column));
             let fraction = own.map(|(_, &f)| f).fold(1.0, f64::min);
@@ -56,7 +60,7 @@ impl Estimator<'_> {
     /// Rows for which the predicates hold, and the selectivity of each.
     fn filtered(
         &self,
-        table: TableId,
+        sample: Option<&Chunk>,
         columns: &[(usize, ColumnId)],
         predicates: &[Expr],
         all: f64,
@@ -65,13 +69,12 @@ impl Estimator<'_> {
             return (all.max(1.0), Vec::new());
         }
         let guess: Vec<f64> = predicates.iter().map(|p| self.selectivity(p, all)).collect();
-        let sample = self.tables[table].statistics.sample().filter(|s| s.rows() > 0);
         let Some(sample) = sample else {
             return ((all * combined(&guess)).max(1.0), guess);
         };
         let n = sample.rows() as f64;
         let exact = n >= all;
-        let tried = try_predicates(predicates, columns, &sample, exact);
+        let tried = try_predicates(predicates, columns, sample, exact);
         if tried.fraction > 0.0 || exact {
             return ((all * tried.fraction).max(1.0), tried.each);
         }

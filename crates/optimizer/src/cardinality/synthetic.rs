@@ -26,7 +26,7 @@ impl Statistics for Table {
     fn rows(&self) -> u64 {
         self.rows.len() as u64 * self.times
     }
-    fn sample(&self) -> Option<Arc<Chunk>> {
+    fn sample(&self, _attributes: &[usize]) -> Option<Arc<Chunk>> {
         Some(self.sample.clone())
     }
     fn column(&self, attribute: usize) -> ColumnStatistics {

@@ -30,7 +30,7 @@ pub fn stub_table(name: &str, columns: &[(usize, Field)]) -> Result<TableInfo> {
         fn rows(&self) -> u64 {
             0
         }
-        fn sample(&self) -> Option<Arc<Chunk>> {
+        fn sample(&self, _: &[usize]) -> Option<Arc<Chunk>> {
             None
         }
         fn column(&self, _: usize) -> ColumnStatistics {

@@ -16,7 +16,7 @@ impl Statistics for NoRows {
     fn rows(&self) -> u64 {
         0
     }
-    fn sample(&self) -> Option<Arc<Chunk>> {
+    fn sample(&self, _: &[usize]) -> Option<Arc<Chunk>> {
         None
     }
     fn column(&self, _: usize) -> ColumnStatistics {
