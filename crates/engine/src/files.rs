@@ -7,7 +7,7 @@ use base::Result;
 use catalog::{ColumnStatistics, Field, Statistics};
 use io::{FileSource, OpenContext};
 use sql::Table;
-use types::{Chunk, Column, Value};
+use types::{Chunk, Value};
 
 use crate::samples::{FileSample, Samples};
 use crate::source::Source;
@@ -53,26 +53,31 @@ impl fmt::Debug for FileStatistics {
     }
 }
 
+impl FileStatistics {
+    /// The sample, with at least these columns.
+    fn sample_of(&self, attributes: &[usize]) -> FileSample {
+        let mut sample = self.sample.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sample) = sample.as_ref().filter(|sample| sample.has(attributes)) {
+            return sample.clone();
+        }
+        let identity = self.file.identity();
+        let known = identity.as_ref().and_then(|identity| self.samples.get(identity)).or_else(|| sample.take());
+        let found = known.clone().filter(|known| known.has(attributes)).unwrap_or_else(|| {
+            let read = FileSample::read(&self.file, attributes, known.as_ref());
+            identity.into_iter().for_each(|identity| self.samples.keep(identity, read.clone()));
+            read
+        });
+        sample.insert(found).clone()
+    }
+}
+
 impl Statistics for FileStatistics {
     fn rows(&self) -> u64 {
         self.file.estimated_rows()
     }
 
     fn sample(&self, attributes: &[usize]) -> Option<Arc<Chunk>> {
-        let mut sample = self.sample.lock().unwrap_or_else(PoisonError::into_inner);
-        if !sample.as_ref().is_some_and(|sample| sample.has(attributes)) {
-            let identity = self.file.identity();
-            let known = identity.as_ref().and_then(|identity| self.samples.get(identity)).or_else(|| sample.take());
-            *sample = Some(match known {
-                Some(known) if known.has(attributes) => known,
-                known => {
-                    let read = FileSample::read(&self.file, attributes, known.as_ref());
-                    identity.into_iter().for_each(|identity| self.samples.keep(identity, read.clone()));
-                    read
-                }
-            });
-        }
-        sample.as_ref().and_then(FileSample::chunk)
+        self.sample_of(attributes).chunk()
     }
 
     fn column(&self, attribute: usize) -> ColumnStatistics {
@@ -83,21 +88,9 @@ impl Statistics for FileStatistics {
             (Some(0), _) => Some(0.0),
             _ => None,
         };
-        let distinct = self.sample(&[attribute]).map(|sample| distinct(sample.column(attribute), self.rows() as f64));
+        let distinct = self.sample_of(&[attribute]).distinct(attribute, self.rows() as f64);
         ColumnStatistics { distinct, min: known.min, max: known.max, null_fraction }
     }
-}
-
-/// Distinct values of the sample, scaled: if most are different, so are most of all rows (first-order jackknife).
-fn distinct(column: &Column, rows: f64) -> f64 {
-    let mut counts = std::collections::HashMap::new();
-    for row in 0..column.rows() {
-        *counts.entry(column.value(row)).or_insert(0u32) += 1;
-    }
-    let n = column.rows().max(1) as f64;
-    let once = counts.values().filter(|&&c| c == 1).count() as f64;
-    let share = (n / rows.max(n)).min(1.0);
-    (counts.len() as f64 / (1.0 - (1.0 - share) * once / n).max(share)).min(rows)
 }
 
 /// Writes chunks to a file in the format that options or the path's ending say.

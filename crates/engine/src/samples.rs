@@ -1,11 +1,11 @@
 //! Samples of files, kept from one statement to the next: taking one decodes a piece of the file. A sample has the columns
 //! that statements have asked for.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use io::{FileSource, Identity, Step};
-use types::{Chunk, ColumnBuilder};
+use types::{Chunk, Column, ColumnBuilder};
 
 /// Files whose samples are kept: those asked for last.
 const MOST: usize = 64;
@@ -14,33 +14,63 @@ const ROWS: usize = 1024;
 
 /// Some columns of some of a file's first rows.
 #[derive(Clone, Debug)]
-pub(crate) struct FileSample {
+pub(crate) struct FileSample(Arc<Taken>);
+
+#[derive(Debug)]
+struct Taken {
     /// The columns, in order.
     attributes: Vec<usize>,
     /// All of the file's columns, the others NULL. None where reading failed: running the query will say why.
     chunk: Option<Arc<Chunk>>,
+    /// How many values each of the columns has, and how many of them once: counted when first asked for.
+    values: Vec<OnceLock<(usize, usize)>>,
 }
 
 impl FileSample {
+    fn new(attributes: Vec<usize>, chunk: Option<Arc<Chunk>>) -> Self {
+        let values = attributes.iter().map(|_| OnceLock::new()).collect();
+        Self(Arc::new(Taken { attributes, chunk, values }))
+    }
+
     /// Whether these columns are among those that it has.
     pub fn has(&self, attributes: &[usize]) -> bool {
-        attributes.iter().all(|attribute| self.attributes.binary_search(attribute).is_ok())
+        attributes.iter().all(|attribute| self.0.attributes.binary_search(attribute).is_ok())
     }
 
     /// The rows.
     pub fn chunk(&self) -> Option<Arc<Chunk>> {
-        self.chunk.clone()
+        self.0.chunk.clone()
     }
 
     /// Reads these columns, and those of an older sample.
     pub fn read(file: &Arc<dyn FileSource>, attributes: &[usize], older: Option<&Self>) -> Self {
         let mut attributes: Vec<usize> =
-            attributes.iter().chain(older.iter().flat_map(|older| &older.attributes)).copied().collect();
+            attributes.iter().chain(older.iter().flat_map(|older| &older.0.attributes)).copied().collect();
         attributes.sort_unstable();
         attributes.dedup();
         let chunk = first_rows(file, &attributes).map(Arc::new);
-        Self { attributes, chunk }
+        Self::new(attributes, chunk)
     }
+
+    /// Distinct values of one of the columns among so many rows: if most of the sample's are different, so are most of all
+    /// rows' (first-order jackknife).
+    pub fn distinct(&self, attribute: usize, rows: f64) -> Option<f64> {
+        let Taken { attributes, chunk, values } = &*self.0;
+        let (at, chunk) = (attributes.binary_search(&attribute).ok()?, chunk.as_ref()?);
+        let &(distinct, once) = values[at].get_or_init(|| count_values(chunk.column(attribute)));
+        let n = chunk.rows().max(1) as f64;
+        let share = (n / rows.max(n)).min(1.0);
+        Some((distinct as f64 / (1.0 - (1.0 - share) * once as f64 / n).max(share)).min(rows))
+    }
+}
+
+/// How many values a column has, and how many of them once.
+fn count_values(column: &Column) -> (usize, usize) {
+    let mut counts = HashMap::new();
+    for row in 0..column.rows() {
+        *counts.entry(column.value(row)).or_insert(0u32) += 1;
+    }
+    (counts.len(), counts.values().filter(|&&count| count == 1).count())
 }
 
 /// The first rows, with these columns as far as they can be read.
@@ -114,7 +144,7 @@ mod tests {
         assert_eq!(identity("a", 0), None);
         let (first, second) = (identity("a", 100).unwrap(), identity("b", 50).unwrap());
         let samples = Samples::default();
-        let sample = FileSample { attributes: vec![1, 4], chunk: None };
+        let sample = FileSample::new(vec![1, 4], None);
         assert!(sample.has(&[4, 1]) && sample.has(&[]) && !sample.has(&[1, 2]));
         samples.keep(first.clone(), sample.clone());
         assert!(samples.get(&first).is_some() && samples.get(&second).is_none());

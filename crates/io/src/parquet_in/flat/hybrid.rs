@@ -137,30 +137,61 @@ fn corrupt(what: &str) -> ParquetError {
     ParquetError::General(format!("levels or codes have {what}"))
 }
 
+/// Bytes that are loaded at once.
+const WORD: usize = 8;
+
 /// The packed numbers from number `first` on, of which there are as many as there is room for.
 fn unpack<T: Number>(bytes: &[u8], width: usize, first: usize, to: &mut [T]) {
-    let mask = (1u64 << width) - 1;
-    let word = |number: usize, bytes: &[u8; 8]| T::of(u64::from_le_bytes(*bytes) >> (number * width % 8) & mask);
-    // The numbers for which 8 bytes can be loaded.
-    let loadable = (bytes.len().saturating_sub(7) * 8).div_ceil(width).saturating_sub(first).min(to.len());
-    let (most, rest) = to.split_at_mut(loadable);
+    // Groups of 8 begin with a byte.
+    let (head, to) = to.split_at_mut((first.next_multiple_of(8) - first).min(to.len()));
+    let begin = (first + head.len()) / 8;
+    // Of the last ones, too few bytes may be left to load words.
+    let loadable = (bytes.len().saturating_sub(2 * WORD) / width).saturating_sub(begin);
+    let (groups, tail) = to.split_at_mut((loadable * 8).min(to.len() / 8 * 8));
+    let numbers =
+        |from: usize, to: &mut [T]| (from..).zip(to).for_each(|(number, to)| *to = unpack_one(bytes, width, number));
+    numbers(first, head);
+    numbers(begin * 8 + groups.len(), tail);
     vectorised(
         #[inline(always)]
         || {
-            for (place, to) in most.iter_mut().enumerate() {
-                let number = first + place;
-                *to = word(number, bytes[number * width / 8..].first_chunk().expect("8 bytes from here"));
+            for (group, to) in groups.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+                let bytes = &bytes[(begin + group) * width..];
+                match width {
+                    0..=8 => unpack_word(word(bytes, 0), width, to),
+                    9..=16 => {
+                        let (low, high) = to.split_at_mut(4);
+                        unpack_word(word(bytes, 0), width, low);
+                        // Behind 4 numbers, which end within a byte where the width is odd.
+                        unpack_word(word(bytes, width / 2) >> (4 * width % 8), width, high);
+                    }
+                    _ => (0..).zip(to).for_each(|(at, to)| {
+                        unpack_word(word(bytes, at * width / 8) >> (at * width % 8), width, std::slice::from_mut(to));
+                    }),
+                }
             }
         },
     );
-    for (place, to) in rest.iter_mut().enumerate() {
-        let number = first + loadable + place;
-        let mut padded = [0; 8];
-        let rest = &bytes[number * width / 8..];
-        let length = rest.len().min(8);
-        padded[..length].copy_from_slice(&rest[..length]);
-        *to = word(number, &padded);
-    }
+}
+
+#[inline(always)]
+fn word(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(*bytes[at..].first_chunk().expect("a word from here"))
+}
+
+/// The numbers that a word begins with.
+#[inline(always)]
+fn unpack_word<T: Number>(word: u64, width: usize, to: &mut [T]) {
+    let mask = (1u64 << width) - 1;
+    to.iter_mut().enumerate().for_each(|(at, to)| *to = T::of(word >> (at * width) & mask));
+}
+
+fn unpack_one<T: Number>(bytes: &[u8], width: usize, number: usize) -> T {
+    let rest = &bytes[number * width / 8..];
+    let mut padded = [0; WORD];
+    let length = rest.len().min(WORD);
+    padded[..length].copy_from_slice(&rest[..length]);
+    T::of(u64::from_le_bytes(padded) >> (number * width % 8) & ((1u64 << width) - 1))
 }
 
 #[cfg(test)]
