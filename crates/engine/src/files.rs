@@ -102,7 +102,7 @@ impl Writer {
             .iter()
             .map(|c| io::Field { nullable: c.nullable, ..io::Field::new(c.name.clone(), c.sql_type) })
             .collect();
-        Ok(Self(io::create(path, &fields, options, outside.budget.as_ref())?))
+        Ok(Self(io::create(path, &fields, options, outside)?))
     }
     pub fn write(&mut self, chunk: &Chunk) -> Result<()> {
         self.0.write(chunk)

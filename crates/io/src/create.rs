@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, Write};
 
-use base::{Budget, Result};
+use base::Result;
 use types::Chunk;
 
 use crate::copy_options::{self, Direction};
@@ -10,6 +10,7 @@ use crate::csv::CsvWriter;
 use crate::format::Format;
 use crate::input::{Compression, write_error};
 use crate::new_file::NewFile;
+use crate::open::OpenContext;
 use crate::parquet_out::ParquetWriter;
 use crate::source::Field;
 
@@ -26,7 +27,7 @@ pub fn create(
     path: &str,
     fields: &[Field],
     options: &[(String, String)],
-    budget: Option<&Budget>,
+    outside: &OpenContext,
 ) -> Result<Box<dyn ChunkWriter>> {
     let format = copy_options::format(path, options);
     // Options first: a mistake in them must not cost the file that is there.
@@ -35,7 +36,7 @@ pub fn create(
         copy_options::refuse_options(options)?;
         let value = |name: &str| options.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
         let writer = ParquetWriter::prepare(fields, value("compression"), value("row_group_size"))?;
-        return Ok(Box::new(writer.start(NewFile::create(path)?, budget)?));
+        return Ok(Box::new(writer.start(NewFile::create(path)?, outside.budget.as_ref(), outside.helpers.clone())?));
     }
     let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
     let csv = copy_options::parse(path, &names, options, Direction::To)?;

@@ -56,7 +56,7 @@ pub struct OpenContext {
     pub budget: Option<Budget>,
     /// Stops opening and reading.
     pub cancel: CancelToken,
-    /// Who helps to look at a text file before it is read.
+    /// Who helps to look at a text file before it is read, and to encode one that is written.
     pub helpers: Option<Arc<dyn Helpers>>,
     /// Who is told of bad records of a text file, which are then left out.
     pub rejects: Option<RejectSink>,

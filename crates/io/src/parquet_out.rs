@@ -1,24 +1,32 @@
-//! Parquet out.
+//! Parquet out. The columns of a row group are encoded by many workers at once; what comes of a file depends on none of them.
 
 use std::io::Write;
-use std::sync::Arc;
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use base::memory::Reservation;
 use base::{Budget, Error, Result, SqlState};
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::SerializedFileWriter;
 use types::{Chunk, SqlType};
 
 use crate::arrow_out;
 use crate::input::write_error;
 use crate::new_file::NewFile;
+use crate::open::Helpers;
 use crate::source::Field;
 
 /// Rows in a row group: as DuckDB writes them, and few enough to be a morsel.
 const ROW_GROUP: usize = 122_880;
+
+/// Rows that are collected before the workers are asked to encode them.
+const AT_ONCE: usize = 16_384;
 
 /// The name by which memory is charged.
 const OPERATOR: &str = "COPY TO";
@@ -32,10 +40,22 @@ pub struct Prepared {
 /// Writes chunks to a Parquet file.
 pub struct ParquetWriter<W: Write + Send> {
     schema: SchemaRef,
-    writer: ArrowWriter<W>,
+    file: SerializedFileWriter<W>,
+    factory: ArrowRowGroupWriterFactory,
+    /// Most rows of a row group.
+    most: usize,
+    /// Rows of the row group that are being encoded, or are.
+    rows: usize,
+    columns: Columns,
+    /// Rows that are to be encoded next.
+    pending: Vec<RecordBatch>,
+    helpers: Option<Arc<dyn Helpers>>,
     /// For the row group that is being collected.
     charged: Option<Reservation>,
 }
+
+/// The columns of a row group, by number: whoever encodes one has it for himself.
+type Columns = Arc<[Mutex<Option<ArrowColumnWriter>>]>;
 
 #[cold]
 fn error(error: ParquetError) -> Error {
@@ -89,12 +109,20 @@ impl ParquetWriter<NewFile> {
 }
 
 impl Prepared {
-    /// Starts a file.
-    pub fn start<W: Write + Send>(self, sink: W, budget: Option<&Budget>) -> Result<ParquetWriter<W>> {
-        let properties = (*self.properties).clone();
-        let writer = ArrowWriter::try_new(sink, self.schema.clone(), Some(properties)).map_err(error)?;
+    /// Starts a file, which `helpers` help to encode.
+    pub fn start<W: Write + Send>(
+        self,
+        sink: W,
+        budget: Option<&Budget>,
+        helpers: Option<Arc<dyn Helpers>>,
+    ) -> Result<ParquetWriter<W>> {
+        let most = self.properties.max_row_group_row_count().unwrap_or(ROW_GROUP);
+        let writer =
+            ArrowWriter::try_new(sink, self.schema.clone(), Some((*self.properties).clone())).map_err(error)?;
+        let (file, factory) = writer.into_serialized_writer().map_err(error)?;
         let charged = budget.map(|b| b.reserve(0, OPERATOR)).transpose()?;
-        Ok(ParquetWriter { schema: self.schema, writer, charged })
+        let (schema, columns, pending) = (self.schema, Arc::new([]), Vec::new());
+        Ok(ParquetWriter { schema, file, factory, most, rows: 0, columns, pending, helpers, charged })
     }
 }
 
@@ -107,24 +135,150 @@ impl<W: Write + Send> ParquetWriter<W> {
         });
         let chunk = Chunk::new(chunk.rows(), typed.collect());
         for batch in arrow_out::batches_of(&chunk, &self.schema)? {
-            self.writer.write(&batch).map_err(error)?;
-            self.charge()?;
+            let mut from = 0;
+            while from < batch.num_rows() {
+                let now = (batch.num_rows() - from).min(self.most - self.rows);
+                self.pending.push(batch.slice(from, now));
+                (from, self.rows) = (from + now, self.rows + now);
+                if self.rows == self.most {
+                    self.end_row_group()?;
+                } else if self.pending.iter().map(RecordBatch::num_rows).sum::<usize>() >= AT_ONCE {
+                    self.encode()?;
+                    self.charge()?;
+                }
+            }
         }
         Ok(())
     }
 
-    /// Charges what is collected; where memory is short, row groups are smaller.
-    fn charge(&mut self) -> Result<()> {
-        let Some(charged) = &mut self.charged else { return Ok(()) };
-        if charged.resize(self.writer.memory_size(), OPERATOR).is_ok() {
+    /// Runs a step for each of the columns.
+    fn each_column(&self, step: impl Fn(usize) -> Result<()> + Send + Sync + 'static) -> Result<()> {
+        match &self.helpers {
+            Some(helpers) => helpers.each(self.columns.len(), Arc::new(move |column| step(column).map(|()| true))),
+            None => (0..self.columns.len()).try_for_each(step),
+        }
+    }
+
+    /// Encodes the rows that are pending.
+    fn encode(&mut self) -> Result<()> {
+        if self.columns.is_empty() {
+            let number = self.file.flushed_row_groups().len();
+            let writers = self.factory.create_column_writers(number).map_err(error)?;
+            self.columns = writers.into_iter().map(|writer| Mutex::new(Some(writer))).collect();
+        }
+        let (batches, columns, schema) = (mem::take(&mut self.pending), self.columns.clone(), self.schema.clone());
+        self.each_column(move |number| {
+            let mut column = columns[number].lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(column) = &mut *column else { return Ok(()) };
+            for batch in &batches {
+                for leaf in compute_leaves(schema.field(number), batch.column(number)).map_err(error)? {
+                    column.write(&leaf).map_err(error)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Encodes what is pending and writes the row group, if it has any row.
+    fn end_row_group(&mut self) -> Result<()> {
+        if self.rows == 0 {
             return Ok(());
         }
-        self.writer.flush().map_err(error)?;
-        charged.resize(self.writer.memory_size(), OPERATOR)
+        self.encode()?;
+        let chunks: Arc<[Mutex<Option<ArrowColumnChunk>>]> = self.columns.iter().map(|_| Mutex::default()).collect();
+        let (columns, closed) = (self.columns.clone(), chunks.clone());
+        self.each_column(move |number| {
+            let column = columns[number].lock().unwrap_or_else(PoisonError::into_inner).take();
+            let chunk = column.map(ArrowColumnWriter::close).transpose().map_err(error)?;
+            *closed[number].lock().unwrap_or_else(PoisonError::into_inner) = chunk;
+            Ok(())
+        })?;
+        let mut row_group = self.file.next_row_group().map_err(error)?;
+        for chunk in chunks.iter() {
+            let chunk = chunk.lock().unwrap_or_else(PoisonError::into_inner).take();
+            chunk.expect("each column was closed").append_to_row_group(&mut row_group).map_err(error)?;
+        }
+        row_group.close().map_err(error)?;
+        (self.rows, self.columns) = (0, Arc::new([]));
+        self.charge()
+    }
+
+    /// Charges what is collected; where memory is short, row groups are smaller.
+    fn charge(&mut self) -> Result<()> {
+        let size = |column: &Mutex<Option<ArrowColumnWriter>>| {
+            column.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, ArrowColumnWriter::memory_size)
+        };
+        let bytes = self.columns.iter().map(size).sum();
+        let Some(charged) = &mut self.charged else { return Ok(()) };
+        match charged.resize(bytes, OPERATOR) {
+            Ok(()) => Ok(()),
+            Err(error) if self.rows == 0 => Err(error),
+            Err(_) => self.end_row_group(),
+        }
     }
 
     /// Writes the footer and gives the sink back.
-    pub fn finish(self) -> Result<W> {
-        self.writer.into_inner().map_err(error)
+    pub fn finish(mut self) -> Result<W> {
+        self.end_row_group()?;
+        self.file.into_inner().map_err(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::Random;
+
+    use super::*;
+    use crate::open::PieceStep;
+    use crate::parquet_in::open_parquet_bytes;
+    use crate::source::read_all;
+    use crate::tests::{fields, random_chunk};
+
+    /// A thread for each piece.
+    struct Threads;
+
+    impl Helpers for Threads {
+        fn each(&self, count: usize, step: PieceStep) -> Result<()> {
+            std::thread::scope(|scope| {
+                let step = &step;
+                let to_its_end = move |piece: usize| -> Result<()> {
+                    while !step(piece)? {}
+                    Ok(())
+                };
+                let run = |piece: usize| scope.spawn(move || to_its_end(piece));
+                let all: Vec<_> = (0..count).map(run).collect();
+                all.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+            })
+        }
+    }
+
+    #[test]
+    fn a_file_does_not_depend_on_who_helps() {
+        let mut random = Random(12);
+        let fields: Vec<Field> = fields().into_iter().filter(|f| f.sql_type != SqlType::Interval).collect();
+        let chunks: Vec<Chunk> = [300, 40_000, 2, 60_000, 70]
+            .into_iter()
+            .map(|rows| {
+                let mut columns = random_chunk(&mut random, rows).into_columns();
+                columns.pop();
+                Chunk::new(columns[0].rows(), columns)
+            })
+            .collect();
+        for row_group_size in ["17", "16384", "50000"] {
+            let most: u64 = row_group_size.parse().unwrap();
+            let chunks = if most == 17 { &chunks[..1] } else { &chunks };
+            let file = |helpers: Option<Arc<dyn Helpers>>| {
+                let prepared = ParquetWriter::prepare(&fields, None, Some(row_group_size)).unwrap();
+                let mut writer = prepared.start(Vec::new(), None, helpers).unwrap();
+                chunks.iter().for_each(|chunk| writer.write(chunk).unwrap());
+                writer.finish().unwrap()
+            };
+            let (alone, helped) = (file(None), file(Some(Arc::new(Threads))));
+            assert!(alone == helped);
+            let source = open_parquet_bytes("t", alone.into()).unwrap();
+            assert!((0..source.morsels() - 1).all(|row_group| source.rows_of(row_group) == most));
+            let rows = read_all(&source, &[0]).unwrap().iter().map(Chunk::rows).sum::<usize>();
+            assert_eq!(rows, chunks.iter().map(Chunk::rows).sum());
+        }
     }
 }

@@ -26,7 +26,7 @@ fn all(source: &Arc<dyn FileSource>) -> Result<Vec<Vec<Value>>> {
 fn random_file(random: &mut Random, compression: &str) -> (Bytes, Vec<Vec<Value>>) {
     let fields: Vec<Field> = fields().into_iter().filter(|f| f.sql_type != SqlType::Interval).collect();
     let mut writer =
-        ParquetWriter::prepare(&fields, Some(compression), Some("100")).unwrap().start(Vec::new(), None).unwrap();
+        ParquetWriter::prepare(&fields, Some(compression), Some("100")).unwrap().start(Vec::new(), None, None).unwrap();
     let mut expected = Vec::new();
     for _ in 0..3 {
         let mut columns = random_chunk(random, 200).into_columns();
