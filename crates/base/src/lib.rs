@@ -8,6 +8,7 @@ pub mod error;
 pub mod ids;
 pub mod memory;
 pub mod panics;
+pub mod prefetch;
 pub mod random;
 pub mod simd;
 pub mod stack;

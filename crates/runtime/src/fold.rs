@@ -8,6 +8,7 @@
 use std::mem::MaybeUninit;
 
 use base::Result;
+use base::prefetch::prefetch_behind;
 use base::simd::vectorised;
 use pipeline::ir::{FoldKind, Ty};
 
@@ -146,6 +147,18 @@ unsafe extern "C" fn count(
     0
 }
 
+/// Values between two looks at what to fetch: several lines.
+const BLOCK: usize = 64;
+
+/// Goes through values block by block; what comes later is fetched meanwhile.
+#[inline(always)]
+fn fold_ahead<T, A>(values: &[T], start: A, block: impl Fn(A, &[T]) -> A) -> A {
+    values.chunks(BLOCK).fold(start, |sum, values| {
+        prefetch_behind(values);
+        block(sum, values)
+    })
+}
+
 /// Numbers that are summed up.
 trait Summed: Copy {
     /// What changes no sum.
@@ -207,7 +220,9 @@ macro_rules! summed {
         impl Summed for $t {
             const ZERO: Self = 0;
             unsafe fn add_all(accumulator: *mut u8, values: &[Self], _: &mut Worker) -> Result<()> {
-                let sum = vectorised(|| values.iter().map(|&x| <$wide>::from(x)).sum::<$wide>());
+                let sum = vectorised(|| {
+                    fold_ahead(values, 0, |sum, values| sum + values.iter().map(|&x| <$wide>::from(x)).sum::<$wide>())
+                });
                 // SAFETY: as the caller promises.
                 unsafe { add_to_total(accumulator, sum.into()) };
                 Ok(())
@@ -229,12 +244,14 @@ impl Summed for i64 {
 /// The sum of at most 2^31 integers, as natural numbers: 2^63 is added to each, and taken away at the end.
 #[inline(always)]
 fn sum_by_halves(values: &[i64]) -> i128 {
-    let (mut low, mut high) = (0u64, 0u64);
-    for &x in values {
-        let natural = x as u64 ^ 1 << 63;
-        low += natural & 0xffff_ffff;
-        high += natural >> 32;
-    }
+    let (low, high) = fold_ahead(values, (0u64, 0u64), |(mut low, mut high), values| {
+        for &x in values {
+            let natural = x as u64 ^ 1 << 63;
+            low += natural & 0xffff_ffff;
+            high += natural >> 32;
+        }
+        (low, high)
+    });
     (i128::from(high) << 32) + i128::from(low) - ((values.len() as i128) << 63)
 }
 
@@ -345,7 +362,9 @@ unsafe extern "C" fn least<T: Ordered, const LAST: bool>(
         }
         let accumulator = accumulator.cast::<T>();
         let first = if *seen == 0 { neutral } else { accumulator.read_unaligned() };
-        let best = vectorised(|| values.iter().fold(first.key(), |best, &x| better(best, x.key())));
+        let best = vectorised(|| {
+            fold_ahead(values, first.key(), |best, values| values.iter().fold(best, |best, &x| better(best, x.key())))
+        });
         accumulator.write_unaligned(T::of_key(best));
         see(seen, present);
     }

@@ -33,7 +33,6 @@ mod limit;
 mod moments;
 mod pairs;
 mod params;
-mod prefetch;
 pub mod query;
 pub mod result;
 pub mod rows;

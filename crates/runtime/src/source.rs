@@ -10,10 +10,10 @@ use base::Result;
 use pipeline::ir::RowSet;
 use scheduler::{Cutting, Morsel, MorselRanges, Offsets};
 
-use crate::prefetch::prefetch;
 use crate::rows::{Segment, offsets};
 use crate::state::State;
 use crate::worker::Worker;
+use base::prefetch::prefetch;
 
 /// Partitions that are finished when they are read.
 pub(crate) trait Partitions: Debug + Send + Sync {

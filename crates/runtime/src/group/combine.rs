@@ -8,10 +8,10 @@ use base::memory::Reservation;
 use super::exchange::Exchange;
 use super::{Entry, Groups, OPERATOR};
 use crate::pairs::PairFns;
-use crate::prefetch::prefetch;
 use crate::rows::Segment;
 use crate::source::{Address, Partitions};
 use crate::worker::Worker;
+use base::prefetch::prefetch;
 
 /// How many rows ahead rows are fetched.
 const AHEAD: usize = 8;

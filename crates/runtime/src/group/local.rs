@@ -9,8 +9,8 @@ use types::ops::hash::hash_u64;
 
 use super::overflow::Overflow;
 use super::{GROUP_PROBES, GroupLocal, OPERATOR};
-use crate::prefetch::prefetch as fetch;
 use crate::rows::{StringFields, keep_text};
+use base::prefetch::prefetch as fetch;
 
 /// Slots of a new directory: most queries have few groups, and a worker may have many states.
 const FIRST_SLOTS: usize = 64;

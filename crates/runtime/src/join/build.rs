@@ -14,8 +14,8 @@ use super::keys::{Bitmap, fit_an_array};
 use super::layout::Places;
 use super::tags::tag;
 use super::{Join, JoinTable, OPERATOR, TableState};
-use crate::prefetch::prefetch_write;
 use crate::rows::{Segment, offsets};
+use base::prefetch::prefetch_write;
 
 /// How many rows ahead slots are prefetched.
 const AHEAD: usize = 64;

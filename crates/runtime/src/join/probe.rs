@@ -12,7 +12,7 @@ use super::layout::Places;
 use super::{BATCH, JoinTable, ProbeScratch};
 use crate::generator::PAUSED;
 use crate::limit::LimitLocal;
-use crate::prefetch::prefetch;
+use base::prefetch::prefetch;
 
 /// Index in [`ProbeScratch::cursor`] of the number of chains that go on.
 const PENDING: usize = 0;

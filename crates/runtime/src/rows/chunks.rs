@@ -10,7 +10,7 @@ use types::Str;
 
 use super::Segment;
 use super::strings::StringFields;
-use crate::prefetch::prefetch_write;
+use base::prefetch::prefetch_write;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;

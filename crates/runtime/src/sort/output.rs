@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use base::memory::{Buffer, Reservation};
 
-use crate::prefetch::prefetch;
 use crate::rows::{Segment, Sequence};
 use crate::source::{Address, Complete};
+use base::prefetch::prefetch;
 
 /// Sorted rows in words.
 pub(super) trait Words: Debug + Send + Sync {

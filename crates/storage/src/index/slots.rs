@@ -7,6 +7,7 @@
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use base::memory::Reservation;
+use base::prefetch::prefetch;
 use base::{Budget, Result};
 
 use super::{Keys, Liveness, Rows, Taken, UniqueIndex};
@@ -166,7 +167,7 @@ impl UniqueIndex for SlotIndex {
         let _ = each_partition(&hashes, |partition, numbers| {
             let table = self.read(partition);
             if table.entries > 0 {
-                prefetch(&table, numbers, &hashes);
+                fetch(&table, numbers, &hashes);
                 for &number in numbers {
                     let number = number as usize;
                     let at = table.place(hashes[number], |row| stored.has_key(row, keys, number));
@@ -190,7 +191,7 @@ impl UniqueIndex for SlotIndex {
         each_partition(&hashes, |partition, numbers| {
             let mut table = self.write(partition);
             table.reserve(numbers.len(), &stored)?;
-            prefetch(&table, numbers, &hashes);
+            fetch(&table, numbers, &hashes);
             for &number in numbers {
                 let row = first.plus(number as usize);
                 let hash = hashes[number as usize];
@@ -233,15 +234,8 @@ impl UniqueIndex for SlotIndex {
 }
 
 /// Fetches the slots that the hashes lead to, before they are needed one after the other.
-fn prefetch(table: &Table, numbers: &[u32], hashes: &[u64]) {
-    #[cfg(target_arch = "x86_64")]
+fn fetch(table: &Table, numbers: &[u32], hashes: &[u64]) {
     for &number in numbers {
-        let slot = &table.slots[table.home(hashes[number as usize])];
-        // SAFETY: prefetching any address is allowed.
-        unsafe {
-            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(std::ptr::from_ref(slot).cast());
-        }
+        prefetch(&table.slots[table.home(hashes[number as usize])]);
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (table, numbers, hashes);
 }

@@ -5,6 +5,7 @@
 
 mod text;
 
+use base::prefetch::prefetch_behind;
 use base::simd::Level;
 use types::{Physical, Str};
 
@@ -174,6 +175,7 @@ unsafe fn each_word<T>(
         if w * 64 + 64 <= rows {
             // SAFETY: 64 rows from here are within the batch.
             let values = unsafe { &*data.add(w * 64).cast::<[T; 64]>() };
+            prefetch_behind(values);
             for (flag, value) in flags.iter_mut().zip(values) {
                 *flag = test(value) as u8;
             }

@@ -7,7 +7,7 @@ use types::ops::hash::hash_u64;
 use super::super::ProbeScratch;
 use super::super::layout::Places;
 use super::super::tags::{ADDRESS, admits};
-use crate::prefetch::prefetch;
+use base::prefetch::prefetch;
 
 /// The kernels of an instruction set: each selects the tuples into `chains` and `pending` and returns how many there are.
 #[derive(Clone, Copy)]
