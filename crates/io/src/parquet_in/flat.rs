@@ -1,8 +1,10 @@
 //! Columns of flat types from pages to columns in one go: codes are looked up in a dictionary that was converted before.
 //!
 //! The decoder of the `parquet` crate makes Arrow arrays of pages, which are converted then; here every value is written once,
-//! where it stays. What is rare it does better: encodings other than plain and by dictionary, nested columns, odd types.
+//! where it stays. What is rare it does better: encodings other than plain, by dictionary and by differences, nested columns, odd
+//! types.
 
+mod delta;
 mod hybrid;
 mod kind;
 mod page;
@@ -49,6 +51,8 @@ impl From<base::Error> for Failure {
 pub struct FlatColumn {
     pages: SerializedPageReader<Origin>,
     kind: Kind,
+    /// Bytes of an integer, if the column has integers.
+    integer: Option<usize>,
     sql_type: SqlType,
     nullable: bool,
     dictionary: Option<Column>,
@@ -99,8 +103,9 @@ impl FlatColumn {
         let origin = Arc::new(file.origin.clone());
         let pages = SerializedPageReader::new(origin, chunk, rows, None)?;
         let (sql_type, nullable) = (file.fields[root].sql_type, column.max_def_level() == 1);
+        let integer = kind::integer(column.physical_type());
         let (levels, codes) = (Vec::new(), Vec::new());
-        Ok(Some(Self { pages, kind, sql_type, nullable, dictionary: None, page: None, rows, levels, codes }))
+        Ok(Some(Self { pages, kind, integer, sql_type, nullable, dictionary: None, page: None, rows, levels, codes }))
     }
 
     /// The next rows, at most `most`; none at the end. After an error that something is not implemented, nothing more can be
@@ -129,7 +134,7 @@ impl FlatColumn {
                 self.dictionary = Some(self.kind.entries(buf, num_values as usize, self.sql_type)?);
             }
             Some(page) => {
-                let page = DataPage::of(page, self.nullable)?;
+                let page = DataPage::of(page, self.nullable, self.integer)?;
                 let heap = match (&self.kind, &page.values) {
                     (Kind::Text, Encoded::Plain(bytes)) => heap(bytes),
                     _ => None,

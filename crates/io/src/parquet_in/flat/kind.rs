@@ -74,6 +74,15 @@ impl Kind {
     }
 }
 
+/// Bytes of an integer, if values are such.
+pub fn integer(of: PhysicalType) -> Option<usize> {
+    match of {
+        PhysicalType::INT32 => Some(4),
+        PhysicalType::INT64 => Some(8),
+        _ => None,
+    }
+}
+
 /// A page as an owner of texts.
 pub fn heap(page: &Bytes) -> Option<Arc<Buffer>> {
     let start = NonNull::new(page.as_ptr().cast_mut()).filter(|_| !page.is_empty())?;

@@ -5,6 +5,7 @@ use parquet::basic::Encoding;
 use parquet::column::page::Page;
 use parquet::errors::{ParquetError, Result};
 
+use super::delta;
 use super::hybrid::Hybrid;
 
 /// A data page of a flat column, as far as it has been read.
@@ -21,13 +22,13 @@ pub struct DataPage {
 pub enum Encoded {
     /// Numbers of a dictionary's entries.
     Codes(Hybrid),
-    /// Behind one another.
+    /// Behind one another, as they were or once they have been added up.
     Plain(Bytes),
 }
 
 impl DataPage {
-    /// Cuts a page. What is not read here is an error that says it is not implemented.
-    pub fn of(page: Page, nullable: bool) -> Result<Self> {
+    /// Cuts a page, of a column of integers of so many bytes or of something else. What is not read here is an error that says it is not implemented.
+    pub fn of(page: Page, nullable: bool, integer: Option<usize>) -> Result<Self> {
         let rows = page.num_values() as usize;
         let (levels, values, encoding) = match page {
             Page::DataPage { buf, encoding, def_level_encoding, .. } if nullable => {
@@ -46,14 +47,15 @@ impl DataPage {
             }
             Page::DictionaryPage { .. } => return Err(ParquetError::General("a second dictionary".into())),
         };
-        let values = match encoding {
-            Encoding::PLAIN => Encoded::Plain(values),
-            Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY => {
+        let values = match (encoding, integer) {
+            (Encoding::PLAIN, _) => Encoded::Plain(values),
+            (Encoding::DELTA_BINARY_PACKED, Some(size)) => Encoded::Plain(delta::plain(&values, size, rows)?),
+            (Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY, _) => {
                 // A page of NULLs has no codes, and need not say how wide they would be.
                 let width = values.first().copied().unwrap_or(0);
                 Encoded::Codes(Hybrid::new(values.slice(usize::from(!values.is_empty())..), width.into())?)
             }
-            other => return Err(ParquetError::NYI(format!("values in the encoding {other}"))),
+            (other, _) => return Err(ParquetError::NYI(format!("values in the encoding {other}"))),
         };
         Ok(Self { rows, levels, values })
     }

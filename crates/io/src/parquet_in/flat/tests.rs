@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::types::Chunk;
+use ::types::{Chunk, Value};
 use arrow_array::types::TimestampMillisecondType;
 use arrow_array::*;
 use arrow_schema::{Field, Schema};
@@ -96,6 +96,38 @@ fn pages_are_read_as_what_was_written() {
                 assert_eq!(got, expected.value(row), "{row} of {}", batch.schema().field(at).name());
             }
         }
+    }
+}
+
+#[test]
+fn first_values_of_unsigned_integers_may_be_long() {
+    // As DuckDB writes them: 64 bits, of a column of 32.
+    let unsigned: ArrayRef = Arc::new(UInt32Array::from_iter_values((0..500).map(|i| 3_000_000_000 + i * i)));
+    let batch = RecordBatch::try_from_iter([("u", unsigned)]).unwrap();
+    let properties = WriterProperties::builder()
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_compression(Compression::UNCOMPRESSED)
+        .set_dictionary_enabled(false);
+    let bytes = written(&batch, properties.build());
+    // Blocks of 128, 4 miniblocks, 500 values, and the first one as 32 bits.
+    let header = |first: i64| {
+        let mut bytes = vec![0x80, 0x01, 0x04, 0xf4, 0x03];
+        let mut number = (first << 1 ^ first >> 63) as u64;
+        while number >= 0x80 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        bytes.push(number as u8);
+        bytes
+    };
+    let (short, long) = (header(i64::from(3_000_000_000u32 as i32)), header(3_000_000_000));
+    let at = bytes.windows(short.len()).position(|w| w == short).expect("the page");
+    assert_eq!(long.len(), short.len(), "the page keeps its length");
+    let changed = [&bytes[..at], &long, &bytes[at + short.len()..]].concat();
+    for bytes in [bytes.clone(), changed.into()] {
+        let chunks = read_all(&open_parquet_bytes("t", bytes).unwrap(), &[0]).unwrap();
+        assert_eq!(chunks[0].column(0).value(0), Value::Int(3_000_000_000));
+        assert_eq!(chunks[0].column(0).value(499), Value::Int(3_000_249_001));
     }
 }
 
