@@ -4,6 +4,8 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use base::statement;
+
 use super::{Relation, lock};
 use crate::body::{Body, Stored};
 use crate::statistics::Summary;
@@ -80,15 +82,17 @@ impl Relation {
         self.backlog.claim(None).map(|claim| self.freeze_column(&claim)).is_some()
     }
 
-    /// Freezes all that is left, and waits for those who are at it.
+    /// Freezes all that is left, and waits for those who are at it. Ends early if the statement is cancelled that asks for it.
     pub fn freeze_rest(&self) {
-        while self.freeze_next() {}
+        while statement::check().is_ok() && self.freeze_next() {}
         self.backlog.wait(None);
     }
 
     /// As [`freeze_rest`](Self::freeze_rest), of one attribute: its distinct values are known then.
     pub(super) fn freeze_attribute(&self, attribute: usize) {
-        while let Some(claim) = self.backlog.claim(Some(attribute)) {
+        while statement::check().is_ok()
+            && let Some(claim) = self.backlog.claim(Some(attribute))
+        {
             self.freeze_column(&claim);
         }
         self.backlog.wait(Some(attribute));

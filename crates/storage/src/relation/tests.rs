@@ -484,6 +484,13 @@ fn distinct_values_are_known_as_soon_as_the_rows_are() {
     assert!((distinct / CHUNK_ROWS as f64 - 1.0).abs() < 0.1, "{distinct}");
     let form = |attribute: usize| snapshot.chunk(0).read().form(attribute).0;
     assert_eq!((form(0), form(1)), ("plain", "numbers, 2 bytes"), "the other column waits");
+    // Nobody who was told to stop goes on with it.
+    let cancel = base::CancelToken::new();
+    cancel.cancel();
+    let working = base::statement::work_for(&budget, &cancel);
+    snapshot.freeze_rest();
+    assert!(t.has_backlog());
+    drop(working);
     // Whoever drops the table leaves nothing behind that would be frozen.
     t.forget_backlog();
     assert!(!t.has_backlog() && !t.freeze_next());
