@@ -10,7 +10,9 @@ use parquet::errors::{ParquetError, Result};
 /// More values than a block may have: writers use 128.
 const LARGEST_BLOCK: u64 = 1 << 20;
 
-/// Values for each byte of a page that are added up at once: blocks of 128 equal distances have fewer.
+/// Values that are added up at once, even of a page of a few bytes: equal distances take none. Of larger pages, so many for each
+/// byte.
+const MANY: u64 = 4 << 20;
 const MOST_A_BYTE: u64 = 64;
 
 /// The values of a page, at most `most`, as plain ones of 4 or 8 bytes. Pages that would become too large are not
@@ -25,7 +27,7 @@ pub fn plain(bytes: &[u8], size: usize, most: usize) -> Result<Bytes> {
     if miniblocks == 0 || block > LARGEST_BLOCK || block % miniblocks != 0 {
         return Err(corrupt("blocks of no use"));
     }
-    if count > bytes.len() as u64 * MOST_A_BYTE {
+    if count > MANY.max(bytes.len() as u64 * MOST_A_BYTE) {
         return Err(ParquetError::NYI("many values in few bytes".into()));
     }
     let (count, each) = (count as usize, (block / miniblocks) as usize);
