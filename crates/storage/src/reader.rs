@@ -135,6 +135,23 @@ impl ChunkReader {
     /// are. The predicates are [`applicable`](Self::applicable) ones of this reader; at most [`WINDOW`] rows.
     #[inline]
     pub fn scan(&self, rows: Range<usize>, predicates: &Applicable, scratch: &mut Scratch, out: &mut [u32]) -> usize {
+        self.select(rows, predicates, scratch, out, false)
+    }
+
+    /// How many rows [`scan`](Self::scan) would write; of `out` it makes what use it likes.
+    pub fn count(&self, rows: Range<usize>, predicates: &Applicable, scratch: &mut Scratch, out: &mut [u32]) -> usize {
+        self.select(rows, predicates, scratch, out, true)
+    }
+
+    #[inline]
+    fn select(
+        &self,
+        rows: Range<usize>,
+        predicates: &Applicable,
+        scratch: &mut Scratch,
+        out: &mut [u32],
+        only_count: bool,
+    ) -> usize {
         assert!(rows.start <= rows.end && rows.len() <= WINDOW && rows.end <= self.rows);
         scratch.begin_batch();
         let columns = predicates.columns.as_deref().unwrap_or(self.body.refs());
@@ -143,7 +160,12 @@ impl ChunkReader {
         }
         // SAFETY: the columns are arrays of at least `self.rows` published rows of what the predicates are asked of, as
         // was just asserted, and pinned.
-        let mut count = unsafe { scan::select(&predicates.direct, columns, rows.start, rows.end, out) };
+        let mut count = unsafe {
+            match only_count && predicates.late.is_empty() {
+                true => scan::count(&predicates.direct, columns, rows.start, rows.end, out),
+                false => scan::select(&predicates.direct, columns, rows.start, rows.end, out),
+            }
+        };
         for predicate in &predicates.late {
             if count == 0 {
                 break;

@@ -19,6 +19,8 @@ pub(crate) use predicate::{Test, TextTest};
 pub(crate) use refine::keep;
 pub use skip::may_match;
 
+use std::ops::Range;
+
 use base::simd::{Level, level};
 
 use crate::ColumnRef;
@@ -49,6 +51,27 @@ pub unsafe fn select(
     unsafe { select_with(level(), predicates, columns, begin, end, out) }
 }
 
+/// How many rows [`select`] would write; of `out` it makes what use it likes.
+///
+/// # Safety
+/// As [`select`].
+pub(crate) unsafe fn count(
+    predicates: &[ScanPredicate],
+    columns: &[ColumnRef],
+    begin: usize,
+    end: usize,
+    out: &mut [u32],
+) -> usize {
+    let level = level();
+    // SAFETY: as promised by the caller, and with what the processor has.
+    unsafe {
+        match masked(level, predicates, columns, begin, end) {
+            (_, left, []) => left,
+            (bits, left, rest) => refined(level, &bits, left, rest, columns, begin..end, out),
+        }
+    }
+}
+
 /// # Safety
 /// As [`select`]; the processor has what `level` says.
 unsafe fn select_with(
@@ -59,8 +82,27 @@ unsafe fn select_with(
     end: usize,
     out: &mut [u32],
 ) -> usize {
+    // SAFETY: as promised by the caller.
+    unsafe {
+        let (bits, left, rest) = masked(level, predicates, columns, begin, end);
+        refined(level, &bits, left, rest, columns, begin..end, out)
+    }
+}
+
+/// Predicates by mask, as long as that pays: the rows that are left, how many they are, and the other predicates.
+///
+/// # Safety
+/// As [`select_with`].
+#[inline(always)]
+unsafe fn masked<'p>(
+    level: Level,
+    predicates: &'p [ScanPredicate],
+    columns: &[ColumnRef],
+    begin: usize,
+    end: usize,
+) -> (Bits, usize, &'p [ScanPredicate]) {
     let rows = end - begin;
-    assert!(rows <= MAX_BATCH && out.len() >= rows);
+    assert!(rows <= MAX_BATCH);
     let mut bits = Bits::all(rows);
     let mut left = rows;
     let mut rest = predicates;
@@ -70,11 +112,30 @@ unsafe fn select_with(
         }
         // SAFETY: the caller vouches for the columns.
         left = unsafe { dense::and(level, &mut bits, predicate, columns[predicate.attribute], begin, rows) };
-        if left == 0 {
-            return 0;
-        }
-        rest = others;
+        rest = if left == 0 { &[] } else { others };
     }
+    (bits, left, rest)
+}
+
+/// The positions of the rows that a mask has left, without those that further predicates refuse.
+///
+/// # Safety
+/// As [`select_with`].
+#[inline(always)]
+unsafe fn refined(
+    level: Level,
+    bits: &Bits,
+    left: usize,
+    rest: &[ScanPredicate],
+    columns: &[ColumnRef],
+    Range { start: begin, end }: Range<usize>,
+    out: &mut [u32],
+) -> usize {
+    if left == 0 {
+        return 0;
+    }
+    let rows = end - begin;
+    assert!(out.len() >= rows);
     let mut count = if left == rows { identity(rows, out) } else { bits.positions(level, rows, out) };
     for predicate in rest {
         if count == 0 {

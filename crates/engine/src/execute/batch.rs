@@ -269,14 +269,21 @@ impl Run<'_> {
         let mut columns: Vec<ColumnRef> = Vec::with_capacity(delivered.read.len() + 1);
         let mut at = rows.start;
         while at < rows.end && !self.must_wait() {
+            let mut counted = None;
             let (to, found) = if predicates.is_empty() {
                 (at + (rows.end - at).min(self.feed.most), None)
+            } else if self.feed.most == usize::MAX && delivered.read.is_empty() {
+                // Nobody asks which rows they are: the chunk's are run at once.
+                let batches = (at..rows.end).step_by(BATCH).map(|from| from..rows.end.min(from + BATCH));
+                let count = |batch| chunk.count(batch, predicates, scratch, &mut selection);
+                counted = Some(batches.map(count).sum());
+                (rows.end, None)
             } else {
                 let to = (at + BATCH).min(rows.end);
                 (to, Some(chunk.scan(at..to, predicates, scratch, &mut selection)))
             };
             let some = found.map(|count| &selection[..count]);
-            let count = some.map_or(to - at, <[u32]>::len);
+            let count = counted.unwrap_or_else(|| some.map_or(to - at, <[u32]>::len));
             if count > 0 {
                 columns.clear();
                 columns.extend(delivered.read.iter().map(|&attribute| {
