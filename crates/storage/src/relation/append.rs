@@ -5,7 +5,7 @@
 //! were dealt, and wherever they were broken off and taken up by another worker, be it in the middle of what comes of a row.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use base::memory::Reservation;
@@ -24,8 +24,10 @@ use crate::statistics::Summary;
 use crate::values::Values;
 use crate::{CHUNK_ROWS, PARTITIONS, Schema};
 
-/// Rows wait with being frozen until so much of some budget is used.
+/// Rows wait with being frozen until so much of some budget is used, or so many bytes of a statement wait: chunks that are frozen
+/// at once leave their memory to the next ones, and what is freed at the end stays with the process for a while.
 const PLAIN_SHARE: f64 = 0.25;
+const MOST_PLAIN: usize = 128 << 20;
 
 /// Rows on their way into a relation.
 #[derive(Debug)]
@@ -35,6 +37,8 @@ pub struct Append {
     workers: EachWorker<Mutex<Worker>>,
     /// Number of the next run.
     next_run: Arc<AtomicU64>,
+    /// Bytes that wait with being frozen.
+    plain: Arc<AtomicUsize>,
 }
 
 /// What one worker has appended.
@@ -43,6 +47,7 @@ struct Worker {
     relation: Arc<Relation>,
     budget: Budget,
     next_run: Arc<AtomicU64>,
+    plain: Arc<AtomicUsize>,
     runs: Vec<Run>,
     /// Of the complete chunks.
     summary: Option<Summary>,
@@ -68,13 +73,14 @@ struct Run {
 
 impl Append {
     pub(super) fn new(relation: Arc<Relation>, budget: Budget) -> Self {
-        Self { relation, budget, workers: EachWorker::default(), next_run: Arc::default() }
+        Self { relation, budget, workers: EachWorker::default(), next_run: Arc::default(), plain: Arc::default() }
     }
 
     fn worker(&self, number: usize) -> MutexGuard<'_, Worker> {
         let make = || {
-            let (relation, budget, next_run) = (self.relation.clone(), self.budget.clone(), self.next_run.clone());
-            Mutex::new(Worker { relation, budget, next_run, runs: Vec::new(), summary: None })
+            let (relation, budget) = (self.relation.clone(), self.budget.clone());
+            let (next_run, plain) = (self.next_run.clone(), self.plain.clone());
+            Mutex::new(Worker { relation, budget, next_run, plain, runs: Vec::new(), summary: None })
         };
         lock(self.workers.get_or(number, make))
     }
@@ -213,7 +219,8 @@ impl Worker {
         let rows = chunk.rows();
         let summary = self.summary.get_or_insert_with(|| Summary::new(chunk.columns().len()));
         let bounds = summary.add_bounds(chunk.columns().iter().map(Values::from), 0..rows);
-        let frozen = self.budget.used_share() > PLAIN_SHARE;
+        let waits = |bytes: usize| self.plain.fetch_add(bytes, Ordering::Relaxed) + bytes <= MOST_PLAIN;
+        let frozen = self.budget.used_share() > PLAIN_SHARE || !waits(memory.bytes());
         let body = if frozen {
             let _room =
                 self.budget.reserve(Body::room_to_freeze(chunk.columns().iter().map(Values::from)), "insert")?;
