@@ -5,7 +5,7 @@
 //! always gets the same zone, whose last chunk is also the relation's.
 //!
 //! A commit writes its rows where nobody looks, enters its keys, and publishes a new view in one short critical section;
-//! taking a snapshot copies one pointer. Of two neighbouring chunks of a zone at least one is half full.
+//! taking a snapshot copies one pointer. Columns that it leaves plain are frozen later, from the relation's backlog. Of two neighbouring chunks of a zone at least one is half full.
 
 mod append;
 mod backlog;

@@ -214,7 +214,7 @@ impl Worker {
         }
     }
 
-    /// Adds a complete chunk: as it is, to be frozen later, or frozen at once where memory is scarce.
+    /// Adds a complete chunk: as it is, to be frozen later, or frozen at once where memory is scarce or much waits.
     fn complete(&mut self, part: usize, node: u16, chunk: Chunk, mut memory: Reservation) -> Result<()> {
         let rows = chunk.rows();
         let summary = self.summary.get_or_insert_with(|| Summary::new(chunk.columns().len()));
