@@ -10,7 +10,14 @@ use crate::{Error, Result, SqlState};
 /// The scheduler looks at it between morsels (thesis 4.4.1), so that workers clean up instead of being killed. A job
 /// with no worker inside (one that waits for its consumer, say) notices within 50 ms of somebody waiting for it.
 #[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
+pub struct CancelToken(Arc<Flags>);
+
+#[derive(Debug, Default)]
+struct Flags {
+    cancelled: AtomicBool,
+    /// Whether it was time that stopped it, and not a user.
+    late: AtomicBool,
+}
 
 impl CancelToken {
     /// A token that is not cancelled.
@@ -19,23 +26,56 @@ impl CancelToken {
     }
     /// Asks the statement to stop. Safe in a signal handler.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Release);
+        self.0.cancelled.store(true, Ordering::Release);
+    }
+    /// Asks the statement to stop because its time is over. What came first is what it ends with.
+    pub fn time_out(&self) {
+        if !self.is_cancelled() {
+            self.0.late.store(true, Ordering::Relaxed);
+            self.cancel();
+        }
     }
     /// Whether it shall stop: one load.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.cancelled.load(Ordering::Acquire)
+    }
+    /// Whether both are one statement's.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
     /// Fails with `QUERY_CANCELED` once cancelled.
     pub fn check(&self) -> Result<()> {
-        if self.is_cancelled() { Err(canceled()) } else { Ok(()) }
+        if self.is_cancelled() { Err(self.error()) } else { Ok(()) }
     }
-    /// The flag itself, for generated code to poll: non-zero means stop. Valid while a clone of the token lives.
-    pub fn flag(&self) -> &AtomicBool {
-        &self.0
+    /// What the statement ends with once cancelled.
+    pub fn error(&self) -> Error {
+        match self.0.late.load(Ordering::Relaxed) {
+            true => Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")
+                .hint("statement_timeout says how long a statement may take"),
+            false => canceled(),
+        }
     }
 }
 
-/// What a cancelled statement ends with.
+/// What a statement that its user has cancelled ends with.
 pub fn canceled() -> Error {
     Error::new(SqlState::QUERY_CANCELED, "canceling statement due to user request")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_first_is_the_reason() {
+        let token = CancelToken::new();
+        assert!(token.check().is_ok());
+        token.clone().time_out();
+        token.cancel();
+        assert!(token.check().unwrap_err().message().contains("statement timeout"));
+        let token = CancelToken::new();
+        token.cancel();
+        token.time_out();
+        assert!(token.check().unwrap_err().message().contains("user request"));
+    }
 }

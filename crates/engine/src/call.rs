@@ -10,6 +10,7 @@ use base::{CancelToken, Result};
 use scheduler::JobHandle;
 
 use crate::progress::Progress;
+use crate::timeouts::Deadline;
 
 /// A call of a session by a client. Lives as long as somebody may want to stop what it began.
 #[derive(Clone, Default)]
@@ -21,6 +22,8 @@ struct State {
     token: CancelToken,
     /// What it has given to the scheduler, and whether the rows of that are rows of a table, not pieces of a file.
     job: Option<(JobHandle, bool)>,
+    /// When time stops it.
+    deadline: Option<Deadline>,
     /// By an interrupt: the token alone does not tell, as a result that is dropped cancels it too.
     interrupted: bool,
 }
@@ -37,6 +40,9 @@ impl Call {
         let mut state = self.lock();
         state.interrupted = true;
         state.token.cancel();
+        let job = state.job.clone();
+        drop(state);
+        settle(job);
     }
 
     /// How far its statement is; none before that has begun to run. Of a file that is loaded as it is, rows are not
@@ -58,6 +64,16 @@ impl Call {
         Ok(())
     }
 
+    /// The statement that begins has this deadline.
+    pub(crate) fn ends_at(&self, deadline: Deadline) {
+        self.lock().deadline = Some(deadline);
+    }
+
+    /// The call as those know it who do not keep it alive.
+    pub(crate) fn downgrade(&self) -> WeakCall {
+        WeakCall(Arc::downgrade(&self.0))
+    }
+
     /// The token of the statement.
     pub(crate) fn token(&self) -> CancelToken {
         self.lock().token.clone()
@@ -70,6 +86,28 @@ impl Call {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call as its deadline knows it.
+pub(crate) struct WeakCall(Weak<Mutex<State>>);
+
+impl WeakCall {
+    /// The time of the statement with that token is over.
+    pub fn time_out(&self, token: &CancelToken) {
+        token.time_out();
+        let job = self.0.upgrade().and_then(|state| {
+            let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.job.clone().filter(|_| state.token.is(token))
+        });
+        settle(job);
+    }
+}
+
+/// A stopped job with no worker inside, because others are ahead of it, ends at once.
+fn settle(job: Option<(JobHandle, bool)>) {
+    if let Some((job, _)) = job {
+        job.cancel();
     }
 }
 

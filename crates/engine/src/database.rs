@@ -14,6 +14,7 @@ use scheduler::{Scheduler, SchedulerOptions, Topology};
 use crate::kept::plans::KeptPlans;
 use crate::samples::Samples;
 use crate::settings::{Scope, Settings};
+use crate::timeouts::Timeouts;
 
 /// What the code cache holds at most: bytes of machine code, and programs.
 const CODE_BYTES: usize = 64 << 20;
@@ -51,6 +52,8 @@ pub(crate) struct Shared {
     pub kept: KeptPlans,
     /// Of files that were read lately.
     pub samples: Arc<Samples>,
+    /// Of statements.
+    pub timeouts: Timeouts,
     /// Data frames of the host language by name.
     pub frames: Mutex<HashMap<String, Arc<dyn FileSource>>>,
     /// What sessions begin with.
@@ -90,6 +93,7 @@ impl Database {
             code: CodeCache::new(CODE_BYTES, CODE_PROGRAMS),
             kept: KeptPlans::default(),
             samples: Arc::default(),
+            timeouts: Timeouts::default(),
             frames: Mutex::default(),
             session_settings,
             closed: AtomicBool::new(false),

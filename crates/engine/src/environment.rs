@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use base::memory::Reservation;
 use base::statement::Working;
@@ -38,6 +39,29 @@ impl Environment {
         Self { database, settings, frames: HashMap::new(), call: Call::default() }
     }
 
+    /// A statement of a call begins, and the time that it may take.
+    pub fn begin_statement(&mut self, call: &Call) -> Result<()> {
+        call.next_statement()?;
+        self.call = call.clone();
+        let allowed = self.settings.duration("statement_timeout");
+        // Beyond what the clock can express, it is as long as one likes.
+        if let Some(time) = allowed.and_then(|allowed| Instant::now().checked_add(allowed)) {
+            let (ends, token) = (call.downgrade(), call.token());
+            call.ends_at(self.database.0.timeouts.at(time, move || ends.time_out(&token))?);
+        }
+        Ok(())
+    }
+
+    /// How the scheduler runs what the statement gives it.
+    pub fn job_options(&self) -> JobOptions {
+        JobOptions {
+            weight: self.settings.number("priority"),
+            worker_limit: Some(self.settings.number("worker_limit") as usize).filter(|&limit| limit > 0),
+            cancel: self.call.token(),
+            ..JobOptions::default()
+        }
+    }
+
     /// A budget for what the statement makes, within the database's.
     pub fn statement_budget(&self) -> Budget {
         self.database.0.budget.child(self.settings.memory("query_memory_limit"))
@@ -58,8 +82,8 @@ impl Environment {
                 .hint("enable_external_access is off"));
         }
         let budget = Some(self.database.0.budget.clone());
-        let helpers =
-            Some(Arc::new(Workers { database: self.database.clone(), call: self.call.clone() }) as Arc<dyn Helpers>);
+        let workers = Workers { database: self.database.clone(), options: self.job_options() };
+        let helpers = Some(Arc::new(workers) as Arc<dyn Helpers>);
         Ok(OpenContext { budget, cancel: self.call.token(), helpers, ..OpenContext::default() })
     }
 
@@ -125,15 +149,14 @@ impl Environment {
 /// The database's workers, as those who help to look at a file.
 struct Workers {
     database: Database,
-    call: Call,
+    options: JobOptions,
 }
 
 impl Helpers for Workers {
     fn each(&self, count: usize, step: PieceStep) -> Result<()> {
         let mut job = JobSpec::new();
         job.add(Pipeline::new("look at a file", move |cut| Ok(each_piece(count, step.clone(), cut))), &[]);
-        let options = JobOptions { cancel: self.call.token(), ..JobOptions::default() };
-        self.database.0.scheduler.submit(job, options).wait()
+        self.database.0.scheduler.submit(job, self.options.clone()).wait()
     }
 }
 

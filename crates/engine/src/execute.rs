@@ -283,7 +283,7 @@ fn launch(environment: &Environment, query: Arc<Query>, cancel: CancelToken) -> 
         return Ok(Running::new(query, None, shared));
     }
     let observer = Some(Arc::new(ResultEnd(Arc::downgrade(&query.context))) as _);
-    let handle = shared.scheduler.submit(job, JobOptions { cancel, observer, ..JobOptions::default() });
+    let handle = shared.scheduler.submit(job, JobOptions { cancel, observer, ..environment.job_options() });
     environment.call.runs(&handle, true);
     Ok(Running::new(query, Some(handle), shared))
 }

@@ -37,6 +37,7 @@ mod settings;
 mod source;
 mod statement;
 mod storage_info;
+mod timeouts;
 
 pub use call::{Call, Interrupt};
 pub use database::{Config, Database};

@@ -67,8 +67,7 @@ impl Session {
 
     /// As [`execute`](Self::execute), for a call that has begun.
     pub fn execute_in(&mut self, call: &Call, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
-        call.next_statement()?;
-        self.environment.call = call.clone();
+        self.environment.begin_statement(call)?;
         let environment = &self.environment;
         let template = environment.settings.plans_as_usual().then(|| sql::Template::of(sql)).flatten();
         let text = template.as_ref().map(|template| Text { sql, template, parameters });
@@ -106,9 +105,12 @@ impl Session {
     ) -> Result<()> {
         self.environment.call = call.clone();
         let room = sql::parse_depth(&script[from..]);
-        let _working = self.environment.work_on(&script[from..])?;
-        for (parsed, range) in stack::with_room(room, || sql::parse_script(script, from))?? {
-            call.next_statement()?;
+        let working = self.environment.work_on(&script[from..])?;
+        let statements = stack::with_room(room, || sql::parse_script(script, from))??;
+        drop(working);
+        for (parsed, range) in statements {
+            self.environment.begin_statement(call)?;
+            let _working = self.environment.work_on(&script[range.clone()])?;
             let levels = sql::parse_depth(&script[range.clone()]);
             let result = stack::with_room(levels, || self.run(&parsed, &[]))??;
             each(range, result)?;

@@ -1,10 +1,13 @@
 //! Settings, each defined once: SET, SHOW, configuration, command-line flags and the reference come from [`SETTINGS`].
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use base::{Error, Result, SqlState};
 use optimizer::{Costs, KnownRows, Search};
 use runtime::window::Algorithm as WindowAlgorithm;
+
+mod duration;
 
 /// A setting.
 #[derive(Debug)]
@@ -39,6 +42,8 @@ pub enum Kind {
     Integer(i64, i64),
     /// An amount of memory: `4GB`, `512 MiB`, bytes; or `none`.
     Memory,
+    /// A time in milliseconds, or with a unit: `5s`, `2 min`; 0: none.
+    Duration,
     /// A comma-separated list of some of these words.
     Words(fn() -> Vec<&'static str>),
     /// One of these words.
@@ -113,11 +118,25 @@ pub const SETTINGS: &[Setting] = &[
         description: "Optimise queries; off: only what execution needs is done.",
     },
     Setting {
+        name: "priority",
+        kind: Kind::Integer(1, 10_000),
+        default: "100",
+        scope: Scope::Session,
+        description: "Share of the workers' time that a query of this session gets beside queries of others.",
+    },
+    Setting {
         name: "query_memory_limit",
         kind: Kind::Memory,
         default: "none",
         scope: Scope::Session,
         description: "Memory that one query of this session may use.",
+    },
+    Setting {
+        name: "statement_timeout",
+        kind: Kind::Duration,
+        default: "0",
+        scope: Scope::Session,
+        description: "Time that a statement may take until its rows are fetched: 500, 5s, 2min; 0: as long as it likes.",
     },
     Setting {
         name: "threads",
@@ -139,6 +158,13 @@ pub const SETTINGS: &[Setting] = &[
         default: "16",
         scope: Scope::Session,
         description: "Children of a node in the trees of window functions.",
+    },
+    Setting {
+        name: "worker_limit",
+        kind: Kind::Integer(0, 1024),
+        default: "0",
+        scope: Scope::Session,
+        description: "Most workers that a query of this session has at once; 0: as many as there are.",
     },
 ];
 
@@ -181,6 +207,10 @@ impl Setting {
             Kind::Memory => match parse_memory(&text) {
                 Some(_) => Ok(text),
                 None => Err(bad("write an amount such as 512MB or 4GiB, or none".into())),
+            },
+            Kind::Duration => match duration::parse(&text) {
+                Some(time) => Ok(duration::text(time)),
+                None => Err(bad("write milliseconds, or a number with one of the units us, ms, s, min, h, d".into())),
             },
             Kind::Choice(known) if known().contains(&text.as_str()) => Ok(text),
             Kind::Choice(known) => Err(bad(format!("it is one of these: {}", known().join(", ")))),
@@ -227,8 +257,9 @@ impl Settings {
     }
     /// Whether plans are made as they are for everybody, so that those of others hold here.
     pub(crate) fn plans_as_usual(&self) -> bool {
-        let harmless = |name: &&str| matches!(*name, "memory_limit" | "query_memory_limit" | "threads");
-        self.values.keys().all(harmless)
+        const HARMLESS: &[&str] =
+            &["memory_limit", "priority", "query_memory_limit", "statement_timeout", "threads", "worker_limit"];
+        self.values.keys().all(|name| HARMLESS.contains(name))
     }
     /// How queries are optimised.
     pub(crate) fn of_optimizer(&self) -> optimizer::Settings {
@@ -253,6 +284,15 @@ impl Settings {
     fn words(&self, name: &str) -> impl Iterator<Item = &str> {
         let text = Setting::find(name).map_or("", |s| self.get(s));
         text.split(',').map(str::trim).filter(|w| !w.is_empty())
+    }
+    /// A whole number.
+    pub(crate) fn number(&self, name: &str) -> u32 {
+        Setting::find(name).ok().and_then(|s| self.get(s).parse().ok()).unwrap_or_default()
+    }
+    /// A time; none if there is no limit.
+    pub(crate) fn duration(&self, name: &str) -> Option<Duration> {
+        let time = Setting::find(name).ok().and_then(|s| duration::parse(self.get(s)))?;
+        (!time.is_zero()).then_some(time)
     }
     /// An amount of memory in bytes.
     pub(crate) fn memory(&self, name: &str) -> usize {

@@ -155,11 +155,12 @@ impl Dispatcher {
         self.events.announce(usize::MAX);
     }
 
-    /// A worker has claimed a morsel of `phase`: there may be more for others.
-    pub(crate) fn notify_for(&self, phase: &Phase) {
+    /// A worker has claimed a morsel of `phase`, which `most` workers may come to: there may be more for others.
+    pub(crate) fn notify_for(&self, phase: &Phase, most: usize) {
+        let most = most.min(self.threads());
         if self.events.has_parked()
-            && phase.notified.load(Relaxed) < self.threads()
-            && phase.notified.fetch_add(1, Relaxed) < self.threads()
+            && phase.notified.load(Relaxed) < most
+            && phase.notified.fetch_add(1, Relaxed) < most
         {
             self.events.notify_one();
         }
@@ -176,20 +177,23 @@ impl View {
         self.jobs.len()
     }
 
-    /// The job to serve: the one that is furthest behind, of those that may have work.
-    fn first(&self) -> Option<usize> {
-        let runnable = self.jobs.iter().enumerate().filter(|(_, seen)| seen.job.is_runnable());
+    /// The job to serve: the one that is furthest behind, of those that may have work, and a seat unless the worker serves
+    /// it already.
+    fn first(&self, serves: Option<&Arc<Job>>) -> Option<usize> {
+        let has_seat = |job: &Arc<Job>| job.has_seats() || serves.is_some_and(|served| Arc::ptr_eq(served, job));
+        let may = |seen: &Seen| seen.job.is_runnable() && has_seat(&seen.job);
+        let runnable = self.jobs.iter().enumerate().filter(|(_, seen)| may(seen));
         runnable.min_by_key(|(_, seen)| seen.job.share.time()).map(|(at, _)| at)
     }
 
-    /// Whether `job` is the one to serve.
+    /// Whether `job`, which the worker serves, is the one to serve.
     pub(crate) fn is_best(&self, job: &Arc<Job>) -> bool {
-        self.first().is_some_and(|at| Arc::ptr_eq(&self.jobs[at].job, job))
+        self.first(Some(job)).is_some_and(|at| Arc::ptr_eq(&self.jobs[at].job, job))
     }
 
     /// The job to serve, and where the worker has left it.
     pub(crate) fn best(&mut self) -> Option<(Arc<Job>, Option<Held>)> {
-        let seen = self.first().map(|at| &mut self.jobs[at])?;
+        let seen = self.first(None).map(|at| &mut self.jobs[at])?;
         Some((seen.job.clone(), seen.held.take()))
     }
 

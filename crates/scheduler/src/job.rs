@@ -1,8 +1,9 @@
 //! A submitted job: its state machine behind a lock, what workers look at between morsels without one, and the calls
 //! into operators' code, whose errors and panics end here.
 
-use crate::cancel::{CancelToken, canceled};
+use crate::cancel::CancelToken;
 use crate::counts::{Reached, StageCounts};
+use crate::cutting::Cutting;
 use crate::dispatcher::Dispatcher;
 use crate::gate::Gate;
 use crate::graph::{Graph, Left, Phase, Step};
@@ -10,6 +11,7 @@ use crate::morsel::{Claim, Morsel, Progress, WorkerId};
 use crate::observe::{Observer, Run};
 use crate::options::JobOptions;
 use crate::policy::Share;
+use crate::seats::{Seat, Seats};
 use crate::task::{JobSpec, Stage, TaskSet};
 use base::panics::catch;
 use base::{Error, Result};
@@ -22,6 +24,7 @@ pub(crate) struct Job {
     graph: Mutex<Graph>,
     pub(crate) share: Share,
     pub(crate) cancel: CancelToken,
+    seats: Seats,
     /// The job has failed: morsels are no longer claimed.
     failed: AtomicBool,
     /// Whether it is worth asking this job for work; changes under the lock.
@@ -59,13 +62,14 @@ pub(crate) enum Ran {
 
 impl Job {
     pub(crate) fn new(spec: JobSpec, options: JobOptions, dispatcher: Arc<Dispatcher>) -> Self {
-        let JobOptions { weight, cancel, observer } = options;
+        let JobOptions { weight, worker_limit, cancel, observer } = options;
         let workers = dispatcher.threads();
         let stages = spec.stages.iter().map(|(stage, _)| StageCounts::new(&**stage, workers)).collect();
         Self {
             graph: Mutex::new(Graph::new(spec)),
             share: Share::new(weight, &dispatcher.clock),
             cancel,
+            seats: Seats::new(worker_limit),
             failed: AtomicBool::new(false),
             runnable: AtomicBool::new(true),
             version: AtomicU64::new(0),
@@ -91,6 +95,21 @@ impl Job {
     }
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Acquire)
+    }
+
+    /// Whether a worker that has no seat here may have one.
+    pub(crate) fn has_seats(&self) -> bool {
+        self.seats.are_free()
+    }
+    /// A seat for a worker, who gives it up when it is outside.
+    pub(crate) fn sit(&self) -> Option<Seat<'_>> {
+        self.seats.take(&self.dispatcher.events)
+    }
+
+    /// How a phase that starts now is cut: for the workers that may come.
+    fn cutting(&self) -> Cutting {
+        let cut = self.dispatcher.cutting();
+        Cutting { threads: cut.threads.min(self.seats.most()), ..cut }
     }
 
     /// Work for a worker, with the version at which it was the best to do.
@@ -119,7 +138,7 @@ impl Job {
         };
         let outcome = claim.and_then(|claim| {
             let Claim::Morsel { morsel, node, stolen } = claim else { return Ok(Err(claim)) };
-            self.dispatcher.notify_for(phase);
+            self.dispatcher.notify_for(phase, self.seats.most());
             let result = guarded(&stage.name, || phase.tasks.run(worker, morsel));
             let run = Run {
                 stage: phase.stage,
@@ -211,7 +230,7 @@ impl Job {
                     drop(phase);
                     Ok(())
                 });
-                let next = dropped.and_then(|()| guarded(owner.name(), || owner.finish(&self.dispatcher.cutting())));
+                let next = dropped.and_then(|()| guarded(owner.name(), || owner.finish(&self.cutting())));
                 self.advance(stage, owner, next);
             }
             None => self.settle(),
@@ -221,7 +240,7 @@ impl Job {
     /// Starts a stage that `enter` handed out.
     pub(crate) fn start(&self, stage: usize, owner: Arc<dyn Stage>) {
         self.stages[stage].reach(Reached::Started);
-        let tasks = guarded(&self.stages[stage].name, || owner.start(&self.dispatcher.cutting()));
+        let tasks = guarded(&self.stages[stage].name, || owner.start(&self.cutting()));
         self.advance(stage, owner, tasks.map(Some));
     }
 
@@ -304,7 +323,7 @@ impl Job {
             Some(error) => Err(error),
             // A cancellation that came after the last morsel is too late.
             None if complete => dropped,
-            None => Err(canceled()),
+            None => Err(self.cancel.error()),
         };
         self.dispatcher.remove(self);
         *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result.clone());

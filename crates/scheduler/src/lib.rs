@@ -58,6 +58,7 @@ mod options;
 mod policy;
 mod pool;
 mod ranges;
+mod seats;
 mod sync;
 mod task;
 mod topology;

@@ -49,6 +49,8 @@ impl Default for SchedulerOptions {
 pub struct JobOptions {
     /// The share of the workers' time that the job gets beside others; 100 is usual.
     pub weight: u32,
+    /// Workers that the job may have at once; none: all. Obeyed at morsel boundaries.
+    pub worker_limit: Option<usize>,
     /// Stops the job when cancelled.
     pub cancel: CancelToken,
     /// Sees every run of a morsel, and the end.
@@ -57,6 +59,6 @@ pub struct JobOptions {
 
 impl Default for JobOptions {
     fn default() -> Self {
-        Self { weight: DEFAULT_WEIGHT, cancel: CancelToken::new(), observer: None }
+        Self { weight: DEFAULT_WEIGHT, worker_limit: None, cancel: CancelToken::new(), observer: None }
     }
 }

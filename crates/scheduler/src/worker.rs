@@ -55,6 +55,8 @@ pub(crate) fn serve(dispatcher: &Dispatcher, worker: WorkerId) {
 fn step(dispatcher: &Dispatcher, worker: WorkerId, view: &mut View, notified: &mut bool) -> bool {
     // A job that turns out to have nothing is not runnable any more, so this ends.
     while let Some((job, held)) = view.best() {
+        // Somebody else may have been quicker.
+        let Some(_seat) = job.sit() else { continue };
         let again = held.and_then(|held| job.enter_again(&held));
         let again = again.map(|(phase, version)| (Step::Work(phase, None), version));
         let Some((step, version)) = again.or_else(|| job.enter()) else { continue };

@@ -192,6 +192,38 @@ fn another_worker_goes_on_with_a_rest() {
 }
 
 #[test]
+fn no_more_workers_than_a_job_may_have() {
+    let (scheduler, beside) = (scheduler(4), Arc::new(AtomicU64::new(0)));
+    for limit in [1, 3] {
+        let (inside, most, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::default());
+        let mut spec = JobSpec::new();
+        for stage in 0..3 {
+            let (inside, most, done) = (inside.clone(), most.clone(), Arc::<AtomicU64>::clone(&done));
+            let source = move |cut: &Cutting| {
+                assert_eq!(cut.threads, limit);
+                let (inside, most, done) = (inside.clone(), most.clone(), done.clone());
+                Ok(rows(400, move |_, _| {
+                    most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
+                    std::thread::sleep(Duration::from_micros(50));
+                    inside.fetch_sub(1, SeqCst);
+                    done.fetch_add(1, SeqCst);
+                    Ok(())
+                }))
+            };
+            // The first two may run at once.
+            spec.add(Pipeline::new("limited", source), if stage == 2 { &[0, 1] } else { &[] });
+        }
+        // Another job takes and gives back its workers all the time.
+        let other = scheduler.submit(busy(100_000, &beside), JobOptions::default());
+        let options = JobOptions { worker_limit: Some(limit), ..Default::default() };
+        scheduler.run(spec, options).unwrap();
+        assert_eq!((most.load(SeqCst), done.load(SeqCst)), (limit, 1200));
+        other.cancel();
+        assert!(other.wait().is_err());
+    }
+}
+
+#[test]
 fn a_worker_that_comes_late_finds_morsels() {
     let scheduler = scheduler(1);
     let seen = Arc::new(Mutex::new(HashSet::new()));

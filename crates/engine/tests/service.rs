@@ -1,0 +1,128 @@
+//! What a session asks of the service: how long its statements may take, how many workers they have, what share.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use base::SqlState;
+use common::{settled_memory, settles};
+use engine::{Config, Database, Session};
+
+fn database() -> Database {
+    Database::new(Config { threads: Some(2), ..Config::default() }).unwrap()
+}
+
+fn run(session: &mut Session, sql: &str) {
+    session.execute(sql, &[]).and_then(|r| r.rows()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+/// Digits and as many rows as their powers.
+fn fill(session: &mut Session) {
+    run(session, "create table d as select * from (values (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) v(i)");
+    run(
+        session,
+        "create table t as select a.i + b.i * 10 + c.i * 100 + e.i * 1000 + f.i * 10000 as x from d a, d b, d c, d e, d f",
+    );
+}
+
+#[track_caller]
+fn times_out(session: &mut Session, sql: &str) {
+    let begin = Instant::now();
+    let error = session.execute(sql, &[]).and_then(|r| r.rows()).expect_err(sql);
+    assert_eq!(error.state(), SqlState::QUERY_CANCELED, "{sql}: {error}");
+    assert!(error.message().contains("statement timeout"), "{sql}: {error}");
+    assert!(begin.elapsed() < Duration::from_secs(10), "{sql}: {:?}", begin.elapsed());
+}
+
+#[test]
+fn statements_end_when_their_time_is_over() {
+    let database = database();
+    let mut session = database.connect();
+    fill(&mut session);
+    let before = settled_memory(&database);
+    run(&mut session, "set statement_timeout = 50");
+    times_out(&mut session, "select count(*) from t a, t b, t c where a.x + b.x + c.x = -1");
+    times_out(&mut session, "create table u as select a.x from t a, t b, t c where a.x + b.x + c.x < 0");
+    // On the client's own thread.
+    times_out(&mut session, "select length(translate(repeat('a', 100000000), repeat('bcdefghij', 3000), 'x'))");
+    // In planning.
+    let nested = (0..40).fold("select 1".to_string(), |q, n| {
+        format!("select x from t where x not in (select x from t where x = {n}) and x not in ({q})")
+    });
+    let joins = (0..60).map(|n| format!("t t{n}")).collect::<Vec<_>>().join(" natural join ");
+    run(&mut session, "set statement_timeout = 1");
+    for sql in [nested, format!("select * from {joins}")] {
+        let error = session.execute(&sql, &[]).and_then(|r| r.rows()).map(drop);
+        assert!(error.is_err_and(|e| e.state() == SqlState::QUERY_CANCELED));
+    }
+    run(&mut session, "set statement_timeout = 0");
+    run(&mut session, "select count(*) from t a, d where a.x >= 0");
+    settles(&database, before, "what was stopped");
+}
+
+#[test]
+fn fetching_counts_and_each_statement_of_a_script_has_its_own_time() {
+    let database = database();
+    let mut session = database.connect();
+    fill(&mut session);
+    run(&mut session, "set statement_timeout = '200ms'");
+    let mut result = session.execute("select a.x from t a, t b", &[]).unwrap();
+    assert!(result.next_chunk().unwrap().is_some());
+    std::thread::sleep(Duration::from_millis(300));
+    let end = loop {
+        match result.next_chunk() {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("the result has ended"),
+            Err(error) => break error,
+        }
+    };
+    assert!(end.message().contains("statement timeout"), "{end}");
+    drop(result);
+    // Four times 100 ms.
+    let script = "select 1; select 2; select 3; select 4";
+    session
+        .run_script(script, |_, result| {
+            std::thread::sleep(Duration::from_millis(100));
+            result.rows().map(drop)
+        })
+        .unwrap();
+    // A timeout stops its statement, not the call.
+    let mut seen = 0;
+    let script = "set statement_timeout = 20; select count(*) from t a, t b, t c where a.x + b.x + c.x = -1; select 1";
+    let error = session.run_script(script, |_, result| {
+        seen += 1;
+        match result.rows() {
+            Err(e) if e.message().contains("statement timeout") => Ok(()),
+            other => other.map(drop),
+        }
+    });
+    assert_eq!((error.map_err(|e| e.to_string()), seen), (Ok(()), 3));
+}
+
+#[test]
+fn an_interrupt_is_no_timeout() {
+    let database = database();
+    let mut session = database.connect();
+    fill(&mut session);
+    run(&mut session, "set statement_timeout = '1h'");
+    let interrupt = session.interrupt_handle();
+    let mut result = session.execute("select a.x from t a, t b, t c where a.x + b.x + c.x = -1", &[]).unwrap();
+    interrupt.interrupt();
+    let error = result.next_chunk().unwrap_err();
+    assert!(error.message().contains("user request"), "{error}");
+}
+
+#[test]
+fn settings_of_service_have_no_part_in_results() {
+    let database = database();
+    let mut session = database.connect();
+    fill(&mut session);
+    let sql = "select x % 7, count(*), sum(x) from t group by 1 order by 1";
+    let expected = session.execute(sql, &[]).unwrap().rows().unwrap();
+    for setting in ["worker_limit = 1", "priority = 1", "priority = 10000", "statement_timeout = '1h'"] {
+        run(&mut session, &format!("set {setting}"));
+        let kept = database.runs_of_kept_plans();
+        assert_eq!(session.execute(sql, &[]).unwrap().rows().unwrap(), expected, "{setting}");
+        assert_eq!(database.runs_of_kept_plans(), kept + 1, "{setting}");
+    }
+}
