@@ -40,5 +40,5 @@ pub(crate) fn freeze_behind(shared: &Shared, relation: &Arc<Relation>) {
     let relation = Arc::downgrade(relation);
     let mut job = JobSpec::new();
     job.add(Pipeline::new("freeze", move |_| Ok(Box::new(Freezing(relation.clone())))), &[]);
-    shared.scheduler.submit(job, JobOptions { weight: WEIGHT, ..JobOptions::default() });
+    shared.scheduler.submit(job, JobOptions { weight: WEIGHT, overtakes: false, ..JobOptions::default() });
 }

@@ -183,7 +183,7 @@ impl View {
         let has_seat = |job: &Arc<Job>| job.has_seats() || serves.is_some_and(|served| Arc::ptr_eq(served, job));
         let may = |seen: &Seen| seen.job.is_runnable() && has_seat(&seen.job);
         let runnable = self.jobs.iter().enumerate().filter(|(_, seen)| may(seen));
-        runnable.min_by_key(|(_, seen)| seen.job.share.time()).map(|(at, _)| at)
+        runnable.min_by_key(|(_, seen)| seen.job.share.due()).map(|(at, _)| at)
     }
 
     /// Whether `job`, which the worker serves, is the one to serve.

@@ -10,7 +10,7 @@ use crate::graph::{Graph, Left, Phase, Step};
 use crate::morsel::{Claim, Morsel, Progress, WorkerId};
 use crate::observe::{Observer, Run};
 use crate::options::JobOptions;
-use crate::policy::Share;
+use crate::policy::{NOTED, Share};
 use crate::seats::{Seat, Seats};
 use crate::task::{JobSpec, Stage, TaskSet};
 use base::panics::catch;
@@ -60,14 +60,39 @@ pub(crate) enum Ran {
     Leave(Left),
 }
 
+/// What a worker knows of a job's company, and what it has spent on the job while that was alone.
+pub(crate) struct Company<'a> {
+    share: &'a Share,
+    pub(crate) alone: bool,
+    spent: u64,
+}
+
+impl Company<'_> {
+    /// The job is not charged for the time, but it grows older.
+    fn spend(&mut self, nanos: u64) {
+        self.spent += nanos;
+        if self.spent >= NOTED {
+            self.share.grow_older(std::mem::take(&mut self.spent));
+        }
+    }
+}
+
+impl Drop for Company<'_> {
+    fn drop(&mut self) {
+        if self.spent > 0 {
+            self.share.grow_older(self.spent);
+        }
+    }
+}
+
 impl Job {
     pub(crate) fn new(spec: JobSpec, options: JobOptions, dispatcher: Arc<Dispatcher>) -> Self {
-        let JobOptions { weight, worker_limit, cancel, observer } = options;
+        let JobOptions { weight, overtakes, worker_limit, cancel, observer } = options;
         let workers = dispatcher.threads();
         let stages = spec.stages.iter().map(|(stage, _)| StageCounts::new(&**stage, workers)).collect();
         Self {
             graph: Mutex::new(Graph::new(spec)),
-            share: Share::new(weight, &dispatcher.clock),
+            share: Share::new(weight, overtakes, &dispatcher.clock),
             cancel,
             seats: Seats::new(worker_limit),
             failed: AtomicBool::new(false),
@@ -95,6 +120,11 @@ impl Job {
     }
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Acquire)
+    }
+
+    /// For a worker that comes to it.
+    pub(crate) fn company(&self) -> Company<'_> {
+        Company { share: &self.share, alone: true, spent: 0 }
     }
 
     /// Whether a worker that has no seat here may have one.
@@ -125,11 +155,17 @@ impl Job {
         Some((step?, version))
     }
 
-    /// Runs `rest`, or else claims and runs one morsel. A job that is `alone` is not charged for it: the present stands
+    /// Runs `rest`, or else claims and runs one morsel. A job that is alone is not charged for it: the present stands
     /// still until there is somebody to share with, and workers do not meet at the account.
-    pub(crate) fn run_one(&self, worker: WorkerId, phase: &Phase, rest: Option<Morsel>, alone: bool) -> Ran {
+    pub(crate) fn run_one(
+        &self,
+        worker: WorkerId,
+        phase: &Phase,
+        rest: Option<Morsel>,
+        company: &mut Company<'_>,
+    ) -> Ran {
         let stage = &self.stages[phase.stage];
-        let charge = (!alone).then(|| self.share.charge(&self.dispatcher.clock));
+        let charge = (!company.alone).then(|| self.share.charge(&self.dispatcher.clock));
         let wakes = self.wakes.load(Acquire);
         let begin = Instant::now();
         let claim = match rest {
@@ -158,11 +194,11 @@ impl Job {
             }
             result.map(|progress| Ok((progress, run.time.as_nanos() as u64)))
         });
-        if let Some(charge) = charge {
-            match outcome {
-                Ok(Ok((_, nanos))) => self.share.settle(charge, nanos),
-                _ => self.share.refund(charge),
-            }
+        match (charge, &outcome) {
+            (Some(charge), Ok(Ok((_, nanos)))) => self.share.settle(charge, *nanos),
+            (Some(charge), _) => self.share.refund(charge),
+            (None, Ok(Ok((_, nanos)))) => company.spend(*nanos),
+            (None, _) => {}
         }
         match outcome {
             Ok(Ok((Progress::NotNow(rest), _))) => Ran::Leave(Left::Paused { rest: Some(rest), wakes }),

@@ -49,6 +49,8 @@ impl Default for SchedulerOptions {
 pub struct JobOptions {
     /// The share of the workers' time that the job gets beside others; 100 is usual.
     pub weight: u32,
+    /// Whether it is ahead of older jobs until it has had its first tenth of a second; not for work that can wait.
+    pub overtakes: bool,
     /// Workers that the job may have at once; none: all. Obeyed at morsel boundaries.
     pub worker_limit: Option<usize>,
     /// Stops the job when cancelled.
@@ -59,6 +61,6 @@ pub struct JobOptions {
 
 impl Default for JobOptions {
     fn default() -> Self {
-        Self { weight: DEFAULT_WEIGHT, worker_limit: None, cancel: CancelToken::new(), observer: None }
+        Self { weight: DEFAULT_WEIGHT, overtakes: true, worker_limit: None, cancel: CancelToken::new(), observer: None }
     }
 }

@@ -87,8 +87,10 @@ fn work(
     mut rest: Option<Morsel>,
     version: u64,
 ) -> Left {
+    let mut company = job.company();
     loop {
-        match job.run_one(worker, phase, rest, view.len() < 2) {
+        company.alone = view.len() < 2;
+        match job.run_one(worker, phase, rest, &mut company) {
             Ran::Leave(why) => return why,
             Ran::Morsel(left) => rest = left,
         }
