@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use base::memory::Reservation;
 use base::{Budget, Result};
-use types::{Buffer, Chunk, Column, Physical, SqlType, Str};
+use types::{Buffer, Chunk, Column, FreeRows, Physical, SqlType, Str};
 
 use crate::{CHUNK_ROWS, ColumnRef};
 
@@ -159,6 +159,33 @@ impl OpenColumn {
         }
     }
 
+    /// Takes over rows that were written behind the rows `at`, of which `nulls` are NULL: copies the payload of long strings.
+    ///
+    /// # Safety
+    /// As of [`OpenChunk::advance`].
+    unsafe fn advance(&mut self, at: usize, capacity: usize, rows: usize, nulls: Option<&[u8]>) {
+        assert!((at + rows) * self.sql_type.physical().size() <= self.values.capacity());
+        if self.sql_type.physical() == Physical::Str {
+            // SAFETY: in bounds, as asserted, written as the caller promises, and behind every view.
+            let headers =
+                unsafe { std::slice::from_raw_parts_mut(self.values.as_ptr().cast_mut().cast::<Str>().add(at), rows) };
+            for header in headers.iter_mut().filter(|header| !header.is_inline()) {
+                // SAFETY: the caller keeps the payload alive until this returns.
+                *header = self.copy_payload(unsafe { header.bytes() });
+            }
+        }
+        if nulls.is_some() || self.nulls.is_some() {
+            let flags = self.nulls.get_or_insert_with(|| Arc::new(Buffer::zeroed(capacity)));
+            assert!(at + rows <= flags.capacity());
+            // SAFETY: in bounds, and behind every view.
+            let target = unsafe { std::slice::from_raw_parts_mut(flags.as_ptr().cast_mut().add(at), rows) };
+            match nulls {
+                Some(nulls) => target.copy_from_slice(nulls),
+                None => target.fill(0),
+            }
+        }
+    }
+
     fn append_strings(&mut self, target: *mut Str, source: &Column, rows: impl Iterator<Item = usize>) {
         let headers = source.values::<Str>();
         for (k, row) in rows.enumerate() {
@@ -239,9 +266,71 @@ impl OpenChunk {
     /// Appends rows, for which there must be room in a chunk.
     pub(crate) fn append(&mut self, chunk: &Chunk, rows: &Rows<'_>) -> Result<()> {
         assert!(rows.len() <= self.room());
-        let needed = self.rows + rows.len();
-        let addresses = |columns: &[OpenColumn]| columns.iter().map(OpenColumn::parts).sum::<usize>();
-        let before = addresses(&self.columns);
+        let before = self.parts();
+        self.make_room(rows.len())?;
+        for (column, source) in self.columns.iter_mut().zip(chunk.columns()) {
+            column.append(self.rows, self.capacity, source, rows);
+        }
+        self.added(rows.len(), before)
+    }
+
+    /// Where the values of the next rows go, for at most `most` of them: at least one.
+    pub(crate) fn free_rows(&mut self, most: usize) -> Result<FreeRows> {
+        assert!(self.room() > 0 && most > 0);
+        if self.rows == self.capacity {
+            self.make_room(most.min(self.room()))?;
+        }
+        let behind = |c: &OpenColumn| {
+            // SAFETY: within the buffer or at its end.
+            unsafe { c.values.as_ptr().cast_mut().add(self.rows * c.sql_type.physical().size()) }
+        };
+        Ok(FreeRows { rows: most.min(self.capacity - self.rows), columns: self.columns.iter().map(behind).collect() })
+    }
+
+    /// Takes over `rows` rows that were written to the [`free_rows`](Self::free_rows); `nulls` has the flags of columns that
+    /// have NULLs among them.
+    ///
+    /// # Safety
+    /// The values are written, zeros where a row is NULL, and the payload of strings is alive.
+    pub(crate) unsafe fn advance(&mut self, rows: usize, nulls: &[Option<&[u8]>]) -> Result<()> {
+        assert!(rows <= self.capacity - self.rows);
+        let before = self.parts();
+        for (column, nulls) in self.columns.iter_mut().zip(nulls) {
+            // SAFETY: as the caller promises.
+            unsafe { column.advance(self.rows, self.capacity, rows, *nulls) };
+        }
+        self.added(rows, before)
+    }
+
+    /// The rows that were written to the [`free_rows`](Self::free_rows), as a chunk of their own.
+    ///
+    /// # Safety
+    /// As of [`advance`](Self::advance); the payload of strings must outlive the chunk.
+    pub(crate) unsafe fn written(&self, rows: usize, nulls: &[Option<&[u8]>]) -> Chunk {
+        assert!(rows <= self.capacity - self.rows);
+        let owned = |bytes: &[u8]| {
+            let mut buffer = Buffer::with_capacity(bytes.len());
+            buffer.extend(bytes);
+            Arc::new(buffer)
+        };
+        let column = |(c, nulls): (&OpenColumn, &Option<&[u8]>)| {
+            let size = c.sql_type.physical().size();
+            // SAFETY: in bounds and written, as the caller promises.
+            unsafe {
+                let values = std::slice::from_raw_parts(c.values.as_ptr().add(self.rows * size), rows * size);
+                Column::new(c.sql_type, rows, owned(values), nulls.map(owned), Vec::new())
+            }
+        };
+        Chunk::new(rows, self.columns.iter().zip(nulls).map(column).collect())
+    }
+
+    /// How many pieces of memory the columns consist of.
+    fn parts(&self) -> usize {
+        self.columns.iter().map(OpenColumn::parts).sum()
+    }
+
+    fn make_room(&mut self, rows: usize) -> Result<()> {
+        let needed = self.rows + rows;
         if needed > self.capacity {
             self.layout += 1;
             let capacity = (self.capacity * 4).max(needed.next_power_of_two()).min(CHUNK_ROWS);
@@ -250,11 +339,13 @@ impl OpenChunk {
             self.columns.iter_mut().for_each(|c| c.grow(self.rows, capacity));
             self.capacity = capacity;
         }
-        for (column, source) in self.columns.iter_mut().zip(chunk.columns()) {
-            column.append(self.rows, self.capacity, source, rows);
-        }
-        self.layout += u32::from(addresses(&self.columns) != before);
-        self.rows = needed;
+        Ok(())
+    }
+
+    /// Counts rows that were added; `before` are the parts that there were.
+    fn added(&mut self, rows: usize, before: usize) -> Result<()> {
+        self.layout += u32::from(self.parts() != before);
+        self.rows += rows;
         // String payload is known only now; a refusal leaves the rows to be truncated by whoever gives up.
         self.memory.resize(self.columns.iter().map(OpenColumn::bytes).sum(), "insert")
     }

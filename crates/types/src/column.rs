@@ -175,6 +175,18 @@ macro_rules! plain {
 }
 plain!(u8, u16, u32, i16, i32, i64, i128, f32, f64, Str, Interval);
 
+/// Where a writer puts the values of rows that nobody sees yet.
+#[derive(Debug)]
+pub struct FreeRows {
+    /// How many rows there is room for.
+    pub rows: usize,
+    /// By column, the address of the first of them.
+    pub columns: Box<[*mut u8]>,
+}
+
+// SAFETY: addresses of memory that belongs to one writer, which may move to another thread with them.
+unsafe impl Send for FreeRows {}
+
 /// Columns of equally many rows.
 #[derive(Clone, Debug)]
 pub struct Chunk {

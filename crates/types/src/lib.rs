@@ -13,7 +13,7 @@ pub mod sql_type;
 pub mod string;
 pub mod value;
 
-pub use column::{Buffer, Chunk, Column, ColumnBuilder};
+pub use column::{Buffer, Chunk, Column, ColumnBuilder, FreeRows};
 pub use sql_type::{Physical, SqlType};
 pub use string::Str;
 pub use value::{Interval, Value};

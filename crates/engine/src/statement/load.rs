@@ -13,7 +13,7 @@ use scheduler::{CancelToken, JobOptions, JobSpec, Pipeline, Progress, Tasks};
 use sql::Insert;
 use storage::{Append, Relation};
 use types::ops::cast::{TooLong, to_char_n, to_varchar};
-use types::{Chunk, Column, ColumnBuilder, SqlType};
+use types::{Chunk, Column, ColumnBuilder, FreeRows, SqlType};
 
 use super::rows_tag;
 use crate::environment::Environment;
@@ -76,6 +76,14 @@ impl TableSink {
 impl Sink for TableSink {
     fn append(&self, worker: usize, morsel: u64, chunk: Chunk) -> Result<()> {
         self.append.append(worker, morsel, typed_as(chunk, &self.relation)?)
+    }
+    fn free_rows(&self, worker: usize, types: &[SqlType], most: usize) -> Result<Option<FreeRows>> {
+        let attributes = self.relation.schema().attributes().iter().map(|a| &a.sql_type);
+        if attributes.eq(types) { self.append.free_rows(worker, most) } else { Ok(None) }
+    }
+    unsafe fn advance(&self, worker: usize, morsel: u64, rows: usize, nulls: &[Option<&[u8]>]) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.append.advance(worker, morsel, rows, nulls) }
     }
     fn end_morsel(&self, worker: usize, rows: Range<u64>, broken: bool) {
         self.append.end_morsel(worker, rows, broken);

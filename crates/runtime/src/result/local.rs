@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::Result;
 
 use types::column::Plain;
-use types::{Buffer, Chunk, Column, Physical, SqlType, Str};
+use types::{Buffer, Chunk, Column, FreeRows, Physical, SqlType, Str};
 
 use super::{Destination, ResultColumn, ResultLocal};
 
@@ -19,6 +19,8 @@ pub struct LocalResult {
     types: Box<[SqlType]>,
     buffers: Vec<(Buffer, Buffer)>,
     columns: Box<[ResultColumn]>,
+    /// Where code writes instead of the buffers, if the sink has room of its own.
+    room: Option<FreeRows>,
     worker: usize,
     destination: Destination,
 }
@@ -30,35 +32,98 @@ impl ResultLocal {
     pub(super) fn new(types: &[SqlType], worker: usize, destination: &Destination) -> Self {
         let mut buffers: Vec<(Buffer, Buffer)> = types.iter().map(|t| buffers(*t)).collect();
         let columns: Box<[ResultColumn]> = buffers.iter_mut().map(column_of).collect();
-        let inner = LocalResult { types: types.into(), buffers, columns, worker, destination: destination.clone() };
+        let destination = destination.clone();
+        let inner = LocalResult { types: types.into(), buffers, columns, room: None, worker, destination };
         Self { count: 0, capacity: CAPACITY as u64, columns: inner.columns.as_ptr(), inner: Box::new(inner) }
     }
 
     /// Hands the rows on, which came out of a morsel.
     pub(crate) fn flush(&mut self, morsel: Range<u64>) -> Result<()> {
-        let Some(chunk) = self.take() else { return Ok(()) };
-        let LocalResult { worker, destination, .. } = &*self.inner;
-        match &destination.sink {
-            Some(sink) => sink.append(*worker, morsel.start, chunk),
-            None => destination.queue.push(morsel, chunk),
+        let rows = std::mem::take(&mut self.count) as usize;
+        if rows == 0 {
+            return Ok(());
+        }
+        self.capacity = CAPACITY as u64;
+        let inner = &mut *self.inner;
+        inner.hand_on(rows, morsel)?;
+        let room = match &inner.destination.sink {
+            Some(sink) => sink.free_rows(inner.worker, &inner.types, CAPACITY)?,
+            None => None,
+        };
+        if let Some(room) = room {
+            self.capacity = room.rows as u64;
+            inner.columns.iter_mut().zip(&room.columns).for_each(|(column, &data)| column.data = data);
+            inner.room = Some(room);
+        }
+        Ok(())
+    }
+}
+
+impl LocalResult {
+    /// Hands so many rows on. Code writes to the buffers again.
+    fn hand_on(&mut self, rows: usize, morsel: Range<u64>) -> Result<()> {
+        let room = self.room.take();
+        let (worker, begin) = (self.worker, morsel.start);
+        match (&self.destination.sink, room) {
+            (Some(sink), Some(room)) => {
+                let nulls = finish_in_place(&self.types, rows, &room, &mut self.buffers);
+                // SAFETY: code has written the values, which are as promised now; payload lives as long as the morsel.
+                let done = unsafe { sink.advance(worker, begin, rows, &nulls) };
+                self.reset();
+                done
+            }
+            (Some(sink), None) => {
+                let sink = sink.clone();
+                sink.append(worker, begin, self.take(rows))
+            }
+            (None, _) => {
+                let chunk = self.take(rows);
+                self.destination.queue.push(morsel, chunk)
+            }
         }
     }
 
-    /// The rows as a chunk that owns all that it refers to, or none.
-    fn take(&mut self) -> Option<Chunk> {
-        let rows = std::mem::take(&mut self.count) as usize;
-        if rows == 0 {
-            return None;
-        }
+    /// The rows in the buffers as a chunk that owns all that it refers to.
+    fn take(&mut self, rows: usize) -> Chunk {
         assert!(rows <= CAPACITY);
-        let inner = &mut *self.inner;
-        let mut columns = Vec::with_capacity(inner.types.len());
-        for (i, &sql_type) in inner.types.iter().enumerate() {
-            columns.push(take_column(sql_type, rows, &mut inner.buffers[i]));
-            inner.columns[i] = column_of(&mut inner.buffers[i]);
-        }
-        Some(Chunk::new(rows, columns))
+        let buffers = self.buffers.iter_mut().zip(&self.types);
+        let columns = buffers.map(|(buffers, &sql_type)| take_column(sql_type, rows, buffers)).collect();
+        self.reset();
+        Chunk::new(rows, columns)
     }
+
+    /// Lets code write to the buffers.
+    fn reset(&mut self) {
+        self.columns.iter_mut().zip(&mut self.buffers).for_each(|(column, buffers)| *column = column_of(buffers));
+    }
+}
+
+/// Brings rows that were written to a sink's room into the form of columns, but for the payload of strings. Returns the flags
+/// of columns that have NULLs, which are in the buffers.
+fn finish_in_place<'a>(
+    types: &[SqlType],
+    rows: usize,
+    room: &FreeRows,
+    buffers: &'a mut [(Buffer, Buffer)],
+) -> Vec<Option<&'a [u8]>> {
+    assert!(rows <= room.rows);
+    let columns = types.iter().zip(&room.columns).zip(buffers);
+    let finish = |((sql_type, &data), (_, nulls)): ((&SqlType, &*mut u8), &'a mut (Buffer, Buffer))| {
+        let size = sql_type.physical().size();
+        // SAFETY: code has written `rows` flags to the buffer, which has room for CAPACITY, and as many values to the room,
+        // which is this worker's alone.
+        let values = unsafe {
+            nulls.set_len(rows);
+            std::slice::from_raw_parts_mut(data, rows * size)
+        };
+        one_nan(sql_type.physical(), values);
+        let nulls = Some(nulls.as_slice()).filter(|nulls| nulls.contains(&1));
+        if let Some(nulls) = nulls {
+            zero_nulls(size, values, nulls);
+        }
+        nulls
+    };
+    columns.map(finish).collect()
 }
 
 fn buffers(sql_type: SqlType) -> (Buffer, Buffer) {
@@ -79,9 +144,9 @@ fn take_column(sql_type: SqlType, rows: usize, buffers: &mut (Buffer, Buffer)) -
     }
     let any_null = buffers.1.as_slice().contains(&1);
     if any_null {
-        zero_nulls(size, buffers);
+        zero_nulls(size, buffers.0.as_mut_slice(), buffers.1.as_slice());
     }
-    one_nan(sql_type.physical(), &mut buffers.0);
+    one_nan(sql_type.physical(), buffers.0.as_mut_slice());
     let heap = if sql_type.physical() == Physical::Str { own_strings(&mut buffers.0) } else { None };
     let nulls = any_null.then(|| Arc::new(copy(&buffers.1)));
     let values = if rows * 2 > CAPACITY {
@@ -101,14 +166,12 @@ fn copy(buffer: &Buffer) -> Buffer {
 }
 
 /// Columns promise zeros where a row is NULL; code writes anything there.
-fn zero_nulls(size: usize, (values, nulls): &mut (Buffer, Buffer)) {
-    let values = values.as_mut_slice().chunks_exact_mut(size);
-    values.zip(nulls.as_slice()).filter(|(_, null)| **null == 1).for_each(|(value, _)| value.fill(0));
+fn zero_nulls(size: usize, values: &mut [u8], nulls: &[u8]) {
+    values.chunks_exact_mut(size).zip(nulls).filter(|(_, null)| **null == 1).for_each(|(value, _)| value.fill(0));
 }
 
 /// Which NaN arithmetic makes depends on the processor; results have one.
-fn one_nan(physical: Physical, values: &mut Buffer) {
-    let values = values.as_mut_slice();
+fn one_nan(physical: Physical, values: &mut [u8]) {
     match physical {
         Physical::F32 => replace(values, |v| f32::from_ne_bytes(v).is_nan(), f32::NAN.to_ne_bytes()),
         Physical::F64 => replace(values, |v| f64::from_ne_bytes(v).is_nan(), f64::NAN.to_ne_bytes()),

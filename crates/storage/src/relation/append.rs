@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use base::memory::Reservation;
 use base::{Budget, Result};
 use scheduler::EachWorker;
-use types::{Chunk, Column};
+use types::{Chunk, Column, FreeRows};
 
 use super::commit::Commit;
 use super::piece::{Piece, PieceRows};
@@ -20,6 +20,7 @@ use super::{Distribution, Record, Relation, lock};
 use crate::body::Body;
 use crate::hash::{each_hash, partition_of};
 use crate::open::{OpenChunk, Rows};
+use crate::schema::Attribute;
 use crate::statistics::Summary;
 use crate::values::Values;
 use crate::{CHUNK_ROWS, PARTITIONS, Schema};
@@ -93,6 +94,24 @@ impl Append {
         self.worker(worker).append(morsel, chunk)
     }
 
+    /// Where the worker may write the values of rows that come next, at most `most` of them, instead of having them copied
+    /// by [`append`](Self::append); none as long as it has no chunk that grows. Valid until anything else is called for
+    /// this worker.
+    pub fn free_rows(&self, worker: usize, most: usize) -> Result<Option<FreeRows>> {
+        self.worker(worker).free_rows(most)
+    }
+
+    /// As [`append`](Self::append), of `rows` rows that were written to what [`free_rows`](Self::free_rows) returned last.
+    /// `nulls` has the flags (1: NULL) of columns with NULLs among them.
+    ///
+    /// # Safety
+    /// The values are written, of the schema's types, zeros where a row is NULL; headers are of UTF-8 text, whose payload
+    /// lives until this returns.
+    pub unsafe fn advance(&self, worker: usize, morsel: u64, rows: usize, nulls: &[Option<&[u8]>]) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.worker(worker).advance(morsel, rows, nulls) }
+    }
+
     /// The worker is done with these rows of the source, and if it was `broken` off with some of what comes of the row behind
     /// them: whoever appends the rest names that row.
     pub fn end_morsel(&self, worker: usize, rows: Range<u64>, broken: bool) {
@@ -142,15 +161,12 @@ impl Worker {
             return Ok(());
         }
         assert_eq!(chunk.columns().len(), schema.attributes().len());
-        match self.runs.last_mut() {
-            Some(run) if run.goes_on_with(morsel) => (run.morsel, run.end) = (morsel, None),
-            _ => {
-                let open = (0..self.relation.distribution.parts()).map(|_| None).collect();
-                // Parts of a row follow one another, which the scheduler has ordered.
-                let number = self.next_run.fetch_add(1, Ordering::Relaxed);
-                let (end, pieces) = (None, Vec::new());
-                self.runs.push(Run { begin: morsel, number, broken: false, morsel, end, pieces, open });
-            }
+        if !self.goes_on(morsel) {
+            let open = (0..self.relation.distribution.parts()).map(|_| None).collect();
+            // Parts of a row follow one another, which the scheduler has ordered.
+            let number = self.next_run.fetch_add(1, Ordering::Relaxed);
+            let (end, pieces) = (None, Vec::new());
+            self.runs.push(Run { begin: morsel, number, broken: false, morsel, end, pieces, open });
         }
         match self.relation.distribution {
             Distribution::Hashed { nodes } => self.scatter(nodes, &chunk),
@@ -162,6 +178,37 @@ impl Worker {
             }
             Distribution::Local => self.copy(0, &chunk, Rows::Range(0..chunk.rows())),
         }
+    }
+
+    /// Whether the last run goes on with the morsel, which it then does.
+    fn goes_on(&mut self, morsel: u64) -> bool {
+        let run = self.runs.last_mut().filter(|run| run.goes_on_with(morsel));
+        run.map(|run| (run.morsel, run.end) = (morsel, None)).is_some()
+    }
+
+    fn free_rows(&mut self, most: usize) -> Result<Option<FreeRows>> {
+        if self.relation.distribution != Distribution::Local {
+            return Ok(None);
+        }
+        let open = self.runs.last_mut().and_then(|run| run.open[0].as_mut());
+        open.map(|open| open.free_rows(most)).transpose()
+    }
+
+    /// # Safety
+    /// As of [`Append::advance`].
+    unsafe fn advance(&mut self, morsel: u64, rows: usize, nulls: &[Option<&[u8]>]) -> Result<()> {
+        let goes_on = self.goes_on(morsel);
+        let refused = |(a, nulls): (&Attribute, &Option<&[u8]>)| a.not_null && nulls.is_some();
+        let refused = self.relation.schema.attributes().iter().zip(nulls).any(refused);
+        let open = self.run().open[0].as_mut().expect("the rows were written to it");
+        if refused || !goes_on {
+            // SAFETY: as the caller promises; the chunk does not live longer than this call.
+            let chunk = unsafe { open.written(rows, nulls) };
+            return self.append(morsel, chunk);
+        }
+        // SAFETY: as the caller promises.
+        unsafe { open.advance(rows, nulls)? };
+        self.complete_full(0)
     }
 
     /// Sends each row to the node that its first key attribute's partition belongs to.
@@ -188,7 +235,9 @@ impl Worker {
                 Some(open) => open,
                 none => {
                     let types = relation.schema.attributes().iter().map(|a| a.sql_type);
-                    none.insert(OpenChunk::new(types, rows.len(), budget)?)
+                    // Where a chunk was filled another one will be, and need not grow.
+                    let room = if run.pieces.is_empty() { rows.len() } else { CHUNK_ROWS };
+                    none.insert(OpenChunk::new(types, room, budget)?)
                 }
             };
             let (now, later) = {
@@ -196,14 +245,18 @@ impl Worker {
                 rows.split(n)
             };
             open.append(chunk, &now)?;
-            if open.room() == 0
-                && let Some(open) = self.run().open[part].take()
-            {
-                self.complete(part, open.node(), open.chunk(), open.into_memory())?;
-            }
+            self.complete_full(part)?;
             rows = later;
         }
         Ok(())
+    }
+
+    /// Completes the open chunk of a part if it is full.
+    fn complete_full(&mut self, part: usize) -> Result<()> {
+        match self.run().open[part].take_if(|open| open.room() == 0) {
+            Some(open) => self.complete(part, open.node(), open.chunk(), open.into_memory()),
+            None => Ok(()),
+        }
     }
 
     /// Ends the open chunk of a part, full or not.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use types::{Chunk, SqlType, Value};
+use types::{Chunk, Column, SqlType, Value};
 
 use base::{Random, SqlState};
 
@@ -430,6 +430,81 @@ fn rows_of_all_kinds_survive_coalescing() {
     assert_eq!(all_rows(&snapshot), expected);
     let nulls = expected.iter().filter(|r| r[0].is_null()).count();
     assert_eq!(snapshot.column(0).bounds.nulls, nulls as u64);
+}
+
+/// Copies a chunk to where the relation has room for it, as code writes there, and takes it over.
+fn write(append: &Append, worker: usize, morsel: u64, chunk: &Chunk) -> Result<()> {
+    let mut from = 0;
+    while from < chunk.rows() {
+        let most = (chunk.rows() - from).min(2048);
+        let columns = |to: usize| {
+            let rows = |c: &Column| {
+                let mut rows = types::ColumnBuilder::new(c.sql_type(), to - from);
+                (from..to).for_each(|row| rows.push_value(&c.value(row)));
+                rows.finish()
+            };
+            Chunk::new(to - from, chunk.columns().iter().map(rows).collect())
+        };
+        let Some(room) = append.free_rows(worker, most)? else {
+            append.append(worker, morsel, columns(from + most))?;
+            from += most;
+            continue;
+        };
+        let part = columns(from + room.rows);
+        let mut nulls = Vec::new();
+        for (column, &target) in part.columns().iter().zip(&room.columns) {
+            let size = column.physical().size();
+            // SAFETY: the room has that many rows.
+            unsafe { target.copy_from_nonoverlapping(column.data(), room.rows * size) };
+            nulls.push(column.nulls().filter(|n| n.contains(&1)));
+        }
+        // SAFETY: just written; `part` holds the payload.
+        unsafe { append.advance(worker, morsel, room.rows, &nulls)? };
+        from += room.rows;
+    }
+    Ok(())
+}
+
+#[test]
+fn rows_that_are_written_in_place_are_those_that_are_copied() {
+    let types = [SqlType::Text, SqlType::Double, SqlType::Bool, SqlType::decimal(30, 1)];
+    let attributes = types.iter().enumerate().map(|(i, &t)| attribute(&format!("c{i}"), t, false)).collect();
+    let schema = Schema::new(attributes, vec![]);
+    let budget = Budget::new(usize::MAX);
+    let random = &mut Random(4);
+    for most in [10, 3000, 40_000] {
+        let t = Relation::new("t", schema.clone(), Distribution::Local, &budget).unwrap();
+        let append = append(&t);
+        let mut expected = Vec::new();
+        // Two workers, each with every other few morsels.
+        for morsel in 0..40 {
+            let worker = (morsel / 3 % 2) as usize;
+            let rows = random.index(most);
+            let nulls = random.below(2) * 9;
+            let mut value = |t| if random.below(100) < nulls { Value::Null } else { value(random, t, 1000) };
+            let columns = types.map(|t| (0..rows).map(|_| value(t)).collect::<Vec<_>>());
+            expected.extend((0..rows).map(|r| columns.iter().map(|c| c[r].clone()).collect::<Vec<_>>()));
+            let columns = types.iter().zip(&columns).map(|(&t, c)| column(t, c)).collect();
+            write(&append, worker, morsel, &Chunk::new(rows, columns)).unwrap();
+            append.end_morsel(worker, morsel..morsel + 1, false);
+        }
+        append.commit().unwrap();
+        let snapshot = t.snapshot();
+        assert!(all_rows(&snapshot) == expected, "up to {most} rows a morsel");
+        drop((snapshot, t, append));
+        assert_eq!(budget.used(), 0);
+    }
+}
+
+#[test]
+fn a_null_that_is_written_in_place_is_refused() {
+    let schema = Schema::new(vec![attribute("a", SqlType::BigInt, true)], vec![]);
+    let t = Relation::new("t", schema, Distribution::Local, &Budget::new(usize::MAX)).unwrap();
+    let append = append(&t);
+    let numbers = |last| column(SqlType::BigInt, &[Value::Int(1), last]);
+    write(&append, 0, 0, &Chunk::new(2, vec![numbers(Value::Int(2))])).unwrap();
+    let error = write(&append, 0, 0, &Chunk::new(2, vec![numbers(Value::Null)])).unwrap_err();
+    assert_eq!(error.state(), SqlState::NOT_NULL_VIOLATION);
 }
 
 #[test]

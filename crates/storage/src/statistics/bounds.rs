@@ -8,6 +8,8 @@ use types::{Physical, SqlType, Str, Value};
 use crate::scan::lane::{Lane, with_lane};
 use crate::values::Values;
 
+/// Rows that are looked at together for the bounds of strings: as many as a word has bits.
+const BLOCK: usize = 64;
 /// The most bytes of a string that a bound keeps.
 const TEXT_BYTES: usize = 32;
 
@@ -165,46 +167,66 @@ fn key_range<T: Lane>(values: &[T], nulls: Option<&[u8]>) -> ValueRange {
 
 fn text_range(values: &[Str], nulls: Option<&[u8]>) -> ValueRange {
     let live = |i: usize| nulls.is_none_or(|n| n[i] == 0);
-    // The prefixes decide for all but few rows, and vectors find their range.
-    let prefix = |s: &Str| ((s.words()[0] >> 32) as u32).swap_bytes();
-    let (mut low, mut high) = (u32::MAX, 0);
-    match nulls {
-        None => {
-            let all = || values.iter().map(prefix).fold((u32::MAX, 0), |(low, high), p| (p.min(low), p.max(high)));
-            (low, high) = vectorised(all);
-        }
-        Some(_) => {
-            let prefixes = values.iter().enumerate().filter(|(i, _)| live(*i)).map(|(_, s)| prefix(s));
-            prefixes.for_each(|p| (low, high) = (low.min(p), high.max(p)));
-        }
-    }
-    let (mut min, mut max): (Option<Str>, Option<Str>) = (None, None);
+    // Eight bytes decide for all but few rows, and vectors find their range in each block; of long strings, four are in the
+    // header, so that the other half of the key is to be left out.
+    let mut ends = Vec::with_capacity(values.len().div_ceil(BLOCK));
+    let mut is_long = 0;
     vectorised(|| {
-        for (block, rows) in values.chunks(64).enumerate() {
-            // Which rows could move a bound, in one go: repeated short strings have equal headers, so low-cardinality columns
-            // pass from the second block on, and of columns with many prefixes few rows are looked at.
-            let [a, b] = [min, max].map(|s| s.map_or([u64::MAX; 2], Str::words));
-            let mut moving = 0u64;
-            for (i, s) in rows.iter().enumerate() {
-                let (p, [x, y]) = (prefix(s), s.words());
-                let known = u64::from(((x ^ a[0]) | (y ^ a[1])) == 0) | u64::from(((x ^ b[0]) | (y ^ b[1])) == 0);
-                moving |= ((u64::from(p == low) | u64::from(p == high)) & (known ^ 1)) << i;
+        for (block, rows) in values.chunks(BLOCK).enumerate() {
+            let mut keys = [0; BLOCK];
+            for (key, s) in keys.iter_mut().zip(rows) {
+                *key = key_of(s);
+                is_long |= (Str::INLINE as u32).wrapping_sub(s.words()[0] as u32);
             }
-            while moving != 0 {
-                let i = moving.trailing_zeros() as usize;
-                moving &= moving - 1;
-                let s = &rows[i];
-                if live(block * 64 + i) {
-                    widen(s, prefix(s) == low, prefix(s) == high, &mut min, &mut max);
+            let keys = &keys[..rows.len()];
+            ends.push(match nulls {
+                None => keys.iter().fold((u64::MAX, 0), |(low, high), &k| (k.min(low), k.max(high))),
+                Some(_) => {
+                    let live = keys.iter().enumerate().filter(|(i, _)| live(block * BLOCK + i));
+                    live.fold((u64::MAX, 0), |(low, high), (_, &k)| (k.min(low), k.max(high)))
                 }
-            }
+            });
         }
     });
+    let mask = if is_long >> 31 == 0 { u64::MAX } else { u64::from(u32::MAX) << 32 };
+    let low = ends.iter().fold(u64::MAX, |low, end| low.min(end.0)) & mask;
+    let high = ends.iter().fold(0, |high, end| high.max(end.1)) & mask;
+    let key = |s: &Str| key_of(s) & mask;
+    let (mut min, mut max): (Option<Str>, Option<Str>) = (None, None);
+    for (block, (rows, end)) in values.chunks(BLOCK).zip(&ends).enumerate() {
+        if end.0 & mask != low && end.1 & mask != high {
+            continue;
+        }
+        // Which rows could move a bound, in one go: repeated short strings have equal headers, so low-cardinality columns
+        // pass from the second block on, and of columns with many prefixes few rows are looked at.
+        let [a, b] = [min, max].map(|s| s.map_or([u64::MAX; 2], Str::words));
+        let mut moving = 0u64;
+        for (i, s) in rows.iter().enumerate() {
+            let (k, [x, y]) = (key(s), s.words());
+            let known = u64::from(((x ^ a[0]) | (y ^ a[1])) == 0) | u64::from(((x ^ b[0]) | (y ^ b[1])) == 0);
+            moving |= ((u64::from(k == low) | u64::from(k == high)) & (known ^ 1)) << i;
+        }
+        while moving != 0 {
+            let i = moving.trailing_zeros() as usize;
+            moving &= moving - 1;
+            let s = &rows[i];
+            if live(block * BLOCK + i) {
+                widen(s, key(s) == low, key(s) == high, &mut min, &mut max);
+            }
+        }
+    }
     let (Some(min), Some(max)) = (min, max) else { return ValueRange::Empty };
     // SAFETY: as above.
     let (min, max) = unsafe { (min.bytes(), max.bytes()) };
     let cut = |b: &[u8]| Box::from(&b[..b.len().min(TEXT_BYTES)]);
     ValueRange::Text { min: cut(min), max: cut(max), cut: max.len() > TEXT_BYTES }
+}
+
+/// The first eight bytes of a short string as a number that orders like them; of a long one, the first four are right.
+#[inline(always)]
+fn key_of(s: &Str) -> u64 {
+    let [header, rest] = s.words();
+    (header >> 32 | rest << 32).swap_bytes()
 }
 
 /// Moves the bounds that the string may move to it if it is beyond them.

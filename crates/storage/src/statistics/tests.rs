@@ -3,6 +3,7 @@
 use super::*;
 use crate::RowId;
 use types::ops::hash::hash_u64 as mix;
+use types::{SqlType, Value};
 
 #[test]
 fn sketches_estimate_within_their_error() {
@@ -34,4 +35,33 @@ fn samples_are_uniform_over_chunks_and_offsets() {
         assert!(in_chunk.abs_diff(102) < 45 && in_range.abs_diff(102) < 45, "{part}: {in_chunk} {in_range}");
     }
     assert!(rows.is_sorted() && rows[0] < RowId::new(9, 0));
+}
+
+#[test]
+fn bounds_of_texts_are_those_of_their_bytes() {
+    let random = &mut base::Random(7);
+    for round in 0..3000 {
+        // Few letters, NUL among them, so that headers are often alike; in some rounds, long ones.
+        let (letters, most) = (1 + random.index(3), [3, 9, 12, 13, 40][round % 5]);
+        let rows = 1 + random.index(200);
+        let common = random.index(most + 1);
+        let text = |random: &mut base::Random| {
+            let own = (0..random.index(most + 1 - common)).map(|_| ["\0", "b", "\u{e9}"][random.index(letters)]);
+            Value::str("x".repeat(common) + &own.collect::<String>())
+        };
+        let value = |_| if random.below(9) == 0 { Value::Null } else { text(random) };
+        let values: Vec<Value> = (0..rows).map(value).collect();
+        let column = crate::testing::column(SqlType::Text, &values);
+        let bounds = Bounds::of((&column).into(), 0, rows);
+        let texts =
+            || values.iter().filter_map(|v| if let Value::Str(text) = v { Some(text.as_bytes()) } else { None });
+        assert_eq!(bounds.nulls as usize, rows - texts().count());
+        let cut = |b: &[u8]| Box::from(&b[..b.len().min(32)]);
+        let expected = texts().min().zip(texts().max()).map_or(ValueRange::Empty, |(min, max)| ValueRange::Text {
+            min: cut(min),
+            max: cut(max),
+            cut: max.len() > 32,
+        });
+        assert_eq!(bounds.range, expected, "{values:?}");
+    }
 }
