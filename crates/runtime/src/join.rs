@@ -9,6 +9,8 @@
 //! 4. Probes come in batches of up to 1,024 words. Of an array, they load the slots, and all rows of a chain match. Of hashes,
 //!    they prefetch the slots, test the tags, then walk all chains in step, prefetching the next row of each.
 //!
+//! Joins by comparisons have tables of another kind: [`ranges`].
+//!
 //! Invariants: a row's bytes 0 to 8 are the next row of its chain, 8 to 16 its word (once the table is finished, the hash if
 //! rows are hashed); the table is insert-only, and reads begin after the last insert; a word's chain starts where
 //! [`layout`] says; the tag of a slot has at least the bits of the tag of each hash in its chain; a row whose key is NULL is
@@ -18,21 +20,27 @@ mod build;
 mod insert;
 mod keys;
 mod layout;
+mod parts;
 mod probe;
+mod ranges;
+mod table;
 mod tags;
 #[cfg(test)]
 mod tests;
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use base::memory::Pages;
+use base::memory::Reservation;
 use base::{Budget, Result};
-use pipeline::ir::{JoinState, RowSet};
+use pipeline::ir::{JoinState, JoinWord, RowSet};
 use scheduler::{CancelToken, Cutting, TaskSet};
 
 use self::keys::{Bitmap, Keys};
+use self::layout::Places;
+use self::parts::Sorting;
+use self::table::{Keyed, TableState};
 use crate::keys::KeySet;
 use crate::rows::{RowLists, Segment};
 use crate::source::RowSource;
@@ -52,6 +60,8 @@ pub(crate) struct Join {
     filters: bool,
     budget: Budget,
     cancel: CancelToken,
+    /// Of ranges, until the table is there.
+    sorting: Sorting,
     /// Null until the finalisation begins; then a leaked box that `drop` frees.
     table: AtomicPtr<JoinTable>,
 }
@@ -63,6 +73,7 @@ impl Join {
             rows,
             keys: Keys::new(state.word),
             filters: state.filters,
+            sorting: Sorting::default(),
             budget: budget.clone(),
             cancel,
             table: AtomicPtr::default(),
@@ -71,6 +82,16 @@ impl Join {
 
     fn segments(&self) -> Vec<Segment> {
         self.rows.segments()
+    }
+
+    /// Lets probes have the table, and returns its address. Once only.
+    fn publish(&self, directory: *const u64, places: Places, keyed: Option<Keyed>, charged: Reservation) -> usize {
+        let inner =
+            TableState { has_chains: AtomicBool::new(false), keyed, _charged: charged, cancel: self.cancel.clone() };
+        let table = Box::into_raw(Box::new(JoinTable { directory, places, inner: Box::new(inner) }));
+        let before = self.table.swap(table, Ordering::Release);
+        assert!(before.is_null(), "a state is finalised once");
+        table as usize
     }
 }
 
@@ -83,7 +104,11 @@ impl State for Join {
         self.rows.end_morsel(worker)
     }
     fn finalize(self: Arc<Self>, _: &dyn Workers, phase: usize, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
-        if phase == 0 { build::start(self, cut) } else { Ok(None) }
+        match (self.keys.word(), phase) {
+            (JoinWord::Range { until, .. }, _) => ranges::next(self, phase, until, cut),
+            (_, 0) => build::start(self, cut),
+            _ => Ok(None),
+        }
     }
     fn finished(&self) -> *const u8 {
         self.table.load(Ordering::Acquire).cast_const().cast()
@@ -91,7 +116,8 @@ impl State for Join {
     fn keys(&self) -> Option<KeySet> {
         // SAFETY: null, or a table that lives as long as the state.
         let state = unsafe { self.table.load(Ordering::Acquire).as_ref() }.map(|table| &*table.inner)?;
-        Some(KeySet { range: state.keys.clone()?, bits: state.bitmap.as_ref().map(Bitmap::words) })
+        let keyed = state.keyed.as_ref()?;
+        Some(KeySet { range: keyed.range.clone()?, bits: keyed.bitmap.as_ref().map(Bitmap::words) })
     }
     fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {
         Some(RowSource::new(self.segments(), rows, self))
@@ -106,20 +132,4 @@ impl Drop for Join {
             drop(unsafe { Box::from_raw(table) });
         }
     }
-}
-
-/// What generated code does not see of a table.
-#[derive(Debug)]
-pub struct TableState {
-    /// Whether a chain has more than one row.
-    has_chains: AtomicBool,
-    /// The range of the keys, where rows are found by them.
-    keys: Option<RangeInclusive<i64>>,
-    /// Which there are, where scans ask for them and the range is not too wide.
-    bitmap: Option<Bitmap>,
-    /// The directory's memory.
-    _directory: Pages,
-    _charged: base::memory::Reservation,
-    /// Probes end early once the query is to stop: a chain may be as long as the table.
-    cancel: CancelToken,
 }

@@ -138,7 +138,13 @@ impl<'a> Interpreter<'a> {
         // SAFETY: the cursor walks the chain of a finished table.
         let (next, word) = unsafe { next_in_chain(entry) };
         cursor.next = next as u64;
-        if word != join_table(self.worker, m.state).in_rows(self.get(m.hash).0[0]) {
+        let table = join_table(self.worker, m.state);
+        if table.has_ranges() {
+            if m.until.is_some_and(|until| (word as i64) < self.get(until).0[0] as i64) {
+                cursor.next = 0;
+                return Ok(false);
+            }
+        } else if word != table.in_rows(self.get(m.hash).0[0]) {
             return Ok(false);
         }
         self.set(m.entry, Slot([entry as u64, 0]));

@@ -194,7 +194,7 @@ impl<'p> Stages<'p> {
             match self.stages[s].generator {
                 Some(Inst::Match(m)) => {
                     walk.var(m.hash);
-                    m.active.iter().for_each(|&v| walk.var(v));
+                    m.until.iter().chain(&m.active).for_each(|&v| walk.var(v));
                 }
                 Some(Inst::Repeat { times, .. }) => walk.var(*times),
                 Some(Inst::Prefetch { hash, .. }) => walk.var(*hash),
@@ -272,7 +272,7 @@ pub(super) fn used_vars(inst: &Inst, mut f: impl FnMut(Var)) {
         Inst::Filter(v) | Inst::Repeat { times: v, .. } | Inst::Prefetch { hash: v, .. } => f(*v),
         Inst::Match(m) => {
             f(m.hash);
-            m.active.into_iter().for_each(&mut f);
+            m.until.into_iter().chain(m.active).for_each(&mut f);
             if let Some(c) = &m.condition {
                 f(c.is_true);
                 c.is_null.into_iter().for_each(f);

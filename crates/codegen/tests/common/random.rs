@@ -334,7 +334,16 @@ impl<'r> Body<'r> {
             MatchCondition { block, is_true, is_null }
         });
         let marker = self.r.chance(40).then_some(join.layout.fields.last().expect("fields").offset);
-        out.push(Inst::Match(Box::new(Match { state, kind: kind.clone(), hash, active, entry, condition, marker })));
+        out.push(Inst::Match(Box::new(Match {
+            state,
+            kind: kind.clone(),
+            hash,
+            until: None,
+            active,
+            entry,
+            condition,
+            marker,
+        })));
         match kind {
             MatchKind::Inner => {
                 self.visible.push(entry);

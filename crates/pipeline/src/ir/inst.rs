@@ -181,8 +181,8 @@ pub enum FoldKind {
     Max,
 }
 
-/// A lookup in a join table (thesis 4.5.1-4.5.2). A build row is a *match* if its word equals `hash` and `condition` is
-/// true for it.
+/// A lookup in a join table (thesis 4.5.1-4.5.2). A build row is a *match* if its word equals `hash`, or its range has the
+/// numbers `hash` and `until`, and `condition` is true for it.
 #[derive(Clone, Debug, PartialEq, Hash)]
 pub struct Match {
     /// A [`State::Join`](super::State::Join) whose pipeline is finished.
@@ -191,6 +191,8 @@ pub struct Match {
     pub kind: MatchKind,
     /// The word that rows are found by, I64: the probe key's hash, or the key (see [`JoinWord`](super::JoinWord)).
     pub hash: Var,
+    /// I64, if rows are ranges that end: the number that candidates reach.
+    pub until: Option<Var>,
     /// Bool; if given and false, the tuple has no match (a NULL in its key).
     pub active: Option<Var>,
     /// The build row, Ptr: seen by `condition`, and by the rest of the body for `Inner`, `Left` and `Single` (the last

@@ -183,13 +183,22 @@ impl Parser<'_> {
         Ok(RowLayout { fields, size })
     }
 
+    /// The number behind a word, if the word is there.
+    fn numbered(&mut self, word: &str) -> Result<Option<u32>> {
+        if self.t.take(word) { self.t.number().map(Some) } else { Ok(None) }
+    }
+
     fn state(&mut self) -> Result<State> {
         Ok(match self.t.name()? {
             "join" => {
                 let (layout, unique) = (self.layout()?, self.t.take("unique"));
-                let word = match self.t.take("key") {
-                    true => JoinWord::Key { null: if self.t.take("null") { Some(self.t.number()?) } else { None } },
-                    false => JoinWord::Hash,
+                let word = if self.t.take("key") {
+                    JoinWord::Key { null: self.numbered("null")? }
+                } else if self.t.take("range") {
+                    let until = self.numbered("until")?;
+                    JoinWord::Range { null: self.numbered("null")?, until }
+                } else {
+                    JoinWord::Hash
                 };
                 State::Join(JoinState { layout, unique, word, filters: self.t.take("filters") })
             }

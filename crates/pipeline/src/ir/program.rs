@@ -313,6 +313,24 @@ pub enum JoinWord {
         /// Offset of a byte of the row that is 1 if the key is NULL: nothing matches such a row.
         null: Option<u32>,
     },
+    /// The number that a range begins with: candidates are the rows whose word is at most the probe's, and whose end is at
+    /// least the probe's other number.
+    Range {
+        /// As of a key.
+        null: Option<u32>,
+        /// Offset of the I64 that the range ends with; none if it has no end.
+        until: Option<u32>,
+    },
+}
+
+impl JoinWord {
+    /// Offset of the byte that is 1 if nothing matches the row.
+    pub fn null(self) -> Option<u32> {
+        match self {
+            Self::Hash => None,
+            Self::Key { null } | Self::Range { null, .. } => null,
+        }
+    }
 }
 
 /// Groups. Bytes 0 to 8 of a row are a hash; the rest is zero in a new row, which is an empty group's state.

@@ -168,8 +168,12 @@ impl Display for State {
                 write!(f, "join {}{}", j.layout, if j.unique { " unique" } else { "" })?;
                 match j.word {
                     JoinWord::Hash => {}
-                    JoinWord::Key { null: None } => f.write_str(" key")?,
-                    JoinWord::Key { null: Some(null) } => write!(f, " key null {null}")?,
+                    JoinWord::Key { .. } => f.write_str(" key")?,
+                    JoinWord::Range { until: None, .. } => f.write_str(" range")?,
+                    JoinWord::Range { until: Some(until), .. } => write!(f, " range until {until}")?,
+                }
+                if let Some(null) = j.word.null() {
+                    write!(f, " null {null}")?;
                 }
                 f.write_str(if j.filters { " filters" } else { "" })
             }

@@ -30,10 +30,15 @@ pub fn verify(program: &Program) -> Result<(), String> {
         }
     }
     for (id, state) in program.states.iter() {
-        if let State::Join(JoinState { layout, word: JoinWord::Key { null: Some(null) }, .. }) = state
-            && null + 1 > layout.size
-        {
-            return Err(format!("{id}: the key's flag lies outside of the row"));
+        if let State::Join(JoinState { layout, word, .. }) = state {
+            if word.null().is_some_and(|null| null + 1 > layout.size) {
+                return Err(format!("{id}: the key's flag lies outside of the row"));
+            }
+            if let JoinWord::Range { until: Some(until), .. } = word
+                && until + 8 > layout.size
+            {
+                return Err(format!("{id}: the range's end lies outside of the row"));
+            }
         }
         let State::Group(g) = state else { continue };
         for (f, answers, what) in g.equal.iter().map(|f| (f, true, "equal")).chain([(&g.combine, false, "combine")]) {
@@ -333,6 +338,10 @@ impl<'p> Verifier<'p> {
         let State::Join(join) = self.state(m.state)? else { return Err(format!("{} is not a join", m.state)) };
         self.expect(m.hash, Ty::I64)?;
         m.active.map_or(Ok(()), |a| self.expect(a, Ty::Bool))?;
+        m.until.map_or(Ok(()), |u| self.expect(u, Ty::I64))?;
+        if m.until.is_some() != matches!(join.word, JoinWord::Range { until: Some(_), .. }) {
+            return Err("a match by ranges that end has two numbers, and no other one has".into());
+        }
         if m.marker.is_some_and(|at| at + 1 > join.layout.size) {
             return Err("the marker lies outside of the row".into());
         }

@@ -4,6 +4,7 @@
 
 mod nulls;
 mod probe;
+mod ranges;
 
 use base::Result;
 use plan::{BuildSide, ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op, Plan};
@@ -16,6 +17,7 @@ use crate::ir::{
     Var,
 };
 use nulls::NullInfo;
+use ranges::{FEW, Ranges, drop_nulls};
 
 /// Joins that a pipe probes before its rows are stored: what a probe needs is handed through those before it, so that code
 /// and time to compile it grow with the square of their number.
@@ -38,6 +40,8 @@ struct Join<'n> {
     build: &'n Node,
     probed: &'n Node,
     keys: Vec<Key>,
+    /// Without keys, comparisons among the residual conjuncts that rows are found by.
+    ranges: Option<Ranges>,
     /// Conjuncts that are no keys.
     residual: Vec<Expr>,
     /// What happens to a probe row.
@@ -75,18 +79,30 @@ impl Lowering<'_> {
         let build = if matches!(kind, JoinKind::Mark(_) | JoinKind::Single) { BuildSide::Right } else { *build };
         let (build_node, probe_node) = if build == BuildSide::Left { (left, right) } else { (right, left) };
         let (match_kind, afterwards) = roles(kind, build);
-        let (mut keys, mut residual) =
-            split(condition, &build_node.columns().into_iter().collect(), &probe_node.columns().into_iter().collect());
+        let [build_columns, probe_columns]: [Needed; 2] =
+            [build_node, probe_node].map(|node| node.columns().into_iter().collect());
+        let (mut keys, mut residual) = split(condition, &build_columns, &probe_columns);
         let wanted = with_columns_of(needed, condition);
         let mut null_aware = false;
         if matches!(kind, JoinKind::Mark(_)) {
             null_aware = mark_keys(self.plan, &mut keys, &mut residual, build_node, probe_node);
         }
+        // A mark asks of all rows whether a comparison is NULL.
+        let by_range = keys.is_empty() && !matches!(kind, JoinKind::Mark(_));
+        let ranges = if by_range && build_node.rows >= FEW {
+            let mut compared = Needed::new();
+            residual.iter().for_each(|e| collect_columns(e, &mut compared));
+            [build_node, probe_node].iter().for_each(|node| self.note_scanned(node, &compared));
+            Ranges::of(&residual, &build_columns, &probe_columns, &self.expressions)
+        } else {
+            None
+        };
         let join = Join {
             rows: node.rows,
             build: build_node,
             probed: probe_node,
             keys,
+            ranges,
             residual,
             kind: match_kind,
             afterwards,
@@ -142,6 +158,7 @@ impl Lowering<'_> {
                 keys.push(Field { offset: layout.add(key.ty), ty: key.ty, null: None });
             }
         }
+        let until = join.ranges.as_ref().filter(|r| r.end()).map(|_| layout.add(Ty::I64));
         let mut payload: Vec<(ColumnId, Field)> = Vec::new();
         let mut by_size = payload_columns.clone();
         by_size.sort_by_key(|&c| std::cmp::Reverse(self.type_of(c).physical().size()));
@@ -158,8 +175,13 @@ impl Lowering<'_> {
             }
         }
         let marker = preserves.then(|| layout.add(Ty::Bool));
-        let key_null = (exact && preserves && !join.keys.is_empty()).then(|| layout.add(Ty::Bool));
-        let word = if exact { JoinWord::Key { null: key_null } } else { JoinWord::Hash };
+        let has_numbers = exact && (!join.keys.is_empty() || join.ranges.is_some());
+        let null = (has_numbers && preserves).then(|| layout.add(Ty::Bool));
+        let word = match &join.ranges {
+            Some(_) => JoinWord::Range { null, until },
+            None if exact => JoinWord::Key { null },
+            None => JoinWord::Hash,
+        };
         let key_columns: Needed = join
             .keys
             .iter()
@@ -185,7 +207,17 @@ impl Lowering<'_> {
             if skips_null_keys {
                 drop_null_keys(&mut pipe, &join.keys, &mut values);
             }
-            let word = word_of(&mut pipe, &join.keys, &values);
+            let mut range = match &join.ranges {
+                Some(ranges) => Some(ranges.of_build(&mut pipe, &mut self.expressions)?),
+                None => None,
+            };
+            if let Some(range) = range.as_mut().filter(|_| skips_null_keys) {
+                drop_nulls(&mut pipe, range);
+            }
+            let word = match &range {
+                Some(range) => range.word,
+                None => word_of(&mut pipe, &join.keys, &values),
+            };
             let row = pipe.var(Ty::Ptr);
             let fields = payload.iter().map(|&(c, f)| Ok((f, pipe.column(c).ok_or_else(|| super::unbound(c))?)));
             let fields = fields.collect::<Result<Vec<_>>>()?;
@@ -196,9 +228,13 @@ impl Lowering<'_> {
             for (field, value) in fields {
                 pipe.store_field(row, field, value);
             }
-            if let Some(offset) = key_null {
-                let null = values[0].null.unwrap_or_else(|| pipe.bool(false));
+            if let Some(offset) = null {
+                let null = range.as_ref().map_or_else(|| values[0].null, |range| range.null);
+                let null = null.unwrap_or_else(|| pipe.bool(false));
                 pipe.store(row, offset, null);
+            }
+            if let (Some(offset), Some(until)) = (until, range.and_then(|range| range.until)) {
+                pipe.store(row, offset, until);
             }
             if let Some(offset) = marker {
                 let unmarked = pipe.bool(false);

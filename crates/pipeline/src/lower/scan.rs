@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result};
-use plan::{ColumnId, Compare, CteId, Expr, ExprKind, TableId};
+use plan::{ColumnId, Compare, CteId, Expr, ExprKind, Node, Op, TableId};
 use types::ops::like::{Kind, LikePattern};
 use types::{Chunk, ColumnBuilder, Value};
 
@@ -45,6 +45,20 @@ impl Lowering<'_> {
         pipe.attributes = columns.iter().map(|&(attribute, column)| (column, attribute)).collect();
         self.expressions.filter(&mut pipe, &rest)?;
         Ok(vec![pipe])
+    }
+
+    /// Notes the bounds of these columns, as far as scans below the node read them: for who asks before they are lowered.
+    pub(super) fn note_scanned(&mut self, node: &Node, wanted: &Needed) {
+        if let Op::Scan { table, columns, .. } = &node.op {
+            let info = &self.plan.tables[*table];
+            for &(attribute, column) in columns.iter().filter(|(_, c)| wanted.contains(c)) {
+                let source = source_column(&info.fields[attribute], &*info.statistics, attribute);
+                if let Some((low, high)) = source.bounds {
+                    self.expressions.set_range(column, Range { low, high });
+                }
+            }
+        }
+        node.inputs().for_each(|input| self.note_scanned(input, wanted));
     }
 
     /// Rows of constants become a chunk; if some cell is an expression (an error that is to occur when the query runs), each

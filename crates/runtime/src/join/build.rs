@@ -2,7 +2,7 @@
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use base::Result;
 use base::memory::Pages;
@@ -12,8 +12,9 @@ use types::ops::hash::hash_u64;
 use super::insert::insert;
 use super::keys::{Bitmap, fit_an_array};
 use super::layout::Places;
+use super::table::Keyed;
 use super::tags::tag;
-use super::{Join, JoinTable, OPERATOR, TableState};
+use super::{Join, JoinTable, OPERATOR};
 use crate::rows::{Segment, offsets};
 use base::prefetch::prefetch_write;
 
@@ -46,24 +47,12 @@ pub(super) fn start(join: Arc<Join>, cut: &Cutting) -> Result<Option<Box<dyn Tas
     let bytes = 8 * places.slots();
     let charged = join.budget.reserve(bytes + bits.map_or(0, |(_, bytes)| bytes), OPERATOR)?;
     let directory = Pages::zeroed(bytes);
-    let table = Box::into_raw(Box::new(JoinTable {
-        directory: directory.as_ptr().cast_const().cast(),
-        places,
-        inner: Box::new(TableState {
-            has_chains: AtomicBool::new(false),
-            keys,
-            bitmap: bits.map(|(least, bytes)| Bitmap::new(least, bytes)),
-            _directory: directory,
-            _charged: charged,
-            cancel: join.cancel.clone(),
-        }),
-    }));
-    let before = join.table.swap(table, Ordering::Release);
-    assert!(before.is_null(), "a state is finalised once");
+    let bitmap = bits.map(|(least, bytes)| Bitmap::new(least, bytes));
+    let slots = directory.as_ptr().cast_const().cast();
+    let table = join.publish(slots, places, Some(Keyed { range: keys, bitmap, directory }), charged);
     if segments.is_empty() {
         return Ok(None);
     }
-    let table = table as usize;
     Ok(Some(Tasks::boxed(cut.rows(rows), move |_, morsel| {
         // SAFETY: the table lives as long as its state, which `join` keeps alive; it is shared from here on.
         let table = unsafe { &*(table as *const JoinTable) };
@@ -83,10 +72,11 @@ pub(super) fn start(join: Arc<Join>, cut: &Cutting) -> Result<Option<Box<dyn Tas
 /// The rows must be the join's, the directory zeroed at first; nobody else may touch the rows, and nobody but this function
 /// the directory.
 unsafe fn insert_segment(join: &Join, table: &JoinTable, segment: &Segment, rows: Range<usize>) {
+    let bitmap = table.inner.keyed.as_ref().and_then(|keyed| keyed.bitmap.as_ref());
     let key = |row: *mut u8| {
         // SAFETY: as the caller promises: complete rows of the join.
         let key = unsafe { join.keys.key(row) };
-        if let (Some(bitmap), Some(key)) = (&table.inner.bitmap, key) {
+        if let (Some(bitmap), Some(key)) = (bitmap, key) {
             bitmap.add(key);
         }
         key
@@ -111,6 +101,7 @@ unsafe fn insert_segment(join: &Join, table: &JoinTable, segment: &Segment, rows
             // SAFETY: as above.
             unsafe { insert_rows(table, segment, rows, place) }
         }
+        Places::Sorted { .. } => unreachable!("ranges are not inserted"),
         Places::Hashed { shift, keys: false } => {
             let place = |row| key(row).map(|hash| (hash as u64 >> shift, tag(hash as u64)));
             // SAFETY: as above.

@@ -53,9 +53,14 @@ impl Keys {
         Self { word, noted: PerWorker::default() }
     }
 
+    /// What rows are found by.
+    pub(super) fn word(&self) -> JoinWord {
+        self.word
+    }
+
     /// Whether rows are found by their keys.
     pub(super) fn are_words(&self) -> bool {
-        self.word != JoinWord::Hash
+        matches!(self.word, JoinWord::Key { .. })
     }
 
     /// Notes the keys of the rows that came since it was asked last. Called by the worker itself.
@@ -101,8 +106,8 @@ impl Keys {
     pub(super) unsafe fn key(&self, row: *const u8) -> Option<i64> {
         // SAFETY: the word stands behind the chain, and the flag inside of the row.
         unsafe {
-            match self.word {
-                JoinWord::Key { null: Some(null) } if *row.add(null as usize) == 1 => None,
+            match self.word.null() {
+                Some(null) if *row.add(null as usize) == 1 => None,
                 _ => Some(row.cast::<i64>().add(1).read()),
             }
         }

@@ -2,7 +2,7 @@
 
 use types::ops::hash::hash_u64;
 
-use super::TableState;
+use super::table::TableState;
 use super::tags::ADDRESS;
 use crate::limit::LimitLocal;
 
@@ -35,6 +35,13 @@ pub(super) enum Places {
         /// Slots of keys. One more follows, which stays empty: that of all other keys.
         slots: u64,
     },
+    /// The rows are ranges, sorted by where they begin ([`ranges`](super::ranges)).
+    Sorted {
+        /// How many there are: first where each begins, then the address of each.
+        rows: u64,
+        /// Offset of the number that a range ends with, if it ends.
+        until: Option<u32>,
+    },
 }
 
 impl Places {
@@ -43,6 +50,7 @@ impl Places {
         match self {
             Self::Hashed { shift, .. } => 1 << (64 - shift),
             Self::Array { slots, .. } => slots as usize + 1,
+            Self::Sorted { rows, .. } => 2 * rows as usize,
         }
     }
 
@@ -62,16 +70,46 @@ impl JoinTable {
         }
     }
 
+    /// Whether rows are ranges: their words are how far they and those before them reach.
+    pub fn has_ranges(&self) -> bool {
+        matches!(self.places, Places::Sorted { .. })
+    }
+
     /// The first row that a word may be in, which [`in_rows`](Self::in_rows) has turned into that of rows; null if there is
     /// none.
     pub fn first(&self, word: u64) -> *mut u8 {
         let slot = match self.places {
             Places::Hashed { shift, .. } => (word >> shift) as usize,
             Places::Array { least, slots } => Places::of_key(word, least, slots),
+            // SAFETY: the table is finished.
+            Places::Sorted { rows, .. } => return unsafe { last_begun(self.directory, rows, word as i64) },
         };
         // SAFETY: there are so many slots.
         unsafe { (*self.directory.add(slot) & ADDRESS) as *mut u8 }
     }
+}
+
+/// The last row that begins at or before `number`; null if none does.
+///
+/// # Safety
+/// The directory must be that of `rows` sorted rows.
+#[inline(always)]
+pub(super) unsafe fn last_begun(directory: *const u64, rows: u64, number: i64) -> *mut u8 {
+    let begins: *const i64 = directory.cast();
+    let (mut from, mut size) = (0, rows as usize);
+    // How many rows begin at or before the number, without a branch that could be foretold wrong.
+    while size > 0 {
+        let half = size.div_ceil(2);
+        // SAFETY: `from + half <= rows`.
+        let begun = unsafe { *begins.add(from + half - 1) } <= number;
+        from += if begun { half } else { 0 };
+        size = if begun { size - half } else { half - 1 };
+    }
+    if from == 0 {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: as many addresses of rows follow the begins.
+    unsafe { *directory.add(rows as usize + from - 1) as *mut u8 }
 }
 
 /// The scratch memory of one match: batch in, pairs out.
@@ -94,6 +132,8 @@ pub struct ProbeScratch {
     pub finishing: u64,
     /// In: word by tuple; `probe_begin` turns it into that of rows.
     pub hashes: [u64; BATCH],
+    /// In, if rows are ranges that end: the number that they reach, by tuple.
+    pub until: [i64; BATCH],
     /// Out: build rows of the pairs.
     pub entries: [*mut u8; BATCH],
     /// The kernel's own: where each tuple's chain goes on.

@@ -86,7 +86,10 @@ pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut Probe
                 Places::Array { .. } if first_only || !table.inner.has_chains.load(Ordering::Relaxed) => {
                     deliver(scratch, found, pending)
                 }
-                Places::Array { .. } => round::<false, true>(scratch, found, pending),
+                Places::Array { .. } | Places::Sorted { until: None, .. } => {
+                    round::<false, true>(scratch, found, pending)
+                }
+                Places::Sorted { until: Some(until), .. } => round_of_ranges(scratch, found, pending, until as usize),
                 Places::Hashed { .. } if first_only => round::<true, false>(scratch, found, pending),
                 Places::Hashed { .. } => round::<false, false>(scratch, found, pending),
             }
@@ -149,6 +152,31 @@ unsafe fn round<const FIRST_ONLY: bool, const EQUAL: bool>(
             prefetch(*chains.add(i));
         }
     }
+    (found, on)
+}
+
+/// Goes one range down in every chain, as [`round`] does, unless nothing from there on reaches the tuple's number.
+///
+/// # Safety
+/// As [`round`]; rows have their ends at the offset `until`.
+#[inline(always)]
+unsafe fn round_of_ranges(scratch: &mut ProbeScratch, found: usize, pending: usize, until: usize) -> (usize, usize) {
+    let (mut found, mut on) = (found, 0);
+    debug_assert!(pending <= BATCH && found + pending <= BATCH);
+    for i in 0..pending {
+        let (row, tuple) = (scratch.chains[i], scratch.pending[i]);
+        let reached = scratch.until[tuple as usize];
+        // SAFETY: a row of a finished table, which starts with its chain and its reach.
+        let (next, reach, end) = unsafe {
+            (row.cast::<*mut u8>().read(), row.cast::<i64>().add(1).read(), row.add(until).cast::<i64>().read())
+        };
+        // Overwritten by the next one if it does not count: `found < BATCH`, and `on <= i`.
+        (scratch.entries[found], scratch.tuples[found]) = (row, tuple);
+        found += usize::from(end >= reached);
+        (scratch.chains[on], scratch.pending[on]) = (next, tuple);
+        on += usize::from(!next.is_null() & (reach >= reached));
+    }
+    scratch.chains[..on].iter().for_each(|&row| prefetch(row));
     (found, on)
 }
 

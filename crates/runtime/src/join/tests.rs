@@ -257,3 +257,98 @@ fn tags_have_no_false_negatives() {
     let admitted = (0..10_000).filter(|_| tags::admits(single, random.bits())).count();
     assert!(admitted < 200, "{admitted} of 10,000 hashes pass a chain of one");
 }
+
+/// Ranges that numbers lie in, or that overlap, against nested loops: low and high of each build row, none: NULL.
+fn check_ranges(build_rows: &[Option<(i64, i64)>], tuples: &[Option<(i64, i64)>], workers: usize, ends: bool) {
+    let l = layout();
+    let word = JoinWord::Range { null: Some(l.null), until: ends.then_some(l.key) };
+    let join = JoinState { layout: l.layout.clone(), unique: false, word, filters: false };
+    let context = context(vec![State::Join(join)], None);
+    std::thread::scope(|scope| {
+        let part = build_rows.len().div_ceil(workers).max(1);
+        for (number, rows) in build_rows.chunks(part).enumerate() {
+            let (context, l) = (&context, &l);
+            scope.spawn(move || {
+                let mut worker = context.worker(number);
+                for (at, range) in rows.iter().enumerate() {
+                    let row = new_row(&mut worker, JOIN);
+                    put(row, 8, range.map_or(0, |r| r.0));
+                    put(row, l.null, u8::from(range.is_none()));
+                    put(row, l.key, range.map_or(0, |r| r.1));
+                    put(row, l.value, (number * part + at) as i64);
+                }
+                worker.end_morsel().unwrap();
+            });
+        }
+    });
+    finalize(&context, JOIN);
+    let (table, mut s, mut random) = (table(&context), scratch(), Random(3));
+    let (mut found, mut expected) = (Vec::new(), Vec::new());
+    for (number, batch) in tuples.chunks(BATCH).enumerate() {
+        (s.count, s.has_active, s.first_only) = (batch.len() as u64, 1, 0);
+        for (i, tuple) in batch.iter().enumerate() {
+            (s.hashes[i], s.until[i]) = tuple.map_or((0, 0), |t| (t.0 as u64, t.1));
+            s.active[i] = tuple.is_some().into();
+        }
+        // SAFETY: the table is finished and the scratch filled.
+        unsafe {
+            probe_begin(table, &mut *s);
+            loop {
+                let mut steps = random.below(3 * BATCH as u64);
+                match probe_next(table, &mut *s, &mut steps) {
+                    PAUSED => assert_eq!(steps, 0),
+                    0 => break,
+                    n => {
+                        found.extend((0..n as usize).map(|i| {
+                            (number * BATCH + s.tuples[i] as usize, get::<i64>(s.entries[i], l.value) as usize)
+                        }))
+                    }
+                }
+            }
+        }
+    }
+    for (t, tuple) in tuples.iter().enumerate() {
+        for (b, range) in build_rows.iter().enumerate() {
+            if let (Some(tuple), Some(range)) = (tuple, range)
+                && range.0 <= tuple.0
+                && (!ends || range.1 >= tuple.1)
+            {
+                expected.push((t, b));
+            }
+        }
+    }
+    found.sort_unstable();
+    assert!(found == expected, "{} pairs, {} expected", found.len(), expected.len());
+    assert_eq!(all_rows(&context, JOIN, RowSet::All, 100, 7).len(), build_rows.len());
+}
+
+#[test]
+fn ranges_are_nested_loops() {
+    let mut random = Random(11);
+    for (build_rows, tuples, numbers, width, workers) in [
+        (0, 10, 5, 3, 1),
+        (10, 0, 5, 3, 2),
+        (1, 50, 10, 3, 1),
+        (300, 3000, 1000, 20, 3),
+        (300, 300, 10, 100, 2),
+        (40_000, 200, 1_000_000, 50, 3),
+        (40_000, 20, 1, 1, 2),
+    ] {
+        for ends in [true, false] {
+            let mut range = |width: u64| {
+                let low = random.below(numbers) as i64 - numbers as i64 / 2;
+                (random.below(9) != 0).then(|| (low, low - 1 + random.below(width) as i64))
+            };
+            let build_rows: Vec<_> = (0..build_rows).map(|_| range(width)).collect();
+            // Of numbers, and of ranges that overlap.
+            let points: Vec<_> = (0..tuples).map(|_| range(1).map(|r| (r.0, r.0))).collect();
+            check_ranges(&build_rows, &points, workers, ends);
+            let ranges: Vec<_> = (0..tuples).map(|_| range(width).map(|r| (r.1, r.0))).collect();
+            check_ranges(&build_rows, &ranges, workers, ends);
+        }
+    }
+    let all = [i64::MIN, i64::MIN + 1, -1, 0, i64::MAX - 1, i64::MAX];
+    let pairs: Vec<_> = all.iter().flat_map(|&a| all.map(|b| Some((a, b)))).collect();
+    check_ranges(&pairs, &pairs, 2, true);
+    check_ranges(&pairs, &pairs, 2, false);
+}

@@ -40,10 +40,15 @@ impl Body<'_, '_> {
         match generator {
             Inst::Match(m) => {
                 let hash = self.values.get(m.hash).one();
+                let until = m.until.map(|u| self.values.get(u).one());
                 let active = m.active.map(|a| self.values.get(a).one());
                 let scratch = self.code().generator_scratch(scratch);
                 let at = item(&mut self.code().b, scratch, n, 8);
                 self.code().b.ins().store(changing(), hash, at, std::mem::offset_of!(ProbeScratch, hashes) as i32);
+                if let Some(until) = until {
+                    let until_at = std::mem::offset_of!(ProbeScratch, until) as i32;
+                    self.code().b.ins().store(changing(), until, at, until_at);
+                }
                 if let Some(active) = active {
                     let at = self.code().b.ins().iadd(scratch, n);
                     self.code().b.ins().store(

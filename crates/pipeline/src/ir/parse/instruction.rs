@@ -231,6 +231,7 @@ impl Parser<'_> {
         let state = self.t.id("s")?;
         self.t.word("hash")?;
         let hash = self.var()?;
+        let until = if self.t.take("until") { Some(self.var()?) } else { None };
         let active = if self.t.take("active") { Some(self.var()?) } else { None };
         let marker = if self.t.take("marker") { Some(self.t.number()?) } else { None };
         let position = self.position()?;
@@ -253,7 +254,7 @@ impl Parser<'_> {
             };
             condition = Some(MatchCondition { block, is_true, is_null });
         }
-        Ok(Inst::Match(Box::new(Match { state, kind, hash, active, entry, condition, marker })))
+        Ok(Inst::Match(Box::new(Match { state, kind, hash, until, active, entry, condition, marker })))
     }
 
     fn pair(&mut self) -> Result<(Var, Var)> {

@@ -223,6 +223,9 @@ impl Printer<'_, '_, '_> {
             MatchKind::Single { .. } => "single",
         };
         write!(self.f, "match.{kind} {} hash {}", m.state, m.hash)?;
+        if let Some(until) = m.until {
+            write!(self.f, " until {until}")?;
+        }
         if let Some(active) = m.active {
             write!(self.f, " active {active}")?;
         }

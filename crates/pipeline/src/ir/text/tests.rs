@@ -189,7 +189,8 @@ impl Generator {
         states.push(State::Rows(RowLayout { fields: self.some(field), size: 104 }));
         states.push(State::Limit { offset: self.0.bits(), limit: self.0.bits() });
         states.push(State::Result(self.some(|r| r.0.pick(&TYPES))));
-        let word = self.0.pick(&[JoinWord::Hash, JoinWord::Key { null: None }, JoinWord::Key { null: Some(9) }]);
+        let (null, until) = (self.coin().then_some(9), self.coin().then_some(16));
+        let word = self.0.pick(&[JoinWord::Hash, JoinWord::Key { null }, JoinWord::Range { null, until }]);
         let layout = RowLayout { fields: self.some(field), size: 24 };
         states.push(State::Join(JoinState { layout, unique: self.coin(), word, filters: self.coin() }));
         Program {

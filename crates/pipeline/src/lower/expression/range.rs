@@ -155,6 +155,33 @@ impl Expressions {
         .or(Some(by_type))
     }
 
+    /// Whether the expression is made of columns, constants, `+`, `-`, `*` and wider types of integers, and all values that
+    /// it can have are known to be of its type: then it never fails.
+    pub(in crate::lower) fn is_safe(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Column(_) | ExprKind::Const(_) | ExprKind::Argument(..) => true,
+            ExprKind::Call(F::ADD | F::SUBTRACT, args) if expr.sql_type == SqlType::Date => {
+                let [date, days] = args.as_slice() else { return false };
+                let sum = self.range(date).zip(self.range(days)).and_then(|(a, b)| match expr.kind {
+                    ExprKind::Call(F::ADD, _) => a.add(b),
+                    _ => a.subtract(b),
+                });
+                let dates = Range { low: date::MIN_DATE.into(), high: date::MAX_DATE.into() };
+                sum.is_some_and(|sum| sum.within(dates)) && args.iter().all(|arg| self.is_safe(arg))
+            }
+            ExprKind::Call(F::ADD | F::SUBTRACT | F::MULTIPLY, args) => {
+                let bound = Range::of_type(expr.sql_type);
+                let within = |range: Range| bound.is_some_and(|bound| range.within(bound));
+                self.range_of_arithmetic(expr, args).is_some_and(within) && args.iter().all(|arg| self.is_safe(arg))
+            }
+            ExprKind::Cast(input) if expr.sql_type.is_integer() && input.sql_type.is_integer() => {
+                let bound = Range::of_type(expr.sql_type);
+                self.range(input).zip(bound).is_some_and(|(range, bound)| range.within(bound)) && self.is_safe(input)
+            }
+            _ => false,
+        }
+    }
+
     /// Bounds of a field of a date or timestamp.
     fn range_of_field(&self, args: &[Expr]) -> Option<Range> {
         let [field, input] = args else { return None };

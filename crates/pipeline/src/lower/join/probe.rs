@@ -8,7 +8,7 @@ use super::super::expression::{Expressions, flag};
 use super::super::pipe::{Pipe, Sql};
 use super::super::pipelines::Pipelines;
 use super::super::{Needed, collect_columns};
-use super::{Built, Join, drop_null_keys, exact, word_of};
+use super::{Built, Join, drop_null_keys, drop_nulls, exact, word_of};
 use crate::ir::{Inst, Match, MatchCondition, MatchKind, Ty, Var};
 
 /// Build sides that let more of a probe's rows pass than this do not make a filter of the scan below.
@@ -43,7 +43,21 @@ impl Join<'_> {
                 active = Some(pipe.not(null));
             }
         }
-        let hash = word_of(pipe, &self.keys, &values);
+        let mut range = match &self.ranges {
+            Some(ranges) => Some(ranges.of_probe(pipe, expressions)?),
+            None => None,
+        };
+        if let Some(range) = &mut range {
+            match range.null {
+                _ if drops => drop_nulls(pipe, range),
+                Some(null) => active = Some(pipe.not(null)),
+                None => {}
+            }
+        }
+        let hash = match &range {
+            Some(range) => range.word,
+            None => word_of(pipe, &self.keys, &values),
+        };
         for states in [Some(built.state), built.nulls.map(|n| n.state)].into_iter().flatten() {
             pipelines.wait_for(pipe, states);
         }
@@ -76,6 +90,7 @@ impl Join<'_> {
             state: built.state,
             kind: match_kind,
             hash,
+            until: range.and_then(|range| range.until),
             active,
             entry,
             condition,

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use types::ops::hash::hash_u64;
 
 use super::super::ProbeScratch;
-use super::super::layout::Places;
+use super::super::layout::{Places, last_begun};
 use super::super::tags::{ADDRESS, admits};
 use base::prefetch::prefetch;
 
@@ -31,6 +31,7 @@ pub(super) unsafe fn select(directory: *const u64, places: Places, scratch: &mut
     // SAFETY: the processor has the instructions, and the directory the slots.
     unsafe {
         match places {
+            Places::Sorted { rows, .. } => sorted(directory, rows, scratch),
             Places::Array { least, slots } => (kernels.array)(directory, least as u64, slots, scratch),
             Places::Hashed { shift, keys } => {
                 if keys {
@@ -70,6 +71,20 @@ fn all() -> Vec<Kernels> {
 #[inline(always)]
 fn hash_portable(words: &mut [u64]) {
     words.iter_mut().for_each(|word| *word = hash_u64(*word));
+}
+
+/// # Safety
+/// As [`select`].
+unsafe fn sorted(directory: *const u64, rows: u64, scratch: &mut ProbeScratch) -> usize {
+    let mut selected = 0;
+    for tuple in 0..scratch.count as usize {
+        // SAFETY: as the caller promises.
+        let row = unsafe { last_begun(directory, rows, scratch.hashes[tuple] as i64) };
+        scratch.chains[selected] = row;
+        scratch.pending[selected] = tuple as u32;
+        selected += usize::from(!row.is_null());
+    }
+    selected
 }
 
 /// # Safety
