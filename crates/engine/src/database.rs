@@ -11,6 +11,7 @@ use codegen::CodeCache;
 use io::FileSource;
 use scheduler::{Scheduler, SchedulerOptions, Topology};
 
+use crate::activity::Activity;
 use crate::kept::plans::KeptPlans;
 use crate::samples::Samples;
 use crate::settings::{Scope, Settings};
@@ -19,6 +20,9 @@ use crate::timeouts::Timeouts;
 /// What the code cache holds at most: bytes of machine code, and programs.
 const CODE_BYTES: usize = 64 << 20;
 const CODE_PROGRAMS: usize = 1024;
+
+/// Ended statements that are remembered unless somebody says otherwise.
+pub(crate) const HISTORY: usize = 1000;
 
 /// How a database is set up.
 #[derive(Clone, Debug, Default)]
@@ -50,6 +54,7 @@ pub(crate) struct Shared {
     pub budget: Budget,
     pub code: CodeCache,
     pub kept: KeptPlans,
+    pub activity: Arc<Activity>,
     /// Of files that were read lately.
     pub samples: Arc<Samples>,
     /// Of statements.
@@ -92,6 +97,7 @@ impl Database {
             budget,
             code: CodeCache::new(CODE_BYTES, CODE_PROGRAMS),
             kept: KeptPlans::default(),
+            activity: Arc::new(Activity::new(HISTORY)),
             samples: Arc::default(),
             timeouts: Timeouts::default(),
             frames: Mutex::default(),

@@ -11,8 +11,9 @@ use base::memory::Reservation;
 use base::statement::Working;
 use base::{Budget, Error, Result, SqlState, statement};
 use io::{FileSource, Helpers, OpenContext, PieceStep};
-use scheduler::{JobOptions, JobSpec, Pipeline};
+use scheduler::{JobHandle, JobOptions, JobSpec, Pipeline};
 
+use crate::activity::{Open, Statement};
 use crate::call::Call;
 use crate::pieces::each_piece;
 use crate::settings::{SETTINGS, Setting, Settings, parse_memory};
@@ -30,17 +31,36 @@ pub(crate) struct Environment {
     pub frames: HashMap<String, Arc<dyn FileSource>>,
     /// Of the statement that runs, or has run last.
     pub call: Call,
+    /// The number of the session.
+    pub session: u64,
+    /// The statement that runs, or has run last, as others see it.
+    pub statement: Arc<Statement>,
 }
 
 impl Environment {
     /// A session's first.
     pub fn new(database: Database) -> Self {
         let settings = database.0.session_settings.clone();
-        Self { database, settings, frames: HashMap::new(), call: Call::default() }
+        let (session, statement) = (database.0.activity.new_session(), Statement::none());
+        Self { database, settings, frames: HashMap::new(), call: Call::default(), session, statement }
     }
 
-    /// A statement of a call begins, and the time that it may take.
-    pub fn begin_statement(&mut self, call: &Call) -> Result<()> {
+    /// A statement is seen by all sessions until what this returns is dropped.
+    pub fn show(&mut self, sql: &str) -> Open {
+        let open = self.database.0.activity.begin(self.session, sql);
+        self.statement = open.statement().clone();
+        open
+    }
+
+    /// The statement has given a job to the scheduler; `counts_rows` says whether its rows are rows of a table, not pieces of
+    /// a file.
+    pub fn runs(&self, job: &JobHandle, counts_rows: bool) {
+        self.call.runs(job, counts_rows);
+        self.statement.runs(job);
+    }
+
+    /// A statement of a call begins, and the time that it may take. All sessions see it until what this returns is dropped.
+    pub fn begin_statement(&mut self, call: &Call, sql: &str) -> Result<Open> {
         call.next_statement()?;
         self.call = call.clone();
         let allowed = self.settings.duration("statement_timeout");
@@ -49,7 +69,7 @@ impl Environment {
             let (ends, token) = (call.downgrade(), call.token());
             call.ends_at(self.database.0.timeouts.at(time, move || ends.time_out(&token))?);
         }
-        Ok(())
+        Ok(self.show(sql))
     }
 
     /// How the scheduler runs what the statement gives it.
@@ -64,7 +84,9 @@ impl Environment {
 
     /// A budget for what the statement makes, within the database's.
     pub fn statement_budget(&self) -> Budget {
-        self.database.0.budget.child(self.settings.memory("query_memory_limit"))
+        let budget = self.database.0.budget.child(self.settings.memory("query_memory_limit"));
+        self.statement.charges(&budget);
+        budget
     }
 
     /// This thread works for the statement with that text, which takes room while it is planned.
@@ -104,6 +126,10 @@ impl Environment {
                 shared.budget.set_limit(bytes);
                 Ok(())
             }
+            ("query_history_size", value) => {
+                shared.activity.set_most_ended(value.and_then(|v| v.parse().ok()).unwrap_or(database::HISTORY));
+                Ok(())
+            }
             ("enable_external_access", _) if on && shared.is_closed() => {
                 Err(fixed(setting, "it can be switched off, but not on again"))
             }
@@ -137,6 +163,7 @@ impl Environment {
         let switch = |on| if on { "on".to_string() } else { "off".to_string() };
         match setting.name {
             "threads" => shared.scheduler.threads().to_string(),
+            "query_history_size" => shared.activity.most_ended().to_string(),
             "memory_limit" if shared.budget.limit() == usize::MAX => "none".into(),
             "memory_limit" => format!("{}MiB", shared.budget.limit() >> 20),
             "enable_external_access" => switch(!shared.is_closed()),

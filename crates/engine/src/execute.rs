@@ -98,6 +98,7 @@ pub(crate) fn prepare(environment: &Environment, plan: &Plan, analyze: bool) -> 
 }
 
 fn prepare_to(environment: &Environment, target: Target, plan: &Plan, analyze: bool) -> Result<Prepared> {
+    environment.statement.planned();
     let program = Arc::new(pipeline::lower_to(target, plan, analyze)?);
     let _room = environment.database.0.budget.reserve(program.size() * COMPILING, "compiling")?;
     let code = if environment.settings.is_on("compile") {
@@ -157,6 +158,7 @@ impl Prepared {
         cancel: CancelToken,
         sink: Option<MakeSink<'_>>,
     ) -> Result<Running> {
+        environment.statement.compiled();
         let mut query = Query::new(environment, self, sources, arguments, cancel.clone(), sink)?;
         query.small = !analyze && self.few_rows && query.source_rows() <= INLINE_ROWS;
         let query = Arc::new(query);
@@ -279,12 +281,13 @@ fn launch(environment: &Environment, query: Arc<Query>, cancel: CancelToken) -> 
     if query.small {
         let cut = Cutting { threads: 1, ..shared.scheduler.cutting() };
         SingleThreaded { cut, seed: 0 }.run(job, &cancel)?;
+        environment.statement.ran_here();
         query.context.result().finish(Ok(()));
         return Ok(Running::new(query, None, shared));
     }
     let observer = Some(Arc::new(ResultEnd(Arc::downgrade(&query.context))) as _);
     let handle = shared.scheduler.submit(job, JobOptions { cancel, observer, ..environment.job_options() });
-    environment.call.runs(&handle, true);
+    environment.runs(&handle, true);
     Ok(Running::new(query, Some(handle), shared))
 }
 

@@ -14,6 +14,7 @@
 //! # Ok::<(), base::Error>(())
 //! ```
 
+mod activity;
 mod call;
 mod connect;
 mod database;
@@ -38,6 +39,7 @@ mod source;
 mod statement;
 mod storage_info;
 mod timeouts;
+mod views;
 
 pub use call::{Call, Interrupt};
 pub use database::{Config, Database};

@@ -16,6 +16,7 @@ use crate::files;
 use crate::rejects::{self, Rejects};
 use crate::source::Source;
 use crate::storage_info::storage_info;
+use crate::views;
 
 /// Resolves against one moment's catalog: all tables that a statement names are of the same moment.
 pub(crate) struct Resolver<'a> {
@@ -116,6 +117,15 @@ impl sql::Resolver for Resolver<'_> {
                     .hint("storage_info shows how tables lie in memory"))
             }
         }
+    }
+
+    fn view_function(&self, function: &str) -> Option<Table> {
+        let view: Arc<dyn FileSource> = views::view(self.environment, function)?;
+        Some(files::table(function, view, &self.shared().samples))
+    }
+
+    fn view_functions(&self) -> Vec<&'static str> {
+        views::names().collect()
     }
 
     fn file(&self, function: &str, paths: &[String], options: &[(String, Value)]) -> Result<Table> {

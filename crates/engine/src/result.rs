@@ -9,6 +9,7 @@ use catalog::Field;
 use scheduler::StageReport;
 use types::{Chunk, Value};
 
+use crate::activity::{Open, Outcome};
 use crate::execute::Running;
 use crate::progress::Progress;
 use crate::rejects::Rejects;
@@ -22,6 +23,8 @@ pub struct QueryResult {
     delivered: u64,
     /// Stored when all rows were read.
     rejects: Vec<Rejects>,
+    /// While there are rows to come: the statement that gives them.
+    open: Option<Open>,
 }
 
 #[derive(Debug)]
@@ -61,14 +64,33 @@ impl QueryResult {
             rows: Rows::Running(Box::new(running)),
             delivered: 0,
             rejects: Vec::new(),
+            open: None,
         }
     }
     pub(crate) fn ready(columns: Vec<Field>, mut chunks: Vec<Chunk>) -> Self {
         chunks.reverse();
-        Self { columns: columns.into(), tag: Tag::Select, rows: Rows::Ready(chunks), delivered: 0, rejects: Vec::new() }
+        let (rows, rejects) = (Rows::Ready(chunks), Vec::new());
+        Self { columns: columns.into(), tag: Tag::Select, rows, delivered: 0, rejects, open: None }
     }
     pub(crate) fn done(tag: Tag) -> Self {
-        Self { columns: Arc::new([]), tag, rows: Rows::Ready(Vec::new()), delivered: 0, rejects: Vec::new() }
+        let (rows, rejects) = (Rows::Ready(Vec::new()), Vec::new());
+        Self { columns: Arc::new([]), tag, rows, delivered: 0, rejects, open: None }
+    }
+
+    /// The statement that gave this ends when its rows have been read; without rows that are still made, now.
+    pub(crate) fn and_end(mut self, open: Open) -> Self {
+        match &self.rows {
+            Rows::Running(_) => self.open = Some(open),
+            Rows::Ready(chunks) => {
+                open.statement().has_rows(match self.tag {
+                    Tag::Rows(_, rows) => rows,
+                    Tag::Select => chunks.iter().map(|c| c.rows() as u64).sum(),
+                    Tag::Done(_) => 0,
+                });
+                open.end(Outcome::Finished);
+            }
+        }
+        self
     }
 
     /// Stores rejected records: now, or when the query has ended.
@@ -109,6 +131,18 @@ impl QueryResult {
     /// As [`next_chunk`](Self::next_chunk), but waits at most for `timeout`: then `None`, to show progress or look for
     /// signals. `Some(None)` is the end.
     pub fn poll_chunk(&mut self, timeout: Duration) -> Result<Option<Option<Chunk>>> {
+        let next = self.next_within(timeout);
+        let Some(open) = &self.open else { return next };
+        match &next {
+            Ok(Some(Some(_))) => open.statement().has_rows(self.delivered),
+            Ok(Some(None)) => open.end(Outcome::Finished),
+            Ok(None) => {}
+            Err(error) => open.end(Outcome::Failed(error.state())),
+        }
+        next
+    }
+
+    fn next_within(&mut self, timeout: Duration) -> Result<Option<Option<Chunk>>> {
         let next = match &mut self.rows {
             Rows::Ready(chunks) => Some(chunks.pop()),
             Rows::Running(running) => running.next(timeout)?,

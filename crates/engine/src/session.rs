@@ -7,6 +7,7 @@ use base::{Result, stack};
 use io::FileSource;
 use types::{SqlType, Value};
 
+use crate::activity::Open;
 use crate::call::{Call, Interrupt};
 use crate::environment::Environment;
 use crate::kept::plans::{Kept, Text};
@@ -17,6 +18,17 @@ use crate::{Database, QueryResult, execute, statement};
 pub struct Session {
     environment: Environment,
     interrupt: Interrupt,
+}
+
+/// The statement ends as its result does, or with its error.
+fn ended(open: Open, result: Result<QueryResult>) -> Result<QueryResult> {
+    match result {
+        Ok(result) => Ok(result.and_end(open)),
+        Err(error) => {
+            open.fail(&error);
+            Err(error)
+        }
+    }
 }
 
 impl std::fmt::Debug for Session {
@@ -67,7 +79,11 @@ impl Session {
 
     /// As [`execute`](Self::execute), for a call that has begun.
     pub fn execute_in(&mut self, call: &Call, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
-        self.environment.begin_statement(call)?;
+        let open = self.environment.begin_statement(call, sql)?;
+        ended(open, self.run_text(sql, parameters))
+    }
+
+    fn run_text(&mut self, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
         let environment = &self.environment;
         let template = environment.settings.plans_as_usual().then(|| sql::Template::of(sql)).flatten();
         let text = template.as_ref().map(|template| Text { sql, template, parameters });
@@ -106,16 +122,22 @@ impl Session {
         self.environment.call = call.clone();
         let room = sql::parse_depth(&script[from..]);
         let working = self.environment.work_on(&script[from..])?;
-        let statements = stack::with_room(room, || sql::parse_script(script, from))??;
+        let parsed = stack::with_room(room, || sql::parse_script(script, from)).and_then(|parsed| parsed);
+        // Otherwise each of its statements is one for itself.
+        let statements = parsed.inspect_err(|error| self.environment.show(&script[from..]).fail(error))?;
         drop(working);
         for (parsed, range) in statements {
-            self.environment.begin_statement(call)?;
-            let _working = self.environment.work_on(&script[range.clone()])?;
-            let levels = sql::parse_depth(&script[range.clone()]);
-            let result = stack::with_room(levels, || self.run(&parsed, &[]))??;
-            each(range, result)?;
+            let text = &script[range.clone()];
+            let open = self.environment.begin_statement(call, text)?;
+            each(range, ended(open, self.run_piece(&parsed, text))?)?;
         }
         Ok(())
+    }
+
+    /// Runs a statement of a script.
+    fn run_piece(&mut self, parsed: &sql::Parsed, text: &str) -> Result<QueryResult> {
+        let _working = self.environment.work_on(text)?;
+        stack::with_room(sql::parse_depth(text), || self.run(parsed, &[]))?
     }
 
     fn run(&mut self, parsed: &sql::Parsed, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {

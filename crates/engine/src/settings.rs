@@ -125,6 +125,13 @@ pub const SETTINGS: &[Setting] = &[
         description: "Share of the workers' time that a query of this session gets beside queries of others.",
     },
     Setting {
+        name: "query_history_size",
+        kind: Kind::Integer(0, 10_000),
+        default: "1000",
+        scope: Scope::Database,
+        description: "Statements that query_history() remembers.",
+    },
+    Setting {
         name: "query_memory_limit",
         kind: Kind::Memory,
         default: "none",

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use io::{Field, MemorySource};
+use io::MemorySource;
 use storage::Snapshot;
-use types::{Chunk, ColumnBuilder, SqlType, Value};
+use types::{SqlType, Value};
+
+use crate::views::small_table;
 
 /// A row for each column and form that it has: in how many chunks, over how many rows, in how many bytes; once all is frozen
 /// that is to be.
@@ -29,14 +31,10 @@ pub(crate) fn storage_info(snapshot: &Snapshot) -> Arc<MemorySource> {
             sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
         }
     }
-    let mut columns: Vec<_> = schema.iter().map(|(_, t)| ColumnBuilder::new(*t, forms.len())).collect();
-    for ((attribute, form), sums) in &forms {
+    let row = |((attribute, form), sums): (&(usize, &str), &[i64; 3])| {
         let attribute = &snapshot.schema().attributes()[*attribute];
         let texts = [attribute.name.clone(), attribute.sql_type.to_string(), (*form).to_owned()];
-        let row = texts.into_iter().map(Value::str).chain(sums.map(Value::Int));
-        columns.iter_mut().zip(row).for_each(|(column, value)| column.push_value(&value));
-    }
-    let fields = schema.iter().map(|(name, sql_type)| Field::new(*name, *sql_type)).collect();
-    let chunk = Chunk::new(forms.len(), columns.into_iter().map(ColumnBuilder::finish).collect());
-    Arc::new(MemorySource::new(fields, vec![chunk]))
+        texts.into_iter().map(Value::str).chain(sums.map(Value::Int)).collect()
+    };
+    small_table(&schema, forms.iter().map(row).collect())
 }

@@ -3,6 +3,7 @@
 use crate::cancel::CancelToken;
 use crate::counts::{Reached, StageCounts, Sum};
 use crate::job::Job;
+use crate::times::JobTimes;
 use crate::worker::is_worker;
 use base::Result;
 use std::sync::Arc;
@@ -56,12 +57,16 @@ pub struct StageReport {
     pub stolen: u64,
     /// How often a morsel stopped to go on later.
     pub yields: u64,
-    /// Rows of all its phases.
+    /// Rows of all its phases that are done.
     pub rows: u64,
-    /// Those of them that lay on another node than the worker that ran them.
+    /// All rows of its phases so far; of a stage that has not begun, an estimate.
+    pub total_rows: u64,
+    /// Those of the rows done that lay on another node than the worker that ran them.
     pub remote_rows: u64,
     /// Time of all workers together.
     pub busy: Duration,
+    /// Whether it has begun.
+    pub started: bool,
     /// Whether it has finished.
     pub finished: bool,
 }
@@ -150,13 +155,15 @@ impl JobHandle {
             let sum = stage.sum();
             progress.morsels += sum.morsels;
             progress.rows += sum.rows;
-            progress.total_rows += match stage.reached() {
-                Reached::Nothing => stage.estimated_rows,
-                Reached::Started | Reached::Done => stage.total_rows().max(sum.rows),
-            };
+            progress.total_rows += total_rows(stage, sum.rows);
             progress.stages += usize::from(stage.reached() == Reached::Done);
         }
         progress
+    }
+
+    /// What became of its time so far.
+    pub fn times(&self) -> JobTimes {
+        self.job.times.sum()
     }
 
     /// What each stage has taken, in their order.
@@ -164,9 +171,19 @@ impl JobHandle {
         let report = |stage: &StageCounts| {
             let Sum { morsels, stolen, yields, rows, remote_rows, busy_nanos } = stage.sum();
             let busy = Duration::from_nanos(busy_nanos);
-            let finished = stage.reached() == Reached::Done;
-            StageReport { name: stage.name.clone(), morsels, stolen, yields, rows, remote_rows, busy, finished }
+            let total_rows = total_rows(stage, rows);
+            let (started, finished) = (stage.reached() != Reached::Nothing, stage.reached() == Reached::Done);
+            let name = stage.name.clone();
+            StageReport { name, morsels, stolen, yields, rows, total_rows, remote_rows, busy, started, finished }
         };
         self.job.stages.iter().map(report).collect()
+    }
+}
+
+/// The rows that a stage has, as far as they are known when so many are done.
+fn total_rows(stage: &StageCounts, done: u64) -> u64 {
+    match stage.reached() {
+        Reached::Nothing => stage.estimated_rows,
+        Reached::Started | Reached::Done => stage.total_rows().max(done),
     }
 }

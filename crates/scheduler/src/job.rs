@@ -13,6 +13,7 @@ use crate::options::JobOptions;
 use crate::policy::{NOTED, Share};
 use crate::seats::{Seat, Seats};
 use crate::task::{JobSpec, Stage, TaskSet};
+use crate::times::Times;
 use base::panics::catch;
 use base::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
@@ -37,6 +38,7 @@ pub(crate) struct Job {
     paused: AtomicBool,
     observer: Option<Arc<dyn Observer>>,
     pub(crate) stages: Vec<StageCounts>,
+    pub(crate) times: Times,
     /// The result, once the job has ended; `Err` may be read many times.
     result: Mutex<Option<Result<()>>>,
     ended: Condvar,
@@ -102,6 +104,7 @@ impl Job {
             paused: AtomicBool::new(false),
             observer,
             stages,
+            times: Times::new(),
             result: Mutex::new(None),
             ended: Condvar::new(),
             dispatcher,
@@ -249,7 +252,13 @@ impl Job {
             // lock, or its call is seen here.
             Left::Paused { wakes, .. } => {
                 self.paused.store(true, SeqCst);
-                self.wakes.load(SeqCst) != wakes && graph.resume()
+                let resumed = self.wakes.load(SeqCst) != wakes && graph.resume();
+                if resumed {
+                    self.times.go_on()
+                } else {
+                    self.times.hold_up()
+                }
+                resumed
             }
         };
         if leaves_work {
@@ -276,6 +285,7 @@ impl Job {
     /// Starts a stage that `enter` handed out.
     pub(crate) fn start(&self, stage: usize, owner: Arc<dyn Stage>) {
         self.stages[stage].reach(Reached::Started);
+        self.times.take_up();
         let tasks = guarded(&self.stages[stage].name, || owner.start(&self.cutting()));
         self.advance(stage, owner, tasks.map(Some));
     }
@@ -331,6 +341,7 @@ impl Job {
         let mut graph = self.lock();
         self.paused.store(false, SeqCst);
         let resumed = graph.resume();
+        self.times.go_on();
         drop(graph);
         if resumed {
             self.awake();
@@ -362,6 +373,7 @@ impl Job {
             None => Err(self.cancel.error()),
         };
         self.dispatcher.remove(self);
+        self.times.end();
         *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result.clone());
         self.ended.notify_all();
         if let Some(observer) = &self.observer {

@@ -61,6 +61,7 @@ mod ranges;
 mod seats;
 mod sync;
 mod task;
+mod times;
 mod topology;
 mod worker;
 
@@ -76,4 +77,5 @@ pub use options::{JobOptions, SchedulerOptions};
 pub use pool::Scheduler;
 pub use ranges::MorselRanges;
 pub use task::{JobSpec, Pipeline, Stage, TaskSet, Tasks};
+pub use times::JobTimes;
 pub use topology::{NodeId, Placement, Seat, Topology, available_threads};

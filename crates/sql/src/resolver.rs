@@ -21,6 +21,14 @@ pub trait Resolver {
     /// `storage_info('t')`: how a table lies in memory.
     fn storage_info(&self, table: &ObjectName) -> Result<Table>;
 
+    /// A function without arguments that shows what the database does; none if there is none of that name.
+    fn view_function(&self, function: &str) -> Option<Table>;
+
+    /// The names of all such functions.
+    fn view_functions(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// Microseconds since 1970-01-01 00:00 UTC that `now()` and `current_date` mean in this statement.
     fn now(&self) -> i64;
 

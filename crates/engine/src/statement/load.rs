@@ -150,7 +150,7 @@ pub(super) fn fill_from_file(
     });
     job.add(stage, &[prepare]);
     let handle = scheduler.submit(job, JobOptions { cancel, ..JobOptions::default() });
-    environment.call.runs(&handle, false);
+    environment.runs(&handle, false);
     handle.wait()?;
     sink.finish()?;
     freeze_behind(&environment.database.0, relation);

@@ -296,12 +296,7 @@ impl Binder<'_> {
             "parquet_scan" => "read_parquet",
             "storage_info" => return self.storage_info(arguments, alias, position),
             "read_csv" | "read_parquet" => function.as_str(),
-            _ => {
-                let message = format!("table function {function} does not exist");
-                return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
-                    .hint("functions in FROM are read_csv, read_parquet and storage_info")
-                    .at(position));
-            }
+            _ => return self.view_function(&function, arguments, alias).map_err(|e| e.at(position)),
         };
         let (mut paths, mut options) = (Vec::new(), Vec::new());
         for argument in arguments {
@@ -334,6 +329,26 @@ impl Binder<'_> {
         }
         let file = self.resolver.file(function, &paths, &options).map_err(|e| e.at(position))?;
         self.scan(file, None, alias)
+    }
+
+    /// `running_queries()`, or whatever else of its kind the engine has.
+    fn view_function(
+        &mut self,
+        function: &str,
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+    ) -> Result<FromItem> {
+        let wrong = |message| Error::new(SqlState::UNDEFINED_FUNCTION, message);
+        match self.resolver.view_function(function) {
+            Some(table) if arguments.is_empty() => self.scan(table, None, alias),
+            Some(_) => Err(wrong(format!("{function} takes no arguments"))),
+            None => {
+                let mut names = vec!["read_csv", "read_parquet"];
+                names.extend(self.resolver.view_functions());
+                let hint = format!("functions in FROM are {} and storage_info", names.join(", "));
+                Err(wrong(format!("table function {function} does not exist")).hint(hint))
+            }
+        }
     }
 
     /// `storage_info('t')`, or `storage_info('schema.t')`: of a name as it is stored, without quotes.

@@ -116,6 +116,10 @@ impl Resolver for Schema {
         Ok(Table { name, ..table("file", "one integer; two ?text") })
     }
 
+    fn view_function(&self, function: &str) -> Option<Table> {
+        (function == "running_queries").then(|| table(function, "query_id bigint; query text"))
+    }
+
     fn storage_info(&self, name: &ObjectName) -> Result<Table> {
         self.table(name)?;
         Ok(table("storage_info", "form text; rows bigint"))

@@ -1,0 +1,407 @@
+//! What the database does and has done: the statements that run, and the last ones that have ended (decision 29).
+//!
+//! A statement is here from the call that begins it until its result has been read, has failed or is dropped. While it runs
+//! nothing is copied for whoever may look: they ask its job and its budgets, which count anyway.
+//!
+//! Locks are held for as long as it takes to add, remove or copy handles: nobody who looks holds up a statement.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use base::{Budget, Error, SqlState};
+use scheduler::{JobHandle, StageReport};
+
+/// Most bytes of a statement's text that are kept.
+const MOST_TEXT: usize = 1024;
+
+/// The statements of a database.
+pub(crate) struct Activity {
+    running: Mutex<BTreeMap<u64, Arc<Statement>>>,
+    /// The oldest first.
+    ended: Mutex<VecDeque<Arc<Statement>>>,
+    /// How many of these are kept.
+    most_ended: AtomicUsize,
+    statements: AtomicU64,
+    sessions: AtomicU64,
+}
+
+/// A statement that runs, or has run.
+pub(crate) struct Statement {
+    /// From 1; no other one of the database has it.
+    pub number: u64,
+    pub session: u64,
+    /// Its text, or the beginning of it.
+    pub text: Box<str>,
+    /// Microseconds since 1970-01-01 00:00 UTC.
+    pub started: i64,
+    begin: Instant,
+    /// After its beginning: when its plan was made, and when that was compiled.
+    planned: OnceLock<Duration>,
+    compiled: OnceLock<Duration>,
+    /// When it had run on its client's thread, if it did.
+    ran_here: OnceLock<Duration>,
+    /// Rows that the client has been given, or that were changed.
+    rows: AtomicU64,
+    /// The greatest part of the work that anybody was told was done, by its bits.
+    furthest: AtomicU64,
+    holds: Mutex<Holds>,
+    end: OnceLock<End>,
+}
+
+/// What a statement holds as long as it runs.
+#[derive(Default)]
+struct Holds {
+    job: Option<JobHandle>,
+    budgets: Vec<Budget>,
+}
+
+/// How a statement ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// All of its result was read.
+    Finished,
+    /// Its client had no use for the rest of its result.
+    Closed,
+    Failed(SqlState),
+}
+
+/// What is known of a statement that has ended.
+struct End {
+    outcome: Outcome,
+    after: Duration,
+    work: Work,
+    peak_memory: usize,
+}
+
+/// What a statement's job has taken so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Work {
+    /// From the hand-over to the scheduler until a worker took it up.
+    pub queued: Duration,
+    /// Whether no worker has taken it up yet.
+    pub is_queued: bool,
+    /// As long as a pipeline could not go on because the client was behind, or only the client had something left to do.
+    pub waiting: Duration,
+    /// Whether it waits for its client now.
+    pub is_waiting: bool,
+    /// Time of all workers together.
+    pub busy: Duration,
+    /// Rows of all sources and intermediate results that were read.
+    pub rows_read: u64,
+    pub morsels: u64,
+    pub pipelines: usize,
+    pub pipelines_done: usize,
+    /// The part that is done, from 0 to 1.
+    pub fraction: f64,
+}
+
+/// How long the phases of a statement took, as far as it has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Phases {
+    pub total: Duration,
+    pub planning: Duration,
+    pub compiling: Option<Duration>,
+    pub execution: Option<Duration>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Activity {
+    /// Of a database that begins, which remembers so many statements.
+    pub fn new(most_ended: usize) -> Self {
+        Self {
+            running: Mutex::default(),
+            ended: Mutex::default(),
+            most_ended: AtomicUsize::new(most_ended),
+            statements: AtomicU64::new(0),
+            sessions: AtomicU64::new(0),
+        }
+    }
+
+    /// The number of a new session, from 1.
+    pub fn new_session(&self) -> u64 {
+        self.sessions.fetch_add(1, Relaxed) + 1
+    }
+
+    /// A statement begins. It ends with what this returns, at the latest.
+    pub fn begin(self: &Arc<Self>, session: u64, sql: &str) -> Open {
+        let statement = Arc::new(Statement::new(self.statements.fetch_add(1, Relaxed) + 1, session, sql));
+        lock(&self.running).insert(statement.number, statement.clone());
+        Open { statement, activity: self.clone() }
+    }
+
+    /// The statements that run, in the order in which they began.
+    pub fn running(&self) -> Vec<Arc<Statement>> {
+        lock(&self.running).values().cloned().collect()
+    }
+
+    /// Statements that have ended, in the order in which they did.
+    pub fn ended(&self) -> Vec<Arc<Statement>> {
+        lock(&self.ended).iter().cloned().collect()
+    }
+
+    /// How many ended statements are kept.
+    pub fn most_ended(&self) -> usize {
+        self.most_ended.load(Relaxed)
+    }
+
+    /// Keeps so many ended statements from now on.
+    pub fn set_most_ended(&self, most: usize) {
+        self.most_ended.store(most, Relaxed);
+        let mut ended = lock(&self.ended);
+        let surplus = ended.len().saturating_sub(most);
+        ended.drain(..surplus);
+        ended.shrink_to_fit();
+    }
+
+    fn end(&self, statement: &Arc<Statement>) {
+        lock(&self.running).remove(&statement.number);
+        let most = self.most_ended();
+        let mut ended = lock(&self.ended);
+        if ended.len() >= most {
+            let surplus = ended.len() + 1 - most.max(1);
+            ended.drain(..surplus);
+        }
+        if most > 0 {
+            ended.push_back(statement.clone());
+        }
+    }
+}
+
+impl Statement {
+    fn new(number: u64, session: u64, sql: &str) -> Self {
+        Self {
+            number,
+            session,
+            text: sql[..sql.floor_char_boundary(MOST_TEXT)].into(),
+            started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64),
+            begin: Instant::now(),
+            planned: OnceLock::new(),
+            compiled: OnceLock::new(),
+            ran_here: OnceLock::new(),
+            rows: AtomicU64::new(0),
+            furthest: AtomicU64::new(0),
+            holds: Mutex::default(),
+            end: OnceLock::new(),
+        }
+    }
+
+    /// What a session works for that has had no statement yet.
+    pub fn none() -> Arc<Self> {
+        Arc::new(Self::new(0, 0, ""))
+    }
+
+    /// Its plan is made; the first time counts.
+    pub fn planned(&self) {
+        self.planned.get_or_init(|| self.begin.elapsed());
+    }
+
+    /// Its plan is compiled, or needed no compiling, and runs from now on.
+    pub fn compiled(&self) {
+        self.planned();
+        self.compiled.get_or_init(|| self.begin.elapsed());
+    }
+
+    /// What it makes is charged to this.
+    pub fn charges(&self, budget: &Budget) {
+        if self.end.get().is_none() {
+            lock(&self.holds).budgets.push(budget.clone());
+        }
+    }
+
+    /// It has given a job to the scheduler.
+    pub fn runs(&self, job: &JobHandle) {
+        self.compiled();
+        lock(&self.holds).job = Some(job.clone());
+    }
+
+    /// It has run, on its client's thread.
+    pub fn ran_here(&self) {
+        self.ran_here.get_or_init(|| self.begin.elapsed());
+    }
+
+    /// It has given so many rows to its client, or changed them.
+    pub fn has_rows(&self, rows: u64) {
+        self.rows.store(rows, Relaxed);
+    }
+
+    pub fn rows(&self) -> u64 {
+        self.rows.load(Relaxed)
+    }
+
+    /// How it ended; none while it runs.
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.end.get().map(|end| end.outcome)
+    }
+
+    /// Bytes that are charged to it now, and the most that any of its budgets has had at once.
+    pub fn memory(&self) -> (usize, usize) {
+        match self.end.get() {
+            Some(end) => (0, end.peak_memory),
+            None => lock(&self.holds).memory(),
+        }
+    }
+
+    /// How long its phases took so far.
+    pub fn phases(&self) -> Phases {
+        let total = self.end.get().map_or_else(|| self.begin.elapsed(), |end| end.after);
+        let planned = self.planned.get().copied();
+        let compiled = self.compiled.get().copied();
+        Phases {
+            total,
+            planning: planned.unwrap_or(total),
+            compiling: planned.map(|planned| compiled.unwrap_or(total).saturating_sub(planned)),
+            execution: compiled.map(|compiled| total.saturating_sub(compiled)),
+        }
+    }
+
+    /// What it has taken so far; nothing of what is done on its client's thread.
+    pub fn work(&self) -> Work {
+        if let Some(end) = self.end.get() {
+            return end.work;
+        }
+        let job = lock(&self.holds).job.clone();
+        self.work_of(job.as_ref(), self.begin.elapsed())
+    }
+
+    /// Its pipelines, while it runs.
+    pub fn pipelines(&self) -> Vec<StageReport> {
+        let job = lock(&self.holds).job.clone();
+        job.map_or_else(Vec::new, |job| job.report())
+    }
+
+    fn work_of(&self, job: Option<&JobHandle>, now: Duration) -> Work {
+        let Some(job) = job else {
+            return self.ran_here.get().map_or_else(Work::default, |&ran| Work {
+                waiting: now.saturating_sub(ran),
+                is_waiting: true,
+                fraction: 1.0,
+                ..Work::default()
+            });
+        };
+        let (progress, times) = (job.progress(), job.times());
+        // When it was handed over.
+        let from = self.compiled.get().copied().unwrap_or_default();
+        let after_its_end = times.total.map_or(Duration::ZERO, |total| now.saturating_sub(from + total));
+        // The bits of numbers that are not negative are in the numbers' order.
+        let fraction = progress.fraction();
+        let before = f64::from_bits(self.furthest.fetch_max(fraction.to_bits(), Relaxed));
+        Work {
+            queued: times.queued.unwrap_or(now.saturating_sub(from)),
+            is_queued: times.queued.is_none() && times.total.is_none(),
+            waiting: times.held_up + after_its_end,
+            is_waiting: times.is_held_up || times.total.is_some(),
+            busy: job.report().iter().map(|stage| stage.busy).sum(),
+            rows_read: progress.rows,
+            morsels: progress.morsels,
+            pipelines: progress.total_stages,
+            pipelines_done: progress.stages,
+            fraction: fraction.max(before),
+        }
+    }
+}
+
+impl Holds {
+    fn memory(&self) -> (usize, usize) {
+        let used = self.budgets.iter().map(Budget::used).sum();
+        let peak = self.budgets.iter().map(Budget::peak).max().unwrap_or(0);
+        (used, peak)
+    }
+}
+
+/// A statement whose end is still to come: whoever has its result has this.
+pub(crate) struct Open {
+    statement: Arc<Statement>,
+    activity: Arc<Activity>,
+}
+
+impl std::fmt::Debug for Open {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Open({})", self.statement.number)
+    }
+}
+
+impl Open {
+    pub fn statement(&self) -> &Arc<Statement> {
+        &self.statement
+    }
+
+    /// The statement has failed.
+    pub fn fail(&self, error: &Error) {
+        self.end(Outcome::Failed(error.state()));
+    }
+
+    /// The statement has ended; the first time counts.
+    pub fn end(&self, outcome: Outcome) {
+        let statement = &self.statement;
+        if statement.end.get().is_some() {
+            return;
+        }
+        let after = statement.begin.elapsed();
+        let holds = std::mem::take(&mut *lock(&statement.holds));
+        let work = statement.work_of(holds.job.as_ref(), after);
+        let end = End { outcome, after, work, peak_memory: holds.memory().1 };
+        if statement.end.set(end).is_ok() {
+            self.activity.end(statement);
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.end(Outcome::Closed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_that_ended_are_kept() {
+        let activity = Arc::new(Activity::new(2));
+        let numbers = |activity: &Activity| activity.ended().iter().map(|s| s.number).collect::<Vec<_>>();
+        let first = activity.begin(activity.new_session(), "first");
+        let running = activity.running();
+        assert_eq!((running.len(), &*running[0].text, running[0].outcome()), (1, "first", None));
+        for _ in 0..3 {
+            activity.begin(1, "next").end(Outcome::Finished);
+        }
+        assert_eq!(numbers(&activity), [3, 4]);
+        drop(first);
+        assert!(activity.running().is_empty());
+        assert_eq!(numbers(&activity), [4, 1]);
+        assert_eq!(activity.ended()[1].outcome(), Some(Outcome::Closed));
+        activity.set_most_ended(1);
+        assert_eq!(numbers(&activity), [1]);
+        activity.set_most_ended(0);
+        activity.begin(1, "unseen").end(Outcome::Finished);
+        assert!(numbers(&activity).is_empty());
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        let activity = Arc::new(Activity::new(1));
+        let open = activity.begin(1, &"ü".repeat(MOST_TEXT));
+        assert_eq!(open.statement().text.len(), MOST_TEXT);
+        let open = activity.begin(1, &format!("x{}", "ü".repeat(MOST_TEXT)));
+        assert_eq!(open.statement().text.len(), MOST_TEXT - 1);
+    }
+
+    #[test]
+    fn phases_follow_one_another() {
+        let open = Arc::new(Activity::new(1)).begin(1, "select 1");
+        let statement = open.statement();
+        assert!(statement.phases().compiling.is_none() && statement.phases().execution.is_none());
+        statement.planned();
+        assert!(statement.phases().compiling.is_some() && statement.phases().execution.is_none());
+        statement.compiled();
+        open.end(Outcome::Failed(SqlState::DIVISION_BY_ZERO));
+        let Phases { total, planning, compiling, execution } = statement.phases();
+        assert_eq!(planning + compiling.unwrap() + execution.unwrap(), total);
+    }
+}
