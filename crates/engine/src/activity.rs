@@ -13,6 +13,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use base::{Budget, Error, SqlState};
 use scheduler::{JobHandle, StageReport};
 
+use crate::trace::{Recorder, StatementSpans, Trace};
+
 /// Most bytes of a statement's text that are kept.
 const MOST_TEXT: usize = 1024;
 
@@ -55,6 +57,9 @@ pub(crate) struct Statement {
 struct Holds {
     job: Option<JobHandle>,
     budgets: Vec<Budget>,
+    /// Where it is recorded, and who records its jobs.
+    trace: Option<Arc<Trace>>,
+    recorders: Vec<Arc<Recorder>>,
 }
 
 /// How a statement ended.
@@ -65,6 +70,16 @@ pub(crate) enum Outcome {
     /// Its client had no use for the rest of its result.
     Closed,
     Failed(SqlState),
+}
+
+impl Outcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Closed => "closed",
+            Self::Failed(_) => "failed",
+        }
+    }
 }
 
 /// What is known of a statement that has ended.
@@ -128,8 +143,11 @@ impl Activity {
     }
 
     /// A statement begins. It ends with what this returns, at the latest.
-    pub fn begin(self: &Arc<Self>, session: u64, sql: &str) -> Open {
-        let statement = Arc::new(Statement::new(self.statements.fetch_add(1, Relaxed) + 1, session, sql));
+    pub fn begin(self: &Arc<Self>, session: u64, sql: &str, trace: Option<Arc<Trace>>) -> Open {
+        let number = self.statements.fetch_add(1, Relaxed) + 1;
+        let statement = Statement::new(number, session, sql);
+        lock(&statement.holds).trace = trace;
+        let statement = Arc::new(statement);
         lock(&self.running).insert(statement.number, statement.clone());
         Open { statement, activity: self.clone() }
     }
@@ -217,6 +235,13 @@ impl Statement {
     pub fn runs(&self, job: &JobHandle) {
         self.compiled();
         lock(&self.holds).job = Some(job.clone());
+    }
+
+    /// A job of it is recorded.
+    pub fn is_recorded_by(&self, recorder: Arc<Recorder>) {
+        if self.end.get().is_none() {
+            lock(&self.holds).recorders.push(recorder);
+        }
     }
 
     /// It has run, on its client's thread.
@@ -313,6 +338,27 @@ impl Holds {
     }
 }
 
+impl Holds {
+    /// Writes what was recorded of a statement that has ended.
+    fn write_trace(&self, statement: &Statement) {
+        let Some(trace) = &self.trace else { return };
+        self.recorders.iter().for_each(|recorder| recorder.write());
+        let Phases { total, planning, compiling, execution } = statement.phases();
+        trace.statement(&StatementSpans {
+            number: statement.number,
+            session: statement.session,
+            text: &statement.text,
+            begin: statement.begin,
+            planning,
+            compiling,
+            execution,
+            total,
+            state: statement.outcome().map_or("", Outcome::name),
+            rows: statement.rows(),
+        });
+    }
+}
+
 /// A statement whose end is still to come: whoever has its result has this.
 pub(crate) struct Open {
     statement: Arc<Statement>,
@@ -347,6 +393,7 @@ impl Open {
         let end = End { outcome, after, work, peak_memory: holds.memory().1 };
         if statement.end.set(end).is_ok() {
             self.activity.end(statement);
+            holds.write_trace(statement);
         }
     }
 }
@@ -365,11 +412,11 @@ mod tests {
     fn the_last_that_ended_are_kept() {
         let activity = Arc::new(Activity::new(2));
         let numbers = |activity: &Activity| activity.ended().iter().map(|s| s.number).collect::<Vec<_>>();
-        let first = activity.begin(activity.new_session(), "first");
+        let first = activity.begin(activity.new_session(), "first", None);
         let running = activity.running();
         assert_eq!((running.len(), &*running[0].text, running[0].outcome()), (1, "first", None));
         for _ in 0..3 {
-            activity.begin(1, "next").end(Outcome::Finished);
+            activity.begin(1, "next", None).end(Outcome::Finished);
         }
         assert_eq!(numbers(&activity), [3, 4]);
         drop(first);
@@ -379,22 +426,22 @@ mod tests {
         activity.set_most_ended(1);
         assert_eq!(numbers(&activity), [1]);
         activity.set_most_ended(0);
-        activity.begin(1, "unseen").end(Outcome::Finished);
+        activity.begin(1, "unseen", None).end(Outcome::Finished);
         assert!(numbers(&activity).is_empty());
     }
 
     #[test]
     fn texts_are_cut_between_characters() {
         let activity = Arc::new(Activity::new(1));
-        let open = activity.begin(1, &"ü".repeat(MOST_TEXT));
+        let open = activity.begin(1, &"ü".repeat(MOST_TEXT), None);
         assert_eq!(open.statement().text.len(), MOST_TEXT);
-        let open = activity.begin(1, &format!("x{}", "ü".repeat(MOST_TEXT)));
+        let open = activity.begin(1, &format!("x{}", "ü".repeat(MOST_TEXT)), None);
         assert_eq!(open.statement().text.len(), MOST_TEXT - 1);
     }
 
     #[test]
     fn phases_follow_one_another() {
-        let open = Arc::new(Activity::new(1)).begin(1, "select 1");
+        let open = Arc::new(Activity::new(1)).begin(1, "select 1", None);
         let statement = open.statement();
         assert!(statement.phases().compiling.is_none() && statement.phases().execution.is_none());
         statement.planned();

@@ -16,6 +16,10 @@ impl Database {
         let (locks, others): (Vec<_>, Vec<_>) =
             config.settings.of(Scope::Database).partition(|(s, _)| s.name == "lock_configuration");
         others.into_iter().chain(locks).try_for_each(|(s, value)| first.set(s, Some(value.to_string())))?;
+        if let Some((_, path)) = config.settings.of(Scope::Session).find(|(s, _)| s.name == "trace") {
+            let trace = first.open_trace(path)?;
+            database.0.first_trace.get_or_init(|| trace);
+        }
         Ok(database)
     }
 

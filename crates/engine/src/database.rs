@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use base::{Budget, Result};
@@ -16,6 +16,7 @@ use crate::kept::plans::KeptPlans;
 use crate::samples::Samples;
 use crate::settings::{Scope, Settings};
 use crate::timeouts::Timeouts;
+use crate::trace::{Trace, Traces};
 
 /// What the code cache holds at most: bytes of machine code, and programs.
 const CODE_BYTES: usize = 64 << 20;
@@ -55,6 +56,9 @@ pub(crate) struct Shared {
     pub code: CodeCache,
     pub kept: KeptPlans,
     pub activity: Arc<Activity>,
+    pub traces: Traces,
+    /// What sessions write from their beginning.
+    pub first_trace: OnceLock<Arc<Trace>>,
     /// Of files that were read lately.
     pub samples: Arc<Samples>,
     /// Of statements.
@@ -98,6 +102,8 @@ impl Database {
             code: CodeCache::new(CODE_BYTES, CODE_PROGRAMS),
             kept: KeptPlans::default(),
             activity: Arc::new(Activity::new(HISTORY)),
+            traces: Traces::default(),
+            first_trace: OnceLock::new(),
             samples: Arc::default(),
             timeouts: Timeouts::default(),
             frames: Mutex::default(),

@@ -11,16 +11,20 @@ use base::memory::Reservation;
 use base::statement::Working;
 use base::{Budget, Error, Result, SqlState, statement};
 use io::{FileSource, Helpers, OpenContext, PieceStep};
-use scheduler::{JobHandle, JobOptions, JobSpec, Pipeline};
+use scheduler::{JobHandle, JobOptions, JobSpec, Observer, Pipeline};
 
 use crate::activity::{Open, Statement};
 use crate::call::Call;
 use crate::pieces::each_piece;
 use crate::settings::{SETTINGS, Setting, Settings, parse_memory};
+use crate::trace::{Recorder, Trace};
 use crate::{Database, database};
 
 /// Bytes that parsing and planning take for each byte of text, at most: VALUES of short numbers.
 const PLANNING: usize = 256;
+
+/// The stage of workers that help to look at a file.
+const LOOK: &str = "look at a file";
 
 /// The environment of a statement.
 #[derive(Clone)]
@@ -31,23 +35,26 @@ pub(crate) struct Environment {
     pub frames: HashMap<String, Arc<dyn FileSource>>,
     /// Of the statement that runs, or has run last.
     pub call: Call,
-    /// The number of the session.
+    /// The number of the session; 0 of none.
     pub session: u64,
     /// The statement that runs, or has run last, as others see it.
     pub statement: Arc<Statement>,
+    /// Where its statements are recorded.
+    pub trace: Option<Arc<Trace>>,
 }
 
 impl Environment {
     /// A session's first.
     pub fn new(database: Database) -> Self {
         let settings = database.0.session_settings.clone();
-        let (session, statement) = (database.0.activity.new_session(), Statement::none());
-        Self { database, settings, frames: HashMap::new(), call: Call::default(), session, statement }
+        let statement = Statement::none();
+        let trace = database.0.first_trace.get().cloned();
+        Self { database, settings, frames: HashMap::new(), call: Call::default(), session: 0, statement, trace }
     }
 
     /// A statement is seen by all sessions until what this returns is dropped.
     pub fn show(&mut self, sql: &str) -> Open {
-        let open = self.database.0.activity.begin(self.session, sql);
+        let open = self.database.0.activity.begin(self.session, sql, self.trace.clone());
         self.statement = open.statement().clone();
         open
     }
@@ -57,6 +64,34 @@ impl Environment {
     pub fn runs(&self, job: &JobHandle, counts_rows: bool) {
         self.call.runs(job, counts_rows);
         self.statement.runs(job);
+    }
+
+    /// Who sees a job of the statement that has stages of these names, beside or before somebody else.
+    pub fn observer<'a>(
+        &self,
+        stages: impl Iterator<Item = &'a str>,
+        other: Option<Arc<dyn Observer>>,
+    ) -> Option<Arc<dyn Observer>> {
+        let Some(trace) = self.trace.clone() else { return other };
+        let stages = stages.map(str::to_owned).collect();
+        let recorder = Arc::new(Recorder::new(trace, self.statement.number, stages, other));
+        self.statement.is_recorded_by(recorder.clone());
+        Some(recorder)
+    }
+
+    /// Opens or joins the trace in a file.
+    pub fn open_trace(&self, path: &str) -> Result<Arc<Trace>> {
+        let file = io::open_grown(path, &self.outside()?)?;
+        self.database.0.traces.open(file)
+    }
+
+    /// Records statements from the next one on in a file, or no more. An error that has ended the trace before is told now.
+    fn set_trace(&mut self, setting: &'static Setting, path: Option<String>) -> Result<()> {
+        let path = path.filter(|path| !path.is_empty());
+        let next = path.as_deref().map(|path| self.open_trace(path)).transpose()?;
+        self.settings.put(setting, path);
+        let before = std::mem::replace(&mut self.trace, next);
+        before.and_then(|trace| trace.error()).map_or(Ok(()), Err)
     }
 
     /// A statement of a call begins, and the time that it may take. All sessions see it until what this returns is dropped.
@@ -104,7 +139,9 @@ impl Environment {
                 .hint("enable_external_access is off"));
         }
         let budget = Some(self.database.0.budget.clone());
-        let workers = Workers { database: self.database.clone(), options: self.job_options() };
+        let observer = self.observer([LOOK].into_iter(), None);
+        let options = JobOptions { observer, ..self.job_options() };
+        let workers = Workers { database: self.database.clone(), options };
         let helpers = Some(Arc::new(workers) as Arc<dyn Helpers>);
         Ok(OpenContext { budget, cancel: self.call.token(), helpers, ..OpenContext::default() })
     }
@@ -143,6 +180,7 @@ impl Environment {
             }
             // They are as they begin.
             ("enable_external_access" | "lock_configuration", _) => Ok(()),
+            ("trace", value) => self.set_trace(setting, value),
             (_, value) => {
                 self.settings.put(setting, value);
                 Ok(())
@@ -182,7 +220,7 @@ struct Workers {
 impl Helpers for Workers {
     fn each(&self, count: usize, step: PieceStep) -> Result<()> {
         let mut job = JobSpec::new();
-        job.add(Pipeline::new("look at a file", move |cut| Ok(each_piece(count, step.clone(), cut))), &[]);
+        job.add(Pipeline::new(LOOK, move |cut| Ok(each_piece(count, step.clone(), cut))), &[]);
         self.database.0.scheduler.submit(job, self.options.clone()).wait()
     }
 }

@@ -285,7 +285,8 @@ fn launch(environment: &Environment, query: Arc<Query>, cancel: CancelToken) -> 
         query.context.result().finish(Ok(()));
         return Ok(Running::new(query, None, shared));
     }
-    let observer = Some(Arc::new(ResultEnd(Arc::downgrade(&query.context))) as _);
+    let end = Arc::new(ResultEnd(Arc::downgrade(&query.context)));
+    let observer = environment.observer(query.program.pipelines.values().map(|p| p.name.as_str()), Some(end));
     let handle = shared.scheduler.submit(job, JobOptions { cancel, observer, ..environment.job_options() });
     environment.runs(&handle, true);
     Ok(Running::new(query, Some(handle), shared))

@@ -39,6 +39,7 @@ mod source;
 mod statement;
 mod storage_info;
 mod timeouts;
+mod trace;
 mod views;
 
 pub use call::{Call, Interrupt};

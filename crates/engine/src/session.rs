@@ -40,7 +40,9 @@ impl std::fmt::Debug for Session {
 
 impl Session {
     pub(crate) fn new(database: Database) -> Self {
-        Self { environment: Environment::new(database), interrupt: Interrupt::default() }
+        let session = database.0.activity.new_session();
+        let environment = Environment { session, ..Environment::new(database) };
+        Self { environment, interrupt: Interrupt::default() }
     }
 
     /// The database.
@@ -52,6 +54,7 @@ impl Session {
     pub fn fork(&self) -> Self {
         let mut fork = Self::new(self.database().clone());
         fork.environment.settings = self.environment.settings.clone();
+        fork.environment.trace = self.environment.trace.clone();
         fork
     }
 

@@ -48,6 +48,8 @@ pub enum Kind {
     Words(fn() -> Vec<&'static str>),
     /// One of these words.
     Choice(fn() -> Vec<&'static str>),
+    /// A file, or nothing.
+    Path,
     /// Numbers of rows of joins, by the names of their tables.
     JoinRows,
 }
@@ -153,6 +155,13 @@ pub const SETTINGS: &[Setting] = &[
         description: "Threads that run queries; by default the hardware threads that affinity and cgroups allow.",
     },
     Setting {
+        name: "trace",
+        kind: Kind::Path,
+        default: "",
+        scope: Scope::Session,
+        description: "File that statements and their morsels are recorded in, for Perfetto and Chrome; empty: none.",
+    },
+    Setting {
         name: "window_algorithm",
         kind: Kind::Choice(|| WindowAlgorithm::ALL.map(|(name, _)| name).to_vec()),
         default: "auto",
@@ -219,6 +228,7 @@ impl Setting {
                 Some(time) => Ok(duration::text(time)),
                 None => Err(bad("write milliseconds, or a number with one of the units us, ms, s, min, h, d".into())),
             },
+            Kind::Path => Ok(value.to_owned()),
             Kind::Choice(known) if known().contains(&text.as_str()) => Ok(text),
             Kind::Choice(known) => Err(bad(format!("it is one of these: {}", known().join(", ")))),
             Kind::JoinRows => match value.parse::<KnownRows>() {
@@ -264,8 +274,15 @@ impl Settings {
     }
     /// Whether plans are made as they are for everybody, so that those of others hold here.
     pub(crate) fn plans_as_usual(&self) -> bool {
-        const HARMLESS: &[&str] =
-            &["memory_limit", "priority", "query_memory_limit", "statement_timeout", "threads", "worker_limit"];
+        const HARMLESS: &[&str] = &[
+            "memory_limit",
+            "priority",
+            "query_memory_limit",
+            "statement_timeout",
+            "threads",
+            "trace",
+            "worker_limit",
+        ];
         self.values.keys().all(|name| HARMLESS.contains(name))
     }
     /// How queries are optimised.

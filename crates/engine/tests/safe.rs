@@ -46,6 +46,7 @@ fn no_statement_reaches_a_file() {
         "copy t to '@/out.csv'",
         "copy (select 1) to '@/out.parquet'",
         "copy t to '/dev/stdout'",
+        "set trace = '@/out.json'",
         "select * from v",
     ];
     for sql in statements {

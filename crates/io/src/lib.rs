@@ -17,6 +17,7 @@ mod create;
 pub mod csv;
 pub mod ffi;
 mod format;
+mod grown_file;
 mod identity;
 mod input;
 mod new_file;
@@ -29,6 +30,7 @@ pub mod source;
 pub use copy_options::format as copy_format;
 pub use create::{ChunkWriter, create};
 pub use format::{Format, format_of};
+pub use grown_file::open_grown;
 pub use identity::Identity;
 pub use open::{Helpers, OpenContext, PieceStep, expand_paths, open, open_for_copy};
 pub use source::{

@@ -124,7 +124,8 @@ pub(super) fn fill_from_file(
     let to = sink.clone();
     let mut job = JobSpec::new();
     let prepare = job.add(Pipeline::new("prepare", move |cut| Ok(prepare_file(file.clone(), cut))), &[]);
-    let stage = Pipeline::new(format!("load {}", relation.name()), move |cut| {
+    let name = format!("load {}", relation.name());
+    let stage = Pipeline::new(name.clone(), move |cut| {
         let (sink, pieces, cut) = (to.clone(), pieces.clone(), cut.clone());
         Ok(Tasks::boxed(pieces.cut(&cut), move |worker, morsel| {
             let (mut piece, slice) = (pieces.take(morsel)?, cut.begin());
@@ -149,7 +150,8 @@ pub(super) fn fill_from_file(
         }))
     });
     job.add(stage, &[prepare]);
-    let handle = scheduler.submit(job, JobOptions { cancel, ..JobOptions::default() });
+    let observer = environment.observer(["prepare", &name].into_iter(), None);
+    let handle = scheduler.submit(job, JobOptions { cancel, observer, ..JobOptions::default() });
     environment.runs(&handle, false);
     handle.wait()?;
     sink.finish()?;

@@ -84,14 +84,11 @@ fn running(environment: &Environment) -> Vec<Vec<Value>> {
 fn history(environment: &Environment) -> Vec<Vec<Value>> {
     let row = |statement: &Statement| {
         let (work, phases) = (statement.work(), statement.phases());
-        let (state, error) = match statement.outcome() {
-            Some(Outcome::Failed(state)) => ("failed", Value::str(state.0)),
-            Some(Outcome::Closed) => ("closed", Value::Null),
-            Some(Outcome::Finished) | None => ("finished", Value::Null),
-        };
+        let outcome = statement.outcome().unwrap_or(Outcome::Finished);
+        let error = if let Outcome::Failed(state) = outcome { Value::str(state.0) } else { Value::Null };
         let mut row = of_both(environment, statement);
         row.extend([
-            Value::str(state),
+            Value::str(outcome.name()),
             error,
             ms(phases.total),
             ms(phases.planning),
