@@ -34,7 +34,8 @@ impl Seats {
             return Some(Seat(None));
         }
         let one_more = |taken| (taken < self.most).then_some(taken + 1);
-        self.taken.fetch_update(SeqCst, SeqCst, one_more).is_ok().then_some(Seat(Some((self, events))))
+        // A seat that is made is one that is given up.
+        self.taken.fetch_update(SeqCst, SeqCst, one_more).ok().map(|_| Seat(Some((self, events))))
     }
 }
 
@@ -57,6 +58,7 @@ mod tests {
         let seats = Seats::new(Some(2));
         let (first, second) = (seats.take(&events), seats.take(&events));
         assert!(first.is_some() && second.is_some() && !seats.are_free() && seats.take(&events).is_none());
+        assert_eq!(seats.taken.load(SeqCst), 2);
         let before = events.epoch();
         drop(first);
         assert!(seats.are_free() && seats.take(&events).is_some() && events.epoch() > before);

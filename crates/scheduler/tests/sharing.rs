@@ -247,3 +247,23 @@ fn a_worker_that_comes_late_finds_morsels() {
     job.cancel();
     assert!(job.wait().is_err());
 }
+
+#[test]
+fn a_job_of_few_workers_ends_though_others_look_for_work() {
+    let scheduler = scheduler(2);
+    for round in 0..1000u64 {
+        let mut spec = JobSpec::new();
+        for stage in 0..3 {
+            let source = move |_: &Cutting| {
+                Ok(rows(round % 4, |_, _| {
+                    std::thread::sleep(Duration::from_micros(30));
+                    Ok(())
+                }))
+            };
+            spec.add(Pipeline::new("limited", source), if stage == 2 { &[0, 1] } else { &[] });
+        }
+        let options = JobOptions { worker_limit: Some(1), ..Default::default() };
+        let job = scheduler.submit(spec, options);
+        assert_eq!(job.wait_timeout(Duration::from_secs(5)), Some(Ok(())), "round {round}");
+    }
+}
