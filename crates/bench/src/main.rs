@@ -3,6 +3,7 @@
 //!
 //! Comparisons with other systems are in the folder `bench` at the top, in Python.
 
+mod cancel;
 mod claims;
 mod counts;
 mod demo;
@@ -12,6 +13,7 @@ mod latency;
 mod memory;
 mod numbers;
 mod planning;
+mod service;
 mod sort;
 mod sums;
 mod tpch;
@@ -82,6 +84,10 @@ enum Command {
     },
     /// Times inserts of one row, alone and with a query after each, into tables of 1 to 10,000 chunks.
     Inserts,
+    /// Times short queries that come at random times beside endless long ones.
+    Service(service::ServiceOptions),
+    /// Stops TPC-H's queries, and hard ones, at random moments: how soon they end, and what they leave.
+    Cancel(cancel::CancelOptions),
     /// Generates, loads, runs and checks TPC-H, and prints a table of times.
     Demo(DataOptions),
 }
@@ -137,6 +143,8 @@ fn main() -> ExitCode {
         Command::Counts { inside: Some(data), .. } => counts::inside(&data),
         Command::Counts { accept, inside: None } => counts::run(accept),
         Command::Inserts => inserts::run(),
+        Command::Service(options) => service::run(&options),
+        Command::Cancel(options) => cancel::run(&options),
         Command::Demo(options) => demo::run(&options),
     };
     match result {

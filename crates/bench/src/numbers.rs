@@ -12,12 +12,17 @@ const ROWS: u64 = 10u64.pow(DIGITS as u32);
 /// A session with the table `numbers`: `columns` of each `id` from 0.
 pub(crate) fn session(threads: Option<usize>, columns: &str) -> Result<Session> {
     let mut session = Database::new(Config { threads, ..Config::default() })?.connect();
-    let digits = "(values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9))";
-    let from = (0..DIGITS).map(|i| format!("{digits} d{i}(n)")).collect::<Vec<_>>().join(", ");
-    let id = (0..DIGITS).map(|i| format!("d{i}.n * {}", 10u64.pow(i as u32))).collect::<Vec<_>>().join(" + ");
-    let sql = format!("create table numbers as select {columns} from (select ({id})::bigint id from {from}) ids");
+    let sql = format!("create table numbers as select {columns} from {}", ids(DIGITS));
     session.execute(&sql, &[])?.collect()?;
     Ok(session)
+}
+
+/// What FROM makes a power of ten of rows of: each `id` from 0.
+pub(crate) fn ids(digits: usize) -> String {
+    let all = "(values (0), (1), (2), (3), (4), (5), (6), (7), (8), (9))";
+    let from = (0..digits).map(|i| format!("{all} d{i}(n)")).collect::<Vec<_>>().join(", ");
+    let id = (0..digits).map(|i| format!("d{i}.n * {}", 10u64.pow(i as u32))).collect::<Vec<_>>().join(" + ");
+    format!("(select ({id})::bigint id from {from}) ids")
 }
 
 /// Prints the best time of each statement and its memory, as `measure` finds them.
