@@ -133,7 +133,9 @@ impl Interpreter<'_> {
                 let column = *local.columns.add(i);
                 let ty = self.vars[v];
                 write(ty, column.data.add(row * ty.size() as usize), self.get(v));
-                column.nulls.add(row).write(null.is_some_and(|n| self.bool(n)).into());
+                if let Some(null) = null {
+                    column.nulls.add(row).write(self.bool(null).into());
+                }
             }
             local.count += 1;
             local.count == local.capacity

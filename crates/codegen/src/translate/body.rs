@@ -7,12 +7,12 @@ mod pause;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
-use pipeline::ir::{Function, Inst, Pipeline, Program, StateId, Ty, Var};
+use pipeline::ir::{Function, Inst, Pipeline, Program, StateId, Var};
 use runtime::abi::{Batch, Kernel, ResultColumn, ResultLocal, RowsLocal, Worker};
 
 use super::code::Code;
 use super::stages::Definition;
-use super::value::{Val, changing, clif_type, item, part_types, store};
+use super::value::{Val, changing, item, part_types, store};
 use super::values::Values;
 use fold::Folds;
 use pause::Pause;
@@ -316,10 +316,11 @@ impl<'b, 'p> Body<'b, 'p> {
             let data = self.code().b.ins().load(types::I64, changing(), columns, data_at);
             let at = item(&mut self.code().b, data, count, ty.size());
             store(&mut self.code().b, value, at, 0);
-            let nulls = self.code().b.ins().load(types::I64, changing(), columns, nulls_at);
-            let at = self.code().b.ins().iadd(nulls, count);
-            let flag = null.unwrap_or_else(|| self.code().b.ins().iconst(clif_type(Ty::Bool), 0));
-            self.code().b.ins().store(changing(), flag, at, 0);
+            if let Some(flag) = null {
+                let nulls = self.code().b.ins().load(types::I64, changing(), columns, nulls_at);
+                let at = self.code().b.ins().iadd(nulls, count);
+                self.code().b.ins().store(changing(), flag, at, 0);
+            }
         }
         let count = self.code().b.ins().iadd_imm_s(count, 1);
         self.code().b.ins().store(changing(), count, local, count_at);

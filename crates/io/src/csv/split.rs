@@ -3,8 +3,8 @@
 //! Whether a line end is inside of quotes depends on everything before it. Cuts are made after line ends; then each
 //! range is walked from both states that it could begin in (inside and outside of quotes), by whoever has time, and
 //! composing the results from the first range on gives the true states. A range that begins inside of quotes gives the bytes up
-//! to its first record to the range before it. One pass over the file, over quotes only; files without quotes cost
-//! `memchr`. Exact for whatever [`Records`](super::records::Records) accepts: a quote opens only at the start of a field.
+//! to its first record to the range before it. One pass over the file, over quotes only, whose places are found by vectors.
+//! Exact for whatever [`Records`](super::records::Records) accepts: a quote opens only at the start of a field.
 //!
 //! Nobody waits for another: what two need at once, both find, and each step is a window of text or one search for a line
 //! end in a range.
@@ -15,13 +15,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use base::Result;
 
 use super::dialect::Dialect;
+use super::index::positions;
 use crate::input::Input;
 
 /// Bytes read at first while looking for a line end; then more and more.
 const LINE: u64 = 4 << 10;
 const LINES: u64 = 1 << 20;
-/// Bytes that a step walks over.
-const WINDOW: u64 = 256 << 10;
+/// Bytes that a step walks over; few in tests, whose files are small.
+const WINDOW: u64 = if cfg!(test) { 64 } else { 256 << 10 };
 
 /// A file as it is cut.
 #[derive(Clone, Copy)]
@@ -107,7 +108,17 @@ impl Split {
             // Both neighbours of a character are looked at.
             let (from, to) = (at.saturating_sub(1).max(bytes.start), bytes.end.min(at + WINDOW));
             let window = Window { bytes: text.input.read(text.name, from, to)?, offset: from, range: bytes.clone() };
-            walks.iter_mut().for_each(|walk| walk.go(&window, text.dialect, quote));
+            let mut marks = Vec::new();
+            positions(&window.bytes, [quote, quote, text.dialect.escape, quote], 0, &mut marks);
+            let [outside, inside] = walks;
+            // As quotes open at the start of fields only, both soon come to the same.
+            let agree = outside.agrees(inside);
+            outside.go(&window, &marks, text.dialect, quote);
+            if agree {
+                (inside.at, inside.inside) = (outside.at, outside.inside);
+            } else {
+                inside.go(&window, &marks, text.dialect, quote);
+            }
         }
         let is_done = walks.iter().all(|walk| walk.at >= bytes.end);
         if is_done {
@@ -222,20 +233,31 @@ impl Walk {
         Self { at: range.start, first: (!inside && !range.is_empty()).then_some(range.start), inside }
     }
 
-    /// Goes on to the end of the window, but for a last byte whose neighbour is not in it.
-    fn go(&mut self, window: &Window, dialect: &Dialect, quote: u8) {
+    /// Whether both find the same from here on.
+    fn agrees(&self, other: &Self) -> bool {
+        self.first.is_some() && other.first.is_some() && (self.at, self.inside) == (other.at, other.inside)
+    }
+
+    /// Goes on to the end of the window, but for a last byte whose neighbour is not in it. `marks` are the places of quotes and
+    /// escapes in it.
+    fn go(&mut self, window: &Window, marks: &[u32], dialect: &Dialect, quote: u8) {
         let text = &window.bytes[..];
         let is_last = window.offset + text.len() as u64 == window.range.end;
         let limit = text.len() - usize::from(!is_last);
+        let mut marks = marks.iter().map(|&mark| mark as usize).take_while(|&mark| mark < limit).peekable();
         while self.at < window.offset + limit as u64 {
             let from = (self.at - window.offset) as usize;
-            let ahead = &text[from..limit];
-            let found = match (self.inside, self.first) {
-                (true, _) => memchr::memchr2(quote, dialect.escape, ahead),
-                (false, Some(_)) => memchr::memchr(quote, ahead),
-                (false, None) => memchr::memchr2(quote, dialect.eol, ahead),
-            };
-            let Some(p) = found.map(|p| from + p) else {
+            while marks.next_if(|&mark| mark < from || (!self.inside && text[mark] != quote)).is_some() {}
+            let mark = marks.peek().copied();
+            if !self.inside
+                && self.first.is_none()
+                && let Some(line) = memchr::memchr(dialect.eol, &text[from..mark.unwrap_or(limit)])
+            {
+                self.at += line as u64 + 1;
+                self.first = Some(self.at).filter(|&at| at < window.range.end);
+                continue;
+            }
+            let Some(p) = mark else {
                 self.at = window.offset + limit as u64;
                 return;
             };
@@ -247,11 +269,9 @@ impl Walk {
                     && (next == Some(quote) || (dialect.escape != quote && next == Some(dialect.escape)));
                 self.at += u64::from(escapes);
                 self.inside = escapes || text[p] != quote;
-            } else if text[p] == quote {
+            } else {
                 self.inside =
                     offset == window.range.start || text[p - 1] == dialect.delimiter || text[p - 1] == dialect.eol;
-            } else if self.at < window.range.end {
-                self.first = Some(self.at);
             }
         }
     }

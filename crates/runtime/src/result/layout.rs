@@ -23,6 +23,6 @@ pub struct ResultLocal {
 pub struct ResultColumn {
     /// Values.
     pub data: *mut u8,
-    /// NULL flags, one byte a row, always written.
+    /// NULL flags, one byte a row: zero until code writes them, which it does for values that may be NULL.
     pub nulls: *mut u8,
 }

@@ -69,7 +69,7 @@ impl LocalResult {
                 let nulls = finish_in_place(&self.types, rows, &room, &mut self.buffers);
                 // SAFETY: code has written the values, which are as promised now; payload lives as long as the morsel.
                 let done = unsafe { sink.advance(worker, begin, rows, &nulls) };
-                self.reset();
+                self.reset(rows);
                 done
             }
             (Some(sink), None) => {
@@ -88,12 +88,13 @@ impl LocalResult {
         assert!(rows <= CAPACITY);
         let buffers = self.buffers.iter_mut().zip(&self.types);
         let columns = buffers.map(|(buffers, &sql_type)| take_column(sql_type, rows, buffers)).collect();
-        self.reset();
+        self.reset(rows);
         Chunk::new(rows, columns)
     }
 
-    /// Lets code write to the buffers.
-    fn reset(&mut self) {
+    /// Lets code write to the buffers, of which so many rows were in use. It writes only flags that may be set.
+    fn reset(&mut self, rows: usize) {
+        self.buffers.iter_mut().for_each(|(_, nulls)| nulls.as_mut_slice()[..rows].fill(0));
         self.columns.iter_mut().zip(&mut self.buffers).for_each(|(column, buffers)| *column = column_of(buffers));
     }
 }
@@ -127,7 +128,7 @@ fn finish_in_place<'a>(
 }
 
 fn buffers(sql_type: SqlType) -> (Buffer, Buffer) {
-    (Buffer::with_capacity(CAPACITY * sql_type.physical().size()), Buffer::with_capacity(CAPACITY))
+    (Buffer::with_capacity(CAPACITY * sql_type.physical().size()), Buffer::zeroed(CAPACITY))
 }
 
 fn column_of(buffers: &mut (Buffer, Buffer)) -> ResultColumn {
