@@ -60,6 +60,8 @@ struct Holds {
     /// Where it is recorded, and who records its jobs.
     trace: Option<Arc<Trace>>,
     recorders: Vec<Arc<Recorder>>,
+    /// Whether its morsels are to be drawn.
+    pictured: bool,
 }
 
 /// How a statement ended.
@@ -235,6 +237,20 @@ impl Statement {
     pub fn runs(&self, job: &JobHandle) {
         self.compiled();
         lock(&self.holds).job = Some(job.clone());
+    }
+
+    /// The morsels of its jobs from now on are to be drawn.
+    pub fn picture(&self) {
+        lock(&self.holds).pictured = true;
+    }
+
+    pub fn is_pictured(&self) -> bool {
+        lock(&self.holds).pictured
+    }
+
+    /// Who has recorded its jobs so far.
+    pub fn recorders(&self) -> Vec<Arc<Recorder>> {
+        lock(&self.holds).recorders.clone()
     }
 
     /// A job of it is recorded.

@@ -72,11 +72,18 @@ impl Environment {
         stages: impl Iterator<Item = &'a str>,
         other: Option<Arc<dyn Observer>>,
     ) -> Option<Arc<dyn Observer>> {
-        let Some(trace) = self.trace.clone() else { return other };
-        let stages = stages.map(str::to_owned).collect();
-        let recorder = Arc::new(Recorder::new(trace, self.statement.number, stages, other));
-        self.statement.is_recorded_by(recorder.clone());
-        Some(recorder)
+        let pictured = self.statement.is_pictured().then_some(None);
+        let traced = self.trace.clone().map(Some);
+        if pictured.is_none() && traced.is_none() {
+            return other;
+        }
+        let stages: Vec<String> = stages.map(str::to_owned).collect();
+        let record = |then, trace| {
+            let recorder = Arc::new(Recorder::new(trace, self.statement.number, stages.clone(), then));
+            self.statement.is_recorded_by(recorder.clone());
+            Some(recorder as Arc<dyn Observer>)
+        };
+        traced.into_iter().chain(pictured).fold(other, record)
     }
 
     /// Opens or joins the trace in a file.

@@ -160,7 +160,8 @@ impl Prepared {
     ) -> Result<Running> {
         environment.statement.compiled();
         let mut query = Query::new(environment, self, sources, arguments, cancel.clone(), sink)?;
-        query.small = !analyze && self.few_rows && query.source_rows() <= INLINE_ROWS;
+        let watched = analyze || environment.statement.is_pictured();
+        query.small = !watched && self.few_rows && query.source_rows() <= INLINE_ROWS;
         let query = Arc::new(query);
         let watch = analyze.then(|| Watch::begin(&query)).transpose()?;
         let mut running = launch(environment, query, cancel)?;

@@ -7,6 +7,7 @@
 //! by what comes next.
 
 mod events;
+mod picture;
 mod recorder;
 
 use std::fs::File;
@@ -19,6 +20,7 @@ use scheduler::Run;
 
 use events::Events;
 pub(crate) use events::StatementSpans;
+pub(crate) use picture::Picture;
 pub(crate) use recorder::Recorder;
 
 /// What ends the file.

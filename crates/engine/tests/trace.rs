@@ -124,3 +124,17 @@ fn a_database_can_begin_with_a_trace() {
     safe.settings.set("enable_external_access", "off").unwrap();
     assert_eq!(Database::new(safe).unwrap_err().state(), SqlState::INSUFFICIENT_PRIVILEGE);
 }
+
+#[test]
+fn explain_draws_what_the_workers_did() {
+    let mut session = database().connect();
+    run(&mut session, "create table t as select * from (values (1), (2), (3)) v(x)");
+    let sql = "explain (analyze, trace) select sum(x) from t where x < 3";
+    let lines = session.execute(sql, &[]).and_then(|r| r.rows()).unwrap();
+    let page: String = lines.iter().map(|row| format!("{:?}\n", row[0])).collect();
+    assert!(page.contains("<svg") && page.contains("<rect") && page.contains("worker "), "{page}");
+    assert!(page.contains("x &lt; 3") && page.contains("</html>"), "{page}");
+    let error = session.execute("explain (trace) select sum(x) from t", &[]).unwrap_err();
+    assert_eq!(error.state(), SqlState::INVALID_PARAMETER_VALUE);
+    session.execute("explain (analyze, trace) select 1 / (x - 1) from t", &[]).unwrap_err();
+}

@@ -110,6 +110,8 @@ pub enum ExplainStage {
     Ir,
     /// Machine code.
     Asm,
+    /// What each worker did when, drawn.
+    Trace,
 }
 
 /// A possibly qualified name of a table or view.

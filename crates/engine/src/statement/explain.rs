@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use base::ids::Id;
-use base::{Error, Result};
+use base::{Error, Result, SqlState};
 use pipeline::Target;
 use plan::text::Printer;
 use plan::{Node, Plan};
@@ -14,6 +14,7 @@ use super::show::texts;
 use crate::environment::Environment;
 use crate::execute::{self, Running};
 use crate::result::QueryResult;
+use crate::trace::Picture;
 
 pub(crate) fn explain(
     environment: &Environment,
@@ -36,6 +37,11 @@ pub(crate) fn explain(
         _ => return Err(Error::unsupported("EXPLAIN of this statement").hint("EXPLAIN shows queries")),
     };
     let text = match stage {
+        ExplainStage::Trace if !analyze => {
+            let message = "EXPLAIN option TRACE requires ANALYZE";
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).hint("EXPLAIN (ANALYZE, TRACE) runs it"));
+        }
+        ExplainStage::Trace => traced(environment, plan)?,
         _ if analyze => analyzed(environment, plan)?,
         ExplainStage::Logical => plan.to_string(),
         ExplainStage::Plain => Printer::plain(&execute::optimize(environment, plan)?).to_string(),
@@ -98,6 +104,18 @@ fn analyzed(environment: &Environment, plan: Plan) -> Result<String> {
         running.peak_memory() as f64 / (1 << 20) as f64
     );
     Ok(text)
+}
+
+/// Runs the query and draws what each worker did when.
+fn traced(environment: &Environment, plan: Plan) -> Result<String> {
+    let plan = execute::optimize(environment, plan)?;
+    environment.statement.picture();
+    // Its code is as without EXPLAIN: nothing is counted.
+    let mut running = execute::start(environment, &plan, false, environment.call.token())?;
+    drain(&mut running)?;
+    let kept = environment.statement.recorders().iter().find_map(|recorder| recorder.kept());
+    let (stages, runs) = kept.unwrap_or_default();
+    Ok(Picture { query: &environment.statement.text, stages, runs }.page())
 }
 
 /// Reads the whole result; returns its number of rows.

@@ -106,6 +106,7 @@ fn explain(parser: &mut Parser<'_>) -> Result<Ast> {
                 "pipelines" => stage = ExplainStage::Pipelines,
                 "ir" => stage = ExplainStage::Ir,
                 "asm" => stage = ExplainStage::Asm,
+                "trace" => stage = ExplainStage::Trace,
                 "format" => {
                     let token = parser.peek_token();
                     if option_value(parser)? != "text" {
@@ -116,7 +117,7 @@ fn explain(parser: &mut Parser<'_>) -> Result<Ast> {
                     // PostgreSQL's switches that tools send; they change nothing here.
                     switch(parser)?;
                 }
-                _ => return parser.expected("ANALYZE, LOGICAL, OPTIMIZED, PIPELINES, IR or ASM", token),
+                _ => return parser.expected("ANALYZE, TRACE, LOGICAL, OPTIMIZED, PIPELINES, IR or ASM", token),
             }
             if !parser.consume_token(&Token::Comma) {
                 parser.expect_token(&Token::RParen)?;
