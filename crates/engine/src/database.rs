@@ -12,6 +12,7 @@ use io::FileSource;
 use scheduler::{Scheduler, SchedulerOptions, Topology};
 
 use crate::activity::Activity;
+use crate::admission::Admission;
 use crate::kept::plans::KeptPlans;
 use crate::samples::Samples;
 use crate::settings::{Scope, Settings};
@@ -61,6 +62,8 @@ pub(crate) struct Shared {
     pub first_trace: OnceLock<Arc<Trace>>,
     /// Of files that were read lately.
     pub samples: Arc<Samples>,
+    /// Queries by the memory that they need.
+    pub admission: Arc<Admission>,
     /// Of statements.
     pub timeouts: Timeouts,
     /// Data frames of the host language by name.
@@ -105,6 +108,7 @@ impl Database {
             traces: Traces::default(),
             first_trace: OnceLock::new(),
             samples: Arc::default(),
+            admission: Arc::default(),
             timeouts: Timeouts::default(),
             frames: Mutex::default(),
             session_settings,

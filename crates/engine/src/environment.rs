@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 use base::memory::Reservation;
@@ -41,6 +42,8 @@ pub(crate) struct Environment {
     pub statement: Arc<Statement>,
     /// Where its statements are recorded.
     pub trace: Option<Arc<Trace>>,
+    /// Results of the session that are open.
+    pub open: Arc<AtomicUsize>,
 }
 
 impl Environment {
@@ -49,7 +52,8 @@ impl Environment {
         let settings = database.0.session_settings.clone();
         let statement = Statement::none();
         let trace = database.0.first_trace.get().cloned();
-        Self { database, settings, frames: HashMap::new(), call: Call::default(), session: 0, statement, trace }
+        let (frames, call, open) = (HashMap::new(), Call::default(), Arc::default());
+        Self { database, settings, frames, call, session: 0, statement, trace, open }
     }
 
     /// A statement is seen by all sessions until what this returns is dropped.

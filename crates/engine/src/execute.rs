@@ -3,6 +3,7 @@
 mod batch;
 mod filter;
 mod narrow;
+mod need;
 mod phases;
 mod rows;
 mod scan;
@@ -24,6 +25,7 @@ use runtime::result::{Next, Sink};
 use scheduler::{CancelToken, Cutting, EachWorker, JobHandle, JobOptions, JobSpec, Observer, SingleThreaded, Strategy};
 use types::Chunk;
 
+use crate::admission::{GoesOn, Request, Ticket};
 use crate::database::Shared;
 use crate::environment::Environment;
 use crate::prepared::Prepared;
@@ -70,6 +72,8 @@ pub(crate) struct Running {
     furthest: AtomicU64,
     /// With EXPLAIN ANALYZE.
     watch: Option<Watch>,
+    /// Its place among the queries that run; none if it is small.
+    ticket: Option<Ticket>,
     /// How long lowering and compiling took; little if the code was in the cache.
     pub compiled: Duration,
     // Last: the database outlives what runs on its workers.
@@ -107,7 +111,8 @@ fn prepare_to(environment: &Environment, target: Target, plan: &Plan, analyze: b
     } else {
         Executable::Interpreted(program.clone())
     };
-    Ok(Prepared { program, code, few_rows: most_rows(&plan.root) <= INLINE_RESULT_ROWS })
+    let need = need::of(plan, target == Target::Table);
+    Ok(Prepared { program, code, few_rows: most_rows(&plan.root) <= INLINE_RESULT_ROWS, need })
 }
 
 /// What the tables of a plan are.
@@ -162,10 +167,12 @@ impl Prepared {
         let mut query = Query::new(environment, self, sources, arguments, cancel.clone(), sink)?;
         let watched = analyze || environment.statement.is_pictured();
         query.small = !watched && self.few_rows && query.source_rows() <= INLINE_ROWS;
+        let ticket = if query.small { None } else { Some(admit(environment, &query, self.need)?) };
         let query = Arc::new(query);
         let watch = analyze.then(|| Watch::begin(&query)).transpose()?;
         let mut running = launch(environment, query, cancel)?;
         running.watch = watch;
+        running.ticket = ticket;
         Ok(running)
     }
 
@@ -271,6 +278,27 @@ impl Observer for ResultEnd {
     }
 }
 
+/// Waits until there is memory for the query.
+fn admit(environment: &Environment, query: &Query, need: usize) -> Result<Ticket> {
+    let (shared, settings) = (&environment.database.0, &environment.settings);
+    let request = Request {
+        need,
+        budget: &query.budget,
+        goes_on: goes_on(&query.context),
+        priority: settings.number("priority"),
+        patience: settings.duration("admission_timeout"),
+        cancel: &query.cancel,
+        open: &environment.open,
+    };
+    shared.admission.admit(&shared.budget, request)
+}
+
+/// Whether the query is there, has not ended, and is not held up by its client.
+fn goes_on(context: &Arc<QueryContext>) -> GoesOn {
+    let context = Arc::downgrade(context);
+    Box::new(move || context.upgrade().is_some_and(|c| !c.result().is_full() && !c.result().has_ended()))
+}
+
 /// Gives the query to the scheduler, or runs it here if it is small.
 fn launch(environment: &Environment, query: Arc<Query>, cancel: CancelToken) -> Result<Running> {
     let shared = environment.database.0.clone();
@@ -296,7 +324,7 @@ fn launch(environment: &Environment, query: Arc<Query>, cancel: CancelToken) -> 
 impl Running {
     fn new(query: Arc<Query>, job: Option<JobHandle>, shared: Arc<Shared>) -> Self {
         let (furthest, compiled) = (AtomicU64::new(0), Duration::ZERO);
-        Self { query, job, ended: false, furthest, watch: None, compiled, _shared: shared }
+        Self { query, job, ended: false, furthest, watch: None, ticket: None, compiled, _shared: shared }
     }
 
     /// `Some(Some(chunk))`, `Some(None)` at the end, `None` if nothing came in time.

@@ -15,6 +15,7 @@
 //! ```
 
 mod activity;
+mod admission;
 mod call;
 mod connect;
 mod database;

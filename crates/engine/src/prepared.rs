@@ -12,4 +12,6 @@ pub(crate) struct Prepared {
     pub code: Executable,
     /// Whether no operator is expected to make many rows.
     pub few_rows: bool,
+    /// Bytes that it is expected to need.
+    pub need: usize,
 }

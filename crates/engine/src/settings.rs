@@ -57,6 +57,13 @@ pub enum Kind {
 /// All settings, by name.
 pub const SETTINGS: &[Setting] = &[
     Setting {
+        name: "admission_timeout",
+        kind: Kind::Duration,
+        default: "10s",
+        scope: Scope::Session,
+        description: "Time that a query waits for memory that others use before it runs all the same; 0: none.",
+    },
+    Setting {
         name: "compile",
         kind: Kind::Bool,
         default: "on",
@@ -275,6 +282,7 @@ impl Settings {
     /// Whether plans are made as they are for everybody, so that those of others hold here.
     pub(crate) fn plans_as_usual(&self) -> bool {
         const HARMLESS: &[&str] = &[
+            "admission_timeout",
             "memory_limit",
             "priority",
             "query_memory_limit",

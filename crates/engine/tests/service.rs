@@ -126,3 +126,42 @@ fn settings_of_service_have_no_part_in_results() {
         assert_eq!(database.runs_of_kept_plans(), kept + 1, "{setting}");
     }
 }
+
+/// Keeps a million rows, which are 50 to 60 MiB.
+const LARGE: &str = "select a.x, d.i from t a, d order by a.x * 7 % 1000, a.x, d.i offset 999990";
+
+#[test]
+fn queries_that_do_not_fit_together_run_one_after_the_other() {
+    let limit = 100 << 20;
+    let database = Database::new(Config { threads: Some(2), memory_limit: Some(limit), ..Config::default() }).unwrap();
+    fill(&mut database.connect());
+    let expected = database.connect().execute(LARGE, &[]).unwrap().rows().unwrap();
+    std::thread::scope(|scope| {
+        let client = || {
+            let mut session = database.connect();
+            run(&mut session, "set admission_timeout = '1h'");
+            session.execute(LARGE, &[]).and_then(|r| r.rows())
+        };
+        let clients: Vec<_> = (0..6).map(|_| scope.spawn(client)).collect();
+        for client in clients {
+            assert_eq!(client.join().unwrap().map_err(|e| e.to_string()), Ok(expected.clone()));
+        }
+    });
+}
+
+#[test]
+fn open_results_are_not_waited_for() {
+    let limit = 160 << 20;
+    let database = Database::new(Config { threads: Some(2), memory_limit: Some(limit), ..Config::default() }).unwrap();
+    let mut session = database.connect();
+    fill(&mut session);
+    run(&mut session, "set admission_timeout = '1h'");
+    let sorted = "select a.x, d.i, 'a text that is not short ' || a.x from t a, d order by a.x * 7 % 1000, d.i";
+    let mut open = session.execute(sorted, &[]).unwrap();
+    assert!(open.next_chunk().unwrap().is_some());
+    // The same thread reads nothing of it meanwhile; whether there is memory enough is another matter.
+    let other = session.fork().execute("select count(*) from (select x from t order by x offset 10) s", &[]).unwrap();
+    assert_eq!(other.rows().unwrap().len(), 1);
+    let own = session.execute(LARGE, &[]).and_then(|r| r.rows());
+    assert!(own.is_ok() || own.is_err_and(|e| e.state() == SqlState::OUT_OF_MEMORY));
+}

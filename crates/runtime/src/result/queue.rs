@@ -90,6 +90,11 @@ impl ResultQueue {
         self.lock().closed
     }
 
+    /// Whether all that there will ever be is there.
+    pub fn has_ended(&self) -> bool {
+        self.lock().end.is_some()
+    }
+
     /// Adds a batch of the morsel `rows`.
     pub(super) fn push(&self, rows: Range<u64>, chunk: Chunk) -> Result<()> {
         let bytes = chunk.bytes();
