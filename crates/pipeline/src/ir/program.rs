@@ -325,6 +325,7 @@ pub enum JoinWord {
 
 impl JoinWord {
     /// Offset of the byte that is 1 if nothing matches the row.
+    #[inline]
     pub fn null(self) -> Option<u32> {
         match self {
             Self::Hash => None,
