@@ -21,6 +21,8 @@ const BITS: (u64, u64) = (128, 1 << 16);
 #[derive(Debug)]
 pub(super) struct Keys {
     word: JoinWord,
+    /// Where a row says that its key is NULL.
+    null: Option<u32>,
     noted: PerWorker<Noted>,
 }
 
@@ -50,7 +52,7 @@ impl Range {
 
 impl Keys {
     pub(super) fn new(word: JoinWord) -> Self {
-        Self { word, noted: PerWorker::default() }
+        Self { word, null: word.null(), noted: PerWorker::default() }
     }
 
     /// What rows are found by.
@@ -106,7 +108,7 @@ impl Keys {
     pub(super) unsafe fn key(&self, row: *const u8) -> Option<i64> {
         // SAFETY: the word stands behind the chain, and the flag inside of the row.
         unsafe {
-            match self.word.null() {
+            match self.null {
                 Some(null) if *row.add(null as usize) == 1 => None,
                 _ => Some(row.cast::<i64>().add(1).read()),
             }
