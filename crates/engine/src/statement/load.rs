@@ -151,7 +151,7 @@ pub(super) fn fill_from_file(
     });
     job.add(stage, &[prepare]);
     let observer = environment.observer(["prepare", &name].into_iter(), None);
-    let handle = scheduler.submit(job, JobOptions { cancel, observer, ..JobOptions::default() });
+    let handle = scheduler.submit(job, JobOptions { cancel, observer, ..environment.job_options() });
     environment.runs(&handle, false);
     handle.wait()?;
     sink.finish()?;
