@@ -1,8 +1,9 @@
 //! Admission: a query that is expected to need more memory than is free waits for those that run, instead of failing in the
 //! middle or making them fail.
 //!
-//! What is free is the limit less what is used and what the queries that run are expected to need yet. Those who wait are
-//! admitted by priority, then in the order in which they came; who needs little passes them. Nobody waits longer than
+//! What is free is the limit less what is used and what the queries that run are expected to need yet: at first what their
+//! estimates say, and after a second not more than as much again as they have, since estimates are wrong by factors and
+//! nobody should wait for memory that nobody takes. Those who wait are admitted by priority, then in the order in which they came; who needs little passes them. Nobody waits longer than
 //! `admission_timeout`, after which the query runs all the same: an estimate is no reason to refuse.
 //!
 //! Invariant: who waits, waits for a query that goes on by itself. One that has ended or whose client takes no rows is not
@@ -17,14 +18,23 @@ use std::time::{Duration, Instant};
 use base::{Budget, CancelToken, Result};
 /// What a query is counted with at least. Who needs no more does not queue behind others.
 pub(crate) const LEAST: usize = 4 << 20;
+/// How long estimates are believed.
+const BELIEVED: Duration = Duration::from_secs(1);
 /// How often those who wait look at their token, and whether memory was freed that no query had.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// The queries of a database that run or wait.
-#[derive(Default)]
 pub(crate) struct Admission {
     state: Mutex<State>,
     left: Condvar,
+    /// How long estimates are believed.
+    believed: Duration,
+}
+
+impl Default for Admission {
+    fn default() -> Self {
+        Self { state: Mutex::default(), left: Condvar::new(), believed: BELIEVED }
+    }
 }
 
 #[derive(Default)]
@@ -39,8 +49,18 @@ struct State {
 struct Admitted {
     number: u64,
     need: usize,
+    since: Instant,
     budget: Budget,
     goes_on: GoesOn,
+}
+
+impl Admitted {
+    /// Bytes that it is expected to need beside those that it has.
+    fn promised(&self, believed: Duration) -> usize {
+        let used = self.budget.used();
+        let need = if self.since.elapsed() < believed { self.need } else { self.need.min(2 * used.max(LEAST)) };
+        need.saturating_sub(used)
+    }
 }
 
 /// Whether a query will end without anybody's help.
@@ -76,12 +96,12 @@ impl Admission {
         let number = state.last;
         let patience = request.patience.filter(|_| request.open.load(Ordering::Relaxed) == 0);
         if let Some(patience) = patience
-            && !((state.waiting.is_empty() || need <= LEAST) && state.has_room(database, need))
+            && !((state.waiting.is_empty() || need <= LEAST) && self.has_room(&state, database, need))
         {
             let place = (Reverse(request.priority), number);
             state.waiting.insert(place);
             let (waited, mut outcome) = (Instant::now(), Ok(()));
-            while !(state.waiting.first() == Some(&place) && state.has_room(database, need)) {
+            while !(state.waiting.first() == Some(&place) && self.has_room(&state, database, need)) {
                 outcome = request.cancel.check();
                 if outcome.is_err() || waited.elapsed() >= patience {
                     break;
@@ -94,7 +114,7 @@ impl Admission {
             outcome?;
         }
         let (budget, goes_on) = (request.budget.clone(), request.goes_on);
-        state.running.push(Admitted { number, need, budget, goes_on });
+        state.running.push(Admitted { number, need, since: Instant::now(), budget, goes_on });
         drop(state);
         request.open.fetch_add(1, Ordering::Relaxed);
         Ok(Ticket { admission: self.clone(), number, open: request.open.clone() })
@@ -103,14 +123,12 @@ impl Admission {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl State {
     /// Whether so much is free, or nothing to wait for.
-    fn has_room(&self, database: &Budget, need: usize) -> bool {
-        let promised = self.running.iter().map(|one| one.need.saturating_sub(one.budget.used()));
+    fn has_room(&self, state: &State, database: &Budget, need: usize) -> bool {
+        let promised = state.running.iter().map(|one| one.promised(self.believed));
         let taken = promised.fold(database.used(), usize::saturating_add);
-        taken.saturating_add(need) <= database.limit() || !self.running.iter().any(|one| (one.goes_on)())
+        taken.saturating_add(need) <= database.limit() || !state.running.iter().any(|one| (one.goes_on)())
     }
 }
 
@@ -139,7 +157,8 @@ mod tests {
 
     impl Database {
         fn new() -> Self {
-            Self { admission: Arc::default(), budget: Budget::new(100 * MIB), going: Arc::new(true.into()) }
+            let admission = Arc::new(Admission { believed: Duration::from_secs(1_000), ..Admission::default() });
+            Self { admission, budget: Budget::new(100 * MIB), going: Arc::new(true.into()) }
         }
 
         fn ask(&self, need: usize, priority: u32, patience: u64, session: &Session) -> Result<Ticket> {
@@ -192,6 +211,17 @@ mod tests {
         });
         assert_eq!(*order.lock().unwrap(), ["urgent", "usual", "later"]);
         assert!(database.admission.lock().running.is_empty());
+    }
+
+    #[test]
+    fn what_nobody_takes_is_waited_for_no_longer_than_it_is_believed() {
+        let believed = Duration::from_millis(50);
+        let admission = Arc::new(Admission { believed, ..Admission::default() });
+        let database = Database { admission, ..Database::new() };
+        let begin = Instant::now();
+        let _first = database.ask(80 * MIB, 100, LONG, &Session::default()).unwrap();
+        drop(database.ask(60 * MIB, 100, LONG, &Session::default()).unwrap());
+        assert!(begin.elapsed() >= believed);
     }
 
     #[test]
