@@ -1,4 +1,4 @@
-//! What generated code does not see of a join's table.
+//! A join's table, but for what generated code sees of it ([`layout`](super::layout)).
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::AtomicBool;

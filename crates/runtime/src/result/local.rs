@@ -25,7 +25,8 @@ pub struct LocalResult {
     destination: Destination,
 }
 
-// SAFETY: the pointers lead into the buffers, which the item owns.
+// SAFETY: the pointers lead into the buffers, which the item owns, or to rows that the sink, which it keeps alive, has for this
+// worker alone.
 unsafe impl Send for ResultLocal {}
 
 impl ResultLocal {
