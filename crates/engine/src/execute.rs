@@ -1,6 +1,7 @@
 //! Running a plan: optimise, lower, compile, and give the pipelines to the scheduler.
 
 mod batch;
+mod extremes;
 mod filter;
 mod narrow;
 mod need;

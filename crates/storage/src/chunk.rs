@@ -1,7 +1,7 @@
 //! Chunks as a relation holds them: a body that is exchanged as a whole, bounds that only widen, and a number for life.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use base::memory::Reservation;
@@ -91,6 +91,8 @@ pub(crate) struct StoredChunk {
     body: Mutex<Arc<Body>>,
     /// Hold for all rows that anybody sees: widened before rows become visible.
     bounds: RwLock<Box<[Bounds]>>,
+    /// Whether the bounds were ever others than those of the rows that the chunk came with.
+    is_widened: AtomicBool,
     /// Of a chunk that grows no more. Written before the views that rely on it are published, under their lock.
     rows: AtomicU32,
     /// The chunk's share of the budget, once it grows no more.
@@ -100,7 +102,8 @@ pub(crate) struct StoredChunk {
 impl StoredChunk {
     pub(crate) fn new(number: usize, node: u16, body: Body, bounds: Box<[Bounds]>) -> Self {
         let (body, bounds) = (Mutex::new(Arc::new(body)), RwLock::new(bounds));
-        Self { number, node, body, bounds, rows: AtomicU32::new(0), memory: Mutex::default() }
+        let (is_widened, rows) = (AtomicBool::new(false), AtomicU32::new(0));
+        Self { number, node, body, bounds, is_widened, rows, memory: Mutex::default() }
     }
 
     pub(crate) fn number(&self) -> usize {
@@ -134,6 +137,7 @@ impl StoredChunk {
     /// Widens the bounds so that they hold for further rows, which nobody sees yet.
     pub(crate) fn widen(&self, more: &[Bounds]) {
         let mut bounds = self.bounds.write().unwrap_or_else(PoisonError::into_inner);
+        self.is_widened.store(true, Ordering::Relaxed);
         bounds.iter_mut().zip(more).for_each(|(mine, new)| mine.merge(new));
     }
 
@@ -188,6 +192,10 @@ impl<'a> ChunkView<'a> {
     /// Bounds of a column: they hold for all rows, and may be wider.
     pub fn bounds(self, attribute: usize) -> Bounds {
         self.chunk.bounds.read().unwrap_or_else(PoisonError::into_inner)[attribute].clone()
+    }
+    /// Whether bounds are reached by rows of the chunk, all of which are visible.
+    pub fn has_exact_bounds(self) -> bool {
+        !self.chunk.is_widened.load(Ordering::Relaxed) && self.rows == self.chunk.closed_rows()
     }
     /// Whether some row may be NULL in a column.
     pub fn may_be_null(self, attribute: usize) -> bool {

@@ -15,9 +15,9 @@ use storage::{ChunkReader, ChunkView, Comparison, ScanOp, ScanPredicate, Snapsho
 use types::ops::like::LikePattern;
 use types::{SqlType, Value};
 
-use super::Query;
 use super::batch::{Delivered, Feed, Paused, Run};
 use super::narrow::Narrowing;
+use super::{Query, extremes};
 use crate::pieces::{Piece, Pieces};
 
 /// By how much morsels are longer of which nothing is read, as below `count(*)`: there a chunk costs as much as a row.
@@ -60,7 +60,10 @@ impl TableTasks {
         let read: Vec<usize> = columns.iter().map(|c| c.attribute).collect();
         let codes = (!codes.is_empty()).then(|| codes.to_vec());
         let narrowing = Narrowing::new(query.clone(), pipeline, predicates, |_, column| column.attribute);
-        let chunks = narrowing.order(&snapshot);
+        let mut chunks = narrowing.order(&snapshot);
+        if !narrowing.may_skip() {
+            chunks = extremes::enough(&snapshot, &query.program.pipelines[pipeline], chunks);
+        }
         let in_order = || chunks.iter().map(|&number| snapshot.chunk(number));
         let offsets = Offsets::new(in_order().map(|chunk| chunk.rows() as u64));
         let nothing_read = read.is_empty() && !narrowing.may_skip() && query.program.pipelines[pipeline].only_counts();
