@@ -3,6 +3,7 @@
 mod area;
 mod budget;
 mod buffer;
+mod extents;
 mod mapping;
 mod pages;
 mod spare;
@@ -10,4 +11,6 @@ mod spare;
 pub use area::Area;
 pub use budget::{Budget, Reservation};
 pub use buffer::Buffer;
+pub use extents::Extent;
 pub use pages::{HUGE_PAGE, Pages, node, set_node};
+pub use spare::when_idle;

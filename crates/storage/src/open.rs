@@ -88,7 +88,7 @@ fn prefix(buffer: &Arc<Buffer>, len: usize) -> Arc<Buffer> {
 
 impl OpenColumn {
     fn new(sql_type: SqlType, capacity: usize) -> Self {
-        let values = Arc::new(Buffer::with_capacity(capacity * sql_type.physical().size()));
+        let values = Arc::new(Buffer::lasting(capacity * sql_type.physical().size()));
         Self { sql_type, values, nulls: None, blocks: Vec::new(), used: 0 }
     }
 
@@ -106,7 +106,7 @@ impl OpenColumn {
     /// Moves `rows` rows to buffers of `capacity` rows.
     fn grow(&mut self, rows: usize, capacity: usize) {
         let moved = |old: &Buffer, size: usize| {
-            let mut new = Buffer::with_capacity(capacity * size);
+            let mut new = Buffer::lasting(capacity * size);
             // SAFETY: `rows` rows of the old buffer are initialised, and the new one has room for them.
             unsafe { new.as_mut_ptr().copy_from_nonoverlapping(old.as_ptr(), rows * size) };
             Arc::new(new)

@@ -1,33 +1,56 @@
 //! Memory between two owners: mappings that were given back, for whoever needs no zeros.
 //!
 //! Faulting in and clearing fresh pages is up to half of the time of a query that materialises much. What nobody has taken
-//! for ten seconds goes back to the system, but for a floor.
+//! for ten seconds goes back to the system, but for a floor; nearly all of it does once nobody has taken or brought any for a
+//! second.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use super::extents;
 use super::mapping::{map, map_at, unmap};
 
 /// Bytes that are kept at most, a node.
 const MOST: usize = 2 << 30;
-/// Bytes that are kept however long nobody asks for them.
+/// Bytes that are kept however long nobody asks for them, as long as something happens.
 const FLOOR: usize = 128 << 20;
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Bytes that are kept when nothing does.
+const REST: usize = 32 << 20;
+/// From one look to the next.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Nothing happens if nothing has for so many looks.
+const IDLE: u32 = 2;
+/// What nobody has needed for so many looks goes back.
+const LOOKS: u32 = 20;
 const NODES: usize = 16;
 
 /// By node (modulo their number here).
-static SPARE: [Mutex<Spare>; NODES] = [const { Mutex::new(Spare { pieces: Vec::new(), bytes: 0, least: 0 }) }; NODES];
+static SPARE: [Mutex<Spare>; NODES] = [const { Mutex::new(Spare::EMPTY) }; NODES];
 /// Whether a thread gives back what is spare for long.
 static TIDYING: AtomicBool = AtomicBool::new(false);
+/// Whether any memory was taken or brought since the last look.
+static IN_USE: AtomicBool = AtomicBool::new(false);
+/// What else gives memory back when nothing happens.
+static WHEN_IDLE: OnceLock<fn()> = OnceLock::new();
+
+/// Names the function that gives back what the program's allocator holds on to. It is called, by a thread of its own, once
+/// queries have not needed memory for a second. The first one named stays.
+pub fn when_idle(give_back: fn()) {
+    let _ = WHEN_IDLE.set(give_back);
+}
 
 struct Spare {
     /// The oldest first.
     pieces: Vec<Piece>,
     bytes: usize,
-    /// The fewest bytes that were here since the last look: so many nobody has needed.
+    /// The fewest bytes that were here for some looks: so many nobody has needed.
     least: usize,
+}
+
+impl Spare {
+    const EMPTY: Self = Self { pieces: Vec::new(), bytes: 0, least: 0 };
 }
 
 struct Piece {
@@ -74,6 +97,7 @@ fn pieces_for(len: usize, spare: &mut Spare) -> Vec<Piece> {
     }
     spare.bytes -= taken.iter().map(|piece| piece.len).sum::<usize>();
     spare.least = spare.least.min(spare.bytes);
+    IN_USE.store(true, Ordering::Relaxed);
     taken
 }
 
@@ -120,36 +144,57 @@ pub(super) fn keep(start: NonNull<u8>, len: usize, node: u16) -> bool {
     }
     spare.pieces.push(Piece { start, len });
     spare.bytes += len;
-    let much = spare.bytes > FLOOR;
     drop(spare);
-    if much && !TIDYING.swap(true, Ordering::AcqRel) {
+    tidy_soon();
+    true
+}
+
+/// Has a thread give back what is free, once nothing happens any more.
+pub(super) fn tidy_soon() {
+    IN_USE.store(true, Ordering::Relaxed);
+    if !TIDYING.swap(true, Ordering::AcqRel) {
         let thread = std::thread::Builder::new().name("morsel-memory".into());
         if thread.spawn(tidy).is_err() {
             TIDYING.store(false, Ordering::Release);
         }
     }
-    true
 }
 
-/// Gives back what nobody has needed, as long as there is more than the floor.
+/// Gives back what nobody needs, until nothing happens any more.
 fn tidy() {
-    loop {
+    let nodes = || 0..NODES as u16;
+    let mut idle = 0;
+    for look in 1u32.. {
         std::thread::sleep(PATIENCE);
-        let much = (0..NODES as u16).filter(|&node| give_back(node)).count() > 0;
-        if !much {
-            TIDYING.store(false, Ordering::Release);
-            let again = (0..NODES as u16).any(|node| spare(node).bytes > FLOOR);
-            if !again || TIDYING.swap(true, Ordering::AcqRel) {
-                return;
+        idle = if IN_USE.swap(false, Ordering::Relaxed) { 0 } else { idle + 1 };
+        if idle < IDLE {
+            if look.is_multiple_of(LOOKS) {
+                nodes().for_each(|node| give_back(node, needed));
             }
+            continue;
+        }
+        nodes().for_each(|node| give_back(node, |_| REST));
+        extents::give_back();
+        if let Some(give_back) = WHEN_IDLE.get() {
+            give_back();
+        }
+        TIDYING.store(false, Ordering::Release);
+        // What was brought while this thread still seemed to look.
+        if !IN_USE.load(Ordering::Relaxed) || TIDYING.swap(true, Ordering::AcqRel) {
+            return;
         }
     }
 }
 
-/// Returns whether there is still more than the floor.
-fn give_back(node: u16) -> bool {
+/// Bytes that somebody has needed since they were last counted, or may need soon.
+fn needed(spare: &Spare) -> usize {
+    (spare.bytes - spare.least).max(FLOOR)
+}
+
+/// Gives back the oldest of what is spare, but for so many bytes.
+fn give_back(node: u16, keep: impl FnOnce(&Spare) -> usize) {
     let mut spare = spare(node);
-    let unneeded = spare.least.min(spare.bytes.saturating_sub(FLOOR));
+    let unneeded = spare.bytes.saturating_sub(keep(&spare));
     let (mut count, mut bytes) = (0, 0);
     for piece in &spare.pieces {
         if bytes >= unneeded {
@@ -161,13 +206,11 @@ fn give_back(node: u16) -> bool {
     let pieces: Vec<Piece> = spare.pieces.drain(..count).collect();
     spare.bytes -= bytes;
     spare.least = spare.bytes;
-    let much = spare.bytes > FLOOR;
     drop(spare);
     for Piece { start, len } in pieces {
         // SAFETY: a whole mapping, which was given to `keep` and is taken out.
         unsafe { unmap(start, len) };
     }
-    much
 }
 
 #[cfg(all(test, not(watched)))]
@@ -187,11 +230,13 @@ mod tests {
         assert_eq!(spare(NODE).bytes, pieces * HUGE_PAGE);
         // The first look sees that they have only just come; a piece that is taken meanwhile is needed.
         spare(NODE).least = 0;
-        assert!(give_back(NODE));
+        give_back(NODE, needed);
+        assert_eq!(spare(NODE).bytes, pieces * HUGE_PAGE);
         drop(Pages::recycled(HUGE_PAGE));
-        while give_back(NODE) {}
+        give_back(NODE, needed);
         assert_eq!(spare(NODE).bytes, FLOOR);
-        assert!(!give_back(NODE));
+        give_back(NODE, |_| REST);
+        assert_eq!(spare(NODE).bytes, REST);
         set_node(0);
     }
 

@@ -5,7 +5,7 @@
 
 use types::{Buffer, Physical, Str};
 
-use super::Values;
+use super::{Cell, Values};
 use crate::ColumnRef;
 use crate::statistics::{Bounds, ValueRange};
 
@@ -13,9 +13,8 @@ use crate::statistics::{Bounds, ValueRange};
 #[derive(Debug)]
 pub(crate) struct Constant {
     physical: Physical,
-    /// The value's bytes; zeros if it is NULL. A long string's header points into `heap`.
-    words: [u64; 2],
-    is_null: u8,
+    /// The value, zeros if it is NULL. A long string's header points into `heap`.
+    value: Cell,
     heap: Option<Buffer>,
 }
 
@@ -26,8 +25,9 @@ impl Constant {
         if rows == 0 || bounds.nulls != 0 && bounds.nulls != rows as u64 {
             return None;
         }
-        let mut constant = Self { physical, words: [0; 2], is_null: u8::from(bounds.nulls != 0), heap: None };
-        if constant.is_null == 1 {
+        let mut constant = Self { physical, value: Cell::default(), heap: None };
+        constant.value.null = [u8::from(bounds.nulls != 0)];
+        if constant.is_null() {
             return Some(constant);
         }
         let may_be_constant = match &bounds.range {
@@ -57,36 +57,36 @@ impl Constant {
             return None;
         }
         // SAFETY: values have at most 16 bytes.
-        unsafe { constant.words.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), size) };
+        unsafe { constant.value.words.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), size) };
         Some(constant)
     }
 
     fn set_text(&mut self, bytes: &[u8]) {
         if bytes.len() <= Str::INLINE {
-            self.words = Str::new(bytes).words();
+            self.value.words = Str::new(bytes).words();
             return;
         }
         let mut heap = Buffer::with_capacity(bytes.len());
         heap.extend(bytes);
-        self.words = Str::new(heap.as_slice()).words();
+        self.value.words = Str::new(heap.as_slice()).words();
         self.heap = Some(heap);
     }
 
     pub(crate) fn is_null(&self) -> bool {
-        self.is_null == 1
+        self.value.null == [1]
     }
 
     /// The value as a column of one row.
     pub(crate) fn values(&self) -> Values<'_> {
-        let nulls = if self.is_null() { &raw const self.is_null } else { std::ptr::null() };
+        let nulls = if self.is_null() { self.value.null.as_ptr() } else { std::ptr::null() };
         // SAFETY: one value and one flag, which `self` owns, as it owns the payload.
-        unsafe { Values::new(self.physical, ColumnRef { data: self.words.as_ptr().cast(), nulls }, 1) }
+        unsafe { Values::new(self.physical, ColumnRef { data: self.value.words.as_ptr().cast(), nulls }, 1) }
     }
 
     /// The bytes of the value.
     pub(super) fn value(&self) -> &[u8] {
         // SAFETY: the first bytes of the words are the value.
-        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast::<u8>(), self.physical.size()) }
+        unsafe { std::slice::from_raw_parts(self.value.words.as_ptr().cast::<u8>(), self.physical.size()) }
     }
 
     pub(super) fn bytes(&self) -> usize {

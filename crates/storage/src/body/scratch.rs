@@ -120,9 +120,9 @@ impl Slot {
     }
 }
 
-/// Room for one value that does not lie in an array.
+/// One value that does not lie in an array, and whether it is NULL. Aligned for values of any type.
 #[derive(Debug, Default)]
-#[repr(align(16))]
+#[repr(C, align(16))]
 pub(crate) struct Cell {
     pub(super) words: [u64; 2],
     pub(super) null: [u8; 1],

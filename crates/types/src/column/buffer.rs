@@ -5,9 +5,13 @@ use std::any::Any;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use base::memory::Extent;
+
 const ALIGNMENT: usize = 64;
 /// Bytes past the end that may be read (never written), so that kernels can load whole vectors.
 const SLACK: usize = 32;
+/// What is smaller is no page's worth of an [`Extent`].
+const LASTING: usize = 32 << 10;
 
 /// A growable byte buffer, aligned to 64, readable 32 bytes past its capacity.
 ///
@@ -17,8 +21,16 @@ pub struct Buffer {
     start: NonNull<u8>,
     len: usize,
     capacity: usize,
-    /// Who frees the bytes, if they are not this buffer's own.
-    owner: Option<Arc<dyn Any + Send + Sync>>,
+    owner: Owner,
+}
+
+/// Who has the bytes, and frees them.
+#[derive(Debug)]
+enum Owner {
+    /// The allocator.
+    Buffer,
+    Extent(#[expect(dead_code, reason = "dropped with the buffer")] Extent),
+    Other(#[expect(dead_code, reason = "dropped with the buffer")] Arc<dyn Any + Send + Sync>),
 }
 
 // SAFETY: a buffer owns its memory like a `Vec<u8>`.
@@ -33,7 +45,7 @@ impl Buffer {
         // SAFETY: the layout's size is at least SLACK.
         let start = unsafe { alloc(layout) };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
-        Self { start, len: 0, capacity, owner: None }
+        Self { start, len: 0, capacity, owner: Owner::Buffer }
     }
 
     /// `len` zero bytes.
@@ -42,7 +54,16 @@ impl Buffer {
         // SAFETY: the layout's size is at least SLACK.
         let start = unsafe { alloc_zeroed(layout) };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
-        Self { start, len, capacity: len, owner: None }
+        Self { start, len, capacity: len, owner: Owner::Buffer }
+    }
+
+    /// An empty buffer of `capacity` bytes, which does not grow, for what stays: no memory beside it is lost.
+    pub fn lasting(capacity: usize) -> Self {
+        if capacity < LASTING {
+            return Self::with_capacity(capacity);
+        }
+        let extent = Extent::new(capacity + SLACK);
+        Self { start: extent.start(), len: 0, capacity, owner: Owner::Extent(extent) }
     }
 
     /// Bytes that someone else owns (a page of a Parquet file, an Arrow array): payload for the string headers of a
@@ -51,7 +72,7 @@ impl Buffer {
     /// # Safety
     /// `len` bytes from `start` must be initialised and stay where they are, unchanged, until `owner` is dropped.
     pub unsafe fn foreign(start: NonNull<u8>, len: usize, owner: Arc<dyn Any + Send + Sync>) -> Self {
-        Self { start, len, capacity: len, owner: Some(owner) }
+        Self { start, len, capacity: len, owner: Owner::Other(owner) }
     }
 
     fn layout(capacity: usize) -> Layout {
@@ -76,7 +97,7 @@ impl Buffer {
     }
     /// First byte, to be written.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
-        assert!(self.owner.is_none(), "foreign buffers are immutable");
+        assert!(!matches!(self.owner, Owner::Other(_)), "foreign buffers are immutable");
         self.start.as_ptr()
     }
     /// The bytes in use.
@@ -86,7 +107,7 @@ impl Buffer {
     }
     /// The bytes in use, to be written.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
-        assert!(self.owner.is_none(), "foreign buffers are immutable");
+        assert!(!matches!(self.owner, Owner::Other(_)), "foreign buffers are immutable");
         // SAFETY: `len` bytes are initialised, and `self` is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
@@ -112,7 +133,7 @@ impl Buffer {
     }
 
     fn set_capacity(&mut self, capacity: usize) {
-        assert!(self.owner.is_none(), "foreign buffers are immutable");
+        assert!(matches!(self.owner, Owner::Buffer), "foreign and lasting buffers do not grow");
         let new = Self::layout(capacity);
         // SAFETY: allocated with this layout; the new size is not zero.
         let start = unsafe { realloc(self.start.as_ptr(), Self::layout(self.capacity), new.size()) };
@@ -163,11 +184,10 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        if self.owner.is_some() {
-            return;
+        if let Owner::Buffer = self.owner {
+            // SAFETY: allocated with this layout.
+            unsafe { dealloc(self.start.as_ptr(), Self::layout(self.capacity)) };
         }
-        // SAFETY: allocated with this layout.
-        unsafe { dealloc(self.start.as_ptr(), Self::layout(self.capacity)) };
     }
 }
 

@@ -101,7 +101,12 @@ impl Header {
         }
         self.len = at;
         u32::try_from(at).ok()?;
-        let mut bytes = Buffer::zeroed(at);
+        let mut bytes = Buffer::lasting(at);
+        // SAFETY: there is room for so many bytes, and all of them are written.
+        unsafe {
+            bytes.as_mut_ptr().write_bytes(0, at);
+            bytes.set_len(at);
+        }
         self.write(bytes.as_mut_slice());
         Some((self, bytes))
     }

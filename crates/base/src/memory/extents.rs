@@ -1,0 +1,291 @@
+//! Memory for what stays: extents of whole pages, close beside one another in regions of huge pages.
+//!
+//! An allocator rounds sizes up (by an eighth on average, and a column of 65,536 numbers with its header by a quarter), keeps sizes and threads
+//! apart, and so needs a third more for the columns of a database. Here the first gap that is long enough is taken, a bit a
+//! page says which are free, and only what is free for a second goes back to the system: its pages, or the region.
+
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::mapping::{map, unmap};
+use super::pages::{HUGE_PAGE, Pages, node};
+use super::spare;
+
+const PAGE: usize = 4 << 10;
+const REGION: usize = 32 << 20;
+const REGION_PAGES: usize = REGION / PAGE;
+/// Longer ones have mappings of their own.
+const LONGEST: usize = REGION / 4;
+/// Gaps of so many pages and more go back to the system; in shorter ones they would not be worth taking a huge page apart.
+const GAP: usize = 16;
+const NODES: usize = 16;
+
+/// By node (modulo their number here).
+static REGIONS: [Mutex<Vec<Region>>; NODES] = [const { Mutex::new(Vec::new()) }; NODES];
+
+/// Memory for a long time, in whole pages. Not accounted for: owners charge their budgets.
+#[derive(Debug)]
+pub struct Extent {
+    start: NonNull<u8>,
+    len: usize,
+    from: From,
+}
+
+#[derive(Debug)]
+enum From {
+    /// A region of this node.
+    Region(u16),
+    Own(#[expect(dead_code, reason = "dropped with the extent")] Pages),
+}
+
+// SAFETY: the memory is owned exclusively, like a `Vec<u8>`.
+unsafe impl Send for Extent {}
+// SAFETY: as above.
+unsafe impl Sync for Extent {}
+
+impl Extent {
+    /// At least `len` bytes (`len > 0`), which are anything, aligned to a page where they are mapped and to 64 anyway.
+    pub fn new(len: usize) -> Self {
+        if cfg!(watched) || len > LONGEST {
+            let pages = Pages::recycled(len).0;
+            let start = NonNull::new(pages.as_ptr()).expect("never null");
+            return Self { start, len: pages.len(), from: From::Own(pages) };
+        }
+        let (node, pages) = (node(), len.div_ceil(PAGE));
+        Self { start: take(&mut regions(node), pages), len: pages * PAGE, from: From::Region(node) }
+    }
+
+    /// First byte.
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+    /// Number of bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+    /// Never: there is no empty one.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+}
+
+impl Drop for Extent {
+    fn drop(&mut self) {
+        let From::Region(node) = self.from else { return };
+        let mut regions = regions(node);
+        let region = regions.iter_mut().find(|region| region.has(self.start)).expect("it came from there");
+        let first = (self.start.as_ptr() as usize - region.start.as_ptr() as usize) / PAGE;
+        region.free(first, self.len / PAGE);
+        drop(regions);
+        spare::tidy_soon();
+    }
+}
+
+fn regions(node: u16) -> MutexGuard<'static, Vec<Region>> {
+    REGIONS[usize::from(node) % NODES].lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn take(regions: &mut Vec<Region>, pages: usize) -> NonNull<u8> {
+    if let Some(start) = regions.iter_mut().find_map(|region| region.take(pages)) {
+        return start;
+    }
+    let region = Region { start: map(REGION), used: Bits::default(), stale: Bits::default() };
+    regions.push(region);
+    regions.last_mut().and_then(|region| region.take(pages)).expect("a region is longer than an extent")
+}
+
+/// Gives the system what is free.
+pub(super) fn give_back() {
+    for node in 0..NODES as u16 {
+        let mut regions = regions(node);
+        regions.iter_mut().for_each(Region::give_back);
+        regions.retain(|region| {
+            let is_used = region.used.count > 0;
+            if !is_used {
+                // SAFETY: what `map` returned for the region, and nobody has any of it.
+                unsafe { unmap(region.start, REGION) };
+            }
+            is_used
+        });
+    }
+}
+
+/// A mapping, and what is known of its pages.
+struct Region {
+    start: NonNull<u8>,
+    used: Bits,
+    /// Free, but the system still has memory there.
+    stale: Bits,
+}
+
+// SAFETY: nobody else has what is free of it.
+unsafe impl Send for Region {}
+
+impl Region {
+    fn has(&self, start: NonNull<u8>) -> bool {
+        (start.as_ptr() as usize).wrapping_sub(self.start.as_ptr() as usize) < REGION
+    }
+
+    fn take(&mut self, pages: usize) -> Option<NonNull<u8>> {
+        if REGION_PAGES - self.used.count < pages {
+            return None;
+        }
+        let (first, _) = self.used.gaps().find(|&(_, len)| len >= pages)?;
+        self.used.set(first, pages, true);
+        self.stale.set(first, pages, false);
+        // SAFETY: a page of the region.
+        Some(unsafe { self.start.add(first * PAGE) })
+    }
+
+    fn free(&mut self, first: usize, pages: usize) {
+        self.used.set(first, pages, false);
+        self.stale.set(first, pages, true);
+    }
+
+    fn give_back(&mut self) {
+        if self.stale.count == 0 || self.used.count == 0 {
+            return;
+        }
+        let gaps: Vec<(usize, usize)> = self.used.gaps().filter(|&(_, len)| len >= GAP).collect();
+        for (first, pages) in gaps {
+            if self.stale.has_any(first, pages) {
+                self.stale.set(first, pages, false);
+                // SAFETY: pages of the region that nobody has; the next owner expects anything of them.
+                unsafe {
+                    libc::madvise(self.start.add(first * PAGE).as_ptr().cast(), pages * PAGE, libc::MADV_DONTNEED)
+                };
+            }
+        }
+    }
+}
+
+/// A bit for each page of a region.
+struct Bits {
+    words: Box<[u64; REGION_PAGES / 64]>,
+    /// How many are set.
+    count: usize,
+}
+
+impl Default for Bits {
+    fn default() -> Self {
+        Self { words: Box::new([0; REGION_PAGES / 64]), count: 0 }
+    }
+}
+
+impl Bits {
+    fn is_set(&self, at: usize) -> bool {
+        self.words[at / 64] >> (at % 64) & 1 == 1
+    }
+
+    fn has_any(&self, first: usize, len: usize) -> bool {
+        (first..first + len).any(|at| self.is_set(at))
+    }
+
+    fn set(&mut self, first: usize, len: usize, to: bool) {
+        for at in first..first + len {
+            self.count = self.count + usize::from(to) - usize::from(self.is_set(at));
+            let bit = 1 << (at % 64);
+            self.words[at / 64] = if to { self.words[at / 64] | bit } else { self.words[at / 64] & !bit };
+        }
+    }
+
+    /// How many bits from one on are alike, as far as the end.
+    fn run(&self, from: usize) -> usize {
+        let is_set = self.is_set(from);
+        let mut at = from;
+        while at < REGION_PAGES {
+            let word = self.words[at / 64] >> (at % 64);
+            let alike = (if is_set { word.trailing_ones() } else { word.trailing_zeros() } as usize).min(64 - at % 64);
+            at += alike;
+            if alike == 0 || !at.is_multiple_of(64) {
+                break;
+            }
+        }
+        at - from
+    }
+
+    /// Where bits that are not set begin, and how many there are.
+    fn gaps(&self) -> impl Iterator<Item = (usize, usize)> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            if at < REGION_PAGES && self.is_set(at) {
+                at += self.run(at);
+            }
+            (at < REGION_PAGES).then(|| {
+                let gap = (at, self.run(at));
+                at += gap.1;
+                gap
+            })
+        })
+    }
+}
+
+// Whole huge pages.
+const _: () = assert!(REGION.is_multiple_of(HUGE_PAGE));
+
+#[cfg(all(test, not(watched)))]
+mod tests {
+    use super::super::set_node;
+    use super::*;
+    use crate::random::Random;
+
+    /// Writes to the first and last bytes, and at some between them.
+    fn mark(extent: &Extent, with: u8) {
+        for at in (0..extent.len()).step_by(PAGE).chain([extent.len() - 1]) {
+            // SAFETY: inside of the extent, which is the test's own.
+            unsafe { *extent.start().as_ptr().add(at) = with };
+        }
+    }
+
+    fn is_marked(extent: &Extent, with: u8) -> bool {
+        // SAFETY: as above, and written before.
+        (0..extent.len())
+            .step_by(PAGE)
+            .chain([extent.len() - 1])
+            .all(|at| unsafe { *extent.start().as_ptr().add(at) } == with)
+    }
+
+    #[test]
+    fn extents_do_not_overlap_and_keep_what_is_written() {
+        // A node that no other test uses.
+        set_node(9);
+        let mut random = Random(7);
+        let mut live: Vec<(Extent, u8)> = Vec::new();
+        for round in 0..3000 {
+            if live.len() > 200 || !live.is_empty() && random.one_in(3) {
+                let (extent, with) = live.swap_remove(random.index(live.len()));
+                assert!(is_marked(&extent, with));
+            } else {
+                let most = 256 << random.index(13);
+                let len = 1 + random.index(most);
+                let extent = Extent::new(len);
+                assert!(extent.len() >= len && extent.len() - len < PAGE);
+                mark(&extent, round as u8);
+                live.push((extent, round as u8));
+            }
+            if round % 500 == 0 {
+                give_back();
+            }
+        }
+        assert!(live.iter().all(|(extent, with)| is_marked(extent, *with)));
+        drop(live);
+        give_back();
+        assert!(regions(9).is_empty());
+        set_node(0);
+    }
+
+    #[test]
+    fn gaps_are_filled_first() {
+        set_node(10);
+        let mut extents: Vec<Extent> = (0..4).map(|_| Extent::new(100 * PAGE)).collect();
+        let gap = extents.remove(1).start();
+        let large = Extent::new(101 * PAGE);
+        let again = Extent::new(60 * PAGE);
+        assert!(large.start() != gap && again.start() == gap && regions(10).len() == 1);
+        drop((large, extents));
+        drop(again);
+        give_back();
+        assert!(regions(10).is_empty());
+        set_node(0);
+    }
+}
