@@ -13,4 +13,4 @@ pub use budget::{Budget, Reservation};
 pub use buffer::Buffer;
 pub use extents::Extent;
 pub use pages::{HUGE_PAGE, Pages, node, set_node};
-pub use spare::when_idle;
+pub use spare::{thread_is_idle, when_idle};

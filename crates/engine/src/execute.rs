@@ -29,6 +29,7 @@ use types::Chunk;
 use crate::admission::{GoesOn, Request, Ticket};
 use crate::database::Shared;
 use crate::environment::Environment;
+use crate::freezing::freeze_behind;
 use crate::prepared::Prepared;
 use crate::progress::Progress;
 use crate::source::Source;
@@ -78,7 +79,7 @@ pub(crate) struct Running {
     /// How long lowering and compiling took; little if the code was in the cache.
     pub compiled: Duration,
     // Last: the database outlives what runs on its workers.
-    _shared: Arc<Shared>,
+    shared: Arc<Shared>,
 }
 
 impl std::fmt::Debug for Running {
@@ -325,7 +326,7 @@ fn launch(environment: &Environment, query: Arc<Query>, cancel: CancelToken) -> 
 impl Running {
     fn new(query: Arc<Query>, job: Option<JobHandle>, shared: Arc<Shared>) -> Self {
         let (furthest, compiled) = (AtomicU64::new(0), Duration::ZERO);
-        Self { query, job, ended: false, furthest, watch: None, ticket: None, compiled, _shared: shared }
+        Self { query, job, ended: false, furthest, watch: None, ticket: None, compiled, shared }
     }
 
     /// `Some(Some(chunk))`, `Some(None)` at the end, `None` if nothing came in time.
@@ -394,6 +395,19 @@ impl Running {
     }
 }
 
+impl Running {
+    /// Has the tables that were read changed to forms that suit how often they are.
+    fn settle(&self) {
+        for source in self.query.sources.values() {
+            if let Source::Stored(snapshot, _) = source
+                && snapshot.relation().has_warmed()
+            {
+                freeze_behind(&self.shared, snapshot.relation());
+            }
+        }
+    }
+}
+
 impl Drop for Running {
     /// Stops a query that has not ended, then waits until the workers, too, have let go of it (a few microseconds after
     /// its end), so that its memory is free for the next statement.
@@ -403,6 +417,7 @@ impl Drop for Running {
         const AWAKE: Duration = Duration::from_micros(100);
         const NAP: Duration = Duration::from_micros(50);
         self.watch = None;
+        self.settle();
         let Some(job) = self.job.take() else {
             return;
         };

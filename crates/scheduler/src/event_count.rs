@@ -5,7 +5,7 @@
 //!
 //! The synchronisation comes from `super::sync`, so that model checkers can put their own there.
 
-use super::sync::{Arc, AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering::*};
+use super::sync::{Arc, AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering::*, wait_a_while};
 use std::sync::PoisonError;
 
 /// See the module.
@@ -64,7 +64,8 @@ impl EventCount {
         true
     }
 
-    /// Parks until notified, unless the epoch is no longer `seen`. Returns whether it was notified.
+    /// Parks until notified, unless the epoch is no longer `seen`. Returns whether it was notified. After a second, the memory
+    /// that the thread holds on to goes back to the system.
     pub(crate) fn park(&self, parker: &Arc<Parker>, seen: u64) -> bool {
         let mut waiters = lock(&self.waiters);
         self.parked.fetch_add(1, SeqCst);
@@ -75,7 +76,17 @@ impl EventCount {
         waiters.push(parker.clone());
         drop(waiters);
         let mut notified = lock(&parker.notified);
+        let mut is_idle = false;
         while !*notified {
+            if !is_idle {
+                (notified, is_idle) = wait_a_while(&parker.notification, notified);
+                if is_idle && !*notified {
+                    drop(notified);
+                    base::memory::thread_is_idle();
+                    notified = lock(&parker.notified);
+                }
+                continue;
+            }
             notified = parker.notification.wait(notified).unwrap_or_else(PoisonError::into_inner);
         }
         *notified = false;

@@ -8,9 +8,9 @@ mod constant;
 mod frozen;
 mod scratch;
 
-pub(crate) use frozen::{Frozen, Translated};
+pub(crate) use frozen::{Frozen, Packing, Translated};
 pub(crate) use scratch::Cell;
-pub use scratch::Scratch;
+pub use scratch::{Scratch, Texts};
 
 use std::sync::Arc;
 
@@ -48,6 +48,32 @@ impl Stored {
             Some(constant) => Some(Self::Constant(Arc::new(constant))),
             None => Frozen::of(values, bounds).map(|frozen| Self::Frozen(Arc::new(frozen))),
         }
+    }
+
+    /// Begins to put symbols into texts that lie behind one another, if that is what they do.
+    pub(crate) fn pack(&self) -> Option<(Arc<Frozen>, Box<Packing>)> {
+        match self {
+            Self::Frozen(frozen) => Packing::new(frozen).map(|packing| (frozen.clone(), Box::new(packing))),
+            _ => None,
+        }
+    }
+
+    /// Whether these are texts with symbols whose readers had rather none.
+    pub(crate) fn is_read_often(&self) -> bool {
+        matches!(self, Self::Frozen(frozen) if frozen.is_read_often())
+    }
+
+    /// Texts with symbols without them.
+    pub(crate) fn unpack(&self) -> Option<Self> {
+        match self {
+            Self::Frozen(frozen) => Some(Self::Frozen(Arc::new(frozen.unpacked()?))),
+            _ => None,
+        }
+    }
+
+    /// Whether these are texts that lie behind one another.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self, Self::Frozen(frozen) if frozen.scheme() == Scheme::Text)
     }
 
     /// The distinct values other than NULL, where they are known.
@@ -118,6 +144,16 @@ impl Body {
         Self::new(types, columns.map(freeze).collect())
     }
 
+    /// The same rows, texts by symbols where that is worth it.
+    #[cfg(test)]
+    pub(crate) fn packed(self) -> Self {
+        let packed = |stored| match stored {
+            Stored::Frozen(frozen) => Stored::Frozen(Arc::new(Arc::into_inner(frozen).expect("not shared").packed())),
+            stored => stored,
+        };
+        Self::new(self.types, self.columns.into_iter().map(packed).collect())
+    }
+
     /// The same rows with one column in another form.
     pub(crate) fn with_column(&self, attribute: usize, stored: Stored) -> Self {
         let mut columns = self.columns.clone();
@@ -145,6 +181,11 @@ impl Body {
         let known =
             self.columns.iter().enumerate().filter_map(|(attribute, stored)| Some((attribute, stored.distinct()?)));
         known.for_each(|(attribute, values)| with(attribute, values));
+    }
+
+    /// How a column is stored.
+    pub(crate) fn stored(&self, attribute: usize) -> &Stored {
+        &self.columns[attribute]
     }
 
     pub(crate) fn constant(&self, attribute: usize) -> Option<&Arc<Constant>> {
@@ -176,6 +217,7 @@ impl Body {
                 (Scheme::Dictionary, 1) => "dictionary, 1 byte",
                 (Scheme::Dictionary, _) => "dictionary, 2 bytes",
                 (Scheme::Text, _) => "text",
+                (Scheme::Symbols, _) => "text, symbols",
             },
         };
         (form, stored.bytes())

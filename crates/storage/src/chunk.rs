@@ -120,15 +120,20 @@ impl StoredChunk {
         *self.body.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(body);
     }
 
-    /// Exchanges one column of a chunk that grows no more, and gives back the memory that it needs no longer.
+    /// Exchanges one column of a chunk that grows no more, and gives back the memory that it needs no longer. Nothing happens
+    /// if it needs more than there is.
     pub(crate) fn exchange_column(&self, attribute: usize, stored: Stored) {
         let mut body = self.body.lock().unwrap_or_else(PoisonError::into_inner);
         let after = Arc::new(body.with_column(attribute, stored));
-        let before = std::mem::replace(&mut *body, after);
         if let Some(memory) = &mut *self.memory.lock().unwrap_or_else(PoisonError::into_inner) {
-            // Never more than it had, so nothing is refused.
-            let _ = memory.resize(body.bytes().min(memory.bytes()), "insert");
+            // Buffers that are shared with others count in full, and were not charged.
+            let more = after.bytes().saturating_sub(body.bytes());
+            let needed = if more > 0 { memory.bytes() + more } else { after.bytes().min(memory.bytes()) };
+            if memory.resize(needed, "insert").is_err() {
+                return;
+            }
         }
+        let before = std::mem::replace(&mut *body, after);
         drop(body);
         // What was only this body's is freed while nobody waits.
         drop(before);

@@ -23,7 +23,7 @@ pub mod statistics;
 mod testing;
 mod values;
 
-pub use body::Scratch;
+pub use body::{Scratch, Texts};
 pub use chunk::{ChunkView, ColumnRef, RowId};
 pub use hash::{PARTITIONS, partition_of};
 pub use reader::{Applicable, ChunkReader};

@@ -60,12 +60,12 @@ impl ChunkReader {
         Self { rows: chunk.rows(), body: Arc::new(Body::plain(chunk)) }
     }
 
-    /// As [`of`](Self::of), as a relation would store them.
+    /// As [`of`](Self::of), as a relation would store them in the end.
     #[cfg(test)]
     pub(crate) fn frozen(chunk: Chunk) -> Self {
         let rows = chunk.rows();
         let bounds: Vec<_> = chunk.columns().iter().map(|c| crate::statistics::Bounds::of(c.into(), 0, rows)).collect();
-        Self { body: Arc::new(Body::frozen(chunk, &bounds, |_, _| {})), rows }
+        Self { body: Arc::new(Body::frozen(chunk, &bounds, |_, _| {}).packed()), rows }
     }
 
     /// Whether both keep the same memory alive.

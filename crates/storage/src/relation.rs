@@ -23,6 +23,7 @@ pub use append::Append;
 pub use record::{Change, Record};
 pub use snapshot::{ColumnEstimate, Snapshot};
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::{Budget, Result};
@@ -76,6 +77,8 @@ pub struct Relation {
     live: Mutex<Live>,
     /// What is left to freeze.
     backlog: Backlog,
+    /// Whether texts of some chunk are expanded often.
+    is_warm: Arc<AtomicBool>,
 }
 
 /// Locks without regard to a panic elsewhere: a commit that panics is undone when it is dropped.
@@ -120,6 +123,7 @@ impl Relation {
             zones: Zones::default(),
             index,
             keys: Mutex::new(()),
+            is_warm: Arc::default(),
         })
     }
 

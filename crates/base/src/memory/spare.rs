@@ -35,10 +35,18 @@ static IN_USE: AtomicBool = AtomicBool::new(false);
 /// What else gives memory back when nothing happens.
 static WHEN_IDLE: OnceLock<fn()> = OnceLock::new();
 
-/// Names the function that gives back what the program's allocator holds on to. It is called, by a thread of its own, once
-/// queries have not needed memory for a second. The first one named stays.
+/// Names the function that gives back what the program's allocator holds on to, for all threads and for the one that calls it: it
+/// is called once queries have not needed memory for a second, and by each worker that has had nothing to do for one. The
+/// first one named stays.
 pub fn when_idle(give_back: fn()) {
     let _ = WHEN_IDLE.set(give_back);
+}
+
+/// Says that the thread has nothing to do, and may not have for long.
+pub fn thread_is_idle() {
+    if let Some(give_back) = WHEN_IDLE.get() {
+        give_back();
+    }
 }
 
 struct Spare {
@@ -175,9 +183,7 @@ fn tidy() {
         }
         nodes().for_each(|node| give_back(node, |_| REST));
         extents::give_back();
-        if let Some(give_back) = WHEN_IDLE.get() {
-            give_back();
-        }
+        thread_is_idle();
         TIDYING.store(false, Ordering::Release);
         // What was brought while this thread still seemed to look.
         if !IN_USE.load(Ordering::Relaxed) || TIDYING.swap(true, Ordering::AcqRel) {

@@ -11,7 +11,7 @@ use pipeline::ir::{Inst, PipelineId, StateId};
 use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
 use runtime::query::{Suspended, WorkerGuard};
 use scheduler::{Claim, Cutting, EachWorker, Morsel, MorselRanges, Progress, Slice, WorkerId};
-use storage::{Applicable, ChunkReader, ScanPredicate, Scratch};
+use storage::{Applicable, ChunkReader, ScanPredicate, Scratch, Texts};
 
 use super::Query;
 
@@ -69,6 +69,7 @@ pub(super) struct Feed {
 pub(super) struct Paused {
     worker: Suspended,
     pinned: Vec<ChunkReader>,
+    texts: Vec<Texts>,
 }
 
 impl Feed {
@@ -123,11 +124,12 @@ impl Feed {
         let query = &*self.query;
         let mut guard = query.context.worker(worker.index());
         let is_paused = paused.is_some();
-        let pinned = paused.map_or_else(Vec::new, |paused| {
+        let (pinned, texts) = paused.map_or_else(Default::default, |paused| {
             guard.go_on(paused.worker);
-            paused.pinned
+            (paused.pinned, paused.texts)
         });
-        let scratch = std::mem::take(&mut *self.scratch(worker.index()));
+        let mut scratch = std::mem::take(&mut *self.scratch(worker.index()));
+        scratch.forget_texts();
         guard.reserve_scratch(query.code.scratch_bytes(self.pipeline));
         let first = query.first_row(self.pipeline);
         guard.begin_morsel(first + morsel.begin..first + morsel.end);
@@ -140,6 +142,7 @@ impl Feed {
             is_paused,
             number: worker.index(),
             pinned,
+            texts,
             scratch,
             _working,
         }
@@ -185,6 +188,8 @@ pub(super) struct Run<'f> {
     is_paused: bool,
     /// What the text of the run's rows lies in: states own theirs when the run ends.
     pinned: Vec<ChunkReader>,
+    /// The same, of texts that lie in no body as they are, and that were read before the run.
+    texts: Vec<Texts>,
     scratch: Scratch,
     _working: Working,
 }
@@ -320,11 +325,14 @@ impl Run<'_> {
     /// Hands on what the morsel put into the result up to row `at`, of which `broken` says that more is to come, and gives away
     /// what the worker knows of the batch there, if it has paused.
     pub fn leave(mut self, at: u64, broken: bool) -> Result<Option<Paused>> {
-        *self.feed.scratch(self.number) = std::mem::take(&mut self.scratch);
         let suspended = self.is_paused.then(|| self.worker.suspend());
+        if suspended.is_some() {
+            self.texts.push(self.scratch.take_texts());
+        }
+        *self.feed.scratch(self.number) = std::mem::take(&mut self.scratch);
         let broken = broken || suspended.is_some();
         self.worker.end_morsel_at(self.feed.query.first_row(self.feed.pipeline) + at, broken)?;
-        Ok(suspended.map(|worker| Paused { worker, pinned: self.pinned }))
+        Ok(suspended.map(|worker| Paused { worker, pinned: self.pinned, texts: self.texts }))
     }
 
     /// The same, and says what is left of the morsel.

@@ -2,7 +2,7 @@
 //!
 //! How a column is written is chosen by its values ([`Frozen::of`]): integers as the distance from the least of them in the
 //! fewest bytes ([`numbers`]), values of which few are distinct as places in an ordered dictionary ([`dictionary`]), other
-//! texts as bytes behind one another ([`text`]). All of it lies in one buffer without pointers ([`layout`]). Predicates are
+//! texts as bytes behind one another ([`text`]), later by symbols ([`symbols`]). All of it lies in one buffer without pointers ([`layout`]). Predicates are
 //! translated into ones on codes once a chunk ([`predicate`]); whoever needs values has a window decoded at a time.
 //!
 //! After Lang et al., *Data Blocks: Hybrid OLTP and OLAP on Compressed Storage*, SIGMOD 2016, section 3.
@@ -12,6 +12,7 @@ mod layout;
 mod matching;
 mod numbers;
 mod predicate;
+mod symbols;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -25,14 +26,16 @@ use types::{Buffer, Physical, Str};
 
 pub(crate) use layout::Scheme;
 pub(crate) use predicate::Translated;
+pub(crate) use symbols::Packing;
 
-use super::Cell;
+use super::{Cell, Texts};
 use crate::ColumnRef;
 use crate::scan::lane::Cells;
 use crate::statistics::Bounds;
 use crate::values::Values;
 use layout::{CODES, ENTRIES, Header, OFFSETS, PAYLOAD, corrupt};
 use numbers::with_code;
+use symbols::Reads;
 
 /// A frozen column.
 #[derive(Debug)]
@@ -41,6 +44,8 @@ pub(crate) struct Frozen {
     bytes: Buffer,
     /// The entries of a dictionary of texts, as headers into `bytes`.
     texts: Box<[Str]>,
+    /// Of a column by symbols, if that is to end when it is read often.
+    reads: Option<Reads>,
 }
 
 impl Frozen {
@@ -71,7 +76,7 @@ impl Frozen {
 
     fn new(header: Header, bytes: Buffer) -> Self {
         // Filled once the bytes lie where they stay.
-        let mut frozen = Self { header, bytes, texts: Box::default() };
+        let mut frozen = Self { header, bytes, texts: Box::default(), reads: None };
         if header.scheme == Scheme::Dictionary && header.physical == Physical::Str {
             // SAFETY: the entries were written or checked, and the buffer lives, and does not move, as long as the headers.
             let text = |number| unsafe { text::text(&header, frozen.bytes.as_ptr(), number) };
@@ -94,6 +99,10 @@ impl Frozen {
             if codes.chunks_exact(header.width).any(|c| code(c) >= header.entries) {
                 return Err(corrupt("code"));
             }
+        }
+        if header.scheme == Scheme::Symbols {
+            let frozen = Self::new(header, bytes);
+            return if frozen.can_be_expanded() { Ok(frozen) } else { Err(corrupt("text")) };
         }
         if header.physical == Physical::Str {
             let count = if header.scheme == Scheme::Text { header.rows } else { header.entries };
@@ -130,7 +139,7 @@ impl Frozen {
     /// The type of the codes, for kernels; none for texts and for codes of 8 bytes.
     pub(crate) fn code_cells(&self) -> Option<Cells> {
         match (self.header.scheme, self.header.width) {
-            (Scheme::Text, _) => None,
+            (Scheme::Text | Scheme::Symbols, _) => None,
             (_, 1) => Some(Cells::Of(Physical::Bool)),
             (_, 2) => Some(Cells::U16),
             (_, 4) => Some(Cells::U32),
@@ -197,7 +206,7 @@ impl Frozen {
         match self.scheme() {
             Scheme::Numbers => 12,
             Scheme::Dictionary => 2,
-            Scheme::Text => 1,
+            Scheme::Text | Scheme::Symbols => 1,
         }
     }
 
@@ -205,14 +214,36 @@ impl Frozen {
     /// rows, or those at `some` places counted from the first row, each at its own place.
     ///
     /// # Safety
-    /// `to` has room for values of all the rows, aligned for them.
-    pub(crate) unsafe fn decode(&self, rows: Range<usize>, some: Option<&[u32]>, to: *mut u8, nulls: &mut [u8]) {
+    /// `to` has room for values of all the rows, aligned for them. Texts may point into `texts`.
+    pub(crate) unsafe fn decode(
+        &self,
+        rows: Range<usize>,
+        some: Option<&[u32]>,
+        to: *mut u8,
+        nulls: &mut [u8],
+        texts: &mut Texts,
+    ) {
         let (header, size) = (&self.header, self.header.physical.size());
         assert!(rows.start <= rows.end && rows.end <= header.rows);
         if let Some(some) = some {
             assert!(some.iter().all(|&place| (place as usize) < rows.len()));
         }
-        if header.scheme == Scheme::Text {
+        if header.scheme == Scheme::Symbols {
+            self.note(some.map_or(rows.len(), <[u32]>::len));
+            let write = |place: usize, text: &mut *mut u8| {
+                // SAFETY: a row of the column, with room for its text.
+                unsafe { to.cast::<Str>().add(place).write(self.expanded(rows.start + place, text)) }
+            };
+            match some {
+                None => {
+                    texts.fill(self.room(rows.clone()), |text| (0..rows.len()).for_each(|place| write(place, text)))
+                }
+                Some(some) => some.iter().map(|&place| place as usize).for_each(|place| {
+                    let row = rows.start + place;
+                    texts.fill(self.room(row..row + 1), |text| write(place, text));
+                }),
+            }
+        } else if header.scheme == Scheme::Text {
             let bytes = self.bytes.as_ptr();
             let write = |place: usize| {
                 // SAFETY: a row of the column; the buffer has more than 12 bytes behind its end, and `self` owns it.
@@ -249,10 +280,10 @@ impl Frozen {
     /// The value of a row, written to the cell.
     pub(crate) fn cell<'a>(&'a self, row: usize, cell: &'a mut Cell) -> Values<'a> {
         // SAFETY: the words have room for one value of any type.
-        unsafe { self.decode(row..row + 1, None, cell.words.as_mut_ptr().cast(), &mut cell.null) };
+        unsafe { self.decode(row..row + 1, None, cell.words.as_mut_ptr().cast(), &mut cell.null, &mut cell.texts) };
         let nulls = if self.has_null() { cell.null.as_ptr() } else { std::ptr::null() };
         let address = ColumnRef { data: cell.words.as_ptr().cast(), nulls };
-        // SAFETY: one value lies there, whose payload is in `self`; both are borrowed as long as it is used.
+        // SAFETY: one value lies there, whose payload is in `self` or the cell; both are borrowed as long as it is used.
         unsafe { Values::new(self.header.physical, address, 1) }
     }
 

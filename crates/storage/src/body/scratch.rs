@@ -6,7 +6,7 @@ use std::sync::Arc;
 use types::Buffer;
 
 use super::constant::Constant;
-use super::frozen::Frozen;
+use super::frozen::{Frozen, Scheme};
 use crate::reader::Asked;
 use crate::{ColumnRef, WINDOW};
 
@@ -19,6 +19,36 @@ pub struct Scratch {
     batch: u64,
     /// What the last chunk was asked.
     asked: Option<Asked>,
+    texts: Texts,
+}
+
+/// Texts that do not lie in a column as they are, for as long as this is kept.
+#[derive(Debug, Default)]
+pub struct Texts {
+    /// The last one has room.
+    blocks: Vec<Buffer>,
+    used: usize,
+}
+
+/// Bytes that blocks of texts grow to, unless one window's are more.
+const BLOCK: usize = 1 << 20;
+
+impl Texts {
+    /// Has texts of at most so many bytes written behind the others: from where `write` is told on, up to where it says.
+    pub(super) fn fill(&mut self, room: usize, write: impl FnOnce(&mut *mut u8)) {
+        let len = self.blocks.last().map_or(0, Buffer::len);
+        if len - self.used < room {
+            // What is read beyond a short text is initialised.
+            self.blocks.push(Buffer::zeroed(room.max((len * 2).min(BLOCK))));
+            self.used = 0;
+        }
+        let block = self.blocks.last_mut().expect("pushed if there was none").as_mut_ptr();
+        // SAFETY: within the block.
+        let mut end = unsafe { block.add(self.used) };
+        write(&mut end);
+        // SAFETY: both are places of the block.
+        self.used = unsafe { end.offset_from_unsigned(block) };
+    }
 }
 
 #[derive(Debug, Default)]
@@ -44,20 +74,33 @@ impl Scratch {
         self.batch += 1;
     }
 
+    /// Nobody needs the texts any more that were decoded so far.
+    pub fn forget_texts(&mut self) {
+        let last = self.texts.blocks.pop().filter(|block| block.len() <= BLOCK);
+        self.texts = Texts { blocks: last.into_iter().collect(), used: 0 };
+        self.slots.iter_mut().for_each(Slot::forget_texts);
+    }
+
+    /// The texts that were decoded so far, for whoever needs them for longer.
+    pub fn take_texts(&mut self) -> Texts {
+        self.slots.iter_mut().for_each(Slot::forget_texts);
+        std::mem::take(&mut self.texts)
+    }
+
     pub(crate) fn asked(&mut self) -> &mut Option<Asked> {
         &mut self.asked
     }
 
-    fn slot(&mut self, attribute: usize) -> &mut Slot {
+    fn slot(&mut self, attribute: usize) -> (&mut Slot, &mut Texts) {
         if self.slots.len() <= attribute {
             self.slots.resize_with(attribute + 1, Slot::default);
         }
-        &mut self.slots[attribute]
+        (&mut self.slots[attribute], &mut self.texts)
     }
 
     /// A window of copies of the value, valid until the slot of this attribute is asked for something else.
     pub(crate) fn repeat(&mut self, attribute: usize, constant: &Arc<Constant>) -> ColumnRef {
-        let slot = self.slot(attribute);
+        let (slot, _) = self.slot(attribute);
         if !matches!(&slot.holds, Holds::Constant(of) if Arc::ptr_eq(of, constant)) {
             slot.room(constant.value().len());
             let values = slot.values.as_mut().expect("there is room").as_mut_ptr();
@@ -82,7 +125,7 @@ impl Scratch {
         some: Option<&[u32]>,
     ) -> ColumnRef {
         let batch = self.batch;
-        let slot = self.slot(attribute);
+        let (slot, texts) = self.slot(attribute);
         let is_there = match &slot.holds {
             Holds::Rows(of, known, all) => {
                 Arc::ptr_eq(of, column) && *known == rows && (all.is_none() || some.is_some() && *all == Some(batch))
@@ -95,7 +138,7 @@ impl Scratch {
             slot.room(column.physical().size());
             let values = slot.values.as_mut().expect("there is room").as_mut_ptr();
             // SAFETY: there is room for a window of values, and more are not asked for.
-            unsafe { column.decode(rows.clone(), some, values, &mut slot.nulls) };
+            unsafe { column.decode(rows.clone(), some, values, &mut slot.nulls, texts) };
             slot.holds = Holds::Rows(column.clone(), rows, some.map(|_| batch));
         }
         slot.address(column.has_null())
@@ -103,6 +146,13 @@ impl Scratch {
 }
 
 impl Slot {
+    /// Forgets values whose texts do not lie in their column.
+    fn forget_texts(&mut self) {
+        if matches!(&self.holds, Holds::Rows(of, ..) if of.scheme() == Scheme::Symbols) {
+            self.holds = Holds::Nothing;
+        }
+    }
+
     /// Makes room for a window of values of so many bytes.
     fn room(&mut self, size: usize) {
         self.holds = Holds::Nothing;
@@ -126,4 +176,5 @@ impl Slot {
 pub(crate) struct Cell {
     pub(super) words: [u64; 2],
     pub(super) null: [u8; 1],
+    pub(super) texts: Texts,
 }

@@ -1,13 +1,16 @@
 //! The backlog of a relation: columns of complete chunks that have yet to be frozen and sketched. A commit leaves them as
 //! they were delivered, so that rows can be queried before they are compressed; workers come for them when they have
 //! nothing better to do, and whoever needs the distinct values of a column works off its share first.
+//!
+//! What is frozen as text gets symbols after that, a step at a time, and loses them if it is read often.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use base::statement;
 
 use super::{Relation, lock};
-use crate::body::{Body, Stored};
+use crate::body::{Body, Frozen, Packing, Stored};
 use crate::statistics::Summary;
 
 /// See the module.
@@ -19,12 +22,25 @@ pub(super) struct Backlog {
 }
 
 /// What there is to do for one attribute.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 struct Share {
     /// Numbers of chunks, the next one last.
     chunks: Vec<u32>,
     /// Chunks that somebody is at.
     busy: usize,
+    /// What there is to do after that, the next one last.
+    later: Vec<Later>,
+    /// As `busy`, of these.
+    busy_later: usize,
+}
+
+/// What is done with the texts of a chunk, of which all is known that somebody might wait for.
+#[derive(Debug)]
+enum Later {
+    /// They get symbols: what there is of it, once it has begun.
+    Pack(u32, Option<(Arc<Frozen>, Box<Packing>)>),
+    /// They lose them.
+    Unpack(u32),
 }
 
 /// A column of a chunk that somebody freezes: returned however that ends.
@@ -34,14 +50,28 @@ struct Claim<'a> {
     chunk: usize,
 }
 
+/// As [`Claim`], of what is done later.
+struct LaterClaim<'a> {
+    backlog: &'a Backlog,
+    attribute: usize,
+}
+
 impl Backlog {
     pub(super) fn new(attributes: usize) -> Self {
-        Self { columns: Mutex::new(vec![Share::default(); attributes].into()), done: Condvar::new() }
+        let columns = std::iter::repeat_with(Share::default).take(attributes).collect();
+        Self { columns: Mutex::new(columns), done: Condvar::new() }
     }
 
-    /// Adds all columns of a chunk.
-    pub(super) fn push(&self, chunk: usize) {
-        lock(&self.columns).iter_mut().for_each(|share| share.chunks.push(chunk as u32));
+    /// Adds all columns of a chunk: to be frozen, unless they are already.
+    pub(super) fn push(&self, chunk: usize, is_frozen: bool) {
+        let chunk = chunk as u32;
+        lock(&self.columns).iter_mut().for_each(|share| {
+            if is_frozen {
+                share.later.push(Later::Pack(chunk, None));
+            } else {
+                share.chunks.push(chunk);
+            }
+        });
     }
 
     /// Something of one attribute, or of any.
@@ -54,11 +84,25 @@ impl Backlog {
         Some(Claim { backlog: self, attribute, chunk })
     }
 
-    /// Waits until nobody is at one attribute, or at any.
+    /// What is done later, for any attribute.
+    fn claim_later(&self) -> Option<(LaterClaim<'_>, Later)> {
+        let mut columns = lock(&self.columns);
+        let attribute = columns.iter().position(|share| !share.later.is_empty())?;
+        let share = &mut columns[attribute];
+        let later = share.later.pop()?;
+        share.busy_later += 1;
+        Some((LaterClaim { backlog: self, attribute }, later))
+    }
+
+    fn push_later(&self, attribute: usize, later: Later) {
+        lock(&self.columns)[attribute].later.push(later);
+    }
+
+    /// Waits until nobody freezes one attribute, or is at any.
     fn wait(&self, attribute: Option<usize>) {
         let is_busy = |columns: &mut Box<[Share]>| match attribute {
             Some(attribute) => columns[attribute].busy > 0,
-            None => columns.iter().any(|share| share.busy > 0),
+            None => columns.iter().any(|share| share.busy + share.busy_later > 0),
         };
         drop(self.done.wait_while(lock(&self.columns), is_busy).unwrap_or_else(PoisonError::into_inner));
     }
@@ -71,21 +115,52 @@ impl Drop for Claim<'_> {
     }
 }
 
+impl Drop for LaterClaim<'_> {
+    fn drop(&mut self) {
+        lock(&self.backlog.columns)[self.attribute].busy_later -= 1;
+        self.backlog.done.notify_all();
+    }
+}
+
 impl Relation {
     /// Whether something is left to freeze that nobody is at.
     pub fn has_backlog(&self) -> bool {
-        lock(&self.backlog.columns).iter().any(|share| !share.chunks.is_empty())
+        lock(&self.backlog.columns).iter().any(|share| !share.chunks.is_empty() || !share.later.is_empty())
     }
 
-    /// Freezes a column of a chunk, about a millisecond's work. Returns whether there was one.
+    /// Freezes a column of a chunk, or has a step of what is done later: about a millisecond's work. Returns whether there was
+    /// any.
     pub fn freeze_next(&self) -> bool {
-        self.backlog.claim(None).map(|claim| self.freeze_column(&claim)).is_some()
+        if let Some(claim) = self.backlog.claim(None) {
+            self.freeze_column(&claim);
+        } else if let Some((claim, later)) = self.backlog.claim_later() {
+            let attribute = claim.attribute;
+            let more = match later {
+                Later::Pack(chunk, begun) => {
+                    self.pack(attribute, chunk as usize, begun).map(|b| Later::Pack(chunk, Some(b)))
+                }
+                Later::Unpack(chunk) => {
+                    self.unpack(attribute, chunk as usize);
+                    None
+                }
+            };
+            more.into_iter().for_each(|more| self.backlog.push_later(attribute, more));
+        } else {
+            return false;
+        }
+        true
     }
 
     /// Freezes all that is left, and waits for those who are at it. Ends early if the statement is cancelled that asks for it.
     pub fn freeze_rest(&self) {
-        while statement::check().is_ok() && self.freeze_next() {}
-        self.backlog.wait(None);
+        loop {
+            while statement::check().is_ok() && self.freeze_next() {}
+            self.backlog.wait(None);
+            // Whoever was at something may have left the rest of it.
+            if !self.has_backlog() || statement::check().is_err() {
+                return;
+            }
+        }
     }
 
     /// As [`freeze_rest`](Self::freeze_rest), of one attribute: its distinct values are known then.
@@ -101,13 +176,19 @@ impl Relation {
     /// Forgets what is left, as the relation is dropped, and waits for those who are at it: the memory is free then as soon
     /// as nobody reads the relation any more.
     pub fn forget_backlog(&self) {
-        lock(&self.backlog.columns).iter_mut().for_each(|share| share.chunks.clear());
-        self.backlog.wait(None);
+        // Whoever is at something may leave the rest of it.
+        while self.has_backlog() {
+            lock(&self.backlog.columns).iter_mut().for_each(|share| {
+                share.chunks.clear();
+                share.later.clear();
+            });
+            self.backlog.wait(None);
+        }
     }
 
     fn freeze_column(&self, claim: &Claim<'_>) {
-        let &Claim { attribute, chunk, .. } = claim;
-        let chunk = self.directory.get(chunk);
+        let &Claim { attribute, chunk: number, .. } = claim;
+        let chunk = self.directory.get(number);
         let (body, bounds) = (chunk.pin(), &chunk.bounds()[attribute]);
         // What is in another form was delivered as codes.
         let Some(values) = body.values(attribute, chunk.closed_rows()) else { return };
@@ -117,8 +198,53 @@ impl Relation {
         let mut summary = Summary::new(self.schema.attributes().len());
         summary.add_distinct(attribute, frozen.as_ref().and_then(Stored::distinct).unwrap_or(values), 0, bounds);
         if let Some(frozen) = frozen {
+            let is_text = frozen.is_text();
             chunk.exchange_column(attribute, frozen);
+            if is_text {
+                self.backlog.push_later(attribute, Later::Pack(number as u32, None));
+            }
         }
         lock(&self.live).summary.merge(&summary);
+    }
+
+    /// Puts symbols into texts of a chunk, as far as a step goes. Returns what there is if that was not all.
+    fn pack(
+        &self,
+        attribute: usize,
+        number: usize,
+        begun: Option<(Arc<Frozen>, Box<Packing>)>,
+    ) -> Option<(Arc<Frozen>, Box<Packing>)> {
+        let chunk = self.directory.get(number);
+        let (column, mut packing) = begun.or_else(|| chunk.pin().stored(attribute).pack())?;
+        if packing.step(&column) {
+            return Some((column, packing));
+        }
+        let _room = self.budget.reserve(column.bytes(), "insert").ok()?;
+        if let Some(packed) = packing.finish(&column, &self.is_warm) {
+            chunk.exchange_column(attribute, Stored::Frozen(Arc::new(packed)));
+        }
+        None
+    }
+
+    /// Whether there are texts with symbols that are read so often that they had better have none: they are in the backlog
+    /// from here on.
+    pub fn has_warmed(&self) -> bool {
+        if !self.is_warm.load(Ordering::Relaxed) || !self.is_warm.swap(false, Ordering::Relaxed) {
+            return false;
+        }
+        for number in 0..self.directory.len() {
+            let body = self.directory.get(number).pin();
+            let warm = (0..self.schema.attributes().len()).filter(|&a| body.stored(a).is_read_often());
+            warm.for_each(|attribute| self.backlog.push_later(attribute, Later::Unpack(number as u32)));
+        }
+        true
+    }
+
+    /// Takes the symbols out of texts of a chunk, if there is memory for that.
+    fn unpack(&self, attribute: usize, number: usize) {
+        let chunk = self.directory.get(number);
+        if let Some(unpacked) = chunk.pin().stored(attribute).unpack() {
+            chunk.exchange_column(attribute, unpacked);
+        }
     }
 }

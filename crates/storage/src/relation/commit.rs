@@ -284,9 +284,7 @@ impl<'a> Commit<'a> {
             };
             memory.outlive();
             self.relation.directory.get(number).charge(memory);
-            if !frozen {
-                self.relation.backlog.push(number);
-            }
+            self.relation.backlog.push(number, frozen);
         }
         self.zone.tails.iter_mut().flatten().for_each(|tail| tail.open.outlive());
     }

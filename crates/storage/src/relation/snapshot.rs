@@ -49,6 +49,10 @@ impl Snapshot {
     pub fn schema(&self) -> &Arc<Schema> {
         &self.relation.schema
     }
+    /// Whose rows they are.
+    pub fn relation(&self) -> &Arc<Relation> {
+        &self.relation
+    }
     /// Freezes all that is left to freeze of the relation.
     pub fn freeze_rest(&self) {
         self.relation.freeze_rest();

@@ -18,6 +18,8 @@
 use base::{Error, Result, SqlState};
 use types::{Buffer, Physical};
 
+use super::symbols;
+
 const VERSION: u16 = 1;
 const HEADER: usize = 64;
 /// Each part begins at a multiple of it.
@@ -32,9 +34,11 @@ pub(crate) enum Scheme {
     Dictionary,
     /// Bytes behind one another, and where each text begins.
     Text,
+    /// The same, with codes for frequent pieces.
+    Symbols,
 }
 
-const SCHEMES: [Scheme; 3] = [Scheme::Numbers, Scheme::Dictionary, Scheme::Text];
+const SCHEMES: [Scheme; 4] = [Scheme::Numbers, Scheme::Dictionary, Scheme::Text, Scheme::Symbols];
 
 const PHYSICALS: [Physical; 9] = [
     Physical::Bool,
@@ -88,6 +92,7 @@ impl Header {
             (Scheme::Dictionary, physical) => [self.rows * self.width, self.entries * physical.size(), 0],
             // A code of one byte only says whether the row is NULL.
             (Scheme::Text, _) => [self.rows * self.width, 0, of_texts(self.rows)],
+            (Scheme::Symbols, _) => [self.rows * self.width, symbols::TABLE, symbols::places(self.rows)],
         }
     }
 
@@ -154,7 +159,7 @@ impl Header {
                 let has_entries = read.entries > usize::from(read.has_null);
                 matches!(read.width, 1 | 2) && has_entries && !matches!(physical, Physical::Bool | Physical::I16)
             }
-            Scheme::Text => physical == Physical::Str && read.width == usize::from(read.has_null),
+            Scheme::Text | Scheme::Symbols => physical == Physical::Str && read.width == usize::from(read.has_null),
         };
         let ends = read.parts[1..].iter().chain([&read.len]);
         let mut parts = read.parts.iter().zip(read.sizes().into_iter().chain([0])).zip(ends);

@@ -59,7 +59,7 @@ pub(super) fn freeze(values: Values<'_>, bounds: &Bounds) -> Option<Frozen> {
 /// # Safety
 /// 12 bytes from `start` are readable, whatever `len` says.
 #[inline(always)]
-unsafe fn header(start: *const u8, len: usize) -> Str {
+pub(super) unsafe fn header(start: *const u8, len: usize) -> Str {
     // SAFETY: as the caller promises.
     let (prefix, rest) = unsafe { (start.cast::<u32>().read_unaligned(), start.add(4).cast::<u64>().read_unaligned()) };
     let keep = |bytes: usize| if bytes >= 8 { u64::MAX } else { (1 << (bytes * 8)) - 1 };

@@ -1,0 +1,328 @@
+//! Texts by symbols: the frequent pieces of a column's texts, of up to 8 bytes, have codes of one byte, other bytes stand
+//! behind an escape. About a third of the bytes; each text is expanded by itself.
+//!
+//! After Boncz, Neumann and Leis, *FSST: Fast Random Access String Compression*, VLDB 2020. The library that finds symbols
+//! and replaces texts by them is tried text by text: what it makes is expanded and compared before it is kept.
+//!
+//! Where a text's codes begin is a place of 2 bytes behind that of its group of 64 rows.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use fsst::Compressor;
+use types::{Physical, Str};
+
+use super::layout::{CODES, ENTRIES, Header, OFFSETS, PAYLOAD, Scheme};
+use super::{Frozen, text};
+
+/// The code of a byte that stands behind it as it is.
+const ESCAPE: u8 = 255;
+/// The longest symbol.
+const LONGEST: usize = 8;
+/// Bytes of the table: 256 symbols, as words, and their lengths.
+pub(super) const TABLE: usize = 256 * (LONGEST + 1);
+/// Rows whose codes begin at places behind that of the first of them.
+const GROUP: usize = 64;
+/// Bytes behind a text that may be written, and read for its header.
+const SLACK: usize = 16;
+/// Rows that are replaced at once: about a millisecond's work.
+const STEP: usize = 8 << 10;
+/// Texts are left as they are if the codes of the first of them take more than this share, in eighths.
+const MOST_EIGHTHS: usize = 6;
+
+/// Bytes of the places where texts begin.
+pub(super) fn places(rows: usize) -> usize {
+    groups(rows) * size_of::<u32>() + (rows + 1) * size_of::<u16>()
+}
+
+/// One more than there are rows has a place: the end of the last text.
+fn groups(rows: usize) -> usize {
+    rows / GROUP + 1
+}
+
+/// A column whose texts are expanded so many times is better off without symbols.
+const OFTEN: u64 = 2;
+
+/// How much of a column has been expanded.
+#[derive(Debug)]
+pub(super) struct Reads {
+    rows: AtomicU64,
+    /// Becomes true once some column of the relation is expanded often.
+    often: Arc<AtomicBool>,
+}
+
+/// A column whose texts are being replaced.
+pub(crate) struct Packing {
+    symbols: Compressor,
+    /// Where each text's codes begin, and where the last ones end.
+    begins: Vec<u32>,
+    codes: Vec<u8>,
+    /// Bytes of the texts that have been replaced.
+    bytes: usize,
+}
+
+impl fmt::Debug for Packing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Packing").field("done", &(self.begins.len() - 1)).finish_non_exhaustive()
+    }
+}
+
+impl Packing {
+    /// Finds symbols for texts that lie behind one another.
+    pub(crate) fn new(column: &Frozen) -> Option<Self> {
+        if column.scheme() != Scheme::Text || column.header.rows == 0 {
+            return None;
+        }
+        let texts: Vec<&[u8]> = (0..column.header.rows).map(|row| column.bytes_of(row)).collect();
+        let symbols = Compressor::train(&texts);
+        Some(Self { symbols, begins: vec![0], codes: Vec::new(), bytes: 0 })
+    }
+
+    /// Replaces some more texts of the column, which is always the same. Returns whether that goes on.
+    pub(crate) fn step(&mut self, column: &Frozen) -> bool {
+        let done = self.begins.len() - 1;
+        for row in done..column.header.rows.min(done + STEP) {
+            let text = column.bytes_of(row);
+            // An escape a byte at most, and what is written ahead.
+            self.codes.reserve(text.len() * 2 + LONGEST);
+            // SAFETY: there is room; as many bytes are written as it says.
+            unsafe {
+                let len = self.symbols.compress_into(text, self.codes.spare_capacity_mut());
+                self.codes.set_len(self.codes.len() + len);
+            }
+            self.begins.push(self.codes.len() as u32);
+            self.bytes += text.len();
+        }
+        let is_worth_it = self.codes.len() * 8 <= self.bytes * MOST_EIGHTHS;
+        if !is_worth_it {
+            self.begins.truncate(1);
+        }
+        is_worth_it && self.begins.len() <= column.header.rows
+    }
+
+    /// The column by symbols, if that was worth it. `often` becomes true when it is read often.
+    pub(crate) fn finish(self, column: &Frozen, often: &Arc<AtomicBool>) -> Option<Frozen> {
+        let Header { rows, has_null, width, .. } = column.header;
+        if self.begins.len() != rows + 1 {
+            return None;
+        }
+        let header = Header { width, has_null, ..Header::new(Scheme::Symbols, Physical::Str, rows) };
+        let (header, mut bytes) = header.allocate(self.codes.len())?;
+        let to = bytes.as_mut_slice();
+        to[header.parts[CODES]..][..rows * width].copy_from_slice(&column.part_bytes(CODES)[..rows * width]);
+        let (symbols, lengths) = to[header.parts[ENTRIES]..][..TABLE].split_at_mut(256 * LONGEST);
+        for (place, symbol) in symbols.chunks_exact_mut(LONGEST).zip(self.symbols.symbol_table()) {
+            place.copy_from_slice(&symbol.to_u64().to_le_bytes());
+        }
+        lengths[..self.symbols.n_symbols()].copy_from_slice(self.symbols.symbol_lengths());
+        let (firsts, behind) =
+            to[header.parts[OFFSETS]..][..places(rows)].split_at_mut(groups(rows) * size_of::<u32>());
+        for (place, first) in firsts.chunks_exact_mut(4).zip(self.begins.iter().step_by(GROUP)) {
+            place.copy_from_slice(&first.to_le_bytes());
+        }
+        for (row, place) in behind.chunks_exact_mut(2).enumerate() {
+            let distance = u16::try_from(self.begins[row] - self.begins[row / GROUP * GROUP]).ok()?;
+            place.copy_from_slice(&distance.to_le_bytes());
+        }
+        to[header.parts[PAYLOAD]..][..self.codes.len()].copy_from_slice(&self.codes);
+        let reads = Reads { rows: AtomicU64::new(0), often: often.clone() };
+        let packed = Frozen { reads: Some(reads), ..Frozen::new(header, bytes) };
+        let is_same = packed.bytes() * 8 <= column.bytes() * 7 && packed.expands_to(column);
+        is_same.then_some(packed)
+    }
+}
+
+impl Frozen {
+    /// By symbols, if the texts lie behind one another and that is worth it.
+    #[cfg(test)]
+    pub(crate) fn packed(self) -> Self {
+        let Some(mut packing) = Packing::new(&self) else { return self };
+        while packing.step(&self) {}
+        packing.finish(&self, &Arc::default()).unwrap_or(self)
+    }
+
+    /// A text that lies behind others.
+    fn bytes_of(&self, row: usize) -> &[u8] {
+        let place = |row: usize| {
+            let bytes = &self.part_bytes(OFFSETS)[row * size_of::<u32>()..][..size_of::<u32>()];
+            u32::from_le_bytes(bytes.try_into().expect("4 bytes")) as usize
+        };
+        &self.part_bytes(PAYLOAD)[place(row)..place(row + 1)]
+    }
+
+    fn part_bytes(&self, part: usize) -> &[u8] {
+        &self.bytes.as_slice()[self.header.parts[part]..]
+    }
+
+    /// Whether each text is that of another column, behind others there.
+    fn expands_to(&self, other: &Self) -> bool {
+        let mut text = Vec::new();
+        (0..self.header.rows).all(|row| {
+            text.clear();
+            text.reserve(self.room(row..row + 1));
+            // SAFETY: there is room for the text and more; it is written up to where it ends.
+            unsafe {
+                let begin: *mut u8 = text.as_mut_ptr();
+                let end = self.expand(row, begin);
+                text.set_len(end.offset_from_unsigned(begin));
+            }
+            text == other.bytes_of(row)
+        })
+    }
+
+    /// Says that so many texts are expanded for a reader.
+    pub(super) fn note(&self, rows: usize) {
+        let Some(reads) = &self.reads else { return };
+        let before = reads.rows.fetch_add(rows as u64, Ordering::Relaxed);
+        if before + rows as u64 >= self.header.rows as u64 * OFTEN {
+            reads.often.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether readers would rather have the texts as they were.
+    pub(crate) fn is_read_often(&self) -> bool {
+        let often = |reads: &Reads| reads.rows.load(Ordering::Relaxed) >= self.header.rows as u64 * OFTEN;
+        self.reads.as_ref().is_some_and(often)
+    }
+
+    /// The texts as they were, behind one another; none if there is no room for them.
+    pub(crate) fn unpacked(&self) -> Option<Self> {
+        if self.scheme() != Scheme::Symbols {
+            return None;
+        }
+        let Header { rows, has_null, width, .. } = self.header;
+        let mut codes = vec![0; self.room(0..rows)];
+        let mut ends = Vec::with_capacity(rows);
+        let begin = codes.as_mut_ptr();
+        let mut at = begin;
+        for row in 0..rows {
+            // SAFETY: there is room for all texts.
+            at = unsafe { self.expand(row, at) };
+            // SAFETY: both are places of the vector.
+            ends.push(unsafe { at.offset_from_unsigned(begin) });
+        }
+        let header = Header { width, has_null, ..Header::new(Scheme::Text, Physical::Str, rows) };
+        let payload = ends.last().copied().unwrap_or(0);
+        let (header, mut bytes) = header.allocate(payload)?;
+        let to = bytes.as_mut_slice();
+        to[header.parts[CODES]..][..rows * width].copy_from_slice(&self.part_bytes(CODES)[..rows * width]);
+        let offsets = to[header.parts[OFFSETS] + 4..].chunks_exact_mut(4);
+        offsets.zip(&ends).for_each(|(place, end)| place.copy_from_slice(&(*end as u32).to_le_bytes()));
+        to[header.parts[PAYLOAD]..][..payload].copy_from_slice(&codes[..payload]);
+        Some(Self::new(header, bytes))
+    }
+
+    /// Where the codes of a row's text begin. There is a place for one row more.
+    #[inline(always)]
+    fn begin_of(&self, row: usize) -> usize {
+        debug_assert!(row <= self.header.rows);
+        // SAFETY: within the part, as it was written or checked.
+        unsafe {
+            let places = self.bytes.as_ptr().add(self.header.parts[OFFSETS]);
+            let first = *places.cast::<u32>().add(row / GROUP);
+            let behind = *places.add(groups(self.header.rows) * size_of::<u32>()).cast::<u16>().add(row);
+            first as usize + usize::from(behind)
+        }
+    }
+
+    /// Bytes that expanding the texts of some rows takes at most.
+    pub(crate) fn room(&self, rows: Range<usize>) -> usize {
+        (self.begin_of(rows.end) - self.begin_of(rows.start)) * LONGEST + SLACK
+    }
+
+    /// Writes a row's text, and returns where it ends.
+    ///
+    /// # Safety
+    /// There are [`room`](Self::room) bytes.
+    #[inline(always)]
+    unsafe fn expand(&self, row: usize, mut to: *mut u8) -> *mut u8 {
+        let (begin, end) = (self.begin_of(row), self.begin_of(row + 1));
+        // SAFETY: the codes and the table lie in the parts, as they were written or checked; each code becomes 8 bytes at most,
+        // and as many are written ahead, which the room has behind its end.
+        unsafe {
+            let base = self.bytes.as_ptr();
+            let symbols = base.add(self.header.parts[ENTRIES]).cast::<u64>();
+            let lengths = symbols.add(256).cast::<u8>();
+            let codes = base.add(self.header.parts[PAYLOAD]);
+            let (mut at, end) = (codes.add(begin), codes.add(end));
+            let put = |code: u8, to: &mut *mut u8| {
+                to.cast::<u64>().write_unaligned(*symbols.add(usize::from(code)));
+                *to = to.add(usize::from(*lengths.add(usize::from(code))));
+            };
+            loop {
+                while end.offset_from(at) >= 4 {
+                    let four = at.cast::<u32>().read_unaligned();
+                    // Whether a byte is all ones.
+                    if ((four & 0x7f7f_7f7f) + 0x0101_0101) & four & 0x8080_8080 != 0 {
+                        break;
+                    }
+                    four.to_le_bytes().into_iter().for_each(|code| put(code, &mut to));
+                    at = at.add(4);
+                }
+                if at >= end {
+                    return to;
+                }
+                let code = *at;
+                at = at.add(1);
+                if code == ESCAPE {
+                    *to = *at;
+                    (at, to) = (at.add(1), to.add(1));
+                } else {
+                    put(code, &mut to);
+                }
+            }
+        }
+    }
+
+    /// A row's text as a header, written to `to`, which then is where the text ends, or nowhere else if the header has all of it.
+    ///
+    /// # Safety
+    /// As for [`expand`](Self::expand); what is written outlives the header.
+    #[inline(always)]
+    pub(super) unsafe fn expanded(&self, row: usize, to: &mut *mut u8) -> Str {
+        // SAFETY: as the caller promises; 12 bytes are readable from the begin, as they may be written.
+        unsafe {
+            let begin = *to;
+            let end = self.expand(row, begin);
+            let len = end.offset_from_unsigned(begin);
+            if len > Str::INLINE {
+                *to = end;
+            }
+            text::header(begin, len)
+        }
+    }
+
+    /// Whether texts from outside can be expanded: symbols have lengths, places come one after the other, and all is text.
+    pub(super) fn can_be_expanded(&self) -> bool {
+        let lengths = &self.part_bytes(ENTRIES)[256 * LONGEST..TABLE];
+        let end = self.header.len - self.header.parts[PAYLOAD];
+        let in_order = (0..self.header.rows).all(|row| self.begin_of(row) <= self.begin_of(row + 1));
+        if lengths.iter().any(|&len| usize::from(len) > LONGEST) || !in_order || self.begin_of(self.header.rows) > end {
+            return false;
+        }
+        let mut bytes = Vec::new();
+        (0..self.header.rows).all(|row| {
+            let codes = &self.part_bytes(PAYLOAD)[self.begin_of(row)..self.begin_of(row + 1)];
+            let mut left = codes.iter();
+            // An escape has a byte behind it.
+            let is_whole = loop {
+                match left.next() {
+                    None => break true,
+                    Some(&ESCAPE) if left.next().is_none() => break false,
+                    Some(_) => {}
+                }
+            };
+            bytes.clear();
+            bytes.reserve(self.room(row..row + 1));
+            // SAFETY: as in `expands_to`.
+            is_whole
+                && unsafe {
+                    let begin: *mut u8 = bytes.as_mut_ptr();
+                    let end = self.expand(row, begin);
+                    std::str::from_utf8(std::slice::from_raw_parts(begin, end.offset_from_unsigned(begin))).is_ok()
+                }
+        })
+    }
+}
