@@ -6,8 +6,8 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// The order of the crates: each may use those before it and nothing after it. This is the one place that says so.
 pub const ORDER: &[&str] = &[
-    "allocator",
     "base",
+    "allocator",
     "types",
     "functions",
     "scheduler",

@@ -7,9 +7,9 @@
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::idle::{self, Moment};
 use super::mapping::{map, unmap};
 use super::pages::{HUGE_PAGE, Pages, node};
-use super::spare;
 
 const PAGE: usize = 4 << 10;
 const REGION: usize = 32 << 20;
@@ -77,7 +77,7 @@ impl Drop for Extent {
         let first = (self.start.as_ptr() as usize - region.start.as_ptr() as usize) / PAGE;
         region.free(first, self.len / PAGE);
         drop(regions);
-        spare::tidy_soon();
+        idle::tidy_soon(tidy);
     }
 }
 
@@ -94,8 +94,15 @@ fn take(regions: &mut Vec<Region>, pages: usize) -> NonNull<u8> {
     regions.last_mut().and_then(|region| region.take(pages)).expect("a region is longer than an extent")
 }
 
+/// Gives back what is free. Others come and go while something happens.
+fn tidy(moment: Moment) {
+    if moment == Moment::Idle {
+        give_back();
+    }
+}
+
 /// Gives the system what is free.
-pub(super) fn give_back() {
+fn give_back() {
     for node in 0..NODES as u16 {
         let mut regions = regions(node);
         regions.iter_mut().for_each(Region::give_back);

@@ -5,11 +5,9 @@
 //! second.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::extents;
+use super::idle::{self, Moment};
 use super::mapping::{map, map_at, unmap};
 
 /// Bytes that are kept at most, a node.
@@ -18,42 +16,15 @@ const MOST: usize = 2 << 30;
 const FLOOR: usize = 128 << 20;
 /// Bytes that are kept when nothing does.
 const REST: usize = 32 << 20;
-/// From one look to the next.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// Nothing happens if nothing has for so many looks.
-const IDLE: u32 = 2;
-/// What nobody has needed for so many looks goes back.
-const LOOKS: u32 = 20;
 const NODES: usize = 16;
 
 /// By node (modulo their number here).
 static SPARE: [Mutex<Spare>; NODES] = [const { Mutex::new(Spare::EMPTY) }; NODES];
-/// Whether a thread gives back what is spare for long.
-static TIDYING: AtomicBool = AtomicBool::new(false);
-/// Whether any memory was taken or brought since the last look.
-static IN_USE: AtomicBool = AtomicBool::new(false);
-/// What else gives memory back when nothing happens.
-static WHEN_IDLE: OnceLock<fn()> = OnceLock::new();
-
-/// Names the function that gives back what the program's allocator holds on to, for all threads and for the one that calls it: it
-/// is called once queries have not needed memory for a second, and by each worker that has had nothing to do for one. The
-/// first one named stays.
-pub fn when_idle(give_back: fn()) {
-    let _ = WHEN_IDLE.set(give_back);
-}
-
-/// Says that the thread has nothing to do, and may not have for long.
-pub fn thread_is_idle() {
-    if let Some(give_back) = WHEN_IDLE.get() {
-        give_back();
-    }
-}
-
 struct Spare {
     /// The oldest first.
     pieces: Vec<Piece>,
     bytes: usize,
-    /// The fewest bytes that were here for some looks: so many nobody has needed.
+    /// The fewest bytes that were here for ten seconds: so many nobody has needed.
     least: usize,
 }
 
@@ -105,7 +76,7 @@ fn pieces_for(len: usize, spare: &mut Spare) -> Vec<Piece> {
     }
     spare.bytes -= taken.iter().map(|piece| piece.len).sum::<usize>();
     spare.least = spare.least.min(spare.bytes);
-    IN_USE.store(true, Ordering::Relaxed);
+    idle::note_use();
     taken
 }
 
@@ -153,42 +124,16 @@ pub(super) fn keep(start: NonNull<u8>, len: usize, node: u16) -> bool {
     spare.pieces.push(Piece { start, len });
     spare.bytes += len;
     drop(spare);
-    tidy_soon();
+    idle::tidy_soon(tidy);
     true
 }
 
-/// Has a thread give back what is free, once nothing happens any more.
-pub(super) fn tidy_soon() {
-    IN_USE.store(true, Ordering::Relaxed);
-    if !TIDYING.swap(true, Ordering::AcqRel) {
-        let thread = std::thread::Builder::new().name("morsel-memory".into());
-        if thread.spawn(tidy).is_err() {
-            TIDYING.store(false, Ordering::Release);
-        }
-    }
-}
-
-/// Gives back what nobody needs, until nothing happens any more.
-fn tidy() {
-    let nodes = || 0..NODES as u16;
-    let mut idle = 0;
-    for look in 1u32.. {
-        std::thread::sleep(PATIENCE);
-        idle = if IN_USE.swap(false, Ordering::Relaxed) { 0 } else { idle + 1 };
-        if idle < IDLE {
-            if look.is_multiple_of(LOOKS) {
-                nodes().for_each(|node| give_back(node, needed));
-            }
-            continue;
-        }
-        nodes().for_each(|node| give_back(node, |_| REST));
-        extents::give_back();
-        thread_is_idle();
-        TIDYING.store(false, Ordering::Release);
-        // What was brought while this thread still seemed to look.
-        if !IN_USE.load(Ordering::Relaxed) || TIDYING.swap(true, Ordering::AcqRel) {
-            return;
-        }
+/// Gives back what nobody needs.
+fn tidy(moment: Moment) {
+    let nodes = 0..NODES as u16;
+    match moment {
+        Moment::Busy => nodes.for_each(|node| give_back(node, needed)),
+        Moment::Idle => nodes.for_each(|node| give_back(node, |_| REST)),
     }
 }
 

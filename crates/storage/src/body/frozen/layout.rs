@@ -18,8 +18,6 @@
 use base::{Error, Result, SqlState};
 use types::{Buffer, Physical};
 
-use super::symbols;
-
 const VERSION: u16 = 1;
 const HEADER: usize = 64;
 /// Each part begins at a multiple of it.
@@ -77,6 +75,23 @@ pub(crate) const ENTRIES: usize = 1;
 pub(crate) const OFFSETS: usize = 2;
 pub(crate) const PAYLOAD: usize = 3;
 
+/// The longest symbol of a text.
+pub(crate) const LONGEST: usize = 8;
+/// Bytes of the table: 256 symbols, as words, and their lengths.
+pub(crate) const TABLE: usize = 256 * (LONGEST + 1);
+/// Rows whose codes of symbols begin at places behind that of the first of them.
+pub(crate) const GROUP: usize = 64;
+
+/// Bytes of the places where texts of symbols begin.
+pub(crate) fn places(rows: usize) -> usize {
+    groups(rows) * size_of::<u32>() + (rows + 1) * size_of::<u16>()
+}
+
+/// One more than there are rows has a place: the end of the last text.
+pub(crate) fn groups(rows: usize) -> usize {
+    rows / GROUP + 1
+}
+
 impl Header {
     pub(crate) fn new(scheme: Scheme, physical: Physical, rows: usize) -> Self {
         let (width, entries, base, divisor) = (0, 0, 0, 1);
@@ -92,7 +107,7 @@ impl Header {
             (Scheme::Dictionary, physical) => [self.rows * self.width, self.entries * physical.size(), 0],
             // A code of one byte only says whether the row is NULL.
             (Scheme::Text, _) => [self.rows * self.width, 0, of_texts(self.rows)],
-            (Scheme::Symbols, _) => [self.rows * self.width, symbols::TABLE, symbols::places(self.rows)],
+            (Scheme::Symbols, _) => [self.rows * self.width, TABLE, places(self.rows)],
         }
     }
 

@@ -14,33 +14,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use fsst::Compressor;
 use types::{Physical, Str};
 
-use super::layout::{CODES, ENTRIES, Header, OFFSETS, PAYLOAD, Scheme};
+use super::layout::{CODES, ENTRIES, GROUP, Header, LONGEST, OFFSETS, PAYLOAD, Scheme, TABLE, groups, places};
 use super::{Frozen, text};
 
 /// The code of a byte that stands behind it as it is.
 const ESCAPE: u8 = 255;
-/// The longest symbol.
-const LONGEST: usize = 8;
-/// Bytes of the table: 256 symbols, as words, and their lengths.
-pub(super) const TABLE: usize = 256 * (LONGEST + 1);
-/// Rows whose codes begin at places behind that of the first of them.
-const GROUP: usize = 64;
 /// Bytes behind a text that may be written, and read for its header.
 const SLACK: usize = 16;
 /// Rows that are replaced at once: about a millisecond's work.
 const STEP: usize = 8 << 10;
 /// Texts are left as they are if the codes of the first of them take more than this share, in eighths.
 const MOST_EIGHTHS: usize = 6;
-
-/// Bytes of the places where texts begin.
-pub(super) fn places(rows: usize) -> usize {
-    groups(rows) * size_of::<u32>() + (rows + 1) * size_of::<u16>()
-}
-
-/// One more than there are rows has a place: the end of the last text.
-fn groups(rows: usize) -> usize {
-    rows / GROUP + 1
-}
 
 /// A column whose texts are expanded so many times is better off without symbols.
 const OFTEN: u64 = 2;
