@@ -27,6 +27,30 @@ pub use typed::{FloatFunction, Typed};
 /// The families; where one more function belongs.
 const FAMILIES: [&[Scalar]; 5] = [operators::ROWS, numbers::ROWS, strings::ROWS, dates::ROWS, comparisons::ROWS];
 
+/// The rows of all families, by number: calls ask for them row by row.
+static ROWS: [&Scalar; rows()] = {
+    let mut all = [&FAMILIES[0][0]; rows()];
+    let (mut family, mut number) = (0, 0);
+    while family < FAMILIES.len() {
+        let mut at = 0;
+        while at < FAMILIES[family].len() {
+            all[number] = &FAMILIES[family][at];
+            (at, number) = (at + 1, number + 1);
+        }
+        family += 1;
+    }
+    all
+};
+
+const fn rows() -> usize {
+    let (mut family, mut rows) = (0, 0);
+    while family < FAMILIES.len() {
+        rows += FAMILIES[family].len();
+        family += 1;
+    }
+    rows
+}
+
 /// A scalar function or operator: what its row says.
 #[derive(Clone, Copy, Debug)]
 pub struct Scalar {
@@ -100,20 +124,12 @@ pub struct ScalarFunction(u16);
 impl ScalarFunction {
     /// All, in the order of their rows.
     pub fn all() -> impl Iterator<Item = Self> {
-        let rows: usize = FAMILIES.iter().map(|rows| rows.len()).sum();
-        (0..rows as u16).map(Self)
+        (0..ROWS.len() as u16).map(Self)
     }
 
     /// Its row.
     pub fn definition(self) -> &'static Scalar {
-        let mut at = usize::from(self.0);
-        for rows in FAMILIES {
-            match rows.get(at) {
-                Some(row) => return row,
-                None => at -= rows.len(),
-            }
-        }
-        unreachable!("ids are made from rows")
+        ROWS[usize::from(self.0)]
     }
 
     /// The number of its row.

@@ -4,22 +4,19 @@
 //! if the argument often is the result. No result is longer than [`MAX_LENGTH`].
 
 mod md5;
+mod search;
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use base::{Error, Result, SqlState, statement};
-use memchr::memmem;
-
 pub use md5::md5;
+use search::{copy, find, occurrences};
 
 use crate::Str;
 
 /// Most bytes of a string that a function makes: 1 GiB, as in PostgreSQL.
 pub const MAX_LENGTH: usize = 1 << 30;
-
-/// Texts of so many bytes are searched without preparing the search, which would take longer.
-const SHORT: usize = 64;
 
 /// Texts of more bytes are accounted for before they are made.
 const LONG: usize = 64 << 10;
@@ -295,20 +292,6 @@ pub fn overlay(text: &str, new: &str, start: i64, count: Option<i64>) -> Result<
     concat(&[substring(text, 1, Some(start - 1))?, new, substring(text, after, None)?])
 }
 
-/// Where a needle first occurs in bytes.
-#[inline]
-fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    if bytes.len() > SHORT {
-        return memmem::find(bytes, needle);
-    }
-    let Some((&first, rest)) = needle.split_first() else { return Some(0) };
-    if rest.is_empty() {
-        return memchr::memchr(first, bytes);
-    }
-    let last = bytes.len().checked_sub(rest.len())?;
-    memchr::memchr_iter(first, &bytes[..last]).find(|at| bytes[at + 1..].starts_with(rest))
-}
-
 /// `position(needle in text)` and `strpos(text, needle)`: from 1; 0 if it is not there; 1 if it is empty.
 #[inline]
 pub fn position(text: &str, needle: &str) -> i64 {
@@ -329,18 +312,6 @@ pub fn ends_with(text: &str, suffix: &str) -> bool {
 #[inline]
 pub fn contains(text: &str, needle: &str) -> bool {
     find(text.as_bytes(), needle.as_bytes()).is_some()
-}
-
-/// Where a needle occurs, from left to right, without overlaps.
-fn occurrences<'a>(text: &'a [u8], needle: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
-    let prepared = (text.len() > SHORT).then(|| memmem::Finder::new(needle));
-    let mut behind = 0;
-    std::iter::from_fn(move || {
-        let rest = &text[behind..];
-        let at = behind + prepared.as_ref().map_or_else(|| find(rest, needle), |p| p.find(rest))?;
-        behind = at + needle.len();
-        Some(at)
-    })
 }
 
 /// Room for a text with replacements: counted where the most that it can be is long.
@@ -371,6 +342,9 @@ pub fn replace_to(text: &str, from: &str, to: &str, out: &mut String) -> Result<
         return Ok(false);
     }
     out.reserve(replaced_length(text, from, to)?);
+    if from.len() == to.len() {
+        return overwrite(text, to, places, out);
+    }
     let mut behind = 0;
     for (number, at) in places.enumerate() {
         out.push_str(&text[behind..at]);
@@ -379,6 +353,19 @@ pub fn replace_to(text: &str, from: &str, to: &str, out: &mut String) -> Result<
         ask_at(number)?;
     }
     out.push_str(&text[behind..]);
+    Ok(true)
+}
+
+/// Writes a text with another one at some places instead of one that is as long.
+fn overwrite(text: &str, with: &str, places: impl Iterator<Item = usize>, out: &mut String) -> Result<bool> {
+    let begin = out.len();
+    out.push_str(text);
+    // SAFETY: a text takes the place of another one, so whole characters that of whole characters.
+    let bytes = unsafe { &mut out.as_bytes_mut()[begin..] };
+    for (number, at) in places.enumerate() {
+        copy(with.as_bytes(), &mut bytes[at..at + with.len()]);
+        ask_at(number)?;
+    }
     Ok(true)
 }
 

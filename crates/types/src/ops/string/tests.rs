@@ -93,6 +93,33 @@ fn searching_and_replacing() {
 }
 
 #[test]
+fn searches_agree_with_those_of_the_library() {
+    let random = &mut Random(31);
+    let piece = |random: &mut Random, most: u64| -> String {
+        (0..random.below(most)).map(|_| ['a', 'a', 'b', 'ä', '€'][random.below(5) as usize]).collect()
+    };
+    for _ in 0..if cfg!(miri) { 200 } else { 20_000 } {
+        let most = random.pick(&[8, 20, 40, 90]);
+        let text = piece(random, most);
+        let most = random.pick(&[3, 5, 20]);
+        let (needle, new) = (piece(random, most), piece(random, most));
+        assert_eq!(contains(&text, &needle), text.contains(&needle), "{needle} in {text}");
+        let at = text.find(&needle).map_or(0, |at| text[..at].chars().count() as i64 + 1);
+        assert_eq!(position(&text, &needle), at, "{needle} in {text}");
+        if !needle.is_empty() {
+            assert_eq!(replace(&text, &needle, &new).unwrap(), text.replace(&needle, &new), "{needle} in {text}");
+            let same_length: String = needle.chars().rev().collect();
+            let replaced = replace(&text, &needle, &same_length).unwrap();
+            assert_eq!(replaced, text.replace(&needle, &same_length), "{needle} in {text}");
+            let parts: Vec<&str> = text.split(&needle).collect();
+            for (n, part) in parts.iter().enumerate() {
+                assert_eq!(split_part(&text, &needle, n as i64 + 1), Ok(*part), "{needle} in {text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn long_texts_ask_for_room() {
     let (budget, cancel) = (base::Budget::new(1 << 20), base::CancelToken::new());
     let _working = base::statement::work_for(&budget, &cancel);
