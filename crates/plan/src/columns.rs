@@ -183,6 +183,17 @@ impl Expr {
     }
 }
 
+/// Which of some keys are the same for rows that agree in the others: those that read nothing but columns that are keys
+/// themselves.
+pub fn told_by_others<'e>(keys: impl Iterator<Item = &'e Expr>) -> Vec<bool> {
+    let keys: Vec<&Expr> = keys.collect();
+    let mut columns = HashSet::new();
+    let is_first: Vec<bool> = keys.iter().map(|key| key.as_column().is_some_and(|c| columns.insert(c))).collect();
+    let is_told = |key: &Expr| key.only_uses(|c| columns.contains(&c)) && !key.is_volatile() && key.respects_equality();
+    let told = |(key, is_first): (&&Expr, bool)| !is_first && !columns.is_empty() && is_told(key);
+    keys.iter().zip(is_first).map(told).collect()
+}
+
 /// Appends the conjuncts of `expr`, nested ANDs flattened.
 pub fn split_conjuncts(expr: Expr, into: &mut Vec<Expr>) {
     match expr.kind {

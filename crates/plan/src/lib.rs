@@ -13,7 +13,7 @@ pub mod text;
 pub mod verify;
 pub mod window;
 
-pub use columns::{conjunction, disjunction, split_conjuncts};
+pub use columns::{conjunction, disjunction, split_conjuncts, told_by_others};
 pub use expr::{AggregateCall, Compare, Expr, ExprKind, Quantifier, Subquery, SubqueryKind};
 pub use node::{BuildSide, JoinKind, Node, Op, SetOperation, SortKey};
 pub use verify::verify;

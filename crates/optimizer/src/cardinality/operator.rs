@@ -4,6 +4,13 @@ use plan::{ColumnId, Expr, JoinKind, Node, Op, SetOperation};
 
 use super::{ColumnProfile, Estimator, Key, Profile};
 
+/// Of some keys those that the others do not tell.
+fn telling<'e>(keys: impl Iterator<Item = &'e Expr>) -> Vec<&'e Expr> {
+    let keys: Vec<&Expr> = keys.collect();
+    let told = plan::told_by_others(keys.iter().copied());
+    keys.into_iter().zip(told).filter(|(_, told)| !told).map(|(key, _)| key).collect()
+}
+
 impl Estimator<'_> {
     /// Estimates one operator whose inputs are estimated; columns that it makes are remembered.
     pub fn operator(&mut self, node: &Node, inputs: &[Profile]) -> Profile {
@@ -43,7 +50,8 @@ impl Estimator<'_> {
             }
             Op::Aggregate { groups, aggregates, .. } => {
                 let rows = self.groups(groups.iter().map(|(_, e)| e), &inputs[0]);
-                let domain = self.combinations(groups.iter().map(|(_, e)| self.domain(e)).collect(), f64::INFINITY);
+                let keys = telling(groups.iter().map(|(_, e)| e));
+                let domain = self.combinations(keys.into_iter().map(|e| self.domain(e)).collect(), f64::INFINITY);
                 for (column, expr) in groups {
                     let known = self.computed(expr, inputs[0].rows);
                     self.set_column(*column, ColumnProfile { rows, distinct: known.distinct.min(rows), ..known });
@@ -133,7 +141,7 @@ impl Estimator<'_> {
 
     /// Number of groups.
     fn groups<'e>(&self, exprs: impl Iterator<Item = &'e Expr>, input: &Profile) -> f64 {
-        let exprs: Vec<&Expr> = exprs.collect();
+        let exprs = telling(exprs);
         let columns: Vec<ColumnId> = exprs.iter().filter_map(|e| e.as_column()).collect();
         if input.keys.iter().any(|k| k.columns.iter().all(|c| columns.contains(c))) {
             return input.rows;

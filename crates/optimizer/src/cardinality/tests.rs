@@ -113,6 +113,14 @@ fn groups_and_distinct_values() {
     let mut groups = HashMap::new();
     table("lineitem").rows.iter().filter(|r| r[5] < 2).for_each(|r| *groups.entry((r[5], r[2])).or_insert(0) += 1);
     within(estimate, groups.len(), 2.0);
+    // What other keys tell makes no more groups.
+    let keys = |more: &str| {
+        rows(&format!(
+            "  aggregate [f#2:bigint = f#0{more}] []\n    scan lineitem t0 [f#0:bigint = 0, p#1:bigint = 2]\n"
+        ))
+    };
+    assert_eq!(keys(", g#3:bigint = f#0 - 1::bigint, h#4:bigint = f#0 * f#0"), keys(""));
+    assert!(keys(", g#3:bigint = p#1 - 1::bigint") > keys(""));
     let estimate = rows(
         "  distinct [l#0]
     scan lineitem t0 [l#0:bigint = 0, s#1:bigint = 3] where [s#1 < 300::bigint]

@@ -48,22 +48,24 @@ impl Lowering<'_> {
 
         // Compute keys first: they say which can be NULL. Where groups are known by codes, they go to a block of their own.
         let mut open = Vec::new();
-        let types = || groups.iter().map(|(_, e)| e.sql_type);
+        let (own, told) = split_keys(groups);
+        let keys = || own.iter().chain(&told).copied();
+        let types = || keys().map(|(_, e)| e.sql_type);
         let few = rows * types().map(|ty| ty.physical().size() as f64).sum::<f64>() < MANY_BYTES;
         for mut pipe in pipes {
-            let place = few.then(|| place_by_codes(&mut pipe, groups.iter().map(|(_, e)| e))).flatten();
+            let place = few.then(|| place_by_codes(&mut pipe, own.iter().map(|(_, e)| e))).flatten();
             place.iter().for_each(|_| pipe.open_block());
-            let mut keys = Vec::new();
-            for (column, expr) in groups {
-                self.expressions.note_range(*column, expr);
-                let sql = self.expressions.scalar(&mut pipe, expr)?;
-                keys.push(pipe.in_layout(sql, expr.sql_type));
-            }
-            open.push((pipe, keys, place));
+            let values = own.iter().map(|(_, expr)| self.key(&mut pipe, expr)).collect::<Result<Vec<_>>>()?;
+            open.push((pipe, values, place));
         }
-        let nullable: Vec<bool> = (0..groups.len()).map(|i| open.iter().any(|(_, k, _)| k[i].null.is_some())).collect();
+        groups.iter().for_each(|(column, expr)| self.expressions.note_range(*column, expr));
+        let own_nullable = (0..own.len()).map(|i| open.iter().any(|(_, k, _)| k[i].null.is_some()));
+        let can_be_null = |e: &Expr| open.iter().any(|(p, ..)| self.expressions.can_be_null(p, e));
+        let nullable: Vec<bool> = own_nullable.chain(told.iter().map(|(_, e)| can_be_null(e))).collect();
+        let columns: Vec<ColumnId> = keys().map(|(c, _)| *c).collect();
         let key_types: Vec<SqlType> = types().collect();
-        let (mut layout, keys) = key_layout(&key_types, &nullable);
+        let (mut layout, fields) = key_layout(&key_types, &nullable);
+        let (keys, more) = fields.split_at(own.len());
 
         let mut accumulators: Vec<Accumulator> = Vec::new();
         let mut index: HashMap<String, usize> = HashMap::new();
@@ -88,22 +90,28 @@ impl Lowering<'_> {
         accumulators.iter_mut().for_each(|a| a.place(&mut layout));
 
         let combine =
-            combine_function(&keys, |p, into, from| accumulators.iter().try_for_each(|a| a.combine(p, into, from)))?;
-        let bounds = groups.iter().map(|(_, e)| self.expressions.range(e));
-        let domain = Domain::of(&keys, bounds, rows);
+            combine_function(keys, |p, into, from| accumulators.iter().try_for_each(|a| a.combine(p, into, from)))?;
+        let bounds = own.iter().map(|(_, e)| self.expressions.range(e));
+        let domain = Domain::of(keys, bounds, rows);
         let bytes = bytes_of(&layout, rows, domain.as_ref());
         let state = self.pipelines.add_state(State::Group(GroupState {
             layout,
             has_keys: !groups.is_empty(),
             slots: domain.as_ref().map(|domain| domain.slots),
-            equal: equal_function(&keys).filter(|_| domain.is_none()),
+            equal: equal_function(keys).filter(|_| domain.is_none()),
             combine,
         }));
         for (mut pipe, values, place) in open {
             let row = if groups.is_empty() {
                 pipe.let_(Ty::Ptr, Operation::LocalRow(state))
             } else {
-                group_row(&mut pipe, state, (&keys, place), &values, bytes, domain.as_ref())
+                group_row(&mut pipe, state, (keys, place), &values, (bytes, domain.as_ref()), |pipe, row| {
+                    more.iter().zip(&told).try_for_each(|(&field, (_, expr))| {
+                        let value = self.key(pipe, expr)?;
+                        pipe.store_field(row, field, value);
+                        Ok(())
+                    })
+                })?
             };
             for accumulator in &accumulators {
                 self.expressions.update(&mut pipe, state, row, accumulator, !groups.is_empty())?;
@@ -113,7 +121,7 @@ impl Lowering<'_> {
         }
 
         let (mut pipe, row) = self.pipelines.read(state, RowSet::All, "groups");
-        let bound: Vec<(ColumnId, Field)> = groups.iter().map(|(c, _)| *c).zip(keys).collect();
+        let bound: Vec<(ColumnId, Field)> = columns.into_iter().zip(fields).collect();
         pipe.bind_row(row, &bound, false);
         for ((column, call), (of_call, shift)) in wanted.iter().zip(&parts) {
             let of_call: Vec<&Accumulator> = of_call.iter().map(|&i| &accumulators[i]).collect();
@@ -141,7 +149,7 @@ impl Lowering<'_> {
             let place = few.then(|| place_by_codes(&mut pipe, exprs.iter())).flatten();
             place.iter().for_each(|_| pipe.open_block());
             let values = self.values_of(&mut pipe, columns)?;
-            group_row(&mut pipe, state, (&keys, place), &values, bytes, domain.as_ref());
+            group_row(&mut pipe, state, (&keys, place), &values, (bytes, domain.as_ref()), |_, _| Ok(()))?;
             pipe.name.push("distinct".into());
             self.pipelines.close(pipe, state);
         }
@@ -149,6 +157,12 @@ impl Lowering<'_> {
         let bound: Vec<(ColumnId, Field)> = columns.iter().copied().zip(keys).collect();
         pipe.bind_row(row, &bound, false);
         Ok(vec![pipe])
+    }
+
+    /// The value of a key, in its layout.
+    fn key(&mut self, pipe: &mut Pipe, expr: &Expr) -> Result<Sql> {
+        let sql = self.expressions.scalar(pipe, expr)?;
+        Ok(pipe.in_layout(sql, expr.sql_type))
     }
 
     /// The columns' values in their layouts.
@@ -161,6 +175,17 @@ impl Lowering<'_> {
             })
             .collect()
     }
+}
+
+/// A key and the column that it becomes.
+type GroupKey = (ColumnId, Expr);
+
+/// The keys that groups are found by, and those that say nothing beside them: these are computed for each new row of a worker,
+/// so that what fails for a tuple fails for the first one that has its keys.
+fn split_keys(groups: &[GroupKey]) -> (Vec<&GroupKey>, Vec<&GroupKey>) {
+    let told = plan::told_by_others(groups.iter().map(|(_, e)| e));
+    let (own, told): (Vec<_>, Vec<_>) = groups.iter().zip(told).partition(|(_, told)| !told);
+    (own.into_iter().map(|(key, _)| key).collect(), told.into_iter().map(|(key, _)| key).collect())
 }
 
 /// A layout with the keys, wide ones first, then their flags.
@@ -195,15 +220,15 @@ pub(super) fn bytes_of(layout: &RowLayout, rows: f64, domain: Option<&Domain>) -
 
 /// Finds or makes the group's row. Without keys all rows are one group, which exists only if there is a row. `bytes`:
 /// what [`bytes_of`] them says. `domain`: of the state whose groups are numbered. If there is a `place` by codes, the keys are
-/// in a block that is still open.
+/// in a block that is still open. `init` writes what else a new row has.
 pub(super) fn group_row(
     pipe: &mut Pipe,
     state: StateId,
     (keys, place): (&[Field], Option<Var>),
     values: &[Sql],
-    bytes: f64,
-    domain: Option<&Domain>,
-) -> Var {
+    (bytes, domain): (f64, Option<&Domain>),
+    init: impl FnOnce(&mut Pipe, Var) -> Result<()>,
+) -> Result<Var> {
     let hash = if let Some(domain) = domain {
         domain.number(pipe, keys, values)
     } else if keys.is_empty() {
@@ -236,12 +261,13 @@ pub(super) fn group_row(
     for (&key, &value) in keys.iter().zip(values) {
         pipe.store_field(row, key, value);
     }
+    init(pipe, row)?;
     let init = pipe.close_block();
     pipe.push(Inst::Group { state, hash, row, equal, is_equal, init, known });
     for (&key, value) in keys.iter().zip(values) {
         keep_first(pipe, row, key, value.value);
     }
-    row
+    Ok(row)
 }
 
 /// Of keys that are equal but not identical (-0 and 0, intervals) a group shows the first in the total order. What stands

@@ -84,7 +84,7 @@ impl Lowering<'_> {
         for (pipes, &counter) in by_input.into_iter().zip(&counters) {
             for mut pipe in pipes {
                 let values = self.values_of(&mut pipe, columns)?;
-                let row = group_row(&mut pipe, state, (&keys, None), &values, bytes, None);
+                let row = group_row(&mut pipe, state, (&keys, None), &values, (bytes, None), |_, _| Ok(()))?;
                 let one = pipe.int(1, Ty::I64);
                 add_to(&mut pipe, row, counter, one);
                 pipe.name.push("count".into());

@@ -69,7 +69,8 @@ impl Lowering<'_> {
     pub(super) fn keep_best(&mut self, pipe: &mut Pipe, best: &Best, key: Sql) -> Result<()> {
         let (columns, keys): (Vec<_>, Vec<_>) = best.partition.iter().copied().unzip();
         let values = self.values_of(pipe, &columns)?;
-        let row = group_row(pipe, best.state, (&keys, None), &values, best.bytes, best.domain.as_ref());
+        let row =
+            group_row(pipe, best.state, (&keys, None), &values, (best.bytes, best.domain.as_ref()), |_, _| Ok(()))?;
         let value = if best.ty.is_integer() { pipe.widen(key.value, best.ty) } else { key.value };
         let count = pipe.load(row, best.count, Ty::I32, false);
         let most = pipe.int(best.kept.len() as i128, Ty::I32);
