@@ -157,6 +157,19 @@ fn bad_records_name_their_place_and_change_nothing() {
     b.check("select * from t", &["0|zero"]);
 }
 
+/// The ends of texts, which files know, say nothing of their lengths.
+#[test]
+fn lengths_of_texts_in_files() {
+    let b = &mut Bench::new("lengths");
+    b.numbers(5000);
+    b.check(
+        "copy (select i, case when i <> 7 then 'text ' || i end as s from '@/n.csv') to '@/x.parquet'",
+        &["COPY 5000"],
+    );
+    b.check("select min(length(s)), max(length(s)) from '@/x.parquet'", &["6|9"]);
+    b.check("select sum(length(s)), max(s) from '@/x.parquet' where s < 'text 2'", &["9876|text 1999"]);
+}
+
 #[test]
 fn damaged_files_are_errors() {
     let b = &mut Bench::new("damaged");

@@ -6,6 +6,7 @@
 
 mod constant;
 mod frozen;
+mod lengths;
 mod scratch;
 
 pub(crate) use frozen::{Frozen, Packing, Translated};

@@ -67,7 +67,7 @@ unsafe impl Sync for ColumnRef {}
 
 impl ColumnRef {
     /// No addresses.
-    pub(crate) const NONE: Self = Self { data: std::ptr::null(), nulls: std::ptr::null() };
+    pub const NONE: Self = Self { data: std::ptr::null(), nulls: std::ptr::null() };
 
     /// The addresses of `column`, valid while it or a clone of it lives.
     pub fn of(column: &Column) -> Self {

@@ -214,6 +214,27 @@ impl ChunkReader {
         }
     }
 
+    /// As [`column`](Self::column), of how many characters the texts of a column have, as numbers of 32 bits.
+    pub fn lengths(
+        &self,
+        attribute: usize,
+        rows: Range<usize>,
+        some: Option<&[u32]>,
+        scratch: &mut Scratch,
+    ) -> ColumnRef {
+        assert!(rows.start <= rows.end && rows.len() <= WINDOW && rows.end <= self.rows);
+        match (self.body.constant(attribute), self.body.frozen_column(attribute)) {
+            (Some(constant), _) => scratch.lengths(attribute).of_constant(constant),
+            (_, Some(frozen)) => scratch.lengths(attribute).of_frozen(frozen, rows, some),
+            _ => {
+                let physical = self.sql_type(attribute).physical();
+                let of = self.body.refs()[attribute].at_row(rows.start, physical.size());
+                // SAFETY: `self` pins the published rows.
+                scratch.lengths(attribute).of_values(unsafe { Values::new(physical, of, rows.len()) }, some)
+            }
+        }
+    }
+
     /// How many places the codes of these columns number together, or 0 if they don't, or too many.
     pub fn places(&self, attributes: &[usize]) -> usize {
         let places = |&attribute: &usize| match self.body.constant(attribute) {

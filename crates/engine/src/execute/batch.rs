@@ -35,11 +35,22 @@ const _: () = assert!(BATCH <= storage::WINDOW);
 /// The places of tuples of which codes say nothing.
 static NO_PLACES: [u32; BATCH] = [0; BATCH];
 
+/// What the body gets of a column of its source.
+#[derive(Debug)]
+pub(super) enum Read {
+    /// The values of a column of the chunk.
+    Values(usize),
+    /// How many characters they have.
+    Lengths(usize),
+    /// Nothing, as it reads nothing.
+    Nothing,
+}
+
 /// What a table's or file's chunks deliver.
 #[derive(Debug)]
 pub(super) struct Delivered {
-    /// The source's columns among the chunk's.
-    pub read: Vec<usize>,
+    /// The source's columns.
+    pub read: Vec<Read>,
     /// The columns whose codes are places of groups, if the pipeline asks for places.
     pub codes: Option<Vec<usize>>,
 }
@@ -291,8 +302,12 @@ impl Run<'_> {
             let count = counted.unwrap_or_else(|| some.map_or(to - at, <[u32]>::len));
             if count > 0 {
                 columns.clear();
-                columns.extend(delivered.read.iter().map(|&attribute| {
-                    let column = chunk.column(attribute, at..to, some, scratch);
+                columns.extend(delivered.read.iter().map(|read| {
+                    let column = match *read {
+                        Read::Values(attribute) => chunk.column(attribute, at..to, some, scratch),
+                        Read::Lengths(attribute) => chunk.lengths(attribute, at..to, some, scratch),
+                        Read::Nothing => storage::ColumnRef::NONE,
+                    };
                     let nulls = if column.nulls.is_null() { NO_NULLS.as_ptr() } else { column.nulls };
                     ColumnRef { data: column.data, nulls }
                 }));

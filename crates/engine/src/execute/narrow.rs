@@ -47,12 +47,12 @@ impl Narrowing {
         query: Arc<Query>,
         pipeline: PipelineId,
         own: Vec<ScanPredicate>,
-        attribute: impl Fn(usize, &SourceColumn) -> usize,
+        attribute: impl Fn(&SourceColumn) -> usize,
     ) -> Self {
         let key = FirstKey::of(&query.program, pipeline).and_then(|FirstKey { state, column, of_all_rows }| {
             let IrSource::Table { columns, .. } = &query.program.pipelines[pipeline].source else { return None };
             let source = &columns[column];
-            Some(Key { state, of_all_rows, attribute: attribute(column, source), sql_type: source.sql_type })
+            Some(Key { state, of_all_rows, attribute: attribute(source), sql_type: source.sql_type })
         });
         let own: Arc<[ScanPredicate]> = own.into();
         let narrowed = Mutex::new(Narrowed { version: 0, predicates: own.clone(), or_null: false });

@@ -11,7 +11,7 @@ use storage::ChunkReader;
 use types::Chunk;
 
 use super::Query;
-use super::batch::{Delivered, Feed};
+use super::batch::{Delivered, Feed, Read};
 
 pub(super) struct RowTasks {
     feed: Feed,
@@ -70,7 +70,7 @@ pub(super) struct ValueTasks {
 impl ValueTasks {
     pub fn new(query: Arc<Query>, pipeline: PipelineId, chunk: Arc<Chunk>, cut: &Cutting) -> Self {
         let ranges = cut.with_strategy(Strategy::InOrder).rows(chunk.rows() as u64);
-        let delivered = Delivered { read: (0..chunk.columns().len()).collect(), codes: None };
+        let delivered = Delivered { read: (0..chunk.columns().len()).map(Read::Values).collect(), codes: None };
         let rows = ChunkReader::of(Chunk::clone(&chunk));
         Self { feed: Feed::new(query, pipeline, ranges, cut), rows, delivered }
     }

@@ -15,7 +15,7 @@ use storage::{ChunkReader, ChunkView, Comparison, ScanOp, ScanPredicate, Snapsho
 use types::ops::like::LikePattern;
 use types::{SqlType, Value};
 
-use super::batch::{Delivered, Feed, Paused, Run};
+use super::batch::{Delivered, Feed, Paused, Read, Run};
 use super::narrow::Narrowing;
 use super::{Query, extremes};
 use crate::pieces::{Piece, Pieces};
@@ -29,6 +29,17 @@ fn source_columns(query: &Query, pipeline: PipelineId) -> (&[SourceColumn], &[us
         IrSource::Table { columns, codes, .. } => (columns, codes),
         _ => (&[], &[]),
     }
+}
+
+/// What the body gets of each column of its source; `attribute` says where the source's chunks have a column.
+fn delivered(query: &Query, pipeline: PipelineId, mut attribute: impl FnMut(&SourceColumn) -> usize) -> Vec<Read> {
+    let wanted = query.program.pipelines[pipeline].columns_read();
+    let read = |(number, column): (usize, &SourceColumn)| match attribute(column) {
+        _ if !wanted.contains(&(number as u32)) => Read::Nothing,
+        attribute if column.is_length => Read::Lengths(attribute),
+        attribute => Read::Values(attribute),
+    };
+    source_columns(query, pipeline).0.iter().enumerate().map(read).collect()
 }
 
 pub(super) struct TableTasks {
@@ -56,10 +67,10 @@ impl TableTasks {
             .collect();
         predicates.extend(filters.iter().filter_map(|filter| super::filter::of_keys(&query, &snapshot, *filter)));
         ScanPredicate::arrange(&mut predicates);
-        let (columns, codes) = source_columns(&query, pipeline);
-        let read: Vec<usize> = columns.iter().map(|c| c.attribute).collect();
+        let (_, codes) = source_columns(&query, pipeline);
+        let read = delivered(&query, pipeline, |column| column.attribute);
         let codes = (!codes.is_empty()).then(|| codes.to_vec());
-        let narrowing = Narrowing::new(query.clone(), pipeline, predicates, |_, column| column.attribute);
+        let narrowing = Narrowing::new(query.clone(), pipeline, predicates, |column| column.attribute);
         let mut chunks = narrowing.order(&snapshot);
         if !narrowing.may_skip() {
             chunks = extremes::enough(&snapshot, &query.program.pipelines[pipeline], chunks);
@@ -168,28 +179,34 @@ impl FileTasks {
         predicates: &[IrPredicate],
         cut: &Cutting,
     ) -> Result<Self> {
-        let (columns, codes) = source_columns(&query, pipeline);
+        let (_, codes) = source_columns(&query, pipeline);
         // A file's chunks have no codes.
         let codes = (!codes.is_empty()).then(Vec::new);
-        let mut fields: Vec<usize> = columns.iter().map(|c| c.attribute).collect();
-        let columns = fields.len();
+        let mut fields = Vec::new();
+        let mut field = |attribute: usize| {
+            fields.iter().position(|&f| f == attribute).unwrap_or_else(|| {
+                fields.push(attribute);
+                fields.len() - 1
+            })
+        };
+        let read = delivered(&query, pipeline, |column| field(column.attribute));
         let mut local = Vec::new();
         for p in predicates {
-            let at = fields.iter().position(|&f| f == p.attribute).unwrap_or_else(|| {
-                fields.push(p.attribute);
-                fields.len() - 1
-            });
+            let at = field(p.attribute);
             local.push(scan_predicate(&query, p, at, file.schema()[p.attribute].sql_type));
         }
         ScanPredicate::arrange(&mut local);
         let only_extremes = predicates.is_empty() && query.program.pipelines[pipeline].only_finds_extremes();
         let few = !query.limits_of(&query.program.pipelines[pipeline].body).is_empty();
+        let places = fields.clone();
+        let place =
+            move |column: &SourceColumn| places.iter().position(|&f| f == column.attribute).expect("it is read");
         let pieces = Pieces::new(file, fields, predicates.iter().filter_map(prune_predicate).collect(), few)?;
         let pieces = if only_extremes { pieces.only_extremes() } else { pieces };
         let ranges = pieces.cut(cut);
-        let narrowing = Narrowing::new(query.clone(), pipeline, local, |column, _| column);
+        let narrowing = Narrowing::new(query.clone(), pipeline, local, place);
         let feed = Feed::new(query, pipeline, ranges, cut);
-        Ok(Self { feed, pieces, delivered: Delivered { read: (0..columns).collect(), codes }, narrowing })
+        Ok(Self { feed, pieces, delivered: Delivered { read, codes }, narrowing })
     }
 
     /// Runs rows of a chunk, as many as the time allows.

@@ -48,7 +48,10 @@ impl Read {
     /// Whether the rows are as the code takes for granted. Rows never change and statistics only widen, so this holds for
     /// the same rows at all times.
     fn is_true_of(&self, snapshot: &Snapshot) -> bool {
-        let same = |c: &SourceColumn| source_column(&self.fields[c.attribute], snapshot, c.attribute) == *c;
+        let same = |c: &SourceColumn| {
+            let now = source_column(&self.fields[c.attribute], snapshot, c.attribute);
+            *c == if c.is_length { now.length() } else { now }
+        };
         let holds = self.columns.iter().all(same);
         if holds {
             self.known.fetch_max(snapshot.rows(), Ordering::Relaxed);

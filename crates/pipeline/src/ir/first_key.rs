@@ -23,7 +23,9 @@ impl FirstKey {
     /// That of a pipeline, if it ends in a top-k whose first key is a column of its table, and tuples may be left out.
     pub fn of(program: &Program, pipeline: PipelineId) -> Option<Self> {
         let pipeline = &program.pipelines[pipeline];
-        let (Source::Table { predicates, .. }, &[state]) = (&pipeline.source, &*pipeline.fills) else { return None };
+        let (Source::Table { predicates, columns, .. }, &[state]) = (&pipeline.source, &*pipeline.fills) else {
+            return None;
+        };
         let State::Sort(SortState { keys, partition: 0, limit: Some(_), .. }) = &program.states[state] else {
             return None;
         };
@@ -34,6 +36,10 @@ impl FirstKey {
         let made: HashMap<Var, &Operation> = pipeline.body.iter().filter_map(definition).collect();
         let stored = |at: u32| pipeline.body.iter().find_map(|inst| stored_at(inst, at));
         let column = column_of(&made, stored(key.offset)?)?;
+        // What a scan may ask of an attribute, it asks of its values.
+        if columns.get(column as usize).is_none_or(|c| c.is_length) {
+            return None;
+        }
         let is_flag = |flag: Var| match made.get(&flag) {
             Some(Operation::ColumnNull(of)) => *of == column,
             Some(Operation::Const(Literal::Bool(null))) => !null,

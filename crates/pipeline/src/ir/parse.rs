@@ -274,14 +274,15 @@ impl Parser<'_> {
     }
 
     fn source_column(&mut self) -> Result<SourceColumn> {
-        let (attribute, sql_type, nullable) = (self.t.number()?, self.sql_type()?, self.t.take("null"));
+        let (attribute, sql_type) = (self.t.number()?, self.sql_type()?);
+        let (is_length, nullable) = (self.t.take("length"), self.t.take("null"));
         let mut bounds = None;
         if self.t.take("within") {
             let low = self.t.number()?;
             self.t.word("to")?;
             bounds = Some((low, self.t.number()?));
         }
-        Ok(SourceColumn { attribute, sql_type, nullable, bounds })
+        Ok(SourceColumn { attribute, sql_type, nullable, bounds, is_length })
     }
 
     fn key_filter(&mut self) -> Result<KeyFilter> {

@@ -1,5 +1,6 @@
 //! Programs: pipelines, their sources and the states between them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base::IdMap;
@@ -124,13 +125,24 @@ impl Pipeline {
         })
     }
 
-    /// Whether the body only looks for the least and greatest values of columns: tuples that have the same ones do as well.
+    /// Whether the body only looks for the least and greatest values of columns: tuples that have the same ones do as well. Of
+    /// lengths that is not said, as the ends of texts say nothing of theirs.
     pub fn only_finds_extremes(&self) -> bool {
         self.body.iter().all(|inst| match inst {
             Inst::Let { op, .. } => matches!(op, Operation::LocalRow(_)),
-            Inst::Fold(fold) => matches!(fold.kind, FoldKind::Min | FoldKind::Max),
+            Inst::Fold(fold) => {
+                let is_length = fold.column.is_some_and(|column| self.source.delivers_length(column.index));
+                matches!(fold.kind, FoldKind::Min | FoldKind::Max) && !is_length
+            }
             _ => false,
         })
+    }
+
+    /// The columns of the source that the body reads.
+    pub fn columns_read(&self) -> BTreeSet<u32> {
+        let mut read = BTreeSet::new();
+        columns_read(&self.body, &mut read);
+        read
     }
 
     /// The operator (its counter) that the instructions from number `at` of the body on work for, up to the next count.
@@ -140,6 +152,24 @@ impl Pipeline {
             _ => None,
         };
         self.body[at..].iter().find_map(count).or(self.operator)
+    }
+}
+
+fn columns_read(block: &Block, read: &mut BTreeSet<u32>) {
+    for inst in block {
+        match inst {
+            Inst::Let { op: Operation::Column(column, _) | Operation::ColumnNull(column), .. } => {
+                read.insert(*column);
+            }
+            Inst::Fold(fold) => read.extend(fold.column.map(|column| column.index)),
+            Inst::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|b| columns_read(b, read)),
+            Inst::Match(found) => found.condition.iter().for_each(|condition| columns_read(&condition.block, read)),
+            Inst::Group { equal, init, known, .. } => {
+                let keys = known.iter().map(|known| &known.keys);
+                keys.chain([equal, init]).for_each(|b| columns_read(b, read));
+            }
+            _ => {}
+        }
     }
 }
 
@@ -172,6 +202,14 @@ pub enum Source {
     },
 }
 
+impl Source {
+    /// Whether a column is of how many characters texts have.
+    fn delivers_length(&self, column: u32) -> bool {
+        let Self::Table { columns, .. } = self else { return false };
+        columns.get(column as usize).is_some_and(|column| column.is_length)
+    }
+}
+
 /// A column that a table source delivers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceColumn {
@@ -183,6 +221,15 @@ pub struct SourceColumn {
     pub nullable: bool,
     /// Lower and upper bound, both inclusive, of the numbers that the body takes for granted.
     pub bounds: Option<(i128, i128)>,
+    /// Whether not the attribute's texts are delivered, but how many characters they have.
+    pub is_length: bool,
+}
+
+impl SourceColumn {
+    /// The lengths of a column of texts, as a column.
+    pub fn length(&self) -> Self {
+        Self { sql_type: SqlType::Integer, bounds: None, is_length: true, ..*self }
+    }
 }
 
 /// Rows of a table whose value is the key of no build row of a join: no probe lets them through.

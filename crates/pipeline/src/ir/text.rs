@@ -255,8 +255,9 @@ impl Display for Source {
             Self::Table { table, columns, predicates, filters, codes } => {
                 write!(f, "table {table} (")?;
                 list(f, columns, |f, c| {
-                    let null = if c.nullable { " null" } else { "" };
-                    write!(f, "{} {}{null}", c.attribute, Quoted(&c.sql_type.to_string()))?;
+                    let (length, null) =
+                        (if c.is_length { " length" } else { "" }, if c.nullable { " null" } else { "" });
+                    write!(f, "{} {}{length}{null}", c.attribute, Quoted(&c.sql_type.to_string()))?;
                     c.bounds.map_or(Ok(()), |(low, high)| write!(f, " within {low} to {high}"))
                 })?;
                 f.write_str(") where (")?;

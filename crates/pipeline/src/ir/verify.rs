@@ -62,6 +62,11 @@ fn verify_pipeline(program: &Program, pipeline: &Pipeline) -> Result<(), String>
             return Err(format!("{} is not a join whose keys filter", filter.state));
         }
     }
+    if let Source::Table { columns, .. } = &pipeline.source
+        && let Some(column) = columns.iter().find(|c| c.is_length && *c != &c.length())
+    {
+        return Err(format!("lengths of attribute {} are no {}", column.attribute, column.sql_type));
+    }
     if let Some(id) = pipeline.fills.iter().find(|&&s| program.states.get(s).is_none()) {
         return Err(format!("fills {id}, which does not exist"));
     }

@@ -68,6 +68,8 @@ pub(super) struct Pipe {
     pub ordered_by: Option<StateId>,
     /// The source's columns that are read already: by the value, the column and the NULL flag.
     read: HashMap<Var, (FoldColumn, Option<Var>)>,
+    /// The place by the codes of columns, if the pipe asks for it.
+    place: Option<Var>,
     /// Blocks being written: the body first, then those nested in it.
     blocks: Vec<Block>,
 }
@@ -86,6 +88,7 @@ impl Pipe {
             reads_marks_of: None,
             ordered_by: None,
             read: HashMap::new(),
+            place: None,
             blocks: vec![Block::new()],
         }
     }
@@ -238,10 +241,10 @@ impl Pipe {
         let sql = match *self.bindings.get(&column)? {
             Binding::Ready(sql) => return Some(sql),
             Binding::Column { index, ty, nullable } => {
-                let value = self.let_at(0, ty, Operation::Column(index, ty));
-                let null = nullable.then(|| self.let_at(0, Ty::Bool, Operation::ColumnNull(index)));
-                self.read.insert(value, (FoldColumn { index, ty, nullable }, null));
-                Sql { value, null }
+                let of = FoldColumn { index, ty, nullable };
+                let sql = self.read(of);
+                self.read.insert(sql.value, (of, sql.null));
+                sql
             }
             Binding::Field { row, depth, field, row_may_be_null } => {
                 self.load_field(row, depth, field, row_may_be_null)
@@ -269,7 +272,44 @@ impl Pipe {
         let Source::Table { columns, codes, .. } = &mut self.source else { unreachable!("tables have codes") };
         *codes = attributes;
         let index = columns.len() as u32;
-        self.let_at(0, Ty::I32, Operation::Column(index, Ty::I32))
+        let place = self.let_at(0, Ty::I32, Operation::Column(index, Ty::I32));
+        self.place = Some(place);
+        place
+    }
+
+    /// How many characters the texts of a column have, as a column of the table that is the source, if the column is one: where
+    /// each tuple that the scan delivers is asked for it, so that no text is looked at in vain.
+    pub fn length(&mut self, column: ColumnId) -> Option<FoldColumn> {
+        let chooses = |inst: &Inst| matches!(inst, Inst::Filter(_) | Inst::Match(_) | Inst::Repeat { .. });
+        if self.depth() > 0 || self.blocks[0].iter().any(chooses) {
+            return None;
+        }
+        let text = self.source_column(column)?;
+        let Source::Table { columns, .. } = &mut self.source else { return None };
+        let of = columns.get(text.index as usize)?;
+        if !matches!(of.sql_type, SqlType::Text | SqlType::Varchar(_)) {
+            return None;
+        }
+        let length = of.length();
+        let index = columns.iter().position(|c| *c == length).unwrap_or_else(|| {
+            columns.push(length);
+            columns.len() - 1
+        });
+        let behind = columns.len() as u32;
+        // The place by codes lies behind all columns.
+        let place = self.place;
+        let is_place = |inst: &&mut Inst| matches!(inst, Inst::Let { var, .. } if Some(*var) == place);
+        if let Some(Inst::Let { op, .. }) = self.blocks[0].iter_mut().find(is_place) {
+            *op = Operation::Column(behind, Ty::I32);
+        }
+        Some(FoldColumn { index: index as u32, ty: Ty::I32, nullable: text.nullable })
+    }
+
+    /// The value of a column of the source.
+    pub fn read(&mut self, FoldColumn { index, ty, nullable }: FoldColumn) -> Sql {
+        let value = self.let_at(0, ty, Operation::Column(index, ty));
+        let null = nullable.then(|| self.let_at(0, Ty::Bool, Operation::ColumnNull(index)));
+        Sql { value, null }
     }
 
     fn load_field(&mut self, row: Var, depth: usize, field: Field, row_may_be_null: bool) -> Sql {

@@ -9,6 +9,7 @@
 
 mod dictionary;
 mod layout;
+mod length;
 mod matching;
 mod numbers;
 mod predicate;
@@ -34,7 +35,7 @@ use crate::scan::lane::Cells;
 use crate::statistics::Bounds;
 use crate::values::Values;
 use layout::{CODES, ENTRIES, Header, OFFSETS, PAYLOAD, corrupt};
-use numbers::with_code;
+use numbers::{Code, with_code};
 use symbols::Reads;
 
 /// A frozen column.
@@ -110,7 +111,8 @@ impl Frozen {
             let offsets: Vec<usize> = part(OFFSETS, (count + 1) * 4).chunks_exact(4).map(offset).collect();
             let payload = &bytes.as_slice()[header.parts[PAYLOAD]..header.len];
             let is_text = |ends: &[usize]| payload.get(ends[0]..ends[1]).is_some_and(|b| str::from_utf8(b).is_ok());
-            if offsets[0] != 0 || !offsets.windows(2).all(is_text) {
+            let is_ascii = !header.is_ascii || payload.is_ascii();
+            if offsets[0] != 0 || !is_ascii || !offsets.windows(2).all(is_text) {
                 return Err(corrupt("text"));
             }
         }
@@ -130,6 +132,13 @@ impl Frozen {
     /// Bytes of memory held.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.capacity() + self.texts.len() * size_of::<Str>() + size_of::<Self>()
+    }
+
+    /// The codes of all rows, of that many bytes each.
+    fn codes<C: Code>(&self) -> &[C] {
+        assert_eq!(size_of::<C>(), self.header.width);
+        // SAFETY: a code of each row lies there, aligned to 64.
+        unsafe { from_raw_parts(self.part(CODES).cast::<C>(), self.header.rows) }
     }
 
     fn part(&self, part: usize) -> *const u8 {
@@ -255,9 +264,7 @@ impl Frozen {
             }
         } else {
             with_code!(header.width, C => {
-                // SAFETY: a code of each row lies there, aligned to 64.
-                let codes = unsafe { std::slice::from_raw_parts(self.part(CODES).cast::<C>(), header.rows) };
-                let codes = &codes[rows.clone()];
+                let codes = &self.codes::<C>()[rows.clone()];
                 // SAFETY: as the caller promises; places were looked at above, and codes are of entries.
                 unsafe {
                     match (header.scheme, some) {
@@ -294,9 +301,7 @@ impl Frozen {
     unsafe fn decode_nulls(&self, rows: Range<usize>, to: *mut u8, nulls: &mut [u8]) {
         let nulls = &mut nulls[..rows.len()];
         with_code!(self.header.width, C => {
-            // SAFETY: as in `decode`.
-            let codes = unsafe { std::slice::from_raw_parts(self.part(CODES).cast::<C>(), self.header.rows) };
-            let codes = &codes[rows];
+            let codes = &self.codes::<C>()[rows];
             // SAFETY: as the caller promises, there is room for so many values; it was zeroed when it was made.
             unsafe {
                 match self.header.physical.size() {

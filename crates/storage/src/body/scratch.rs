@@ -7,6 +7,7 @@ use types::Buffer;
 
 use super::constant::Constant;
 use super::frozen::{Frozen, Scheme};
+use super::lengths::Lengths;
 use crate::reader::Asked;
 use crate::{ColumnRef, WINDOW};
 
@@ -15,6 +16,8 @@ use crate::{ColumnRef, WINDOW};
 pub struct Scratch {
     /// By attribute.
     slots: Vec<Slot>,
+    /// Of texts, by attribute.
+    lengths: Vec<Lengths>,
     /// Counts the batches: what was decoded for some rows of one serves that one alone.
     batch: u64,
     /// What the last chunk was asked.
@@ -96,6 +99,14 @@ impl Scratch {
             self.slots.resize_with(attribute + 1, Slot::default);
         }
         (&mut self.slots[attribute], &mut self.texts)
+    }
+
+    /// The lengths of an attribute's texts.
+    pub(crate) fn lengths(&mut self, attribute: usize) -> &mut Lengths {
+        if self.lengths.len() <= attribute {
+            self.lengths.resize_with(attribute + 1, Lengths::default);
+        }
+        &mut self.lengths[attribute]
     }
 
     /// A window of copies of the value, valid until the slot of this attribute is asked for something else.

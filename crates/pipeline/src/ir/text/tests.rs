@@ -127,6 +127,7 @@ impl Generator {
                     attribute: r.0.index(9),
                     sql_type: r.0.pick(&TYPES),
                     nullable: r.coin(),
+                    is_length: r.coin(),
                     bounds: r.coin().then(|| (-(r.0.index(9) as i128), i128::MAX >> r.0.index(99))),
                 };
                 let (columns, predicates) = (self.some(column), self.some(Self::predicate));

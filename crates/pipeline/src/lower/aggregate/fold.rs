@@ -1,5 +1,6 @@
 //! Accumulators without keys that take a column of the source as it is ([`Fold`]): whole batches at once.
 
+use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
 
 use super::super::expression::Range;
@@ -9,7 +10,7 @@ use crate::ir::{Fold, FoldColumn, FoldKind, StateId, Ty};
 
 impl Accumulator {
     /// The fold that updates the accumulator, if there is one.
-    pub(super) fn fold(&self, pipe: &Pipe, state: StateId) -> Option<Fold> {
+    pub(super) fn fold(&self, pipe: &mut Pipe, state: StateId) -> Option<Fold> {
         let (kind, column) = match self.kind {
             // Pairs are counted one by one.
             Kind::Count if self.arguments.len() > 1 => return None,
@@ -26,7 +27,7 @@ impl Accumulator {
     }
 
     /// The column that is summed up, in any width that the sum takes.
-    fn summed(&self, pipe: &Pipe) -> Option<FoldColumn> {
+    fn summed(&self, pipe: &mut Pipe) -> Option<FoldColumn> {
         let column = plain(pipe, without_widening(self.arguments.first()?))?;
         let fits = match self.kind {
             Kind::FloatSum => column.ty.is_float(),
@@ -36,14 +37,18 @@ impl Accumulator {
         fits.then_some(column)
     }
 
-    fn compared(&self, pipe: &Pipe) -> Option<FoldColumn> {
+    fn compared(&self, pipe: &mut Pipe) -> Option<FoldColumn> {
         plain(pipe, self.arguments.first()?).filter(|c| c.ty.is_number() && c.ty == self.ty())
     }
 }
 
-fn plain(pipe: &Pipe, expr: &Expr) -> Option<FoldColumn> {
-    match expr.kind {
-        ExprKind::Column(column) => pipe.source_column(column),
+fn plain(pipe: &mut Pipe, expr: &Expr) -> Option<FoldColumn> {
+    match &expr.kind {
+        ExprKind::Column(column) => pipe.source_column(*column),
+        ExprKind::Call(F::LENGTH, args) => match args.as_slice() {
+            [Expr { kind: ExprKind::Column(text), .. }] => pipe.length(*text),
+            _ => None,
+        },
         _ => None,
     }
 }

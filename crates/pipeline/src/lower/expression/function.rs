@@ -16,6 +16,11 @@ impl Expressions {
         if let Some(sql) = self.arithmetic(pipe, f, args, expr)? {
             return Ok(sql);
         }
+        if let (F::LENGTH, [Expr { kind: ExprKind::Column(text), .. }]) = (f, args)
+            && let Some(length) = pipe.length(*text)
+        {
+            return Ok(pipe.read(length));
+        }
         match (f, args) {
             (F::GREATEST | F::LEAST, _) => self.extreme(pipe, f, args, expr),
             (F::EXTRACT, [field, input]) => self.extract(pipe, field, input, args, expr),

@@ -114,6 +114,7 @@ pub fn source_column(field: &catalog::Field, statistics: &dyn Statistics, attrib
         sql_type: field.sql_type,
         nullable: field.nullable && known.null_fraction != Some(0.0),
         bounds: range.map(|r| (r.low, r.high)),
+        is_length: false,
     }
 }
 

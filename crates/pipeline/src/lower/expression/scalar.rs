@@ -258,7 +258,7 @@ impl Expressions {
                 branches.iter().map(|(_, v)| v).chain([&**otherwise]).any(|v| self.can_be_null(pipe, v))
             }
             ExprKind::Coalesce(args) => args.iter().all(|a| self.can_be_null(pipe, a)),
-            ExprKind::Call(f, _) if !is_arithmetic(*f) => true,
+            ExprKind::Call(f, _) if !is_null_of_nulls_alone(*f) => true,
             ExprKind::Cast(i) if !(i.sql_type.is_numeric() && expr.sql_type.is_numeric()) => true,
             ExprKind::And(_) | ExprKind::Or(_) if !is_cheap(expr) => true,
             _ => expr.children().any(|c| self.can_be_null(pipe, c)),
@@ -344,9 +344,10 @@ fn unbind(pipe: &mut Pipe, column: ColumnId, outer: Option<Binding>) {
     };
 }
 
-fn is_arithmetic(f: functions::ScalarFunction) -> bool {
+/// Whether the function's result is NULL only where an argument is; of others nothing is said.
+fn is_null_of_nulls_alone(f: functions::ScalarFunction) -> bool {
     use functions::ScalarFunction as F;
-    matches!(f, F::ADD | F::SUBTRACT | F::MULTIPLY | F::DIVIDE | F::MODULO | F::NEGATE)
+    matches!(f, F::ADD | F::SUBTRACT | F::MULTIPLY | F::DIVIDE | F::MODULO | F::NEGATE | F::LENGTH)
 }
 
 /// Whether evaluating the expression where it is not needed costs little and cannot fail: comparisons of columns and

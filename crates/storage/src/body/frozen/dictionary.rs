@@ -197,8 +197,8 @@ fn write_texts(
     let header = Header::new(Scheme::Dictionary, Physical::Str, codes.len());
     let header = Header { width: width_of(entries.len() as u64 - 1), has_null, entries: entries.len(), ..header };
     let payload = text::payload_of(&entries);
-    let (header, mut bytes) = header.allocate(payload)?;
-    text::write(&header, &entries, &mut bytes);
+    let (mut header, mut bytes) = header.allocate(payload)?;
+    text::write(&mut header, &entries, &mut bytes);
     write_codes(&header, codes, rank, &mut bytes);
     Some(Frozen::new(header, bytes))
 }

@@ -8,6 +8,7 @@
 //! | 3 | physical type of the values |
 //! | 4 | bytes a code |
 //! | 5 | 1 if code 0 stands for NULL, and the others begin at 1 |
+//! | 6 | 1 if all texts are ASCII; 0 says nothing |
 //! | 8..12 | rows |
 //! | 12..16 | entries of the dictionary, with the one for NULL |
 //! | 16..32 | base of numbers |
@@ -20,6 +21,8 @@ use types::{Buffer, Physical};
 
 const VERSION: u16 = 1;
 const HEADER: usize = 64;
+/// Where the header says whether texts are ASCII.
+const ASCII: usize = 6;
 /// Each part begins at a multiple of it.
 const ALIGNMENT: usize = 64;
 
@@ -59,6 +62,8 @@ pub(crate) struct Header {
     pub width: usize,
     /// Whether code 0 stands for NULL.
     pub has_null: bool,
+    /// Whether all texts are known to be ASCII, so that each byte of them is a character.
+    pub is_ascii: bool,
     pub rows: usize,
     pub entries: usize,
     pub base: i128,
@@ -95,7 +100,8 @@ pub(crate) fn groups(rows: usize) -> usize {
 impl Header {
     pub(crate) fn new(scheme: Scheme, physical: Physical, rows: usize) -> Self {
         let (width, entries, base, divisor) = (0, 0, 0, 1);
-        Self { scheme, physical, width, has_null: false, rows, entries, base, divisor, parts: [0; 4], len: 0 }
+        let (has_null, is_ascii) = (false, false);
+        Self { scheme, physical, width, has_null, is_ascii, rows, entries, base, divisor, parts: [0; 4], len: 0 }
     }
 
     /// Bytes of each part, by its place, but for the payload's.
@@ -131,12 +137,19 @@ impl Header {
         Some((self, bytes))
     }
 
+    /// Notes, also in the bytes, whether all texts are ASCII.
+    pub(crate) fn note_ascii(&mut self, is_ascii: bool, bytes: &mut Buffer) {
+        self.is_ascii = is_ascii;
+        bytes.as_mut_slice()[ASCII] = is_ascii.into();
+    }
+
     fn write(&self, to: &mut [u8]) {
         to[0..2].copy_from_slice(&VERSION.to_le_bytes());
         to[2] = SCHEMES.iter().position(|s| *s == self.scheme).expect("listed") as u8;
         to[3] = PHYSICALS.iter().position(|p| *p == self.physical).expect("listed") as u8;
         to[4] = self.width as u8;
         to[5] = self.has_null.into();
+        to[ASCII] = self.is_ascii.into();
         to[8..12].copy_from_slice(&(self.rows as u32).to_le_bytes());
         to[12..16].copy_from_slice(&(self.entries as u32).to_le_bytes());
         to[16..32].copy_from_slice(&self.base.to_le_bytes());
@@ -160,6 +173,7 @@ impl Header {
             physical,
             width: bytes[4].into(),
             has_null: bytes[5] == 1,
+            is_ascii: bytes[ASCII] == 1,
             rows: number(8),
             entries: number(12),
             base: i128::from_le_bytes(bytes[16..32].try_into().expect("16 bytes")),

@@ -26,6 +26,11 @@ const STEP: usize = 8 << 10;
 /// Texts are left as they are if the codes of the first of them take more than this share, in eighths.
 const MOST_EIGHTHS: usize = 6;
 
+/// Whether a byte of UTF-8 is the first one of a character.
+fn begins_character(byte: u8) -> bool {
+    byte & 0xc0 != 0x80
+}
+
 /// A column whose texts are expanded so many times is better off without symbols.
 const OFTEN: u64 = 2;
 
@@ -88,11 +93,11 @@ impl Packing {
 
     /// The column by symbols, if that was worth it. `often` becomes true when it is read often.
     pub(crate) fn finish(self, column: &Frozen, often: &Arc<AtomicBool>) -> Option<Frozen> {
-        let Header { rows, has_null, width, .. } = column.header;
+        let Header { rows, has_null, is_ascii, width, .. } = column.header;
         if self.begins.len() != rows + 1 {
             return None;
         }
-        let header = Header { width, has_null, ..Header::new(Scheme::Symbols, Physical::Str, rows) };
+        let header = Header { width, has_null, is_ascii, ..Header::new(Scheme::Symbols, Physical::Str, rows) };
         let (header, mut bytes) = header.allocate(self.codes.len())?;
         let to = bytes.as_mut_slice();
         to[header.parts[CODES]..][..rows * width].copy_from_slice(&column.part_bytes(CODES)[..rows * width]);
@@ -176,7 +181,7 @@ impl Frozen {
         if self.scheme() != Scheme::Symbols {
             return None;
         }
-        let Header { rows, has_null, width, .. } = self.header;
+        let Header { rows, has_null, is_ascii, width, .. } = self.header;
         let mut codes = vec![0; self.room(0..rows)];
         let mut ends = Vec::with_capacity(rows);
         let begin = codes.as_mut_ptr();
@@ -187,7 +192,7 @@ impl Frozen {
             // SAFETY: both are places of the vector.
             ends.push(unsafe { at.offset_from_unsigned(begin) });
         }
-        let header = Header { width, has_null, ..Header::new(Scheme::Text, Physical::Str, rows) };
+        let header = Header { width, has_null, is_ascii, ..Header::new(Scheme::Text, Physical::Str, rows) };
         let payload = ends.last().copied().unwrap_or(0);
         let (header, mut bytes) = header.allocate(payload)?;
         let to = bytes.as_mut_slice();
@@ -214,6 +219,30 @@ impl Frozen {
     /// Bytes that expanding the texts of some rows takes at most.
     pub(crate) fn room(&self, rows: Range<usize>) -> usize {
         (self.begin_of(rows.end) - self.begin_of(rows.start)) * LONGEST + SLACK
+    }
+
+    /// How many characters begin in each symbol.
+    pub(super) fn characters_of_symbols(&self) -> [u8; 256] {
+        let (symbols, lengths) = self.part_bytes(ENTRIES)[..TABLE].split_at(256 * LONGEST);
+        let mut of_symbols = [0; 256];
+        for ((of, symbol), &len) in of_symbols.iter_mut().zip(symbols.chunks_exact(LONGEST)).zip(lengths) {
+            *of = symbol[..usize::from(len)].iter().map(|&byte| u8::from(begins_character(byte))).sum();
+        }
+        of_symbols
+    }
+
+    /// The number of characters of a row's text, which is not expanded: of each byte it is told whether one begins with it,
+    /// whatever symbol it lies in.
+    pub(super) fn characters(&self, row: usize, of_symbols: &[u8; 256]) -> u32 {
+        let mut codes = self.part_bytes(PAYLOAD)[self.begin_of(row)..self.begin_of(row + 1)].iter();
+        let mut characters = 0;
+        while let Some(&code) = codes.next() {
+            characters += match code {
+                ESCAPE => codes.next().map_or(0, |&byte| u32::from(begins_character(byte))),
+                _ => u32::from(of_symbols[usize::from(code)]),
+            };
+        }
+        characters
     }
 
     /// Writes a row's text, and returns where it ends.
@@ -305,7 +334,8 @@ impl Frozen {
                 && unsafe {
                     let begin: *mut u8 = bytes.as_mut_ptr();
                     let end = self.expand(row, begin);
-                    std::str::from_utf8(std::slice::from_raw_parts(begin, end.offset_from_unsigned(begin))).is_ok()
+                    let text = std::slice::from_raw_parts(begin, end.offset_from_unsigned(begin));
+                    std::str::from_utf8(text).is_ok() && (!self.header.is_ascii || text.is_ascii())
                 }
         })
     }

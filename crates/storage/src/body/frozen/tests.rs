@@ -147,6 +147,86 @@ fn predicates_on_codes_hold_where_they_do_on_values() {
     }
 }
 
+/// Texts of ASCII and of other characters, few or many.
+fn texts(random: &mut Random, rows: usize) -> Column {
+    let (distinct, null_in) = (random.pick(&[1, 5, 300, 1 << 30]), random.pick(&[0, 0, 3]));
+    let other_in = random.pick(&[0, 0, 2, 700]);
+    let text = |random: &mut Random| match (random.below(distinct), other_in) {
+        _ if null_in > 0 && random.below(null_in) == 0 => Value::Null,
+        (n, others) if others > 0 && n % others == 0 => {
+            Value::str(format!("{}日本, né {n}", "ü".repeat(n as usize % 9)))
+        }
+        (n, _) => Value::str(format!("{}{n}", "some text ".repeat(n as usize % 4))),
+    };
+    column(SqlType::Text, &(0..rows).map(|_| text(random)).collect::<Vec<_>>())
+}
+
+#[test]
+fn lengths_are_those_of_the_texts() {
+    let random = &mut Random(41);
+    let mut forms = std::collections::BTreeSet::new();
+    for round in 0..if cfg!(miri) { 8 } else { 300 } {
+        let rows = 1 + random.index(if cfg!(miri) { 60 } else { 3000 });
+        let plain = texts(random, rows);
+        if let Some(frozen) = frozen(&plain) {
+            let all_ascii = (0..rows).all(|row| !matches!(plain.value(row), Value::Str(s) if !s.is_ascii()));
+            assert_eq!(frozen.header.is_ascii, all_ascii);
+            forms.insert((format!("{:?}", frozen.scheme()), all_ascii, frozen.has_null()));
+            let (mut lengths, mut nulls, window) = ([0; WINDOW], [0; WINDOW], rows.saturating_sub(WINDOW)..rows);
+            frozen.lengths(window.clone(), None, &mut lengths, &mut nulls);
+            for (row, length) in window.zip(lengths) {
+                let expected = if let Value::Str(s) = plain.value(row) { s.chars().count() as u32 } else { 0 };
+                assert_eq!(length, expected, "round {round}, {:?}, row {row}", frozen.scheme());
+            }
+        }
+        let chunk = Chunk::new(rows, vec![plain.clone()]);
+        for reader in [ChunkReader::of(chunk.clone()), ChunkReader::frozen(chunk)] {
+            let (mut scratch, what) = (Scratch::default(), format!("round {round}, {}", reader.form(0).0));
+            for begin in (0..rows).step_by(WINDOW) {
+                let window = begin..rows.min(begin + WINDOW);
+                let some: Vec<u32> = (0..window.len() as u32).filter(|_| random.below(3) == 0).collect();
+                let some = Some(some.as_slice()).filter(|_| round % 2 == 0);
+                let of = reader.lengths(0, window.clone(), some, &mut scratch);
+                // SAFETY: a window of numbers of 32 bits, until the scratch memory is asked again.
+                let of = unsafe { Values::new(Physical::I32, of, window.len()) };
+                for place in (0..window.len()).filter(|&p| some.is_none_or(|some| some.contains(&(p as u32)))) {
+                    match plain.value(begin + place) {
+                        Value::Str(s) => {
+                            assert!(!of.is_null(place), "{what}, row {}", begin + place);
+                            assert_eq!(of.get::<i32>(place), s.chars().count() as i32, "{what}, row {}", begin + place);
+                        }
+                        _ => assert!(of.is_null(place), "{what}, row {}", begin + place),
+                    }
+                }
+            }
+        }
+    }
+    assert!(cfg!(miri) || forms.len() == 12, "{forms:?}");
+}
+
+/// Columns that were written before there was the flag have 0 there.
+#[test]
+fn what_says_nothing_of_ascii_is_looked_at() {
+    let plain =
+        column(SqlType::Text, &(0..5000).map(|n| Value::str(format!("a text, number {n}"))).collect::<Vec<_>>());
+    let frozen = text::freeze((&plain).into(), &Bounds::of((&plain).into(), 0, plain.rows())).unwrap();
+    assert!(frozen.header.is_ascii);
+    let with = |flag: u8, begin: &str| {
+        let mut bytes: Buffer = frozen.bytes.as_slice().iter().copied().collect();
+        let at = frozen.header.parts[PAYLOAD];
+        bytes.as_mut_slice()[6] = flag;
+        bytes.as_mut_slice()[at..at + begin.len()].copy_from_slice(begin.as_bytes());
+        Frozen::read(bytes)
+    };
+    let (mut lengths, mut nulls) = ([0; WINDOW], [0; WINDOW]);
+    let older = with(0, "a ").unwrap();
+    older.lengths(0..3, None, &mut lengths, &mut nulls);
+    assert!(!older.header.is_ascii && lengths[..3] == [16; 3]);
+    with(0, "é").unwrap().lengths(0..2, None, &mut lengths, &mut nulls);
+    assert_eq!(lengths[..2], [15, 16]);
+    assert_eq!(with(1, "é").unwrap_err().state(), base::SqlState::DATA_CORRUPTED);
+}
+
 /// Codes of a dictionary as a file might have it: in any order, texts twice, some of no row.
 #[test]
 fn codes_of_a_file_are_as_good_as_values() {

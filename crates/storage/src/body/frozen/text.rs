@@ -12,20 +12,29 @@ pub(super) fn payload_of(texts: &[Str]) -> usize {
     texts.iter().map(Str::len).sum()
 }
 
-/// Writes texts, whose payload is alive, and where each begins. The header has room for them.
-pub(super) fn write(header: &Header, texts: &[Str], bytes: &mut Buffer) {
+/// So many bytes are asked at once whether they are ASCII, while they are in the nearest cache.
+const ASKED_AT_ONCE: usize = 8 << 10;
+
+/// Writes texts, whose payload is alive, where each begins, and whether all are ASCII. The header has room for them.
+pub(super) fn write(header: &mut Header, texts: &[Str], bytes: &mut Buffer) {
     let (offsets, payload) =
         bytes.as_mut_slice()[header.parts[OFFSETS]..].split_at_mut(header.parts[PAYLOAD] - header.parts[OFFSETS]);
     // The first offset is 0.
     let offsets = offsets[size_of::<u32>()..].chunks_exact_mut(size_of::<u32>());
-    let mut at = 0;
+    let (mut at, mut asked, mut is_ascii) = (0, 0, true);
     for (text, offset) in texts.iter().zip(offsets) {
         // SAFETY: as the caller promises.
         let text = unsafe { text.bytes() };
         payload[at..at + text.len()].copy_from_slice(text);
         at += text.len();
         offset.copy_from_slice(&(at as u32).to_le_bytes());
+        if at - asked >= ASKED_AT_ONCE && is_ascii {
+            is_ascii = payload[asked..at].is_ascii();
+            asked = at;
+        }
     }
+    is_ascii &= payload[asked..at].is_ascii();
+    header.note_ascii(is_ascii, bytes);
 }
 
 /// The column as bytes and their places; none if there are 4 GiB or more.
@@ -45,8 +54,8 @@ pub(super) fn freeze(values: Values<'_>, bounds: &Bounds) -> Option<Frozen> {
             &cleared
         }
     };
-    let (header, mut bytes) = header.allocate(payload_of(texts))?;
-    write(&header, texts, &mut bytes);
+    let (mut header, mut bytes) = header.allocate(payload_of(texts))?;
+    write(&mut header, texts, &mut bytes);
     if let Some(nulls) = nulls {
         let codes = &mut bytes.as_mut_slice()[header.parts[CODES]..][..rows];
         codes.iter_mut().zip(nulls).for_each(|(code, null)| *code = u8::from(*null == 0));
