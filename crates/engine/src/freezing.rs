@@ -11,7 +11,8 @@ use crate::database::Shared;
 /// Of the usual 100: a query beside it hardly notices.
 const WEIGHT: u32 = 1;
 
-/// A morsel is a column of a chunk; it ends early if the table is dropped, which it does not keep.
+/// A morsel is a column of a chunk, or a step of one, and goes on with the next; it ends early if the table is dropped, which it
+/// does not keep.
 struct Freezing(Weak<Relation>);
 
 impl TaskSet for Freezing {
@@ -24,11 +25,11 @@ impl TaskSet for Freezing {
         }
     }
 
-    fn run(&self, _worker: WorkerId, _morsel: Morsel) -> Result<Progress> {
-        if let Some(relation) = self.0.upgrade() {
-            relation.freeze_next();
-        }
-        Ok(Progress::Done)
+    fn run(&self, _worker: WorkerId, morsel: Morsel) -> Result<Progress> {
+        let Some(relation) = self.0.upgrade() else { return Ok(Progress::Done) };
+        relation.freeze_next();
+        // Others may have found nothing meanwhile, and what was begun here has left something to do.
+        Ok(if relation.has_backlog() { Progress::Yielded(morsel) } else { Progress::Done })
     }
 }
 
