@@ -9,7 +9,7 @@ use types::Column;
 
 use crate::body::{Body, Stored};
 use crate::scan::may_match;
-use crate::statistics::Bounds;
+use crate::statistics::{Bounds, ValueRange};
 use crate::{CHUNK_ROWS, ChunkReader, ScanPredicate};
 
 /// Where a row is: never changes while the relation exists.
@@ -89,7 +89,7 @@ pub(crate) struct StoredChunk {
     node: u16,
     /// The current body; readers pin the one that they find.
     body: Mutex<Arc<Body>>,
-    /// Hold for all rows that anybody sees: widened before rows become visible.
+    /// Hold for all rows that anybody sees: widened before rows become visible. Ranges of strings may be left for later.
     bounds: RwLock<Box<[Bounds]>>,
     /// Whether the bounds were ever others than those of the rows that the chunk came with.
     is_widened: AtomicBool,
@@ -146,8 +146,13 @@ impl StoredChunk {
         bounds.iter_mut().zip(more).for_each(|(mine, new)| mine.merge(new));
     }
 
-    pub(crate) fn bounds(&self) -> Box<[Bounds]> {
-        self.bounds.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Says what the range of a column is that was left before. The chunk grows no more.
+    pub(crate) fn find_range(&self, attribute: usize, range: ValueRange) {
+        self.bounds.write().unwrap_or_else(PoisonError::into_inner)[attribute].range = range;
+    }
+
+    pub(crate) fn bounds(&self, attribute: usize) -> Bounds {
+        self.bounds.read().unwrap_or_else(PoisonError::into_inner)[attribute].clone()
     }
 
     /// Says that the chunk has so many rows for good.
@@ -196,7 +201,7 @@ impl<'a> ChunkView<'a> {
     }
     /// Bounds of a column: they hold for all rows, and may be wider.
     pub fn bounds(self, attribute: usize) -> Bounds {
-        self.chunk.bounds.read().unwrap_or_else(PoisonError::into_inner)[attribute].clone()
+        self.chunk.bounds(attribute)
     }
     /// Whether bounds are reached by rows of the chunk, all of which are visible.
     pub fn has_exact_bounds(self) -> bool {

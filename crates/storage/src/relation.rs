@@ -5,7 +5,8 @@
 //! always gets the same zone, whose last chunk is also the relation's.
 //!
 //! A commit writes its rows where nobody looks, enters its keys, and publishes a new view in one short critical section;
-//! taking a snapshot copies one pointer. Columns that it leaves plain are frozen later, from the relation's backlog. Of two neighbouring chunks of a zone at least one is half full.
+//! taking a snapshot copies one pointer. Columns that it leaves plain are frozen later, from the relation's backlog, where
+//! ranges of strings and many sketches are made, too. Of two neighbouring chunks of a zone at least one is half full.
 
 mod append;
 mod backlog;

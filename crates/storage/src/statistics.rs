@@ -46,23 +46,29 @@ impl Summary {
     /// Adds the rows `rows` of columns that end with them, and returns the bounds of these rows.
     pub(crate) fn add<'a>(&mut self, columns: impl Iterator<Item = Values<'a>>, rows: Range<usize>) -> Box<[Bounds]> {
         let columns: Vec<Values<'a>> = columns.collect();
-        let bounds = self.add_bounds(columns.iter().copied(), rows.clone());
+        let bounds = self.add_bounds(columns.iter().copied(), rows.clone(), Bounds::of);
         for (attribute, (column, bounds)) in columns.into_iter().zip(&bounds).enumerate() {
             self.add_distinct(attribute, column, rows.start, bounds);
         }
         bounds
     }
 
-    /// As [`add`](Self::add), but for the distinct values: [`add_distinct`](Self::add_distinct) wants them of each column.
+    /// As [`add`](Self::add), but for the distinct values: [`add_distinct`](Self::add_distinct) wants them of each column,
+    /// and [`add_range`](Self::add_range) the ranges that `bounds_of` has left.
     pub(crate) fn add_bounds<'a>(
         &mut self,
         columns: impl Iterator<Item = Values<'a>>,
         rows: Range<usize>,
+        bounds_of: impl Fn(Values<'a>, usize, usize) -> Bounds,
     ) -> Box<[Bounds]> {
         self.rows += rows.len() as u64;
         let each = self.columns.iter_mut().zip(columns).map(|(summary, column)| {
-            let bounds = Bounds::of(column, rows.start, rows.end);
-            summary.bounds.merge(&bounds);
+            let bounds = bounds_of(column, rows.start, rows.end);
+            if bounds.is_range_left() {
+                summary.bounds.nulls += bounds.nulls;
+            } else {
+                summary.bounds.merge(&bounds);
+            }
             bounds
         });
         each.collect()
@@ -71,6 +77,11 @@ impl Summary {
     /// Adds the values from `from` on to the distinct ones of a column; `bounds` are theirs.
     pub(crate) fn add_distinct(&mut self, attribute: usize, values: Values<'_>, from: usize, bounds: &Bounds) {
         distinct::add(&mut self.columns[attribute].sketch, values, from, bounds);
+    }
+
+    /// Adds the range of a column in rows whose NULLs are counted already.
+    pub(crate) fn add_range(&mut self, attribute: usize, range: &ValueRange) {
+        self.columns[attribute].bounds.merge_range(range);
     }
 
     /// Adds what another summary knows of other rows.

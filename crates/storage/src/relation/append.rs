@@ -21,7 +21,7 @@ use crate::body::Body;
 use crate::hash::{each_hash, partition_of};
 use crate::open::{OpenChunk, Rows};
 use crate::schema::Attribute;
-use crate::statistics::Summary;
+use crate::statistics::{Bounds, Summary};
 use crate::values::Values;
 use crate::{CHUNK_ROWS, PARTITIONS, Schema};
 
@@ -271,9 +271,10 @@ impl Worker {
     fn complete(&mut self, part: usize, node: u16, chunk: Chunk, mut memory: Reservation) -> Result<()> {
         let rows = chunk.rows();
         let summary = self.summary.get_or_insert_with(|| Summary::new(chunk.columns().len()));
-        let bounds = summary.add_bounds(chunk.columns().iter().map(Values::from), 0..rows);
         let waits = |bytes: usize| self.plain.fetch_add(bytes, Ordering::Relaxed) + bytes <= MOST_PLAIN;
         let frozen = self.budget.used_share() > PLAIN_SHARE || !waits(memory.bytes());
+        let bounds_of = if frozen { Bounds::of } else { Bounds::of_numbers };
+        let bounds = summary.add_bounds(chunk.columns().iter().map(Values::from), 0..rows, bounds_of);
         let body = if frozen {
             let _room =
                 self.budget.reserve(Body::room_to_freeze(chunk.columns().iter().map(Values::from)), "insert")?;

@@ -1,9 +1,11 @@
-//! The backlog of a relation: columns of complete chunks that have yet to be frozen and sketched. A commit leaves them as
-//! they were delivered, so that rows can be queried before they are compressed; workers come for them when they have
-//! nothing better to do, and whoever needs the distinct values of a column works off its share first.
+//! The backlog of a relation: columns of complete chunks that have yet to be frozen and sketched, and of many new rows of a
+//! chunk that grows, which are to be sketched. A commit leaves them as they were delivered, so that rows can be queried before
+//! they are compressed; workers come for them when they have nothing better to do, and whoever needs the statistics of a
+//! column works off its share first.
 //!
 //! What is frozen as text gets symbols after that, a step at a time, and loses them if it is read often.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -11,7 +13,8 @@ use base::statement;
 
 use super::{Relation, lock};
 use crate::body::{Body, Frozen, Packing, Stored};
-use crate::statistics::Summary;
+use crate::statistics::{Bounds, Summary};
+use crate::values::Values;
 
 /// See the module.
 #[derive(Debug)]
@@ -24,14 +27,22 @@ pub(super) struct Backlog {
 /// What there is to do for one attribute.
 #[derive(Debug, Default)]
 struct Share {
-    /// Numbers of chunks, the next one last.
-    chunks: Vec<u32>,
-    /// Chunks that somebody is at.
+    /// The next one last.
+    left: Vec<Left>,
+    /// How many somebody is at.
     busy: usize,
     /// What there is to do after that, the next one last.
     later: Vec<Later>,
     /// As `busy`, of these.
     busy_later: usize,
+}
+
+/// Rows of a chunk that have been left.
+#[derive(Clone, Debug)]
+struct Left {
+    chunk: u32,
+    /// Of a chunk that grows, those that are to be sketched; none: all of a complete one, which is to be frozen.
+    grown: Option<Range<usize>>,
 }
 
 /// What is done with the texts of a chunk, of which all is known that somebody might wait for.
@@ -43,11 +54,11 @@ enum Later {
     Unpack(u32),
 }
 
-/// A column of a chunk that somebody freezes: returned however that ends.
+/// A column of a chunk that somebody freezes or sketches: returned however that ends.
 struct Claim<'a> {
     backlog: &'a Backlog,
     attribute: usize,
-    chunk: usize,
+    left: Left,
 }
 
 /// As [`Claim`], of what is done later.
@@ -62,26 +73,32 @@ impl Backlog {
         Self { columns: Mutex::new(columns), done: Condvar::new() }
     }
 
-    /// Adds all columns of a chunk: to be frozen, unless they are already.
+    /// Adds all columns of a complete chunk: to be frozen, unless they are already.
     pub(super) fn push(&self, chunk: usize, is_frozen: bool) {
         let chunk = chunk as u32;
         lock(&self.columns).iter_mut().for_each(|share| {
             if is_frozen {
                 share.later.push(Later::Pack(chunk, None));
             } else {
-                share.chunks.push(chunk);
+                share.left.push(Left { chunk, grown: None });
             }
         });
+    }
+
+    /// Adds all columns of new rows of a chunk that grows.
+    pub(super) fn push_grown(&self, chunk: usize, rows: &Range<usize>) {
+        let left = || Left { chunk: chunk as u32, grown: Some(rows.clone()) };
+        lock(&self.columns).iter_mut().for_each(|share| share.left.push(left()));
     }
 
     /// Something of one attribute, or of any.
     fn claim(&self, attribute: Option<usize>) -> Option<Claim<'_>> {
         let mut columns = lock(&self.columns);
-        let attribute = attribute.or_else(|| columns.iter().position(|share| !share.chunks.is_empty()))?;
+        let attribute = attribute.or_else(|| columns.iter().position(|share| !share.left.is_empty()))?;
         let share = &mut columns[attribute];
-        let chunk = share.chunks.pop()? as usize;
+        let left = share.left.pop()?;
         share.busy += 1;
-        Some(Claim { backlog: self, attribute, chunk })
+        Some(Claim { backlog: self, attribute, left })
     }
 
     /// What is done later, for any attribute.
@@ -125,14 +142,14 @@ impl Drop for LaterClaim<'_> {
 impl Relation {
     /// Whether something is left to freeze that nobody is at.
     pub fn has_backlog(&self) -> bool {
-        lock(&self.backlog.columns).iter().any(|share| !share.chunks.is_empty() || !share.later.is_empty())
+        lock(&self.backlog.columns).iter().any(|share| !share.left.is_empty() || !share.later.is_empty())
     }
 
     /// Freezes a column of a chunk, or has a step of what is done later: about a millisecond's work. Returns whether there was
     /// any.
     pub fn freeze_next(&self) -> bool {
         if let Some(claim) = self.backlog.claim(None) {
-            self.freeze_column(&claim);
+            self.work_off(&claim);
         } else if let Some((claim, later)) = self.backlog.claim_later() {
             let attribute = claim.attribute;
             let more = match later {
@@ -163,12 +180,12 @@ impl Relation {
         }
     }
 
-    /// As [`freeze_rest`](Self::freeze_rest), of one attribute: its distinct values are known then.
+    /// As [`freeze_rest`](Self::freeze_rest), of one attribute: its range and distinct values are known then.
     pub(super) fn freeze_attribute(&self, attribute: usize) {
         while statement::check().is_ok()
             && let Some(claim) = self.backlog.claim(Some(attribute))
         {
-            self.freeze_column(&claim);
+            self.work_off(&claim);
         }
         self.backlog.wait(Some(attribute));
     }
@@ -179,32 +196,49 @@ impl Relation {
         // Whoever is at something may leave the rest of it.
         while self.has_backlog() {
             lock(&self.backlog.columns).iter_mut().for_each(|share| {
-                share.chunks.clear();
+                share.left.clear();
                 share.later.clear();
             });
             self.backlog.wait(None);
         }
     }
 
-    fn freeze_column(&self, claim: &Claim<'_>) {
-        let &Claim { attribute, chunk: number, .. } = claim;
-        let chunk = self.directory.get(number);
-        let (body, bounds) = (chunk.pin(), &chunk.bounds()[attribute]);
-        // What is in another form was delivered as codes.
-        let Some(values) = body.values(attribute, chunk.closed_rows()) else { return };
+    fn work_off(&self, claim: &Claim<'_>) {
+        let (attribute, number) = (claim.attribute, claim.left.chunk);
+        let chunk = self.directory.get(number as usize);
+        let body = chunk.pin();
+        let rows = claim.left.grown.clone().unwrap_or(0..chunk.closed_rows());
+        // Complete chunks were delivered in other forms than arrays as codes; who has frozen one that grew has sketched it.
+        let Some(values) = body.values(attribute, rows.end) else { return };
+        let mut summary = Summary::new(self.schema.attributes().len());
+        match &claim.left.grown {
+            Some(rows) => summary.add_distinct(attribute, values, rows.start, &chunk.bounds(attribute)),
+            None => self.freeze(number, attribute, values, &mut summary),
+        }
+        lock(&self.live).summary.merge(&summary);
+    }
+
+    /// Freezes a column of a complete chunk, and adds what that tells of its values to the summary.
+    fn freeze(&self, number: u32, attribute: usize, values: Values<'_>, summary: &mut Summary) {
+        let chunk = self.directory.get(number as usize);
+        let bounds = chunk.bounds(attribute);
         // Without the room it stays as it is.
         let room = self.budget.reserve(Body::room_to_freeze(std::iter::once(values)), "insert");
-        let frozen = room.ok().and_then(|_room| Stored::freeze(values, bounds));
-        let mut summary = Summary::new(self.schema.attributes().len());
-        summary.add_distinct(attribute, frozen.as_ref().and_then(Stored::distinct).unwrap_or(values), 0, bounds);
+        let frozen = room.ok().and_then(|_room| Stored::freeze(values, &bounds));
+        let found = frozen.as_ref().and_then(Stored::distinct).unwrap_or(values);
+        if bounds.is_range_left() {
+            let range = Bounds::of(found, 0, found.rows()).range;
+            summary.add_range(attribute, &range);
+            chunk.find_range(attribute, range);
+        }
+        summary.add_distinct(attribute, found, 0, &bounds);
         if let Some(frozen) = frozen {
             let is_text = frozen.is_text();
             chunk.exchange_column(attribute, frozen);
             if is_text {
-                self.backlog.push_later(attribute, Later::Pack(number as u32, None));
+                self.backlog.push_later(attribute, Later::Pack(number, None));
             }
         }
-        lock(&self.live).summary.merge(&summary);
     }
 
     /// Puts symbols into texts of a chunk, as far as a step goes. Returns what there is if that was not all.

@@ -22,10 +22,10 @@ use crate::chunk::StoredChunk;
 use crate::index::{Keys, Liveness};
 use crate::open::{OpenChunk, Rows};
 use crate::statistics::{Bounds, Summary};
-use crate::values::Values;
 use crate::{ChunkReader, RowId};
 
-/// Above this many rows, statistics are made before the lock that readers of views take.
+/// Above this many rows, bounds are found before the lock that readers of views take, and distinct values are left to the
+/// backlog.
 const MANY_ROWS: usize = 4096;
 
 /// Rows `from..to` of a chunk, which nobody sees yet.
@@ -207,14 +207,15 @@ impl<'a> Commit<'a> {
         ))
     }
 
-    /// Statistics of rows that no worker has summarised.
-    fn summarise(&self, into: &mut Summary) {
+    /// Bounds of rows that no worker has summarised; their distinct values, too, unless these are `left`.
+    fn summarise(&self, into: &mut Summary, left: bool) {
         for written in self.written.iter().filter(|w| !w.summarised) {
             let chunk = self.relation.directory.get(written.number);
             let body = chunk.pin();
             let values = |a| body.values(a, written.to).expect("chunks that grow lie in arrays");
-            let columns: Vec<Values<'_>> = (0..self.relation.schema.attributes().len()).map(values).collect();
-            chunk.widen(&into.add(columns.into_iter(), written.from..written.to));
+            let columns = (0..self.relation.schema.attributes().len()).map(values);
+            let rows = written.from..written.to;
+            chunk.widen(&if left { into.add_bounds(columns, rows, Bounds::of) } else { into.add(columns, rows) });
         }
     }
 
@@ -222,24 +223,28 @@ impl<'a> Commit<'a> {
         let relation = self.relation;
         let mut summary = summary;
         let unsummarised = self.written.iter().filter(|w| !w.summarised).map(|w| w.to - w.from).sum::<usize>();
-        if unsummarised > MANY_ROWS {
-            self.summarise(summary.get_or_insert_with(|| Summary::new(relation.schema.attributes().len())));
+        let many = unsummarised > MANY_ROWS;
+        if many {
+            self.summarise(summary.get_or_insert_with(|| Summary::new(relation.schema.attributes().len())), true);
         }
         let mut live = lock(&relation.live);
         if let Some(summary) = &summary {
             live.summary.merge(summary);
         }
-        if unsummarised <= MANY_ROWS {
-            self.summarise(&mut live.summary);
+        if !many {
+            self.summarise(&mut live.summary, false);
         }
         let added: usize = self.written.iter().map(|w| w.to - w.from).sum();
         self.written.iter().for_each(|w| live.sample.extend(w.number, w.from, w.to));
         let rows = live.rows() + added;
-        live.sample.refresh(rows, |ids| gather(relation, ids));
+        live.sample.refresh(rows);
         self.changes = self.changes();
         self.show(&mut live);
         // Nothing fails from here on.
         self.published = true;
+        if many {
+            self.leave_rows();
+        }
         self.seal();
     }
 
@@ -272,6 +277,13 @@ impl<'a> Commit<'a> {
             live.extend(*number, *rows, true);
         }
         live.publish(self.relation.directory.len());
+    }
+
+    /// Hands what grows to the backlog, to be sketched.
+    fn leave_rows(&self) {
+        let is_closed = |number: usize| self.closed.iter().any(|closed| closed.0 == number);
+        let grows = |w: &&Written| !w.summarised && !is_closed(w.number);
+        self.written.iter().filter(grows).for_each(|w| self.relation.backlog.push_grown(w.number, &(w.from..w.to)));
     }
 
     /// Hands the memory over to the relation, and what is to be frozen to its backlog: before anybody who sees the rows can
@@ -324,18 +336,4 @@ impl Drop for Commit<'_> {
             live.extend(number, 0, true);
         }
     }
-}
-
-/// The sampled rows' values.
-fn gather(relation: &Relation, ids: &[RowId]) -> Chunk {
-    let mut columns: Vec<_> =
-        relation.schema.attributes().iter().map(|a| types::ColumnBuilder::new(a.sql_type, ids.len())).collect();
-    for run in ids.chunk_by(|a, b| a.chunk() == b.chunk()) {
-        let last = run[run.len() - 1];
-        let reader = ChunkReader::new(relation.directory.get(last.chunk()).pin(), last.offset() + 1);
-        for (attribute, column) in columns.iter_mut().enumerate() {
-            reader.gather_into(attribute, run.iter().map(|id| id.offset()), column);
-        }
-    }
-    Chunk::new(ids.len(), columns.into_iter().map(types::ColumnBuilder::finish).collect())
 }

@@ -106,7 +106,7 @@ impl Snapshot {
     /// there is no row. Kept by the relation, so that it may lag behind by an eighth of the rows, or be ahead of an old
     /// snapshot.
     pub fn sample(&self) -> Option<Arc<Chunk>> {
-        lock(&self.relation.live).sample.values()
+        lock(&self.relation.live).sample.values(|ids| gather(&self.relation, ids))
     }
 
     /// What is known of one attribute. Freezes what is left of it: its distinct values are counted then.
@@ -118,4 +118,18 @@ impl Snapshot {
         let distinct = summary.sketch.estimate().min(self.rows() as f64);
         ColumnEstimate { sql_type, distinct, bounds: summary.bounds.clone() }
     }
+}
+
+/// The sampled rows' values.
+fn gather(relation: &Relation, ids: &[RowId]) -> Chunk {
+    let mut columns: Vec<_> =
+        relation.schema.attributes().iter().map(|a| types::ColumnBuilder::new(a.sql_type, ids.len())).collect();
+    for run in ids.chunk_by(|a, b| a.chunk() == b.chunk()) {
+        let last = run[run.len() - 1];
+        let reader = ChunkReader::new(relation.directory.get(last.chunk()).pin(), last.offset() + 1);
+        for (attribute, column) in columns.iter_mut().enumerate() {
+            reader.gather_into(attribute, run.iter().map(|id| id.offset()), column);
+        }
+    }
+    Chunk::new(ids.len(), columns.into_iter().map(types::ColumnBuilder::finish).collect())
 }

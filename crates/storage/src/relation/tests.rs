@@ -1,5 +1,7 @@
 //! Atomicity, constraints, stable rows, isolation of readers.
 
+mod backlog;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use types::{Chunk, Column, SqlType, Value};
@@ -518,70 +520,4 @@ fn memory_beyond_the_budget_is_refused_without_a_trace() {
     insert(&t, pairs(50_000..50_010)).unwrap();
     drop(t);
     assert_eq!(budget.used(), 0);
-}
-
-#[test]
-fn rows_are_read_while_they_are_frozen() {
-    let budget = Budget::new(usize::MAX);
-    let t = relation(vec![], 1, &budget);
-    let chunks = if cfg!(miri) { 2 } else { 8 };
-    let rows = (chunks * CHUNK_ROWS) as i64;
-    insert(&t, pairs(0..rows)).unwrap();
-    let plain = budget.used();
-    assert!(t.has_backlog() && t.snapshot().chunks().all(|c| c.read().form(0).0 == "plain"));
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| t.freeze_rest());
-        }
-        for _ in 0..2 {
-            scope.spawn(|| {
-                while t.has_backlog() {
-                    assert!(firsts(&t.snapshot()).into_iter().eq(0..rows));
-                }
-            });
-        }
-    });
-    assert!(t.snapshot().chunks().all(|c| c.read().form(0).0 == "numbers, 2 bytes"));
-    assert!(firsts(&t.snapshot()).into_iter().eq(0..rows));
-    // 16 bytes a row before, 4 after.
-    assert!(budget.used() < plain / 3);
-    drop(t);
-    assert_eq!(budget.used(), 0);
-}
-
-#[test]
-fn distinct_values_are_known_as_soon_as_the_rows_are() {
-    let budget = Budget::new(usize::MAX);
-    let t = relation(vec![], 1, &budget);
-    insert(&t, pairs(0..CHUNK_ROWS as i64)).unwrap();
-    let snapshot = t.snapshot();
-    let distinct = snapshot.column(1).distinct;
-    assert!((distinct / CHUNK_ROWS as f64 - 1.0).abs() < 0.1, "{distinct}");
-    let form = |attribute: usize| snapshot.chunk(0).read().form(attribute).0;
-    assert_eq!((form(0), form(1)), ("plain", "numbers, 2 bytes"), "the other column waits");
-    // Nobody who was told to stop goes on with it.
-    let cancel = base::CancelToken::new();
-    cancel.cancel();
-    let working = base::statement::work_for(&budget, &cancel);
-    snapshot.freeze_rest();
-    assert!(t.has_backlog());
-    drop(working);
-    // Whoever drops the table leaves nothing behind that would be frozen.
-    t.forget_backlog();
-    assert!(!t.has_backlog() && !t.freeze_next());
-}
-
-#[test]
-fn rows_are_frozen_at_once_where_memory_is_scarce() {
-    let bytes = CHUNK_ROWS * 16;
-    let budget = Budget::new(8 * bytes);
-    let t = relation(vec![], 1, &budget);
-    // More than the budget has room for as plain columns.
-    for i in 0..16 {
-        insert(&t, pairs(i * CHUNK_ROWS as i64..(i + 1) * CHUNK_ROWS as i64)).unwrap();
-    }
-    let plain = t.snapshot().chunks().filter(|c| c.read().form(0).0 == "plain").count();
-    assert!((1..=2).contains(&plain), "{plain} of 16 chunks wait");
-    assert_eq!(t.row_count(), 16 * CHUNK_ROWS);
-    assert!((t.snapshot().column(0).distinct / t.row_count() as f64 - 1.0).abs() < 0.1);
 }

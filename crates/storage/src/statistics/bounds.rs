@@ -46,11 +46,35 @@ pub struct Bounds {
     pub nulls: u64,
 }
 
+impl ValueRange {
+    /// The range of strings of which nothing is known.
+    fn any_text() -> Self {
+        Self::Text { min: Box::default(), max: Box::default(), cut: true }
+    }
+}
+
 impl Bounds {
+    /// The bounds of the rows `from..to`, but for the range of strings that would have to be looked at one by one: it
+    /// [`is left`](Self::is_range_left) for later.
+    pub(crate) fn of_numbers(column: Values<'_>, from: usize, to: usize) -> Self {
+        if column.physical() != Physical::Str || column.codes().is_some() {
+            return Self::of(column, from, to);
+        }
+        match count_nulls(column, from, to) {
+            nulls if nulls == (to - from) as u64 => Self { range: ValueRange::Empty, nulls },
+            nulls => Self { range: ValueRange::any_text(), nulls },
+        }
+    }
+
+    /// Whether nothing is known of the values but that they are strings. No strings have such bounds of their own.
+    pub(crate) fn is_range_left(&self) -> bool {
+        self.range == ValueRange::any_text()
+    }
+
     /// The bounds of the rows `from..to`.
     pub(crate) fn of(column: Values<'_>, from: usize, to: usize) -> Self {
         let flags = column.nulls(from..to);
-        let nulls = flags.map_or(0, |n| n.iter().map(|&n| u64::from(n != 0)).sum());
+        let nulls = count_nulls(column, from, to);
         if nulls == (to - from) as u64 {
             return Self { range: ValueRange::Empty, nulls };
         }
@@ -74,7 +98,12 @@ impl Bounds {
     /// Widens the bounds so that they hold for the other rows as well.
     pub fn merge(&mut self, other: &Self) {
         self.nulls += other.nulls;
-        match (&mut self.range, &other.range) {
+        self.merge_range(&other.range);
+    }
+
+    /// As [`merge`](Self::merge), of rows whose NULLs are counted already.
+    pub(crate) fn merge_range(&mut self, other: &ValueRange) {
+        match (&mut self.range, other) {
             (_, ValueRange::Empty) => {}
             (mine @ ValueRange::Empty, theirs) => *mine = theirs.clone(),
             (ValueRange::Keys { min, max }, ValueRange::Keys { min: a, max: b }) => {
@@ -114,6 +143,10 @@ impl Bounds {
             }
         }
     }
+}
+
+fn count_nulls(column: Values<'_>, from: usize, to: usize) -> u64 {
+    column.nulls(from..to).map_or(0, |n| n.iter().map(|&n| u64::from(n != 0)).sum())
 }
 
 /// Which entries of a dictionary the codes of rows that are not NULL are of.
