@@ -3,14 +3,14 @@
 
 use base::{Error, Result};
 use types::Value;
-use types::ops::sum::Moments;
+use types::ops::sum::{Moments, PairMoments};
 
 use super::{AggregateFunction as F, Input};
 
 /// What a function makes of moments; NULL where it is not defined.
-pub fn result(function: F, moments: &Moments) -> Result<Option<f64>> {
-    let count = moments.count as f64;
-    if moments.count < function.definition().least_values as u64 {
+pub fn result(function: F, moments: &impl PairMoments) -> Result<Option<f64>> {
+    let count = moments.count() as f64;
+    if moments.count() < function.definition().least_values as u64 {
         return Ok(None);
     }
     let varies = |distances: f64| (distances != 0.0).then_some(distances);
@@ -21,8 +21,8 @@ pub fn result(function: F, moments: &Moments) -> Result<Option<f64>> {
             (Some(xx), Some(yy)) => Some(moments.xy()? / (xx * yy).sqrt()),
             _ => None,
         },
-        F::RegrAvgX => Some(moments.x.round()? / count),
-        F::RegrAvgY => Some(moments.y.round()? / count),
+        F::RegrAvgX => Some(moments.x()? / count),
+        F::RegrAvgY => Some(moments.y()? / count),
         F::RegrSxx => Some(moments.xx()?),
         F::RegrSyy => Some(moments.yy()?),
         F::RegrSxy => Some(moments.xy()?),
@@ -31,7 +31,7 @@ pub fn result(function: F, moments: &Moments) -> Result<Option<f64>> {
             None => None,
         },
         F::RegrIntercept => match varies(moments.xx()?) {
-            Some(xx) => Some((moments.y.round()? - moments.x.round()? * moments.xy()? / xx) / count),
+            Some(xx) => Some((moments.y()? - moments.x()? * moments.xy()? / xx) / count),
             None => None,
         },
         F::RegrR2 => match (varies(moments.xx()?), moments.yy()?) {

@@ -457,6 +457,8 @@ pub enum Callee {
     MomentsMerge,
     /// `(Ptr moments) -> (F64, Bool)`: a function of pairs, and whether it is NULL; 22003.
     Regression(AggregateFunction),
+    /// `(I64 count, I128 y, I128 x, I128 yy, I128 xx, I128 xy) -> (F64, Bool)`: likewise, from the sums of integers.
+    RegressionOfIntegers(AggregateFunction),
     /// `(Ptr values, I64 value) -> ()`: adds to the values of a group, {Ptr, Ptr, Ptr, Ptr} at the address.
     CollectInteger,
     /// `(Ptr values, F64 value) -> ()`: likewise.
@@ -506,6 +508,11 @@ impl Callee {
         AggregateFunction::named(name).map(Self::Regression)
     }
 
+    /// The same of integers.
+    pub fn regression_of_integers(name: &str) -> Option<Self> {
+        AggregateFunction::named(name).map(Self::RegressionOfIntegers)
+    }
+
     /// Whether it ends the query for no arguments, and changes nothing.
     pub fn never_fails(self) -> bool {
         match self {
@@ -553,6 +560,9 @@ impl Callee {
             Self::Variance => (&[Ptr, Bool, I32], Some(F64)),
             Self::MomentsAdd => (&[Ptr, F64, F64], None),
             Self::Regression(_) => return Some((vec![Ptr], vec![F64, Bool])),
+            Self::RegressionOfIntegers(_) => {
+                return Some((vec![I64, I128, I128, I128, I128, I128], vec![F64, Bool]));
+            }
             Self::CollectInteger => (&[Ptr, I64], None),
             Self::CollectFloat => (&[Ptr, F64], None),
             Self::IntegerAt => (&[Ptr, F64], Some(I64)),

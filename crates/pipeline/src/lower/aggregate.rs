@@ -5,6 +5,7 @@ mod accumulator;
 mod domain;
 mod fold;
 mod holistic;
+mod integers;
 mod known;
 mod shift;
 
@@ -76,9 +77,9 @@ impl Lowering<'_> {
                 _ => (call.clone(), 0),
             };
             let mut of_call = Vec::new();
-            for accumulator in accumulators_of(&call, !groups.is_empty(), shift != 0, &|e| {
-                open.iter().any(|(p, ..)| self.expressions.can_be_null(p, e))
-            }) {
+            let nullable = |e: &Expr| open.iter().any(|(p, ..)| self.expressions.can_be_null(p, e));
+            let range = |e: &Expr| self.expressions.range(e);
+            for accumulator in accumulators_of(&call, !groups.is_empty(), shift != 0, &nullable, &range) {
                 let at = *index.entry(accumulator.key()).or_insert_with(|| {
                     accumulators.push(accumulator);
                     accumulators.len() - 1

@@ -8,6 +8,7 @@ use base::{Error, Result, SqlState};
 use pipeline::ir::{Callee, ParamId, SiteId};
 use types::Str;
 use types::ops::date::Field;
+use types::ops::sum::IntegerMoments;
 use types::ops::{date, decimal, string};
 
 use super::{AbiFn, Slot, Worker};
@@ -52,6 +53,7 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::MomentsAdd => (moments_add, 0),
         Callee::MomentsMerge => (moments_merge, 0),
         Callee::Regression(function) => (regression, function as usize),
+        Callee::RegressionOfIntegers(function) => (regression_of_integers, function as usize),
         Callee::CollectInteger => (collect_integer, 0),
         Callee::CollectFloat => (collect_float, 0),
         Callee::CollectMerge => (collect_merge, 0),
@@ -318,9 +320,37 @@ unsafe extern "C" fn regression(worker: &mut Worker, function: u64, args: *const
         let moments = unsafe { (*Args(args).pointer::<ExactMoments>(0)).exact() };
         regression::result(AGGREGATES[function as usize].function, &moments)
     });
+    // SAFETY: room for the callee's two results.
+    unsafe { write_result(worker, result, results) }
+}
+
+/// The same of the sums of integers.
+unsafe extern "C" fn regression_of_integers(
+    worker: &mut Worker,
+    function: u64,
+    args: *const Slot,
+    results: *mut Slot,
+) -> u32 {
+    let result = guarded(|| {
+        // SAFETY: generated code passes six arguments.
+        let slot = |i: usize| unsafe { Args(args).slot(i) };
+        let count = slot(0).as_i64() as u64;
+        let [y, x, yy, xx, xy] = std::array::from_fn(|i| slot(i + 1).as_i128());
+        let moments = IntegerMoments { count, y, x, yy, xx, xy };
+        regression::result(AGGREGATES[function as usize].function, &moments)
+    });
+    // SAFETY: room for the callee's two results.
+    unsafe { write_result(worker, result, results) }
+}
+
+/// A double, then whether it is NULL.
+///
+/// # Safety
+/// There must be room for two results.
+unsafe fn write_result(worker: &mut Worker, result: Result<Option<f64>>, results: *mut Slot) -> u32 {
     match result {
         Ok(value) => {
-            // SAFETY: room for the callee's two results.
+            // SAFETY: as the caller promises.
             unsafe {
                 results.write(Slot::f64(value.unwrap_or_default()));
                 results.add(1).write(Slot::bool(value.is_none()));

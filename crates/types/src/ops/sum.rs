@@ -14,7 +14,7 @@ mod moments;
 mod tests;
 
 pub use long::LongSum;
-pub use moments::Moments;
+pub use moments::{IntegerMoments, Moments, PairMoments};
 
 use base::{Error, Result, SqlState};
 

@@ -217,14 +217,17 @@ impl Parser<'_> {
             "extract_date" => Callee::ExtractDate(self.t.name()?.parse()?),
             "extract_timestamp" => Callee::ExtractTimestamp(self.t.name()?.parse()?),
             "truncate_timestamp" => Callee::TruncateTimestamp(self.t.name()?.parse()?),
-            "regression" => {
-                let name = self.t.name()?;
-                Callee::regression(name).ok_or_else(|| self.t.error("an aggregate"))?
-            }
+            "regression" => self.aggregate(Callee::regression)?,
+            "regression_of_integers" => self.aggregate(Callee::regression_of_integers)?,
             "take_limit" => Callee::TakeLimit(self.t.id("s")?),
             "keep_str" => Callee::KeepStr(self.t.id("s")?),
             name => named(CALLEES, name, |c| format!("{c:?}")).ok_or_else(|| self.t.error("a callee"))?,
         })
+    }
+
+    fn aggregate(&mut self, callee: fn(&str) -> Option<Callee>) -> Result<Callee> {
+        let name = self.t.name()?;
+        callee(name).ok_or_else(|| self.t.error("an aggregate"))
     }
 
     fn a_match(&mut self, kind: &str, results: &[Var]) -> Result<Inst> {

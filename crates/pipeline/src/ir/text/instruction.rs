@@ -143,6 +143,9 @@ impl Printer<'_, '_, '_> {
                     Callee::ExtractTimestamp(field) => write!(self.f, "extract_timestamp {}", field.name())?,
                     Callee::TruncateTimestamp(field) => write!(self.f, "truncate_timestamp {}", field.name())?,
                     Callee::Regression(function) => write!(self.f, "regression {}", function.name())?,
+                    Callee::RegressionOfIntegers(function) => {
+                        write!(self.f, "regression_of_integers {}", function.name())?;
+                    }
                     Callee::TakeLimit(id) => write!(self.f, "take_limit {id}")?,
                     Callee::KeepStr(id) => write!(self.f, "keep_str {id}")?,
                     simple => write!(self.f, "{simple:?}")?,

@@ -5,8 +5,9 @@ use functions::AggregateFunction as F;
 use plan::{AggregateCall, Expr};
 use types::{Physical, SqlType};
 
-use super::super::expression::{Expressions, check_precision, compare_same};
+use super::super::expression::{Expressions, Range, check_precision, compare_same};
 use super::super::pipe::{Pipe, Sql};
+use super::integers::{SUMS_OF_PAIRS, integer_pair};
 use super::shift::shifted;
 use crate::ir::{
     Arithmetic, Callee, Compare, Conversion, FloatFunction, Inst, Logic, Operation, RowLayout, Site, SiteKind, StateId,
@@ -33,6 +34,8 @@ pub(super) enum Kind {
     Variance,
     /// {count: I64, two exact sums, three of products}
     Moments,
+    /// Of integers, {y, x, y * y, x * x, x * y, count: I64}: sums in I64 where bounds prove that they fit, or in I128.
+    IntegerMoments,
     /// All values: {Ptr, Ptr, Ptr, Ptr}
     Values,
 }
@@ -57,13 +60,14 @@ pub(super) fn adds_up(call: &AggregateCall) -> bool {
     matches!(call.function, F::Sum | F::Avg)
 }
 
-/// The accumulators of an aggregate. `nullable`: whether an argument can be NULL; `grouped`: whether a group has at least
-/// one row; `counted`: whether a sum is to know of how many values it is.
+/// The accumulators of an aggregate. `nullable`: whether an argument can be NULL; `range`: between what its values are;
+/// `grouped`: whether a group has at least one row; `counted`: whether a sum is to know of how many values it is.
 pub(super) fn accumulators_of(
     call: &AggregateCall,
     grouped: bool,
     counted: bool,
     nullable: &dyn Fn(&Expr) -> bool,
+    range: &dyn Fn(&Expr) -> Option<Range>,
 ) -> Vec<Accumulator> {
     let mut arguments = call.arguments.clone();
     if call.function.is_percentile() {
@@ -112,7 +116,10 @@ pub(super) fn accumulators_of(
         F::AnyValue => vec![seen(make(Kind::Any, argument_type))],
         F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => vec![make(Kind::Variance, SqlType::Double)],
         F::ContinuousAt | F::DiscreteAt => vec![make(Kind::Values, argument_type)],
-        _ => vec![make(Kind::Moments, SqlType::Double)],
+        _ => match integer_pair(&arguments, range) {
+            Some((pair, sum)) => vec![Accumulator { arguments: pair, ..make(Kind::IntegerMoments, sum) }],
+            None => vec![make(Kind::Moments, SqlType::Double)],
+        },
     }
 }
 
@@ -147,6 +154,12 @@ impl Accumulator {
                 let at = layout.add(Ty::I64);
                 (0..2).for_each(|_| _ = place_sum(layout));
                 (0..3).for_each(|_| place_products(layout));
+                at
+            }
+            Kind::IntegerMoments => {
+                let at = layout.add(self.ty());
+                (1..SUMS_OF_PAIRS).for_each(|_| _ = layout.add(self.ty()));
+                layout.add(Ty::I64);
                 at
             }
             Kind::Values => {
@@ -262,7 +275,7 @@ impl Accumulator {
                 let add = if float { Callee::CollectFloat } else { Callee::CollectInteger };
                 pipe.call(add, vec![at, value], None);
             }
-            Kind::Moments => unreachable!("of pairs"),
+            Kind::Moments | Kind::IntegerMoments => unreachable!("of pairs"),
         }
         Ok(())
     }
@@ -365,6 +378,10 @@ impl Accumulator {
                 Ok(())
             }
             Kind::FloatSum => self.combine_float_sums(pipe, into, from),
+            Kind::IntegerMoments => {
+                self.combine_sums_of_pairs(pipe, into, from);
+                Ok(())
+            }
             Kind::Count => {
                 let (a, b) = (self.load(pipe, into), self.load(pipe, from));
                 let sum = pipe.wrapping(Arithmetic::Add, a, b);
@@ -476,7 +493,9 @@ impl Expressions {
             F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => Ok(finish_variance(pipe, row, call, parts[0])?),
             F::ContinuousAt => self.finish_percentile(pipe, row, call, parts[0], true),
             F::DiscreteAt => self.finish_percentile(pipe, row, call, parts[0], false),
-            _ if parts[0].kind == Kind::Moments => Ok(parts[0].finish_regression(pipe, row, call)),
+            _ if matches!(parts[0].kind, Kind::Moments | Kind::IntegerMoments) => {
+                Ok(parts[0].finish_regression(pipe, row, call))
+            }
             _ => {
                 let mut value = match parts[0].kind {
                     Kind::FloatSum => {

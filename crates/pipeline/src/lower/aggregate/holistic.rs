@@ -6,7 +6,8 @@ use plan::{AggregateCall, Expr};
 use super::super::expression::Expressions;
 use super::super::pipe::{Pipe, Sql};
 use super::accumulator::{Accumulator, Kind};
-use crate::ir::{Callee, Compare, Conversion, Operation, Ty, Var};
+use super::integers::SUMS_OF_PAIRS;
+use crate::ir::{Arithmetic, Callee, Compare, Conversion, Operation, Ty, Var};
 
 impl Expressions {
     /// Updates an accumulator for a tuple's pair, unless one of the two is NULL.
@@ -23,6 +24,10 @@ impl Expressions {
             Kind::Moments => {
                 let at = accumulator.address(pipe, row);
                 pipe.call(Callee::MomentsAdd, vec![at, y.value, x.value], None);
+                Ok(())
+            }
+            Kind::IntegerMoments => {
+                accumulator.add_integer_pair(pipe, row, [y.value, x.value]);
                 Ok(())
             }
             _ => accumulator.add(pipe, row, y.value, None),
@@ -71,6 +76,38 @@ impl Expressions {
 }
 
 impl Accumulator {
+    /// Adds a pair of integers to the sums.
+    fn add_integer_pair(&self, pipe: &mut Pipe, row: Var, pair: [Var; 2]) {
+        let [y, x] = pair.map(|value| pipe.widen(value, Ty::I64));
+        let [yy, xx, xy] = [(y, y), (x, x), (x, y)].map(|(a, b)| pipe.wrapping(Arithmetic::Mul, a, b));
+        let one = pipe.int(1, Ty::I64);
+        self.add_to_pairs(pipe, row, [y, x, yy, xx, xy], one);
+    }
+
+    /// Adds the sums of the second row to those of the first.
+    pub(super) fn combine_sums_of_pairs(&self, pipe: &mut Pipe, into: Var, from: Var) {
+        let (sums, count) = self.sums_of_pairs(pipe, from);
+        self.add_to_pairs(pipe, into, sums, count);
+    }
+
+    fn add_to_pairs(&self, pipe: &mut Pipe, row: Var, more: [Var; SUMS_OF_PAIRS as usize], more_rows: Var) {
+        let (sums, count) = self.sums_of_pairs(pipe, row);
+        for (i, (sum, more)) in sums.into_iter().zip(more).enumerate() {
+            let more = pipe.widen(more, self.ty());
+            let sum = pipe.wrapping(Arithmetic::Add, sum, more);
+            pipe.store(row, self.offset + i as u32 * self.ty().size(), sum);
+        }
+        let count = pipe.wrapping(Arithmetic::Add, count, more_rows);
+        pipe.store(row, self.offset + SUMS_OF_PAIRS * self.ty().size(), count);
+    }
+
+    /// The sums, and how many pairs there are.
+    fn sums_of_pairs(&self, pipe: &mut Pipe, row: Var) -> ([Var; SUMS_OF_PAIRS as usize], Var) {
+        let (ty, size) = (self.ty(), self.ty().size());
+        let sums = std::array::from_fn(|i| pipe.load(row, self.offset + i as u32 * size, ty, false));
+        (sums, pipe.load(row, self.offset + SUMS_OF_PAIRS * size, Ty::I64, false))
+    }
+
     /// A value as groups collect it: a double or a 64-bit integer, which hold all that is narrower.
     pub(super) fn collected(pipe: &mut Pipe, value: Var) -> Var {
         match pipe.ty(value) {
@@ -82,8 +119,15 @@ impl Accumulator {
 
     /// A covariance or what a regression gives.
     pub(super) fn finish_regression(&self, pipe: &mut Pipe, row: Var, call: &AggregateCall) -> Sql {
-        let at = self.address(pipe, row);
-        let results = pipe.call(Callee::Regression(call.function), vec![at], call.position);
+        let results = if self.kind == Kind::IntegerMoments {
+            let (sums, count) = self.sums_of_pairs(pipe, row);
+            let sums = sums.map(|sum| pipe.widen(sum, Ty::I128));
+            let args = [count].into_iter().chain(sums).collect();
+            pipe.call(Callee::RegressionOfIntegers(call.function), args, call.position)
+        } else {
+            let at = self.address(pipe, row);
+            pipe.call(Callee::Regression(call.function), vec![at], call.position)
+        };
         Sql { value: results[0], null: Some(results[1]) }
     }
 }

@@ -54,6 +54,13 @@ impl LongSum {
         }
     }
 
+    /// An integer as a sum.
+    pub(super) fn of_integer(x: i128) -> Self {
+        let mut sum = Self::default();
+        sum.add_integer(x < 0, x.unsigned_abs(), 0);
+        sum
+    }
+
     /// Adds the square of a double.
     pub fn add_square(&mut self, x: f64) {
         self.add_product(x, x);

@@ -172,3 +172,36 @@ fn variances() {
         assert!((got / expected - 1.0).abs() < 1e-12, "{got} {expected}");
     }
 }
+
+#[test]
+fn moments_of_integers_are_those_of_doubles() {
+    let mut random = Random(6);
+    for round in 0..300 {
+        let most = [3, 1000, 1 << 31][round % 3];
+        let (mut doubles, mut integers) = (Moments::default(), IntegerMoments::default());
+        for _ in 0..1 + random.below(40) {
+            let [y, x] = [0; 2].map(|_| random.below(2 * most) as i64 - most as i64);
+            // Many equal pairs make sums that fit no 128 bits when they are multiplied.
+            let times = if round % 7 == 0 { 1 << 24 } else { 1 };
+            doubles.count += times;
+            for (sum, value) in [(&mut doubles.y, y), (&mut doubles.x, x)] {
+                sum.merge(&LongSum::of_integer(i128::from(value) * i128::from(times)));
+            }
+            for (sum, [a, b]) in [(&mut doubles.yy, [y, y]), (&mut doubles.xx, [x, x]), (&mut doubles.xy, [x, y])] {
+                sum.merge(&LongSum::of_integer(i128::from(a * b) * i128::from(times)));
+            }
+            integers.count += times;
+            let times = i128::from(times);
+            let [y, x] = [y, x].map(i128::from);
+            integers.y += y * times;
+            integers.x += x * times;
+            integers.yy += y * y * times;
+            integers.xx += x * x * times;
+            integers.xy += x * y * times;
+        }
+        fn all(moments: &impl PairMoments) -> [u64; 5] {
+            [moments.y(), moments.x(), moments.yy(), moments.xx(), moments.xy()].map(|value| value.unwrap().to_bits())
+        }
+        assert_eq!(all(&doubles), all(&integers), "round {round}");
+    }
+}
