@@ -39,6 +39,9 @@ pub fn fold_function(kind: FoldKind, ty: Ty) -> FoldFn {
         (FoldKind::Sum, Ty::I128) => sum::<i128>,
         (FoldKind::Sum, Ty::F32) => sum::<f32>,
         (FoldKind::Sum, Ty::F64) => sum::<f64>,
+        (FoldKind::SumAsDouble, Ty::I16) => sum::<AsDouble<i16>>,
+        (FoldKind::SumAsDouble, Ty::I32) => sum::<AsDouble<i32>>,
+        (FoldKind::SumAsDouble, Ty::I64) => sum::<AsDouble<i64>>,
         (FoldKind::Min, Ty::I16) => least::<i16, false>,
         (FoldKind::Min, Ty::I32) => least::<i32, false>,
         (FoldKind::Min, Ty::I64) => least::<i64, false>,
@@ -51,9 +54,8 @@ pub fn fold_function(kind: FoldKind, ty: Ty) -> FoldFn {
         (FoldKind::Max, Ty::I128) => least::<i128, true>,
         (FoldKind::Max, Ty::F32) => least::<f32, true>,
         (FoldKind::Max, Ty::F64) => least::<f64, true>,
-        (FoldKind::Sum | FoldKind::Min | FoldKind::Max, Ty::Bool | Ty::Str | Ty::Interval | Ty::Ptr) => {
-            unreachable!("the verifier lets numbers through only")
-        }
+        (FoldKind::Sum | FoldKind::Min | FoldKind::Max, Ty::Bool | Ty::Str | Ty::Interval | Ty::Ptr)
+        | (FoldKind::SumAsDouble, _) => unreachable!("the verifier lets numbers through only"),
     }
 }
 
@@ -285,11 +287,43 @@ impl Summed for f64 {
 impl Summed for f32 {
     const ZERO: Self = 0.0;
     unsafe fn add_all(accumulator: *mut u8, values: &[Self], worker: &mut Worker) -> Result<()> {
-        let mut buffer = Buffer::new();
-        let doubles = vectorised(|| buffer.fill(values.iter().map(|&x| f64::from(x))));
         // SAFETY: as the caller promises.
-        unsafe { f64::add_all(accumulator, doubles, worker) }
+        unsafe { add_as_doubles(accumulator, values, f64::from, worker) }
     }
+}
+
+/// Integers that are summed up as the doubles nearest to them.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct AsDouble<T>(T);
+
+macro_rules! summed_as_double {
+    ($($t:ty),*) => { $(
+        impl Summed for AsDouble<$t> {
+            const ZERO: Self = Self(0);
+            unsafe fn add_all(accumulator: *mut u8, values: &[Self], worker: &mut Worker) -> Result<()> {
+                // SAFETY: as the caller promises.
+                unsafe { add_as_doubles(accumulator, values, |x| x.0 as f64, worker) }
+            }
+        }
+    )* };
+}
+summed_as_double!(i16, i32, i64);
+
+/// Adds at most [`BATCH`] values, made doubles.
+///
+/// # Safety
+/// The accumulator must be an exact sum of this worker's.
+unsafe fn add_as_doubles<T: Copy>(
+    accumulator: *mut u8,
+    values: &[T],
+    double: impl Fn(T) -> f64,
+    worker: &mut Worker,
+) -> Result<()> {
+    let mut buffer = Buffer::new();
+    let doubles = vectorised(|| buffer.fill(values.iter().map(|&x| double(x))));
+    // SAFETY: as the caller promises.
+    unsafe { f64::add_all(accumulator, doubles, worker) }
 }
 
 /// Numbers in the order of `Compare::Before`, as integers. All NaNs are one.

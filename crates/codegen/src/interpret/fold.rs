@@ -24,6 +24,10 @@ impl Interpreter<'_> {
                 unsafe { write(Ty::I64, at, int_slot(count + 1)) };
             }
             (FoldKind::Sum, Some(column)) => self.add_up(column, at)?,
+            (FoldKind::SumAsDouble, Some(column)) => {
+                let value = self.value(column)?;
+                self.add_double(int(value) as f64, at)?;
+            }
             (kind, Some(column)) => {
                 let value = self.value(column)?;
                 let is_better = match fold.seen {
@@ -58,9 +62,7 @@ impl Interpreter<'_> {
     fn add_up(&mut self, column: FoldColumn, at: *mut u8) -> Run {
         let value = self.value(column)?;
         if column.ty.is_float() {
-            // SAFETY: as above.
-            let failed = unsafe { sum_add(self.worker, at.cast(), float(column.ty, value)) };
-            return if failed == 0 { Ok(()) } else { Err(Failed) };
+            return self.add_double(float(column.ty, value), at);
         }
         let (sum, overflows) = int(self.load(Ty::I128, at)).overflowing_add(int(value));
         // SAFETY: as above.
@@ -72,6 +74,12 @@ impl Interpreter<'_> {
             unsafe { write(Ty::I64, carries, int_slot(carried)) };
         }
         Ok(())
+    }
+
+    fn add_double(&mut self, value: f64, at: *mut u8) -> Run {
+        // SAFETY: as above.
+        let failed = unsafe { sum_add(self.worker, at.cast(), value) };
+        if failed == 0 { Ok(()) } else { Err(Failed) }
     }
 }
 

@@ -174,6 +174,8 @@ pub enum FoldKind {
     Count,
     /// The sum: I128 for integers of at most 64 bits, {sum: I128, carries: I64} for I128, {high: F64, low: F64} for floats.
     Sum,
+    /// The sum of integers of at most 64 bits, each as a double: {high: F64, low: F64}.
+    SumAsDouble,
     /// The first value in the order of [`Compare::Before`], in the column's type; `seen` says whether there is one. All
     /// NaNs become one.
     Min,

@@ -116,6 +116,26 @@ fn sums_of_wide_integers_count_what_is_carried() {
 }
 
 #[test]
+fn sums_of_integers_as_doubles() {
+    let rounded = |r: &mut Random| (1 << 53) + r.bits() as i64 % 1000;
+    check(FoldKind::SumAsDouble, Ty::I64, rounded, |a, taken| {
+        let lost = f64::from_le_bytes(a.0[8..16].try_into().unwrap());
+        assert_eq!(double(a) as i128 + lost as i128, taken.iter().map(|&x| x as f64 as i128).sum::<i128>());
+    });
+    let total = |a: &Accumulator, taken: &mut dyn Iterator<Item = f64>| assert_eq!(double(a), taken.sum::<f64>());
+    let bits = |r: &mut Random| r.bits() as i32;
+    check(FoldKind::SumAsDouble, Ty::I32, bits, |a, taken| total(a, &mut taken.iter().map(|&x| x.into())));
+    check(
+        FoldKind::SumAsDouble,
+        Ty::I16,
+        |r| r.bits() as i16,
+        |a, taken| {
+            total(a, &mut taken.iter().map(|&x| x.into()));
+        },
+    );
+}
+
+#[test]
 fn sums_of_floats() {
     let value = |r: &mut Random| (r.index(2000) as f64 - 1000.0) / 8.0;
     check(FoldKind::Sum, Ty::F64, value, |a, taken| assert_eq!(double(a), taken.iter().sum::<f64>()));

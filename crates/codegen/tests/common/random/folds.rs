@@ -42,15 +42,19 @@ pub fn group(b: &mut Body<'_>, body: &mut Block, state: StateId) -> (GroupState,
 fn fold(b: &mut Body<'_>, layout: &mut RowLayout, state: StateId) -> Fold {
     let index = b.r.index(b.columns.len());
     let ty = Ty::from(b.columns[index].physical());
-    let kinds = [FoldKind::Count, FoldKind::Sum, FoldKind::Min, FoldKind::Max];
-    let kind = if ty.is_number() { b.r.pick(&kinds) } else { FoldKind::Count };
+    let kinds = [FoldKind::Count, FoldKind::Sum, FoldKind::Min, FoldKind::Max, FoldKind::SumAsDouble];
+    let kind = match ty {
+        Ty::I16 | Ty::I32 | Ty::I64 => b.r.pick(&kinds),
+        _ if ty.is_number() => b.r.pick(&kinds[..4]),
+        _ => FoldKind::Count,
+    };
     let mut column = Some(FoldColumn { index: index as u32, ty, nullable: b.r.chance(70) });
     let offset = match (kind, ty) {
         (FoldKind::Count, _) => {
             column = column.filter(|_| b.r.chance(60));
             layout.add(Ty::I64)
         }
-        (FoldKind::Sum, Ty::F32 | Ty::F64) => {
+        (FoldKind::SumAsDouble, _) | (FoldKind::Sum, Ty::F32 | Ty::F64) => {
             let at = layout.add(Ty::F64);
             layout.add(Ty::F64);
             at
@@ -64,7 +68,7 @@ fn fold(b: &mut Body<'_>, layout: &mut RowLayout, state: StateId) -> Fold {
     };
     let asked = match kind {
         FoldKind::Count => false,
-        FoldKind::Sum => b.r.chance(50),
+        FoldKind::Sum | FoldKind::SumAsDouble => b.r.chance(50),
         FoldKind::Min | FoldKind::Max => true,
     };
     Fold { kind, state, offset, seen: asked.then(|| layout.add(Ty::Bool)), column }
@@ -100,7 +104,7 @@ fn sum_type(fold: &Fold) -> Ty {
 }
 
 fn is_float_sum(fold: &Fold) -> bool {
-    fold.kind == FoldKind::Sum && fold.column.is_some_and(|c| c.ty.is_float())
+    fold.kind == FoldKind::SumAsDouble || fold.kind == FoldKind::Sum && fold.column.is_some_and(|c| c.ty.is_float())
 }
 
 fn combine(folds: &[Fold]) -> Function {

@@ -2,6 +2,7 @@
 
 use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
+use types::SqlType;
 
 use super::super::expression::Range;
 use super::super::pipe::Pipe;
@@ -15,6 +16,7 @@ impl Accumulator {
             // Pairs are counted one by one.
             Kind::Count if self.arguments.len() > 1 => return None,
             Kind::Count => (FoldKind::Count, self.arguments.first().map(|a| plain(pipe, a))),
+            Kind::FloatSum if self.converted(pipe).is_some() => (FoldKind::SumAsDouble, Some(self.converted(pipe))),
             Kind::Sum | Kind::WideSum | Kind::FloatSum => (FoldKind::Sum, Some(self.summed(pipe))),
             Kind::Min => (FoldKind::Min, Some(self.compared(pipe))),
             Kind::Max => (FoldKind::Max, Some(self.compared(pipe))),
@@ -36,6 +38,14 @@ impl Accumulator {
             _ => self.ty() == Ty::I128 && column.ty.is_integer() && column.ty != Ty::I128,
         };
         fits.then_some(column)
+    }
+
+    /// The column of integers that is summed up as doubles.
+    fn converted(&self, pipe: &mut Pipe) -> Option<FoldColumn> {
+        let argument = self.arguments.first()?;
+        let ExprKind::Cast(integer) = &argument.kind else { return None };
+        let is_integer = matches!(integer.sql_type, SqlType::SmallInt | SqlType::Integer | SqlType::BigInt);
+        if is_integer && argument.sql_type == SqlType::Double { plain(pipe, integer) } else { None }
     }
 
     fn compared(&self, pipe: &mut Pipe) -> Option<FoldColumn> {
