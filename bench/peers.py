@@ -60,6 +60,10 @@ class Peer:
         self.loaded = self.ask(LOADING, *self.loading) or {}
         self.broken = self.loaded.get("error", self.broken)
 
+    def rest(self):
+        if "mebibytes" in self.loaded:
+            self.loaded |= self.ask(LONGEST, "rest")
+
     def run(self, query, files):
         """One more run of a query. A system that hangs or has died is started again."""
         answer = self.answers.setdefault(query.name, {"times": []})

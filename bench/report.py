@@ -55,7 +55,7 @@ def table(queries, names, loads):
             for name in names
         )
         print(f"{query:26}{cells}{shown(ratio(answers, best))}{shown(ratio(answers, first), 8)}")
-    for label, value in (("load, s", "seconds"), ("and settled, s", "settled"), ("resident, MiB", "mebibytes")):
+    for label, value in (("load, s", "seconds"), ("and settled, s", "settled"), ("resident, MiB", "mebibytes"), ("at rest, MiB", "rested")):
         if any(value in loads[name] for name in names):
             print(f"{label:26}" + "".join(f"{shown(loads[name].get(value), 11)} " for name in names))
     for query, answers in queries.items():

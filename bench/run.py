@@ -46,6 +46,10 @@ def compare(query, answers):
         answers[own]["difference"] = f"from {', '.join(apart)}"
 
 
+# Seconds between loading and the first query: memory that is free may have gone back by then.
+REST = 2
+
+
 def measure(workload, size, names, threads, runs, seconds, only):
     """One workload with so many threads: for each query the answer of each system; and how loading went."""
     files = workload.files(size)
@@ -57,6 +61,9 @@ def measure(workload, size, names, threads, runs, seconds, only):
     for peer in peers:
         show_progress(f"{workload.name}: {peer.name} loads")
         peer.load(files, workload.from_files)
+    time.sleep(REST)
+    for peer in peers:
+        peer.rest()
     for query in queries:
         for run in range(runs):
             for peer in peers:

@@ -21,6 +21,10 @@ class System:
         settled = time.perf_counter() - start
         return {"seconds": seconds, "settled": settled, "mebibytes": memory(), "before": before}
 
+    def rest(self):
+        """The memory that is left when nobody has asked for anything for a while."""
+        return {"rested": memory()}
+
     def settle(self, tables):
         """Waits for what a system goes on with after it has loaded tables."""
 

@@ -51,6 +51,14 @@ impl Stored {
         }
     }
 
+    /// As it is, in memory that has nothing beside it that is lost.
+    pub(crate) fn to_lasting(&self) -> Option<Self> {
+        match self {
+            Self::Plain(column) => column.to_lasting().map(Self::Plain),
+            _ => None,
+        }
+    }
+
     /// Begins to put symbols into texts that lie behind one another, if that is what they do.
     pub(crate) fn pack(&self) -> Option<(Arc<Frozen>, Box<Packing>)> {
         match self {

@@ -150,6 +150,22 @@ impl Column {
         &self.heaps
     }
 
+    /// The same values, of a fixed width, in memory that is for them alone and [lasts](Buffer::lasting).
+    pub fn to_lasting(&self) -> Option<Self> {
+        if self.physical() == Physical::Str {
+            return None;
+        }
+        let lasting = |bytes: &[u8]| {
+            let mut copy = Buffer::lasting(bytes.len());
+            copy.extend(bytes);
+            Arc::new(copy)
+        };
+        // SAFETY: so many bytes are the values.
+        let values = unsafe { std::slice::from_raw_parts(self.data(), self.rows * self.physical().size()) };
+        let (values, nulls) = (Values::Array(lasting(values)), self.nulls().map(lasting));
+        Some(Self { sql_type: self.sql_type, rows: self.rows, values, nulls, heaps: Vec::new() })
+    }
+
     /// Bytes of memory held (buffers shared with other columns count in full).
     pub fn bytes(&self) -> usize {
         let values = match &self.values {

@@ -224,7 +224,9 @@ impl Relation {
         let bounds = chunk.bounds(attribute);
         // Without the room it stays as it is.
         let room = self.budget.reserve(Body::room_to_freeze(std::iter::once(values)), "insert");
-        let frozen = room.ok().and_then(|_room| Stored::freeze(values, &bounds));
+        let frozen = room
+            .ok()
+            .and_then(|_room| Stored::freeze(values, &bounds).or_else(|| chunk.pin().stored(attribute).to_lasting()));
         let found = frozen.as_ref().and_then(Stored::distinct).unwrap_or(values);
         if bounds.is_range_left() {
             let range = Bounds::of(found, 0, found.rows()).range;
