@@ -8,15 +8,15 @@ use io::FileSource;
 use pyo3::prelude::*;
 use types::{SqlType, Value};
 
-use crate::process::Process;
+use crate::process::{Own, Process};
 use crate::result::Result;
 use crate::{errors, frames, parameters};
 
 /// A session of a database.
 #[pyclass(frozen, module = "morseldb._morseldb")]
 pub struct Session {
-    inner: Mutex<engine::Session>,
-    database: Database,
+    inner: Own<Mutex<engine::Session>>,
+    database: Own<Database>,
     interrupt: Interrupt,
     process: Process,
 }
@@ -34,9 +34,9 @@ struct Job<'a> {
 impl Session {
     fn of(inner: engine::Session) -> Self {
         Self {
-            database: inner.database().clone(),
+            database: Own::new(inner.database().clone()),
             interrupt: inner.interrupt_handle(),
-            inner: Mutex::new(inner),
+            inner: Own::new(Mutex::new(inner)),
             process: Process::this(),
         }
     }
@@ -129,6 +129,7 @@ impl Session {
         parameters: Vec<Bound<'_, PyAny>>,
         lookup: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Result> {
+        self.process.check().map_err(|e| errors::plain(py, &e))?;
         let call = self.interrupt.begin();
         let parameters = parameters.iter().map(parameters::convert).collect::<PyResult<Vec<_>>>()?;
         // The variables of the program are outside of the database, too.

@@ -10,7 +10,7 @@ use engine::{Call, QueryResult};
 use pyo3::prelude::*;
 use types::{Chunk, ColumnBuilder};
 
-use crate::process::Process;
+use crate::process::{Own, Process};
 
 /// How often signals are looked at, also while there is no lack of rows.
 const STEP: Duration = Duration::from_millis(50);
@@ -28,7 +28,7 @@ pub type Failed = Arc<Mutex<Option<Failure>>>;
 
 /// The rows of a result that have not been given away.
 pub struct Stream {
-    result: Option<QueryResult>,
+    result: Option<Own<QueryResult>>,
     ahead: VecDeque<Chunk>,
     /// Rows of the first chunk that have been given away.
     offset: usize,
@@ -42,7 +42,14 @@ impl Stream {
     /// All rows of a result.
     pub fn new(result: QueryResult, call: Call) -> Self {
         let looked = Instant::now();
-        Self { result: Some(result), ahead: VecDeque::new(), offset: 0, call, looked, process: Process::this() }
+        Self {
+            result: Some(Own::new(result)),
+            ahead: VecDeque::new(),
+            offset: 0,
+            call,
+            looked,
+            process: Process::this(),
+        }
     }
 
     /// Rows that are here.
