@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use types::{Chunk, Column, ColumnBuilder, SqlType, Value};
+use types::{Chunk, Column, ColumnBuilder, Physical, SqlType, Value};
 
 use crate::body::{Body, Cell, Frozen, Scratch, Translated};
 use crate::scan;
@@ -233,6 +233,21 @@ impl ChunkReader {
                 scratch.lengths(attribute).of_values(unsafe { Values::new(physical, of, rows.len()) }, some)
             }
         }
+    }
+
+    /// The distinct values of a column as a chunk of that column alone, where they are known, and equal values are the same.
+    pub fn distinct(&self, attribute: usize) -> Option<Self> {
+        let sql_type = self.body.sql_type(attribute);
+        if matches!(sql_type.physical(), Physical::F32 | Physical::F64 | Physical::Interval) {
+            return None;
+        }
+        let column = match (self.body.constant(attribute), self.body.frozen_column(attribute)) {
+            (Some(_), _) if self.rows > 0 => self.gather(attribute, 0..1),
+            // Those of a snapshot that sees some of the rows are not known.
+            (_, Some(frozen)) if frozen.rows() == self.rows => frozen.distinct_rows(sql_type)?,
+            _ => return None,
+        };
+        Some(Self::of(Chunk::new(column.rows(), vec![column])))
     }
 
     /// How many places the codes of these columns number together, or 0 if they don't, or too many.

@@ -50,6 +50,25 @@ pub(super) struct TableTasks {
     offsets: Offsets,
     narrowing: Narrowing,
     delivered: Delivered,
+    /// Of a pipeline that needs no more than the distinct values of a column: the column, and what chunks of these deliver.
+    distinct: Option<(usize, Delivered)>,
+}
+
+/// The only column that a pipeline reads, if it needs no more of it than its distinct values, and how these are delivered.
+fn distinct(query: &Query, pipeline: PipelineId, delivered: &Delivered) -> Option<(usize, Delivered)> {
+    let mut only = None;
+    for read in &delivered.read {
+        match (read, only) {
+            (Read::Nothing, _) => {}
+            (Read::Values(attribute), None) => only = Some(*attribute),
+            _ => return None,
+        }
+    }
+    let attribute = only.filter(|_| query.program.pipelines[pipeline].only_finds_groups())?;
+    let first = |read: &Read| if matches!(read, Read::Nothing) { Read::Nothing } else { Read::Values(0) };
+    // They have no codes themselves.
+    let codes = delivered.codes.as_ref().map(|_| Vec::new());
+    Some((attribute, Delivered { read: delivered.read.iter().map(first).collect(), codes }))
 }
 
 impl TableTasks {
@@ -80,14 +99,10 @@ impl TableTasks {
         let nothing_read = read.is_empty() && !narrowing.may_skip() && query.program.pipelines[pipeline].only_counts();
         let morsel_rows = if nothing_read { cut.morsel_rows.saturating_mul(UNREAD_ROWS) } else { cut.morsel_rows };
         let ranges = Cutting { morsel_rows, ..cut.clone() }.placed(&on_nodes(in_order(), &offsets, cut));
-        Self {
-            feed: Feed::new(query, pipeline, ranges, cut),
-            snapshot,
-            chunks,
-            offsets,
-            narrowing,
-            delivered: Delivered { read, codes },
-        }
+        let delivered = Delivered { read, codes };
+        let distinct = if narrowing.may_skip() { None } else { distinct(&query, pipeline, &delivered) };
+        let feed = Feed::new(query, pipeline, ranges, cut);
+        Self { feed, snapshot, chunks, offsets, narrowing, delivered, distinct }
     }
 }
 
@@ -95,6 +110,16 @@ impl TableTasks {
     /// Runs rows of a chunk, and returns where it stopped.
     fn chunk(&self, worker: WorkerId, run: &mut Run<'_>, chunk: ChunkView<'_>, rows: Range<usize>) -> Result<usize> {
         let mut at = rows.start;
+        if let Some((attribute, delivered)) = &self.distinct
+            && let Some(values) = chunk.read().distinct(*attribute)
+        {
+            // As if they were the first rows, and the others nowhere.
+            let end = rows.end.min(values.rows());
+            if at < end {
+                at = run.chunk(&values, delivered, &self.narrowing.predicates(|_| false), at..end)?;
+            }
+            return Ok(if at < end { at } else { rows.end });
+        }
         while at < rows.end {
             let predicates = self.narrowing.predicates(|attribute| chunk.may_be_null(attribute));
             if !chunk.may_match(&predicates) {

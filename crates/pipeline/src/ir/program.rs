@@ -145,6 +145,15 @@ impl Pipeline {
         read
     }
 
+    /// Whether the body only finds the groups of tuples: a tuple like one that it has seen changes nothing.
+    pub fn only_finds_groups(&self) -> bool {
+        let is_part = |inst: &Inst| matches!(inst, Inst::Let { .. } | Inst::Prefetch { .. });
+        match self.body.split_last() {
+            Some((Inst::Group { .. }, before)) => before.iter().all(is_part),
+            _ => false,
+        }
+    }
+
     /// The operator (its counter) that the instructions from number `at` of the body on work for, up to the next count.
     pub fn operator_at(&self, at: usize) -> Option<u32> {
         let count = |inst: &Inst| match inst {

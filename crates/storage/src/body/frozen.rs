@@ -20,10 +20,11 @@ mod text;
 
 use std::ops::Range;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
+use std::sync::Arc;
 
 use base::Result;
 use base::simd::vectorised;
-use types::{Buffer, Physical, Str};
+use types::{Buffer, Column, Physical, SqlType, Str};
 
 pub(crate) use layout::Scheme;
 pub(crate) use predicate::Translated;
@@ -202,6 +203,16 @@ impl Frozen {
     /// The distinct values other than NULL, where they are known: a dictionary's.
     pub(crate) fn distinct(&self) -> Option<Values<'_>> {
         (self.scheme() == Scheme::Dictionary).then(|| self.entries_from(usize::from(self.header.has_null)))
+    }
+
+    /// The distinct values of all rows as a column, NULL among them, where they are known.
+    pub(crate) fn distinct_rows(self: &Arc<Self>, sql_type: SqlType) -> Option<Column> {
+        dictionary::entries(self, sql_type)
+    }
+
+    /// How many rows there are.
+    pub(crate) fn rows(&self) -> usize {
+        self.header.rows
     }
 
     /// Whether any row is NULL.

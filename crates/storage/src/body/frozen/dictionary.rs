@@ -4,10 +4,12 @@
 //! signs, and NaNs of different bits, are values of their own beside each other.
 
 use std::cmp::Ordering;
+use std::ptr::NonNull;
+use std::sync::Arc;
 
 use types::column::Plain;
 use types::ops::hash::hash_inline;
-use types::{Buffer, Interval, Physical, Str};
+use types::{Buffer, Column, Interval, Physical, SqlType, Str};
 
 use super::Frozen;
 use super::layout::{CODES, ENTRIES, Header, Scheme};
@@ -151,6 +153,24 @@ fn freeze_texts(values: Values<'_>, bounds: &Bounds) -> Option<Frozen> {
     // SAFETY: whoever made the values keeps the payload alive.
     let (ranked, rank) = ranks(&found, |a, b| unsafe { text(&a.0).compare(&text(&b.0)) });
     write_texts(ranked.iter().map(|(bits, _)| text(bits)), &rank, codes.iter().copied(), has_null)
+}
+
+/// The entries of a dictionary as a column, with NULL if there is one: each is of some row.
+pub(super) fn entries(of: &Arc<Frozen>, sql_type: SqlType) -> Option<Column> {
+    if of.scheme() != Scheme::Dictionary {
+        return None;
+    }
+    let entries = of.entries();
+    let (rows, size) = (entries.rows(), entries.physical().size());
+    let mut values = Buffer::with_capacity(rows * size);
+    // SAFETY: so many bytes are the entries.
+    values.extend(unsafe { std::slice::from_raw_parts(entries.address().data, rows * size) });
+    let nulls = of.has_null().then(|| Arc::new((0..rows).map(|entry| u8::from(entry == 0)).collect::<Buffer>()));
+    let start = NonNull::new(of.bytes.as_ptr().cast_mut()).expect("a buffer's");
+    // SAFETY: the column that owns the bytes is kept, and nobody writes to them.
+    let payload = Arc::new(unsafe { Buffer::foreign(start, of.bytes.len(), of.clone()) });
+    // SAFETY: texts of the column, which lie there.
+    Some(unsafe { Column::new(sql_type, rows, Arc::new(values), nulls, vec![payload]) })
 }
 
 /// Texts that are codes already, if they are of few entries, but not of one: that is a constant.
