@@ -67,9 +67,9 @@ impl Stored {
         }
     }
 
-    /// Whether these are texts with symbols whose readers had rather none.
-    pub(crate) fn is_read_often(&self) -> bool {
-        matches!(self, Self::Frozen(frozen) if frozen.is_read_often())
+    /// Whether these are texts with symbols whose readers had rather none. Reads are counted anew from here on.
+    pub(crate) fn has_warmed(&self) -> bool {
+        matches!(self, Self::Frozen(frozen) if frozen.has_warmed())
     }
 
     /// Texts with symbols without them.

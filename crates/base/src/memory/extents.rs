@@ -28,11 +28,11 @@ static REGIONS: [Mutex<Vec<Region>>; NODES] = [const { Mutex::new(Vec::new()) };
 pub struct Extent {
     start: NonNull<u8>,
     len: usize,
-    from: From,
+    origin: Origin,
 }
 
 #[derive(Debug)]
-enum From {
+enum Origin {
     /// A region of this node.
     Region(u16),
     Own(#[expect(dead_code, reason = "dropped with the extent")] Pages),
@@ -49,10 +49,10 @@ impl Extent {
         if cfg!(watched) || len > LONGEST {
             let pages = Pages::recycled(len).0;
             let start = NonNull::new(pages.as_ptr()).expect("never null");
-            return Self { start, len: pages.len(), from: From::Own(pages) };
+            return Self { start, len: pages.len(), origin: Origin::Own(pages) };
         }
         let (node, pages) = (node(), len.div_ceil(PAGE));
-        Self { start: take(&mut regions(node), pages), len: pages * PAGE, from: From::Region(node) }
+        Self { start: take(&mut regions(node), pages), len: pages * PAGE, origin: Origin::Region(node) }
     }
 
     /// First byte.
@@ -71,7 +71,7 @@ impl Extent {
 
 impl Drop for Extent {
     fn drop(&mut self) {
-        let From::Region(node) = self.from else { return };
+        let Origin::Region(node) = self.origin else { return };
         let mut regions = regions(node);
         let region = regions.iter_mut().find(|region| region.has(self.start)).expect("it came from there");
         let first = (self.start.as_ptr() as usize - region.start.as_ptr() as usize) / PAGE;

@@ -193,13 +193,16 @@ impl Relation {
     /// Forgets what is left, as the relation is dropped, and waits for those who are at it: the memory is free then as soon
     /// as nobody reads the relation any more.
     pub fn forget_backlog(&self) {
-        // Whoever is at something may leave the rest of it.
-        while self.has_backlog() {
+        loop {
             lock(&self.backlog.columns).iter_mut().for_each(|share| {
                 share.left.clear();
                 share.later.clear();
             });
             self.backlog.wait(None);
+            // Whoever was at something may have left the rest of it.
+            if !self.has_backlog() {
+                return;
+            }
         }
     }
 
@@ -270,7 +273,7 @@ impl Relation {
         }
         for number in 0..self.directory.len() {
             let body = self.directory.get(number).pin();
-            let warm = (0..self.schema.attributes().len()).filter(|&a| body.stored(a).is_read_often());
+            let warm = (0..self.schema.attributes().len()).filter(|&a| body.stored(a).has_warmed());
             warm.for_each(|attribute| self.backlog.push_later(attribute, Later::Unpack(number as u32)));
         }
         true

@@ -26,11 +26,6 @@ const STEP: usize = 8 << 10;
 /// Texts are left as they are if the codes of the first of them take more than this share, in eighths.
 const MOST_EIGHTHS: usize = 6;
 
-/// Whether a byte of UTF-8 is the first one of a character.
-fn begins_character(byte: u8) -> bool {
-    byte & 0xc0 != 0x80
-}
-
 /// A column whose texts are expanded so many times is better off without symbols.
 const OFTEN: u64 = 2;
 
@@ -123,6 +118,11 @@ impl Packing {
     }
 }
 
+/// Whether a byte of UTF-8 is the first one of a character.
+fn begins_character(byte: u8) -> bool {
+    byte & 0xc0 != 0x80
+}
+
 impl Frozen {
     /// By symbols, if the texts lie behind one another and that is worth it.
     #[cfg(test)]
@@ -170,10 +170,15 @@ impl Frozen {
         }
     }
 
-    /// Whether readers would rather have the texts as they were.
-    pub(crate) fn is_read_often(&self) -> bool {
-        let often = |reads: &Reads| reads.rows.load(Ordering::Relaxed) >= self.header.rows as u64 * OFTEN;
-        self.reads.as_ref().is_some_and(often)
+    /// Whether readers would rather have the texts as they were. Reads are counted anew from here on, so that nobody is asked
+    /// again at once where there is no memory for that.
+    pub(crate) fn has_warmed(&self) -> bool {
+        let Some(reads) = &self.reads else { return false };
+        let is_warm = reads.rows.load(Ordering::Relaxed) >= self.header.rows as u64 * OFTEN;
+        if is_warm {
+            reads.rows.store(0, Ordering::Relaxed);
+        }
+        is_warm
     }
 
     /// The texts as they were, behind one another; none if there is no room for them.

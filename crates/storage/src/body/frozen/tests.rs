@@ -354,8 +354,13 @@ fn texts_with_symbols_are_expanded_to_what_they_were() {
         let symbols = Arc::new(symbols);
         let mut scratch = Scratch::default();
         for time in 0..4 {
-            assert_eq!(often.load(std::sync::atomic::Ordering::Relaxed), symbols.is_read_often());
-            assert_eq!(symbols.is_read_often(), time >= 2, "round {round}, time {time}");
+            // After two times, and again after two more.
+            assert_eq!(
+                often.swap(false, std::sync::atomic::Ordering::Relaxed),
+                time == 2,
+                "round {round}, time {time}"
+            );
+            assert_eq!(symbols.has_warmed(), time == 2, "round {round}, time {time}");
             scratch.forget_texts();
             for begin in (0..rows).step_by(WINDOW) {
                 let window = begin..rows.min(begin + WINDOW);
