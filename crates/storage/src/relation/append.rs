@@ -5,7 +5,7 @@
 //! were dealt, and wherever they were broken off and taken up by another worker, be it in the middle of what comes of a row.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use base::memory::Reservation;
@@ -25,10 +25,9 @@ use crate::statistics::{Bounds, Summary};
 use crate::values::Values;
 use crate::{CHUNK_ROWS, PARTITIONS, Schema};
 
-/// Rows wait with being frozen until so much of some budget is used, or so many bytes of a statement wait: chunks that are frozen
-/// at once leave their memory to the next ones, and what is freed at the end stays with the process for a while.
+/// Rows wait with being frozen until so much of some budget is used; chunks that are frozen at once leave their memory to the next
+/// ones.
 const PLAIN_SHARE: f64 = 0.25;
-const MOST_PLAIN: usize = 128 << 20;
 
 /// Rows on their way into a relation.
 #[derive(Debug)]
@@ -38,8 +37,6 @@ pub struct Append {
     workers: EachWorker<Mutex<Worker>>,
     /// Number of the next run.
     next_run: Arc<AtomicU64>,
-    /// Bytes that wait with being frozen.
-    plain: Arc<AtomicUsize>,
 }
 
 /// What one worker has appended.
@@ -48,7 +45,6 @@ struct Worker {
     relation: Arc<Relation>,
     budget: Budget,
     next_run: Arc<AtomicU64>,
-    plain: Arc<AtomicUsize>,
     runs: Vec<Run>,
     /// Of the complete chunks.
     summary: Option<Summary>,
@@ -74,14 +70,14 @@ struct Run {
 
 impl Append {
     pub(super) fn new(relation: Arc<Relation>, budget: Budget) -> Self {
-        Self { relation, budget, workers: EachWorker::default(), next_run: Arc::default(), plain: Arc::default() }
+        Self { relation, budget, workers: EachWorker::default(), next_run: Arc::default() }
     }
 
     fn worker(&self, number: usize) -> MutexGuard<'_, Worker> {
         let make = || {
             let (relation, budget) = (self.relation.clone(), self.budget.clone());
-            let (next_run, plain) = (self.next_run.clone(), self.plain.clone());
-            Mutex::new(Worker { relation, budget, next_run, plain, runs: Vec::new(), summary: None })
+            let next_run = self.next_run.clone();
+            Mutex::new(Worker { relation, budget, next_run, runs: Vec::new(), summary: None })
         };
         lock(self.workers.get_or(number, make))
     }
@@ -267,12 +263,11 @@ impl Worker {
         }
     }
 
-    /// Adds a complete chunk: as it is, to be frozen later, or frozen at once where memory is scarce or much waits.
+    /// Adds a complete chunk: as it is, to be frozen later, or frozen at once where memory is scarce.
     fn complete(&mut self, part: usize, node: u16, chunk: Chunk, mut memory: Reservation) -> Result<()> {
         let rows = chunk.rows();
         let summary = self.summary.get_or_insert_with(|| Summary::new(chunk.columns().len()));
-        let waits = |bytes: usize| self.plain.fetch_add(bytes, Ordering::Relaxed) + bytes <= MOST_PLAIN;
-        let frozen = self.budget.used_share() > PLAIN_SHARE || !waits(memory.bytes());
+        let frozen = self.budget.used_share() > PLAIN_SHARE;
         let bounds_of = if frozen { Bounds::of } else { Bounds::of_numbers };
         let bounds = summary.add_bounds(chunk.columns().iter().map(Values::from), 0..rows, bounds_of);
         let body = if frozen {
