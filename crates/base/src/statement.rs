@@ -52,7 +52,7 @@ pub fn check() -> Result<()> {
 
 /// Asks for room before something large is made on the way to a result. It counts until the thread makes the next such thing
 /// or no longer works for the statement: what is kept of it is charged by who keeps it.
-pub fn make_room(bytes: usize, operator: &str) -> Result<()> {
+pub fn make_room(bytes: usize, operator: &'static str) -> Result<()> {
     CURRENT.with_borrow_mut(|current| {
         let Some(current) = current else { return Ok(()) };
         current.cancel.check()?;

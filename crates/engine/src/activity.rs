@@ -287,6 +287,24 @@ impl Statement {
         }
     }
 
+    /// Bytes that are charged to it now, by operator.
+    pub fn holders(&self) -> Vec<(&'static str, usize)> {
+        let budgets = lock(&self.holds).budgets.clone();
+        let mut sums: Vec<(&'static str, usize)> = Vec::new();
+        for (operator, bytes) in budgets.iter().flat_map(Budget::holders) {
+            match sums.iter_mut().find(|(known, _)| *known == operator) {
+                Some((_, sum)) => *sum += bytes,
+                None => sums.push((operator, bytes)),
+            }
+        }
+        sums
+    }
+
+    /// The scheduler's number of the job that it has given it last.
+    pub fn job_number(&self) -> Option<u64> {
+        lock(&self.holds).job.as_ref().map(JobHandle::number)
+    }
+
     /// How long its phases took so far.
     pub fn phases(&self) -> Phases {
         let total = self.end.get().map_or_else(|| self.begin.elapsed(), |end| end.after);

@@ -116,7 +116,7 @@ impl Rejects {
             append.commit()?;
             freeze_behind(&self.shared, &relation);
         }
-        collected.charged.resize(0, "rejected records")
+        collected.charged.resize(0)
     }
 }
 
@@ -127,7 +127,7 @@ impl Collected {
         }
         let Entry::Vacant(entry) = self.rows.entry((row.file.clone(), row.line)) else { return };
         let bytes = 2 * row.file.len() + row.value.len() + row.message.len() + 256;
-        match self.charged.resize(self.charged.bytes() + bytes, "rejected records") {
+        match self.charged.resize(self.charged.bytes() + bytes) {
             Ok(()) => drop(entry.insert(row)),
             Err(error) => {
                 self.rows.clear();

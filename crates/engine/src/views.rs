@@ -2,8 +2,10 @@
 //!
 //! A call becomes a small table when it is bound, so that any SQL works on it, and nothing is locked while that runs.
 
+mod memory;
 mod pipelines;
 mod statements;
+mod workers;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +26,13 @@ struct View {
 }
 
 /// All of them.
-const VIEWS: [View; 3] = [statements::RUNNING_QUERIES, pipelines::RUNNING_PIPELINES, statements::QUERY_HISTORY];
+const VIEWS: [View; 5] = [
+    statements::RUNNING_QUERIES,
+    pipelines::RUNNING_PIPELINES,
+    statements::QUERY_HISTORY,
+    workers::WORKERS,
+    memory::MEMORY_USAGE,
+];
 
 /// The view of that name as it is now.
 pub(crate) fn view(environment: &Environment, name: &str) -> Option<Arc<MemorySource>> {

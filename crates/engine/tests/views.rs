@@ -142,3 +142,61 @@ fn waiting_for_the_client_is_told_apart() {
     let sql = "select waiting_ms >= 20 from query_history() where query like '%||%' order by query_id desc limit 1";
     assert_eq!(texts(&mut two, sql), [["true"]]);
 }
+
+#[test]
+fn memory_is_told_by_who_has_it() {
+    let database = database();
+    let (mut one, mut two) = (database.connect(), database.connect());
+    rows(&mut one, "create table keyed (k int primary key, t text)");
+    numbers(&mut one, 15);
+    rows(&mut one, "insert into keyed select i, t from numbers");
+    let of_tables = "select name, part from memory_usage() where owner = 'table' and bytes > 0 and charged and query_id is null \
+                     and part = 'keys'";
+    assert_eq!(texts(&mut two, of_tables), [["main.keyed", "keys"]]);
+    let sql = "select sum(bytes) > 100000, count(distinct name) from memory_usage() where owner = 'table'";
+    assert_eq!(texts(&mut two, sql), [["true", "2"]]);
+    let result = one.execute(SLOW, &[]).unwrap();
+    until(
+        &mut two,
+        "select count(*) = 1 from memory_usage() m join running_queries() q using (query_id) \
+         where not own_session and owner = 'query' and part = 'hash join' and bytes > 0 and charged",
+    );
+    drop(result);
+    let sql = "select count(*) from memory_usage() m join running_queries() q using (query_id) where not own_session";
+    assert_eq!(texts(&mut two, sql), [["0"]]);
+    // Not all systems tell the process's.
+    let sql = "select owner, part from memory_usage() where owner not in ('table', 'query') and name is null and not charged \
+               and part not like '%resident' order by 1, 2";
+    let expected = [
+        ["database", "kept plans"],
+        ["database", "machine code"],
+        ["process", "free extents"],
+        ["process", "recycled areas"],
+    ];
+    assert_eq!(texts(&mut two, sql), expected);
+    let sql = "select bytes between 100000 and (select bytes from memory_usage() where part = 'limit') \
+               from memory_usage() where part = 'charged'";
+    assert_eq!(texts(&mut two, sql), [["true"]]);
+}
+
+#[test]
+fn workers_are_seen_at_their_queries_and_parked() {
+    let database = database();
+    let (mut one, mut two) = (database.connect(), database.connect());
+    numbers(&mut one, 15);
+    let result = one.execute(SLOW, &[]).unwrap();
+    until(
+        &mut two,
+        "select count(*) > 0 from workers() w join running_queries() q using (query_id) \
+         join running_pipelines() p on p.query_id = q.query_id and p.pipeline = w.pipeline and p.name = w.name \
+         where not own_session and w.state = 'running' and w.morsels > 0 and w.rows > 0 and w.busy_ms > 0 and w.idle_ms >= 0",
+    );
+    drop(result);
+    until(
+        &mut two,
+        "select count(*) = 2 from workers() where state = 'parked' and query_id is null and pipeline is null and name is null",
+    );
+    assert_eq!(texts(&mut two, "select worker, node >= 0 from workers() order by 1"), [["0", "true"], ["1", "true"]]);
+    rows(&mut one, "set threads = 1");
+    until(&mut two, "select count(*) = 1 from workers() where state = 'inactive' and worker = 1");
+}

@@ -216,9 +216,7 @@ impl Text<'_> {
 
     fn charge(&self, charged: &mut Option<Reservation>, bytes: usize) -> Result<()> {
         let Some(charged) = charged else { return Ok(()) };
-        charged
-            .resize(bytes, OPERATOR)
-            .map_err(|e| e.detail(format!("reading \"{}\" into memory", self.path.display())))
+        charged.resize(bytes).map_err(|e| e.detail(format!("reading \"{}\" into memory", self.path.display())))
     }
 
     #[cold]

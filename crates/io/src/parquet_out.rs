@@ -210,7 +210,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         };
         let bytes = self.columns.iter().map(size).sum();
         let Some(charged) = &mut self.charged else { return Ok(()) };
-        match charged.resize(bytes, OPERATOR) {
+        match charged.resize(bytes) {
             Ok(()) => Ok(()),
             Err(error) if self.rows == 0 => Err(error),
             Err(_) => self.end_row_group(),

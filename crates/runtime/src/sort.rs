@@ -435,7 +435,7 @@ impl Finalisation<'_> {
         let words = if whole { coder.words() } else { words };
         let rows: usize = pieces.iter().map(Segment::rows).sum();
         // Items, and what is left of them when they are sorted: the words or the address.
-        charged.resize(rows * 8 * if whole { 2 * words } else { words + 2 }, OPERATOR)?;
+        charged.resize(rows * 8 * if whole { 2 * words } else { words + 2 })?;
         let exchange = exchange::exchange((words, whole), pieces, order, coder, &separators);
         let dealing = exchange.clone();
         Ok(self.phase(

@@ -1,6 +1,6 @@
 //! What a job's stages have taken so far: for progress and reports, readable at any time.
 
-use crate::morsel::{Morsel, Progress};
+use crate::morsel::Progress;
 use crate::observe::Run;
 use crate::task::Stage;
 use base::ids::Id;
@@ -60,11 +60,10 @@ impl StageCounts {
         }
     }
 
-    /// Counts what a run has done: of a morsel that yielded, the rows up to its rest.
+    /// Counts what a run has done.
     pub(crate) fn count(&self, run: &Run) {
         let shard = &self.shards[run.worker.index() % self.shards.len()];
-        let rest = run.progress.and_then(Progress::rest);
-        let rows = run.morsel.len() - rest.map_or(0, Morsel::len).min(run.morsel.len());
+        let rows = run.rows();
         shard.morsels.fetch_add(u64::from(!run.resumed), Relaxed);
         shard.rows.fetch_add(rows, Relaxed);
         shard.busy_nanos.fetch_add(run.time.as_nanos() as u64, Relaxed);
@@ -74,7 +73,7 @@ impl StageCounts {
         if run.remote {
             shard.remote_rows.fetch_add(rows, Relaxed);
         }
-        if rest.is_some() {
+        if run.progress.and_then(Progress::rest).is_some() {
             shard.yields.fetch_add(1, Relaxed);
         }
     }

@@ -8,6 +8,8 @@
 //! machine.
 
 use crate::cutting::{Cutting, Strategy};
+use crate::duty::{Duty, WorkerReport};
+use crate::each_worker::EachWorker;
 use crate::event_count::EventCount;
 use crate::graph::Phase;
 use crate::job::{Held, Job};
@@ -23,6 +25,9 @@ use std::time::Duration;
 /// See the module.
 pub(crate) struct Dispatcher {
     jobs: Mutex<Vec<Arc<Job>>>,
+    /// Jobs that there have been.
+    numbers: AtomicU64,
+    duties: EachWorker<Duty>,
     generation: AtomicU64,
     pub(crate) events: EventCount,
     threads: AtomicUsize,
@@ -58,6 +63,8 @@ impl Dispatcher {
     pub(crate) fn new(options: &SchedulerOptions, placement: Placement) -> Self {
         Self {
             jobs: Mutex::default(),
+            numbers: AtomicU64::new(0),
+            duties: EachWorker::default(),
             generation: AtomicU64::new(1),
             events: EventCount::default(),
             threads: AtomicUsize::new(1),
@@ -91,6 +98,30 @@ impl Dispatcher {
         self.generation.fetch_add(1, AcqRel);
         drop(jobs);
         self.events.announce(1);
+    }
+
+    /// The number of a new job, from 1.
+    pub(crate) fn new_number(&self) -> u64 {
+        self.numbers.fetch_add(1, Relaxed) + 1
+    }
+
+    /// What a worker does.
+    pub(crate) fn duty(&self, worker: WorkerId) -> &Duty {
+        self.duties.get_or(worker.index(), Duty::new)
+    }
+
+    /// What the workers do that have been started.
+    pub(crate) fn duties(&self) -> Vec<WorkerReport> {
+        let jobs = self.jobs();
+        let name = |job: u64, stage: usize| {
+            let job = jobs.iter().find(|known| known.number == job)?;
+            job.stages.get(stage).map(|stage| stage.name.clone())
+        };
+        let node = |number: usize| {
+            let node = self.placement.node(WorkerId::from_index(number));
+            self.placement.topology().os_node(node)
+        };
+        self.duties.iter().map(|(number, duty)| duty.report(number, node(number), name)).collect()
     }
 
     /// Takes an ended job off the list.

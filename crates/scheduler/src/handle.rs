@@ -76,6 +76,11 @@ impl JobHandle {
         Self { job }
     }
 
+    /// The job's number, which no other one of its scheduler has.
+    pub fn number(&self) -> u64 {
+        self.job.number
+    }
+
     /// Waits for the end: the first error, `QUERY_CANCELED`, or success. By then all that the job owned is dropped.
     ///
     /// # Panics

@@ -22,6 +22,8 @@ use std::time::Instant;
 
 /// See the module.
 pub(crate) struct Job {
+    /// No other one of the scheduler has it.
+    pub(crate) number: u64,
     graph: Mutex<Graph>,
     pub(crate) share: Share,
     pub(crate) cancel: CancelToken,
@@ -93,6 +95,7 @@ impl Job {
         let workers = dispatcher.threads();
         let stages = spec.stages.iter().map(|(stage, _)| StageCounts::new(&**stage, workers)).collect();
         Self {
+            number: dispatcher.new_number(),
             graph: Mutex::new(Graph::new(spec)),
             share: Share::new(weight, overtakes, &dispatcher.clock),
             cancel,
@@ -177,6 +180,8 @@ impl Job {
         };
         let outcome = claim.and_then(|claim| {
             let Claim::Morsel { morsel, node, stolen } = claim else { return Ok(Err(claim)) };
+            let duty = self.dispatcher.duty(worker);
+            duty.begins(self.number, phase.stage, begin);
             self.dispatcher.notify_for(phase, self.seats.most());
             let result = guarded(&stage.name, || phase.tasks.run(worker, morsel));
             let run = Run {
@@ -192,6 +197,7 @@ impl Job {
                 time: begin.elapsed(),
             };
             stage.count(&run);
+            duty.ran(&run);
             if let Some(observer) = &self.observer {
                 observer.ran(&run);
             }

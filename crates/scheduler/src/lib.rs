@@ -41,6 +41,7 @@
 mod counts;
 mod cutting;
 mod dispatcher;
+mod duty;
 mod each_worker;
 mod event_count;
 mod gate;
@@ -68,6 +69,7 @@ mod worker;
 use base::cancel;
 pub use cancel::{CancelToken, canceled};
 pub use cutting::{Cutting, MORSEL_ROWS, Offsets, SLICE, STEPS, Slice, Strategy};
+pub use duty::{WorkerReport, WorkerState};
 pub use each_worker::EachWorker;
 pub use handle::{JobHandle, JobProgress, StageReport};
 pub use inline::{SingleThreaded, exhaust};

@@ -30,6 +30,14 @@ pub struct Run {
     pub time: Duration,
 }
 
+impl Run {
+    /// The rows that were done: of a morsel that yielded, those up to its rest.
+    pub fn rows(&self) -> u64 {
+        let rest = self.progress.and_then(Progress::rest);
+        self.morsel.len() - rest.map_or(0, Morsel::len).min(self.morsel.len())
+    }
+}
+
 /// Sees what becomes of a job.
 pub trait Observer: Send + Sync {
     /// A morsel, or a part of one, has been run: called by the worker that ran it, right after it.

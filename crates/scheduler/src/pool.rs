@@ -2,6 +2,7 @@
 
 use crate::cutting::Cutting;
 use crate::dispatcher::Dispatcher;
+use crate::duty::WorkerReport;
 use crate::handle::JobHandle;
 use crate::job::Job;
 use crate::morsel::WorkerId;
@@ -52,6 +53,11 @@ impl Scheduler {
         self.placement().max_workers()
     }
 
+    /// What each worker that has been started does.
+    pub fn workers(&self) -> Vec<WorkerReport> {
+        self.dispatcher.duties()
+    }
+
     /// Where the workers sit.
     pub fn placement(&self) -> &Arc<Placement> {
         &self.dispatcher.placement
@@ -72,6 +78,8 @@ impl Scheduler {
         let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
         while workers.len() < threads {
             let id = WorkerId::from_index(workers.len());
+            // It is to be seen from now on.
+            self.dispatcher.duty(id);
             let (dispatcher, pin) = (self.dispatcher.clone(), self.pin);
             let spawned =
                 std::thread::Builder::new().name(format!("morsel-{}", id.index())).stack_size(STACK).spawn(move || {

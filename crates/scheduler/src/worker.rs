@@ -1,6 +1,7 @@
 //! What a worker thread does, for its life.
 
 use crate::dispatcher::{Dispatcher, View};
+use crate::duty::WorkerState;
 use crate::event_count::{EventCount, Parker};
 use crate::graph::{Left, Phase, Step};
 use crate::job::{Job, Ran};
@@ -27,6 +28,7 @@ pub(crate) fn serve(dispatcher: &Dispatcher, worker: WorkerId) {
     IS_WORKER.set(true);
     let parker = Arc::new(Parker::default());
     let mut view = View::default();
+    let duty = dispatcher.duty(worker);
     // Notified, and not yet at work: it owes a notification to the next one.
     let mut notified = false;
     while !dispatcher.is_shut() {
@@ -36,7 +38,9 @@ pub(crate) fn serve(dispatcher: &Dispatcher, worker: WorkerId) {
             if std::mem::take(&mut notified) {
                 dispatcher.events.notify_one();
             }
+            duty.is(WorkerState::Inactive);
             dispatcher.wait_until_active(worker);
+            duty.is(WorkerState::Looking);
             continue;
         }
         dispatcher.refresh(&mut view);
@@ -47,7 +51,9 @@ pub(crate) fn serve(dispatcher: &Dispatcher, worker: WorkerId) {
             continue;
         }
         view.clear();
+        duty.is(WorkerState::Parked);
         notified = dispatcher.events.park(&parker, seen);
+        duty.is(WorkerState::Looking);
     }
 }
 

@@ -129,7 +129,7 @@ impl StoredChunk {
             // Buffers that are shared with others count in full, and were not charged.
             let more = after.bytes().saturating_sub(body.bytes());
             let needed = if more > 0 { memory.bytes() + more } else { after.bytes().min(memory.bytes()) };
-            if memory.resize(needed, "insert").is_err() {
+            if memory.resize(needed).is_err() {
                 return;
             }
         }

@@ -67,6 +67,9 @@ pub trait UniqueIndex: Debug + Send + Sync {
         alive: &dyn Fn(RowId) -> Liveness,
     ) -> Result<Option<Taken>>;
 
+    /// Bytes of memory held.
+    fn bytes(&self) -> usize;
+
     /// Removes the entries of `first` and the rows behind it that have these keys, as far as they are there.
     fn remove(&self, keys: &Keys<'_>, first: RowId);
 }

@@ -335,7 +335,7 @@ impl OpenChunk {
             self.layout += 1;
             let capacity = (self.capacity * 4).max(needed.next_power_of_two()).min(CHUNK_ROWS);
             let row: usize = self.columns.iter().map(|c| c.sql_type.physical().size()).sum();
-            self.memory.resize(self.memory.bytes() + (capacity - self.capacity) * row, "insert")?;
+            self.memory.resize(self.memory.bytes() + (capacity - self.capacity) * row)?;
             self.columns.iter_mut().for_each(|c| c.grow(self.rows, capacity));
             self.capacity = capacity;
         }
@@ -347,7 +347,7 @@ impl OpenChunk {
         self.layout += u32::from(self.parts() != before);
         self.rows += rows;
         // String payload is known only now; a refusal leaves the rows to be truncated by whoever gives up.
-        self.memory.resize(self.columns.iter().map(OpenColumn::bytes).sum(), "insert")
+        self.memory.resize(self.columns.iter().map(OpenColumn::bytes).sum())
     }
 
     /// Changes when rows from then on need other [`views`](Self::views).

@@ -149,6 +149,10 @@ impl Relation {
     pub fn bytes(self: &Arc<Self>) -> usize {
         self.snapshot().chunks().map(|c| c.read().bytes()).sum()
     }
+    /// Bytes of memory that the index of its keys holds.
+    pub fn key_bytes(&self) -> usize {
+        self.index.as_ref().map_or(0, |index| index.bytes())
+    }
     /// Begins to append rows, charged to `budget` until they are committed. Nothing is visible before [`commit`](Append::commit); dropping the append forgets its rows.
     pub fn append(self: &Arc<Self>, budget: &Budget) -> Append {
         Append::new(self.clone(), budget.clone())

@@ -140,7 +140,7 @@ impl Area {
 
 impl Drop for Area {
     fn drop(&mut self) {
-        self.budget.release(self.capacity());
+        self.budget.release(self.capacity(), self.operator);
     }
 }
 

@@ -1,8 +1,9 @@
-//! Budgets: a tree of byte counters (database, query) with limits.
+//! Budgets: a tree of byte counters (database, query) with limits, and what each operator has of them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use super::holders::Holders;
 use crate::{Error, Result, SqlState};
 
 /// A counter of bytes with a limit and, possibly, a parent that is charged as well. Cheap to clone.
@@ -15,6 +16,7 @@ struct Node {
     peak: AtomicUsize,
     limit: AtomicUsize,
     parent: Option<Budget>,
+    holders: Holders,
     /// The budgets inside of this one, to say who holds the most.
     children: Mutex<Vec<Weak<Node>>>,
 }
@@ -35,8 +37,8 @@ impl Budget {
     }
 
     fn node(limit: usize, parent: Option<Budget>) -> Self {
-        let children = Mutex::default();
-        Self(Arc::new(Node { used: 0.into(), peak: 0.into(), limit: limit.into(), parent, children }))
+        let (holders, children) = (Holders::default(), Mutex::default());
+        Self(Arc::new(Node { used: 0.into(), peak: 0.into(), limit: limit.into(), parent, holders, children }))
     }
 
     /// Bytes charged now.
@@ -65,62 +67,106 @@ impl Budget {
         self.0.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Charges `bytes` on behalf of `operator`, whose name is in the error if the limit would be exceeded.
-    pub fn charge(&self, bytes: usize, operator: &str) -> Result<()> {
+    /// Bytes by whom they are charged on behalf of, in the order in which these came.
+    pub fn holders(&self) -> Vec<(&'static str, usize)> {
+        self.0.holders.all().collect()
+    }
+
+    /// Charges `bytes` on behalf of `operator`.
+    pub fn charge(&self, bytes: usize, operator: &'static str) -> Result<()> {
+        self.charge_for(bytes, operator, self)
+    }
+
+    /// As [`charge`](Self::charge) of `first`, which is this one or inside of it.
+    fn charge_for(&self, bytes: usize, operator: &'static str, first: &Self) -> Result<()> {
         let node = &*self.0;
         let limit = self.limit();
         let charged = node.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
             used.checked_add(bytes).filter(|&sum| sum <= limit)
         });
         let Ok(before) = charged else {
-            return Err(self.exceeded(bytes, operator));
+            return Err(self.exceeded(bytes, operator, first));
         };
         if let Some(parent) = &node.parent
-            && let Err(error) = parent.charge(bytes, operator)
+            && let Err(error) = parent.charge_for(bytes, operator, first)
         {
             node.used.fetch_sub(bytes, Ordering::Relaxed);
             return Err(error);
         }
+        node.holders.add(operator, bytes);
         node.peak.fetch_max(before + bytes, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Gives back what [`charge`](Self::charge) took.
-    pub fn release(&self, bytes: usize) {
-        let before = self.0.used.fetch_sub(bytes, Ordering::Relaxed);
-        debug_assert!(before >= bytes, "released {bytes} bytes of {before}");
+    /// Gives back what [`charge`](Self::charge) took for the operator.
+    pub fn release(&self, bytes: usize, operator: &'static str) {
+        self.release_here(bytes, operator);
         if let Some(parent) = &self.0.parent {
-            parent.release(bytes);
+            parent.release(bytes, operator);
         }
     }
 
+    fn release_here(&self, bytes: usize, operator: &'static str) {
+        let before = self.0.used.fetch_sub(bytes, Ordering::Relaxed);
+        debug_assert!(before >= bytes, "released {bytes} bytes of {before}");
+        self.0.holders.subtract(operator, bytes);
+    }
+
     /// Charges `bytes` until the returned guard is dropped.
-    pub fn reserve(&self, bytes: usize, operator: &str) -> Result<Reservation> {
+    pub fn reserve(&self, bytes: usize, operator: &'static str) -> Result<Reservation> {
         self.charge(bytes, operator)?;
-        Ok(Reservation { budget: self.clone(), bytes })
+        Ok(Reservation { budget: self.clone(), bytes, operator })
     }
 }
 
 impl Budget {
-    /// The error of a charge that is too much. Who asked last is seldom who holds the most: the detail says that.
+    /// The error of a charge of `first` that is too much here. Who asked last is seldom who holds the most, so that one is named.
     #[cold]
-    fn exceeded(&self, bytes: usize, operator: &str) -> Error {
-        let mib = |b: usize| format!("{:.1} MiB", b as f64 / (1 << 20) as f64);
+    fn exceeded(&self, bytes: usize, operator: &'static str, first: &Self) -> Error {
         let (limit, used) = (self.limit(), self.used());
-        let mut detail = format!("{} more would exceed the limit of {} ({} in use", mib(bytes), mib(limit), mib(used));
+        let (holder, _) = first.0.holders.most_with(operator, bytes);
+        let mut detail = format!(
+            "{} more for {operator} would exceed the limit of {} ({} in use",
+            mib(bytes),
+            mib(limit),
+            mib(used)
+        );
         let hint = if self.0.parent.is_some() {
             "raise query_memory_limit, or filter or aggregate earlier"
         } else {
-            let children = self.0.children.lock().unwrap_or_else(PoisonError::into_inner);
-            let queries = children.iter().filter_map(Weak::upgrade).map(|c| c.used.load(Ordering::Relaxed));
-            let (sum, most) = queries.fold((0, 0), |(sum, most): (usize, _), q| (sum + q, q.max(most)));
-            let rest = mib(used.saturating_sub(sum));
-            detail +=
-                &format!(": {} by queries, {} by the largest of them, {rest} by tables and files", mib(sum), mib(most));
+            detail += &self.by_queries(used);
             "raise memory_limit, or filter or aggregate earlier"
         };
-        Error::new(SqlState::OUT_OF_MEMORY, format!("out of memory in {operator}")).detail(detail + ")").hint(hint)
+        detail += ")";
+        if holder != operator {
+            detail += &format!("; most of the statement's is {holder}'s");
+        }
+        Error::new(SqlState::OUT_OF_MEMORY, format!("out of memory in {holder}")).detail(detail).hint(hint)
     }
+
+    /// Who has how much of a database's.
+    fn by_queries(&self, used: usize) -> String {
+        let children = self.0.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut sum, mut most) = (0, None::<(usize, Arc<Node>)>);
+        for child in children.iter().filter_map(Weak::upgrade) {
+            let bytes = child.used.load(Ordering::Relaxed);
+            sum += bytes;
+            if most.as_ref().is_none_or(|(most, _)| bytes > *most) {
+                most = Some((bytes, child));
+            }
+        }
+        let largest = most.map_or(mib(0), |(bytes, child)| match child.holders.all().max_by_key(|(_, bytes)| *bytes) {
+            Some((holder, of_holder)) => {
+                format!("{} by the largest of them, of which {} by {holder}", mib(bytes), mib(of_holder))
+            }
+            None => format!("{} by the largest of them", mib(bytes)),
+        });
+        format!(": {} by queries, {largest}, {} by tables and files", mib(sum), mib(used.saturating_sub(sum)))
+    }
+}
+
+fn mib(bytes: usize) -> String {
+    format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64)
 }
 
 /// Bytes that are charged to a budget until this is dropped.
@@ -128,19 +174,21 @@ impl Budget {
 pub struct Reservation {
     budget: Budget,
     bytes: usize,
+    operator: &'static str,
 }
 
 impl Reservation {
     /// Changes the reservation to `bytes`.
-    pub fn resize(&mut self, bytes: usize, operator: &str) -> Result<()> {
+    pub fn resize(&mut self, bytes: usize) -> Result<()> {
         if bytes > self.bytes {
-            self.budget.charge(bytes - self.bytes, operator)?;
+            self.budget.charge(bytes - self.bytes, self.operator)?;
         } else {
-            self.budget.release(self.bytes - bytes);
+            self.budget.release(self.bytes - bytes, self.operator);
         }
         self.bytes = bytes;
         Ok(())
     }
+
     /// Bytes reserved.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -150,7 +198,7 @@ impl Reservation {
     pub fn outlive(&mut self) {
         if let Some(parent) = self.budget.0.parent.clone() {
             // The parent is charged already.
-            self.budget.0.used.fetch_sub(self.bytes, Ordering::Relaxed);
+            self.budget.release_here(self.bytes, self.operator);
             self.budget = parent;
         }
     }
@@ -158,7 +206,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.budget.release(self.bytes);
+        self.budget.release(self.bytes, self.operator);
     }
 }
 
@@ -173,23 +221,28 @@ mod tests {
         query.charge(60, "sort").unwrap();
         let error = query.charge(41, "hash join").unwrap_err();
         assert_eq!(error.state(), SqlState::OUT_OF_MEMORY);
-        assert!(error.message().contains("hash join"));
+        // Who has the most is named, and who asked.
+        assert_eq!(error.message(), "out of memory in sort");
         let detail = error.get_detail().unwrap();
+        assert!(detail.contains("for hash join") && detail.contains("most of the statement's is sort's"), "{detail}");
+        assert!(query.charge(61, "hash join").unwrap_err().message().contains("hash join"));
+        assert_eq!((query.holders(), database.holders()), (vec![("sort", 60)], vec![("sort", 60)]));
         assert!(detail.contains("by the largest of them") && error.get_hint().unwrap().contains("raise memory_limit"));
         let narrow = database.child(10).charge(11, "sort").unwrap_err();
         assert!(narrow.get_hint().unwrap().contains("query_memory_limit"));
         assert_eq!((query.used(), database.used()), (60, 60));
         assert_eq!((query.used_share(), database.used_share()), (0.6, 0.6));
-        query.release(60);
+        query.release(60, "sort");
         assert_eq!((query.used(), database.used(), query.peak()), (0, 0, 60));
+        assert!(query.holders().is_empty());
     }
 
     #[test]
     fn a_reservation_gives_back_what_it_took() {
         let budget = Budget::new(10);
         let mut r = budget.reserve(4, "x").unwrap();
-        r.resize(9, "x").unwrap();
-        assert!(r.resize(11, "x").is_err());
+        r.resize(9).unwrap();
+        assert!(r.resize(11).is_err());
         assert_eq!(budget.used(), 9);
         drop(r);
         assert_eq!(budget.used(), 0);

@@ -94,6 +94,12 @@ fn take(regions: &mut Vec<Region>, pages: usize) -> NonNull<u8> {
     regions.last_mut().and_then(|region| region.take(pages)).expect("a region is longer than an extent")
 }
 
+/// Bytes that are free and have not gone back to the system.
+pub(super) fn stale_bytes() -> usize {
+    let of_node = |node| regions(node).iter().map(|region| region.stale.count * PAGE).sum::<usize>();
+    (0..NODES as u16).map(of_node).sum()
+}
+
 /// Gives back what is free. Others come and go while something happens.
 fn tidy(moment: Moment) {
     if moment == Moment::Idle {

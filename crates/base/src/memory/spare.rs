@@ -44,6 +44,11 @@ fn spare(node: u16) -> MutexGuard<'static, Spare> {
     SPARE[usize::from(node) % NODES].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Bytes that are here, of all nodes.
+pub(super) fn bytes() -> usize {
+    (0..NODES as u16).map(|node| spare(node).bytes).sum()
+}
+
 /// Memory of so many bytes on the node, which are anything; none if nothing is spare there.
 pub(super) fn take(len: usize, node: u16) -> Option<NonNull<u8>> {
     let mut pieces = pieces_for(len, &mut spare(node));

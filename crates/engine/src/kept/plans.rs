@@ -21,6 +21,9 @@ const MOST_TEMPLATES: usize = 1024;
 /// Most plans of one template: they differ in what is no argument.
 const MOST_PLANS: usize = 4;
 
+/// About what an instruction of a program takes.
+const INSTRUCTION: usize = 64;
+
 /// A parameter's value and type.
 type Parameter = (Value, SqlType);
 
@@ -74,6 +77,11 @@ impl KeptPlans {
         self.by_template.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// About how many bytes the plans take.
+    pub fn bytes(&self) -> usize {
+        self.lock().values().flatten().map(|kept| kept.bytes()).sum()
+    }
+
     /// Keeps a plan.
     pub fn keep(&self, kept: Kept) {
         let mut all = self.lock();
@@ -121,6 +129,11 @@ impl Kept {
             open_literals,
             open_parameters,
         })
+    }
+
+    /// About how many bytes it takes: by the instructions of its program, which are most of it.
+    fn bytes(&self) -> usize {
+        self.prepared.program.size() * INSTRUCTION + 2 * self.sql.len() + size_of::<Self>()
     }
 
     fn text(&self) -> Text<'_> {

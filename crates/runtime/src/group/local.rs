@@ -310,7 +310,7 @@ fn grow(local: &mut GroupLocal, slots: usize) -> Result<()> {
     let inner = &mut *local.inner;
     let bytes = slots * 8;
     match &mut inner.charged {
-        Some(charged) => charged.resize(bytes, OPERATOR)?,
+        Some(charged) => charged.resize(bytes)?,
         none => *none = Some(inner.budget.reserve(bytes, OPERATOR)?),
     }
     let directory = empty(slots);

@@ -19,13 +19,13 @@ use base::memory::{Buffer, Reservation};
 use super::begins::Begins;
 use super::coder::{Coder, MOST_WORDS};
 use super::item::Item;
+use super::lock;
 use super::order::{Field, Order};
 use super::output::Output;
 use super::radix::Sorter;
 use super::separators::Separators;
 use super::tail::{Nothing, Tail};
 use super::ties::Ties;
-use super::{OPERATOR, lock};
 use crate::rows::Segment;
 use crate::source::Address;
 
@@ -296,7 +296,7 @@ impl<const W: usize, T: Tail> Deal for Exchange<W, T> {
 
     fn finish(self: Arc<Self>, rows: Vec<Segment>, mut charged: Reservation) -> Result<Output> {
         let Self { sorted, coder, .. } = Arc::into_inner(self).expect("its morsels have ended");
-        charged.resize(size_of_val(&*sorted), OPERATOR)?;
+        charged.resize(size_of_val(&*sorted))?;
         Ok(T::output(sorted, coder, rows, charged))
     }
 }

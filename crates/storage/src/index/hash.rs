@@ -34,11 +34,15 @@ impl HashIndex {
     fn resize(&self, change: impl FnOnce(usize) -> usize) -> Result<()> {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = change(memory.bytes());
-        memory.resize(bytes, "primary key")
+        memory.resize(bytes)
     }
 }
 
 impl UniqueIndex for HashIndex {
+    fn bytes(&self) -> usize {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).bytes()
+    }
+
     fn reserve(&self, _: usize, _: &dyn Rows) -> Result<()> {
         // Charged entry by entry: the sizes of keys differ.
         Ok(())

@@ -94,7 +94,7 @@ impl Table {
             len if needed * 2 <= len => len,
             len => (needed + needed / 2).max(len * 2).max(16),
         };
-        self.memory.resize(capacity * 8, "primary key")?;
+        self.memory.resize(capacity * 8)?;
         let old = std::mem::replace(&mut self.slots, vec![0; capacity]);
         let mut ids: Vec<RowId> = old.into_iter().filter(|&s| s != 0 && s != REMOVED).map(id).collect();
         ids.sort_unstable();
@@ -152,6 +152,10 @@ fn each_partition<E>(hashes: &[u64], mut f: impl FnMut(usize, &[u32]) -> Result<
 }
 
 impl UniqueIndex for SlotIndex {
+    fn bytes(&self) -> usize {
+        (0..self.partitions.len()).map(|partition| self.read(partition).memory.bytes()).sum()
+    }
+
     fn reserve(&self, additional: usize, rows: &dyn Rows) -> Result<()> {
         // Small additions find their partitions' room themselves. Partitions differ by chance.
         let each = additional / PARTITIONS;

@@ -282,7 +282,7 @@ impl Worker {
             body.each_distinct(|attribute, values| summary.add_distinct(attribute, values, 0, &bounds[attribute]));
             body
         };
-        memory.resize(body.bytes().min(memory.bytes()), "insert")?;
+        memory.resize(body.bytes().min(memory.bytes()))?;
         let rows = PieceRows::Complete { node, rows, body, frozen, bounds, memory };
         self.run().pieces.push(Piece { part, rows });
         Ok(())

@@ -261,6 +261,9 @@ fn a_record_replayed_makes_an_equal_relation() {
 struct Panics(crate::index::SlotIndex, RowId);
 
 impl UniqueIndex for Panics {
+    fn bytes(&self) -> usize {
+        0
+    }
     fn reserve(&self, additional: usize, rows: &dyn Rows) -> Result<()> {
         self.0.reserve(additional, rows)
     }
