@@ -10,6 +10,7 @@ mod demo;
 mod groups;
 mod inserts;
 mod latency;
+mod limits;
 mod memory;
 mod numbers;
 mod planning;
@@ -60,6 +61,8 @@ enum Command {
         #[arg(long)]
         threads: Option<usize>,
     },
+    /// Checks that what is resident obeys `memory_limit`, whatever runs, and is given back.
+    Limits(limits::LimitsOptions),
     /// Times window functions over 10 million rows.
     Windows {
         /// Threads; by default all that the process may use.
@@ -137,6 +140,7 @@ fn main() -> ExitCode {
         Command::Sort { threads } => sort::run(threads),
         Command::Groups { threads } => groups::run(threads),
         Command::Memory { threads } => memory::run(threads),
+        Command::Limits(options) => limits::run(&options),
         Command::Windows { threads, only } => windows::run(threads, only.as_deref()),
         Command::Sums => sums::run(),
         Command::Claims => claims::run(),

@@ -64,7 +64,7 @@ impl EventCount {
         true
     }
 
-    /// Parks until notified, unless the epoch is no longer `seen`. Returns whether it was notified. After a second, the memory
+    /// Parks until notified, unless the epoch is no longer `seen`. Returns whether it was notified. After half a second, the memory
     /// that the thread holds on to goes back to the system.
     pub(crate) fn park(&self, parker: &Arc<Parker>, seen: u64) -> bool {
         let mut waiters = lock(&self.waiters);

@@ -134,7 +134,7 @@ impl Budget {
         let hint = if self.0.parent.is_some() {
             "raise query_memory_limit, or filter or aggregate earlier"
         } else {
-            detail += &self.by_queries(used);
+            detail += &self.by_queries(used, first, bytes);
             "raise memory_limit, or filter or aggregate earlier"
         };
         detail += ")";
@@ -144,12 +144,13 @@ impl Budget {
         Error::new(SqlState::OUT_OF_MEMORY, format!("out of memory in {holder}")).detail(detail).hint(hint)
     }
 
-    /// Who has how much of a database's.
-    fn by_queries(&self, used: usize) -> String {
+    /// Who has how much of a database's; `first` already counts the bytes that it asks for.
+    fn by_queries(&self, used: usize, first: &Self, asked: usize) -> String {
         let children = self.0.children.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut sum, mut most) = (0, None::<(usize, Arc<Node>)>);
         for child in children.iter().filter_map(Weak::upgrade) {
-            let bytes = child.used.load(Ordering::Relaxed);
+            let asked = if Arc::ptr_eq(&child, &first.0) { asked } else { 0 };
+            let bytes = child.used.load(Ordering::Relaxed).saturating_sub(asked);
             sum += bytes;
             if most.as_ref().is_none_or(|(most, _)| bytes > *most) {
                 most = Some((bytes, child));

@@ -1,16 +1,16 @@
 //! When memory goes back to the system: what nobody has needed for ten seconds, and nearly all that is free once nobody has
-//! taken or brought any for a second.
+//! taken or brought any for more than half a second.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// From one look to the next.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// Nothing happens if nothing has for so many looks.
+const PATIENCE: Duration = Duration::from_millis(250);
+/// Nothing happens if nothing has for so many looks: after 0.75 seconds at most.
 const IDLE: u32 = 2;
 /// While something happens, memory goes back every so many looks.
-const LOOKS: u32 = 20;
+const LOOKS: u32 = 40;
 
 /// When memory is given back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -17,8 +17,6 @@ use crate::arrow_in;
 use crate::input::OPERATOR;
 use crate::source::{CHUNK_ROWS, PieceReader, Step};
 
-/// Fewest rows of a chunk, however long the values are.
-const LEAST_ROWS: usize = 1024;
 /// Bytes that the values of one column in a chunk should have at most.
 const STEP_BYTES: u64 = 2 << 20;
 
@@ -75,7 +73,7 @@ impl RowGroupReader {
         let _charged = file.budget.as_ref().map(|b| b.reserve(bytes, OPERATOR)).transpose()?;
         let (expected, longest) = (file.rows(row_group), chosen().map(|c| size(c.uncompressed_size())).max());
         let fitting = u128::from(expected) * u128::from(STEP_BYTES) / u128::from(longest.unwrap_or(0).max(1));
-        let chunk_rows = usize::try_from(fitting).unwrap_or(CHUNK_ROWS).clamp(LEAST_ROWS, chunk_rows);
+        let chunk_rows = usize::try_from(fitting).unwrap_or(CHUNK_ROWS).clamp(1, chunk_rows.max(1));
         let (readers, decoded) = (Vec::new(), Vec::new());
         Ok(Self { file, row_group, order, positions, readers, chunk_rows, decoded, rows: 0, expected, _charged })
     }

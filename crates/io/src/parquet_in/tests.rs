@@ -55,6 +55,22 @@ fn what_is_written_is_read() {
 }
 
 #[test]
+fn chunks_of_long_values_are_small() {
+    let fields = [Field::new("long", SqlType::Text)];
+    let mut writer = ParquetWriter::prepare(&fields, None, None).unwrap().start(Vec::new(), None, None).unwrap();
+    let long = |row: usize| Value::str(format!("{row}{}", "x".repeat(500_000)));
+    for from in (0..40).step_by(10) {
+        let mut column = ColumnBuilder::new(SqlType::Text, 10);
+        (from..from + 10).for_each(|row| column.push_value(&long(row)));
+        writer.write(&Chunk::new(10, vec![column.finish()])).unwrap();
+    }
+    let source = open_parquet_bytes("t", writer.finish().unwrap().into()).unwrap();
+    let chunks = read_all(&source, &[0]).unwrap();
+    assert!(chunks.iter().all(|chunk| chunk.rows() <= 8), "{:?}", chunks.iter().map(Chunk::rows).collect::<Vec<_>>());
+    assert_eq!(rows(&chunks), (0..40).map(|row| vec![long(row)]).collect::<Vec<_>>());
+}
+
+#[test]
 fn row_groups_are_skipped_by_statistics() {
     let mut random = Random(6);
     let (bytes, expected) = random_file(&mut random, "zstd");

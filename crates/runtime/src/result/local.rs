@@ -10,8 +10,12 @@ use types::{Buffer, Chunk, Column, FreeRows, Physical, SqlType, Str};
 
 use super::{Destination, ResultColumn, ResultLocal};
 
-/// Rows of a batch.
+/// Rows of a batch, unless it has very many columns.
 const CAPACITY: usize = 2048;
+/// Bytes of a batch's values, and of the payload of its texts, that there should be at most.
+const BYTES: usize = 4 << 20;
+/// Fewest rows of a batch that has to be small.
+const LEAST: usize = 64;
 
 /// What generated code does not see of a worker's result.
 #[derive(Debug)]
@@ -19,6 +23,8 @@ pub struct LocalResult {
     types: Box<[SqlType]>,
     buffers: Vec<(Buffer, Buffer)>,
     columns: Box<[ResultColumn]>,
+    /// Rows that the buffers have room for.
+    capacity: usize,
     /// Where code writes instead of the buffers, if the sink has room of its own.
     room: Option<FreeRows>,
     worker: usize,
@@ -31,11 +37,13 @@ unsafe impl Send for ResultLocal {}
 
 impl ResultLocal {
     pub(super) fn new(types: &[SqlType], worker: usize, destination: &Destination) -> Self {
-        let mut buffers: Vec<(Buffer, Buffer)> = types.iter().map(|t| buffers(*t)).collect();
+        let width = types.iter().map(|t| t.physical().size() + 1).sum::<usize>();
+        let capacity = (BYTES / width.max(1)).clamp(LEAST, CAPACITY);
+        let mut buffers: Vec<(Buffer, Buffer)> = types.iter().map(|t| buffers(*t, capacity)).collect();
         let columns: Box<[ResultColumn]> = buffers.iter_mut().map(column_of).collect();
         let destination = destination.clone();
-        let inner = LocalResult { types: types.into(), buffers, columns, room: None, worker, destination };
-        Self { count: 0, capacity: CAPACITY as u64, columns: inner.columns.as_ptr(), inner: Box::new(inner) }
+        let inner = LocalResult { types: types.into(), buffers, columns, capacity, room: None, worker, destination };
+        Self { count: 0, capacity: capacity as u64, columns: inner.columns.as_ptr(), inner: Box::new(inner) }
     }
 
     /// Hands the rows on, which came out of a morsel.
@@ -44,11 +52,11 @@ impl ResultLocal {
         if rows == 0 {
             return Ok(());
         }
-        self.capacity = CAPACITY as u64;
         let inner = &mut *self.inner;
+        self.capacity = inner.capacity as u64;
         inner.hand_on(rows, morsel)?;
         let room = match &inner.destination.sink {
-            Some(sink) => sink.free_rows(inner.worker, &inner.types, CAPACITY)?,
+            Some(sink) => sink.free_rows(inner.worker, &inner.types, inner.capacity)?,
             None => None,
         };
         if let Some(room) = room {
@@ -75,22 +83,101 @@ impl LocalResult {
             }
             (Some(sink), None) => {
                 let sink = sink.clone();
-                sink.append(worker, begin, self.take(rows))
+                self.each_chunk(rows, |_, chunk| sink.append(worker, begin, chunk()))
             }
             (None, _) => {
-                let chunk = self.take(rows);
-                self.destination.queue.push(morsel, chunk)
+                let queue = self.destination.queue.clone();
+                self.each_chunk(rows, |bytes, chunk| {
+                    let room = queue.room(bytes)?;
+                    queue.push(morsel.clone(), chunk(), room)
+                })
             }
         }
     }
 
-    /// The rows in the buffers as a chunk that owns all that it refers to.
-    fn take(&mut self, rows: usize) -> Chunk {
-        assert!(rows <= CAPACITY);
-        let buffers = self.buffers.iter_mut().zip(&self.types);
-        let columns = buffers.map(|(buffers, &sql_type)| take_column(sql_type, rows, buffers)).collect();
+    /// Gives the rows in the buffers as chunks that own all that they refer to: as one, unless texts are so long that whoever
+    /// takes it would have to have room for too much at once. A chunk's bytes are told before it is made.
+    fn each_chunk(
+        &mut self,
+        rows: usize,
+        mut give: impl FnMut(usize, &mut dyn FnMut() -> Chunk) -> Result<()>,
+    ) -> Result<()> {
+        assert!(rows <= self.capacity);
+        let texts = self.finish(rows);
+        let width = self.types.iter().map(|t| t.physical().size() + 1).sum::<usize>();
+        let given = if texts <= BYTES {
+            give(texts + rows * width, &mut || self.take(rows))
+        } else {
+            self.pieces(rows)
+                .into_iter()
+                .try_for_each(|(piece, texts)| give(texts + piece.len() * width, &mut || self.copy_rows(piece.clone())))
+        };
         self.reset(rows);
-        Chunk::new(rows, columns)
+        given
+    }
+
+    /// Brings the rows in the buffers into the form of columns, but for the payload of strings, whose bytes are returned.
+    fn finish(&mut self, rows: usize) -> usize {
+        let mut texts = 0;
+        for ((values, nulls), sql_type) in self.buffers.iter_mut().zip(&self.types) {
+            let (physical, size) = (sql_type.physical(), sql_type.physical().size());
+            // SAFETY: code has written `rows` values and flags into room for as many.
+            unsafe {
+                values.set_len(rows * size);
+                nulls.set_len(rows);
+            }
+            if nulls.as_slice().contains(&1) {
+                zero_nulls(size, values.as_mut_slice(), nulls.as_slice());
+            }
+            one_nan(physical, values.as_mut_slice());
+            if physical == Physical::Str {
+                texts += headers(values).iter().map(payload).sum::<usize>();
+            }
+        }
+        texts
+    }
+
+    /// The rows as pieces with not too much text, and what each of them has; a row is never cut.
+    fn pieces(&mut self, rows: usize) -> Vec<(Range<usize>, usize)> {
+        let mut of_rows = vec![0; rows];
+        for ((values, _), _) in self.buffers.iter_mut().zip(&self.types).filter(|(_, t)| t.physical() == Physical::Str)
+        {
+            of_rows.iter_mut().zip(headers(values)).for_each(|(sum, text)| *sum += payload(text));
+        }
+        let mut pieces: Vec<(Range<usize>, usize)> = Vec::new();
+        for (row, bytes) in of_rows.into_iter().enumerate() {
+            match pieces.last_mut() {
+                Some((piece, sum)) if *sum + bytes <= BYTES => {
+                    piece.end = row + 1;
+                    *sum += bytes;
+                }
+                _ => pieces.push((row..row + 1, bytes)),
+            }
+        }
+        pieces
+    }
+
+    /// The rows in the buffers, finished. Those that are full are given away and replaced; of others what is used is copied.
+    fn take(&mut self, rows: usize) -> Chunk {
+        if rows * 2 <= self.capacity {
+            return self.copy_rows(0..rows);
+        }
+        let buffers = self.buffers.iter_mut().zip(&self.types);
+        let columns = buffers.map(|((values, nulls), &sql_type)| {
+            let room = Buffer::with_capacity(self.capacity * sql_type.physical().size());
+            column(sql_type, rows, std::mem::replace(values, room), nulls.as_slice())
+        });
+        Chunk::new(rows, columns.collect())
+    }
+
+    /// Some of the rows in the buffers, finished.
+    fn copy_rows(&mut self, rows: Range<usize>) -> Chunk {
+        let columns = self.buffers.iter().zip(&self.types).map(|((values, nulls), &sql_type)| {
+            let size = sql_type.physical().size();
+            let values = copy(&values.as_slice()[rows.start * size..rows.end * size]);
+            column(sql_type, rows.len(), values, &nulls.as_slice()[rows.clone()])
+        });
+        Chunk::new(rows.len(), columns.collect())
     }
 
     /// Lets code write to the buffers, of which so many rows were in use. It writes only flags that may be set.
@@ -112,7 +199,7 @@ fn finish_in_place<'a>(
     let columns = types.iter().zip(&room.columns).zip(buffers);
     let finish = |((sql_type, &data), (_, nulls)): ((&SqlType, &*mut u8), &'a mut (Buffer, Buffer))| {
         let size = sql_type.physical().size();
-        // SAFETY: code has written `rows` flags to the buffer, which has room for CAPACITY, and as many values to the room,
+        // SAFETY: code has written `rows` flags to the buffer, which has room for them, and as many values to the room,
         // which is this worker's alone.
         let values = unsafe {
             nulls.set_len(rows);
@@ -128,42 +215,26 @@ fn finish_in_place<'a>(
     columns.map(finish).collect()
 }
 
-fn buffers(sql_type: SqlType) -> (Buffer, Buffer) {
-    (Buffer::with_capacity(CAPACITY * sql_type.physical().size()), Buffer::zeroed(CAPACITY))
+fn buffers(sql_type: SqlType, rows: usize) -> (Buffer, Buffer) {
+    (Buffer::with_capacity(rows * sql_type.physical().size()), Buffer::zeroed(rows))
 }
 
 fn column_of(buffers: &mut (Buffer, Buffer)) -> ResultColumn {
     ResultColumn { data: buffers.0.as_mut_ptr(), nulls: buffers.1.as_mut_ptr() }
 }
 
-/// The first `rows` values as a column. Full buffers are given away and replaced; of others what is used is copied.
-fn take_column(sql_type: SqlType, rows: usize, buffers: &mut (Buffer, Buffer)) -> Column {
-    let size = sql_type.physical().size();
-    // SAFETY: code has written `rows` values and flags into room for CAPACITY.
-    unsafe {
-        buffers.0.set_len(rows * size);
-        buffers.1.set_len(rows);
-    }
-    let any_null = buffers.1.as_slice().contains(&1);
-    if any_null {
-        zero_nulls(size, buffers.0.as_mut_slice(), buffers.1.as_slice());
-    }
-    one_nan(sql_type.physical(), buffers.0.as_mut_slice());
-    let heap = if sql_type.physical() == Physical::Str { own_strings(&mut buffers.0) } else { None };
-    let nulls = any_null.then(|| Arc::new(copy(&buffers.1)));
-    let values = if rows * 2 > CAPACITY {
-        std::mem::replace(&mut buffers.0, Buffer::with_capacity(CAPACITY * size))
-    } else {
-        copy(&buffers.0)
-    };
+/// Finished values as a column that owns the payload of its strings.
+fn column(sql_type: SqlType, rows: usize, mut values: Buffer, nulls: &[u8]) -> Column {
+    let heap = if sql_type.physical() == Physical::Str { own_strings(&mut values) } else { None };
+    let nulls = nulls.contains(&1).then(|| Arc::new(copy(nulls)));
     // SAFETY: generated code writes headers of valid text only, and `own_strings` has moved what they point to into the
     // heap.
     unsafe { Column::new(sql_type, rows, Arc::new(values), nulls, heap.into_iter().map(Arc::new).collect()) }
 }
 
-fn copy(buffer: &Buffer) -> Buffer {
-    let mut copy = Buffer::with_capacity(buffer.len());
-    copy.extend(buffer.as_slice());
+fn copy(bytes: &[u8]) -> Buffer {
+    let mut copy = Buffer::with_capacity(bytes.len());
+    copy.extend(bytes);
     copy
 }
 
@@ -186,15 +257,25 @@ fn replace<const N: usize>(values: &mut [u8], which: impl Fn([u8; N]) -> bool, b
     values.iter_mut().filter(|v| which(**v)).for_each(|v| *v = by);
 }
 
-/// Copies the payload of long strings, which may not live longer than the morsel, into one heap.
-fn own_strings(values: &mut Buffer) -> Option<Buffer> {
+/// Bytes of a text that lie elsewhere.
+fn payload(text: &Str) -> usize {
+    if text.is_inline() { 0 } else { text.len() }
+}
+
+/// The headers of finished texts.
+fn headers(values: &mut Buffer) -> &mut [Str] {
     const fn plain<T: Plain>() {}
     plain::<Str>();
     let rows = values.len() / size_of::<Str>();
     // SAFETY: the buffer is aligned to 64 and holds that many headers, with payloads alive until the morsel ends; those
     // of NULL rows were zeroed.
-    let headers = unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<Str>(), rows) };
-    let bytes: usize = headers.iter().filter(|s| !s.is_inline()).map(Str::len).sum();
+    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<Str>(), rows) }
+}
+
+/// Copies the payload of long strings, which may not live longer than the morsel, into one heap.
+fn own_strings(values: &mut Buffer) -> Option<Buffer> {
+    let headers = headers(values);
+    let bytes: usize = headers.iter().map(payload).sum();
     if bytes == 0 {
         return None;
     }

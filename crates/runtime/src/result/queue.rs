@@ -14,6 +14,10 @@ use super::OPERATOR;
 
 /// Bytes that may wait for the consumer before producers are told to pause.
 const LIMIT: usize = 32 << 20;
+/// As many when memory is scarce: results that nobody reads on must not take it from others.
+const LEAST: usize = 2 << 20;
+/// The part of a limit from which on it is.
+const SCARCE: f64 = 0.75;
 
 /// Batches on their way to the consumer, in the order of the source's rows if the result is ordered.
 #[derive(Debug)]
@@ -82,7 +86,8 @@ impl ResultQueue {
 
     /// Whether producers should claim no further morsel until the consumer has taken something.
     pub fn is_full(&self) -> bool {
-        self.ready_bytes.load(Ordering::Relaxed) >= LIMIT
+        let ready = self.ready_bytes.load(Ordering::Relaxed);
+        ready >= LIMIT || ready >= LEAST && self.budget.used_share() >= SCARCE
     }
 
     /// Whether the consumer is gone, so that the query may as well stop.
@@ -95,10 +100,16 @@ impl ResultQueue {
         self.lock().end.is_some()
     }
 
-    /// Adds a batch of the morsel `rows`.
-    pub(super) fn push(&self, rows: Range<u64>, chunk: Chunk) -> Result<()> {
+    /// Makes room for a batch that has yet to be made.
+    pub(super) fn room(&self, bytes: usize) -> Result<Reservation> {
+        self.budget.reserve(bytes, OPERATOR)
+    }
+
+    /// Adds a batch of the morsel `rows`, for which there is about that much room.
+    pub(super) fn push(&self, rows: Range<u64>, chunk: Chunk, mut room: Reservation) -> Result<()> {
         let bytes = chunk.bytes();
-        let waiting = Waiting { chunk, bytes, _charged: self.budget.reserve(bytes, OPERATOR)? };
+        room.resize(bytes)?;
+        let waiting = Waiting { chunk, bytes, _charged: room };
         let mut inner = self.lock();
         if inner.closed {
             return Ok(());

@@ -147,3 +147,51 @@ fn a_result_may_have_no_columns() {
     context.finalize_inline(RESULT).unwrap();
     assert!(matches!(context.result().try_next().unwrap(), Next::Chunk(chunk) if chunk.rows() == 3));
 }
+
+#[test]
+fn long_texts_come_in_pieces_with_room_for_each() {
+    const LONG: usize = 1 << 20;
+    let fill = |context: &QueryContext| {
+        let mut worker = context.worker(0);
+        worker.begin_morsel(0..20);
+        for row in 0..20 {
+            output(&mut worker, row, (row != 7).then(|| "x".repeat(LONG + row as usize)).as_deref())?;
+        }
+        worker.end_morsel()
+    };
+    let whole = context(false, Budget::new(usize::MAX));
+    fill(&whole).unwrap();
+    whole.finalize_inline(RESULT).unwrap();
+    let mut rows = Vec::new();
+    while let Next::Chunk(chunk) = whole.result().try_next().unwrap() {
+        assert!(chunk.bytes() < 5 * LONG);
+        rows.extend((0..chunk.rows()).map(|row| chunk.row(row)));
+    }
+    let expected = |row: i64| (row != 7).then(|| "x".repeat(LONG + row as usize)).map_or(Value::Null, Value::str);
+    assert_eq!(rows, (0..20).map(|row| vec![Value::Int(row), expected(row)]).collect::<Vec<_>>());
+    // The texts themselves fit, their copies do not.
+    let budget = Budget::new(36 << 20);
+    let error = fill(&context(false, budget.clone())).unwrap_err();
+    assert_eq!(error.state(), SqlState::OUT_OF_MEMORY);
+    assert!(budget.peak() <= 36 << 20);
+}
+
+#[test]
+fn a_queue_is_full_sooner_when_memory_is_scarce() {
+    let budget = Budget::new(64 << 20);
+    let context = context(false, budget.clone());
+    let mut morsels = 0;
+    let mut push_until = |bytes: usize| {
+        let before = budget.used();
+        while budget.used() < before + bytes {
+            run(&context, [morsels]);
+            morsels += 2;
+        }
+    };
+    push_until(3 << 20);
+    assert!(!context.result().is_full());
+    let others = budget.reserve(50 << 20, "others").unwrap();
+    assert!(context.result().is_full());
+    drop(others);
+    assert!(!context.result().is_full());
+}
