@@ -11,7 +11,7 @@ mod mapping;
 mod pages;
 mod spare;
 
-pub use area::Area;
+pub use area::{Area, Mark};
 pub use budget::{Budget, Reservation};
 pub use buffer::Buffer;
 pub use extents::Extent;

@@ -271,3 +271,24 @@ fn the_time_to_plan_does_not_double_with_each_level() {
         assert_eq!(count(&mut session, &format!("select x from (values (true)) v(x) where {condition}")), 1);
     }
 }
+
+#[test]
+fn texts_made_for_what_a_join_delivers_go_while_it_delivers() {
+    let database = database(96 << 20);
+    let session = &mut database.connect();
+    numbers(session, 11);
+    // A gigabyte of texts, of few batches.
+    let sql = "select a.t || b.i || repeat('x', 200) || c.i from numbers a, numbers b, (values (1), (2)) c(i) \
+               where a.i < 1024 and length(a.t || c.i) > 0";
+    let mut result = session.execute(sql, &[]).unwrap();
+    let mut rows = 0;
+    while let Some(chunk) = result.next_chunk().unwrap_or_else(|e| panic!("{e:?}")) {
+        for row in (0..chunk.rows()).step_by(97) {
+            let types::Value::Str(text) = &chunk.row(row)[0] else { panic!("a text") };
+            let end = text.rsplit_once('x').unwrap().1;
+            assert!(text.starts_with("a text of some length") && matches!(end, "1" | "2"), "{text}");
+        }
+        rows += chunk.rows();
+    }
+    assert_eq!(rows, 1024 * 2048 * 2);
+}

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use base::memory::Pages;
+use base::memory::{Mark, Pages};
 use base::{Area, Budget, Error, IdMap, Result};
 use pipeline::ir::{Site, SiteId};
 use scheduler::EachWorker;
@@ -64,6 +64,8 @@ pub struct WorkerState {
     pub(crate) made: String,
     /// Text of the running morsel.
     passing: Option<Area>,
+    /// By stage of a batch that may pause: where the text begins that was made since its generator did; none: all of it.
+    marks: Vec<Option<Mark>>,
     /// What lives as long as the query, as the worker does.
     keep: Area,
     /// The values of the group whose percentile is looked for.
@@ -111,8 +113,27 @@ pub fn operator_mark(operator: Option<u32>) -> u32 {
 pub struct Suspended {
     scratch: Option<Pages>,
     passing: Option<Area>,
+    marks: Vec<Option<Mark>>,
     resume: u64,
     interpreted: Option<Box<dyn Any + Send>>,
+}
+
+impl Suspended {
+    /// Gives back the text that the batch does not need to go on: what later stages than the one that it has paused at have made
+    /// of what was delivered to them.
+    ///
+    /// # Safety
+    /// The states must own what they keep: the morsel has ended at the batch.
+    unsafe fn forget_delivered(&mut self) {
+        let Some(stage) = usize::try_from(self.resume).ok().and_then(|resume| resume.checked_sub(1)) else { return };
+        match (self.marks.get(stage), &mut self.passing) {
+            // SAFETY: what the batch knows lies in the buffers of the stages up to this one, which were filled before its
+            // generator began.
+            (Some(Some(mark)), Some(passing)) => unsafe { passing.truncate(*mark) },
+            (Some(None), passing) => *passing = None,
+            _ => {}
+        }
+    }
 }
 
 // SAFETY: the pointers of a worker lead to its own parts of the states, which no other thread touches while this worker
@@ -139,6 +160,7 @@ impl Worker {
             scratch: None,
             made: String::new(),
             passing: None,
+            marks: Vec::new(),
             keep: Area::new(shared.budget.clone(), "aggregation"),
             selection: Selection::default(),
         });
@@ -167,28 +189,40 @@ impl Worker {
         }
     }
 
-    /// Takes away what the worker knows of the batch that has paused: its scratch memory, and the text that was made for it.
+    /// Takes away what the worker knows of the batch that has paused: its scratch memory, and the text that was made for it. The
+    /// morsel must end here before anybody goes on.
     pub fn suspend(&mut self) -> Suspended {
         self.scratch = std::ptr::null_mut();
         Suspended {
             scratch: self.inner.scratch.take(),
             passing: self.inner.passing.take(),
+            marks: std::mem::take(&mut self.inner.marks),
             resume: std::mem::take(&mut self.resume),
             interpreted: self.inner.interpreted.take(),
         }
     }
 
-    /// Gives it back, to this worker or another one of the query: the next call of the pipeline's code goes on.
-    pub fn go_on(&mut self, suspended: Suspended) {
-        let Suspended { scratch, passing, resume, interpreted } = suspended;
+    /// Gives it back, to this worker or another one of the query, once the morsel has ended where the batch has paused: the next
+    /// call of the pipeline's code goes on.
+    pub fn go_on(&mut self, mut suspended: Suspended) {
+        // SAFETY: who suspends a batch ends its morsel before it is gone on with.
+        unsafe { suspended.forget_delivered() };
+        let Suspended { scratch, passing, marks, resume, interpreted } = suspended;
         self.scratch = scratch.as_ref().map_or(std::ptr::null_mut(), Pages::as_ptr);
-        (self.inner.scratch, self.inner.passing) = (scratch, passing);
+        (self.inner.scratch, self.inner.passing, self.inner.marks) = (scratch, passing, marks);
         (self.resume, self.inner.interpreted) = (resume, interpreted);
     }
 
     /// Starts a morsel: rows `rows` of the source. Results that must come in order come in the order of these.
     pub fn begin_morsel(&mut self, rows: Range<u64>) {
         self.inner.morsel = rows;
+    }
+
+    /// The generator of a stage begins: should the batch pause at it, text that is made from here on is of no use by then.
+    pub(crate) fn mark_text(&mut self, stage: usize) {
+        let mark = self.inner.passing.as_ref().map(Area::mark);
+        self.inner.marks.resize(stage, None);
+        self.inner.marks.push(mark);
     }
 
     /// Forgets the text that was made for the morsel. States that keep rows own their text by now.

@@ -28,6 +28,16 @@ pub struct Area {
     operator: &'static str,
 }
 
+/// A place in an area.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    blocks: usize,
+    next: *mut u8,
+}
+
+// SAFETY: an address that is only compared, and handed back to its area.
+unsafe impl Send for Mark {}
+
 #[derive(Debug)]
 struct Block {
     pages: Pages,
@@ -90,6 +100,27 @@ impl Area {
         // SAFETY: `to` is fresh memory of at least that size.
         unsafe { to.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         Ok(to)
+    }
+
+    /// Where the next allocation goes, for [`truncate`](Self::truncate).
+    pub fn mark(&self) -> Mark {
+        Mark { blocks: self.blocks.len(), next: self.next }
+    }
+
+    /// Takes back all that was allocated since the mark was taken of this area, and gives back the blocks that have only that.
+    ///
+    /// # Safety
+    /// Nobody may use that memory any more.
+    pub unsafe fn truncate(&mut self, mark: Mark) {
+        if self.blocks.len() == mark.blocks && self.next == mark.next {
+            return;
+        }
+        let gone = self.blocks.drain(mark.blocks..).map(|block| block.pages.len()).sum();
+        self.budget.release(gone, self.operator);
+        self.next = mark.next;
+        // SAFETY: one past the end of the block.
+        self.end = self.blocks.last().map_or(std::ptr::null_mut(), |b| unsafe { b.pages.as_ptr().add(b.pages.len()) });
+        self.recycled = true;
     }
 
     #[cold]
@@ -177,6 +208,33 @@ mod tests {
         assert_eq!(budget.used(), area.capacity());
         drop(area);
         assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn what_came_after_a_mark_goes() {
+        let budget = Budget::new(usize::MAX);
+        let mut area = Area::new(budget.clone(), "test");
+        let empty = area.mark();
+        let first = area.copy(b"kept").unwrap();
+        let (mark, used) = (area.mark(), budget.used());
+        for round in 0..3u8 {
+            let after = area.copy(&[round; 100]).unwrap();
+            assert_eq!(after.as_ptr() as usize - first.as_ptr() as usize, 16);
+            assert!((0..1000).all(|_| area.allocate_any(1000).is_ok()));
+            assert!(budget.used() > 1_000_000);
+            // SAFETY: the test's own.
+            unsafe { area.truncate(mark) };
+            assert_eq!(budget.used(), used);
+            // SAFETY: written above, and kept.
+            assert_eq!(unsafe { std::slice::from_raw_parts(first.as_ptr(), 4) }, b"kept");
+        }
+        // What is said to be zero is.
+        let zero = area.allocate(100).unwrap();
+        // SAFETY: memory just taken.
+        assert!(unsafe { std::slice::from_raw_parts(zero.as_ptr(), 100) }.iter().all(|&byte| byte == 0));
+        // SAFETY: as above.
+        unsafe { area.truncate(empty) };
+        assert!(budget.used() == 0 && area.allocate(10).is_ok());
     }
 
     #[test]

@@ -96,6 +96,8 @@ kernels! {
     ProbeNext = probe_next(*const JoinTable, *mut ProbeScratch, *mut u64) -> u64;
     /// All tuples with `matched != 1` into `tuples`, null into `entries`: their number.
     ProbeUnmatched = probe_unmatched(*mut ProbeScratch) -> u64;
+    /// The generator of a stage of a batch that may pause begins. (worker, stage)
+    MarkText = mark_text(*mut Worker, u64);
     /// Starts a batch of a repetition.
     RepeatBegin = repeat_begin(*mut RepeatScratch);
     /// Next deliveries in `tuples`: their number, 0 at the end, or `PAUSED`. (scratch, steps)
@@ -200,6 +202,15 @@ pub unsafe extern "C" fn result_flush(worker: *mut Worker, state: u64) -> u32 {
         Ok(()) => 0,
         Err(error) => worker.fail(error),
     }
+}
+
+/// The generator of a stage begins.
+///
+/// # Safety
+/// `worker` must be the calling thread's.
+pub unsafe extern "C" fn mark_text(worker: *mut Worker, stage: u64) {
+    // SAFETY: as the caller promises.
+    unsafe { &mut *worker }.mark_text(stage as usize);
 }
 
 /// Stores an error and returns 1.

@@ -118,6 +118,7 @@ impl Body<'_, '_> {
         let (some, done) = (self.code().b.create_block(), self.code().b.create_block());
         self.code().b.ins().brif(n, some, &[], done, &[]);
         self.code().b.switch_to_block(some);
+        self.mark_text(stage);
         self.code().kernel_call(Kernel::ProbeBegin, &[table, scratch]);
 
         let (head, more, end) =
@@ -370,6 +371,7 @@ impl Body<'_, '_> {
         {
             self.code().b.ins().store(changing(), value, scratch, offset as i32);
         }
+        self.mark_text(stage);
         self.code().kernel_call(Kernel::RepeatBegin, &[scratch]);
         let [head, run, done] = std::array::from_fn(|_| self.code().b.create_block());
         let count = self.code().b.append_block_param(run, types::I64);

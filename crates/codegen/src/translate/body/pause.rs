@@ -7,7 +7,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block as Code, InstBuilder, Value, types};
-use runtime::abi::{PAUSED, Worker};
+use runtime::abi::{Kernel, PAUSED, Worker};
 
 use super::Body;
 use crate::translate::value::changing;
@@ -71,6 +71,13 @@ impl Body<'_, '_> {
         let zero = self.code().b.ins().iconst(types::I64, 0);
         self.set_resumed_stage(zero);
         self.code().b.ins().jump(here, &[]);
+    }
+
+    /// The generator of `stage` begins, where it is not gone on with.
+    pub fn mark_text(&mut self, stage: usize) {
+        let worker = self.code().worker();
+        let stage = self.code().b.ins().iconst(types::I64, stage as i64);
+        self.code().kernel_call(Kernel::MarkText, &[worker, stage]);
     }
 
     /// Where the steps lie that generators may go.
