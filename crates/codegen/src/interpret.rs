@@ -37,6 +37,36 @@ pub unsafe fn run_pipeline(program: &Program, id: PipelineId, worker: &mut Worke
     }
 }
 
+/// Computes what a pipeline's source computes for a row of a batch, by the definitions of the operations: whether the row
+/// passes, and the columns' values and NULL flags.
+///
+/// # Safety
+/// As for [`run_pipeline`]; of the source's columns, the batch has those that are not computed.
+pub unsafe fn compute_row(
+    program: &Program,
+    id: PipelineId,
+    worker: &mut Worker,
+    batch: &Batch,
+    tuple: usize,
+) -> base::Result<(bool, Vec<(Slot, bool)>)> {
+    let Some(vectors) = &program.pipelines[id].vectors else { return Ok((true, Vec::new())) };
+    let mut interpreter = Interpreter::new(program, &vectors.vars, worker, Some(batch));
+    interpreter.tuple = tuple;
+    for step in &vectors.steps {
+        if step.only_if.is_some_and(|condition| !interpreter.bool(condition)) {
+            continue;
+        }
+        match interpreter.operation(&step.op) {
+            Ok(value) => interpreter.set(step.var, value),
+            Err(Failed) => return Err(worker.take_error()),
+        }
+    }
+    let passes = vectors.filter.is_none_or(|filter| interpreter.bool(filter));
+    let column =
+        |&(value, null): &(Var, Option<Var>)| (interpreter.get(value), null.is_some_and(|null| interpreter.bool(null)));
+    Ok((passes, vectors.columns.iter().map(column).collect()))
+}
+
 /// Runs a function of two rows: its result (0 without one), or 2 if the worker has an error then.
 ///
 /// # Safety

@@ -15,3 +15,4 @@ mod translate;
 pub use cache::{CodeCache, Fingerprint, fingerprint};
 pub use code::{Code, CompiledPair, CompiledPipeline, Listing, compile, list};
 pub use execute::Executable;
+pub use interpret::compute_row;

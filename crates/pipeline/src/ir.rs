@@ -27,6 +27,8 @@ mod parse;
 mod positions;
 mod program;
 mod text;
+mod uses;
+mod vectors;
 mod verify;
 mod window;
 
@@ -43,6 +45,8 @@ pub use program::{
 };
 
 pub use parse::parse;
+pub use uses::each_use_within;
+pub use vectors::{Step, Vectors};
 pub use verify::verify;
 pub use window::{WindowField, WindowOperand, WindowOrder, WindowState, WindowedFunction};
 

@@ -8,6 +8,7 @@
 
 mod aggregate;
 mod choose;
+mod computed;
 mod expression;
 mod join;
 mod output;
@@ -18,6 +19,7 @@ mod scan;
 mod set_operation;
 mod sort;
 mod unique;
+mod vectors;
 mod window;
 
 use std::collections::{BTreeSet, HashMap};

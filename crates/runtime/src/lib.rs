@@ -13,6 +13,7 @@
 //! | [`join`] | hash join with a lock-free tagged table | thesis 4.5.1, 4.5.2 |
 //! | [`generator`] | what makes many tuples of one, and can stop in between | decision 20 |
 //! | `fold` | aggregates without keys, column by column | |
+//! | [`vectors`] | filters and columns that scans compute | decision 35 |
 //! | [`group`] | local pre-aggregation, partition-wise combination | thesis 4.5.4 |
 //! | [`sort`] | keys as words, separators, ranges without synchronisation; top-k | thesis 4.5.6, decision 10 |
 //! | [`window`] | functions over partitions and frames | thesis chapter 5, decisions 22 and 23 |
@@ -47,6 +48,7 @@ pub mod sum;
 mod testing;
 pub mod threshold;
 mod values;
+pub mod vectors;
 pub mod window;
 mod worker;
 

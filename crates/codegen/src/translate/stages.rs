@@ -219,81 +219,6 @@ fn is_lazy(op: &Operation) -> bool {
     }
 }
 
-/// Calls `f` with each operand.
-pub(super) fn operands(op: &Operation, mut f: impl FnMut(Var)) {
-    match op {
-        Operation::Const(_)
-        | Operation::Param(..)
-        | Operation::Column(..)
-        | Operation::ColumnNull(_)
-        | Operation::Row
-        | Operation::LocalRow(_)
-        | Operation::OnlyRow(_) => {}
-        Operation::Load { base, .. } | Operation::FieldAddress(base, _) => f(*base),
-        Operation::FloatFunction(_, x) | Operation::IsNullPtr(x) | Operation::Not(x) | Operation::Convert(_, x, ..) => {
-            f(*x)
-        }
-        Operation::Checked(_, x, y, _)
-        | Operation::Wrapping(_, x, y)
-        | Operation::Divide(x, y, _)
-        | Operation::Remainder(x, y, _)
-        | Operation::Float(_, x, y, _)
-        | Operation::Compare(_, x, y)
-        | Operation::Logic(_, x, y) => {
-            f(*x);
-            f(*y);
-        }
-        Operation::Select(c, x, y) => [c, x, y].into_iter().for_each(|&v| f(v)),
-        Operation::Hash(values) => {
-            for &(v, null) in values {
-                f(v);
-                null.into_iter().for_each(&mut f);
-            }
-        }
-    }
-}
-
-/// Calls `f` with each variable that an instruction other than a `Let` uses itself; not those of its blocks.
-pub(super) fn used_vars(inst: &Inst, mut f: impl FnMut(Var)) {
-    match inst {
-        Inst::Let { op, .. } => operands(op, f),
-        Inst::Call { args, .. } => args.iter().for_each(|&v| f(v)),
-        Inst::If { condition, results, .. } => {
-            f(*condition);
-            for &(_, a, b) in results {
-                f(a);
-                f(b);
-            }
-        }
-        Inst::Store { base, value, .. } | Inst::AddToSum { base, value, .. } => {
-            f(*base);
-            f(*value);
-        }
-        Inst::Filter(v) | Inst::Repeat { times: v, .. } | Inst::Prefetch { hash: v, .. } => f(*v),
-        Inst::Match(m) => {
-            f(m.hash);
-            m.until.into_iter().chain(m.active).for_each(&mut f);
-            if let Some(c) = &m.condition {
-                f(c.is_true);
-                c.is_null.into_iter().for_each(f);
-            }
-        }
-        Inst::Group { hash, is_equal, known, .. } => {
-            known.iter().for_each(|known| f(known.place));
-            f(*hash);
-            f(*is_equal);
-        }
-        Inst::AllocRow { hash, .. } => hash.iter().for_each(|&v| f(v)),
-        Inst::Output { values, .. } => {
-            for &(v, null) in values {
-                f(v);
-                null.into_iter().for_each(&mut f);
-            }
-        }
-        Inst::Fold(_) | Inst::Raise { .. } | Inst::Count(_) => {}
-    }
-}
-
 /// Collects what a stage needs of earlier ones.
 struct Walk<'a, 'p> {
     stages: &'a Stages<'p>,
@@ -328,7 +253,7 @@ impl Walk<'_, '_> {
                     }
                     _ => {}
                 }
-                operands(op, |v| self.var(v));
+                op.each_operand(|&v| self.var(v));
             }
             _ if stage < self.stage => {
                 self.out.insert(Key::Var(v));
@@ -357,7 +282,7 @@ impl Walk<'_, '_> {
                 }
                 _ => {}
             }
-            used_vars(inst, |v| self.var(v));
+            inst.each_use(|v| self.var(v));
         }
     }
 }

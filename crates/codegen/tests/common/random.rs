@@ -396,7 +396,7 @@ impl<'r> Body<'r> {
 }
 
 fn pipeline(body: Block, vars: IdMap<Var, Ty>, source: Source, fills: Vec<StateId>) -> Pipeline {
-    Pipeline { name: "random".into(), source, body, vars, after: Vec::new(), fills, operator: None }
+    Pipeline { name: "random".into(), source, vectors: None, body, vars, after: Vec::new(), fills, operator: None }
 }
 
 /// A random program: perhaps join tables are built; then a pipeline matches, filters, repeats, groups and outputs.

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use base::ids::Id;
 use base::statement::Working;
 use base::{Result, statement};
-use pipeline::ir::{Inst, PipelineId, StateId};
+use pipeline::ir::{Inst, Pipeline, PipelineId, StateId};
 use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
 use runtime::query::{Suspended, WorkerGuard};
+use runtime::vectors::{self, VectorPlan, VectorValues};
 use scheduler::{Claim, Cutting, EachWorker, Morsel, MorselRanges, Progress, Slice, WorkerId};
 use storage::{Applicable, ChunkReader, ScanPredicate, Scratch, Texts};
 
@@ -69,6 +70,12 @@ pub(super) struct Feed {
     pauses: bool,
     /// Most rows of a batch none of which has to be looked at.
     most: usize,
+    /// What is computed before code sees a tuple.
+    vectors: Option<VectorPlan>,
+    /// Whether code reads columns that are not computed.
+    reads_rows: bool,
+    /// What each worker computes them in.
+    computed: EachWorker<Mutex<Option<VectorValues>>>,
     /// What is known of those that have paused, by the ends of their morsels, which rests keep.
     paused: Mutex<HashMap<u64, Paused>>,
     /// What each worker decodes columns into.
@@ -88,6 +95,10 @@ impl Feed {
         let body = &query.program.pipelines[pipeline].body;
         let at_once = query.code.is_compiled() && query.program.pipelines[pipeline].only_counts();
         let most = if at_once { usize::MAX } else { BATCH };
+        let Pipeline { source, vectors, .. } = &query.program.pipelines[pipeline];
+        let vectors = vectors.as_ref().map(VectorPlan::new);
+        let first_read = query.program.pipelines[pipeline].columns_read_by_tuple().into_iter().next();
+        let reads_rows = first_read.is_some_and(|first| (first as usize) < source.column_count());
         let limits = query.limits_of(body);
         let knows = |inst: &Inst| match inst {
             Inst::Group { state, known: Some(_), .. } => Some(*state),
@@ -104,6 +115,9 @@ impl Feed {
             cut: cut.clone(),
             pauses,
             most,
+            vectors,
+            reads_rows,
+            computed: EachWorker::default(),
             paused: Mutex::default(),
             scratch: EachWorker::default(),
         }
@@ -155,6 +169,7 @@ impl Feed {
             pinned,
             texts,
             scratch,
+            computed: self.computed(worker.index()).take(),
             _working,
         }
     }
@@ -172,6 +187,11 @@ impl Feed {
     /// Of one worker, so that nobody waits.
     fn scratch(&self, worker: usize) -> MutexGuard<'_, Scratch> {
         self.scratch.get_or(worker, Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Likewise.
+    fn computed(&self, worker: usize) -> MutexGuard<'_, Option<VectorValues>> {
+        self.computed.get_or(worker, Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Paused>> {
@@ -202,7 +222,17 @@ pub(super) struct Run<'f> {
     /// The same, of texts that lie in no body as they are, and that were read before the run.
     texts: Vec<Texts>,
     scratch: Scratch,
+    computed: Option<VectorValues>,
     _working: Working,
+}
+
+/// The rows that a batch is to have.
+struct Chosen {
+    count: usize,
+    /// How many positions say which they are; none if they are the first ones.
+    found: Option<usize>,
+    /// The row of the chunk behind them.
+    to: usize,
 }
 
 impl Run<'_> {
@@ -298,9 +328,10 @@ impl Run<'_> {
                 let to = (at + BATCH).min(rows.end);
                 (to, Some(chunk.scan(at..to, predicates, scratch, &mut selection)))
             };
-            let some = found.map(|count| &selection[..count]);
-            let count = counted.unwrap_or_else(|| some.map_or(to - at, <[u32]>::len));
+            let count = counted.unwrap_or_else(|| found.unwrap_or(to - at));
+            let mut chosen = Chosen { count, found, to };
             if count > 0 {
+                let some = found.map(|count| &selection[..count]);
                 columns.clear();
                 columns.extend(delivered.read.iter().map(|read| {
                     let column = match *read {
@@ -319,22 +350,107 @@ impl Run<'_> {
                     let data = numbered.unwrap_or(NO_PLACES.as_ptr()).cast();
                     columns.push(ColumnRef { data, nulls: NO_NULLS.as_ptr() });
                 }
+                if let Some(plan) = &self.feed.vectors {
+                    self.compute(plan, &mut columns, &mut selection, &mut chosen, at)?;
+                }
+            }
+            if chosen.count > 0 {
                 let whole = self.run(&Batch {
                     columns: columns.as_ptr(),
-                    selection: some.map_or(ALL.as_ptr(), <[u32]>::as_ptr),
+                    selection: if chosen.found.is_some() { selection.as_ptr() } else { ALL.as_ptr() },
                     rows: std::ptr::null(),
-                    count: count as u64,
+                    count: chosen.count as u64,
                 })?;
                 if !whole {
                     break;
                 }
             }
-            at = to;
+            at = chosen.to;
             if self.must_stop() {
                 break;
             }
         }
         Ok(at)
+    }
+
+    /// Computes columns for the rows that predicates have chosen, lets those go that do not pass, and adds the columns to the
+    /// others. Where a row fails, those before it come first: a limit may be reached by them.
+    fn compute(
+        &mut self,
+        plan: &VectorPlan,
+        columns: &mut Vec<ColumnRef>,
+        selection: &mut [u32; BATCH],
+        chosen: &mut Chosen,
+        at: usize,
+    ) -> Result<()> {
+        let query = &*self.feed.query;
+        let mut values = match self.computed.take() {
+            Some(values) => values,
+            // SAFETY: the worker's slots are those of the query's parameters.
+            None => unsafe { VectorValues::new(plan, self.worker.params, &query.budget)? },
+        };
+        let rows = {
+            let positions = chosen.found.map(|count| &selection[..count]);
+            // SAFETY: the columns are the source's, with as many rows.
+            let sure = query.code.is_compiled() && unsafe { values.compute(plan, columns, positions, chosen.count) };
+            if sure {
+                chosen.count
+            } else {
+                let rows =
+                    self.compute_exactly(plan, columns, positions.unwrap_or(&ALL[..chosen.count]), &mut values)?;
+                if rows < chosen.count {
+                    chosen.to = at + positions.map_or(rows, |positions| positions[rows] as usize);
+                }
+                rows
+            }
+        };
+        let before = columns.len();
+        match chosen.found {
+            Some(_) if self.feed.reads_rows => columns.extend(values.spread(plan, &selection[..rows])),
+            _ => columns.extend(values.columns(plan)),
+        }
+        let counts_only = !self.feed.reads_rows && columns.len() == before;
+        let at_positions = chosen.found.is_some() && self.feed.reads_rows;
+        (chosen.count, chosen.found) = match values.filter(plan, rows) {
+            Some(flags) if counts_only => (vectors::count_set(flags), None),
+            Some(flags) => {
+                let count = match at_positions {
+                    true => vectors::retain(flags, &mut selection[..rows]),
+                    false => vectors::positions_of(flags, selection),
+                };
+                (count, Some(count))
+            }
+            None => (rows, at_positions.then_some(rows)),
+        };
+        self.computed = Some(values);
+        Ok(())
+    }
+
+    /// The same row by row, by the definitions of the operations; how many rows come before one that fails. An error if it is
+    /// the first.
+    fn compute_exactly(
+        &mut self,
+        plan: &VectorPlan,
+        columns: &[ColumnRef],
+        positions: &[u32],
+        values: &mut VectorValues,
+    ) -> Result<usize> {
+        let Feed { query, pipeline, .. } = self.feed;
+        let batch = Batch {
+            columns: columns.as_ptr(),
+            selection: positions.as_ptr(),
+            rows: std::ptr::null(),
+            count: positions.len() as u64,
+        };
+        for row in 0..positions.len() {
+            // SAFETY: worker and batch are the query's.
+            match unsafe { codegen::compute_row(&query.program, *pipeline, &mut self.worker, &batch, row) } {
+                Ok((passes, computed)) => values.set(plan, row, passes, &computed),
+                Err(error) if row == 0 => return Err(error),
+                Err(_) => return Ok(row),
+            }
+        }
+        Ok(positions.len())
     }
 
     /// Hands on what the morsel put into the result up to row `at`, of which `broken` says that more is to come, and gives away
@@ -345,6 +461,7 @@ impl Run<'_> {
             self.texts.push(self.scratch.take_texts());
         }
         *self.feed.scratch(self.number) = std::mem::take(&mut self.scratch);
+        *self.feed.computed(self.number) = self.computed.take();
         let broken = broken || suspended.is_some();
         self.worker.end_morsel_at(self.feed.query.first_row(self.feed.pipeline) + at, broken)?;
         Ok(suspended.map(|worker| Paused { worker, pinned: self.pinned, texts: self.texts }))

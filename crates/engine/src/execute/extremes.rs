@@ -45,6 +45,9 @@ pub(super) fn enough(snapshot: &Snapshot, pipeline: &Pipeline, chunks: Vec<usize
 /// of the equal ones comes first.
 fn ends(pipeline: &Pipeline) -> Option<Vec<End>> {
     let Source::Table { columns, .. } = &pipeline.source else { return None };
+    if !pipeline.only_finds_extremes() {
+        return None;
+    }
     let folds = pipeline.body.iter().filter_map(|inst| match inst {
         Inst::Fold(fold) => Some(fold),
         _ => None,
@@ -56,5 +59,5 @@ fn ends(pipeline: &Pipeline) -> Option<Vec<End>> {
         is_whole.then_some(End { attribute: column.attribute, greatest: fold.kind == FoldKind::Max })
     };
     let ends: Option<Vec<End>> = folds.map(end).collect();
-    ends.filter(|ends| pipeline.only_finds_extremes() && !ends.is_empty())
+    ends.filter(|ends| !ends.is_empty())
 }

@@ -6,7 +6,9 @@
 
 use std::collections::HashMap;
 
-use super::{Block, Conversion, Inst, Literal, Operation, PipelineId, Program, SortState, Source, State, StateId, Var};
+use super::{
+    Block, Conversion, Inst, Literal, Operation, PipelineId, Program, SortState, Source, State, StateId, Var, Vectors,
+};
 
 /// The first key of a top-k in terms of its pipeline's source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +32,8 @@ impl FirstKey {
             return None;
         };
         let key = keys.first()?;
-        if !is_harmless(&pipeline.body) {
+        let vectors = pipeline.vectors.as_ref();
+        if !is_harmless(&pipeline.body) || !vectors.is_none_or(Vectors::never_fail) {
             return None;
         }
         let made: HashMap<Var, &Operation> = pipeline.body.iter().filter_map(definition).collect();
@@ -49,7 +52,8 @@ impl FirstKey {
             return None;
         }
         let is_filter = |inst: &Inst| matches!(inst, Inst::Filter(_));
-        let of_all_rows = predicates.is_empty() && !pipeline.body.iter().any(is_filter);
+        let all_are_read = predicates.is_empty() && vectors.is_none_or(|vectors| vectors.filter.is_none());
+        let of_all_rows = all_are_read && !pipeline.body.iter().any(is_filter);
         Some(Self { state, column: column as usize, of_all_rows })
     }
 }

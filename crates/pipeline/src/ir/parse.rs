@@ -268,9 +268,10 @@ impl Parser<'_> {
         let operator = if self.t.take("operator") { Some(self.t.number()?) } else { None };
         self.t.word("from")?;
         let source = self.source()?;
+        let vectors = if self.t.take("vectors") { Some(self.vectors()?) } else { None };
         self.vars = IdMap::new();
         let (body, _) = self.block()?;
-        Ok(Pipeline { name, source, body, vars: std::mem::take(&mut self.vars), after, fills, operator })
+        Ok(Pipeline { name, source, vectors, body, vars: std::mem::take(&mut self.vars), after, fills, operator })
     }
 
     fn source_column(&mut self) -> Result<SourceColumn> {

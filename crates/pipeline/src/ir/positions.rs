@@ -30,7 +30,23 @@ impl Program {
             }
         }
         for (_, pipeline) in self.pipelines.iter_mut() {
+            let steps = pipeline.vectors.iter_mut().flat_map(|vectors| &mut vectors.steps);
+            steps.filter_map(|step| step.op.position_mut()).for_each(&mut number);
             each_position(&mut pipeline.body, &mut number);
+        }
+    }
+}
+
+impl Operation {
+    /// Where in the SQL text it is, if it can fail.
+    fn position_mut(&mut self) -> Option<&mut Option<u32>> {
+        match self {
+            Self::Checked(_, _, _, position)
+            | Self::Divide(_, _, position)
+            | Self::Remainder(_, _, position)
+            | Self::Float(_, _, _, position)
+            | Self::Convert(_, _, _, position) => Some(position),
+            _ => None,
         }
     }
 }
@@ -39,14 +55,7 @@ impl Program {
 fn each_position(block: &mut Block, visit: &mut impl FnMut(&mut Option<u32>)) {
     for inst in block {
         match inst {
-            Inst::Let { op, .. } => match op {
-                Operation::Checked(_, _, _, position)
-                | Operation::Divide(_, _, position)
-                | Operation::Remainder(_, _, position)
-                | Operation::Float(_, _, _, position)
-                | Operation::Convert(_, _, _, position) => visit(position),
-                _ => {}
-            },
+            Inst::Let { op, .. } => op.position_mut().into_iter().for_each(&mut *visit),
             Inst::Call { position, .. } | Inst::Raise { position, .. } => visit(position),
             Inst::If { then, otherwise, .. } => {
                 each_position(then, visit);

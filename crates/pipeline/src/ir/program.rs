@@ -8,7 +8,7 @@ use functions::ScalarFunction;
 use plan::{ArgumentId, TableId};
 use types::{Chunk, SqlType, Value};
 
-use super::{Block, FoldKind, Function, Inst, Operation, ParamId, Ty, Var, WindowState};
+use super::{Block, FoldKind, Function, Inst, Operation, ParamId, Ty, Var, Vectors, WindowState};
 
 base::typed_id!(/// A pipeline of a program.
     PipelineId, "p");
@@ -101,6 +101,8 @@ pub struct Pipeline {
     pub name: String,
     /// Where its tuples come from.
     pub source: Source,
+    /// What the source, a table, computes before the body sees a tuple.
+    pub vectors: Option<Vectors>,
     /// What happens to one tuple.
     pub body: Block,
     /// Types of all values.
@@ -117,29 +119,43 @@ pub struct Pipeline {
 impl Pipeline {
     /// Whether the body only counts tuples and looks at none.
     pub fn only_counts(&self) -> bool {
-        self.body.iter().all(|inst| match inst {
-            Inst::Let { op, .. } => matches!(op, Operation::LocalRow(_)),
-            Inst::Fold(fold) => fold.column.is_none(),
-            Inst::Count(_) => true,
-            _ => false,
-        })
+        let filters = self.vectors.as_ref().is_some_and(|vectors| vectors.filter.is_some());
+        !filters
+            && self.body.iter().all(|inst| match inst {
+                Inst::Let { op, .. } => matches!(op, Operation::LocalRow(_)),
+                Inst::Fold(fold) => fold.column.is_none(),
+                Inst::Count(_) => true,
+                _ => false,
+            })
     }
 
     /// Whether the body only looks for the least and greatest values of columns: tuples that have the same ones do as well. Of
     /// lengths that is not said, as the ends of texts say nothing of theirs.
     pub fn only_finds_extremes(&self) -> bool {
-        self.body.iter().all(|inst| match inst {
-            Inst::Let { op, .. } => matches!(op, Operation::LocalRow(_)),
-            Inst::Fold(fold) => {
-                let is_length = fold.column.is_some_and(|column| self.source.delivers_length(column.index));
-                matches!(fold.kind, FoldKind::Min | FoldKind::Max) && !is_length
-            }
-            _ => false,
-        })
+        self.vectors.is_none()
+            && self.body.iter().all(|inst| match inst {
+                Inst::Let { op, .. } => matches!(op, Operation::LocalRow(_)),
+                Inst::Fold(fold) => {
+                    let is_length = fold.column.is_some_and(|column| self.source.delivers_length(column.index));
+                    matches!(fold.kind, FoldKind::Min | FoldKind::Max) && !is_length
+                }
+                _ => false,
+            })
     }
 
-    /// The columns of the source that the body reads.
+    /// The columns of the source that are read, by the body or to compute others.
     pub fn columns_read(&self) -> BTreeSet<u32> {
+        let mut read = self.columns_read_by_tuple();
+        for step in self.vectors.iter().flat_map(|vectors| &vectors.steps) {
+            if let Operation::Column(column, _) | Operation::ColumnNull(column) = step.op {
+                read.insert(column);
+            }
+        }
+        read
+    }
+
+    /// The columns that the body reads, those that are computed among them.
+    pub fn columns_read_by_tuple(&self) -> BTreeSet<u32> {
         let mut read = BTreeSet::new();
         columns_read(&self.body, &mut read);
         read
@@ -149,7 +165,7 @@ impl Pipeline {
     pub fn only_finds_groups(&self) -> bool {
         let is_part = |inst: &Inst| matches!(inst, Inst::Let { .. } | Inst::Prefetch { .. });
         match self.body.split_last() {
-            Some((Inst::Group { .. }, before)) => before.iter().all(is_part),
+            Some((Inst::Group { .. }, before)) if self.vectors.is_none() => before.iter().all(is_part),
             _ => false,
         }
     }
@@ -212,6 +228,15 @@ pub enum Source {
 }
 
 impl Source {
+    /// How many columns it has without those that are computed.
+    pub fn column_count(&self) -> usize {
+        match self {
+            Self::Table { columns, codes, .. } => columns.len() + usize::from(!codes.is_empty()),
+            Self::Values(chunk) => chunk.columns().len(),
+            Self::Rows { .. } => 0,
+        }
+    }
+
     /// Whether a column is of how many characters texts have.
     fn delivers_length(&self, column: u32) -> bool {
         let Self::Table { columns, .. } = self else { return false };

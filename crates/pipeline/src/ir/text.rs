@@ -244,6 +244,9 @@ impl Display for Pipeline {
             write!(f, " operator {operator}")?;
         }
         write!(f, "\n  from {}\n  ", self.source)?;
+        if let Some(vectors) = &self.vectors {
+            instruction::vectors(f, vectors)?;
+        }
         body(f, &self.body, &self.vars, &[], None, 1)?;
         f.write_char('\n')
     }

@@ -18,7 +18,7 @@ use base::ids::Id;
 
 use super::{
     Block, Callee, Fold, FoldKind, Function, GroupState, Inst, JoinState, JoinWord, KeyFilter, Known, Match, MatchKind,
-    Pipeline, Program, RowLayout, Source, State, StateId, Ty, Var,
+    Pipeline, Program, RowLayout, Source, State, StateId, Step, Ty, Var, Vectors,
 };
 
 /// Checks a program; the error names the place and what is wrong there.
@@ -52,7 +52,11 @@ pub fn verify(program: &Program) -> Result<(), String> {
 }
 
 fn verify_pipeline(program: &Program, pipeline: &Pipeline) -> Result<(), String> {
+    if let Some(vectors) = &pipeline.vectors {
+        verify_vectors(program, pipeline, vectors).map_err(|e| format!("vectors: {e}"))?;
+    }
     let mut v = Verifier::new(program, &pipeline.vars, Some(&pipeline.source));
+    v.vectors = pipeline.vectors.as_ref();
     if let Source::Rows { state, .. } = &pipeline.source {
         v.row_layout(*state)?;
     }
@@ -73,6 +77,27 @@ fn verify_pipeline(program: &Program, pipeline: &Pipeline) -> Result<(), String>
     v.body(&pipeline.body)
 }
 
+fn verify_vectors(program: &Program, pipeline: &Pipeline, vectors: &Vectors) -> Result<(), String> {
+    if !matches!(pipeline.source, Source::Table { .. }) {
+        return Err("only tables compute them".into());
+    }
+    let mut v = Verifier::new(program, &vectors.vars, Some(&pipeline.source));
+    for Step { var, op, only_if } in &vectors.steps {
+        only_if.map_or(Ok(()), |condition| v.expect(condition, Ty::Bool))?;
+        let declared = *vectors.vars.get(*var).ok_or_else(|| format!("{var} has no type"))?;
+        let ty = v.operation(op, declared).map_err(|e| format!("{var} = {op:?}: {e}"))?;
+        if !op.is_vectorised(|x| vectors.vars[x]) {
+            return Err(format!("{var} = {op:?} is not for many rows at once"));
+        }
+        v.define(*var, ty)?;
+    }
+    vectors.filter.map_or(Ok(()), |filter| v.expect(filter, Ty::Bool))?;
+    vectors.columns.iter().try_for_each(|&(value, null)| {
+        v.used(value)?;
+        null.map_or(Ok(()), |null| v.expect(null, Ty::Bool))
+    })
+}
+
 fn verify_function(program: &Program, layout: &RowLayout, f: &Function, answers: bool) -> Result<(), String> {
     let mut v = Verifier::new(program, &f.vars, None);
     for row in f.rows {
@@ -90,6 +115,8 @@ struct Verifier<'p> {
     program: &'p Program,
     vars: &'p IdMap<Var, Ty>,
     source: Option<&'p Source>,
+    /// What the source computes.
+    vectors: Option<&'p Vectors>,
     /// Whether the variable may be used here.
     visible: Vec<bool>,
     /// Whether it has been defined anywhere.
@@ -106,6 +133,7 @@ impl<'p> Verifier<'p> {
             program,
             vars,
             source,
+            vectors: None,
             visible: vec![false; n],
             defined: vec![false; n],
             scope: Vec::new(),

@@ -42,8 +42,14 @@ impl Expressions {
     /// Lets only tuples through for which every conjunct is true.
     pub fn filter(&mut self, pipe: &mut Pipe, predicates: &[Expr]) -> Result<()> {
         for predicate in predicates {
-            let condition = self.truth(pipe, predicate)?;
-            pipe.push(Inst::Filter(condition));
+            pipe.open_block();
+            let condition = self.truth(pipe, predicate);
+            let block = pipe.close_block();
+            let condition = condition?;
+            if !pipe.filtered(&block, condition) {
+                pipe.append(block);
+                pipe.push(Inst::Filter(condition));
+            }
             // Rows are dropped: the order holds, but positions do not, so a LIMIT above cannot move into the sort.
             pipe.ordered_by = None;
         }

@@ -6,6 +6,7 @@ use base::IdMap;
 use plan::ColumnId;
 use types::SqlType;
 
+use super::computed::Computed;
 use super::pure;
 use crate::ir::{
     Arithmetic, Block, Callee, Compare, Conversion, FoldColumn, Inst, Literal, Logic, Operation, PipelineId, Source,
@@ -70,6 +71,8 @@ pub(super) struct Pipe {
     read: HashMap<Var, (FoldColumn, Option<Var>)>,
     /// The place by the codes of columns, if the pipe asks for it.
     place: Option<Var>,
+    /// What the source computes.
+    pub computed: Computed,
     /// Blocks being written: the body first, then those nested in it.
     blocks: Vec<Block>,
 }
@@ -89,6 +92,7 @@ impl Pipe {
             ordered_by: None,
             read: HashMap::new(),
             place: None,
+            computed: Computed::default(),
             blocks: vec![Block::new()],
         }
     }
@@ -111,10 +115,15 @@ impl Pipe {
 
     /// Whether nothing shows for which tuples the body has run so far.
     pub fn is_pure(&self) -> bool {
-        pure::is_pure(&self.blocks[0])
+        pure::is_pure(&self.blocks[0]) && self.vectors().never_fail()
     }
 
     // ---- blocks
+
+    /// The body so far.
+    pub fn body(&self) -> &Block {
+        &self.blocks[0]
+    }
 
     pub fn depth(&self) -> usize {
         self.blocks.len() - 1
@@ -125,6 +134,10 @@ impl Pipe {
     pub fn close_block(&mut self) -> Block {
         assert!(self.blocks.len() > 1, "the body itself stays open");
         self.blocks.pop().expect("just checked")
+    }
+    /// Goes on with the instructions of a closed block.
+    pub fn append(&mut self, block: Block) {
+        self.blocks.last_mut().expect("the body").extend(block);
     }
     pub fn push(&mut self, inst: Inst) {
         self.blocks.last_mut().expect("the body").push(inst);
@@ -281,7 +294,7 @@ impl Pipe {
     /// each tuple that the scan delivers is asked for it, so that no text is looked at in vain.
     pub fn length(&mut self, column: ColumnId) -> Option<FoldColumn> {
         let chooses = |inst: &Inst| matches!(inst, Inst::Filter(_) | Inst::Match(_) | Inst::Repeat { .. });
-        if self.depth() > 0 || self.blocks[0].iter().any(chooses) {
+        if self.depth() > 0 || self.vectors().filter.is_some() || self.blocks[0].iter().any(chooses) {
             return None;
         }
         let text = self.source_column(column)?;

@@ -35,10 +35,12 @@ impl Pipelines {
         if let Some(state) = pipe.reads_marks_of {
             self.wait_for(&mut pipe, state);
         }
-        let body = pipe.take_body();
+        let mut body = pipe.take_body();
+        let vectors = pipe.take_vectors(&mut body);
         let id = self.pipelines.push(Pipeline {
             name: pipe.name.join(", "),
             source: pipe.source,
+            vectors,
             body,
             vars: pipe.vars,
             after: pipe.after,

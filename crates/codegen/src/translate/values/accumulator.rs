@@ -13,7 +13,6 @@ use runtime::abi::{ExactSum, GroupLocal, Kernel};
 
 use super::Values;
 use crate::translate::code::Gathered;
-use crate::translate::stages::{operands, used_vars};
 use crate::translate::value::{Val, changing, load, part_types, store};
 
 /// Most fields that become variables: beyond that there are no registers, and each variable is one more thing to know of
@@ -84,7 +83,7 @@ impl Uses {
                     self.rows.insert(*var, *state);
                 }
                 Inst::Let { op: Operation::Load { base, offset, ty, .. }, .. } => self.access(*base, *offset, *ty),
-                Inst::Let { op, .. } => operands(op, |v| self.escape(v)),
+                Inst::Let { op, .. } => op.each_operand(|&v| self.escape(v)),
                 Inst::Store { base, offset, value } => {
                     self.access(*base, *offset, ty(*value));
                     self.escape(*value);
@@ -94,7 +93,7 @@ impl Uses {
                     self.escape(*value);
                 }
                 _ => {
-                    used_vars(inst, |v| self.escape(v));
+                    inst.each_use(|v| self.escape(v));
                     match inst {
                         Inst::If { then, otherwise, .. } => {
                             self.walk(then, ty);

@@ -1,13 +1,13 @@
 //! Bodies.
 
-use base::{Result, SqlState};
+use base::{IdMap, Result, SqlState};
 use functions::ScalarFunction;
 
 use super::{Parser, named};
 use crate::ir::text::snake;
 use crate::ir::{
     Arithmetic, Block, Callee, Compare, Conversion, FloatFunction, FloatOp, Fold, FoldColumn, FoldKind, Inst, Known,
-    Literal, Logic, Match, MatchCondition, MatchKind, Operation, Ty, Var,
+    Literal, Logic, Match, MatchCondition, MatchKind, Operation, Step, Ty, Var, Vectors,
 };
 
 const ARITHMETIC: &[Arithmetic] = &[Arithmetic::Add, Arithmetic::Sub, Arithmetic::Mul];
@@ -70,6 +70,29 @@ impl Parser<'_> {
             }
         }
         Ok((block, yields))
+    }
+
+    /// What is computed before a body.
+    pub(super) fn vectors(&mut self) -> Result<Vectors> {
+        self.vars = IdMap::new();
+        self.t.word("{")?;
+        let mut steps = Vec::new();
+        while !self.t.take("}") {
+            let (var, ty) = self.definition()?;
+            self.t.word("=")?;
+            let name = self.t.name()?;
+            let op = self.operation(name, ty)?;
+            steps.push(Step { var, op, only_if: self.condition()? });
+        }
+        let filter = self.condition()?;
+        self.t.word("(")?;
+        let columns = self.values()?;
+        self.t.word(")")?;
+        Ok(Vectors { vars: std::mem::take(&mut self.vars), steps, filter, columns })
+    }
+
+    fn condition(&mut self) -> Result<Option<Var>> {
+        if self.t.take("where") { self.var().map(Some) } else { Ok(None) }
     }
 
     /// `%1: I64`

@@ -6,7 +6,7 @@ use base::IdMap;
 use base::ids::Id;
 
 use super::{Quoted, list};
-use crate::ir::{Block, Callee, FoldColumn, Inst, Known, Literal, Match, MatchKind, Operation, Ty, Var};
+use crate::ir::{Block, Callee, FoldColumn, Inst, Known, Literal, Match, MatchKind, Operation, Ty, Var, Vectors};
 
 /// A variant's name in lower case with underscores.
 pub(in crate::ir) fn snake(variant: impl Debug) -> String {
@@ -34,6 +34,26 @@ pub(in crate::ir) fn body(
     printer.find(block);
     let undefined: Vec<Var> = vars.keys().filter(|v| !printer.defined[v.index()]).collect();
     printer.block(block, &undefined, &result.into_iter().collect::<Vec<_>>())
+}
+
+/// What is computed before a body.
+pub(in crate::ir) fn vectors(f: &mut Formatter<'_>, vectors: &Vectors) -> Result {
+    f.write_str("vectors {")?;
+    let mut printer = Printer { f, vars: &vectors.vars, defined: Vec::new(), depth: 2 };
+    for step in &vectors.steps {
+        printer.line()?;
+        printer.results(&[step.var])?;
+        printer.operation(&step.op)?;
+        step.only_if.map_or(Ok(()), |only_if| write!(printer.f, " where {only_if}"))?;
+    }
+    printer.depth = 1;
+    printer.line()?;
+    printer.f.write_char('}')?;
+    vectors.filter.map_or(Ok(()), |filter| write!(printer.f, " where {filter}"))?;
+    printer.f.write_str(" (")?;
+    printer.values(&vectors.columns)?;
+    printer.f.write_char(')')?;
+    printer.line()
 }
 
 struct Printer<'f, 'o, 'p> {

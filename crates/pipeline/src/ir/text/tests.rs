@@ -10,8 +10,9 @@ use plan::{ArgumentId, TableId};
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
 use crate::ir::{
-    Callee, Inst, JoinState, JoinWord, KeyFilter, Literal, Operation, Param, Pipeline, PipelineId, Program, RowField,
-    RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind, Source, SourceColumn, State, StateId, Ty, parse,
+    Callee, FloatOp, Inst, JoinState, JoinWord, KeyFilter, Literal, Operation, Param, Pipeline, PipelineId, Program,
+    RowField, RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind, Source, SourceColumn, State, StateId,
+    Step, Ty, Vectors, parse,
 };
 
 /// Makes random parts of programs.
@@ -151,6 +152,19 @@ impl Generator {
         }
     }
 
+    fn vectors(&mut self) -> Vectors {
+        let mut vars = IdMap::new();
+        let (x, y, z) = (vars.push(Ty::F64), vars.push(Ty::Bool), vars.push(Ty::F64));
+        let position = self.coin().then(|| self.0.bits() as u32);
+        let steps = vec![
+            Step { var: x, op: Operation::Column(self.0.index(9) as u32, Ty::F64), only_if: None },
+            Step { var: y, op: Operation::ColumnNull(self.0.index(9) as u32), only_if: None },
+            Step { var: z, op: Operation::Float(FloatOp::Div, x, x, position), only_if: self.coin().then_some(y) },
+        ];
+        let columns = self.some(|r| (r.0.pick(&[x, z]), r.coin().then_some(y)));
+        Vectors { vars, steps, filter: self.coin().then_some(y), columns }
+    }
+
     fn pipeline(&mut self) -> Pipeline {
         let (mut body, mut vars) = (Vec::new(), IdMap::new());
         for _ in 0..self.0.index(6) {
@@ -171,6 +185,7 @@ impl Generator {
         Pipeline {
             name: self.0.pick(&TEXTS).to_owned(),
             source: self.source(),
+            vectors: self.coin().then(|| self.vectors()),
             body,
             vars,
             after: self.some(|r| PipelineId::from_index(r.0.index(9))),
@@ -211,8 +226,8 @@ impl Generator {
 fn shown(program: &Program) -> Vec<String> {
     let Program { params, sites, states, pipelines, result, ordered, counters, positions } = program;
     let mut all = vec![format!("{params:?} {sites:?} {states:?} {result:?} {ordered} {counters:?} {positions:?}")];
-    for Pipeline { name, source, body, vars, after, fills, operator } in pipelines.values() {
-        all.push(format!("{name:?} {body:?} {vars:?} {after:?} {fills:?} {operator:?}"));
+    for Pipeline { name, source, body, vars, after, fills, operator, vectors } in pipelines.values() {
+        all.push(format!("{name:?} {body:?} {vars:?} {after:?} {fills:?} {operator:?} {vectors:?}"));
         all.push(match source {
             Source::Values(chunk) => {
                 let types: Vec<_> = chunk.columns().iter().map(|c| c.sql_type()).collect();

@@ -97,6 +97,13 @@ impl<'p> Verifier<'p> {
     }
 
     fn column_type(&self, i: u32) -> Result<Ty, String> {
+        let computed = self.source.zip(self.vectors).and_then(|(source, vectors)| {
+            let (value, _) = vectors.columns.get((i as usize).checked_sub(source.column_count())?)?;
+            Some(vectors.vars[*value])
+        });
+        if let Some(ty) = computed {
+            return Ok(ty);
+        }
         let physical = match self.source {
             Some(Source::Table { columns, codes, .. }) if i as usize == columns.len() && !codes.is_empty() => {
                 Some(Physical::I32)

@@ -449,6 +449,26 @@ impl Expressions {
             [argument] => argument,
             [y, x, ..] => return self.update_pair(pipe, row, accumulator, [y, x]),
         };
+        pipe.open_block();
+        let sql = self.taken(pipe, accumulator, argument);
+        let block = pipe.close_block();
+        let sql = sql?;
+        if !grouped && let Some(fold) = accumulator.fold_computed(pipe, state, &block, sql) {
+            pipe.push(Inst::Fold(fold));
+            return Ok(());
+        }
+        pipe.append(block);
+        match sql.null {
+            None => accumulator.add(pipe, row, sql.value, Some(state)),
+            Some(null) => {
+                let there = pipe.not(null);
+                pipe.when(there, |p| accumulator.add(p, row, sql.value, Some(state)))
+            }
+        }
+    }
+
+    /// The value of an argument, as the accumulator takes it.
+    fn taken(&mut self, pipe: &mut Pipe, accumulator: &Accumulator, argument: &Expr) -> Result<Sql> {
         let mut sql = self.scalar(pipe, argument)?;
         let exact = argument.sql_type.as_decimal().is_some();
         if accumulator.kind == Kind::Variance && exact {
@@ -460,13 +480,7 @@ impl Expressions {
         } else if matches!(accumulator.kind, Kind::Min | Kind::Max | Kind::Any) {
             sql = pipe.in_layout(sql, accumulator.sql_type);
         }
-        match sql.null {
-            None => accumulator.add(pipe, row, sql.value, Some(state)),
-            Some(null) => {
-                let there = pipe.not(null);
-                pipe.when(there, |p| accumulator.add(p, row, sql.value, Some(state)))
-            }
-        }
+        Ok(sql)
     }
 
     fn as_double(&mut self, pipe: &mut Pipe, sql: Sql, argument: &Expr) -> Result<Sql> {

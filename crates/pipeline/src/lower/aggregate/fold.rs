@@ -5,9 +5,9 @@ use plan::{Expr, ExprKind};
 use types::SqlType;
 
 use super::super::expression::Range;
-use super::super::pipe::Pipe;
+use super::super::pipe::{Pipe, Sql};
 use super::accumulator::{Accumulator, Kind};
-use crate::ir::{Fold, FoldColumn, FoldKind, StateId, Ty};
+use crate::ir::{Block, Fold, FoldColumn, FoldKind, StateId, Ty};
 
 impl Accumulator {
     /// The fold that updates the accumulator, if there is one.
@@ -27,6 +27,22 @@ impl Accumulator {
         let column = column.map_or(Some(None), |c| c.map(Some))?;
         let seen = self.tracks_seen.then_some(self.seen);
         Some(Fold { kind, state, offset: self.offset, seen, column })
+    }
+
+    /// The fold that updates the accumulator by a value that the source computes, as the instructions of `block` do, if it can.
+    pub(super) fn fold_computed(&self, pipe: &mut Pipe, state: StateId, block: &Block, value: Sql) -> Option<Fold> {
+        let ty = pipe.ty(value.value);
+        let kind = match self.kind {
+            Kind::Count => FoldKind::Count,
+            Kind::Sum if self.ty() == Ty::I128 && ty.is_integer() => FoldKind::Sum,
+            Kind::WideSum | Kind::FloatSum => FoldKind::Sum,
+            Kind::Min if ty.is_number() => FoldKind::Min,
+            Kind::Max if ty.is_number() => FoldKind::Max,
+            _ => return None,
+        };
+        let column = pipe.computed(block, value)?;
+        let seen = self.tracks_seen.then_some(self.seen);
+        Some(Fold { kind, state, offset: self.offset, seen, column: Some(column) })
     }
 
     /// The column that is summed up, in any width that the sum takes.
