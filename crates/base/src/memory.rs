@@ -16,5 +16,5 @@ pub use budget::{Budget, Reservation};
 pub use buffer::Buffer;
 pub use extents::Extent;
 pub use free::{Free, free};
-pub use idle::{thread_is_idle, when_idle};
+pub use idle::{look_soon, much_is_free, thread_is_idle, when_idle};
 pub use pages::{HUGE_PAGE, Pages, node, set_node};

@@ -18,6 +18,9 @@ use crate::trace::{Recorder, StatementSpans, Trace};
 /// Most bytes of a statement's text that are kept.
 const MOST_TEXT: usize = 1024;
 
+/// Bytes whose way back to the system is seen to once a statement is done with them.
+const MUCH: usize = 8 << 20;
+
 /// The statements of a database.
 pub(crate) struct Activity {
     running: Mutex<BTreeMap<u64, Arc<Statement>>>,
@@ -424,7 +427,11 @@ impl Open {
         let after = statement.begin.elapsed();
         let holds = std::mem::take(&mut *lock(&statement.holds));
         let work = statement.work_of(holds.job.as_ref(), after);
-        let end = End { outcome, after, work, peak_memory: holds.memory().1 };
+        let peak_memory = holds.memory().1;
+        if peak_memory >= MUCH {
+            base::memory::look_soon();
+        }
+        let end = End { outcome, after, work, peak_memory };
         if statement.end.set(end).is_ok() {
             self.activity.end(statement);
             holds.write_trace(statement);

@@ -149,7 +149,7 @@ impl Environment {
             return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, "access to files is disabled")
                 .hint("enable_external_access is off"));
         }
-        let budget = Some(self.database.0.budget.clone());
+        let budget = Some(self.statement_budget());
         let observer = self.observer([LOOK].into_iter(), None);
         let options = JobOptions { observer, ..self.job_options() };
         let workers = Workers { database: self.database.clone(), options };

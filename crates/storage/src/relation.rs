@@ -168,6 +168,13 @@ impl Relation {
     }
 }
 
+impl Drop for Relation {
+    /// Its memory is to go back to the system, and not to wait for somebody.
+    fn drop(&mut self) {
+        base::memory::much_is_free();
+    }
+}
+
 impl Rows for Relation {
     fn reader(&self, chunk: usize, rows: usize) -> ChunkReader {
         ChunkReader::new(self.directory.get(chunk).pin(), rows)

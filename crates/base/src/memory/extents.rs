@@ -2,14 +2,17 @@
 //!
 //! An allocator rounds sizes up (by an eighth on average, and a column of 65,536 numbers with its header by a quarter), keeps sizes and threads
 //! apart, and so needs a third more for the columns of a database. Here the first gap that is long enough is taken, a bit a
-//! page says which are free, and only what is free for a second goes back to the system: its pages, or the region.
+//! page says which are free, and only what has been free for a while goes back to the system: its pages, or the region. Regions
+//! are made of areas that nobody needs, if there are such.
 
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::idle::{self, Moment};
 use super::mapping::{map, unmap};
 use super::pages::{HUGE_PAGE, Pages, node};
+use super::spare;
 
 const PAGE: usize = 4 << 10;
 const REGION: usize = 32 << 20;
@@ -20,6 +23,13 @@ const LONGEST: usize = REGION / 4;
 const GAP: usize = 16;
 const NODES: usize = 16;
 
+/// Free bytes that are worth giving back while others come and go.
+const MUCH: usize = 16 << 20;
+
+/// Bytes that are free while the system has memory there.
+static STALE: AtomicUsize = AtomicUsize::new(0);
+/// The fewest that these were since the last look, and between that and the one before.
+static LEAST: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 /// By node (modulo their number here).
 static REGIONS: [Mutex<Vec<Region>>; NODES] = [const { Mutex::new(Vec::new()) }; NODES];
 
@@ -52,7 +62,7 @@ impl Extent {
             return Self { start, len: pages.len(), origin: Origin::Own(pages) };
         }
         let (node, pages) = (node(), len.div_ceil(PAGE));
-        Self { start: take(&mut regions(node), pages), len: pages * PAGE, origin: Origin::Region(node) }
+        Self { start: take(&mut regions(node), node, pages), len: pages * PAGE, origin: Origin::Region(node) }
     }
 
     /// First byte.
@@ -85,24 +95,31 @@ fn regions(node: u16) -> MutexGuard<'static, Vec<Region>> {
     REGIONS[usize::from(node) % NODES].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn take(regions: &mut Vec<Region>, pages: usize) -> NonNull<u8> {
+fn take(regions: &mut Vec<Region>, node: u16, pages: usize) -> NonNull<u8> {
     if let Some(start) = regions.iter_mut().find_map(|region| region.take(pages)) {
         return start;
     }
-    let region = Region { start: map(REGION), used: Bits::default(), stale: Bits::default() };
+    let recycled = spare::take(REGION, node);
+    let start = recycled.unwrap_or_else(|| map(REGION));
+    let mut region = Region { start, used: Bits::default(), stale: Bits::default() };
+    // The system has memory there already.
+    region.set_stale(0, REGION_PAGES, recycled.is_some());
     regions.push(region);
     regions.last_mut().and_then(|region| region.take(pages)).expect("a region is longer than an extent")
 }
 
 /// Bytes that are free and have not gone back to the system.
 pub(super) fn stale_bytes() -> usize {
-    let of_node = |node| regions(node).iter().map(|region| region.stale.count * PAGE).sum::<usize>();
-    (0..NODES as u16).map(of_node).sum()
+    STALE.load(Ordering::Relaxed)
 }
 
-/// Gives back what is free. Others come and go while something happens.
+/// Gives back what is free; while others come and go, if most of it has been free for at least one look.
 fn tidy(moment: Moment) {
-    if moment == Moment::Idle {
+    let free = stale_bytes();
+    let least = LEAST[0].swap(free, Ordering::Relaxed);
+    let before = LEAST[1].swap(least, Ordering::Relaxed);
+    let settled = least.min(before);
+    if moment == Moment::Idle || settled >= MUCH && settled >= free / 2 {
         give_back();
     }
 }
@@ -115,6 +132,7 @@ fn give_back() {
         regions.retain(|region| {
             let is_used = region.used.count > 0;
             if !is_used {
+                STALE.fetch_sub(region.stale.count * PAGE, Ordering::Relaxed);
                 // SAFETY: what `map` returned for the region, and nobody has any of it.
                 unsafe { unmap(region.start, REGION) };
             }
@@ -145,14 +163,26 @@ impl Region {
         }
         let (first, _) = self.used.gaps().find(|&(_, len)| len >= pages)?;
         self.used.set(first, pages, true);
-        self.stale.set(first, pages, false);
+        self.set_stale(first, pages, false);
         // SAFETY: a page of the region.
         Some(unsafe { self.start.add(first * PAGE) })
     }
 
     fn free(&mut self, first: usize, pages: usize) {
         self.used.set(first, pages, false);
-        self.stale.set(first, pages, true);
+        self.set_stale(first, pages, true);
+    }
+
+    fn set_stale(&mut self, first: usize, pages: usize, to: bool) {
+        let before = self.stale.count;
+        self.stale.set(first, pages, to);
+        if to {
+            STALE.fetch_add((self.stale.count - before) * PAGE, Ordering::Relaxed);
+        } else {
+            let bytes = (before - self.stale.count) * PAGE;
+            let left = STALE.fetch_sub(bytes, Ordering::Relaxed) - bytes;
+            LEAST[0].fetch_min(left, Ordering::Relaxed);
+        }
     }
 
     fn give_back(&mut self) {
@@ -162,7 +192,7 @@ impl Region {
         let gaps: Vec<(usize, usize)> = self.used.gaps().filter(|&(_, len)| len >= GAP).collect();
         for (first, pages) in gaps {
             if self.stale.has_any(first, pages) {
-                self.stale.set(first, pages, false);
+                self.set_stale(first, pages, false);
                 // SAFETY: pages of the region that nobody has; the next owner expects anything of them.
                 unsafe {
                     libc::madvise(self.start.add(first * PAGE).as_ptr().cast(), pages * PAGE, libc::MADV_DONTNEED)

@@ -1,5 +1,5 @@
 //! When memory goes back to the system: what nobody has needed for ten seconds, and nearly all that is free once nobody has
-//! taken or brought any for more than half a second.
+//! taken or brought any for more than half a second. What tables leave behind goes within a second, whatever else happens.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -15,7 +15,9 @@ const LOOKS: u32 = 40;
 /// When memory is given back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Moment {
-    /// While others take and bring memory.
+    /// While others take and bring memory: a look, one of many.
+    Look,
+    /// The same, of which ten seconds lie between two.
     Busy,
     /// Nobody does.
     Idle,
@@ -25,6 +27,8 @@ pub(super) enum Moment {
 static LOOKING: AtomicBool = AtomicBool::new(false);
 /// Whether any memory was taken or brought since the last look.
 static IN_USE: AtomicBool = AtomicBool::new(false);
+/// Whether much was freed for good since the last look.
+static FREED: AtomicBool = AtomicBool::new(false);
 /// Who has memory to give back.
 static OWNERS: Mutex<Vec<fn(Moment)>> = Mutex::new(Vec::new());
 /// What else has.
@@ -48,6 +52,21 @@ pub fn thread_is_idle() {
     }
 }
 
+/// Says that much was freed that nobody will ask for again, as when a table goes.
+pub fn much_is_free() {
+    FREED.store(true, Ordering::Relaxed);
+    look_soon();
+}
+
+/// Has what is free go back once nothing happens any more.
+pub fn look_soon() {
+    if !LOOKING.swap(true, Ordering::AcqRel)
+        && std::thread::Builder::new().name("morsel-memory".into()).spawn(look).is_err()
+    {
+        LOOKING.store(false, Ordering::Release);
+    }
+}
+
 /// Says that memory was taken or brought.
 pub(super) fn note_use() {
     IN_USE.store(true, Ordering::Relaxed);
@@ -61,21 +80,20 @@ pub(super) fn tidy_soon(give_back: fn(Moment)) {
         owners.push(give_back);
     }
     drop(owners);
-    if !LOOKING.swap(true, Ordering::AcqRel)
-        && std::thread::Builder::new().name("morsel-memory".into()).spawn(look).is_err()
-    {
-        LOOKING.store(false, Ordering::Release);
-    }
+    look_soon();
 }
 
 fn look() {
-    let mut idle = 0;
+    let (mut idle, mut freed) = (0, false);
     for number in 1u32.. {
         std::thread::sleep(PATIENCE);
         idle = if IN_USE.swap(false, Ordering::Relaxed) { 0 } else { idle + 1 };
         if idle < IDLE {
-            if number.is_multiple_of(LOOKS) {
-                owners().iter().for_each(|give_back| give_back(Moment::Busy));
+            let moment = if number.is_multiple_of(LOOKS) { Moment::Busy } else { Moment::Look };
+            owners().iter().for_each(|give_back| give_back(moment));
+            // It is said before it is done, so a look later.
+            if std::mem::replace(&mut freed, FREED.swap(false, Ordering::Relaxed)) {
+                thread_is_idle();
             }
             continue;
         }

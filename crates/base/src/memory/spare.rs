@@ -137,6 +137,7 @@ pub(super) fn keep(start: NonNull<u8>, len: usize, node: u16) -> bool {
 fn tidy(moment: Moment) {
     let nodes = 0..NODES as u16;
     match moment {
+        Moment::Look => {}
         Moment::Busy => nodes.for_each(|node| give_back(node, needed)),
         Moment::Idle => nodes.for_each(|node| give_back(node, |_| REST)),
     }
