@@ -13,6 +13,7 @@ pub mod random;
 pub mod simd;
 pub mod stack;
 pub mod statement;
+pub mod traffic;
 
 pub use cancel::CancelToken;
 pub use error::{Error, Result, SqlState};

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use base::traffic::Traffic;
 use base::{Budget, Error, SqlState};
 use scheduler::{JobHandle, StageReport};
 
@@ -111,6 +112,8 @@ pub(crate) struct Work {
     /// Rows of all sources and intermediate results that were read.
     pub rows_read: u64,
     pub morsels: u64,
+    /// What was read and written.
+    pub traffic: Traffic,
     pub pipelines: usize,
     pub pipelines_done: usize,
     /// The part that is done, from 0 to 1.
@@ -345,7 +348,7 @@ impl Statement {
                 ..Work::default()
             });
         };
-        let (progress, times) = (job.progress(), job.times());
+        let (progress, times, stages) = (job.progress(), job.times(), job.report());
         // When it was handed over.
         let from = self.compiled.get().copied().unwrap_or_default();
         let after_its_end = times.total.map_or(Duration::ZERO, |total| now.saturating_sub(from + total));
@@ -357,9 +360,10 @@ impl Statement {
             is_queued: times.queued.is_none() && times.total.is_none(),
             waiting: times.held_up + after_its_end,
             is_waiting: times.is_held_up || times.total.is_some(),
-            busy: job.report().iter().map(|stage| stage.busy).sum(),
+            busy: stages.iter().map(|stage| stage.busy).sum(),
             rows_read: progress.rows,
             morsels: progress.morsels,
+            traffic: stages.iter().fold(Traffic::default(), |sum, stage| sum + stage.traffic),
             pipelines: progress.total_stages,
             pipelines_done: progress.stages,
             fraction: fraction.max(before),

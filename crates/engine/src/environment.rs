@@ -123,6 +123,8 @@ impl Environment {
         JobOptions {
             weight: self.settings.number("priority"),
             worker_limit: Some(self.settings.number("worker_limit") as usize).filter(|&limit| limit > 0),
+            division: self.settings.division(),
+            placement: self.settings.placement(),
             cancel: self.call.token(),
             ..JobOptions::default()
         }

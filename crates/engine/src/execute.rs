@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use base::ids::Id;
+use base::traffic::Traffic;
 use base::{Budget, IdMap, Result};
 use codegen::Executable;
 use pipeline::Target;
@@ -32,7 +33,9 @@ use crate::environment::Environment;
 use crate::freezing::freeze_behind;
 use crate::prepared::Prepared;
 use crate::progress::Progress;
+use crate::recording::{Recording, as_worker, hops};
 use crate::source::Source;
+use crate::trace::Recorder;
 use phases::Phase;
 use stage::PipelineStage;
 use watch::Watch;
@@ -61,8 +64,21 @@ pub(crate) struct Query {
     pub running: EachWorker<AtomicU32>,
     /// With EXPLAIN ANALYZE, the phases that have begun.
     pub phases: Mutex<Vec<Arc<Phase>>>,
+    /// With EXPLAIN ANALYZE, what each operator (its counter) has read and written, but for tables that workers share.
+    pub traffic: Mutex<Vec<Traffic>>,
     /// It runs on the consumer's thread, so nobody takes results away meanwhile.
     pub small: bool,
+}
+
+/// What an operator has done, by EXPLAIN ANALYZE.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Operator {
+    /// Rows that it has produced.
+    pub rows: u64,
+    /// Time of all workers.
+    pub time: Duration,
+    /// Bytes near to the workers, and bytes on other nodes.
+    pub traffic: (u64, u64),
 }
 
 /// A query that runs, or has run.
@@ -130,6 +146,31 @@ pub(crate) fn start(environment: &Environment, plan: &Plan, analyze: bool, cance
     let mut running = prepared.start(environment, sources(plan)?, None, analyze, cancel)?;
     running.compiled = compiled;
     Ok(running)
+}
+
+/// Compiles an optimised plan and runs it on one thread that plays so many workers. Its rows are dropped.
+pub(crate) fn record(environment: &Environment, plan: &Plan, workers: usize) -> Result<Recording> {
+    let prepared = prepare(environment, plan, false)?;
+    environment.statement.compiled();
+    let (shared, cancel) = (&environment.database.0, environment.call.token());
+    let cut = Cutting { threads: workers, ..shared.scheduler.cutting() };
+    let pipelines = prepared.program.pipelines.values();
+    let after = |p: &pipeline::ir::Pipeline| p.after.iter().map(|before| before.index()).collect();
+    let pipelines: Vec<(String, Vec<usize>)> = pipelines.map(|p| (p.name.clone(), after(p))).collect();
+    let names = pipelines.iter().map(|(name, _)| name.clone()).collect();
+    let recorder = Arc::new(Recorder::new(None, environment.statement.number, names, None));
+    let sources = sources(plan)?;
+    let begin = Instant::now();
+    let mut query = Query::new(environment, &prepared, sources, None, cancel.clone(), None)?;
+    query.small = true;
+    let job = job_of(&Arc::new(query));
+    let twin = SingleThreaded { cut, observer: Some(recorder.clone()), ..SingleThreaded::default() };
+    as_worker(hops(shared.scheduler.placement()), || twin.run(job, &cancel))?;
+    let time = begin.elapsed();
+    let mut runs: Vec<_> =
+        recorder.kept().into_iter().flat_map(|(_, workers)| workers).flat_map(|(_, runs)| runs).collect();
+    runs.sort_by_key(|run| run.begin);
+    Ok(Recording { pipelines, runs, begin, time, nodes: shared.scheduler.placement().node_count() })
 }
 
 /// Compiles an optimised plan and starts it; its rows go to the sink.
@@ -220,7 +261,43 @@ impl Query {
         let fillers = fillers.into_iter().map(AtomicUsize::new).collect();
         let running = EachWorker::default();
         let phases = Mutex::default();
-        Ok(Self { program, code, context, sources, arguments, fillers, budget, cancel, running, phases, small: false })
+        let traffic = Mutex::new(vec![Traffic::default(); program.counters.len()]);
+        Ok(Self {
+            program,
+            code,
+            context,
+            sources,
+            arguments,
+            fillers,
+            budget,
+            cancel,
+            running,
+            phases,
+            traffic,
+            small: false,
+        })
+    }
+
+    /// Work for an operator (its counter) has read and written this.
+    pub fn note_traffic(&self, operator: u32, traffic: Traffic) {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)[operator as usize] += traffic;
+    }
+
+    /// Local and remote bytes of each operator, by its counter. What is looked at of tables that workers share is their
+    /// owners', and lies on all nodes alike.
+    fn traffic_of_operators(&self, nodes: u64) -> Vec<(u64, u64)> {
+        let all = self.traffic.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sums: Vec<(u64, u64)> = all.iter().map(|traffic| (traffic.local(), traffic.remote())).collect();
+        for (state, _) in self.program.states.iter() {
+            let looked_at = self.context.looked_at(state);
+            let fills = |p: &&pipeline::ir::Pipeline| p.fills.contains(&state);
+            if let Some(operator) = self.program.pipelines.values().find(fills).and_then(|p| p.operator) {
+                let (local, remote) = &mut sums[operator as usize];
+                *local += looked_at / nodes;
+                *remote += looked_at - looked_at / nodes;
+            }
+        }
+        sums
     }
 
     /// Whether results wait for their consumer, so that no more should be made.
@@ -301,17 +378,23 @@ fn goes_on(context: &Arc<QueryContext>) -> GoesOn {
     Box::new(move || context.upgrade().is_some_and(|c| !c.result().is_full() && !c.result().has_ended()))
 }
 
-/// Gives the query to the scheduler, or runs it here if it is small.
-fn launch(environment: &Environment, query: Arc<Query>, cancel: CancelToken) -> Result<Running> {
-    let shared = environment.database.0.clone();
+/// A stage for each pipeline.
+fn job_of(query: &Arc<Query>) -> JobSpec {
     let mut job = JobSpec::new();
     for (id, pipeline) in query.program.pipelines.iter() {
         let after: Vec<usize> = pipeline.after.iter().map(|p| p.index()).collect();
         job.add(PipelineStage::new(query.clone(), id), &after);
     }
+    job
+}
+
+/// Gives the query to the scheduler, or runs it here if it is small.
+fn launch(environment: &Environment, query: Arc<Query>, cancel: CancelToken) -> Result<Running> {
+    let shared = environment.database.0.clone();
+    let job = job_of(&query);
     if query.small {
         let cut = Cutting { threads: 1, ..shared.scheduler.cutting() };
-        SingleThreaded { cut, seed: 0 }.run(job, &cancel)?;
+        SingleThreaded { cut, ..SingleThreaded::default() }.run(job, &cancel)?;
         environment.statement.ran_here();
         query.context.result().finish(Ok(()));
         return Ok(Running::new(query, None, shared));
@@ -377,11 +460,14 @@ impl Running {
         }
     }
 
-    /// Rows and time per operator (EXPLAIN ANALYZE), and what the pipelines did; after the end. Times are sums over the
-    /// workers.
-    pub fn operators(&mut self) -> Vec<(u64, Duration)> {
+    /// Rows, time and traffic per operator (EXPLAIN ANALYZE), and what the pipelines did; after the end. Times are sums over
+    /// the workers.
+    pub fn operators(&mut self) -> Vec<Operator> {
         let times = self.watch.take().map(|w| w.end(&self.query, &self.report())).unwrap_or_default();
-        self.query.context.counters().into_iter().zip(times).collect()
+        let counters = self.query.context.counters().into_iter();
+        let traffic = self.query.traffic_of_operators(self.shared.scheduler.placement().node_count() as u64);
+        let operator = |((rows, time), traffic)| Operator { rows, time, traffic };
+        counters.zip(times).zip(traffic).map(operator).collect()
     }
     pub fn report(&self) -> Vec<scheduler::StageReport> {
         self.job.as_ref().map(|j| j.report()).unwrap_or_default()

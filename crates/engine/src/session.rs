@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use base::{Result, stack};
+use base::{Error, Result, SqlState, stack};
 use io::FileSource;
 use types::{SqlType, Value};
 
@@ -12,7 +12,7 @@ use crate::call::{Call, Interrupt};
 use crate::environment::Environment;
 use crate::kept::plans::{Kept, Text};
 use crate::resolver::Resolver;
-use crate::{Database, QueryResult, execute, statement};
+use crate::{Database, QueryResult, Recording, execute, statement};
 
 /// A client's view of a database: its settings, and at most one statement at a time.
 pub struct Session {
@@ -175,6 +175,23 @@ impl Session {
                 prepared.start(environment, execute::sources(&plan)?, None, false, environment.call.token())?;
             QueryResult::running(columns, running).and_reject(resolver.into_rejects())
         })?
+    }
+
+    /// Runs a query on one thread that plays so many workers, for a replay. Its rows are dropped.
+    pub fn record(&mut self, sql: &str, workers: usize) -> Result<Recording> {
+        let open = self.environment.begin_statement(&self.interrupt.begin(), sql)?;
+        let environment = &self.environment;
+        let resolver = Resolver::new(environment);
+        let statement = sql::parse(sql).and_then(|parsed| sql::bind(&parsed, &resolver, &[]))?;
+        let sql::Statement::Query(plan) = statement else {
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, "only queries can be recorded"));
+        };
+        let recorded = stack::with_room(plan.depth(), || {
+            let plan = execute::optimize(environment, plan)?;
+            execute::record(environment, &plan, workers)
+        })?;
+        drop(open);
+        recorded
     }
 
     /// What can be typed next at the end of `text`, for completion: names of tables and columns.

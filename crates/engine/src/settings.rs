@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use base::traffic::MemoryPlacement;
 use base::{Error, Result, SqlState};
 use optimizer::{Costs, KnownRows, Search};
 use runtime::window::Algorithm as WindowAlgorithm;
+use scheduler::Division;
 
 mod duration;
 
@@ -120,6 +122,13 @@ pub const SETTINGS: &[Setting] = &[
         description: "Memory that tables and queries may use together; by default 80% of the machine's.",
     },
     Setting {
+        name: "memory_placement",
+        kind: Kind::Choice(|| MemoryPlacement::ALL.map(|(name, _)| name).to_vec()),
+        default: "first_touch",
+        scope: Scope::Session,
+        description: "Where memory is taken to lie when accesses are counted and morsels handed out, for experiments.",
+    },
+    Setting {
         name: "optimize",
         kind: Kind::Bool,
         default: "on",
@@ -181,6 +190,13 @@ pub const SETTINGS: &[Setting] = &[
         default: "16",
         scope: Scope::Session,
         description: "Children of a node in the trees of window functions.",
+    },
+    Setting {
+        name: "work_division",
+        kind: Kind::Choice(|| Division::ALL.map(|(name, _)| name).to_vec()),
+        default: "morsels",
+        scope: Scope::Session,
+        description: "How work is divided: by morsels, or in equal parts beforehand (static), for comparisons.",
     },
     Setting {
         name: "worker_limit",
@@ -284,11 +300,13 @@ impl Settings {
         const HARMLESS: &[&str] = &[
             "admission_timeout",
             "memory_limit",
+            "memory_placement",
             "priority",
             "query_memory_limit",
             "statement_timeout",
             "threads",
             "trace",
+            "work_division",
             "worker_limit",
         ];
         self.values.keys().all(|name| HARMLESS.contains(name))
@@ -303,6 +321,14 @@ impl Settings {
             search: chosen(&Search::ALL, text("join_search")),
             known: text("known_join_rows").parse().unwrap_or_default(),
         }
+    }
+    /// How work is divided among workers.
+    pub(crate) fn division(&self) -> Division {
+        chosen(&Division::ALL, Setting::find("work_division").map_or("", |s| self.get(s)))
+    }
+    /// Where memory is taken to lie.
+    pub(crate) fn placement(&self) -> MemoryPlacement {
+        chosen(&MemoryPlacement::ALL, Setting::find("memory_placement").map_or("", |s| self.get(s)))
     }
     /// How window functions are evaluated.
     pub(crate) fn of_windows(&self) -> runtime::window::Settings {

@@ -28,7 +28,8 @@ fn lines(s: &mut Session, sql: &str) -> Vec<String> {
 /// Operator, rows and milliseconds of each line of EXPLAIN ANALYZE's first table.
 fn operators(lines: &[String]) -> Vec<(String, u64, f64)> {
     let operator = |line: &String| {
-        let mut words = line.split_whitespace().rev();
+        // Behind them, what was read and written here and elsewhere.
+        let mut words = line.split_whitespace().rev().skip(2);
         let ms = words.next()?.parse().ok()?;
         let rows = words.next()?.parse().ok()?;
         Some((line.split_whitespace().next()?.to_string(), rows, ms))

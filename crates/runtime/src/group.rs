@@ -153,6 +153,11 @@ impl State for Groups {
         Ok(())
     }
 
+    fn written(&self, worker: usize) -> u64 {
+        // SAFETY: called by the worker itself.
+        unsafe { (*self.locals.get(worker)).inner.written() }
+    }
+
     fn forget_known(&self, worker: usize, places: usize) {
         // SAFETY: called by the worker itself.
         unsafe { (*self.locals.get(worker)).forget_known(places) };
@@ -181,7 +186,10 @@ impl State for Groups {
         Some(match self.combining.get() {
             Some(combining) => RowSource::of_partitions(combining.clone(), self.clone()),
             None if only.is_null() => RowSource::new(self.local_segments(), rows, self),
-            None => RowSource::new(vec![Segment::Block { start: only, stride: self.stride, rows: 1 }], rows, self),
+            None => {
+                let (stride, node) = (self.stride, base::memory::node());
+                RowSource::new(vec![Segment::Block { start: only, stride, rows: 1, node }], rows, self)
+            }
         })
     }
 }

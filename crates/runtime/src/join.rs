@@ -30,7 +30,7 @@ mod tests;
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use base::memory::Reservation;
 use base::{Budget, Result};
@@ -86,8 +86,9 @@ impl Join {
 
     /// Lets probes have the table, and returns its address. Once only.
     fn publish(&self, directory: *const u64, places: Places, keyed: Option<Keyed>, charged: Reservation) -> usize {
-        let inner =
-            TableState { has_chains: AtomicBool::new(false), keyed, _charged: charged, cancel: self.cancel.clone() };
+        let rows: usize = self.segments().iter().map(Segment::rows).sum();
+        let size = (8 * places.slots() + rows * self.rows.stride(), self.rows.stride());
+        let inner = TableState::new(keyed, size, charged, self.cancel.clone());
         let table = Box::into_raw(Box::new(JoinTable { directory, places, inner: Box::new(inner) }));
         let before = self.table.swap(table, Ordering::Release);
         assert!(before.is_null(), "a state is finalised once");
@@ -109,6 +110,13 @@ impl State for Join {
             (_, 0) => build::start(self, cut),
             _ => Ok(None),
         }
+    }
+    fn written(&self, worker: usize) -> u64 {
+        self.rows.written(worker)
+    }
+    fn looked_at(&self) -> u64 {
+        // SAFETY: null, or a table that lives as long as the state.
+        unsafe { self.table.load(Ordering::Acquire).as_ref() }.map_or(0, |table| table.inner.looked_at())
     }
     fn finished(&self) -> *const u8 {
         self.table.load(Ordering::Acquire).cast_const().cast()

@@ -191,6 +191,17 @@ impl QueryContext {
         self.states[state.index()].clone().source(rows).unwrap_or_else(|| panic!("{state} has no rows"))
     }
 
+    /// Bytes that a worker has materialised in these states so far, as far as they are still there. Called by the worker itself,
+    /// once it has come.
+    pub fn written(&self, states: &[StateId], worker: usize) -> u64 {
+        states.iter().map(|state| self.states[state.index()].written(worker)).sum()
+    }
+
+    /// Bytes of a finalised state that others have looked at, if it is shared by all workers.
+    pub fn looked_at(&self, state: StateId) -> u64 {
+        self.states[state.index()].looked_at()
+    }
+
     /// What the rows of a top-k may have as their first key.
     pub fn threshold(&self, state: StateId) -> Option<&Threshold> {
         self.states[state.index()].threshold()

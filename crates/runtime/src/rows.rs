@@ -16,6 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use base::Area;
+use base::traffic::{self, Access};
 use scheduler::{EachWorker, Morsel, Offsets};
 
 pub use chunks::{ChunkList, Pool};
@@ -61,6 +62,9 @@ impl<T> PerWorker<T> {
     }
 }
 
+/// Bytes that are counted for a row that is read through a pointer: the pointer, and a cache line.
+const POINTED: usize = 72;
+
 /// Rows that lie one after the other, or pointers to rows.
 #[derive(Clone, Copy, Debug)]
 pub enum Segment {
@@ -72,6 +76,8 @@ pub enum Segment {
         stride: usize,
         /// Their number.
         rows: usize,
+        /// The node that they lie on.
+        node: u16,
     },
     /// `rows` pointers to rows.
     Pointers {
@@ -92,6 +98,22 @@ impl Segment {
     pub fn rows(&self) -> usize {
         match *self {
             Self::Block { rows, .. } | Self::Pointers { rows, .. } => rows,
+        }
+    }
+
+    /// The node that they lie on; none if they may lie on several.
+    pub(crate) fn node(&self) -> Option<u16> {
+        match *self {
+            Self::Block { node, .. } => Some(node),
+            Self::Pointers { .. } => None,
+        }
+    }
+
+    /// Somebody reads so many of them.
+    pub(crate) fn note_read(&self, rows: usize) {
+        match *self {
+            Self::Block { stride, node, .. } => traffic::note(Access::Area, node, (rows * stride) as u64),
+            Self::Pointers { .. } => traffic::note_spread(Access::Area, (rows * POINTED) as u64),
         }
     }
 
@@ -123,7 +145,9 @@ impl Segment {
         // SAFETY: inside of the segment or at its end.
         unsafe {
             match self {
-                Self::Block { start, stride, .. } => Self::Block { start: start.add(from * stride), stride, rows },
+                Self::Block { start, stride, node, .. } => {
+                    Self::Block { start: start.add(from * stride), stride, rows, node }
+                }
                 Self::Pointers { start, .. } => Self::Pointers { start: start.add(from), rows },
             }
         }
@@ -187,7 +211,8 @@ pub(crate) fn offsets(segments: &[Segment]) -> Offsets {
 
 /// The rows of an area that holds nothing but rows of `stride` bytes.
 pub(crate) fn area_segments(area: &Area, stride: usize) -> impl Iterator<Item = Segment> {
+    let node = area.node();
     area.blocks()
-        .map(move |(start, used)| Segment::Block { start, stride, rows: used / stride })
+        .map(move |(start, used)| Segment::Block { start, stride, rows: used / stride, node })
         .filter(|segment| segment.rows() > 0)
 }

@@ -195,6 +195,9 @@ impl State for Sort {
         self.rows.local(worker)
     }
 
+    fn written(&self, worker: usize) -> u64 {
+        self.rows.written(worker)
+    }
     fn end_morsel(&self, worker: usize, _: Range<u64>, _: bool) -> Result<()> {
         self.rows.end_morsel(worker)?;
         if let Some(measured) = &self.measured {

@@ -4,11 +4,14 @@
 //! many numbers as it may have rows, and is one morsel.
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::Arc;
 
 use base::Result;
+use base::ids::Id;
+use base::traffic::MemoryPlacement;
 use pipeline::ir::RowSet;
-use scheduler::{Cutting, Morsel, MorselRanges, Offsets};
+use scheduler::{Cutting, Morsel, MorselRanges, NodeId, Offsets};
 
 use crate::rows::{Segment, offsets};
 use crate::state::State;
@@ -59,7 +62,8 @@ enum Parts {
 
 impl RowSource {
     pub(crate) fn new(segments: Vec<Segment>, rows: RowSet, state: Arc<dyn State>) -> Self {
-        Self { offsets: offsets(&segments), parts: Parts::Segments(segments), rows, complete: None, _state: state }
+        let offsets = offsets(&segments);
+        Self { offsets, parts: Parts::Segments(segments), rows, complete: None, _state: state }
     }
 
     /// All rows of these segments, each completed when it is read: once, as whoever reads them claims them.
@@ -85,9 +89,30 @@ impl RowSource {
     /// The morsels: a partition is one.
     pub fn cut(&self, cut: &Cutting) -> MorselRanges {
         match &self.parts {
-            Parts::Segments(_) => cut.rows(self.len()),
+            Parts::Segments(segments) => match self.on_nodes(segments, cut) {
+                Some(parts) => cut.placed(&parts),
+                None => cut.rows(self.len()),
+            },
             Parts::Partitions(_) => cut.pieces(&self.offsets),
         }
+    }
+
+    /// The rows of each node, if there are several, and rows lie where they were written.
+    fn on_nodes(&self, segments: &[Segment], cut: &Cutting) -> Option<Vec<(NodeId, Range<u64>)>> {
+        let nodes = cut.placement.node_count();
+        if nodes == 1 || cut.memory == MemoryPlacement::Interleaved {
+            return None;
+        }
+        let mut parts: Vec<(NodeId, Range<u64>)> = Vec::new();
+        for (segment, rows) in segments.iter().zip(self.offsets.ranges()) {
+            // Pointers lead anywhere.
+            let node = NodeId::from_index(usize::from(segment.node()?) % nodes);
+            match parts.last_mut() {
+                Some((last, part)) if *last == node => part.end = rows.end,
+                _ => parts.push((node, rows)),
+            }
+        }
+        Some(parts)
     }
 
     /// Makes sure that the rows from `at` on can be read; false if there is more to do for it after so many steps, by
@@ -148,6 +173,7 @@ impl RowSource {
             let (seen, taken) = self.fill_from(&segments[number], rows.start, rows.end, &mut out[filled..]);
             *cursor += seen as u64;
             filled += taken;
+            segments[number].note_read(seen);
             if seen < rows.len() {
                 break;
             }

@@ -30,6 +30,17 @@ pub(crate) trait State: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Bytes that a worker has materialised here so far, as far as they are still there. Called by the worker itself.
+    fn written(&self, worker: usize) -> u64 {
+        let _ = worker;
+        0
+    }
+
+    /// Bytes of the finalised state that others have looked at, if it is shared by all workers.
+    fn looked_at(&self) -> u64 {
+        0
+    }
+
     /// What its rows may have as their first key, if it is a top-k that knows.
     fn threshold(&self) -> Option<&Threshold> {
         None

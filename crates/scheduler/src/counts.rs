@@ -4,6 +4,7 @@ use crate::morsel::Progress;
 use crate::observe::Run;
 use crate::task::Stage;
 use base::ids::Id;
+use base::traffic::Traffic;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 /// Shards beyond this cost more to add up than they save.
@@ -36,6 +37,20 @@ struct Shard {
     rows: AtomicU64,
     remote_rows: AtomicU64,
     busy_nanos: AtomicU64,
+    traffic: [[AtomicU64; 3]; 4],
+}
+
+impl Shard {
+    fn count_traffic(&self, traffic: &Traffic) {
+        let counted = self.traffic.as_flattened().iter().zip(traffic.0.as_flattened());
+        counted.filter(|(_, bytes)| **bytes > 0).for_each(|(sum, bytes)| {
+            sum.fetch_add(*bytes, Relaxed);
+        });
+    }
+
+    fn sum_of_traffic(&self) -> Traffic {
+        Traffic(self.traffic.each_ref().map(|kind| kind.each_ref().map(|bytes| bytes.load(Relaxed))))
+    }
 }
 
 /// The sum of all workers' counts.
@@ -47,6 +62,7 @@ pub(crate) struct Sum {
     pub(crate) rows: u64,
     pub(crate) remote_rows: u64,
     pub(crate) busy_nanos: u64,
+    pub(crate) traffic: Traffic,
 }
 
 impl StageCounts {
@@ -76,6 +92,7 @@ impl StageCounts {
         if run.progress.and_then(Progress::rest).is_some() {
             shard.yields.fetch_add(1, Relaxed);
         }
+        shard.count_traffic(&run.traffic);
     }
 
     pub(crate) fn sum(&self) -> Sum {
@@ -86,6 +103,7 @@ impl StageCounts {
             rows: sum.rows + shard.rows.load(Relaxed),
             remote_rows: sum.remote_rows + shard.remote_rows.load(Relaxed),
             busy_nanos: sum.busy_nanos + shard.busy_nanos.load(Relaxed),
+            traffic: sum.traffic + shard.sum_of_traffic(),
         })
     }
 

@@ -3,6 +3,7 @@
 use crate::morsel::Morsel;
 use crate::ranges::MorselRanges;
 use crate::topology::{NodeId, Placement, Topology};
+use base::traffic::MemoryPlacement;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,6 +26,21 @@ pub enum Strategy {
     InOrder,
 }
 
+/// How much a worker takes at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Division {
+    /// A morsel, as often as it comes.
+    #[default]
+    Morsels,
+    /// An equal part for each worker, as plans that are made parallel beforehand do it (thesis 4.6.4): for comparisons.
+    Static,
+}
+
+impl Division {
+    /// All of them, with their names.
+    pub const ALL: [(&str, Self); 2] = [("morsels", Self::Morsels), ("static", Self::Static)];
+}
+
 /// What a [`Stage`](crate::Stage) is told when a phase of it starts. All cutting goes through here, so that nothing else
 /// decides by the number of workers or the size of a morsel.
 #[derive(Clone, Debug)]
@@ -41,13 +57,26 @@ pub struct Cutting {
     pub steps: u64,
     /// Who cuts what.
     pub strategy: Strategy,
+    /// How much a worker takes at a time.
+    pub division: Division,
+    /// Where memory is taken to lie.
+    pub memory: MemoryPlacement,
 }
 
 impl Cutting {
     /// For `threads` workers of a machine with one node.
     pub fn new(threads: usize) -> Self {
         let placement = Arc::new(Placement::new(Topology::single(threads.max(1)), threads.max(1)));
-        Self { threads, placement, morsel_rows: MORSEL_ROWS, slice: SLICE, steps: STEPS, strategy: Strategy::Lanes }
+        Self {
+            threads,
+            placement,
+            morsel_rows: MORSEL_ROWS,
+            slice: SLICE,
+            steps: STEPS,
+            strategy: Strategy::Lanes,
+            division: Division::Morsels,
+            memory: MemoryPlacement::FirstTouch,
+        }
     }
 
     /// The same with another strategy.
@@ -57,14 +86,23 @@ impl Cutting {
 
     /// Rows `0..rows` that lie nowhere in particular.
     pub fn rows(&self, rows: u64) -> MorselRanges {
-        MorselRanges::cut(rows, self.lanes(), self.morsel_rows)
+        MorselRanges::cut(rows, self.lanes(), self.morsel(rows))
     }
 
     /// Ranges of rows with the node that each lies on. No morsel crosses the border of a range.
     pub fn placed(&self, ranges: &[(NodeId, Range<u64>)]) -> MorselRanges {
+        let morsel = self.morsel(ranges.iter().map(|(_, rows)| rows.end - rows.start).sum());
         match self.strategy {
-            Strategy::Lanes => MorselRanges::cut_placed(ranges, &self.placement, self.threads, self.morsel_rows),
-            Strategy::InOrder => MorselRanges::cut_pieces(ranges.iter().cloned(), 1, self.morsel_rows),
+            Strategy::Lanes => MorselRanges::cut_placed(ranges, &self.placement, self.threads, morsel),
+            Strategy::InOrder => MorselRanges::cut_pieces(ranges.iter().cloned(), 1, morsel),
+        }
+    }
+
+    /// Rows of a morsel of so many.
+    fn morsel(&self, rows: u64) -> u64 {
+        match (self.division, self.strategy) {
+            (Division::Static, Strategy::Lanes) => rows.div_ceil(self.threads.max(1) as u64),
+            _ => self.morsel_rows,
         }
     }
 
@@ -185,6 +223,14 @@ mod tests {
         all.sort_by_key(|rows| rows.start);
         assert_eq!(all, [0..3, 3..8, 8..9]);
         assert_eq!(all.iter().map(|rows| offsets.piece(rows.start)).collect::<Vec<_>>(), [0, 2, 3]);
+    }
+
+    #[test]
+    fn a_static_division_has_a_part_for_each_worker() {
+        let cut = Cutting { morsel_rows: 2, division: Division::Static, ..Cutting::new(3) };
+        assert_eq!(morsels(&cut.rows(10)), [0..4, 4..8, 8..10]);
+        assert_eq!(morsels(&cut.placed(&[(NodeId(0), 0..7)])), [0..3, 3..6, 6..7]);
+        assert_eq!(morsels(&cut.rows(0)), []);
     }
 
     #[test]

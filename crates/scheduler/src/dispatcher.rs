@@ -7,7 +7,7 @@
 //! ones and the phase has not notified as many as there are workers. So a phase with one morsel does not wake the whole
 //! machine.
 
-use crate::cutting::{Cutting, Strategy};
+use crate::cutting::{Cutting, Division, Strategy};
 use crate::duty::{Duty, WorkerReport};
 use crate::each_worker::EachWorker;
 use crate::event_count::EventCount;
@@ -18,6 +18,7 @@ use crate::options::SchedulerOptions;
 use crate::policy::Clock;
 use crate::topology::Placement;
 use base::ids::Id;
+use base::traffic::MemoryPlacement;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -88,6 +89,8 @@ impl Dispatcher {
             slice: self.slice,
             steps: self.steps,
             strategy: Strategy::Lanes,
+            division: Division::Morsels,
+            memory: MemoryPlacement::FirstTouch,
         }
     }
 

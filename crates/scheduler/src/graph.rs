@@ -21,6 +21,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::*};
 /// A task set that is being worked on.
 pub(crate) struct Phase {
     pub(crate) stage: usize,
+    /// How many task sets of the stage came before.
+    pub(crate) number: usize,
     pub(crate) tasks: Box<dyn TaskSet>,
     pub(crate) gate: Arc<Gate>,
     /// Parked workers that were notified for this phase.
@@ -40,6 +42,8 @@ struct Slot {
     stage: Option<Arc<dyn Stage>>,
     state: State,
     waits_for: usize,
+    /// Task sets so far.
+    phases: usize,
     dependents: Vec<usize>,
 }
 
@@ -94,7 +98,7 @@ impl Graph {
                 slots[dep].dependents.push(number);
             }
             let state = if deps.is_empty() { State::Ready } else { State::Waiting };
-            slots.push(Slot { stage: Some(stage), state, waits_for: deps.len(), dependents: Vec::new() });
+            slots.push(Slot { stage: Some(stage), state, waits_for: deps.len(), phases: 0, dependents: Vec::new() });
         }
         Self { slots, active: Vec::new(), inside: 0, remaining, error: None, closed: false }
     }
@@ -144,7 +148,10 @@ impl Graph {
     /// The caller of `start` or `finish` got a task set, and is outside now.
     pub(crate) fn publish(&mut self, stage: usize, tasks: Box<dyn TaskSet>) {
         debug_assert!(self.slots[stage].state == State::Running);
-        let phase = Arc::new(Phase { stage, tasks, gate: Arc::default(), notified: AtomicUsize::new(0) });
+        let slot = &mut self.slots[stage];
+        let number = slot.phases;
+        slot.phases += 1;
+        let phase = Arc::new(Phase { stage, number, tasks, gate: Arc::default(), notified: AtomicUsize::new(0) });
         let at = self.active.partition_point(|active| active.phase.stage < stage);
         self.active.insert(at, Active { phase, exhausted: false, paused: false, rests: Vec::new() });
         self.inside -= 1;

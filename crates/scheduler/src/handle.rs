@@ -6,6 +6,7 @@ use crate::job::Job;
 use crate::times::JobTimes;
 use crate::worker::is_worker;
 use base::Result;
+use base::traffic::Traffic;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -63,6 +64,8 @@ pub struct StageReport {
     pub total_rows: u64,
     /// Those of the rows done that lay on another node than the worker that ran them.
     pub remote_rows: u64,
+    /// What all workers together have read and written.
+    pub traffic: Traffic,
     /// Time of all workers together.
     pub busy: Duration,
     /// Whether it has begun.
@@ -174,12 +177,24 @@ impl JobHandle {
     /// What each stage has taken, in their order.
     pub fn report(&self) -> Vec<StageReport> {
         let report = |stage: &StageCounts| {
-            let Sum { morsels, stolen, yields, rows, remote_rows, busy_nanos } = stage.sum();
+            let Sum { morsels, stolen, yields, rows, remote_rows, busy_nanos, traffic } = stage.sum();
             let busy = Duration::from_nanos(busy_nanos);
             let total_rows = total_rows(stage, rows);
             let (started, finished) = (stage.reached() != Reached::Nothing, stage.reached() == Reached::Done);
             let name = stage.name.clone();
-            StageReport { name, morsels, stolen, yields, rows, total_rows, remote_rows, busy, started, finished }
+            StageReport {
+                name,
+                morsels,
+                stolen,
+                yields,
+                rows,
+                total_rows,
+                remote_rows,
+                traffic,
+                busy,
+                started,
+                finished,
+            }
         };
         self.job.stages.iter().map(report).collect()
     }

@@ -3,7 +3,7 @@
 
 use crate::cancel::CancelToken;
 use crate::counts::{Reached, StageCounts};
-use crate::cutting::Cutting;
+use crate::cutting::{Cutting, Division};
 use crate::dispatcher::Dispatcher;
 use crate::gate::Gate;
 use crate::graph::{Graph, Left, Phase, Step};
@@ -15,6 +15,7 @@ use crate::seats::{Seat, Seats};
 use crate::task::{JobSpec, Stage, TaskSet};
 use crate::times::Times;
 use base::panics::catch;
+use base::traffic::{self, MemoryPlacement};
 use base::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
@@ -28,6 +29,8 @@ pub(crate) struct Job {
     pub(crate) share: Share,
     pub(crate) cancel: CancelToken,
     seats: Seats,
+    division: Division,
+    placement: MemoryPlacement,
     /// The job has failed: morsels are no longer claimed.
     failed: AtomicBool,
     /// Whether it is worth asking this job for work; changes under the lock.
@@ -91,7 +94,7 @@ impl Drop for Company<'_> {
 
 impl Job {
     pub(crate) fn new(spec: JobSpec, options: JobOptions, dispatcher: Arc<Dispatcher>) -> Self {
-        let JobOptions { weight, overtakes, worker_limit, cancel, observer } = options;
+        let JobOptions { weight, overtakes, worker_limit, division, placement, cancel, observer } = options;
         let workers = dispatcher.threads();
         let stages = spec.stages.iter().map(|(stage, _)| StageCounts::new(&**stage, workers)).collect();
         Self {
@@ -100,6 +103,8 @@ impl Job {
             share: Share::new(weight, overtakes, &dispatcher.clock),
             cancel,
             seats: Seats::new(worker_limit),
+            division,
+            placement,
             failed: AtomicBool::new(false),
             runnable: AtomicBool::new(true),
             version: AtomicU64::new(0),
@@ -145,7 +150,8 @@ impl Job {
     /// How a phase that starts now is cut: for the workers that may come.
     fn cutting(&self) -> Cutting {
         let cut = self.dispatcher.cutting();
-        Cutting { threads: cut.threads.min(self.seats.most()), ..cut }
+        let threads = cut.threads.min(self.seats.most());
+        Cutting { threads, division: self.division, memory: self.placement, ..cut }
     }
 
     /// Work for a worker, with the version at which it was the best to do.
@@ -183,9 +189,11 @@ impl Job {
             let duty = self.dispatcher.duty(worker);
             duty.begins(self.number, phase.stage, begin);
             self.dispatcher.notify_for(phase, self.seats.most());
+            traffic::begin(self.placement);
             let result = guarded(&stage.name, || phase.tasks.run(worker, morsel));
             let run = Run {
                 stage: phase.stage,
+                phase: phase.number,
                 worker,
                 morsel,
                 node,
@@ -193,6 +201,7 @@ impl Job {
                 stolen,
                 resumed: rest.is_some(),
                 progress: result.as_ref().ok().copied(),
+                traffic: traffic::so_far(),
                 begin,
                 time: begin.elapsed(),
             };

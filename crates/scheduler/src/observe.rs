@@ -3,6 +3,7 @@
 use crate::morsel::{Morsel, Progress, WorkerId};
 use crate::topology::NodeId;
 use base::Result;
+use base::traffic::Traffic;
 use std::time::{Duration, Instant};
 
 /// One run of a morsel, or of the rest of one.
@@ -10,6 +11,8 @@ use std::time::{Duration, Instant};
 pub struct Run {
     /// The stage, by its number in the job.
     pub stage: usize,
+    /// Its phase: 0 is the pipeline itself, further ones are steps of its finalisation.
+    pub phase: usize,
     /// Who ran it.
     pub worker: WorkerId,
     /// What it was given.
@@ -24,6 +27,8 @@ pub struct Run {
     pub resumed: bool,
     /// What is left of it; none after an error.
     pub progress: Option<Progress>,
+    /// What was read and written.
+    pub traffic: Traffic,
     /// When it began.
     pub begin: Instant,
     /// How long it took.

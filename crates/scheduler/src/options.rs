@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::traffic::MemoryPlacement;
+
 use crate::cancel::CancelToken;
-use crate::cutting::{MORSEL_ROWS, SLICE, STEPS};
+use crate::cutting::{Division, MORSEL_ROWS, SLICE, STEPS};
 use crate::observe::Observer;
 use crate::policy::DEFAULT_WEIGHT;
 use crate::topology::{Topology, available_threads};
@@ -53,6 +55,10 @@ pub struct JobOptions {
     pub overtakes: bool,
     /// Workers that the job may have at once; none: all. Obeyed at morsel boundaries.
     pub worker_limit: Option<usize>,
+    /// How its phases are divided among workers.
+    pub division: Division,
+    /// Where its memory is taken to lie, for experiments on machines that are described.
+    pub placement: MemoryPlacement,
     /// Stops the job when cancelled.
     pub cancel: CancelToken,
     /// Sees every run of a morsel, and the end.
@@ -61,6 +67,14 @@ pub struct JobOptions {
 
 impl Default for JobOptions {
     fn default() -> Self {
-        Self { weight: DEFAULT_WEIGHT, overtakes: true, worker_limit: None, cancel: CancelToken::new(), observer: None }
+        Self {
+            weight: DEFAULT_WEIGHT,
+            overtakes: true,
+            worker_limit: None,
+            division: Division::default(),
+            placement: MemoryPlacement::default(),
+            cancel: CancelToken::new(),
+            observer: None,
+        }
     }
 }

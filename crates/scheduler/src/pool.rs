@@ -86,7 +86,8 @@ impl Scheduler {
                     if pin {
                         dispatcher.placement.bind(id, threads);
                     }
-                    base::memory::set_node(dispatcher.placement.node(id).0 as u16);
+                    let node = dispatcher.placement.node(id);
+                    base::traffic::sit(node.0 as u16, dispatcher.placement.topology().hops(node));
                     worker::serve(&dispatcher, id);
                 });
             // 53000 is PostgreSQL's class for a machine that gives no more.

@@ -6,7 +6,8 @@
 //! node 0 cpus 0-7,32-39 distances 10 21 31 21
 //! ```
 //!
-//! or is short, `4x8` for four nodes of eight processors, all equally far from each other.
+//! or is short, `4x8` for four nodes of eight processors, all equally far from each other, or `4x8:ring` where each node is
+//! connected with two others.
 
 mod machine;
 mod placement;
@@ -69,6 +70,14 @@ impl Topology {
         Self::from_nodes((0..nodes).map(|n| (n, (n * cpus..(n + 1) * cpus).collect(), Vec::new())).collect(), false)
     }
 
+    /// `nodes` nodes of `cpus` processors each, each connected with two others (thesis figure 4.11, on the right).
+    pub fn ring(nodes: usize, cpus: usize) -> Self {
+        let (nodes, cpus) = (nodes.max(1) as u32, cpus.max(1) as u32);
+        let distance = |a: u32, b: u32| LOCAL + (REMOTE - LOCAL) * a.abs_diff(b).min(nodes - a.abs_diff(b));
+        let node = |n: u32| (n, (n * cpus..(n + 1) * cpus).collect(), (0..nodes).map(|m| distance(n, m)).collect());
+        Self::from_nodes((0..nodes).map(node).collect(), false)
+    }
+
     /// Reads the text form (see the module's head).
     ///
     /// ```
@@ -82,14 +91,16 @@ impl Topology {
     /// ```
     pub fn parse(text: &str) -> Result<Self> {
         let invalid = |what: String| Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid topology: {what}"));
-        if let Some((nodes, cpus)) = text.trim().split_once('x')
+        let (short, is_ring) = text.trim().strip_suffix(":ring").map_or((text.trim(), false), |short| (short, true));
+        if let Some((nodes, cpus)) = short.split_once('x')
             && let (Ok(nodes), Ok(cpus)) = (nodes.trim().parse::<u32>(), cpus.trim().parse::<u32>())
         {
             let total = u64::from(nodes) * u64::from(cpus);
             if total == 0 || total > u64::from(MOST_CPUS) {
                 return Err(invalid(format!("{nodes} nodes of {cpus} processors")));
             }
-            return Ok(Self::uniform(nodes as usize, cpus as usize));
+            let make = if is_ring { Self::ring } else { Self::uniform };
+            return Ok(make(nodes as usize, cpus as usize));
         }
         let mut nodes = Vec::new();
         let mut seen = std::collections::HashSet::new();
@@ -160,6 +171,17 @@ impl Topology {
     pub fn distance(&self, from: NodeId, to: NodeId) -> u32 {
         self.nodes[from.index()].distances[to.index()]
     }
+    /// How far it is from a node to each, by number: 0 to itself, 1 to its nearest neighbours, 2 beyond these.
+    pub fn hops(&self, node: NodeId) -> Box<[u8]> {
+        let distances = &self.nodes[node.index()].distances;
+        let others = distances.iter().enumerate().filter(|(other, _)| *other != node.index());
+        let nearest = others.map(|(_, &distance)| distance).min().unwrap_or(0);
+        let hops = |(other, &distance): (usize, &u32)| match other == node.index() {
+            true => 0,
+            false => 1 + u8::from(distance > nearest),
+        };
+        distances.iter().enumerate().map(hops).collect()
+    }
     /// All nodes, nearest to `node` first, beginning with itself: the order in which to steal.
     pub fn near(&self, node: NodeId) -> &[NodeId] {
         &self.nodes[node.index()].near
@@ -216,7 +238,7 @@ mod tests {
 
     #[test]
     fn text_round_trips() {
-        for text in ["4x8", "1x1", "node 0 cpus 0,2,1 distances 10", "node 2 cpus 0-3;node 7 cpus 4-5,9,"] {
+        for text in ["4x8", "1x1", "4x8:ring", "node 0 cpus 0,2,1 distances 10", "node 2 cpus 0-3;node 7 cpus 4-5,9,"] {
             let topology = Topology::parse(text).unwrap();
             assert_eq!(Topology::parse(&topology.to_string()).unwrap(), topology, "{text}");
         }
@@ -229,6 +251,8 @@ mod tests {
             "",
             "x",
             "0x4",
+            "4x8:star",
+            "node 0 cpus 0:ring",
             "99999x99999",
             "node",
             "node 0 cpus 5-1",
@@ -250,6 +274,16 @@ mod tests {
         assert_eq!(topology.near(NodeId(2)), [NodeId(2), NodeId(3), NodeId(0), NodeId(1)]);
         assert_eq!((topology.node_count(), topology.cpu_count()), (4, 8));
         assert_eq!(topology.distance(NodeId(0), NodeId(3)), REMOTE);
+        assert_eq!(*topology.hops(NodeId(2)), [1, 1, 0, 1]);
+    }
+
+    #[test]
+    fn in_a_ring_the_opposite_node_is_two_hops_away() {
+        let topology = Topology::parse("4x8:ring").unwrap();
+        assert_eq!(*topology.hops(NodeId(1)), [1, 0, 1, 2]);
+        assert_eq!(topology.near(NodeId(0)), [NodeId(0), NodeId(1), NodeId(3), NodeId(2)]);
+        assert_eq!(*Topology::parse("1x2:ring").unwrap().hops(NodeId(0)), [0]);
+        assert_eq!(Topology::parse("2x2:ring").unwrap(), Topology::parse("2x2").unwrap());
     }
 
     #[test]

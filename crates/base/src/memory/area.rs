@@ -153,6 +153,16 @@ impl Area {
         })
     }
 
+    /// The node that its memory lies on, as far as the threads that took it knew.
+    pub fn node(&self) -> u16 {
+        self.blocks.first().map_or(0, |block| block.pages.node())
+    }
+
+    /// Bytes in use. O(1) for each block.
+    pub fn used(&self) -> usize {
+        self.blocks().map(|(_, used)| used).sum()
+    }
+
     /// Bytes allocated from the machine.
     pub fn capacity(&self) -> usize {
         self.blocks.iter().map(|b| b.pages.len()).sum()

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::ids::Id;
 use base::statement::Working;
+use base::traffic::{self, Access};
 use base::{Result, statement};
 use pipeline::ir::{Inst, Pipeline, PipelineId, StateId};
 use runtime::abi::{BATCH, Batch, ColumnRef, Worker};
@@ -159,6 +160,7 @@ impl Feed {
         let first = query.first_row(self.pipeline);
         guard.begin_morsel(first + morsel.begin..first + morsel.end);
         let _working = statement::work_for(&query.budget, &query.cancel);
+        let written = query.context.written(self.fills(), worker.index());
         Run {
             feed: self,
             worker: guard,
@@ -170,8 +172,15 @@ impl Feed {
             texts,
             scratch,
             computed: self.computed(worker.index()).take(),
+            written,
+            taken: 0,
             _working,
         }
+    }
+
+    /// The states that the pipeline fills.
+    fn fills(&self) -> &[StateId] {
+        &self.query.program.pipelines[self.pipeline].fills
     }
 
     /// Steps between two looks at the clock.
@@ -223,6 +232,10 @@ pub(super) struct Run<'f> {
     texts: Vec<Texts>,
     scratch: Scratch,
     computed: Option<VectorValues>,
+    /// What the worker had materialised before the run.
+    written: u64,
+    /// Rows of the source that were taken.
+    pub taken: usize,
     _working: Working,
 }
 
@@ -332,6 +345,7 @@ impl Run<'_> {
             let mut chosen = Chosen { count, found, to };
             if count > 0 {
                 let some = found.map(|count| &selection[..count]);
+                self.taken += count;
                 columns.clear();
                 columns.extend(delivered.read.iter().map(|read| {
                     let column = match *read {
@@ -464,6 +478,9 @@ impl Run<'_> {
         *self.feed.computed(self.number) = self.computed.take();
         let broken = broken || suspended.is_some();
         self.worker.end_morsel_at(self.feed.query.first_row(self.feed.pipeline) + at, broken)?;
+        let written = self.feed.query.context.written(self.feed.fills(), self.number);
+        // A top-k throws rows away.
+        traffic::note_own(Access::Written, written.saturating_sub(self.written));
         Ok(suspended.map(|worker| Paused { worker, pinned: self.pinned, texts: self.texts }))
     }
 

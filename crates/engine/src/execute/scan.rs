@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base::Result;
 use base::ids::Id;
 use base::memory::Reservation;
+use base::traffic::{self, Access, MemoryPlacement};
 use io::{CompareOp, FileSource, PrunePredicate, Step};
 use pipeline::ir::{
     KeyFilter, PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn,
@@ -98,7 +99,11 @@ impl TableTasks {
         let offsets = Offsets::new(in_order().map(|chunk| chunk.rows() as u64));
         let nothing_read = read.is_empty() && !narrowing.may_skip() && query.program.pipelines[pipeline].only_counts();
         let morsel_rows = if nothing_read { cut.morsel_rows.saturating_mul(UNREAD_ROWS) } else { cut.morsel_rows };
-        let ranges = Cutting { morsel_rows, ..cut.clone() }.placed(&on_nodes(in_order(), &offsets, cut));
+        let sized = Cutting { morsel_rows, ..cut.clone() };
+        let ranges = match cut.memory {
+            MemoryPlacement::FirstTouch => sized.placed(&on_nodes(in_order(), &offsets, cut)),
+            MemoryPlacement::Interleaved | MemoryPlacement::OneNode => sized.rows(offsets.rows()),
+        };
         let delivered = Delivered { read, codes };
         let distinct = if narrowing.may_skip() { None } else { distinct(&query, pipeline, &delivered) };
         let feed = Feed::new(query, pipeline, ranges, cut);
@@ -107,6 +112,26 @@ impl TableTasks {
 }
 
 impl TableTasks {
+    /// Predicates have looked at so many rows of a chunk, of which the body was given some.
+    fn note_read(
+        &self,
+        chunk: ChunkView<'_>,
+        reader: &ChunkReader,
+        predicates: &[ScanPredicate],
+        rows: (usize, usize),
+    ) {
+        let (looked_at, taken) = rows;
+        let width = |attribute: usize| reader.form(attribute).1 as f64 / reader.rows().max(1) as f64;
+        let of_predicates: f64 = predicates.iter().map(|predicate| width(predicate.attribute)).sum();
+        let delivered = self.delivered.read.iter().map(|read| match *read {
+            Read::Values(attribute) => width(attribute),
+            Read::Lengths(_) => LENGTH as f64,
+            Read::Nothing => 0.0,
+        });
+        let bytes = of_predicates * looked_at as f64 + delivered.sum::<f64>() * taken as f64;
+        traffic::note(Access::Table, chunk.node(), bytes as u64);
+    }
+
     /// Runs rows of a chunk, and returns where it stopped.
     fn chunk(&self, worker: WorkerId, run: &mut Run<'_>, chunk: ChunkView<'_>, rows: Range<usize>) -> Result<usize> {
         let mut at = rows.start;
@@ -126,7 +151,9 @@ impl TableTasks {
                 return Ok(rows.end);
             }
             let to = at + self.narrowing.rows(rows.end - at);
-            at = run.chunk(&chunk.read(), &self.delivered, &predicates, at..to)?;
+            let (from, taken, reader) = (at, run.taken, chunk.read());
+            at = run.chunk(&reader, &self.delivered, &predicates, at..to)?;
+            self.note_read(chunk, &reader, &predicates, (at - from, run.taken - taken));
             self.narrowing.look(worker)?;
             if at < to || run.must_stop() {
                 break;
@@ -135,6 +162,9 @@ impl TableTasks {
         Ok(at)
     }
 }
+
+/// Bytes that are counted for the length of a text.
+const LENGTH: usize = 4;
 
 /// The rows of chunks and the node that each lies on: that of its chunk.
 fn on_nodes<'a>(

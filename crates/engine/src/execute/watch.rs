@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use base::ids::Id;
+use base::traffic::{self, Access, Traffic};
 use base::{Error, IdMap, Result, SqlState};
 use pipeline::ir::PipelineId;
 use scheduler::{Claim, Morsel, Progress, StageReport, TaskSet, WorkerId};
@@ -39,15 +40,30 @@ impl TaskSet for Watched {
         let worker_number = worker.index();
         self.query.running.get_or(worker_number, AtomicU32::default).store(self.pipeline.0, Ordering::Relaxed);
         self.query.context.set_working_for(worker_number, Some(self.operator));
+        let before = traffic::so_far();
         let result = match &self.phase {
             Some(phase) => phase.time(worker, || self.tasks.run(worker, morsel)),
             None => self.tasks.run(worker, morsel),
         };
         self.query.context.set_working_for(worker_number, None);
+        self.note_traffic(traffic::so_far().since(before));
         result
     }
     fn total(&self) -> u64 {
         self.tasks.total()
+    }
+}
+
+impl Watched {
+    /// A finalisation is all one operator's. Of a pipeline, the first one reads, the last one writes, and those between them
+    /// look at tables, which know how much that is.
+    fn note_traffic(&self, traffic: Traffic) {
+        if self.phase.is_some() {
+            return self.query.note_traffic(self.operator, traffic);
+        }
+        self.query.note_traffic(self.operator, traffic.only(&[Access::Table, Access::Area]));
+        let last = self.query.program.pipelines[self.pipeline].operator;
+        self.query.note_traffic(last.unwrap_or(self.operator), traffic.only(&[Access::Written]));
     }
 }
 

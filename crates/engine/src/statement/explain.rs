@@ -12,7 +12,7 @@ use sql::{ExplainStage, Statement};
 
 use super::show::texts;
 use crate::environment::Environment;
-use crate::execute::{self, Running};
+use crate::execute::{self, Operator, Running};
 use crate::result::QueryResult;
 use crate::trace::Picture;
 
@@ -101,7 +101,7 @@ fn analyzed(environment: &Environment, plan: Plan) -> Result<String> {
         ms(optimized),
         ms(running.compiled),
         ms(ran),
-        running.peak_memory() as f64 / (1 << 20) as f64
+        mib(running.peak_memory() as u64)
     );
     Ok(text)
 }
@@ -130,19 +130,19 @@ fn drain(running: &mut Running) -> Result<usize> {
     }
 }
 
-/// An operator's label; its rows as estimated and as counted, and its time.
-type Line = (String, Option<(f64, u64, Duration)>);
+/// An operator's label; its rows as estimated, and what it has done.
+type Line = (String, Option<(f64, Operator)>);
 
 fn operators<'a>(
     printer: &Printer<'a>,
     node: &'a Node,
     depth: usize,
-    counts: &mut impl Iterator<Item = (u64, Duration)>,
+    counts: &mut impl Iterator<Item = Operator>,
     lines: &mut Vec<Line>,
 ) {
     let label = printer.operator(node);
-    let (actual, time) = counts.next().unwrap_or_default();
-    lines.push((format!("{:width$}{label}", "", width = depth * 2), Some((node.rows, actual, time))));
+    let done = counts.next().unwrap_or_default();
+    lines.push((format!("{:width$}{label}", "", width = depth * 2), Some((node.rows, done))));
     node.inputs().for_each(|n| operators(printer, n, depth + 1, counts, lines));
 }
 
@@ -150,17 +150,29 @@ fn ms(d: Duration) -> f64 {
     d.as_secs_f64() * 1e3
 }
 
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
 /// Labels that are wider than this stand out to the right: what they say is what one looks for.
 const WIDEST: usize = 60;
 
 fn table(lines: &[Line]) -> String {
     let width = lines.iter().map(|(l, _)| l.chars().count()).max().unwrap_or(0).min(WIDEST);
-    let mut text = format!("{:width$}  {:>12}  {:>12}  {:>10}\n", "operator", "estimated", "actual", "busy ms");
+    let (local, remote) = ("local MiB", "remote MiB");
+    let mut text = format!(
+        "{:width$}  {:>12}  {:>12}  {:>10}  {local:>10}  {remote:>10}\n",
+        "operator", "estimated", "actual", "busy ms"
+    );
     for (label, rows) in lines {
         let _ = match rows {
-            Some((estimate, actual, time)) => {
+            Some((estimate, Operator { rows, time, traffic: (local, remote) })) => {
                 let estimate = if estimate.is_finite() { format!("{estimate:.0}") } else { String::new() };
-                writeln!(text, "{label:width$}  {estimate:>12}  {actual:>12}  {:>10.2}", ms(*time))
+                let (time, local, remote) = (ms(*time), mib(*local), mib(*remote));
+                writeln!(
+                    text,
+                    "{label:width$}  {estimate:>12}  {rows:>12}  {time:>10.2}  {local:>10.2}  {remote:>10.2}"
+                )
             }
             None => writeln!(text, "{label}"),
         };

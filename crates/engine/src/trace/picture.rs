@@ -168,6 +168,7 @@ mod tests {
         let begin = Instant::now();
         let run = |stage, at: u64, micros: u64, stolen| Run {
             stage,
+            phase: 0,
             worker: WorkerId::from_index(0),
             morsel: Morsel { begin: 0, end: 10 },
             node: None,
@@ -175,6 +176,7 @@ mod tests {
             stolen,
             resumed: false,
             progress: Some(Progress::Done),
+            traffic: Default::default(),
             begin: begin + Duration::from_micros(at),
             time: Duration::from_micros(micros),
         };

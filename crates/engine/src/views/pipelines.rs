@@ -18,6 +18,8 @@ pub(super) const RUNNING_PIPELINES: View = View {
         ("stolen", SqlType::BigInt),
         ("yields", SqlType::BigInt),
         ("remote_rows", SqlType::BigInt),
+        ("local_bytes", SqlType::BigInt),
+        ("remote_bytes", SqlType::BigInt),
         ("worker_ms", SqlType::Double),
     ],
     rows,
@@ -42,6 +44,8 @@ fn rows(environment: &Environment) -> Vec<Vec<Value>> {
             count(stage.stolen),
             count(stage.yields),
             count(stage.remote_rows),
+            count(stage.traffic.local()),
+            count(stage.traffic.remote()),
             ms(stage.busy),
         ]
     };

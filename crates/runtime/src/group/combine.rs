@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use base::Result;
 use base::memory::Reservation;
+use base::traffic::{self, Access};
 
 use super::exchange::Exchange;
 use super::{Entry, Groups, OPERATOR};
@@ -85,6 +86,8 @@ enum Partition {
 struct Combination {
     lists: Vec<Vec<Entry>>,
     segments: Vec<Segment>,
+    /// Bytes of a row.
+    stride: usize,
     /// Rows of all of them that are done, one list or segment after the other.
     next: (usize, usize),
     table: Table,
@@ -96,7 +99,17 @@ impl Combination {
         let scattered: usize = lists.iter().map(Vec::len).sum();
         let rows = scattered + segments.iter().map(Segment::rows).sum::<usize>();
         let charged = groups.budget.reserve(Table::bytes(rows), OPERATOR)?;
-        Ok(Self { lists, segments, next: (0, 0), table: Table::new(rows), _charged: charged })
+        let stride = groups.stride;
+        Ok(Self { lists, segments, stride, next: (0, 0), table: Table::new(rows), _charged: charged })
+    }
+
+    /// So many rows of a list or segment were read.
+    fn note_read(&self, part: usize, rows: usize) {
+        match part.checked_sub(self.lists.len()) {
+            Some(segment) => self.segments[segment].note_read(rows),
+            // Workers of all nodes have written them.
+            None => traffic::note_spread(Access::Area, (rows * self.stride) as u64),
+        }
     }
 
     /// Adds so many rows to their groups; true if these were the last ones.
@@ -122,6 +135,7 @@ impl Combination {
                 };
                 self.table.add(worker, pairs, entry)?;
             }
+            self.note_read(part, to - from);
             if to < rows {
                 self.next = (part, to);
                 return Ok(false);

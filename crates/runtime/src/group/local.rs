@@ -67,6 +67,14 @@ pub struct LocalGroups {
     known: Vec<*mut u8>,
 }
 
+impl LocalGroups {
+    /// Bytes of rows and strings that the worker has written so far; rows that it meets again lie in its cache.
+    pub(super) fn written(&self) -> u64 {
+        let overflow = self.overflow.as_ref().map_or(0, Overflow::written);
+        (self.area.used() + self.text.used()) as u64 + overflow
+    }
+}
+
 impl GroupLocal {
     pub(super) fn new(layout: &RowLayout, slots: Option<u64>, budget: &Budget) -> Self {
         let directory = Pages::zeroed(FIRST_SLOTS * 8);

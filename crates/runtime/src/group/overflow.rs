@@ -31,6 +31,11 @@ impl Overflow {
         self.partitions.iter_mut().try_for_each(|partition| partition.own_strings(&mut self.pool))
     }
 
+    /// Bytes of the chunks that rows and their strings have taken.
+    pub(super) fn written(&self) -> u64 {
+        self.pool.taken()
+    }
+
     /// The rows of a partition.
     pub(super) fn segments(&self, partition: usize) -> impl Iterator<Item = Segment> {
         self.partitions[partition].segments(&self.pool)

@@ -12,7 +12,7 @@ use types::ops::hash::hash_u64;
 use super::insert::insert;
 use super::keys::{Bitmap, fit_an_array};
 use super::layout::Places;
-use super::table::Keyed;
+use super::table::{Keyed, note_inserted};
 use super::tags::tag;
 use super::{Join, JoinTable, OPERATOR};
 use crate::rows::{Segment, offsets};
@@ -57,6 +57,8 @@ pub(super) fn start(join: Arc<Join>, cut: &Cutting) -> Result<Option<Box<dyn Tas
         // SAFETY: the table lives as long as its state, which `join` keeps alive; it is shared from here on.
         let table = unsafe { &*(table as *const JoinTable) };
         for (number, rows) in offsets.within(morsel) {
+            segments[number].note_read(rows.len());
+            note_inserted(rows.len());
             // SAFETY: only this function touches the directory, on atomics, until the last of these morsels has ended,
             // and each row is in one morsel.
             unsafe { insert_segment(&join, table, &segments[number], rows) };

@@ -42,6 +42,7 @@ pub unsafe extern "C" fn probe_begin(table: *const JoinTable, scratch: *mut Prob
         }
     }
     scratch.cursor[PENDING] = pending as u64;
+    table.inner.note(count, 0, 0);
 }
 
 /// Drops tuples that do not take part.
@@ -72,13 +73,14 @@ pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut Probe
     if enough || table.inner.cancel.is_cancelled() {
         pending = 0;
     }
-    let mut found = 0;
+    let (mut found, mut looked_at) = (0, 0);
     if scratch.first_only == UNTIL_MATCHED {
         pending = drop_matched(scratch, pending);
     }
     // A round delivers at most one pair for each chain.
     while pending > 0 && found + pending <= BATCH && *steps > 0 {
         *steps = steps.saturating_sub(pending as u64);
+        looked_at += pending;
         let first_only = matches!(scratch.first_only, FIRST | EXISTS);
         // SAFETY: `pending` chains are in the lists, and the output has room for as many pairs.
         (found, pending) = unsafe {
@@ -96,6 +98,7 @@ pub unsafe extern "C" fn probe_next(table: *const JoinTable, scratch: *mut Probe
         };
     }
     scratch.cursor[PENDING] = pending as u64;
+    table.inner.note(0, looked_at, found);
     if found == 0 && pending > 0 { PAUSED } else { found as u64 }
 }
 

@@ -72,6 +72,11 @@ impl Pool {
         }
     }
 
+    /// Bytes of the chunks that were ever taken.
+    pub fn taken(&self) -> u64 {
+        self.area.used() as u64
+    }
+
     /// Takes a partition's memory back.
     pub fn give_back(&mut self, list: ChunkList) {
         self.free.extend(list.chunks);
@@ -119,11 +124,12 @@ impl ChunkList {
 
     /// The rows. Strings of those that came since `own_strings` may belong to others.
     pub fn segments(&self, pool: &Pool) -> impl Iterator<Item = Segment> {
-        let (stride, rows, last) = (pool.stride, pool.rows, self.rows);
+        let (stride, rows, last, node) = (pool.stride, pool.rows, self.rows, pool.area.node());
         self.chunks.iter().enumerate().map(move |(i, &start)| Segment::Block {
             start,
             stride,
             rows: rows.min(last - i * rows),
+            node,
         })
     }
 

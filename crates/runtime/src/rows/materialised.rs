@@ -110,7 +110,8 @@ impl RowsLocal {
         let segments = blocks.map(|(block, (start, used))| {
             let from = if block == first { done } else { 0 };
             // SAFETY: inside of the block or at its end.
-            Segment::Block { start: unsafe { start.add(from) }, stride: self.stride, rows: (used - from) / self.stride }
+            let (start, rows) = (unsafe { start.add(from) }, (used - from) / self.stride);
+            Segment::Block { start, stride: self.stride, rows, node: self.area.node() }
         });
         (segments.collect(), self.end())
     }
@@ -186,6 +187,18 @@ impl RowLists {
         unsafe { (*self.locals.get(worker)).since(mark) }
     }
 
+    /// Bytes of rows and strings of a worker. Called by the worker itself.
+    pub(crate) fn written(&self, worker: usize) -> u64 {
+        // SAFETY: the item is the worker's own.
+        let local = unsafe { &*self.locals.get(worker) };
+        (local.area.used() + local.inner.text.used()) as u64
+    }
+
+    /// Bytes from one row to the next.
+    pub(crate) fn stride(&self) -> usize {
+        self.layout.stride().max(16) as usize
+    }
+
     /// The rows of all workers. Called when the state's pipelines have ended.
     pub(crate) fn segments(&self) -> Vec<Segment> {
         // SAFETY: the pipelines that write have ended.
@@ -209,6 +222,9 @@ impl State for Materialised {
     }
     fn end_morsel(&self, worker: usize, _: Range<u64>, _: bool) -> Result<()> {
         self.0.end_morsel(worker)
+    }
+    fn written(&self, worker: usize) -> u64 {
+        self.0.written(worker)
     }
     fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {
         Some(RowSource::new(self.0.segments(), rows, self))

@@ -295,6 +295,9 @@ impl State for Windows {
         self.sort.local(worker)
     }
 
+    fn written(&self, worker: usize) -> u64 {
+        self.sort.written(worker)
+    }
     fn end_morsel(&self, worker: usize, rows: Range<u64>, broken: bool) -> Result<()> {
         self.sort.end_morsel(worker, rows, broken)
     }
