@@ -12,12 +12,16 @@ mod inserts;
 mod latency;
 mod limits;
 mod memory;
+mod morsels;
 mod numbers;
 mod planning;
+mod replay;
 mod service;
 mod sort;
+mod streams;
 mod sums;
 mod tpch;
+mod traces;
 mod windows;
 
 use std::path::PathBuf;
@@ -89,6 +93,12 @@ enum Command {
     Inserts,
     /// Times short queries that come at random times beside endless long ones.
     Service(service::ServiceOptions),
+    /// Times scans by the size of their morsels, claims that are stolen, and how nearly workers finish together.
+    Morsels,
+    /// Times TPC-H in 1 to 64 streams, and shows a query that joins another one.
+    Streams(DataOptions),
+    /// Replays recorded queries on machines with many cores: figures of the thesis's chapter 4.
+    Replay(replay::ReplayOptions),
     /// Stops TPC-H's queries, and hard ones, at random moments: how soon they end, and what they leave.
     Cancel(cancel::CancelOptions),
     /// Generates, loads, runs and checks TPC-H, and prints a table of times.
@@ -148,6 +158,9 @@ fn main() -> ExitCode {
         Command::Counts { accept, inside: None } => counts::run(accept),
         Command::Inserts => inserts::run(),
         Command::Service(options) => service::run(&options),
+        Command::Morsels => morsels::run(),
+        Command::Streams(options) => streams::run(&options),
+        Command::Replay(options) => replay::run(&options),
         Command::Cancel(options) => cancel::run(&options),
         Command::Demo(options) => demo::run(&options),
     };
