@@ -242,7 +242,10 @@ const CASES: &[(&str, Case)] = &[
         let mut open = Vec::new();
         for _ in 0..10 {
             let mut session = s.fork();
-            let mut result = session.execute("select a.label || b.label || repeat('x', 200) from t a, t b", &[])?;
+            let mut result = session.execute(
+                "select a.label || b.label || repeat('x', 200) from t a, (select * from t limit 1000) b",
+                &[],
+            )?;
             result.next_chunk()?;
             open.push((session, result));
         }
