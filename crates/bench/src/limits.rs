@@ -79,7 +79,6 @@ const CASES: &[(&str, Case)] = &[
     ("hash join: numbers", |s, _| {
         run_sql(s, format!("select count(*) from {TEN} join {TEN} using (id)").replacen(") x", ") a", 1))
     }),
-    ("hash join: texts", |s, _| run_sql(s, format!("select count(*) from {TEN} join t b on x.label = b.label || x.n"))),
     ("hash join: build of wide rows", |s, _| {
         run_sql(
             s,
