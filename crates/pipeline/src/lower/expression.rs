@@ -42,9 +42,9 @@ impl Expressions {
     /// Lets only tuples through for which every conjunct is true.
     pub fn filter(&mut self, pipe: &mut Pipe, predicates: &[Expr]) -> Result<()> {
         for predicate in predicates {
-            pipe.open_block();
+            pipe.open_trial();
             let condition = self.truth(pipe, predicate);
-            let block = pipe.close_block();
+            let block = pipe.close_trial();
             let condition = condition?;
             if !pipe.filtered(&block, condition) {
                 pipe.append(block);

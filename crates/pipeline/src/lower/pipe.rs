@@ -75,6 +75,8 @@ pub(super) struct Pipe {
     pub computed: Computed,
     /// Blocks being written: the body first, then those nested in it.
     blocks: Vec<Block>,
+    /// How many of them are trials.
+    trials: usize,
 }
 
 impl Pipe {
@@ -94,6 +96,7 @@ impl Pipe {
             place: None,
             computed: Computed::default(),
             blocks: vec![Block::new()],
+            trials: 0,
         }
     }
 
@@ -134,6 +137,15 @@ impl Pipe {
     pub fn close_block(&mut self) -> Block {
         assert!(self.blocks.len() > 1, "the body itself stays open");
         self.blocks.pop().expect("just checked")
+    }
+    /// Opens a block for what may stand elsewhere in the end; it happens wherever what is around it does.
+    pub fn open_trial(&mut self) {
+        self.trials += 1;
+        self.open_block();
+    }
+    pub fn close_trial(&mut self) -> Block {
+        self.trials -= 1;
+        self.close_block()
     }
     /// Goes on with the instructions of a closed block.
     pub fn append(&mut self, block: Block) {
@@ -294,7 +306,7 @@ impl Pipe {
     /// each tuple that the scan delivers is asked for it, so that no text is looked at in vain.
     pub fn length(&mut self, column: ColumnId) -> Option<FoldColumn> {
         let chooses = |inst: &Inst| matches!(inst, Inst::Filter(_) | Inst::Match(_) | Inst::Repeat { .. });
-        if self.depth() > 0 || self.vectors().filter.is_some() || self.blocks[0].iter().any(chooses) {
+        if self.depth() > self.trials || self.vectors().filter.is_some() || self.blocks[0].iter().any(chooses) {
             return None;
         }
         let text = self.source_column(column)?;

@@ -449,9 +449,9 @@ impl Expressions {
             [argument] => argument,
             [y, x, ..] => return self.update_pair(pipe, row, accumulator, [y, x]),
         };
-        pipe.open_block();
+        pipe.open_trial();
         let sql = self.taken(pipe, accumulator, argument);
-        let block = pipe.close_block();
+        let block = pipe.close_trial();
         let sql = sql?;
         if !grouped && let Some(fold) = accumulator.fold_computed(pipe, state, &block, sql) {
             pipe.push(Inst::Fold(fold));
