@@ -48,7 +48,7 @@ pub(super) fn guarded_plan(node: &mut Node, guard: ColumnId) {
 }
 
 /// `CASE WHEN guard THEN expr END`
-fn only_where(guard: ColumnId, expr: Expr) -> Expr {
+pub(super) fn only_where(guard: ColumnId, expr: Expr) -> Expr {
     let (sql_type, position) = (expr.sql_type, expr.position);
     let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
     let branches = vec![(Expr::column(guard, SqlType::Bool), expr)];

@@ -9,8 +9,8 @@ use plan::{
 use types::SqlType;
 
 use super::Unnester;
-use super::guard::{can_fail, guarded, guarded_plan};
-use crate::rewrite::{Nullable, at_most_one_row, column, empty_row, exactly_one_row, filter, not, take};
+use super::guard::{can_fail, guarded, guarded_plan, only_where};
+use crate::rewrite::{Nullable, at_most_one_row, column, empty_row, exactly_one_row, filter, map, not, take};
 
 /// What EXISTS asks of a subplan, after what cannot change the answer is gone.
 enum Existence {
@@ -173,6 +173,17 @@ impl Unnester<'_> {
     pub(super) fn expand(&mut self, expr: &mut Expr, input: &mut Node, guard: Option<ColumnId>) -> Result<()> {
         if self.expand_branches(expr, input, guard)? {
             return Ok(());
+        }
+        if let ExprKind::Let { column: name, value, body } = &mut expr.kind
+            && body.has_subquery()
+        {
+            // What the body's operands are computed from is a column of the input, where they may be, too.
+            self.expand(value, input, guard)?;
+            let value = std::mem::replace(&mut **value, Expr::bool(true));
+            let value = guard.into_iter().fold(value, |value, guard| only_where(guard, value));
+            *input = map(take(input), vec![(*name, value)]);
+            *expr = std::mem::replace(&mut **body, Expr::bool(true));
+            return self.expand(expr, input, guard);
         }
         let guard = guard.filter(|_| can_fail(expr));
         for child in expr.children_mut() {
