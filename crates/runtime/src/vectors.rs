@@ -342,13 +342,42 @@ pub fn count_set(flags: &[u8]) -> usize {
 
 /// Where flags are set; returns how many are.
 pub fn positions_of(flags: &[u8], into: &mut [u32; BATCH]) -> usize {
+    let (eights, rest) = flags.as_chunks::<8>();
     let mut count = 0;
-    for (i, &flag) in flags.iter().enumerate().take(BATCH) {
-        into[count.min(BATCH - 1)] = i as u32;
+    for (i, eight) in eights.iter().enumerate() {
+        // One bit of each byte.
+        let set = (u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8;
+        let found = &SET[usize::from(set)];
+        // What is too much is written over; no more were found than have been looked at, so there is room.
+        for (into, &place) in into[count..count + 8].iter_mut().zip(found) {
+            *into = (i * 8) as u32 + u32::from(place);
+        }
+        count += set.count_ones() as usize;
+    }
+    for (i, &flag) in rest.iter().enumerate() {
+        into[count] = (eights.len() * 8 + i) as u32;
         count += usize::from(flag);
     }
     count
 }
+
+/// The bits that are set in each byte, those behind one another.
+static SET: [[u8; 8]; 256] = {
+    let mut all = [[0; 8]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bit, mut count) = (0, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                all[byte][count] = bit as u8;
+                count += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    all
+};
 
 /// The positions whose flags are set, moved to the front; returns how many are.
 pub fn retain(flags: &[u8], positions: &mut [u32]) -> usize {

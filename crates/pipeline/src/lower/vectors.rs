@@ -18,10 +18,6 @@ impl Pipe {
     /// Has the source compute a value, as the instructions of `block` do; none if that can't be. Otherwise the block is needed
     /// no more, and the column is to be folded.
     pub fn computed(&mut self, block: &Block, sql: Sql) -> Option<FoldColumn> {
-        // Where predicates leave rows here and there, reading them is the most of it, whoever computes.
-        if !matches!(&self.source, Source::Table { predicates, .. } if predicates.is_empty()) {
-            return None;
-        }
         let number = self.convert(block, |conversion| {
             let value = conversion.value(sql.value)?;
             let null = match sql.null {
@@ -76,7 +72,10 @@ impl Pipe {
         // Inside of a block, nobody knows for which rows something may fail.
         let may_fail = self.depth() == 0;
         let result = match self.source {
-            Source::Table { .. } if !computed.chosen => computed.convert(&self.vars, block, may_fail, f),
+            // Where predicates leave rows here and there, reading them is the most of it, whoever computes.
+            Source::Table { ref predicates, .. } if predicates.is_empty() && !computed.chosen => {
+                computed.convert(&self.vars, block, may_fail, f)
+            }
             _ => None,
         };
         self.computed = computed;
