@@ -5,7 +5,7 @@ use super::super::pipe::{Field, Pipe, Sql};
 use crate::ir::{Arithmetic, Conversion, Operation, Ty, Var};
 
 /// Numbers of groups, at most, and so many whatever is expected; a worker has an array of them.
-const MOST: u64 = 1 << 18;
+const MOST: u64 = 1 << 21;
 const FEW: u64 = 1 << 12;
 /// Numbers for each group that is expected, at most.
 const PER_GROUP: f64 = 8.0;
