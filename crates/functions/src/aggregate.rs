@@ -138,6 +138,17 @@ aggregates! {
 }
 
 impl AggregateFunction {
+    /// The function that makes this one's result, of that type, for rows in several groups out of the groups' results, if there
+    /// is one: sums of doubles have been rounded once for each group.
+    pub fn of_finer(self, result: SqlType) -> Option<Self> {
+        match self {
+            Self::CountStar | Self::Count | Self::RegrCount => Some(Self::Sum),
+            Self::Sum => Some(self).filter(|_| !matches!(result, SqlType::Real | SqlType::Double)),
+            Self::Min | Self::Max | Self::BoolAnd | Self::BoolOr | Self::AnyValue => Some(self),
+            _ => None,
+        }
+    }
+
     /// Counts rows; other aggregates are put together from this and the next.
     pub const ROWS: Self = Self::CountStar;
     /// Counts values.

@@ -1,11 +1,19 @@
 //! GROUP BY, and what may be used above it.
 
+mod grouping;
+pub(super) mod keys;
+mod sets;
+
 use std::collections::HashSet;
 
 use base::{Error, Result, SqlState};
 use plan::{AggregateCall, ColumnId, Expr, ExprKind, Node, Op};
 use sqlparser::ast::{self, GroupByExpr};
 
+use self::grouping::{positions, with_groupings};
+pub(super) use self::keys::same;
+use self::keys::{GroupingCall, Groups};
+use self::sets::{Sets, cube, nested, product, rollup};
 use super::expr::{entries, row};
 use super::scope::Clause;
 use super::select::Item;
@@ -16,23 +24,23 @@ use crate::bind::parts::PlanBuilder;
 use crate::bind::scope::Names;
 
 impl Binder<'_> {
-    /// The expressions of GROUP BY; none without GROUP BY. A position or an alias means an item of the select list, where
-    /// no column of FROM has the name.
-    pub(super) fn group_by(&mut self, group_by: &GroupByExpr, items: &[Item]) -> Result<Option<Vec<Expr>>> {
+    /// What GROUP BY says; none without GROUP BY. A position or an alias means an item of the select list, where no column of
+    /// FROM has the name.
+    pub(super) fn group_by(&mut self, group_by: &GroupByExpr, items: &[Item]) -> Result<Option<Groups>> {
         let exprs = match group_by {
             GroupByExpr::All(modifiers) => {
                 if !modifiers.is_empty() {
-                    return unsupported("ROLLUP, CUBE and GROUPING SETS", None);
+                    return unsupported("GROUPING SETS without a comma before", None);
                 }
                 let level = self.names.level();
-                let aggregates: HashSet<ColumnId> = level.aggregates.iter().map(|(c, _)| *c).collect();
-                let is_key = |e: &Expr| !e.uses(|c| aggregates.contains(&c)) && !level.is_windowed(e);
+                let above = level.above_groups();
+                let is_key = |e: &Expr| !e.uses(|c| above.contains(&c)) && !level.is_windowed(e);
                 let keys = items.iter().filter(|i| is_key(&i.expr));
-                return Ok(Some(keys.map(|i| i.expr.clone()).map(known).collect()));
+                return Ok(Some(Groups { keys: keys.map(|i| i.expr.clone()).map(known).collect(), sets: None }));
             }
             GroupByExpr::Expressions(exprs, modifiers) => {
                 if !modifiers.is_empty() {
-                    return unsupported("ROLLUP, CUBE and GROUPING SETS", None);
+                    return unsupported("GROUPING SETS without a comma before", None);
                 }
                 exprs
             }
@@ -41,29 +49,35 @@ impl Binder<'_> {
             return Ok(None);
         }
         self.names.level().clause = Clause::GroupBy;
-        let mut groups: Vec<Expr> = Vec::with_capacity(exprs.len());
-        let mut pending: Vec<&ast::Expr> = exprs.iter().rev().collect();
+        let mut groups = Groups::default();
+        let mut sets = vec![Vec::new()];
+        for expr in exprs {
+            let element = self.grouping_element(expr, items, &mut groups)?;
+            sets = product(&sets, &element).map_err(|e| e.at(self.text.start(expr)))?;
+        }
+        let is_plain = matches!(sets.as_slice(), [set] if set.len() == groups.keys.len());
+        groups.sets = Some(sets).filter(|_| !is_plain);
+        Ok(Some(groups))
+    }
+
+    /// The positions of the keys that an expression of GROUP BY stands for, of which new ones are added.
+    fn keys_of(&mut self, expr: &ast::Expr, items: &[Item], groups: &mut Groups) -> Result<Vec<usize>> {
+        let mut set = Vec::new();
+        let mut pending = vec![expr];
         while let Some(expr) = pending.pop() {
             match expr {
                 ast::Expr::Tuple(parts) => pending.extend(parts.iter().rev()),
                 ast::Expr::Nested(inner) => pending.push(inner),
-                ast::Expr::Rollup(_) | ast::Expr::Cube(_) | ast::Expr::GroupingSets(_) => {
-                    return unsupported("ROLLUP, CUBE and GROUPING SETS", self.text.start(expr));
-                }
                 _ => {
                     let keys = match row(expr) {
                         None => vec![known(self.group_key(expr, items)?)],
                         Some(_) => entries(expr).into_iter().map(|e| self.typed_expr(e)).collect::<Result<_>>()?,
                     };
-                    for key in keys {
-                        if !groups.iter().any(|g| same(g, &key)) {
-                            groups.push(key);
-                        }
-                    }
+                    set.extend(keys.into_iter().map(|key| groups.position_of(key)));
                 }
             }
         }
-        Ok(Some(groups))
+        Ok(set)
     }
 
     fn group_key(&mut self, expr: &ast::Expr, items: &[Item]) -> Result<Expr> {
@@ -89,8 +103,8 @@ impl Binder<'_> {
             },
             _ => return self.expr(expr),
         };
-        let aggregates: HashSet<ColumnId> = self.names.level().aggregates.iter().map(|(c, _)| *c).collect();
-        if item.expr.uses(|c| aggregates.contains(&c)) {
+        let above = self.names.level().above_groups();
+        if item.expr.uses(|c| above.contains(&c)) {
             let message = "aggregate functions are not allowed in GROUP BY";
             return Err(Error::new(SqlState::GROUPING_ERROR, message).at(position));
         }
@@ -99,6 +113,46 @@ impl Binder<'_> {
                 .hint("compute the window function in a subquery"));
         }
         Ok(item.expr.clone())
+    }
+}
+
+impl Binder<'_> {
+    /// The sets that an element of GROUP BY stands for.
+    fn grouping_element(&mut self, expr: &ast::Expr, items: &[Item], groups: &mut Groups) -> Result<Sets> {
+        match expr {
+            ast::Expr::Rollup(parts) => Ok(rollup(&self.parts(parts, items, groups)?)),
+            ast::Expr::Cube(parts) => {
+                let parts = self.parts(parts, items, groups)?;
+                cube(&parts).map_err(|e| e.at(self.text.start(expr)))
+            }
+            ast::Expr::GroupingSets(parts) => {
+                let mut sets = Vec::new();
+                for part in parts {
+                    match part.as_slice() {
+                        [only] => sets.extend(self.nested_element(only, items, groups)?),
+                        several => sets.push(self.part(several, items, groups)?),
+                    }
+                }
+                Ok(sets)
+            }
+            _ => Ok(vec![self.keys_of(expr, items, groups)?]),
+        }
+    }
+
+    /// An element of GROUPING SETS; the parser takes ROLLUP and CUBE there for functions.
+    fn nested_element(&mut self, expr: &ast::Expr, items: &[Item], groups: &mut Groups) -> Result<Sets> {
+        let Some((is_cube, arguments)) = nested(expr) else { return self.grouping_element(expr, items, groups) };
+        let parts = arguments.into_iter().map(|a| self.keys_of(a, items, groups)).collect::<Result<Sets>>()?;
+        if is_cube { cube(&parts).map_err(|e| e.at(self.text.start(expr))) } else { Ok(rollup(&parts)) }
+    }
+
+    fn parts(&mut self, parts: &[Vec<ast::Expr>], items: &[Item], groups: &mut Groups) -> Result<Sets> {
+        parts.iter().map(|part| self.part(part, items, groups)).collect()
+    }
+
+    fn part(&mut self, part: &[ast::Expr], items: &[Item], groups: &mut Groups) -> Result<Vec<usize>> {
+        let keys = part.iter().map(|expr| self.keys_of(expr, items, groups)).collect::<Result<Sets>>()?;
+        Ok(keys.concat())
     }
 }
 
@@ -112,12 +166,14 @@ impl Names {
 
 /// What a query groups by and aggregates.
 pub(super) struct Grouping {
-    pub groups: Vec<Expr>,
+    pub groups: Groups,
     pub aggregates: Vec<(ColumnId, AggregateCall)>,
     /// Columns below the aggregation, over windows that are the groups.
     pub ordered_sets: Vec<Windowed>,
     /// What else must not read ungrouped columns.
     pub direct_arguments: Vec<Expr>,
+    /// Calls of GROUPING.
+    pub groupings: Vec<GroupingCall>,
 }
 
 impl PlanBuilder {
@@ -129,10 +185,12 @@ impl PlanBuilder {
         items: &mut [Item],
         above: impl Iterator<Item = &'e mut Expr>,
     ) -> Result<Node> {
-        let Grouping { groups, aggregates, ordered_sets, direct_arguments } = grouping;
+        let Grouping { groups, aggregates, ordered_sets, direct_arguments, groupings } = grouping;
+        let has_empty_set = groups.has_empty_set();
+        let Groups { keys, sets } = groups;
         let from: HashSet<ColumnId> = input.columns().into_iter().collect();
-        let mut named = Vec::with_capacity(groups.len());
-        for expr in groups {
+        let mut named = Vec::with_capacity(keys.len());
+        for expr in keys {
             let name = match (expr.as_column(), items.iter().find(|i| same(&i.expr, &expr))) {
                 (Some(column), _) => self.columns[column].name.clone(),
                 (None, Some(item)) => item.name.clone(),
@@ -140,8 +198,7 @@ impl PlanBuilder {
             };
             named.push((self.column_for(&name, &expr), expr));
         }
-        // Without groups there is a row even for no input.
-        if !named.is_empty() {
+        if !has_empty_set {
             for (column, call) in &aggregates {
                 let argument = call.arguments.iter().any(|a| self.is_nullable(a));
                 let can_be_null = self.columns[*column].nullable
@@ -159,6 +216,7 @@ impl PlanBuilder {
         for mut argument in direct_arguments {
             rewrite.expr(&mut argument, false)?;
         }
+        let masks = groupings.iter().map(|call| positions(call, &named)).collect::<Result<Vec<_>>>()?;
         // Random keys are computed below the aggregation: a condition on a key may be moved to where its expression is. So are
         // those that partition, too.
         let mut computed = Vec::new();
@@ -172,11 +230,29 @@ impl PlanBuilder {
             true => input,
             false => Node::new(Op::Map { input: Box::new(input), columns: computed }),
         };
-        let partition: Vec<Expr> = named.iter().map(|(_, key)| key.clone()).collect();
+        let (node, numbered) = match sets {
+            None => (self.aggregated(input, named, aggregates, ordered_sets), None),
+            Some(sets) => {
+                let (node, number) = self.by_sets(input, named, aggregates, ordered_sets, &sets)?;
+                (node, Some((self.reference(number), sets)))
+            }
+        };
+        Ok(with_groupings(node, &groupings, &masks, numbered))
+    }
+
+    /// One aggregation.
+    fn aggregated(
+        &mut self,
+        input: Node,
+        groups: Vec<(ColumnId, Expr)>,
+        aggregates: Vec<(ColumnId, AggregateCall)>,
+        ordered_sets: Vec<Windowed>,
+    ) -> Node {
+        let partition: Vec<Expr> = groups.iter().map(|(_, key)| key.clone()).collect();
         let over_group =
             |set: Windowed| Windowed { window: Window { partition: partition.clone(), ..set.window }, ..set };
         let input = self.windowed(input, ordered_sets.into_iter().map(over_group).collect());
-        Ok(Node::new(Op::Aggregate { input: Box::new(input), groups: named, aggregates }))
+        Node::new(Op::Aggregate { input: Box::new(input), groups, aggregates })
     }
 }
 
@@ -216,18 +292,5 @@ impl Regroup<'_> {
             self.expr(expr, true)?;
         }
         node.inputs_mut().try_for_each(|input| self.node(input))
-    }
-}
-
-/// Whether both are the same to SQL; a subquery is the same as its own copy.
-pub(super) fn same(a: &Expr, b: &Expr) -> bool {
-    match (&a.kind, &b.kind) {
-        (ExprKind::Subquery(a), ExprKind::Subquery(b)) => {
-            let columns = a.plan.columns();
-            !columns.is_empty()
-                && columns == b.plan.columns()
-                && std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
-        }
-        _ => a.same_form(b),
     }
 }

@@ -1,5 +1,6 @@
 //! Which names mean which columns.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use base::{Error, Result, SqlState};
@@ -8,6 +9,7 @@ use plan::{AggregateCall, ColumnId, CteId, Expr};
 use sqlparser::ast::{self, Ident};
 
 use super::fold;
+use super::group::keys::GroupingCall;
 use super::window::{NamedWindow, Windowed, wrong};
 use crate::bind::parts::{PlanBuilder, Text};
 
@@ -114,6 +116,8 @@ pub(super) struct Level {
     pub ordered_sets: Vec<Windowed>,
     /// What ordered-set aggregates are given besides the rows: they may read what GROUP BY lets through.
     pub direct_arguments: Vec<Expr>,
+    /// Calls of GROUPING met so far.
+    pub groupings: Vec<GroupingCall>,
     /// Calls of window functions met so far, each once.
     pub windows: Vec<Windowed>,
     /// What WINDOW defines.
@@ -135,12 +139,19 @@ impl Level {
             inside_aggregate: false,
             ordered_sets: Vec::new(),
             direct_arguments: Vec::new(),
+            groupings: Vec::new(),
             windows: Vec::new(),
             named_windows: Vec::new(),
             without_windows: None,
             inside_filter: false,
             aliases: Vec::new(),
         }
+    }
+
+    /// The columns that exist above GROUP BY only.
+    pub fn above_groups(&self) -> HashSet<ColumnId> {
+        let aggregates = self.aggregates.iter().map(|(column, _)| *column);
+        aggregates.chain(self.groupings.iter().map(|call| call.column)).collect()
     }
 
     /// Whether the expression reads a window function's result.

@@ -76,13 +76,15 @@ impl Binder<'_> {
         let level = self.names.level();
         // Calls have copies of these; mistakes in those that nothing uses count all the same.
         let mut named_windows = std::mem::take(&mut level.named_windows);
-        let is_grouped = groups.is_some() || !level.aggregates.is_empty() || having.is_some();
+        let is_grouped =
+            groups.is_some() || !(level.aggregates.is_empty() && level.groupings.is_empty()) || having.is_some();
         if is_grouped {
             let grouping = Grouping {
                 groups: groups.unwrap_or_default(),
                 aggregates: std::mem::take(&mut level.aggregates),
                 ordered_sets: std::mem::take(&mut level.ordered_sets),
                 direct_arguments: std::mem::take(&mut level.direct_arguments),
+                groupings: std::mem::take(&mut level.groupings),
             };
             let above = (having.iter_mut().chain(&mut qualify))
                 .chain(windows.iter_mut().flat_map(Windowed::expressions_mut))

@@ -127,6 +127,9 @@ impl Binder<'_> {
                 return wrong(format!("{clause} specified, but {name} is not an aggregate function"));
             }
         }
+        if name == "grouping" {
+            return self.grouping(arguments, position);
+        }
         let bound = self.call_by_name(name, arguments, position)?;
         match call.star {
             true => wrong(format!("{name}(*) specified, but {name} is not an aggregate function")),
