@@ -8,6 +8,7 @@ mod errors;
 mod flat;
 mod footer;
 mod origin;
+mod room;
 mod row_group;
 mod statistics;
 
@@ -39,7 +40,7 @@ struct ParquetFile {
     /// The file's column for each column of the source.
     columns: Vec<usize>,
     statistics: statistics::Cache,
-    /// What the bytes of a row group are charged to while it is read.
+    /// What pages are charged to.
     budget: Option<Budget>,
     cancel: CancelToken,
 }

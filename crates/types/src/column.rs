@@ -166,7 +166,7 @@ impl Column {
         Some(Self { sql_type: self.sql_type, rows: self.rows, values, nulls, heaps: Vec::new() })
     }
 
-    /// Bytes of memory held (buffers shared with other columns count in full).
+    /// Bytes of memory held (buffers shared with other columns count in full), but for payload whose owner accounts for it.
     pub fn bytes(&self) -> usize {
         let values = match &self.values {
             Values::Array(values) => values.capacity(),
@@ -174,7 +174,7 @@ impl Column {
         };
         values
             + self.nulls.as_ref().map_or(0, |n| n.capacity())
-            + self.heaps.iter().map(|h| h.capacity()).sum::<usize>()
+            + self.heaps.iter().map(|h| h.own_bytes()).sum::<usize>()
     }
 }
 

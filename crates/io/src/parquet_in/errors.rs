@@ -16,6 +16,7 @@ pub fn guarded<T>(file: &str, step: impl FnOnce() -> Result<T, ParquetError>) ->
         Ok(Ok(value)) => Ok(value),
         Ok(Err(ParquetError::NYI(what))) => Err(Error::unsupported(format!("\"{file}\": {what}"))),
         Ok(Err(ParquetError::External(error))) => match error.downcast_ref::<std::io::Error>() {
+            None if let Some(own) = error.downcast_ref::<Error>() => Err(own.clone()),
             Some(io) if io.kind() != std::io::ErrorKind::UnexpectedEof => {
                 Err(Error::new(SqlState::IO_ERROR, format!("could not read \"{file}\": {io}")))
             }

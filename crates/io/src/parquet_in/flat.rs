@@ -19,9 +19,9 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use types::{Buffer, Column, SqlType};
 
 use super::ParquetFile;
-use super::origin::Origin;
+use super::room::{PageBytes, Room};
 use hybrid::Hybrid;
-use kind::{Kind, heap};
+use kind::{Kind, heap, settled};
 use page::{DataPage, Encoded};
 
 /// Entries of a dictionary whose codes are kept.
@@ -49,7 +49,8 @@ impl From<base::Error> for Failure {
 
 /// The reading of a flat column of a row group.
 pub struct FlatColumn {
-    pages: SerializedPageReader<Origin>,
+    pages: SerializedPageReader<PageBytes>,
+    bytes: PageBytes,
     kind: Kind,
     /// Bytes of an integer, if the column has integers.
     integer: Option<usize>,
@@ -57,6 +58,8 @@ pub struct FlatColumn {
     nullable: bool,
     dictionary: Option<Column>,
     page: Option<Current>,
+    /// Pages of values have been read.
+    has_begun: bool,
     /// Rows that are left.
     rows: usize,
     /// Of the rows of a page.
@@ -69,6 +72,7 @@ struct Current {
     page: DataPage,
     /// Its bytes, if there are texts in it.
     heap: Option<Arc<Buffer>>,
+    _room: Option<Arc<Room>>,
 }
 
 /// Rows on their way into a column.
@@ -100,12 +104,15 @@ impl FlatColumn {
             return Ok(None);
         };
         let rows = usize::try_from(file.rows(row_group)).unwrap_or(usize::MAX);
-        let origin = Arc::new(file.origin.clone());
-        let pages = SerializedPageReader::new(origin, chunk, rows, None)?;
+        let bytes = PageBytes::new(file.origin.clone(), file.budget.clone(), 1);
+        let pages = SerializedPageReader::new(Arc::new(bytes.clone()), chunk, rows, None)?;
         let (sql_type, nullable) = (file.fields[root].sql_type, column.max_def_level() == 1);
         let integer = kind::integer(column.physical_type());
         let (levels, codes) = (Vec::new(), Vec::new());
-        Ok(Some(Self { pages, kind, integer, sql_type, nullable, dictionary: None, page: None, rows, levels, codes }))
+        let (dictionary, page, has_begun) = (None, None, false);
+        let read =
+            Self { pages, bytes, kind, integer, sql_type, nullable, dictionary, page, has_begun, rows, levels, codes };
+        Ok(Some(read))
     }
 
     /// The next rows, at most `most`; none at the end. After an error that something is not implemented, nothing more can be
@@ -128,18 +135,26 @@ impl FlatColumn {
     }
 
     fn next_page(&mut self) -> Result<bool, Failure> {
-        match self.pages.get_next_page()? {
+        if self.page.as_ref().is_some_and(|current| current.page.rows == 0) {
+            self.page = None;
+        }
+        let page = self.pages.get_next_page()?;
+        let room = self.bytes.take_room();
+        match page {
             None => return Ok(false),
-            Some(Page::DictionaryPage { buf, num_values, .. }) if self.dictionary.is_none() && self.page.is_none() => {
-                self.dictionary = Some(self.kind.entries(buf, num_values as usize, self.sql_type)?);
+            Some(Page::DictionaryPage { buf, num_values, .. }) if self.dictionary.is_none() && !self.has_begun => {
+                self.dictionary = Some(self.kind.entries(buf, num_values as usize, self.sql_type, room)?);
             }
             Some(page) => {
+                self.has_begun = true;
+                let bytes = page.buffer().len();
+                let room = settled(room, bytes, delta::room(&page, self.integer))?;
                 let page = DataPage::of(page, self.nullable, self.integer)?;
                 let heap = match (&self.kind, &page.values) {
-                    (Kind::Text, Encoded::Plain(bytes)) => heap(bytes),
+                    (Kind::Text, Encoded::Plain(bytes)) => heap(bytes, room.clone()),
                     _ => None,
                 };
-                self.page = Some(Current { page, heap });
+                self.page = Some(Current { page, heap, _room: room });
             }
         }
         Ok(true)
@@ -147,7 +162,7 @@ impl FlatColumn {
 
     /// Appends rows of the page, so that there are at most `most`.
     fn append(&mut self, most: usize, to: &mut Batch) -> Result<(), Failure> {
-        let Some(Current { page, heap }) = &mut self.page else { return Ok(()) };
+        let Some(Current { page, heap, .. }) = &mut self.page else { return Ok(()) };
         let rows = page.rows.min(most - to.rows);
         page.rows -= rows;
         let valid = match &mut page.levels {

@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use base::memory::Reservation;
 use base::{Error, Result};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::errors::ParquetError;
-use parquet::file::reader::Length;
 use types::{Chunk, Column};
 
 use super::errors::guarded;
 use super::flat::{Failure, FlatColumn};
+use super::room::PageBytes;
 use super::{ParquetFile, errors, footer};
 use crate::arrow_in;
-use crate::input::OPERATOR;
 use crate::source::{CHUNK_ROWS, PieceReader, Step};
 
 /// Bytes that the values of one column in a chunk should have at most.
@@ -36,7 +34,6 @@ pub struct RowGroupReader {
     /// Rows of the chunks that have been handed out.
     rows: u64,
     expected: u64,
-    _charged: Option<Reservation>,
 }
 
 /// The reading of a column of a row group.
@@ -67,15 +64,11 @@ impl RowGroupReader {
         let chosen =
             || metadata.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)).map(|c| c.1);
         let size = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
-        // Corrupt sizes are found by the read.
-        let bytes = chosen().fold(0u64, |sum, chunk| sum.saturating_add(size(chunk.compressed_size())));
-        let bytes = usize::try_from(bytes.min(Length::len(&file.origin))).unwrap_or(usize::MAX);
-        let _charged = file.budget.as_ref().map(|b| b.reserve(bytes, OPERATOR)).transpose()?;
         let (expected, longest) = (file.rows(row_group), chosen().map(|c| size(c.uncompressed_size())).max());
         let fitting = u128::from(expected) * u128::from(STEP_BYTES) / u128::from(longest.unwrap_or(0).max(1));
         let chunk_rows = usize::try_from(fitting).unwrap_or(CHUNK_ROWS).clamp(1, chunk_rows.max(1));
         let (readers, decoded) = (Vec::new(), Vec::new());
-        Ok(Self { file, row_group, order, positions, readers, chunk_rows, decoded, rows: 0, expected, _charged })
+        Ok(Self { file, row_group, order, positions, readers, chunk_rows, decoded, rows: 0, expected })
     }
 
     /// Opens the next column.
@@ -93,10 +86,14 @@ impl RowGroupReader {
     /// Opens a column of any type, behind the rows that have been handed out.
     fn open_any(&self, root: usize) -> Result<ColumnReader> {
         let file = &self.file;
+        let schema = file.metadata.parquet_schema();
+        let leaves = (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == root).count();
+        // Of each leaf there may be a dictionary and a page.
+        let bytes = PageBytes::new(file.origin.clone(), file.budget.clone(), 2 * leaves);
         let reader = guarded(&file.name, || {
-            ParquetRecordBatchReaderBuilder::new_with_metadata(file.origin.clone(), file.metadata.clone())
+            ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, file.metadata.clone())
                 .with_row_groups(vec![self.row_group])
-                .with_projection(ProjectionMask::roots(file.metadata.parquet_schema(), [root]))
+                .with_projection(ProjectionMask::roots(schema, [root]))
                 .with_batch_size(self.chunk_rows)
                 .with_offset(usize::try_from(self.rows).unwrap_or(usize::MAX))
                 .build()

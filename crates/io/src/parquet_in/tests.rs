@@ -366,3 +366,46 @@ fn streams_carry_chunks() {
     }
     assert_eq!(got, expected);
 }
+
+#[test]
+fn pages_are_charged_before_they_are_decompressed_and_as_long_as_texts_lie_in_them() {
+    const TEXT: usize = 1 << 20;
+    let file = |name: &str, rows: usize, compression: Compression, dictionary: bool| {
+        let texts = StringArray::from_iter_values((0..rows).map(|row| format!("{row}{}", "x".repeat(TEXT))));
+        let batch = RecordBatch::try_from_iter([("long", Arc::new(texts) as ArrayRef)]).unwrap();
+        let properties = WriterProperties::builder()
+            .set_compression(compression)
+            .set_dictionary_enabled(dictionary)
+            .set_dictionary_page_size_limit(64 * TEXT)
+            .build();
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        let path = std::env::temp_dir().join(format!("morsel-{}-{name}.parquet", std::process::id()));
+        std::fs::write(&path, writer.into_inner().unwrap()).unwrap();
+        path
+    };
+    for (name, compression, dictionary) in [
+        ("bomb", Compression::ZSTD(Default::default()), false),
+        ("dictionary", Compression::SNAPPY, true),
+        ("plain", Compression::UNCOMPRESSED, false),
+    ] {
+        let path = file(name, 8, compression, dictionary);
+        let read = |budget: &Budget| {
+            let source = open_parquet(std::slice::from_ref(&path), Some(budget), &CancelToken::new()).unwrap();
+            read_all(&source, &[0])
+        };
+        let small = Budget::new(4 * TEXT);
+        let error = read(&small).unwrap_err();
+        assert_eq!((error.state(), small.used()), (SqlState::OUT_OF_MEMORY, 0), "{name}: {error}");
+        assert!(small.peak() < 4 * TEXT);
+        let large = Budget::new(64 * TEXT);
+        let chunks = read(&large).unwrap();
+        assert_eq!(chunks.iter().map(Chunk::rows).sum::<usize>(), 8);
+        // Of the texts, once, not for each chunk.
+        assert!((8 * TEXT..10 * TEXT).contains(&large.used()), "{name}: {}", large.used());
+        assert!(chunks.iter().map(Chunk::bytes).sum::<usize>() < TEXT);
+        drop(chunks);
+        assert_eq!(large.used(), 0);
+        std::fs::remove_file(path).unwrap();
+    }
+}

@@ -303,7 +303,7 @@ fn retyped(chunk: Chunk, schema: &Schema) -> Chunk {
 
 /// Bytes that the chunk holds, with buffers that several columns share counted once.
 fn distinct_bytes(chunk: &Chunk) -> usize {
-    let heaps = |c: &Column| c.heaps().iter().map(|h| (h.as_ptr(), h.capacity())).collect::<Vec<_>>();
+    let heaps = |c: &Column| c.heaps().iter().map(|h| (h.as_ptr(), h.own_bytes())).collect::<Vec<_>>();
     let mut shared: Vec<_> = chunk.columns().iter().flat_map(heaps).collect();
     let all: usize = shared.iter().map(|h| h.1).sum();
     shared.sort_unstable();

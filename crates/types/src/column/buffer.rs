@@ -31,6 +31,8 @@ enum Owner {
     Buffer,
     Extent(#[expect(dead_code, reason = "dropped with the buffer")] Extent),
     Other(#[expect(dead_code, reason = "dropped with the buffer")] Arc<dyn Any + Send + Sync>),
+    /// Likewise, and accounts for them.
+    Charged(#[expect(dead_code, reason = "dropped with the buffer")] Arc<dyn Any + Send + Sync>),
 }
 
 // SAFETY: a buffer owns its memory like a `Vec<u8>`.
@@ -75,6 +77,14 @@ impl Buffer {
         Self { start, len, capacity: len, owner: Owner::Other(owner) }
     }
 
+    /// As [`foreign`](Self::foreign), where the owner accounts for the bytes as long as it lives: nobody else has to.
+    ///
+    /// # Safety
+    /// As of `foreign`.
+    pub unsafe fn foreign_charged(start: NonNull<u8>, len: usize, owner: Arc<dyn Any + Send + Sync>) -> Self {
+        Self { start, len, capacity: len, owner: Owner::Charged(owner) }
+    }
+
     fn layout(capacity: usize) -> Layout {
         Layout::from_size_align(capacity + SLACK, ALIGNMENT).expect("buffer smaller than isize::MAX")
     }
@@ -91,13 +101,20 @@ impl Buffer {
     pub fn capacity(&self) -> usize {
         self.capacity
     }
+    /// Bytes for which whoever keeps the buffer has to account.
+    pub fn own_bytes(&self) -> usize {
+        if matches!(self.owner, Owner::Charged(_)) { 0 } else { self.capacity }
+    }
+    fn is_foreign(&self) -> bool {
+        matches!(self.owner, Owner::Other(_) | Owner::Charged(_))
+    }
     /// First byte.
     pub fn as_ptr(&self) -> *const u8 {
         self.start.as_ptr()
     }
     /// First byte, to be written.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
-        assert!(!matches!(self.owner, Owner::Other(_)), "foreign buffers are immutable");
+        assert!(!self.is_foreign(), "foreign buffers are immutable");
         self.start.as_ptr()
     }
     /// The bytes in use.
@@ -107,7 +124,7 @@ impl Buffer {
     }
     /// The bytes in use, to be written.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
-        assert!(!matches!(self.owner, Owner::Other(_)), "foreign buffers are immutable");
+        assert!(!self.is_foreign(), "foreign buffers are immutable");
         // SAFETY: `len` bytes are initialised, and `self` is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }

@@ -5,6 +5,8 @@
 //! or 64 bits long.
 
 use bytes::Bytes;
+use parquet::basic::Encoding;
+use parquet::column::page::Page;
 use parquet::errors::{ParquetError, Result};
 
 /// More values than a block may have: writers use 128.
@@ -14,6 +16,17 @@ const LARGEST_BLOCK: u64 = 1 << 20;
 /// byte.
 const MANY: u64 = 4 << 20;
 const MOST_A_BYTE: u64 = 64;
+
+/// Bytes that the values of a page come to, if it is such a one of integers of so many bytes.
+pub fn room(page: &Page, integer: Option<usize>) -> usize {
+    match (page.encoding(), integer) {
+        (Encoding::DELTA_BINARY_PACKED, Some(size)) => {
+            let values = u64::from(page.num_values()).min(most_values(page.buffer().len()));
+            usize::try_from(values).unwrap_or(usize::MAX).saturating_mul(size)
+        }
+        _ => 0,
+    }
+}
 
 /// The values of a page, at most `most`, as plain ones of 4 or 8 bytes. Pages that would become too large are not
 /// implemented here.
@@ -27,7 +40,7 @@ pub fn plain(bytes: &[u8], size: usize, most: usize) -> Result<Bytes> {
     if miniblocks == 0 || block > LARGEST_BLOCK || block % miniblocks != 0 {
         return Err(corrupt("blocks of no use"));
     }
-    if count > MANY.max(bytes.len() as u64 * MOST_A_BYTE) {
+    if count > most_values(bytes.len()) {
         return Err(ParquetError::NYI("many values in few bytes".into()));
     }
     let (count, each) = (count as usize, (block / miniblocks) as usize);
@@ -62,6 +75,11 @@ pub fn plain(bytes: &[u8], size: usize, most: usize) -> Result<Bytes> {
         }
     }
     Ok(values.into())
+}
+
+/// As many as are added up of so many bytes.
+fn most_values(bytes: usize) -> u64 {
+    MANY.max(bytes as u64 * MOST_A_BYTE)
 }
 
 /// A packed number.

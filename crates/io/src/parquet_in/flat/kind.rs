@@ -13,6 +13,7 @@ use parquet::errors::ParquetError;
 use parquet::schema::types::ColumnDescriptor;
 use types::{Buffer, Column, SqlType, Str};
 
+use super::super::room::Room;
 use super::Failure;
 use crate::arrow_in;
 
@@ -63,11 +64,18 @@ impl Kind {
         Ok(false)
     }
 
-    /// The `count` values of a dictionary.
-    pub fn entries(&self, mut page: Bytes, count: usize, sql_type: SqlType) -> std::result::Result<Column, Failure> {
-        let size = sql_type.physical().size();
-        let mut values = Buffer::with_capacity(count.min(page.len()) * size);
-        let heap = matches!(self, Self::Text).then(|| heap(&page)).flatten();
+    /// The `count` values of a dictionary, whose page has room.
+    pub fn entries(
+        &self,
+        mut page: Bytes,
+        count: usize,
+        sql_type: SqlType,
+        room: Option<Room>,
+    ) -> std::result::Result<Column, Failure> {
+        let bytes = count.min(page.len()) * sql_type.physical().size();
+        let room = settled(room, page.len(), bytes)?;
+        let mut values = Buffer::with_capacity(bytes);
+        let heap = matches!(self, Self::Text).then(|| heap(&page, room)).flatten();
         let heap = if self.append(&mut page, count, &mut values)? { heap } else { None };
         // SAFETY: headers of texts that are UTF-8 and lie in the page.
         Ok(unsafe { Column::new(sql_type, count, Arc::new(values), None, heap.into_iter().collect()) })
@@ -83,11 +91,21 @@ pub fn integer(of: PhysicalType) -> Option<usize> {
     }
 }
 
-/// A page as an owner of texts.
-pub fn heap(page: &Bytes) -> Option<Arc<Buffer>> {
+/// The room of a page, once that is decompressed and so many other bytes are to come with it.
+pub fn settled(room: Option<Room>, page: usize, others: usize) -> Result<Option<Arc<Room>>> {
+    let settle = |mut room: Room| room.settle(page, others).map(|()| Arc::new(room));
+    room.map(settle).transpose()
+}
+
+/// A page as an owner of texts, and of its room.
+pub fn heap(page: &Bytes, room: Option<Arc<Room>>) -> Option<Arc<Buffer>> {
     let start = NonNull::new(page.as_ptr().cast_mut()).filter(|_| !page.is_empty())?;
-    // SAFETY: the bytes are immutable, and the owner is a reference to them.
-    Some(Arc::new(unsafe { Buffer::foreign(start, page.len(), Arc::new(page.clone())) }))
+    let (length, is_charged) = (page.len(), room.is_some());
+    let owner = Arc::new((page.clone(), room));
+    // SAFETY: the bytes are immutable, and the owner has a reference to them.
+    Some(Arc::new(unsafe {
+        if is_charged { Buffer::foreign_charged(start, length, owner) } else { Buffer::foreign(start, length, owner) }
+    }))
 }
 
 fn take(page: &mut Bytes, count: usize, size: usize) -> parquet::errors::Result<Bytes> {
