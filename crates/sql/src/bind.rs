@@ -15,6 +15,7 @@ mod scope;
 mod select;
 mod set_operation;
 mod statement;
+mod ties;
 mod type_name;
 mod values;
 mod window;

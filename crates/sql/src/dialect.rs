@@ -133,6 +133,7 @@ impl Dialect for MorselDialect {
         supports_notnull_operator,
         supports_interval_options,
         supports_insert_table_alias,
+        supports_create_table_like_parenthesized,
         supports_comma_separated_trim,
         supports_named_fn_args_with_rarrow_operator,
         supports_named_fn_args_with_assignment_operator,

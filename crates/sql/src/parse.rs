@@ -2,6 +2,7 @@
 
 mod command;
 mod error;
+mod table;
 pub(crate) mod window;
 
 use std::ops::Range;
@@ -92,7 +93,7 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
     limit_nesting(&tokens, &positions)?;
     limit_chains(&tokens, &positions)?;
     let placeholders = number_placeholders(&mut tokens);
-    let tokens = window::carry(tokens);
+    let tokens = window::carry(table::as_select(tokens));
     let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_RECURSION).with_tokens_with_locations(tokens);
     let ast = command::statement(&mut parser)
         .and_then(|ast| match parser.peek_token().token {

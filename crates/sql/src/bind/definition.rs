@@ -1,8 +1,9 @@
 //! CREATE TABLE, CREATE VIEW, DROP.
 
 use base::{Error, Result, SqlState};
+use catalog::Field;
 use plan::eval;
-use sqlparser::ast::{self, ColumnOption, ObjectType, TableConstraint};
+use sqlparser::ast::{self, ColumnOption, CreateTableLikeDefaults, CreateTableLikeKind, ObjectType, TableConstraint};
 use types::ops::cast::assign_value;
 use types::{SqlType, Value};
 
@@ -11,7 +12,7 @@ use super::type_name::sql_type;
 use super::{Binder, fold, unsupported};
 use crate::bind::coerce::assign;
 use crate::bind::parts::Text;
-use crate::{ColumnDefinition, CreateTable, CreateView, ObjectKind, ObjectName, Statement};
+use crate::{ColumnDefinition, CreateTable, CreateView, ObjectKind, ObjectName, Resolved, Statement};
 
 /// Most columns of a table, as in PostgreSQL.
 const MAX_COLUMNS: usize = 1_600;
@@ -21,8 +22,8 @@ impl Binder<'_> {
         let name = self.text.object_name(&create.name)?;
         let refused = if create.temporary {
             Some("CREATE TEMPORARY TABLE")
-        } else if create.external || create.like.is_some() || create.clone.is_some() || create.inherits.is_some() {
-            Some("CREATE EXTERNAL TABLE, LIKE, CLONE or INHERITS")
+        } else if create.external || create.clone.is_some() || create.inherits.is_some() {
+            Some("CREATE EXTERNAL TABLE, CLONE or INHERITS")
         } else if create.partition_by.is_some() || create.partition_of.is_some() {
             Some("PARTITION BY")
         } else {
@@ -44,6 +45,16 @@ impl Binder<'_> {
             check_names(plan.output.iter().map(|(n, _)| (n.as_str(), name.position)))?;
             let with_data = create.with_data.as_ref().is_none_or(|w| w.data);
             return Ok(Statement::CreateTableAs { name, plan, with_data, if_not_exists, or_replace });
+        }
+        if let Some(like) = &create.like {
+            let columns = self.columns_like(like)?;
+            return Ok(Statement::CreateTable(CreateTable {
+                name,
+                columns,
+                primary_key: Vec::new(),
+                if_not_exists,
+                or_replace,
+            }));
         }
         if create.columns.is_empty() {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "a table needs at least one column").at(name.position));
@@ -71,6 +82,26 @@ impl Binder<'_> {
             table.columns[key].nullable = false;
         }
         Ok(Statement::CreateTable(table))
+    }
+
+    /// The columns of another table, and whether they may be NULL, or those of a view; defaults only if asked for.
+    fn columns_like(&mut self, like: &CreateTableLikeKind) -> Result<Vec<ColumnDefinition>> {
+        let (CreateTableLikeKind::Parenthesized(like) | CreateTableLikeKind::Plain(like)) = like;
+        let fields = self.describe(&like.name)?;
+        let name = self.text.object_name(&like.name)?;
+        let (is_view, defaults) = match self.resolver.table(&name).map_err(|e| e.at(name.position))? {
+            Resolved::Table(table) => (false, table.defaults),
+            Resolved::View { .. } => (true, Vec::new()),
+        };
+        let with_defaults = matches!(like.defaults, Some(CreateTableLikeDefaults::Including));
+        let default = |at: usize| defaults.get(at).filter(|_| with_defaults).cloned().unwrap_or(Value::Null);
+        let column = |(at, field): (usize, Field)| ColumnDefinition {
+            name: field.name,
+            sql_type: field.sql_type,
+            nullable: field.nullable || is_view,
+            default: default(at),
+        };
+        Ok(fields.into_iter().enumerate().map(column).collect())
     }
 
     fn column_definition(&mut self, column: &ast::ColumnDef, table: &mut CreateTable) -> Result<()> {

@@ -18,6 +18,8 @@ use crate::bind::coerce::cast_to;
 pub(super) struct Slice {
     pub limit: Option<u64>,
     pub offset: u64,
+    /// WITH TIES: and the peers of the last row.
+    pub with_ties: bool,
 }
 
 impl Binder<'_> {
@@ -59,10 +61,6 @@ impl Binder<'_> {
             SetExpr::Query(query) => self.query(query),
             SetExpr::SetOperation { .. } => self.deeper(|b| b.set_operation(body)),
             SetExpr::Values(values) => self.values(&values.rows, None),
-            SetExpr::Table(table) => {
-                let name = table.table_name.clone().unwrap_or_default();
-                unsupported(format!("TABLE {name} as a query (write SELECT * FROM {name})"), None)
-            }
             _ => unsupported("a query that changes data", None),
         }
     }
@@ -131,9 +129,14 @@ impl Binder<'_> {
             }
         }
         if let Some(fetch) = &query.fetch {
-            if fetch.with_ties || fetch.percent {
-                return unsupported("FETCH WITH TIES or PERCENT", None);
+            if fetch.percent {
+                return unsupported("FETCH of a PERCENT", None);
             }
+            if fetch.with_ties && query.order_by.is_none() {
+                let message = "WITH TIES cannot be specified without ORDER BY clause";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+            }
+            slice.with_ties = fetch.with_ties;
             slice.limit = match &fetch.quantity {
                 Some(quantity) => self.row_count(quantity, "FETCH")?,
                 None => Some(1),

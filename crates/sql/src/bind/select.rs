@@ -298,15 +298,18 @@ impl PlanBuilder {
             self.sort_keys(&on, output).iter().filter_map(|key| key.expr.as_column()).collect();
         if partition.is_empty() {
             // Nothing but constants: one group.
-            return self.sorted(node, keys, output, Slice { limit: Some(1), offset: 0 });
+            return self.sorted(node, keys, output, Slice { limit: Some(1), ..Slice::default() });
         }
         let keys = self.sort_keys(keys, output);
         Node::new(Op::GroupLimit { input: Box::new(node), partition, keys, limit: Some(1), offset: 0 })
     }
 
     /// ORDER BY and LIMIT on top of `node`.
-    pub(super) fn sorted(&self, node: Node, keys: &[KeyOrder], output: &[Output], slice: Slice) -> Node {
+    pub(super) fn sorted(&mut self, node: Node, keys: &[KeyOrder], output: &[Output], slice: Slice) -> Node {
         let keys = self.sort_keys(keys, output);
+        if let (true, Some(limit @ 1..)) = (slice.with_ties, slice.limit) {
+            return self.with_ties(node, keys, limit, slice.offset);
+        }
         if keys.is_empty() {
             return limited(node, slice);
         }

@@ -61,7 +61,8 @@ impl Binder<'_> {
         }
     }
 
-    fn describe(&mut self, name: &ast::ObjectName) -> Result<Vec<Field>> {
+    /// The columns of a table, view or file.
+    pub(super) fn describe(&mut self, name: &ast::ObjectName) -> Result<Vec<Field>> {
         let position = self.text.name_position(name);
         if let [ast::ObjectNamePart::Identifier(ident)] = name.0.as_slice()
             && ident.quote_style == Some('\'')
