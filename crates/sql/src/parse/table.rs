@@ -1,26 +1,41 @@
-//! `TABLE t` is `SELECT * FROM t`, wherever a query may stand: the parser knows it in few places and loses quotes.
+//! `TABLE t` is `(SELECT * FROM t)`, wherever a query may stand: the parser knows it in few places and loses quotes.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-/// The tokens with `SELECT * FROM` in the place of each `TABLE` that begins a query. Positions are those of the word.
+/// The tokens with `(SELECT * FROM t)` in the place of each `TABLE t` that is a query. Positions are those of its words.
 pub(super) fn as_select(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let mut visible = tokens.iter().filter(|t| !matches!(t.token, Token::Whitespace(_))).map(|t| &t.token);
-    let is_insert = visible.next().and_then(keyword) == Some(Keyword::INSERT);
+    let visible: Vec<usize> = (0..tokens.len()).filter(|&i| !matches!(tokens[i].token, Token::Whitespace(_))).collect();
+    let token = |at: usize| visible.get(at).map(|&i| &tokens[i].token);
+    let is_insert = token(0).and_then(keyword) == Some(Keyword::INSERT);
+    let mut replaced = Vec::new();
+    for at in 0..visible.len() {
+        let begins = token(at).and_then(keyword) == Some(Keyword::TABLE)
+            && (is_insert || may_precede_query(at.checked_sub(1).and_then(token)));
+        if let (true, Some(Token::Word(_))) = (begins, token(at + 1)) {
+            let mut last = at + 1;
+            while let (Some(Token::Period), Some(Token::Word(_))) = (token(last + 1), token(last + 2)) {
+                last += 2;
+            }
+            replaced.push((visible[at], visible[last]));
+        }
+    }
+    let mut replaced = replaced.into_iter().peekable();
+    let mut end = None;
     let mut out = Vec::with_capacity(tokens.len());
-    let mut last = None;
-    for token in tokens {
-        if matches!(token.token, Token::Whitespace(_)) {
-            out.push(token);
-            continue;
+    for (at, token) in tokens.into_iter().enumerate() {
+        let span = token.span;
+        match replaced.next_if(|&(table, _)| table == at) {
+            Some((_, name)) => {
+                end = Some(name);
+                let select = [Token::LParen, word("SELECT", Keyword::SELECT), Token::Mul, word("FROM", Keyword::FROM)];
+                out.extend(select.map(|t| TokenWithSpan::new(t, span)));
+            }
+            None => out.push(token),
         }
-        if keyword(&token.token) == Some(Keyword::TABLE) && (is_insert || may_precede_query(last.as_ref())) {
-            let select = [word("SELECT", Keyword::SELECT), Token::Mul, word("FROM", Keyword::FROM)];
-            out.extend(select.map(|t| TokenWithSpan::new(t, token.span)));
-        } else {
-            out.push(token.clone());
+        if end == Some(at) {
+            out.push(TokenWithSpan::new(Token::RParen, span));
         }
-        last = Some(token.token);
     }
     out
 }
