@@ -7,6 +7,7 @@ mod dates;
 mod names;
 mod numbers;
 mod operators;
+mod patterns;
 mod random;
 mod strings;
 mod typed;
@@ -25,7 +26,8 @@ pub use call::Call;
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 5] = [operators::ROWS, numbers::ROWS, strings::ROWS, dates::ROWS, comparisons::ROWS];
+const FAMILIES: [&[Scalar]; 6] =
+    [operators::ROWS, numbers::ROWS, strings::ROWS, patterns::ROWS, dates::ROWS, comparisons::ROWS];
 
 /// The rows of all families, by number: calls ask for them row by row.
 static ROWS: [&Scalar; rows()] = {

@@ -126,9 +126,7 @@ impl Expr {
             (Compare(a, _, _), Compare(b, _, _)) => a == b,
             // Membership asks for equality only.
             (InList(_, a), InList(_, b)) => a == b,
-            (Like { escape: a, case_insensitive: b, .. }, Like { escape: c, case_insensitive: d, .. }) => {
-                a == c && b == d
-            }
+            (Like { syntax: a, .. }, Like { syntax: b, .. }) => a == b,
             (And(_), And(_)) | (Or(_), Or(_)) | (Not(_), Not(_)) | (IsNull(_), IsNull(_)) => true,
             (Case { .. }, Case { .. }) | (Coalesce(_), Coalesce(_)) => true,
             (Cast(_), Cast(_)) | (TryCast(_), TryCast(_)) => true,

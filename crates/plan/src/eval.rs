@@ -89,15 +89,12 @@ pub fn eval(expr: &Expr, column: &dyn Fn(ColumnId) -> Value) -> Result<Value> {
             Value::Null => Value::Null,
             value => Value::Bool(values.contains(&value)),
         },
-        ExprKind::Like { input, pattern, escape, case_insensitive } => {
-            match (eval(input, column)?, eval(pattern, column)?) {
-                (Value::Str(text), Value::Str(pattern)) => {
-                    let matches = if *case_insensitive { like::ilike } else { like::like };
-                    Value::Bool(matches(&text, &pattern, *escape).map_err(|e| e.at(expr.position))?)
-                }
-                _ => Value::Null,
+        ExprKind::Like { input, pattern, syntax } => match (eval(input, column)?, eval(pattern, column)?) {
+            (Value::Str(text), Value::Str(pattern)) => {
+                Value::Bool(like::matches(&text, &pattern, *syntax).map_err(|e| e.at(expr.position))?)
             }
-        }
+            _ => Value::Null,
+        },
         ExprKind::Let { column: bound, value, body } => {
             let value = eval(value, column)?;
             eval(body, &|c| if c == *bound { value.clone() } else { column(c) })?

@@ -1,6 +1,7 @@
 //! Expressions over columns.
 
 use functions::{AggregateFunction, ScalarFunction};
+use types::ops::like::Syntax;
 use types::{SqlType, Value};
 
 use crate::{ArgumentId, ColumnId, Node};
@@ -54,16 +55,14 @@ pub enum ExprKind {
     TryCast(Box<Expr>),
     /// `input IN (list)` with constants of the input's type, none NULL (the binder splits others off).
     InList(Box<Expr>, Vec<Value>),
-    /// `input LIKE pattern [ESCAPE escape]`; an escape of None means no escape character.
+    /// `input LIKE pattern`, `input ~ pattern` and their relatives.
     Like {
         /// Text.
         input: Box<Expr>,
         /// Text; constant in most queries.
         pattern: Box<Expr>,
-        /// Backslash unless said otherwise.
-        escape: Option<char>,
-        /// ILIKE.
-        case_insensitive: bool,
+        /// How it is written.
+        syntax: Syntax,
     },
     /// `body`, in which `column` stands for the value of `value`: computed once, before it. No subquery in `body` reads the
     /// column.

@@ -46,7 +46,7 @@ enum Compiled {
 }
 
 impl Params {
-    /// Materialises the constants; a bad LIKE pattern is an error. `arguments` are the statement's for this run; none:
+    /// Materialises the constants; a bad pattern is an error. `arguments` are the statement's for this run; none:
     /// those that the program was made for.
     pub fn new(params: &IdMap<ParamId, Param>, arguments: &[Value]) -> Result<Self> {
         let mut text = Vec::new();
@@ -64,9 +64,8 @@ impl Params {
                     let value = arguments.get(id.index()).unwrap_or(value);
                     (slot_of(value, *sql_type, &mut keep)?, Compiled::Value)
                 }
-                Param::Like { pattern, escape, case_insensitive } => {
-                    let new = if *case_insensitive { LikePattern::case_insensitive } else { LikePattern::new };
-                    (Slot::default(), Compiled::Like(new(pattern, *escape)?))
+                Param::Like { pattern, syntax } => {
+                    (Slot::default(), Compiled::Like(LikePattern::of(pattern, *syntax)?))
                 }
                 Param::Set(values, sql_type) => {
                     let slots = values.iter().filter(|v| !v.is_null());

@@ -20,9 +20,6 @@ pub(crate) fn call(site: &Site, arguments: &[Value]) -> Result<Value> {
             let value = cast::cast_value(&arguments[0], site.arguments[0], site.result);
             if *or_null { Ok(value.unwrap_or(Value::Null)) } else { value }
         }
-        SiteKind::Like { escape, case_insensitive } => {
-            let like = if *case_insensitive { like::ilike } else { like::like };
-            like(text(0)?, text(1)?, *escape).map(Value::Bool)
-        }
+        SiteKind::Like { syntax } => like::matches(text(0)?, text(1)?, *syntax).map(Value::Bool),
     }
 }

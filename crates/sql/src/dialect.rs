@@ -77,7 +77,7 @@ impl Dialect for MorselDialect {
             Token::AtSign => (UnaryOperator::PGAbs, other),
             Token::PGSquareRoot => (UnaryOperator::PGSquareRoot, other),
             Token::PGCubeRoot => (UnaryOperator::PGCubeRoot, other),
-            _ => return interval_of_digits(parser),
+            _ => return interval_of_digits(parser).or_else(|| substring_similar(parser)),
         };
         parser.next_token();
         Some(parser.parse_subexpr(precedence).map(|expr| Expr::UnaryOp { op, expr: Box::new(expr) }))
@@ -160,6 +160,45 @@ impl MorselDialect {
 /// The operator `ISNULL`.
 fn is_isnull(token: &Token) -> bool {
     matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull"))
+}
+
+/// `substring(text SIMILAR pattern ESCAPE escape)`, as `substring(text FROM pattern FOR escape)`, which means the same.
+fn substring_similar(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let token = |n: usize| &parser.peek_nth_token_ref(n).token;
+    let is = |n: usize, keyword| matches!(token(n), Token::Word(word) if word.keyword == keyword);
+    if !is(0, Keyword::SUBSTRING) || token(1) != &Token::LParen {
+        return None;
+    }
+    // Between these parentheses, and not within others.
+    let mut depth = 0;
+    let similar = (1..).find(|&n| {
+        match token(n) {
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
+        depth == 0 || token(n) == &Token::EOF || depth == 1 && is(n, Keyword::SIMILAR)
+    })?;
+    if !is(similar, Keyword::SIMILAR) || is(similar + 1, Keyword::TO) {
+        return None;
+    }
+    Some((|| {
+        parser.next_token();
+        parser.next_token();
+        let text = parser.parse_subexpr(MorselDialect.prec_value(Precedence::Like))?;
+        parser.expect_keyword(Keyword::SIMILAR)?;
+        let pattern = parser.parse_expr()?;
+        parser.expect_keyword(Keyword::ESCAPE)?;
+        let escape = parser.parse_expr()?;
+        parser.expect_token(&Token::RParen)?;
+        Ok(Expr::Substring {
+            expr: Box::new(text),
+            substring_from: Some(Box::new(pattern)),
+            substring_for: Some(Box::new(escape)),
+            special: false,
+            shorthand: false,
+        })
+    })())
 }
 
 /// `interval(2) '1.234 s'`

@@ -14,6 +14,7 @@ pub mod error;
 pub mod hash;
 pub mod like;
 pub mod number;
+pub mod regex;
 pub mod string;
 pub mod sum;
 

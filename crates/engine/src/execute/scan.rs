@@ -341,9 +341,8 @@ fn scan_predicate(query: &Query, predicate: &IrPredicate, attribute: usize, sql_
         IrOp::Ge(v) => compare(Comparison::Ge, v),
         IrOp::In(values) => ScanOp::In(values.iter().enumerate().map(|(at, v)| value(at, v)).collect()),
         IrOp::Prefix(prefix) => ScanOp::Prefix(prefix.to_string()),
-        IrOp::Like { pattern, escape, case_insensitive, negated } => {
-            let compile = if *case_insensitive { LikePattern::case_insensitive } else { LikePattern::new };
-            let pattern = compile(pattern, *escape).expect("the lowering has compiled it");
+        IrOp::Like { pattern, syntax, negated } => {
+            let pattern = LikePattern::of(pattern, *syntax).expect("the lowering has compiled it");
             ScanOp::Like { pattern: Arc::new(pattern), negated: *negated }
         }
         IrOp::IsNull => ScanOp::IsNull,

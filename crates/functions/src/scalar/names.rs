@@ -57,6 +57,8 @@ impl ScalarFunction {
     pub const SUBSTRING: Self = row("substring");
     pub const TRIM_TRAILING: Self = row("trim_trailing");
     pub const RPAD: Self = row("rpad");
+    pub const REGEXP_SUBSTRING: Self = row("regexp_substring");
+    pub const SIMILAR_TO_ESCAPE: Self = row("similar_to_escape");
     pub const EXTRACT: Self = row("extract");
     pub const DATE_TRUNC: Self = row("date_trunc");
     pub const GREATEST: Self = row("greatest");

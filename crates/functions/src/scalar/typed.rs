@@ -20,6 +20,8 @@ pub enum Typed {
     Text(fn(Str) -> Option<Str>, fn(&str, &mut String) -> Result<bool>),
     /// A text of three, or the first itself, likewise.
     TextOfTexts(fn(&str, &str, &str, &mut String) -> Result<bool>),
+    /// A text of four, in calls with four arguments; others have none.
+    TextOfFour(fn(&str, &str, &str, &str, &mut String) -> Result<bool>),
     /// A part of the first text, by another one.
     PartByText(for<'a> fn(&'a str, &str) -> &'a str),
     /// A part of a text, by a number.
@@ -34,7 +36,7 @@ impl Typed {
         match self {
             Self::Float(_) | Self::Number(_) | Self::NumberOfTexts(_) | Self::Test(_) => true,
             Self::PartByText(_) | Self::PartByNumber(_) => true,
-            Self::Text(..) | Self::TextOfTexts(_) | Self::PartByTextAndNumber(_) => false,
+            Self::Text(..) | Self::TextOfTexts(_) | Self::TextOfFour(_) | Self::PartByTextAndNumber(_) => false,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use plan::{ColumnId, Compare, Expr, ExprKind};
-use types::ops::like;
+use types::ops::like::LikePattern;
 use types::value::compare_floats;
 use types::{Chunk, Column, Physical, SqlType, Value};
 
@@ -119,11 +119,11 @@ impl Trial<'_> {
                 let truth = in_list(column, values)?;
                 Some(with_nulls(column, truth))
             }
-            ExprKind::Like { input, pattern, escape, case_insensitive } => {
+            ExprKind::Like { input, pattern, syntax } => {
                 let column = self.operand(input).filter(|c| c.physical() == Physical::Str)?;
                 let ExprKind::Const(Value::Str(pattern)) = &pattern.kind else { return None };
-                let matches = if *case_insensitive { like::ilike } else { like::like };
-                let truth = (0..column.rows()).map(|r| matches(column.str(r), pattern, *escape).map(u8::from));
+                let pattern = LikePattern::of(pattern, *syntax).ok()?;
+                let truth = (0..column.rows()).map(|r| pattern.matches(column.str(r)).map(u8::from));
                 Some(with_nulls(column, truth.collect::<Result<_, _>>().ok()?))
             }
             _ => None,

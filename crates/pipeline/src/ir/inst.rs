@@ -544,6 +544,7 @@ impl Callee {
                 Some(Typed::Test(_)) => (&[Str, Str], Some(Bool)),
                 Some(Typed::Text(..)) => (&[Str], Some(Str)),
                 Some(Typed::TextOfTexts(_)) => (&[Str, Str, Str], Some(Str)),
+                Some(Typed::TextOfFour(_)) => (&[Str, Str, Str, Str], Some(Str)),
                 Some(Typed::PartByText(_)) => (&[Str, Str], Some(Str)),
                 Some(Typed::PartByNumber(_)) => (&[Str, I64], Some(Str)),
                 Some(Typed::PartByTextAndNumber(_)) => (&[Str, Str, I64], Some(Str)),

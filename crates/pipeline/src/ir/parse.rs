@@ -11,6 +11,7 @@ use std::sync::Arc;
 use base::ids::Id;
 use base::{IdMap, Result};
 use functions::ScalarFunction;
+use types::ops::like::Syntax;
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
 use super::{
@@ -139,8 +140,7 @@ impl Parser<'_> {
             }
             "like" => {
                 let pattern = self.t.text()?.into();
-                let (escape, case_insensitive) = self.like()?;
-                Param::Like { pattern, escape, case_insensitive }
+                Param::Like { pattern, syntax: self.pattern_syntax()? }
             }
             "set" => {
                 let sql_type = self.sql_type()?;
@@ -150,9 +150,10 @@ impl Parser<'_> {
         })
     }
 
-    fn like(&mut self) -> Result<(Option<char>, bool)> {
+    fn pattern_syntax(&mut self) -> Result<Syntax> {
         let escape = if self.t.take("escape") { self.t.text()?.chars().next() } else { None };
-        Ok((escape, self.t.take("case_insensitive")))
+        let (regex, fold) = (self.t.take("regex"), self.t.take("case_insensitive"));
+        Ok(if regex { Syntax::Regex { fold } } else { Syntax::Like { escape, fold } })
     }
 
     fn site(&mut self) -> Result<Site> {
@@ -164,10 +165,7 @@ impl Parser<'_> {
             }
             "cast" => SiteKind::Cast(false),
             "try_cast" => SiteKind::Cast(true),
-            "like" => {
-                let (escape, case_insensitive) = self.like()?;
-                SiteKind::Like { escape, case_insensitive }
-            }
+            "like" => SiteKind::Like { syntax: self.pattern_syntax()? },
             _ => return Err(self.t.error("scalar, cast, try_cast or like")),
         };
         Ok(Site { kind, arguments: self.list(Self::sql_type)?, result: self.sql_type()? })
@@ -345,8 +343,8 @@ impl Parser<'_> {
             "prefix" => ScanOp::Prefix(self.t.text()?.into()),
             "like" | "not_like" => {
                 let pattern = self.t.text()?.into();
-                let (escape, case_insensitive) = self.like()?;
-                ScanOp::Like { pattern, escape, case_insensitive, negated: name == "not_like" }
+                let syntax = self.pattern_syntax()?;
+                ScanOp::Like { pattern, syntax, negated: name == "not_like" }
             }
             "is_null" => ScanOp::IsNull,
             "is_not_null" => ScanOp::IsNotNull,

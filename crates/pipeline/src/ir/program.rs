@@ -6,6 +6,7 @@ use std::sync::Arc;
 use base::IdMap;
 use functions::ScalarFunction;
 use plan::{ArgumentId, TableId};
+use types::ops::like::Syntax;
 use types::{Chunk, SqlType, Value};
 
 use super::{Block, FoldKind, Function, Inst, Operation, ParamId, Ty, Var, Vectors, WindowState};
@@ -54,14 +55,12 @@ pub enum Param {
     /// An argument of the statement, in a slot of the type: the value is that of the run that the program was made for;
     /// others bring their own.
     Argument(ArgumentId, Value, SqlType),
-    /// A LIKE pattern, compiled when the query starts.
+    /// A pattern of LIKE or `~`, compiled when the query starts.
     Like {
         /// The pattern.
         pattern: Arc<str>,
-        /// Escape character.
-        escape: Option<char>,
-        /// ILIKE.
-        case_insensitive: bool,
+        /// How the pattern is written.
+        syntax: Syntax,
     },
     /// The set of an IN list.
     Set(Vec<Value>, SqlType),
@@ -85,12 +84,10 @@ pub enum SiteKind {
     Scalar(ScalarFunction),
     /// A cast from the only argument's type to the result's; `true`: NULL instead of an error.
     Cast(bool),
-    /// LIKE with a pattern that is not constant: (text, pattern).
+    /// LIKE or `~` with a pattern that is not constant: (text, pattern).
     Like {
-        /// Escape character.
-        escape: Option<char>,
-        /// ILIKE.
-        case_insensitive: bool,
+        /// How the pattern is written.
+        syntax: Syntax,
     },
 }
 
@@ -303,8 +300,7 @@ pub enum ScanOp {
     /// Strings that match a pattern, or that do not: one that never fails (`types::ops::like`).
     Like {
         pattern: Arc<str>,
-        escape: Option<char>,
-        case_insensitive: bool,
+        syntax: Syntax,
         negated: bool,
     },
     IsNull,

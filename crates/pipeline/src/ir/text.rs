@@ -20,6 +20,7 @@ use super::{
     Source, State,
 };
 use types::Value;
+use types::ops::like::Syntax;
 
 pub(super) use instruction::{body, snake};
 
@@ -114,9 +115,9 @@ impl Display for Param {
             Self::Argument(argument, value, sql_type) => {
                 write!(f, "argument {argument} {} {}", Quoted(&sql_type.to_string()), Printed(value))
             }
-            Self::Like { pattern, escape, case_insensitive } => {
+            Self::Like { pattern, syntax } => {
                 write!(f, "like {}", Quoted(pattern))?;
-                like(f, *escape, *case_insensitive)
+                pattern_syntax(f, *syntax)
             }
             Self::Set(items, sql_type) => {
                 write!(f, "set {} ", Quoted(&sql_type.to_string()))?;
@@ -126,11 +127,17 @@ impl Display for Param {
     }
 }
 
-fn like(f: &mut Formatter<'_>, escape: Option<char>, case_insensitive: bool) -> Result {
-    if let Some(escape) = escape {
+/// Nothing but the escape character for LIKE.
+fn pattern_syntax(f: &mut Formatter<'_>, syntax: Syntax) -> Result {
+    if let Syntax::Like { escape: Some(escape), .. } = syntax {
         write!(f, " escape {}", Quoted(escape.encode_utf8(&mut [0; 4])))?;
     }
-    f.write_str(if case_insensitive { " case_insensitive" } else { "" })
+    f.write_str(match syntax {
+        Syntax::Like { fold: false, .. } => "",
+        Syntax::Like { fold: true, .. } => " case_insensitive",
+        Syntax::Regex { fold: false } => " regex",
+        Syntax::Regex { fold: true } => " regex case_insensitive",
+    })
 }
 
 impl Display for Site {
@@ -138,9 +145,9 @@ impl Display for Site {
         match &self.kind {
             SiteKind::Scalar(function) => write!(f, "scalar {}", function.name())?,
             SiteKind::Cast(or_null) => f.write_str(if *or_null { "try_cast" } else { "cast" })?,
-            SiteKind::Like { escape, case_insensitive } => {
+            SiteKind::Like { syntax } => {
                 f.write_str("like")?;
-                like(f, *escape, *case_insensitive)?;
+                pattern_syntax(f, *syntax)?;
             }
         }
         f.write_str(" (")?;
@@ -314,9 +321,9 @@ impl Display for ScanPredicate {
                 values(f, items)
             }
             ScanOp::Prefix(text) => write!(f, "prefix {}", Quoted(text)),
-            ScanOp::Like { pattern, escape, case_insensitive, negated } => {
+            ScanOp::Like { pattern, syntax, negated } => {
                 write!(f, "{} {}", if *negated { "not_like" } else { "like" }, Quoted(pattern))?;
-                like(f, *escape, *case_insensitive)
+                pattern_syntax(f, *syntax)
             }
             ScanOp::IsNull => f.write_str("is_null"),
             ScanOp::IsNotNull => f.write_str("is_not_null"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::{Error, Result};
 use plan::{ColumnId, Compare, CteId, Expr, ExprKind, Node, Op, TableId};
-use types::ops::like::{Kind, LikePattern};
+use types::ops::like::{Kind, LikePattern, Syntax};
 use types::{Chunk, ColumnBuilder, Value};
 
 use super::expression::{Range, source_column};
@@ -162,14 +162,10 @@ fn scan_predicate(predicate: &Expr, columns: &[(usize, ColumnId)]) -> Option<Sca
         ExprKind::IsNull(input) => found(input, ScanOp::IsNull),
         ExprKind::Not(inner) => match &inner.kind {
             ExprKind::IsNull(input) => found(input, ScanOp::IsNotNull),
-            ExprKind::Like { input, pattern, escape, case_insensitive } => {
-                found(input, like(pattern, *escape, *case_insensitive, true)?)
-            }
+            ExprKind::Like { input, pattern, syntax } => found(input, like(pattern, *syntax, true)?),
             _ => None,
         },
-        ExprKind::Like { input, pattern, escape, case_insensitive } => {
-            found(input, like(pattern, *escape, *case_insensitive, false)?)
-        }
+        ExprKind::Like { input, pattern, syntax } => found(input, like(pattern, *syntax, false)?),
         ExprKind::Column(_) => found(predicate, ScanOp::Eq(Value::Bool(true))),
         _ => None,
     }
@@ -190,12 +186,11 @@ fn any_equal(parts: impl Iterator<Item = Option<ScanPredicate>>) -> Option<ScanP
 }
 
 /// A pattern that is constant and never fails.
-fn like(pattern: &Expr, escape: Option<char>, case_insensitive: bool, negated: bool) -> Option<ScanOp> {
+fn like(pattern: &Expr, syntax: Syntax, negated: bool) -> Option<ScanOp> {
     let ExprKind::Const(Value::Str(pattern)) = &pattern.kind else { return None };
-    let compile = if case_insensitive { LikePattern::case_insensitive } else { LikePattern::new };
-    let compiled = compile(pattern, escape).ok().filter(LikePattern::never_fails)?;
+    let compiled = LikePattern::of(pattern, syntax).ok().filter(LikePattern::never_fails)?;
     Some(match compiled.kind() {
         Kind::Prefix(prefix) if !negated => ScanOp::Prefix(prefix.into()),
-        _ => ScanOp::Like { pattern: pattern.clone(), escape, case_insensitive, negated },
+        _ => ScanOp::Like { pattern: pattern.clone(), syntax, negated },
     })
 }

@@ -3,6 +3,7 @@
 use base::{IdMap, Result};
 use functions::ScalarFunction;
 use types::SqlType;
+use types::ops::like::Syntax;
 
 use super::lexer::{Token, error};
 use super::print_expr::implied_type;
@@ -241,8 +242,7 @@ impl<'a> Line<'a> {
             }
             return bool(ExprKind::InList(Box::new(left), values));
         }
-        let case_insensitive = self.word("ilike");
-        if case_insensitive || self.word("like") {
+        if let Some(word) = ["like", "ilike", "matches", "imatches"].into_iter().find(|word| self.word(word)) {
             let pattern = Box::new(self.sum(5)?);
             let mut escape = Some('\\');
             if self.word("escape") {
@@ -252,7 +252,8 @@ impl<'a> Line<'a> {
                 };
                 self.at += 1;
             }
-            return bool(ExprKind::Like { input: Box::new(left), pattern, escape, case_insensitive });
+            let Some(syntax) = Syntax::of_word(word, escape) else { return self.unexpected("a pattern's syntax") };
+            return bool(ExprKind::Like { input: Box::new(left), pattern, syntax });
         }
         Ok(left)
     }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use base::IdMap;
 use types::SqlType;
+use types::ops::like::Syntax;
 
 use super::lexer::quote;
 use super::values::literal;
@@ -170,12 +171,14 @@ impl<'a> ExprPrinter<'a, '_> {
                 let values: Vec<String> = values.iter().map(|v| literal(v, a.sql_type).0).collect();
                 (format!("{} in ({})", self.at(a, COMPARE + 1), values.join(", ")), COMPARE)
             }
-            ExprKind::Like { input, pattern, escape, case_insensitive } => {
-                let word = if *case_insensitive { "ilike" } else { "like" };
-                let escape = match escape {
-                    Some('\\') => String::new(),
-                    Some(c) => format!(" escape {}", quote(c.encode_utf8(&mut [0; 4]), '\'')),
-                    None => " escape ''".to_owned(),
+            ExprKind::Like { input, pattern, syntax } => {
+                let word = syntax.word();
+                let escape = match syntax {
+                    Syntax::Regex { .. } | Syntax::Like { escape: Some('\\'), .. } => String::new(),
+                    Syntax::Like { escape: Some(c), .. } => {
+                        format!(" escape {}", quote(c.encode_utf8(&mut [0; 4]), '\''))
+                    }
+                    Syntax::Like { escape: None, .. } => " escape ''".to_owned(),
                 };
                 let (input, pattern) = (self.at(input, COMPARE + 1), self.at(pattern, COMPARE + 1));
                 (format!("{input} {word} {pattern}{escape}"), COMPARE)

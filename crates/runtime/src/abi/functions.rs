@@ -191,6 +191,9 @@ functions! {
                 None => made(worker, || args.slot(0), |to| f(text(0), to))?,
             },
             Some(Typed::TextOfTexts(f)) => made(worker, || args.slot(0), |to| f(text(0), text(1), text(2), to))?,
+            Some(Typed::TextOfFour(f)) => {
+                made(worker, || args.slot(0), |to| f(text(0), text(1), text(2), text(3), to))?
+            }
             Some(Typed::PartByText(f)) => part(f(text(0), text(1))),
             Some(Typed::PartByNumber(f)) => part(f(text(0), number(1))),
             Some(Typed::PartByTextAndNumber(f)) => part(f(text(0), text(1), number(2))?),

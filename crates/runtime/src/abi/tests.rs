@@ -114,7 +114,7 @@ fn dates_and_limits() {
 #[test]
 fn patterns_and_sets_are_constants() {
     let mut params = IdMap::new();
-    params.push(Param::Like { pattern: "a%c".into(), escape: Some('\\'), case_insensitive: false });
+    params.push(Param::Like { pattern: "a%c".into(), syntax: types::ops::like::Syntax::LIKE });
     params.push(Param::Set(vec![Value::Int(3)], SqlType::Integer));
     let program = Program { params, ..program(vec![]) };
     let like = |t| call_in(&program, Callee::Like(ParamId(0)), &[str(t)]).map(|r| r[0]);
@@ -133,7 +133,11 @@ fn sites_call_any_function() {
     site(SiteKind::Scalar(ScalarFunction::ADD), &[SqlType::Integer, SqlType::Integer], SqlType::Integer);
     site(SiteKind::Cast(false), &[SqlType::Text], SqlType::Integer);
     site(SiteKind::Cast(true), &[SqlType::Text], SqlType::Integer);
-    site(SiteKind::Like { escape: None, case_insensitive: true }, &[SqlType::Text, SqlType::Text], SqlType::Bool);
+    site(
+        SiteKind::Like { syntax: types::ops::like::Syntax::Like { escape: None, fold: true } },
+        &[SqlType::Text, SqlType::Text],
+        SqlType::Bool,
+    );
     let program = Program { sites, ..program(vec![]) };
     let call = |site, args: &[Slot]| call_in(&program, Callee::Site(SiteId::from_index(site)), args);
     let value = |slot| Ok([slot, Slot::bool(false)]);

@@ -10,6 +10,7 @@ mod literal;
 mod once;
 mod operator;
 mod ordered_set;
+mod pattern;
 mod position;
 mod string_agg;
 mod subquery;
@@ -80,6 +81,9 @@ impl Binder<'_> {
             E::ILike { negated, any: false, expr, pattern, escape_char } => {
                 self.like(expr, pattern, escape_char.as_deref(), *negated, true)
             }
+            E::SimilarTo { negated, expr, pattern, escape_char } => {
+                self.similar_to(expr, pattern, escape_char.as_deref(), *negated)
+            }
             E::Cast { kind, expr: inner, data_type, format } => {
                 if format.is_some() {
                     return unsupported("CAST with FORMAT", self.text.start(inner));
@@ -104,7 +108,6 @@ impl Binder<'_> {
             E::Wildcard(_) | E::QualifiedWildcard(..) => {
                 Err(Error::new(SqlState::SYNTAX_ERROR, "* is only allowed in the select list and in count(*)"))
             }
-            E::SimilarTo { expr, .. } => unsupported("SIMILAR TO", self.text.start(expr)),
             E::RLike { expr, .. } => unsupported("RLIKE", self.text.start(expr)),
             E::AtTimeZone { timestamp, .. } => unsupported("AT TIME ZONE", self.text.start(timestamp)),
             E::Collate { expr, .. } => unsupported("COLLATE", self.text.start(expr)),

@@ -1,14 +1,63 @@
-//! LIKE: patterns compiled once, matched many times.
+//! LIKE, and all other ways to match a text with a pattern: patterns compiled once, matched many times.
 //!
 //! Most patterns are a few literals between `%`: those match by substring search (`memchr::memmem`), in time linear in
 //! the text. Patterns with `_` search for the longest literal of each piece ([`wild`]): at worst, the product of the
 //! lengths, so that they ask now and then whether the statement goes on.
 
+mod escape;
+mod similar;
 mod wild;
 
+use std::sync::Arc;
+
 use base::{Error, Result, SqlState};
+pub use escape::{DEFAULT_ESCAPE, escape_character};
 use memchr::memmem::Finder;
+pub use similar::similar;
 use wild::Wild;
+
+use crate::ops::regex::{self, Options, Regex};
+
+/// How a pattern is written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Syntax {
+    /// LIKE, or ILIKE.
+    Like {
+        /// What makes the next character stand for itself; none if there is no such character.
+        escape: Option<char>,
+        /// Whether upper and lower case match.
+        fold: bool,
+    },
+    /// `~`, or `~*`.
+    Regex {
+        /// Whether upper and lower case match.
+        fold: bool,
+    },
+}
+
+impl Syntax {
+    /// LIKE without an ESCAPE clause.
+    pub const LIKE: Self = Self::Like { escape: DEFAULT_ESCAPE, fold: false };
+
+    /// The operator in text forms.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Like { fold: false, .. } => "like",
+            Self::Like { fold: true, .. } => "ilike",
+            Self::Regex { fold: false } => "matches",
+            Self::Regex { fold: true } => "imatches",
+        }
+    }
+
+    /// What [`Self::word`] says, and the escape character where it has one.
+    pub fn of_word(word: &str, escape: Option<char>) -> Option<Self> {
+        Some(match word {
+            "like" | "ilike" => Self::Like { escape, fold: word == "ilike" },
+            "matches" | "imatches" => Self::Regex { fold: word == "imatches" },
+            _ => return None,
+        })
+    }
+}
 
 /// What a pattern asks, for whoever pushes it into a scan or chooses an estimate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,7 +73,7 @@ pub enum Kind<'a> {
     /// `abc%def%ghi` and the like: literals in this order. The first is a prefix and the last a suffix of the text
     /// (either may be empty).
     Segments,
-    /// With `_`, or in folded case.
+    /// With `_`, in folded case, or a regular expression.
     General,
     /// `%`: every text.
     Any,
@@ -37,7 +86,7 @@ enum Token {
     Many,
 }
 
-/// A compiled LIKE or ILIKE pattern. Independent of the text of the pattern: it may be kept and shared by threads.
+/// A compiled pattern of any syntax. Independent of the text of the pattern: it may be kept and shared by threads.
 #[derive(Clone, Debug)]
 pub struct LikePattern {
     matcher: Matcher,
@@ -61,19 +110,7 @@ enum Matcher {
         middle: Vec<Finder<'static>>,
     },
     General(Wild),
-}
-
-/// The escape character of LIKE without an ESCAPE clause.
-pub const DEFAULT_ESCAPE: Option<char> = Some('\\');
-
-/// The character of an ESCAPE clause: none if it is empty, 22025 if it is longer than one character.
-pub fn escape_character(text: &str) -> Result<Option<char>> {
-    let mut chars = text.chars();
-    match (chars.next(), chars.next()) {
-        (first, None) => Ok(first),
-        _ => Err(Error::new(SqlState::INVALID_ESCAPE, "invalid escape string")
-            .hint("Escape string must be empty or one character.")),
-    }
+    Regex(Arc<Regex>),
 }
 
 /// A text in folded case, for ILIKE.
@@ -112,6 +149,18 @@ fn tokens(pattern: &str, escape: Option<char>) -> Result<Vec<Token>> {
 }
 
 impl LikePattern {
+    /// Compiles a pattern.
+    pub fn of(pattern: &str, syntax: Syntax) -> Result<Self> {
+        match syntax {
+            Syntax::Like { escape, fold: false } => Self::new(pattern, escape),
+            Syntax::Like { escape, fold: true } => Self::case_insensitive(pattern, escape),
+            Syntax::Regex { fold } => {
+                let regex = Regex::new(pattern, Options { fold, ..Options::default() })?;
+                Ok(Self { matcher: Matcher::Regex(Arc::new(regex)), literal: String::new(), fold: false })
+            }
+        }
+    }
+
     /// Compiles a LIKE pattern. `escape` is [`DEFAULT_ESCAPE`] unless there is an ESCAPE clause.
     ///
     /// ```
@@ -176,7 +225,7 @@ impl LikePattern {
             Matcher::Suffix => Kind::Suffix(&self.literal),
             Matcher::Contains(_) => Kind::Contains(&self.literal),
             Matcher::Segments { .. } => Kind::Segments,
-            Matcher::General(_) => Kind::General,
+            Matcher::General(_) | Matcher::Regex(_) => Kind::General,
         }
     }
 
@@ -187,14 +236,18 @@ impl LikePattern {
             Matcher::Exact | Matcher::Prefix => &self.literal,
             Matcher::Segments { prefix, .. } => &self.literal[..*prefix],
             Matcher::General(wild) => &self.literal[..wild.prefix()],
-            Matcher::Any | Matcher::Suffix | Matcher::Contains(_) => "",
+            Matcher::Any | Matcher::Suffix | Matcher::Contains(_) | Matcher::Regex(_) => "",
         }
     }
 
     /// Whether matching never fails: it takes time in proportion to the text, so that nobody need ask whether the statement
     /// goes on.
     pub fn never_fails(&self) -> bool {
-        !matches!(self.matcher, Matcher::General(_))
+        match &self.matcher {
+            Matcher::General(_) => false,
+            Matcher::Regex(regex) => regex.never_fails(),
+            _ => true,
+        }
     }
 
     /// A literal that every matching text contains, if one is to be searched for.
@@ -238,7 +291,17 @@ impl LikePattern {
                 })
             }
             Matcher::General(wild) => wild.matches(text)?,
+            Matcher::Regex(regex) => regex.is_match(text)?,
         })
+    }
+}
+
+/// Whether a text matches a pattern that is not constant.
+pub fn matches(text: &str, pattern: &str, syntax: Syntax) -> Result<bool> {
+    match syntax {
+        Syntax::Like { escape, fold: false } => like(text, pattern, escape),
+        Syntax::Like { escape, fold: true } => ilike(text, pattern, escape),
+        Syntax::Regex { fold } => regex::is_match(text, pattern, Options { fold, ..Options::default() }),
     }
 }
 

@@ -36,6 +36,11 @@ fn checked(length: Option<usize>) -> Result<usize> {
     Ok(length)
 }
 
+/// Fails if a text that is being made has become longer than any may be, or than there is room for.
+pub(super) fn check_length(length: usize) -> Result<()> {
+    checked(Some(length)).map(drop)
+}
+
 /// Asks for the memory of a long text: the text as it is made, and as a value.
 #[cold]
 fn make_room(length: usize) -> Result<()> {

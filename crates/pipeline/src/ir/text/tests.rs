@@ -7,6 +7,7 @@ use base::ids::Id;
 use base::{IdMap, Random};
 use functions::ScalarFunction;
 use plan::{ArgumentId, TableId};
+use types::ops::like::Syntax;
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
 use crate::ir::{
@@ -84,14 +85,16 @@ impl Generator {
             3 => Param::Argument(ArgumentId::from_index(self.0.index(5)), self.value(sql_type), sql_type),
             1 => Param::Set(self.values(sql_type), sql_type),
             _ => {
-                let escape = self.escape();
-                Param::Like { pattern: self.0.pick(&TEXTS).into(), escape, case_insensitive: self.coin() }
+                let syntax = self.syntax();
+                Param::Like { pattern: self.0.pick(&TEXTS).into(), syntax }
             }
         }
     }
 
-    fn escape(&mut self) -> Option<char> {
-        self.0.pick(&[None, Some('\\'), Some('"'), Some('\n'), Some('!')])
+    fn syntax(&mut self) -> Syntax {
+        let escape = self.0.pick(&[None, Some('\\'), Some('"'), Some('\n'), Some('!')]);
+        let fold = self.coin();
+        if self.coin() { Syntax::Regex { fold } } else { Syntax::Like { escape, fold } }
     }
 
     fn site(&mut self) -> Site {
@@ -99,7 +102,7 @@ impl Generator {
         let kind = match self.0.index(3) {
             0 => SiteKind::Scalar(self.0.pick(&all)),
             1 => SiteKind::Cast(self.coin()),
-            _ => SiteKind::Like { escape: self.escape(), case_insensitive: self.coin() },
+            _ => SiteKind::Like { syntax: self.syntax() },
         };
         Site { kind, arguments: self.some(|r| r.0.pick(&TYPES)), result: self.0.pick(&TYPES) }
     }
@@ -112,8 +115,8 @@ impl Generator {
             6 => ScanOp::In(self.values(sql_type)),
             7 => ScanOp::Prefix(self.0.pick(&TEXTS).into()),
             8 => {
-                let (escape, case_insensitive, negated) = (self.escape(), self.coin(), self.coin());
-                ScanOp::Like { pattern: self.0.pick(&TEXTS).into(), escape, case_insensitive, negated }
+                let (syntax, negated) = (self.syntax(), self.coin());
+                ScanOp::Like { pattern: self.0.pick(&TEXTS).into(), syntax, negated }
             }
             _ => self.0.pick(&[ScanOp::IsNull, ScanOp::IsNotNull]),
         };

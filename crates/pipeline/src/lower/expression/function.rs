@@ -35,6 +35,9 @@ impl Expressions {
             }
             _ => match f.definition().typed {
                 Some(Typed::Float(function)) => self.rounding(pipe, f, function, args, expr),
+                Some(Typed::TextOfFour(_)) if !matches!(args, [_, _, _, flags] if flags.sql_type.is_string()) => {
+                    self.boxed(pipe, f, args, expr.sql_type, expr.position)
+                }
                 Some(_) => self.direct(pipe, Callee::Scalar(f), args, expr),
                 None => self.boxed(pipe, f, args, expr.sql_type, expr.position),
             },

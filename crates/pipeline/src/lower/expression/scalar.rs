@@ -3,6 +3,7 @@
 
 use base::{Error, Result};
 use plan::{ColumnId, Expr, ExprKind};
+use types::ops::like::Syntax;
 use types::{SqlType, Value};
 
 use super::Expressions;
@@ -40,9 +41,7 @@ impl Expressions {
             ExprKind::Cast(input) => self.cast(pipe, input, expr),
             ExprKind::TryCast(input) => self.try_cast(pipe, input, expr),
             ExprKind::InList(input, values) => self.in_list(pipe, input, values),
-            ExprKind::Like { input, pattern, escape, case_insensitive } => {
-                self.like(pipe, input, pattern, *escape, *case_insensitive, expr.position)
-            }
+            ExprKind::Like { input, pattern, syntax } => self.like(pipe, input, pattern, *syntax, expr.position),
             ExprKind::Let { column, value, body } => {
                 // A let may be inside of its copy, so that its column has a meaning already.
                 let outer = self.define(pipe, *column, value)?;
@@ -296,19 +295,18 @@ impl Expressions {
         pipe: &mut Pipe,
         input: &Expr,
         pattern: &Expr,
-        escape: Option<char>,
-        case_insensitive: bool,
+        syntax: Syntax,
         position: Option<u32>,
     ) -> Result<Sql> {
         let text = self.scalar(pipe, input)?;
         if let ExprKind::Const(Value::Str(pattern)) = &pattern.kind {
-            let param = Param::Like { pattern: pattern.clone(), escape, case_insensitive };
+            let param = Param::Like { pattern: pattern.clone(), syntax };
             let param = self.params.push(param);
             return self.strict(pipe, &[text], |p| p.call1(Callee::Like(param), vec![text.value], position));
         }
         let pattern_value = self.scalar(pipe, pattern)?;
         let site = Site {
-            kind: crate::ir::SiteKind::Like { escape, case_insensitive },
+            kind: crate::ir::SiteKind::Like { syntax },
             arguments: vec![SqlType::Text; 2],
             result: SqlType::Bool,
         };

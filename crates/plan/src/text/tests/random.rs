@@ -6,6 +6,7 @@ use functions::ScalarFunction;
 use functions::WindowFunction;
 use functions::aggregate::AGGREGATES;
 use functions::window::WINDOWS;
+use types::ops::like::Syntax;
 use types::{Interval, SqlType, Value};
 
 use crate::text::{parse, print, stub_table};
@@ -186,8 +187,9 @@ impl Generator {
             14 => {
                 let (input, pattern) = (self.boxed(visible, below), self.boxed(visible, below));
                 let escape = self.random.pick(&[None, Some('\\'), Some('\''), Some('!'), Some('\n')]);
-                let case_insensitive = self.random.one_in(2);
-                bool(ExprKind::Like { input, pattern, escape, case_insensitive })
+                let word = self.random.pick(&["like", "ilike", "matches", "imatches"]);
+                let syntax = Syntax::of_word(word, escape).unwrap();
+                bool(ExprKind::Like { input, pattern, syntax })
             }
             _ => self.subquery(visible, below),
         };

@@ -12,6 +12,7 @@ use types::ops::date;
 use types::{SqlType, Value};
 
 use super::ordered_set::OrderedSet;
+use super::pattern::{is_pattern, substring_by_pattern};
 use super::position::has_arguments;
 use crate::bind::coerce::{cast_to, convert, padded, unify};
 use crate::bind::expr::operator::arithmetic;
@@ -254,6 +255,10 @@ impl Binder<'_> {
             Some(from) => self.expr(from)?,
             None => Expr::constant(Value::Int(1), SqlType::Integer),
         };
+        if is_pattern(&from) {
+            let escape = length.map(|escape| self.expr(escape)).transpose()?;
+            return substring_by_pattern(text, from, escape, position);
+        }
         let mut arguments = vec![text, from];
         if let Some(length) = length {
             arguments.push(self.expr(length)?);

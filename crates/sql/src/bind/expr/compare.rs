@@ -3,11 +3,11 @@
 use base::{Error, Result, SqlState};
 use plan::{Compare, Expr, ExprKind, conjunction, disjunction};
 use sqlparser::ast;
-use types::{SqlType, Value};
+use types::SqlType;
 
 use super::negate_if;
 use crate::bind::Binder;
-use crate::bind::coerce::{compare, known, padded};
+use crate::bind::coerce::compare;
 use crate::bind::expr::once::Operand;
 
 impl Binder<'_> {
@@ -124,38 +124,6 @@ impl Binder<'_> {
         let turned = range([limits[1], limits[0]])?;
         Ok(Expr::new(ExprKind::Or(vec![result, turned]), SqlType::Bool).at(position))
     }
-
-    pub(super) fn like(
-        &mut self,
-        expr: &ast::Expr,
-        pattern: &ast::Expr,
-        escape: Option<&ast::Expr>,
-        negated: bool,
-        case_insensitive: bool,
-    ) -> Result<Expr> {
-        let position = self.text.start(expr);
-        let escape = match escape {
-            None => Some('\\'),
-            Some(escape) => {
-                let at = self.text.start(escape);
-                let bound = self.expr(escape)?;
-                let ExprKind::Const(Value::Str(text)) = &bound.kind else {
-                    return Err(Error::unsupported("ESCAPE with anything but a string literal").at(at));
-                };
-                let mut characters = text.chars();
-                match (characters.next(), characters.next()) {
-                    (escape, None) => escape,
-                    _ => {
-                        return Err(Error::new(SqlState("22025"), "invalid escape string")
-                            .hint("escape string must be empty or one character")
-                            .at(at));
-                    }
-                }
-            }
-        };
-        let (input, pattern) = (self.expr(expr)?, self.expr(pattern)?);
-        like_bound(input, pattern, escape, negated, case_insensitive, position)
-    }
 }
 
 /// `(a, b) op (c, d)`: by components for = and <>, lexicographic for the others.
@@ -226,37 +194,6 @@ fn is_plain(expr: &Expr) -> bool {
         ExprKind::Compare(..) | ExprKind::And(_) | ExprKind::Or(_) => expr.children().all(is_plain),
         _ => false,
     }
-}
-
-pub(in crate::bind) fn like_bound(
-    input: Expr,
-    pattern: Expr,
-    escape: Option<char>,
-    negated: bool,
-    case_insensitive: bool,
-    position: Option<u32>,
-) -> Result<Expr> {
-    for side in [&input, &pattern] {
-        if !side.sql_type.is_string() && side.sql_type != SqlType::Null {
-            let name = if case_insensitive { "ILIKE" } else { "LIKE" };
-            let message = format!("operator does not exist: {} {name} {}", input.sql_type, pattern.sql_type);
-            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
-                .hint(format!("{name} compares texts: cast the other side to text"))
-                .at(position));
-        }
-    }
-    let (input, pattern) = (known(input), known(pattern));
-    let input = if ignores_blanks(&pattern, escape) { input } else { padded(input) };
-    let kind = ExprKind::Like { input: Box::new(input), pattern: Box::new(pattern), escape, case_insensitive };
-    Ok(negate_if(Expr::new(kind, SqlType::Bool).at(position), negated))
-}
-
-/// Whether a pattern matches a text just where it matches the text followed by blanks: it ends in %, and nothing else in it
-/// can match a blank.
-fn ignores_blanks(pattern: &Expr, escape: Option<char>) -> bool {
-    let ExprKind::Const(Value::Str(pattern)) = &pattern.kind else { return false };
-    let special = |c| c == ' ' || c == '_' || Some(c) == escape;
-    pattern.ends_with('%') && !pattern.contains(special)
 }
 
 /// `left op right`, also of rows, each operand of which is used once for = and <>.

@@ -5,12 +5,13 @@ use functions::{ScalarFunction, negate};
 use plan::{Compare, Expr, ExprKind};
 use sqlparser::ast::{self, BinaryOperator, UnaryOperator};
 use types::ops::date;
+use types::ops::like::{DEFAULT_ESCAPE, Syntax};
 use types::{SqlType, Value};
 
 use super::literal::negated_constant;
 use super::once::row;
 use crate::bind::coerce::{boolean, cast_to, compare, convert, exact_decimal, is_untyped, tight, unify};
-use crate::bind::expr::compare::like_bound;
+use crate::bind::expr::pattern::match_bound;
 use crate::bind::{Binder, unsupported};
 
 /// Longest chain of arithmetic operators: each makes the expression one level deeper.
@@ -150,12 +151,15 @@ fn binary(op: &BinaryOperator, left: Expr, right: Expr, position: Option<u32>) -
             let (left, right) = (number(left, "^", position)?, number(right, "^", position)?);
             return Ok(Expr::new(ExprKind::Call(F::POWER, vec![left, right]), SqlType::Double).at(position));
         }
-        B::PGLikeMatch => return like_bound(left, right, Some('\\'), false, false, position),
-        B::PGNotLikeMatch => return like_bound(left, right, Some('\\'), true, false, position),
-        B::PGILikeMatch => return like_bound(left, right, Some('\\'), false, true, position),
-        B::PGNotILikeMatch => return like_bound(left, right, Some('\\'), true, true, position),
+        B::PGLikeMatch | B::PGNotLikeMatch | B::PGILikeMatch | B::PGNotILikeMatch => {
+            let fold = matches!(op, B::PGILikeMatch | B::PGNotILikeMatch);
+            let negated = matches!(op, B::PGNotLikeMatch | B::PGNotILikeMatch);
+            return match_bound(left, right, Syntax::Like { escape: DEFAULT_ESCAPE, fold }, negated, position);
+        }
         B::PGRegexMatch | B::PGRegexIMatch | B::PGRegexNotMatch | B::PGRegexNotIMatch => {
-            return unsupported("matching of regular expressions", position);
+            let fold = matches!(op, B::PGRegexIMatch | B::PGRegexNotIMatch);
+            let negated = matches!(op, B::PGRegexNotMatch | B::PGRegexNotIMatch);
+            return match_bound(left, right, Syntax::Regex { fold }, negated, position);
         }
         other => return unsupported(format!("the operator {other}"), position),
     };

@@ -1,0 +1,133 @@
+//! Texts beside patterns: LIKE, SIMILAR TO, regular expressions.
+
+use base::{Error, Result, SqlState};
+use functions::ScalarFunction;
+use plan::{Expr, ExprKind};
+use sqlparser::ast;
+use types::ops::like::{self, DEFAULT_ESCAPE, Syntax, escape_character};
+use types::{SqlType, Value};
+
+use super::negate_if;
+use crate::bind::Binder;
+use crate::bind::coerce::{convert, known, padded};
+
+impl Binder<'_> {
+    pub(super) fn like(
+        &mut self,
+        expr: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::Expr>,
+        negated: bool,
+        fold: bool,
+    ) -> Result<Expr> {
+        let position = self.text.start(expr);
+        let escape = match escape {
+            None => DEFAULT_ESCAPE,
+            Some(escape) => {
+                let at = self.text.start(escape);
+                let bound = self.expr(escape)?;
+                let ExprKind::Const(Value::Str(text)) = &bound.kind else {
+                    return Err(Error::unsupported("ESCAPE with anything but a string literal").at(at));
+                };
+                escape_character(text).map_err(|e| e.at(at))?
+            }
+        };
+        let (input, pattern) = (self.expr(expr)?, self.expr(pattern)?);
+        match_bound(input, pattern, Syntax::Like { escape, fold }, negated, position)
+    }
+
+    /// `text SIMILAR TO pattern`: the regular expression that the pattern is.
+    pub(super) fn similar_to(
+        &mut self,
+        expr: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::Expr>,
+        negated: bool,
+    ) -> Result<Expr> {
+        let position = self.text.start(expr);
+        let (input, pattern) = (self.expr(expr)?, self.expr(pattern)?);
+        let escape = escape.map(|escape| self.expr(escape)).transpose()?;
+        let pattern = similar(pattern, escape, position)?;
+        match_bound(input, pattern, Syntax::Regex { fold: false }, negated, position)
+    }
+}
+
+/// The regular expression of a pattern of SIMILAR TO: a constant, if the pattern is one.
+fn similar(pattern: Expr, escape: Option<Expr>, position: Option<u32>) -> Result<Expr> {
+    let escape = escape.unwrap_or_else(|| Expr::constant(Value::str("\\"), SqlType::Text));
+    if let (ExprKind::Const(Value::Str(text)), ExprKind::Const(Value::Str(with))) = (&pattern.kind, &escape.kind) {
+        let regex = like::similar(text, with).map_err(|e| e.at(position))?;
+        return Ok(Expr::constant(Value::str(regex), SqlType::Text).at(pattern.position));
+    }
+    text_of(ScalarFunction::SIMILAR_TO_ESCAPE, pattern, escape, position)
+}
+
+/// Whether `substring(text from this)` asks for a pattern instead of a place.
+pub(super) fn is_pattern(from: &Expr) -> bool {
+    from.sql_type.is_string() || (from.sql_type == SqlType::Null && matches!(from.kind, ExprKind::Const(Value::Str(_))))
+}
+
+/// `substring(text from pattern)`, or `substring(text similar pattern escape escape)`.
+pub(super) fn substring_by_pattern(
+    text: Expr,
+    pattern: Expr,
+    escape: Option<Expr>,
+    position: Option<u32>,
+) -> Result<Expr> {
+    let pattern = match escape {
+        Some(escape) => similar(pattern, Some(escape), position)?,
+        None => pattern,
+    };
+    text_of(ScalarFunction::REGEXP_SUBSTRING, text, pattern, position)
+}
+
+/// A text that a function makes of two.
+fn text_of(function: ScalarFunction, first: Expr, second: Expr, position: Option<u32>) -> Result<Expr> {
+    for side in [&first, &second] {
+        if !side.sql_type.is_string() && side.sql_type != SqlType::Null {
+            let message =
+                format!("function {}({}, {}) does not exist", function.name(), first.sql_type, second.sql_type);
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position));
+        }
+    }
+    let arguments = vec![convert(first, SqlType::Text)?, convert(second, SqlType::Text)?];
+    Ok(Expr::new(ExprKind::Call(function, arguments), SqlType::Text).at(position))
+}
+
+/// Whether a text matches a pattern, both bound.
+pub(in crate::bind) fn match_bound(
+    input: Expr,
+    pattern: Expr,
+    syntax: Syntax,
+    negated: bool,
+    position: Option<u32>,
+) -> Result<Expr> {
+    for side in [&input, &pattern] {
+        if !side.sql_type.is_string() && side.sql_type != SqlType::Null {
+            let name = match syntax {
+                Syntax::Like { fold: false, .. } => "LIKE",
+                Syntax::Like { fold: true, .. } => "ILIKE",
+                Syntax::Regex { fold: false } => "~",
+                Syntax::Regex { fold: true } => "~*",
+            };
+            let message = format!("operator does not exist: {} {name} {}", input.sql_type, pattern.sql_type);
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
+                .hint(format!("{name} compares texts: cast the other side to text"))
+                .at(position));
+        }
+    }
+    let (input, pattern) = (known(input), known(pattern));
+    let input = if ignores_blanks(&pattern, syntax) { input } else { padded(input) };
+    let kind = ExprKind::Like { input: Box::new(input), pattern: Box::new(pattern), syntax };
+    Ok(negate_if(Expr::new(kind, SqlType::Bool).at(position), negated))
+}
+
+/// Whether a pattern matches a text just where it matches the text followed by blanks: it ends in %, and nothing else in it
+/// can match a blank.
+fn ignores_blanks(pattern: &Expr, syntax: Syntax) -> bool {
+    let (ExprKind::Const(Value::Str(pattern)), Syntax::Like { escape, .. }) = (&pattern.kind, syntax) else {
+        return false;
+    };
+    let special = |c| c == ' ' || c == '_' || Some(c) == escape;
+    pattern.ends_with('%') && !pattern.contains(special)
+}
