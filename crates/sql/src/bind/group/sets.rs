@@ -5,6 +5,7 @@
 //! set lacks, and with the number of the set as one more key.
 
 use base::{Error, Result, SqlState};
+use functions::{AggregateFunction, ScalarFunction};
 use plan::{AggregateCall, ColumnId, ColumnInfo, Cte, Expr, ExprKind, JoinKind, Node, Op, SetOperation};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart};
 use types::{SqlType, Value};
@@ -20,6 +21,14 @@ const MAX_SETS: usize = 4096;
 const MAX_CUBE: usize = 12;
 /// Most sets that are rolled up: each is a pipeline of its own.
 const MAX_ROLLED_UP: usize = 64;
+
+/// Most digits behind the point of what is averaged as sum and count: with more, sums may overflow whose averages do not.
+const MAX_SCALE: u8 = 6;
+
+/// Aggregates and their columns.
+type Aggregates = Vec<(ColumnId, AggregateCall)>;
+/// Columns that are computed.
+type Computed = Vec<(ColumnId, Expr)>;
 
 /// Sets of keys, by their positions.
 pub(super) type Sets = Vec<Vec<usize>>;
@@ -88,12 +97,50 @@ impl PlanBuilder {
         for (position, (column, _)) in keys.iter().enumerate() {
             self.columns[*column].nullable |= !sets.iter().all(|set| set.contains(&position));
         }
+        let (parts, averages) = self.sums_and_counts(&aggregates)?;
         let has_finest = sets.len() <= MAX_ROLLED_UP && sets.iter().any(|set| set.len() == keys.len());
-        let rolls_up = has_finest && ordered_sets.is_empty() && aggregates.iter().all(|(_, call)| adds_up(call));
+        let rolls_up = has_finest && ordered_sets.is_empty() && parts.iter().all(|(_, call)| adds_up(call));
         if !rolls_up || is_correlated(&input, &keys, &aggregates) {
             return Ok(self.repeated(input, keys, aggregates, ordered_sets, sets));
         }
-        self.rolled_up(input, keys, aggregates, sets)
+        let (mut node, number) = self.rolled_up(input, keys, parts, sets)?;
+        if !averages.is_empty() {
+            node = Node::new(Op::Map { input: Box::new(node), columns: averages });
+        }
+        Ok((node, number))
+    }
+
+    /// The aggregates with exact averages as sums and counts, and how these make the averages.
+    fn sums_and_counts(&mut self, aggregates: &[(ColumnId, AggregateCall)]) -> Result<(Aggregates, Computed)> {
+        let (mut parts, mut averages) = (Vec::with_capacity(aggregates.len()), Vec::new());
+        for (column, call) in aggregates {
+            let [argument] = call.arguments.as_slice() else {
+                parts.push((*column, call.clone()));
+                continue;
+            };
+            let scale = argument.sql_type.scale();
+            if call.function != AggregateFunction::Avg
+                || !matches!(call.sql_type, SqlType::Decimal { .. })
+                || scale > MAX_SCALE
+            {
+                parts.push((*column, call.clone()));
+                continue;
+            }
+            let mut part = |function: AggregateFunction, scale| {
+                let (_, sql_type) = function.resolve(argument.sql_type)?;
+                let info = ColumnInfo { name: "of average".to_owned(), sql_type, nullable: true };
+                let part = self.columns.push(info);
+                parts.push((part, AggregateCall { function, sql_type, ..call.clone() }));
+                Some(cast_to(Expr::column(part, sql_type), SqlType::decimal(38, scale)))
+            };
+            let both = part(AggregateFunction::Sum, scale).zip(part(AggregateFunction::Count, 0));
+            let Some((sum, count)) = both else {
+                return Err(Error::internal("an average of what has no sum").at(call.position));
+            };
+            let quotient = ExprKind::Call(ScalarFunction::DIVIDE, vec![sum?, count?]);
+            averages.push((*column, Expr::new(quotient, call.sql_type).at(call.position)));
+        }
+        Ok((parts, averages))
     }
 
     fn like(&mut self, column: ColumnId) -> ColumnId {
