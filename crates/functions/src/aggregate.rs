@@ -149,6 +149,13 @@ impl AggregateFunction {
         }
     }
 
+    /// The two functions of an argument of that type whose results, divided, are this one's exactly, if there are such. With more
+    /// digits behind the point, sums might overflow whose averages do not.
+    pub fn quotient_of(self, argument: SqlType) -> Option<[Self; 2]> {
+        let is_exact = argument.is_integer() || matches!(argument, SqlType::Decimal { scale: 0..=6, .. });
+        (self == Self::Avg && is_exact).then_some([Self::Sum, Self::Count])
+    }
+
     /// Counts rows; other aggregates are put together from this and the next.
     pub const ROWS: Self = Self::CountStar;
     /// Counts values.

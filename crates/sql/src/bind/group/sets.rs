@@ -22,9 +22,6 @@ const MAX_CUBE: usize = 12;
 /// Most sets that are rolled up: each is a pipeline of its own.
 const MAX_ROLLED_UP: usize = 64;
 
-/// Most digits behind the point of what is averaged as sum and count: with more, sums may overflow whose averages do not.
-const MAX_SCALE: u8 = 6;
-
 /// Aggregates and their columns.
 type Aggregates = Vec<(ColumnId, AggregateCall)>;
 /// Columns that are computed.
@@ -97,50 +94,43 @@ impl PlanBuilder {
         for (position, (column, _)) in keys.iter().enumerate() {
             self.columns[*column].nullable |= !sets.iter().all(|set| set.contains(&position));
         }
-        let (parts, averages) = self.sums_and_counts(&aggregates)?;
+        let (parts, quotients) = self.divided(&aggregates)?;
         let has_finest = sets.len() <= MAX_ROLLED_UP && sets.iter().any(|set| set.len() == keys.len());
         let rolls_up = has_finest && ordered_sets.is_empty() && parts.iter().all(|(_, call)| adds_up(call));
         if !rolls_up || is_correlated(&input, &keys, &aggregates) {
             return Ok(self.repeated(input, keys, aggregates, ordered_sets, sets));
         }
         let (mut node, number) = self.rolled_up(input, keys, parts, sets)?;
-        if !averages.is_empty() {
-            node = Node::new(Op::Map { input: Box::new(node), columns: averages });
+        if !quotients.is_empty() {
+            node = Node::new(Op::Map { input: Box::new(node), columns: quotients });
         }
         Ok((node, number))
     }
 
-    /// The aggregates with exact averages as sums and counts, and how these make the averages.
-    fn sums_and_counts(&mut self, aggregates: &[(ColumnId, AggregateCall)]) -> Result<(Aggregates, Computed)> {
-        let (mut parts, mut averages) = (Vec::with_capacity(aggregates.len()), Vec::new());
+    /// The aggregates, those that are quotients of others as these, and how these make them.
+    fn divided(&mut self, aggregates: &[(ColumnId, AggregateCall)]) -> Result<(Aggregates, Computed)> {
+        let (mut parts, mut quotients) = (Vec::with_capacity(aggregates.len()), Vec::new());
         for (column, call) in aggregates {
-            let [argument] = call.arguments.as_slice() else {
+            let argument = call.arguments.first().map(|a| a.sql_type);
+            let Some((argument, [above, below])) = argument.and_then(|a| Some((a, call.function.quotient_of(a)?)))
+            else {
                 parts.push((*column, call.clone()));
                 continue;
             };
-            let scale = argument.sql_type.scale();
-            if call.function != AggregateFunction::Avg
-                || !matches!(call.sql_type, SqlType::Decimal { .. })
-                || scale > MAX_SCALE
-            {
-                parts.push((*column, call.clone()));
-                continue;
-            }
             let mut part = |function: AggregateFunction, scale| {
-                let (_, sql_type) = function.resolve(argument.sql_type)?;
-                let info = ColumnInfo { name: "of average".to_owned(), sql_type, nullable: true };
+                let Some((_, sql_type)) = function.resolve(argument) else {
+                    return Err(Error::internal("a quotient of what is not there").at(call.position));
+                };
+                let info = ColumnInfo { name: "part".to_owned(), sql_type, nullable: true };
                 let part = self.columns.push(info);
                 parts.push((part, AggregateCall { function, sql_type, ..call.clone() }));
-                Some(cast_to(Expr::column(part, sql_type), SqlType::decimal(38, scale)))
+                cast_to(Expr::column(part, sql_type), SqlType::decimal(38, scale))
             };
-            let both = part(AggregateFunction::Sum, scale).zip(part(AggregateFunction::Count, 0));
-            let Some((sum, count)) = both else {
-                return Err(Error::internal("an average of what has no sum").at(call.position));
-            };
-            let quotient = ExprKind::Call(ScalarFunction::DIVIDE, vec![sum?, count?]);
-            averages.push((*column, Expr::new(quotient, call.sql_type).at(call.position)));
+            let operands = vec![part(above, argument.scale())?, part(below, 0)?];
+            let quotient = ExprKind::Call(ScalarFunction::DIVIDE, operands);
+            quotients.push((*column, Expr::new(quotient, call.sql_type).at(call.position)));
         }
-        Ok((parts, averages))
+        Ok((parts, quotients))
     }
 
     fn like(&mut self, column: ColumnId) -> ColumnId {
