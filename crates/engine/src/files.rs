@@ -62,11 +62,10 @@ impl FileStatistics {
         }
         let identity = self.file.identity();
         let known = identity.as_ref().and_then(|identity| self.samples.get(identity)).or_else(|| sample.take());
-        let found = known.clone().filter(|known| known.has(attributes)).unwrap_or_else(|| {
-            let read = FileSample::read(&self.file, attributes, known.as_ref());
-            identity.into_iter().for_each(|identity| self.samples.keep(identity, read.clone()));
-            read
-        });
+        let found = known
+            .clone()
+            .filter(|known| known.has(attributes))
+            .unwrap_or_else(|| self.samples.take(&self.file, attributes, known.as_ref(), identity));
         sample.insert(found).clone()
     }
 }
