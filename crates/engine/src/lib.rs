@@ -35,6 +35,7 @@ mod resolver;
 mod result;
 pub mod rows;
 mod samples;
+mod series;
 mod session;
 mod settings;
 mod source;

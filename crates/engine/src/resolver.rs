@@ -14,6 +14,7 @@ use crate::database::Shared;
 use crate::environment::Environment;
 use crate::files;
 use crate::rejects::{self, Rejects};
+use crate::series::SeriesSource;
 use crate::source::Source;
 use crate::storage_info::storage_info;
 use crate::views;
@@ -126,6 +127,11 @@ impl sql::Resolver for Resolver<'_> {
 
     fn view_functions(&self) -> Vec<&'static str> {
         views::names().collect()
+    }
+
+    fn series(&self, series: sql::Series) -> Result<Table> {
+        let name = series.function.clone();
+        Ok(files::table(&name, Arc::new(SeriesSource::new(series)?), &self.shared().samples))
     }
 
     fn file(&self, function: &str, paths: &[String], options: &[(String, Value)]) -> Result<Table> {

@@ -34,7 +34,8 @@ pub use grown_file::open_grown;
 pub use identity::Identity;
 pub use open::{Helpers, OpenContext, PieceStep, expand_paths, open, open_for_copy};
 pub use source::{
-    CHUNK_ROWS, CompareOp, FIRST_ROWS, Field, FileSource, MemorySource, Once, PieceReader, PrunePredicate, Step,
+    CHUNK_ROWS, ColumnStatistics, CompareOp, FIRST_ROWS, Field, FileSource, MemorySource, Once, PieceReader,
+    PrunePredicate, Step,
 };
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod parts;
 mod query;
 mod scope;
 mod select;
+mod series;
 mod set_operation;
 mod statement;
 mod ties;

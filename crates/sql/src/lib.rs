@@ -23,7 +23,7 @@ mod statement;
 pub use bind::{ArgumentSource, ArgumentUse, ArgumentValue, bind, bind_open};
 pub use literals::{Literal, Template};
 pub use parse::{Parsed, parse, parse_depth, parse_script};
-pub use resolver::{Resolved, Resolver, Table};
+pub use resolver::{Resolved, Resolver, Series, SeriesBounds, Table};
 pub use split::{Piece, next_piece, split};
 pub use statement::{
     ColumnDefinition, Copy, CopyTarget, CreateTable, CreateView, ExplainStage, Insert, ObjectKind, ObjectName,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base::Result;
 use catalog::{Field, Statistics};
 use plan::TableSource;
-use types::Value;
+use types::{SqlType, Value};
 
 use crate::ObjectName;
 
@@ -29,6 +29,9 @@ pub trait Resolver {
         Vec::new()
     }
 
+    /// `generate_series(start, stop, step)`; error 22023 if the step is zero.
+    fn series(&self, series: Series) -> Result<Table>;
+
     /// Microseconds since 1970-01-01 00:00 UTC that `now()` and `current_date` mean in this statement.
     fn now(&self) -> i64;
 
@@ -50,6 +53,34 @@ pub enum Resolved {
         /// Names of its columns; may be fewer than the query has.
         columns: Vec<String>,
     },
+}
+
+/// Values that are a step apart, as a function in FROM gives them.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// The name of the function.
+    pub function: String,
+    /// The name of the column.
+    pub column: String,
+    /// The type of its values: an integer, a decimal, or a timestamp.
+    pub sql_type: SqlType,
+    /// From where to where; none if an argument is NULL: then there are no rows.
+    pub bounds: Option<SeriesBounds>,
+    /// Whether a second column numbers the rows from 1.
+    pub ordinality: bool,
+}
+
+/// The bounds of a series.
+#[derive(Clone, Debug)]
+pub struct SeriesBounds {
+    /// The first value.
+    pub start: Value,
+    /// Behind it there is none.
+    pub stop: Value,
+    /// What is added each time: a value of the same type, an interval to a timestamp.
+    pub step: Value,
+    /// Whether `stop` itself may be a value.
+    pub has_stop: bool,
 }
 
 /// A table or file that can be read.

@@ -60,11 +60,11 @@ impl Binder<'_> {
         match factor {
             TableFactor::Table { name, alias, args, sample, with_ordinality, version, .. } => {
                 let position = self.text.name_position(name);
-                if sample.is_some() || *with_ordinality || version.is_some() {
-                    return unsupported("TABLESAMPLE, WITH ORDINALITY or a table version", position);
+                if sample.is_some() || version.is_some() {
+                    return unsupported("TABLESAMPLE or a table version", position);
                 }
                 match args {
-                    Some(args) => self.table_function(name, &args.args, alias.as_ref(), position),
+                    Some(args) => self.table_function(name, &args.args, alias.as_ref(), *with_ordinality),
                     None => self.named_table(name, alias.as_ref(), position),
                 }
             }
@@ -94,8 +94,8 @@ impl Binder<'_> {
                     }
                 }
             }
-            TableFactor::Function { name, .. } => {
-                unsupported(format!("the function {name} in FROM"), self.text.name_position(name))
+            TableFactor::Function { name, args, alias, with_ordinality, .. } => {
+                self.table_function(name, args, alias.as_ref(), *with_ordinality)
             }
             TableFactor::UNNEST { .. } => unsupported("UNNEST", None),
             other => {
@@ -155,7 +155,7 @@ impl Binder<'_> {
     }
 
     /// Reads all columns of a table; those not needed are pruned later.
-    fn scan(&mut self, table: Table, name: Option<&str>, alias: Option<&TableAlias>) -> Result<FromItem> {
+    pub(super) fn scan(&mut self, table: Table, name: Option<&str>, alias: Option<&TableAlias>) -> Result<FromItem> {
         if self.plan.tables.len() >= MAX_TABLES_IN_ALL {
             let message =
                 format!("the statement reads more than {MAX_TABLES_IN_ALL} tables, counting those of its views");
@@ -288,10 +288,13 @@ impl Binder<'_> {
         name: &ast::ObjectName,
         arguments: &[FunctionArg],
         alias: Option<&TableAlias>,
-        position: Option<u32>,
+        ordinality: bool,
     ) -> Result<FromItem> {
+        let position = self.text.name_position(name);
         let function = self.text.object_name(name)?.name;
         let function = match function.as_str() {
+            "generate_series" | "range" => return self.series(&function, arguments, alias, ordinality, position),
+            _ if ordinality => return unsupported("WITH ORDINALITY behind anything but a series", position),
             "read_csv_auto" => "read_csv",
             "parquet_scan" => "read_parquet",
             "storage_info" => return self.storage_info(arguments, alias, position),
@@ -343,7 +346,7 @@ impl Binder<'_> {
             Some(table) if arguments.is_empty() => self.scan(table, None, alias),
             Some(_) => Err(wrong(format!("{function} takes no arguments"))),
             None => {
-                let mut names = vec!["read_csv", "read_parquet"];
+                let mut names = vec!["generate_series", "range", "read_csv", "read_parquet"];
                 names.extend(self.resolver.view_functions());
                 let hint = format!("functions in FROM are {} and storage_info", names.join(", "));
                 Err(wrong(format!("table function {function} does not exist")).hint(hint))
