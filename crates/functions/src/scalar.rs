@@ -8,7 +8,10 @@ mod names;
 mod numbers;
 mod operators;
 mod patterns;
+mod periods;
+mod quoting;
 mod random;
+mod special;
 mod strings;
 mod typed;
 
@@ -26,8 +29,17 @@ pub use call::Call;
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 6] =
-    [operators::ROWS, numbers::ROWS, strings::ROWS, patterns::ROWS, dates::ROWS, comparisons::ROWS];
+const FAMILIES: [&[Scalar]; 9] = [
+    operators::ROWS,
+    numbers::ROWS,
+    special::ROWS,
+    strings::ROWS,
+    patterns::ROWS,
+    quoting::ROWS,
+    dates::ROWS,
+    periods::ROWS,
+    comparisons::ROWS,
+];
 
 /// The rows of all families, by number: calls ask for them row by row.
 static ROWS: [&Scalar; rows()] = {

@@ -59,6 +59,7 @@ impl ScalarFunction {
     pub const RPAD: Self = row("rpad");
     pub const REGEXP_SUBSTRING: Self = row("regexp_substring");
     pub const SIMILAR_TO_ESCAPE: Self = row("similar_to_escape");
+    pub const FORMAT: Self = row("format");
     pub const EXTRACT: Self = row("extract");
     pub const DATE_TRUNC: Self = row("date_trunc");
     pub const GREATEST: Self = row("greatest");

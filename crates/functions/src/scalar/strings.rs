@@ -152,6 +152,17 @@ pub(super) const ROWS: &[Scalar] = &[
     )
     .typed(Typed::TextOfTexts(string::replace_to)),
     Scalar::new(
+        "overlay",
+        &["overlay"],
+        &[text(&[Text, Text, Integer]), text(&[Text, Text, Integer, Integer])],
+        |c| {
+            let count = if c.len() > 3 { Some(c.int(3)?) } else { None };
+            Ok(Value::str(string::overlay(c.text(0)?, c.text(1)?, c.int(2)?, count)?))
+        },
+        "The characters from a position on, as many as given or as the second argument has, replaced by it.",
+        ("overlay('Txxxxas' placing 'hom' from 2 for 4)", "Thomas"),
+    ),
+    Scalar::new(
         "repeat",
         &["repeat"],
         &[text(&[Text, Integer])],

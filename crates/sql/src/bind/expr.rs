@@ -1,6 +1,7 @@
 //! Expressions: one method per construct of the grammar.
 
 mod aggregate;
+mod any_type;
 mod call;
 mod case;
 mod cast;
@@ -112,7 +113,11 @@ impl Binder<'_> {
             E::AtTimeZone { timestamp, .. } => unsupported("AT TIME ZONE", self.text.start(timestamp)),
             E::Collate { expr, .. } => unsupported("COLLATE", self.text.start(expr)),
             E::Array(_) => unsupported("the type array", None),
-            E::Overlay { expr, .. } => unsupported("OVERLAY", self.text.start(expr)),
+            E::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                let mut arguments: Vec<&ast::Expr> = vec![expr, overlay_what, overlay_from];
+                arguments.extend(overlay_for.as_deref());
+                self.call_by_name("overlay", &arguments, self.text.start(expr))
+            }
             other => {
                 let text: String = other.to_string().chars().take(60).collect();
                 unsupported(format!("the expression {text}"), self.text.start(other))

@@ -4,17 +4,20 @@
 //! that 64 bits of microseconds reach. Years count astronomically inside (year 0 is 1 BC).
 
 mod arithmetic;
+mod bucket;
 mod civil;
 mod field;
 mod format;
 mod interval;
 mod parse;
+mod strftime;
 mod to_char;
 
 pub use arithmetic::{
-    add_days, add_interval, age, date_diff, date_plus_interval, date_to_timestamp, months_between_dates, sub_interval,
-    timestamp_diff, timestamp_to_date,
+    add_days, add_interval, age, date_diff, date_plus_interval, date_to_timestamp, from_epoch, months_between_dates,
+    sub_interval, timestamp_diff, timestamp_to_date,
 };
+pub use bucket::{date_bin, diff, time_bucket, time_bucket_shifted};
 pub use civil::{Civil, Moment, days_from_civil, days_in_month, is_leap_year, make_date, make_timestamp};
 pub use field::{
     Field, extract_date, extract_interval, extract_timestamp, trunc_date, trunc_interval, trunc_timestamp,
@@ -26,6 +29,7 @@ pub use interval::{
     sub as sub_intervals,
 };
 pub use parse::{parse_date, parse_timestamp};
+pub use strftime::{strftime, strptime};
 pub use to_char::to_char;
 
 /// Microseconds of a second.

@@ -4,14 +4,18 @@
 //! if the argument often is the result. No result is longer than [`MAX_LENGTH`].
 
 mod md5;
+mod quote;
 mod search;
+mod sha;
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use base::{Error, Result, SqlState, statement};
 pub use md5::md5;
+pub use quote::{format, quote_ident, quote_literal, unistr};
 use search::{copy, find, occurrences};
+pub use sha::{sha224, sha256, sha384, sha512};
 
 use crate::Str;
 
@@ -37,7 +41,7 @@ fn checked(length: Option<usize>) -> Result<usize> {
 }
 
 /// Fails if a text that is being made has become longer than any may be, or than there is room for.
-pub(super) fn check_length(length: usize) -> Result<()> {
+pub(in crate::ops) fn check_length(length: usize) -> Result<()> {
     checked(Some(length)).map(drop)
 }
 

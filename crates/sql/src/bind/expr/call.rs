@@ -163,6 +163,13 @@ impl Binder<'_> {
                     return unsupported("date_part with anything but a string literal as its field", position);
                 }
             }
+            "format" => return self.format(arguments, position),
+            "num_nulls" | "num_nonnulls" => return self.count_nulls(name, arguments, position),
+            "quote_literal" | "quote_nullable" => {
+                if let &[argument] = arguments {
+                    return self.quoted(argument, name == "quote_nullable", position);
+                }
+            }
             "octet_length" => {
                 if let &[argument] = arguments {
                     let text = self.expr(argument)?;

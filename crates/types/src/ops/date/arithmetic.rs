@@ -36,6 +36,20 @@ pub fn timestamp_to_date(timestamp: i64) -> i32 {
     timestamp.div_euclid(DAY) as i32
 }
 
+/// `to_timestamp(seconds)`, of seconds since 1970-01-01.
+pub fn from_epoch(seconds: f64) -> Result<i64> {
+    let error = |message: String| base::Error::new(base::SqlState::DATETIME_OVERFLOW, message);
+    if seconds.is_nan() {
+        return Err(error("timestamp cannot be NaN".to_owned()));
+    }
+    let micros = (seconds * 1e6).round_ties_even();
+    // 2^63 itself is a double, and no timestamp.
+    if micros >= MIN_TIMESTAMP as f64 && micros < 9_223_372_036_854_775_808.0 {
+        return Ok(micros as i64);
+    }
+    Err(error(format!("timestamp out of range: \"{seconds:e}\"")))
+}
+
 /// `timestamp + interval`: months first (the day is clamped to the month's last), then days, then microseconds.
 pub fn add_interval(value: i64, interval: Interval) -> Result<i64> {
     let moved = || {

@@ -177,7 +177,7 @@ fn iso_year_start(year: i64) -> i64 {
     fourth - (fourth + 3).rem_euclid(7)
 }
 
-fn iso_year(days: i32, year: i32) -> i64 {
+pub(super) fn iso_year(days: i32, year: i32) -> i64 {
     let (days, year) = (i64::from(days), i64::from(year));
     if days >= iso_year_start(year + 1) {
         year + 1

@@ -219,6 +219,26 @@ pub fn cosh(x: f64) -> f64 {
 pub fn tanh(x: f64) -> f64 {
     libm::tanh(x)
 }
+/// `asinh(x)`
+pub fn asinh(x: f64) -> f64 {
+    libm::asinh(x)
+}
+/// `acosh(x)`
+pub fn acosh(x: f64) -> Result<f64> {
+    if x < 1.0 { Err(input_out_of_range()) } else { Ok(libm::acosh(x)) }
+}
+/// `atanh(x)`, infinite at the ends of its domain.
+pub fn atanh(x: f64) -> Result<f64> {
+    if x.abs() > 1.0 { Err(input_out_of_range()) } else { Ok(libm::atanh(x)) }
+}
+/// `erf(x)`, the error function.
+pub fn erf(x: f64) -> f64 {
+    libm::erf(x)
+}
+/// `erfc(x)`, which is 1 - `erf(x)`.
+pub fn erfc(x: f64) -> f64 {
+    libm::erfc(x)
+}
 /// `degrees(x)`
 pub fn degrees(x: f64) -> Result<f64> {
     div(x, std::f64::consts::PI / 180.0)

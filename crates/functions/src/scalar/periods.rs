@@ -1,0 +1,86 @@
+//! Functions that cut time into periods, and texts of dates with C's patterns.
+
+use base::Result;
+use types::ops::date;
+use types::{SqlType, Value};
+
+use super::{Call, Scalar, over, text};
+use crate::Parameter::{Date, Double, Interval, Text, Timestamp};
+
+pub(super) const ROWS: &[Scalar] = &[
+    Scalar::new(
+        "date_bin",
+        &["date_bin"],
+        &[over(&[Interval, Timestamp, Timestamp], SqlType::Timestamp)],
+        |c| Ok(Value::Timestamp(date::date_bin(interval(c, 0)?, c.timestamp(1)?, c.timestamp(2)?)?)),
+        "The beginning of the period of that length, counted from the origin, in which the timestamp is.",
+        ("date_bin('15 minutes', timestamp '2020-02-11 15:44:17', timestamp '2001-01-01')", "2020-02-11 15:30:00"),
+    ),
+    Scalar::new(
+        "time_bucket",
+        &["time_bucket"],
+        &[
+            over(&[Interval, Timestamp], SqlType::Timestamp),
+            over(&[Interval, Date], SqlType::Date),
+            over(&[Interval, Timestamp, Timestamp], SqlType::Timestamp),
+            over(&[Interval, Date, Date], SqlType::Date),
+            over(&[Interval, Timestamp, Interval], SqlType::Timestamp),
+            over(&[Interval, Date, Interval], SqlType::Date),
+        ],
+        time_bucket,
+        "The beginning of the period in which the time is; periods count from 2000-01-03, of months from 2000-01-01, or from the origin, or are shifted by the interval.",
+        ("time_bucket('2 months', date '2024-02-15')", "2024-01-01"),
+    ),
+    Scalar::new(
+        "date_diff",
+        &["date_diff", "datediff"],
+        &[over(&[Text, Timestamp, Timestamp], SqlType::BigInt)],
+        |c| Ok(Value::Int(date::diff(c.text(0)?.parse()?, c.timestamp(1)?, c.timestamp(2)?)?)),
+        "How many boundaries of that field are between two times.",
+        ("date_diff('month', date '2024-01-31', date '2024-02-01')", "1"),
+    ),
+    Scalar::new(
+        "strftime",
+        &["strftime"],
+        &[text(&[Timestamp, Text]), text(&[Date, Text]), text(&[Text, Timestamp]), text(&[Text, Date])],
+        |c| {
+            let (time, pattern) = if c.type_of(0).is_string() { (1, 0) } else { (0, 1) };
+            Ok(Value::str(date::strftime(c.timestamp(time)?, c.text(pattern)?)?))
+        },
+        "A date or timestamp in the form of a pattern with percent signs.",
+        ("strftime(date '1992-03-02', '%a, %-d %B %Y')", "Mon, 2 March 1992"),
+    ),
+    Scalar::new(
+        "strptime",
+        &["strptime"],
+        &[over(&[Text, Text], SqlType::Timestamp)],
+        |c| Ok(Value::Timestamp(date::strptime(c.text(0)?, c.text(1)?)?)),
+        "The timestamp that a text shows in the form of a pattern with percent signs.",
+        ("strptime('Mon, 2 March 1992 - 08:32 PM', '%a, %-d %B %Y - %I:%M %p')", "1992-03-02 20:32:00"),
+    ),
+    Scalar::new(
+        "to_timestamp",
+        &["to_timestamp"],
+        &[over(&[Double], SqlType::Timestamp)],
+        |c| Ok(Value::Timestamp(date::from_epoch(c.float(0)?)?)),
+        "The timestamp so many seconds after 1970-01-01 00:00:00.",
+        ("to_timestamp(1284352323.5)", "2010-09-13 04:32:03.5"),
+    ),
+];
+
+fn interval(call: &Call<'_>, i: usize) -> Result<types::Interval> {
+    if let Value::Interval(interval) = call.value(i)? { Ok(*interval) } else { call.wrong() }
+}
+
+fn time_bucket(call: &Call<'_>) -> Result<Value> {
+    let (width, time) = (interval(call, 0)?, call.timestamp(1)?);
+    let begin = match call.values.get(2) {
+        None => date::time_bucket(width, time, None)?,
+        Some(Value::Interval(offset)) => date::time_bucket_shifted(width, time, *offset)?,
+        Some(_) => date::time_bucket(width, time, Some(call.timestamp(2)?))?,
+    };
+    Ok(match call.result {
+        SqlType::Date => Value::Date(date::timestamp_to_date(begin)),
+        _ => Value::Timestamp(begin),
+    })
+}

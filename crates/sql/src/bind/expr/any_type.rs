@@ -1,0 +1,74 @@
+//! Functions of values of any types, NULLs among them.
+
+use base::Result;
+use functions::ScalarFunction;
+use plan::{Expr, ExprKind};
+use sqlparser::ast;
+use types::{SqlType, Value};
+
+use super::call::{call, no_function};
+use crate::bind::Binder;
+use crate::bind::coerce::{cast_to, known, padded};
+
+fn text(value: &str) -> Expr {
+    Expr::constant(Value::str(value), SqlType::Text)
+}
+
+impl Binder<'_> {
+    /// The argument as text.
+    fn as_text(&mut self, argument: &ast::Expr) -> Result<Expr> {
+        let value = self.expr(argument)?;
+        cast_to(padded(value), SqlType::Text)
+    }
+
+    /// `expr`, or the text if that is NULL.
+    fn or_text(&self, expr: Expr, other: &str) -> Expr {
+        if !self.plan.is_nullable(&expr) {
+            return expr;
+        }
+        let position = expr.position;
+        Expr::new(ExprKind::Coalesce(vec![expr, text(other)]), SqlType::Text).at(position)
+    }
+
+    /// `format(text, ...)`: a strict call, of arguments behind a `v`, and `n` where they are NULL.
+    pub(super) fn format(&mut self, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
+        let Some((pattern, rest)) = arguments.split_first() else {
+            return Err(no_function("format", &[]).at(position));
+        };
+        let mut bound = vec![self.as_text(pattern)?];
+        for argument in rest {
+            let value = self.as_text(argument)?;
+            let marked = Expr::new(ExprKind::Call(ScalarFunction::CONCAT, vec![text("v"), value]), SqlType::Text);
+            bound.push(self.or_text(marked.at(position), "n"));
+        }
+        Ok(Expr::new(ExprKind::Call(ScalarFunction::FORMAT, bound), SqlType::Text).at(position))
+    }
+
+    /// `quote_literal(value)`, or `quote_nullable(value)`.
+    pub(super) fn quoted(&mut self, value: &ast::Expr, nullable: bool, position: Option<u32>) -> Result<Expr> {
+        let value = self.as_text(value)?;
+        let quoted = call("quote_literal", vec![value], position)?;
+        Ok(if nullable { self.or_text(quoted, "NULL") } else { quoted })
+    }
+
+    /// `num_nulls(...)` and `num_nonnulls(...)`: a sum of ones.
+    pub(super) fn count_nulls(&mut self, name: &str, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
+        let integer = |n| Expr::constant(Value::Int(n), SqlType::Integer);
+        let mut sum: Option<Expr> = None;
+        for argument in arguments {
+            let value = self.expr(argument)?;
+            let is_null = Expr::new(ExprKind::IsNull(Box::new(known(value))), SqlType::Bool).at(position);
+            let (of_null, of_others) = if name == "num_nulls" { (1, 0) } else { (0, 1) };
+            let branches = vec![(is_null, integer(of_null))];
+            let one = ExprKind::Case { branches, otherwise: Box::new(integer(of_others)) };
+            let one = Expr::new(one, SqlType::Integer).at(position);
+            sum = Some(match sum {
+                None => one,
+                Some(sum) => {
+                    Expr::new(ExprKind::Call(ScalarFunction::ADD, vec![sum, one]), SqlType::Integer).at(position)
+                }
+            });
+        }
+        sum.ok_or_else(|| no_function(name, &[]).at(position))
+    }
+}
