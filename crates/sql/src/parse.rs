@@ -92,6 +92,7 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
         .map_err(|e| error::tokenizer(&e, text, &positions))?;
     limit_nesting(&tokens, &positions)?;
     limit_chains(&tokens, &positions)?;
+    refuse_junk(&tokens, &positions)?;
     let placeholders = number_placeholders(&mut tokens);
     let tokens = window::carry(table::as_select(tokens));
     let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_RECURSION).with_tokens_with_locations(tokens);
@@ -128,6 +129,20 @@ fn limit_nesting(tokens: &[TokenWithSpan], positions: &Positions) -> Result<()> 
 pub(crate) fn too_deep() -> Error {
     Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too deeply nested")
         .hint("split it with common table expressions or views")
+}
+
+/// Refuses numbers that a word follows at once: `0b1` is not 0 by the name of b1.
+fn refuse_junk(tokens: &[TokenWithSpan], positions: &Positions) -> Result<()> {
+    for pair in tokens.windows(2) {
+        if let [TokenWithSpan { token: Token::Number(number, _), span }, TokenWithSpan { token: Token::Word(word), .. }] =
+            pair
+            && word.quote_style.is_none()
+        {
+            let message = format!("trailing junk after numeric literal at or near \"{number}{}\"", word.value);
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(positions.start(*span)));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses chains of operators whose syntax tree would be too deep to walk and to drop.
