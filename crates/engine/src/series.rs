@@ -66,10 +66,15 @@ impl SeriesSource {
         }
     }
 
+    /// How many rows a morsel of even ones has, but for the last.
+    fn morsel_rows(&self) -> u64 {
+        self.rows().div_ceil(MOST_MORSELS).max(MORSEL_ROWS)
+    }
+
     /// The rows of a morsel; all that there are of one that has an estimate only.
     fn range(&self, morsel: usize) -> Range<u64> {
         let rows = self.rows();
-        let each = rows.div_ceil(MOST_MORSELS).max(MORSEL_ROWS);
+        let each = self.morsel_rows();
         let begin = (morsel as u64).saturating_mul(each).min(rows);
         begin..begin.saturating_add(each).min(rows)
     }
@@ -175,10 +180,7 @@ impl FileSource for SeriesSource {
     }
     fn morsels(&self) -> usize {
         match &self.values {
-            Values::Even { rows, .. } => {
-                let each = rows.div_ceil(MOST_MORSELS).max(MORSEL_ROWS);
-                rows.div_ceil(each) as usize
-            }
+            Values::Even { rows, .. } => rows.div_ceil(self.morsel_rows()) as usize,
             Values::Calendar(_) => 1,
         }
     }

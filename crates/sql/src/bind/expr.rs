@@ -27,6 +27,7 @@ use crate::bind::coerce::{boolean, known};
 use crate::bind::parts::Text;
 pub(super) use literal::number;
 pub(super) use once::{entries, row};
+pub(super) use window::new_call;
 
 impl Binder<'_> {
     /// Binds an expression; string literals and bare NULLs come back untyped ([`SqlType::Null`]).

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use functions::WindowFunction;
-use plan::{ColumnId, ColumnInfo, Compare, Expr, Frame, Node, Op, SortKey, WindowCall};
+use plan::{ColumnId, ColumnInfo, Compare, Expr, Node, Op, SortKey};
 use types::{SqlType, Value};
 
+use super::expr::new_call;
 use super::window::{Window, Windowed};
 use crate::bind::parts::PlanBuilder;
 
@@ -27,11 +28,11 @@ impl PlanBuilder {
         };
         let count = |rows: u64| Expr::constant(Value::Int(i64::try_from(rows).unwrap_or(i64::MAX)), SqlType::BigInt);
         let rank = self.numbered(WindowFunction::Rank, &keys);
-        let number = self.numbered(WindowFunction::RowNumber, &keys);
         let compare = |op, column, rows| Expr::compare(op, Expr::column(column, SqlType::BigInt), count(rows));
         let mut predicates = vec![compare(Compare::Le, rank.column, offset.saturating_add(limit))];
         let mut calls = vec![rank];
         if offset > 0 {
+            let number = self.numbered(WindowFunction::RowNumber, &keys);
             predicates.push(compare(Compare::Gt, number.column, offset));
             calls.push(number);
         }
@@ -46,19 +47,7 @@ impl PlanBuilder {
     /// A call of a function that numbers all rows in an order.
     fn numbered(&mut self, function: WindowFunction, order: &[SortKey]) -> Windowed {
         let info = ColumnInfo { name: "number".to_owned(), sql_type: SqlType::BigInt, nullable: false };
-        let call = WindowCall {
-            function,
-            arguments: Vec::new(),
-            distinct: false,
-            filter: None,
-            ignore_nulls: false,
-            order: Vec::new(),
-            partition: 0,
-            peers: 0,
-            frame: Frame::whole(),
-            sql_type: SqlType::BigInt,
-            position: None,
-        };
+        let call = new_call(function, Vec::new(), SqlType::BigInt, None);
         let window = Window { order: order.to_vec(), ..Window::default() };
         Windowed { column: self.columns.push(info), call, window }
     }

@@ -295,9 +295,8 @@ pub fn overlay(text: &str, new: &str, start: i64, count: Option<i64>) -> Result<
     if start <= 0 {
         return Err(Error::new(SqlState::SUBSTRING_ERROR, "negative substring length not allowed"));
     }
-    let after = start
-        .checked_add(count.unwrap_or_else(|| length(new)))
-        .ok_or_else(|| crate::ops::error::out_of_range("integer"))?;
+    let after = start.checked_add(count.unwrap_or_else(|| length(new))).filter(|&after| i32::try_from(after).is_ok());
+    let after = after.ok_or_else(|| crate::ops::error::out_of_range("integer"))?;
     concat(&[substring(text, 1, Some(start - 1))?, new, substring(text, after, None)?])
 }
 

@@ -174,7 +174,7 @@ impl Binder<'_> {
 }
 
 /// A call over no window yet.
-pub(super) fn new_call(
+pub(in crate::bind) fn new_call(
     function: WindowFunction,
     arguments: Vec<Expr>,
     sql_type: SqlType,

@@ -78,7 +78,13 @@ pub(super) fn product(left: &[Vec<usize>], right: &[Vec<usize>]) -> Result<Sets>
 
 /// Whether the aggregates of coarser groups follow from those of finer ones, exactly.
 fn adds_up(call: &AggregateCall) -> bool {
-    !call.distinct && call.function.of_finer(call.sql_type).is_some()
+    !call.distinct && (call.function.of_finer(call.sql_type).is_some() || quotient(call).is_some())
+}
+
+/// The two aggregates of the same argument whose quotient this one is, and the argument's type.
+fn quotient(call: &AggregateCall) -> Option<([AggregateFunction; 2], SqlType)> {
+    let argument = call.arguments.first()?.sql_type;
+    Some((call.function.quotient_of(argument)?, argument))
 }
 
 impl PlanBuilder {
@@ -87,19 +93,19 @@ impl PlanBuilder {
         &mut self,
         input: Node,
         keys: Vec<(ColumnId, Expr)>,
-        aggregates: Vec<(ColumnId, AggregateCall)>,
+        aggregates: Aggregates,
         ordered_sets: Vec<Windowed>,
         sets: &[Vec<usize>],
     ) -> Result<(Node, ColumnId)> {
         for (position, (column, _)) in keys.iter().enumerate() {
             self.columns[*column].nullable |= !sets.iter().all(|set| set.contains(&position));
         }
-        let (parts, quotients) = self.divided(&aggregates)?;
         let has_finest = sets.len() <= MAX_ROLLED_UP && sets.iter().any(|set| set.len() == keys.len());
-        let rolls_up = has_finest && ordered_sets.is_empty() && parts.iter().all(|(_, call)| adds_up(call));
+        let rolls_up = has_finest && ordered_sets.is_empty() && aggregates.iter().all(|(_, call)| adds_up(call));
         if !rolls_up || is_correlated(&input, &keys, &aggregates) {
             return Ok(self.repeated(input, keys, aggregates, ordered_sets, sets));
         }
+        let (parts, quotients) = self.divided(aggregates)?;
         let (mut node, number) = self.rolled_up(input, keys, parts, sets)?;
         if !quotients.is_empty() {
             node = Node::new(Op::Map { input: Box::new(node), columns: quotients });
@@ -108,13 +114,11 @@ impl PlanBuilder {
     }
 
     /// The aggregates, those that are quotients of others as these, and how these make them.
-    fn divided(&mut self, aggregates: &[(ColumnId, AggregateCall)]) -> Result<(Aggregates, Computed)> {
+    fn divided(&mut self, aggregates: Aggregates) -> Result<(Aggregates, Computed)> {
         let (mut parts, mut quotients) = (Vec::with_capacity(aggregates.len()), Vec::new());
         for (column, call) in aggregates {
-            let argument = call.arguments.first().map(|a| a.sql_type);
-            let Some((argument, [above, below])) = argument.and_then(|a| Some((a, call.function.quotient_of(a)?)))
-            else {
-                parts.push((*column, call.clone()));
+            let Some(([above, below], argument)) = quotient(&call) else {
+                parts.push((column, call));
                 continue;
             };
             let mut part = |function: AggregateFunction, scale| {
@@ -128,7 +132,7 @@ impl PlanBuilder {
             };
             let operands = vec![part(above, argument.scale())?, part(below, 0)?];
             let quotient = ExprKind::Call(ScalarFunction::DIVIDE, operands);
-            quotients.push((*column, Expr::new(quotient, call.sql_type).at(call.position)));
+            quotients.push((column, Expr::new(quotient, call.sql_type).at(call.position)));
         }
         Ok((parts, quotients))
     }
@@ -148,7 +152,7 @@ impl PlanBuilder {
         &mut self,
         input: Node,
         keys: Vec<(ColumnId, Expr)>,
-        aggregates: Vec<(ColumnId, AggregateCall)>,
+        aggregates: Aggregates,
         sets: &[Vec<usize>],
     ) -> Result<(Node, ColumnId)> {
         let number = self.number_of_set();

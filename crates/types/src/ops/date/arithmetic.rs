@@ -3,7 +3,7 @@
 use base::Result;
 
 use super::civil::{checked_days, days_in_month, timestamp};
-use super::{Civil, DAY, MAX_DATE, MIN_DATE, MIN_TIMESTAMP, Moment};
+use super::{Civil, DAY, MAX_DATE, MIN_DATE, MIN_TIMESTAMP, Moment, SECOND};
 use crate::Interval;
 use crate::ops::error::datetime_out_of_range;
 
@@ -42,12 +42,14 @@ pub fn from_epoch(seconds: f64) -> Result<i64> {
     if seconds.is_nan() {
         return Err(error("timestamp cannot be NaN".to_owned()));
     }
-    let micros = (seconds * 1e6).round_ties_even();
-    // 2^63 itself is a double, and no timestamp.
-    if micros >= MIN_TIMESTAMP as f64 && micros < 9_223_372_036_854_775_808.0 {
-        return Ok(micros as i64);
+    // Rounded as PostgreSQL does it, who counts from 2000.
+    const SECONDS_TO_2000: i64 = 946_684_800;
+    let micros =
+        ((seconds - SECONDS_TO_2000 as f64) * 1e6).round_ties_even() as i128 + i128::from(SECONDS_TO_2000 * SECOND);
+    match i64::try_from(micros) {
+        Ok(micros) if micros >= MIN_TIMESTAMP => Ok(micros),
+        _ => Err(error(format!("timestamp out of range: \"{seconds:e}\""))),
     }
-    Err(error(format!("timestamp out of range: \"{seconds:e}\"")))
 }
 
 /// `timestamp + interval`: months first (the day is clamped to the month's last), then days, then microseconds.
