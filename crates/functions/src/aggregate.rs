@@ -8,13 +8,16 @@ pub mod regression;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Ordering;
+
 use base::Result;
 use types::{SqlType, Value};
 
 use crate::WindowFunction;
 
 use evaluate::{
-    average, conjunction, count, count_rows, deviation, disjunction, first, greatest, least, sum, variance,
+    average, bits, conjunction, count, count_distinct, count_rows, deviation, disjunction, first, greatest, least, sum,
+    value_at, variance,
 };
 
 /// Values that are not NULL (and for DISTINCT not equal), and the types.
@@ -105,8 +108,20 @@ aggregates! {
         "Whether all values are true.", ("bool_and(x > 0)", "true");
     BoolOr, "bool_or", &["bool_or"], 1, logical, 1, true, disjunction,
         "Whether some value is true.", ("bool_or(x > 2)", "true");
-    AnyValue, "any_value", &["any_value"], 1, any, 1, true, first,
+    BitAnd, "bit_and", &["bit_and"], 1, integral, 1, true, |i| bits(i, |a, b| a & b),
+        "The bits that all values have.", ("bit_and(x + 4)", "0");
+    BitOr, "bit_or", &["bit_or"], 1, integral, 1, true, |i| bits(i, |a, b| a | b),
+        "The bits that some value has.", ("bit_or(x)", "7");
+    BitXor, "bit_xor", &["bit_xor"], 1, integral, 1, false, |i| bits(i, |a, b| a ^ b),
+        "The bits that an odd number of values have.", ("bit_xor(x + 1)", "4");
+    AnyValue, "any_value", &["any_value", "arbitrary"], 1, any, 1, true, first,
         "Some value that is not NULL.", ("any_value(x / x)", "1");
+    ArgMin, "arg_min", &["arg_min", "argmin", "min_by"], 2, any, 1, true, |i| value_at(i, Ordering::Less),
+        "The value where the second argument is least; the least such value if there are several.", ("arg_min(x, -x)", "4");
+    ArgMax, "arg_max", &["arg_max", "argmax", "max_by"], 2, any, 1, true, |i| value_at(i, Ordering::Greater),
+        "The value where the second argument is greatest; the least such value if there are several.", ("arg_max(-x, x)", "-4");
+    ApproxCountDistinct, "approx_count_distinct", &["approx_count_distinct"], 1, counted, 0, true, count_distinct,
+        "About how many values there are: exact up to 256, then with a standard error of 1.6%.", ("approx_count_distinct(x % 2)", "2");
     RegrCount, "regr_count", &["regr_count"], 2, |a| Some((doubled(a)?.1, SqlType::BigInt)), 0, false, count,
         "Number of pairs without NULL.", ("regr_count(x * x, x)", "3");
     CovarPop, "covar_pop", &["covar_pop"], 2, paired, 1, false, regression::covar_pop,
@@ -145,6 +160,7 @@ impl AggregateFunction {
             Self::CountStar | Self::Count | Self::RegrCount => Some(Self::Sum),
             Self::Sum => Some(self).filter(|_| !matches!(result, SqlType::Real | SqlType::Double)),
             Self::Min | Self::Max | Self::BoolAnd | Self::BoolOr | Self::AnyValue => Some(self),
+            Self::BitAnd | Self::BitOr | Self::BitXor => Some(self),
             _ => None,
         }
     }
@@ -236,6 +252,11 @@ fn ordered(argument: SqlType) -> Option<(SqlType, SqlType)> {
 /// An untyped NULL is text.
 fn or_text(argument: SqlType) -> SqlType {
     if argument == SqlType::Null { SqlType::Text } else { argument }
+}
+
+/// Integers of any width.
+fn integral(argument: SqlType) -> Option<(SqlType, SqlType)> {
+    argument.is_integer().then_some((argument, argument))
 }
 
 fn logical(argument: SqlType) -> Option<(SqlType, SqlType)> {

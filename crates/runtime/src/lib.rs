@@ -25,6 +25,7 @@
 
 pub mod abi;
 mod bits;
+mod distinct;
 mod fold;
 pub mod generator;
 pub mod group;

@@ -12,6 +12,7 @@ pub mod date;
 pub mod decimal;
 pub mod error;
 pub mod hash;
+pub mod hyperloglog;
 pub mod like;
 pub mod number;
 pub mod regex;

@@ -192,6 +192,14 @@ impl Interpreter<'_> {
                     Compare::Before => order.then_with(|| self.compare_bits(*x, *y)).is_lt(),
                 })
             }
+            Operation::Logic(kind, x, y) if self.vars[*x].is_integer() => {
+                let (x, y) = (self.int(*x), self.int(*y));
+                int_slot(match kind {
+                    Logic::And => x & y,
+                    Logic::Or => x | y,
+                    Logic::Xor => x ^ y,
+                })
+            }
             Operation::Logic(kind, x, y) => {
                 let (x, y) = (self.bool(*x), self.bool(*y));
                 bool_slot(match kind {

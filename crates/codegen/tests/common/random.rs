@@ -126,6 +126,18 @@ impl<'r> Body<'r> {
         self.let_(out, ty, Operation::Const(literal))
     }
 
+    /// Adds an operation on bits, and one on Bools, which it gives.
+    fn logic(&mut self, out: &mut Block) -> Var {
+        let kind = self.r.pick(&[Logic::And, Logic::Or, Logic::Xor]);
+        let bits = self.r.pick(&[Ty::I16, Ty::I32, Ty::I64, Ty::I128]);
+        let mut both = |ty| {
+            let (x, y) = (self.of_type(out, ty), self.of_type(out, ty));
+            self.let_(out, ty, Operation::Logic(kind, x, y))
+        };
+        both(bits);
+        both(Ty::Bool)
+    }
+
     /// Adds something random.
     fn step(&mut self, out: &mut Block, depth: usize) {
         let position = self.r.chance(50).then(|| self.r.index(50) as u32);
@@ -200,10 +212,8 @@ impl<'r> Body<'r> {
                 self.let_(out, Ty::Bool, Operation::Compare(how, x, y));
             }
             12 => {
-                let (x, y) = (self.of_type(out, Ty::Bool), self.of_type(out, Ty::Bool));
-                let kind = self.r.pick(&[Logic::And, Logic::Or, Logic::Xor]);
-                let both = self.let_(out, Ty::Bool, Operation::Logic(kind, x, y));
-                self.let_(out, Ty::Bool, Operation::Not(both));
+                let not = self.logic(out);
+                self.let_(out, Ty::Bool, Operation::Not(not));
             }
             13 => {
                 let c = self.of_type(out, Ty::Bool);

@@ -1,5 +1,7 @@
 //! Reference evaluation of aggregates: all values at hand, one formula each.
 
+use std::cmp::Ordering;
+
 use base::{Error, Result};
 use types::ops::sum::LongSum;
 use types::ops::{date, decimal, number};
@@ -25,6 +27,31 @@ pub(super) fn least(input: Input<'_>) -> Result<Value> {
 
 pub(super) fn greatest(input: Input<'_>) -> Result<Value> {
     Ok(input.values.iter().max_by(|a, b| a.total_cmp(b)).cloned().unwrap_or(Value::Null))
+}
+
+/// The first argument where the second is at that end of the order.
+pub(super) fn value_at(input: Input<'_>, end: Ordering) -> Result<Value> {
+    let better = |(a, a_key): &(&Value, &Value), (b, b_key): &(&Value, &Value)| {
+        let by_key = a_key.total_cmp(b_key);
+        let by_key = if end == Ordering::Less { by_key } else { by_key.reverse() };
+        by_key.then_with(|| a.total_cmp(b))
+    };
+    let best = input.values.iter().zip(input.others).min_by(better);
+    Ok(best.map_or(Value::Null, |(value, _)| value.clone()))
+}
+
+pub(super) fn count_distinct(input: Input<'_>) -> Result<Value> {
+    let mut values: Vec<&Value> = input.values.iter().collect();
+    values.sort_by(|a, b| a.total_cmp(b));
+    values.dedup_by(|a, b| a.total_cmp(b).is_eq());
+    Ok(Value::Int(values.len() as i64))
+}
+
+/// Integers, bit by bit.
+pub(super) fn bits(input: Input<'_>, both: fn(i64, i64) -> i64) -> Result<Value> {
+    let integers = input.values.iter().map(|v| if let Value::Int(n) = v { Ok(*n) } else { wrong(v) });
+    let all = integers.reduce(|a, b| Ok(both(a?, b?)));
+    Ok(all.transpose()?.map_or(Value::Null, Value::Int))
 }
 
 pub(super) fn conjunction(input: Input<'_>) -> Result<Value> {

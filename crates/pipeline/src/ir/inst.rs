@@ -292,7 +292,7 @@ pub enum Operation {
     Float(FloatOp, Var, Var, Option<u32>),
     /// Comparison of two values of one type: Bool. Floats as PostgreSQL orders them, strings bytewise.
     Compare(Compare, Var, Var),
-    /// Eager logic over two Bools.
+    /// Eager logic over two Bools, or over the bits of two integers of one type.
     Logic(Logic, Var, Var),
     /// Bool.
     Not(Var),
@@ -467,6 +467,12 @@ pub enum Callee {
     CollectFloat,
     /// `(Ptr into, Ptr from) -> ()`: adds other values; those are lost.
     CollectMerge,
+    /// `(Ptr distinct, I64 hash) -> ()`: adds to the hashes of a group's values, {Ptr} at the address.
+    DistinctAdd,
+    /// `(Ptr into, Ptr from) -> ()`: adds other hashes; those are lost.
+    DistinctMerge,
+    /// `(Ptr distinct) -> I64`: about how many there are.
+    DistinctCount,
     /// `(Ptr values, F64 fraction) -> I64`: the first integer at or behind the fraction, 0 if there is none; 22003.
     IntegerAt,
     /// `(Ptr values, F64 fraction) -> F64`: likewise.
@@ -555,7 +561,11 @@ impl Callee {
             Self::ExtractDate(_) => (&[I32], Some(I64)),
             Self::ExtractTimestamp(_) | Self::TruncateTimestamp(_) => (&[I64], Some(I64)),
             Self::TimestampAddInterval => (&[I64, Interval], Some(I64)),
-            Self::MergeSums | Self::VarianceMerge | Self::MomentsMerge | Self::CollectMerge => (&[Ptr, Ptr], None),
+            Self::MergeSums | Self::VarianceMerge | Self::MomentsMerge | Self::CollectMerge | Self::DistinctMerge => {
+                (&[Ptr, Ptr], None)
+            }
+            Self::DistinctAdd => (&[Ptr, I64], None),
+            Self::DistinctCount => (&[Ptr], Some(I64)),
             Self::RoundSum => (&[Ptr], Some(F64)),
             Self::Average => (&[Ptr, I64], Some(F64)),
             Self::VarianceAdd => (&[Ptr, F64], None),

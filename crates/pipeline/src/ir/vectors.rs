@@ -55,11 +55,10 @@ impl Operation {
             Self::FloatFunction(_, x) | Self::Not(x) => simple(x),
             Self::Convert(_, x, to, _) => simple(x) && *to != Ty::I128,
             Self::Compare(how, x, _) => simple(x) && *how != Compare::Before,
-            Self::Checked(_, x, ..)
-            | Self::Wrapping(_, x, _)
-            | Self::Float(_, x, ..)
-            | Self::Logic(_, x, _)
-            | Self::Select(_, x, _) => simple(x),
+            Self::Checked(_, x, ..) | Self::Wrapping(_, x, _) | Self::Float(_, x, ..) | Self::Select(_, x, _) => {
+                simple(x)
+            }
+            Self::Logic(_, x, _) => ty(*x) == Ty::Bool,
             // Processors have no such loops.
             Self::Divide(..) | Self::Remainder(..) => false,
             Self::Row

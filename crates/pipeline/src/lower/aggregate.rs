@@ -2,12 +2,14 @@
 //! in `combine`. All accumulators start as zero bytes.
 
 mod accumulator;
+mod add;
 mod domain;
 mod fold;
 mod holistic;
 mod integers;
 mod known;
 mod shift;
+mod value_at;
 
 use std::collections::HashMap;
 

@@ -12,6 +12,7 @@ use types::ops::sum::IntegerMoments;
 use types::ops::{date, decimal, string};
 
 use super::{AbiFn, Slot, Worker};
+use crate::distinct::Distinct;
 use crate::group::GroupLocal;
 use crate::limit::LimitLocal;
 use crate::moments::ExactMoments;
@@ -57,6 +58,9 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::CollectInteger => (collect_integer, 0),
         Callee::CollectFloat => (collect_float, 0),
         Callee::CollectMerge => (collect_merge, 0),
+        Callee::DistinctAdd => (distinct_add, 0),
+        Callee::DistinctMerge => (distinct_merge, 0),
+        Callee::DistinctCount => (distinct_count, 0),
         Callee::IntegerAt => (integer_at, 0),
         Callee::FloatAt => (float_at, 0),
         Callee::FloatAround => (float_around, 0),
@@ -266,6 +270,17 @@ functions! {
     fn collect_merge(worker, immediate, args) {
         (*args.pointer::<Values>(0)).merge(&*args.pointer(1));
         Ok(Slot::default())
+    }
+    fn distinct_add(worker, immediate, args) {
+        (*args.pointer::<Distinct>(0)).add(worker, args.slot(1).as_i64() as u64)?;
+        Ok(Slot::default())
+    }
+    fn distinct_merge(worker, immediate, args) {
+        (*args.pointer::<Distinct>(0)).merge(worker, &*args.pointer(1))?;
+        Ok(Slot::default())
+    }
+    fn distinct_count(worker, immediate, args) {
+        Ok(Slot::integer((*args.pointer::<Distinct>(0)).count().into()))
     }
     fn integer_at(worker, immediate, args) {
         let word = (*args.pointer::<Values>(0)).at(worker, args.slot(1).as_f64())?;

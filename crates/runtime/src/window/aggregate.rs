@@ -32,14 +32,16 @@ mod summary;
 
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::Arc;
 
+use base::memory::Buffer;
 use base::{Budget, Result};
 use functions::{AggregateFunction as A, WindowFunction as F};
 use plan::FrameExclusion;
 use types::SqlType;
 
 use super::call::{Call, pick};
-use super::column::{Element, Form, Sink, with_form};
+use super::column::{Column, Element, Form, Sink, Values, with_form};
 use super::count::Count;
 use super::frame::Frames;
 use super::members::{Condition, Members};
@@ -99,6 +101,12 @@ pub(super) fn evaluation(function: A, call: Call, frames: Frames, budget: &Budge
         A::Min | A::Max => {
             with_form!(argument, T => make.extreme::<T>(function == A::Max))
         }
+        A::BitAnd => make.framed(logic::Bits { both: |a, b| a & b }),
+        A::BitOr => make.framed(logic::Bits { both: |a, b| a | b }),
+        A::BitXor => make.framed(logic::Xor),
+        A::ArgMin | A::ArgMax => make.value_at(function == A::ArgMax),
+        // Frames count exactly.
+        A::ApproxCountDistinct => Make { call: Call { distinct: true, ..make.call }, ..make }.count(),
         A::BoolAnd | A::BoolOr => make.framed(logic::Logic { all: function == A::BoolAnd }),
         A::AnyValue => pick(Which::First, Call { ignore_nulls: true, ..make.call }, make.frames, budget),
         A::CountStar | A::Count => make.count(),
@@ -131,6 +139,32 @@ impl Make<'_> {
         let condition = Condition { value, filter: call.filter, only: None };
         let members = Members::new(condition, frames.positions.rows, budget)?;
         Ok(Box::new(Count { members, frames }))
+    }
+
+    /// The first value in the order of the keys, of those that have one.
+    fn value_at(self, greatest: bool) -> Result<Box<dyn Evaluation>> {
+        let Self { mut call, frames, budget } = self;
+        let key = call.arguments.remove(1);
+        let value = call.arguments[0].clone();
+        let mut charged = None;
+        if key.nulls().is_some() {
+            let rows = frames.positions.rows;
+            charged = Some(budget.reserve(rows * size_of::<i64>(), super::OPERATOR)?);
+            let asked = Condition { value: Some(key.clone()), filter: call.filter.take(), only: None };
+            let asked = asked.ask();
+            let admitted: Vec<i64> = (0..rows).map(|row| asked.admits(row).into()).collect();
+            let column = Column { values: Values::I64(Buffer::from(&admitted[..])), nulls: None };
+            call.filter = Some(Operand::column(Arc::new(column), SqlType::Bool));
+        }
+        call.function = F::FirstValue;
+        call.distinct = false;
+        call.ignore_nulls = true;
+        call.order = vec![Key { operand: key, descending: greatest, nulls_first: false }, Key::ascending(value)];
+        let evaluation = super::ordered::evaluation(call, frames, budget)?;
+        Ok(match charged {
+            Some(_charged) => Box::new(pairs::Charged { evaluation, _charged }),
+            None => evaluation,
+        })
     }
 
     /// The value at a fraction, in the order of the values.

@@ -56,7 +56,7 @@ impl<'p> Verifier<'p> {
                 self.pair(*x, *y, |t| t != Ty::Ptr || equality, "of an ordered type")?;
                 Ok(Ty::Bool)
             }
-            Operation::Logic(_, x, y) => self.pair(*x, *y, |t| t == Ty::Bool, "booleans"),
+            Operation::Logic(_, x, y) => self.pair(*x, *y, |t| t == Ty::Bool || t.is_integer(), "booleans or integers"),
             Operation::Not(x) => self.expect(*x, Ty::Bool).map(|()| Ty::Bool),
             Operation::Select(c, x, y) => {
                 self.expect(*c, Ty::Bool)?;

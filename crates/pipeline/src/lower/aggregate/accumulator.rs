@@ -1,17 +1,16 @@
 //! Accumulators: what a group row keeps for its aggregates. Aggregates of one argument share them (avg is sum and count).
 
-use base::{Result, SqlState};
+use base::Result;
 use functions::AggregateFunction as F;
 use plan::{AggregateCall, Expr};
 use types::{Physical, SqlType};
 
-use super::super::expression::{Expressions, Range, check_precision, compare_same};
+use super::super::expression::{Expressions, Range, check_precision};
 use super::super::pipe::{Pipe, Sql};
 use super::integers::{SUMS_OF_PAIRS, integer_pair};
 use super::shift::shifted;
 use crate::ir::{
-    Arithmetic, Callee, Compare, Conversion, FloatFunction, Inst, Logic, Operation, RowLayout, Site, SiteKind, StateId,
-    Ty, Var,
+    Callee, Compare, Conversion, FloatFunction, Inst, Logic, Operation, RowLayout, Site, SiteKind, StateId, Ty, Var,
 };
 
 /// What an accumulator keeps.
@@ -29,7 +28,15 @@ pub(super) enum Kind {
     Max,
     And,
     Or,
+    /// All bits of integers, by one operation.
+    Bits(Logic),
     Any,
+    /// {value, key}: the value where the key is least.
+    ArgMin,
+    /// Where it is greatest.
+    ArgMax,
+    /// Hashes of distinct values: {Ptr}
+    Distinct,
     /// {count: I64, exact sum, exact sum of squares: one of products}
     Variance,
     /// {count: I64, two exact sums, three of products}
@@ -48,10 +55,12 @@ pub(super) struct Accumulator {
     pub(super) arguments: Vec<Expr>,
     filter: Option<Expr>,
     /// Type of the value kept.
-    sql_type: SqlType,
+    pub(super) sql_type: SqlType,
     /// Whether a byte says that a value was seen: needed where the value alone does not say it.
     pub(super) tracks_seen: bool,
     pub(super) offset: u32,
+    /// Where the key of a value at a key is.
+    pub(super) key_offset: u32,
     pub(super) seen: u32,
 }
 
@@ -80,6 +89,7 @@ pub(super) fn accumulators_of(
         sql_type,
         tracks_seen: false,
         offset: 0,
+        key_offset: 0,
         seen: 0,
     };
     let can_be_null = arguments.iter().any(nullable);
@@ -113,7 +123,13 @@ pub(super) fn accumulators_of(
         F::Max => vec![seen(make(Kind::Max, argument_type))],
         F::BoolAnd => vec![seen(make(Kind::And, SqlType::Bool))],
         F::BoolOr => vec![seen(make(Kind::Or, SqlType::Bool))],
+        F::BitAnd => vec![seen(make(Kind::Bits(Logic::And), argument_type))],
+        F::BitOr => vec![seen(make(Kind::Bits(Logic::Or), argument_type))],
+        F::BitXor => vec![seen(make(Kind::Bits(Logic::Xor), argument_type))],
         F::AnyValue => vec![seen(make(Kind::Any, argument_type))],
+        F::ArgMin => vec![seen(make(Kind::ArgMin, argument_type))],
+        F::ArgMax => vec![seen(make(Kind::ArgMax, argument_type))],
+        F::ApproxCountDistinct => vec![make(Kind::Distinct, SqlType::BigInt)],
         F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => vec![make(Kind::Variance, SqlType::Double)],
         F::ContinuousAt | F::DiscreteAt => vec![make(Kind::Values, argument_type)],
         _ => match integer_pair(&arguments, range) {
@@ -167,8 +183,12 @@ impl Accumulator {
                 (1..4).for_each(|_| _ = layout.add(Ty::Ptr));
                 at
             }
-            _ if self.ty() == Ty::Str => layout.add_kept(),
-            _ => layout.add(self.ty()),
+            Kind::Distinct => layout.add(Ty::Ptr),
+            Kind::ArgMin | Kind::ArgMax => {
+                self.key_offset = place_value(layout, self.key_ty());
+                place_value(layout, self.ty())
+            }
+            _ => place_value(layout, self.ty()),
         };
         if self.tracks_seen {
             self.seen = layout.add(Ty::Bool);
@@ -178,223 +198,39 @@ impl Accumulator {
     pub(super) fn load(&self, pipe: &mut Pipe, row: Var) -> Var {
         pipe.load(row, self.offset, self.ty(), false)
     }
-    fn load_seen(&self, pipe: &mut Pipe, row: Var) -> Var {
+    pub(super) fn load_seen(&self, pipe: &mut Pipe, row: Var) -> Var {
         pipe.load(row, self.seen, Ty::Bool, false)
     }
-    fn mark_seen(&self, pipe: &mut Pipe, row: Var) {
+    pub(super) fn mark_seen(&self, pipe: &mut Pipe, row: Var) {
         if self.tracks_seen {
             let yes = pipe.bool(true);
             pipe.store(row, self.seen, yes);
         }
     }
 
-    /// Stores a value. Text of tuples is kept by the state, if it is given; that of rows of the same state is there.
-    fn store(&self, pipe: &mut Pipe, row: Var, value: Var, keep: Option<StateId>) {
+    /// Stores a value at an offset. Text of tuples is kept by the state, if it is given; that of rows of the same state is
+    /// there.
+    pub(super) fn store_at(pipe: &mut Pipe, row: Var, offset: u32, value: Var, keep: Option<StateId>) {
+        let ty = pipe.ty(value);
         let value = match keep {
-            Some(state) if self.ty() == Ty::Str => {
-                let old = self.load(pipe, row);
+            Some(state) if ty == Ty::Str => {
+                let old = pipe.load(row, offset, ty, false);
                 pipe.call1(Callee::KeepStr(state), vec![old, value], None)
             }
             _ => value,
         };
-        pipe.store(row, self.offset, value);
+        pipe.store(row, offset, value);
     }
 
-    /// Adds a value (one that is not NULL) that has the accumulator's layout; see [`store`](Self::store).
-    pub(super) fn add(&self, pipe: &mut Pipe, row: Var, value: Var, keep: Option<StateId>) -> Result<()> {
-        match self.kind {
-            Kind::Count => {
-                let (old, one) = (self.load(pipe, row), pipe.int(1, Ty::I64));
-                let new = pipe.wrapping(Arithmetic::Add, old, one);
-                pipe.store(row, self.offset, new);
-            }
-            Kind::Sum => {
-                let old = self.load(pipe, row);
-                let new = match self.ty() {
-                    Ty::I128 => {
-                        let value = pipe.widen(value, Ty::I128);
-                        pipe.wrapping(Arithmetic::Add, old, value)
-                    }
-                    _ => pipe.call1(Callee::AddInterval, vec![old, value], None),
-                };
-                pipe.store(row, self.offset, new);
-                self.mark_seen(pipe, row);
-            }
-            Kind::WideSum => {
-                let value = pipe.widen(value, Ty::I128);
-                self.add_wide(pipe, row, value)?;
-                self.mark_seen(pipe, row);
-            }
-            Kind::FloatSum => {
-                pipe.push(Inst::AddToSum { base: row, offset: self.offset, value });
-                self.mark_seen(pipe, row);
-            }
-            Kind::Min | Kind::Max => {
-                let seen = self.load_seen(pipe, row);
-                let [better] = pipe.if_(
-                    seen,
-                    |p| {
-                        let old = self.load(p, row);
-                        let (first, second) = if self.kind == Kind::Min { (value, old) } else { (old, value) };
-                        Ok([compare_same(p, Compare::Before, first, second)])
-                    },
-                    |p| Ok([p.bool(true)]),
-                )?;
-                pipe.when(better, |p| {
-                    self.store(p, row, value, keep);
-                    self.mark_seen(p, row);
-                    Ok(())
-                })?;
-            }
-            Kind::Any => {
-                let seen = self.load_seen(pipe, row);
-                let first = pipe.not(seen);
-                pipe.when(first, |p| {
-                    self.store(p, row, value, keep);
-                    self.mark_seen(p, row);
-                    Ok(())
-                })?;
-            }
-            Kind::And | Kind::Or => {
-                let (seen, old) = (self.load_seen(pipe, row), self.load(pipe, row));
-                let logic = if self.kind == Kind::And { Logic::And } else { Logic::Or };
-                let both = pipe.let_(Ty::Bool, Operation::Logic(logic, old, value));
-                let new = pipe.let_(Ty::Bool, Operation::Select(seen, both, value));
-                pipe.store(row, self.offset, new);
-                self.mark_seen(pipe, row);
-            }
-            Kind::Variance => {
-                let at = self.address(pipe, row);
-                let integer = pipe.ty(value) == Ty::I128;
-                let add = if integer { Callee::VarianceAddInteger } else { Callee::VarianceAdd };
-                pipe.call(add, vec![at, value], None);
-            }
-            Kind::Values => {
-                let at = self.address(pipe, row);
-                let float = pipe.ty(value) == Ty::F64;
-                let add = if float { Callee::CollectFloat } else { Callee::CollectInteger };
-                pipe.call(add, vec![at, value], None);
-            }
-            Kind::Moments | Kind::IntegerMoments => unreachable!("of pairs"),
-        }
-        Ok(())
+    /// Stores the value; see [`store_at`](Self::store_at).
+    pub(super) fn store(&self, pipe: &mut Pipe, row: Var, value: Var, keep: Option<StateId>) {
+        Self::store_at(pipe, row, self.offset, value, keep);
     }
+}
 
-    /// Adds in 128 bits, and counts what is carried out of them.
-    fn add_wide(&self, pipe: &mut Pipe, row: Var, value: Var) -> Result<()> {
-        let (old, zero) = (self.load(pipe, row), pipe.int(0, Ty::I128));
-        let new = pipe.wrapping(Arithmetic::Add, old, value);
-        pipe.store(row, self.offset, new);
-        let negative = pipe.compare(Compare::Lt, value, zero);
-        let less = pipe.compare(Compare::Lt, new, old);
-        let carried = pipe.let_(Ty::Bool, Operation::Logic(Logic::Xor, negative, less));
-        pipe.when(carried, |p| {
-            let (up, down) = (p.int(1, Ty::I64), p.int(-1, Ty::I64));
-            let step = p.let_(Ty::I64, Operation::Select(negative, down, up));
-            self.add_carry(p, row, step);
-            Ok(())
-        })
-    }
-
-    fn carry(&self, pipe: &mut Pipe, row: Var) -> Var {
-        pipe.load(row, self.offset + 16, Ty::I64, false)
-    }
-
-    fn add_carry(&self, pipe: &mut Pipe, row: Var, step: Var) {
-        let carry = self.carry(pipe, row);
-        let carry = pipe.wrapping(Arithmetic::Add, carry, step);
-        pipe.store(row, self.offset + 16, carry);
-    }
-
-    /// The value of a sum of integers or intervals; 22003 if it does not fit.
-    fn total(&self, pipe: &mut Pipe, row: Var, position: Option<u32>) -> Result<Var> {
-        if self.kind == Kind::WideSum {
-            let (carry, zero) = (self.carry(pipe, row), pipe.int(0, Ty::I64));
-            let too_large = pipe.compare(Compare::Ne, carry, zero);
-            let message = "value overflows numeric format";
-            pipe.when(too_large, |p| {
-                p.push(Inst::Raise { state: SqlState::NUMERIC_OUT_OF_RANGE, message, position });
-                Ok(())
-            })?;
-        }
-        Ok(self.load(pipe, row))
-    }
-
-    /// Adds the second row's value.
-    fn combine_values(&self, pipe: &mut Pipe, into: Var, from: Var) -> Result<()> {
-        let value = self.load(pipe, from);
-        self.add(pipe, into, value, None)?;
-        if self.kind == Kind::WideSum {
-            let carry = self.carry(pipe, from);
-            self.add_carry(pipe, into, carry);
-        }
-        Ok(())
-    }
-
-    /// Adds the parts of the second sum, unless it has outgrown them.
-    fn combine_float_sums(&self, pipe: &mut Pipe, into: Var, from: Var) -> Result<()> {
-        let high = pipe.load(from, self.offset, Ty::F64, false);
-        // Only NaN is above infinity.
-        let infinity = pipe.float(f64::INFINITY, Ty::F64);
-        let outgrown = pipe.compare(Compare::Gt, high, infinity);
-        pipe.if_(
-            outgrown,
-            |p| {
-                let (a, b) = (self.address(p, into), self.address(p, from));
-                p.call(Callee::MergeSums, vec![a, b], None);
-                Ok([])
-            },
-            |p| {
-                let low = p.load(from, self.offset + 8, Ty::F64, false);
-                for value in [high, low] {
-                    p.push(Inst::AddToSum { base: into, offset: self.offset, value });
-                }
-                Ok([])
-            },
-        )?;
-        if self.tracks_seen {
-            let (a, b) = (self.load_seen(pipe, into), self.load_seen(pipe, from));
-            let seen = pipe.or(a, b);
-            pipe.store(into, self.seen, seen);
-        }
-        Ok(())
-    }
-
-    pub(super) fn address(&self, pipe: &mut Pipe, row: Var) -> Var {
-        pipe.let_(Ty::Ptr, Operation::FieldAddress(row, self.offset))
-    }
-
-    /// Adds the second row's accumulator to the first's.
-    pub(super) fn combine(&self, pipe: &mut Pipe, into: Var, from: Var) -> Result<()> {
-        match self.kind {
-            Kind::Variance | Kind::Moments | Kind::Values => {
-                let merge = match self.kind {
-                    Kind::Variance => Callee::VarianceMerge,
-                    Kind::Moments => Callee::MomentsMerge,
-                    _ => Callee::CollectMerge,
-                };
-                let (a, b) = (self.address(pipe, into), self.address(pipe, from));
-                pipe.call(merge, vec![a, b], None);
-                Ok(())
-            }
-            Kind::FloatSum => self.combine_float_sums(pipe, into, from),
-            Kind::IntegerMoments => {
-                self.combine_sums_of_pairs(pipe, into, from);
-                Ok(())
-            }
-            Kind::Count => {
-                let (a, b) = (self.load(pipe, into), self.load(pipe, from));
-                let sum = pipe.wrapping(Arithmetic::Add, a, b);
-                pipe.store(into, self.offset, sum);
-                Ok(())
-            }
-            _ if self.tracks_seen => {
-                let seen = self.load_seen(pipe, from);
-                pipe.when(seen, |p| self.combine_values(p, into, from))
-            }
-            _ => self.combine_values(pipe, into, from),
-        }
-    }
+/// Places a value, a text with room for what it points to.
+fn place_value(layout: &mut RowLayout, ty: Ty) -> u32 {
+    if ty == Ty::Str { layout.add_kept() } else { layout.add(ty) }
 }
 
 /// Places an exact sum.
@@ -447,7 +283,7 @@ impl Expressions {
         let argument = match accumulator.arguments.as_slice() {
             [] => return accumulator.add(pipe, row, Var(0), None),
             [argument] => argument,
-            [y, x, ..] => return self.update_pair(pipe, row, accumulator, [y, x]),
+            [y, x, ..] => return self.update_pair(pipe, state, row, accumulator, [y, x]),
         };
         pipe.open_trial();
         let sql = self.taken(pipe, accumulator, argument);
@@ -477,7 +313,7 @@ impl Expressions {
             sql.value = Accumulator::collected(pipe, sql.value);
         } else if matches!(accumulator.kind, Kind::FloatSum | Kind::Variance) {
             sql = self.as_double(pipe, sql, argument)?;
-        } else if matches!(accumulator.kind, Kind::Min | Kind::Max | Kind::Any) {
+        } else if matches!(accumulator.kind, Kind::Min | Kind::Max | Kind::Any | Kind::Bits(_)) {
             sql = pipe.in_layout(sql, accumulator.sql_type);
         }
         Ok(sql)
@@ -503,6 +339,10 @@ impl Expressions {
         let position = call.position;
         match call.function {
             F::CountStar | F::Count | F::RegrCount => Ok(Sql { value: parts[0].load(pipe, row), null: None }),
+            F::ApproxCountDistinct => {
+                let at = parts[0].address(pipe, row);
+                Ok(Sql { value: pipe.call1(Callee::DistinctCount, vec![at], position), null: None })
+            }
             F::Avg => self.finish_average(pipe, row, call, parts, shift),
             F::StddevSamp | F::StddevPop | F::VarSamp | F::VarPop => Ok(finish_variance(pipe, row, call, parts[0])?),
             F::ContinuousAt => self.finish_percentile(pipe, row, call, parts[0], true),

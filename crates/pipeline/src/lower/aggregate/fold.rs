@@ -20,7 +20,8 @@ impl Accumulator {
             Kind::Sum | Kind::WideSum | Kind::FloatSum => (FoldKind::Sum, Some(self.summed(pipe))),
             Kind::Min => (FoldKind::Min, Some(self.compared(pipe))),
             Kind::Max => (FoldKind::Max, Some(self.compared(pipe))),
-            Kind::And | Kind::Or | Kind::Any => return None,
+            Kind::And | Kind::Or | Kind::Bits(_) | Kind::Any => return None,
+            Kind::ArgMin | Kind::ArgMax | Kind::Distinct => return None,
             Kind::Variance | Kind::Moments | Kind::IntegerMoments | Kind::Values => return None,
         };
         // An argument that is no column is computed.

@@ -7,13 +7,14 @@ use super::super::expression::Expressions;
 use super::super::pipe::{Pipe, Sql};
 use super::accumulator::{Accumulator, Kind};
 use super::integers::SUMS_OF_PAIRS;
-use crate::ir::{Arithmetic, Callee, Compare, Conversion, Operation, Ty, Var};
+use crate::ir::{Arithmetic, Callee, Compare, Conversion, Operation, StateId, Ty, Var};
 
 impl Expressions {
     /// Updates an accumulator for a tuple's pair, unless one of the two is NULL.
     pub(super) fn update_pair(
         &mut self,
         pipe: &mut Pipe,
+        state: StateId,
         row: Var,
         accumulator: &Accumulator,
         pair: [&Expr; 2],
@@ -30,6 +31,7 @@ impl Expressions {
                 accumulator.add_integer_pair(pipe, row, [y.value, x.value]);
                 Ok(())
             }
+            Kind::ArgMin | Kind::ArgMax => accumulator.add_value_at(pipe, row, [y.value, x.value], Some(state)),
             _ => accumulator.add(pipe, row, y.value, None),
         };
         match pipe.any_null([y.null, x.null]) {

@@ -59,7 +59,9 @@ impl Binder<'_> {
         for argument in arguments {
             let argument = self.expr(argument)?;
             let (cast, result) = resolve(function, &argument, position)?;
-            sql_type = result;
+            if bound.is_empty() {
+                sql_type = result;
+            }
             bound.push(cast_to(argument, cast)?);
         }
         Ok((bound, sql_type))
