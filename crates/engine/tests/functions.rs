@@ -5,6 +5,7 @@ use base::Result;
 use engine::{Config, Database, Session};
 use functions::ScalarFunction;
 use functions::aggregate::AGGREGATES;
+use functions::composed::COMPOSED;
 use functions::window::WINDOWS;
 use types::Value;
 use types::ops::cast::format_value;
@@ -59,6 +60,23 @@ fn examples_of_aggregates_are_true() {
         let (call, expected) = row.example;
         check(session, &format!("select {call} from numbers"), expected);
         check(session, &format!("select {call} from numbers group by true"), expected);
+    }
+}
+
+#[test]
+fn examples_of_composed_functions_are_true() {
+    let session = &mut session();
+    for composed in COMPOSED {
+        let (call, expected) = composed.example;
+        if composed.is_aggregate {
+            check(session, &format!("select {call} from numbers"), expected);
+            check(session, &format!("select distinct {call} over () from numbers"), expected);
+            let none = values(session, &format!("select {call} filter (where false) from numbers")).unwrap();
+            assert!(none[0] == "NULL" || none[0] == "0", "{call}: {none:?}");
+        } else {
+            check(session, &format!("select {call}"), expected);
+            check(session, &format!("select case when x = 1 then {call} end from numbers where x = 1"), expected);
+        }
     }
 }
 

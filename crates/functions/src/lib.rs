@@ -10,6 +10,8 @@
 //! `pipeline/src/lower/aggregate/accumulator.rs` and, over frames, in `runtime/src/window/aggregate.rs`, to which the
 //! compiler leads.
 //!
+//! **To add a function that other functions make up** write its SQL in [`composed`].
+//!
 //! **To add a window function** write its row in [`window`], and its arm in `runtime/src/window/call.rs`.
 //!
 //! Operations are plain Rust in `types::ops`; a row unpacks values and calls them. Grammar's own forms (`coalesce`,
@@ -19,12 +21,14 @@
 
 pub mod aggregate;
 pub mod arithmetic;
+pub mod composed;
 pub mod resolve;
 pub mod scalar;
 pub mod window;
 
 pub use aggregate::{Aggregate, AggregateFunction};
 pub use arithmetic::{ArithmeticTypes, arithmetic, negate};
+pub use composed::Composed;
 pub use resolve::{Overload, Parameter, ResolvedCall, ResultType};
 pub use scalar::{Call, FloatFunction, Scalar, ScalarFunction, Typed};
 pub use window::{Window, WindowFunction};

@@ -1,9 +1,11 @@
 //! Scalar functions and operators: rows of a table, in families, and ids that name rows.
 
+mod angles;
 mod arithmetic;
 mod call;
 mod comparisons;
 mod dates;
+mod forms;
 mod names;
 mod numbers;
 mod operators;
@@ -29,13 +31,15 @@ pub use call::Call;
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 9] = [
+const FAMILIES: [&[Scalar]; 11] = [
     operators::ROWS,
     numbers::ROWS,
     special::ROWS,
+    angles::ROWS,
     strings::ROWS,
     patterns::ROWS,
     quoting::ROWS,
+    forms::ROWS,
     dates::ROWS,
     periods::ROWS,
     comparisons::ROWS,

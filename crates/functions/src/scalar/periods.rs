@@ -9,6 +9,39 @@ use crate::Parameter::{Date, Double, Interval, Text, Timestamp};
 
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
+        "justify_days",
+        &["justify_days"],
+        &[over(&[Interval], SqlType::Interval)],
+        |c| match c.value(0)? {
+            Value::Interval(i) => Ok(Value::Interval(date::justify_days(*i)?)),
+            _ => c.wrong(),
+        },
+        "Months for each 30 days.",
+        ("justify_days(interval '35 days')", "1 mon 5 days"),
+    ),
+    Scalar::new(
+        "justify_hours",
+        &["justify_hours"],
+        &[over(&[Interval], SqlType::Interval)],
+        |c| match c.value(0)? {
+            Value::Interval(i) => Ok(Value::Interval(date::justify_hours(*i)?)),
+            _ => c.wrong(),
+        },
+        "Days for each 24 hours.",
+        ("justify_hours(interval '27 hours')", "1 day 03:00:00"),
+    ),
+    Scalar::new(
+        "justify_interval",
+        &["justify_interval", "normalized_interval"],
+        &[over(&[Interval], SqlType::Interval)],
+        |c| match c.value(0)? {
+            Value::Interval(i) => Ok(Value::Interval(date::justify(*i)?)),
+            _ => c.wrong(),
+        },
+        "Months for days and days for hours, all of one sign.",
+        ("justify_interval(interval '1 mon -1 hour')", "29 days 23:00:00"),
+    ),
+    Scalar::new(
         "date_bin",
         &["date_bin"],
         &[over(&[Interval, Timestamp, Timestamp], SqlType::Timestamp)],

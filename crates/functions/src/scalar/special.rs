@@ -5,8 +5,8 @@ use types::ops::number::{bucket, float, integer};
 use types::ops::{decimal, error};
 use types::{SqlType, Value};
 
-use super::{Call, Scalar, over};
-use crate::Parameter::{BigInt, Decimal, Double, Integer};
+use super::{Call, Scalar, first, over};
+use crate::Parameter::{BigInt, Date, Decimal, Double, Integer, Interval, SmallInt, Timestamp};
 
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
@@ -69,28 +69,77 @@ pub(super) const ROWS: &[Scalar] = &[
         ("erfc(10)", "2.088487583762545e-45"),
     ),
     Scalar::new(
-        "asinh",
-        &["asinh"],
+        "gamma",
+        &["gamma"],
         &[over(&[Double], SqlType::Double)],
-        |c| Ok(Value::Float(float::asinh(c.float(0)?))),
-        "Inverse hyperbolic sine.",
-        ("asinh(0)", "0"),
+        |c| Ok(Value::Float(float::gamma(c.float(0)?)?)),
+        "The factorial of 1 less, between integers, too.",
+        ("gamma(5)", "24"),
     ),
     Scalar::new(
-        "acosh",
-        &["acosh"],
+        "lgamma",
+        &["lgamma"],
         &[over(&[Double], SqlType::Double)],
-        |c| Ok(Value::Float(float::acosh(c.float(0)?)?)),
-        "Inverse hyperbolic cosine.",
-        ("acosh(1)", "0"),
+        |c| Ok(Value::Float(float::lgamma(c.float(0)?)?)),
+        "The logarithm of the gamma function.",
+        ("lgamma(2)", "0"),
     ),
     Scalar::new(
-        "atanh",
-        &["atanh"],
+        "log2",
+        &["log2"],
         &[over(&[Double], SqlType::Double)],
-        |c| Ok(Value::Float(float::atanh(c.float(0)?)?)),
-        "Inverse hyperbolic tangent.",
-        ("atanh(0)", "0"),
+        |c| Ok(Value::Float(float::log2(c.float(0)?)?)),
+        "Logarithm to base 2.",
+        ("log2(8)", "3"),
+    ),
+    Scalar::new(
+        "signbit",
+        &["signbit"],
+        &[over(&[Double], SqlType::Bool)],
+        |c| Ok(Value::Bool(c.float(0)?.is_sign_negative())),
+        "Whether a number has a minus, as -0 has.",
+        ("signbit('-0')", "true"),
+    ),
+    Scalar::new(
+        "nextafter",
+        &["nextafter"],
+        &[over(&[Double, Double], SqlType::Double)],
+        |c| Ok(Value::Float(float::next_after(c.float(0)?, c.float(1)?))),
+        "The next double from the first argument on the way to the second.",
+        ("nextafter(1, 2)", "1.0000000000000002"),
+    ),
+    Scalar::new(
+        "bit_count",
+        &["bit_count"],
+        &[over(&[SmallInt], SqlType::BigInt), over(&[Integer], SqlType::BigInt), over(&[BigInt], SqlType::BigInt)],
+        |c| {
+            let bits = 8 * c.type_of(0).physical().size() as u32;
+            Ok(Value::Int((c.int(0)? as u64 & u64::MAX >> (64 - bits)).count_ones().into()))
+        },
+        "How many bits of an integer are 1.",
+        ("bit_count(31)", "5"),
+    ),
+    Scalar::new(
+        "xor",
+        &["xor"],
+        &[first(&[SmallInt, SmallInt]), first(&[Integer, Integer]), first(&[BigInt, BigInt])],
+        |c| Ok(Value::Int(c.int(0)? ^ c.int(1)?)),
+        "The bits in which two integers differ.",
+        ("xor(17, 5)", "20"),
+    ),
+    Scalar::new(
+        "isfinite",
+        &["isfinite"],
+        &[
+            over(&[Date], SqlType::Bool),
+            over(&[Timestamp], SqlType::Bool),
+            over(&[Interval], SqlType::Bool),
+            over(&[Double], SqlType::Bool),
+        ],
+        // Dates, times and intervals are never infinite.
+        |c| Ok(Value::Bool(!matches!(c.value(0)?, Value::Float(f) if !f.is_finite()))),
+        "Whether a value is neither infinite nor NaN.",
+        ("isfinite(date '2001-02-16')", "true"),
     ),
 ];
 

@@ -6,6 +6,7 @@ mod call;
 mod case;
 mod cast;
 mod compare;
+mod composed;
 mod in_list;
 mod literal;
 mod once;

@@ -1,5 +1,6 @@
 //! Integers and floats: checked arithmetic and functions as in PostgreSQL's `int*.c` and `float.c`.
 
+pub mod angle;
 pub mod bucket;
 pub mod float;
 pub mod integer;

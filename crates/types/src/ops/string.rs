@@ -3,19 +3,28 @@
 //! What is a part of its argument is returned as a slice of it; what makes a new text returns a `String`, or a [`Cow`]
 //! if the argument often is the result. No result is longer than [`MAX_LENGTH`].
 
+mod distance;
+mod encode;
 mod md5;
 mod quote;
 mod search;
 mod sha;
+mod sha1;
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use base::{Error, Result, SqlState, statement};
+pub use distance::{damerau_levenshtein, hamming, jaccard, jaro, jaro_winkler, levenshtein};
+pub use encode::{
+    file_name, first_code_point, first_folder, folder, format_bytes, format_decimal_bytes, regexp_escape, to_base,
+    to_binary, to_upper_hex, url_decode, url_encode,
+};
 pub use md5::md5;
 pub use quote::{format, quote_ident, quote_literal, unistr};
 use search::{copy, find, occurrences};
 pub use sha::{sha224, sha256, sha384, sha512};
+pub use sha1::sha1;
 
 use crate::Str;
 

@@ -3,8 +3,9 @@
 use base::{Error, Result, SqlState};
 use catalog::nearest_name;
 use functions::aggregate::AGGREGATES;
+use functions::composed::COMPOSED;
 use functions::window::WINDOWS;
-use functions::{AggregateFunction, ScalarFunction, WindowFunction};
+use functions::{AggregateFunction, Composed, ScalarFunction, WindowFunction};
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart};
 use sqlparser::ast::{CeilFloorKind, FunctionArgumentClause, NullTreatment, OrderByExpr, TrimWhereField};
@@ -20,7 +21,7 @@ use crate::bind::{Binder, fold, unsupported};
 use crate::parse::window::is_no_argument;
 
 /// Functions that are a field of `extract`.
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 16] = [
     "year",
     "month",
     "day",
@@ -33,6 +34,10 @@ const FIELDS: [&str; 12] = [
     "dayofyear",
     "decade",
     "century",
+    "millennium",
+    "isodow",
+    "isoyear",
+    "julian",
 ];
 
 /// A call as it is written, but for OVER.
@@ -79,6 +84,9 @@ impl Binder<'_> {
             return self.function_of_subquery(&name, query, position);
         }
         let call = parts_of(function, position)?;
+        if let Some(composed) = Composed::find(&call.name, call.arguments.len()).filter(|_| !call.star) {
+            return self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref()));
+        }
         match &function.over {
             Some(over) => self.window_call(&call, over),
             None => self.plain_call(&call),
@@ -445,10 +453,14 @@ pub(super) fn no_function(name: &str, types: &[SqlType]) -> Error {
     if let Some(window) = WindowFunction::find(name).and_then(WindowFunction::definition) {
         return error.hint(format!("example: {}", window.example.0));
     }
+    if let Some(composed) = COMPOSED.iter().find(|c| c.names.contains(&name)) {
+        return error.hint(format!("no function takes these arguments (example: {})", composed.example.0));
+    }
     let known = ScalarFunction::all()
         .flat_map(|f| f.definition().names)
         .chain(AGGREGATES.iter().flat_map(|d| d.names))
         .copied()
+        .chain(COMPOSED.iter().flat_map(|c| c.names).copied())
         .chain(WINDOWS.iter().map(|w| w.name));
     match nearest_name(name, known) {
         Some(near) => error.hint(format!("perhaps you meant {near}()")),

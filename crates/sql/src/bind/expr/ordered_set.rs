@@ -37,6 +37,12 @@ enum Ordered<'f> {
     Argument(&'f ast::Expr),
 }
 
+/// Whether calls of that name are ordered-set calls.
+pub(super) fn is_ordered_set(name: &str) -> bool {
+    ["mode", "percentile_disc", "percentile_cont", "quantile_disc", "quantile", "quantile_cont", "median"]
+        .contains(&name)
+}
+
 impl<'f> OrderedSet<'f> {
     /// The ordered-set call that this is, if it is one: with WITHIN GROUP as in the standard, or with the values as the first
     /// argument, as many write them.

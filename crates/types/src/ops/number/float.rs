@@ -34,7 +34,7 @@ fn underflow() -> Error {
     Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "value out of range: underflow")
 }
 #[cold]
-fn input_out_of_range() -> Error {
+pub(super) fn input_out_of_range() -> Error {
     Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "input is out of range")
 }
 const INVALID_POWER: SqlState = SqlState("2201F");
@@ -230,6 +230,21 @@ pub fn acosh(x: f64) -> Result<f64> {
 /// `atanh(x)`, infinite at the ends of its domain.
 pub fn atanh(x: f64) -> Result<f64> {
     if x.abs() > 1.0 { Err(input_out_of_range()) } else { Ok(libm::atanh(x)) }
+}
+/// `gamma(x)`: the factorial of x - 1, between integers, too; 22003 at 0 and at negative integers, and where it is too large.
+pub fn gamma(x: f64) -> Result<f64> {
+    if x == 0.0 || x == f64::NEG_INFINITY || (x < 0.0 && x.fract() == 0.0) {
+        return Err(input_out_of_range());
+    }
+    finish(libm::tgamma(x), x.is_infinite(), true)
+}
+/// `lgamma(x)`: the logarithm of the absolute value of [`gamma`].
+pub fn lgamma(x: f64) -> Result<f64> {
+    finish(libm::lgamma(x), x.is_infinite() || (x <= 0.0 && x.fract() == 0.0), true)
+}
+/// `nextafter(x, y)`: the next double from x on the way to y.
+pub fn next_after(x: f64, y: f64) -> f64 {
+    libm::nextafter(x, y)
 }
 /// `erf(x)`, the error function.
 pub fn erf(x: f64) -> f64 {

@@ -1,0 +1,89 @@
+//! Calls of functions that are SQL of other functions: the arguments are put in the places of the parameters, and what
+//! comes out is bound instead of the call.
+
+use std::ops::ControlFlow;
+
+use base::{Error, Result};
+use functions::{AggregateFunction, Composed};
+use sqlparser::ast::{self, ObjectNamePart, VisitMut, VisitorMut, WindowType};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Tokenizer;
+
+use super::call::CallParts;
+use super::ordered_set::is_ordered_set;
+use crate::bind::{Binder, fold};
+use crate::dialect::MorselDialect;
+use plan::Expr;
+
+impl Binder<'_> {
+    /// What a call of a composed function stands for, bound.
+    pub(super) fn composed_call(
+        &mut self,
+        composed: &Composed,
+        call: &CallParts<'_>,
+        over: Option<&WindowType>,
+    ) -> Result<Expr> {
+        let is_written = [
+            (call.distinct, "DISTINCT"),
+            (!call.order.is_empty(), "ORDER BY"),
+            (!call.within_group.is_empty(), "WITHIN GROUP"),
+            (call.null_treatment.is_some(), "RESPECT/IGNORE NULLS"),
+            (!composed.is_aggregate && call.filter.is_some(), "FILTER"),
+            (!composed.is_aggregate && over.is_some(), "OVER"),
+        ];
+        if let Some((_, clause)) = is_written.iter().find(|(is_written, _)| *is_written) {
+            return Err(call.wrong(format!("{clause} specified, but {} does not take it", call.name)));
+        }
+        let mut expr = parsed(composed)?;
+        let mut filling = Filling { composed, call, over };
+        let _ = expr.visit(&mut filling);
+        // What stands for the call is of no position; what is wrong with it is wrong with the call.
+        self.expr(&expr).map(|bound| bound.at(call.position)).map_err(|error| match error.position() {
+            None => error.at(call.position),
+            Some(_) => error,
+        })
+    }
+}
+
+/// The text of a composed function. Nothing of it has a place in the statement.
+fn parsed(composed: &Composed) -> Result<ast::Expr> {
+    let wrong = |error: &dyn std::fmt::Display| Error::internal(format!("{}: {error}", composed.text));
+    let tokens = Tokenizer::new(&MorselDialect, composed.text).tokenize().map_err(|e| wrong(&e))?;
+    let mut parser = Parser::new(&MorselDialect).with_tokens(tokens);
+    parser.parse_expr().map_err(|e| wrong(&e))
+}
+
+/// Puts arguments in the places of parameters, and FILTER and OVER behind aggregates.
+struct Filling<'a> {
+    composed: &'a Composed,
+    call: &'a CallParts<'a>,
+    over: Option<&'a WindowType>,
+}
+
+impl VisitorMut for Filling<'_> {
+    type Break = ();
+
+    // After what is below: arguments may have columns with the names of parameters.
+    fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
+        match expr {
+            ast::Expr::Identifier(ident) => {
+                if let Some(at) = self.composed.parameters.iter().position(|p| *p == ident.value) {
+                    *expr = ast::Expr::Nested(Box::new(self.call.arguments[at].clone()));
+                }
+            }
+            ast::Expr::Function(function) if self.composed.is_aggregate && is_aggregate(function) => {
+                function.filter = self.call.filter.cloned().map(Box::new);
+                function.over = self.over.cloned();
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn is_aggregate(function: &ast::Function) -> bool {
+    let Some(ObjectNamePart::Identifier(name)) = function.name.0.last() else { return false };
+    let name = fold(name);
+    let composed = functions::composed::COMPOSED.iter().any(|c| c.is_aggregate && c.names.contains(&name.as_str()));
+    composed || AggregateFunction::find(&name).is_some() || is_ordered_set(&name)
+}
