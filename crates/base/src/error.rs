@@ -78,6 +78,8 @@ impl SqlState {
     pub const CANNOT_COERCE: Self = Self("42846");
     /// The wrong kind of object: a view where a table is needed.
     pub const WRONG_OBJECT_TYPE: Self = Self("42809");
+    /// A query that reads itself where it must not.
+    pub const INVALID_RECURSION: Self = Self("42P19");
     /// A column reference that is not allowed here.
     pub const INVALID_COLUMN_REFERENCE: Self = Self("42P10");
     /// A parameter that does not exist or has no type.

@@ -36,6 +36,7 @@ pub fn fingerprint(program: &Program) -> Fingerprint {
         match state {
             State::Join(j) => (j.layout.stride(), j.unique).hash(&mut to),
             State::Group(g) => (g.layout.stride(), g.has_keys, g.slots.is_some(), &g.equal, &g.combine).hash(&mut to),
+            State::Recursion(r) => (r.layout.stride(), state.pair()).hash(&mut to),
             State::Sort(s) => s.layout.stride().hash(&mut to),
             State::Window(w) => w.layout.stride().hash(&mut to),
             State::Rows(layout) => layout.stride().hash(&mut to),

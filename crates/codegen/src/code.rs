@@ -10,7 +10,7 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, default_libcall_names};
-use pipeline::ir::{PipelineId, Program, State, StateId};
+use pipeline::ir::{PipelineId, Program, StateId};
 use runtime::abi::{PairFn, PipelineFn};
 
 use crate::translate;
@@ -155,19 +155,19 @@ impl Compilation {
         for (id, state) in program.states.iter() {
             check()?;
             let config = self.module.target_config();
-            pairs.push(match state {
-                State::Group(g) => {
-                    let equal = match &g.equal {
+            pairs.push(match state.pair() {
+                Some((equal, combine)) => {
+                    let equal = match equal {
                         Some(f) => Some(
                             self.define(&format!("{id} equal"), 3, |b| translate::function(b, config, program, f))?,
                         ),
                         None => None,
                     };
-                    let combine = self
-                        .define(&format!("{id} combine"), 3, |b| translate::function(b, config, program, &g.combine))?;
+                    let combine =
+                        self.define(&format!("{id} combine"), 3, |b| translate::function(b, config, program, combine))?;
                     Some((equal, combine))
                 }
-                _ => None,
+                None => None,
             });
         }
         self.module.finalize_definitions().map_err(broken)?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::Result;
-use pipeline::ir::{Function, GroupState, PipelineId, Program, State, StateId};
+use pipeline::ir::{Function, PipelineId, Program, State, StateId};
 use runtime::abi::{Batch, Worker};
 use runtime::{Pair, PairFns};
 
@@ -62,24 +62,21 @@ impl Executable {
                 Some(PairFns { equal: pair.equal.map(Pair::Code), combine: Pair::Code(pair.combine) })
             }
             Self::Interpreted(program) => {
-                let State::Group(group) = &program.states[id] else { return None };
-                let interpreted = |function: fn(&GroupState) -> &Function| {
+                let (equal, _) = program.states[id].pair()?;
+                let interpreted = |function: fn(&State) -> Option<&Function>| {
                     let program = program.clone();
                     Pair::closure(move |worker, a, b| {
-                        let State::Group(group) = &program.states[id] else { unreachable!("tested above") };
+                        let function = function(&program.states[id]).expect("a state that has one");
                         // SAFETY: whoever calls a `Pair` passes rows of its state.
-                        match unsafe { interpret::run_pair(&program, function(group), worker, [a, b]) } {
+                        match unsafe { interpret::run_pair(&program, function, worker, [a, b]) } {
                             2 => Err(worker.take_error()),
                             answer => Ok(answer == 1),
                         }
                     })
                 };
-                fn equal(g: &GroupState) -> &Function {
-                    g.equal.as_ref().expect("asked only where there is one")
-                }
                 Some(PairFns {
-                    equal: group.equal.is_some().then(|| interpreted(equal)),
-                    combine: interpreted(|g| &g.combine),
+                    equal: equal.is_some().then(|| interpreted(|state| state.pair()?.0)),
+                    combine: interpreted(|state| Some(state.pair()?.1)),
                 })
             }
         }

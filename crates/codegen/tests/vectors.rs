@@ -82,6 +82,7 @@ fn program(ty: Ty, (op, result): (Operation, Ty), guarded: bool) -> Program {
         vars: IdMap::new(),
         after: vec![],
         fills: vec![],
+        rounds: None,
         operator: None,
     };
     Program {

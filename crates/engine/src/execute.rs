@@ -6,6 +6,7 @@ mod filter;
 mod narrow;
 mod need;
 mod phases;
+mod rounds;
 mod rows;
 mod scan;
 mod stage;
@@ -20,7 +21,7 @@ use base::traffic::Traffic;
 use base::{Budget, IdMap, Result};
 use codegen::Executable;
 use pipeline::Target;
-use pipeline::ir::{PipelineId, Program, Source as IrSource, SourceColumn, State, StateId};
+use pipeline::ir::{Pipeline, PipelineId, Program, Source as IrSource, SourceColumn, State, StateId};
 use plan::{Plan, TableId};
 use runtime::query::{Arguments, QueryContext};
 use runtime::result::{Next, Sink};
@@ -37,6 +38,7 @@ use crate::recording::{Recording, as_worker, hops};
 use crate::source::Source;
 use crate::trace::Recorder;
 use phases::Phase;
+use rounds::{PartStage, RoundsStage};
 use stage::PipelineStage;
 use watch::Watch;
 
@@ -209,7 +211,9 @@ impl Prepared {
         environment.statement.compiled();
         let mut query = Query::new(environment, self, sources, arguments, cancel.clone(), sink)?;
         let watched = analyze || environment.statement.is_pictured();
-        query.small = !watched && self.few_rows && query.source_rows() <= INLINE_ROWS;
+        // How many rows rounds add is not known.
+        let rounds = query.program.states.values().any(|state| matches!(state, State::Recursion(_)));
+        query.small = !watched && !rounds && self.few_rows && query.source_rows() <= INLINE_ROWS;
         let ticket = if query.small { None } else { Some(admit(environment, &query, self.need)?) };
         let query = Arc::new(query);
         let watch = analyze.then(|| Watch::begin(&query)).transpose()?;
@@ -381,11 +385,31 @@ fn goes_on(context: &Arc<QueryContext>) -> GoesOn {
 /// A stage for each pipeline.
 fn job_of(query: &Arc<Query>) -> JobSpec {
     let mut job = JobSpec::new();
-    for (id, pipeline) in query.program.pipelines.iter() {
-        let after: Vec<usize> = pipeline.after.iter().map(|p| p.index()).collect();
-        job.add(PipelineStage::new(query.clone(), id), &after);
+    for id in query.program.pipelines.keys() {
+        add_stage(&mut job, query, id);
     }
     job
+}
+
+/// The last pipeline that runs in the rounds of a recursion is the stage of all of them. Nothing else runs beside it.
+fn add_stage(job: &mut JobSpec, query: &Arc<Query>, id: PipelineId) {
+    let program = &query.program;
+    let Pipeline { rounds, name, after, .. } = &program.pipelines[id];
+    let before: Vec<usize> = stages_before(program, id, after);
+    match *rounds {
+        None => job.add(PipelineStage::new(query.clone(), id), &before),
+        Some(recursion) if program.last_in_rounds(recursion) == Some(id) => {
+            let before: Vec<usize> = (0..id.index()).collect();
+            job.add(RoundsStage::new(query.clone(), recursion), &before)
+        }
+        Some(_) => job.add(PartStage { name: name.clone() }, &[]),
+    };
+}
+
+/// The stages that a pipeline's comes after: those that it depends on, and the rounds before it.
+fn stages_before(program: &Program, id: PipelineId, after: &[PipelineId]) -> Vec<usize> {
+    let rounds = program.states.keys().filter_map(|state| program.last_in_rounds(state)).filter(|last| *last < id);
+    after.iter().copied().chain(rounds).map(|p| p.index()).collect()
 }
 
 /// Gives the query to the scheduler, or runs it here if it is small.
@@ -468,6 +492,13 @@ impl Running {
         let traffic = self.query.traffic_of_operators(self.shared.scheduler.placement().node_count() as u64);
         let operator = |((rows, time), traffic)| Operator { rows, time, traffic };
         counters.zip(times).zip(traffic).map(operator).collect()
+    }
+    /// The rounds of a stage: how many there were, or none if it ran as a part of another stage. Nothing for other stages.
+    pub fn rounds(&self, stage: usize) -> Option<Option<u64>> {
+        let (program, id) = (&self.query.program, PipelineId::from_index(stage));
+        let recursion = program.pipelines.get(id)?.rounds?;
+        let is_last = program.last_in_rounds(recursion) == Some(id);
+        Some(is_last.then(|| self.query.context.rounds(recursion)))
     }
     pub fn report(&self) -> Vec<scheduler::StageReport> {
         self.job.as_ref().map(|j| j.report()).unwrap_or_default()

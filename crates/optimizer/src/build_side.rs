@@ -1,11 +1,13 @@
 //! Which side of a join builds the hash table: the cheaper one by the estimates and the cost model, for all joins at once,
 //! after the last pass that moves any.
 //!
+//! In a recursion's rounds what does not change is built on, whatever it costs: that is done once.
+//!
 //! Mark and single joins build on the right. Semi, anti and left joins build on the left where it is clearly the smaller
 //! side: its rows are marked by the probing right side.
 
 use base::Result;
-use plan::{Expr, JoinKind, Node, Op, Plan};
+use plan::{BuildSide, Expr, JoinKind, Node, Op, Plan};
 
 use crate::cardinality::equality;
 use crate::joinorder::cost::{self, CostModel};
@@ -24,7 +26,29 @@ impl Pass for BuildSides {
 
     fn run(&self, plan: &mut Plan, _: Check<'_>) -> Result<()> {
         plan.ctes.iter_mut().map(|(_, cte)| &mut cte.plan).chain([&mut plan.root]).for_each(|node| self.choose(node));
+        let rounds = plan.rounds();
+        for (id, cte) in plan.ctes.iter_mut() {
+            let recursion = match &cte.plan.op {
+                Op::Recursion { .. } => Some(id),
+                _ => rounds.of(id),
+            };
+            if let Some(recursion) = recursion {
+                keep_built(&mut cte.plan, &|node| rounds.changes(node, recursion));
+            }
+        }
         Ok(())
+    }
+}
+
+/// In the rounds of a recursion: builds on the side that is the same in all of them, so that it is built once.
+fn keep_built(node: &mut Node, changes: &dyn Fn(&Node) -> bool) {
+    node.inputs_mut().for_each(|input| keep_built(input, changes));
+    if let Op::Join { kind, left, right, build, .. } = &mut node.op {
+        match (changes(left), changes(right)) {
+            (true, false) if !matches!(kind, JoinKind::Right | JoinKind::Full) => *build = BuildSide::Right,
+            (false, true) if *kind == JoinKind::Inner => *build = BuildSide::Left,
+            _ => {}
+        }
     }
 }
 

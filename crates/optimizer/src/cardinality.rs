@@ -18,7 +18,7 @@ mod selectivity;
 pub(crate) use join::equality;
 
 use base::{IdMap, Result};
-use plan::{ColumnId, CteId, Node, Plan, TableId, TableInfo};
+use plan::{ColumnId, CteId, Node, Op, Plan, TableId, TableInfo};
 
 use crate::{Check, Pass};
 
@@ -113,7 +113,15 @@ impl<'a> Estimator<'a> {
 
     /// Estimates the node and all below it. Estimates that are there already stand.
     pub fn annotate(&mut self, node: &mut Node) -> Profile {
-        let inputs: Vec<Profile> = node.inputs_mut().map(|n| self.annotate(n)).collect();
+        let begun = self.begin_recursion(node);
+        let mut inputs: Vec<Profile> = Vec::new();
+        for input in node.inputs_mut() {
+            let profile = self.annotate(input);
+            if let (Some(recursion), []) = (&begun, inputs.as_slice()) {
+                self.begin_rounds(recursion, &profile);
+            }
+            inputs.push(profile);
+        }
         let mut profile = self.operator(node, &inputs);
         if node.rows.is_nan() {
             node.rows = profile.rows;
@@ -125,7 +133,25 @@ impl<'a> Estimator<'a> {
 
     /// Remembers the result of a common table expression for its readers.
     pub fn define_cte(&mut self, id: CteId, profile: Profile) {
+        self.ctes.retain(|(known, _)| *known != id);
         self.ctes.push((id, profile));
+    }
+
+    /// The expression that the node defines, if that is a recursion, and its columns.
+    pub fn begin_recursion(&self, node: &Node) -> Option<(CteId, Vec<ColumnId>)> {
+        match &node.op {
+            Op::Recursion { cte, columns, .. } => Some((*cte, columns.clone())),
+            _ => None,
+        }
+    }
+
+    /// The first term of a recursion is estimated: a round is expected to read as many rows. Of values that rounds come to,
+    /// nothing is known.
+    pub fn begin_rounds(&mut self, (cte, columns): &(CteId, Vec<ColumnId>), first: &Profile) {
+        for &column in columns {
+            self.set_column(column, ColumnProfile::unknown(first.rows.max(1000.0)));
+        }
+        self.define_cte(*cte, Profile::new(first.rows));
     }
 
     /// What is known of a column as of where it was made.

@@ -94,10 +94,14 @@ impl Orderer<'_> {
         if region::is_region(&node) {
             return self.region(node);
         }
+        let begun = self.estimator.begin_recursion(&node);
         let mut profiles = Vec::new();
         for input in node.inputs_mut() {
             let (ordered, profile) = self.node(crate::rewrite::take(input))?;
             *input = ordered;
+            if let (Some(recursion), []) = (&begun, profiles.as_slice()) {
+                self.estimator.begin_rounds(recursion, &profile);
+            }
             profiles.push(profile);
         }
         let profile = self.estimator.operator(&node, &profiles);

@@ -3,6 +3,7 @@
 
 mod window;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -20,11 +21,13 @@ pub(crate) struct Oracle<'a> {
     pub plan: &'a Plan,
     /// Decides the tables' contents.
     pub seed: u64,
+    /// What recursions that are being evaluated have added last.
+    working: RefCell<HashMap<CteId, Vec<Row>>>,
 }
 
 /// The result as a sorted bag.
 pub(crate) fn result(plan: &Plan, seed: u64) -> Result<Vec<Vec<Value>>> {
-    let oracle = Oracle { plan, seed };
+    let oracle = Oracle { plan, seed, working: RefCell::default() };
     let mut rows: Vec<Vec<Value>> = oracle
         .rows(&plan.root, &Row::new())?
         .into_iter()
@@ -78,6 +81,9 @@ impl Oracle<'_> {
 
     /// Every value of `cte` is computed again for each reader.
     fn cte(&self, cte: CteId) -> Result<Vec<Row>> {
+        if let Some(working) = self.working.borrow().get(&cte) {
+            return Ok(working.clone());
+        }
         self.rows(&self.plan.ctes[cte].plan, &Row::new())
     }
 
@@ -209,7 +215,34 @@ impl Oracle<'_> {
                     seen.push(values);
                 }
             }
+            Op::Recursion { cte, all, inputs, columns } => return self.recursion(*cte, *all, inputs, columns),
         }
+        Ok(out)
+    }
+
+    fn recursion(
+        &self,
+        cte: CteId,
+        all: bool,
+        inputs: &[(Node, Vec<ColumnId>)],
+        columns: &[ColumnId],
+    ) -> Result<Vec<Row>> {
+        let mut out: Vec<Row> = Vec::new();
+        for (input, from) in inputs.iter().take(1).chain(std::iter::repeat(&inputs[1])) {
+            let mut added: Vec<Row> = Vec::new();
+            for row in self.rows(input, &Row::new())? {
+                let row: Row = columns.iter().zip(from).map(|(&to, from)| (to, row[from].clone())).collect();
+                if all || !out.contains(&row) && !added.contains(&row) {
+                    added.push(row);
+                }
+            }
+            if added.is_empty() {
+                break;
+            }
+            out.extend(added.iter().cloned());
+            self.working.borrow_mut().insert(cte, added);
+        }
+        self.working.borrow_mut().remove(&cte);
         Ok(out)
     }
 

@@ -19,21 +19,24 @@ pub(crate) fn empty_row() -> Node {
     Node::new(Op::Values { columns: Vec::new(), rows: vec![Vec::new()] })
 }
 
-/// Brings common table expressions into an order in which each reads earlier ones only.
+/// Brings common table expressions into an order in which each reads earlier ones only, but for the working tables of
+/// recursions.
 pub(crate) fn order_ctes(plan: &mut Plan) {
-    fn visit(ctes: &IdMap<CteId, Cte>, id: CteId, order: &mut Vec<CteId>) {
+    fn visit(ctes: &IdMap<CteId, Cte>, id: CteId, open: &mut Vec<CteId>, order: &mut Vec<CteId>) {
         if order.contains(&id) {
             return;
         }
-        ctes[id].plan.walk(&mut |node| {
-            if let Op::CteScan { cte, .. } = node.op {
-                visit(ctes, cte, order);
-            }
+        open.push(id);
+        ctes[id].plan.walk(&mut |node| match node.op {
+            // It comes behind all that it reads; what else reads its working table is read by it.
+            Op::CteScan { cte, .. } if !open.contains(&cte) => visit(ctes, cte, open, order),
+            _ => {}
         });
+        open.pop();
         order.push(id);
     }
     fn renumber(node: &mut Node, order: &[CteId]) {
-        if let Op::CteScan { cte, .. } = &mut node.op
+        if let Op::CteScan { cte, .. } | Op::Recursion { cte, .. } = &mut node.op
             && let Some(place) = order.iter().position(|c| c == cte)
         {
             *cte = CteId::from_index(place);
@@ -41,7 +44,10 @@ pub(crate) fn order_ctes(plan: &mut Plan) {
         node.inputs_mut().for_each(|input| renumber(input, order));
     }
     let mut order = Vec::new();
-    plan.ctes.keys().for_each(|id| visit(&plan.ctes, id, &mut order));
+    // What reads a working table is found from the recursion that reads it.
+    let recursions = |&id: &CteId| matches!(plan.ctes[id].plan.op, Op::Recursion { .. });
+    let all = plan.ctes.keys().filter(recursions).chain(plan.ctes.keys());
+    all.for_each(|id| visit(&plan.ctes, id, &mut Vec::new(), &mut order));
     if order.is_sorted() {
         return;
     }

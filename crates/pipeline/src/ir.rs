@@ -39,9 +39,9 @@ pub use inst::{
     Literal, Logic, Match, MatchCondition, MatchKind, Operation,
 };
 pub use program::{
-    GROUP_HEADER, GroupState, JOIN_HEADER, JoinState, JoinWord, KeyFilter, Param, Pipeline, PipelineId, Program,
-    RowField, RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind, SortField, SortState, Source,
-    SourceColumn, State, StateId,
+    Distinct, GROUP_HEADER, GroupState, JOIN_HEADER, JoinState, JoinWord, KeyFilter, Param, Pipeline, PipelineId,
+    Program, RecursionState, RowField, RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind, SortField,
+    SortState, Source, SourceColumn, State, StateId,
 };
 
 pub use parse::parse;

@@ -15,6 +15,7 @@ mod output;
 mod pipe;
 mod pipelines;
 mod pure;
+mod recursion;
 mod scan;
 mod set_operation;
 mod sort;
@@ -25,10 +26,10 @@ mod window;
 use std::collections::{BTreeSet, HashMap};
 
 use base::{Error, Result};
-use plan::{ColumnId, CteId, Node, Op, Plan};
+use plan::{ColumnId, Cte, CteId, Node, Op, Plan, Rounds};
 use types::SqlType;
 
-use crate::ir::{Inst, Program, StateId};
+use crate::ir::{Inst, Program, RowSet, StateId};
 use expression::Expressions;
 pub use expression::source_column;
 use pipe::{Field, Pipe};
@@ -55,11 +56,19 @@ pub enum Target {
 
 /// As [`lower`], for rows that go there.
 pub fn lower_to(target: Target, plan: &Plan, analyze: bool) -> Result<Program> {
-    let mut lowering = Lowering::new(plan, analyze);
-    lowering.common_table_expressions()?;
-    let (result, ordered) = lowering.result(target)?;
-    Ok(lowering.finish(result, ordered))
+    let lower = |streams| {
+        let mut lowering = Lowering { streams, ..Lowering::new(plan, analyze) };
+        lowering.common_table_expressions()?;
+        let (result, ordered) = lowering.result(target)?;
+        Ok(lowering.finish(result, ordered))
+    };
+    let program = lower(true)?;
+    // Something else waits for a reader of rounds before the last one of them: it can wait only for all rounds.
+    if program.rounds_are_whole() { Ok(program) } else { lower(false) }
 }
+
+/// The state of a common table expression, where each column lies, and which rows are read.
+type Materialised = (StateId, Vec<(ColumnId, Field)>, RowSet);
 
 /// Lowers operators: it walks the plan, and leaves instructions to [`Expressions`] and the pipe at hand, states and
 /// pipelines to [`Pipelines`].
@@ -68,8 +77,12 @@ struct Lowering<'a> {
     expressions: Expressions,
     pipelines: Pipelines,
     counters: Counters,
-    /// Materialised common table expressions: state and where each column lies.
-    ctes: HashMap<CteId, (StateId, Vec<(ColumnId, Field)>)>,
+    /// Materialised common table expressions.
+    ctes: HashMap<CteId, Materialised>,
+    /// What is computed in rounds.
+    rounds: Rounds,
+    /// Whether readers of recursions may take the rows of each round away.
+    streams: bool,
 }
 
 /// The operators' counters, for EXPLAIN ANALYZE.
@@ -107,6 +120,8 @@ impl<'a> Lowering<'a> {
             pipelines: Pipelines::default(),
             counters: if analyze { Counters::of(plan) } else { Counters::default() },
             ctes: HashMap::new(),
+            rounds: plan.rounds(),
+            streams: true,
         }
     }
 
@@ -123,12 +138,23 @@ impl<'a> Lowering<'a> {
 
     fn common_table_expressions(&mut self) -> Result<()> {
         for (id, cte) in self.plan.ctes.iter() {
-            let needed: Needed = cte.columns.iter().copied().collect();
-            let pipes = self.node(&cte.plan, &needed)?;
-            self.pipelines.operator = self.counters.get(&cte.plan);
-            let state = self.materialize(pipes, &cte.columns, &format!("with {}", cte.name))?;
-            self.ctes.insert(id, state);
+            match &cte.plan.op {
+                // What nobody reads need not end.
+                Op::Recursion { .. } if self.readers(id) == 0 => {}
+                Op::Recursion { all, inputs, .. } => self.recursion(id, cte, *all, inputs)?,
+                _ if self.rounds.of(id).is_some() => {}
+                _ => self.common_table_expression(id, cte)?,
+            }
         }
+        Ok(())
+    }
+
+    fn common_table_expression(&mut self, id: CteId, cte: &Cte) -> Result<()> {
+        let needed: Needed = cte.columns.iter().copied().collect();
+        let pipes = self.node(&cte.plan, &needed)?;
+        self.pipelines.operator = self.counters.get(&cte.plan);
+        let (state, fields) = self.materialize(pipes, &cte.columns, &format!("with {}", cte.name))?;
+        self.ctes.insert(id, (state, fields, RowSet::All));
         Ok(())
     }
 
@@ -180,6 +206,7 @@ impl<'a> Lowering<'a> {
                 let pipes = self.node(input, needed)?;
                 self.pipelines.limit(pipes, *limit, *offset)
             }
+            Op::Recursion { .. } => return Err(Error::internal("a recursion that is no WITH query")),
             Op::SetOp { operation, all, inputs, columns } => {
                 self.set_operation(*operation, *all, inputs, columns, needed)?
             }

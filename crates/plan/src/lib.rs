@@ -9,6 +9,7 @@ pub mod columns;
 pub mod eval;
 pub mod expr;
 pub mod node;
+mod rounds;
 pub mod text;
 pub mod verify;
 pub mod window;
@@ -16,6 +17,7 @@ pub mod window;
 pub use columns::{conjunction, disjunction, split_conjuncts, told_by_others};
 pub use expr::{AggregateCall, Compare, Expr, ExprKind, Quantifier, Subquery, SubqueryKind};
 pub use node::{BuildSide, JoinKind, Node, Op, SetOperation, SortKey};
+pub use rounds::Rounds;
 pub use verify::verify;
 pub use window::{Frame, FrameBound, FrameExclusion, FrameUnit, WindowCall};
 
@@ -43,7 +45,8 @@ pub struct Plan {
     pub columns: IdMap<ColumnId, ColumnInfo>,
     /// Every table and file.
     pub tables: IdMap<TableId, TableInfo>,
-    /// Materialised common table expressions; a later one may read an earlier one.
+    /// Materialised common table expressions; a later one may read an earlier one. Only what is computed anew in each round of
+    /// a recursion, and the recursion itself, read a later one, that one's working table: see [`Plan::rounds`].
     pub ctes: IdMap<CteId, Cte>,
     /// The operator that produces the result.
     pub root: Node,

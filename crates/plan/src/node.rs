@@ -139,6 +139,19 @@ pub enum Op {
         /// Produced columns.
         columns: Vec<ColumnId>,
     },
+    /// WITH RECURSIVE: the rows of the first input, then those that the second one makes of the rows that the round before has
+    /// added, until a round adds none. The root of the definition of `cte`, whose scan inside of the second input is that of
+    /// these rows: its working table. Column i of each input becomes `columns[i]`; the types agree.
+    Recursion {
+        /// What it defines.
+        cte: CteId,
+        /// Whether duplicates count (`UNION ALL`); else a row is added once, in all rounds together.
+        all: bool,
+        /// The term that is not recursive, then the recursive one, with their columns.
+        inputs: Vec<(Node, Vec<ColumnId>)>,
+        /// Produced columns.
+        columns: Vec<ColumnId>,
+    },
 }
 
 /// The kinds of join.
@@ -217,7 +230,12 @@ impl Node {
     fn each_padded(&self, visit: &mut dyn FnMut(ColumnId)) {
         match &self.op {
             // What they produce is their own.
-            Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } | Op::Aggregate { .. } | Op::SetOp { .. } => {}
+            Op::Scan { .. }
+            | Op::CteScan { .. }
+            | Op::Values { .. }
+            | Op::Aggregate { .. }
+            | Op::SetOp { .. }
+            | Op::Recursion { .. } => {}
             Op::Distinct { input, columns } => input.each_padded(&mut |c| {
                 if columns.contains(&c) {
                     visit(c);

@@ -5,6 +5,7 @@
 //!    also the outer ones) let through, with the type that the map says.
 //!    A let's column is seen in its body only.
 //! 3. Conditions are boolean; the sides of a comparison have one type; set operations' columns agree.
+//!    A recursion is the root of the definition that it names.
 //! 4. Once unnested, there are neither subqueries nor dependent joins.
 
 use std::collections::HashSet;
@@ -82,7 +83,7 @@ impl Check<'_> {
                 let right = self.node(right, &around)?;
                 inside.extend(left.into_iter().chain(right));
             }
-            Op::SetOp { inputs, columns, .. } => {
+            Op::SetOp { inputs, columns, .. } | Op::Recursion { inputs, columns, .. } => {
                 for (input, from) in inputs {
                     let visible = self.node(input, outer)?;
                     self.all_visible(from, &visible, "a set operation")?;
@@ -126,6 +127,15 @@ impl Check<'_> {
                 let from: Vec<ColumnId> = columns.iter().map(|&(c, _)| c).collect();
                 let offered = definition.columns.iter().copied().collect();
                 self.all_visible(&from, &offered, "a scan of a CTE")?;
+            }
+            Op::Recursion { cte, inputs, .. } => {
+                let is_root = |definition: &crate::Cte| std::ptr::eq(&raw const definition.plan, node);
+                if !self.plan.ctes.get(*cte).is_some_and(is_root) {
+                    return wrong(format!("a recursion of {cte} that is not its definition"));
+                }
+                if inputs.len() != 2 {
+                    return wrong("a recursion with another number of inputs than two");
+                }
             }
             Op::Values { columns, rows } if rows.iter().any(|r| r.len() != columns.len()) => {
                 return wrong("a row of VALUES has another length than its columns");

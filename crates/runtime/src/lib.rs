@@ -17,6 +17,7 @@
 //! | [`group`] | local pre-aggregation, partition-wise combination | thesis 4.5.4 |
 //! | [`sort`] | keys as words, separators, ranges without synchronisation; top-k | thesis 4.5.6, decision 10 |
 //! | [`window`] | functions over partitions and frames | thesis chapter 5, decisions 22 and 23 |
+//! | `recursion`, `renewed` | rows that are added in rounds, and what begins anew in each | decision 41 |
 //! | [`rows`] | rows that own their strings, partitions that come and go | thesis 4.3, decision 11 |
 //! | [`result`] | batches to the consumer, with back-pressure | |
 //!
@@ -36,6 +37,8 @@ mod moments;
 mod pairs;
 mod params;
 pub mod query;
+mod recursion;
+mod renewed;
 pub mod result;
 pub mod rows;
 mod selection;

@@ -8,18 +8,16 @@ use base::ids::Id;
 use base::{Budget, Result};
 use pipeline::ir::{self, Inst, MatchKind, Program, RowSet, Source, StateId};
 use scheduler::{CancelToken, Cutting, EachWorker, TaskSet};
+use types::Value;
 
-use crate::group::Groups;
-use crate::join::Join;
-use crate::limit::Limit;
 use crate::params::{Params, value_of_param};
+use crate::recursion::Recursion;
+use crate::renewed::{Recipe, Renewed};
 use crate::result::{ResultQueue, Results, Sink};
-use crate::rows::Materialised;
-use crate::sort::Sort;
 use crate::source::RowSource;
 use crate::state::{State, Workers};
 use crate::threshold::Threshold;
-use crate::window::{self, Run, Windows};
+use crate::window;
 use crate::worker::{Shared, WorkingFor};
 
 pub use crate::keys::KeySet;
@@ -36,6 +34,15 @@ pub struct QueryContext {
     states: Box<[Arc<dyn State>]>,
     shared: Arc<Shared>,
     result: Arc<ResultQueue>,
+    rounds: Rounds,
+}
+
+/// What rounds exchange.
+#[derive(Debug, Default)]
+struct Rounds {
+    /// Each with the states that begin anew in its rounds.
+    recursions: Vec<(StateId, Arc<Recursion>, Vec<StateId>)>,
+    renewed: Vec<(StateId, Arc<Renewed>)>,
 }
 
 impl QueryContext {
@@ -56,47 +63,49 @@ impl QueryContext {
         windows: window::Settings,
         mut pairs: impl FnMut(StateId) -> Option<PairFns>,
     ) -> Result<Arc<Self>> {
-        let positions = arguments.map_or(&program.positions, |a| &a.positions).as_slice();
-        let mut result = None;
-        let mut make = |id: StateId, state: &ir::State| -> Arc<dyn State> {
-            match state {
-                ir::State::Join(join) => Arc::new(Join::new(join, &budget, cancel.clone())),
-                ir::State::Group(group) => {
-                    let pairs = pairs(id).expect("the functions of every group state");
-                    Arc::new(Groups::new(group, &budget, pairs))
+        let positions: Arc<[u32]> = arguments.map_or(&program.positions, |a| &a.positions).as_slice().into();
+        let values = arguments.map_or(&[][..], |a| &a.values);
+        let has_windows = program.states.values().any(|state| matches!(state, ir::State::Window(_)));
+        let params = program.params.values().filter(|_| has_windows).map(|param| value_of_param(param, values));
+        let params: Arc<[Value]> = params.collect();
+        let renewed: Vec<StateId> = program.states.values().flat_map(ir::State::renewed).copied().collect();
+        let (mut result, mut rounds) = (None, Rounds::default());
+        let mut make = |id: StateId, state: &ir::State| -> Option<Arc<dyn State>> {
+            let mut results = |ordered, sink| {
+                let results = Results::new(state.output().unwrap_or_default(), &budget, ordered, sink);
+                if id == program.result {
+                    result = Some(results.queue().clone());
                 }
-                ir::State::Sort(sort) => Arc::new(Sort::new(sort, &budget)),
-                ir::State::Window(window) => {
-                    let values = arguments.map_or(&[][..], |a| &a.values);
-                    let value = |param| value_of_param(&program.params[param], values);
-                    let run = Run { params: &value, positions, settings: windows };
-                    Arc::new(Windows::new(window, &run, &budget, cancel.clone()))
+                Arc::new(results)
+            };
+            let pairs = pairs(id);
+            Some(match state {
+                ir::State::Recursion(recursion) => {
+                    let made = Arc::new(Recursion::new(recursion, &budget, pairs));
+                    rounds.recursions.push((id, made.clone(), recursion.renewed.clone()));
+                    made
                 }
-                ir::State::Rows(layout) => Arc::new(Materialised::new(layout, &budget)),
-                ir::State::Limit { offset, limit } => Arc::new(Limit::new(*offset, *limit)),
-                ir::State::Result(types) => {
-                    let ordered = id == program.result && result_is_ordered(program);
-                    let results = Results::new(types, &budget, ordered, None);
-                    if id == program.result {
-                        result = Some(results.queue().clone());
+                ir::State::Result(_) => results(id == program.result && result_is_ordered(program), None),
+                ir::State::Table(_) => results(false, Some(sink.clone()?)),
+                _ => {
+                    let (params, positions) = (params.clone(), positions.clone());
+                    let (state, budget, cancel) = (state.clone(), budget.clone(), cancel.clone());
+                    let recipe = Recipe { state, pairs, params, positions, windows, budget, cancel };
+                    if !renewed.contains(&id) {
+                        return recipe.make();
                     }
-                    Arc::new(results)
+                    let made = Arc::new(Renewed::new(recipe)?);
+                    rounds.renewed.push((id, made.clone()));
+                    made
                 }
-                ir::State::Table(types) => {
-                    let sink = sink.clone().expect("a sink for a program that ends in a table");
-                    let results = Results::new(types, &budget, false, Some(sink));
-                    if id == program.result {
-                        result = Some(results.queue().clone());
-                    }
-                    Arc::new(results)
-                }
-            }
+            })
         };
-        let states: Box<[Arc<dyn State>]> = program.states.iter().map(|(id, state)| make(id, state)).collect();
+        let made = |(id, state)| make(id, state).expect("the functions of every group state, and a sink for a table");
+        let states: Box<[Arc<dyn State>]> = program.states.iter().map(made).collect();
         let shared = Arc::new(Shared {
             finished: states.iter().map(|_| AtomicPtr::default()).collect(),
             params: Params::new(&program.params, arguments.map_or(&[], |a| &a.values))?,
-            positions: positions.into(),
+            positions: positions.as_ref().into(),
             sites: program.sites.clone(),
             counters: program.counters.len(),
             working_for: EachWorker::default(),
@@ -104,7 +113,7 @@ impl QueryContext {
         });
         // A program without a result, as tests have them, has an empty one.
         let result = result.unwrap_or_else(|| Arc::new(ResultQueue::new(budget, false)));
-        Ok(Arc::new(Self { workers: EachWorker::default(), states, shared, result }))
+        Ok(Arc::new(Self { workers: EachWorker::default(), states, shared, result, rounds }))
     }
 
     /// What the workers share.
@@ -176,6 +185,31 @@ impl QueryContext {
             scheduler::exhaust(&*tasks, scheduler::WorkerId(0))?;
         }
         Ok(())
+    }
+
+    /// Begins a round of a recursion: the rows that were added since the last one began are its rows, whose number is returned;
+    /// states that rounds fill are empty again.
+    ///
+    /// # Safety
+    /// No other pipeline may run, and none that reads rows of a round before.
+    pub unsafe fn begin_round(&self, recursion: StateId) -> u64 {
+        let Some((_, state, renewed)) = self.rounds.recursions.iter().find(|(id, ..)| *id == recursion) else {
+            return 0;
+        };
+        // SAFETY: as the caller promises.
+        let rows = unsafe { state.begin_round() };
+        for (id, state) in self.rounds.renewed.iter().filter(|(id, _)| renewed.contains(id)) {
+            state.renew();
+            for (index, worker) in self.workers.iter() {
+                worker.lock().unwrap_or_else(PoisonError::into_inner).renew(*id, state.local(index));
+            }
+        }
+        rows
+    }
+
+    /// How many rounds of a recursion have begun.
+    pub fn rounds(&self, recursion: StateId) -> u64 {
+        self.rounds.recursions.iter().find(|(id, ..)| *id == recursion).map_or(0, |(_, state, _)| state.rounds())
     }
 
     /// The keys of a finalised join's build rows, if they are numbers.

@@ -55,6 +55,12 @@ impl<T> PerWorker<T> {
         self.0.get(worker).expect("made when the worker came").0.get()
     }
     /// # Safety
+    /// Nobody else may touch an item while its reference lives.
+    pub(crate) unsafe fn iter_mut(&self) -> impl Iterator<Item = &mut T> {
+        // SAFETY: the caller promises that the item is nobody else's.
+        self.0.iter().map(|(_, item)| unsafe { &mut *item.0.get() })
+    }
+    /// # Safety
     /// No worker may write its item while the references live.
     pub(crate) unsafe fn iter(&self) -> impl Iterator<Item = &T> {
         // SAFETY: the caller promises that nobody writes.

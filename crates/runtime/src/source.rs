@@ -184,7 +184,7 @@ impl RowSource {
     /// (rows looked at, rows taken)
     fn fill_from(&self, segment: &Segment, from: usize, to: usize, out: &mut [*mut u8]) -> (usize, usize) {
         let (offset, wanted) = match self.rows {
-            RowSet::All => {
+            RowSet::All | RowSet::Round => {
                 let n = (to - from).min(out.len());
                 for (i, row) in out[..n].iter_mut().enumerate() {
                     // SAFETY: rows `from..to` exist, and `_state` keeps them alive.

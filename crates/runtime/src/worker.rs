@@ -6,9 +6,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use base::ids::Id;
 use base::memory::{Mark, Pages};
 use base::{Area, Budget, Error, IdMap, Result};
-use pipeline::ir::{Site, SiteId};
+use pipeline::ir::{Site, SiteId, StateId};
 use scheduler::EachWorker;
 use types::Str;
 
@@ -178,6 +179,12 @@ impl Worker {
             resume: 0,
             inner,
         }
+    }
+
+    /// Its part of a state is another one from here on, which must live as long.
+    pub(crate) fn renew(&mut self, state: StateId, local: *mut u8) {
+        self.inner.locals[state.index()] = local;
+        self.locals = self.inner.locals.as_ptr();
     }
 
     /// Makes [`scratch`](Self::scratch) at least `bytes` large, aligned to 64. Cheap if it is: call it before every morsel.

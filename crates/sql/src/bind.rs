@@ -11,6 +11,7 @@ mod join;
 mod order;
 mod parts;
 mod query;
+mod recursion;
 mod scope;
 mod select;
 mod series;

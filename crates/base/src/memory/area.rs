@@ -123,6 +123,17 @@ impl Area {
         self.recycled = true;
     }
 
+    /// Takes back the last `size` bytes, which were allocated at once.
+    ///
+    /// # Safety
+    /// Nobody may use that memory any more.
+    pub unsafe fn take_back(&mut self, size: usize) {
+        debug_assert!(self.blocks.last().is_some_and(|b| self.next as usize - b.pages.as_ptr() as usize >= size));
+        // SAFETY: they were taken from the last block.
+        self.next = unsafe { self.next.sub(size) };
+        self.recycled = true;
+    }
+
     #[cold]
     fn grow(&mut self, at_least: usize) -> Result<()> {
         let size = self.blocks.last().map_or(FIRST_BLOCK, |b| (b.pages.len() * 2).min(LARGEST_BLOCK)).max(at_least);

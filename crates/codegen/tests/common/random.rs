@@ -406,7 +406,8 @@ impl<'r> Body<'r> {
 }
 
 fn pipeline(body: Block, vars: IdMap<Var, Ty>, source: Source, fills: Vec<StateId>) -> Pipeline {
-    Pipeline { name: "random".into(), source, vectors: None, body, vars, after: Vec::new(), fills, operator: None }
+    let (name, after) = ("random".into(), Vec::new());
+    Pipeline { name, source, vectors: None, body, vars, after, fills, rounds: None, operator: None }
 }
 
 /// A random program: perhaps join tables are built; then a pipeline matches, filters, repeats, groups and outputs.

@@ -37,6 +37,7 @@ fn of_node(plan: &Plan, node: &Node) -> f64 {
             (plan::node::SetOperation::Union, true) => 0.0,
             _ => inputs.iter().map(|(input, _)| rows(plan, input)).sum(),
         },
+        Op::Recursion { .. } => rows(plan, node),
         _ => 0.0,
     };
     own + node.inputs().map(|input| of_node(plan, input)).sum::<f64>()

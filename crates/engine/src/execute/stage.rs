@@ -44,15 +44,6 @@ impl PipelineStage {
         &self.query.program.pipelines[self.id]
     }
 
-    fn watched(&self, tasks: Box<dyn TaskSet>, operator: Option<u32>) -> Box<dyn TaskSet> {
-        match operator {
-            Some(operator) => {
-                Box::new(Watched { query: self.query.clone(), pipeline: self.id, operator, phase: None, tasks })
-            }
-            None => tasks,
-        }
-    }
-
     /// The tasks of a phase of a state's finalisation.
     fn phase(&self, state: StateId, tasks: Box<dyn TaskSet>) -> Box<dyn TaskSet> {
         let Some(operator) = self.pipeline().operator else { return tasks };
@@ -67,22 +58,8 @@ impl PipelineStage {
 
     /// The morsels of the source.
     fn source(&self, cut: &Cutting) -> Result<Box<dyn TaskSet>> {
-        let query = self.query.clone();
-        let cut = &query.cutting(self.id, cut);
-        let tasks: Box<dyn TaskSet> = match &self.pipeline().source {
-            IrSource::Table { table, predicates, filters, .. } => match &self.query.sources[*table] {
-                Source::Stored(snapshot, _) => {
-                    Box::new(TableTasks::new(query, self.id, snapshot.clone(), (predicates, filters), cut))
-                }
-                Source::File(file) => Box::new(FileTasks::new(query, self.id, file.clone(), predicates, cut)?),
-            },
-            IrSource::Values(chunk) => Box::new(ValueTasks::new(query, self.id, chunk.clone(), cut)),
-            IrSource::Rows { state, rows } => {
-                let rows = query.context.rows(*state, *rows);
-                Box::new(RowTasks::new(query, self.id, rows, cut))
-            }
-        };
-        Ok(self.watched(tasks, self.pipeline().operator_at(0)))
+        let tasks = tasks_of(&self.query, self.id, cut)?;
+        Ok(watched(&self.query, self.id, self.pipeline().operator_at(0), tasks))
     }
 
     /// The states that no other pipeline fills any more.
@@ -92,18 +69,72 @@ impl PipelineStage {
     }
 }
 
+/// The tasks, for whoever watches the operator that they work for.
+pub(super) fn watched(
+    query: &Arc<Query>,
+    pipeline: PipelineId,
+    operator: Option<u32>,
+    tasks: Box<dyn TaskSet>,
+) -> Box<dyn TaskSet> {
+    match operator {
+        Some(operator) => Box::new(Watched { query: query.clone(), pipeline, operator, phase: None, tasks }),
+        None => tasks,
+    }
+}
+
+/// What is to be done before a pipeline's source is read, if it is a file that asks for it.
+pub(super) fn preparation(query: &Arc<Query>, id: PipelineId, cut: &Cutting) -> Option<Box<dyn TaskSet>> {
+    let pipeline = &query.program.pipelines[id];
+    let IrSource::Table { table, .. } = &pipeline.source else { return None };
+    match &query.sources[*table] {
+        Source::File(file) if file.preparations() > 0 => {
+            Some(watched(query, id, pipeline.operator_at(0), prepare_file(file.clone(), cut)))
+        }
+        _ => None,
+    }
+}
+
+/// The morsels of a pipeline's source, if it has rows as far as that is known.
+pub(super) fn source_tasks(query: &Arc<Query>, id: PipelineId, cut: &Cutting) -> Result<Option<Box<dyn TaskSet>>> {
+    let tasks = tasks_of(query, id, cut)?;
+    if let IrSource::Rows { .. } = query.program.pipelines[id].source
+        && tasks.total() == 0
+    {
+        return Ok(None);
+    }
+    Ok(Some(watched(query, id, query.program.pipelines[id].operator_at(0), tasks)))
+}
+
+fn tasks_of(query: &Arc<Query>, id: PipelineId, cut: &Cutting) -> Result<Box<dyn TaskSet>> {
+    let (query, cut) = (query.clone(), &query.cutting(id, cut));
+    Ok(match &query.program.clone().pipelines[id].source {
+        IrSource::Table { table, predicates, filters, .. } => match &query.sources[*table] {
+            Source::Stored(snapshot, _) => {
+                let snapshot = snapshot.clone();
+                Box::new(TableTasks::new(query, id, snapshot, (predicates, filters), cut))
+            }
+            Source::File(file) => {
+                let file = file.clone();
+                Box::new(FileTasks::new(query, id, file, predicates, cut)?)
+            }
+        },
+        IrSource::Values(chunk) => Box::new(ValueTasks::new(query, id, chunk.clone(), cut)),
+        IrSource::Rows { state, rows } => {
+            let rows = query.context.rows(*state, *rows);
+            Box::new(RowTasks::new(query, id, rows, cut))
+        }
+    })
+}
+
 impl Stage for PipelineStage {
     fn name(&self) -> &str {
         &self.pipeline().name
     }
 
     fn start(&self, cut: &Cutting) -> Result<Box<dyn TaskSet>> {
-        if let IrSource::Table { table, .. } = &self.pipeline().source
-            && let Source::File(file) = &self.query.sources[*table]
-            && file.preparations() > 0
-        {
+        if let Some(tasks) = preparation(&self.query, self.id, cut) {
             *self.lock() = Next::Source;
-            return Ok(self.watched(prepare_file(file.clone(), cut), self.pipeline().operator_at(0)));
+            return Ok(tasks);
         }
         self.source(cut)
     }

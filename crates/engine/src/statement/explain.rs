@@ -72,6 +72,9 @@ fn pipelines(program: &pipeline::ir::Program) -> String {
         if !after.is_empty() {
             let _ = write!(text, "  (after {after})");
         }
+        if let Some(recursion) = pipeline.rounds {
+            let _ = write!(text, "  (in rounds of {recursion})");
+        }
         text.push('\n');
     }
     text
@@ -186,7 +189,14 @@ fn stages(running: &Running) -> String {
     let mut text = format!("{:<WIDEST$}  {:>8}  {:>10}  {:>10}\n", "pipeline", "morsels", "busy ms", "longest");
     let phases = running.phases();
     for (number, stage) in running.report().into_iter().enumerate() {
+        let rounds = match running.rounds(number) {
+            Some(None) => continue,
+            rounds => rounds.flatten(),
+        };
         let _ = writeln!(text, "{:<WIDEST$}  {:>8}  {:>10.2}", stage.name, stage.morsels, ms(stage.busy));
+        if let Some(rounds) = rounds {
+            let _ = writeln!(text, "  {rounds} rounds");
+        }
         for phase in phases.iter().filter(|phase| phase.pipeline.index() == number) {
             let (name, morsels, (busy, longest)) = (phase.name, phase.morsels(), phase.busy());
             let _ = writeln!(text, "  {name:<58}  {morsels:>8}  {:>10.2}  {:>10.2}", ms(busy), ms(longest));

@@ -4,6 +4,9 @@ use plan::{ColumnId, Expr, JoinKind, Node, Op, SetOperation};
 
 use super::{ColumnProfile, Estimator, Key, Profile};
 
+/// As many rounds a recursion is taken to have, as in PostgreSQL.
+const ROUNDS: f64 = 10.0;
+
 /// Of some keys those that the others do not tell.
 fn telling<'e>(keys: impl Iterator<Item = &'e Expr>) -> Vec<&'e Expr> {
     let keys: Vec<&Expr> = keys.collect();
@@ -87,6 +90,14 @@ impl Estimator<'_> {
             }
             Op::SetOp { operation, all, inputs: nodes, columns } => {
                 self.set_operation(*operation, *all, nodes, columns, inputs)
+            }
+            Op::Recursion { columns, .. } => {
+                let rows = inputs[0].rows + ROUNDS * inputs[1].rows;
+                for &column in columns {
+                    self.set_column(column, ColumnProfile::unknown(rows));
+                }
+                let keys = node.own_key().map(|columns| Key { columns, domain: rows });
+                Profile { rows, keys: keys.into_iter().collect() }
             }
             // Each row of the input leaves, with more columns.
             _ => {

@@ -25,7 +25,7 @@ pub(super) fn remove(plan: &mut Plan) {
     // A set operation names each column of an input once; two of its columns may be one by another name.
     for node in plan.ctes.values().map(|c| &c.plan).chain([&plan.root]) {
         node.walk(&mut |node| {
-            if let Op::SetOp { inputs, .. } = &node.op {
+            if let Op::SetOp { inputs, .. } | Op::Recursion { inputs, .. } = &node.op {
                 inputs.iter().flat_map(|(_, from)| from).for_each(|c| {
                     names.remove(c);
                 });
@@ -81,7 +81,9 @@ fn rename_here(node: &mut Node, names: &HashMap<ColumnId, ColumnId>) {
         });
     }
     match &mut node.op {
-        Op::SetOp { inputs, .. } => inputs.iter_mut().flat_map(|(_, from)| from).for_each(new),
+        Op::SetOp { inputs, .. } | Op::Recursion { inputs, .. } => {
+            inputs.iter_mut().flat_map(|(_, from)| from).for_each(new);
+        }
         Op::CteScan { columns, .. } => columns.iter_mut().for_each(|(from, _)| new(from)),
         _ => {}
     }

@@ -27,7 +27,10 @@ pub(super) fn prune(plan: &mut Plan, check: Check<'_>) -> Result<()> {
     // Readers come after what they read.
     for (id, cte) in plan.ctes.iter_mut().rev() {
         let needed = pruner.ctes[id].clone();
-        cte.columns.retain(|c| needed.contains(c));
+        // What a round adds is told by all of its columns, and read by the next one.
+        if !matches!(cte.plan.op, Op::Recursion { .. }) {
+            cte.columns.retain(|c| needed.contains(c));
+        }
         cte.plan = pruner.node(take(&mut cte.plan), &needed, false)?;
     }
     Ok(())
@@ -144,6 +147,14 @@ impl Pruner<'_> {
                     })
                     .collect::<Result<_>>()?;
                 Op::SetOp { operation, all, inputs, columns }
+            }
+            Op::Recursion { cte, all, inputs, columns } => {
+                let input = |(input, from): (Node, Vec<ColumnId>)| {
+                    let needed = from.iter().copied().collect();
+                    Ok((self.node(input, &needed, false)?, from))
+                };
+                let inputs = inputs.into_iter().map(input).collect::<Result<_>>()?;
+                Op::Recursion { cte, all, inputs, columns }
             }
             op => return self.whole(Node { op, rows }, needed),
         };

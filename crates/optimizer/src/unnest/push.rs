@@ -96,7 +96,9 @@ impl Unnester<'_> {
                 let values = self.values_as_maps(columns, rows);
                 self.push(values, domain, &all)
             }
-            Op::Scan { .. } | Op::CteScan { .. } => unreachable!("hoisting left no expression in {:?}", node.op),
+            Op::Scan { .. } | Op::CteScan { .. } | Op::Recursion { .. } => {
+                unreachable!("hoisting left no expression in {:?}", node.op)
+            }
         }
     }
 

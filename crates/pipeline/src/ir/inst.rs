@@ -479,6 +479,9 @@ pub enum Callee {
     FloatAt,
     /// `(Ptr values, F64 fraction) -> F64`: what is at the fraction, between two values if need be.
     FloatAround,
+    /// `(Ptr) -> Bool`: adds the row, the worker's last one of a recursion whose rows are distinct, or takes it back if there is
+    /// one like it. True if it was added.
+    AddRow(StateId),
     /// `() -> Bool`: takes one of the rows that the limit still admits.
     TakeLimit(StateId),
     /// `(Str old, Str new) -> Str`: the new text of an accumulator of the worker's group state, in memory that lives as
@@ -581,6 +584,7 @@ impl Callee {
             Self::IntegerAt => (&[Ptr, F64], Some(I64)),
             Self::FloatAt | Self::FloatAround => (&[Ptr, F64], Some(F64)),
             Self::TakeLimit(_) => (&[], Some(Bool)),
+            Self::AddRow(_) => (&[Ptr], Some(Bool)),
         };
         Some((args.to_vec(), result.into_iter().collect()))
     }

@@ -15,8 +15,9 @@ use types::ops::like::Syntax;
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
 use super::{
-    Function, GroupState, JoinState, JoinWord, KeyFilter, Param, Pipeline, Program, RowField, RowLayout, RowSet,
-    ScanOp, ScanPredicate, Site, SiteKind, SortField, SortState, Source, SourceColumn, State, StateId, Ty, Var,
+    Distinct, Function, GroupState, JoinState, JoinWord, KeyFilter, Param, Pipeline, Program, RecursionState, RowField,
+    RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteKind, SortField, SortState, Source, SourceColumn, State,
+    StateId, Ty, Var,
 };
 use token::Tokens;
 
@@ -208,6 +209,17 @@ impl Parser<'_> {
                 self.t.word("combine")?;
                 State::Group(GroupState { layout, has_keys, slots, equal, combine: self.function()? })
             }
+            "recursion" => {
+                let (layout, kept) = (self.layout()?, self.t.take("kept"));
+                let mut distinct = None;
+                if self.t.take("distinct") {
+                    let equal = if self.t.take("equal") { Some(self.function()?) } else { None };
+                    self.t.word("combine")?;
+                    distinct = Some(Distinct { equal, combine: self.function()? });
+                }
+                self.t.word("renewed")?;
+                State::Recursion(RecursionState { layout, distinct, kept, renewed: self.list(|p| p.t.id("s"))? })
+            }
             "sort" => {
                 let layout = self.layout()?;
                 self.t.word("by")?;
@@ -263,13 +275,15 @@ impl Parser<'_> {
         let name = self.t.text()?;
         let after = if self.t.take("after") { self.some(|p| p.t.id("p"))? } else { Vec::new() };
         let fills = if self.t.take("fills") { self.some(|p| p.t.id("s"))? } else { Vec::new() };
+        let rounds = if self.t.take("rounds") { Some(self.t.id("s")?) } else { None };
         let operator = if self.t.take("operator") { Some(self.t.number()?) } else { None };
         self.t.word("from")?;
         let source = self.source()?;
         let vectors = if self.t.take("vectors") { Some(self.vectors()?) } else { None };
         self.vars = IdMap::new();
         let (body, _) = self.block()?;
-        Ok(Pipeline { name, source, vectors, body, vars: std::mem::take(&mut self.vars), after, fills, operator })
+        let vars = std::mem::take(&mut self.vars);
+        Ok(Pipeline { name, source, vectors, body, vars, after, fills, rounds, operator })
     }
 
     fn source_column(&mut self) -> Result<SourceColumn> {
@@ -321,7 +335,8 @@ impl Parser<'_> {
                     "all" => RowSet::All,
                     "marked" => RowSet::Marked(self.t.number()?),
                     "unmarked" => RowSet::Unmarked(self.t.number()?),
-                    _ => return Err(self.t.error("all, marked or unmarked")),
+                    "round" => RowSet::Round,
+                    _ => return Err(self.t.error("all, marked, unmarked or round")),
                 };
                 Source::Rows { state, rows }
             }

@@ -25,6 +25,11 @@ impl Program {
                     let functions = group.equal.iter_mut().chain([&mut group.combine]);
                     functions.for_each(|f| each_position(&mut f.body, &mut number));
                 }
+                State::Recursion(recursion) => {
+                    let functions =
+                        recursion.distinct.iter_mut().flat_map(|d| d.equal.iter_mut().chain([&mut d.combine]));
+                    functions.for_each(|f| each_position(&mut f.body, &mut number));
+                }
                 State::Window(window) => window.functions.iter_mut().for_each(|f| number(&mut f.position)),
                 _ => {}
             }

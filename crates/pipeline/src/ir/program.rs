@@ -45,6 +45,19 @@ impl Program {
     pub fn size(&self) -> usize {
         self.pipelines.values().map(|p| p.vars.len() + p.body.len()).sum()
     }
+
+    /// The last pipeline that runs in the rounds of a recursion: others wait for all of them there.
+    pub fn last_in_rounds(&self, recursion: StateId) -> Option<PipelineId> {
+        self.pipelines.iter().filter(|(_, p)| p.rounds == Some(recursion)).map(|(id, _)| id).next_back()
+    }
+
+    /// Whether what waits for a pipeline that runs in rounds comes after all that do.
+    pub fn rounds_are_whole(&self) -> bool {
+        self.pipelines.iter().all(|(id, p)| {
+            let waits = p.after.iter().filter_map(|&before| self.pipelines[before].rounds);
+            waits.filter(|&rounds| p.rounds != Some(rounds)).all(|rounds| self.last_in_rounds(rounds) < Some(id))
+        })
+    }
 }
 
 /// A constant of the query: known when it runs, unknown to its code.
@@ -108,6 +121,9 @@ pub struct Pipeline {
     pub after: Vec<PipelineId>,
     /// States that this pipeline fills: finalised when the last pipeline that fills them ends.
     pub fills: Vec<StateId>,
+    /// The recursion in each of whose rounds it runs; none: it runs once. Those that the recursion does not depend on run
+    /// first: they take the rows that were added away.
+    pub rounds: Option<StateId>,
     /// With EXPLAIN ANALYZE, the operator (its counter) that the pipeline ends in: the work behind the last
     /// [`Count`](super::Inst::Count) is for it, as is finalising what it fills.
     pub operator: Option<u32>,
@@ -316,6 +332,8 @@ pub enum RowSet {
     Marked(u32),
     /// The build rows whose byte at the offset is 0.
     Unmarked(u32),
+    /// Of a recursion, the rows that the round before has added.
+    Round,
 }
 
 /// What lies where in a row. NULL flags are bytes of their own.
@@ -348,6 +366,8 @@ pub enum State {
     Join(JoinState),
     /// Groups.
     Group(GroupState),
+    /// Rows that are added in rounds.
+    Recursion(RecursionState),
     /// Rows to be ordered.
     Sort(SortState),
     /// Rows to which window functions add fields.
@@ -423,6 +443,29 @@ pub struct GroupState {
     /// Whether two rows with equal hashes are of one group. None: equal hashes imply equal keys.
     pub equal: Option<Function>,
     /// Adds the second row's aggregates to the first's.
+    pub combine: Function,
+}
+
+/// Rows that are added in rounds (WITH RECURSIVE). Pipelines that name it in [`Pipeline::rounds`] run once in each round, as
+/// long as the round before has added rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecursionState {
+    /// Rows, with the header of a group's if they are distinct.
+    pub layout: RowLayout,
+    /// UNION: of equal rows only one is added, in all rounds together. `AddRow` says so; bytes 0 to 8 of a row are a hash.
+    pub distinct: Option<Distinct>,
+    /// Whether all rows are read when there are no more rounds.
+    pub kept: bool,
+    /// States that are empty again when a round begins.
+    pub renewed: Vec<StateId>,
+}
+
+/// How equal rows are found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Distinct {
+    /// Whether two rows with equal hashes are equal. None: equal hashes imply it.
+    pub equal: Option<Function>,
+    /// Makes the first row the one of both that is shown.
     pub combine: Function,
 }
 
@@ -504,10 +547,28 @@ impl State {
         match self {
             Self::Join(j) => Some(&j.layout),
             Self::Group(g) => Some(&g.layout),
+            Self::Recursion(r) => Some(&r.layout),
             Self::Sort(s) => Some(&s.layout),
             Self::Window(w) => Some(&w.layout),
             Self::Rows(layout) => Some(layout),
             Self::Limit { .. } | Self::Result(_) | Self::Table(_) => None,
+        }
+    }
+
+    /// The functions of two rows by which rows with equal hashes are told apart, and added up, if it needs them.
+    pub fn pair(&self) -> Option<(Option<&Function>, &Function)> {
+        match self {
+            Self::Group(group) => Some((group.equal.as_ref(), &group.combine)),
+            Self::Recursion(recursion) => recursion.distinct.as_ref().map(|d| (d.equal.as_ref(), &d.combine)),
+            _ => None,
+        }
+    }
+
+    /// The states that are empty again when a round of it begins.
+    pub fn renewed(&self) -> &[StateId] {
+        match self {
+            Self::Recursion(recursion) => &recursion.renewed,
+            _ => &[],
         }
     }
 

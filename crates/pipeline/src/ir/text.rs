@@ -194,6 +194,19 @@ impl Display for State {
                 }
                 write!(f, " combine {}", g.combine)
             }
+            Self::Recursion(r) => {
+                write!(f, "recursion {}{}", r.layout, if r.kept { " kept" } else { "" })?;
+                if let Some(distinct) = &r.distinct {
+                    f.write_str(" distinct")?;
+                    if let Some(equal) = &distinct.equal {
+                        write!(f, " equal {equal}")?;
+                    }
+                    write!(f, " combine {}", distinct.combine)?;
+                }
+                f.write_str(" renewed (")?;
+                list(f, &r.renewed, |f, s| write!(f, "{s}"))?;
+                f.write_char(')')
+            }
             Self::Sort(s) => {
                 write!(f, "sort {} by (", s.layout)?;
                 list(f, &s.keys, |f, key| write!(f, "{key}"))?;
@@ -246,6 +259,9 @@ impl Display for Pipeline {
         if !self.fills.is_empty() {
             f.write_str(" fills ")?;
             list(f, &self.fills, |f, s| write!(f, "{s}"))?;
+        }
+        if let Some(rounds) = self.rounds {
+            write!(f, " rounds {rounds}")?;
         }
         if let Some(operator) = self.operator {
             write!(f, " operator {operator}")?;
@@ -301,6 +317,7 @@ impl Display for Source {
                 RowSet::All => write!(f, "rows {state} all"),
                 RowSet::Marked(at) => write!(f, "rows {state} marked {at}"),
                 RowSet::Unmarked(at) => write!(f, "rows {state} unmarked {at}"),
+                RowSet::Round => write!(f, "rows {state} round"),
             },
         }
     }

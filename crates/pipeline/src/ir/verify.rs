@@ -7,7 +7,8 @@
 //! 4. `Column` occurs with sources that have columns, `Row` with sources of rows; columns have the source's types.
 //! 5. States are of the kind that the instruction needs, and hashes are given exactly for join rows.
 //! 6. Offsets lie inside of the row, where it is known whose row it is.
-//! 7. Pipelines come after those that they depend on.
+//! 7. Rounds are those of recursions.
+//! 8. Pipelines come after those that they depend on.
 
 mod operation;
 
@@ -18,7 +19,7 @@ use base::ids::Id;
 
 use super::{
     Block, Callee, Fold, FoldKind, Function, GroupState, Inst, JoinState, JoinWord, KeyFilter, Known, Match, MatchKind,
-    Pipeline, Program, RowLayout, Source, State, StateId, Step, Ty, Var, Vectors,
+    Pipeline, Program, RowLayout, RowSet, Source, State, StateId, Step, Ty, Var, Vectors,
 };
 
 /// Checks a program; the error names the place and what is wrong there.
@@ -40,9 +41,9 @@ pub fn verify(program: &Program) -> Result<(), String> {
                 return Err(format!("{id}: the range's end lies outside of the row"));
             }
         }
-        let State::Group(g) = state else { continue };
-        for (f, answers, what) in g.equal.iter().map(|f| (f, true, "equal")).chain([(&g.combine, false, "combine")]) {
-            verify_function(program, &g.layout, f, answers).map_err(|e| format!("{id} {what}: {e}"))?;
+        let (Some((equal, combine)), Some(layout)) = (state.pair(), state.layout()) else { continue };
+        for (f, answers, what) in equal.map(|f| (f, true, "equal")).into_iter().chain([(combine, false, "combine")]) {
+            verify_function(program, layout, f, answers).map_err(|e| format!("{id} {what}: {e}"))?;
         }
     }
     match program.states.get(program.result).and_then(State::output) {
@@ -57,8 +58,16 @@ fn verify_pipeline(program: &Program, pipeline: &Pipeline) -> Result<(), String>
     }
     let mut v = Verifier::new(program, &pipeline.vars, Some(&pipeline.source));
     v.vectors = pipeline.vectors.as_ref();
-    if let Source::Rows { state, .. } = &pipeline.source {
+    if let Source::Rows { state, rows } = &pipeline.source {
         v.row_layout(*state)?;
+        if *rows == RowSet::Round && (pipeline.rounds != Some(*state) || !v.is_recursion(*state)) {
+            return Err(format!("it reads a round of {state}, and does not run in its rounds"));
+        }
+    }
+    if let Some(state) = pipeline.rounds
+        && !v.is_recursion(state)
+    {
+        return Err(format!("{state} has no rounds"));
     }
     let filters: &[KeyFilter] = if let Source::Table { filters, .. } = &pipeline.source { filters } else { &[] };
     for filter in filters {
@@ -127,6 +136,10 @@ struct Verifier<'p> {
 }
 
 impl<'p> Verifier<'p> {
+    fn is_recursion(&self, state: StateId) -> bool {
+        matches!(self.program.states.get(state), Some(State::Recursion(_)))
+    }
+
     fn new(program: &'p Program, vars: &'p IdMap<Var, Ty>, source: Option<&'p Source>) -> Self {
         let n = vars.len();
         Self {

@@ -1,8 +1,8 @@
 //! The program's states, and the pipelines that fill them. Nothing here knows expressions or the plan.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use base::IdMap;
+use base::{Error, IdMap, Result};
 use plan::ColumnId;
 
 use super::pipe::{Field, Pipe, Sql};
@@ -37,6 +37,10 @@ impl Pipelines {
         }
         let mut body = pipe.take_body();
         let vectors = pipe.take_vectors(&mut body);
+        let rounds = match pipe.source {
+            Source::Rows { state, rows: RowSet::Round } => Some(state),
+            _ => None,
+        };
         let id = self.pipelines.push(Pipeline {
             name: pipe.name.join(", "),
             source: pipe.source,
@@ -45,6 +49,7 @@ impl Pipelines {
             vars: pipe.vars,
             after: pipe.after,
             fills: pipe.fills.clone(),
+            rounds,
             operator: self.operator,
         });
         for state in pipe.fills.into_iter().chain(pipe.marks) {
@@ -69,6 +74,50 @@ impl Pipelines {
             state.filters = true;
             filters.push(KeyFilter { attribute, state: join });
         }
+    }
+
+    /// The pipelines and states that there are, for [`repeat`](Self::repeat).
+    pub fn mark(&self) -> (usize, usize) {
+        (self.pipelines.len(), self.states.len())
+    }
+
+    /// Of the pipelines since the mark, which the recursive term has become, those run in each round that depend on a round or
+    /// that add rows, with all that fill, mark or count for the same state. Their states are renewed for each round.
+    pub fn repeat(&mut self, (pipelines, states): (usize, usize), recursion: StateId) -> Result<()> {
+        let mut repeated: BTreeSet<PipelineId> = BTreeSet::new();
+        let among = |list: &[PipelineId], repeated: &BTreeSet<PipelineId>| list.iter().any(|p| repeated.contains(p));
+        loop {
+            let limits: Vec<StateId> = repeated.iter().flat_map(|&p| limits_of(&self.pipelines[p])).collect();
+            let shares = |state: &StateId| *state != recursion && among(&self.fillers[state], &repeated);
+            let repeats = |p: &Pipeline| {
+                p.rounds.is_some()
+                    || p.fills.contains(&recursion)
+                    || among(&p.after, &repeated)
+                    || p.fills.iter().any(shares)
+                    || limits_of(p).any(|limit| limits.contains(&limit))
+            };
+            let term = self.pipelines.iter().skip(pipelines).filter(|(_, p)| repeats(p));
+            let found: BTreeSet<PipelineId> = term.map(|(id, _)| id).collect();
+            if found == repeated {
+                break;
+            }
+            repeated = found;
+        }
+        for &id in &repeated {
+            let rounds = &mut self.pipelines[id].rounds;
+            if rounds.is_some_and(|other| other != recursion) {
+                return Err(Error::unsupported(
+                    "a recursive query in the recursive term of another one that reads both",
+                ));
+            }
+            *rounds = Some(recursion);
+        }
+        let is_renewed = |state: &StateId| self.fillers.get(state).is_none_or(|fillers| among(fillers, &repeated));
+        let renewed = self.states.keys().skip(states).filter(is_renewed).collect();
+        if let State::Recursion(state) = &mut self.states[recursion] {
+            state.renewed = renewed;
+        }
+        Ok(())
     }
 
     /// A pipe that reads the rows of a state once it is finished.
@@ -117,4 +166,8 @@ impl Pipelines {
     pub fn into_parts(self) -> (IdMap<StateId, State>, IdMap<PipelineId, Pipeline>) {
         (self.states, self.pipelines)
     }
+}
+
+fn limits_of(pipeline: &Pipeline) -> impl Iterator<Item = StateId> {
+    pipeline.body.iter().filter_map(Inst::limit)
 }

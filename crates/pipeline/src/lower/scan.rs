@@ -10,7 +10,7 @@ use types::{Chunk, ColumnBuilder, Value};
 use super::expression::{Range, source_column};
 use super::pipe::{Binding, Pipe};
 use super::{Lowering, Needed, with_columns_of};
-use crate::ir::{RowSet, ScanOp, ScanPredicate, Source};
+use crate::ir::{ScanOp, ScanPredicate, Source};
 
 impl Lowering<'_> {
     pub(super) fn scan(
@@ -110,8 +110,9 @@ impl Lowering<'_> {
     }
 
     pub(super) fn cte_scan(&mut self, cte: CteId, columns: &[(ColumnId, ColumnId)]) -> Result<Vec<Pipe>> {
-        let (state, fields) = self.ctes.get(&cte).cloned().ok_or_else(|| Error::internal("unknown WITH query"))?;
-        let (mut pipe, row) = self.pipelines.read(state, RowSet::All, &format!("scan {}", self.plan.ctes[cte].name));
+        let (state, fields, rows) =
+            self.ctes.get(&cte).cloned().ok_or_else(|| Error::internal("unknown WITH query"))?;
+        let (mut pipe, row) = self.pipelines.read(state, rows, &format!("scan {}", self.plan.ctes[cte].name));
         for &(from, to) in columns {
             let field = fields.iter().find(|(c, _)| *c == from).ok_or_else(|| super::unbound(from))?.1;
             pipe.bind_row(row, &[(to, field)], false);

@@ -27,7 +27,7 @@ macro_rules! accessors {
                 Op::Join { left, right, .. } => {
                     (first, second) = (Some(&$($mut)? **left), Some(&$($mut)? **right));
                 }
-                Op::SetOp { inputs, .. } => all = inputs,
+                Op::SetOp { inputs, .. } | Op::Recursion { inputs, .. } => all = inputs,
             }
             first.into_iter().chain(second).chain(all.into_iter().map(|(node, _)| node))
         }
@@ -41,7 +41,8 @@ macro_rules! accessors {
             let mut order = <&$($mut)? [SortKey]>::default();
             let mut windows = <&$($mut)? [(ColumnId, WindowCall)]>::default();
             match &$($mut)? self.op {
-                Op::CteScan { .. } | Op::Distinct { .. } | Op::Limit { .. } | Op::SetOp { .. } => {}
+                Op::CteScan { .. } | Op::Distinct { .. } | Op::Limit { .. } => {}
+                Op::SetOp { .. } | Op::Recursion { .. } => {}
                 Op::Scan { predicates, .. } | Op::Filter { predicates, .. } => list = predicates,
                 Op::Join { condition, .. } => list = condition,
                 Op::Values { rows: values, .. } => rows = values,
@@ -87,7 +88,8 @@ impl Node {
                     right.each_column(visit);
                 }
             }
-            Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } | Op::Aggregate { .. } | Op::SetOp { .. } => {}
+            Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } | Op::Aggregate { .. } => {}
+            Op::SetOp { .. } | Op::Recursion { .. } => {}
         }
         self.each_produced(visit);
     }
@@ -99,7 +101,9 @@ impl Node {
             Op::Filter { .. } | Op::Sort { .. } | Op::Limit { .. } | Op::GroupLimit { .. } | Op::Distinct { .. } => {}
             Op::Scan { columns, .. } => columns.iter().for_each(|&(_, c)| visit(c)),
             Op::CteScan { columns, .. } => columns.iter().for_each(|&(_, c)| visit(c)),
-            Op::Values { columns, .. } | Op::SetOp { columns, .. } => columns.iter().for_each(|&c| visit(c)),
+            Op::Values { columns, .. } | Op::SetOp { columns, .. } | Op::Recursion { columns, .. } => {
+                columns.iter().for_each(|&c| visit(c));
+            }
             Op::Map { columns, .. } => columns.iter().for_each(|&(c, _)| visit(c)),
             Op::Aggregate { groups, aggregates, .. } => {
                 groups.iter().for_each(|&(c, _)| visit(c));
@@ -126,7 +130,7 @@ impl Node {
                 groups.iter_mut().for_each(|(c, _)| change(c));
                 aggregates.iter_mut().for_each(|(c, _)| change(c));
             }
-            Op::SetOp { inputs, columns, .. } => {
+            Op::SetOp { inputs, columns, .. } | Op::Recursion { inputs, columns, .. } => {
                 columns.iter_mut().for_each(&mut *change);
                 inputs.iter_mut().flat_map(|(_, c)| c).for_each(change);
             }
@@ -161,7 +165,7 @@ impl Node {
             | Op::GroupLimit { input, .. }
             | Op::Window { input, .. } => Some(input),
             Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } | Op::Join { .. } => None,
-            Op::Aggregate { .. } | Op::SetOp { .. } => None,
+            Op::Aggregate { .. } | Op::SetOp { .. } | Op::Recursion { .. } => None,
         }
     }
 
@@ -178,7 +182,9 @@ impl Node {
     pub fn own_key(&self) -> Option<Vec<ColumnId>> {
         match &self.op {
             Op::Aggregate { groups, .. } => Some(groups.iter().map(|&(c, _)| c).collect()),
-            Op::Distinct { columns, .. } | Op::SetOp { all: false, columns, .. } => Some(columns.clone()),
+            Op::Distinct { columns, .. }
+            | Op::SetOp { all: false, columns, .. }
+            | Op::Recursion { all: false, columns, .. } => Some(columns.clone()),
             Op::GroupLimit { partition, limit: Some(0 | 1), .. } => Some(partition.clone()),
             Op::Window { keys, functions, .. } => functions.iter().find_map(|(column, call)| {
                 let numbers = call.function == WindowFunction::RowNumber && call.order.is_empty();
@@ -244,6 +250,7 @@ impl Op {
             Op::Limit { .. } => "limit",
             Op::GroupLimit { .. } => "group limit",
             Op::SetOp { .. } => "set operation",
+            Op::Recursion { .. } => "recursion",
             Op::Window { .. } => "window",
         }
     }

@@ -230,6 +230,15 @@ impl Reader<'_> {
                 let inputs = from.into_iter().map(|columns| Ok((*input()?, columns))).collect::<Result<Vec<_>>>()?;
                 Op::SetOp { operation, all, inputs, columns }
             }
+            "recursion" => {
+                let cte = CteId(line.id("cte")?);
+                let all = line.word("all");
+                let columns = line.bracketed(|l| l.definition())?;
+                line.keyword("from")?;
+                let from = line.bracketed(|l| l.references())?;
+                let inputs = from.into_iter().map(|columns| Ok((*input()?, columns))).collect::<Result<Vec<_>>>()?;
+                Op::Recursion { cte, all, inputs, columns }
+            }
             other => return Err(error(format!("no operator {other}"))),
         };
         line.end()?;

@@ -208,6 +208,11 @@ impl<'a> Printer<'a> {
                 let all = if *all { " all" } else { "" };
                 format!("{name}{all} [{}] from [{}]", definitions(&p, columns), from.join(", "))
             }
+            Op::Recursion { cte, all, inputs, columns } => {
+                let from: Vec<String> = inputs.iter().map(|(_, c)| format!("[{}]", references(&p, c))).collect();
+                let all = if *all { " all" } else { "" };
+                format!("recursion {cte}{all} [{}] from [{}]", definitions(&p, columns), from.join(", "))
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::group::GroupLocal;
 use crate::limit::LimitLocal;
 use crate::moments::ExactMoments;
 use crate::params::check_type;
+use crate::recursion::RecursionLocal;
 use crate::sites;
 use crate::slot::{interval_words, slot_of, value_of};
 use crate::sum::{ExactSum, ExactVariance};
@@ -64,6 +65,7 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::IntegerAt => (integer_at, 0),
         Callee::FloatAt => (float_at, 0),
         Callee::FloatAround => (float_around, 0),
+        Callee::AddRow(state) => (add_row, state.index()),
         Callee::TakeLimit(state) => (take_limit, state.index()),
         Callee::KeepStr(state) => (keep_str, state.index()),
     };
@@ -294,6 +296,10 @@ functions! {
         let (low, high, way) = (*args.pointer::<Values>(0)).around(worker, args.slot(1).as_f64())?;
         let low = float_of_word(low);
         Ok(Slot::f64(if way == 0.0 { low } else { f64::between(low, float_of_word(high), way)? }))
+    }
+    fn add_row(worker, state, args) {
+        let rows = (*worker.locals.add(state as usize)).cast::<RecursionLocal>();
+        (*rows).add(worker, args.pointer(0)).map(Slot::bool)
     }
     fn take_limit(worker, state, args) {
         let limit = (*worker.locals.add(state as usize)).cast::<LimitLocal>();

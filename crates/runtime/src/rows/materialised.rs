@@ -58,7 +58,12 @@ pub(crate) struct Look {
 }
 
 impl RowsLocal {
-    fn new(layout: &RowLayout, budget: &Budget, operator: &'static str, bound: Option<Arc<dyn Bound>>) -> Self {
+    pub(crate) fn new(
+        layout: &RowLayout,
+        budget: &Budget,
+        operator: &'static str,
+        bound: Option<Arc<dyn Bound>>,
+    ) -> Self {
         let text = Area::new(budget.clone(), operator);
         let bound = bound.map(|bound| (bound.clone(), bound.least()));
         let inner = LocalRows { text, strings: StringFields::of(layout), owned: (0, 0), bound };
@@ -105,7 +110,7 @@ impl RowsLocal {
     }
 
     /// The rows from a mark on, and the mark behind them.
-    fn since(&self, (first, done): Mark) -> (Vec<Segment>, Mark) {
+    pub(crate) fn since(&self, (first, done): Mark) -> (Vec<Segment>, Mark) {
         let blocks = self.area.blocks().enumerate().skip(first);
         let segments = blocks.map(|(block, (start, used))| {
             let from = if block == first { done } else { 0 };
@@ -116,13 +121,44 @@ impl RowsLocal {
         (segments.collect(), self.end())
     }
 
+    /// Takes all rows away, with their strings.
+    pub(crate) fn take(&mut self) -> (Area, Area) {
+        let empty = |like: &Area| Area::new(like.budget().clone(), like.operator());
+        let (rows, text) = (empty(&self.area), empty(&self.inner.text));
+        self.inner.owned = Mark::default();
+        (std::mem::replace(&mut self.area, rows), std::mem::replace(&mut self.inner.text, text))
+    }
+
+    /// Takes the row back that was allocated last.
+    ///
+    /// # Safety
+    /// Nobody may use it any more, and none must have been taken back since.
+    pub(crate) unsafe fn take_back(&mut self) {
+        // SAFETY: as the caller promises.
+        unsafe { self.area.take_back(self.stride) };
+    }
+
+    /// Makes a row own these strings of it.
+    ///
+    /// # Safety
+    /// It must be a row of these, nobody else's yet, and its strings alive.
+    pub(crate) unsafe fn own_strings_of(&mut self, row: *mut u8, strings: &StringFields) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { strings.own(row, &mut self.inner.text) }
+    }
+
+    /// Bytes of rows and strings.
+    pub(crate) fn written(&self) -> u64 {
+        (self.area.used() + self.inner.text.used()) as u64
+    }
+
     /// Where the next row will be.
     fn end(&self) -> Mark {
         self.area.blocks().enumerate().last().map_or((0, 0), |(block, (_, used))| (block, used))
     }
 
     /// Makes all rows own their strings.
-    fn own_strings(&mut self) -> Result<()> {
+    pub(crate) fn own_strings(&mut self) -> Result<()> {
         self.prune()?;
         if self.inner.strings.is_empty() {
             return Ok(());
@@ -190,8 +226,7 @@ impl RowLists {
     /// Bytes of rows and strings of a worker. Called by the worker itself.
     pub(crate) fn written(&self, worker: usize) -> u64 {
         // SAFETY: the item is the worker's own.
-        let local = unsafe { &*self.locals.get(worker) };
-        (local.area.used() + local.inner.text.used()) as u64
+        unsafe { (*self.locals.get(worker)).written() }
     }
 
     /// Bytes from one row to the next.

@@ -127,7 +127,10 @@ impl Binder<'_> {
             }
             let wanted = fold(ident);
             if let Some(index) = self.names.environment.iter().rposition(|c| c.name == wanted) {
-                return self.common_table(index, alias, position);
+                return match self.names.environment[index].recursing {
+                    Some(_) => self.working_scan(index, alias, position),
+                    None => self.common_table(index, alias, position),
+                };
             }
         }
         let name = self.text.object_name(name)?;
@@ -242,7 +245,7 @@ impl Binder<'_> {
     /// Binds the query of a common table expression, in the scope of its definition, and names its output.
     pub(super) fn cte_query(&mut self, index: usize) -> Result<Bound> {
         let binding = &self.names.environment[index];
-        let (query, names) = (Rc::clone(&binding.query), binding.columns.clone());
+        let query = Rc::clone(&binding.query);
         let (levels, visible) = (binding.levels, binding.visible);
         let hidden_levels = self.names.levels.split_off(levels.min(self.names.levels.len()));
         let hidden_ctes = self.names.environment.split_off(visible.min(self.names.environment.len()));
@@ -251,21 +254,33 @@ impl Binder<'_> {
         self.names.levels.extend(hidden_levels);
         let bound = bound?;
         let mut bound = self.plan.with_known_types(bound);
+        self.name_output(&mut bound, index)?;
+        Ok(bound)
+    }
+
+    /// Gives the output of a common table expression's query the names that its definition says.
+    pub(super) fn name_output(&mut self, bound: &mut Bound, index: usize) -> Result<()> {
+        let names = self.names.environment[index].columns.clone();
         let columns = bound.output.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
         let mut relation = Relation { name: Some(self.names.environment[index].name.clone()), columns };
         self.text.rename_columns(&mut relation, &names.iter().collect::<Vec<_>>())?;
         for (output, renamed) in bound.output.iter_mut().zip(relation.columns) {
             output.name = renamed.name;
         }
-        Ok(bound)
+        Ok(())
     }
 
     /// The id and output of a materialised common table expression; none if it has correlated references and must be
     /// inlined after all.
     #[allow(clippy::type_complexity)]
-    fn materialised(&mut self, index: usize) -> Result<Option<(plan::CteId, Vec<(String, ColumnId)>)>> {
+    pub(super) fn materialised(&mut self, index: usize) -> Result<Option<(plan::CteId, Vec<(String, ColumnId)>)>> {
         if let Some(done) = &self.names.environment[index].materialised {
             return Ok(Some(done.clone()));
+        }
+        if self.names.environment[index].recursive {
+            let done = self.recursive_query(index)?;
+            self.names.environment[index].materialised = Some(done.clone());
+            return Ok(Some(done));
         }
         let bound = self.cte_query(index)?;
         if !bound.node.free_columns().is_empty() {
@@ -415,7 +430,7 @@ impl Text<'_> {
     }
 
     /// Applies `AS name (columns)`.
-    fn aliased(&self, mut relation: Relation, alias: Option<&TableAlias>) -> Result<Relation> {
+    pub(super) fn aliased(&self, mut relation: Relation, alias: Option<&TableAlias>) -> Result<Relation> {
         let Some(alias) = alias else { return Ok(relation) };
         relation.name = Some(self.alias(&alias.name)?);
         let names: Vec<&ast::Ident> = alias.columns.iter().map(|c| &c.name).collect();

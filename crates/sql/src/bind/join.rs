@@ -5,19 +5,33 @@ use plan::{Compare, Expr, ExprKind, JoinKind, Node, Op, split_conjuncts};
 use sqlparser::ast::{self, Ident, JoinConstraint, JoinOperator, ObjectNamePart, TableWithJoins};
 
 use super::from::FromItem;
-use super::scope::{Clause, Scope, ScopeColumn};
+use super::scope::{Clause, Scope, ScopeColumn, SelfReference};
 use super::{Binder, fold, unsupported};
 use crate::bind::coerce::{compare, unify};
 use crate::bind::parts::PlanBuilder;
 use crate::bind::parts::Text;
 
+/// Whether a join pads its right side with NULLs.
+fn pads_right(join: &ast::Join) -> bool {
+    use JoinOperator as J;
+    matches!(join.join_operator, J::Left(_) | J::LeftOuter(_) | J::FullOuter(_))
+}
+
+/// Whether a recursive query may read itself to the left of these joins.
+fn padded_later(joins: &[ast::Join]) -> SelfReference {
+    use JoinOperator as J;
+    let pads = |join: &ast::Join| matches!(join.join_operator, J::Right(_) | J::RightOuter(_) | J::FullOuter(_));
+    if joins.iter().any(pads) { SelfReference::OuterJoin } else { SelfReference::Allowed }
+}
+
 impl Binder<'_> {
     /// A table and what is joined to it, left to right; `seen` are names that LATERAL subqueries see besides.
     pub(super) fn joined(&mut self, table: &TableWithJoins, seen: &Scope) -> Result<FromItem> {
-        let mut left = self.factor(&table.relation, seen)?;
-        for join in &table.joins {
+        let mut left = self.not_recursive(padded_later(&table.joins), |b| b.factor(&table.relation, seen))?;
+        for (at, join) in table.joins.iter().enumerate() {
             let around = seen.clone().join(left.scope.clone());
-            let right = self.factor(&join.relation, &around)?;
+            let place = if pads_right(join) { SelfReference::OuterJoin } else { padded_later(&table.joins[at + 1..]) };
+            let right = self.not_recursive(place, |b| b.factor(&join.relation, &around))?;
             left = self.join(left, right, &join.join_operator)?;
         }
         Ok(left)

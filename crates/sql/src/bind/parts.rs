@@ -29,7 +29,7 @@ pub(super) struct Text<'a> {
 }
 
 /// The plan as far as it is made: what its operators refer to.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct PlanBuilder {
     pub columns: IdMap<ColumnId, ColumnInfo>,
     pub tables: IdMap<TableId, TableInfo>,

@@ -12,6 +12,7 @@ use types::{SqlType, Value};
 use super::scope::CteBinding;
 use super::{Binder, Bound, fold, unsupported};
 use crate::bind::coerce::cast_to;
+use crate::bind::parts::Text;
 
 /// LIMIT and OFFSET as numbers: the slice of the rows that stays.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,31 +67,27 @@ impl Binder<'_> {
     }
 
     /// Brings the common table expressions of WITH into scope.
-    fn with_clause(&mut self, query: &ast::Query) -> Result<()> {
+    pub(super) fn with_clause(&mut self, query: &ast::Query) -> Result<()> {
         let Some(with) = &query.with else { return Ok(()) };
         let mut counts = Counter::default();
         let _ = query.visit(&mut counts);
         let first = self.names.environment.len();
-        for cte in &with.cte_tables {
+        for cte in in_order(with, &self.text)? {
             let name = fold(&cte.alias.name);
             let position = self.text.at(&cte.alias.name);
             if self.names.environment[first..].iter().any(|c| c.name == name) {
                 let message = format!("WITH query name \"{name}\" specified more than once");
                 return Err(Error::new(SqlState::DUPLICATE_ALIAS, message).at(position));
             }
-            if with.recursive {
-                let mut inside = Counter::default();
-                let _ = cte.query.visit(&mut inside);
-                if inside.of(&name) > 0 {
-                    return unsupported("a recursive common table expression", position);
-                }
-            }
+            let own = if with.recursive { Counter::of_query(&cte.query).of(&name) } else { 0 };
+            let recursive = own > 0;
             let inline = match cte.materialized {
+                _ if recursive => false,
                 Some(CteAsMaterialized::Materialized) => false,
                 Some(CteAsMaterialized::NotMaterialized) => true,
                 None => counts.of(&name) <= 1,
             };
-            let unused = counts.of(&name) == 0;
+            let unused = counts.of(&name) == own;
             self.names.environment.push(CteBinding {
                 name,
                 columns: cte.alias.columns.iter().map(|c| c.name.clone()).collect(),
@@ -98,11 +95,14 @@ impl Binder<'_> {
                 levels: self.names.levels.len(),
                 visible: self.names.environment.len(),
                 inline,
+                recursive,
+                recursing: None,
                 materialised: None,
             });
             if unused {
                 // Its mistakes count all the same.
-                self.cte_query(self.names.environment.len() - 1)?;
+                let index = self.names.environment.len() - 1;
+                if recursive { self.materialised(index).map(|_| ())? } else { self.cte_query(index).map(|_| ())? }
             }
         }
         Ok(())
@@ -213,11 +213,40 @@ fn fold_integers(expr: &plan::Expr) -> Option<i64> {
     }
 }
 
+/// The common table expressions of WITH, each behind those that it reads: of WITH RECURSIVE they may come in any order.
+fn in_order<'q>(with: &'q ast::With, text: &Text<'_>) -> Result<Vec<&'q ast::Cte>> {
+    let mut left: Vec<&ast::Cte> = with.cte_tables.iter().collect();
+    if !with.recursive {
+        return Ok(left);
+    }
+    let mut ordered = Vec::with_capacity(left.len());
+    while !left.is_empty() {
+        let waits = |cte: &ast::Cte| {
+            let read = Counter::of_query(&cte.query);
+            let own = fold(&cte.alias.name);
+            let names = left.iter().map(|other| fold(&other.alias.name));
+            names.filter(|name| *name != own).any(|name| read.of(&name) > 0)
+        };
+        let Some(next) = left.iter().position(|cte| !waits(cte)) else {
+            let position = text.at(&left[0].alias.name);
+            return Err(Error::unsupported("mutual recursion between WITH items").at(position));
+        };
+        ordered.push(left.remove(next));
+    }
+    Ok(ordered)
+}
+
 /// How often each unqualified table name occurs: at least as often as each common table expression is read.
 #[derive(Default)]
 struct Counter(HashMap<String, usize>);
 
 impl Counter {
+    fn of_query(query: &ast::Query) -> Self {
+        let mut counter = Self::default();
+        let _ = query.visit(&mut counter);
+        counter
+    }
+
     fn of(&self, name: &str) -> usize {
         self.0.get(name).copied().unwrap_or(0)
     }

@@ -108,6 +108,8 @@ impl Clause {
 pub(super) struct Level {
     pub scope: Scope,
     pub clause: Clause,
+    /// Whether FROM has the working table of a recursive query.
+    pub reads_itself: bool,
     /// Aggregates met so far, each once.
     pub aggregates: Vec<(ColumnId, AggregateCall)>,
     /// Whether we are inside of an aggregate's argument.
@@ -135,6 +137,7 @@ impl Level {
         Self {
             scope: Scope::default(),
             clause,
+            reads_itself: false,
             aggregates: Vec::new(),
             inside_aggregate: false,
             ordered_sets: Vec::new(),
@@ -188,6 +191,8 @@ pub(super) struct Names {
     pub levels: Vec<Level>,
     /// Common table expressions in scope; later ones hide earlier ones.
     pub environment: Vec<CteBinding>,
+    /// Whether a recursive query may read itself here.
+    pub self_reference: SelfReference,
 }
 
 /// A common table expression in scope.
@@ -200,8 +205,45 @@ pub(super) struct CteBinding {
     pub levels: usize,
     pub visible: usize,
     pub inline: bool,
+    /// Whether it may read itself.
+    pub recursive: bool,
+    /// While it is bound, if it does.
+    pub recursing: Option<Recursing>,
     /// Once materialised: its id, and its output's names and columns.
     pub materialised: Option<(CteId, Vec<(String, ColumnId)>)>,
+}
+
+/// How far a query that may read itself is bound.
+#[derive(Clone)]
+pub(super) enum Recursing {
+    /// In its first term it may not.
+    FirstTerm,
+    /// In its recursive term it may, once: the names and columns of its working table.
+    Term { output: Vec<(String, ColumnId)>, read: bool },
+}
+
+/// Whether a recursive query may read itself at the current place.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) enum SelfReference {
+    #[default]
+    Allowed,
+    Subquery,
+    OuterJoin,
+    Intersect,
+    Except,
+}
+
+impl SelfReference {
+    /// Why it may not.
+    pub fn misplaced(self) -> Option<&'static str> {
+        match self {
+            Self::Allowed => None,
+            Self::Subquery => Some("within a subquery"),
+            Self::OuterJoin => Some("within an outer join"),
+            Self::Intersect => Some("within INTERSECT"),
+            Self::Except => Some("within EXCEPT"),
+        }
+    }
 }
 
 /// Whether a column's name is what was written: exactly, or in any case if it was not quoted.

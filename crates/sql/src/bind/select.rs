@@ -72,7 +72,12 @@ impl Binder<'_> {
             keys.extend(on);
         }
 
-        let mut windows = std::mem::take(&mut self.names.level().windows);
+        let level = self.names.level();
+        if let Some((_, call)) = level.aggregates.first().filter(|_| level.reads_itself) {
+            let message = "aggregate functions are not allowed in a recursive query's recursive term";
+            return Err(Error::new(SqlState::INVALID_RECURSION, message).at(call.position));
+        }
+        let mut windows = std::mem::take(&mut level.windows);
         let level = self.names.level();
         // Calls have copies of these; mistakes in those that nothing uses count all the same.
         let mut named_windows = std::mem::take(&mut level.named_windows);

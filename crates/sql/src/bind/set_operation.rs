@@ -6,6 +6,7 @@ use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
 use types::SqlType;
 
 use super::coerce::{common_type, literal_type};
+use super::scope::SelfReference;
 use super::{Binder, Bound, Output, unsupported};
 use crate::bind::parts::PlanBuilder;
 
@@ -36,20 +37,33 @@ impl Binder<'_> {
             let message = format!("more than {MAX_OPERANDS} set operations in a row");
             return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).hint("write many rows as VALUES"));
         }
-        let mut result = self.set_expr(first)?;
+        let of_first = |&(operation, all, _): &(SetOperation, bool, &SetExpr)| all && operation != SetOperation::Union;
+        let place =
+            chain.iter().find(|link| of_first(link)).map_or(SelfReference::Allowed, |link| refused_in(link.0, true));
+        let mut result = self.not_recursive(place, |b| b.set_expr(first))?;
         let mut rest = chain.into_iter().rev().peekable();
         while let Some((operation, all, right)) = rest.next() {
-            let mut inputs = vec![result, self.set_expr(right)?];
+            let place = refused_in(operation, all);
+            let mut inputs = vec![result, self.not_recursive(place, |b| b.set_expr(right))?];
             while let Some(&(next, next_all, right)) = rest.peek() {
                 if (next, next_all) != (operation, all) {
                     break;
                 }
-                inputs.push(self.set_expr(right)?);
+                inputs.push(self.not_recursive(place, |b| b.set_expr(right))?);
                 rest.next();
             }
             result = self.plan.combine(operation, all, inputs)?;
         }
         Ok(result)
+    }
+}
+
+/// Whether a recursive query may read itself in a later operand.
+fn refused_in(operation: SetOperation, all: bool) -> SelfReference {
+    match operation {
+        SetOperation::Except => SelfReference::Except,
+        SetOperation::Intersect if all => SelfReference::Intersect,
+        _ => SelfReference::Allowed,
     }
 }
 

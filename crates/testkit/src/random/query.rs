@@ -50,10 +50,15 @@ impl Generator<'_> {
 
     fn common_table(&mut self) -> String {
         let kinds = [Kind::Integer, self.random.pick(KINDS)];
-        let text = self.plain(&kinds);
+        let mut text = self.plain(&kinds);
+        // Of the first column few values come to be, so that the rounds end.
+        let recursive = self.random.one_in(3);
+        if recursive {
+            text = format!("{text} UNION SELECT w0 % 5 + 1, w1 FROM w WHERE w0 IS NOT NULL");
+        }
         let column = |(place, kind): (usize, &Kind)| Visible { name: format!("w{place}"), kind: *kind };
         self.common = Some(kinds.iter().enumerate().map(column).collect());
-        format!("WITH w(w0, w1) AS ({text}) ")
+        format!("WITH {}w(w0, w1) AS ({text}) ", if recursive { "RECURSIVE " } else { "" })
     }
 
     /// A total order of the output, and perhaps a limit: which of equal rows comes first does not show.

@@ -11,9 +11,9 @@ use types::ops::like::Syntax;
 use types::{Chunk, ColumnBuilder, Interval, SqlType, Value};
 
 use crate::ir::{
-    Callee, FloatOp, Inst, JoinState, JoinWord, KeyFilter, Literal, Operation, Param, Pipeline, PipelineId, Program,
-    RowField, RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind, Source, SourceColumn, State, StateId,
-    Step, Ty, Vectors, parse,
+    Callee, Distinct, FloatOp, Function, Inst, JoinState, JoinWord, KeyFilter, Literal, Operation, Param, Pipeline,
+    PipelineId, Program, RecursionState, RowField, RowLayout, RowSet, ScanOp, ScanPredicate, Site, SiteId, SiteKind,
+    Source, SourceColumn, State, StateId, Step, Ty, Var, Vectors, parse,
 };
 
 /// Makes random parts of programs.
@@ -149,7 +149,7 @@ impl Generator {
                 Source::Values(Arc::new(Chunk::new(rows, columns.collect())))
             }
             _ => {
-                let rows = self.0.pick(&[RowSet::All, RowSet::Marked(17), RowSet::Unmarked(3)]);
+                let rows = self.0.pick(&[RowSet::All, RowSet::Marked(17), RowSet::Unmarked(3), RowSet::Round]);
                 Source::Rows { state: StateId::from_index(self.0.index(3)), rows }
             }
         }
@@ -193,6 +193,7 @@ impl Generator {
             vars,
             after: self.some(|r| PipelineId::from_index(r.0.index(9))),
             fills: self.some(|r| StateId::from_index(r.0.index(9))),
+            rounds: self.coin().then(|| StateId::from_index(self.0.index(9))),
             operator: self.coin().then(|| self.0.index(9) as u32),
         }
     }
@@ -212,6 +213,12 @@ impl Generator {
         let word = self.0.pick(&[JoinWord::Hash, JoinWord::Key { null }, JoinWord::Range { null, until }]);
         let layout = RowLayout { fields: self.some(field), size: 24 };
         states.push(State::Join(JoinState { layout, unique: self.coin(), word, filters: self.coin() }));
+        let vars = || [Ty::Ptr, Ty::Ptr].into_iter().collect();
+        let function = || Function { rows: [Var(0), Var(1)], body: Vec::new(), result: None, vars: vars() };
+        let distinct = self.coin().then(|| Distinct { equal: None, combine: function() });
+        let renewed = self.some(|r| StateId::from_index(r.0.index(9)));
+        let layout = RowLayout { fields: self.some(field), size: 24 };
+        states.push(State::Recursion(RecursionState { layout, distinct, kept: self.coin(), renewed }));
         Program {
             params: self.some(Self::param).into_iter().collect(),
             sites: self.some(Self::site).into_iter().collect(),
@@ -229,8 +236,8 @@ impl Generator {
 fn shown(program: &Program) -> Vec<String> {
     let Program { params, sites, states, pipelines, result, ordered, counters, positions } = program;
     let mut all = vec![format!("{params:?} {sites:?} {states:?} {result:?} {ordered} {counters:?} {positions:?}")];
-    for Pipeline { name, source, body, vars, after, fills, operator, vectors } in pipelines.values() {
-        all.push(format!("{name:?} {body:?} {vars:?} {after:?} {fills:?} {operator:?} {vectors:?}"));
+    for Pipeline { name, source, body, vars, after, fills, rounds, operator, vectors } in pipelines.values() {
+        all.push(format!("{name:?} {body:?} {vars:?} {after:?} {fills:?} {rounds:?} {operator:?} {vectors:?}"));
         all.push(match source {
             Source::Values(chunk) => {
                 let types: Vec<_> = chunk.columns().iter().map(|c| c.sql_type()).collect();

@@ -9,16 +9,17 @@ use super::negate_if;
 use super::once::row;
 use super::operator::compare_op;
 use crate::bind::coerce::{comparable, op_text};
+use crate::bind::scope::SelfReference;
 use crate::bind::{Binder, Bound, unsupported};
 
 impl Binder<'_> {
     fn subquery(&mut self, query: &ast::Query) -> Result<Bound> {
-        let bound = self.query(query)?;
+        let bound = self.not_recursive(SelfReference::Subquery, |b| b.query(query))?;
         Ok(self.plan.with_known_types(bound))
     }
 
     pub(super) fn exists(&mut self, query: &ast::Query, negated: bool) -> Result<Expr> {
-        let bound = self.query(query)?;
+        let bound = self.not_recursive(SelfReference::Subquery, |b| b.query(query))?;
         let subquery = Subquery { kind: SubqueryKind::Exists, plan: bound.node };
         Ok(negate_if(Expr::new(ExprKind::Subquery(Box::new(subquery)), SqlType::Bool), negated))
     }

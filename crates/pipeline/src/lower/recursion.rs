@@ -1,0 +1,121 @@
+//! WITH RECURSIVE: a state to which pipelines add rows in rounds (decision 41).
+//!
+//! What comes of the first term's pipes is added before the rounds begin. Of the pipelines that the recursive term becomes,
+//! those that depend on the working table, or add rows themselves, run in each round; the others, the build sides of joins with
+//! tables above all, run once. Where the result is read once, its reader takes the rows of each round away, so that they need
+//! not be kept, and a LIMIT above ends the rounds.
+
+use base::{Error, Result};
+use plan::{ColumnId, Cte, CteId, Node, Op};
+use types::SqlType;
+
+use super::aggregate::{combine_function, equal_function, key_layout};
+use super::pipe::{Field, Pipe};
+use super::{Lowering, Needed};
+use crate::ir::{Callee, Distinct, Inst, Operation, RecursionState, RowSet, State, StateId, Ty};
+
+/// The two terms of a recursion and their columns.
+type Terms = [(Node, Vec<ColumnId>)];
+
+impl Lowering<'_> {
+    pub(super) fn recursion(&mut self, id: CteId, cte: &Cte, all: bool, terms: &Terms) -> Result<()> {
+        let Op::Recursion { columns, .. } = &cte.plan.op else { return Err(Error::internal("no recursion")) };
+        let [(first, from_first), (term, from_term)] = terms else {
+            return Err(Error::internal("a recursion without its terms"));
+        };
+        let kept = !self.is_streamed(id);
+        let (state, fields) = self.recursion_state(columns, all, kept)?;
+        let counter = self.counters.get(&cte.plan);
+        let add = |lowering: &mut Self, term: &Node, from: &[ColumnId]| -> Result<()> {
+            let pipes = lowering.node(term, &from.iter().copied().collect::<Needed>())?;
+            lowering.pipelines.operator = counter;
+            pipes.into_iter().try_for_each(|pipe| lowering.add_rows(pipe, (state, all), from, &fields, counter))
+        };
+        add(self, first, from_first)?;
+        let begin = self.pipelines.mark();
+        let bound: Vec<(ColumnId, Field)> = columns.iter().copied().zip(fields.iter().copied()).collect();
+        self.ctes.insert(id, (state, bound.clone(), RowSet::Round));
+        let plan = self.plan;
+        for (part, cte) in plan.ctes.iter() {
+            if self.rounds.of(part) != Some(id) {
+                continue;
+            }
+            if matches!(cte.plan.op, Op::Recursion { .. }) {
+                return Err(Error::unsupported("a recursive query that reads the working table of another one"));
+            }
+            self.common_table_expression(part, cte)?;
+        }
+        add(self, term, from_term)?;
+        self.pipelines.repeat(begin, state)?;
+        self.ctes.insert(id, (state, bound, if kept { RowSet::All } else { RowSet::Round }));
+        Ok(())
+    }
+
+    fn recursion_state(&mut self, columns: &[ColumnId], all: bool, kept: bool) -> Result<(StateId, Vec<Field>)> {
+        let types: Vec<SqlType> = columns.iter().map(|&c| self.type_of(c)).collect();
+        let nullable: Vec<bool> = columns.iter().map(|&c| self.plan.columns[c].nullable).collect();
+        let (mut layout, fields) = key_layout(&types, &nullable);
+        let mut distinct = None;
+        if !all {
+            // Others look at a row from when it is added: it owns its strings by then.
+            layout.fields.iter_mut().for_each(|field| field.kept = field.ty == Ty::Str);
+            let combine = combine_function(&fields, |_, _, _| Ok(()))?;
+            distinct = Some(Distinct { equal: equal_function(&fields), combine });
+        }
+        let recursion = RecursionState { layout, distinct, kept, renewed: Vec::new() };
+        Ok((self.pipelines.add_state(State::Recursion(recursion)), fields))
+    }
+
+    /// Ends a pipe of one of the terms.
+    fn add_rows(
+        &mut self,
+        mut pipe: Pipe,
+        (state, all): (StateId, bool),
+        columns: &[ColumnId],
+        fields: &[Field],
+        counter: Option<u32>,
+    ) -> Result<()> {
+        let values = self.values_of(&mut pipe, columns)?;
+        let keys = values.iter().zip(fields).map(|(v, field)| (v.value, v.null.filter(|_| field.null.is_some())));
+        let keys = keys.collect();
+        let hash = (!all).then(|| pipe.let_(Ty::I64, Operation::Hash(keys)));
+        let row = pipe.var(Ty::Ptr);
+        pipe.push(Inst::AllocRow { state, row, hash: None });
+        hash.into_iter().for_each(|hash| pipe.store(row, 0, hash));
+        for (&field, &value) in fields.iter().zip(&values) {
+            if field.null.is_none() && value.null.is_some() {
+                return Err(Error::internal("a NULL in a recursion that has none"));
+            }
+            pipe.store_field(row, field, value);
+        }
+        if !all {
+            let is_new = pipe.call1(Callee::AddRow(state), vec![row], None);
+            counter.iter().for_each(|_| pipe.push(Inst::Filter(is_new)));
+        }
+        counter.into_iter().for_each(|counter| pipe.push(Inst::Count(counter)));
+        pipe.name.push("add".into());
+        self.pipelines.close(pipe, state);
+        Ok(())
+    }
+
+    /// How often a recursion's result is read, not counting the rounds themselves.
+    pub(super) fn readers(&self, recursion: CteId) -> usize {
+        let (plan, rounds) = (self.plan, &self.rounds);
+        let ctes = plan.ctes.iter().filter(|&(id, _)| id != recursion && rounds.of(id) != Some(recursion));
+        ctes.map(|(_, cte)| &cte.plan).chain([&plan.root]).map(|node| reads(node, recursion)).sum()
+    }
+
+    /// Whether one reader takes the rows of each round away. One that runs in rounds of its own does not.
+    fn is_streamed(&self, recursion: CteId) -> bool {
+        let runs_once =
+            |&(id, cte): &(CteId, &Cte)| !matches!(cte.plan.op, Op::Recursion { .. }) && self.rounds.of(id).is_none();
+        let once = self.plan.ctes.iter().filter(runs_once).map(|(_, cte)| &cte.plan).chain([&self.plan.root]);
+        self.streams && self.readers(recursion) == 1 && once.map(|node| reads(node, recursion)).sum::<usize>() == 1
+    }
+}
+
+fn reads(node: &Node, wanted: CteId) -> usize {
+    let mut count = 0;
+    node.walk(&mut |node| count += usize::from(matches!(node.op, Op::CteScan { cte, .. } if cte == wanted)));
+    count
+}
