@@ -77,6 +77,7 @@ miri: nightly
 	rustup component add --toolchain $(NIGHTLY) miri rust-src
 	$(MIRI) -p base
 	$(MIRI) -p types -- column:: string:: value:: --skip ops::
+	$(MIRI) -p index
 	$(MIRI) -p storage -- index:: scan:: relation::directory relation::tests::a_null
 
 # What weak orders of memory allow, in the lanes, the gate and the event count of the scheduler.
@@ -84,12 +85,12 @@ loom:
 	RUSTFLAGS="--cfg loom" cargo test -p scheduler --lib --target-dir target/loom loom_model
 
 asan: nightly
-	RUSTFLAGS="-Zsanitizer=address --cfg watched" cargo +$(NIGHTLY) test --target $(HOST) --target-dir target/asan --no-fail-fast --lib --tests -p base -p types -p scheduler -p runtime -p storage -- --skip model::
+	RUSTFLAGS="-Zsanitizer=address --cfg watched" cargo +$(NIGHTLY) test --target $(HOST) --target-dir target/asan --no-fail-fast --lib --tests -p base -p types -p scheduler -p runtime -p index -p storage -- --skip model::
 
 # The standard library is built with it: a fence of one that is not looks like a race.
 tsan: nightly
 	rustup component add --toolchain $(NIGHTLY) rust-src
-	RUSTFLAGS="-Zsanitizer=thread --cfg watched" cargo +$(NIGHTLY) test -Zbuild-std --target $(HOST) --target-dir target/tsan --no-fail-fast --lib --tests -p base -p types -p scheduler -p runtime -p storage -- --skip model::
+	RUSTFLAGS="-Zsanitizer=thread --cfg watched" cargo +$(NIGHTLY) test -Zbuild-std --target $(HOST) --target-dir target/tsan --no-fail-fast --lib --tests -p base -p types -p scheduler -p runtime -p index -p storage -- --skip model::
 
 wheel: toolchain $(TESTS)/ready
 	$(TESTS)/bin/maturin build --release -m crates/python/Cargo.toml --out dist

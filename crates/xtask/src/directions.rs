@@ -11,6 +11,7 @@ pub const ORDER: &[&str] = &[
     "types",
     "functions",
     "scheduler",
+    "index",
     "storage",
     "catalog",
     "plan",
@@ -32,6 +33,8 @@ pub const ORDER: &[&str] = &[
 /// Dependencies that the order allows but the design does not: crate, what it must not use, why.
 pub const FORBIDDEN: &[(&str, &str, &str)] = &[
     ("scheduler", "types", "the scheduler knows no SQL"),
+    ("index", "types", "the index knows bytes, not SQL"),
+    ("index", "scheduler", "the index is of use without an engine"),
     ("optimizer", "storage", "the optimizer sees statistics, never storage"),
     ("optimizer", "sql", "plans do not know the text that they come from"),
     ("pipeline", "optimizer", "lowering takes any verified plan"),

@@ -1,0 +1,75 @@
+//! Lookups: Figure 3.3. O(length of the key), and as many nodes as bytes that tell keys apart.
+
+use crate::node::{Link, Meets, Node, Symbol, symbol};
+use crate::protocol::{Coupling, Held, Protocol, Restart, until_done};
+use crate::rows::RowKeys;
+use crate::tree::Reader;
+
+impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
+    /// The row that has a key.
+    #[inline]
+    pub fn get(&self, key: &[u8]) -> Option<u64> {
+        let attempt = |locking| if locking { self.lookup::<true>(key) } else { self.lookup::<false>(key) };
+        P::operate(&self.tree.latch, || until_done(attempt))
+    }
+
+    #[inline(always)]
+    fn lookup<const X: bool>(&self, key: &[u8]) -> Result<Option<u64>, Restart> {
+        let mut parent = Held::<P::Lookup, X>::read(&self.tree.root.word)?;
+        let mut link = self.tree.root.slot.load();
+        // So many bytes of the key are behind us; whether all of them were compared.
+        let (mut depth, mut known) = (0, true);
+        loop {
+            if !link.is_node() {
+                // Read before the row's key is asked for, which is not part of the tree.
+                parent.release()?;
+                return Ok(self.found(link, key, R::PREFIX_FREE && known && depth == key.len()));
+            }
+            parent.check()?;
+            // SAFETY: the parent was in the tree with this link when it was checked, and the guard is older.
+            let node = unsafe { link.follow::<'_>() };
+            let held = Held::<P::Lookup, X>::read(&node.head().word)?;
+            parent.release()?;
+            let Some((symbol, behind)) = branch(node, key, depth, &mut known) else {
+                held.release()?;
+                return Ok(None);
+            };
+            link = node.slot(symbol).map_or(Link::NULL, |slot| slot.load());
+            (parent, depth) = (held, behind);
+        }
+    }
+
+    /// A row at the end of a lookup, if it has the key.
+    #[inline(always)]
+    fn found(&self, link: Link<P::Word>, key: &[u8], sure: bool) -> Option<u64> {
+        (link.is_row() && (sure || self.rows.has(link.row(), key))).then(|| link.row())
+    }
+
+    /// Some row below a link; there is one, as each node has at least two children.
+    pub(crate) fn some_row(&self, link: Link<P::Word>) -> Option<u64> {
+        let mut link = link;
+        while link.is_node() {
+            // SAFETY: it was in the tree when it was loaded, and the guard is older.
+            let node = unsafe { link.follow::<'_>() };
+            let first = || node.next(0, true).map(|(_, link)| link);
+            link = P::Lookup::snapshot(&node.head().word, first)?;
+        }
+        link.is_row().then(|| link.row())
+    }
+}
+
+/// By what a key branches at a node, if it agrees with its path as far as that is known, and the depth behind that.
+#[inline(always)]
+fn branch<W>(node: Node<'_, W>, key: &[u8], depth: usize, known: &mut bool) -> Option<(Symbol, usize)> {
+    let level = node.level();
+    // Without a compressed path, what is compared and where the child is do not wait for the level.
+    let level = if level == depth { depth } else { level };
+    if level > key.len() {
+        return None;
+    }
+    match node.meets(key, depth) {
+        Meets::Differs => return None,
+        Meets::Agrees { known: all } => *known &= all,
+    }
+    Some((symbol(key, level), level + usize::from(!node.is_end())))
+}

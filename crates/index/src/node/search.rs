@@ -1,0 +1,164 @@
+//! Looking into a node: whether a key fits its path, where a byte's child is, which child comes next.
+//!
+//! Bytes of small nodes are in no order, so that entering one writes nothing but a free slot. A node of 16 is searched by one
+//! comparison of vectors, one of four by arithmetic on a word.
+
+use super::{Kind, Link, Node, PATH, Slot, Symbol};
+use crate::sync::{Acquire, Relaxed};
+
+/// How far a key goes along with a node's path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meets {
+    /// To the node's level, as far as the node knows; and whether it knows all of it.
+    Agrees { known: bool },
+    /// It doesn't.
+    Differs,
+}
+
+impl<'g, W> Node<'g, W> {
+    /// Compares the path behind `depth` with a key that is at least as long as the level.
+    #[inline(always)]
+    pub(crate) fn meets(self, key: &[u8], depth: usize) -> Meets {
+        let level = self.level();
+        if level == depth {
+            return Meets::Agrees { known: true };
+        }
+        let known = self.known(depth);
+        if key[level - known.len()..level] != *known {
+            return Meets::Differs;
+        }
+        Meets::Agrees { known: level - depth <= PATH }
+    }
+
+    /// What the node knows of the path behind `depth`: all of it, or its last bytes.
+    #[inline(always)]
+    pub(crate) fn known(self, depth: usize) -> &'g [u8] {
+        &self.head().path[PATH - (self.level() - depth).min(PATH)..]
+    }
+
+    /// Where the child of a symbol is, which may be absent all the same.
+    #[inline(always)]
+    pub(crate) fn slot(self, symbol: Symbol) -> Option<&'g Slot<W>> {
+        if self.is_end() {
+            return Some(&self.n4().children[usize::from(symbol.is_some())]);
+        }
+        self.slot_of(symbol?)
+    }
+
+    #[inline(always)]
+    pub(crate) fn slot_of(self, byte: u8) -> Option<&'g Slot<W>> {
+        match self.kind {
+            // The count is read first: a slot that is counted keeps its byte for as long as anybody looks.
+            Kind::N4 => {
+                let count = usize::from(self.head().count.load(Acquire));
+                let place = first_in_4(self.head().bytes.load(Relaxed), byte);
+                (place < count).then(|| &self.n4().children[place & 3])
+            }
+            Kind::N16 => {
+                let count = u32::from(self.head().count.load(Acquire));
+                let node = self.n16();
+                let found = all_in_16([node.bytes[0].load(Relaxed), node.bytes[1].load(Relaxed)], byte);
+                let place = found.trailing_zeros();
+                (found != 0 && place < count).then(|| &node.children[place as usize & 15])
+            }
+            Kind::N48 => {
+                let node = self.n48();
+                match node.places[usize::from(byte)].load(Acquire) {
+                    0 => None,
+                    place => node.children.get(usize::from(place) - 1),
+                }
+            }
+            Kind::N256 => Some(&self.n256().children[usize::from(byte)]),
+        }
+    }
+
+    /// The first child whose symbol is `from` or behind it, going up or down. Symbols are numbers here: the end is 0, a byte
+    /// one more than itself; in an end node 1 stands for all that goes on.
+    pub(crate) fn next(self, from: u16, up: bool) -> Option<(u16, Link<W>)> {
+        let ahead = |symbol: u16| if up { symbol >= from } else { symbol <= from };
+        let mut best: Option<(u16, Link<W>)> = None;
+        let mut offer = |symbol: u16, link: Link<W>| {
+            if !link.is_null() && ahead(symbol) && best.is_none_or(|(other, _)| (symbol < other) == up) {
+                best = Some((symbol, link));
+            }
+        };
+        match self.kind {
+            Kind::N4 if self.is_end() => {
+                (0..2).for_each(|symbol| offer(symbol, self.n4().children[usize::from(symbol)].load()));
+                best
+            }
+            Kind::N4 | Kind::N16 => {
+                let count = usize::from(self.head().count.load(Acquire));
+                for (place, slot) in self.slots().iter().enumerate().take(count) {
+                    offer(u16::from(self.byte_at(place)) + 1, slot.load());
+                }
+                best
+            }
+            Kind::N48 | Kind::N256 => self.next_by_byte(from, up),
+        }
+    }
+
+    fn next_by_byte(self, from: u16, up: bool) -> Option<(u16, Link<W>)> {
+        let child = |symbol: u16| {
+            let link = self.slot_of((symbol - 1) as u8)?.load();
+            (!link.is_null()).then_some((symbol, link))
+        };
+        if up { (from.max(1)..=256).find_map(child) } else { (1..=from.min(256)).rev().find_map(child) }
+    }
+
+    /// The byte of a used slot of a node of 4 or 16.
+    pub(super) fn byte_at(self, place: usize) -> u8 {
+        match self.kind {
+            Kind::N4 => (self.head().bytes.load(Relaxed) >> (8 * place)) as u8,
+            _ => (self.n16().bytes[place / 8].load(Relaxed) >> (8 * (place % 8))) as u8,
+        }
+    }
+
+    /// All children, in no order.
+    pub(crate) fn children(self) -> impl Iterator<Item = (Symbol, Link<W>)> + use<'g, W> {
+        let slots = self.slots().len();
+        let range = if self.kind == Kind::N48 { 0..256 } else { 0..slots };
+        range.filter_map(move |at| {
+            let (symbol, link) = match self.kind {
+                Kind::N4 if self.is_end() => (if at == 0 { None } else { Some(0) }, self.n4().children[at].load()),
+                Kind::N4 | Kind::N16 => (Some(self.byte_at(at)), self.slots()[at].load()),
+                Kind::N48 | Kind::N256 => (Some(at as u8), self.slot_of(at as u8)?.load()),
+            };
+            (!link.is_null()).then_some((symbol, link))
+        })
+    }
+}
+
+/// The first place of a byte in a word of four, or 4.
+#[inline(always)]
+fn first_in_4(bytes: u32, byte: u8) -> usize {
+    const ONES: u32 = 0x0101_0101;
+    let other = bytes ^ (ONES * u32::from(byte));
+    // The highest bit of each byte that is zero; above the first such byte there may be false ones.
+    let zero = other.wrapping_sub(ONES) & !other & (ONES << 7);
+    zero.trailing_zeros() as usize / 8
+}
+
+/// A bit for each place of a byte among 16; those above the first may be false.
+#[inline(always)]
+fn all_in_16(bytes: [u64; 2], byte: u8) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8};
+        // SAFETY: SSE2 is part of x86-64.
+        unsafe {
+            let all = _mm_set_epi64x(bytes[1] as i64, bytes[0] as i64);
+            _mm_movemask_epi8(_mm_cmpeq_epi8(all, _mm_set1_epi8(byte as i8))) as u32
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        let place = |bytes: u64| {
+            let other = bytes ^ (ONES * u64::from(byte));
+            (other.wrapping_sub(ONES) & !other & (ONES << 7)).trailing_zeros() / 8
+        };
+        let (low, high) = (place(bytes[0]), place(bytes[1]));
+        if low < 8 { 1 << low } else { ((1u64 << high) & 0xff) as u32 * 256 }
+    }
+}

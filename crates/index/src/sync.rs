@@ -1,0 +1,81 @@
+//! The atomics that trees are made of. In tests, each access is a point at which the model checker may go on with another
+//! thread, if one runs; what it explores are interleavings, not weak orders of memory.
+
+pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+#[cfg(not(test))]
+pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
+#[cfg(test)]
+pub(crate) use watched::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
+
+/// Waits a moment for another thread; `tries` says how often already.
+pub(crate) fn pause(tries: usize) {
+    #[cfg(test)]
+    if watched::point() {
+        return;
+    }
+    // Whoever holds the lock may be waiting for this processor.
+    if tries % 64 == 63 { std::thread::yield_now() } else { std::hint::spin_loop() }
+}
+
+#[cfg(test)]
+mod watched {
+    use std::cell::Cell;
+    use std::sync::atomic::Ordering;
+
+    thread_local!(static MODELLED: Cell<bool> = const { Cell::new(false) });
+
+    /// Whether the checker has had its say.
+    pub(crate) fn point() -> bool {
+        let modelled = MODELLED.get();
+        if modelled {
+            shuttle::thread::yield_now();
+        }
+        modelled
+    }
+
+    macro_rules! watched {
+        ($($name:ident $(<$t:ident>)?: $value:ty),*) => {$(
+            #[derive(Debug, Default)]
+            #[repr(transparent)]
+            pub(crate) struct $name$(<$t>)?(std::sync::atomic::$name$(<$t>)?);
+
+            #[allow(dead_code, reason = "not all of them need all")]
+            impl$(<$t>)? $name$(<$t>)? {
+                pub(crate) const fn new(value: $value) -> Self {
+                    Self(std::sync::atomic::$name::new(value))
+                }
+                pub(crate) fn load(&self, order: Ordering) -> $value {
+                    point();
+                    self.0.load(order)
+                }
+                pub(crate) fn store(&self, value: $value, order: Ordering) {
+                    point();
+                    self.0.store(value, order);
+                }
+                pub(crate) fn compare_exchange(&self, from: $value, to: $value, yes: Ordering, no: Ordering) -> Result<$value, $value> {
+                    point();
+                    self.0.compare_exchange(from, to, yes, no)
+                }
+            }
+        )*};
+    }
+    watched!(AtomicU8: u8, AtomicU32: u32, AtomicU64: u64, AtomicPtr<T>: *mut T);
+
+    macro_rules! counting {
+        ($($name:ident: $value:ty),*) => {$(
+            #[allow(dead_code, reason = "not all of them need all")]
+            impl $name {
+                pub(crate) fn fetch_add(&self, by: $value, order: Ordering) -> $value {
+                    point();
+                    self.0.fetch_add(by, order)
+                }
+                pub(crate) fn fetch_sub(&self, by: $value, order: Ordering) -> $value {
+                    point();
+                    self.0.fetch_sub(by, order)
+                }
+            }
+        )*};
+    }
+    counting!(AtomicU32: u32, AtomicU64: u64);
+}
