@@ -69,7 +69,7 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
             // SAFETY: the parent was in the tree with this link when it was checked, and the guard is older.
             let node = unsafe { link.follow::<'_>() };
             let held = Held::<P::Change, X>::read(&node.head().word)?;
-            if let Some(at) = self.parts(node, key, depth) {
+            if let Some(at) = self.parts(node, key, depth, &held)? {
                 drop(held);
                 return self.split(entry, at, node, slot, parent);
             }
@@ -192,25 +192,39 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
 
     /// Where a key leaves a node's path, or ends where the node branches.
     #[inline(always)]
-    fn parts(&self, node: Node<'_, P::Word>, key: &[u8], depth: usize) -> Option<Parting> {
+    fn parts<const X: bool>(
+        &self,
+        node: Node<'_, P::Word>,
+        key: &[u8],
+        depth: usize,
+        held: &Held<'_, P::Change, X>,
+    ) -> Result<Option<Parting>, Restart> {
         let level = node.level();
         if level == depth {
-            return (level == key.len() && !node.is_end()).then_some(Parting { level, byte: 0 });
+            return Ok((level == key.len() && !node.is_end()).then_some(Parting { level, byte: 0 }));
         }
         if level - depth > PATH {
-            return self.parts_far(node, key, depth);
+            return self.parts_far(node, key, depth, held);
         }
-        parting(node, key, node.known(depth), level)
+        Ok(parting(node, key, node.known(depth), level))
     }
 
     /// As [`parts`](Self::parts), where the node does not have its whole path: a row below has it.
     #[cold]
-    fn parts_far(&self, node: Node<'_, P::Word>, key: &[u8], depth: usize) -> Option<Parting> {
+    fn parts_far<const X: bool>(
+        &self,
+        node: Node<'_, P::Word>,
+        key: &[u8],
+        depth: usize,
+        held: &Held<'_, P::Change, X>,
+    ) -> Result<Option<Parting>, Restart> {
         let level = node.level();
-        let some = self.some_row(node.link()).map(|row| self.rows.key(row));
+        let child = node.next(0, true).map(|(_, link)| link);
+        held.check()?;
+        let some = child.and_then(|child| self.some_row(child)).map(|row| self.rows.key(row));
         // If there is none, or rows have changed their keys, what the node knows has to do.
         let path = some.as_ref().map(AsRef::as_ref).and_then(|key| key.get(depth..level));
-        parting(node, key, path.unwrap_or(node.known(depth)), level)
+        Ok(parting(node, key, path.unwrap_or(node.known(depth)), level))
     }
 }
 

@@ -53,7 +53,9 @@ mod tests;
 mod tree;
 
 pub use insert::Inserted;
-pub use protocol::{Concurrent, Protocol, Unsynchronised};
+pub use protocol::{
+    Concurrent, ElidedLatch, Hardware, LockCoupling, OptimisticLockCoupling, Protocol, Rowex, Unsynchronised,
+};
 pub use rows::{RowKeys, WithRow};
 pub use scan::Scan;
 pub use tree::{Reader, Shape, Tree, Writer};

@@ -14,13 +14,26 @@
 //!
 //! What a restart gives up (`readUnlockOrRestart(node, version, lockedNode)`) is given up because it is dropped.
 
+mod coupling;
+mod elided;
+mod epochs;
 mod none;
+mod optimistic;
+mod rowex;
 
 use std::mem;
 
 use crate::sync::pause;
 
+pub use coupling::LockCoupling;
+#[cfg(test)]
+pub(crate) use elided::stand_in::Simulated;
+pub use elided::{ElidedLatch, Hardware};
 pub use none::Unsynchronised;
+pub use optimistic::OptimisticLockCoupling;
+#[cfg(test)]
+pub(crate) use optimistic::Versions;
+pub use rowex::Rowex;
 
 /// The operation has to be begun anew: somebody else was faster.
 #[derive(Clone, Copy, Debug)]
@@ -170,8 +183,8 @@ impl<C: Coupling> Drop for Locked<'_, C> {
     }
 }
 
-/// So often an operation begins anew before it locks every node on its way (section 3.3.2).
-const RESTARTS: usize = 32;
+/// So often an operation begins anew before it locks every node on its way (section 3.3.2). Tests come to that soon.
+const RESTARTS: usize = if cfg!(test) { 3 } else { 32 };
 
 /// Runs an operation until nobody was faster. It is told whether to lock.
 #[inline(always)]

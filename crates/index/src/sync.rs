@@ -2,11 +2,14 @@
 //! thread, if one runs; what it explores are interleavings, not weak orders of memory.
 
 pub(crate) use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+pub(crate) use std::sync::atomic::fence;
 
 #[cfg(not(test))]
-pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
 #[cfg(test)]
-pub(crate) use watched::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
+pub(crate) use watched::model;
+#[cfg(test)]
+pub(crate) use watched::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64};
 
 /// Waits a moment for another thread; `tries` says how often already.
 pub(crate) fn pause(tries: usize) {
@@ -25,6 +28,13 @@ mod watched {
 
     thread_local!(static MODELLED: Cell<bool> = const { Cell::new(false) });
 
+    /// Runs what a model checker explores: all its threads are this one.
+    pub(crate) fn model(explore: impl FnOnce()) {
+        MODELLED.set(true);
+        explore();
+        MODELLED.set(false);
+    }
+
     /// Whether the checker has had its say.
     pub(crate) fn point() -> bool {
         let modelled = MODELLED.get();
@@ -38,7 +48,7 @@ mod watched {
         ($($name:ident $(<$t:ident>)?: $value:ty),*) => {$(
             #[derive(Debug, Default)]
             #[repr(transparent)]
-            pub(crate) struct $name$(<$t>)?(std::sync::atomic::$name$(<$t>)?);
+            pub struct $name$(<$t>)?(std::sync::atomic::$name$(<$t>)?);
 
             #[allow(dead_code, reason = "not all of them need all")]
             impl$(<$t>)? $name$(<$t>)? {
@@ -60,7 +70,7 @@ mod watched {
             }
         )*};
     }
-    watched!(AtomicU8: u8, AtomicU32: u32, AtomicU64: u64, AtomicPtr<T>: *mut T);
+    watched!(AtomicU8: u8, AtomicU32: u32, AtomicU64: u64, AtomicBool: bool, AtomicPtr<T>: *mut T);
 
     macro_rules! counting {
         ($($name:ident: $value:ty),*) => {$(

@@ -1,3 +1,5 @@
+mod threads;
+
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -50,7 +52,7 @@ fn same<P: Protocol>(writer: &Writer<'_, P, Keys>, map: &BTreeMap<Vec<u8>, u64>,
     assert!(map.iter().all(|(key, row)| writer.get(key) == Some(*row)));
     let all: Vec<u64> = writer.range(Bound::Unbounded, Bound::Unbounded).collect();
     assert!(all.iter().eq(map.values()), "{all:?}");
-    for _ in 0..20 {
+    for _ in 0..if cfg!(miri) { 3 } else { 20 } {
         let (mut a, mut b) = (keys(random, kind), keys(random, kind));
         assert_eq!(writer.get(&a), map.get(&a).copied());
         let rows = writer.starting_with(&a);
@@ -110,7 +112,7 @@ pub(crate) fn beside_a_map<P: Protocol>(seed: u64, kind: u64, operations: usize)
                 map.remove(key);
             }
         }
-        if step % (operations / 8) == 0 {
+        if step % (operations / 4) == 0 {
             same(&writer, &map, &mut random, kind);
         }
     }
@@ -130,7 +132,7 @@ pub(crate) fn beside_a_map<P: Protocol>(seed: u64, kind: u64, operations: usize)
 #[test]
 fn it_does_what_a_map_does() {
     for kind in 0..KINDS {
-        let operations = if cfg!(miri) { 150 } else { 6000 };
+        let operations = if cfg!(miri) { 48 } else { 6000 };
         (0..if cfg!(miri) { 1 } else { 6 }).for_each(|seed| beside_a_map::<Unsynchronised>(seed, kind, operations));
     }
 }
@@ -139,7 +141,7 @@ fn it_does_what_a_map_does() {
 fn sorted_keys_make_the_tree_that_insertions_make() {
     let mut random = Random(3);
     for kind in 0..KINDS {
-        let mut rows: Vec<Vec<u8>> = (0..if cfg!(miri) { 60 } else { 3000 }).map(|_| keys(&mut random, kind)).collect();
+        let mut rows: Vec<Vec<u8>> = (0..if cfg!(miri) { 24 } else { 3000 }).map(|_| keys(&mut random, kind)).collect();
         rows.sort();
         rows.dedup();
         let rows = Keys(rows);
@@ -175,7 +177,7 @@ fn loading_names_the_rows_that_are_equal() {
 fn memory_that_is_refused_leaves_the_tree_as_it_was() {
     let mut random = Random(5);
     for kind in 0..KINDS {
-        let rows = Keys((0..if cfg!(miri) { 40 } else { 400 }).map(|_| keys(&mut random, kind)).collect());
+        let rows = Keys((0..if cfg!(miri) { 16 } else { 400 }).map(|_| keys(&mut random, kind)).collect());
         let budget = Budget::new(0);
         let mut tree = Tree::<Unsynchronised>::new(&budget);
         let mut map = BTreeMap::new();
@@ -209,6 +211,7 @@ fn bytes_a_key(keys: &[Vec<u8>]) -> f64 {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "arithmetic over many keys")]
 fn no_keys_take_more_than_52_bytes_each() {
     let count = |n: u64| (0..n).map(|i| i.to_be_bytes().to_vec()).collect::<Vec<_>>();
     assert!(bytes_a_key(&count(1 << 16)) < 8.2);
@@ -228,7 +231,7 @@ fn no_keys_take_more_than_52_bytes_each() {
 
 #[test]
 fn keys_of_megabytes_and_a_million_bytes_deep() {
-    let length = if cfg!(miri) { 300 } else { 1 << 20 };
+    let length = if cfg!(miri) { 100 } else { 1 << 20 };
     let mut rows = Keys(vec![vec![b'x'; 2 * length], vec![b'x'; 2 * length]]);
     rows.0[1][length] = b'y';
     rows.0.extend([vec![], vec![b'x'; length]]);
@@ -249,7 +252,7 @@ fn keys_of_megabytes_and_a_million_bytes_deep() {
 #[test]
 fn many_rows_may_have_equal_keys() {
     let text = |row: u64| [b"aa".as_slice(), b"b", b"c"][row as usize % 3].to_vec();
-    let number = if cfg!(miri) { 300 } else { 100_000 };
+    let number = if cfg!(miri) { 60 } else { 100_000 };
     // Keys that say where they end.
     let keys = Keys((0..number).map(|row| [text(row), vec![0]].concat()).collect());
     let rows = WithRow(keys);
@@ -281,7 +284,7 @@ fn rows_that_change_their_keys_do_no_harm() {
     let mut random = Random(2);
     let mut tree = Tree::<Unsynchronised>::new(&unlimited());
     let mut writer = tree.writer_mut(&liar);
-    for _ in 0..if cfg!(miri) { 300 } else { 20_000 } {
+    for _ in 0..if cfg!(miri) { 100 } else { 20_000 } {
         let kind = random.below(KINDS);
         let (key, row) = (keys(&mut random, kind), random.below(50));
         match random.below(4) {
@@ -294,6 +297,7 @@ fn rows_that_change_their_keys_do_no_harm() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "many keys")]
 fn keys_of_one_length_are_found_without_their_rows() {
     struct Unread;
     impl RowKeys for Unread {
