@@ -37,6 +37,7 @@
 //!
 //! Architecture invariant: `index` knows neither SQL nor tables, and uses no other crate of the workspace but `base`.
 
+mod encode;
 mod insert;
 mod link;
 mod load;
@@ -52,6 +53,7 @@ mod sync;
 mod tests;
 mod tree;
 
+pub use encode::{Absent, Key, Part};
 pub use insert::Inserted;
 pub use protocol::{
     Concurrent, ElidedLatch, Hardware, LockCoupling, OptimisticLockCoupling, Protocol, Rowex, Unsynchronised,

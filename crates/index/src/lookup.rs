@@ -29,13 +29,29 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
             // SAFETY: the parent was in the tree with this link when it was checked, and the guard is older.
             let node = unsafe { link.follow::<'_>() };
             let held = Held::<P::Lookup, X>::read(&node.head().word)?;
-            parent.release()?;
-            let Some((symbol, behind)) = branch(node, key, depth, &mut known) else {
-                held.release()?;
-                return Ok(None);
+            // Figure 3.3 looks at the parent's version once more, as the node's prefix may have changed with the parent. Here a
+            // node that is in the tree is in its place.
+            drop(parent);
+            // Read before the node's level is known: mostly it is this byte, and the processor goes on to the child while the
+            // level is on its way from memory.
+            let guess = symbol(key, depth);
+            let symbol = if node.level() == depth {
+                guess
+            } else {
+                match skip(node, key, depth, &mut known) {
+                    Some((symbol, level)) => {
+                        depth = level;
+                        symbol
+                    }
+                    None => {
+                        held.release()?;
+                        return Ok(None);
+                    }
+                }
             };
             link = node.slot(symbol).map_or(Link::NULL, |slot| slot.load());
-            (parent, depth) = (held, behind);
+            depth += usize::from(!node.is_end());
+            parent = held;
         }
     }
 
@@ -58,12 +74,10 @@ impl<P: Protocol, R: RowKeys> Reader<'_, P, R> {
     }
 }
 
-/// By what a key branches at a node, if it agrees with its path as far as that is known, and the depth behind that.
+/// Goes along a compressed path: by what the key branches behind it, and at which level, if it agrees as far as is known.
 #[inline(always)]
-fn branch<W>(node: Node<'_, W>, key: &[u8], depth: usize, known: &mut bool) -> Option<(Symbol, usize)> {
+fn skip<W>(node: Node<'_, W>, key: &[u8], depth: usize, known: &mut bool) -> Option<(Symbol, usize)> {
     let level = node.level();
-    // Without a compressed path, what is compared and where the child is do not wait for the level.
-    let level = if level == depth { depth } else { level };
     if level > key.len() {
         return None;
     }
@@ -71,5 +85,5 @@ fn branch<W>(node: Node<'_, W>, key: &[u8], depth: usize, known: &mut bool) -> O
         Meets::Differs => return None,
         Meets::Agrees { known: all } => *known &= all,
     }
-    Some((symbol(key, level), level + usize::from(!node.is_end())))
+    Some((symbol(key, level), level))
 }
