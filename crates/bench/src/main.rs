@@ -8,6 +8,7 @@ mod claims;
 mod counts;
 mod demo;
 mod groups;
+mod index;
 mod inserts;
 mod latency;
 mod limits;
@@ -89,6 +90,8 @@ enum Command {
         #[arg(long, hide = true)]
         inside: Option<PathBuf>,
     },
+    /// Times the index by protocol, beside others' indexes.
+    Index(index::IndexOptions),
     /// Times inserts of one row, alone and with a query after each, into tables of 1 to 10,000 chunks.
     Inserts,
     /// Times short queries that come at random times beside endless long ones.
@@ -156,6 +159,7 @@ fn main() -> ExitCode {
         Command::Claims => claims::run(),
         Command::Counts { inside: Some(data), .. } => counts::inside(&data),
         Command::Counts { accept, inside: None } => counts::run(accept),
+        Command::Index(options) => index::run(&options),
         Command::Inserts => inserts::run(),
         Command::Service(options) => service::run(&options),
         Command::Morsels => morsels::run(),
