@@ -2,12 +2,12 @@
 
 use base::Result;
 use types::ops::date::{self, Field};
-use types::ops::{decimal, error};
+use types::ops::{decimal, error, number};
 use types::{SqlType, Value};
 
 use super::call::whole;
 use super::{Call, Scalar, over, text};
-use crate::Parameter::{Date, Integer, Interval, Text, Timestamp};
+use crate::Parameter::{Date, Decimal, Double, Integer, Interval, Text, Timestamp};
 
 pub(super) const ROWS: &[Scalar] = &[
     // The field is a constant; the binder makes the result decimal(20,6) for second and epoch, decimal(20,3) for milliseconds.
@@ -57,12 +57,42 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "to_char",
         &["to_char"],
-        &[text(&[Timestamp, Text]), text(&[Date, Text])],
-        |c| Ok(Value::str(date::to_char(c.timestamp(0)?, c.text(1)?))),
-        "A date or timestamp in the form of a pattern.",
+        &[text(&[Timestamp, Text]), text(&[Date, Text]), text(&[Decimal, Text]), text(&[Double, Text])],
+        to_char,
+        "A date, timestamp or number in the form of a pattern.",
         ("to_char(date '1998-09-02', 'YYYY-MM')", "1998-09"),
     ),
+    Scalar::new(
+        "to_date",
+        &["to_date"],
+        &[over(&[Text, Text], SqlType::Date)],
+        |c| Ok(Value::Date(date::timestamp_to_date(date::from_char(c.text(0)?, c.text(1)?)?))),
+        "The date that a text in the form of a pattern is.",
+        ("to_date('05 Dec 2000', 'DD Mon YYYY')", "2000-12-05"),
+    ),
+    Scalar::new(
+        "to_number",
+        &["to_number"],
+        &[over(&[Text, Text], SqlType::decimal(38, 10))],
+        to_number,
+        "The number that a text in the form of a pattern is.",
+        ("to_number('12,454.8-', '99G999D9S')", "-12454.8"),
+    ),
 ];
+
+fn to_char(call: &Call<'_>) -> Result<Value> {
+    let pattern = call.text(1)?;
+    Ok(Value::str(match (call.value(0)?, call.exact(0)) {
+        (Value::Float(f), _) => number::pattern::float_to_char(*f, pattern)?,
+        (_, Some((value, scale))) => number::pattern::to_char(value, scale, pattern)?,
+        _ => date::to_char(call.timestamp(0)?, pattern),
+    }))
+}
+
+fn to_number(call: &Call<'_>) -> Result<Value> {
+    let pattern = call.text(1)?;
+    call.decimal(number::pattern::to_number(call.text(0)?, pattern)?, number::pattern::scale_of(pattern)?)
+}
 
 fn extract(call: &Call<'_>) -> Result<Value> {
     let field: Field = call.text(0)?.parse()?;

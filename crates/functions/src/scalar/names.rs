@@ -62,6 +62,7 @@ impl ScalarFunction {
     pub const FORMAT: Self = row("format");
     pub const EXTRACT: Self = row("extract");
     pub const DATE_TRUNC: Self = row("date_trunc");
+    pub const TO_NUMBER: Self = row("to_number");
     pub const GREATEST: Self = row("greatest");
     pub const LEAST: Self = row("least");
 }

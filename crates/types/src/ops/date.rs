@@ -8,6 +8,7 @@ mod bucket;
 mod civil;
 mod field;
 mod format;
+mod from_char;
 mod interval;
 mod parse;
 mod strftime;
@@ -23,6 +24,7 @@ pub use field::{
     Field, extract_date, extract_interval, extract_timestamp, trunc_date, trunc_interval, trunc_timestamp,
 };
 pub use format::{format_date, format_interval, format_timestamp, write_date, write_interval, write_timestamp};
+pub use from_char::from_char;
 pub use interval::{
     add as add_intervals, div as div_interval, justify, justify_days, justify_hours, limit as limit_interval,
     make_interval, mul as mul_interval, neg as neg_interval, parse as parse_interval, parse_as as parse_interval_as,

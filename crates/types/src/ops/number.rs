@@ -4,6 +4,7 @@ pub mod angle;
 pub mod bucket;
 pub mod float;
 pub mod integer;
+pub mod pattern;
 mod text;
 
 pub(crate) use text::trim;

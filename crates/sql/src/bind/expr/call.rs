@@ -10,6 +10,7 @@ use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart};
 use sqlparser::ast::{CeilFloorKind, FunctionArgumentClause, NullTreatment, OrderByExpr, TrimWhereField};
 use types::ops::date;
+use types::ops::number::pattern;
 use types::{SqlType, Value};
 
 use super::ordered_set::OrderedSet;
@@ -359,6 +360,13 @@ pub(in crate::bind) fn call(name: &str, arguments: Vec<Expr>, position: Option<u
     let mut sql_type = resolved.result;
     if matches!(function, ScalarFunction::EXTRACT | ScalarFunction::DATE_TRUNC) {
         sql_type = check_field(function, &mut converted, sql_type).map_err(|e| e.at(position))?;
+    }
+    // As many digits behind the point as the pattern has.
+    if function == ScalarFunction::TO_NUMBER
+        && let ExprKind::Const(Value::Str(pattern)) = &converted[1].kind
+    {
+        let scale = pattern::scale_of(pattern).map_err(|e| e.at(converted[1].position))?;
+        sql_type = SqlType::decimal(SqlType::MAX_PRECISION, scale);
     }
     Ok(Expr::new(ExprKind::Call(function, converted), sql_type).at(position))
 }
