@@ -1,9 +1,14 @@
 //! `to_char(number, pattern)` and `to_number(text, pattern)` with PostgreSQL's template patterns for numbers. What is no
 //! pattern is copied (read: skipped), as is text in double quotes. The locale is C.
 
+mod read;
+mod write;
+
 use base::{Error, Result, SqlState};
 
 use super::super::decimal;
+use read::Reader;
+use write::Writer;
 
 /// What a pattern's word stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -283,7 +288,9 @@ fn of_digits(parsed: Pattern, text: &str) -> String {
         digits.to_owned()
     };
     let spaces = parsed.before.saturating_sub(before);
-    Writer { spaces, ..Writer::new(parsed, negative, digits) }.written()
+    let mut writer = Writer::new(parsed, negative, digits);
+    writer.spaces = spaces;
+    writer.written()
 }
 
 /// `d.ddde+dd`, behind a blank or a minus; halves away from zero, as decimals are rounded.
@@ -346,213 +353,6 @@ fn roman(number: i128) -> String {
     out
 }
 
-/// Writes a number's digits in the form of a pattern.
-struct Writer {
-    pattern: Pattern,
-    negative: bool,
-    /// Digits and perhaps a point.
-    number: Vec<char>,
-    /// The digit that comes next.
-    at: usize,
-    /// Places for digits that the number has not.
-    spaces: usize,
-    /// Places so far, and all of them.
-    place: usize,
-    places: isize,
-    /// The last digit behind the point that is not a zero to be left out.
-    last: Option<usize>,
-    sign_written: bool,
-    /// Whether the last place was a digit.
-    in_number: bool,
-    /// Where a place had no digit any more: PostgreSQL's text ends there, whatever follows in the pattern.
-    ended: Option<usize>,
-    out: String,
-}
-
-impl Writer {
-    fn new(pattern: Pattern, negative: bool, number: String) -> Self {
-        let number = number.chars().collect();
-        let out = String::new();
-        Self {
-            pattern,
-            negative,
-            number,
-            at: 0,
-            spaces: 0,
-            place: 0,
-            places: 0,
-            last: None,
-            sign_written: false,
-            in_number: false,
-            ended: None,
-            out,
-        }
-    }
-
-    fn written(mut self) -> String {
-        self.prepare();
-        for item in std::mem::take(&mut self.pattern.items) {
-            self.write(item);
-        }
-        self.out.truncate(self.ended.unwrap_or(self.out.len()));
-        self.out
-    }
-
-    fn prepare(&mut self) {
-        let pattern = &mut self.pattern;
-        if pattern.plus || pattern.minus {
-            self.sign_written = pattern.minus;
-        } else {
-            if !self.negative && pattern.fill {
-                pattern.bracket = false;
-            }
-            self.sign_written = !self.negative && pattern.fill && pattern.anchor.is_none();
-            if pattern.anchor == Some(Anchor::Before) && pattern.before == pattern.anchored_at {
-                pattern.anchor = Some(Anchor::Behind);
-            }
-        }
-        self.places = (pattern.behind + pattern.before) as isize - 1;
-        if pattern.fill && pattern.point {
-            self.last = self.last_relevant();
-            if let Some(last) = self.last.filter(|_| self.pattern.zero_end > self.spaces) {
-                let zero = (self.number.len() - 1).min(self.pattern.zero_end - self.spaces);
-                self.last = Some(last.max(zero));
-            }
-        }
-        if !self.sign_written && self.spaces == 0 {
-            self.places += 1;
-        }
-    }
-
-    /// The last digit behind the point that is no zero, or the point.
-    fn last_relevant(&self) -> Option<usize> {
-        let point = self.number.iter().position(|c| *c == '.')?;
-        let behind = self.number[point + 1..].iter().rposition(|c| *c != '0');
-        Some(behind.map_or(point, |at| point + 1 + at))
-    }
-
-    /// Whether the last relevant character is the point.
-    fn ends_at_point(&self) -> bool {
-        self.last.is_some_and(|last| self.number[last] == '.')
-    }
-
-    /// Whether the number is a 0 before its point that is not written.
-    fn is_hidden_zero(&self) -> bool {
-        !self.pattern.zero && self.at == 0 && self.number.first() == Some(&'0') && self.pattern.behind != 0
-    }
-
-    fn write(&mut self, item: Item) {
-        let fill = self.pattern.fill;
-        match item {
-            Item::Digit | Item::Zero | Item::Point => self.digit(item),
-            Item::Group if self.in_number => self.out.push(','),
-            Item::Group if !fill => self.out.push(' '),
-            Item::Currency => self.out.push(' '),
-            Item::Minus if self.negative => self.out.push('-'),
-            Item::Plus if !self.negative => self.out.push('+'),
-            Item::Minus | Item::Plus if !fill => self.out.push(' '),
-            Item::Sign => self.out.push(if self.negative { '-' } else { '+' }),
-            Item::Roman { lower } => {
-                let digits: String = self.number.iter().collect();
-                let digits = if lower { digits.to_lowercase() } else { digits };
-                self.out.push_str(&if fill { digits } else { format!("{digits:>15}") });
-            }
-            Item::Ordinal { lower } => {
-                let none = self.pattern.roman || self.number.first() == Some(&'#') || self.negative;
-                if !none && !self.pattern.point {
-                    let ending = ordinal(&self.number);
-                    self.out.push_str(&if lower { ending.to_owned() } else { ending.to_uppercase() });
-                }
-            }
-            Item::Text(c) => self.out.push(c),
-            Item::Group | Item::Minus | Item::Plus | Item::Mark => {}
-        }
-    }
-
-    fn digit(&mut self, item: Item) {
-        if self.pattern.roman {
-            return;
-        }
-        self.in_number = false;
-        let starts = self.place >= self.spaces || (self.pattern.zero && self.pattern.zero_start == self.place);
-        if !self.sign_written && starts && (!self.is_hidden_zero() || self.ends_at_point()) {
-            self.sign();
-        }
-        let padded = self.place < self.spaces;
-        if padded && (self.pattern.zero_start > self.place || !self.pattern.zero) {
-            if !self.pattern.fill {
-                self.out.push(' ');
-            }
-        } else if padded {
-            self.out.push('0');
-            self.in_number = true;
-        } else {
-            self.own_digit(item);
-        }
-        let mut end = self.places + isize::from(self.spaces > 0) + isize::from(self.pattern.point);
-        if self.last == Some(self.at) {
-            end = self.place as isize;
-        }
-        if self.place as isize + 1 == end {
-            if self.sign_written && self.pattern.bracket {
-                self.out.push(if self.negative { '>' } else { ' ' });
-            } else if self.pattern.anchor == Some(Anchor::Behind) {
-                self.out.push(if self.negative { '-' } else { '+' });
-            }
-        }
-        self.place += 1;
-    }
-
-    fn sign(&mut self) {
-        let (fill, negative) = (self.pattern.fill, self.negative);
-        match (self.pattern.anchor, self.pattern.bracket) {
-            (Some(Anchor::Before), _) => self.out.push(if negative { '-' } else { '+' }),
-            (Some(Anchor::Behind), _) => return,
-            (None, true) => self.out.push(if negative { '<' } else { ' ' }),
-            (None, false) if negative => self.out.push('-'),
-            (None, false) if !fill => self.out.push(' '),
-            (None, false) => {}
-        }
-        self.sign_written = true;
-    }
-
-    /// The number's next character.
-    fn own_digit(&mut self, item: Item) {
-        match self.number.get(self.at) {
-            Some('.') => {
-                if !self.ends_at_point() || self.pattern.fill {
-                    self.out.push('.');
-                }
-            }
-            _ if self.last.is_some_and(|last| self.at > last) && item != Item::Zero => {}
-            _ if self.is_hidden_zero() => {
-                if !self.pattern.fill {
-                    self.out.push(' ');
-                } else if self.ends_at_point() {
-                    self.out.push('0');
-                }
-            }
-            Some(&digit) => {
-                self.out.push(digit);
-                self.in_number = true;
-            }
-            None => self.ended = self.ended.or(Some(self.out.len())),
-        }
-        self.at = (self.at + 1).min(self.number.len());
-    }
-}
-
-/// The ending of an ordinal number.
-fn ordinal(digits: &[char]) -> &'static str {
-    match digits {
-        [.., '1', _] => "th",
-        [.., '1'] => "st",
-        [.., '2'] => "nd",
-        [.., '3'] => "rd",
-        _ => "th",
-    }
-}
-
 /// Digits behind the point that a pattern reads; for a `V`, those that it moves.
 pub fn scale_of(pattern: &str) -> Result<u8> {
     let parsed = Pattern::parse(pattern)?;
@@ -569,15 +369,7 @@ pub fn to_number(text: &str, pattern: &str) -> Result<i128> {
         return Err(Error::unsupported("\"RN\" for input"));
     }
     let scale = scale_of(pattern)?;
-    let mut reader = Reader {
-        text: text.chars().collect(),
-        at: 0,
-        sign: None,
-        digits: String::new(),
-        before: 0,
-        behind: 0,
-        point: false,
-    };
+    let mut reader = Reader::new(text);
     for &item in &parsed.items {
         if reader.at >= reader.text.len() {
             break;
@@ -593,109 +385,4 @@ pub fn to_number(text: &str, pattern: &str) -> Result<i128> {
     let read = decimal::parse_exact(digits.as_bytes()).map_err(|_| message())?;
     let value = decimal::rescale(read.digits, read.scale, scale - moved)?;
     Ok(if reader.sign == Some('-') { -value } else { value })
-}
-
-/// Reads a number in the form of a pattern.
-struct Reader {
-    text: Vec<char>,
-    at: usize,
-    sign: Option<char>,
-    digits: String,
-    before: usize,
-    behind: usize,
-    point: bool,
-}
-
-impl Reader {
-    fn next(&self) -> Option<char> {
-        self.text.get(self.at).copied()
-    }
-
-    /// Steps over so many characters that are no part of a number.
-    fn skip(&mut self, most: usize) {
-        for _ in 0..most {
-            match self.next() {
-                Some(c) if !(c.is_ascii_digit() || matches!(c, '.' | ',' | '+' | '-')) => self.at += 1,
-                _ => return,
-            }
-        }
-    }
-
-    fn read(&mut self, item: Item, pattern: &Pattern) {
-        match item {
-            Item::Digit | Item::Zero | Item::Point => {
-                self.place(item, pattern);
-                self.at += 1;
-            }
-            Item::Group if !pattern.fill && self.next() == Some(',') => self.at += 1,
-            Item::Currency => self.skip(1),
-            Item::Ordinal { .. } => self.skip(2),
-            Item::Minus | Item::Plus | Item::Sign => {
-                let taken = self.next().filter(|c| match item {
-                    Item::Minus => *c == '-',
-                    Item::Plus => *c == '+',
-                    _ => matches!(c, '-' | '+'),
-                });
-                match taken {
-                    Some(sign) => {
-                        self.sign = Some(sign);
-                        self.at += 1;
-                    }
-                    None => self.skip(1),
-                }
-            }
-            Item::Text(_) => self.at += 1,
-            Item::Group | Item::Roman { .. } | Item::Mark => {}
-        }
-    }
-
-    /// A digit, the point, or a sign beside them.
-    fn place(&mut self, item: Item, pattern: &Pattern) {
-        if self.next() == Some(' ') {
-            self.at += 1;
-        }
-        if self.sign.is_none() && item != Item::Point && self.before + self.behind == 0 {
-            match self.next() {
-                Some('-') if pattern.anchor != Some(Anchor::Behind) => self.take_sign('-'),
-                Some('+') if pattern.anchor != Some(Anchor::Behind) => self.take_sign('+'),
-                Some('<') if pattern.bracket => self.take_sign('-'),
-                _ => {}
-            }
-        }
-        let mut read = false;
-        match self.next() {
-            Some(digit) if digit.is_ascii_digit() => {
-                if self.point && self.behind == pattern.behind {
-                    return;
-                }
-                self.digits.push(digit);
-                *(if self.point { &mut self.behind } else { &mut self.before }) += 1;
-                read = true;
-            }
-            Some('.') if pattern.point && !self.point => {
-                self.digits.push('.');
-                self.point = true;
-                read = true;
-            }
-            None => return,
-            _ => {}
-        }
-        if self.sign.is_some() || self.before + self.behind == 0 {
-            return;
-        }
-        let following = self.text.get(self.at + 1).copied();
-        if pattern.anchor.is_some() {
-            if let Some(sign @ ('-' | '+')) = following.filter(|_| read) {
-                self.at += 1;
-                self.sign = Some(sign);
-            }
-        } else if !read && (pattern.plus || pattern.minus) {
-            self.sign = self.next().filter(|c| matches!(c, '-' | '+'));
-        }
-    }
-
-    fn take_sign(&mut self, sign: char) {
-        self.sign = Some(sign);
-        self.at += 1;
-    }
 }
