@@ -22,6 +22,7 @@
 pub mod aggregate;
 pub mod arithmetic;
 pub mod composed;
+mod common;
 pub mod resolve;
 pub mod scalar;
 pub mod window;
@@ -29,6 +30,7 @@ pub mod window;
 pub use aggregate::{Aggregate, AggregateFunction};
 pub use arithmetic::{ArithmeticTypes, arithmetic, negate};
 pub use composed::Composed;
+pub use common::common_type;
 pub use resolve::{Overload, Parameter, ResolvedCall, ResultType};
 pub use scalar::{Call, FloatFunction, Scalar, ScalarFunction, Typed};
 pub use window::{Window, WindowFunction};

@@ -2,7 +2,7 @@
 
 use types::SqlType;
 
-use crate::ScalarFunction;
+use crate::{ScalarFunction, common_type};
 
 /// What a parameter accepts; implicit conversions go from left to right along smallint, integer, bigint, decimal, real,
 /// double, from date to timestamp, and from an untyped literal to everything.
@@ -22,6 +22,18 @@ pub enum Parameter {
     Date,
     Timestamp,
     Interval,
+    /// An array of integers.
+    Integers,
+    /// An array. All arrays and elements of an overload have one type of elements.
+    Array,
+    /// An element of the overload's arrays, which is passed as the array of it alone, so that it may be NULL.
+    Element,
+}
+
+impl Parameter {
+    fn is_polymorphic(self) -> bool {
+        matches!(self, Self::Array | Self::Element)
+    }
 }
 
 /// The type of a call's result.
@@ -51,6 +63,8 @@ pub struct Overload {
 pub struct ResolvedCall {
     /// The type that each argument is cast to.
     pub arguments: Vec<SqlType>,
+    /// Which arguments are passed as the array of them alone, once they are cast.
+    pub alone: Vec<bool>,
     /// Text constants to append to the arguments.
     pub defaults: &'static [&'static str],
     /// Type of the result.
@@ -76,6 +90,8 @@ impl Parameter {
             Self::Date => SqlType::Date,
             Self::Timestamp => SqlType::Timestamp,
             Self::Interval => SqlType::Interval,
+            Self::Integers => SqlType::array_of(SqlType::Integer),
+            Self::Array | Self::Element => return None,
         };
         if from == SqlType::Null {
             // An untyped literal is text where it can be, else a double rather than another number.
@@ -104,6 +120,34 @@ fn number_rank(sql_type: SqlType) -> Option<u32> {
     })
 }
 
+impl Overload {
+    /// The cost of each argument's conversion and the type that it becomes, or none.
+    fn accept(&self, arguments: &[SqlType]) -> Option<Vec<(u32, SqlType)>> {
+        let pairs = || self.parameters.iter().zip(arguments);
+        let element =
+            if self.parameters.iter().any(|p| p.is_polymorphic()) { Some(element_of(pairs())?) } else { None };
+        let one = |(p, &a): (&Parameter, &SqlType)| {
+            let to = match (p, element) {
+                (Parameter::Array, Some(element)) => SqlType::array_of(element),
+                (Parameter::Element, Some(element)) => element,
+                _ => return p.accept(a),
+            };
+            Some((u32::from(a != to), to))
+        };
+        pairs().map(one).collect()
+    }
+}
+
+/// The common type of all elements; none if there is no array, or no such type.
+fn element_of<'t>(mut pairs: impl Iterator<Item = (&'t Parameter, &'t SqlType)>) -> Option<SqlType> {
+    let common = pairs.try_fold(SqlType::Null, |common, (p, &a)| match p {
+        Parameter::Array if a != SqlType::Null => common_type(common, a.element()?),
+        Parameter::Element => common_type(common, a),
+        _ => Some(common),
+    })?;
+    (common != SqlType::Null).then_some(common)
+}
+
 impl ScalarFunction {
     /// Chooses the overload for `arguments` ([`SqlType::Null`] stands for an untyped literal); `constants` has the values
     /// of those arguments that are integer constants.
@@ -113,9 +157,7 @@ impl ScalarFunction {
             if overload.parameters.len() != arguments.len() {
                 continue;
             }
-            let accepted: Option<Vec<(u32, SqlType)>> =
-                overload.parameters.iter().zip(arguments).map(|(p, &a)| p.accept(a)).collect();
-            let Some(accepted) = accepted else { continue };
+            let Some(accepted) = overload.accept(arguments) else { continue };
             let cost = accepted.iter().map(|(c, _)| c).sum();
             if best.as_ref().is_some_and(|(c, _)| *c <= cost) {
                 continue;
@@ -126,7 +168,8 @@ impl ScalarFunction {
                 ResultType::First => arguments[0],
                 ResultType::Rule(rule) => rule(&arguments, constants),
             };
-            best = Some((cost, ResolvedCall { arguments, defaults: overload.defaults, result }));
+            let alone = overload.parameters.iter().map(|p| *p == Parameter::Element).collect();
+            best = Some((cost, ResolvedCall { arguments, alone, defaults: overload.defaults, result }));
         }
         best.map(|(_, call)| call)
     }

@@ -2,10 +2,12 @@
 
 mod angles;
 mod arithmetic;
+mod arrays;
 mod call;
 mod comparisons;
 mod dates;
 mod forms;
+mod lists;
 mod names;
 mod numbers;
 mod operators;
@@ -43,6 +45,8 @@ const FAMILIES: [&[Scalar]; 11] = [
     dates::ROWS,
     periods::ROWS,
     comparisons::ROWS,
+    arrays::ROWS,
+    lists::ROWS,
 ];
 
 /// The rows of all families, by number: calls ask for them row by row.
@@ -82,6 +86,8 @@ pub struct Scalar {
     pub overloads: &'static [Overload],
     /// NULL in, NULL out.
     pub strict: bool,
+    /// Whether it may be NULL although no argument is.
+    pub nullable: bool,
     /// Whether two calls with the same arguments may differ, so that calls are neither folded nor merged.
     pub volatile: bool,
     /// Its value. A strict function sees no NULL.
@@ -110,6 +116,7 @@ impl Scalar {
             infix: None,
             overloads,
             strict: true,
+            nullable: false,
             volatile: false,
             evaluate,
             typed: None,
@@ -121,6 +128,11 @@ impl Scalar {
     /// The row with a form for generated code.
     const fn typed(self, typed: Typed) -> Self {
         Self { typed: Some(typed), ..self }
+    }
+
+    /// The row of a function that may be NULL although no argument is.
+    const fn or_null(self) -> Self {
+        Self { nullable: true, ..self }
     }
 
     /// A strict operator.
@@ -183,6 +195,11 @@ impl ScalarFunction {
     /// Whether any NULL among the arguments makes the result NULL; else it is NULL only if all are.
     pub fn is_strict(self) -> bool {
         self.definition().strict
+    }
+
+    /// Whether it may be NULL although no argument is.
+    pub fn may_be_null(self) -> bool {
+        self.definition().nullable
     }
 
     /// The value of a call.

@@ -3,6 +3,7 @@
 //! Fixed-width values are copied once into exactly sized buffers (kernels read them by whole vectors, which Arrow's
 //! buffers do not allow); the payload of strings is not copied, the column keeps Arrow's buffers alive instead.
 
+mod lists;
 mod primitive;
 mod schema;
 mod strings;
@@ -82,6 +83,9 @@ pub fn column_of(array: &dyn Array) -> Result<Column> {
         DataType::LargeUtf8 => strings::from_offsets(array.as_string::<i64>(), sql_type)?,
         DataType::Utf8View => strings::from_views(array.as_string_view(), sql_type),
         DataType::Dictionary(..) => strings::from_dictionary(array, sql_type)?,
+        DataType::List(_) => lists::from_offsets(array.as_list::<i32>(), sql_type)?,
+        DataType::LargeList(_) => lists::from_offsets(array.as_list::<i64>(), sql_type)?,
+        DataType::FixedSizeList(..) => lists::of_fixed_size(array.as_fixed_size_list(), sql_type)?,
         _ => return Err(Error::unsupported(format!("data of the Arrow type {data_type}"))),
     })
 }

@@ -1,5 +1,7 @@
 //! Columns out to Arrow arrays: what results, Parquet files and data frames are made of.
 
+mod lists;
+
 use std::sync::Arc;
 
 use arrow_array::builder::{LargeStringBuilder, StringBuilder};
@@ -31,6 +33,7 @@ pub fn data_type_of(sql_type: SqlType) -> DataType {
         SqlType::Date => DataType::Date32,
         SqlType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
         SqlType::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
+        SqlType::Array(&element) => DataType::List(lists::item(element)),
     }
 }
 
@@ -85,6 +88,7 @@ pub fn array_of(column: &Column, large: bool) -> Result<ArrayRef> {
             Arc::new(IntervalMonthDayNanoArray::new(values.collect::<Result<Vec<_>>>()?.into(), nulls))
         }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => strings(column, large),
+        SqlType::Array(&element) => lists::array_of(column, element, nulls)?,
     })
 }
 
@@ -140,7 +144,7 @@ fn halves(chunk: &Chunk, schema: &SchemaRef) -> Result<Vec<RecordBatch>> {
             return Err(Error::new(SqlState::PROGRAM_LIMIT, "a text is too long for Arrow: 2 GiB at most"));
         }
         let arrays = chunk.columns().iter().map(|column| {
-            if column.physical() != Physical::Str {
+            if !column.sql_type().is_string() {
                 return Ok(array_of(column, false)?.slice(from, rows));
             }
             let mut piece = StringBuilder::new();

@@ -166,6 +166,7 @@ impl Expr {
             ExprKind::Argument(..) => false,
             ExprKind::IsNull(_) | ExprKind::Compare(Compare::Distinct | Compare::NotDistinct, _, _) => false,
             ExprKind::Coalesce(a) => a.iter().all(|e| e.is_nullable(nullable)),
+            ExprKind::Call(f, _) if f.may_be_null() => true,
             ExprKind::Call(f, a) if !f.is_strict() => a.iter().all(|e| e.is_nullable(nullable)),
             ExprKind::Case { branches, otherwise } => {
                 branches.iter().any(|(_, v)| v.is_nullable(nullable)) || otherwise.is_nullable(nullable)

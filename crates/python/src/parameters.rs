@@ -4,7 +4,8 @@ use base::{Error, SqlState};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
+use types::ops::array;
 use types::ops::cast::cast_value;
 use types::{Interval, SqlType, Value};
 
@@ -37,6 +38,9 @@ pub fn convert(object: &Bound<'_, PyAny>) -> PyResult<(Value, SqlType)> {
     }
     if let Ok(s) = object.cast::<PyString>() {
         return Ok((Value::str(s.to_cow()?.as_ref()), SqlType::Text));
+    }
+    if let Ok(items) = object.cast::<PyList>() {
+        return list(items);
     }
     if object.is_instance(&class(py, &DECIMAL, "decimal", "Decimal")?)? {
         return decimal(py, &object.call_method1("__format__", ("f",))?.to_string());
@@ -91,6 +95,24 @@ pub fn convert(object: &Bound<'_, PyAny>) -> PyResult<(Value, SqlType)> {
     }
     let kind = object.get_type().name().map(|n| n.to_string()).unwrap_or_default();
     Err(PyTypeError::new_err(format!("cannot pass a {kind} as a parameter")))
+}
+
+/// A list as an array of what its items have in common; one without items is the text of an empty array.
+fn list(items: &Bound<'_, PyList>) -> PyResult<(Value, SqlType)> {
+    let converted = items.iter().map(|item| convert(&item)).collect::<PyResult<Vec<_>>>()?;
+    let common = converted.iter().try_fold(SqlType::Null, |common, (_, t)| functions::common_type(common, *t));
+    let plain = |e: Error| errors::plain(items.py(), &e);
+    match common {
+        Some(SqlType::Null) if converted.is_empty() => Ok((Value::str("{}"), SqlType::Text)),
+        Some(common) => {
+            let element = if common == SqlType::Null { SqlType::Text } else { common };
+            let cast = converted.iter().map(|(value, from)| cast_value(value, *from, element));
+            let values = cast.collect::<base::Result<Vec<_>>>().map_err(plain)?;
+            let array = array::encode(&values, element).map_err(plain)?;
+            Ok((array, SqlType::array_of(element)))
+        }
+        None => Err(plain(Error::new(SqlState::DATATYPE_MISMATCH, "the items of a list are of different types"))),
+    }
 }
 
 #[cold]

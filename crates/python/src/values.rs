@@ -3,9 +3,9 @@
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDate, PyDateTime, PyDelta};
+use pyo3::types::{PyDate, PyDateTime, PyDelta, PyList};
 use types::ops::date::{Civil, Moment};
-use types::{Column, Interval, Physical, SqlType, ops};
+use types::{Column, ColumnBuilder, Interval, Physical, SqlType, ops};
 
 static DECIMAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
@@ -19,7 +19,7 @@ pub fn class<'py>(
     Ok(place.get_or_try_init(py, || py.import(module)?.getattr(name).map(Bound::unbind))?.bind(py).clone())
 }
 
-/// Rows `from..to` of a column: bool, int (also decimals without fraction), Decimal, float, str, date, datetime, timedelta (with months of 30 days), None.
+/// Rows `from..to` of a column: bool, int (also decimals without fraction), Decimal, float, str, date, datetime, timedelta (with months of 30 days), list, None.
 pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize) -> PyResult<Vec<Py<PyAny>>> {
     let rows = from..to;
     let nulls = column.nulls();
@@ -72,7 +72,16 @@ pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize) -> PyRes
             let values = column.values::<Interval>();
             each!(|row| interval(py, values[row]))
         }
+        SqlType::Array(&element) => each!(|row| list(py, column.str(row), element)),
     }
+}
+
+/// An array as a list.
+fn list(py: Python<'_>, array: &str, element: SqlType) -> PyResult<Py<PyAny>> {
+    let mut elements = ColumnBuilder::new(element, 0);
+    ops::array::Elements::new(array, element).for_each(|value| elements.push_value(&value));
+    let elements = elements.finish();
+    Ok(PyList::new(py, objects(py, &elements, 0, elements.rows())?)?.into_any().unbind())
 }
 
 /// Python's dates end where its years do.

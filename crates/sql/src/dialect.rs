@@ -118,6 +118,7 @@ impl Dialect for MorselDialect {
         }))
     }
     yes!(
+        supports_array_typedef_with_brackets,
         supports_unicode_string_literal,
         supports_filter_during_aggregation,
         supports_window_function_null_treatment_arg,

@@ -7,7 +7,7 @@ use types::ops::like::{DEFAULT_ESCAPE, LikePattern};
 use types::{Chunk, Column, ColumnBuilder, SqlType, Value};
 
 /// Types of every layout.
-pub(crate) const TYPES: [SqlType; 11] = [
+pub(crate) const TYPES: [SqlType; 13] = [
     SqlType::Bool,
     SqlType::SmallInt,
     SqlType::Integer,
@@ -19,6 +19,8 @@ pub(crate) const TYPES: [SqlType; 11] = [
     SqlType::Text,
     SqlType::Date,
     SqlType::Interval,
+    SqlType::Array(&SqlType::Integer),
+    SqlType::Array(&SqlType::Text),
 ];
 
 /// A value of the type, of which there are about `distinct`.
@@ -42,6 +44,10 @@ pub(crate) fn value(random: &mut Random, sql_type: SqlType, distinct: u64) -> Va
         SqlType::Timestamp => Value::Timestamp(n),
         SqlType::Interval => {
             Value::Interval(types::Interval { months: (n % 3) as i32, days: (n % 40) as i32, micros: n / 7 })
+        }
+        SqlType::Array(&element) => {
+            let values: Vec<Value> = (0..n.unsigned_abs() % 4).map(|_| self::value(random, element, distinct)).collect();
+            types::ops::array::encode(&values, element).expect("elements of the type")
         }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(match n % 4 {
             0 => format!("{n}"),

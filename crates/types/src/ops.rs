@@ -7,6 +7,7 @@
 //! Text readers come in two layers: [`parse`](cast::parse) functions over bytes that fail with the small [`Bad`] (what
 //! bulk loading calls), and functions that turn it into an error with the text.
 
+pub mod array;
 pub mod cast;
 pub mod date;
 pub mod decimal;

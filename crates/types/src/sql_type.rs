@@ -1,6 +1,8 @@
 //! The types of SQL and how their values lie in memory.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// A type as a user declares it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -38,6 +40,9 @@ pub enum SqlType {
     Timestamp,
     /// `interval`: months, days and microseconds, kept apart.
     Interval,
+    /// An array of elements of a type, which may be arrays themselves; made by [`SqlType::array_of`]. Lies in memory as a
+    /// text, see [`ops::array`](crate::ops::array).
+    Array(&'static SqlType),
 }
 
 /// How values of a type lie in memory.
@@ -91,7 +96,7 @@ impl SqlType {
             Self::Decimal { .. } => Physical::I128,
             Self::Real => Physical::F32,
             Self::Double => Physical::F64,
-            Self::Text | Self::Varchar(_) | Self::Char(_) => Physical::Str,
+            Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Array(_) => Physical::Str,
             Self::Interval => Physical::Interval,
         }
     }
@@ -99,6 +104,31 @@ impl SqlType {
     /// A decimal type.
     pub const fn decimal(precision: u8, scale: u8) -> Self {
         Self::Decimal { precision, scale }
+    }
+
+    /// Most dimensions that an array has.
+    pub const MAX_DIMENSIONS: usize = 6;
+
+    /// The type of arrays of such elements. Each is kept once and for ever: there are few, as statements name them.
+    pub fn array_of(element: Self) -> Self {
+        static KNOWN: Mutex<BTreeMap<String, &'static SqlType>> = Mutex::new(BTreeMap::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        Self::Array(known.entry(element.to_string()).or_insert_with(|| Box::leak(Box::new(element))))
+    }
+
+    /// The type of an array's elements.
+    pub const fn element(self) -> Option<Self> {
+        if let Self::Array(element) = self { Some(*element) } else { None }
+    }
+
+    /// An array.
+    pub const fn is_array(self) -> bool {
+        matches!(self, Self::Array(_))
+    }
+
+    /// How many dimensions values have: 0 but for arrays.
+    pub fn dimensions(self) -> usize {
+        std::iter::successors(self.element(), |t| t.element()).count()
     }
 
     /// `smallint`, `integer` or `bigint`.
@@ -163,6 +193,7 @@ impl fmt::Display for SqlType {
             Self::Date => f.write_str("date"),
             Self::Timestamp => f.write_str("timestamp"),
             Self::Interval => f.write_str("interval"),
+            Self::Array(element) => write!(f, "{element}[]"),
         }
     }
 }
@@ -173,6 +204,9 @@ impl std::str::FromStr for SqlType {
     /// Reads what [`Display`](fmt::Display) prints (SQL's many synonyms are the binder's matter).
     fn from_str(text: &str) -> Result<Self, base::Error> {
         let bad = || base::Error::new(base::SqlState::UNDEFINED_OBJECT, format!("type \"{text}\" does not exist"));
+        if let Some(element) = text.strip_suffix("[]") {
+            return element.parse().map(Self::array_of).map_err(|_| bad());
+        }
         let (name, arguments) = match text.split_once('(') {
             Some((name, rest)) => (name, rest.strip_suffix(')').ok_or_else(bad)?),
             None => (text, ""),

@@ -41,7 +41,7 @@ pub enum Value {
     Decimal(i128),
     /// `real` (exactly representable as a double) and `double precision`.
     Float(f64),
-    /// `text`, `varchar(n)`, `char(n)` (the last without trailing blanks).
+    /// `text`, `varchar(n)`, `char(n)` (the last without trailing blanks), and arrays in [their form](crate::ops::array).
     Str(Arc<str>),
     /// Days since 1970-01-01.
     Date(i32),
@@ -67,7 +67,18 @@ impl Value {
             SqlType::Date => Self::Date(stored as i32),
             SqlType::Timestamp => Self::Timestamp(stored as i64),
             SqlType::Null | SqlType::Real | SqlType::Double | SqlType::Interval => return None,
-            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => return None,
+            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Array(_) => return None,
+        })
+    }
+
+    /// What lies in memory, of a value that lies there as an integer: the reverse of [`of_integer`](Self::of_integer).
+    pub fn as_integer(&self) -> Option<i128> {
+        Some(match self {
+            Self::Bool(b) => i128::from(*b),
+            Self::Int(i) | Self::Timestamp(i) => i128::from(*i),
+            Self::Decimal(d) => *d,
+            Self::Date(d) => i128::from(*d),
+            Self::Null | Self::Float(_) | Self::Str(_) | Self::Interval(_) => return None,
         })
     }
 

@@ -51,6 +51,14 @@ impl<'a> Call<'a> {
         if i < self.len() { self.text(i) } else { Ok(default) }
     }
 
+    /// An array in its form, and the type of its elements.
+    pub(super) fn array(&self, i: usize) -> Result<(&'a str, SqlType)> {
+        match self.type_of(i).element() {
+            Some(element) => Ok((self.text(i)?, element)),
+            None => self.wrong(),
+        }
+    }
+
     pub(super) fn int(&self, i: usize) -> Result<i64> {
         if let Value::Int(n) = self.value(i)? { Ok(*n) } else { self.wrong() }
     }

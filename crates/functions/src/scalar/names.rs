@@ -65,4 +65,13 @@ impl ScalarFunction {
     pub const TO_NUMBER: Self = row("to_number");
     pub const GREATEST: Self = row("greatest");
     pub const LEAST: Self = row("least");
+    pub const ARRAY_ALONE: Self = row("array_alone");
+    pub const ARRAY_CAT: Self = row("array_cat");
+    pub const ARRAY_APPEND: Self = row("array_append");
+    pub const ARRAY_PREPEND: Self = row("array_prepend");
+    pub const ARRAY_SUBSCRIPT: Self = row("array_subscript");
+    pub const ARRAY_SLICE: Self = row("array_slice");
+    pub const ARRAY_CONTAINS: Self = row("array_contains");
+    pub const ARRAY_OVERLAPS: Self = row("array_overlaps");
+    pub const ARRAY_ANY: Self = row("array_any");
 }

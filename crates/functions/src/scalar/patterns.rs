@@ -102,7 +102,8 @@ pub(super) const ROWS: &[Scalar] = &[
         },
         "The n-th match of a regular expression, from a character on, or a group of it; NULL if there is none.",
         ("regexp_substr('number of your street, town zip, FR', '[^,]+', 1, 2)", " town zip"),
-    ),
+    )
+    .or_null(),
     // The grammar's `substring(text from pattern)`.
     Scalar::new(
         "regexp_substring",
@@ -111,7 +112,8 @@ pub(super) const ROWS: &[Scalar] = &[
         |c| Ok(or_null(regex::substring_of_group(c.text(0)?, c.text(1)?)?)),
         "What a regular expression matches, or its first group; NULL if it does not match.",
         ("substring('Thomas' from 'o(.)')", "m"),
-    ),
+    )
+    .or_null(),
     Scalar::new(
         "regexp_extract",
         &["regexp_extract"],

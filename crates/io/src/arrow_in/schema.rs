@@ -26,6 +26,10 @@ pub fn sql_type_of(data_type: &DataType) -> Option<SqlType> {
         DataType::Duration(_) | DataType::Interval(_) => SqlType::Interval,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => SqlType::Text,
         DataType::Dictionary(_, values) => sql_type_of(values)?,
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            let element = sql_type_of(item.data_type())?;
+            (element.dimensions() < SqlType::MAX_DIMENSIONS).then(|| SqlType::array_of(element))?
+        }
         _ => return None,
     })
 }

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use types::ops::Bad;
 use types::ops::cast::{TooLong, parse, to_char_n, to_varchar};
+use types::ops::{Bad, array};
 use types::{ColumnBuilder, Interval, Physical, SqlType, Value};
 
 use super::dialect::Dialect;
@@ -62,7 +62,9 @@ impl Reader {
             (SqlType::Date, _) => column.each(out, parse::date),
             (SqlType::Timestamp, _) => column.each(out, parse::timestamp),
             (SqlType::Interval, _) => column.each::<Interval>(out, parse::interval),
-            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), _) => column.strings(out, clean),
+            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Array(_), _) => {
+                column.strings(out, clean)
+            }
         }
     }
 }
@@ -84,6 +86,14 @@ fn utf8(bytes: &[u8]) -> Result<&str> {
     };
     let text = std::str::from_utf8(bytes).map_err(|_| bad(""))?;
     if text.contains('\0') { Err(bad(": 0x00")) } else { Ok(text) }
+}
+
+/// What is stored of an array, from its text form.
+fn array_form(text: &str, element: SqlType) -> Result<String> {
+    match array::parse(text, element, TooLong::Refuse)? {
+        Value::Str(form) => Ok(form.to_string()),
+        _ => Err(Error::internal("an array is no text")),
+    }
 }
 
 /// The fields of one column in a batch of records.
@@ -176,11 +186,12 @@ impl<'a> Fields<'a> {
                 utf8(&content)
             };
             let text = text.and_then(|text| match self.reader.sql_type {
-                SqlType::Varchar(limit) => to_varchar(text, limit, TooLong::Refuse),
-                SqlType::Char(limit) => to_char_n(text, limit, TooLong::Refuse),
-                _ => Ok(text),
+                SqlType::Varchar(limit) => to_varchar(text, limit, TooLong::Refuse).map(Cow::Borrowed),
+                SqlType::Char(limit) => to_char_n(text, limit, TooLong::Refuse).map(Cow::Borrowed),
+                SqlType::Array(&element) => array_form(text, element).map(Cow::Owned),
+                _ => Ok(Cow::Borrowed(text)),
             });
-            out.push_str(text.map_err(|e| (row, e))?);
+            out.push_str(&text.map_err(|e| (row, e))?);
         }
         Ok(())
     }

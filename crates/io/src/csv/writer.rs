@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use base::Result;
-use types::ops::cast::{pad_char, write_value};
+use types::ops::cast::{format_value, pad_char, write_value};
 use types::ops::{date, decimal};
 use types::{Chunk, Column, Physical, SqlType};
 
@@ -103,6 +103,9 @@ impl<W: Write> CsvWriter<W> {
         let start = self.out.len();
         match (column.sql_type(), column.physical()) {
             (SqlType::Char(limit), _) => return self.text(&pad_char(column.str(row), limit), force),
+            (array, Physical::Str) if array.is_array() => {
+                return self.text(&format_value(&column.value(row), array), force);
+            }
             (_, Physical::Str) => return self.text(column.str(row), force),
             (SqlType::Date, _) => date::write_date(&mut self.out, column.values::<i32>()[row]),
             (SqlType::Timestamp, _) => date::write_timestamp(&mut self.out, column.values::<i64>()[row]),

@@ -1,6 +1,7 @@
 //! Constants in the text form.
 
 use base::{Error, Result, SqlState};
+use types::ops::cast::{cast_value, format_value};
 use types::ops::{date, decimal};
 use types::{SqlType, Value};
 
@@ -16,6 +17,7 @@ pub(super) fn literal(value: &Value, sql_type: SqlType) -> (String, SqlType) {
         Value::Decimal(d) => (decimal::format(*d, sql_type.scale()), SqlType::Null),
         Value::Float(f) if f.is_finite() => (format!("{f:?}"), SqlType::Double),
         Value::Float(f) => (quoted(&f.to_string()), SqlType::Text),
+        Value::Str(_) if sql_type.is_array() => (quoted(&format_value(value, sql_type)), SqlType::Text),
         Value::Str(s) => (quoted(s), SqlType::Text),
         Value::Date(d) => (quoted(&date::format_date(*d)), SqlType::Text),
         Value::Timestamp(t) => (quoted(&date::format_timestamp(*t)), SqlType::Text),
@@ -36,6 +38,7 @@ pub(super) fn value(text: &str, sql_type: SqlType) -> Result<Value> {
         }
         SqlType::Real | SqlType::Double => Value::Float(text.parse().map_err(|_| bad())?),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(text),
+        SqlType::Array(_) => cast_value(&Value::str(text), SqlType::Text, sql_type).map_err(|_| bad())?,
         SqlType::Date => Value::Date(date::parse_date(text.as_bytes()).map_err(|_| bad())?),
         SqlType::Timestamp => Value::Timestamp(date::parse_timestamp(text.as_bytes()).map_err(|_| bad())?),
         SqlType::Interval => Value::Interval(date::parse_interval(text.as_bytes()).map_err(|_| bad())?),

@@ -1,37 +1,13 @@
 //! Implicit conversions: common types, comparisons, assignments, constants.
 
 use base::{Error, Result, SqlState};
+use functions::common_type;
 use plan::{Compare, Expr, ExprKind};
 use types::ops::cast::{assign_value, can_cast, cast_value};
 use types::ops::decimal;
 use types::{SqlType, Value};
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
-
-/// The type to which values of both types convert implicitly; an untyped literal ([`SqlType::Null`]) takes the other's.
-pub(super) fn common_type(a: SqlType, b: SqlType) -> Option<SqlType> {
-    use SqlType::*;
-    Some(match (a, b) {
-        (Null, t) | (t, Null) => t,
-        (a, b) if a == b => a,
-        (Varchar(m), Varchar(n)) => Varchar(m.max(n)),
-        (Char(m), Char(n)) => Char(m.max(n)),
-        (a, b) if a.is_string() && b.is_string() => Text,
-        (Date, Timestamp) | (Timestamp, Date) => Timestamp,
-        (a, b) if !a.is_numeric() || !b.is_numeric() => return None,
-        (Double, _) | (_, Double) => Double,
-        (Real, _) | (_, Real) => Real,
-        (BigInt, b) if b.is_integer() => BigInt,
-        (a, BigInt) if a.is_integer() => BigInt,
-        (Integer, b) if b.is_integer() => Integer,
-        (a, Integer) if a.is_integer() => Integer,
-        (a, b) => {
-            let ((p1, s1), (p2, s2)) = (a.as_decimal()?, b.as_decimal()?);
-            let scale = s1.max(s2);
-            SqlType::decimal(((p1 - s1).max(p2 - s2) + scale).min(SqlType::MAX_PRECISION), scale)
-        }
-    })
-}
 
 /// The common type of several expressions; integer constants among decimals count with their own digits only.
 pub(super) fn common_type_of(exprs: &[&Expr]) -> Option<SqlType> {

@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod any_type;
+mod array;
 mod call;
 mod case;
 mod cast;
@@ -20,12 +21,11 @@ mod window;
 
 use base::{Error, Result, SqlState};
 use plan::{Expr, ExprKind};
-use sqlparser::ast::{self, AccessExpr};
+use sqlparser::ast;
 use types::SqlType;
 
 use super::{Binder, unsupported};
 use crate::bind::coerce::{boolean, known};
-use crate::bind::parts::Text;
 pub(super) use literal::number;
 pub(super) use once::{entries, row};
 pub(super) use window::new_call;
@@ -54,7 +54,7 @@ impl Binder<'_> {
         match expr {
             E::Identifier(ident) => self.identifier(ident),
             E::CompoundIdentifier(parts) => self.compound(parts),
-            E::CompoundFieldAccess { root, access_chain } => self.text.field_access(root, access_chain),
+            E::CompoundFieldAccess { root, access_chain } => self.access(root, access_chain),
             E::Value(value) => self.literal(value),
             E::TypedString(typed) => self.text.typed_string(typed),
             E::Interval(interval) => self.interval(interval),
@@ -114,7 +114,7 @@ impl Binder<'_> {
             E::RLike { expr, .. } => unsupported("RLIKE", self.text.start(expr)),
             E::AtTimeZone { timestamp, .. } => unsupported("AT TIME ZONE", self.text.start(timestamp)),
             E::Collate { expr, .. } => unsupported("COLLATE", self.text.start(expr)),
-            E::Array(_) => unsupported("the type array", None),
+            E::Array(array) => self.array(&array.elem, None),
             E::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
                 let mut arguments: Vec<&ast::Expr> = vec![expr, overlay_what, overlay_from];
                 arguments.extend(overlay_for.as_deref());
@@ -160,16 +160,6 @@ impl Binder<'_> {
             _ => return None,
         };
         Some(Expr::constant(value, sql_type).at(position))
-    }
-}
-
-impl Text<'_> {
-    fn field_access(&mut self, root: &ast::Expr, chain: &[AccessExpr]) -> Result<Expr> {
-        let position = self.start(root);
-        match chain.first() {
-            Some(AccessExpr::Subscript(_)) => unsupported("the type array", position),
-            _ => unsupported("access to a field of a composite value", position),
-        }
     }
 }
 

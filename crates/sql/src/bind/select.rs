@@ -385,6 +385,11 @@ fn output_name(expr: &ast::Expr) -> String {
                     continue;
                 }
             },
+            E::Array(_) => "array".to_owned(),
+            E::CompoundFieldAccess { root, .. } => {
+                expr = root;
+                continue;
+            }
             E::Case { .. } => "case".to_owned(),
             E::Extract { .. } => "extract".to_owned(),
             E::Substring { .. } => "substring".to_owned(),

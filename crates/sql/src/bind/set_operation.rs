@@ -5,10 +5,11 @@ use plan::{ColumnId, ColumnInfo, Node, Op, SetOperation};
 use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
 use types::SqlType;
 
-use super::coerce::{common_type, literal_type};
+use super::coerce::literal_type;
 use super::scope::SelfReference;
 use super::{Binder, Bound, Output, unsupported};
 use crate::bind::parts::PlanBuilder;
+use functions::common_type;
 
 /// Most operands of one chain.
 const MAX_OPERANDS: usize = 2_000;

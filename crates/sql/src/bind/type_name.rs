@@ -1,7 +1,7 @@
 //! The many names of types.
 
 use base::{Error, Result, SqlState};
-use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo};
+use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo};
 use types::SqlType;
 
 /// The type that a type name means.
@@ -55,7 +55,13 @@ pub(super) fn sql_type(name: &DataType) -> Result<SqlType> {
             return Err(Error::unsupported(format!("the type {}", name.to_string().to_lowercase()))
                 .hint("intervals have all fields; date_trunc takes some away"));
         }
-        DataType::Array(_) => return Err(Error::unsupported("the type array")),
+        DataType::Array(
+            ArrayElemTypeDef::SquareBracket(element, _)
+            | ArrayElemTypeDef::Qualified(element, _)
+            | ArrayElemTypeDef::AngleBracket(element)
+            | ArrayElemTypeDef::Parenthesis(element),
+        ) => array_of(sql_type(element)?)?,
+        DataType::Array(_) => return Err(Error::unsupported("an array without a type of its elements")),
         DataType::JSON | DataType::JSONB | DataType::Uuid | DataType::Bytea | DataType::Blob(_) => {
             return Err(Error::unsupported(format!("the type {}", name.to_string().to_lowercase())));
         }
@@ -85,10 +91,20 @@ pub(super) fn sql_type(name: &DataType) -> Result<SqlType> {
     })
 }
 
+/// The type of arrays of such elements, 54000 if these have too many dimensions already.
+pub(super) fn array_of(element: SqlType) -> Result<SqlType> {
+    let (dimensions, most) = (element.dimensions() + 1, SqlType::MAX_DIMENSIONS);
+    if dimensions > most {
+        let message = format!("number of array dimensions ({dimensions}) exceeds the maximum allowed ({most})");
+        return Err(Error::new(SqlState::PROGRAM_LIMIT, message));
+    }
+    Ok(SqlType::array_of(element))
+}
+
 fn unknown(name: &str) -> Error {
     Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", name.to_lowercase())).hint(
         "types are boolean, smallint, integer, bigint, decimal(p,s), real, double, text, varchar(n), char(n), date, \
-         timestamp, interval",
+         timestamp, interval, and arrays of them, such as integer[]",
     )
 }
 

@@ -118,7 +118,7 @@ fn hint(text: &str, positions: &Positions, position: Option<u32>, near: &str) ->
     Some(match lower.as_str() {
         "from" | "where" | "group" | "order" | ")" if before.ends_with(',') => "there is a comma too many before it",
         "`" => "quote names with double quotes",
-        "[" => "arrays are not supported; quote names with double quotes",
+        "[" => "names are quoted with double quotes",
         "=" if before.ends_with('=') => "equality is written with one =",
         "limit" | "order" | "where" | "having" | "group" if !before.is_empty() => {
             "clauses come in the order SELECT, FROM, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT"

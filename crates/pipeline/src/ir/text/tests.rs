@@ -19,7 +19,7 @@ use crate::ir::{
 /// Makes random parts of programs.
 struct Generator(Random);
 
-const TYPES: [SqlType; 14] = [
+const TYPES: [SqlType; 16] = [
     SqlType::Bool,
     SqlType::SmallInt,
     SqlType::Integer,
@@ -34,6 +34,8 @@ const TYPES: [SqlType; 14] = [
     SqlType::Date,
     SqlType::Timestamp,
     SqlType::Interval,
+    SqlType::Array(&SqlType::Integer),
+    SqlType::Array(&SqlType::Text),
 ];
 
 const TEXTS: [&str; 8] = ["", "plain", "two\nlines", "tab\tand \"quotes\"", "back\\slash", "\r\n", "ünı", "\\n @14 {"];
@@ -64,6 +66,10 @@ impl Generator {
             SqlType::Real => Value::Float((self.float() as f32).into()),
             SqlType::Double => Value::Float(self.float()),
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(self.0.pick(&TEXTS)),
+            SqlType::Array(&element) => {
+                let values = self.values(element);
+                types::ops::array::encode(&values, element).unwrap()
+            }
             SqlType::Date => Value::Date(wide as i32),
             SqlType::Timestamp => Value::Timestamp(wide as i64),
             SqlType::Interval => Value::Interval(Interval {

@@ -28,7 +28,7 @@ impl Expressions {
             (F::SUBSTRING, [text, start, length]) => self.substring(pipe, text, start, Some(length), expr),
             (F::DATE_TRUNC, [field, input]) => self.truncate(pipe, field, input, args, expr),
             (F::ABS, [input]) => self.abs(pipe, input, args, expr),
-            (F::CONCAT, [_, _]) => {
+            (F::CONCAT | F::ARRAY_CAT | F::ARRAY_APPEND | F::ARRAY_PREPEND, [_, _]) => {
                 let mut texts = Vec::new();
                 concatenated(expr, &mut texts);
                 self.direct(pipe, Callee::Concat(texts.len() as u8), &texts, expr)
@@ -192,7 +192,9 @@ impl Expressions {
 /// The texts that are put together, one after the other.
 fn concatenated(expr: &Expr, texts: &mut Vec<Expr>) {
     match &expr.kind {
-        ExprKind::Call(F::CONCAT, args) if args.len() == 2 && texts.len() < usize::from(u8::MAX) / 2 => {
+        ExprKind::Call(F::CONCAT | F::ARRAY_CAT | F::ARRAY_APPEND | F::ARRAY_PREPEND, args)
+            if args.len() == 2 && texts.len() < usize::from(u8::MAX) / 2 =>
+        {
             args.iter().for_each(|arg| concatenated(arg, texts));
         }
         _ => texts.push(expr.clone()),

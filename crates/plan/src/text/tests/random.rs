@@ -16,7 +16,7 @@ use crate::{
     WindowCall,
 };
 
-const TYPES: [SqlType; 14] = [
+const TYPES: [SqlType; 16] = [
     SqlType::Bool,
     SqlType::SmallInt,
     SqlType::Integer,
@@ -31,6 +31,8 @@ const TYPES: [SqlType; 14] = [
     SqlType::Date,
     SqlType::Timestamp,
     SqlType::Interval,
+    SqlType::Array(&SqlType::Integer),
+    SqlType::Array(&SqlType::Text),
 ];
 
 const NAMES: [&str; 14] = [
@@ -112,6 +114,10 @@ impl Generator {
                 Value::Float(self.random.pick(&[f, n as f64, -0.0, 1e300, -5e-324, f64::NAN, f64::NEG_INFINITY]))
             }
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(self.random.pick(&NAMES)),
+            SqlType::Array(&element) => {
+                let values: Vec<Value> = (0..self.random.index(3)).map(|_| self.value(element)).collect();
+                types::ops::array::encode(&values, element).unwrap()
+            }
             SqlType::Date => Value::Date((n % 1_000_000) as i32),
             SqlType::Timestamp => Value::Timestamp(n % 100_000_000_000_000_000),
             SqlType::Interval => {

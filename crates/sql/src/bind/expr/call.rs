@@ -13,6 +13,7 @@ use types::ops::date;
 use types::ops::number::pattern;
 use types::{SqlType, Value};
 
+use super::array::{alone, with_empty};
 use super::ordered_set::OrderedSet;
 use super::pattern::{is_pattern, substring_by_pattern};
 use super::position::has_arguments;
@@ -40,6 +41,9 @@ const FIELDS: [&str; 16] = [
     "isoyear",
     "julian",
 ];
+
+/// Functions of texts that count an array's elements.
+const LENGTHS: [&str; 3] = ["len", "length", "array_length"];
 
 /// A call as it is written, but for OVER.
 pub(super) struct CallParts<'f> {
@@ -172,6 +176,15 @@ impl Binder<'_> {
                     return unsupported("date_part with anything but a string literal as its field", position);
                 }
             }
+            "list_value" | "list_pack" | "array_value" => {
+                let items: Vec<ast::Expr> = arguments.iter().map(|&item| item.clone()).collect();
+                return self.array(&items, None);
+            }
+            "array_push_front" => {
+                if let &[array, value] = arguments {
+                    return self.call_by_name("array_prepend", &[value, array], position);
+                }
+            }
             "format" => return self.format(arguments, position),
             "num_nulls" | "num_nonnulls" => return self.count_nulls(name, arguments, position),
             "quote_literal" | "quote_nullable" => {
@@ -232,7 +245,15 @@ impl Binder<'_> {
             _ => {}
         }
         let bound = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
-        call(name, bound, position)
+        match bound.as_slice() {
+            // A bare NULL stands for what is left out: no delimiter, no text that means NULL.
+            [text, rest @ ..] if name == "string_to_array" && rest.iter().any(is_bare_null) => {
+                let kept = rest.iter().take_while(|argument| !is_bare_null(argument)).cloned();
+                call(name, std::iter::once(text.clone()).chain(kept).collect(), position)
+            }
+            [array] if array.sql_type.is_array() && LENGTHS.contains(&name) => call("list_length", bound, position),
+            _ => call(name, bound, position),
+        }
     }
 
     /// `extract(field from value)`
@@ -356,6 +377,10 @@ pub(in crate::bind) fn call(name: &str, arguments: Vec<Expr>, position: Option<u
     for (argument, &to) in arguments.into_iter().zip(&resolved.arguments) {
         converted.push(convert(argument, to)?);
     }
+    for (argument, _) in converted.iter_mut().zip(&resolved.alone).filter(|(_, alone)| **alone) {
+        let value = std::mem::replace(argument, Expr::bool(true));
+        *argument = alone(value, |_| true)?;
+    }
     converted.extend(resolved.defaults.iter().map(|&d| Expr::constant(Value::str(d), SqlType::Text)));
     let mut sql_type = resolved.result;
     if matches!(function, ScalarFunction::EXTRACT | ScalarFunction::DATE_TRUNC) {
@@ -368,7 +393,11 @@ pub(in crate::bind) fn call(name: &str, arguments: Vec<Expr>, position: Option<u
         let scale = pattern::scale_of(pattern).map_err(|e| e.at(converted[1].position))?;
         sql_type = SqlType::decimal(SqlType::MAX_PRECISION, scale);
     }
-    Ok(Expr::new(ExprKind::Call(function, converted), sql_type).at(position))
+    Ok(with_empty(function, converted, sql_type, position))
+}
+
+fn is_bare_null(expr: &Expr) -> bool {
+    expr.sql_type == SqlType::Null && matches!(expr.kind, ExprKind::Const(Value::Null))
 }
 
 fn constant_integer(expr: &Expr) -> Option<i64> {

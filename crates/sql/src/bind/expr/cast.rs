@@ -14,7 +14,11 @@ impl Binder<'_> {
     pub(super) fn cast(&mut self, kind: &CastKind, inner: &ast::Expr, name: &ast::DataType) -> Result<Expr> {
         let position = self.text.start(inner);
         let to = sql_type(name).map_err(|e| e.at(position))?;
-        let expr = self.expr(inner)?;
+        // The elements of a literal are cast each, so that none of them decides for the others.
+        let expr = match (to.element(), inner) {
+            (Some(element), ast::Expr::Array(array)) => self.array(&array.elem, Some(element))?,
+            _ => self.expr(inner)?,
+        };
         if matches!(kind, CastKind::Cast | CastKind::DoubleColon) {
             return Ok(cast_to(expr, to)?.at(position));
         }

@@ -8,6 +8,8 @@ use types::ops::date;
 use types::ops::like::{DEFAULT_ESCAPE, Syntax};
 use types::{SqlType, Value};
 
+use super::array::{concat_name, set_operator};
+use super::call::call;
 use super::literal::negated_constant;
 use super::once::row;
 use crate::bind::coerce::{boolean, cast_to, compare, convert, exact_decimal, is_untyped, tight, unify};
@@ -141,6 +143,9 @@ fn binary(op: &BinaryOperator, left: Expr, right: Expr, position: Option<u32>) -
         B::Divide => F::DIVIDE,
         B::Modulo => F::MODULO,
         B::StringConcat => return concat(left, right, position),
+        B::AtArrow => return set_operator(F::ARRAY_CONTAINS, "@>", left, right, position),
+        B::ArrowAt => return set_operator(F::ARRAY_CONTAINS, "<@", right, left, position),
+        B::PGOverlap => return set_operator(F::ARRAY_OVERLAPS, "&&", left, right, position),
         B::BitwiseAnd => return bitwise(F::BIT_AND, "&", left, right, position),
         B::BitwiseOr => return bitwise(F::BIT_OR, "|", left, right, position),
         B::PGBitwiseXor => return bitwise(F::BIT_XOR, "#", left, right, position),
@@ -231,6 +236,9 @@ fn number(expr: Expr, text: &str, position: Option<u32>) -> Result<Expr> {
 }
 
 fn concat(left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
+    if let Some(name) = concat_name(&left, &right) {
+        return call(name, vec![left, right], position);
+    }
     let text = |e: &Expr| e.sql_type.is_string() || e.sql_type == SqlType::Null;
     if !text(&left) && !text(&right) {
         return Err(no_operator(left.sql_type, "||", right.sql_type).at(position));

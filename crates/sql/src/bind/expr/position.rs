@@ -30,6 +30,7 @@ impl Text<'_> {
                     });
                 }
                 Expr::Tuple(items) => items.first()?,
+                Expr::Array(array) => array.elem.first()?,
                 Expr::CompoundFieldAccess { root, .. } => root,
                 Expr::BinaryOp { left, .. } | Expr::AnyOp { left, .. } | Expr::AllOp { left, .. } => left,
                 Expr::IsDistinctFrom(e, _) | Expr::IsNotDistinctFrom(e, _) => e,

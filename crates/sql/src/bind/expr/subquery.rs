@@ -57,7 +57,7 @@ impl Binder<'_> {
         }
         match right {
             ast::Expr::Subquery(query) => self.quantified_subquery(quantifier, left, compare, query),
-            _ => unsupported("ANY and ALL over anything but a subquery", self.text.start(left)),
+            array => self.quantified_array(quantifier, left, compare, array),
         }
     }
 

@@ -4,12 +4,15 @@ use base::{Error, Result, SqlState};
 
 use super::{TooLong, parse, text, to_char_n, to_varchar};
 use crate::ops::error::out_of_range;
-use crate::ops::{date, decimal};
+use crate::ops::{array, date, decimal};
 use crate::{SqlType, Value};
 
 /// Whether `CAST(from AS to)` exists. Narrower than what [`cast_value`] could do by way of text.
 pub fn can_cast(from: SqlType, to: SqlType) -> bool {
     use SqlType::*;
+    if let (Array(from), Array(to)) = (from, to) {
+        return can_cast(*from, *to);
+    }
     if from == Null || from.is_string() || to.is_string() || (from.is_numeric() && to.is_numeric()) {
         return to != Null || from == Null;
     }
@@ -48,7 +51,9 @@ fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong) -> Resu
         return to_string(value, from, to, too_long);
     }
     match (value, to) {
-        (Value::Str(s), _) => from_text(s, to),
+        (Value::Str(s), SqlType::Array(&to)) if from.is_array() => elements(s, from, to, too_long),
+        (Value::Str(_), _) if from.is_array() => Err(no_cast(from, to)),
+        (Value::Str(s), _) => from_text(s, to, too_long),
         (Value::Bool(b), t) if t.is_integer() => Ok(Value::Int((*b).into())),
         (Value::Int(i), SqlType::Bool) => Ok(Value::Bool(*i != 0)),
         (Value::Int(i), t) => from_decimal((*i).into(), 0, t, from),
@@ -58,6 +63,13 @@ fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong) -> Resu
         (Value::Timestamp(t), SqlType::Date) => Ok(Value::Date(date::timestamp_to_date(*t))),
         _ => Err(no_cast(from, to)),
     }
+}
+
+/// An array whose elements become those of another type.
+fn elements(array: &str, from: SqlType, to: SqlType, too_long: TooLong) -> Result<Value> {
+    let from = from.element().unwrap_or(SqlType::Null);
+    let all = array::Elements::new(array, from).map(|value| convert(&value, from, to, too_long));
+    array::encode(&all.collect::<Result<Vec<_>>>()?, to)
 }
 
 #[cold]
@@ -70,7 +82,7 @@ fn to_string(value: &Value, from: SqlType, to: SqlType, too_long: TooLong) -> Re
     let formatted;
     let source = match value {
         // Blanks that pad a `char(n)` are not part of its value.
-        Value::Str(s) => &**s,
+        Value::Str(s) if !from.is_array() => &**s,
         _ => {
             formatted = text::format_value(value, from);
             &formatted
@@ -82,12 +94,12 @@ fn to_string(value: &Value, from: SqlType, to: SqlType, too_long: TooLong) -> Re
         _ => source,
     };
     match value {
-        Value::Str(s) if result.len() == s.len() => Ok(Value::Str(s.clone())),
+        Value::Str(s) if result.len() == s.len() && !from.is_array() => Ok(Value::Str(s.clone())),
         _ => Ok(Value::str(result)),
     }
 }
 
-fn from_text(text: &str, to: SqlType) -> Result<Value> {
+fn from_text(text: &str, to: SqlType, too_long: TooLong) -> Result<Value> {
     let bytes = text.as_bytes();
     let value = match to {
         SqlType::Bool => parse::bool(bytes).map(Value::Bool),
@@ -100,6 +112,7 @@ fn from_text(text: &str, to: SqlType) -> Result<Value> {
         SqlType::Date => parse::date(bytes).map(Value::Date),
         SqlType::Timestamp => parse::timestamp(bytes).map(Value::Timestamp),
         SqlType::Interval => parse::interval(bytes).map(Value::Interval),
+        SqlType::Array(&element) => return array::parse(text, element, too_long),
         SqlType::Null | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
             return Err(no_cast(SqlType::Text, to));
         }
@@ -113,7 +126,7 @@ fn integer(value: Option<i64>, to: SqlType) -> Result<Value> {
         SqlType::Integer => i32::try_from(*v).is_ok(),
         _ => true,
     };
-    value.filter(fits).map(Value::Int).ok_or_else(|| out_of_range(parse::message_name(to)))
+    value.filter(fits).map(Value::Int).ok_or_else(|| out_of_range(&parse::message_name(to)))
 }
 
 fn from_decimal(value: i128, scale: u8, to: SqlType, from: SqlType) -> Result<Value> {

@@ -2,6 +2,8 @@
 //!
 //! They fail with [`Bad`]; [`error`] makes the error that a user sees.
 
+use std::borrow::Cow;
+
 use base::Error;
 
 use crate::SqlType;
@@ -32,8 +34,8 @@ pub fn bool(text: &[u8]) -> Result<bool, Bad> {
 }
 
 /// The name of a type in PostgreSQL's messages.
-pub fn message_name(sql_type: SqlType) -> &'static str {
-    match sql_type {
+pub fn message_name(sql_type: SqlType) -> Cow<'static, str> {
+    Cow::Borrowed(match sql_type {
         SqlType::Null => "unknown",
         SqlType::Bool => "boolean",
         SqlType::SmallInt => "smallint",
@@ -48,14 +50,15 @@ pub fn message_name(sql_type: SqlType) -> &'static str {
         SqlType::Date => "date",
         SqlType::Timestamp => "timestamp",
         SqlType::Interval => "interval",
-    }
+        SqlType::Array(&element) => return Cow::Owned(format!("{}[]", message_name(element))),
+    })
 }
 
 /// What to tell the user when `text` could not be read as `sql_type`.
 #[cold]
 pub fn error(bad: Bad, sql_type: SqlType, text: &[u8]) -> Error {
     let text = &*String::from_utf8_lossy(text);
-    let name = message_name(sql_type);
+    let name = &message_name(sql_type);
     match sql_type {
         SqlType::Date | SqlType::Timestamp | SqlType::Interval => bad.datetime(name, text),
         SqlType::Decimal { precision, scale } if bad == Bad::Range => {

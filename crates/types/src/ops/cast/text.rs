@@ -1,6 +1,6 @@
 //! Values as text, as the shell, CSV and casts to text print them.
 
-use crate::ops::{date, decimal, number};
+use crate::ops::{array, date, decimal, number};
 use crate::{SqlType, Value};
 
 /// The blanks that pad a `char(n)` value to its length.
@@ -29,6 +29,7 @@ pub fn write_value(out: &mut String, value: &Value, sql_type: SqlType) {
             out.push_str(s);
             out.extend(std::iter::repeat_n(' ', padding(s, limit)));
         }
+        (Value::Str(s), SqlType::Array(&element)) => array::write(out, s, element),
         (Value::Str(s), _) => out.push_str(s),
         (Value::Date(d), _) => date::write_date(out, *d),
         (Value::Timestamp(t), _) => date::write_timestamp(out, *t),

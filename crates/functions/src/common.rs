@@ -1,0 +1,29 @@
+//! What values of two types are converted to where they must be of one.
+
+use types::SqlType;
+
+/// The type to which values of both types convert implicitly; an untyped literal ([`SqlType::Null`]) takes the other's.
+pub fn common_type(a: SqlType, b: SqlType) -> Option<SqlType> {
+    use SqlType::*;
+    Some(match (a, b) {
+        (Null, t) | (t, Null) => t,
+        (a, b) if a == b => a,
+        (Varchar(m), Varchar(n)) => Varchar(m.max(n)),
+        (Char(m), Char(n)) => Char(m.max(n)),
+        (a, b) if a.is_string() && b.is_string() => Text,
+        (Date, Timestamp) | (Timestamp, Date) => Timestamp,
+        (Array(a), Array(b)) => SqlType::array_of(common_type(*a, *b)?),
+        (a, b) if !a.is_numeric() || !b.is_numeric() => return None,
+        (Double, _) | (_, Double) => Double,
+        (Real, _) | (_, Real) => Real,
+        (BigInt, b) if b.is_integer() => BigInt,
+        (a, BigInt) if a.is_integer() => BigInt,
+        (Integer, b) if b.is_integer() => Integer,
+        (a, Integer) if a.is_integer() => Integer,
+        (a, b) => {
+            let ((p1, s1), (p2, s2)) = (a.as_decimal()?, b.as_decimal()?);
+            let scale = s1.max(s2);
+            SqlType::decimal(((p1 - s1).max(p2 - s2) + scale).min(SqlType::MAX_PRECISION), scale)
+        }
+    })
+}

@@ -1,0 +1,288 @@
+//! DuckDB's functions of lists, which are arrays. Positions below zero count from the end.
+
+use base::{Error, Result, SqlState};
+use types::ops::array::{self, Elements};
+use types::ops::decimal;
+use types::{SqlType, Value};
+
+use super::{Call, Scalar, first, over, rule};
+use crate::Parameter::{Array, BigInt, Element, Text};
+
+/// The type of the elements of the first argument.
+const ELEMENT: fn(&[SqlType], &[Option<i64>]) -> SqlType = |types, _| types[0].element().unwrap_or(SqlType::Null);
+const BIGINTS: fn(&[SqlType], &[Option<i64>]) -> SqlType = |_, _| SqlType::array_of(SqlType::BigInt);
+
+pub(super) const ROWS: &[Scalar] = &[
+    Scalar::new(
+        "list_length",
+        &["list_length"],
+        &[over(&[Array], SqlType::BigInt)],
+        |c| {
+            let (array, element) = c.array(0)?;
+            Ok(Value::Int(array::length(array, element) as i64))
+        },
+        "The number of elements.",
+        ("list_length([1, 2, NULL])", "3"),
+    ),
+    Scalar::new(
+        "list_extract",
+        &["list_extract", "list_element", "array_extract"],
+        &[rule(&[Array, BigInt], ELEMENT)],
+        |c| {
+            let ((array, element), at) = (c.array(0)?, c.int(1)?);
+            let at = if at < 0 { at.saturating_add(array::length(array, element) as i64 + 1) } else { at };
+            Ok(array::subscript(array, element, at))
+        },
+        "The element of a number, counted from 1, or from the end if it is below zero.",
+        ("list_extract([4, 5, 6], -1)", "6"),
+    )
+    .or_null(),
+    Scalar::new(
+        "list_slice",
+        &["list_slice", "array_slice"],
+        &[first(&[Array, BigInt, BigInt])],
+        |c| {
+            let (array, element) = c.array(0)?;
+            array::list_slice(array, element, Some(c.int(1)?), Some(c.int(2)?))
+        },
+        "The elements from one number to another, counted from 1, or from the end if below zero.",
+        ("list_slice([1, 2, 3, 4], -2, -1)", "{3,4}"),
+    ),
+    Scalar::new(
+        "list_contains",
+        &["list_contains", "list_has", "array_has"],
+        &[over(&[Array, Element], SqlType::Bool)],
+        |c| {
+            let ((array, element), (wanted, _)) = (c.array(0)?, c.array(1)?);
+            if Elements::new(wanted, element).next().is_none_or(|value| value.is_null()) {
+                return Ok(Value::Null);
+            }
+            Ok(Value::Bool(array::any_equal(array, element, wanted) == Value::Bool(true)))
+        },
+        "Whether an element equals the value.",
+        ("list_contains([1, 2, NULL], 1)", "true"),
+    )
+    .or_null(),
+    Scalar::new(
+        "list_has_all",
+        &["list_has_all", "array_has_all"],
+        &[over(&[Array, Array], SqlType::Bool)],
+        |c| Ok(Value::Bool(array::contains(c.text(0)?, c.text(1)?, c.array(0)?.1))),
+        "Whether each element of the second list is one of the first.",
+        ("list_has_all([4, 6], [4])", "true"),
+    ),
+    Scalar::new(
+        "list_has_any",
+        &["list_has_any", "array_has_any"],
+        &[over(&[Array, Array], SqlType::Bool)],
+        |c| Ok(Value::Bool(array::overlaps(c.text(0)?, c.text(1)?, c.array(0)?.1))),
+        "Whether the lists have an element in common.",
+        ("list_has_any([1, 2], [2, 3])", "true"),
+    ),
+    Scalar::new(
+        "list_sort",
+        &["list_sort", "array_sort"],
+        &[first(&[Array]), first(&[Array, Text]), first(&[Array, Text, Text])],
+        |c| sorted(c, false),
+        "The elements in order, NULLs last: 'ASC' or 'DESC', then 'NULLS FIRST' or 'NULLS LAST'.",
+        ("list_sort([3, 1, NULL, 2], 'DESC')", "{3,2,1,NULL}"),
+    ),
+    Scalar::new(
+        "list_reverse_sort",
+        &["list_reverse_sort", "array_reverse_sort"],
+        &[first(&[Array]), first(&[Array, Text])],
+        |c| sorted(c, true),
+        "The elements in reverse order, NULLs last.",
+        ("list_reverse_sort([3, 1, NULL, 2])", "{3,2,1,NULL}"),
+    ),
+    Scalar::new(
+        "list_reverse",
+        &["list_reverse", "array_reverse"],
+        &[first(&[Array])],
+        |c| {
+            let (array, element) = c.array(0)?;
+            array::reverse(array, element)
+        },
+        "The elements from last to first.",
+        ("list_reverse([1, 2, 3])", "{3,2,1}"),
+    ),
+    Scalar::new(
+        "list_distinct",
+        &["list_distinct", "array_distinct"],
+        &[first(&[Array])],
+        |c| {
+            let (array, element) = c.array(0)?;
+            array::distinct(array, element)
+        },
+        "Each element that is not NULL once, where it is first.",
+        ("list_distinct([3, 1, 1, NULL])", "{3,1}"),
+    ),
+    Scalar::new(
+        "list_unique",
+        &["list_unique", "array_unique"],
+        &[over(&[Array], SqlType::BigInt)],
+        |c| {
+            let (array, element) = c.array(0)?;
+            let Value::Str(once) = array::distinct(array, element)? else { return c.wrong() };
+            Ok(Value::Int(array::length(&once, element) as i64))
+        },
+        "The number of different elements that are not NULL.",
+        ("list_unique([3, 1, 1, NULL])", "2"),
+    ),
+    Scalar::new(
+        "list_count",
+        &["list_count"],
+        &[over(&[Array], SqlType::BigInt)],
+        |c| {
+            let (array, element) = c.array(0)?;
+            Ok(Value::Int(Elements::new(array, element).filter(|value| !value.is_null()).count() as i64))
+        },
+        "The number of elements that are not NULL.",
+        ("list_count([1, NULL, 2])", "2"),
+    ),
+    Scalar::new(
+        "list_min",
+        &["list_min"],
+        &[rule(&[Array], ELEMENT)],
+        |c| {
+            let (array, element) = c.array(0)?;
+            Ok(array::extreme(array, element, false))
+        },
+        "The least element.",
+        ("list_min([3, 1, 2])", "1"),
+    )
+    .or_null(),
+    Scalar::new(
+        "list_max",
+        &["list_max"],
+        &[rule(&[Array], ELEMENT)],
+        |c| {
+            let (array, element) = c.array(0)?;
+            Ok(array::extreme(array, element, true))
+        },
+        "The greatest element.",
+        ("list_max([3, 1, 2])", "3"),
+    )
+    .or_null(),
+    Scalar::new(
+        "list_sum",
+        &["list_sum"],
+        &[rule(&[Array], |types, _| match types[0].element() {
+            Some(SqlType::SmallInt | SqlType::Integer) => SqlType::BigInt,
+            Some(exact) if exact.as_decimal().is_some() => SqlType::decimal(SqlType::MAX_PRECISION, exact.scale()),
+            _ => SqlType::Double,
+        })],
+        sum,
+        "The sum of the elements that are not NULL.",
+        ("list_sum([1, 2, NULL])", "3"),
+    )
+    .or_null(),
+    Scalar::new(
+        "list_avg",
+        &["list_avg"],
+        &[over(&[Array], SqlType::Double)],
+        |c| {
+            let (mut sum, mut count) = (0.0, 0u64);
+            for value in numbers(c)? {
+                sum += value?;
+                count += 1;
+            }
+            Ok(if count == 0 { Value::Null } else { Value::Float(sum / count as f64) })
+        },
+        "The mean of the elements that are not NULL.",
+        ("list_avg([1, 2, NULL])", "1.5"),
+    )
+    .or_null(),
+    Scalar::new(
+        "list_product",
+        &["list_product"],
+        &[over(&[Array], SqlType::Double)],
+        |c| {
+            let all = numbers(c)?.collect::<Result<Vec<f64>>>()?;
+            Ok(if all.is_empty() { Value::Null } else { Value::Float(all.into_iter().product()) })
+        },
+        "The product of the elements that are not NULL.",
+        ("list_product([2, 3, NULL])", "6"),
+    )
+    .or_null(),
+    Scalar::new(
+        "flatten",
+        &["flatten"],
+        &[rule(&[Array], ELEMENT)],
+        |c| {
+            let (array, element) = c.array(0)?;
+            if !element.is_array() {
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, "flatten needs a list of lists"));
+            }
+            array::flatten(array, element)
+        },
+        "The elements of all lists of a list.",
+        ("flatten([[1, 2], [3]])", "{1,2,3}"),
+    ),
+    Scalar::new(
+        "range",
+        &["range"],
+        &[rule(&[BigInt], BIGINTS), rule(&[BigInt, BigInt], BIGINTS), rule(&[BigInt, BigInt, BigInt], BIGINTS)],
+        |c| match c.len() {
+            1 => array::range(0, c.int(0)?, 1, false),
+            2 => array::range(c.int(0)?, c.int(1)?, 1, false),
+            _ => array::range(c.int(0)?, c.int(1)?, c.int(2)?, false),
+        },
+        "The numbers from the first to before the second in steps.",
+        ("range(2, 8, 3)", "{2,5}"),
+    ),
+];
+
+fn sorted(c: &Call<'_>, reverse: bool) -> Result<Value> {
+    let (array, element) = c.array(0)?;
+    let word = |i: usize, first: &str, second: &str| -> Result<bool> {
+        match c.text_or(i, second)?.trim().to_ascii_uppercase() {
+            word if word == first => Ok(true),
+            word if word == second => Ok(false),
+            word => {
+                let message = format!("\"{word}\" is neither {first} nor {second}");
+                Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+            }
+        }
+    };
+    let descending = reverse || word(1, "DESC", "ASC")?;
+    let nulls_first = word(if reverse { 1 } else { 2 }, "NULLS FIRST", "NULLS LAST")?;
+    array::sort(array, element, descending, nulls_first)
+}
+
+/// The elements that are not NULL as doubles.
+fn numbers<'a>(c: &Call<'a>) -> Result<impl Iterator<Item = Result<f64>> + use<'a>> {
+    let (array, element) = c.array(0)?;
+    let number = move |value| match value {
+        Value::Float(f) => Ok(f),
+        Value::Int(i) => Ok(i as f64),
+        Value::Decimal(d) => Ok(decimal::to_f64(d, element.scale())),
+        _ => Err(no_numbers(element)),
+    };
+    Ok(Elements::new(array, element).filter(|value| !value.is_null()).map(number))
+}
+
+#[cold]
+fn no_numbers(element: SqlType) -> Error {
+    Error::new(SqlState::DATATYPE_MISMATCH, format!("the elements are no numbers, but of type {element}"))
+}
+
+fn sum(c: &Call<'_>) -> Result<Value> {
+    let (array, element) = c.array(0)?;
+    if c.result == SqlType::Double {
+        let all = numbers(c)?.collect::<Result<Vec<f64>>>()?;
+        return Ok(if all.is_empty() { Value::Null } else { Value::Float(all.into_iter().sum()) });
+    }
+    let (mut sum, mut any) = (0i128, false);
+    let out_of_range = || types::ops::error::out_of_range("numeric");
+    for value in Elements::new(array, element).filter(|value| !value.is_null()) {
+        let number = value.as_integer().ok_or_else(|| no_numbers(element))?;
+        sum = sum.checked_add(number).ok_or_else(out_of_range)?;
+        any = true;
+    }
+    Ok(match c.result {
+        _ if !any => Value::Null,
+        SqlType::BigInt => Value::Int(i64::try_from(sum).map_err(|_| types::ops::error::out_of_range("bigint"))?),
+        _ => Value::Decimal(decimal::rescale_to(sum, element.scale(), SqlType::MAX_PRECISION, element.scale())?),
+    })
+}

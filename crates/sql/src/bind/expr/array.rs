@@ -1,0 +1,265 @@
+//! Arrays (decision 40): literals, subscripts, slices, operators, `= ANY (array)`. An element that may be NULL is passed to
+//! functions as the array of it alone; arrays are put together as texts are.
+
+use base::{Error, Result, SqlState};
+use functions::{ScalarFunction as F, common_type};
+use plan::{Compare, Expr, ExprKind, Quantifier};
+use sqlparser::ast::{self, AccessExpr, Subscript};
+use types::ops::array;
+use types::{SqlType, Value};
+
+use super::negate_if;
+use crate::bind::coerce::{cast_to, compare, is_untyped, op_text, unify};
+use crate::bind::type_name::array_of;
+use crate::bind::{Binder, unsupported};
+
+impl Binder<'_> {
+    /// `ARRAY[...]` or `[...]`, of elements of a type if it is known.
+    pub(super) fn array(&mut self, items: &[ast::Expr], element: Option<SqlType>) -> Result<Expr> {
+        let position = items.first().and_then(|item| self.text.start(item));
+        let mut bound = Vec::with_capacity(items.len());
+        for item in items {
+            bound.push(match (element.and_then(SqlType::element), item) {
+                (Some(inner), ast::Expr::Array(nested)) => self.array(&nested.elem, Some(inner))?,
+                _ => self.expr(item)?,
+            });
+        }
+        let (bound, element) = match element {
+            Some(element) => (bound.into_iter().map(|e| cast_to(e, element)).collect::<Result<_>>()?, element),
+            None if bound.is_empty() => {
+                let message = "cannot determine type of empty array";
+                return Err(Error::new(SqlState("42P18"), message)
+                    .hint("explicitly cast to the desired type, for example ARRAY[]::integer[]"));
+            }
+            None => unify(bound, "ARRAY")?,
+        };
+        self.array_of_elements(bound, element, position)
+    }
+
+    /// The array of elements that are of one type: constants at once, the others put together in pairs.
+    fn array_of_elements(&self, elements: Vec<Expr>, element: SqlType, position: Option<u32>) -> Result<Expr> {
+        let sql_type = array_of(element).map_err(|e| e.at(position))?;
+        let (mut parts, mut constants) = (Vec::new(), Vec::new());
+        for expr in elements {
+            match expr.kind {
+                ExprKind::Const(value) => constants.push(value),
+                _ => {
+                    flush(&mut parts, &mut constants, element)?;
+                    parts.push(self.alone(expr)?);
+                }
+            }
+        }
+        if parts.is_empty() || !constants.is_empty() {
+            flush(&mut parts, &mut constants, element)?;
+        }
+        while parts.len() > 1 {
+            let mut left = parts.into_iter();
+            parts = Vec::with_capacity(left.len().div_ceil(2));
+            while let Some(a) = left.next() {
+                parts.push(match left.next() {
+                    Some(b) => Expr::new(ExprKind::Call(F::ARRAY_CAT, vec![a, b]), sql_type).at(position),
+                    None => a,
+                });
+            }
+        }
+        parts.pop().ok_or_else(|| Error::internal("an array of no parts"))
+    }
+
+    /// The array of a value alone, which is never NULL.
+    pub(in crate::bind) fn alone(&self, value: Expr) -> Result<Expr> {
+        alone(value, |e| self.plan.is_nullable(e))
+    }
+
+    /// `array[1]`, `array[1][2]`, `array[1:2]`.
+    pub(super) fn access(&mut self, root: &ast::Expr, chain: &[AccessExpr]) -> Result<Expr> {
+        let position = self.text.start(root);
+        let mut value = self.expr(root)?;
+        for access in chain {
+            let AccessExpr::Subscript(subscript) = access else {
+                return unsupported("access to a field of a composite value", position);
+            };
+            let Some(element) = value.sql_type.element() else {
+                let message =
+                    format!("cannot subscript type {} because it does not support subscripting", value.sql_type);
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position));
+            };
+            let sql_type = value.sql_type;
+            value = match subscript {
+                Subscript::Index { index } => {
+                    let at = self.bound_of(Some(index), 0)?;
+                    Expr::new(ExprKind::Call(F::ARRAY_SUBSCRIPT, vec![value, at]), element)
+                }
+                Subscript::Slice { lower_bound, upper_bound, stride: None } => {
+                    let from = self.bound_of(lower_bound.as_ref(), 1)?;
+                    let to = self.bound_of(upper_bound.as_ref(), i64::MAX)?;
+                    Expr::new(ExprKind::Call(F::ARRAY_SLICE, vec![value, from, to]), sql_type)
+                }
+                Subscript::Slice { .. } => return unsupported("a slice with a step", position),
+            }
+            .at(position);
+        }
+        Ok(value)
+    }
+
+    /// A subscript, or what stands for one that is not written.
+    fn bound_of(&mut self, written: Option<&ast::Expr>, default: i64) -> Result<Expr> {
+        let Some(written) = written else { return Ok(Expr::constant(Value::Int(default), SqlType::BigInt)) };
+        let bound = self.expr(written)?;
+        if !bound.sql_type.is_integer() && !is_untyped(&bound) {
+            let message = "array subscript must have type integer";
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(self.text.start(written)));
+        }
+        cast_to(bound, SqlType::BigInt)
+    }
+
+    /// `left op ANY (array)`, `left op ALL (array)`.
+    pub(super) fn quantified_array(
+        &mut self,
+        quantifier: Quantifier,
+        left: &ast::Expr,
+        op: Compare,
+        right: &ast::Expr,
+    ) -> Result<Expr> {
+        let position = self.text.start(left);
+        if let ast::Expr::Array(items) = right
+            && !items.elem.is_empty()
+        {
+            return match (quantifier, op) {
+                (Quantifier::Any, Compare::Eq) => self.in_list(left, &items.elem, false),
+                (Quantifier::All, Compare::Ne) => self.in_list(left, &items.elem, true),
+                _ => self.compare_each(quantifier, left, op, &items.elem, position),
+            };
+        }
+        let (left, array) = (self.expr(left)?, self.expr(right)?);
+        let array = if is_untyped(&array) { cast_to(array, array_of(left.sql_type)?)? } else { array };
+        let Some(element) = array.sql_type.element() else {
+            let message = "op ANY/ALL (array) requires array on right side";
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position));
+        };
+        if let (ExprKind::Const(Value::Str(form)), true) = (&array.kind, element.dimensions() == 0) {
+            let each: Vec<Expr> = array::Elements::new(form, element).map(|v| Expr::constant(v, element)).collect();
+            let parts = each.into_iter().map(|e| compare(op, left.clone(), e, position)).collect::<Result<Vec<_>>>()?;
+            return Ok(quantify(quantifier, parts));
+        }
+        let negated = quantifier == Quantifier::All;
+        if !matches!((quantifier, op), (Quantifier::Any, Compare::Eq) | (Quantifier::All, Compare::Ne)) {
+            return unsupported(format!("{} with ANY or ALL over an array that is no constant", op_text(op)), position);
+        }
+        let Some(common) = common_type(left.sql_type, element) else {
+            let message = format!("operator does not exist: {} {} {element}", left.sql_type, op_text(op));
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position));
+        };
+        let array = cast_to(array, SqlType::array_of(common))?;
+        let wanted = self.alone(cast_to(left, common)?)?;
+        let found = Expr::new(ExprKind::Call(F::ARRAY_ANY, vec![array, wanted]), SqlType::Bool);
+        Ok(negate_if(found.at(position), negated))
+    }
+
+    fn compare_each(
+        &mut self,
+        quantifier: Quantifier,
+        left: &ast::Expr,
+        op: Compare,
+        items: &[ast::Expr],
+        position: Option<u32>,
+    ) -> Result<Expr> {
+        let left = self.expr(left)?;
+        let mut parts = Vec::with_capacity(items.len());
+        for item in items {
+            let item = self.expr(item)?;
+            parts.push(compare(op, left.clone(), item, position)?);
+        }
+        Ok(quantify(quantifier, parts))
+    }
+}
+
+fn quantify(quantifier: Quantifier, parts: Vec<Expr>) -> Expr {
+    match quantifier {
+        Quantifier::Any => plan::disjunction(parts),
+        Quantifier::All => plan::conjunction(parts),
+    }
+}
+
+/// Makes one constant array of constants.
+fn flush(parts: &mut Vec<Expr>, constants: &mut Vec<Value>, element: SqlType) -> Result<()> {
+    if !constants.is_empty() || parts.is_empty() {
+        let value = array::encode(constants.iter(), element)?;
+        parts.push(Expr::constant(value, array_of(element)?));
+        constants.clear();
+    }
+    Ok(())
+}
+
+/// The array of a value alone; `nullable` says whether it may be NULL.
+pub(in crate::bind) fn alone(value: Expr, nullable: impl Fn(&Expr) -> bool) -> Result<Expr> {
+    let (element, position) = (value.sql_type, value.position);
+    let sql_type = array_of(element).map_err(|e| e.at(position))?;
+    if let ExprKind::Const(value) = &value.kind {
+        return Ok(Expr::constant(array::encode([value], element)?, sql_type).at(position));
+    }
+    let is_nullable = nullable(&value);
+    let made = Expr::new(ExprKind::Call(F::ARRAY_ALONE, vec![value]), sql_type).at(position);
+    if !is_nullable {
+        return Ok(made);
+    }
+    let null = Expr::constant(array::encode([&Value::Null], element)?, sql_type);
+    Ok(Expr::new(ExprKind::Coalesce(vec![made, null]), sql_type).at(position))
+}
+
+/// An array, or an empty one for NULL.
+fn or_empty(array: Expr) -> Expr {
+    let (sql_type, position) = (array.sql_type, array.position);
+    let empty = Expr::constant(Value::str(""), sql_type);
+    match array.kind {
+        ExprKind::Const(Value::Null) => empty,
+        ExprKind::Const(_) => array,
+        _ => Expr::new(ExprKind::Coalesce(vec![array, empty]), sql_type).at(position),
+    }
+}
+
+/// A call that puts arrays together, for which NULL is an empty array; any other call as it is.
+pub(super) fn with_empty(function: F, mut arguments: Vec<Expr>, sql_type: SqlType, position: Option<u32>) -> Expr {
+    let whole = match function {
+        F::ARRAY_APPEND => Some(0),
+        F::ARRAY_PREPEND => Some(1),
+        _ => None,
+    };
+    if let Some(at) = whole {
+        let array = std::mem::replace(&mut arguments[at], Expr::bool(true));
+        arguments[at] = or_empty(array);
+    }
+    let both = (function == F::ARRAY_CAT).then(|| arguments.clone());
+    let call = Expr::new(ExprKind::Call(function, arguments), sql_type).at(position);
+    match both {
+        // One that is not NULL is the result where the other is.
+        Some(both) if both.iter().any(|array| !matches!(array.kind, ExprKind::Const(Value::Str(_)))) => {
+            let choices = std::iter::once(call).chain(both).collect();
+            Expr::new(ExprKind::Coalesce(choices), sql_type).at(position)
+        }
+        _ => call,
+    }
+}
+
+/// `array || array`, `array || element`, `element || array`: which of them it is.
+pub(super) fn concat_name(left: &Expr, right: &Expr) -> Option<&'static str> {
+    let (a, b) = (left.sql_type.dimensions(), right.sql_type.dimensions());
+    match (a, b) {
+        (0, 0) => None,
+        _ if a == b || is_untyped(left) || is_untyped(right) => Some("array_cat"),
+        _ if a > b => Some("array_append"),
+        _ => Some("array_prepend"),
+    }
+}
+
+/// `array @> array`, `<@` and `&&`.
+pub(super) fn set_operator(function: F, text: &str, left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
+    let common = common_type(left.sql_type, right.sql_type).filter(|t| t.is_array());
+    let Some(common) = common else {
+        let message = format!("operator does not exist: {} {text} {}", left.sql_type, right.sql_type);
+        return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
+            .hint("no operator takes these types; you might need explicit casts")
+            .at(position));
+    };
+    let operands = vec![cast_to(left, common)?, cast_to(right, common)?];
+    Ok(Expr::new(ExprKind::Call(function, operands), SqlType::Bool).at(position))
+}

@@ -1,0 +1,250 @@
+//! What the functions of arrays compute. An element that may be NULL is passed as the array of it alone, whose form is that
+//! of the element: equal elements have the same bytes. Positions count from 1.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use base::{Error, Result, SqlState, statement};
+
+use super::code::{finish, must_not_be_null};
+use super::{Elements, NULL, push};
+use crate::ops::cast::write_value;
+use crate::ops::string::{MAX_LENGTH, check_length};
+use crate::{SqlType, Value};
+
+/// The bytes of the elements, each the array of it alone.
+fn raw(array: &str, element: SqlType) -> impl Iterator<Item = &[u8]> {
+    let mut elements = Elements::new(array, element);
+    std::iter::from_fn(move || Some(elements.raw()).filter(|raw| !raw.is_empty()))
+}
+
+fn is_null(raw: &[u8]) -> bool {
+    raw.first().is_some_and(|marker| marker & NULL != 0)
+}
+
+/// The element of that number; NULL if there is none.
+pub fn subscript(array: &str, element: SqlType, at: i64) -> Value {
+    let before = at.checked_sub(1).and_then(|before| usize::try_from(before).ok());
+    before.and_then(|before| Elements::new(array, element).skip_elements(before).next()).unwrap_or(Value::Null)
+}
+
+/// The elements of these numbers, both included; what is outside of the array is not there.
+pub fn slice(array: &str, element: SqlType, from: Option<i64>, to: Option<i64>) -> Result<Value> {
+    let from = from.unwrap_or(1).max(1);
+    let count = to.unwrap_or(i64::MAX).saturating_sub(from).saturating_add(1).max(0);
+    let (skipped, count) = (usize::try_from(from - 1), usize::try_from(count).unwrap_or(usize::MAX));
+    let kept = raw(array, element).skip(skipped.unwrap_or(usize::MAX)).take(count);
+    finish(kept.flatten().copied().collect())
+}
+
+/// Elements from one number to another, of which those below zero count from the end; in steps if there is one.
+pub fn list_slice(array: &str, element: SqlType, from: Option<i64>, to: Option<i64>) -> Result<Value> {
+    let length = super::length(array, element) as i64;
+    let absolute = |at: i64| if at < 0 { at.saturating_add(length).saturating_add(1) } else { at };
+    slice(array, element, from.map(absolute), to.map(absolute))
+}
+
+/// The place of the first element that is the same as `wanted`, from a place on.
+pub fn position(array: &str, element: SqlType, wanted: &str, from: i64) -> Option<i64> {
+    let skipped = usize::try_from(from.max(1) - 1).unwrap_or(usize::MAX);
+    let found = raw(array, element).skip(skipped).position(|raw| raw == wanted.as_bytes())?;
+    Some((skipped + found) as i64 + 1)
+}
+
+/// The places of all such elements.
+pub fn positions(array: &str, element: SqlType, wanted: &str) -> Result<Value> {
+    let mut out = Vec::new();
+    for (at, raw) in raw(array, element).enumerate() {
+        if raw == wanted.as_bytes() {
+            push(&mut out, &Value::Int(at as i64 + 1), SqlType::Integer)?;
+        }
+    }
+    finish(out)
+}
+
+/// Without the elements that are the same as `unwanted`.
+pub fn remove(array: &str, element: SqlType, unwanted: &str) -> Result<Value> {
+    let kept = raw(array, element).filter(|raw| *raw != unwanted.as_bytes());
+    finish(kept.flatten().copied().collect())
+}
+
+/// With `new` in place of the elements that are the same as `old`.
+pub fn replace(array: &str, element: SqlType, old: &str, new: &str) -> Result<Value> {
+    let mut out = Vec::with_capacity(array.len());
+    for raw in raw(array, element) {
+        out.extend_from_slice(if raw == old.as_bytes() { new.as_bytes() } else { raw });
+        check_length(out.len())?;
+    }
+    finish(out)
+}
+
+/// Whether every element of `part` is one of the array's. NULLs equal nothing.
+pub fn contains(array: &str, part: &str, element: SqlType) -> bool {
+    if raw(part, element).nth(1).is_none() {
+        return raw(part, element).all(|wanted| !is_null(wanted) && raw(array, element).any(|raw| raw == wanted));
+    }
+    let known: HashSet<&[u8]> = raw(array, element).filter(|raw| !is_null(raw)).collect();
+    raw(part, element).all(|wanted| known.contains(wanted))
+}
+
+/// Whether both have an element in common. NULLs equal nothing.
+pub fn overlaps(a: &str, b: &str, element: SqlType) -> bool {
+    let known: HashSet<&[u8]> = raw(a, element).filter(|raw| !is_null(raw)).collect();
+    raw(b, element).any(|raw| known.contains(raw))
+}
+
+/// Whether an element equals the wanted one, as `= ANY` says: NULL where none does, but either is NULL. In an empty array
+/// there is nothing that could be.
+pub fn any_equal(array: &str, element: SqlType, wanted: &str) -> Value {
+    if is_null(wanted.as_bytes()) {
+        return if array.is_empty() { Value::Bool(false) } else { Value::Null };
+    }
+    let mut nulls = false;
+    for raw in raw(array, element) {
+        if raw == wanted.as_bytes() {
+            return Value::Bool(true);
+        }
+        nulls |= is_null(raw);
+    }
+    if nulls { Value::Null } else { Value::Bool(false) }
+}
+
+/// The elements in order: NULLs last, unless the order is turned or `nulls_first` says otherwise.
+pub fn sort(array: &str, element: SqlType, descending: bool, nulls_first: bool) -> Result<Value> {
+    let (mut nulls, mut values): (Vec<&[u8]>, Vec<&[u8]>) = raw(array, element).partition(|raw| is_null(raw));
+    if descending {
+        values.sort_unstable_by_key(|raw| Reverse(*raw));
+    } else {
+        values.sort_unstable();
+    }
+    let ordered = if nulls_first {
+        nulls.append(&mut values);
+        nulls
+    } else {
+        values.append(&mut nulls);
+        values
+    };
+    finish(ordered.concat())
+}
+
+/// The elements the other way round.
+pub fn reverse(array: &str, element: SqlType) -> Result<Value> {
+    let all: Vec<&[u8]> = raw(array, element).collect();
+    finish(all.into_iter().rev().flatten().copied().collect())
+}
+
+/// Each element that is not NULL once, where it is first.
+pub fn distinct(array: &str, element: SqlType) -> Result<Value> {
+    let mut known = HashSet::new();
+    let kept = raw(array, element).filter(|raw| !is_null(raw) && known.insert(*raw));
+    finish(kept.flatten().copied().collect())
+}
+
+/// The least element, or the greatest; NULL if all are.
+pub fn extreme(array: &str, element: SqlType, greatest: bool) -> Value {
+    let values = raw(array, element).filter(|raw| !is_null(raw));
+    let found = if greatest { values.max() } else { values.min() };
+    let alone = found.and_then(|raw| std::str::from_utf8(raw).ok());
+    alone.and_then(|raw| Elements::new(raw, element).next()).unwrap_or(Value::Null)
+}
+
+/// An array of arrays as one of their elements.
+pub fn flatten(array: &str, element: SqlType) -> Result<Value> {
+    let mut out = String::new();
+    for value in Elements::new(array, element) {
+        if let Value::Str(inner) = value {
+            out.push_str(&inner);
+        }
+    }
+    check_length(out.len())?;
+    Ok(Value::str(out))
+}
+
+/// The elements' text forms, with `delimiter` between them; NULLs as `null`, or left out.
+pub fn to_text(array: &str, element: SqlType, delimiter: &str, null: Option<&str>) -> Result<String> {
+    let mut out = String::new();
+    let mut first = true;
+    append_text(&mut out, &mut first, array, element, [delimiter, null.unwrap_or_default()], null.is_some())?;
+    Ok(out)
+}
+
+fn append_text(
+    out: &mut String,
+    first: &mut bool,
+    array: &str,
+    element: SqlType,
+    [delimiter, null]: [&str; 2],
+    with_nulls: bool,
+) -> Result<()> {
+    for value in Elements::new(array, element) {
+        if let (Value::Str(inner), Some(deeper)) = (&value, element.element()) {
+            append_text(out, first, inner, deeper, [delimiter, null], with_nulls)?;
+            continue;
+        }
+        if value.is_null() && !with_nulls {
+            continue;
+        }
+        if !std::mem::take(first) {
+            out.push_str(delimiter);
+        }
+        match value {
+            Value::Null => out.push_str(null),
+            Value::Bool(b) => out.push(if b { 't' } else { 'f' }),
+            value => write_value(out, &value, element),
+        }
+        check_length(out.len())?;
+    }
+    Ok(())
+}
+
+/// A text cut at each delimiter; into characters if that is NULL. Parts that are the text `null` become NULL.
+pub fn of_text(text: &str, delimiter: Option<&str>, null: Option<&str>) -> Result<Value> {
+    let mut out = Vec::new();
+    let mut part = |part: &str| {
+        let value = if Some(part) == null { Value::Null } else { Value::str(part) };
+        push(&mut out, &value, SqlType::Text)
+    };
+    match delimiter {
+        _ if text.is_empty() => {}
+        None => text.char_indices().try_for_each(|(at, c)| part(&text[at..at + c.len_utf8()]))?,
+        Some("") => part(text)?,
+        Some(delimiter) => text.split(delimiter).try_for_each(part)?,
+    }
+    finish(out)
+}
+
+/// An array of so many elements, all the same as `value`, the array of it alone.
+pub fn fill(value: &str, dimensions: &[Value]) -> Result<Value> {
+    let too_large = || Error::new(SqlState::PROGRAM_LIMIT, "array size exceeds the maximum allowed");
+    let size = match dimensions {
+        [] => 0,
+        [Value::Int(size)] => usize::try_from(*size).map_err(|_| too_large())?,
+        [_] => return Err(must_not_be_null("dimension values cannot be null")),
+        _ => return Err(Error::unsupported("array_fill in more than one dimension")),
+    };
+    let length = value.len().checked_mul(size).filter(|l| *l < MAX_LENGTH).ok_or_else(too_large)?;
+    check_length(length)?;
+    Ok(Value::str(value.repeat(size)))
+}
+
+/// From one integer to another in steps; the end itself is one of them if it is `inclusive`.
+pub fn range(from: i64, to: i64, step: i64, inclusive: bool) -> Result<Value> {
+    if step == 0 {
+        return Err(Error::new(SqlState::INVALID_ARGUMENT, "step size cannot equal zero"));
+    }
+    let mut out = Vec::new();
+    let (mut at, mut count) = (Some(from), 0u32);
+    while let Some(value) = at.filter(|at| {
+        let within = if step > 0 { *at < to } else { *at > to };
+        within || (inclusive && *at == to)
+    }) {
+        push(&mut out, &Value::Int(value), SqlType::BigInt)?;
+        count = count.wrapping_add(1);
+        if count.is_multiple_of(1 << 12) {
+            check_length(out.len())?;
+            statement::check()?;
+        }
+        at = value.checked_add(step);
+    }
+    finish(out)
+}

@@ -1,0 +1,114 @@
+use super::*;
+use crate::ops::cast::{cast_value, format_value};
+use crate::{Interval, SqlType, Value};
+
+fn values(element: SqlType) -> Vec<Value> {
+    let interval = |months, days, micros| Value::Interval(Interval { months, days, micros });
+    match element {
+        SqlType::Bool => vec![Value::Bool(false), Value::Bool(true)],
+        SqlType::SmallInt => [i16::MIN, -1, 0, 1, i16::MAX].map(|i| Value::Int(i.into())).to_vec(),
+        SqlType::Integer => [i32::MIN, -1, 0, 1, 1000, i32::MAX].map(|i| Value::Int(i.into())).to_vec(),
+        SqlType::BigInt => [i64::MIN, -1, 0, 1, i64::MAX].map(Value::Int).to_vec(),
+        SqlType::Decimal { .. } => [-10i128.pow(17), -1, 0, 7, 10i128.pow(17)].map(Value::Decimal).to_vec(),
+        SqlType::Real => [f64::NEG_INFINITY, -1.5, 0.0, 0.5, f64::INFINITY, f64::NAN].map(Value::Float).to_vec(),
+        SqlType::Double => [f64::NEG_INFINITY, -1.5, 0.0, 1e-300, 0.5, 1e300, f64::NAN].map(Value::Float).to_vec(),
+        SqlType::Date => [-700_000, -1, 0, 20_000].map(Value::Date).to_vec(),
+        SqlType::Interval => {
+            vec![interval(-40, -12, -5), interval(0, -1, 0), interval(0, 0, 0), interval(1, -2, 3)]
+        }
+        SqlType::Array(&inner) => {
+            let inner = values(inner);
+            let some = |list: &[&Value]| encode(list.iter().copied(), element.element().unwrap()).unwrap();
+            vec![some(&[]), some(&[&inner[0]]), some(&[&inner[0], &inner[1]]), some(&[&inner[0], &Value::Null])]
+        }
+        _ => ["", "\0", "\0\u{1}", "\u{1}", "\u{1}0", "a", "a\0", "ab", "é"].map(Value::str).to_vec(),
+    }
+}
+
+fn types() -> Vec<SqlType> {
+    use SqlType::*;
+    let decimals = [SqlType::decimal(18, 2), SqlType::decimal(38, 2)];
+    let mut all = vec![Bool, SmallInt, Integer, BigInt, Real, Double, Text, Date, Interval];
+    all.extend(decimals);
+    all.extend([Integer, Text].map(SqlType::array_of));
+    all.push(SqlType::array_of(SqlType::array_of(Text)));
+    all
+}
+
+/// All arrays of at most two elements.
+fn arrays(element: SqlType) -> Vec<Vec<Value>> {
+    let mut one = values(element);
+    one.push(Value::Null);
+    let mut all = vec![vec![]];
+    for a in &one {
+        all.push(vec![a.clone()]);
+        all.extend(one.iter().map(|b| vec![a.clone(), b.clone()]));
+    }
+    all
+}
+
+#[test]
+fn bytes_compare_as_the_arrays_do() {
+    for element in types() {
+        let arrays = arrays(element);
+        for a in &arrays {
+            for b in &arrays {
+                let (x, y) = (encode(a, element).unwrap(), encode(b, element).unwrap());
+                let differing = a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
+                let expected = differing.unwrap_or(a.len().cmp(&b.len()));
+                assert_eq!(x.total_cmp(&y), expected, "{element}: {a:?} {b:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn elements_come_back() {
+    for element in types() {
+        for array in arrays(element) {
+            let Value::Str(form) = encode(&array, element).unwrap() else { panic!() };
+            assert_eq!(length(&form, element), array.len());
+            let back: Vec<Value> = Elements::new(&form, element).collect();
+            assert!(back.iter().zip(&array).all(|(a, b)| a.is_identical(b)) && back.len() == array.len(), "{array:?}");
+            for (at, value) in array.iter().enumerate() {
+                assert_eq!(&subscript(&form, element, at as i64 + 1), value);
+            }
+            for outside in [0, -1, i64::MIN, i64::MAX, array.len() as i64 + 1] {
+                assert!(subscript(&form, element, outside).is_null());
+            }
+        }
+    }
+}
+
+#[test]
+fn text_forms_are_read_as_they_are_written() {
+    for element in types() {
+        let array = SqlType::array_of(element);
+        for values in arrays(element) {
+            // The text form of a NUL is not known to anybody else.
+            let value = encode(&values, element).unwrap();
+            let text = format_value(&value, array);
+            let back = cast_value(&Value::str(text.as_str()), SqlType::Text, array).unwrap();
+            assert_eq!(back, value, "{text}");
+        }
+    }
+}
+
+#[test]
+fn equal_values_have_one_form() {
+    for (a, b) in [(0.0, -0.0), (f64::NAN, -f64::NAN)] {
+        for element in [SqlType::Real, SqlType::Double] {
+            let form = |value| encode(&[Value::Float(value)], element).unwrap();
+            assert_eq!(form(a), form(b));
+        }
+    }
+}
+
+#[test]
+fn texts_that_are_no_arrays() {
+    let array = SqlType::array_of(SqlType::Integer);
+    for text in ["", "1", "{1", "{1,}", "{,1}", "{1}}", "{1}x", "{1 2}", "{\"1}", "{1\\", "{{1}}", "{a}"] {
+        let error = cast_value(&Value::str(text), SqlType::Text, array).unwrap_err();
+        assert_eq!(error.state().0, "22P02", "{text}: {error}");
+    }
+}
