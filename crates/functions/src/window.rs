@@ -78,6 +78,8 @@ windows! {
         ("nth_value(x, 2) OVER (ORDER BY x)", ["NULL", "2", "2", "2"]);
     StringAgg, "string_agg", Frame, (2, 2), "The texts one behind the other, each behind its separator but for the first.",
         ("string_agg(CAST(x AS text), ',') OVER (ORDER BY x)", ["1", "1,2", "1,2,4", "1,2,4"]);
+    ArrayAgg, "array_agg", Frame, (2, 2), "The values one behind the other, NULLs too, as an array.",
+        ("array_agg(x) OVER (ORDER BY x)", ["{1}", "{1,2}", "{1,2,4}", "{1,2,4,NULL}"]);
     Mode, "mode", OwnOrder, (0, 0), "The most frequent value, the first of several.",
         ("mode() WITHIN GROUP (ORDER BY x / 2) OVER ()", ["0", "0", "0", "0"]);
     PercentileDisc, "percentile_disc", OwnOrder, (1, 1), "The first value at or behind that fraction of the values.",
@@ -94,6 +96,7 @@ impl WindowFunction {
 
     /// The function that SQL calls `name`, in lower case; aggregates are found as such.
     pub fn find(name: &str) -> Option<Self> {
+        let name = if name == "list" { "array_agg" } else { name };
         WINDOWS.iter().find(|w| w.name == name).map(|w| w.function)
     }
 

@@ -46,7 +46,8 @@ pub(crate) fn value(random: &mut Random, sql_type: SqlType, distinct: u64) -> Va
             Value::Interval(types::Interval { months: (n % 3) as i32, days: (n % 40) as i32, micros: n / 7 })
         }
         SqlType::Array(&element) => {
-            let values: Vec<Value> = (0..n.unsigned_abs() % 4).map(|_| self::value(random, element, distinct)).collect();
+            let values: Vec<Value> =
+                (0..n.unsigned_abs() % 4).map(|_| self::value(random, element, distinct)).collect();
             types::ops::array::encode(&values, element).expect("elements of the type")
         }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(match n % 4 {

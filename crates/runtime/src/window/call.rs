@@ -65,7 +65,9 @@ pub(crate) fn evaluation(
         F::FirstValue => pick(Which::First, call, frames, budget),
         F::LastValue => pick(Which::Last, call, frames, budget),
         F::NthValue => pick(Which::Nth(call.arguments[1].clone()), call, frames, budget),
-        F::StringAgg => Ok(Box::new(Concat::new(call.arguments, call.filter, call.distinct, frames, budget))),
+        F::StringAgg | F::ArrayAgg => {
+            Ok(Box::new(Concat::new(call.arguments, call.filter, call.distinct, frames, budget)))
+        }
         F::Aggregate(function) => aggregate::evaluation(function, call, frames, budget),
         F::Mode | F::PercentileDisc | F::PercentileCont => unreachable!("they have an order of their own"),
     }

@@ -72,7 +72,7 @@ pub(super) fn evaluation(call: Call, frames: Frames, budget: &Budget) -> Result<
         }
         F::Mode => return multiset::mode(call, frames, budget),
         F::DenseRank => return multiset::dense_rank(call, frames, budget),
-        F::Aggregate(_) | F::StringAgg => unreachable!("an aggregate knows no order"),
+        F::Aggregate(_) | F::StringAgg | F::ArrayAgg => unreachable!("an aggregate knows no order"),
     };
     let ignores_nulls = call.ignore_nulls || matches!(what, What::Discrete(_) | What::Continuous(_));
     let condition = Condition { value: ignores_nulls.then(|| value.clone()), filter: call.filter, only: None };

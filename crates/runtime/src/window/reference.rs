@@ -199,7 +199,7 @@ pub(crate) fn evaluate(table: &Table, call: &Slow, row: usize) -> Result<Value> 
             }
             _ => Ok(Value::Null),
         },
-        F::StringAgg => Ok(joined(call, frame)),
+        F::StringAgg | F::ArrayAgg => Ok(joined(call, frame)),
         F::Aggregate(function) => aggregate(function, call, frame, partition),
         F::Mode | F::PercentileDisc | F::PercentileCont => panic!("they have an order of their own"),
     }
@@ -326,6 +326,6 @@ fn ordered(call: &Slow, frame: Vec<usize>, row: usize) -> Result<Value> {
                 other => panic!("{other:?}"),
             })
         }
-        F::Aggregate(_) | F::StringAgg => panic!("an aggregate knows no order"),
+        F::Aggregate(_) | F::StringAgg | F::ArrayAgg => panic!("an aggregate knows no order"),
     }
 }

@@ -3,6 +3,7 @@
 mod aggregate;
 mod any_type;
 mod array;
+mod array_subquery;
 mod call;
 mod case;
 mod cast;

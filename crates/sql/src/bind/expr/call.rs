@@ -112,7 +112,9 @@ impl Binder<'_> {
         if let Some(window) = WindowFunction::find(name) {
             use WindowFunction::{CumeDist, DenseRank, PercentRank, Rank};
             return match call.within_group {
-                [] if window == WindowFunction::StringAgg => self.string_agg(call),
+                [] if matches!(window, WindowFunction::StringAgg | WindowFunction::ArrayAgg) => {
+                    self.string_agg(window, call)
+                }
                 [] => {
                     self.window_function(window, call)?;
                     wrong(format!("window function {name} requires an OVER clause"))
@@ -154,6 +156,7 @@ impl Binder<'_> {
     fn function_of_subquery(&mut self, name: &str, query: &ast::Query, position: Option<u32>) -> Result<Expr> {
         match name {
             "exists" => self.exists(query, false),
+            "array" => self.array_of_subquery(query, position),
             _ => unsupported(format!("a bare subquery as the argument of {name}()"), position),
         }
     }

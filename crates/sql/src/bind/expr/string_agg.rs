@@ -1,23 +1,23 @@
-//! `string_agg`, as an aggregate a window function over the groups below the aggregation, as
+//! `string_agg`, and `array_agg`, which puts arrays of one element together as texts (decision 40); as an aggregate a window function over the groups below the aggregation, as
 //! [ordered sets](super::ordered_set) are. Which order the texts have never depends on the schedule: what ORDER BY leaves
 //! open, the values decide, then the separators; rows equal in both are interchangeable.
 
 use base::{Error, Result, SqlState};
 use functions::WindowFunction;
 use plan::{Expr, ExprKind, Frame, SortKey, WindowCall};
-use types::SqlType;
+use types::{SqlType, Value};
 
 use super::call::CallParts;
 use super::window::{new_call, where_true};
 use crate::bind::Binder;
-use crate::bind::coerce::{cast_to, is_untyped};
+use crate::bind::coerce::{cast_to, is_untyped, of_some_type};
 use crate::bind::window::Window;
 
 impl Binder<'_> {
     /// An aggregate, without OVER.
-    pub(super) fn string_agg(&mut self, call: &CallParts<'_>) -> Result<Expr> {
+    pub(super) fn string_agg(&mut self, function: WindowFunction, call: &CallParts<'_>) -> Result<Expr> {
         let position = call.position;
-        let (bound, order) = self.inside_aggregate(position, |b| b.string_agg_parts(call))?;
+        let (bound, order) = self.inside_aggregate(position, |b| b.string_agg_parts(function, call))?;
         let level = self.aggregate_level(bound.expressions().chain(order.iter().map(|key| &key.expr)), position)?;
         let ascending = |expr: &Expr| SortKey { expr: expr.clone(), descending: false, nulls_first: false };
         let order = order.into_iter().chain(bound.arguments.iter().map(ascending)).collect();
@@ -26,17 +26,18 @@ impl Binder<'_> {
     }
 
     /// The call, and the keys of its ORDER BY.
-    pub(super) fn string_agg_parts(&mut self, call: &CallParts<'_>) -> Result<(WindowCall, Vec<SortKey>)> {
+    pub(super) fn string_agg_parts(
+        &mut self,
+        function: WindowFunction,
+        call: &CallParts<'_>,
+    ) -> Result<(WindowCall, Vec<SortKey>)> {
         let written = call.arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
-        let is_text = |e: &Expr| e.sql_type.is_string() || is_untyped(e);
-        if written.len() != 2 || !written.iter().all(is_text) {
-            return Err(self.wrong_arguments(call));
-        }
+        let mut arguments = match (function, written.as_slice()) {
+            (WindowFunction::ArrayAgg, [value]) => self.elements(value.clone(), call.position)?,
+            (WindowFunction::StringAgg, [_, _]) => self.texts(&written, call)?,
+            _ => return Err(self.wrong_arguments(call)),
+        };
         let mut order = self.inner_order(call.order)?;
-        let mut arguments = Vec::with_capacity(2);
-        for argument in &written {
-            arguments.push(cast_to(argument.clone(), SqlType::Text)?);
-        }
         let is_argument = |key: &SortKey| written.iter().chain(&arguments).any(|a| a.same(&key.expr));
         if call.distinct && !order.iter().all(is_argument) {
             let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
@@ -53,7 +54,23 @@ impl Binder<'_> {
             arguments[0] = where_true(condition, arguments[0].clone());
         }
         let distinct = call.distinct;
-        let bound = new_call(WindowFunction::StringAgg, arguments, SqlType::Text, call.position);
+        let sql_type = arguments[0].sql_type;
+        let bound = new_call(function, arguments, sql_type, call.position);
         Ok((WindowCall { distinct, filter, ..bound }, order))
+    }
+
+    /// A text and its separator.
+    fn texts(&mut self, written: &[Expr], call: &CallParts<'_>) -> Result<Vec<Expr>> {
+        if !written.iter().all(|e| e.sql_type.is_string() || is_untyped(e)) {
+            return Err(self.wrong_arguments(call));
+        }
+        written.iter().map(|e| cast_to(e.clone(), SqlType::Text)).collect()
+    }
+
+    /// The array of a value alone, and nothing as a separator.
+    fn elements(&self, value: Expr, position: Option<u32>) -> Result<Vec<Expr>> {
+        let alone = self.alone(of_some_type(value, position)?)?;
+        let nothing = Expr::constant(Value::str(""), SqlType::Text);
+        Ok(vec![alone, nothing])
     }
 }

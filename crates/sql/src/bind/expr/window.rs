@@ -75,7 +75,9 @@ impl Binder<'_> {
         check_within_group(call, function)?;
         let mut bound = match aggregate {
             Some(aggregate) => self.window_aggregate(aggregate, call)?,
-            None if function == WindowFunction::StringAgg => self.string_agg_parts(call)?.0,
+            None if matches!(function, WindowFunction::StringAgg | WindowFunction::ArrayAgg) => {
+                self.string_agg_parts(function, call)?.0
+            }
             None => self.window_function(function, call)?,
         };
         check_clauses(call, function)?;
@@ -204,7 +206,7 @@ pub(super) fn where_true(condition: Expr, value: Expr) -> Expr {
 
 /// Whether it is an aggregate, which can have a FILTER.
 fn is_aggregate(function: WindowFunction) -> bool {
-    matches!(function, WindowFunction::Aggregate(_) | WindowFunction::StringAgg)
+    matches!(function, WindowFunction::Aggregate(_) | WindowFunction::StringAgg | WindowFunction::ArrayAgg)
 }
 
 /// Whether it is a hypothetical-set aggregate WITHIN GROUP.
@@ -227,13 +229,13 @@ fn check_within_group(call: &CallParts<'_>, function: WindowFunction) -> Result<
 /// Refuses clauses that the function does not take.
 fn check_clauses(call: &CallParts<'_>, function: WindowFunction) -> Result<()> {
     use WindowFunction as F;
-    let texts = function == F::StringAgg;
+    let joined = matches!(function, F::StringAgg | F::ArrayAgg);
     let is_aggregate = is_aggregate(function);
     let takes_nulls = matches!(function, F::Lead | F::Lag | F::FirstValue | F::LastValue | F::NthValue);
     let message = if call.distinct && !is_aggregate {
         "DISTINCT is only implemented for aggregates as window functions".to_owned()
-    } else if texts && (call.distinct || !call.order.is_empty()) {
-        "DISTINCT and ORDER BY are not implemented for string_agg as a window function".to_owned()
+    } else if joined && (call.distinct || !call.order.is_empty()) {
+        format!("DISTINCT and ORDER BY are not implemented for {} as a window function", call.name)
     } else if call.filter.is_some() && !is_aggregate {
         "FILTER is not implemented for non-aggregate window functions".to_owned()
     } else if call.null_treatment.is_some() && !takes_nulls {
