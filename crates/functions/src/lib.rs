@@ -21,16 +21,16 @@
 
 pub mod aggregate;
 pub mod arithmetic;
-pub mod composed;
 mod common;
+pub mod composed;
 pub mod resolve;
 pub mod scalar;
 pub mod window;
 
 pub use aggregate::{Aggregate, AggregateFunction};
 pub use arithmetic::{ArithmeticTypes, arithmetic, negate};
-pub use composed::Composed;
 pub use common::common_type;
+pub use composed::Composed;
 pub use resolve::{Overload, Parameter, ResolvedCall, ResultType};
 pub use scalar::{Call, FloatFunction, Scalar, ScalarFunction, Typed};
 pub use window::{Window, WindowFunction};

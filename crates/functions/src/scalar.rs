@@ -33,7 +33,7 @@ pub use call::Call;
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 11] = [
+const FAMILIES: [&[Scalar]; 13] = [
     operators::ROWS,
     numbers::ROWS,
     special::ROWS,

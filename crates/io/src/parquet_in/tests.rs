@@ -270,6 +270,7 @@ fn types_of_others() {
     let mut fixed = Decimal256Builder::new().with_precision_and_scale(30, 5).unwrap();
     [1, -2, 3].iter().for_each(|v| fixed.append_value(arrow_buffer::i256::from_i128(*v)));
     let nested = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)]), None, Some(vec![])]);
+    let one = ::types::ops::array::encode(&[Value::Int(1)], SqlType::Integer).unwrap();
     let arrays: Vec<(&str, ArrayRef, SqlType, Vec<Value>)> = vec![
         ("i8", Arc::new(Int8Array::from(vec![1, -2, 3])), SqlType::SmallInt, [1, -2, 3].map(Value::Int).to_vec()),
         ("u8", Arc::new(UInt8Array::from(vec![1, 255, 3])), SqlType::SmallInt, [1, 255, 3].map(Value::Int).to_vec()),
@@ -304,7 +305,7 @@ fn types_of_others() {
             SqlType::Text,
             ["deliver in person", "none", "deliver in person"].map(Value::str).to_vec(),
         ),
-        ("nested", Arc::new(nested), SqlType::Text, vec![]),
+        ("nested", Arc::new(nested), SqlType::array_of(SqlType::Integer), vec![one, Value::Null, Value::str("")]),
         ("binary", Arc::new(BinaryArray::from(vec![b"a".as_ref(), b"b", b"c"])), SqlType::Text, vec![]),
     ];
     let batch = RecordBatch::try_from_iter(arrays.iter().map(|(n, a, ..)| (*n, a.clone()))).unwrap();

@@ -171,6 +171,10 @@ impl<'a> Line<'a> {
             self.expect(")")?;
             text.push(')');
         }
+        while self.sign("[") {
+            self.expect("]")?;
+            text += "[]";
+        }
         text.parse()
     }
 

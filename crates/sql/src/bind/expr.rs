@@ -11,6 +11,7 @@ mod compare;
 mod composed;
 mod in_list;
 mod literal;
+mod named;
 mod once;
 mod operator;
 mod ordered_set;

@@ -6,7 +6,7 @@ use plan::{Expr, ExprKind};
 use sqlparser::ast;
 use types::{SqlType, Value};
 
-use super::call::{call, no_function};
+use super::named::{call, no_function};
 use crate::bind::Binder;
 use crate::bind::coerce::{cast_to, known, padded};
 

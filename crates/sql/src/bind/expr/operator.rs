@@ -9,8 +9,8 @@ use types::ops::like::{DEFAULT_ESCAPE, Syntax};
 use types::{SqlType, Value};
 
 use super::array::{concat_name, set_operator};
-use super::call::call;
 use super::literal::negated_constant;
+use super::named::call;
 use super::once::row;
 use crate::bind::coerce::{boolean, cast_to, compare, convert, exact_decimal, is_untyped, tight, unify};
 use crate::bind::expr::pattern::match_bound;

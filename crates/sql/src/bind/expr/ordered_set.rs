@@ -11,7 +11,8 @@ use plan::{AggregateCall, ColumnInfo, Compare, Expr, ExprKind, SortKey, WindowCa
 use sqlparser::ast::{self, OrderByExpr};
 use types::{SqlType, Value};
 
-use super::call::{CallParts, no_function};
+use super::call::CallParts;
+use super::named::no_function;
 use super::window::{new_call, where_true};
 use crate::bind::Binder;
 use crate::bind::coerce::{cast_to, is_untyped, of_some_type, unify};

@@ -7,7 +7,8 @@ use plan::{ColumnInfo, Expr, ExprKind, Frame, WindowCall};
 use sqlparser::ast::{self, NullTreatment, WindowType};
 use types::{SqlType, Value};
 
-use super::call::{CallParts, no_function};
+use super::call::CallParts;
+use super::named::no_function;
 use super::ordered_set::OrderedSet;
 use crate::bind::Binder;
 use crate::bind::coerce::{cast_to, is_untyped, of_some_type, unify};

@@ -1,0 +1,104 @@
+//! Calls of the functions of the table, with bound arguments.
+
+use base::{Error, Result, SqlState};
+use catalog::nearest_name;
+use functions::aggregate::AGGREGATES;
+use functions::composed::COMPOSED;
+use functions::window::WINDOWS;
+use functions::{AggregateFunction, ScalarFunction, WindowFunction};
+use plan::{Expr, ExprKind};
+use types::ops::date;
+use types::ops::number::pattern;
+use types::{SqlType, Value};
+
+use super::array::{alone, with_empty};
+use crate::bind::coerce::convert;
+
+/// A call of a function of the table, with bound arguments.
+pub(in crate::bind) fn call(name: &str, arguments: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
+    let types: Vec<SqlType> = arguments.iter().map(|a| a.sql_type).collect();
+    let constants: Vec<Option<i64>> = arguments.iter().map(constant_integer).collect();
+    let found = ScalarFunction::find(name).and_then(|f| Some((f, f.resolve(&types, &constants)?)));
+    let Some((function, resolved)) = found else { return Err(no_function(name, &types).at(position)) };
+    let mut converted = Vec::with_capacity(arguments.len() + resolved.defaults.len());
+    for (argument, &to) in arguments.into_iter().zip(&resolved.arguments) {
+        converted.push(convert(argument, to)?);
+    }
+    for (argument, _) in converted.iter_mut().zip(&resolved.alone).filter(|(_, alone)| **alone) {
+        let value = std::mem::replace(argument, Expr::bool(true));
+        *argument = alone(value, |_| true)?;
+    }
+    converted.extend(resolved.defaults.iter().map(|&d| Expr::constant(Value::str(d), SqlType::Text)));
+    let mut sql_type = resolved.result;
+    if matches!(function, ScalarFunction::EXTRACT | ScalarFunction::DATE_TRUNC) {
+        sql_type = check_field(function, &mut converted, sql_type).map_err(|e| e.at(position))?;
+    }
+    // As many digits behind the point as the pattern has.
+    if function == ScalarFunction::TO_NUMBER
+        && let ExprKind::Const(Value::Str(pattern)) = &converted[1].kind
+    {
+        let scale = pattern::scale_of(pattern).map_err(|e| e.at(converted[1].position))?;
+        sql_type = SqlType::decimal(SqlType::MAX_PRECISION, scale);
+    }
+    Ok(with_empty(function, converted, sql_type, position))
+}
+
+fn constant_integer(expr: &Expr) -> Option<i64> {
+    match expr.kind {
+        ExprKind::Const(Value::Int(i)) => Some(i),
+        _ => None,
+    }
+}
+
+/// The field of `extract` and `date_trunc` must be a constant that exists; gives the result's type.
+fn check_field(function: ScalarFunction, arguments: &mut [Expr], result: SqlType) -> Result<SqlType> {
+    let ExprKind::Const(value) = &arguments[0].kind else {
+        return Err(Error::unsupported("a date field that is not a string literal"));
+    };
+    let Value::Str(name) = value else { return Ok(result) };
+    let name = name.to_lowercase();
+    let field = match name.parse::<date::Field>() {
+        Ok(field) => field,
+        Err(_) => {
+            let message = format!("unit \"{name}\" not recognized");
+            return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+                .hint("fields are year, quarter, month, week, day, hour, minute, second, dow, doy, epoch, ..."));
+        }
+    };
+    arguments[0] = Expr::constant(Value::str(name.as_str()), SqlType::Text).at(arguments[0].position);
+    Ok(match (function, field.scale()) {
+        (ScalarFunction::EXTRACT, scale) if scale > 0 => SqlType::decimal(20, scale),
+        _ => result,
+    })
+}
+
+/// 42883 with the nearest name as hint.
+pub(super) fn no_function(name: &str, types: &[SqlType]) -> Error {
+    let list = types.iter().map(SqlType::to_string).collect::<Vec<_>>().join(", ");
+    let error = Error::new(SqlState::UNDEFINED_FUNCTION, format!("function {name}({list}) does not exist"));
+    if let Some(function) = ScalarFunction::find(name) {
+        let (example, _) = function.definition().example;
+        return error.hint(format!(
+            "no function matches the given name and argument types; you might need explicit casts (example: {example})"
+        ));
+    }
+    if AggregateFunction::find(name).is_some() {
+        return error.hint(format!("{name} takes one argument"));
+    }
+    if let Some(window) = WindowFunction::find(name).and_then(WindowFunction::definition) {
+        return error.hint(format!("example: {}", window.example.0));
+    }
+    if let Some(composed) = COMPOSED.iter().find(|c| c.names.contains(&name)) {
+        return error.hint(format!("no function takes these arguments (example: {})", composed.example.0));
+    }
+    let known = ScalarFunction::all()
+        .flat_map(|f| f.definition().names)
+        .chain(AGGREGATES.iter().flat_map(|d| d.names))
+        .copied()
+        .chain(COMPOSED.iter().flat_map(|c| c.names).copied())
+        .chain(WINDOWS.iter().map(|w| w.name));
+    match nearest_name(name, known) {
+        Some(near) => error.hint(format!("perhaps you meant {near}()")),
+        None => error.hint("no function matches the given name and argument types"),
+    }
+}
