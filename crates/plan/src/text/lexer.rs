@@ -22,6 +22,9 @@ const SIGNS: &[&str] = &[
     "@",
 ];
 
+/// What stands behind the type of an array's elements.
+pub(super) const ARRAY: &str = "[]";
+
 pub(super) fn error(what: impl std::fmt::Display) -> Error {
     Error::new(SqlState::SYNTAX_ERROR, format!("plan text: {what}"))
 }
@@ -61,6 +64,13 @@ pub(super) fn tokens(line: &str) -> Result<Vec<Token>> {
             let sign = SIGNS.iter().find(|s| rest.starts_with(**s)).ok_or_else(|| error(format!("at {rest:?}")))?;
             out.push(Token::Sign(sign));
             rest = &rest[sign.len()..];
+        }
+        // Right behind a type it makes that an array's; behind a blank it is an empty list.
+        while let (Some(after), Some(Token::Word(_) | Token::Sign(")" | ARRAY))) =
+            (rest.strip_prefix(ARRAY), out.last())
+        {
+            out.push(Token::Sign(ARRAY));
+            rest = after;
         }
         rest = rest.trim_start();
     }

@@ -5,7 +5,7 @@ use functions::ScalarFunction;
 use types::SqlType;
 use types::ops::like::Syntax;
 
-use super::lexer::{Token, error};
+use super::lexer::{ARRAY, Token, error};
 use super::print_expr::implied_type;
 use super::values::value;
 use crate::{
@@ -171,9 +171,8 @@ impl<'a> Line<'a> {
             self.expect(")")?;
             text.push(')');
         }
-        while self.sign("[") {
-            self.expect("]")?;
-            text += "[]";
+        while self.sign(ARRAY) {
+            text += ARRAY;
         }
         text.parse()
     }
