@@ -134,6 +134,14 @@ impl Oracle<'_> {
                     out.push(made);
                 }
             }
+            Op::Repeat { input, times, number } => {
+                for row in self.rows(input, outer)? {
+                    let Value::Int(times) = self.value(times, &row)? else { continue };
+                    out.extend(
+                        (1..=times).map(|n| row.clone().into_iter().chain([(*number, Value::Int(n))]).collect()),
+                    );
+                }
+            }
             Op::Join { kind, left, right, condition, .. } => return self.join(kind, left, right, condition, outer),
             Op::Aggregate { input, groups, aggregates } => {
                 let mut found: Vec<(Vec<Value>, Vec<Row>)> = Vec::new();

@@ -102,6 +102,10 @@ impl<'a> Unnester<'a> {
                 }
                 Op::Map { input, columns }
             }
+            Op::Repeat { mut input, mut times, number } => {
+                self.expand(&mut times, &mut input, None)?;
+                Op::Repeat { input, times, number }
+            }
             Op::Aggregate { mut input, mut groups, mut aggregates } => {
                 for (_, expr) in &mut groups {
                     self.expand(expr, &mut input, None)?;

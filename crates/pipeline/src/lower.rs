@@ -29,10 +29,10 @@ use base::{Error, Result};
 use plan::{ColumnId, Cte, CteId, Node, Op, Plan, Rounds};
 use types::SqlType;
 
-use crate::ir::{Inst, Program, RowSet, StateId};
+use crate::ir::{Arithmetic, Inst, Operation, Program, RowSet, StateId, Ty};
 use expression::Expressions;
 pub use expression::source_column;
-use pipe::{Field, Pipe};
+use pipe::{Field, Pipe, Sql};
 use pipelines::Pipelines;
 
 /// The columns that operators above need. Ordered, as loops over them write instructions: one plan is one program, which
@@ -184,6 +184,13 @@ impl<'a> Lowering<'a> {
                 }
                 pipes
             }
+            Op::Repeat { input, times, number } => {
+                let mut pipes = self.node(input, &with_columns_of(needed, [&**times]))?;
+                for pipe in &mut pipes {
+                    self.repeat(pipe, times, *number)?;
+                }
+                pipes
+            }
             Op::Join { .. } => self.join(node, needed)?,
             Op::Aggregate { input, groups, aggregates } => {
                 self.aggregate(input, groups, aggregates, node.rows, needed)?
@@ -216,6 +223,23 @@ impl<'a> Lowering<'a> {
             pipes.iter_mut().for_each(|p| p.push(Inst::Count(counter)));
         }
         Ok(pipes)
+    }
+
+    /// Each tuple as often as `times` says, and with the number of its copy.
+    fn repeat(&mut self, pipe: &mut Pipe, times: &plan::Expr, number: ColumnId) -> Result<()> {
+        let often = self.expressions.scalar(pipe, times)?;
+        let mut often_or_never = pipe.widen(often.value, Ty::I64);
+        if let Some(null) = often.null {
+            let never = pipe.int(0, Ty::I64);
+            often_or_never = pipe.let_(Ty::I64, Operation::Select(null, never, often_or_never));
+        }
+        let index = pipe.var(Ty::I64);
+        pipe.push(Inst::Repeat { times: often_or_never, index });
+        let one = pipe.int(1, Ty::I64);
+        let value = pipe.wrapping(Arithmetic::Add, index, one);
+        pipe.bind(number, Sql { value, null: None });
+        pipe.ordered_by = None;
+        Ok(())
     }
 
     fn type_of(&self, column: ColumnId) -> SqlType {

@@ -127,6 +127,16 @@ pub enum Op {
         /// What is computed.
         functions: Vec<(ColumnId, WindowCall)>,
     },
+    /// Each row as often as an expression says, which is not at all if it is NULL or below 1: unnested arrays, and series of a
+    /// row's bounds.
+    Repeat {
+        /// Input.
+        input: Box<Node>,
+        /// How often, a bigint.
+        times: Box<Expr>,
+        /// Which of its row's copies each is, from 1: a bigint, never NULL.
+        number: ColumnId,
+    },
     /// UNION, INTERSECT, EXCEPT of n inputs (thesis 4.5.5). Column i of each input becomes `columns[i]`; the types agree.
     /// EXCEPT subtracts all later inputs from the first.
     SetOp {
@@ -246,6 +256,7 @@ impl Node {
             | Op::Sort { input, .. }
             | Op::Limit { input, .. }
             | Op::GroupLimit { input, .. }
+            | Op::Repeat { input, .. }
             | Op::Window { input, .. } => input.each_padded(visit),
             Op::Join { kind, left, right, .. } => {
                 match kind {

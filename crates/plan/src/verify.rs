@@ -161,6 +161,10 @@ impl Check<'_> {
                     self.same_type(*column, expr.sql_type)?;
                 }
             }
+            Op::Repeat { times, number, .. } => {
+                self.same_type(*number, SqlType::BigInt)?;
+                self.same_type(*number, times.sql_type)?;
+            }
             Op::Filter { .. } | Op::Join { .. } => {
                 if let Some(e) = node.expressions().find(|e| e.sql_type != SqlType::Bool) {
                     return wrong(format!("a condition has type {}", e.sql_type));

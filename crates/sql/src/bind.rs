@@ -19,6 +19,7 @@ mod set_operation;
 mod statement;
 mod ties;
 mod type_name;
+mod unnest;
 mod values;
 mod window;
 

@@ -231,6 +231,13 @@ pub(super) const ROWS: &[Scalar] = &[
         "The numbers from the first to before the second in steps.",
         ("range(2, 8, 3)", "{2,5}"),
     ),
+    Scalar::operator(
+        "array_series",
+        None,
+        |c| array::range(c.int(0)?, c.int(1)?, c.int(2)?, true),
+        "The numbers from the first to the second in steps, as an array whose elements become rows.",
+        ("array_length(range(1, 4), 1)", "3"),
+    ),
 ];
 
 fn sorted(c: &Call<'_>, reverse: bool) -> Result<Value> {

@@ -1,11 +1,14 @@
 //! Rows and columns of each operator, given its inputs'.
 
-use plan::{ColumnId, Expr, JoinKind, Node, Op, SetOperation};
+use plan::{ColumnId, Expr, ExprKind, JoinKind, Node, Op, SetOperation};
+use types::Value;
 
 use super::{ColumnProfile, Estimator, Key, Profile};
 
 /// As many rounds a recursion is taken to have, as in PostgreSQL.
 const ROUNDS: f64 = 10.0;
+/// How often a row is repeated if nothing is known.
+const REPEATED: f64 = 10.0;
 
 /// Of some keys those that the others do not tell.
 fn telling<'e>(keys: impl Iterator<Item = &'e Expr>) -> Vec<&'e Expr> {
@@ -98,6 +101,14 @@ impl Estimator<'_> {
                 }
                 let keys = node.own_key().map(|columns| Key { columns, domain: rows });
                 Profile { rows, keys: keys.into_iter().collect() }
+            }
+            // Nobody knows how long arrays are.
+            Op::Repeat { number, times, .. } => {
+                let known = if let ExprKind::Const(Value::Int(n)) = times.kind { n.max(0) as f64 } else { REPEATED };
+                let rows = (inputs[0].rows * known).max(1.0);
+                let numbers = ColumnProfile { domain: known, distinct: known, rows, nulls: 0.0, range: None };
+                self.set_column(*number, numbers);
+                Profile::new(rows)
             }
             // Each row of the input leaves, with more columns.
             _ => {

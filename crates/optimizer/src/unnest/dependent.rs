@@ -22,6 +22,12 @@ impl Unnester<'_> {
         mut condition: Vec<Expr>,
         exists: bool,
     ) -> Result<Node> {
+        let (left, right) = match kind {
+            JoinKind::Inner if grows_from_one_row(&right) => {
+                return Ok(filter(graft(left, right), condition));
+            }
+            _ => (left, right),
+        };
         let mut domain = self.domain_of(left, &right);
         if domain.free(&right).is_empty() {
             return Ok(join(kind, domain.into_left(), right, condition));
@@ -170,4 +176,46 @@ fn strip_maps(node: Node, condition: &mut [Expr]) -> Node {
         }
         op => Node { op, rows: node.rows },
     }
+}
+
+/// Whether the node computes something of one row without columns, and repeats it at least once: an unnested array of a row of
+/// the left side.
+fn grows_from_one_row(node: &Node) -> bool {
+    let mut repeats = false;
+    let mut at = node;
+    loop {
+        at = match &at.op {
+            Op::Map { input, .. } | Op::Filter { input, .. } => input,
+            Op::Repeat { input, .. } => {
+                repeats = true;
+                input
+            }
+            Op::Values { columns, rows } => return repeats && columns.is_empty() && rows.len() == 1,
+            _ => return false,
+        };
+    }
+}
+
+/// What was computed of one row is computed of each row of `left` instead of joining the two.
+fn graft(left: Node, right: Node) -> Node {
+    let mut above = Vec::new();
+    let mut at = right;
+    loop {
+        let mut op = at.op;
+        match &mut op {
+            Op::Map { input, .. } | Op::Filter { input, .. } | Op::Repeat { input, .. } => {
+                let below =
+                    std::mem::replace(&mut **input, Node::new(Op::Values { columns: Vec::new(), rows: Vec::new() }));
+                above.push(op);
+                at = below;
+            }
+            _ => break,
+        }
+    }
+    above.into_iter().rev().fold(left, |below, mut op| {
+        if let Op::Map { input, .. } | Op::Filter { input, .. } | Op::Repeat { input, .. } = &mut op {
+            **input = below;
+        }
+        Node::new(op)
+    })
 }

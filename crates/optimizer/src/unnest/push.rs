@@ -41,6 +41,11 @@ impl Unnester<'_> {
                 columns.iter_mut().for_each(|(_, e)| self.bind(e, &bindings));
                 Ok((map(input, columns), bindings))
             }
+            Op::Repeat { input, mut times, number } => {
+                let (input, bindings) = self.push(*input, domain, &all)?;
+                self.bind(&mut times, &bindings);
+                Ok((Node::new(Op::Repeat { input: Box::new(input), times, number }), bindings))
+            }
             Op::Join { kind, left, right, condition, .. } => {
                 self.push_join(kind, *left, *right, condition, domain, &all)
             }

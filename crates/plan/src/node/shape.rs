@@ -10,7 +10,7 @@ use crate::{AggregateCall, ColumnId, Expr, WindowCall};
 
 /// The accessors that exist twice, to read and to change.
 macro_rules! accessors {
-    ($inputs:ident, $expressions:ident, $offset:ident $(, $mut:tt)?) => {
+    ($inputs:ident, $expressions:ident, $offset:ident, $from_ref:ident $(, $mut:tt)?) => {
         /// The inputs, left to right.
         pub fn $inputs(&$($mut)? self) -> impl Iterator<Item = &$($mut)? Node> {
             let (mut first, mut second, mut all) = (None, None, <&$($mut)? [(Node, Vec<ColumnId>)]>::default());
@@ -23,6 +23,7 @@ macro_rules! accessors {
                 | Op::Sort { input, .. }
                 | Op::Limit { input, .. }
                 | Op::GroupLimit { input, .. }
+                | Op::Repeat { input, .. }
                 | Op::Window { input, .. } => first = Some(&$($mut)? **input),
                 Op::Join { left, right, .. } => {
                     (first, second) = (Some(&$($mut)? **left), Some(&$($mut)? **right));
@@ -50,6 +51,7 @@ macro_rules! accessors {
                 Op::Aggregate { groups, aggregates, .. } => (computed, calls) = (groups, aggregates),
                 Op::Sort { keys, .. } | Op::GroupLimit { keys, .. } => order = keys,
                 Op::Window { keys, functions, .. } => (order, windows) = (keys, functions),
+                Op::Repeat { times, .. } => list = std::slice::$from_ref(&$($mut)? **times),
             }
             list.into_iter()
                 .chain(rows.into_iter().flatten())
@@ -69,8 +71,8 @@ macro_rules! accessors {
 }
 
 impl Node {
-    accessors!(inputs, expressions, offset);
-    accessors!(inputs_mut, expressions_mut, offset_mut, mut);
+    accessors!(inputs, expressions, offset, from_ref);
+    accessors!(inputs_mut, expressions_mut, offset_mut, from_mut, mut);
 
     /// Calls `visit` for each column that leaves the operator, in a fixed order: those that pass through, then its own.
     pub fn each_column(&self, visit: &mut dyn FnMut(ColumnId)) {
@@ -81,6 +83,7 @@ impl Node {
             | Op::Limit { input, .. }
             | Op::GroupLimit { input, .. }
             | Op::Window { input, .. }
+            | Op::Repeat { input, .. }
             | Op::Map { input, .. } => input.each_column(visit),
             Op::Join { kind, left, right, .. } => {
                 left.each_column(visit);
@@ -111,6 +114,7 @@ impl Node {
             }
             Op::Window { functions, .. } => functions.iter().for_each(|&(c, _)| visit(c)),
             Op::Join { kind: JoinKind::Mark(mark), .. } => visit(*mark),
+            Op::Repeat { number, .. } => visit(*number),
             Op::Join { .. } => {}
         }
     }
@@ -136,6 +140,7 @@ impl Node {
             }
             Op::Window { functions, .. } => functions.iter_mut().for_each(|(c, _)| change(c)),
             Op::Join { kind: JoinKind::Mark(mark), .. } => change(mark),
+            Op::Repeat { number, .. } => change(number),
             Op::Join { .. } => {}
         }
     }
@@ -165,7 +170,7 @@ impl Node {
             | Op::GroupLimit { input, .. }
             | Op::Window { input, .. } => Some(input),
             Op::Scan { .. } | Op::CteScan { .. } | Op::Values { .. } | Op::Join { .. } => None,
-            Op::Aggregate { .. } | Op::SetOp { .. } | Op::Recursion { .. } => None,
+            Op::Aggregate { .. } | Op::SetOp { .. } | Op::Recursion { .. } | Op::Repeat { .. } => None,
         }
     }
 
@@ -252,6 +257,7 @@ impl Op {
             Op::SetOp { .. } => "set operation",
             Op::Recursion { .. } => "recursion",
             Op::Window { .. } => "window",
+            Op::Repeat { .. } => "repeat",
         }
     }
 }

@@ -194,6 +194,13 @@ impl Reader<'_> {
                 })?;
                 Op::Aggregate { input: input()?, groups, aggregates }
             }
+            "repeat" => {
+                let mut made = line.assignments()?;
+                match (made.pop(), made.is_empty()) {
+                    (Some((number, times)), true) => Op::Repeat { input: input()?, times: Box::new(times), number },
+                    _ => return Err(error("a repeat has one number")),
+                }
+            }
             "distinct" => Op::Distinct { input: input()?, columns: line.references()? },
             "sort" => {
                 let keys = line.bracketed(sort_key)?;

@@ -58,6 +58,7 @@ fn shared_names(plan: &Plan) -> HashSet<&str> {
             aggregates.iter().for_each(|(c, _)| made(*c, None));
         }
         Op::Window { functions, .. } => functions.iter().for_each(|(c, _)| made(*c, None)),
+        Op::Repeat { number, .. } => made(*number, None),
         _ => {}
     };
     plan.root.walk(&mut visit);
@@ -180,6 +181,7 @@ impl<'a> Printer<'a> {
                 format!("aggregate [{}] [{}]", groups.join(", "), calls.join(", "))
             }
             Op::Distinct { columns, .. } => format!("distinct [{}]", references(&p, columns)),
+            Op::Repeat { times, number, .. } => format!("repeat [{}]", p.made_of(*number, times)),
             Op::Sort { keys, limit, offset, .. } => {
                 format!("sort [{}]{}", sort_keys(&mut p, keys), limits(*limit, *offset))
             }

@@ -29,6 +29,7 @@ use types::SqlType;
 use super::{Binder, unsupported};
 use crate::bind::coerce::{boolean, known};
 pub(super) use literal::number;
+pub(super) use named::call;
 pub(super) use once::{entries, row};
 pub(super) use window::new_call;
 

@@ -64,7 +64,7 @@ impl Binder<'_> {
                     return unsupported("TABLESAMPLE or a table version", position);
                 }
                 match args {
-                    Some(args) => self.table_function(name, &args.args, alias.as_ref(), *with_ordinality),
+                    Some(args) => self.table_function(name, &args.args, alias.as_ref(), *with_ordinality, seen),
                     None => self.named_table(name, alias.as_ref(), position),
                 }
             }
@@ -95,9 +95,11 @@ impl Binder<'_> {
                 }
             }
             TableFactor::Function { name, args, alias, with_ordinality, .. } => {
-                self.table_function(name, args, alias.as_ref(), *with_ordinality)
+                self.table_function(name, args, alias.as_ref(), *with_ordinality, seen)
             }
-            TableFactor::UNNEST { .. } => unsupported("UNNEST", None),
+            TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_ordinality, .. } => {
+                self.unnest_from("unnest", array_exprs, alias.as_ref(), *with_ordinality, seen)
+            }
             other => {
                 let text: String = other.to_string().chars().take(60).collect();
                 unsupported(format!("{text} in FROM"), None)
@@ -304,9 +306,13 @@ impl Binder<'_> {
         arguments: &[FunctionArg],
         alias: Option<&TableAlias>,
         ordinality: bool,
+        seen: &Scope,
     ) -> Result<FromItem> {
         let position = self.text.name_position(name);
         let function = self.text.object_name(name)?.name;
+        if let Some(item) = self.rows_function(&function, arguments, alias, ordinality, seen)? {
+            return Ok(item);
+        }
         let function = match function.as_str() {
             "generate_series" | "range" => return self.series(&function, arguments, alias, ordinality, position),
             _ if ordinality => return unsupported("WITH ORDINALITY behind anything but a series", position),

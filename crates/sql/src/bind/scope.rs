@@ -104,6 +104,13 @@ impl Clause {
     }
 }
 
+/// An array whose elements become rows.
+pub(super) struct Unnested {
+    pub array: Expr,
+    /// The element.
+    pub column: ColumnId,
+}
+
 /// One query around the current place.
 pub(super) struct Level {
     pub scope: Scope,
@@ -122,6 +129,8 @@ pub(super) struct Level {
     pub groupings: Vec<GroupingCall>,
     /// Calls of window functions met so far, each once.
     pub windows: Vec<Windowed>,
+    /// Set-returning functions in the select list met so far.
+    pub unnested: Vec<Unnested>,
     /// What WINDOW defines.
     pub named_windows: Vec<NamedWindow>,
     /// Why no window function may stand at the current place, whatever the clause.
@@ -144,6 +153,7 @@ impl Level {
             direct_arguments: Vec::new(),
             groupings: Vec::new(),
             windows: Vec::new(),
+            unnested: Vec::new(),
             named_windows: Vec::new(),
             without_windows: None,
             inside_filter: false,

@@ -78,6 +78,7 @@ impl Binder<'_> {
             return Err(Error::new(SqlState::INVALID_RECURSION, message).at(call.position));
         }
         let mut windows = std::mem::take(&mut level.windows);
+        let mut unnested = std::mem::take(&mut level.unnested);
         let level = self.names.level();
         // Calls have copies of these; mistakes in those that nothing uses count all the same.
         let mut named_windows = std::mem::take(&mut level.named_windows);
@@ -93,6 +94,7 @@ impl Binder<'_> {
             };
             let above = (having.iter_mut().chain(&mut qualify))
                 .chain(windows.iter_mut().flat_map(Windowed::expressions_mut))
+                .chain(unnested.iter_mut().map(|u| &mut u.array))
                 .chain(named_windows.iter_mut().flat_map(|named| named.window.expressions_mut()))
                 .chain(keys.iter_mut().filter_map(|key| match &mut key.key {
                     Key::Expr(expr) => Some(expr),
@@ -106,6 +108,9 @@ impl Binder<'_> {
         node = self.plan.windowed(node, windows);
         if let Some(condition) = qualify {
             node = filtered(node, condition);
+        }
+        if !unnested.is_empty() {
+            node = self.plan.unnested(node, unnested, None);
         }
         let on = keys.split_off(ordered_by);
         let distinct = match select.distinct {

@@ -141,6 +141,9 @@ impl Binder<'_> {
         if name == "grouping" {
             return self.grouping(arguments, position);
         }
+        if let Some(element) = self.unnest_in_list(name, arguments, position)? {
+            return Ok(element);
+        }
         let bound = self.call_by_name(name, arguments, position)?;
         match call.star {
             true => wrong(format!("{name}(*) specified, but {name} is not an aggregate function")),

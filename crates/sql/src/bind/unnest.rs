@@ -1,0 +1,233 @@
+//! Functions whose results are rows: in FROM, of columns of what stands before them too, and in the select list. Each is an array
+//! whose elements become rows: its row is repeated as often as the longest array is long, and the element of each number taken.
+
+use base::{Error, Result, SqlState};
+use functions::ScalarFunction as F;
+use plan::{ColumnId, ColumnInfo, Expr, ExprKind, Node, Op};
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, TableAlias};
+use types::{SqlType, Value};
+
+use super::coerce::{cast_to, is_untyped};
+use super::expr::call;
+use super::from::{FromItem, one_row};
+use super::parts::PlanBuilder;
+use super::scope::{Clause, Relation, Scope, ScopeColumn, Unnested};
+use super::{Binder, fold};
+
+/// Functions that are rows of arrays, besides series.
+fn is_unnesting(name: &str) -> bool {
+    matches!(name, "unnest" | "string_to_table")
+}
+
+/// Whether the argument is a literal, so that nobody need look what it refers to.
+fn is_literal(argument: &FunctionArg) -> bool {
+    use ast::Expr as E;
+    let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument else { return true };
+    match expr {
+        E::Value(_) | E::TypedString(_) | E::Interval(_) => true,
+        E::UnaryOp { expr, .. } => matches!(**expr, E::Value(_)),
+        _ => false,
+    }
+}
+
+/// The arguments of a function in FROM that takes expressions.
+fn plain_arguments(name: &str, arguments: &[FunctionArg]) -> Result<Vec<ast::Expr>> {
+    let plain = |argument: &FunctionArg| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Ok(expr.clone()),
+        other => Err(Error::unsupported(format!("the argument {other} of {name}()"))),
+    };
+    arguments.iter().map(plain).collect()
+}
+
+impl Binder<'_> {
+    /// Binds arguments in FROM, which see the items before.
+    fn seeing<T>(&mut self, seen: &Scope, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let level = self.names.level();
+        let hidden = (std::mem::replace(&mut level.scope, seen.clone()), level.clause);
+        level.clause = Clause::From;
+        let bound = bind(self);
+        (self.names.level().scope, self.names.level().clause) = hidden;
+        bound
+    }
+
+    /// A function in FROM whose rows are the elements of arrays; none if it is another one, or a series with the same bounds for
+    /// all rows, which is a table.
+    pub(super) fn rows_function(
+        &mut self,
+        name: &str,
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+        ordinality: bool,
+        seen: &Scope,
+    ) -> Result<Option<FromItem>> {
+        let is_series = matches!(name, "generate_series" | "range");
+        if !is_unnesting(name) && (!is_series || arguments.iter().all(is_literal)) {
+            return Ok(None);
+        }
+        let arguments = plain_arguments(name, arguments)?;
+        if is_series && self.constant_series(&arguments, seen)? {
+            return Ok(None);
+        }
+        self.unnest_from(name, &arguments, alias, ordinality, seen).map(Some)
+    }
+
+    /// Whether a series has the same bounds for all rows.
+    fn constant_series(&mut self, arguments: &[ast::Expr], seen: &Scope) -> Result<bool> {
+        let bound = self.seeing(seen, |b| arguments.iter().map(|a| b.expr(a)).collect::<Result<Vec<_>>>())?;
+        Ok(bound.iter().all(|e| !e.has_subquery() && !e.uses(|_| true)))
+    }
+
+    /// `unnest(array, ...)` and its like in FROM.
+    pub(super) fn unnest_from(
+        &mut self,
+        name: &str,
+        arguments: &[ast::Expr],
+        alias: Option<&TableAlias>,
+        ordinality: bool,
+        seen: &Scope,
+    ) -> Result<FromItem> {
+        let arrays = self.seeing(seen, |b| b.arrays_of(name, arguments))?;
+        let relation = alias.map_or_else(|| name.to_owned(), |alias| fold(&alias.name));
+        // A function of one column has the table's name for it, if it has one.
+        let column_name = if arrays.len() == 1 { relation.clone() } else { name.to_owned() };
+        let mut columns = Vec::with_capacity(arrays.len());
+        let mut unnested = Vec::with_capacity(arrays.len());
+        for array in arrays {
+            let one = self.plan.element_of(&column_name, array);
+            columns.push(ScopeColumn { name: column_name.clone(), column: one.column });
+            unnested.push(one);
+        }
+        let number = ordinality.then(|| {
+            let info = ColumnInfo { name: "ordinality".to_owned(), sql_type: SqlType::BigInt, nullable: false };
+            let column = self.plan.columns.push(info);
+            columns.push(ScopeColumn { name: "ordinality".to_owned(), column });
+            column
+        });
+        let node = self.plan.unnested(one_row(), unnested, number);
+        let relation = self.text.aliased(Relation { name: Some(relation), columns }, alias)?;
+        Ok(FromItem { node, scope: Scope::of(relation) })
+    }
+
+    /// The arrays that a call's rows are the elements of.
+    fn arrays_of(&mut self, name: &str, arguments: &[ast::Expr]) -> Result<Vec<Expr>> {
+        let position = arguments.first().and_then(|a| self.text.start(a));
+        let bound = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        let types = || bound.iter().map(|e| e.sql_type.to_string()).collect::<Vec<_>>().join(", ");
+        match name {
+            "unnest" => {
+                if bound.is_empty() || !bound.iter().all(|e| e.sql_type.is_array()) {
+                    let message = format!("function unnest({}) does not exist", types());
+                    return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).hint("it takes arrays").at(position));
+                }
+                Ok(bound.into_iter().map(innermost).collect())
+            }
+            "string_to_table" => Ok(vec![call("string_to_array", bound, position)?]),
+            _ => Ok(vec![series(name, bound, position)?]),
+        }
+    }
+
+    /// A set-returning function in the select list, if `name` is one: the column of its elements.
+    pub(super) fn unnest_in_list(
+        &mut self,
+        name: &str,
+        arguments: &[&ast::Expr],
+        position: Option<u32>,
+    ) -> Result<Option<Expr>> {
+        if !is_unnesting(name) && name != "generate_series" {
+            return Ok(None);
+        }
+        let message = match self.names.levels.last() {
+            Some(level) if level.clause == Clause::Select && level.inside_aggregate => {
+                "aggregate function calls cannot contain set-returning function calls"
+            }
+            Some(level) if level.clause == Clause::Select && level.without_windows.is_none() => "",
+            _ => "set-returning functions are not allowed here",
+        };
+        if !message.is_empty() {
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
+        }
+        let arguments: Vec<ast::Expr> = arguments.iter().map(|&argument| argument.clone()).collect();
+        let mut arrays = self.arrays_of(name, &arguments)?;
+        let (Some(array), true) = (arrays.pop(), arrays.is_empty()) else {
+            let message = format!("{name}() with several arguments is only allowed in FROM");
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
+        };
+        let level = self.names.level();
+        if level.unnested.iter().any(|u| array.uses(|c| c == u.column)) {
+            return Err(Error::unsupported("a set-returning function of another one's rows").at(position));
+        }
+        let one = self.plan.element_of(name, array);
+        let element = self.plan.reference(one.column).at(position);
+        self.names.level().unnested.push(one);
+        Ok(Some(element))
+    }
+}
+
+/// The elements of all dimensions, as PostgreSQL's unnest gives them.
+fn innermost(mut array: Expr) -> Expr {
+    while let Some(inner) = array.sql_type.element().filter(|t| t.is_array()) {
+        let position = array.position;
+        array = Expr::new(ExprKind::Call(F::FLATTEN, vec![array]), inner).at(position);
+    }
+    array
+}
+
+/// A series of integers as an array of them.
+fn series(name: &str, bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
+    let integers = bound.iter().all(|e| e.sql_type.is_integer() || is_untyped(e));
+    if !integers || !(2..=3).contains(&bound.len()) {
+        let what = format!("{name} of anything but two or three integers where they are not the same for all rows");
+        return Err(Error::unsupported(what).at(position));
+    }
+    let wide = bound.iter().any(|e| e.sql_type == SqlType::BigInt) || name == "range";
+    let mut arguments = bound.into_iter().map(|e| cast_to(e, SqlType::BigInt)).collect::<Result<Vec<_>>>()?;
+    if arguments.len() == 2 {
+        arguments.push(Expr::constant(Value::Int(1), SqlType::BigInt));
+    }
+    let bigints = SqlType::array_of(SqlType::BigInt);
+    if name == "range" {
+        return call("range", arguments, position);
+    }
+    let made = Expr::new(ExprKind::Call(F::ARRAY_SERIES, arguments), bigints).at(position);
+    if wide { Ok(made) } else { cast_to(made, SqlType::array_of(SqlType::Integer)) }
+}
+
+impl PlanBuilder {
+    /// A column for the elements of an array.
+    fn element_of(&mut self, name: &str, array: Expr) -> Unnested {
+        let sql_type = array.sql_type.element().unwrap_or(SqlType::Null);
+        let column = self.columns.push(ColumnInfo { name: name.to_owned(), sql_type, nullable: true });
+        Unnested { array, column }
+    }
+
+    /// Each row as often as its longest array is long, with the arrays' elements of that number, which is a column of its own
+    /// if there is one for it.
+    pub(super) fn unnested(&mut self, node: Node, unnested: Vec<Unnested>, number: Option<ColumnId>) -> Node {
+        let (mut arrays, mut elements, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
+        let number = number.unwrap_or_else(|| {
+            let info = ColumnInfo { name: "number".to_owned(), sql_type: SqlType::BigInt, nullable: false };
+            self.columns.push(info)
+        });
+        for Unnested { array, column } in unnested {
+            let sql_type = self.columns[column].sql_type;
+            let array = match array.as_column() {
+                Some(_) => array,
+                None => {
+                    let made = self.column_for("array", &array);
+                    arrays.push((made, array));
+                    self.reference(made)
+                }
+            };
+            lengths.push(Expr::new(ExprKind::Call(F::LIST_LENGTH, vec![array.clone()]), SqlType::BigInt));
+            let arguments = vec![array, Expr::column(number, SqlType::BigInt)];
+            elements.push((column, Expr::new(ExprKind::Call(F::ARRAY_SUBSCRIPT, arguments), sql_type)));
+        }
+        let node = if arrays.is_empty() { node } else { Node::new(Op::Map { input: Box::new(node), columns: arrays }) };
+        let times = match lengths.len() {
+            1 => lengths.swap_remove(0),
+            _ => Expr::new(ExprKind::Call(F::GREATEST, lengths), SqlType::BigInt),
+        };
+        let repeated = Node::new(Op::Repeat { input: Box::new(node), times: Box::new(times), number });
+        Node::new(Op::Map { input: Box::new(repeated), columns: elements })
+    }
+}
