@@ -1,7 +1,9 @@
 //! The binder: names become columns, every expression gets its type, every implicit cast is written out.
 
 mod argument;
+mod by_name;
 mod coerce;
+mod columns;
 mod definition;
 mod expr;
 mod from;
@@ -12,11 +14,13 @@ mod order;
 mod parts;
 mod query;
 mod recursion;
+mod sample;
 mod scope;
 mod select;
 mod series;
 mod set_operation;
 mod statement;
+mod summarize;
 mod ties;
 mod type_name;
 mod unnest;
@@ -74,6 +78,7 @@ fn statement(
         binder.arguments.repeated = argument::repeated(&parsed.text, parameters.len());
     }
     binder.arguments.uses = arguments;
+    binder.by_name = parsed.by_name;
     let bound = binder.statement(&parsed.ast, &parsed.text)?;
     Ok((bound, binder.arguments.uses.unwrap_or_default()))
 }
@@ -88,6 +93,8 @@ struct Binder<'a> {
     resolver: &'a dyn Resolver,
     /// What the statement's own text names in FROM.
     reads: Vec<ObjectName>,
+    /// Whether INSERT fills the columns that the query's are named as.
+    by_name: bool,
 }
 
 /// A bound query: its operators and its output.
@@ -120,6 +127,7 @@ impl<'a> Binder<'a> {
             limits: Limits::default(),
             resolver,
             reads: Vec::new(),
+            by_name: false,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod command;
 mod error;
+mod insert;
 mod table;
 pub(crate) mod window;
 
@@ -38,6 +39,8 @@ pub struct Parsed {
     pub(crate) text: String,
     /// The highest number of a placeholder in it.
     pub(crate) placeholders: usize,
+    /// Whether it is an INSERT ... BY NAME.
+    pub(crate) by_name: bool,
 }
 
 impl Parsed {
@@ -94,6 +97,7 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
     limit_chains(&tokens, &positions)?;
     refuse_junk(&tokens, &positions)?;
     let placeholders = number_placeholders(&mut tokens);
+    let (tokens, by_name) = insert::by_name(tokens);
     let tokens = window::carry(table::as_select(tokens));
     let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_RECURSION).with_tokens_with_locations(tokens);
     let ast = command::statement(&mut parser)
@@ -102,7 +106,7 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
             _ => parser.expected("end of statement", parser.peek_token()),
         })
         .map_err(|e| error::parser(&e, text, &positions))?;
-    Ok(Parsed { ast, positions, text: text.to_owned(), placeholders })
+    Ok(Parsed { ast, positions, text: text.to_owned(), placeholders, by_name })
 }
 
 /// Refuses what the parser and the binder could not follow.

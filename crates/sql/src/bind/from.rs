@@ -60,12 +60,16 @@ impl Binder<'_> {
         match factor {
             TableFactor::Table { name, alias, args, sample, with_ordinality, version, .. } => {
                 let position = self.text.name_position(name);
-                if sample.is_some() || version.is_some() {
-                    return unsupported("TABLESAMPLE or a table version", position);
+                if version.is_some() {
+                    return unsupported("a table version", position);
                 }
-                match args {
-                    Some(args) => self.table_function(name, &args.args, alias.as_ref(), *with_ordinality, seen),
-                    None => self.named_table(name, alias.as_ref(), position),
+                let item = match args {
+                    Some(args) => self.table_function(name, &args.args, alias.as_ref(), *with_ordinality, seen)?,
+                    None => self.named_table(name, alias.as_ref(), position)?,
+                };
+                match sample {
+                    Some(sample) => Ok(FromItem { node: self.sampled(item.node, sample, position)?, ..item }),
+                    None => Ok(item),
                 }
             }
             TableFactor::Derived { lateral, subquery, alias, sample } => {

@@ -55,6 +55,9 @@ impl Binder<'_> {
                 _ => unsupported("a qualified name among the columns of INSERT", self.text.name_position(c)),
             })
             .collect::<Result<_>>()?;
+        if let (true, Some(query)) = (self.by_name, &insert.source) {
+            return self.insert_by_name(query, name, table);
+        }
         let targets = self.text.targets(&table, &name, &idents)?;
         let explicit = !idents.is_empty();
         let bound = match &insert.source {
@@ -62,6 +65,16 @@ impl Binder<'_> {
             None => Bound { node: super::from::one_row(), output: Vec::new() },
             Some(query) => self.insert_source(query, &targets, explicit, position)?,
         };
+        let source = self.plan.filled(bound, &targets, &table)?;
+        Ok(Statement::Insert(Insert { name, table: table.source, source: self.plan.finish(source)? }))
+    }
+
+    /// Fills the columns that the query's columns are named as.
+    fn insert_by_name(&mut self, query: &ast::Query, name: ObjectName, table: Table) -> Result<Statement> {
+        let bound = self.query(query)?;
+        let ident = |output: &Output| ast::Ident::with_quote('"', output.name.clone());
+        let idents: Vec<ast::Ident> = bound.output.iter().map(ident).collect();
+        let targets = self.text.targets(&table, &name, &idents.iter().collect::<Vec<_>>())?;
         let source = self.plan.filled(bound, &targets, &table)?;
         Ok(Statement::Insert(Insert { name, table: table.source, source: self.plan.finish(source)? }))
     }

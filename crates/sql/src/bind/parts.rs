@@ -67,6 +67,11 @@ impl Limits {
         self.depth -= 1;
     }
 
+    /// How many expressions may still come.
+    pub fn left(&self) -> usize {
+        self.work
+    }
+
     /// That many expressions more.
     pub fn allow(&mut self, work: usize) {
         self.work += work;

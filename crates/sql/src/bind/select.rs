@@ -130,12 +130,24 @@ impl Binder<'_> {
         }
         for item in &select.projection {
             match item {
-                SelectItem::UnnamedExpr(expr) => {
-                    let name = output_name(expr);
-                    items.push(Item { name, expr: self.expr(expr)? });
-                }
+                SelectItem::UnnamedExpr(expr) => match self.each_column(expr)? {
+                    None => items.push(Item { name: output_name(expr), expr: self.expr(expr)? }),
+                    Some(each) => {
+                        for (name, expr) in each {
+                            items.push(Item { name, expr: self.expr(&expr)? });
+                        }
+                    }
+                },
                 SelectItem::ExprWithAlias { expr, alias } => {
-                    items.push(Item { name: self.text.alias(alias)?, expr: self.expr(expr)? });
+                    let name = self.text.alias(alias)?;
+                    match self.each_column(expr)? {
+                        None => items.push(Item { name, expr: self.expr(expr)? }),
+                        Some(each) => {
+                            for (_, expr) in each {
+                                items.push(Item { name: name.clone(), expr: self.expr(&expr)? });
+                            }
+                        }
+                    }
                 }
                 SelectItem::Wildcard(options) => {
                     if select.from.is_empty() {

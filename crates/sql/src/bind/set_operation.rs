@@ -18,7 +18,7 @@ impl Binder<'_> {
     /// A set operation. Chains of one operation lean to the left; they become one n-ary operator, without recursion along
     /// the chain.
     pub(super) fn set_operation(&mut self, body: &SetExpr) -> Result<Bound> {
-        let mut chain: Vec<(SetOperation, bool, &SetExpr)> = Vec::new();
+        let mut chain: Vec<Link<'_>> = Vec::new();
         let mut first = body;
         while let SetExpr::SetOperation { left, op, set_quantifier, right } = first {
             let operation = match op {
@@ -26,36 +26,52 @@ impl Binder<'_> {
                 SetOperator::Intersect => SetOperation::Intersect,
                 SetOperator::Except | SetOperator::Minus => SetOperation::Except,
             };
-            let all = match set_quantifier {
-                SetQuantifier::All => true,
-                SetQuantifier::Distinct | SetQuantifier::None => false,
-                _ => return unsupported("UNION BY NAME", None),
+            let (all, by_name) = match set_quantifier {
+                SetQuantifier::All => (true, false),
+                SetQuantifier::Distinct | SetQuantifier::None => (false, false),
+                SetQuantifier::AllByName => (true, true),
+                SetQuantifier::DistinctByName | SetQuantifier::ByName => (false, true),
             };
-            chain.push((operation, all, right));
+            if by_name && operation != SetOperation::Union {
+                return unsupported("BY NAME of anything but UNION", None);
+            }
+            chain.push(Link { operation, all, by_name, right });
             first = left;
         }
         if chain.len() > MAX_OPERANDS {
             let message = format!("more than {MAX_OPERANDS} set operations in a row");
             return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, message).hint("write many rows as VALUES"));
         }
-        let of_first = |&(operation, all, _): &(SetOperation, bool, &SetExpr)| all && operation != SetOperation::Union;
-        let place =
-            chain.iter().find(|link| of_first(link)).map_or(SelfReference::Allowed, |link| refused_in(link.0, true));
+        let refuses = chain.iter().find(|link| link.all && link.operation != SetOperation::Union);
+        let place = refuses.map_or(SelfReference::Allowed, |link| refused_in(link.operation, true));
         let mut result = self.not_recursive(place, |b| b.set_expr(first))?;
         let mut rest = chain.into_iter().rev().peekable();
-        while let Some((operation, all, right)) = rest.next() {
-            let place = refused_in(operation, all);
-            let mut inputs = vec![result, self.not_recursive(place, |b| b.set_expr(right))?];
-            while let Some(&(next, next_all, right)) = rest.peek() {
-                if (next, next_all) != (operation, all) {
-                    break;
-                }
-                inputs.push(self.not_recursive(place, |b| b.set_expr(right))?);
-                rest.next();
+        while let Some(link) = rest.next() {
+            let place = refused_in(link.operation, link.all);
+            let mut inputs = vec![result, self.not_recursive(place, |b| b.set_expr(link.right))?];
+            while let Some(next) = rest.next_if(|next| next.kind() == link.kind()) {
+                inputs.push(self.not_recursive(place, |b| b.set_expr(next.right))?);
             }
-            result = self.plan.combine(operation, all, inputs)?;
+            if link.by_name {
+                inputs = self.plan.by_name(inputs)?;
+            }
+            result = self.plan.combine(link.operation, link.all, inputs)?;
         }
         Ok(result)
+    }
+}
+
+/// An operation of a chain and its right operand.
+struct Link<'q> {
+    operation: SetOperation,
+    all: bool,
+    by_name: bool,
+    right: &'q SetExpr,
+}
+
+impl Link<'_> {
+    fn kind(&self) -> (SetOperation, bool, bool) {
+        (self.operation, self.all, self.by_name)
     }
 }
 

@@ -25,6 +25,7 @@ impl Binder<'_> {
             Ast::Show { name, span } => Statement::Show { name: name.clone(), position: self.text.span(*span) },
             Ast::ShowTables => Statement::ShowTables,
             Ast::Describe(name) => Statement::Describe { columns: self.describe(name)? },
+            Ast::Summarize(query) => Statement::Query(self.summarize(query)?),
             Ast::DescribeQuery(query) => {
                 let plan = self.plan_of(query)?;
                 Statement::Describe { columns: fields(&plan) }

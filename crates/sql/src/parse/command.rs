@@ -1,11 +1,12 @@
 //! Statements that the parser library does not read as MorselDB needs them: EXPLAIN with its stages, COPY with any
 //! option, SET and SHOW. Everything else is the library's.
 
-use sqlparser::ast::{Ident, ObjectName, Query, Statement};
+use sqlparser::ast::{Ident, ObjectName, Query, SetExpr, Statement, TableFactor, TableWithJoins};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{IsOptional, Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
 
+use crate::dialect::MorselDialect;
 use crate::statement::{CopyTarget, ExplainStage};
 
 /// A parsed statement.
@@ -27,6 +28,8 @@ pub(crate) enum Ast {
     ShowTables,
     /// DESCRIBE of a table, view or file.
     Describe(ObjectName),
+    /// SUMMARIZE of a query.
+    Summarize(Box<Query>),
     /// DESCRIBE of a query.
     DescribeQuery(Box<Query>),
 }
@@ -84,7 +87,32 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
         let _ = parser.parse_keyword(Keyword::TABLE);
         return Ok(Ast::Describe(parser.parse_object_name(true)?));
     }
+    if is_word(parser, "summarize") {
+        parser.next_token();
+        return summarize(parser);
+    }
     parser.parse_statement().map(|s| Ast::Library(Box::new(s)))
+}
+
+fn is_word(parser: &Parser<'_>, name: &str) -> bool {
+    matches!(&parser.peek_token_ref().token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(name))
+}
+
+/// SUMMARIZE of a query, or of all rows of a table, view or file.
+fn summarize(parser: &mut Parser<'_>) -> Result<Ast> {
+    let queries = [Keyword::SELECT, Keyword::WITH, Keyword::VALUES, Keyword::FROM];
+    if parser.peek_one_of_keywords(&queries).is_some() || parser.peek_token_ref().token == Token::LParen {
+        return Ok(Ast::Summarize(parser.parse_query()?));
+    }
+    let name = parser.parse_object_name(true)?;
+    let text = "select * from t";
+    let mut query = Parser::new(&MorselDialect).try_with_sql(text)?.parse_query()?;
+    if let SetExpr::Select(select) = query.body.as_mut()
+        && let Some(TableWithJoins { relation: TableFactor::Table { name: read, .. }, .. }) = select.from.first_mut()
+    {
+        *read = name;
+    }
+    Ok(Ast::Summarize(query))
 }
 
 fn explain(parser: &mut Parser<'_>) -> Result<Ast> {

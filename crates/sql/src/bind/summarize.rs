@@ -1,0 +1,68 @@
+//! SUMMARIZE: a row for each column of a query, with its bounds, its distinct values, its mean and its quartiles.
+
+use std::fmt::Write;
+
+use base::{Error, Result};
+use plan::Plan;
+use sqlparser::ast::{self, Statement as S};
+use types::SqlType;
+
+use super::Binder;
+use crate::parse::Ast;
+
+impl Binder<'_> {
+    /// The query that summarises a query: one aggregation for each of its columns, over its rows, which are computed once.
+    pub(super) fn summarize(&mut self, query: &ast::Query) -> Result<Plan> {
+        let columns = {
+            let mut binder = Binder::new(self.text.positions, self.resolver, self.arguments.parameters);
+            binder.limits.allow(self.limits.left());
+            let plan = binder.plan_of(query)?;
+            plan.output.iter().map(|(name, column)| (name.clone(), plan.columns[*column].sql_type)).collect::<Vec<_>>()
+        };
+        let parsed = crate::parse(&text_of(&columns))?;
+        let Ast::Library(statement) = parsed.ast else { return Err(Error::internal("a summary that is no query")) };
+        let S::Query(mut summary) = *statement else { return Err(Error::internal("a summary that is no query")) };
+        if let Some(cte) = summary.with.as_mut().and_then(|with| with.cte_tables.first_mut()) {
+            *cte.query = query.clone();
+        }
+        self.plan_of(&summary)
+    }
+}
+
+/// The summary of a query by the name of `summarized`, whose columns are numbered.
+fn text_of(columns: &[(String, SqlType)]) -> String {
+    let mut text = String::from("WITH summarized(");
+    for at in 0..columns.len() {
+        let _ = write!(text, "{}c{at}", if at == 0 { "" } else { ", " });
+    }
+    text += ") AS MATERIALIZED (SELECT 1) ";
+    for (at, (name, sql_type)) in columns.iter().enumerate() {
+        let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
+        let union = if at == 0 { "" } else { " UNION ALL " };
+        let bound = |function: &str| match sql_type {
+            SqlType::Bool => format!("{function}(c{at}::integer)::boolean::text"),
+            _ => format!("{function}(c{at})::text"),
+        };
+        let of_number =
+            |call: String| if sql_type.is_numeric() { format!("{call}::text") } else { "NULL::text".into() };
+        let quartile = |fraction: &str| {
+            of_number(format!("percentile_cont({fraction}) WITHIN GROUP (ORDER BY c{at}::double precision)"))
+        };
+        let _ = write!(
+            text,
+            "{union}SELECT {} AS column_name, {} AS column_type, {} AS min, {} AS max, approx_count_distinct(c{at}) AS approx_unique, \
+             {} AS avg, {} AS std, {} AS q25, {} AS q50, {} AS q75, count(*) AS count, \
+             round(100.0 * (count(*) - count(c{at})) / nullif(count(*), 0), 2) AS null_percentage FROM summarized",
+            literal(name),
+            literal(&sql_type.to_string()),
+            bound("min"),
+            bound("max"),
+            of_number(format!("avg(c{at}::double precision)")),
+            of_number(format!("stddev(c{at}::double precision)")),
+            quartile("0.25"),
+            quartile("0.5"),
+            quartile("0.75"),
+        );
+    }
+    text
+}
