@@ -82,6 +82,18 @@ impl sql::Resolver for Resolver<'_> {
         let entry = match self.catalog.lookup(schema, &name.name) {
             Ok(entry) => entry,
             Err(error) => {
+                if let Some(table) = views::system_table(self.environment, &self.catalog, schema, &name.name) {
+                    let table: Arc<dyn FileSource> = table;
+                    return Ok(Resolved::Table(files::table(&name.name, table, &self.shared().samples)));
+                }
+                // A schema that does not exist has no such table, like any other.
+                let error = match schema {
+                    Some(_) if error.state() != SqlState::UNDEFINED_TABLE => {
+                        Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
+                            .detail(error.message().to_owned())
+                    }
+                    _ => error,
+                };
                 let frame = schema.is_none().then(|| self.frame(&name.name)).flatten();
                 return frame
                     .map(|f| Resolved::Table(files::table(&name.name, f, &self.shared().samples)))

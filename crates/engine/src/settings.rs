@@ -10,6 +10,9 @@ use runtime::window::Algorithm as WindowAlgorithm;
 use scheduler::Division;
 
 mod duration;
+mod postgresql;
+
+pub(crate) use postgresql::is_of_postgresql;
 
 /// A setting.
 #[derive(Debug)]

@@ -34,6 +34,9 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
             definition::create_table_as(environment, &name, plan, with_data, if_not_exists, or_replace)
         }
         Statement::CreateView(create) => definition::create_view(environment, create),
+        Statement::CreateSchema { name, if_not_exists, position } => {
+            definition::create_schema(environment, &name, if_not_exists).map_err(|e| e.at(position))
+        }
         Statement::Drop { kind, names, if_exists, cascade } => {
             definition::drop(environment, kind, &names, if_exists, cascade)
         }

@@ -5,6 +5,7 @@
 mod memory;
 mod pipelines;
 mod statements;
+mod system;
 mod workers;
 
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use io::{Field, MemorySource};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use crate::environment::Environment;
+
+pub(crate) use system::system_table;
 
 /// Names and types of columns.
 type Columns = &'static [(&'static str, SqlType)];

@@ -60,6 +60,56 @@ macro_rules! units {
 
 /// Every such function.
 pub const COMPOSED: &[Composed] = &[
+    scalar(&["current_database"], &[], "'morseldb'", "The name of the database.", ("current_database()", "morseldb")),
+    scalar(
+        &["pg_get_userbyid"],
+        &["n"],
+        "'morseldb'",
+        "The owner of that number.",
+        ("pg_get_userbyid(10)", "morseldb"),
+    ),
+    scalar(
+        &["pg_encoding_to_char"],
+        &["n"],
+        "'UTF8'",
+        "The encoding of that number.",
+        ("pg_encoding_to_char(6)", "UTF8"),
+    ),
+    scalar(
+        &["pg_table_is_visible", "pg_type_is_visible", "pg_function_is_visible"],
+        &["n"],
+        "(n IS NOT NULL)",
+        "Whether a name without a schema means the object of that number.",
+        ("pg_table_is_visible(1)", "true"),
+    ),
+    scalar(
+        &["obj_description", "shobj_description", "col_description", "pg_get_expr"],
+        &["n", "of"],
+        "CAST(NULL AS text)",
+        "A comment on an object, of which there are none.",
+        ("obj_description(1, 'pg_class')", "NULL"),
+    ),
+    scalar(
+        &["set_config"],
+        &["name", "setting", "is_local"],
+        "CAST(setting AS text)",
+        "The value; nothing is set.",
+        ("set_config('search_path', 'main', false)", "main"),
+    ),
+    scalar(
+        &["format_type"],
+        &["n", "modifier"],
+        "CASE n WHEN 16 THEN 'boolean' WHEN 17 THEN 'bytea' WHEN 20 THEN 'bigint' WHEN 21 THEN 'smallint' WHEN 23 THEN 'integer' \
+         WHEN 25 THEN 'text' WHEN 114 THEN 'json' WHEN 700 THEN 'real' WHEN 701 THEN 'double precision' \
+         WHEN 1042 THEN 'character' || CASE WHEN modifier > 4 THEN '(' || (modifier - 4) || ')' ELSE '' END \
+         WHEN 1043 THEN 'character varying' || CASE WHEN modifier > 4 THEN '(' || (modifier - 4) || ')' ELSE '' END \
+         WHEN 1082 THEN 'date' WHEN 1083 THEN 'time without time zone' WHEN 1114 THEN 'timestamp without time zone' \
+         WHEN 1184 THEN 'timestamp with time zone' WHEN 1186 THEN 'interval' WHEN 1700 THEN 'numeric' || CASE WHEN modifier > 4 \
+         THEN '(' || ((modifier - 4) / 65536) || ',' || ((modifier - 4) % 65536) || ')' ELSE '' END \
+         WHEN 2950 THEN 'uuid' WHEN 3802 THEN 'jsonb' ELSE '???' END",
+        "What a type is called, by its number and modifier in pg_attribute.",
+        ("format_type(1700, 655366)", "numeric(10,2)"),
+    ),
     aggregate(
         &["count_if", "countif"],
         &["x"],

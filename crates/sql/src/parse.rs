@@ -3,6 +3,7 @@
 mod command;
 mod error;
 mod insert;
+pub(crate) mod sets;
 mod table;
 pub(crate) mod window;
 
@@ -98,7 +99,7 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
     refuse_junk(&tokens, &positions)?;
     let placeholders = number_placeholders(&mut tokens);
     let (tokens, by_name) = insert::by_name(tokens);
-    let tokens = window::carry(table::as_select(tokens));
+    let tokens = sets::carry(window::carry(table::as_select(tokens)));
     let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_RECURSION).with_tokens_with_locations(tokens);
     let ast = command::statement(&mut parser)
         .and_then(|ast| match parser.peek_token().token {

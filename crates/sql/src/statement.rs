@@ -34,7 +34,16 @@ pub enum Statement {
     },
     /// CREATE VIEW. The query has been bound once, to find its mistakes now.
     CreateView(CreateView),
-    /// DROP TABLE or DROP VIEW.
+    /// CREATE SCHEMA.
+    CreateSchema {
+        /// Its name.
+        name: String,
+        /// Nothing happens if there is one.
+        if_not_exists: bool,
+        /// Where the name stands.
+        position: Option<u32>,
+    },
+    /// DROP TABLE, DROP VIEW or DROP SCHEMA.
     Drop {
         /// What kind of object.
         kind: ObjectKind,
@@ -141,6 +150,8 @@ pub enum ObjectKind {
     Table,
     /// A view.
     View,
+    /// A schema with what is in it.
+    Schema,
 }
 
 /// CREATE TABLE.

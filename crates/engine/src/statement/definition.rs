@@ -102,6 +102,15 @@ pub(super) fn create_view(environment: &Environment, create: CreateView) -> Resu
     Ok(QueryResult::done(Tag::Done("CREATE VIEW")))
 }
 
+pub(super) fn create_schema(environment: &Environment, name: &str, if_not_exists: bool) -> Result<QueryResult> {
+    if name.starts_with("pg_") || name == "information_schema" {
+        let message = format!("unacceptable schema name \"{name}\"");
+        return Err(Error::new(SqlState("42939"), message).detail("The system has schemas of such names."));
+    }
+    environment.database.0.catalog.create_schema(name, if_not_exists)?;
+    Ok(QueryResult::done(Tag::Done("CREATE SCHEMA")))
+}
+
 pub(super) fn drop(
     environment: &Environment,
     kind: ObjectKind,
@@ -112,6 +121,13 @@ pub(super) fn drop(
     let (kind, done) = match kind {
         ObjectKind::Table => (Kind::Table, "DROP TABLE"),
         ObjectKind::View => (Kind::View, "DROP VIEW"),
+        ObjectKind::Schema => {
+            for name in names {
+                let catalog = &environment.database.0.catalog;
+                catalog.drop_schema(&name.name, if_exists, cascade).map_err(|e| e.at(name.position))?;
+            }
+            return Ok(QueryResult::done(Tag::Done("DROP SCHEMA")));
+        }
     };
     let position = names.first().and_then(|n| n.position);
     let names: Vec<_> = names.iter().map(|n| (n.schema.as_deref(), n.name.as_str())).collect();

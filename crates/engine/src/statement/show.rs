@@ -6,7 +6,7 @@ use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use crate::environment::Environment;
 use crate::result::{QueryResult, Tag};
-use crate::settings::{SETTINGS, Setting};
+use crate::settings::{self, SETTINGS, Setting};
 
 pub(super) fn set(
     environment: &mut Environment,
@@ -14,6 +14,11 @@ pub(super) fn set(
     value: Option<String>,
     position: Option<u32>,
 ) -> Result<QueryResult> {
+    if let Some(value) = &value
+        && settings::is_of_postgresql(name, value).map_err(|e| e.at(position))?
+    {
+        return Ok(QueryResult::done(Tag::Done("SET")));
+    }
     let setting = Setting::find(name).map_err(|e| e.at(position))?;
     let value = value.map(|v| setting.check(&v)).transpose().map_err(|e| e.at(position))?;
     environment.set(setting, value).map_err(|e| e.at(position))?;

@@ -209,6 +209,18 @@ impl Text<'_> {
         Ok(key)
     }
 
+    pub(super) fn create_schema(&mut self, name: &ast::SchemaName, if_not_exists: bool) -> Result<Statement> {
+        let ast::SchemaName::Simple(name) = name else {
+            return unsupported("AUTHORIZATION of a schema", None);
+        };
+        let name = self.object_name(name)?;
+        if name.schema.is_some() {
+            let message = format!("improper qualified name: \"{name}\" is no name of a schema");
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(name.position));
+        }
+        Ok(Statement::CreateSchema { name: name.name, if_not_exists, position: name.position })
+    }
+
     pub(super) fn drop_objects(
         &mut self,
         kind: &ObjectType,
@@ -219,6 +231,7 @@ impl Text<'_> {
         let kind = match kind {
             ObjectType::Table => ObjectKind::Table,
             ObjectType::View => ObjectKind::View,
+            ObjectType::Schema => ObjectKind::Schema,
             other => return unsupported(format!("DROP {other}"), None),
         };
         let names = names.iter().map(|n| self.object_name(n)).collect::<Result<_>>()?;

@@ -13,7 +13,7 @@ use sqlparser::ast::{self, GroupByExpr};
 use self::grouping::{positions, with_groupings};
 pub(super) use self::keys::same;
 use self::keys::{GroupingCall, Groups};
-use self::sets::{Sets, cube, nested, product, rollup};
+use self::sets::{Sets, cube, nested, nested_sets, product, rollup};
 use super::expr::{entries, row};
 use super::scope::Clause;
 use super::select::Item;
@@ -22,6 +22,7 @@ use super::{Binder, fold, unsupported};
 use crate::bind::coerce::known;
 use crate::bind::parts::PlanBuilder;
 use crate::bind::scope::Names;
+use crate::parse::sets::{is_distinct, is_no_keys};
 
 impl Binder<'_> {
     /// What GROUP BY says; none without GROUP BY. A position or an alias means an item of the select list, where no column of
@@ -51,9 +52,14 @@ impl Binder<'_> {
         self.names.level().clause = Clause::GroupBy;
         let mut groups = Groups::default();
         let mut sets = vec![Vec::new()];
-        for expr in exprs {
+        let is_distinct = exprs.first().is_some_and(is_distinct);
+        for expr in exprs.iter().skip(usize::from(is_distinct)) {
             let element = self.grouping_element(expr, items, &mut groups)?;
             sets = product(&sets, &element).map_err(|e| e.at(self.text.start(expr)))?;
+        }
+        if is_distinct {
+            let mut seen = HashSet::new();
+            sets.retain(|set| seen.insert(set.clone()));
         }
         let is_plain = matches!(sets.as_slice(), [set] if set.len() == groups.keys.len());
         groups.sets = Some(sets).filter(|_| !is_plain);
@@ -141,6 +147,14 @@ impl Binder<'_> {
 
     /// An element of GROUPING SETS; the parser takes ROLLUP and CUBE there for functions.
     fn nested_element(&mut self, expr: &ast::Expr, items: &[Item], groups: &mut Groups) -> Result<Sets> {
+        if is_no_keys(expr) {
+            return Ok(vec![Vec::new()]);
+        }
+        if let Some(elements) = nested_sets(expr) {
+            let sets =
+                elements.into_iter().map(|e| self.nested_element(e, items, groups)).collect::<Result<Vec<_>>>()?;
+            return Ok(sets.concat());
+        }
         let Some((is_cube, arguments)) = nested(expr) else { return self.grouping_element(expr, items, groups) };
         let parts = arguments.into_iter().map(|a| self.keys_of(a, items, groups)).collect::<Result<Sets>>()?;
         if is_cube { cube(&parts).map_err(|e| e.at(self.text.start(expr))) } else { Ok(rollup(&parts)) }

@@ -37,6 +37,7 @@ impl Binder<'_> {
         match statement {
             S::Query(query) => self.plan_of(query).map(Statement::Query),
             S::CreateTable(create) => self.create_table(create),
+            S::CreateSchema { schema_name, if_not_exists, .. } => self.text.create_schema(schema_name, *if_not_exists),
             S::CreateView(create) => self.create_view(create, text),
             S::Drop { object_type, names, if_exists, cascade, .. } => {
                 self.text.drop_objects(object_type, names, *if_exists, *cascade)

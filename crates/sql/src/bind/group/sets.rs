@@ -14,6 +14,7 @@ use crate::bind::coerce::cast_to;
 use crate::bind::fold;
 use crate::bind::parts::PlanBuilder;
 use crate::bind::window::Windowed;
+use crate::parse::sets::are_sets;
 
 /// Most sets of a query, as in PostgreSQL.
 const MAX_SETS: usize = 4096;
@@ -45,6 +46,17 @@ pub(super) fn nested(expr: &ast::Expr) -> Option<(bool, Vec<&ast::Expr>)> {
         _ => None,
     };
     Some((is_cube, list.args.iter().map(plain).collect::<Option<_>>()?)).filter(|_| name.quote_style.is_none())
+}
+
+/// The elements of GROUPING SETS inside of GROUPING SETS.
+pub(super) fn nested_sets(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
+    let ast::Expr::Function(function) = expr else { return None };
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let plain = |argument| match argument {
+        &FunctionArg::Unnamed(FunctionArgExpr::Expr(ref expr)) => Some(expr),
+        _ => None,
+    };
+    list.args.iter().map(plain).collect::<Option<_>>().filter(|_| are_sets(function))
 }
 
 /// All prefixes, the longest first.

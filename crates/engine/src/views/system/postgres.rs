@@ -1,0 +1,317 @@
+//! `pg_catalog`, as far as tools read it.
+
+use catalog::{Kind, TableEntry};
+use types::{SqlType, Value};
+
+use super::{
+    Column, DATABASE, OWNER, PG_CATALOG as SCHEMA, System, SystemTable, TYPES, key_name, oid, schema_oid, text,
+};
+use crate::settings::SETTINGS;
+
+/// The number of who owns everything.
+const OWNER_OID: i64 = 10;
+
+/// All of them.
+pub(super) const TABLES: &[SystemTable] = &[
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_namespace",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("nspname", SqlType::Text),
+            ("nspowner", SqlType::BigInt),
+            ("nspacl", SqlType::Text),
+        ],
+        rows: |system| {
+            let row =
+                |schema: &str| vec![Value::Int(schema_oid(schema)), text(schema), Value::Int(OWNER_OID), Value::Null];
+            system.schemas().into_iter().map(row).collect()
+        },
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_class",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("relname", SqlType::Text),
+            ("relnamespace", SqlType::BigInt),
+            ("reltype", SqlType::BigInt),
+            ("relowner", SqlType::BigInt),
+            ("relam", SqlType::BigInt),
+            ("reltablespace", SqlType::BigInt),
+            ("relpages", SqlType::Integer),
+            ("reltuples", SqlType::Real),
+            ("relhasindex", SqlType::Bool),
+            ("relisshared", SqlType::Bool),
+            ("relpersistence", SqlType::Text),
+            ("relkind", SqlType::Text),
+            ("relnatts", SqlType::SmallInt),
+            ("relchecks", SqlType::SmallInt),
+            ("relhasrules", SqlType::Bool),
+            ("relhastriggers", SqlType::Bool),
+            ("relrowsecurity", SqlType::Bool),
+            ("relforcerowsecurity", SqlType::Bool),
+            ("relreplident", SqlType::Text),
+            ("relispartition", SqlType::Bool),
+            ("reloptions", SqlType::Text),
+        ],
+        rows: classes,
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_attribute",
+        columns: &[
+            ("attrelid", SqlType::BigInt),
+            ("attname", SqlType::Text),
+            ("atttypid", SqlType::BigInt),
+            ("attlen", SqlType::SmallInt),
+            ("attnum", SqlType::SmallInt),
+            ("atttypmod", SqlType::Integer),
+            ("attnotnull", SqlType::Bool),
+            ("atthasdef", SqlType::Bool),
+            ("attidentity", SqlType::Text),
+            ("attgenerated", SqlType::Text),
+            ("attisdropped", SqlType::Bool),
+            ("attcollation", SqlType::BigInt),
+        ],
+        rows: attributes,
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_type",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("typname", SqlType::Text),
+            ("typnamespace", SqlType::BigInt),
+            ("typowner", SqlType::BigInt),
+            ("typlen", SqlType::SmallInt),
+            ("typtype", SqlType::Text),
+            ("typcategory", SqlType::Text),
+            ("typrelid", SqlType::BigInt),
+            ("typelem", SqlType::BigInt),
+            ("typbasetype", SqlType::BigInt),
+            ("typnotnull", SqlType::Bool),
+            ("typcollation", SqlType::BigInt),
+        ],
+        rows: types,
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_tables",
+        columns: &[
+            ("schemaname", SqlType::Text),
+            ("tablename", SqlType::Text),
+            ("tableowner", SqlType::Text),
+            ("tablespace", SqlType::Text),
+            ("hasindexes", SqlType::Bool),
+            ("hasrules", SqlType::Bool),
+            ("hastriggers", SqlType::Bool),
+            ("rowsecurity", SqlType::Bool),
+        ],
+        rows: tables,
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_views",
+        columns: &[
+            ("schemaname", SqlType::Text),
+            ("viewname", SqlType::Text),
+            ("viewowner", SqlType::Text),
+            ("definition", SqlType::Text),
+        ],
+        rows: views,
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_indexes",
+        columns: &[
+            ("schemaname", SqlType::Text),
+            ("tablename", SqlType::Text),
+            ("indexname", SqlType::Text),
+            ("tablespace", SqlType::Text),
+            ("indexdef", SqlType::Text),
+        ],
+        rows: indexes,
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_database",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("datname", SqlType::Text),
+            ("datdba", SqlType::BigInt),
+            ("encoding", SqlType::Integer),
+            ("datcollate", SqlType::Text),
+            ("datctype", SqlType::Text),
+            ("datistemplate", SqlType::Bool),
+            ("datallowconn", SqlType::Bool),
+            ("datacl", SqlType::Text),
+        ],
+        rows: |_| {
+            // Encoding 6 is UTF-8.
+            let (no, yes) = (Value::Bool(false), Value::Bool(true));
+            let number = Value::Int(oid("database", DATABASE, ""));
+            vec![vec![
+                number,
+                text(DATABASE),
+                Value::Int(OWNER_OID),
+                Value::Int(6),
+                text("C"),
+                text("C"),
+                no,
+                yes,
+                Value::Null,
+            ]]
+        },
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_settings",
+        columns: &[
+            ("name", SqlType::Text),
+            ("setting", SqlType::Text),
+            ("short_desc", SqlType::Text),
+            ("context", SqlType::Text),
+            ("boot_val", SqlType::Text),
+        ],
+        rows: settings,
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_am",
+        columns: &[("oid", SqlType::BigInt), ("amname", SqlType::Text), ("amtype", SqlType::Text)],
+        rows: |_| vec![vec![Value::Int(2), text("heap"), text("t")]],
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_roles",
+        columns: &[("oid", SqlType::BigInt), ("rolname", SqlType::Text), ("rolsuper", SqlType::Bool)],
+        rows: |_| vec![vec![Value::Int(OWNER_OID), text(OWNER), Value::Bool(true)]],
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_description",
+        columns: &[
+            ("objoid", SqlType::BigInt),
+            ("classoid", SqlType::BigInt),
+            ("objsubid", SqlType::Integer),
+            ("description", SqlType::Text),
+        ],
+        rows: |_| Vec::new(),
+    },
+];
+
+fn classes(system: &System<'_>) -> Vec<Vec<Value>> {
+    let (no, none) = (|| Value::Bool(false), || Value::Int(0));
+    let row = |(schema, name, entry): (&str, &str, &TableEntry)| {
+        let (kind, tuples, has_key) = match entry {
+            TableEntry::Table(table) => {
+                let has_key = !table.relation.schema().primary_key().is_empty();
+                ("r", table.relation.row_count() as f64, has_key)
+            }
+            TableEntry::View(_) => ("v", 0.0, false),
+        };
+        vec![
+            Value::Int(oid("table", schema, name)),
+            text(name),
+            Value::Int(schema_oid(schema)),
+            none(),
+            Value::Int(OWNER_OID),
+            Value::Int(if kind == "r" { 2 } else { 0 }),
+            none(),
+            none(),
+            Value::Float(tuples),
+            Value::Bool(has_key),
+            no(),
+            text("p"),
+            text(kind),
+            Value::Int(entry.fields().len() as i64),
+            none(),
+            Value::Bool(kind == "v"),
+            no(),
+            no(),
+            no(),
+            text(if kind == "r" { "d" } else { "n" }),
+            no(),
+            Value::Null,
+        ]
+    };
+    system.catalog.entries().map(row).collect()
+}
+
+fn attributes(system: &System<'_>) -> Vec<Vec<Value>> {
+    let row = |Column { schema, table, number, field, default, named }: Column<'_>| {
+        vec![
+            Value::Int(oid("table", schema, table)),
+            text(&field.name),
+            Value::Int(named.oid),
+            Value::Int(named.length),
+            Value::Int(number),
+            Value::Int(named.modifier),
+            Value::Bool(!field.nullable),
+            Value::Bool(default.is_some()),
+            text(""),
+            text(""),
+            Value::Bool(false),
+            Value::Int(if named.category == "S" { 100 } else { 0 }),
+        ]
+    };
+    system.columns().into_iter().map(row).collect()
+}
+
+fn types(_: &System<'_>) -> Vec<Vec<Value>> {
+    let row = |&(_, oid, name, _, length, category): &(&str, i64, &str, &str, i64, &str)| {
+        vec![
+            Value::Int(oid),
+            text(name),
+            Value::Int(schema_oid(SCHEMA)),
+            Value::Int(OWNER_OID),
+            Value::Int(length),
+            text("b"),
+            text(category),
+            Value::Int(0),
+            Value::Int(0),
+            Value::Int(0),
+            Value::Bool(false),
+            Value::Int(if category == "S" { 100 } else { 0 }),
+        ]
+    };
+    TYPES.iter().map(row).collect()
+}
+
+fn tables(system: &System<'_>) -> Vec<Vec<Value>> {
+    let keys = system.primary_keys();
+    let entries = system.catalog.entries().filter(|(_, _, entry)| entry.kind() == Kind::Table);
+    let row = |(schema, name, _): (&str, &str, &TableEntry)| {
+        let has_key = keys.iter().any(|(s, t, _)| (*s, *t) == (schema, name));
+        let no = || Value::Bool(false);
+        vec![text(schema), text(name), text(OWNER), Value::Null, Value::Bool(has_key), no(), no(), no()]
+    };
+    entries.map(row).collect()
+}
+
+fn views(system: &System<'_>) -> Vec<Vec<Value>> {
+    let row = |(schema, name, entry): (&str, &str, &TableEntry)| match entry {
+        TableEntry::Table(_) => None,
+        TableEntry::View(view) => Some(vec![text(schema), text(name), text(OWNER), text(&view.sql)]),
+    };
+    system.catalog.entries().filter_map(row).collect()
+}
+
+fn indexes(system: &System<'_>) -> Vec<Vec<Value>> {
+    let row = |(schema, table, key): (&str, &str, Vec<(String, i64)>)| {
+        let columns: Vec<String> = key.into_iter().map(|(name, _)| name).collect();
+        let name = key_name(table);
+        let definition = format!("CREATE UNIQUE INDEX {name} ON {schema}.{table} USING btree ({})", columns.join(", "));
+        vec![text(schema), text(table), text(name), Value::Null, text(definition)]
+    };
+    system.primary_keys().into_iter().map(row).collect()
+}
+
+fn settings(system: &System<'_>) -> Vec<Vec<Value>> {
+    let row = |setting: &'static crate::settings::Setting| {
+        let value = system.environment.value_of(setting);
+        vec![text(setting.name), text(value), text(setting.description), text("user"), text(setting.default)]
+    };
+    SETTINGS.iter().map(row).collect()
+}
