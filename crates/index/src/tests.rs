@@ -7,12 +7,12 @@ use base::{Budget, Error, Random, SqlState};
 
 use crate::{Inserted, Protocol, RowKeys, Tree, Unsynchronised, WithRow, Writer};
 
-/// Keys by row.
-#[derive(Default)]
-pub(crate) struct Keys(pub(crate) Vec<Vec<u8>>);
+/// Keys by row; with `FREE` none begins with another.
+pub(crate) struct Keys<const FREE: bool = false>(pub(crate) Vec<Vec<u8>>);
 
-impl RowKeys for Keys {
+impl<const FREE: bool> RowKeys for Keys<FREE> {
     type Key<'a> = &'a [u8];
+    const PREFIX_FREE: bool = FREE;
     fn key(&self, row: u64) -> &[u8] {
         &self.0[row as usize]
     }
@@ -84,7 +84,7 @@ fn same<P: Protocol>(writer: &Writer<'_, P, Keys>, map: &BTreeMap<Vec<u8>, u64>,
 /// Random operations beside a `BTreeMap`; in the end everything is removed, and no byte is left.
 pub(crate) fn beside_a_map<P: Protocol>(seed: u64, kind: u64, operations: usize) {
     let mut random = Random(seed);
-    let rows = Keys((0..operations.min(900)).map(|_| keys(&mut random, kind)).collect());
+    let rows = Keys::<false>((0..operations.min(900)).map(|_| keys(&mut random, kind)).collect());
     let budget = unlimited();
     let mut tree = Tree::<P>::new(&budget);
     let mut writer = tree.writer_mut(&rows);
@@ -144,7 +144,7 @@ fn sorted_keys_make_the_tree_that_insertions_make() {
         let mut rows: Vec<Vec<u8>> = (0..if cfg!(miri) { 24 } else { 3000 }).map(|_| keys(&mut random, kind)).collect();
         rows.sort();
         rows.dedup();
-        let rows = Keys(rows);
+        let rows = Keys::<false>(rows);
         let mut inserted = Tree::<Unsynchronised>::new(&unlimited());
         let mut writer = inserted.writer_mut(&rows);
         let mut order: Vec<u64> = (0..rows.0.len() as u64).collect();
@@ -177,7 +177,7 @@ fn loading_names_the_rows_that_are_equal() {
 fn memory_that_is_refused_leaves_the_tree_as_it_was() {
     let mut random = Random(5);
     for kind in 0..KINDS {
-        let rows = Keys((0..if cfg!(miri) { 16 } else { 400 }).map(|_| keys(&mut random, kind)).collect());
+        let rows = Keys::<false>((0..if cfg!(miri) { 16 } else { 400 }).map(|_| keys(&mut random, kind)).collect());
         let budget = Budget::new(0);
         let mut tree = Tree::<Unsynchronised>::new(&budget);
         let mut map = BTreeMap::new();
@@ -231,8 +231,8 @@ fn no_keys_take_more_than_52_bytes_each() {
 
 #[test]
 fn keys_of_megabytes_and_a_million_bytes_deep() {
-    let length = if cfg!(miri) { 100 } else { 1 << 20 };
-    let mut rows = Keys(vec![vec![b'x'; 2 * length], vec![b'x'; 2 * length]]);
+    let length = if cfg!(miri) { 300 } else { 1 << 20 };
+    let mut rows = Keys::<false>(vec![vec![b'x'; 2 * length], vec![b'x'; 2 * length]]);
     rows.0[1][length] = b'y';
     rows.0.extend([vec![], vec![b'x'; length]]);
     // A node for each byte: nothing may go down by recursion.
@@ -254,7 +254,7 @@ fn many_rows_may_have_equal_keys() {
     let text = |row: u64| [b"aa".as_slice(), b"b", b"c"][row as usize % 3].to_vec();
     let number = if cfg!(miri) { 60 } else { 100_000 };
     // Keys that say where they end.
-    let keys = Keys((0..number).map(|row| [text(row), vec![0]].concat()).collect());
+    let keys = Keys::<false>((0..number).map(|row| [text(row), vec![0]].concat()).collect());
     let rows = WithRow(keys);
     let mut tree = Tree::<Unsynchronised>::new(&unlimited());
     let mut writer = tree.writer_mut(&rows);
