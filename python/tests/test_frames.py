@@ -51,13 +51,15 @@ def test_time_zones_are_not_dropped(con):
     pytest.importorskip("pyarrow")
     times = pandas.to_datetime(["2024-07-01 12:00"])
     frame = pandas.DataFrame({"n": [1], "t": times.tz_localize("Europe/Berlin"), "u": times.tz_localize("UTC")})
-    assert con.execute("select n, u from frame").fetchone() == (1, datetime.datetime(2024, 7, 1, 12))
-    with pytest.raises(morseldb.NotSupportedError, match="Europe/Berlin.*convert it to UTC"):
-        con.execute("select t from frame").fetchall()
     utc = datetime.datetime(2024, 7, 1, 12, tzinfo=datetime.timezone.utc)
-    assert con.execute("select ?", [utc]).fetchone() == (datetime.datetime(2024, 7, 1, 12),)
-    with pytest.raises(morseldb.NotSupportedError, match="other than UTC"):
-        con.execute("select ?", [utc.astimezone(datetime.timezone(datetime.timedelta(hours=2)))])
+    assert con.execute("select t, u from frame").fetchone() == (utc - datetime.timedelta(hours=2), utc)
+    back = con.sql("select t, u from frame").df()
+    assert (back["t"] == frame["t"]).all() and (back["u"] == frame["u"]).all()
+    east = utc.astimezone(datetime.timezone(datetime.timedelta(hours=2)))
+    assert con.execute("select ?", [east]).fetchone() == (utc,)
+    con.execute("set timezone = 'Europe/Berlin'")
+    (local,) = con.execute("select ?", [utc]).fetchone()
+    assert local == utc and local.hour == 14 and str(local.tzinfo) == "Europe/Berlin"
 
 
 def test_nanoseconds_are_not_dropped(con):

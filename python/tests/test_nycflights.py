@@ -139,4 +139,4 @@ def test_files_are_read_whole(data):
             "weather": 26115,
         }
         types = {n: t for n, t, _ in connection.execute(f"describe '{data / 'flights.csv.gz'}'").fetchall()}
-        assert types["dep_delay"] == "bigint" and types["time_hour"] == "timestamp" and types["tailnum"] == "text"
+        assert types["dep_delay"] == "bigint" and types["time_hour"] == "timestamptz" and types["tailnum"] == "text"

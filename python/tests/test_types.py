@@ -1,6 +1,7 @@
 """SQL's types as Python's."""
 
 import datetime
+import uuid
 from decimal import Decimal
 
 import pyarrow
@@ -27,6 +28,9 @@ import morseldb
         ("date '0001-01-01'", datetime.date(1, 1, 1)),
         ("date '9999-12-31'", datetime.date(9999, 12, 31)),
         ("timestamp '1969-12-31 23:59:59.999999'", datetime.datetime(1969, 12, 31, 23, 59, 59, 999999)),
+        ("timestamptz '2024-07-01 12:00+02'", datetime.datetime(2024, 7, 1, 10, tzinfo=datetime.timezone.utc)),
+        ("'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid", uuid.UUID("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11")),
+        ("time '10:15:00.5'", datetime.time(10, 15, 0, 500000)),
         ("interval '1 day 2 hours'", datetime.timedelta(days=1, hours=2)),
         ("interval '2 months'", datetime.timedelta(days=60)),
         ("interval '-1 second'", datetime.timedelta(seconds=-1)),

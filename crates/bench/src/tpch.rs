@@ -81,7 +81,10 @@ pub(crate) fn measure(session: &mut Session, query: &Query, runs: usize, check: 
             outcome.rows = chunks.iter().map(types::Chunk::rows).sum();
             if check {
                 let types: Vec<_> = columns.iter().map(|c| c.sql_type).collect();
-                let rows: Vec<_> = chunks.iter().flat_map(|c| engine::rows::chunk_rows(c, &types)).collect();
+                let rows: Vec<_> = chunks
+                    .iter()
+                    .flat_map(|c| engine::rows::chunk_rows(c, &types, &types::ops::date::Zone::utc()))
+                    .collect();
                 outcome.wrong = tpch::compare_answers(query.answer, &rows, true).err();
             }
         }

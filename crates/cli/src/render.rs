@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use ::io::pretty::{Lines, Look, Table};
 use clap::ValueEnum;
+use types::ops::date::Zone;
 use types::{Chunk, Column, SqlType};
 
 /// How results look.
@@ -56,12 +57,14 @@ pub struct Style {
     pub width: Option<usize>,
     /// Whether results go to a terminal, which data must not command.
     pub terminal: bool,
+    /// In which moments are shown.
+    pub zone: Zone,
 }
 
 impl Style {
     fn look(&self, lines: Lines) -> Look {
         let (headers, types, null) = (self.headers, self.types, self.null().to_string());
-        Look { lines, headers, types, null, max_rows: self.max_rows, width: self.width }
+        Look { lines, headers, types, null, max_rows: self.max_rows, width: self.width, zone: self.zone.clone() }
     }
 
     fn null(&self) -> &str {
@@ -101,7 +104,7 @@ pub fn renderer(style: &Style, headings: Vec<Heading>) -> Box<dyn Renderer> {
         Mode::Markdown => table(Lines::Markdown, headings),
         Mode::Csv | Mode::Tsv | Mode::List => Box::new(lines::Separated::new(style.clone(), headings)),
         Mode::Line => Box::new(lines::Lines::new(style.clone(), headings)),
-        Mode::Json | Mode::Jsonlines => Box::new(json::Json::new(style.mode, headings)),
+        Mode::Json | Mode::Jsonlines => Box::new(json::Json::new(style, headings)),
     }
 }
 
@@ -115,10 +118,10 @@ impl Renderer for Table {
     }
 }
 
-/// A value as text; none for NULL.
-fn text_of(column: &Column, row: usize) -> Option<String> {
+/// A value as text, a moment in the zone; none for NULL.
+fn text_of(column: &Column, row: usize, zone: &Zone) -> Option<String> {
     let value = column.value(row);
-    (!value.is_null()).then(|| types::ops::cast::format_value(&value, column.sql_type()))
+    (!value.is_null()).then(|| types::ops::cast::format_value_in(&value, column.sql_type(), zone))
 }
 
 #[cfg(test)]
@@ -148,7 +151,16 @@ mod tests {
     }
 
     fn style(mode: Mode) -> Style {
-        Style { mode, headers: true, types: true, null: None, max_rows: 0, width: None, terminal: false }
+        Style {
+            mode,
+            headers: true,
+            types: true,
+            null: None,
+            max_rows: 0,
+            width: None,
+            terminal: false,
+            zone: Zone::utc(),
+        }
     }
 
     #[test]

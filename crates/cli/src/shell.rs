@@ -9,6 +9,7 @@ use std::path::Path;
 use ::io::pretty::text::harmless;
 use base::Result as SqlResult;
 use engine::{Config, Database, QueryResult, Session};
+use types::ops::date::Zone;
 use types::{Chunk, Column, ColumnBuilder};
 
 use crate::arguments::{Arguments, readable};
@@ -90,6 +91,7 @@ impl Shell {
                 max_rows: 0,
                 width: None,
                 terminal: false,
+                zone: Zone::utc(),
             },
             width: None,
             max_rows: None,
@@ -233,7 +235,7 @@ impl Shell {
             self.footer(tag, watch)?;
             return Ok(Ok(()));
         }
-        let style = self.style();
+        let style = Style { zone: result.zone().clone(), ..self.style() };
         let headings = result.columns().iter().map(|c| Heading { name: c.name.clone(), sql_type: c.sql_type });
         let mut renderer = render::renderer(&style, headings.collect());
         let at_once = !style.mode.is_table() && style.terminal;

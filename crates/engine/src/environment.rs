@@ -156,7 +156,8 @@ impl Environment {
         let options = JobOptions { observer, ..self.job_options() };
         let workers = Workers { database: self.database.clone(), options };
         let helpers = Some(Arc::new(workers) as Arc<dyn Helpers>);
-        Ok(OpenContext { budget, cancel: self.call.token(), helpers, ..OpenContext::default() })
+        let zone = self.settings.time_zone();
+        Ok(OpenContext { budget, cancel: self.call.token(), helpers, zone, ..OpenContext::default() })
     }
 
     /// Changes a setting to a checked value, or to its default.

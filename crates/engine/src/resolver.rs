@@ -9,6 +9,7 @@ use catalog::TableEntry;
 use io::FileSource;
 use sql::{ObjectName, Resolved, Table};
 use types::Value;
+use types::ops::date::Zone;
 
 use crate::database::Shared;
 use crate::environment::Environment;
@@ -163,6 +164,10 @@ impl sql::Resolver for Resolver<'_> {
     fn now(&self) -> i64 {
         self.asked_now.set(true);
         self.now
+    }
+
+    fn time_zone(&self) -> Zone {
+        self.environment.settings.time_zone()
     }
 
     fn table_names(&self) -> Vec<String> {

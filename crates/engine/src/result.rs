@@ -7,6 +7,7 @@ use std::time::Duration;
 use base::Result;
 use catalog::Field;
 use scheduler::StageReport;
+use types::ops::date::Zone;
 use types::{Chunk, Value};
 
 use crate::activity::{Open, Outcome};
@@ -21,6 +22,8 @@ pub struct QueryResult {
     tag: Tag,
     rows: Rows,
     delivered: u64,
+    /// In which its moments are shown.
+    zone: Zone,
     /// Stored when all rows were read.
     rejects: Vec<Rejects>,
     /// While there are rows to come: the statement that gives them.
@@ -63,6 +66,7 @@ impl QueryResult {
             tag: Tag::Select,
             rows: Rows::Running(Box::new(running)),
             delivered: 0,
+            zone: Zone::utc(),
             rejects: Vec::new(),
             open: None,
         }
@@ -70,11 +74,11 @@ impl QueryResult {
     pub(crate) fn ready(columns: Vec<Field>, mut chunks: Vec<Chunk>) -> Self {
         chunks.reverse();
         let (rows, rejects) = (Rows::Ready(chunks), Vec::new());
-        Self { columns: columns.into(), tag: Tag::Select, rows, delivered: 0, rejects, open: None }
+        Self { columns: columns.into(), tag: Tag::Select, rows, delivered: 0, zone: Zone::utc(), rejects, open: None }
     }
     pub(crate) fn done(tag: Tag) -> Self {
         let (rows, rejects) = (Rows::Ready(Vec::new()), Vec::new());
-        Self { columns: Arc::new([]), tag, rows, delivered: 0, rejects, open: None }
+        Self { columns: Arc::new([]), tag, rows, delivered: 0, zone: Zone::utc(), rejects, open: None }
     }
 
     /// The statement that gave this ends when its rows have been read; without rows that are still made, now.
@@ -91,6 +95,16 @@ impl QueryResult {
             }
         }
         self
+    }
+
+    /// Shows moments in the zone of the session.
+    pub(crate) fn in_zone(self, zone: Zone) -> Self {
+        Self { zone, ..self }
+    }
+
+    /// The session's time zone, in which moments are to be shown.
+    pub fn zone(&self) -> &Zone {
+        &self.zone
     }
 
     /// Stores rejected records: now, or when the query has ended.

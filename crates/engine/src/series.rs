@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base::{Error, Result, SqlState};
 use io::{CHUNK_ROWS, ColumnStatistics, FIRST_ROWS, Field, FileSource, PieceReader, PrunePredicate, Step};
 use sql::{Series, SeriesBounds};
-use types::ops::date;
+use types::ops::date::{self, Zone};
 use types::{Chunk, ColumnBuilder, Interval, Physical, SqlType, Value};
 
 /// Rows of a morsel of a series that is not huge.
@@ -42,18 +42,20 @@ struct Calendar {
     stop: i64,
     step: Interval,
     has_stop: bool,
+    sql_type: SqlType,
+    zone: Zone,
 }
 
 impl SeriesSource {
     /// The series. Error 22023 if its step is zero.
     pub fn new(series: Series) -> Result<Self> {
-        let Series { column, sql_type, bounds, ordinality, .. } = series;
+        let Series { column, sql_type, bounds, ordinality, zone, .. } = series;
         let mut schema = vec![Field { nullable: false, ..Field::new(column, sql_type) }];
         if ordinality {
             schema.push(Field { nullable: false, ..Field::new("ordinality", SqlType::BigInt) });
         }
         let values = match bounds {
-            Some(bounds) => Values::new(&bounds)?,
+            Some(bounds) => Values::new(&bounds, sql_type, zone)?,
             None => Values::Even { start: 0, step: 1, rows: 0 },
         };
         Ok(Self { schema, values })
@@ -124,16 +126,19 @@ fn even_column(sql_type: SqlType, first: i128, step: i128, rows: usize) -> types
 }
 
 impl Values {
-    fn new(bounds: &SeriesBounds) -> Result<Self> {
+    fn new(bounds: &SeriesBounds, sql_type: SqlType, zone: Zone) -> Result<Self> {
         let stored = |value: &Value| match value {
-            Value::Int(i) | Value::Timestamp(i) => Ok(i128::from(*i)),
+            Value::Int(i) | Value::Time(i) | Value::Timestamp(i) => Ok(i128::from(*i)),
             Value::Decimal(digits) => Ok(*digits),
             _ => Err(Error::internal("a series of values that are no numbers")),
         };
         let step = match (&bounds.start, &bounds.stop, &bounds.step) {
             (&Value::Timestamp(start), &Value::Timestamp(stop), &Value::Interval(step)) => {
-                if step.months != 0 && step.approximate_micros() != 0 {
-                    return Ok(Self::Calendar(Calendar { start, stop, step, has_stop: bounds.has_stop }));
+                // Days of a zone are not all of one length either.
+                let is_zoned = sql_type == SqlType::Timestamptz && !zone.is_utc() && step.days != 0;
+                if (step.months != 0 || is_zoned) && step.approximate_micros() != 0 {
+                    let has_stop = bounds.has_stop;
+                    return Ok(Self::Calendar(Calendar { start, stop, step, has_stop, sql_type, zone }));
                 }
                 step.approximate_micros()
             }
@@ -154,6 +159,13 @@ impl Values {
 }
 
 impl Calendar {
+    fn after(&self, value: i64) -> Result<i64> {
+        match self.sql_type {
+            SqlType::Timestamptz => date::add_interval_in(value, self.step, &self.zone),
+            _ => date::add_interval(value, self.step),
+        }
+    }
+
     fn has(&self, value: i64) -> bool {
         let forwards = self.step.approximate_micros() > 0;
         (value == self.stop && self.has_stop) || (value != self.stop && (value < self.stop) == forwards)
@@ -262,7 +274,7 @@ impl PieceReader for CalendarReader {
             && (values.len() as u64) < self.chunk_rows
         {
             values.push(value);
-            let next = date::add_interval(value, self.calendar.step)?;
+            let next = self.calendar.after(value)?;
             self.next = self.calendar.has(next).then_some(next);
         }
         if values.is_empty() {
@@ -272,7 +284,7 @@ impl PieceReader for CalendarReader {
             if column != 0 {
                 return even_column(SqlType::BigInt, i128::from(self.done) + 1, 1, values.len());
             }
-            let mut builder = ColumnBuilder::new(SqlType::Timestamp, values.len());
+            let mut builder = ColumnBuilder::new(self.calendar.sql_type, values.len());
             values.iter().for_each(|value| builder.push(*value));
             builder.finish()
         };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base::{Error, Result, SqlState, stack};
 use io::FileSource;
+use types::ops::date::Zone;
 use types::{SqlType, Value};
 
 use crate::activity::Open;
@@ -21,9 +22,9 @@ pub struct Session {
 }
 
 /// The statement ends as its result does, or with its error.
-fn ended(open: Open, result: Result<QueryResult>) -> Result<QueryResult> {
+fn ended(open: Open, zone: Zone, result: Result<QueryResult>) -> Result<QueryResult> {
     match result {
-        Ok(result) => Ok(result.and_end(open)),
+        Ok(result) => Ok(result.in_zone(zone).and_end(open)),
         Err(error) => {
             open.fail(&error);
             Err(error)
@@ -83,7 +84,8 @@ impl Session {
     /// As [`execute`](Self::execute), for a call that has begun.
     pub fn execute_in(&mut self, call: &Call, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
         let open = self.environment.begin_statement(call, sql)?;
-        ended(open, self.run_text(sql, parameters))
+        let result = self.run_text(sql, parameters);
+        ended(open, self.environment.settings.time_zone(), result)
     }
 
     fn run_text(&mut self, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
@@ -132,7 +134,8 @@ impl Session {
         for (parsed, range) in statements {
             let text = &script[range.clone()];
             let open = self.environment.begin_statement(call, text)?;
-            each(range, ended(open, self.run_piece(&parsed, text))?)?;
+            let result = self.run_piece(&parsed, text);
+            each(range, ended(open, self.environment.settings.time_zone(), result)?)?;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use base::{Error, Result, SqlState};
 use optimizer::{Costs, KnownRows, Search};
 use runtime::window::Algorithm as WindowAlgorithm;
 use scheduler::Division;
+use types::ops::date::Zone;
 
 mod duration;
 mod postgresql;
@@ -57,6 +58,8 @@ pub enum Kind {
     Path,
     /// Numbers of rows of joins, by the names of their tables.
     JoinRows,
+    /// A time zone: its name, or hours east of UTC.
+    Zone,
 }
 
 /// All settings, by name.
@@ -174,6 +177,13 @@ pub const SETTINGS: &[Setting] = &[
         description: "Threads that run queries; by default the hardware threads that affinity and cgroups allow.",
     },
     Setting {
+        name: "timezone",
+        kind: Kind::Zone,
+        default: "UTC",
+        scope: Scope::Session,
+        description: "Time zone in which moments (timestamptz) are read, written and taken apart: Europe/Berlin, UTC, 2.",
+    },
+    Setting {
         name: "trace",
         kind: Kind::Path,
         default: "",
@@ -254,6 +264,10 @@ impl Setting {
                 Some(time) => Ok(duration::text(time)),
                 None => Err(bad("write milliseconds, or a number with one of the units us, ms, s, min, h, d".into())),
             },
+            Kind::Zone if matches!(text.as_str(), "default" | "local") => Ok(self.default.to_owned()),
+            Kind::Zone => Zone::find(value)
+                .map(|zone| zone.name().to_owned())
+                .map_err(|_| bad("zones are named as Europe/Berlin or UTC, or by hours east of UTC".into())),
             Kind::Path => Ok(value.to_owned()),
             Kind::Choice(known) if known().contains(&text.as_str()) => Ok(text),
             Kind::Choice(known) => Err(bad(format!("it is one of these: {}", known().join(", ")))),
@@ -280,7 +294,9 @@ impl Settings {
     }
     /// Sets a checked value, or the default.
     pub(crate) fn put(&mut self, setting: &'static Setting, value: Option<String>) {
-        match value {
+        // In UTC, named or not, plans are as they are for everybody.
+        let is_usual = |value: &String| matches!(setting.kind, Kind::Zone) && value == setting.default;
+        match value.filter(|value| !is_usual(value)) {
             Some(value) => self.values.insert(setting.name, value),
             None => self.values.remove(setting.name),
         };
@@ -339,6 +355,13 @@ impl Settings {
         runtime::window::Settings {
             algorithm: chosen(&WindowAlgorithm::ALL, text("window_algorithm")),
             fanout: text("window_fanout").parse().unwrap_or(16),
+        }
+    }
+    /// The session's time zone.
+    pub(crate) fn time_zone(&self) -> Zone {
+        match self.values.get("timezone") {
+            Some(name) => Zone::find(name).unwrap_or_default(),
+            None => Zone::utc(),
         }
     }
     /// The words of a list.

@@ -27,7 +27,7 @@ const fn types(left: SqlType, right: SqlType, result: SqlType) -> Option<Arithme
 /// run time.
 pub fn arithmetic(op: ScalarFunction, left: SqlType, right: SqlType) -> Option<ArithmeticTypes> {
     use ScalarFunction as F;
-    use SqlType::{BigInt, Date, Double, Integer, Interval, Null, Real, SmallInt, Timestamp};
+    use SqlType::{BigInt, Date, Double, Integer, Interval, Null, Real, SmallInt, Time, Timestamp, Timestamptz};
     let additive = matches!(op, F::ADD | F::SUBTRACT);
     match (left, right) {
         (Null, Null) => types(Double, Double, Double),
@@ -40,6 +40,12 @@ pub fn arithmetic(op: ScalarFunction, left: SqlType, right: SqlType) -> Option<A
         (Timestamp, Null) | (Null, Timestamp) if op == F::SUBTRACT => types(Timestamp, Timestamp, Interval),
         (Timestamp, Null) if additive => types(Timestamp, Interval, Timestamp),
         (Null, Timestamp) if op == F::ADD => types(Interval, Timestamp, Timestamp),
+        (Timestamptz, Null) | (Null, Timestamptz) if op == F::SUBTRACT => types(Timestamptz, Timestamptz, Interval),
+        (Timestamptz, Null) if additive => types(Timestamptz, Interval, Timestamptz),
+        (Null, Timestamptz) if op == F::ADD => types(Interval, Timestamptz, Timestamptz),
+        (Time, Null) | (Null, Time) if op == F::SUBTRACT => types(Time, Time, Interval),
+        (Time, Null) if op == F::ADD => types(Time, Interval, Time),
+        (Null, Time) if op == F::ADD => types(Interval, Time, Time),
         (Interval, Null) | (Null, Interval) if additive => types(Interval, Interval, Interval),
 
         (Date, SmallInt | Integer) if additive => types(Date, Integer, Date),
@@ -50,6 +56,25 @@ pub fn arithmetic(op: ScalarFunction, left: SqlType, right: SqlType) -> Option<A
         (Timestamp, Interval) if additive => types(Timestamp, Interval, Timestamp),
         (Interval, Timestamp) if op == F::ADD => types(Interval, Timestamp, Timestamp),
         (Timestamp | Date, Timestamp | Date) if op == F::SUBTRACT => types(Timestamp, Timestamp, Interval),
+        (Timestamptz, Interval) if additive => types(Timestamptz, Interval, Timestamptz),
+        (Interval, Timestamptz) if op == F::ADD => types(Interval, Timestamptz, Timestamptz),
+        (Timestamptz, Timestamp | Date | Timestamptz) | (Timestamp | Date, Timestamptz) if op == F::SUBTRACT => {
+            types(Timestamptz, Timestamptz, Interval)
+        }
+        (Time, Interval) if additive => types(Time, Interval, Time),
+        (Interval, Time) if op == F::ADD => types(Interval, Time, Time),
+        (Interval, Time) if op == F::SUBTRACT => types(Interval, Interval, Interval),
+        (Time, Time) if op == F::SUBTRACT => types(Time, Time, Interval),
+        (Date, Time) if additive => types(Date, if op == F::ADD { Time } else { Interval }, Timestamp),
+        (Timestamp, Time) if additive => types(Timestamp, Interval, Timestamp),
+        (Timestamptz, Time) if additive => types(Timestamptz, Interval, Timestamptz),
+        (Time, Timestamp) if op == F::ADD => types(Interval, Timestamp, Timestamp),
+        (Time, Timestamptz) if op == F::ADD => types(Interval, Timestamptz, Timestamptz),
+        (Time, Date) if op == F::ADD => types(Time, Date, Timestamp),
+        (Time, number) if number.is_numeric() && matches!(op, F::MULTIPLY | F::DIVIDE) => {
+            types(Interval, Double, Interval)
+        }
+        (number, Time) if number.is_numeric() && op == F::MULTIPLY => types(Double, Interval, Interval),
         (Interval, Interval) if additive => types(Interval, Interval, Interval),
         (Interval, number) if number.is_numeric() && matches!(op, F::MULTIPLY | F::DIVIDE) => {
             types(Interval, Double, Interval)
@@ -134,7 +159,18 @@ mod tests {
     fn every_pair_of_types_is_symmetric_for_plus() {
         use SqlType::*;
         let all = [Null, Bool, SmallInt, Integer, BigInt, SqlType::decimal(38, 38), SqlType::decimal(1, 0)];
-        let all = all.into_iter().chain([Real, Double, Text, Varchar(3), Char(3), Date, Timestamp, Interval]);
+        let all = all.into_iter().chain([
+            Real,
+            Double,
+            Text,
+            Varchar(3),
+            Char(3),
+            Date,
+            Timestamp,
+            Timestamptz,
+            Time,
+            Interval,
+        ]);
         let all: Vec<SqlType> = all.collect();
         for &a in &all {
             for &b in &all {

@@ -12,6 +12,8 @@ pub fn common_type(a: SqlType, b: SqlType) -> Option<SqlType> {
         (Char(m), Char(n)) => Char(m.max(n)),
         (a, b) if a.is_string() && b.is_string() => Text,
         (Date, Timestamp) | (Timestamp, Date) => Timestamp,
+        (Timestamptz, Date | Timestamp) | (Date | Timestamp, Timestamptz) => Timestamptz,
+        (Time, Interval) | (Interval, Time) => Interval,
         (Array(a), Array(b)) => SqlType::array_of(common_type(*a, *b)?),
         (a, b) if !a.is_numeric() || !b.is_numeric() => return None,
         (Double, _) | (_, Double) => Double,

@@ -31,6 +31,6 @@ pub use aggregate::{Aggregate, AggregateFunction};
 pub use arithmetic::{ArithmeticTypes, arithmetic, negate};
 pub use common::common_type;
 pub use composed::Composed;
-pub use resolve::{Overload, Parameter, ResolvedCall, ResultType};
+pub use resolve::{Overload, Parameter, ResolvedCall, ResultType, SESSION_ZONE};
 pub use scalar::{Call, FloatFunction, Scalar, ScalarFunction, Typed};
 pub use window::{Window, WindowFunction};

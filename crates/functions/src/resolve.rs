@@ -5,7 +5,7 @@ use types::SqlType;
 use crate::{ScalarFunction, common_type};
 
 /// What a parameter accepts; implicit conversions go from left to right along smallint, integer, bigint, decimal, real,
-/// double, from date to timestamp, and from an untyped literal to everything.
+/// double, from date to timestamp to timestamptz, from time to interval, and from an untyped literal to everything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum Parameter {
@@ -20,8 +20,11 @@ pub enum Parameter {
     /// `text`, `varchar(n)` or `char(n)`.
     Text,
     Date,
+    Time,
     Timestamp,
+    Timestamptz,
     Interval,
+    Uuid,
     /// An array of integers.
     Integers,
     /// An array. All arrays and elements of an overload have one type of elements.
@@ -35,6 +38,9 @@ impl Parameter {
         matches!(self, Self::Array | Self::Element)
     }
 }
+
+/// The default of an argument that is the name of the session's time zone.
+pub const SESSION_ZONE: &str = "TimeZone";
 
 /// The type of a call's result.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +58,8 @@ pub enum ResultType {
 pub struct Overload {
     /// Types of the arguments that the user writes.
     pub parameters: &'static [Parameter],
-    /// Texts that are appended to the arguments: `lpad(x, 3)` is `lpad(x, 3, ' ')`.
+    /// Texts that are appended to the arguments: `lpad(x, 3)` is `lpad(x, 3, ' ')`. [`SESSION_ZONE`] stands for the name
+    /// of the session's time zone.
     pub defaults: &'static [&'static str],
     /// Type of the result.
     pub result: ResultType,
@@ -88,10 +95,13 @@ impl Parameter {
             Self::Text if from.is_string() => from,
             Self::Text => SqlType::Text,
             Self::Date => SqlType::Date,
+            Self::Time => SqlType::Time,
             Self::Timestamp => SqlType::Timestamp,
+            Self::Timestamptz => SqlType::Timestamptz,
             Self::Interval => SqlType::Interval,
             Self::Integers => SqlType::array_of(SqlType::Integer),
             Self::Array | Self::Element => return None,
+            Self::Uuid => SqlType::Uuid,
         };
         if from == SqlType::Null {
             // An untyped literal is text where it can be, else a double rather than another number.
@@ -102,8 +112,11 @@ impl Parameter {
         }
         match (number_rank(from), number_rank(to)) {
             (Some(a), Some(b)) if a <= b => Some((b - a, to)),
-            _ if from == SqlType::Date && to == SqlType::Timestamp => Some((1, to)),
-            _ => None,
+            _ => match (from, to) {
+                (SqlType::Date, SqlType::Timestamp | SqlType::Timestamptz) => Some((1, to)),
+                (SqlType::Timestamp, SqlType::Timestamptz) | (SqlType::Time, SqlType::Interval) => Some((1, to)),
+                _ => None,
+            },
         }
     }
 }

@@ -18,6 +18,7 @@ mod random;
 mod special;
 mod strings;
 mod typed;
+mod zones;
 
 #[cfg(test)]
 mod tests;
@@ -27,13 +28,13 @@ use std::fmt;
 use base::Result;
 use types::{SqlType, Value};
 
-use crate::{Overload, Parameter, ResultType};
+use crate::{Overload, Parameter, ResultType, SESSION_ZONE};
 
 pub use call::Call;
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 13] = [
+const FAMILIES: [&[Scalar]; 14] = [
     operators::ROWS,
     numbers::ROWS,
     special::ROWS,
@@ -44,6 +45,7 @@ const FAMILIES: [&[Scalar]; 13] = [
     forms::ROWS,
     dates::ROWS,
     periods::ROWS,
+    zones::ROWS,
     comparisons::ROWS,
     arrays::ROWS,
     lists::ROWS,
@@ -238,6 +240,10 @@ const fn first(parameters: &'static [Parameter]) -> Overload {
 /// An overload whose result's type follows from the arguments.
 const fn rule(parameters: &'static [Parameter], rule: fn(&[SqlType], &[Option<i64>]) -> SqlType) -> Overload {
     Overload { parameters, defaults: &[], result: ResultType::Rule(rule) }
+}
+/// An overload that takes the name of the session's time zone besides.
+const fn in_session(parameters: &'static [Parameter], result: SqlType) -> Overload {
+    Overload { parameters, defaults: &[SESSION_ZONE], result: ResultType::Fixed(result) }
 }
 const fn text(parameters: &'static [Parameter]) -> Overload {
     over(parameters, SqlType::Text)

@@ -5,9 +5,10 @@ use std::ops::Bound;
 
 use base::{Budget, Random};
 use index::{Absent, Key, Part, RowKeys, Tree, Unsynchronised, WithRow};
+use types::ops::uuid;
 use types::{Interval, Value};
 
-const KINDS: usize = 9;
+const KINDS: usize = 10;
 
 fn integer(random: &mut Random) -> i64 {
     let edges = [0, 1, -1, i64::MIN, i64::MAX, i64::from(i32::MIN), i64::from(i32::MAX), 255, 256, -256];
@@ -34,6 +35,7 @@ fn value(random: &mut Random, kind: usize) -> Value {
         5 => Value::Float(float(random)),
         6 => Value::str(text(random)),
         7 => Value::Date(integer(random) as i32),
+        8 => Value::Uuid(uuid::of_stored(random.wide())),
         _ => {
             let [months, days] = [(); 2].map(|()| random.below(5) as i32 - 2);
             let (day, any) = (86_400_000_000, integer(random));
@@ -49,12 +51,13 @@ fn encode(key: &mut Key<'_>, part: Part, kind: usize, value: &Value) {
         Value::Bool(value) => key.bool(part, *value),
         Value::Int(value) if kind == 1 => key.i16(part, *value as i16),
         Value::Int(value) if kind == 2 => key.i32(part, *value as i32),
-        Value::Int(value) | Value::Timestamp(value) => key.i64(part, *value),
+        Value::Int(value) | Value::Time(value) | Value::Timestamp(value) => key.i64(part, *value),
         Value::Decimal(value) => key.i128(part, *value),
         Value::Float(value) => key.f64(part, *value),
         Value::Str(text) => key.bytes(part, text.as_bytes()),
         Value::Date(value) => key.i32(part, *value),
         Value::Interval(value) => key.i128(part, value.approximate_micros()),
+        Value::Uuid(value) => key.i128(part, uuid::stored(*value)),
     };
 }
 

@@ -18,6 +18,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 use base::{Error, Result, SqlState};
+use types::ops::uuid;
 use types::{Buffer, Chunk, Column, Interval, Physical, SqlType};
 
 use crate::source::{CHUNK_ROWS, Field};
@@ -64,6 +65,18 @@ pub fn column_of(array: &dyn Array) -> Result<Column> {
         DataType::Timestamp(TimeUnit::Microsecond, _) => copy::<TimestampMicrosecondType>(array, sql_type),
         DataType::Timestamp(TimeUnit::Nanosecond, _) => {
             convert::<TimestampNanosecondType, i64>(array, sql_type, |ns| ns.div_euclid(1000))
+        }
+        DataType::Time32(TimeUnit::Second) => {
+            convert::<Time32SecondType, i64>(array, sql_type, |s| i64::from(s) * 1_000_000)
+        }
+        DataType::Time32(_) => convert::<Time32MillisecondType, i64>(array, sql_type, |ms| i64::from(ms) * 1000),
+        DataType::Time64(TimeUnit::Microsecond) => copy::<Time64MicrosecondType>(array, sql_type),
+        DataType::Time64(_) => convert::<Time64NanosecondType, i64>(array, sql_type, |ns| ns.div_euclid(1000)),
+        DataType::FixedSizeBinary(16) => {
+            let array = array.as_fixed_size_binary();
+            let uuid = |row| array.value(row).first_chunk::<16>().map_or(0, |bytes| u128::from_be_bytes(*bytes));
+            let values: Buffer = (0..array.len()).map(|row| uuid::stored(uuid(row))).collect();
+            finish(sql_type, array.len(), values, array.nulls())
         }
         DataType::Duration(unit) => duration(array, sql_type, *unit)?,
         DataType::Interval(IntervalUnit::YearMonth) => {

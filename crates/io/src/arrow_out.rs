@@ -2,18 +2,21 @@
 
 mod lists;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::builder::{LargeStringBuilder, StringBuilder};
 use arrow_array::types::IntervalMonthDayNano;
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int16Array, Int32Array,
-    Int64Array, IntervalMonthDayNanoArray, NullArray, RecordBatch, RecordBatchOptions, TimestampMicrosecondArray,
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float32Array, Float64Array,
+    Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, NullArray, RecordBatch, RecordBatchOptions,
+    Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use base::{Error, Result, SqlState};
 use types::ops::cast::pad_char;
+use types::ops::uuid;
 use types::{Chunk, Column, Interval, Physical, SqlType};
 
 use crate::source::Field;
@@ -31,15 +34,27 @@ pub fn data_type_of(sql_type: SqlType) -> DataType {
         SqlType::Double => DataType::Float64,
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => DataType::Utf8,
         SqlType::Date => DataType::Date32,
+        SqlType::Time => DataType::Time64(TimeUnit::Microsecond),
+        SqlType::Timestamptz => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
         SqlType::Timestamp => DataType::Timestamp(TimeUnit::Microsecond, None),
+        SqlType::Uuid => DataType::FixedSizeBinary(16),
         SqlType::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
         SqlType::Array(&element) => DataType::List(lists::item(element)),
     }
 }
 
+/// The key under which Arrow's fields name their extension type, and that of UUIDs.
+pub(crate) const EXTENSION: &str = "ARROW:extension:name";
+pub(crate) const UUID: &str = "arrow.uuid";
+
 /// The Arrow schema of fields.
 pub fn schema_of(fields: &[Field]) -> SchemaRef {
-    let field = |f: &Field| arrow_schema::Field::new(&f.name, data_type_of(f.sql_type), f.nullable);
+    let field = |f: &Field| {
+        let field = arrow_schema::Field::new(&f.name, data_type_of(f.sql_type), f.nullable);
+        // Other bytes of that length are no UUIDs.
+        let is_uuid = f.sql_type == SqlType::Uuid;
+        if is_uuid { field.with_metadata(HashMap::from([(EXTENSION.to_owned(), UUID.to_owned())])) } else { field }
+    };
     Arc::new(Schema::new(fields.iter().map(field).collect::<Vec<_>>()))
 }
 
@@ -77,7 +92,15 @@ pub fn array_of(column: &Column, large: bool) -> Result<ArrayRef> {
         SqlType::Real => Arc::new(Float32Array::new(scalars(column), nulls)),
         SqlType::Double => Arc::new(Float64Array::new(scalars(column), nulls)),
         SqlType::Date => Arc::new(Date32Array::new(scalars(column), nulls)),
+        SqlType::Time => Arc::new(Time64MicrosecondArray::new(scalars(column), nulls)),
+        SqlType::Timestamptz => Arc::new(TimestampMicrosecondArray::new(scalars(column), nulls).with_timezone("UTC")),
         SqlType::Timestamp => Arc::new(TimestampMicrosecondArray::new(scalars(column), nulls)),
+        SqlType::Uuid => {
+            let bytes = column.values::<i128>().iter().flat_map(|&u| uuid::of_stored(u).to_be_bytes());
+            let values = arrow_buffer::Buffer::from(bytes.collect::<Vec<u8>>());
+            let array = FixedSizeBinaryArray::try_new(16, values, nulls);
+            Arc::new(array.map_err(|e| Error::internal(e.to_string()))?)
+        }
         SqlType::Interval => {
             let values = column.values::<Interval>().iter().map(|v| {
                 let nanoseconds = v.micros.checked_mul(1000).ok_or_else(|| {

@@ -39,7 +39,8 @@ pub fn create(
         return Ok(Box::new(writer.start(NewFile::create(path)?, outside.budget.as_ref(), outside.helpers.clone())?));
     }
     let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
-    let csv = copy_options::parse(path, &names, options, Direction::To)?;
+    let mut csv = copy_options::parse(path, &names, options, Direction::To)?;
+    csv.zone = outside.zone.clone();
     let compression = copy_options::compression(path, &csv);
     let file = BufWriter::with_capacity(1 << 20, NewFile::create(path)?);
     let sink = match compression {

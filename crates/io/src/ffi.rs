@@ -2,7 +2,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::types::{ArrowPrimitiveType, DurationNanosecondType, TimestampNanosecondType};
+use arrow_array::types::{ArrowPrimitiveType, DurationNanosecondType, Time64NanosecondType, TimestampNanosecondType};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, SchemaRef, TimeUnit};
 use base::{Error, Result, SqlState};
@@ -60,14 +60,7 @@ impl Import {
     /// Takes a stream over.
     pub fn new(stream: FFI_ArrowArrayStream) -> Result<Self> {
         let reader = RecordBatchStreamReader::try_new(stream).map_err(|e| foreign_error(&e))?;
-        let mut fields = arrow_in::fields_of(&reader.schema());
-        for (field, column) in fields.iter_mut().zip(reader.schema().fields()) {
-            if let DataType::Timestamp(_, Some(zone)) = column.data_type()
-                && !is_utc(zone)
-            {
-                field.unsupported = Some(format!("timestamp with the time zone {zone} (convert it to UTC)"));
-            }
-        }
+        let fields = arrow_in::fields_of(&reader.schema());
         Ok(Self { reader, fields })
     }
 
@@ -99,11 +92,6 @@ impl Import {
     }
 }
 
-/// Whether the times of a zone are UTC's.
-fn is_utc(zone: &str) -> bool {
-    ["UTC", "Etc/UTC", "Z", "+00:00", "GMT"].iter().any(|name| name.eq_ignore_ascii_case(zone))
-}
-
 /// Whether a column has times that microseconds cannot hold.
 fn has_nanoseconds(column: &ArrayRef) -> bool {
     fn any<T: ArrowPrimitiveType<Native = i64>>(column: &ArrayRef) -> bool {
@@ -111,6 +99,7 @@ fn has_nanoseconds(column: &ArrayRef) -> bool {
     }
     match column.data_type() {
         DataType::Timestamp(TimeUnit::Nanosecond, _) => any::<TimestampNanosecondType>(column),
+        DataType::Time64(TimeUnit::Nanosecond) => any::<Time64NanosecondType>(column),
         DataType::Duration(TimeUnit::Nanosecond) => any::<DurationNanosecondType>(column),
         _ => false,
     }

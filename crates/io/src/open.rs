@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::{Budget, CancelToken, Error, Result, SqlState};
+use types::ops::date::Zone;
 use types::{SqlType, Value};
 
 use crate::copy_options::{self, Direction};
@@ -62,6 +63,8 @@ pub struct OpenContext {
     pub rejects: Option<RejectSink>,
     /// COPY: the defaults of the columns.
     pub defaults: Vec<Value>,
+    /// The zone of moments in text files.
+    pub zone: Zone,
 }
 
 impl OpenContext {
@@ -70,6 +73,7 @@ impl OpenContext {
         csv.cancel = self.cancel;
         csv.helpers = self.helpers;
         csv.rejects = self.rejects;
+        csv.zone = self.zone;
         if let Some((_, values)) = &mut csv.default {
             *values = self.defaults;
         }

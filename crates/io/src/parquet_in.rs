@@ -19,9 +19,9 @@ use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use base::{Budget, CancelToken, Error, Result, SqlState};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::basic::Type as PhysicalType;
+use parquet::basic::{LogicalType, Type as PhysicalType};
 use parquet::schema::types::SchemaDescriptor;
-use types::{Chunk, ColumnBuilder, Value};
+use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use crate::arrow_in;
 use crate::identity::Identity;
@@ -82,7 +82,13 @@ impl ParquetFile {
             let options = ArrowReaderOptions::new().with_schema(wanted);
             ArrowReaderMetadata::try_new(plain.metadata().clone(), options).or(Ok(plain))
         })?;
-        let fields = arrow_in::fields_of(metadata.schema());
+        let mut fields = arrow_in::fields_of(metadata.schema());
+        let columns = metadata.metadata().file_metadata().schema_descr().root_schema().get_fields();
+        for (field, column) in fields.iter_mut().zip(columns) {
+            if column.get_basic_info().logical_type_ref() == Some(&LogicalType::Uuid) {
+                *field = Field { nullable: field.nullable, ..Field::new(&field.name, SqlType::Uuid) };
+            }
+        }
         let columns = (0..fields.len()).collect();
         let statistics = statistics::Cache::new(fields.len());
         Ok(Self { name, origin, metadata, fields, columns, statistics, budget: None, cancel: CancelToken::new() })

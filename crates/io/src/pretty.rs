@@ -9,7 +9,8 @@ pub mod text;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
-use types::ops::cast::format_value;
+use types::ops::cast::format_value_in;
+use types::ops::date::Zone;
 use types::{Chunk, SqlType};
 
 use text::{fit, printable, width};
@@ -43,6 +44,8 @@ pub struct Look {
     pub max_rows: usize,
     /// Most columns of the terminal that it takes; none: as many as it needs.
     pub width: Option<usize>,
+    /// In which moments are shown.
+    pub zone: Zone,
 }
 
 /// A table that is being collected.
@@ -112,7 +115,7 @@ impl Table {
     fn cells(&self, chunk: &Chunk, row: usize) -> Vec<String> {
         let cell = |c: &types::Column| match c.value(row) {
             value if value.is_null() => self.cell(self.look.null.clone()),
-            value => self.cell(format_value(&value, c.sql_type())),
+            value => self.cell(format_value_in(&value, c.sql_type(), &self.look.zone)),
         };
         chunk.columns().iter().map(cell).collect()
     }
@@ -303,7 +306,15 @@ mod tests {
     }
 
     fn look(max_rows: usize, width: Option<usize>) -> Look {
-        Look { lines: Lines::Ascii, headers: true, types: false, null: "NULL".into(), max_rows, width }
+        Look {
+            lines: Lines::Ascii,
+            headers: true,
+            types: false,
+            null: "NULL".into(),
+            max_rows,
+            width,
+            zone: Zone::utc(),
+        }
     }
 
     fn written(table: &Table) -> String {

@@ -22,6 +22,9 @@ pub fn fields() -> Vec<Field> {
         SqlType::Varchar(100),
         SqlType::Date,
         SqlType::Timestamp,
+        SqlType::Timestamptz,
+        SqlType::Time,
+        SqlType::Uuid,
         SqlType::Interval,
     ];
     types.iter().enumerate().map(|(i, t)| Field::new(format!("c{i}"), *t)).collect()
@@ -40,7 +43,9 @@ fn random_value(random: &mut Random, sql_type: SqlType) -> Value {
         SqlType::Real => Value::Float(f64::from(signed(1 << 40) as f32 / 1024.0)),
         SqlType::Double => Value::Float(signed(1 << 60) as f64 / 1e6),
         SqlType::Date => Value::Date(make_date(2000, 1, 1).unwrap() + signed(20_000) as i32),
-        SqlType::Timestamp => Value::Timestamp(signed(1 << 50)),
+        SqlType::Uuid => Value::Uuid(signed(1 << 60) as u128),
+        SqlType::Time => Value::Time(signed(1 << 50).rem_euclid(86_400_000_001)),
+        SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(signed(1 << 50)),
         SqlType::Interval => {
             Value::Interval(Interval { months: signed(100) as i32, days: signed(50) as i32, micros: signed(1 << 40) })
         }

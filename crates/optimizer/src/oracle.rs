@@ -63,7 +63,9 @@ impl Oracle<'_> {
                 Value::Interval(Interval { months, days, micros: 0 })
             }
             SqlType::Date => Value::Date(small as i32),
-            SqlType::Timestamp => Value::Timestamp(small),
+            SqlType::Uuid => Value::Uuid(small as u128),
+            SqlType::Time => Value::Time(small.rem_euclid(1000)),
+            SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(small),
             t if t.is_string() => Value::str(["13", "F", "G", "forest"][small as usize]),
             _ => Value::Int(small),
         }

@@ -15,6 +15,8 @@ use crate::values::class;
 static DECIMAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static DATETIME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static DATE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static TIME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+static UUID: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static TIMEDELTA: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// The value and type of a parameter. Text adapts to what it is compared with, as string literals do.
@@ -52,22 +54,21 @@ pub fn convert(object: &Bound<'_, PyAny>) -> PyResult<(Value, SqlType)> {
         Ok((value, sql_type))
     };
     if object.is_instance(&class(py, &DATETIME, "datetime", "datetime")?)? {
-        // A zone is read as what it says only where that changes nothing: of other zones' times, nobody can tell which
-        // clock the table's are by.
-        let offset = object.call_method0("utcoffset")?;
-        if !offset.is_none() && offset.is_truthy()? {
-            let error = Error::unsupported("a datetime with a time zone other than UTC")
-                .hint("convert it: dt.astimezone(datetime.timezone.utc)");
-            return Err(errors::plain(py, &error));
-        }
+        let is_moment = !object.call_method0("utcoffset")?.is_none();
         // pandas' times have more digits.
         if object.getattr("nanosecond").is_ok_and(|n| n.is_truthy().unwrap_or(false)) {
             return Err(nanoseconds(py));
         }
-        return text(SqlType::Timestamp);
+        return text(if is_moment { SqlType::Timestamptz } else { SqlType::Timestamp });
     }
     if object.is_instance(&class(py, &DATE, "datetime", "date")?)? {
         return text(SqlType::Date);
+    }
+    if object.is_instance(&class(py, &TIME, "datetime", "time")?)? {
+        return text(SqlType::Time);
+    }
+    if object.is_instance(&class(py, &UUID, "uuid", "UUID")?)? {
+        return Ok((Value::Uuid(object.getattr("int")?.extract()?), SqlType::Uuid));
     }
     if object.is_instance(&class(py, &TIMEDELTA, "datetime", "timedelta")?)? {
         let part = |name| object.getattr(name)?.extract::<i64>();

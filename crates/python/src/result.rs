@@ -7,6 +7,8 @@ use io::pretty::{Lines, Look, Table};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList, PyTuple};
 
+use types::ops::date::Zone;
+
 use crate::stream::{Failed, Failure, Stream};
 use crate::{errors, frames, values};
 
@@ -23,6 +25,8 @@ pub struct Result {
     stream: Mutex<Option<Stream>>,
     failed: Failed,
     call: Call,
+    /// In which moments are shown.
+    zone: Zone,
 }
 
 impl Result {
@@ -30,6 +34,7 @@ impl Result {
     pub fn new(result: QueryResult, sql: String, call: Call) -> Self {
         let field = |c: (&str, types::SqlType, bool)| io::Field { nullable: c.2, ..io::Field::new(c.0, c.1) };
         let fields = result.columns().iter().map(|c| field((&c.name, c.sql_type, c.nullable))).collect();
+        let zone = result.zone().clone();
         Self {
             sql,
             fields,
@@ -38,6 +43,7 @@ impl Result {
             stream: Mutex::new(Some(Stream::new(result, call.clone()))),
             failed: Failed::default(),
             call,
+            zone,
         }
     }
 
@@ -126,7 +132,7 @@ impl Result {
                 break;
             }
             for (chunk, from, to) in parts {
-                let objects = |c: &types::Column| values::objects(py, c, from, to).map(Vec::into_iter);
+                let objects = |c: &types::Column| values::objects(py, c, from, to, &self.zone).map(Vec::into_iter);
                 let mut columns = chunk.columns().iter().map(objects).collect::<PyResult<Vec<_>>>()?;
                 for _ in from..to {
                     let row: Vec<Py<PyAny>> = columns.iter_mut().filter_map(Iterator::next).collect();
@@ -141,7 +147,15 @@ impl Result {
     /// The next rows as a table of at most `width` columns of a terminal, without taking them away; how many they are,
     /// and whether there are more.
     fn render(&self, py: Python<'_>, limit: usize, width: Option<usize>) -> PyResult<(String, usize, bool)> {
-        let look = Look { lines: Lines::Box, headers: true, types: true, null: "NULL".into(), max_rows: 0, width };
+        let look = Look {
+            lines: Lines::Box,
+            headers: true,
+            types: true,
+            null: "NULL".into(),
+            max_rows: 0,
+            width,
+            zone: self.zone.clone(),
+        };
         let mut table = Table::new(look, self.fields.iter().map(|f| (f.name.clone(), f.sql_type)).collect());
         let peeked = self.with(py, |stream| {
             while stream.ready() <= limit && stream.pull()? {}

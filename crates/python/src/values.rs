@@ -3,10 +3,11 @@
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDate, PyDateTime, PyDelta, PyList};
-use types::ops::date::{Civil, Moment};
+use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDict, PyList, PyTime, PyTzInfo};
+use types::ops::date::{Civil, DAY, Moment, Zone};
 use types::{Column, ColumnBuilder, Interval, Physical, SqlType, ops};
 
+static UUID: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static DECIMAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// A class of a module, looked up once.
@@ -19,8 +20,8 @@ pub fn class<'py>(
     Ok(place.get_or_try_init(py, || py.import(module)?.getattr(name).map(Bound::unbind))?.bind(py).clone())
 }
 
-/// Rows `from..to` of a column: bool, int (also decimals without fraction), Decimal, float, str, date, datetime, timedelta (with months of 30 days), list, None.
-pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize) -> PyResult<Vec<Py<PyAny>>> {
+/// Rows `from..to` of a column: bool, int (also decimals without fraction), Decimal, float, str, date, datetime, time, datetime with a zone, UUID, timedelta (with months of 30 days), list, None.
+pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize, zone: &Zone) -> PyResult<Vec<Py<PyAny>>> {
     let rows = from..to;
     let nulls = column.nulls();
     let is_null = |row: usize| nulls.is_some_and(|n| n[row] != 0);
@@ -66,22 +67,38 @@ pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize) -> PyRes
         }
         SqlType::Timestamp => {
             let values = column.values::<i64>();
-            each!(|row| timestamp(py, values[row]))
+            each!(|row| timestamp(py, values[row], None))
+        }
+        SqlType::Timestamptz => {
+            let (values, info) = (column.values::<i64>(), zone_info(py, zone)?);
+            each!(|row| timestamp(py, local(values[row], zone)?, Some(&info)))
+        }
+        SqlType::Time => {
+            let values = column.values::<i64>();
+            each!(|row| time(py, values[row]))
+        }
+        SqlType::Uuid => {
+            let (values, class) = (column.values::<i128>(), class(py, &UUID, "uuid", "UUID")?);
+            each!(|row| {
+                let number = PyDict::new(py);
+                number.set_item("int", ops::uuid::of_stored(values[row]))?;
+                Ok(class.call((), Some(&number))?.unbind())
+            })
         }
         SqlType::Interval => {
             let values = column.values::<Interval>();
             each!(|row| interval(py, values[row]))
         }
-        SqlType::Array(&element) => each!(|row| list(py, column.str(row), element)),
+        SqlType::Array(&element) => each!(|row| list(py, column.str(row), element, zone)),
     }
 }
 
 /// An array as a list.
-fn list(py: Python<'_>, array: &str, element: SqlType) -> PyResult<Py<PyAny>> {
+fn list(py: Python<'_>, array: &str, element: SqlType, zone: &Zone) -> PyResult<Py<PyAny>> {
     let mut elements = ColumnBuilder::new(element, 0);
     ops::array::Elements::new(array, element).for_each(|value| elements.push_value(&value));
     let elements = elements.finish();
-    Ok(PyList::new(py, objects(py, &elements, 0, elements.rows())?)?.into_any().unbind())
+    Ok(PyList::new(py, objects(py, &elements, 0, elements.rows(), zone)?)?.into_any().unbind())
 }
 
 /// Python's dates end where its years do.
@@ -97,20 +114,44 @@ fn date(py: Python<'_>, days: i32) -> PyResult<Py<PyAny>> {
     Ok(PyDate::new(py, year(civil.year)?, civil.month as u8, civil.day as u8)?.into_any().unbind())
 }
 
-fn timestamp(py: Python<'_>, micros: i64) -> PyResult<Py<PyAny>> {
+fn timestamp(py: Python<'_>, micros: i64, zone: Option<&Bound<'_, PyTzInfo>>) -> PyResult<Py<PyAny>> {
     let m = Moment::from_micros(micros);
     let (month, day) = (m.date.month as u8, m.date.day as u8);
     let (hour, minute, second) = (m.hour as u8, m.minute as u8, m.second as u8);
-    let value = PyDateTime::new(py, year(m.date.year)?, month, day, hour, minute, second, m.micros, None)?;
+    let value = PyDateTime::new(py, year(m.date.year)?, month, day, hour, minute, second, m.micros, zone)?;
     Ok(value.into_any().unbind())
 }
 
+/// Python's clock ends before 24:00:00.
+fn time(py: Python<'_>, micros: i64) -> PyResult<Py<PyAny>> {
+    if micros == DAY {
+        return Err(PyOverflowError::new_err("Python has no time 24:00:00: cast it to text"));
+    }
+    let m = Moment::from_micros(micros);
+    Ok(PyTime::new(py, m.hour as u8, m.minute as u8, m.second as u8, m.micros, None)?.into_any().unbind())
+}
+
+fn local(moment: i64, zone: &Zone) -> PyResult<i64> {
+    zone.local(moment).map_err(|e| PyOverflowError::new_err(e.to_string()))
+}
+
+/// The zone as Python has it: `datetime.timezone.utc`, or of the database of time zones; a fixed offset if that has none of
+/// the name.
+fn zone_info<'py>(py: Python<'py>, zone: &Zone) -> PyResult<Bound<'py, PyTzInfo>> {
+    if zone.is_utc() {
+        return Ok(PyTzInfo::utc(py)?.to_owned());
+    }
+    if let Ok(info) = py.import("zoneinfo").and_then(|m| m.getattr("ZoneInfo")?.call1((zone.name(),))) {
+        return Ok(info.cast_into::<PyTzInfo>()?);
+    }
+    PyTzInfo::fixed_offset(py, PyDelta::new(py, 0, zone.offset_at(0), 0, true)?)
+}
+
 fn interval(py: Python<'_>, value: Interval) -> PyResult<Py<PyAny>> {
-    const DAY: i128 = 86_400_000_000;
     let micros = value.approximate_micros();
-    let days =
-        i32::try_from(micros.div_euclid(DAY)).map_err(|_| PyOverflowError::new_err("the interval is too long"))?;
-    let rest = micros.rem_euclid(DAY);
+    let days = i32::try_from(micros.div_euclid(DAY.into()))
+        .map_err(|_| PyOverflowError::new_err("the interval is too long"))?;
+    let rest = micros.rem_euclid(DAY.into());
     let delta = PyDelta::new(py, days, (rest / 1_000_000) as i32, (rest % 1_000_000) as i32, true)?;
     Ok(delta.into_any().unbind())
 }

@@ -200,8 +200,10 @@ pub(crate) fn check_type(value: &Value, sql_type: SqlType) -> Result<()> {
         Value::Float(_) => sql_type.is_float(),
         Value::Str(_) => sql_type.physical() == Physical::Str,
         Value::Date(_) => sql_type == SqlType::Date,
-        Value::Timestamp(_) => sql_type == SqlType::Timestamp,
+        Value::Time(_) => sql_type == SqlType::Time,
+        Value::Timestamp(_) => matches!(sql_type, SqlType::Timestamp | SqlType::Timestamptz),
         Value::Interval(_) => sql_type == SqlType::Interval,
+        Value::Uuid(_) => sql_type == SqlType::Uuid,
     };
     if fits { Ok(()) } else { Err(mismatch(value, sql_type)) }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result};
+use types::ops::uuid;
 use types::{Interval, Physical, SqlType, Str, Value};
 
 /// One value of any type as it is passed to and from Rust: integers and booleans zero- or sign-extended to at least 8
@@ -20,13 +21,14 @@ pub fn slot_of(value: &Value, sql_type: SqlType, mut text: impl FnMut(&Arc<str>)
     Ok(match value {
         Value::Null => Slot::default(),
         Value::Bool(b) => extended(i128::from(*b)),
-        Value::Int(i) | Value::Timestamp(i) => extended(i128::from(*i)),
+        Value::Int(i) | Value::Time(i) | Value::Timestamp(i) => extended(i128::from(*i)),
         Value::Decimal(d) => extended(*d),
         Value::Date(d) => extended(i128::from(*d)),
         Value::Float(f) if sql_type == SqlType::Real => Slot([u64::from((*f as f32).to_bits()), 0]),
         Value::Float(f) => Slot([f.to_bits(), 0]),
         Value::Str(s) => Slot(text(s)?.words()),
         Value::Interval(i) => Slot(interval_words(*i)),
+        Value::Uuid(u) => extended(uuid::stored(*u)),
     })
 }
 
@@ -146,6 +148,10 @@ mod tests {
             (Value::str("a text of more than twelve bytes"), SqlType::Text),
             (Value::Date(-1), SqlType::Date),
             (Value::Timestamp(-1), SqlType::Timestamp),
+            (Value::Timestamp(-1), SqlType::Timestamptz),
+            (Value::Time(1), SqlType::Time),
+            (Value::Uuid(7), SqlType::Uuid),
+            (Value::Uuid(u128::MAX), SqlType::Uuid),
             (Value::Interval(interval), SqlType::Interval),
         ];
         for (value, sql_type) in cases {

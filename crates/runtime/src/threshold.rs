@@ -99,7 +99,7 @@ impl Threshold {
 fn by_number(value: Value) -> Value {
     match value {
         Value::Bool(b) => Value::Decimal(b.into()),
-        Value::Int(i) | Value::Timestamp(i) => Value::Decimal(i.into()),
+        Value::Int(i) | Value::Time(i) | Value::Timestamp(i) => Value::Decimal(i.into()),
         Value::Date(days) => Value::Decimal(days.into()),
         other => other,
     }

@@ -26,6 +26,7 @@ mod type_name;
 mod unnest;
 mod values;
 mod window;
+mod zone;
 
 use base::{Error, Result, SqlState};
 use plan::{ColumnId, Expr, Node, Plan};
@@ -79,7 +80,7 @@ fn statement(
     }
     binder.arguments.uses = arguments;
     binder.by_name = parsed.by_name;
-    let bound = binder.statement(&parsed.ast, &parsed.text)?;
+    let bound = zone::in_zone(resolver.time_zone(), || binder.statement(&parsed.ast, &parsed.text))?;
     Ok((bound, binder.arguments.uses.unwrap_or_default()))
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base::Result;
 use catalog::{Field, Statistics};
 use plan::TableSource;
+use types::ops::date::Zone;
 use types::{SqlType, Value};
 
 use crate::ObjectName;
@@ -34,6 +35,11 @@ pub trait Resolver {
 
     /// Microseconds since 1970-01-01 00:00 UTC that `now()` and `current_date` mean in this statement.
     fn now(&self) -> i64;
+
+    /// The session's time zone.
+    fn time_zone(&self) -> Zone {
+        Zone::utc()
+    }
 
     /// Names of tables and views, for hints.
     fn table_names(&self) -> Vec<String> {
@@ -68,6 +74,8 @@ pub struct Series {
     pub bounds: Option<SeriesBounds>,
     /// Whether a second column numbers the rows from 1.
     pub ordinality: bool,
+    /// Whose days and months are added to moments.
+    pub zone: Zone,
 }
 
 /// The bounds of a series.

@@ -94,7 +94,10 @@ const OUTPUTS: &[(&str, &str)] = &[
       s ?date; a text",
     ),
     ("select cast('1998-09-02' as date), timestamp '2020-01-01 10:00'", "date date; timestamp timestamp"),
-    ("select current_date, now(), current_timestamp", "current_date date; now timestamp; current_timestamp timestamp"),
+    (
+        "select current_date, now(), current_timestamp",
+        "current_date date; now timestamptz; current_timestamp timestamptz",
+    ),
     (
         "select exists (select 1 from u), a in (select a from u), (select max(a) from u) from t",
         "exists boolean; \

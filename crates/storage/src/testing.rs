@@ -7,7 +7,7 @@ use types::ops::like::{DEFAULT_ESCAPE, LikePattern};
 use types::{Chunk, Column, ColumnBuilder, SqlType, Value};
 
 /// Types of every layout.
-pub(crate) const TYPES: [SqlType; 13] = [
+pub(crate) const TYPES: [SqlType; 16] = [
     SqlType::Bool,
     SqlType::SmallInt,
     SqlType::Integer,
@@ -18,6 +18,9 @@ pub(crate) const TYPES: [SqlType; 13] = [
     SqlType::Double,
     SqlType::Text,
     SqlType::Date,
+    SqlType::Time,
+    SqlType::Uuid,
+    SqlType::Timestamptz,
     SqlType::Interval,
     SqlType::Array(&SqlType::Integer),
     SqlType::Array(&SqlType::Text),
@@ -41,7 +44,9 @@ pub(crate) fn value(random: &mut Random, sql_type: SqlType, distinct: u64) -> Va
             n => Value::Float(n as f64 / 4.0),
         },
         SqlType::Date => Value::Date(n as i32),
-        SqlType::Timestamp => Value::Timestamp(n),
+        SqlType::Time => Value::Time(n),
+        SqlType::Uuid => Value::Uuid((i128::from(n) << 64) as u128),
+        SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(n),
         SqlType::Interval => {
             Value::Interval(types::Interval { months: (n % 3) as i32, days: (n % 40) as i32, micros: n / 7 })
         }

@@ -105,7 +105,8 @@ fn output(result: QueryResult, sqlite: Option<&[DefaultColumnType]>) -> base::Re
         },
         _ => field,
     };
-    let rows = result.collect()?.iter().flat_map(|c| chunk_rows(c, &sql_types)).collect::<Vec<_>>();
+    let zone = result.zone().clone();
+    let rows = result.collect()?.iter().flat_map(|c| chunk_rows(c, &sql_types, &zone)).collect::<Vec<_>>();
     let rows = rows.into_iter().map(|r| r.into_iter().enumerate().map(text).collect()).collect();
     Ok(DBOutput::Rows { types, rows })
 }

@@ -19,5 +19,6 @@ pub mod number;
 pub mod regex;
 pub mod string;
 pub mod sum;
+pub mod uuid;
 
 pub use error::Bad;

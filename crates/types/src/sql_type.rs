@@ -36,10 +36,16 @@ pub enum SqlType {
     Char(u32),
     /// `date`
     Date,
+    /// `time` of day without time zone, microseconds; 24:00:00 is one.
+    Time,
     /// `timestamp` without time zone, microseconds.
     Timestamp,
+    /// `timestamp with time zone`: a moment, as microseconds in UTC. Its text form depends on a zone.
+    Timestamptz,
     /// `interval`: months, days and microseconds, kept apart.
     Interval,
+    /// `uuid`: 128 bits, ordered as unsigned numbers.
+    Uuid,
     /// An array of elements of a type, which may be arrays themselves; made by [`SqlType::array_of`]. Lies in memory as a
     /// text, see [`ops::array`](crate::ops::array).
     Array(&'static SqlType),
@@ -54,9 +60,11 @@ pub enum Physical {
     I16,
     /// 32-bit integer: `integer`, and `date` as days since 1970-01-01.
     I32,
-    /// 64-bit integer: `bigint`, `timestamp` as microseconds since 1970-01-01, decimals of up to 18 digits scaled.
+    /// 64-bit integer: `bigint`, timestamps as microseconds since 1970-01-01, `time` as microseconds since midnight,
+    /// decimals of up to 18 digits scaled.
     I64,
-    /// 128-bit integer: decimals of 19 to 38 digits, scaled.
+    /// 128-bit integer: decimals of 19 to 38 digits, scaled; `uuid` with its first bit turned, so that its order is that of
+    /// signed numbers.
     I128,
     /// IEEE single.
     F32,
@@ -91,9 +99,9 @@ impl SqlType {
             Self::Null | Self::Bool => Physical::Bool,
             Self::SmallInt => Physical::I16,
             Self::Integer | Self::Date => Physical::I32,
-            Self::BigInt | Self::Timestamp => Physical::I64,
+            Self::BigInt | Self::Time | Self::Timestamp | Self::Timestamptz => Physical::I64,
             Self::Decimal { precision, .. } if precision <= 18 => Physical::I64,
-            Self::Decimal { .. } => Physical::I128,
+            Self::Decimal { .. } | Self::Uuid => Physical::I128,
             Self::Real => Physical::F32,
             Self::Double => Physical::F64,
             Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Array(_) => Physical::Str,
@@ -191,8 +199,11 @@ impl fmt::Display for SqlType {
             Self::Varchar(n) => write!(f, "varchar({n})"),
             Self::Char(n) => write!(f, "char({n})"),
             Self::Date => f.write_str("date"),
+            Self::Time => f.write_str("time"),
             Self::Timestamp => f.write_str("timestamp"),
+            Self::Timestamptz => f.write_str("timestamptz"),
             Self::Interval => f.write_str("interval"),
+            Self::Uuid => f.write_str("uuid"),
             Self::Array(element) => write!(f, "{element}[]"),
         }
     }
@@ -229,8 +240,11 @@ impl std::str::FromStr for SqlType {
             ("varchar", &[n]) => Self::Varchar(n),
             ("char", &[n]) => Self::Char(n),
             ("date", []) => Self::Date,
+            ("time", []) => Self::Time,
             ("timestamp", []) => Self::Timestamp,
+            ("timestamptz", []) => Self::Timestamptz,
             ("interval", []) => Self::Interval,
+            ("uuid", []) => Self::Uuid,
             _ => return Err(bad()),
         })
     }

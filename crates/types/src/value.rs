@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::SqlType;
+use crate::ops::uuid;
 
 /// An interval as PostgreSQL keeps it: months, days and microseconds do not convert into each other.
 ///
@@ -45,10 +46,14 @@ pub enum Value {
     Str(Arc<str>),
     /// Days since 1970-01-01.
     Date(i32),
-    /// Microseconds since 1970-01-01 00:00.
+    /// `time`: microseconds since midnight.
+    Time(i64),
+    /// `timestamp`, `timestamptz`: microseconds since 1970-01-01 00:00, of the second in UTC.
     Timestamp(i64),
     /// An interval.
     Interval(Interval),
+    /// `uuid`, its first byte first.
+    Uuid(u128),
 }
 
 impl Value {
@@ -65,7 +70,9 @@ impl Value {
             SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Self::Int(stored as i64),
             SqlType::Decimal { .. } => Self::Decimal(stored),
             SqlType::Date => Self::Date(stored as i32),
-            SqlType::Timestamp => Self::Timestamp(stored as i64),
+            SqlType::Time => Self::Time(stored as i64),
+            SqlType::Timestamp | SqlType::Timestamptz => Self::Timestamp(stored as i64),
+            SqlType::Uuid => Self::Uuid(uuid::of_stored(stored)),
             SqlType::Null | SqlType::Real | SqlType::Double | SqlType::Interval => return None,
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Array(_) => return None,
         })
@@ -75,7 +82,8 @@ impl Value {
     pub fn as_integer(&self) -> Option<i128> {
         Some(match self {
             Self::Bool(b) => i128::from(*b),
-            Self::Int(i) | Self::Timestamp(i) => i128::from(*i),
+            Self::Int(i) | Self::Time(i) | Self::Timestamp(i) => i128::from(*i),
+            Self::Uuid(u) => uuid::stored(*u),
             Self::Decimal(d) => *d,
             Self::Date(d) => i128::from(*d),
             Self::Null | Self::Float(_) | Self::Str(_) | Self::Interval(_) => return None,
@@ -93,11 +101,12 @@ impl Value {
         use Value::*;
         match (self, other) {
             (Bool(a), Bool(b)) => a.cmp(b),
-            (Int(a), Int(b)) | (Timestamp(a), Timestamp(b)) => a.cmp(b),
+            (Int(a), Int(b)) | (Time(a), Time(b)) | (Timestamp(a), Timestamp(b)) => a.cmp(b),
             (Decimal(a), Decimal(b)) => a.cmp(b),
             (Float(a), Float(b)) => compare_floats(*a, *b),
             (Str(a), Str(b)) => a.as_bytes().cmp(b.as_bytes()),
             (Date(a), Date(b)) => a.cmp(b),
+            (Uuid(a), Uuid(b)) => a.cmp(b),
             (Interval(a), Interval(b)) => a.approximate_micros().cmp(&b.approximate_micros()),
             _ => self.kind().cmp(&other.kind()),
         }
@@ -124,7 +133,9 @@ impl Value {
             Self::Date(_) => 5,
             Self::Timestamp(_) => 6,
             Self::Interval(_) => 7,
-            Self::Null => 8,
+            Self::Time(_) => 8,
+            Self::Uuid(_) => 9,
+            Self::Null => u8::MAX,
         }
     }
 }
@@ -148,13 +159,14 @@ impl Hash for Value {
         match self {
             Self::Null => {}
             Self::Bool(b) => b.hash(state),
-            Self::Int(i) | Self::Timestamp(i) => i.hash(state),
+            Self::Int(i) | Self::Time(i) | Self::Timestamp(i) => i.hash(state),
             Self::Decimal(d) => d.hash(state),
             Self::Float(f) if f.is_nan() => state.write_u64(u64::MAX),
             Self::Float(f) => (f + 0.0).to_bits().hash(state),
             Self::Str(s) => s.hash(state),
             Self::Date(d) => d.hash(state),
             Self::Interval(i) => i.approximate_micros().hash(state),
+            Self::Uuid(u) => u.hash(state),
         }
     }
 }

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use types::ops::date::Zone;
 use types::{Chunk, Column, SqlType};
 
-use super::{Heading, Mode, Renderer, text_of};
+use super::{Heading, Mode, Renderer, Style, text_of};
 
 /// Numbers and booleans are JSON's own, everything else strings; so are NaN and the infinities, which JSON lacks.
 pub struct Json {
@@ -14,16 +15,17 @@ pub struct Json {
     /// `"name":` of each column.
     keys: Vec<String>,
     rows: u64,
+    zone: Zone,
 }
 
 impl Json {
-    pub fn new(mode: Mode, headings: Vec<Heading>) -> Self {
+    pub fn new(style: &Style, headings: Vec<Heading>) -> Self {
         let keys = headings.iter().map(|h| {
             let mut key = String::new();
             write_string(&mut key, &h.name);
             key + ":"
         });
-        Self { array: mode == Mode::Json, keys: keys.collect(), rows: 0 }
+        Self { array: style.mode == Mode::Json, keys: keys.collect(), rows: 0, zone: style.zone.clone() }
     }
 }
 
@@ -43,7 +45,7 @@ impl Renderer for Json {
                     line.push(',');
                 }
                 line.push_str(key);
-                write_value(&mut line, column, row);
+                write_value(&mut line, column, row, &self.zone);
             }
             line.push_str(if self.array { "}" } else { "}\n" });
             out.write_all(line.as_bytes())?;
@@ -60,8 +62,8 @@ impl Renderer for Json {
     }
 }
 
-fn write_value(out: &mut String, column: &Column, row: usize) {
-    let Some(text) = text_of(column, row) else { return out.push_str("null") };
+fn write_value(out: &mut String, column: &Column, row: usize, zone: &Zone) {
+    let Some(text) = text_of(column, row, zone) else { return out.push_str("null") };
     let plain = match column.sql_type() {
         SqlType::Bool => true,
         t => t.is_numeric() && text.ends_with(|c: char| c.is_ascii_digit()),

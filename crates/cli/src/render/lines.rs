@@ -65,7 +65,7 @@ impl Renderer for Separated {
         for row in 0..chunk.rows() {
             line.clear();
             for (i, column) in chunk.columns().iter().enumerate() {
-                self.push(&mut line, i, text_of(column, row));
+                self.push(&mut line, i, text_of(column, row, &self.style.zone));
             }
             line.push('\n');
             out.write_all(line.as_bytes())?;
@@ -102,7 +102,7 @@ impl Renderer for Lines {
             }
             self.rows += 1;
             for (name, column) in self.names.iter().zip(chunk.columns()) {
-                let text = text_of(column, row).unwrap_or_else(|| self.style.null().to_string());
+                let text = text_of(column, row, &self.style.zone).unwrap_or_else(|| self.style.null().to_string());
                 let text = if self.style.terminal { harmless(text) } else { text };
                 if self.style.headers { writeln!(out, "{name} = {text}")? } else { writeln!(out, "{text}")? }
             }

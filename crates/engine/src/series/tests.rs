@@ -1,8 +1,10 @@
 use super::*;
+use types::ops::date::Zone;
 
 fn source(sql_type: SqlType, start: Value, stop: Value, step: Value) -> Arc<dyn FileSource> {
     let bounds = Some(SeriesBounds { start, stop, step, has_stop: true });
-    let series = Series { function: "f".into(), column: "n".into(), sql_type, bounds, ordinality: false };
+    let series =
+        Series { function: "f".into(), column: "n".into(), sql_type, bounds, ordinality: false, zone: Zone::utc() };
     Arc::new(SeriesSource::new(series).unwrap())
 }
 

@@ -51,7 +51,7 @@ fn floats<T: float::Float>(sign: Sign, a: T, b: T) -> Result<T> {
 
 /// Dates, timestamps and intervals.
 fn times(sign: Sign, a: &Value, b: &Value, call: &Call<'_>) -> Result<Value> {
-    use Value::{Date, Int, Interval, Timestamp};
+    use Value::{Date, Int, Interval, Time, Timestamp};
     Ok(match (sign, a, b) {
         (Sign::Plus, Date(d), Int(n)) | (Sign::Plus, Int(n), Date(d)) => Date(date::add_days(*d, *n)?),
         (Sign::Minus, Date(d), Int(n)) => Date(date::add_days(*d, n.saturating_neg())?),
@@ -61,6 +61,11 @@ fn times(sign: Sign, a: &Value, b: &Value, call: &Call<'_>) -> Result<Value> {
         (Sign::Times, Interval(i), _) => Interval(date::mul_interval(*i, call.float(1)?)?),
         (Sign::Times, _, Interval(i)) => Interval(date::mul_interval(*i, call.float(0)?)?),
         (Sign::Over, Interval(i), _) => Interval(date::div_interval(*i, call.float(1)?)?),
+        (Sign::Plus, Time(t), Interval(i)) | (Sign::Plus, Interval(i), Time(t)) => Time(date::add_to_time(*t, *i)),
+        (Sign::Minus, Time(t), Interval(i)) => Time(date::subtract_from_time(*t, *i)),
+        (Sign::Minus, Time(a), Time(b)) => Interval(date::time_to_interval(a - b)),
+        (Sign::Plus, Date(_), Time(t)) => Timestamp(date::add_micros(call.timestamp(0)?, *t)?),
+        (Sign::Plus, Time(t), Date(_)) => Timestamp(date::add_micros(call.timestamp(1)?, *t)?),
         (Sign::Plus, _, Interval(i)) => Timestamp(date::add_interval(call.timestamp(0)?, *i)?),
         (Sign::Plus, Interval(i), _) => Timestamp(date::add_interval(call.timestamp(1)?, *i)?),
         (Sign::Minus, _, Interval(i)) => Timestamp(date::sub_interval(call.timestamp(0)?, *i)?),

@@ -1,13 +1,13 @@
 //! Functions of dates, timestamps and intervals.
 
 use base::Result;
-use types::ops::date::{self, Field};
+use types::ops::date::{self, Field, Zone};
 use types::ops::{decimal, error, number};
 use types::{SqlType, Value};
 
 use super::call::whole;
-use super::{Call, Scalar, over, text};
-use crate::Parameter::{Date, Decimal, Double, Integer, Interval, Text, Timestamp};
+use super::{Call, Scalar, in_session, over, text};
+use crate::Parameter::{Date, Decimal, Double, Integer, Interval, Text, Time, Timestamp, Timestamptz};
 
 pub(super) const ROWS: &[Scalar] = &[
     // The field is a constant; the binder makes the result decimal(20,6) for second and epoch, decimal(20,3) for milliseconds.
@@ -18,9 +18,10 @@ pub(super) const ROWS: &[Scalar] = &[
             over(&[Text, Timestamp], SqlType::BigInt),
             over(&[Text, Date], SqlType::BigInt),
             over(&[Text, Interval], SqlType::BigInt),
+            over(&[Text, Time], SqlType::BigInt),
         ],
         extract,
-        "A field of a date, timestamp or interval, as `extract` gives it (bigint; decimal(20,6) for second and epoch, decimal(20,3) for milliseconds).",
+        "A field of a date, time, timestamp or interval, as `extract` gives it (bigint; decimal(20,6) for second and epoch, decimal(20,3) for milliseconds).",
         ("date_part('year', date '1998-09-02')", "1998"),
     ),
     Scalar::new(
@@ -30,9 +31,11 @@ pub(super) const ROWS: &[Scalar] = &[
             over(&[Text, Timestamp], SqlType::Timestamp),
             over(&[Text, Date], SqlType::Timestamp),
             over(&[Text, Interval], SqlType::Interval),
+            in_session(&[Text, Timestamptz], SqlType::Timestamptz),
+            over(&[Text, Timestamptz, Text], SqlType::Timestamptz),
         ],
         truncate,
-        "The timestamp or interval with all fields below the named one reset.",
+        "The timestamp or interval with all fields below the named one reset; of a timestamptz as the zone has it.",
         ("date_trunc('month', date '1998-09-02')", "1998-09-01 00:00:00"),
     ),
     Scalar::new(
@@ -57,7 +60,13 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "to_char",
         &["to_char"],
-        &[text(&[Timestamp, Text]), text(&[Date, Text]), text(&[Decimal, Text]), text(&[Double, Text])],
+        &[
+            text(&[Timestamp, Text]),
+            text(&[Date, Text]),
+            text(&[Decimal, Text]),
+            text(&[Double, Text]),
+            in_session(&[Timestamptz, Text], SqlType::Text),
+        ],
         to_char,
         "A date, timestamp or number in the form of a pattern.",
         ("to_char(date '1998-09-02', 'YYYY-MM')", "1998-09"),
@@ -82,6 +91,10 @@ pub(super) const ROWS: &[Scalar] = &[
 
 fn to_char(call: &Call<'_>) -> Result<Value> {
     let pattern = call.text(1)?;
+    if call.len() > 2 {
+        let moment = call.timestamp(0)?;
+        return Zone::with(call.text(2)?, |zone| date::to_char_in(moment, pattern, zone)).map(Value::str);
+    }
     Ok(Value::str(match (call.value(0)?, call.exact(0)) {
         (Value::Float(f), _) => number::pattern::float_to_char(*f, pattern)?,
         (_, Some((value, scale))) => number::pattern::to_char(value, scale, pattern)?,
@@ -98,6 +111,7 @@ fn extract(call: &Call<'_>) -> Result<Value> {
     let field: Field = call.text(0)?.parse()?;
     let part = match call.value(1)? {
         Value::Date(d) => date::extract_date(field, *d)?,
+        Value::Time(t) => date::extract_time(field, *t)?,
         Value::Timestamp(t) => date::extract_timestamp(field, *t)?,
         Value::Interval(i) => date::extract_interval(field, *i)?,
         _ => return call.wrong(),
@@ -114,6 +128,9 @@ fn truncate(call: &Call<'_>) -> Result<Value> {
     let field: Field = call.text(0)?.parse()?;
     Ok(match call.value(1)? {
         Value::Interval(i) => Value::Interval(date::trunc_interval(field, *i)?),
+        Value::Timestamp(t) if call.result == SqlType::Timestamptz => {
+            Value::Timestamp(Zone::with(call.text(2)?, |zone| date::trunc_timestamp_in(field, *t, zone))?)
+        }
         Value::Date(d) if call.result == SqlType::Date => Value::Date(date::trunc_date(field, *d)?),
         _ => Value::Timestamp(date::trunc_timestamp(field, call.timestamp(1)?)?),
     })

@@ -63,6 +63,12 @@ impl ScalarFunction {
     pub const EXTRACT: Self = row("extract");
     pub const DATE_TRUNC: Self = row("date_trunc");
     pub const TO_NUMBER: Self = row("to_number");
+    pub const TIMEZONE: Self = row("timezone");
+    pub const TEXT_IN_ZONE: Self = row("text_in_zone");
+    pub const MOMENT_OF_TEXT: Self = row("moment_of_text");
+    pub const ZONE_FIELD: Self = row("zone_field");
+    pub const DATE_ADD: Self = row("date_add");
+    pub const DATE_SUBTRACT: Self = row("date_subtract");
     pub const GREATEST: Self = row("greatest");
     pub const LEAST: Self = row("least");
     pub const ARRAY_ALONE: Self = row("array_alone");

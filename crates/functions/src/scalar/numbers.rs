@@ -191,6 +191,17 @@ pub(super) const ROWS: &[Scalar] = &[
             ("random()", "0.7403"),
         )
     },
+    Scalar {
+        volatile: true,
+        ..Scalar::new(
+            "gen_random_uuid",
+            &["gen_random_uuid", "uuid"],
+            &[over(&[], SqlType::Uuid)],
+            |_| Ok(Value::Uuid(random::uuid())),
+            "A random UUID (version 4).",
+            ("gen_random_uuid()", "5b30857f-0bfa-48b5-ac0b-5c64e28078d1"),
+        )
+    },
     Scalar::new(
         "to_hex",
         &["to_hex"],

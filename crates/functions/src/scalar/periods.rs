@@ -5,7 +5,7 @@ use types::ops::date;
 use types::{SqlType, Value};
 
 use super::{Call, Scalar, over, text};
-use crate::Parameter::{Date, Double, Interval, Text, Timestamp};
+use crate::Parameter::{Date, Double, Interval, Text, Timestamp, Timestamptz};
 
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
@@ -44,7 +44,10 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "date_bin",
         &["date_bin"],
-        &[over(&[Interval, Timestamp, Timestamp], SqlType::Timestamp)],
+        &[
+            over(&[Interval, Timestamp, Timestamp], SqlType::Timestamp),
+            over(&[Interval, Timestamptz, Timestamptz], SqlType::Timestamptz),
+        ],
         |c| Ok(Value::Timestamp(date::date_bin(interval(c, 0)?, c.timestamp(1)?, c.timestamp(2)?)?)),
         "The beginning of the period of that length, counted from the origin, in which the timestamp is.",
         ("date_bin('15 minutes', timestamp '2020-02-11 15:44:17', timestamp '2001-01-01')", "2020-02-11 15:30:00"),
@@ -59,6 +62,8 @@ pub(super) const ROWS: &[Scalar] = &[
             over(&[Interval, Date, Date], SqlType::Date),
             over(&[Interval, Timestamp, Interval], SqlType::Timestamp),
             over(&[Interval, Date, Interval], SqlType::Date),
+            over(&[Interval, Timestamptz], SqlType::Timestamptz),
+            over(&[Interval, Timestamptz, Timestamptz], SqlType::Timestamptz),
         ],
         time_bucket,
         "The beginning of the period in which the time is; periods count from 2000-01-03, of months from 2000-01-01, or from the origin, or are shifted by the interval.",
@@ -94,10 +99,10 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "to_timestamp",
         &["to_timestamp"],
-        &[over(&[Double], SqlType::Timestamp)],
+        &[over(&[Double], SqlType::Timestamptz)],
         |c| Ok(Value::Timestamp(date::from_epoch(c.float(0)?)?)),
-        "The timestamp so many seconds after 1970-01-01 00:00:00.",
-        ("to_timestamp(1284352323.5)", "2010-09-13 04:32:03.5"),
+        "The moment so many seconds after 1970-01-01 00:00:00 UTC.",
+        ("to_timestamp(1284352323.5)", "2010-09-13 04:32:03.5+00"),
     ),
 ];
 

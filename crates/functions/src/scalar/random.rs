@@ -6,6 +6,12 @@ use std::hash::{BuildHasher, Hasher};
 
 use base::Random;
 
+/// A random UUID. Its bits are hashes of nothing under keys that the machine has drawn.
+pub(super) fn uuid() -> u128 {
+    let half = || u128::from(RandomState::new().build_hasher().finish());
+    types::ops::uuid::of_random(half() << 64 | half())
+}
+
 /// A number from 0 to below 1, uniform.
 pub(super) fn random() -> f64 {
     thread_local! {

@@ -3,6 +3,7 @@
 use arrow_schema::{DataType, Schema};
 use types::SqlType;
 
+use crate::arrow_out::{EXTENSION, UUID};
 use crate::source::Field;
 
 /// The SQL type of an Arrow type; none if there is no counterpart.
@@ -22,9 +23,13 @@ pub fn sql_type_of(data_type: &DataType) -> Option<SqlType> {
         | DataType::Decimal128(p, s)
         | DataType::Decimal256(p, s) => decimal(*p, *s)?,
         DataType::Date32 | DataType::Date64 => SqlType::Date,
-        DataType::Timestamp(..) => SqlType::Timestamp,
+        DataType::Time32(_) | DataType::Time64(_) => SqlType::Time,
+        DataType::Timestamp(_, Some(_)) => SqlType::Timestamptz,
+        DataType::Timestamp(_, None) => SqlType::Timestamp,
         DataType::Duration(_) | DataType::Interval(_) => SqlType::Interval,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => SqlType::Text,
+        // If the field says that they are such.
+        DataType::FixedSizeBinary(16) => SqlType::Uuid,
         DataType::Dictionary(_, values) => sql_type_of(values)?,
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
             let element = sql_type_of(item.data_type())?;
@@ -45,7 +50,8 @@ fn decimal(precision: u8, scale: i8) -> Option<SqlType> {
 
 /// The field of an Arrow field.
 pub fn field_of(field: &arrow_schema::Field) -> Field {
-    let sql_type = sql_type_of(field.data_type());
+    let is_uuid = field.metadata().get(EXTENSION).is_some_and(|name| name == UUID);
+    let sql_type = sql_type_of(field.data_type()).filter(|t| *t != SqlType::Uuid || is_uuid);
     Field {
         name: field.name().clone(),
         sql_type: sql_type.unwrap_or(SqlType::Text),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use types::ops::cast::{TooLong, parse, to_char_n, to_varchar};
+use types::ops::date::Zone;
 use types::ops::{Bad, array};
 use types::{ColumnBuilder, Interval, Physical, SqlType, Value};
 
@@ -21,6 +22,8 @@ pub struct Reader {
     pub quoted_nulls: bool,
     /// The text that means the default, and this default.
     pub default: Option<(Vec<u8>, Value)>,
+    /// The zone of moments whose text names none.
+    pub zone: Zone,
 }
 
 impl Reader {
@@ -60,7 +63,10 @@ impl Reader {
                 None => parse::f64(f),
             }),
             (SqlType::Date, _) => column.each(out, parse::date),
+            (SqlType::Time, _) => column.each(out, parse::time),
+            (SqlType::Timestamptz, _) => column.each(out, |f| parse::timestamptz(f, &self.zone)),
             (SqlType::Timestamp, _) => column.each(out, parse::timestamp),
+            (SqlType::Uuid, _) => column.each(out, |f| parse::uuid(f).map(types::ops::uuid::stored)),
             (SqlType::Interval, _) => column.each::<Interval>(out, parse::interval),
             (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Array(_), _) => {
                 column.strings(out, clean)

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use base::{Budget, CancelToken, Error, Result, SqlState};
+use types::ops::date::Zone;
 use types::{SqlType, Value};
 
 use crate::input::Compression;
@@ -123,6 +124,8 @@ pub struct CsvOptions {
     pub cancel: CancelToken,
     /// Who helps to find out what is not said.
     pub helpers: Option<Arc<dyn Helpers>>,
+    /// The zone of moments whose text names none, and in which they are written.
+    pub zone: Zone,
     /// Rows in a row group of Parquet (ignored otherwise).
     pub row_group_size: Option<usize>,
 }
@@ -210,7 +213,7 @@ fn sql_type(text: &str) -> Result<SqlType> {
         "float8" | "double precision" => SqlType::Double,
         "float4" | "float" => SqlType::Real,
         "decimal" | "numeric" => SqlType::decimal(18, 3),
-        "datetime" | "timestamptz" => SqlType::Timestamp,
+        "datetime" => SqlType::Timestamp,
         _ => SqlType::from_str(&text.replace("numeric", "decimal").replace(", ", ",").replace(" (", "("))?,
     })
 }

@@ -2,6 +2,7 @@
 
 use types::SqlType;
 use types::ops::cast::parse;
+use types::ops::date::names_zone;
 
 use super::dialect::Dialect;
 use super::records::{Record, Records, Span, unescape};
@@ -11,7 +12,8 @@ const INTEGER: u8 = 2;
 const DOUBLE: u8 = 4;
 const DATE: u8 = 8;
 const TIMESTAMP: u8 = 16;
-const ALL: u8 = 31;
+const TIMESTAMPTZ: u8 = 32;
+const ALL: u8 = 63;
 
 /// Texts that mean NULL in columns that are not text, where the caller names none.
 pub const NULLS: [&str; 4] = ["", "NA", "N/A", "NULL"];
@@ -43,7 +45,7 @@ impl Candidates {
         self.any |= other.any;
     }
 
-    /// The first that fits: boolean, bigint, double, date, timestamp, text.
+    /// The first that fits: boolean, bigint, double, date, timestamp, timestamptz, text.
     pub fn sql_type(self) -> SqlType {
         match self.types {
             _ if !self.any => SqlType::Text,
@@ -52,6 +54,7 @@ impl Candidates {
             t if t & DOUBLE != 0 => SqlType::Double,
             t if t & DATE != 0 => SqlType::Date,
             t if t & TIMESTAMP != 0 => SqlType::Timestamp,
+            t if t & TIMESTAMPTZ != 0 => SqlType::Timestamptz,
             _ => SqlType::Text,
         }
     }
@@ -74,7 +77,7 @@ fn admitted(field: &[u8], types: u8) -> u8 {
             out |= DOUBLE;
         }
     }
-    if types & (DATE | TIMESTAMP) != 0
+    if types & (DATE | TIMESTAMP | TIMESTAMPTZ) != 0
         && field.len() >= 10
         && first.is_ascii_digit()
         && field[4] == b'-'
@@ -82,10 +85,11 @@ fn admitted(field: &[u8], types: u8) -> u8 {
     {
         if field.len() == 10 {
             if parse::date(field).is_ok() {
-                out |= DATE | TIMESTAMP;
+                out |= DATE | TIMESTAMP | TIMESTAMPTZ;
             }
         } else if matches!(field[10], b' ' | b'T') && parse::timestamp(field).is_ok() {
-            out |= TIMESTAMP;
+            // Among moments, one without a zone is in the session's.
+            out |= if names_zone(field) { TIMESTAMPTZ } else { TIMESTAMP | TIMESTAMPTZ };
         }
     }
     if types & BOOL != 0 && (field.eq_ignore_ascii_case(b"true") || field.eq_ignore_ascii_case(b"false")) {

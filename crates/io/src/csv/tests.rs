@@ -32,7 +32,7 @@ fn types_and_header_are_found_out() {
                 NA,NA,NA,2013-01-01 10:00,FALSE,NA,1\n";
     let source = open(text, &CsvOptions::detect()).unwrap();
     use SqlType::*;
-    let expected = [BigInt, Double, Date, Timestamp, Bool, Text, Text];
+    let expected = [BigInt, Double, Date, Timestamptz, Bool, Text, Text];
     assert_eq!(source.schema().iter().map(|f| f.sql_type).collect::<Vec<_>>(), expected);
     assert_eq!(source.schema()[2].name, "day");
     let rows = rows(&source).unwrap();
@@ -305,7 +305,7 @@ fn flights() {
     for (name, sql_type, null) in [
         ("dep_time", SqlType::BigInt, 8255),
         ("tailnum", SqlType::Text, 2512),
-        ("time_hour", SqlType::Timestamp, 0),
+        ("time_hour", SqlType::Timestamptz, 0),
         ("air_time", SqlType::BigInt, 9430),
     ] {
         assert_eq!((flights.schema()[at(name)].sql_type, nulls(at(name))), (sql_type, null), "{name}");

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use base::Result;
-use types::ops::cast::{format_value, pad_char, write_value};
+use types::ops::cast::{format_value_in, pad_char, write_value};
+use types::ops::date::Zone;
 use types::ops::{date, decimal};
 use types::{Chunk, Column, Physical, SqlType};
 
@@ -25,6 +26,7 @@ pub struct CsvWriter<W: Write> {
     force_quote: Vec<bool>,
     /// Bytes that make a field need quotes.
     special: [bool; 256],
+    zone: Zone,
 }
 
 impl<W: Write> CsvWriter<W> {
@@ -50,7 +52,15 @@ impl<W: Write> CsvWriter<W> {
         let default_null = if text_format { "\\N" } else { "" };
         let null = options.null.as_ref().and_then(|n| n.first().cloned()).unwrap_or_else(|| default_null.to_owned());
         let force_quote = fields.iter().map(|f| options.force_quote.contains(&f.name)).collect();
-        let mut writer = Self { sink, out: String::with_capacity(BUFFER), dialect, null, force_quote, special };
+        let mut writer = Self {
+            sink,
+            out: String::with_capacity(BUFFER),
+            dialect,
+            null,
+            force_quote,
+            special,
+            zone: options.zone.clone(),
+        };
         let header = options.header.is_some_and(|h| h != Header::No);
         if header {
             for (i, field) in fields.iter().enumerate() {
@@ -104,10 +114,14 @@ impl<W: Write> CsvWriter<W> {
         match (column.sql_type(), column.physical()) {
             (SqlType::Char(limit), _) => return self.text(&pad_char(column.str(row), limit), force),
             (array, Physical::Str) if array.is_array() => {
-                return self.text(&format_value(&column.value(row), array), force);
+                return self.text(&format_value_in(&column.value(row), array, &self.zone), force);
             }
             (_, Physical::Str) => return self.text(column.str(row), force),
             (SqlType::Date, _) => date::write_date(&mut self.out, column.values::<i32>()[row]),
+            (SqlType::Time, _) => date::write_time(&mut self.out, column.values::<i64>()[row]),
+            (SqlType::Timestamptz, _) => {
+                date::write_timestamptz(&mut self.out, column.values::<i64>()[row], &self.zone)
+            }
             (SqlType::Timestamp, _) => date::write_timestamp(&mut self.out, column.values::<i64>()[row]),
             (t, Physical::I16) => decimal::write(&mut self.out, column.values::<i16>()[row].into(), t.scale()),
             (t, Physical::I32) => decimal::write(&mut self.out, column.values::<i32>()[row].into(), t.scale()),

@@ -290,7 +290,7 @@ fn types_of_others() {
         (
             "ns",
             Arc::new(TimestampNanosecondArray::from(vec![1_999, -1, 0]).with_timezone("UTC")),
-            SqlType::Timestamp,
+            SqlType::Timestamptz,
             [1, -1, 0].map(Value::Timestamp).to_vec(),
         ),
         (

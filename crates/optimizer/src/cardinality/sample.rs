@@ -225,7 +225,7 @@ fn in_list(column: &Column, values: &[Value]) -> Option<Vec<u8>> {
 fn integer(value: &Value) -> Option<i128> {
     Some(match value {
         Value::Bool(b) => i128::from(*b),
-        Value::Int(v) | Value::Timestamp(v) => i128::from(*v),
+        Value::Int(v) | Value::Time(v) | Value::Timestamp(v) => i128::from(*v),
         Value::Date(v) => i128::from(*v),
         Value::Decimal(v) => *v,
         _ => return None,

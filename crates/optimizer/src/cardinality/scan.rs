@@ -114,7 +114,7 @@ fn guessed_distinct(sql_type: SqlType, rows: f64, range: Option<(f64, f64)>) -> 
 pub(super) fn number(value: &Value) -> Option<f64> {
     Some(match value {
         Value::Bool(b) => f64::from(u8::from(*b)),
-        Value::Int(v) | Value::Timestamp(v) => *v as f64,
+        Value::Int(v) | Value::Time(v) | Value::Timestamp(v) => *v as f64,
         Value::Decimal(v) => *v as f64,
         Value::Float(v) if v.is_finite() => *v,
         Value::Date(v) => f64::from(*v),

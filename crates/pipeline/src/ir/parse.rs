@@ -99,7 +99,9 @@ impl Parser<'_> {
             "float" => Value::Float(self.t.number()?),
             "str" => Value::str(self.t.text()?),
             "date" => Value::Date(self.t.number()?),
+            "time" => Value::Time(self.t.number()?),
             "timestamp" => Value::Timestamp(self.t.number()?),
+            "uuid" => Value::Uuid(self.t.number()?),
             "interval" => {
                 Value::Interval(Interval { months: self.t.number()?, days: self.t.number()?, micros: self.t.number()? })
             }

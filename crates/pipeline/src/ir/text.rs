@@ -69,7 +69,9 @@ impl Display for Printed<'_> {
             Value::Float(x) => write!(f, "float {x:?}"),
             Value::Str(x) => write!(f, "str {}", Quoted(x)),
             Value::Date(x) => write!(f, "date {x}"),
+            Value::Time(x) => write!(f, "time {x}"),
             Value::Timestamp(x) => write!(f, "timestamp {x}"),
+            Value::Uuid(x) => write!(f, "uuid {x}"),
             Value::Interval(x) => write!(f, "interval {} {} {}", x.months, x.days, x.micros),
         }
     }

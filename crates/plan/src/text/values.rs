@@ -1,7 +1,7 @@
 //! Constants in the text form.
 
 use base::{Error, Result, SqlState};
-use types::ops::cast::{cast_value, format_value};
+use types::ops::cast::{self, cast_value, format_value};
 use types::ops::{date, decimal};
 use types::{SqlType, Value};
 
@@ -20,7 +20,12 @@ pub(super) fn literal(value: &Value, sql_type: SqlType) -> (String, SqlType) {
         Value::Str(_) if sql_type.is_array() => (quoted(&format_value(value, sql_type)), SqlType::Text),
         Value::Str(s) => (quoted(s), SqlType::Text),
         Value::Date(d) => (quoted(&date::format_date(*d)), SqlType::Text),
+        Value::Time(t) => (quoted(&date::format_time(*t)), SqlType::Text),
+        Value::Timestamp(t) if sql_type == SqlType::Timestamptz => {
+            (quoted(&date::format_timestamptz(*t, &date::Zone::utc())), SqlType::Text)
+        }
         Value::Timestamp(t) => (quoted(&date::format_timestamp(*t)), SqlType::Text),
+        Value::Uuid(_) => (quoted(&cast::format_value(value, sql_type)), SqlType::Text),
         Value::Interval(i) => (quoted(&date::format_interval(*i)), SqlType::Text),
     }
 }
@@ -40,7 +45,12 @@ pub(super) fn value(text: &str, sql_type: SqlType) -> Result<Value> {
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(text),
         SqlType::Array(_) => cast_value(&Value::str(text), SqlType::Text, sql_type).map_err(|_| bad())?,
         SqlType::Date => Value::Date(date::parse_date(text.as_bytes()).map_err(|_| bad())?),
+        SqlType::Time => Value::Time(date::parse_time(text.as_bytes()).map_err(|_| bad())?),
+        SqlType::Timestamptz => {
+            Value::Timestamp(date::parse_timestamptz(text.as_bytes(), &date::Zone::utc()).map_err(|_| bad())?)
+        }
         SqlType::Timestamp => Value::Timestamp(date::parse_timestamp(text.as_bytes()).map_err(|_| bad())?),
+        SqlType::Uuid => Value::Uuid(cast::parse::uuid(text.as_bytes()).map_err(|_| bad())?),
         SqlType::Interval => Value::Interval(date::parse_interval(text.as_bytes()).map_err(|_| bad())?),
     })
 }

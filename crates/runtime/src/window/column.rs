@@ -220,13 +220,14 @@ impl Operand {
         }
         let values = match (&value, Form::of(sql_type)) {
             (Value::Bool(b), _) => one(i64::from(*b)),
-            (Value::Int(i) | Value::Timestamp(i), _) => one(*i),
+            (Value::Int(i) | Value::Time(i) | Value::Timestamp(i), _) => one(*i),
             (Value::Date(days), _) => one(i64::from(*days)),
             (Value::Decimal(d), Form::I64) => one(*d as i64),
             (Value::Decimal(d), _) => one(*d),
             (Value::Float(f), _) => one(*f),
             (Value::Str(text), _) => one(Str::new(text.as_bytes())),
             (Value::Interval(i), _) => one(*i),
+            (Value::Uuid(u), _) => one(types::ops::uuid::stored(*u)),
             (Value::Null, Form::I64) => one(0i64),
             (Value::Null, Form::I128) => one(0i128),
             (Value::Null, Form::F64) => one(0.0),

@@ -99,6 +99,11 @@ fn in_range(value: &Value, base: &Value, offset: &Value, subtract: bool, less: b
             let value = Value::Timestamp(date::date_to_timestamp(*value)?);
             return in_range(&value, &base, &Value::Interval(*b), subtract, less);
         }
+        (Value::Time(a), Value::Interval(b)) => {
+            let Value::Time(value) = value else { panic!("{value:?}") };
+            let sum = if subtract { a - b.micros } else { a + b.micros };
+            return Ok(if less { *value <= sum } else { *value >= sum });
+        }
         (Value::Timestamp(a), Value::Interval(b)) => {
             Value::Timestamp(if subtract { date::sub_interval(*a, *b)? } else { date::add_interval(*a, *b)? })
         }

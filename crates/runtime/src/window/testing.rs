@@ -21,13 +21,15 @@ pub(crate) struct Table {
     pub(crate) nulls_first: bool,
 }
 
-pub(crate) const KEY_TYPES: [SqlType; 7] = [
+pub(crate) const KEY_TYPES: [SqlType; 9] = [
     SqlType::BigInt,
     SqlType::decimal(10, 2),
     SqlType::decimal(30, 2),
     SqlType::Double,
     SqlType::Date,
     SqlType::Timestamp,
+    SqlType::Timestamptz,
+    SqlType::Time,
     SqlType::Interval,
 ];
 
@@ -37,7 +39,8 @@ pub(crate) fn value(random: &mut Random, sql_type: SqlType) -> Value {
     match sql_type {
         SqlType::Bool => Value::Bool(small > 0),
         SqlType::Date => Value::Date(19_000 + small as i32 * 5),
-        SqlType::Timestamp => Value::Timestamp(1_700_000_000_000_000 + small * 40_000_000_000),
+        SqlType::Time => Value::Time((small + 1000) * 5_000_000),
+        SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(1_700_000_000_000_000 + small * 40_000_000_000),
         SqlType::Interval => {
             Value::Interval(Interval { months: small as i32 % 2, days: small as i32 * 10 % 40, micros: small })
         }
@@ -133,7 +136,7 @@ pub(crate) fn column(values: &[Value], sql_type: SqlType) -> Operand {
     }
     let integer = |v: &Value| match v {
         Value::Bool(b) => (*b).into(),
-        Value::Int(i) | Value::Timestamp(i) => (*i).into(),
+        Value::Int(i) | Value::Time(i) | Value::Timestamp(i) => (*i).into(),
         Value::Date(d) => (*d).into(),
         Value::Decimal(d) => *d,
         other => panic!("{other:?}"),
@@ -191,7 +194,8 @@ pub(crate) fn some(evaluation: &dyn Evaluation, sql_type: SqlType, rows: Range<u
     let integer = |i: i64| match sql_type {
         SqlType::Bool => Value::Bool(i != 0),
         SqlType::Date => Value::Date(i as i32),
-        SqlType::Timestamp => Value::Timestamp(i),
+        SqlType::Time => Value::Time(i),
+        SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(i),
         SqlType::Decimal { .. } => Value::Decimal(i.into()),
         _ => Value::Int(i),
     };

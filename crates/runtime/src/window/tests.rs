@@ -9,7 +9,7 @@ use super::reference::{self, Slow, SlowKey};
 use super::testing::{KEY_TYPES, Table, all, bit_set, build, column, some, values};
 use super::*;
 
-const TYPES: [SqlType; 9] = [
+const TYPES: [SqlType; 11] = [
     SqlType::SmallInt,
     SqlType::BigInt,
     SqlType::decimal(10, 2),
@@ -18,6 +18,8 @@ const TYPES: [SqlType; 9] = [
     SqlType::Double,
     SqlType::Text,
     SqlType::Timestamp,
+    SqlType::Timestamptz,
+    SqlType::Time,
     SqlType::Interval,
 ];
 

@@ -3,9 +3,11 @@
 use base::{Error, Result, SqlState};
 use functions::common_type;
 use plan::{Compare, Expr, ExprKind};
-use types::ops::cast::{assign_value, can_cast, cast_value};
+use types::ops::cast::{assign_value_in, can_cast, cast_value_in};
 use types::ops::decimal;
 use types::{SqlType, Value};
+
+use super::zone;
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
@@ -75,12 +77,13 @@ pub(in crate::bind) fn cast_to(expr: Expr, to: SqlType) -> Result<Expr> {
         if value.is_null() {
             return Ok(Expr::constant(Value::Null, to).at(position));
         }
+        let zone = zone::session();
         if expr.sql_type == SqlType::Null {
-            let value = cast_value(value, SqlType::Text, to).map_err(|e| e.at(position))?;
+            let value = cast_value_in(value, SqlType::Text, to, &zone).map_err(|e| e.at(position))?;
             return Ok(Expr::constant(value, to).at(position));
         }
         // An error stays a run-time matter: the branch that it stands in may never be taken.
-        if let Ok(value) = cast_value(value, expr.sql_type, to) {
+        if let Ok(value) = cast_value_in(value, expr.sql_type, to, &zone) {
             return Ok(Expr::constant(value, to).at(position));
         }
     }
@@ -88,7 +91,10 @@ pub(in crate::bind) fn cast_to(expr: Expr, to: SqlType) -> Result<Expr> {
         let message = format!("cannot cast type {} to {to}", expr.sql_type);
         return Err(Error::new(SqlState::CANNOT_COERCE, message).at(position));
     }
-    Ok(Expr::new(ExprKind::Cast(Box::new(expr)), to).at(position))
+    match zone::convert(expr, to) {
+        Ok(converted) => cast_to(converted, to),
+        Err(expr) => Ok(Expr::new(ExprKind::Cast(Box::new(expr)), to).at(position)),
+    }
 }
 
 /// The expression as `to` where strings of any kind will do for a string.
@@ -285,7 +291,7 @@ pub(in crate::bind) fn assign(expr: Expr, to: SqlType, column: &str) -> Result<E
     if let ExprKind::Const(value) = &expr.kind {
         let from = if from == SqlType::Null { SqlType::Text } else { from };
         if is_untyped(&expr) || assignable(from, to) {
-            let value = assign_value(value, from, to).map_err(|e| e.at(position))?;
+            let value = assign_value_in(value, from, to, &zone::session()).map_err(|e| e.at(position))?;
             return Ok(Expr::constant(value, to).at(position));
         }
     }
@@ -311,12 +317,18 @@ pub(in crate::bind) fn assign(expr: Expr, to: SqlType, column: &str) -> Result<E
 }
 
 fn assignable(from: SqlType, to: SqlType) -> bool {
-    let dates = |t| matches!(t, SqlType::Date | SqlType::Timestamp);
+    let dates = |t| matches!(t, SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz);
+    let times = matches!(
+        (from, to),
+        (SqlType::Timestamp | SqlType::Timestamptz | SqlType::Interval, SqlType::Time)
+            | (SqlType::Time, SqlType::Interval)
+    );
     from == SqlType::Null
         || from == to
         || to.is_string()
         || (from.is_numeric() && to.is_numeric())
         || (dates(from) && dates(to))
+        || times
 }
 
 /// A constant as the type of the other side if that loses nothing: 24 beside a decimal(15,2) is 24.00, 5.0 beside an
@@ -343,10 +355,12 @@ fn narrowed(expr: Expr, to: SqlType) -> Expr {
             }
             constant(Value::Decimal(d), SqlType::decimal(digits(d).max(scale), scale))
         }
-        (Value::Timestamp(t), SqlType::Date) if t % MICROS_PER_DAY == 0 => match i32::try_from(t / MICROS_PER_DAY) {
-            Ok(days) => constant(Value::Date(days), SqlType::Date),
-            Err(_) => expr,
-        },
+        (Value::Timestamp(t), SqlType::Date) if expr.sql_type == SqlType::Timestamp && t % MICROS_PER_DAY == 0 => {
+            match i32::try_from(t / MICROS_PER_DAY) {
+                Ok(days) => constant(Value::Date(days), SqlType::Date),
+                Err(_) => expr,
+            }
+        }
         _ => expr,
     }
 }

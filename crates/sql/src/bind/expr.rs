@@ -25,8 +25,9 @@ use base::{Error, Result, SqlState};
 use plan::{Expr, ExprKind};
 use sqlparser::ast;
 use types::SqlType;
+use types::ops::date::{time_of_timestamp, timestamp_to_date};
 
-use super::{Binder, unsupported};
+use super::{Binder, unsupported, zone};
 use crate::bind::coerce::{boolean, known};
 pub(super) use literal::number;
 pub(super) use named::call;
@@ -115,7 +116,9 @@ impl Binder<'_> {
                 Err(Error::new(SqlState::SYNTAX_ERROR, "* is only allowed in the select list and in count(*)"))
             }
             E::RLike { expr, .. } => unsupported("RLIKE", self.text.start(expr)),
-            E::AtTimeZone { timestamp, .. } => unsupported("AT TIME ZONE", self.text.start(timestamp)),
+            E::AtTimeZone { timestamp, time_zone } => {
+                self.call_by_name("timezone", &[time_zone, timestamp], self.text.start(timestamp))
+            }
             E::Collate { expr, .. } => unsupported("COLLATE", self.text.start(expr)),
             E::Array(array) => self.array(&array.elem, None),
             E::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
@@ -155,9 +158,12 @@ impl Binder<'_> {
     /// Constants that are written as a word.
     fn constant_word(&self, word: &str, position: Option<u32>) -> Option<Expr> {
         let now = || self.resolver.now();
+        let local = || zone::session().local(now()).unwrap_or_else(|_| now());
         let (value, sql_type) = match word {
-            "current_date" => (types::Value::Date(types::ops::date::timestamp_to_date(now())), SqlType::Date),
-            "current_timestamp" | "localtimestamp" => (types::Value::Timestamp(now()), SqlType::Timestamp),
+            "current_date" => (types::Value::Date(timestamp_to_date(local())), SqlType::Date),
+            "current_timestamp" => (types::Value::Timestamp(now()), SqlType::Timestamptz),
+            "localtimestamp" => (types::Value::Timestamp(local()), SqlType::Timestamp),
+            "current_time" | "localtime" => (types::Value::Time(time_of_timestamp(local())), SqlType::Time),
             "current_schema" => (types::Value::str("main"), SqlType::Text),
             "current_catalog" => (types::Value::str("morseldb"), SqlType::Text),
             _ => return None,

@@ -8,7 +8,7 @@ use types::{SqlType, Value};
 use super::coerce::{cast_to, common_type_of};
 use super::from::FromItem;
 use super::scope::{Clause, Level};
-use super::{Binder, fold, unsupported};
+use super::{Binder, fold, unsupported, zone};
 use crate::{Series, SeriesBounds};
 
 impl Binder<'_> {
@@ -46,7 +46,8 @@ impl Binder<'_> {
         };
         // The name of the table, if it has another one, is the column's as well.
         let column = alias.map_or_else(|| function.to_owned(), |alias| fold(&alias.name));
-        let series = Series { function: function.to_owned(), column, sql_type, bounds, ordinality };
+        let series =
+            Series { function: function.to_owned(), column, sql_type, bounds, ordinality, zone: zone::session() };
         let table = self.resolver.series(series).map_err(|e| e.at(position))?;
         self.scan(table, None, alias)
     }
@@ -87,13 +88,15 @@ fn series_types(function: &str, arguments: &[Expr]) -> Result<(SqlType, Option<S
         let message = format!("function {} is not unique", signature(function, &types));
         return Err(Error::new(SqlState::AMBIGUOUS_FUNCTION, message).hint("add explicit type casts"));
     }
-    let is_time = |t: &SqlType| is_unknown(t) || matches!(t, SqlType::Date | SqlType::Timestamp);
+    let is_time = |t: &SqlType| is_unknown(t) || matches!(t, SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz);
     if let [start, stop, step] = types[..]
         && is_time(&start)
         && is_time(&stop)
         && matches!(step, SqlType::Interval | SqlType::Null)
     {
-        return Ok((SqlType::Timestamp, Some(SqlType::Interval)));
+        let is_moment = start == SqlType::Timestamptz || stop == SqlType::Timestamptz;
+        let sql_type = if is_moment { SqlType::Timestamptz } else { SqlType::Timestamp };
+        return Ok((sql_type, Some(SqlType::Interval)));
     }
     let refs: Vec<&Expr> = arguments.iter().collect();
     let is_exact = |t: &SqlType| is_unknown(t) || t.is_integer() || t.is_decimal();

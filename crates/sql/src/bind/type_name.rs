@@ -37,7 +37,7 @@ pub(super) fn sql_type(name: &DataType) -> Result<SqlType> {
             Some(CharacterLength::IntegerLength { length, .. }) => SqlType::Char(limit(*length, "char")?),
             Some(CharacterLength::Max) => return Err(unknown(&name.to_string())),
         },
-        DataType::Timestamp(Some(digits), TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) if *digits < 6 => {
+        DataType::Timestamp(Some(digits), _) if *digits < 6 => {
             return Err(Error::unsupported(format!("the type timestamp({digits})"))
                 .hint("timestamps have six digits of seconds; date_trunc takes some away"));
         }
@@ -45,11 +45,16 @@ pub(super) fn sql_type(name: &DataType) -> Result<SqlType> {
         DataType::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone)
         | DataType::TimestampNtz(_)
         | DataType::Datetime(_) => SqlType::Timestamp,
-        DataType::Timestamp(..) => {
-            return Err(Error::unsupported("the type timestamp with time zone")
-                .hint("use timestamp; times are taken as they are written"));
+        DataType::Timestamp(..) => SqlType::Timestamptz,
+        DataType::Time(Some(digits), TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) if *digits < 6 => {
+            return Err(Error::unsupported(format!("the type time({digits})")).hint("times have six digits of seconds"));
         }
-        DataType::Time(..) => return Err(Error::unsupported("the type time")),
+        DataType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => SqlType::Time,
+        DataType::Time(..) => {
+            return Err(Error::unsupported("the type time with time zone")
+                .hint("use time, or timestamptz, whose zone is known on each day"));
+        }
+        DataType::Uuid => SqlType::Uuid,
         DataType::Interval { fields: None, precision: None } => SqlType::Interval,
         DataType::Interval { .. } => {
             return Err(Error::unsupported(format!("the type {}", name.to_string().to_lowercase()))
@@ -62,7 +67,7 @@ pub(super) fn sql_type(name: &DataType) -> Result<SqlType> {
             | ArrayElemTypeDef::Parenthesis(element),
         ) => array_of(sql_type(element)?)?,
         DataType::Array(_) => return Err(Error::unsupported("an array without a type of its elements")),
-        DataType::JSON | DataType::JSONB | DataType::Uuid | DataType::Bytea | DataType::Blob(_) => {
+        DataType::JSON | DataType::JSONB | DataType::Bytea | DataType::Blob(_) => {
             return Err(Error::unsupported(format!("the type {}", name.to_string().to_lowercase())));
         }
         DataType::Custom(custom, arguments) => {
@@ -80,10 +85,7 @@ pub(super) fn sql_type(name: &DataType) -> Result<SqlType> {
                 ("signed", []) => SqlType::Integer,
                 ("logical", []) => SqlType::Bool,
                 ("timestamp_s" | "timestamp_ms" | "timestamp_us" | "timestamp_ns", []) => SqlType::Timestamp,
-                ("timestamptz", _) => {
-                    return Err(Error::unsupported("the type timestamp with time zone")
-                        .hint("use timestamp; times are taken as they are written"));
-                }
+                ("timestamptz", []) => SqlType::Timestamptz,
                 _ => return Err(unknown(&name.to_string())),
             }
         }
@@ -103,8 +105,8 @@ pub(super) fn array_of(element: SqlType) -> Result<SqlType> {
 
 fn unknown(name: &str) -> Error {
     Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", name.to_lowercase())).hint(
-        "types are boolean, smallint, integer, bigint, decimal(p,s), real, double, text, varchar(n), char(n), date, \
-         timestamp, interval, and arrays of them, such as integer[]",
+        "types are boolean, smallint, integer, bigint, decimal(p,s), real, double, text, varchar(n), char(n), date, time, \
+         timestamp, timestamptz, interval, uuid, and arrays of them, such as integer[]",
     )
 }
 

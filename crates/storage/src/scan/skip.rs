@@ -21,7 +21,7 @@ fn one_may_match(test: &Test, bounds: &Bounds) -> bool {
             keys.iter().any(|k| (min..=max).contains(&k))
         }
         (Test::Bitmap { base, bits }, ValueRange::Keys { min, max }) => {
-            *base <= *max && base + (bits.len() as i128 * 64 - 1) >= *min
+            *base <= *max && base.saturating_add(bits.len() as i128 * 64 - 1) >= *min
         }
         (Test::Text(test), ValueRange::Text { min, max, cut }) => {
             // A cut maximum stands for all strings that start with it.

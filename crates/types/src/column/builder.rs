@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Buffer, Column, Plain};
+use crate::ops::uuid;
 use crate::{Interval, Physical, SqlType, Str, Value};
 
 const HEAP_BLOCK: usize = 64 << 10;
@@ -108,9 +109,10 @@ impl ColumnBuilder {
             (Value::Bool(b), Physical::Bool) => self.push(u8::from(*b)),
             (Value::Int(i), Physical::I16) => self.push(i16::try_from(*i).expect("value of the column's type")),
             (Value::Int(i), Physical::I32) => self.push(i32::try_from(*i).expect("value of the column's type")),
-            (Value::Int(i) | Value::Timestamp(i), Physical::I64) => self.push(*i),
+            (Value::Int(i) | Value::Time(i) | Value::Timestamp(i), Physical::I64) => self.push(*i),
             (Value::Decimal(d), Physical::I64) => self.push(i64::try_from(*d).expect("value of the column's type")),
             (Value::Decimal(d), Physical::I128) => self.push(*d),
+            (Value::Uuid(u), Physical::I128) => self.push(uuid::stored(*u)),
             (Value::Float(f), Physical::F32) => self.push(*f as f32),
             (Value::Float(f), Physical::F64) => self.push(*f),
             (Value::Str(s), Physical::Str) => self.push_str(s),

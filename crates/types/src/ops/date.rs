@@ -12,7 +12,9 @@ mod from_char;
 mod interval;
 mod parse;
 mod strftime;
+mod time;
 mod to_char;
+pub mod zone;
 
 pub use arithmetic::{
     add_days, add_interval, age, date_diff, date_plus_interval, date_to_timestamp, from_epoch, months_between_dates,
@@ -23,16 +25,24 @@ pub use civil::{Civil, Moment, days_from_civil, days_in_month, is_leap_year, mak
 pub use field::{
     Field, extract_date, extract_interval, extract_timestamp, trunc_date, trunc_interval, trunc_timestamp,
 };
-pub use format::{format_date, format_interval, format_timestamp, write_date, write_interval, write_timestamp};
+pub use format::{
+    format_date, format_interval, format_time, format_timestamp, format_timestamptz, write_date, write_interval,
+    write_time, write_timestamp, write_timestamptz,
+};
 pub use from_char::from_char;
 pub use interval::{
     add as add_intervals, div as div_interval, justify, justify_days, justify_hours, limit as limit_interval,
     make_interval, mul as mul_interval, neg as neg_interval, parse as parse_interval, parse_as as parse_interval_as,
     sub as sub_intervals,
 };
-pub use parse::{parse_date, parse_timestamp};
+pub use parse::{names_zone, parse_date, parse_time, parse_timestamp, parse_timestamptz};
 pub use strftime::{strftime, strptime};
-pub use to_char::to_char;
+pub use time::{
+    add_interval_in, add_micros, add_to_time, extract_time, interval_to_time, make_time, subtract_from_time,
+    time_of_timestamp, time_to_interval, trunc_timestamp_in,
+};
+pub use to_char::{to_char, to_char_in};
+pub use zone::Zone;
 
 /// Microseconds of a second.
 pub const SECOND: i64 = 1_000_000;

@@ -131,12 +131,13 @@ pub fn hash_value(value: &crate::Value) -> u64 {
     match value {
         Null => NULL_HASH,
         Bool(b) => hash_i64((*b).into()),
-        Int(i) | Timestamp(i) => hash_i64(*i),
+        Int(i) | Time(i) | Timestamp(i) => hash_i64(*i),
         Decimal(d) => hash_i128(*d),
         Float(f) => hash_f64(*f),
         Str(s) => hash_str(s),
         Date(d) => hash_i64((*d).into()),
         Interval(i) => hash_interval(*i),
+        Uuid(u) => hash_i128(crate::ops::uuid::stored(*u)),
     }
 }
 

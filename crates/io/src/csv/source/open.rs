@@ -348,5 +348,5 @@ fn reader(index: usize, name: &str, sql_type: SqlType, options: &CsvOptions) -> 
     let quoted_nulls = options.force_null.contains(name) || (options.auto_detect && !sql_type.is_string());
     let default =
         options.default.as_ref().and_then(|(marker, values)| Some((text(marker), values.get(index)?.clone())));
-    Reader { sql_type, nulls, quoted_nulls, default }
+    Reader { sql_type, nulls, quoted_nulls, default, zone: options.zone.clone() }
 }

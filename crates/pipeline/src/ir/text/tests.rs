@@ -19,7 +19,7 @@ use crate::ir::{
 /// Makes random parts of programs.
 struct Generator(Random);
 
-const TYPES: [SqlType; 16] = [
+const TYPES: [SqlType; 19] = [
     SqlType::Bool,
     SqlType::SmallInt,
     SqlType::Integer,
@@ -33,6 +33,9 @@ const TYPES: [SqlType; 16] = [
     SqlType::Char(3),
     SqlType::Date,
     SqlType::Timestamp,
+    SqlType::Timestamptz,
+    SqlType::Time,
+    SqlType::Uuid,
     SqlType::Interval,
     SqlType::Array(&SqlType::Integer),
     SqlType::Array(&SqlType::Text),
@@ -71,7 +74,9 @@ impl Generator {
                 types::ops::array::encode(&values, element).unwrap()
             }
             SqlType::Date => Value::Date(wide as i32),
-            SqlType::Timestamp => Value::Timestamp(wide as i64),
+            SqlType::Uuid => Value::Uuid(wide as u128),
+            SqlType::Time => Value::Time(wide as i64),
+            SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(wide as i64),
             SqlType::Interval => Value::Interval(Interval {
                 months: wide as i32,
                 days: self.0.bits() as i32,

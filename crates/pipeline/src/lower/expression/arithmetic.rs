@@ -51,7 +51,9 @@ impl Expressions {
             (F::ADD | F::SUBTRACT, [T::Date, T::Integer]) | (F::SUBTRACT, [T::Date, T::Date]) => {
                 self.plus_days(pipe, f, args, expr).map(Some)
             }
-            (F::ADD | F::SUBTRACT, [T::Date | T::Timestamp, T::Interval]) => self.plus_interval(pipe, f, args, expr),
+            (F::ADD | F::SUBTRACT, [T::Date | T::Timestamp | T::Timestamptz, T::Interval]) => {
+                self.plus_interval(pipe, f, args, expr)
+            }
             _ => Ok(None),
         }
     }

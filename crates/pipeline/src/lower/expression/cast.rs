@@ -43,7 +43,11 @@ impl Expressions {
                 let convert = Operation::Convert(Conversion::FloatToInt, sql.value, ty, expr.position);
                 self.strict(pipe, &[sql], |p| p.let_(ty, convert))
             }
-            (T::Date, T::Timestamp) => self.strict(pipe, &[sql], |p| date_to_timestamp(p, sql.value, expr.position)),
+            // UTC's time is what is stored.
+            (T::Timestamp, T::Timestamptz) | (T::Timestamptz, T::Timestamp) => Ok(sql),
+            (T::Date, T::Timestamp | T::Timestamptz) => {
+                self.strict(pipe, &[sql], |p| date_to_timestamp(p, sql.value, expr.position))
+            }
             (T::Bool, T::Integer) => {
                 let value = pipe.let_(Ty::I32, Operation::Convert(Conversion::BoolToInt, sql.value, Ty::I32, None));
                 Ok(Sql { value, null: sql.null })

@@ -28,7 +28,9 @@ impl Range {
         match sql_type {
             SqlType::SmallInt => Some(Self { low: i16::MIN.into(), high: i16::MAX.into() }),
             SqlType::Integer | SqlType::Date => Some(Self { low: i32::MIN.into(), high: i32::MAX.into() }),
-            SqlType::BigInt | SqlType::Timestamp => Some(Self { low: i64::MIN.into(), high: i64::MAX.into() }),
+            SqlType::BigInt | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => {
+                Some(Self { low: i64::MIN.into(), high: i64::MAX.into() })
+            }
             SqlType::Decimal { precision, .. } => symmetric(10i128.pow(precision.into()) - 1),
             _ => None,
         }
@@ -96,7 +98,7 @@ impl Range {
 /// The number that represents a value in its column, if it is one of those that ranges speak of.
 pub(in crate::lower) fn number(value: &Value) -> Option<i128> {
     match value {
-        Value::Int(i) | Value::Timestamp(i) => Some((*i).into()),
+        Value::Int(i) | Value::Time(i) | Value::Timestamp(i) => Some((*i).into()),
         Value::Decimal(d) => Some(*d),
         Value::Date(d) => Some((*d).into()),
         _ => None,
@@ -126,6 +128,10 @@ pub(super) fn constant_field(expr: &Expr) -> Option<Field> {
     }
 }
 
+fn is_moment(sql_type: SqlType) -> bool {
+    matches!(sql_type, SqlType::Timestamp | SqlType::Timestamptz)
+}
+
 impl Expressions {
     /// Bounds of an expression where it is not NULL and evaluated without error.
     pub(in crate::lower) fn range(&self, expr: &Expr) -> Option<Range> {
@@ -144,6 +150,8 @@ impl Expressions {
                 let values = branches.iter().map(|(_, v)| v).chain([&**otherwise]);
                 self.range_of_any(values)
             }
+            // UTC's time is what is stored.
+            ExprKind::Cast(input) if is_moment(expr.sql_type) && is_moment(input.sql_type) => self.range(input),
             ExprKind::Coalesce(args) => self.range_of_any(args.iter()),
             _ => None,
         };

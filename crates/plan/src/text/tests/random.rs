@@ -16,7 +16,7 @@ use crate::{
     WindowCall,
 };
 
-const TYPES: [SqlType; 16] = [
+const TYPES: [SqlType; 19] = [
     SqlType::Bool,
     SqlType::SmallInt,
     SqlType::Integer,
@@ -30,6 +30,9 @@ const TYPES: [SqlType; 16] = [
     SqlType::Char(3),
     SqlType::Date,
     SqlType::Timestamp,
+    SqlType::Timestamptz,
+    SqlType::Time,
+    SqlType::Uuid,
     SqlType::Interval,
     SqlType::Array(&SqlType::Integer),
     SqlType::Array(&SqlType::Text),
@@ -119,7 +122,9 @@ impl Generator {
                 types::ops::array::encode(&values, element).unwrap()
             }
             SqlType::Date => Value::Date((n % 1_000_000) as i32),
-            SqlType::Timestamp => Value::Timestamp(n % 100_000_000_000_000_000),
+            SqlType::Uuid => Value::Uuid(wide as u128),
+            SqlType::Time => Value::Time(n.rem_euclid(86_400_000_001)),
+            SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(n % 100_000_000_000_000_000),
             SqlType::Interval => {
                 let [months, days] = [self.random.bits() as i32 % 1000, self.random.bits() as i32 % 1000];
                 Value::Interval(Interval { months, days, micros: n % 1_000_000_000_000 })

@@ -106,6 +106,27 @@ impl Rule for Dates {
     }
 }
 
+/// Times of day do not go round here: what is beyond midnight is beyond all of them.
+struct Times;
+
+impl Rule for Times {
+    type Key = i64;
+    type Offset = Interval;
+    type Sum = i128;
+
+    fn is_invalid(offset: Interval) -> bool {
+        offset.micros < 0
+    }
+    fn add(key: i64, offset: Interval, subtract: bool, _: bool) -> Result<i128> {
+        // Months and days move no clock.
+        let (key, micros) = (i128::from(key), i128::from(offset.micros));
+        Ok(if subtract { key - micros } else { key + micros })
+    }
+    fn compare(key: i64, sum: i128) -> Ordering {
+        i128::from(key).cmp(&sum)
+    }
+}
+
 struct Intervals;
 
 impl Rule for Intervals {
@@ -138,8 +159,9 @@ pub(super) fn bounds(
     let key = frames.key.as_ref().expect("distances of RANGE have a key");
     let search = Search { frames, key, offset, preceding, end, partition };
     match (key.operand.sql_type, Form::of(key.operand.sql_type), Form::of(offset.sql_type)) {
+        (SqlType::Time, ..) => search.bounds::<Times>(part, out),
         (SqlType::Date, ..) => search.bounds::<Dates>(part, out),
-        (SqlType::Timestamp, ..) => search.bounds::<Timestamps>(part, out),
+        (SqlType::Timestamp | SqlType::Timestamptz, ..) => search.bounds::<Timestamps>(part, out),
         (_, Form::F64, _) => search.bounds::<Floats>(part, out),
         (_, Form::Interval, _) => search.bounds::<Intervals>(part, out),
         (_, Form::I64, Form::I64) => search.bounds::<Exact<i64, i64>>(part, out),

@@ -8,9 +8,10 @@ use crate::window::testing::{KEY_TYPES, Table, column};
 /// A distance for keys of a type; seldom none.
 fn offset(random: &mut Random, unit: FrameUnit, key: SqlType) -> Value {
     match (unit, key) {
-        (FrameUnit::Range, SqlType::Date | SqlType::Timestamp | SqlType::Interval) => {
-            Value::Interval(Interval { months: 0, days: random.below(40) as i32, micros: random.below(9) as i64 })
-        }
+        (
+            FrameUnit::Range,
+            SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz | SqlType::Time | SqlType::Interval,
+        ) => Value::Interval(Interval { months: 0, days: random.below(40) as i32, micros: random.below(9) as i64 }),
         (FrameUnit::Range, SqlType::Decimal { .. }) => Value::Decimal(random.below(6).into()),
         (FrameUnit::Range, SqlType::Double) => Value::Float(random.pick(&[0.0, 0.25, 1.0, 1e30, f64::INFINITY])),
         _ => Value::Int(random.pick(&[0, 1, 2, 5, 40, i64::MAX])),
@@ -21,7 +22,9 @@ fn offset(random: &mut Random, unit: FrameUnit, key: SqlType) -> Value {
 pub(crate) fn any_frame(random: &mut Random, table: &Table) -> (Frame<Offsets>, Frame<Operand>) {
     let unit = random.pick(&[FrameUnit::Rows, FrameUnit::Range, FrameUnit::Groups]);
     let sql_type = match (unit, table.key_type) {
-        (FrameUnit::Range, SqlType::Date | SqlType::Timestamp) => SqlType::Interval,
+        (FrameUnit::Range, SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz | SqlType::Time) => {
+            SqlType::Interval
+        }
         (FrameUnit::Range, key) => key,
         _ => SqlType::BigInt,
     };

@@ -8,13 +8,13 @@ use sqlparser::ast::{CeilFloorKind, FunctionArgumentClause, NullTreatment, Order
 use types::ops::date;
 use types::{SqlType, Value};
 
-use super::named::{call, no_function};
+use super::named::{call, local, no_function};
 use super::ordered_set::OrderedSet;
 use super::pattern::{is_pattern, substring_by_pattern};
 use super::position::has_arguments;
 use crate::bind::coerce::{cast_to, padded, unify};
 use crate::bind::expr::operator::arithmetic;
-use crate::bind::{Binder, fold, unsupported};
+use crate::bind::{Binder, fold, unsupported, zone};
 use crate::parse::window::is_no_argument;
 
 /// Functions that are a field of `extract`.
@@ -210,12 +210,23 @@ impl Binder<'_> {
                     return call(name, vec![left, right], position);
                 }
             }
-            "now" | "current_timestamp" | "transaction_timestamp" | "localtimestamp" if arguments.is_empty() => {
-                return Ok(Expr::constant(Value::Timestamp(self.resolver.now()), SqlType::Timestamp).at(position));
-            }
-            "current_date" | "today" if arguments.is_empty() => {
-                let days = date::timestamp_to_date(self.resolver.now());
-                return Ok(Expr::constant(Value::Date(days), SqlType::Date).at(position));
+            "now"
+            | "transaction_timestamp"
+            | "statement_timestamp"
+            | "current_timestamp"
+            | "localtimestamp"
+            | "current_time"
+            | "localtime"
+            | "current_date"
+            | "today"
+                if arguments.is_empty() =>
+            {
+                let word = match name {
+                    "localtimestamp" | "current_time" | "localtime" | "current_date" => name,
+                    "today" => "current_date",
+                    _ => "current_timestamp",
+                };
+                return self.constant_word(word, position).ok_or_else(|| no_function(name, &[]).at(position));
             }
             "pg_typeof" | "typeof" => {
                 if let &[argument] = arguments {
@@ -229,9 +240,9 @@ impl Binder<'_> {
             }
             "age" => {
                 if let &[argument] = arguments {
-                    let today = date::date_to_timestamp(date::timestamp_to_date(self.resolver.now()))?;
-                    let now = Expr::constant(Value::Timestamp(today), SqlType::Timestamp);
-                    let value = self.expr(argument)?;
+                    let today = zone::session().local(self.resolver.now()).map(date::timestamp_to_date)?;
+                    let now = Expr::constant(Value::Timestamp(date::date_to_timestamp(today)?), SqlType::Timestamp);
+                    let value = local(self.expr(argument)?)?;
                     return call("age", vec![now, value], position);
                 }
             }
@@ -264,6 +275,16 @@ impl Binder<'_> {
         let value = self.expr(value)?;
         // A bare literal could be a date or a timestamp; a timestamp has every field.
         let value = if value.sql_type == SqlType::Null { cast_to(value, SqlType::Timestamp)? } else { value };
+        let is_moment = value.sql_type == SqlType::Timestamptz;
+        if is_moment && matches!(field.as_str(), "timezone" | "timezone_hour" | "timezone_minute") {
+            let arguments = vec![Expr::constant(Value::str(field), SqlType::Text), value, zone::name()];
+            return Ok(Expr::new(ExprKind::Call(ScalarFunction::ZONE_FIELD, arguments), SqlType::BigInt).at(position));
+        }
+        // The fields are those of local time, but for the seconds since 1970 in UTC, which are what is stored.
+        let value = match field.as_str() {
+            "epoch" if is_moment => Expr::new(ExprKind::Cast(Box::new(value)), SqlType::Timestamp).at(position),
+            _ => local(value)?,
+        };
         let field = Expr::constant(Value::str(field), SqlType::Text);
         call("date_part", vec![field, value], position)
     }

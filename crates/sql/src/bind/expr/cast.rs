@@ -4,11 +4,11 @@ use base::{Error, Result, SqlState};
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, CastKind};
 use types::SqlType;
-use types::ops::cast::can_cast;
+use types::ops::cast::{can_cast, depends_on_zone};
 
-use crate::bind::Binder;
 use crate::bind::coerce::{cast_to, known};
 use crate::bind::type_name::sql_type;
+use crate::bind::{Binder, unsupported, zone};
 
 impl Binder<'_> {
     pub(super) fn cast(&mut self, kind: &CastKind, inner: &ast::Expr, name: &ast::DataType) -> Result<Expr> {
@@ -29,6 +29,13 @@ impl Binder<'_> {
         }
         if expr.sql_type == to || to == SqlType::Text {
             return cast_to(expr, to);
+        }
+        if depends_on_zone(expr.sql_type, to) && !zone::session().is_utc() {
+            return if expr.sql_type.is_string() {
+                unsupported("TRY_CAST to timestamptz outside of UTC", position)
+            } else {
+                cast_to(expr, to)
+            };
         }
         Ok(Expr::new(ExprKind::TryCast(Box::new(expr)), to).at(position))
     }

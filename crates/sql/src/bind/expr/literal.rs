@@ -3,14 +3,14 @@
 use base::{Error, Result, SqlState};
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, DateTimeField, TypedString};
-use types::ops::cast::{cast_value, parse};
+use types::ops::cast::{cast_value, cast_value_in, parse};
 use types::ops::{date, decimal};
 use types::{SqlType, Value};
 
 use crate::bind::coerce::{cast_to, digits};
 use crate::bind::parts::Text;
 use crate::bind::type_name::sql_type;
-use crate::bind::{Binder, unsupported};
+use crate::bind::{Binder, unsupported, zone};
 
 impl Binder<'_> {
     pub(super) fn literal(&mut self, literal: &ast::ValueWithSpan) -> Result<Expr> {
@@ -92,7 +92,8 @@ impl Text<'_> {
             Some(text) => text,
             None => return unsupported("a typed literal that is no string", position),
         };
-        let value = cast_value(&Value::str(text), SqlType::Text, to).map_err(|e| e.at(position))?;
+        let zone = zone::session();
+        let value = cast_value_in(&Value::str(text), SqlType::Text, to, &zone).map_err(|e| e.at(position))?;
         Ok(Expr::constant(value, to).at(position))
     }
 }

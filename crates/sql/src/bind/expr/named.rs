@@ -5,21 +5,29 @@ use catalog::nearest_name;
 use functions::aggregate::AGGREGATES;
 use functions::composed::COMPOSED;
 use functions::window::WINDOWS;
-use functions::{AggregateFunction, ScalarFunction, WindowFunction};
+use functions::{AggregateFunction, SESSION_ZONE, ScalarFunction, WindowFunction};
 use plan::{Expr, ExprKind};
 use types::ops::date;
 use types::ops::number::pattern;
 use types::{SqlType, Value};
 
 use super::array::{alone, with_empty};
-use crate::bind::coerce::convert;
+use crate::bind::coerce::{cast_to, convert};
+use crate::bind::zone;
 
 /// A call of a function of the table, with bound arguments.
 pub(in crate::bind) fn call(name: &str, arguments: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
     let types: Vec<SqlType> = arguments.iter().map(|a| a.sql_type).collect();
     let constants: Vec<Option<i64>> = arguments.iter().map(constant_integer).collect();
     let found = ScalarFunction::find(name).and_then(|f| Some((f, f.resolve(&types, &constants)?)));
-    let Some((function, resolved)) = found else { return Err(no_function(name, &types).at(position)) };
+    let Some((function, resolved)) = found else {
+        // Functions of timestamps take moments as the session's local time.
+        if types.contains(&SqlType::Timestamptz) {
+            let arguments = arguments.into_iter().map(local).collect::<Result<_>>()?;
+            return call(name, arguments, position);
+        }
+        return Err(no_function(name, &types).at(position));
+    };
     let mut converted = Vec::with_capacity(arguments.len() + resolved.defaults.len());
     for (argument, &to) in arguments.into_iter().zip(&resolved.arguments) {
         converted.push(convert(argument, to)?);
@@ -28,7 +36,10 @@ pub(in crate::bind) fn call(name: &str, arguments: Vec<Expr>, position: Option<u
         let value = std::mem::replace(argument, Expr::bool(true));
         *argument = alone(value, |_| true)?;
     }
-    converted.extend(resolved.defaults.iter().map(|&d| Expr::constant(Value::str(d), SqlType::Text)));
+    converted.extend(resolved.defaults.iter().map(|&default| match default {
+        SESSION_ZONE => zone::name(),
+        default => Expr::constant(Value::str(default), SqlType::Text),
+    }));
     let mut sql_type = resolved.result;
     if matches!(function, ScalarFunction::EXTRACT | ScalarFunction::DATE_TRUNC) {
         sql_type = check_field(function, &mut converted, sql_type).map_err(|e| e.at(position))?;
@@ -41,6 +52,11 @@ pub(in crate::bind) fn call(name: &str, arguments: Vec<Expr>, position: Option<u
         sql_type = SqlType::decimal(SqlType::MAX_PRECISION, scale);
     }
     Ok(with_empty(function, converted, sql_type, position))
+}
+
+/// A moment as the session's local time; anything else as it is.
+pub(super) fn local(expr: Expr) -> Result<Expr> {
+    if expr.sql_type == SqlType::Timestamptz { cast_to(expr, SqlType::Timestamp) } else { Ok(expr) }
 }
 
 fn constant_integer(expr: &Expr) -> Option<i64> {

@@ -14,7 +14,7 @@ use super::named::call;
 use super::once::row;
 use crate::bind::coerce::{boolean, cast_to, compare, convert, exact_decimal, is_untyped, tight, unify};
 use crate::bind::expr::pattern::match_bound;
-use crate::bind::{Binder, unsupported};
+use crate::bind::{Binder, unsupported, zone};
 
 /// Longest chain of arithmetic operators: each makes the expression one level deeper.
 const MAX_CHAIN: usize = 1_000;
@@ -194,6 +194,11 @@ pub(in crate::bind) fn arithmetic(
         return Err(no_operator(left.sql_type, text, right.sql_type).at(position));
     };
     let (left, right) = (cast_to(left, types.left)?, cast_to(right, types.right)?);
+    if types.result == SqlType::Timestamptz
+        && let Some(moved) = move_moment(function, &left, &right)
+    {
+        return Ok(moved.at(position));
+    }
     if let Some(folded) = fold_dates(function, &left, &right) {
         return Ok(folded.map_err(|e| e.at(position))?.at(position));
     }
@@ -247,6 +252,19 @@ fn concat(left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
     Ok(Expr::new(ExprKind::Call(ScalarFunction::CONCAT, vec![left, right]), SqlType::Text).at(position))
 }
 
+/// A moment moved by an interval with days or months, which are those of the session's zone; none where UTC's do.
+fn move_moment(function: ScalarFunction, left: &Expr, right: &Expr) -> Option<Expr> {
+    let is_added = function == ScalarFunction::ADD;
+    let (moment, interval) = if left.sql_type == SqlType::Interval { (right, left) } else { (left, right) };
+    let is_of_hours = matches!(interval.kind, ExprKind::Const(Value::Interval(i)) if i.months == 0 && i.days == 0);
+    if is_of_hours || zone::session().is_utc() {
+        return None;
+    }
+    let function = if is_added { ScalarFunction::DATE_ADD } else { ScalarFunction::DATE_SUBTRACT };
+    let arguments = vec![moment.clone(), interval.clone(), zone::name()];
+    Some(Expr::new(ExprKind::Call(function, arguments), SqlType::Timestamptz))
+}
+
 /// A date or timestamp moved by an interval, both constants: computed now, so that `date '1994-01-01' + interval '1' year`
 /// is a constant that scans can test.
 fn fold_dates(function: ScalarFunction, left: &Expr, right: &Expr) -> Option<Result<Expr>> {
@@ -264,7 +282,9 @@ fn fold_dates(function: ScalarFunction, left: &Expr, right: &Expr) -> Option<Res
         ScalarFunction::SUBTRACT => date::sub_interval(t, interval),
         _ => date::add_interval(t, interval),
     });
-    Some(moved.map(|t| Expr::constant(Value::Timestamp(t), SqlType::Timestamp)))
+    let moments = [left, right].iter().any(|e| e.sql_type == SqlType::Timestamptz);
+    let sql_type = if moments { SqlType::Timestamptz } else { SqlType::Timestamp };
+    Some(moved.map(|t| Expr::constant(Value::Timestamp(t), sql_type)))
 }
 
 /// The comparison that an operator is.

@@ -1,13 +1,13 @@
 //! Frames of windows: bounds, distances, EXCLUDE.
 
 use base::{Error, Result, SqlState};
-use plan::{Expr, Frame, FrameBound, FrameExclusion, FrameUnit, SortKey};
+use plan::{Expr, ExprKind, Frame, FrameBound, FrameExclusion, FrameUnit, SortKey};
 use sqlparser::ast::{self, WindowFrameBound, WindowFrameUnits};
 use types::{SqlType, Value};
 
 use super::wrong;
-use crate::bind::Binder;
 use crate::bind::coerce::{cast_to, is_untyped, tight};
+use crate::bind::{Binder, unsupported, zone};
 
 impl Binder<'_> {
     /// A frame as it is written; `excluded` is what its EXCLUDE says, `order` the keys of its window.
@@ -99,7 +99,12 @@ impl Binder<'_> {
         let wanted = match key {
             SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => SqlType::BigInt,
             SqlType::Real | SqlType::Double => SqlType::Double,
-            SqlType::Date | SqlType::Timestamp | SqlType::Interval => SqlType::Interval,
+            SqlType::Timestamptz if !is_of_hours(&offset) && !zone::session().is_utc() => {
+                return unsupported("RANGE of days or months over timestamptz outside of UTC", position);
+            }
+            SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz | SqlType::Interval => {
+                SqlType::Interval
+            }
             SqlType::Decimal { .. } => key,
             _ => {
                 let message = format!("RANGE with offset PRECEDING/FOLLOWING is not supported for column type {key}");
@@ -167,4 +172,12 @@ fn one_scale(key: &mut SortKey, offsets: [&mut Option<Expr>; 2]) -> Result<()> {
         *offset = offset.take().map(rescaled).transpose()?;
     }
     Ok(())
+}
+
+/// Whether a distance has neither days nor months, whose length is a matter of zones.
+fn is_of_hours(offset: &Expr) -> bool {
+    match &offset.kind {
+        ExprKind::Const(Value::Interval(interval)) => interval.months == 0 && interval.days == 0,
+        _ => false,
+    }
 }

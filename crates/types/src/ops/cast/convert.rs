@@ -3,6 +3,7 @@
 use base::{Error, Result, SqlState};
 
 use super::{TooLong, parse, text, to_char_n, to_varchar};
+use crate::ops::date::Zone;
 use crate::ops::error::out_of_range;
 use crate::ops::{array, date, decimal};
 use crate::{SqlType, Value};
@@ -20,12 +21,19 @@ pub fn can_cast(from: SqlType, to: SqlType) -> bool {
         (from, to),
         (Bool, Bool | SmallInt | Integer | BigInt)
             | (SmallInt | Integer | BigInt, Bool)
-            | (Date | Timestamp, Date | Timestamp)
-            | (Interval, Interval)
+            | (Date | Timestamp | Timestamptz, Date | Timestamp | Timestamptz)
+            | (Time | Timestamp | Timestamptz | Interval, Time)
+            | (Time | Interval, Interval)
+            | (Uuid, Uuid)
     )
 }
 
-/// `CAST(value AS to)`; the value must be of type `from`. NULL stays NULL.
+/// Whether the cast has another result in another zone. Casts that do not know the zone take it to be UTC.
+pub fn depends_on_zone(from: SqlType, to: SqlType) -> bool {
+    (from == SqlType::Timestamptz) != (to == SqlType::Timestamptz)
+}
+
+/// `CAST(value AS to)` in UTC; the value must be of type `from`. NULL stays NULL.
 ///
 /// ```
 /// use types::{SqlType, Value, ops::cast::cast_value};
@@ -35,40 +43,64 @@ pub fn can_cast(from: SqlType, to: SqlType) -> bool {
 /// assert_eq!(error.to_string(), "22P02: invalid input syntax for type integer: \"abc\"");
 /// ```
 pub fn cast_value(value: &Value, from: SqlType, to: SqlType) -> Result<Value> {
-    convert(value, from, to, TooLong::Cut)
+    convert(value, from, to, TooLong::Cut, &Zone::utc())
+}
+
+/// `CAST(value AS to)` in a zone.
+pub fn cast_value_in(value: &Value, from: SqlType, to: SqlType, zone: &Zone) -> Result<Value> {
+    convert(value, from, to, TooLong::Cut, zone)
 }
 
 /// The value as it is stored in a column of type `to`: like [`cast_value`], but long strings are refused.
 pub fn assign_value(value: &Value, from: SqlType, to: SqlType) -> Result<Value> {
-    convert(value, from, to, TooLong::Refuse)
+    convert(value, from, to, TooLong::Refuse, &Zone::utc())
 }
 
-fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong) -> Result<Value> {
+/// As [`assign_value`], in a zone.
+pub fn assign_value_in(value: &Value, from: SqlType, to: SqlType, zone: &Zone) -> Result<Value> {
+    convert(value, from, to, TooLong::Refuse, zone)
+}
+
+fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone: &Zone) -> Result<Value> {
     if from == to || value.is_null() {
         return Ok(value.clone());
     }
     if to.is_string() {
-        return to_string(value, from, to, too_long);
+        return to_string(value, from, to, too_long, zone);
     }
     match (value, to) {
-        (Value::Str(s), SqlType::Array(&to)) if from.is_array() => elements(s, from, to, too_long),
+        (Value::Str(s), SqlType::Array(&to)) if from.is_array() => elements(s, from, to, too_long, zone),
         (Value::Str(_), _) if from.is_array() => Err(no_cast(from, to)),
-        (Value::Str(s), _) => from_text(s, to, too_long),
+        (Value::Str(s), _) => from_text(s, to, too_long, zone),
         (Value::Bool(b), t) if t.is_integer() => Ok(Value::Int((*b).into())),
         (Value::Int(i), SqlType::Bool) => Ok(Value::Bool(*i != 0)),
         (Value::Int(i), t) => from_decimal((*i).into(), 0, t, from),
         (Value::Decimal(d), t) => from_decimal(*d, from.scale(), t, from),
         (Value::Float(f), t) => from_float(*f, from, t),
+        (Value::Timestamp(t), _) if from == SqlType::Timestamptz => of_timestamp(zone.local(*t)?, from, to),
+        (Value::Timestamp(t), SqlType::Timestamptz) => zone.moment(*t).map(Value::Timestamp),
+        (Value::Timestamp(t), _) => of_timestamp(*t, from, to),
         (Value::Date(d), SqlType::Timestamp) => date::date_to_timestamp(*d).map(Value::Timestamp),
-        (Value::Timestamp(t), SqlType::Date) => Ok(Value::Date(date::timestamp_to_date(*t))),
+        (Value::Date(d), SqlType::Timestamptz) => zone.moment(date::date_to_timestamp(*d)?).map(Value::Timestamp),
+        (Value::Time(t), SqlType::Interval) => Ok(Value::Interval(date::time_to_interval(*t))),
+        (Value::Interval(i), SqlType::Time) => Ok(Value::Time(date::interval_to_time(*i))),
+        _ => Err(no_cast(from, to)),
+    }
+}
+
+fn of_timestamp(timestamp: i64, from: SqlType, to: SqlType) -> Result<Value> {
+    match to {
+        SqlType::Timestamp => Ok(Value::Timestamp(timestamp)),
+        SqlType::Date => Ok(Value::Date(date::timestamp_to_date(timestamp))),
+        SqlType::Time => Ok(Value::Time(date::time_of_timestamp(timestamp))),
         _ => Err(no_cast(from, to)),
     }
 }
 
 /// An array whose elements become those of another type.
-fn elements(array: &str, from: SqlType, to: SqlType, too_long: TooLong) -> Result<Value> {
+fn elements(array: &str, from: SqlType, to: SqlType, too_long: TooLong, zone: &Zone) -> Result<Value> {
     let from = from.element().unwrap_or(SqlType::Null);
-    let all = array::Elements::new(array, from).map(|value| convert(&value, from, to, too_long));
+    let all = array::Elements::new(array, from).map(|value| convert(&value, from, to, too_long, zone));
     array::encode(&all.collect::<Result<Vec<_>>>()?, to)
 }
 
@@ -78,13 +110,13 @@ fn no_cast(from: SqlType, to: SqlType) -> Error {
     Error::new(SqlState::CANNOT_COERCE, format!("cannot cast type {from} to {to}"))
 }
 
-fn to_string(value: &Value, from: SqlType, to: SqlType, too_long: TooLong) -> Result<Value> {
+fn to_string(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone: &Zone) -> Result<Value> {
     let formatted;
     let source = match value {
         // Blanks that pad a `char(n)` are not part of its value.
         Value::Str(s) if !from.is_array() => &**s,
         _ => {
-            formatted = text::format_value(value, from);
+            formatted = text::format_value_in(value, from, zone);
             &formatted
         }
     };
@@ -99,7 +131,7 @@ fn to_string(value: &Value, from: SqlType, to: SqlType, too_long: TooLong) -> Re
     }
 }
 
-fn from_text(text: &str, to: SqlType, too_long: TooLong) -> Result<Value> {
+fn from_text(text: &str, to: SqlType, too_long: TooLong, zone: &Zone) -> Result<Value> {
     let bytes = text.as_bytes();
     let value = match to {
         SqlType::Bool => parse::bool(bytes).map(Value::Bool),
@@ -110,8 +142,11 @@ fn from_text(text: &str, to: SqlType, too_long: TooLong) -> Result<Value> {
         SqlType::Real => parse::f32(bytes).map(|f| Value::Float(f.into())),
         SqlType::Double => parse::f64(bytes).map(Value::Float),
         SqlType::Date => parse::date(bytes).map(Value::Date),
+        SqlType::Time => parse::time(bytes).map(Value::Time),
         SqlType::Timestamp => parse::timestamp(bytes).map(Value::Timestamp),
+        SqlType::Timestamptz => parse::timestamptz(bytes, zone).map(Value::Timestamp),
         SqlType::Interval => parse::interval(bytes).map(Value::Interval),
+        SqlType::Uuid => parse::uuid(bytes).map(Value::Uuid),
         SqlType::Array(&element) => return array::parse(text, element, too_long),
         SqlType::Null | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
             return Err(no_cast(SqlType::Text, to));

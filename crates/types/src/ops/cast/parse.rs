@@ -8,12 +8,17 @@ use base::Error;
 
 use crate::SqlType;
 use crate::ops::Bad;
-pub use crate::ops::date::{parse_date as date, parse_interval as interval, parse_timestamp as timestamp};
+pub use crate::ops::date::{
+    parse_date as date, parse_interval as interval, parse_time as time, parse_timestamp as timestamp,
+    parse_timestamptz as timestamptz,
+};
 pub use crate::ops::decimal::parse as decimal;
 use crate::ops::number::trim;
 pub use crate::ops::number::{
     parse_f32 as f32, parse_f64 as f64, parse_i16 as i16, parse_i32 as i32, parse_i64 as i64,
 };
+
+pub use crate::ops::uuid::parse as uuid;
 
 /// Reads a boolean: `true`, `yes`, `on`, `1` and their opposites in any case; prefixes that are not ambiguous count.
 #[inline]
@@ -48,8 +53,11 @@ pub fn message_name(sql_type: SqlType) -> Cow<'static, str> {
         SqlType::Varchar(_) => "character varying",
         SqlType::Char(_) => "character",
         SqlType::Date => "date",
+        SqlType::Time => "time",
         SqlType::Timestamp => "timestamp",
+        SqlType::Timestamptz => "timestamp with time zone",
         SqlType::Interval => "interval",
+        SqlType::Uuid => "uuid",
         SqlType::Array(&element) => return Cow::Owned(format!("{}[]", message_name(element))),
     })
 }
@@ -60,7 +68,9 @@ pub fn error(bad: Bad, sql_type: SqlType, text: &[u8]) -> Error {
     let text = &*String::from_utf8_lossy(text);
     let name = &message_name(sql_type);
     match sql_type {
-        SqlType::Date | SqlType::Timestamp | SqlType::Interval => bad.datetime(name, text),
+        SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz | SqlType::Interval => {
+            bad.datetime(name, text)
+        }
         SqlType::Decimal { precision, scale } if bad == Bad::Range => {
             crate::ops::decimal::field_overflow(precision, scale)
         }

@@ -1,6 +1,7 @@
 //! Values as text, as the shell, CSV and casts to text print them.
 
-use crate::ops::{array, date, decimal, number};
+use crate::ops::date::Zone;
+use crate::ops::{array, date, decimal, number, uuid};
 use crate::{SqlType, Value};
 
 /// The blanks that pad a `char(n)` value to its length.
@@ -16,8 +17,13 @@ pub fn pad_char(text: &str, limit: u32) -> String {
     out
 }
 
-/// Appends a value of a type as text; nothing for NULL. The value must be of the type.
+/// Appends a value of a type as text, moments as UTC has them; nothing for NULL. The value must be of the type.
 pub fn write_value(out: &mut String, value: &Value, sql_type: SqlType) {
+    write_value_in(out, value, sql_type, &Zone::utc());
+}
+
+/// As [`write_value`], with moments as the zone has them.
+pub fn write_value_in(out: &mut String, value: &Value, sql_type: SqlType, zone: &Zone) {
     match (value, sql_type) {
         (Value::Null, _) => {}
         (Value::Bool(b), _) => out.push_str(if *b { "true" } else { "false" }),
@@ -32,8 +38,11 @@ pub fn write_value(out: &mut String, value: &Value, sql_type: SqlType) {
         (Value::Str(s), SqlType::Array(&element)) => array::write(out, s, element),
         (Value::Str(s), _) => out.push_str(s),
         (Value::Date(d), _) => date::write_date(out, *d),
+        (Value::Time(t), _) => date::write_time(out, *t),
+        (Value::Timestamp(t), SqlType::Timestamptz) => date::write_timestamptz(out, *t, zone),
         (Value::Timestamp(t), _) => date::write_timestamp(out, *t),
         (Value::Interval(i), _) => date::write_interval(out, *i),
+        (Value::Uuid(u), _) => uuid::write(out, *u),
     }
 }
 
@@ -41,5 +50,12 @@ pub fn write_value(out: &mut String, value: &Value, sql_type: SqlType) {
 pub fn format_value(value: &Value, sql_type: SqlType) -> String {
     let mut out = String::new();
     write_value(&mut out, value, sql_type);
+    out
+}
+
+/// As [`format_value`], with moments as the zone has them.
+pub fn format_value_in(value: &Value, sql_type: SqlType, zone: &Zone) -> String {
+    let mut out = String::new();
+    write_value_in(&mut out, value, sql_type, zone);
     out
 }

@@ -160,7 +160,7 @@ impl Field {
         Error::new(SqlState::INVALID_PARAMETER_VALUE, text)
     }
 
-    fn unsupported(self, kind: &str) -> Error {
+    pub(super) fn unsupported(self, kind: &str) -> Error {
         let text = format!("unit \"{}\" not supported for type {kind}", self.name());
         Error::new(SqlState::FEATURE_NOT_SUPPORTED, text)
     }

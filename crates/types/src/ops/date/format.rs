@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::zone::{Zone, write_offset};
 use super::{Civil, HOUR, MINUTE, Moment, SECOND};
 use crate::Interval;
 
@@ -46,17 +47,43 @@ fn write_fraction(out: &mut String, micros: u32) {
 /// Appends a timestamp: `1998-12-01 10:00:00.123`.
 pub fn write_timestamp(out: &mut String, timestamp: i64) {
     let moment = Moment::from_micros(timestamp);
-    write_civil(out, moment.date);
-    out.push(' ');
-    two(out, moment.hour);
-    out.push(':');
-    two(out, moment.minute);
-    out.push(':');
-    two(out, moment.second);
-    write_fraction(out, moment.micros);
+    write_moment(out, &moment);
     if moment.date.year <= 0 {
         out.push_str(" BC");
     }
+}
+
+/// Appends a moment as a zone has it: `1998-12-01 10:00:00.123+01`.
+pub fn write_timestamptz(out: &mut String, moment: i64, zone: &Zone) {
+    let offset = zone.offset_at(moment);
+    // At the very ends of the range local time may be out of it.
+    let local = Moment::from_micros(moment.saturating_add(i64::from(offset) * SECOND));
+    write_moment(out, &local);
+    write_offset(out, offset);
+    if local.date.year <= 0 {
+        out.push_str(" BC");
+    }
+}
+
+fn write_moment(out: &mut String, moment: &Moment) {
+    write_civil(out, moment.date);
+    out.push(' ');
+    write_clock(out, moment.hour, moment.minute, moment.second, moment.micros);
+}
+
+fn write_clock(out: &mut String, hour: u32, minute: u32, second: u32, micros: u32) {
+    two(out, hour);
+    out.push(':');
+    two(out, minute);
+    out.push(':');
+    two(out, second);
+    write_fraction(out, micros);
+}
+
+/// Appends a time of day: `10:00:00.123`.
+pub fn write_time(out: &mut String, time: i64) {
+    let part = |unit: i64, size: i64| (time / unit % size) as u32;
+    write_clock(out, (time / HOUR) as u32, part(MINUTE, 60), part(SECOND, 60), part(1, SECOND));
 }
 
 /// Appends an interval: `1 year 2 mons 3 days 04:05:06`. A positive part after a negative one has a `+`.
@@ -97,6 +124,20 @@ pub fn format_date(days: i32) -> String {
 pub fn format_timestamp(timestamp: i64) -> String {
     let mut out = String::new();
     write_timestamp(&mut out, timestamp);
+    out
+}
+
+/// A moment as text in a zone.
+pub fn format_timestamptz(moment: i64, zone: &Zone) -> String {
+    let mut out = String::new();
+    write_timestamptz(&mut out, moment, zone);
+    out
+}
+
+/// A time of day as text.
+pub fn format_time(time: i64) -> String {
+    let mut out = String::new();
+    write_time(&mut out, time);
     out
 }
 

@@ -1,7 +1,8 @@
 //! Dates and timestamps from text: ISO forms fast, PostgreSQL's other common forms by tokens.
 
 use super::civil::{checked_days, timestamp};
-use super::{DAY, HOUR, MINUTE, SECOND};
+use super::zone::Zone;
+use super::{DAY, HOUR, MIN_TIMESTAMP, MINUTE, SECOND};
 use crate::ops::Bad;
 use crate::ops::number::trim;
 
@@ -12,11 +13,11 @@ pub fn parse_date(text: &[u8]) -> Result<i32, Bad> {
     if let Some(days) = iso_date(text) {
         return days;
     }
-    general(trim(text)).map(|(days, _)| days)
+    general(trim(text)).map(|read| read.days)
 }
 
-/// Reads a timestamp: a date and perhaps a time (`10:00`, `10:00:00.123`, `5:30 PM`) after a space or `T`, and perhaps
-/// `Z` or a numeric offset, by which the result is moved to UTC.
+/// Reads a timestamp: a date and perhaps a time (`10:00`, `10:00:00.123`, `5:30 PM`) after a space or `T`. A zone that
+/// follows is checked and dropped, as in PostgreSQL.
 #[inline]
 pub fn parse_timestamp(text: &[u8]) -> Result<i64, Bad> {
     if text.len() >= 19
@@ -26,8 +27,75 @@ pub fn parse_timestamp(text: &[u8]) -> Result<i64, Bad> {
     {
         return timestamp(days?.into(), time).ok_or(Bad::Range);
     }
-    let (days, time) = general(trim(text))?;
-    timestamp(days.into(), time).ok_or(Bad::Range)
+    let read = general(trim(text))?;
+    timestamp(read.days.into(), read.time).ok_or(Bad::Range)
+}
+
+/// Reads a moment: as a timestamp, in the zone that follows (`Z`, `+02`, `CET`, `Europe/Berlin`), else in `session`.
+pub fn parse_timestamptz(text: &[u8], session: &Zone) -> Result<i64, Bad> {
+    let text = trim(text);
+    let (local, zone) = match iso_moment(text) {
+        Some((local, offset)) => (local?, Some(Shift::Fixed(offset?))),
+        None => {
+            let read = general(text)?;
+            (timestamp(read.days.into(), read.time).ok_or(Bad::Range)?, read.zone)
+        }
+    };
+    let moment = match zone {
+        None => session.moment(local).map_err(|_| Bad::Range)?,
+        Some(Shift::Named(zone)) => zone.moment(local).map_err(|_| Bad::Range)?,
+        Some(Shift::Fixed(east)) => local.checked_sub(east).ok_or(Bad::Range)?,
+    };
+    if moment < MIN_TIMESTAMP { Err(Bad::Range) } else { Ok(moment) }
+}
+
+/// Whether a text that is a timestamp names a zone.
+pub fn names_zone(text: &[u8]) -> bool {
+    let text = trim(text);
+    iso_moment(text).is_some() || general(text).is_ok_and(|read| read.zone.is_some())
+}
+
+/// `YYYY-MM-DD HH:MM:SS`, perhaps a fraction, and an offset: local time and offset; none if the text has another form.
+#[inline]
+fn iso_moment(text: &[u8]) -> Option<(Result<i64, Bad>, Result<i64, Bad>)> {
+    if text.len() < 20 || !matches!(text[10], b' ' | b'T') {
+        return None;
+    }
+    let end = 19 + text[19..].iter().position(|b| !b.is_ascii_digit() && *b != b'.')?;
+    let east = match &text[end..] {
+        b"Z" | b"z" => Ok(0),
+        zone => offset(zone),
+    };
+    let days = iso_date(&text[..10])?;
+    let time = iso_time(&text[11..end])?;
+    // Other zones, and blanks before them, take the long way.
+    let east = if east == Err(Bad::Syntax) { return None } else { east };
+    Some((days.and_then(|days| timestamp(days.into(), time).ok_or(Bad::Range)), east))
+}
+
+/// Reads a time of day: `10:00`, `10:00:00.123`, `5:30 PM`, `040506`; a date before it and a zone behind it are dropped.
+pub fn parse_time(text: &[u8]) -> Result<i64, Bad> {
+    let text = trim(text);
+    if let Some(time) = iso_time(text) {
+        return Ok(time);
+    }
+    if text.eq_ignore_ascii_case(b"allballs") {
+        return Ok(0);
+    }
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    if text.get(digits) == Some(&b':') {
+        return tokens(text)?.time_of_day();
+    }
+    if matches!(digits, 4 | 6) && matches!(text.get(digits), None | Some(b'.')) {
+        let colons = |part: &[u8]| part.chunks(2).map(String::from_utf8_lossy).collect::<Vec<_>>().join(":");
+        let fraction = String::from_utf8_lossy(&text[digits..]).into_owned();
+        return time_of_day((colons(&text[..digits]) + &fraction).as_bytes());
+    }
+    let draft = tokens(text)?;
+    if draft.time.is_none() {
+        return Err(Bad::Syntax);
+    }
+    draft.finish().map(|read| read.time)
 }
 
 #[inline]
@@ -140,7 +208,7 @@ pub(super) fn fraction_micros(digits: &[u8]) -> Result<i64, Bad> {
 }
 
 /// `+05`, `-05:30`, `+0530`, `+05:30:15` as microseconds east of UTC.
-fn offset(text: &[u8]) -> Result<i64, Bad> {
+pub(super) fn offset(text: &[u8]) -> Result<i64, Bad> {
     let (sign, rest) = match text {
         [b'-', rest @ ..] => (-1, rest),
         [b'+', rest @ ..] => (1, rest),
@@ -163,6 +231,22 @@ fn offset(text: &[u8]) -> Result<i64, Bad> {
     Ok(sign * (i64::from(hour) * HOUR + i64::from(minute) * MINUTE + i64::from(second) * SECOND))
 }
 
+/// How far a local time is from UTC.
+enum Shift {
+    /// Microseconds east.
+    Fixed(i64),
+    /// As the zone has it at that time.
+    Named(Zone),
+}
+
+/// What a text says.
+struct Read {
+    days: i32,
+    /// Microseconds of the day.
+    time: i64,
+    zone: Option<Shift>,
+}
+
 /// What the tokens of a date have said so far.
 #[derive(Default)]
 struct Draft {
@@ -170,7 +254,7 @@ struct Draft {
     month: Option<u32>,
     day: Option<u32>,
     time: Option<i64>,
-    offset: i64,
+    zone: Option<Shift>,
     bc: bool,
     pm: Option<bool>,
 }
@@ -232,7 +316,6 @@ impl Draft {
             "ad" | "t" | "at" | "on" => {}
             "am" => Self::set(&mut self.pm, false)?,
             "pm" => Self::set(&mut self.pm, true)?,
-            "z" | "utc" | "gmt" | "zulu" => {}
             _ => match named(&MONTHS, &word) {
                 Some(month) => Self::set(&mut self.month, month as u32 + 1)?,
                 None if named(&WEEKDAYS, &word).is_some() => {}
@@ -242,20 +325,39 @@ impl Draft {
         Ok(())
     }
 
-    fn finish(self) -> Result<(i32, i64), Bad> {
+    /// The name of a zone.
+    fn zone(&mut self, name: &[u8]) -> Result<(), Bad> {
+        let name = std::str::from_utf8(name).map_err(|_| Bad::Syntax)?;
+        let zone = Zone::find_abbreviated(name).map_err(|_| Bad::Syntax)?;
+        Self::set(&mut self.zone, Shift::Named(zone))
+    }
+
+    /// The time, if there is nothing else.
+    fn time_of_day(self) -> Result<i64, Bad> {
+        if self.year.is_some() || self.month.is_some() || self.day.is_some() {
+            return self.finish().map(|read| read.time);
+        }
+        self.half_day()
+    }
+
+    /// The time with AM or PM; midnight if there is none.
+    fn half_day(&self) -> Result<i64, Bad> {
+        let time = self.time.unwrap_or(0);
+        let Some(pm) = self.pm else { return Ok(time) };
+        if self.time.is_none() || !(0..13 * HOUR).contains(&time) {
+            return Err(Bad::Range);
+        }
+        Ok(time % (12 * HOUR) + if pm { 12 * HOUR } else { 0 })
+    }
+
+    fn finish(self) -> Result<Read, Bad> {
         let (Some(year), Some(month), Some(day)) = (self.year, self.month, self.day) else { return Err(Bad::Syntax) };
         if year == 0 {
             return Err(Bad::Range);
         }
         let days = checked_days(if self.bc { 1 - year } else { year }, month, day).ok_or(Bad::Range)?;
-        let mut time = self.time.unwrap_or(0);
-        if let Some(pm) = self.pm {
-            if self.time.is_none() || !(0..13 * HOUR).contains(&time) {
-                return Err(Bad::Range);
-            }
-            time = time % (12 * HOUR) + if pm { 12 * HOUR } else { 0 };
-        }
-        Ok((days, time - self.offset))
+        let time = self.half_day()?;
+        Ok(Read { days, time, zone: self.zone })
     }
 }
 
@@ -268,11 +370,16 @@ fn century(length: usize, value: u32) -> i64 {
     }
 }
 
-/// Any form: days, and the time in microseconds moved to UTC.
-fn general(text: &[u8]) -> Result<(i32, i64), Bad> {
+/// Any form.
+fn general(text: &[u8]) -> Result<Read, Bad> {
     if text.eq_ignore_ascii_case(b"epoch") {
-        return Ok((0, 0));
+        return Ok(Read { days: 0, time: 0, zone: Some(Shift::Fixed(0)) });
     }
+    tokens(text)?.finish()
+}
+
+/// What the tokens of a text say.
+fn tokens(text: &[u8]) -> Result<Draft, Bad> {
     let mut draft = Draft::default();
     let mut rest = text;
     while let Some(&first) = rest.first() {
@@ -283,7 +390,7 @@ fn general(text: &[u8]) -> Result<(i32, i64), Bad> {
             b' ' | b',' | b'\t'..=b'\r' => 1,
             b'+' | b'-' if draft.time.is_some() => {
                 let end = run(1, &|b| b.is_ascii_digit() || b == b':');
-                draft.offset = offset(&rest[..end])?;
+                Draft::set(&mut draft.zone, Shift::Fixed(offset(&rest[..end])?))?;
                 end
             }
             b'0'..=b'9' => {
@@ -315,10 +422,13 @@ fn general(text: &[u8]) -> Result<(i32, i64), Bad> {
                 if rest.get(end) == Some(&b'-') && draft.day.is_none() {
                     end = run(end, &|b| b.is_ascii_digit() || b == b'-');
                     draft.joined(&rest[..end], b'-')?;
-                } else {
+                } else if is_word(&rest[..end]) {
                     draft.word(&rest[..end])?;
                     // `Dec. 1`
                     end += usize::from(rest.get(end) == Some(&b'.'));
+                } else {
+                    end = run(0, &|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'+' | b'-'));
+                    draft.zone(&rest[..end])?;
                 }
                 end
             }
@@ -326,5 +436,12 @@ fn general(text: &[u8]) -> Result<(i32, i64), Bad> {
         };
         rest = &rest[used..];
     }
-    draft.finish()
+    Ok(draft)
+}
+
+/// Whether the letters are a word of dates, and not a zone.
+fn is_word(word: &[u8]) -> bool {
+    let word = String::from_utf8_lossy(word).to_ascii_lowercase();
+    matches!(word.as_str(), "bc" | "ad" | "t" | "at" | "on" | "am" | "pm")
+        || word.len() > 2 && (named(&MONTHS, &word).is_some() || named(&WEEKDAYS, &word).is_some())
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{Field, Moment, extract_date};
+use base::Result;
+
+use super::{Field, Moment, Zone, extract_date};
 
 pub(super) const MONTHS: [&str; 12] = [
     "January",
@@ -47,6 +49,14 @@ enum Item {
     /// A fraction of a second with this many digits.
     Fraction(usize),
     FillMode,
+    /// The zone's abbreviation.
+    Zone(Case),
+    /// Hours and minutes east of UTC.
+    Offset,
+    /// Hours east of UTC.
+    OffsetHour,
+    /// Minutes east of UTC.
+    OffsetMinute,
 }
 
 fn of_date(field: Field, moment: &Moment) -> i64 {
@@ -59,6 +69,14 @@ const ITEMS: &[(&str, Item)] = &[
     ("fm", Item::FillMode),
     ("TM", Item::FillMode),
     ("tm", Item::FillMode),
+    ("TZH", Item::OffsetHour),
+    ("tzh", Item::OffsetHour),
+    ("TZM", Item::OffsetMinute),
+    ("tzm", Item::OffsetMinute),
+    ("TZ", Item::Zone(Case::Upper)),
+    ("tz", Item::Zone(Case::Lower)),
+    ("OF", Item::Offset),
+    ("of", Item::Offset),
     ("Y,YYY", Item::Thousands),
     ("y,yyy", Item::Thousands),
     ("YYYY", Item::Year(4)),
@@ -177,13 +195,29 @@ fn write_name(out: &mut String, name: &str, case: Case, width: usize) {
     out.extend(std::iter::repeat_n(' ', width.saturating_sub(written)));
 }
 
-fn write_item(out: &mut String, item: Item, fill: bool, moment: &Moment) {
+fn write_item(out: &mut String, item: Item, fill: bool, moment: &Moment, zone: (i32, &str)) {
+    let (seconds, abbreviation) = zone;
     let month = moment.date.month as usize - 1;
     let day = of_date(Field::IsoDayOfWeek, moment) as usize - 1;
     let padded = |width: usize| if fill { 0 } else { width };
     let year = i64::from(if moment.date.year > 0 { moment.date.year } else { 1 - moment.date.year });
     match item {
         Item::FillMode => {}
+        Item::Zone(Case::Lower) => out.push_str(&abbreviation.to_lowercase()),
+        Item::Zone(_) => out.push_str(abbreviation),
+        Item::Offset => {
+            let (sign, size) = (if seconds < 0 { '-' } else { '+' }, seconds.unsigned_abs());
+            let _ = write!(out, "{sign}{:0width$}", size / 3600, width = padded(2));
+            if size % 3600 != 0 {
+                let _ = write!(out, ":{:02}", size / 60 % 60);
+            }
+        }
+        Item::OffsetHour => {
+            let _ = write!(out, "{}{:02}", if seconds < 0 { '-' } else { '+' }, seconds.unsigned_abs() / 3600);
+        }
+        Item::OffsetMinute => {
+            let _ = write!(out, "{:02}", seconds.unsigned_abs() / 60 % 60);
+        }
         Item::Number(get, width) => {
             let _ = write!(out, "{:0width$}", get(moment), width = padded(width));
         }
@@ -208,10 +242,18 @@ fn write_item(out: &mut String, item: Item, fill: bool, moment: &Moment) {
     }
 }
 
-/// `to_char(timestamp, pattern)` with PostgreSQL's template patterns for dates and times (no localised names, no time
-/// zones): text in double quotes is copied, as is what is no pattern; `FM` and `TM` drop the padding of the next item; `TH`
+/// `to_char(timestamptz, pattern)`: as [`to_char`] of the zone's local time, with its name and offset.
+pub fn to_char_in(moment: i64, pattern: &str, zone: &Zone) -> Result<String> {
+    Ok(write(zone.local(moment)?, pattern, (zone.offset_at(moment), &zone.abbreviation_at(moment))))
+}
+
+/// `to_char(timestamp, pattern)` with PostgreSQL's template patterns for dates and times (no localised names): text in double quotes is copied, as is what is no pattern; `FM` and `TM` drop the padding of the next item; `TH`
 /// and `th` after a number append its ordinal ending.
 pub fn to_char(timestamp: i64, pattern: &str) -> String {
+    write(timestamp, pattern, (0, ""))
+}
+
+fn write(timestamp: i64, pattern: &str, zone: (i32, &str)) -> String {
     let moment = Moment::from_micros(timestamp);
     let mut out = String::with_capacity(pattern.len() + 8);
     let mut rest = pattern;
@@ -220,7 +262,7 @@ pub fn to_char(timestamp: i64, pattern: &str) -> String {
         if let Some((word, item)) = ITEMS.iter().find(|(word, _)| rest.starts_with(word)) {
             rest = &rest[word.len()..];
             let start = out.len();
-            write_item(&mut out, *item, fill, &moment);
+            write_item(&mut out, *item, fill, &moment, zone);
             fill = matches!(item, Item::FillMode);
             if let Item::Number(..) | Item::Year(_) = item
                 && let Some(ending) = rest.get(..2).filter(|t| t.eq_ignore_ascii_case("th"))

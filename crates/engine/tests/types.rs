@@ -1,0 +1,219 @@
+//! Every type through everything that a value can go through: tables, freezing, grouping, joining, sorting, windows, statistics,
+//! and files. A type that is added joins the list.
+
+use std::time::{Duration, Instant};
+
+use engine::rows::text_rows;
+use engine::{Config, Database, Session};
+use types::SqlType;
+
+/// A type, and texts of values that differ, in their order.
+struct Case {
+    sql_type: SqlType,
+    values: &'static [&'static str],
+}
+
+/// The types with values: each variant once, or as often as it has forms in memory.
+fn cases() -> Vec<Case> {
+    let case = |sql_type, values| Case { sql_type, values };
+    vec![
+        case(SqlType::Bool, &["false", "true"]),
+        case(SqlType::SmallInt, &["-32768", "-1", "0", "7", "32767"]),
+        case(SqlType::Integer, &["-2147483648", "-1", "0", "7", "2147483647"]),
+        case(SqlType::BigInt, &["-9223372036854775808", "-1", "0", "7", "9223372036854775807"]),
+        case(SqlType::decimal(10, 2), &["-99999999.99", "-0.01", "0.00", "1.50", "99999999.99"]),
+        case(
+            SqlType::decimal(38, 3),
+            &["-99999999999999999999999999999999999.999", "0.000", "12345678901234567890.125"],
+        ),
+        case(SqlType::Real, &["-Infinity", "-1.5", "0", "0.1", "3e+30", "Infinity", "NaN"]),
+        case(SqlType::Double, &["-Infinity", "-1.5", "0", "0.1", "1e+300", "Infinity", "NaN"]),
+        case(SqlType::Text, &["A longer text than twelve bytes", "a", "b c", "ä", "漢字"]),
+        case(SqlType::Varchar(40), &["A longer text than twelve bytes", "a", "b c", "ä", "漢字"]),
+        case(SqlType::Char(4), &["a   ", "ab  ", "ä   ", "漢字  "]),
+        case(SqlType::Date, &["4714-11-24 BC", "1970-01-01", "2024-02-29", "5874897-12-31"]),
+        case(SqlType::Time, &["00:00:00", "09:30:00.000001", "23:59:59.999999", "24:00:00"]),
+        case(SqlType::Timestamp, &["0044-03-15 12:00:00 BC", "1969-12-31 23:59:59.999999", "2024-02-29 10:00:00"]),
+        case(
+            SqlType::Timestamptz,
+            &["0044-03-15 12:00:00+00 BC", "1970-01-01 00:00:00+00", "2024-07-01 10:00:00.5+00"],
+        ),
+        case(
+            SqlType::Interval,
+            &["-1 years -2 mons +3 days -04:05:06", "00:00:00", "1 day", "1 mon", "1 year 00:00:01"],
+        ),
+        case(
+            SqlType::Uuid,
+            &[
+                "00000000-0000-0000-0000-000000000000",
+                "7fffffff-ffff-ffff-ffff-ffffffffffff",
+                "80000000-0000-0000-0000-000000000000",
+                "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+                "ffffffff-ffff-ffff-ffff-ffffffffffff",
+            ],
+        ),
+    ]
+}
+
+/// A type without a case is an error here, where the compiler says so.
+fn has_case(sql_type: SqlType) -> bool {
+    match sql_type {
+        // Arrays are of these types, and have files of their own.
+        SqlType::Null | SqlType::Array(_) => false,
+        SqlType::Uuid => true,
+        SqlType::Bool | SqlType::SmallInt | SqlType::Integer | SqlType::BigInt | SqlType::Decimal { .. } => true,
+        SqlType::Real | SqlType::Double | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => true,
+        SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz | SqlType::Interval => true,
+    }
+}
+
+/// A folder of the test's own, which goes with it.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("engine-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Bench {
+    session: Session,
+    folder: Folder,
+}
+
+impl Bench {
+    fn run(&mut self, sql: &str) -> Vec<String> {
+        let sql = sql.replace('@', self.folder.path());
+        let rows = self.session.execute(&sql, &[]).and_then(text_rows);
+        rows.unwrap_or_else(|e| panic!("{}", e.render(&sql))).into_iter().map(|row| row.join("|")).collect()
+    }
+
+    /// Waits until the full chunks of a table are frozen.
+    fn frozen(&mut self, table: &str) {
+        let begin = Instant::now();
+        let open = format!("select rows from storage_info('{table}') where form = 'open' and rows >= 65536");
+        while !self.run(&open).is_empty() && begin.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn bench() -> Bench {
+    let database = Database::new(Config { threads: Some(2), ..Config::default() }).unwrap();
+    Bench { session: database.connect(), folder: Folder::new("types") }
+}
+
+#[test]
+fn every_type_goes_through_everything() {
+    let mut bench = bench();
+    for case in cases() {
+        assert!(has_case(case.sql_type));
+        let name = case.sql_type.to_string();
+        bench.run(&format!("create table few (k integer primary key, v {name})"));
+        let rows = case.values.iter().enumerate().map(|(i, v)| format!("({i}, '{v}')"));
+        bench.run(&format!("insert into few values {}, (100, null)", rows.collect::<Vec<_>>().join(", ")));
+        let all: Vec<String> = case.values.iter().map(|v| v.to_string()).collect();
+
+        // Sorted, both ways; as constants; compared with each other.
+        assert_eq!(bench.run("select v from few where v is not null order by v"), all, "{name}");
+        let backwards: Vec<String> = all.iter().rev().cloned().collect();
+        assert_eq!(bench.run("select v from few where k < 100 order by v desc"), backwards, "{name}");
+        let (least, most) = (&all[0], &all[all.len() - 1]);
+        // As in PostgreSQL, booleans have no least one.
+        let ends = if name == "boolean" { "'false', 'true'" } else { "min(v), max(v)" };
+        assert_eq!(
+            bench.run(&format!("select {ends}, count(distinct v) from few")),
+            [format!("{least}|{most}|{}", all.len())]
+        );
+        for (i, v) in all.iter().enumerate() {
+            assert_eq!(bench.run(&format!("select k from few where v = '{v}'")), [i.to_string()], "{name} {v}");
+            assert_eq!(bench.run(&format!("select count(*) from few where v < '{v}'")), [i.to_string()], "{name} {v}");
+            assert_eq!(bench.run(&format!("select cast('{v}' as {name})")), std::slice::from_ref(v), "{name}");
+        }
+        everywhere(&mut bench, &name, all.len());
+        files(&mut bench, &name);
+        bench.run("drop table few");
+        bench.run("drop table many");
+        bench.run("drop table again");
+    }
+}
+
+/// Many rows, frozen: groups, joins, windows, tables made of queries; in machine code and in the interpreter.
+fn everywhere(bench: &mut Bench, name: &str, values: usize) {
+    let rows = 70_000;
+    let keys = values + 1;
+    bench.run(&format!(
+        "create table many as select i, (select v from few where k = i % {keys}) as v from generate_series(1, {rows}) s(i)"
+    ));
+    bench.frozen("many");
+    let each = |k: usize| (1..=rows).filter(|i| i % keys == k).count();
+    let expected: Vec<String> = (0..values).map(|k| format!("{k}|{}", each(k))).collect();
+    for compile in ["on", "off"] {
+        bench.run(&format!("set compile = {compile}"));
+        let groups =
+            "select f.k, g.n from few f join (select v, count(*) as n from many group by v) g on f.v = g.v order by 1";
+        assert_eq!(bench.run(groups), expected, "groups of {name}");
+        let nulls = "select count(*) from many where v is null or v is not distinct from null";
+        assert_eq!(bench.run(nulls), [each(values).to_string()], "{name}");
+        let joined = "select f.k, count(*) from few f, many m where f.v = m.v group by f.k order by 1";
+        assert_eq!(bench.run(joined), expected, "join of {name}");
+        let distinct = "select count(*) from (select distinct v from many)";
+        assert_eq!(bench.run(distinct), [(values + 1).to_string()], "{name}");
+        let window = "select count(*) from (select i, v, first_value(v) over w as f, lag(v) over w as l, dense_rank() \
+                      over (order by v) as r from many window w as (partition by v order by i)) x \
+                      where f is not distinct from v and (l is null or l = v)";
+        assert_eq!(bench.run(window), [rows.to_string()], "window of {name}");
+        let ranks = "select max(r) from (select dense_rank() over (order by v) as r from many) x";
+        assert_eq!(bench.run(ranks), [(values + 1).to_string()], "ranks of {name}");
+        let sets = "select count(*) from (select v from many intersect select v from few) x";
+        assert_eq!(bench.run(sets), [(values + 1).to_string()], "{name}");
+        let case = "select count(*) from many where coalesce(case when i % 2 = 0 then v end, v) is not distinct from v";
+        assert_eq!(bench.run(case), [rows.to_string()], "{name}");
+    }
+    bench.run("set compile = on");
+    bench.run("create table again as select * from many order by v, i");
+    assert_eq!(
+        bench.run("select v from again order by v, i limit 1"),
+        bench.run("select v from few order by v limit 1"),
+        "{name}"
+    );
+}
+
+/// To files and back: the same type from Parquet, the same values from CSV.
+fn files(bench: &mut Bench, name: &str) {
+    let all = bench.run("select * from few order by k");
+    // Files have no lengths of texts.
+    let back = if name.contains("char(") { "text".to_owned() } else { name.to_owned() };
+    // Parquet's intervals have no microseconds.
+    let parquet = name != "interval";
+    if parquet {
+        bench.run("copy few to '@/few.parquet'");
+        let described = bench.run("describe '@/few.parquet'");
+        assert!(described[1].starts_with(&format!("v|{back}|")), "{described:?} of {name}");
+    }
+    if parquet && !name.starts_with("char(") {
+        assert_eq!(bench.run("select * from '@/few.parquet' order by k"), all, "Parquet of {name}");
+    }
+    for (file, options) in [("few.parquet", ""), ("few.csv", "(format csv, header)"), ("few.txt", "(format text)")] {
+        if file == "few.parquet" && !parquet {
+            continue;
+        }
+        bench.run(&format!("copy few to '@/{file}' {options}"));
+        bench.run(&format!("create table back (k integer, v {name})"));
+        bench.run(&format!("copy back from '@/{file}' {options}"));
+        assert_eq!(bench.run("select * from back order by k"), all, "{file} of {name}");
+        bench.run("drop table back");
+    }
+}

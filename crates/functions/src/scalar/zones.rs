@@ -1,0 +1,136 @@
+//! Functions of moments in time zones, and of times of day. The binder appends the session's zone to a call that needs one, so
+//! that a plan says all that its result depends on.
+
+use base::Result;
+use types::ops::cast::{cast_value_in, format_value_in};
+use types::ops::date::{self, Zone, zone};
+use types::ops::error;
+use types::{SqlType, Value};
+
+use super::{Call, Scalar, in_session, over};
+use crate::Parameter::{Double, Integer, Interval, Text, Timestamp, Timestamptz};
+
+pub(super) const ROWS: &[Scalar] = &[
+    Scalar::new(
+        "timezone",
+        &["timezone"],
+        &[
+            over(&[Text, Timestamptz], SqlType::Timestamp),
+            over(&[Text, Timestamp], SqlType::Timestamptz),
+            over(&[Interval, Timestamptz], SqlType::Timestamp),
+            over(&[Interval, Timestamp], SqlType::Timestamptz),
+        ],
+        at_zone,
+        "`AT TIME ZONE`: the local time of a moment in a zone, or the moment at which a zone has a local time.",
+        ("timezone('Asia/Tokyo', timestamptz '2020-01-01 12:00:00+00')", "2020-01-01 21:00:00"),
+    ),
+    Scalar::operator(
+        "text_in_zone",
+        None,
+        |c| Zone::with(c.text(1)?, |zone| Ok(Value::str(format_value_in(c.value(0)?, SqlType::Timestamptz, zone)))),
+        "A moment as text, as a zone has it.",
+        ("timestamptz '2020-01-01 12:00:00+00'::text", "2020-01-01 12:00:00+00"),
+    ),
+    Scalar::operator(
+        "moment_of_text",
+        None,
+        |c| Zone::with(c.text(1)?, |zone| cast_value_in(c.value(0)?, SqlType::Text, SqlType::Timestamptz, zone)),
+        "The moment that a text names; in that zone if the text names none.",
+        ("'2020-01-01 12:00'::timestamptz", "2020-01-01 12:00:00+00"),
+    ),
+    Scalar::operator(
+        "zone_field",
+        None,
+        |c| {
+            let seconds = Zone::with(c.text(2)?, |zone| Ok(zone.offset_at(c.timestamp(1)?)))?;
+            let (hours, minutes) = zone::offset_parts(seconds);
+            Ok(Value::Int(i64::from(match c.text(0)? {
+                "timezone_hour" => hours,
+                "timezone_minute" => minutes,
+                _ => seconds,
+            })))
+        },
+        "How far a zone is east of UTC at a moment: `timezone` in seconds, `timezone_hour`, `timezone_minute`.",
+        ("extract(timezone from timestamptz '2020-01-01 12:00')", "0"),
+    ),
+    Scalar::new(
+        "date_add",
+        &["date_add"],
+        &[over(&[Timestamptz, Interval, Text], SqlType::Timestamptz)],
+        |c| moved(c, interval(c, 1)?),
+        "A moment and an interval, whose months and days are those of the zone.",
+        ("date_add(timestamptz '2021-10-31 00:00:00+02', interval '1 day', 'Europe/Warsaw')", "2021-10-31 23:00:00+00"),
+    ),
+    Scalar::new(
+        "date_subtract",
+        &["date_subtract"],
+        &[over(&[Timestamptz, Interval, Text], SqlType::Timestamptz)],
+        |c| moved(c, date::neg_interval(interval(c, 1)?)?),
+        "A moment less an interval, whose months and days are those of the zone.",
+        (
+            "date_subtract(timestamptz '2021-11-01 00:00:00+01', interval '1 day', 'Europe/Warsaw')",
+            "2021-10-30 22:00:00+00",
+        ),
+    ),
+    Scalar::new(
+        "make_timestamp",
+        &["make_timestamp"],
+        &[over(&[Integer, Integer, Integer, Integer, Integer, Double], SqlType::Timestamp)],
+        |c| made(c).map(Value::Timestamp),
+        "The timestamp of year, month, day, hour, minute and second.",
+        ("make_timestamp(2013, 7, 15, 8, 15, 23.5)", "2013-07-15 08:15:23.5"),
+    ),
+    Scalar::new(
+        "make_timestamptz",
+        &["make_timestamptz"],
+        &[
+            in_session(&[Integer, Integer, Integer, Integer, Integer, Double], SqlType::Timestamptz),
+            over(&[Integer, Integer, Integer, Integer, Integer, Double, Text], SqlType::Timestamptz),
+        ],
+        |c| Zone::with(c.text(6)?, |zone| zone.moment(made(c)?)).map(Value::Timestamp),
+        "The moment of year, month, day, hour, minute and second in the session's zone, or in the named one.",
+        ("make_timestamptz(2013, 7, 15, 8, 15, 23.5, 'Europe/Berlin')", "2013-07-15 06:15:23.5+00"),
+    ),
+    Scalar::new(
+        "make_time",
+        &["make_time"],
+        &[over(&[Integer, Integer, Double], SqlType::Time)],
+        |c| Ok(Value::Time(date::make_time(part(c, 0)?, part(c, 1)?, c.float(2)?)?)),
+        "The time of hour, minute and second.",
+        ("make_time(8, 15, 23.5)", "08:15:23.5"),
+    ),
+];
+
+fn interval(call: &Call<'_>, i: usize) -> Result<types::Interval> {
+    if let Value::Interval(interval) = call.value(i)? { Ok(*interval) } else { call.wrong() }
+}
+
+fn part(call: &Call<'_>, i: usize) -> Result<i32> {
+    i32::try_from(call.int(i)?).map_err(|_| error::datetime_out_of_range("date"))
+}
+
+fn made(c: &Call<'_>) -> Result<i64> {
+    date::make_timestamp(part(c, 0)?, part(c, 1)?, part(c, 2)?, part(c, 3)?, part(c, 4)?, c.float(5)?)
+}
+
+fn moved(call: &Call<'_>, by: types::Interval) -> Result<Value> {
+    Zone::with(call.text(2)?, |zone| date::add_interval_in(call.timestamp(0)?, by, zone)).map(Value::Timestamp)
+}
+
+fn at_zone(call: &Call<'_>) -> Result<Value> {
+    let time = call.timestamp(1)?;
+    let convert = |zone: &Zone| match call.result {
+        SqlType::Timestamp => zone.local(time),
+        _ => zone.moment(time),
+    };
+    let result = match call.value(0)? {
+        Value::Interval(offset) if offset.months != 0 || offset.days != 0 => {
+            let message =
+                format!("interval time zone \"{}\" must not include months or days", date::format_interval(*offset));
+            return Err(base::Error::new(base::SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+        Value::Interval(offset) => convert(&Zone::of_offset(offset.micros)?)?,
+        _ => Zone::with(call.text(0)?, convert)?,
+    };
+    Ok(Value::Timestamp(result))
+}
