@@ -222,6 +222,8 @@ impl Node {
         match &self.op {
             Op::Distinct { columns, .. } => Some((columns.clone(), true)),
             Op::GroupLimit { partition, offset, .. } => Some((partition.clone(), *offset == 0)),
+            // All copies of a row agree in its columns.
+            Op::Repeat { input, .. } => Some((input.columns(), false)),
             Op::Window { keys, functions, .. } => {
                 let common = functions.iter().map(|(_, call)| call.partition).min().unwrap_or(0);
                 Some((keys[..common].iter().filter_map(|key| key.expr.as_column()).collect(), true))
