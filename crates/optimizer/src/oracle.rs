@@ -71,6 +71,15 @@ impl Oracle<'_> {
         }
     }
 
+    fn repeated(&self, rows: Vec<Row>, times: &Expr, number: ColumnId) -> Result<Vec<Row>> {
+        let mut out = Vec::new();
+        for row in rows {
+            let Value::Int(times) = self.value(times, &row)? else { continue };
+            out.extend((1..=times).map(|n| row.clone().into_iter().chain([(number, Value::Int(n))]).collect::<Row>()));
+        }
+        Ok(out)
+    }
+
     fn sorted(&self, rows: Vec<Row>, keys: &[plan::SortKey]) -> Result<Vec<Row>> {
         let mut keyed = Vec::new();
         for row in rows {
@@ -136,14 +145,7 @@ impl Oracle<'_> {
                     out.push(made);
                 }
             }
-            Op::Repeat { input, times, number } => {
-                for row in self.rows(input, outer)? {
-                    let Value::Int(times) = self.value(times, &row)? else { continue };
-                    out.extend(
-                        (1..=times).map(|n| row.clone().into_iter().chain([(*number, Value::Int(n))]).collect()),
-                    );
-                }
-            }
+            Op::Repeat { input, times, number } => return self.repeated(self.rows(input, outer)?, times, *number),
             Op::Join { kind, left, right, condition, .. } => return self.join(kind, left, right, condition, outer),
             Op::Aggregate { input, groups, aggregates } => {
                 let mut found: Vec<(Vec<Value>, Vec<Row>)> = Vec::new();

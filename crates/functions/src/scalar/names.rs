@@ -80,6 +80,7 @@ impl ScalarFunction {
     pub const ARRAY_CONTAINS: Self = row("array_contains");
     pub const ARRAY_OVERLAPS: Self = row("array_overlaps");
     pub const ARRAY_SERIES: Self = row("array_series");
+    pub const LIST_RANGE: Self = row("range");
     pub const LIST_LENGTH: Self = row("list_length");
     pub const FLATTEN: Self = row("flatten");
     pub const ARRAY_ANY: Self = row("array_any");

@@ -3,6 +3,8 @@
 mod aggregate;
 mod any_type;
 mod array;
+mod array_any;
+mod array_operators;
 mod array_subquery;
 mod call;
 mod case;

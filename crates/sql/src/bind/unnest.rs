@@ -179,14 +179,14 @@ fn series(name: &str, bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
         let what = format!("{name} of anything but two or three integers where they are not the same for all rows");
         return Err(Error::unsupported(what).at(position));
     }
-    let wide = bound.iter().any(|e| e.sql_type == SqlType::BigInt) || name == "range";
+    let wide = bound.iter().any(|e| e.sql_type == SqlType::BigInt);
     let mut arguments = bound.into_iter().map(|e| cast_to(e, SqlType::BigInt)).collect::<Result<Vec<_>>>()?;
     if arguments.len() == 2 {
         arguments.push(Expr::constant(Value::Int(1), SqlType::BigInt));
     }
     let bigints = SqlType::array_of(SqlType::BigInt);
-    if name == "range" {
-        return call("range", arguments, position);
+    if name != "generate_series" {
+        return Ok(Expr::new(ExprKind::Call(F::LIST_RANGE, arguments), bigints).at(position));
     }
     let made = Expr::new(ExprKind::Call(F::ARRAY_SERIES, arguments), bigints).at(position);
     if wide { Ok(made) } else { cast_to(made, SqlType::array_of(SqlType::Integer)) }

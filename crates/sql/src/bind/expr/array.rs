@@ -1,15 +1,14 @@
-//! Arrays (decision 40): literals, subscripts, slices, operators, `= ANY (array)`. An element that may be NULL is passed to
+//! Arrays (decision 40): literals, subscripts, slices. An element that may be NULL is passed to
 //! functions as the array of it alone; arrays are put together as texts are.
 
 use base::{Error, Result, SqlState};
-use functions::{ScalarFunction as F, common_type};
-use plan::{Compare, Expr, ExprKind, Quantifier};
+use functions::ScalarFunction as F;
+use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 use types::ops::array;
 use types::{SqlType, Value};
 
-use super::negate_if;
-use crate::bind::coerce::{cast_to, compare, is_untyped, op_text, unify};
+use crate::bind::coerce::{cast_to, is_untyped, unify};
 use crate::bind::type_name::array_of;
 use crate::bind::{Binder, unsupported};
 
@@ -111,73 +110,6 @@ impl Binder<'_> {
         }
         cast_to(bound, SqlType::BigInt)
     }
-
-    /// `left op ANY (array)`, `left op ALL (array)`.
-    pub(super) fn quantified_array(
-        &mut self,
-        quantifier: Quantifier,
-        left: &ast::Expr,
-        op: Compare,
-        right: &ast::Expr,
-    ) -> Result<Expr> {
-        let position = self.text.start(left);
-        if let ast::Expr::Array(items) = right
-            && !items.elem.is_empty()
-        {
-            return match (quantifier, op) {
-                (Quantifier::Any, Compare::Eq) => self.in_list(left, &items.elem, false),
-                (Quantifier::All, Compare::Ne) => self.in_list(left, &items.elem, true),
-                _ => self.compare_each(quantifier, left, op, &items.elem, position),
-            };
-        }
-        let (left, array) = (self.expr(left)?, self.expr(right)?);
-        let array = if is_untyped(&array) { cast_to(array, array_of(left.sql_type)?)? } else { array };
-        let Some(element) = array.sql_type.element() else {
-            let message = "op ANY/ALL (array) requires array on right side";
-            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(position));
-        };
-        if let (ExprKind::Const(Value::Str(form)), true) = (&array.kind, element.dimensions() == 0) {
-            let each: Vec<Expr> = array::Elements::new(form, element).map(|v| Expr::constant(v, element)).collect();
-            let parts = each.into_iter().map(|e| compare(op, left.clone(), e, position)).collect::<Result<Vec<_>>>()?;
-            return Ok(quantify(quantifier, parts));
-        }
-        let negated = quantifier == Quantifier::All;
-        if !matches!((quantifier, op), (Quantifier::Any, Compare::Eq) | (Quantifier::All, Compare::Ne)) {
-            return unsupported(format!("{} with ANY or ALL over an array that is no constant", op_text(op)), position);
-        }
-        let Some(common) = common_type(left.sql_type, element) else {
-            let message = format!("operator does not exist: {} {} {element}", left.sql_type, op_text(op));
-            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position));
-        };
-        let array = cast_to(array, SqlType::array_of(common))?;
-        let wanted = self.alone(cast_to(left, common)?)?;
-        let found = Expr::new(ExprKind::Call(F::ARRAY_ANY, vec![array, wanted]), SqlType::Bool);
-        Ok(negate_if(found.at(position), negated))
-    }
-
-    fn compare_each(
-        &mut self,
-        quantifier: Quantifier,
-        left: &ast::Expr,
-        op: Compare,
-        items: &[ast::Expr],
-        position: Option<u32>,
-    ) -> Result<Expr> {
-        let left = self.expr(left)?;
-        let mut parts = Vec::with_capacity(items.len());
-        for item in items {
-            let item = self.expr(item)?;
-            parts.push(compare(op, left.clone(), item, position)?);
-        }
-        Ok(quantify(quantifier, parts))
-    }
-}
-
-fn quantify(quantifier: Quantifier, parts: Vec<Expr>) -> Expr {
-    match quantifier {
-        Quantifier::Any => plan::disjunction(parts),
-        Quantifier::All => plan::conjunction(parts),
-    }
 }
 
 /// Makes one constant array of constants.
@@ -204,62 +136,4 @@ pub(in crate::bind) fn alone(value: Expr, nullable: impl Fn(&Expr) -> bool) -> R
     }
     let null = Expr::constant(array::encode([&Value::Null], element)?, sql_type);
     Ok(Expr::new(ExprKind::Coalesce(vec![made, null]), sql_type).at(position))
-}
-
-/// An array, or an empty one for NULL.
-fn or_empty(array: Expr) -> Expr {
-    let (sql_type, position) = (array.sql_type, array.position);
-    let empty = Expr::constant(Value::str(""), sql_type);
-    match array.kind {
-        ExprKind::Const(Value::Null) => empty,
-        ExprKind::Const(_) => array,
-        _ => Expr::new(ExprKind::Coalesce(vec![array, empty]), sql_type).at(position),
-    }
-}
-
-/// A call that puts arrays together, for which NULL is an empty array; any other call as it is.
-pub(super) fn with_empty(function: F, mut arguments: Vec<Expr>, sql_type: SqlType, position: Option<u32>) -> Expr {
-    let whole = match function {
-        F::ARRAY_APPEND => Some(0),
-        F::ARRAY_PREPEND => Some(1),
-        _ => None,
-    };
-    if let Some(at) = whole {
-        let array = std::mem::replace(&mut arguments[at], Expr::bool(true));
-        arguments[at] = or_empty(array);
-    }
-    let both = (function == F::ARRAY_CAT).then(|| arguments.clone());
-    let call = Expr::new(ExprKind::Call(function, arguments), sql_type).at(position);
-    match both {
-        // One that is not NULL is the result where the other is.
-        Some(both) if both.iter().any(|array| !matches!(array.kind, ExprKind::Const(Value::Str(_)))) => {
-            let choices = std::iter::once(call).chain(both).collect();
-            Expr::new(ExprKind::Coalesce(choices), sql_type).at(position)
-        }
-        _ => call,
-    }
-}
-
-/// `array || array`, `array || element`, `element || array`: which of them it is.
-pub(super) fn concat_name(left: &Expr, right: &Expr) -> Option<&'static str> {
-    let (a, b) = (left.sql_type.dimensions(), right.sql_type.dimensions());
-    match (a, b) {
-        (0, 0) => None,
-        _ if a == b || is_untyped(left) || is_untyped(right) => Some("array_cat"),
-        _ if a > b => Some("array_append"),
-        _ => Some("array_prepend"),
-    }
-}
-
-/// `array @> array`, `<@` and `&&`.
-pub(super) fn set_operator(function: F, text: &str, left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
-    let common = common_type(left.sql_type, right.sql_type).filter(|t| t.is_array());
-    let Some(common) = common else {
-        let message = format!("operator does not exist: {} {text} {}", left.sql_type, right.sql_type);
-        return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message)
-            .hint("no operator takes these types; you might need explicit casts")
-            .at(position));
-    };
-    let operands = vec![cast_to(left, common)?, cast_to(right, common)?];
-    Ok(Expr::new(ExprKind::Call(function, operands), SqlType::Bool).at(position))
 }

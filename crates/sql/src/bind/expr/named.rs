@@ -11,7 +11,8 @@ use types::ops::date;
 use types::ops::number::pattern;
 use types::{SqlType, Value};
 
-use super::array::{alone, with_empty};
+use super::array::alone;
+use super::array_operators::with_empty;
 use crate::bind::coerce::{cast_to, convert};
 use crate::bind::zone;
 

@@ -8,7 +8,7 @@ use types::ops::date;
 use types::ops::like::{DEFAULT_ESCAPE, Syntax};
 use types::{SqlType, Value};
 
-use super::array::{concat_name, set_operator};
+use super::array_operators::{concat_name, set_operator};
 use super::literal::negated_constant;
 use super::named::call;
 use super::once::row;
