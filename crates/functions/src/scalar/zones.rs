@@ -4,7 +4,6 @@
 use base::Result;
 use types::ops::cast::{cast_value_in, format_value_in};
 use types::ops::date::{self, Zone, zone};
-use types::ops::error;
 use types::{SqlType, Value};
 
 use super::{Call, Scalar, in_session, over};
@@ -106,7 +105,7 @@ fn interval(call: &Call<'_>, i: usize) -> Result<types::Interval> {
 }
 
 fn part(call: &Call<'_>, i: usize) -> Result<i32> {
-    i32::try_from(call.int(i)?).map_err(|_| error::datetime_out_of_range("date"))
+    i32::try_from(call.int(i)?).map_err(|_| types::ops::error::datetime_out_of_range("date"))
 }
 
 fn made(c: &Call<'_>) -> Result<i64> {

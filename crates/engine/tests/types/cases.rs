@@ -1,0 +1,63 @@
+//! The types, with values of each.
+
+use types::SqlType;
+
+/// A type, and texts of values that differ, in their order.
+pub struct Case {
+    pub sql_type: SqlType,
+    pub values: &'static [&'static str],
+}
+
+/// The types with values: each variant once, or as often as it has forms in memory.
+pub fn cases() -> Vec<Case> {
+    let case = |sql_type, values| Case { sql_type, values };
+    vec![
+        case(SqlType::Bool, &["false", "true"]),
+        case(SqlType::SmallInt, &["-32768", "-1", "0", "7", "32767"]),
+        case(SqlType::Integer, &["-2147483648", "-1", "0", "7", "2147483647"]),
+        case(SqlType::BigInt, &["-9223372036854775808", "-1", "0", "7", "9223372036854775807"]),
+        case(SqlType::decimal(10, 2), &["-99999999.99", "-0.01", "0.00", "1.50", "99999999.99"]),
+        case(
+            SqlType::decimal(38, 3),
+            &["-99999999999999999999999999999999999.999", "0.000", "12345678901234567890.125"],
+        ),
+        case(SqlType::Real, &["-Infinity", "-1.5", "0", "0.1", "3e+30", "Infinity", "NaN"]),
+        case(SqlType::Double, &["-Infinity", "-1.5", "0", "0.1", "1e+300", "Infinity", "NaN"]),
+        case(SqlType::Text, &["A longer text than twelve bytes", "a", "b c", "ä", "漢字"]),
+        case(SqlType::Varchar(40), &["A longer text than twelve bytes", "a", "b c", "ä", "漢字"]),
+        case(SqlType::Char(4), &["a   ", "ab  ", "ä   ", "漢字  "]),
+        case(SqlType::Date, &["4714-11-24 BC", "1970-01-01", "2024-02-29", "5874897-12-31"]),
+        case(SqlType::Time, &["00:00:00", "09:30:00.000001", "23:59:59.999999", "24:00:00"]),
+        case(SqlType::Timestamp, &["0044-03-15 12:00:00 BC", "1969-12-31 23:59:59.999999", "2024-02-29 10:00:00"]),
+        case(
+            SqlType::Timestamptz,
+            &["0044-03-15 12:00:00+00 BC", "1970-01-01 00:00:00+00", "2024-07-01 10:00:00.5+00"],
+        ),
+        case(
+            SqlType::Interval,
+            &["-1 years -2 mons +3 days -04:05:06", "00:00:00", "1 day", "1 mon", "1 year 00:00:01"],
+        ),
+        case(
+            SqlType::Uuid,
+            &[
+                "00000000-0000-0000-0000-000000000000",
+                "7fffffff-ffff-ffff-ffff-ffffffffffff",
+                "80000000-0000-0000-0000-000000000000",
+                "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+                "ffffffff-ffff-ffff-ffff-ffffffffffff",
+            ],
+        ),
+    ]
+}
+
+/// A type without a case is an error here, where the compiler says so.
+pub fn has_case(sql_type: SqlType) -> bool {
+    match sql_type {
+        // Arrays are of these types, and have files of their own.
+        SqlType::Null | SqlType::Array(_) => false,
+        SqlType::Uuid => true,
+        SqlType::Bool | SqlType::SmallInt | SqlType::Integer | SqlType::BigInt | SqlType::Decimal { .. } => true,
+        SqlType::Real | SqlType::Double | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => true,
+        SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz | SqlType::Interval => true,
+    }
+}
