@@ -242,6 +242,13 @@ pub const COMPOSED: &[Composed] = &[
         ("date_add(date '2020-01-31', interval '1 month')", "2020-02-29 00:00:00"),
     ),
     scalar(
+        &["to_timestamp"],
+        &["t", "pattern"],
+        "CAST(timestamp_by_pattern(t, pattern) AS timestamp with time zone)",
+        "The moment that a text in the form of a pattern is, in the session's zone.",
+        ("to_timestamp('5 Dec 2000', 'DD Mon YYYY')", "2000-12-05 00:00:00+00"),
+    ),
+    scalar(
         &["dayname"],
         &["d"],
         "to_char(d, 'FMDay')",

@@ -72,6 +72,14 @@ pub(super) const ROWS: &[Scalar] = &[
         ("to_char(date '1998-09-02', 'YYYY-MM')", "1998-09"),
     ),
     Scalar::new(
+        "timestamp_by_pattern",
+        &["timestamp_by_pattern"],
+        &[over(&[Text, Text], SqlType::Timestamp)],
+        |c| Ok(Value::Timestamp(date::from_char(c.text(0)?, c.text(1)?)?)),
+        "The timestamp that a text in the form of a pattern is.",
+        ("timestamp_by_pattern('5 Dec 2000 10:30', 'DD Mon YYYY HH24:MI')", "2000-12-05 10:30:00"),
+    ),
+    Scalar::new(
         "to_date",
         &["to_date"],
         &[over(&[Text, Text], SqlType::Date)],
