@@ -35,7 +35,8 @@ fn text_of(columns: &[(String, SqlType)]) -> String {
     for at in 0..columns.len() {
         let _ = write!(text, "{}c{at}", if at == 0 { "" } else { ", " });
     }
-    text += ") AS MATERIALIZED (SELECT 1) ";
+    text += ") AS MATERIALIZED (SELECT 1) SELECT column_name, column_type, \"min\", \"max\", approx_unique, \"avg\", std, q25, q50, q75, \
+             \"count\", null_percentage FROM (";
     for (at, (name, sql_type)) in columns.iter().enumerate() {
         let literal = |text: &str| format!("'{}'", text.replace('\'', "''"));
         let union = if at == 0 { "" } else { " UNION ALL " };
@@ -50,7 +51,7 @@ fn text_of(columns: &[(String, SqlType)]) -> String {
         };
         let _ = write!(
             text,
-            "{union}SELECT {} AS column_name, {} AS column_type, {} AS min, {} AS max, approx_count_distinct(c{at}) AS approx_unique, \
+            "{union}SELECT {at} AS ordinal, {} AS column_name, {} AS column_type, {} AS min, {} AS max, approx_count_distinct(c{at}) AS approx_unique, \
              {} AS avg, {} AS std, {} AS q25, {} AS q50, {} AS q75, count(*) AS count, \
              round(100.0 * (count(*) - count(c{at})) / nullif(count(*), 0), 2) AS null_percentage FROM summarized",
             literal(name),
@@ -64,5 +65,5 @@ fn text_of(columns: &[(String, SqlType)]) -> String {
             quartile("0.75"),
         );
     }
-    text
+    text + ") AS summaries ORDER BY ordinal"
 }

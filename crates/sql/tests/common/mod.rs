@@ -138,10 +138,13 @@ impl Resolver for Schema {
     }
 }
 
+/// As sessions do it: with the room on the stack that a text of that length may need.
 pub fn bind_with(sql: &str, parameters: &[(Value, SqlType)]) -> Result<Statement> {
-    let statement = bind(&parse(sql)?, &Schema, parameters)?;
-    check(&statement);
-    Ok(statement)
+    base::stack::with_room(sql::parse_depth(sql), || {
+        let statement = bind(&parse(sql)?, &Schema, parameters)?;
+        check(&statement);
+        Ok(statement)
+    })?
 }
 
 pub fn bind_sql(sql: &str) -> Result<Statement> {
