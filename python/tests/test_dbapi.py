@@ -3,6 +3,7 @@
 import datetime
 import gc
 import pickle
+import uuid
 import weakref
 from decimal import Decimal
 
@@ -191,7 +192,7 @@ def test_connections_and_cursors_are_let_go():
 
 
 def test_wrong_parameters(con):
-    for value in [object(), b"x", datetime.time(1), [1], "\ud800"]:
+    for value in [object(), b"x", {1: 2}, [object()], "\ud800"]:
         with pytest.raises(morseldb.ProgrammingError):
             con.execute("select ?", [value])
         with pytest.raises(morseldb.ProgrammingError):
@@ -204,6 +205,11 @@ def test_wrong_parameters(con):
     for wrong in [None, 5]:
         with pytest.raises(morseldb.ProgrammingError):
             con.executemany("select ?", wrong)
+
+
+def test_lists_times_and_uuids_are_parameters(con):
+    given = [[1, None, 3], datetime.time(1, 2, 3), uuid.UUID(int=7), datetime.datetime(2020, 1, 2, tzinfo=datetime.timezone.utc)]
+    assert list(con.execute("select ?, ?, ?, ?", given).fetchone()) == given
 
 
 def test_wrong_calls(con):
