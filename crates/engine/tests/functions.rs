@@ -70,7 +70,9 @@ fn examples_of_composed_functions_are_true() {
         let (call, expected) = composed.example;
         if composed.is_aggregate {
             check(session, &format!("select {call} from numbers"), expected);
-            check(session, &format!("select distinct {call} over () from numbers"), expected);
+            if !call.contains("ORDER BY") {
+                check(session, &format!("select distinct {call} over () from numbers"), expected);
+            }
             let none = values(session, &format!("select {call} filter (where false) from numbers")).unwrap();
             assert!(none[0] == "NULL" || none[0] == "0", "{call}: {none:?}");
         } else {

@@ -10,7 +10,7 @@ pub struct Composed {
     pub parameters: &'static [&'static str],
     /// An expression. A parameter that stands in it several times is computed several times.
     pub text: &'static str,
-    /// Whether FILTER and OVER may follow: they belong to the aggregates in the text.
+    /// Whether it takes DISTINCT, ORDER BY, FILTER and OVER: they belong to the aggregates in the text.
     pub is_aggregate: bool,
     /// One line for the reference.
     pub documentation: &'static str,
@@ -189,6 +189,20 @@ pub const COMPOSED: &[Composed] = &[
         "quantile_disc(x, fraction)",
         "The value at that fraction of the values; exact here.",
         ("approx_quantile(x, 0.5)", "2"),
+    ),
+    aggregate(
+        &["group_concat", "listagg"],
+        &["x"],
+        "string_agg(CAST(x AS text), ',')",
+        "The values as text, with commas between them.",
+        ("group_concat(x ORDER BY x)", "1,2,4"),
+    ),
+    aggregate(
+        &["group_concat", "listagg"],
+        &["x", "separator"],
+        "string_agg(CAST(x AS text), separator)",
+        "The values as text, with the separator between them.",
+        ("group_concat(x, '; ' ORDER BY x)", "1; 2; 4"),
     ),
     scalar(
         &["constant_or_null"],

@@ -36,7 +36,12 @@ impl Binder<'_> {
     }
 
     /// The array of elements that are of one type: constants at once, the others put together in pairs.
-    fn array_of_elements(&self, elements: Vec<Expr>, element: SqlType, position: Option<u32>) -> Result<Expr> {
+    pub(super) fn array_of_elements(
+        &self,
+        elements: Vec<Expr>,
+        element: SqlType,
+        position: Option<u32>,
+    ) -> Result<Expr> {
         let sql_type = array_of(element).map_err(|e| e.at(position))?;
         let (mut parts, mut constants) = (Vec::new(), Vec::new());
         for expr in elements {

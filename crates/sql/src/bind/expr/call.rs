@@ -168,6 +168,7 @@ impl Binder<'_> {
             "greatest" => return self.extreme(ScalarFunction::GREATEST, "GREATEST", arguments, position),
             "least" => return self.extreme(ScalarFunction::LEAST, "LEAST", arguments, position),
             "concat" => return self.concat_all(arguments, position),
+            "concat_ws" if !arguments.is_empty() => return self.concat_with(arguments, position),
             "date_part" | "datepart" => {
                 if let &[field, value] = arguments {
                     let bound = self.expr(field)?;
@@ -357,6 +358,21 @@ impl Binder<'_> {
         let values = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
         let (values, sql_type) = unify(values, name)?;
         Ok(Expr::new(ExprKind::Call(function, values), sql_type).at(position))
+    }
+
+    /// `concat_ws`: any types behind the separator, NULLs left out.
+    fn concat_with(&mut self, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
+        let mut texts = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            let value = self.expr(argument)?;
+            texts.push(cast_to(padded(value), SqlType::Text)?);
+        }
+        let separator = texts.remove(0);
+        let array = match texts.is_empty() {
+            true => cast_to(Expr::constant(Value::str("{}"), SqlType::Null), SqlType::array_of(SqlType::Text))?,
+            false => self.array_of_elements(texts, SqlType::Text, position)?,
+        };
+        call("array_to_string", vec![array, separator], position)
     }
 
     /// `concat`: any types, NULL counts as the empty text.

@@ -4,8 +4,9 @@
 use std::ops::ControlFlow;
 
 use base::{Error, Result};
-use functions::{AggregateFunction, Composed};
-use sqlparser::ast::{self, ObjectNamePart, VisitMut, VisitorMut, WindowType};
+use functions::{AggregateFunction, Composed, WindowFunction};
+use sqlparser::ast::{self, DuplicateTreatment, FunctionArgumentClause, FunctionArguments};
+use sqlparser::ast::{ObjectNamePart, VisitMut, VisitorMut, WindowType};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Tokenizer;
 
@@ -24,8 +25,8 @@ impl Binder<'_> {
         over: Option<&WindowType>,
     ) -> Result<Expr> {
         let is_written = [
-            (call.distinct, "DISTINCT"),
-            (!call.order.is_empty(), "ORDER BY"),
+            (!composed.is_aggregate && call.distinct, "DISTINCT"),
+            (!composed.is_aggregate && !call.order.is_empty(), "ORDER BY"),
             (!call.within_group.is_empty(), "WITHIN GROUP"),
             (call.null_treatment.is_some(), "RESPECT/IGNORE NULLS"),
             (!composed.is_aggregate && call.filter.is_some(), "FILTER"),
@@ -53,7 +54,7 @@ fn parsed(composed: &Composed) -> Result<ast::Expr> {
     parser.parse_expr().map_err(|e| wrong(&e))
 }
 
-/// Puts arguments in the places of parameters, and FILTER and OVER behind aggregates.
+/// Puts arguments in the places of parameters; DISTINCT, ORDER BY, FILTER and OVER go to the aggregates.
 struct Filling<'a> {
     composed: &'a Composed,
     call: &'a CallParts<'a>,
@@ -74,6 +75,11 @@ impl VisitorMut for Filling<'_> {
             ast::Expr::Function(function) if self.composed.is_aggregate && is_aggregate(function) => {
                 function.filter = self.call.filter.cloned().map(Box::new);
                 function.over = self.over.cloned();
+                if let FunctionArguments::List(list) = &mut function.args {
+                    list.duplicate_treatment = self.call.distinct.then_some(DuplicateTreatment::Distinct);
+                    let order = Some(self.call.order.to_vec()).filter(|order| !order.is_empty());
+                    list.clauses.extend(order.map(FunctionArgumentClause::OrderBy));
+                }
             }
             _ => {}
         }
@@ -85,5 +91,6 @@ fn is_aggregate(function: &ast::Function) -> bool {
     let Some(ObjectNamePart::Identifier(name)) = function.name.0.last() else { return false };
     let name = fold(name);
     let composed = functions::composed::COMPOSED.iter().any(|c| c.is_aggregate && c.names.contains(&name.as_str()));
-    composed || AggregateFunction::find(&name).is_some() || is_ordered_set(&name)
+    let is_list = matches!(WindowFunction::find(&name), Some(WindowFunction::StringAgg | WindowFunction::ArrayAgg));
+    composed || is_list || AggregateFunction::find(&name).is_some() || is_ordered_set(&name)
 }
