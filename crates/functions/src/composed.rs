@@ -211,13 +211,19 @@ pub const COMPOSED: &[Composed] = &[
         "The first argument, or NULL if the second is NULL.",
         ("constant_or_null(7, NULL)", "NULL"),
     ),
-    scalar(&["fdiv"], &["x", "y"], "floor(x / y)", "The quotient, rounded down.", ("fdiv(-7.5, 2)", "-4")),
+    scalar(
+        &["fdiv"],
+        &["x", "y"],
+        "floor(CAST(x AS double precision) / y)",
+        "The quotient, rounded down.",
+        ("fdiv(-7, 2)", "-4"),
+    ),
     scalar(
         &["fmod"],
         &["x", "y"],
-        "x - y * floor(x / y)",
+        "x - y * floor(CAST(x AS double precision) / y)",
         "What is left of the quotient that is rounded down.",
-        ("fmod(-7.5, 2)", "0.5"),
+        ("fmod(-7, 2)", "1"),
     ),
     scalar(
         &["even"],
