@@ -1,7 +1,7 @@
 //! Where a tree finds the keys of its rows, which it does not keep.
 
-/// The keys of rows. All calls for a row answer the same while the row is in a tree, and for as long as a [`Reader`]
-/// (crate::Reader) is open that was opened while it was. If they do not, lookups answer wrongly, and nothing worse.
+/// The keys of rows. All calls for a row answer the same while the row is in a tree, and for as long as a
+/// [`Reader`](crate::Reader) is open that was opened while it was. If they do not, lookups answer wrongly, and nothing worse.
 ///
 /// No call may use the tree that asks.
 pub trait RowKeys {
