@@ -168,7 +168,7 @@ impl Binder<'_> {
             "greatest" => return self.extreme(ScalarFunction::GREATEST, "GREATEST", arguments, position),
             "least" => return self.extreme(ScalarFunction::LEAST, "LEAST", arguments, position),
             "concat" => return self.concat_all(arguments, position),
-            "concat_ws" if !arguments.is_empty() => return self.concat_with(arguments, position),
+            "concat_ws" if arguments.len() > 1 => return self.concat_with(arguments, position),
             "date_part" | "datepart" => {
                 if let &[field, value] = arguments {
                     let bound = self.expr(field)?;
@@ -368,10 +368,7 @@ impl Binder<'_> {
             texts.push(cast_to(padded(value), SqlType::Text)?);
         }
         let separator = texts.remove(0);
-        let array = match texts.is_empty() {
-            true => cast_to(Expr::constant(Value::str("{}"), SqlType::Null), SqlType::array_of(SqlType::Text))?,
-            false => self.array_of_elements(texts, SqlType::Text, position)?,
-        };
+        let array = self.array_of_elements(texts, SqlType::Text, position)?;
         call("array_to_string", vec![array, separator], position)
     }
 
