@@ -74,16 +74,20 @@ const SINES: [u32; 64] = [
 /// `md5(text)`: 32 hexadecimal digits.
 pub fn md5(text: &str) -> String {
     let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
-    let (blocks, rest) = text.as_bytes().as_chunks::<64>();
-    blocks.iter().for_each(|block| add(&mut state, block));
-    // A one bit, zeros, and the length in bits fill up the last block, or one more.
+    blocks(text.as_bytes(), u64::to_le_bytes, |block| add(&mut state, block));
+    state.iter().flat_map(|word| word.to_le_bytes()).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The blocks of a message: a one bit, zeros, and the length in bits fill up the last block, or one more.
+pub(super) fn blocks(message: &[u8], length: fn(u64) -> [u8; 8], mut each: impl FnMut(&[u8; 64])) {
+    let (whole, rest) = message.as_chunks::<64>();
+    whole.iter().for_each(&mut each);
     let mut last = [0; 128];
     last[..rest.len()].copy_from_slice(rest);
     last[rest.len()] = 0x80;
     let end = if rest.len() < 56 { 64 } else { 128 };
-    last[end - 8..end].copy_from_slice(&(text.len() as u64).wrapping_mul(8).to_le_bytes());
-    last[..end].as_chunks::<64>().0.iter().for_each(|block| add(&mut state, block));
-    state.iter().flat_map(|word| word.to_le_bytes()).map(|byte| format!("{byte:02x}")).collect()
+    last[end - 8..end].copy_from_slice(&length((message.len() as u64).wrapping_mul(8)));
+    last[..end].as_chunks::<64>().0.iter().for_each(each);
 }
 
 fn add(state: &mut [u32; 4], block: &[u8; 64]) {

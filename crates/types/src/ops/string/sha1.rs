@@ -1,17 +1,11 @@
 //! SHA-1 (FIPS 180-4).
 
+use super::md5::blocks;
+
 /// `sha1(text)`: 40 hexadecimal digits.
 pub fn sha1(text: &str) -> String {
     let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
-    let (blocks, rest) = text.as_bytes().as_chunks::<64>();
-    blocks.iter().for_each(|block| add(&mut state, block));
-    // A one bit, zeros, and the length in bits fill up the last block, or one more.
-    let mut last = [0; 128];
-    last[..rest.len()].copy_from_slice(rest);
-    last[rest.len()] = 0x80;
-    let end = if rest.len() < 56 { 64 } else { 128 };
-    last[end - 8..end].copy_from_slice(&(text.len() as u64).wrapping_mul(8).to_be_bytes());
-    last[..end].as_chunks::<64>().0.iter().for_each(|block| add(&mut state, block));
+    blocks(text.as_bytes(), u64::to_be_bytes, |block| add(&mut state, block));
     state.iter().map(|word: &u32| format!("{word:08x}")).collect()
 }
 
@@ -34,5 +28,19 @@ fn add(state: &mut [u32; 5], block: &[u8; 64]) {
     }
     for (old, new) in state.iter_mut().zip([a, b, c, d, e]) {
         *old = old.wrapping_add(new);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_are_the_published_ones() {
+        assert_eq!(sha1(""), "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+        // 56 bytes, so that the length needs a block of its own.
+        let message = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+        assert_eq!(sha1(message), "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
+        assert_eq!(sha1(&"a".repeat(64)), "0098ba824b5c16427bd7a1122a5a442a25ec644d");
     }
 }
