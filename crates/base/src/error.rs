@@ -48,6 +48,10 @@ impl SqlState {
     pub const NOT_NULL_VIOLATION: Self = Self("23502");
     /// A duplicate key.
     pub const UNIQUE_VIOLATION: Self = Self("23505");
+    /// A value for a column that nothing but its definition may fill.
+    pub const GENERATED_ALWAYS: Self = Self("428C9");
+    /// A row makes a CHECK constraint false.
+    pub const CHECK_VIOLATION: Self = Self("23514");
     /// SQL text that does not parse.
     pub const SYNTAX_ERROR: Self = Self("42601");
     /// A column that does not exist.
@@ -68,6 +72,8 @@ impl SqlState {
     pub const DUPLICATE_COLUMN: Self = Self("42701");
     /// A table alias that is used twice.
     pub const DUPLICATE_ALIAS: Self = Self("42712");
+    /// A constraint or another thing of the name exists.
+    pub const DUPLICATE_OBJECT: Self = Self("42710");
     /// A column outside GROUP BY, or an aggregate where none is allowed.
     pub const GROUPING_ERROR: Self = Self("42803");
     /// A window function where none is allowed.

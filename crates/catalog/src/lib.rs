@@ -2,11 +2,13 @@
 //!
 //! Architecture invariant: planning reads statistics through [`Statistics`] only, never storage.
 
+mod filling;
 pub mod names;
 pub mod statistics;
 mod table_statistics;
 pub mod tables;
 
+pub use filling::{Check, Filling};
 pub use names::nearest_name;
 pub use statistics::{ColumnStatistics, Statistics};
 pub use tables::{Catalog, CatalogSnapshot, DEFAULT_SCHEMA, IfExists, Kind, Table, TableEntry, View};

@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Error, Result, SqlState};
 use storage::Relation;
-use types::Value;
 
-use crate::{Field, nearest_name};
+use crate::{Check, Field, Filling, nearest_name};
 
 /// The schema of unqualified names.
 pub const DEFAULT_SCHEMA: &str = "main";
@@ -25,15 +24,17 @@ const INVALID_TABLE_DEFINITION: SqlState = SqlState("42P16");
 pub struct Table {
     /// Its rows, columns and primary key.
     pub relation: Arc<Relation>,
-    /// What an INSERT stores in columns that it does not name: DEFAULT, or NULL.
-    pub defaults: Vec<Value>,
+    /// What an INSERT stores in columns that it does not name.
+    pub fillings: Vec<Filling>,
+    /// What must hold of each row, in the order of the names.
+    pub checks: Vec<Check>,
 }
 
 impl Table {
-    /// A table without defaults.
+    /// A table without defaults and constraints.
     pub fn new(relation: Arc<Relation>) -> Self {
-        let defaults = vec![Value::Null; relation.schema().attributes().len()];
-        Self { relation, defaults }
+        let fillings = vec![Filling::NULL; relation.schema().attributes().len()];
+        Self { relation, fillings, checks: Vec::new() }
     }
 }
 

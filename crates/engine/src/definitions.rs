@@ -1,8 +1,6 @@
 //! Tables and views as the SQL that makes them again.
 
 use catalog::{Table, TableEntry};
-use types::Value;
-use types::ops::cast::format_value;
 
 use crate::Session;
 
@@ -42,13 +40,12 @@ impl Session {
 fn create_table(name: &str, table: &Table) -> String {
     let schema = table.relation.schema();
     let mut lines: Vec<String> = Vec::with_capacity(schema.attributes().len() + 1);
-    for (index, (attribute, default)) in schema.attributes().iter().zip(&table.defaults).enumerate() {
+    for (index, (attribute, filling)) in schema.attributes().iter().zip(&table.fillings).enumerate() {
         let mut line = format!("    {} {}", quoted(&attribute.name), attribute.sql_type);
-        if !default.is_null() {
-            let text = format_value(default, attribute.sql_type);
-            let bare = matches!(default, Value::Int(_) | Value::Decimal(_) | Value::Bool(_));
-            line += " DEFAULT ";
-            line += &if bare { text } else { format!("'{}'", text.replace('\'', "''")) };
+        match filling.sql(attribute.sql_type) {
+            Some(sql) if filling.is_generated() => line += &format!(" GENERATED ALWAYS AS ({sql}) STORED"),
+            Some(sql) => line += &format!(" DEFAULT {sql}"),
+            None => {}
         }
         // The key's columns are NOT NULL anyway.
         if attribute.not_null && !schema.primary_key().contains(&index) {
@@ -59,6 +56,9 @@ fn create_table(name: &str, table: &Table) -> String {
     let key: Vec<String> = schema.primary_key().iter().map(|&a| quoted(&schema.attributes()[a].name)).collect();
     if !key.is_empty() {
         lines.push(format!("    PRIMARY KEY ({})", key.join(", ")));
+    }
+    for check in &table.checks {
+        lines.push(format!("    CONSTRAINT {} CHECK ({})", quoted(&check.name), check.sql));
     }
     format!("CREATE TABLE {name} (\n{}\n);", lines.join(",\n"))
 }
@@ -80,7 +80,8 @@ mod tests {
     fn definitions_make_the_same_again() {
         let statements = [
             "create table t (a integer default 7, \"B\" text default 'it''s' not null, c decimal(5,2) default 1.5, \
-             \"select\" date default '2024-01-01', primary key (c, a))",
+             \"select\" date default '2024-01-01', d double precision default random(), \
+             e integer generated always as (a * 2) stored, check (a > 0), constraint \"C\" check (c < 9), primary key (c, a))",
             "create table u as select 1 as x",
             "create view v (y) as select x from u",
         ];

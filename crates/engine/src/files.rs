@@ -21,7 +21,8 @@ pub(crate) fn table(name: &str, file: Arc<dyn FileSource>, samples: &Arc<Samples
         .collect();
     let statistics =
         Arc::new(FileStatistics { file: file.clone(), sample: Mutex::default(), samples: samples.clone() });
-    Table { name: name.into(), fields, defaults: Vec::new(), statistics, source: Source::File(file).into_handle() }
+    let source = Source::File(file).into_handle();
+    Table { name: name.into(), fields, fillings: Vec::new(), checks: Vec::new(), statistics, source }
 }
 
 /// Options as texts.

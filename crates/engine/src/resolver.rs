@@ -111,7 +111,8 @@ impl sql::Resolver for Resolver<'_> {
                 Resolved::Table(Table {
                     name: name.name.clone(),
                     fields: entry.fields(),
-                    defaults: table.defaults.clone(),
+                    fillings: table.fillings.clone(),
+                    checks: table.checks.clone(),
                     statistics: Arc::new(snapshot.clone()),
                     source: Source::Stored(snapshot, table.relation.clone()).into_handle(),
                 })

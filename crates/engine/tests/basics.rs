@@ -193,6 +193,36 @@ fn primary_keys_and_defaults() {
 }
 
 #[test]
+fn rows_that_are_refused_are_shown() {
+    let s = &mut session();
+    let long = "a".repeat(70);
+    s.execute("create schema x", &[]).unwrap();
+    s.execute(
+        "create table x.c (a integer not null check (a > 0), b text, d integer generated always as (a + 1) stored)",
+        &[],
+    )
+    .unwrap();
+    let error = run(s, &format!("insert into x.c values (0, '{long}')")).unwrap_err();
+    assert_eq!(error.message(), "new row for relation \"c\" violates check constraint \"c_a_check\"");
+    let detail = format!("Failing row contains (0, {}..., 1).", "a".repeat(64));
+    assert_eq!((error.state().0, error.get_detail()), ("23514", Some(detail.as_str())));
+    let error = run(s, "insert into x.c (b) values ('x')").unwrap_err();
+    assert_eq!((error.state().0, error.get_detail()), ("23502", Some("Failing row contains (null, x, null).")));
+    // A file's rows are asked as well, and fill no column that is computed.
+    let path = std::env::temp_dir().join(format!("morsel-checked-{}.csv", std::process::id()));
+    std::fs::write(&path, "3,x\n4,y\n").unwrap();
+    run(s, &format!("copy x.c from '{}'", path.display())).unwrap();
+    check(s, "select * from x.c", &["3|x|4", "4|y|5"]);
+    std::fs::write(&path, "3,x\n0,y\n").unwrap();
+    let error = run(s, &format!("copy x.c from '{}'", path.display())).unwrap_err();
+    assert_eq!(error.state().0, "23514");
+    let error = run(s, &format!("copy x.c (a, d) from '{}'", path.display())).unwrap_err();
+    assert_eq!(error.state().0, "42P10");
+    std::fs::remove_file(path).unwrap();
+    check(s, "select count(*) from x.c", &["2"]);
+}
+
+#[test]
 fn parameters_are_as_many_as_placeholders() {
     let s = &mut session();
     let one = (types::Value::Int(1), types::SqlType::Integer);

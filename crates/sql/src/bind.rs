@@ -4,6 +4,7 @@ mod argument;
 mod by_name;
 mod coerce;
 mod columns;
+mod constraint;
 mod definition;
 mod expr;
 mod from;
@@ -26,6 +27,7 @@ mod type_name;
 mod unnest;
 mod values;
 mod window;
+mod written;
 mod zone;
 
 use base::{Error, Result, SqlState};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::Result;
-use catalog::{Field, Statistics};
+use catalog::{Check, Field, Filling, Statistics};
 use plan::TableSource;
 use types::ops::date::Zone;
 use types::{SqlType, Value};
@@ -98,8 +98,10 @@ pub struct Table {
     pub name: String,
     /// Its columns.
     pub fields: Vec<Field>,
-    /// The columns' defaults; empty: all NULL.
-    pub defaults: Vec<Value>,
+    /// What fills columns that INSERT does not name; empty: NULL.
+    pub fillings: Vec<Filling>,
+    /// What must hold of each row.
+    pub checks: Vec<Check>,
     /// What planning may know.
     pub statistics: Arc<dyn Statistics>,
     /// What the engine reads.

@@ -1,7 +1,8 @@
 //! Statements as the engine runs them: names resolved, types checked.
 
+use catalog::{Check, Filling};
 use plan::{Plan, TableSource};
-use types::{SqlType, Value};
+use types::SqlType;
 
 /// A bound statement.
 #[derive(Clone, Debug)]
@@ -163,6 +164,8 @@ pub struct CreateTable {
     pub columns: Vec<ColumnDefinition>,
     /// Columns of the primary key; empty: none. They are NOT NULL.
     pub primary_key: Vec<usize>,
+    /// CHECK constraints, in the order of their names.
+    pub checks: Vec<Check>,
     /// Nothing happens if there is one.
     pub if_not_exists: bool,
     /// An existing one is replaced.
@@ -195,8 +198,8 @@ pub struct ColumnDefinition {
     pub sql_type: SqlType,
     /// Whether it is neither NOT NULL nor part of the primary key.
     pub nullable: bool,
-    /// DEFAULT, a value of the type.
-    pub default: Value,
+    /// DEFAULT or GENERATED; a value is one of the type.
+    pub filling: Filling,
 }
 
 /// INSERT.
@@ -222,8 +225,10 @@ pub enum Copy {
         table: TableSource,
         /// The table's columns that the file has, in the file's order.
         columns: Vec<usize>,
-        /// Their defaults.
-        defaults: Vec<Value>,
+        /// What fills them where the file says so.
+        fillings: Vec<Filling>,
+        /// Whether rows are more than their values: there are constraints to check or columns to compute.
+        checked: bool,
         /// Where from.
         target: CopyTarget,
         /// Where the path stands.

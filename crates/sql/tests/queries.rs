@@ -2,6 +2,7 @@
 
 mod common;
 
+use catalog::Filling;
 use common::{bind_sql, bind_with, output, plan};
 use sql::{Copy, CopyTarget, ExplainStage, Statement};
 use types::{SqlType, Value};
@@ -222,7 +223,7 @@ fn statements_are_typed() {
         panic!()
     };
     assert_eq!((table.primary_key.as_slice(), table.if_not_exists), ([0].as_slice(), true));
-    assert_eq!(table.columns[1].default, Value::Decimal(100));
+    assert_eq!(table.columns[1].filling, Filling::Value(Value::Decimal(100)));
     assert!(!table.columns[0].nullable && !table.columns[1].nullable && table.columns[2].nullable);
 
     let Statement::Insert(insert) =

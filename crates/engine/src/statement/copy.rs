@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
+use catalog::Filling;
 use io::{FileSource, Format};
-use sql::{Copy, CopyTarget};
+use sql::{Copy, CopyTarget, ObjectName};
 use storage::Relation;
 use types::Value;
 
@@ -18,10 +19,11 @@ use crate::{execute, files};
 
 pub(super) fn copy(environment: &Environment, copy: Copy) -> Result<QueryResult> {
     match copy {
-        Copy::From { name, table, columns, defaults, target, position, options } => {
+        Copy::From { name, table, columns, fillings, checked, target, position, options } => {
             let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
             let path = path(target, "COPY FROM STDIN").map_err(|e| e.at(position))?;
-            from_file(environment, &relation, &columns, defaults, &path, options).map_err(|e| e.at(position))
+            let into = Into { name: &name, relation: &relation, columns: &columns, checked };
+            from_file(environment, into, &fillings, &path, options).map_err(|e| e.at(position))
         }
         Copy::To { plan, target, position, options } => {
             let path = path(target, "COPY TO STDOUT").map_err(|e| e.at(position))?;
@@ -48,20 +50,42 @@ fn path(target: CopyTarget, what: &str) -> Result<String> {
     }
 }
 
+/// Where a file goes.
+#[derive(Clone, Copy)]
+struct Into<'a> {
+    name: &'a ObjectName,
+    relation: &'a Arc<Relation>,
+    /// The columns of the table that the file's fields are, in order.
+    columns: &'a [usize],
+    /// Whether rows go through an INSERT that checks them.
+    checked: bool,
+}
+
+/// The values of DEFAULT where a file writes that. They are the same for each row of it.
+fn constants(fillings: &[Filling], options: &[(String, String)]) -> Result<Vec<Value>> {
+    let is_used = options.iter().any(|(name, _)| name == "default");
+    let constant = |filling: &Filling| match filling {
+        Filling::Value(value) => Ok(value.clone()),
+        _ if is_used => Err(Error::unsupported("COPY with DEFAULT of a column whose default is no constant")),
+        _ => Ok(Value::Null),
+    };
+    fillings.iter().map(constant).collect()
+}
+
 /// The file's fields are the columns, in order. Other columns of the table get their defaults.
 fn from_file(
     environment: &Environment,
-    relation: &Arc<Relation>,
-    columns: &[usize],
-    defaults: Vec<Value>,
+    into: Into<'_>,
+    fillings: &[Filling],
     path: &str,
     mut options: Vec<(String, String)>,
 ) -> Result<QueryResult> {
+    let Into { relation, columns, .. } = into;
     let mut context = environment.outside()?;
     let shared = &environment.database.0;
     let attributes = relation.schema().attributes();
     let expected: Vec<_> = columns.iter().map(|&c| (attributes[c].name.clone(), attributes[c].sql_type)).collect();
-    context.defaults = defaults;
+    context.defaults = constants(fillings, &options)?;
     let table =
         if io::copy_format(path, &options) == Format::Csv { rejects::take_options(&mut options)? } else { None };
     let rejects = table.map(|table| Rejects::new(shared, table)).transpose()?;
@@ -73,22 +97,18 @@ fn from_file(
     }
     let same = |(field, &c): (&io::Field, &usize)| field.sql_type == attributes[c].sql_type;
     let in_order = columns.iter().copied().eq(0..attributes.len());
-    let rows = if in_order && file.schema().iter().zip(columns).all(same) {
+    let rows = if !into.checked && in_order && file.schema().iter().zip(columns).all(same) {
         let fields = (0..columns.len()).collect();
         load::fill_from_file(environment, file, fields, relation, environment.call.token())?
     } else {
-        through_insert(environment, relation, columns, file)?
+        through_insert(environment, into, file)?
     };
     rows_tag("COPY", rows).and_reject(rejects.into_iter().collect())
 }
 
-/// Appends a file whose types differ or that lacks columns, the fields of which go to these columns.
-fn through_insert(
-    environment: &Environment,
-    relation: &Arc<Relation>,
-    columns: &[usize],
-    file: Arc<dyn FileSource>,
-) -> Result<usize> {
+/// Appends a file whose types differ, that lacks columns, or whose rows are checked.
+fn through_insert(environment: &Environment, into: Into<'_>, file: Arc<dyn FileSource>) -> Result<usize> {
+    let Into { relation, columns, .. } = into;
     let attributes = relation.schema().attributes();
     // Through INSERT ... SELECT over the file as a data frame of a private name.
     let name = format!("copy source {:p}", Arc::as_ptr(&file));
@@ -96,8 +116,9 @@ fn through_insert(
     let targets: Vec<String> = columns.iter().map(|&c| quote(&attributes[c].name)).collect();
     let sources: Vec<String> = file.schema().iter().map(|f| quote(&f.name)).collect();
     let sql = format!(
-        "insert into {} ({}) select {} from {}",
-        quote(relation.name()),
+        "insert into {}{} ({}) select {} from {}",
+        into.name.schema.as_ref().map_or_else(String::new, |schema| quote(schema) + "."),
+        quote(&into.name.name),
         targets.join(", "),
         sources.join(", "),
         quote(&name)

@@ -58,8 +58,9 @@ pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Re
     let attributes =
         create.columns.iter().map(|c| Attribute { name: c.name.clone(), sql_type: c.sql_type, not_null: !c.nullable });
     let relation = new_relation(environment, &create.name, Schema::new(attributes.collect(), create.primary_key))?;
-    let defaults = create.columns.into_iter().map(|c| c.default).collect();
-    enter(environment, &create.name, TableEntry::Table(Arc::new(Table { relation, defaults })), mode)?;
+    let fillings = create.columns.into_iter().map(|c| c.filling).collect();
+    let table = Table { relation, fillings, checks: create.checks };
+    enter(environment, &create.name, TableEntry::Table(Arc::new(table)), mode)?;
     Ok(done)
 }
 

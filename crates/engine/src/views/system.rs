@@ -8,9 +8,8 @@ mod postgres;
 
 use std::sync::Arc;
 
-use catalog::{CatalogSnapshot, TableEntry};
+use catalog::{CatalogSnapshot, Filling, TableEntry};
 use io::MemorySource;
-use types::ops::cast::format_value;
 use types::{SqlType, Value};
 
 use super::{Columns, small_table};
@@ -65,12 +64,12 @@ impl System<'_> {
         let mut all = Vec::new();
         for (schema, table, entry) in self.catalog.entries() {
             for (at, field) in entry.fields().into_iter().enumerate() {
-                let default = match entry {
-                    TableEntry::Table(table) => table.defaults.get(at).filter(|value| !value.is_null()).cloned(),
+                let filling = match entry {
+                    TableEntry::Table(table) => table.fillings.get(at),
                     TableEntry::View(_) => None,
                 };
                 let named = Type::of(field.sql_type);
-                all.push(Column { schema, table, number: at as i64 + 1, field, default, named });
+                all.push(Column { schema, table, number: at as i64 + 1, field, filling, named });
             }
         }
         all
@@ -101,7 +100,7 @@ struct Column<'a> {
     table: &'a str,
     number: i64,
     field: catalog::Field,
-    default: Option<Value>,
+    filling: Option<&'a Filling>,
     named: Type,
 }
 
@@ -196,10 +195,4 @@ fn optional(number: Option<i64>) -> Value {
 
 fn yes_or_no(yes: bool) -> Value {
     text(if yes { "YES" } else { "NO" })
-}
-
-/// How a default is written.
-fn written(value: &Value, sql_type: SqlType) -> String {
-    let value = format_value(value, sql_type);
-    if sql_type.is_numeric() { value } else { format!("'{}'", value.replace('\'', "''")) }
 }

@@ -60,6 +60,7 @@ impl ScalarFunction {
     pub const REGEXP_SUBSTRING: Self = row("regexp_substring");
     pub const SIMILAR_TO_ESCAPE: Self = row("similar_to_escape");
     pub const FORMAT: Self = row("format");
+    pub const REFUSE_ROW: Self = row("refuse_row");
     pub const EXTRACT: Self = row("extract");
     pub const DATE_TRUNC: Self = row("date_trunc");
     pub const TO_NUMBER: Self = row("to_number");

@@ -56,6 +56,17 @@ pub(super) const ROWS: &[Scalar] = &[
         "The text with the arguments in it: %s as text, %I as a name, %L as a literal.",
         ("format('Hello %s, %1$s', 'World')", "Hello World, World"),
     ),
+    // Binders put it where a row must not go: behind the SQLSTATE and the message stand the texts of the row's values.
+    Scalar {
+        volatile: true,
+        ..Scalar::operator(
+            "refuse_row",
+            None,
+            refuse_row,
+            "The error that a row may not be written.",
+            ("refuse_row('23514', 'no', '1')", "an error"),
+        )
+    },
     text_function!(
         "sha224",
         string::sha224,
@@ -91,4 +102,23 @@ pub(super) const ROWS: &[Scalar] = &[
 fn argument<'a>(call: &Call<'a>, i: usize) -> base::Result<Option<&'a str>> {
     let text = call.text(i)?;
     Ok(text.strip_prefix('v'))
+}
+
+/// Longest value in the detail of an error, as in PostgreSQL.
+const LONGEST_SHOWN: usize = 64;
+
+fn refuse_row(call: &Call<'_>) -> base::Result<Value> {
+    let state = match call.text(0)? {
+        "23502" => base::SqlState::NOT_NULL_VIOLATION,
+        _ => base::SqlState::CHECK_VIOLATION,
+    };
+    let shown = |at: usize| {
+        let text = call.text(at)?;
+        Ok(match text.len() {
+            0..=LONGEST_SHOWN => text.to_owned(),
+            _ => format!("{}...", &text[..text.floor_char_boundary(LONGEST_SHOWN)]),
+        })
+    };
+    let values = (2..call.len()).map(shown).collect::<base::Result<Vec<String>>>()?;
+    Err(base::Error::new(state, call.text(1)?).detail(format!("Failing row contains ({}).", values.join(", "))))
 }

@@ -1,16 +1,12 @@
 //! CREATE TABLE, CREATE VIEW, DROP.
 
 use base::{Error, Result, SqlState};
-use catalog::Field;
-use plan::eval;
+use catalog::{Field, Filling};
 use sqlparser::ast::{self, ColumnOption, CreateTableLikeDefaults, CreateTableLikeKind, ObjectType, TableConstraint};
-use types::ops::cast::assign_value;
-use types::{SqlType, Value};
 
 use super::statement::fields;
 use super::type_name::sql_type;
 use super::{Binder, fold, unsupported};
-use crate::bind::coerce::assign;
 use crate::bind::parts::Text;
 use crate::{ColumnDefinition, CreateTable, CreateView, ObjectKind, ObjectName, Resolved, Statement};
 
@@ -48,13 +44,8 @@ impl Binder<'_> {
         }
         if let Some(like) = &create.like {
             let columns = self.columns_like(like)?;
-            return Ok(Statement::CreateTable(CreateTable {
-                name,
-                columns,
-                primary_key: Vec::new(),
-                if_not_exists,
-                or_replace,
-            }));
+            let table = CreateTable { name, columns, primary_key: vec![], checks: vec![], if_not_exists, or_replace };
+            return Ok(Statement::CreateTable(table));
         }
         if create.columns.is_empty() {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "a table needs at least one column").at(name.position));
@@ -67,6 +58,7 @@ impl Binder<'_> {
             name,
             columns: Vec::with_capacity(create.columns.len()),
             primary_key: Vec::new(),
+            checks: Vec::new(),
             if_not_exists,
             or_replace,
         };
@@ -81,6 +73,7 @@ impl Binder<'_> {
         for &key in &table.primary_key {
             table.columns[key].nullable = false;
         }
+        self.constrain(create, &mut table)?;
         Ok(Statement::CreateTable(table))
     }
 
@@ -89,17 +82,20 @@ impl Binder<'_> {
         let (CreateTableLikeKind::Parenthesized(like) | CreateTableLikeKind::Plain(like)) = like;
         let fields = self.describe(&like.name)?;
         let name = self.text.object_name(&like.name)?;
-        let (is_view, defaults) = match self.resolver.table(&name).map_err(|e| e.at(name.position))? {
-            Resolved::Table(table) => (false, table.defaults),
+        let (is_view, fillings) = match self.resolver.table(&name).map_err(|e| e.at(name.position))? {
+            Resolved::Table(table) => (false, table.fillings),
             Resolved::View { .. } => (true, Vec::new()),
         };
         let with_defaults = matches!(like.defaults, Some(CreateTableLikeDefaults::Including));
-        let default = |at: usize| defaults.get(at).filter(|_| with_defaults).cloned().unwrap_or(Value::Null);
+        let filling = |at: usize| {
+            let copied = fillings.get(at).filter(|filling| with_defaults && !filling.is_generated());
+            copied.cloned().unwrap_or(Filling::NULL)
+        };
         let column = |(at, field): (usize, Field)| ColumnDefinition {
             name: field.name,
             sql_type: field.sql_type,
             nullable: field.nullable || is_view,
-            default: default(at),
+            filling: filling(at),
         };
         Ok(fields.into_iter().enumerate().map(column).collect())
     }
@@ -108,24 +104,13 @@ impl Binder<'_> {
         let position = self.text.at(&column.name);
         let name = fold(&column.name);
         let sql_type = sql_type(&column.data_type).map_err(|e| e.at(position))?;
-        let (mut nullable, mut default) = (true, Value::Null);
+        let (mut nullable, mut filling) = (true, Filling::NULL);
         let index = table.columns.len();
         for option in &column.options {
             match &option.option {
                 ColumnOption::Null => {}
                 ColumnOption::NotNull => nullable = false,
-                ColumnOption::Default(expr) => {
-                    let at = self.text.start(expr);
-                    let bound = self.expr(expr)?;
-                    let value = assign(bound, sql_type, &name)?;
-                    if value.is_volatile() || value.has_subquery() || value.uses(|_| true) {
-                        return unsupported("a DEFAULT that is not constant", at);
-                    }
-                    let value = eval::constant(&value)?;
-                    // A text whose length is still to be checked.
-                    let stored = if sql_type.is_string() { SqlType::Text } else { sql_type };
-                    default = assign_value(&value, stored, sql_type).map_err(|e| e.at(at))?;
-                }
+                ColumnOption::Default(expr) => filling = self.default_of(expr, sql_type, &name)?,
                 ColumnOption::PrimaryKey(_) => {
                     if !table.primary_key.is_empty() {
                         return Err(second_primary_key(&table.name));
@@ -134,7 +119,8 @@ impl Binder<'_> {
                 }
                 ColumnOption::Unique(_) => return unique(position),
                 ColumnOption::Comment(_) => {}
-                ColumnOption::Check(_) => return unsupported("CHECK", position),
+                // These need all columns.
+                ColumnOption::Check(_) | ColumnOption::Generated { generation_expr: Some(_), .. } => {}
                 ColumnOption::ForeignKey(_) => return unsupported("REFERENCES", position),
                 ColumnOption::Collation(_) => return unsupported("COLLATE", position),
                 ColumnOption::Generated { .. } | ColumnOption::Identity(_) => {
@@ -143,7 +129,7 @@ impl Binder<'_> {
                 other => return unsupported(format!("the column option {other}"), position),
             }
         }
-        table.columns.push(ColumnDefinition { name, sql_type, nullable, default });
+        table.columns.push(ColumnDefinition { name, sql_type, nullable, filling });
         Ok(())
     }
 
@@ -184,7 +170,7 @@ impl Text<'_> {
             }
             TableConstraint::Unique(_) => unique(table.name.position),
             TableConstraint::ForeignKey(_) => unsupported("FOREIGN KEY", table.name.position),
-            TableConstraint::Check(_) => unsupported("CHECK", table.name.position),
+            TableConstraint::Check(_) => Ok(()),
             _ => unsupported("this table constraint", table.name.position),
         }
     }

@@ -1,13 +1,13 @@
 //! INSERT.
 
 use base::{Error, Result, SqlState};
+use catalog::Filling;
 use plan::{Expr, Node, Op};
 use sqlparser::ast::{self, ObjectNamePart, SetExpr, TableObject};
 use types::{SqlType, Value};
 
 use super::{Binder, Bound, Output, fold, unsupported};
 use crate::bind::coerce::assign;
-use crate::bind::parts::PlanBuilder;
 use crate::bind::parts::Text;
 use crate::{Insert, ObjectName, Resolved, Statement, Table};
 
@@ -17,13 +17,18 @@ pub(super) struct Target {
     pub sql_type: SqlType,
     /// Which column of the table.
     pub attribute: usize,
-    pub default: Value,
+    pub filling: Filling,
 }
 
 impl Target {
-    pub fn default_value(&self) -> Expr {
-        let sql_type = if self.sql_type.is_string() { SqlType::Text } else { self.sql_type };
-        Expr::constant(self.default.clone(), sql_type)
+    /// Refuses a value for a column that is computed: 428C9.
+    pub fn check_given(&self) -> Result<()> {
+        if self.filling.is_generated() {
+            let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", self.name);
+            return Err(Error::new(SqlState::GENERATED_ALWAYS, message)
+                .detail(format!("Column \"{}\" is a generated column.", self.name)));
+        }
+        Ok(())
     }
 }
 
@@ -65,7 +70,13 @@ impl Binder<'_> {
             None => Bound { node: super::from::one_row(), output: Vec::new() },
             Some(query) => self.insert_source(query, &targets, explicit, position)?,
         };
-        let source = self.plan.filled(bound, &targets, &table)?;
+        self.inserted(bound, &targets, table, name)
+    }
+
+    /// The rows with all that they get besides what the statement gives them.
+    fn inserted(&mut self, bound: Bound, targets: &[Target], table: Table, name: ObjectName) -> Result<Statement> {
+        let filled = self.filled(bound, targets, &table)?;
+        let source = self.written(filled, &table, &name)?;
         Ok(Statement::Insert(Insert { name, table: table.source, source: self.plan.finish(source)? }))
     }
 
@@ -75,8 +86,8 @@ impl Binder<'_> {
         let ident = |output: &Output| ast::Ident::with_quote('"', output.name.clone());
         let idents: Vec<ast::Ident> = bound.output.iter().map(ident).collect();
         let targets = self.text.targets(&table, &name, &idents.iter().collect::<Vec<_>>())?;
-        let source = self.plan.filled(bound, &targets, &table)?;
-        Ok(Statement::Insert(Insert { name, table: table.source, source: self.plan.finish(source)? }))
+        targets.iter().try_for_each(Target::check_given)?;
+        self.inserted(bound, &targets, table, name)
     }
 
     /// A table that can be changed.
@@ -101,7 +112,11 @@ impl Binder<'_> {
             query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none();
         let bound = match query.body.as_ref() {
             SetExpr::Values(values) if plain => self.values(&values.rows, Some(targets))?,
-            _ => self.query(query)?,
+            _ => {
+                let bound = self.query(query)?;
+                targets.iter().take(bound.output.len()).try_for_each(Target::check_given)?;
+                bound
+            }
         };
         if bound.output.len() > targets.len() {
             let message = "INSERT has more expressions than target columns";
@@ -122,7 +137,7 @@ impl Text<'_> {
             name: table.fields[attribute].name.clone(),
             sql_type: table.fields[attribute].sql_type,
             attribute,
-            default: table.defaults.get(attribute).cloned().unwrap_or(Value::Null),
+            filling: table.fillings.get(attribute).cloned().unwrap_or(Filling::NULL),
         };
         if idents.is_empty() {
             return Ok((0..table.fields.len()).map(target).collect());
@@ -153,24 +168,24 @@ impl Text<'_> {
     }
 }
 
-impl PlanBuilder {
+impl Binder<'_> {
     /// The source with one output column per column of the table: assigned to its type, or its default.
     fn filled(&mut self, bound: Bound, targets: &[Target], table: &Table) -> Result<Bound> {
         let Bound { node, output: given } = bound;
         let mut computed = Vec::new();
         let mut output: Vec<Option<Output>> = vec![None; table.fields.len()];
         for (given, target) in given.into_iter().zip(targets) {
-            let from = self.columns[given.column].sql_type;
+            let from = self.plan.columns[given.column].sql_type;
             let same = from == target.sql_type || (from.is_string() && matches!(target.sql_type, SqlType::Text));
             let column = if same && given.literal.is_none() {
                 given.column
             } else {
-                let expr = given.literal.unwrap_or_else(|| self.reference(given.column));
+                let expr = given.literal.unwrap_or_else(|| self.plan.reference(given.column));
                 let expr = assign(expr, target.sql_type, &target.name)?;
                 match expr.as_column() {
                     Some(column) => column,
                     None => {
-                        let column = self.column_for(&target.name, &expr);
+                        let column = self.plan.column_for(&target.name, &expr);
                         computed.push((column, expr));
                         column
                     }
@@ -180,9 +195,11 @@ impl PlanBuilder {
         }
         for (attribute, field) in table.fields.iter().enumerate() {
             if output[attribute].is_none() {
-                let value = table.defaults.get(attribute).cloned().unwrap_or(Value::Null);
-                let expr = Expr::constant(value, field.sql_type);
-                let column = self.column_for(&field.name, &expr);
+                let expr = match table.fillings.get(attribute) {
+                    Some(filling) => self.filling(filling, &field.name, field.sql_type)?,
+                    None => Expr::constant(Value::Null, field.sql_type),
+                };
+                let column = self.plan.column_for(&field.name, &expr);
                 computed.push((column, expr));
                 output[attribute] = Some(Output { name: field.name.clone(), column, literal: None });
             }

@@ -77,6 +77,9 @@ pub(super) enum Clause {
     Values,
     /// ORDER BY of what is no plain SELECT.
     OutputOrder,
+    Default,
+    Check,
+    Generated,
 }
 
 impl Clause {
@@ -89,6 +92,9 @@ impl Clause {
             Self::GroupBy => "GROUP BY",
             Self::Values => "VALUES",
             Self::OutputOrder => "ORDER BY of a set operation or VALUES",
+            Self::Default => "DEFAULT expressions",
+            Self::Check => "check constraints",
+            Self::Generated => "column generation expressions",
             Self::Having | Self::Select | Self::Qualify | Self::OrderBy => return None,
         })
     }

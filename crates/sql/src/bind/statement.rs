@@ -1,13 +1,14 @@
 //! Statements.
 
-use base::{Result, SqlState};
-use catalog::Field;
+use base::{Error, Result, SqlState};
+use catalog::{Field, Filling};
 use plan::{Node, Plan};
 use sqlparser::ast::{self, Statement as S};
 
+use super::insert::Target;
 use super::{Binder, unsupported};
 use crate::parse::{Ast, CopyAst, CopySubject};
-use crate::{Copy, Resolved, Statement, TransactionKind};
+use crate::{Copy, ObjectName, Resolved, Statement, Table, TransactionKind};
 
 impl Binder<'_> {
     pub(super) fn statement(&mut self, ast: &Ast, text: &str) -> Result<Statement> {
@@ -102,16 +103,43 @@ impl Binder<'_> {
             let name = self.text.object_name(name)?;
             let table = self.base_table(&name)?;
             let idents: Vec<&ast::Ident> = idents.iter().collect();
-            let targets = self.text.targets(&table, &name, &idents)?;
-            let (columns, defaults) = targets.into_iter().map(|t| (t.attribute, t.default)).unzip();
+            let targets = self.copy_targets(&table, &name, &idents)?;
+            let (columns, fillings) = targets.into_iter().map(|t| (t.attribute, t.filling)).unzip();
+            let checked = !table.checks.is_empty() || table.fillings.iter().any(Filling::is_generated);
             let table = table.source;
-            return Ok(Statement::Copy(Copy::From { name, table, columns, defaults, target, position, options }));
+            return Ok(Statement::Copy(Copy::From {
+                name,
+                table,
+                columns,
+                fillings,
+                checked,
+                target,
+                position,
+                options,
+            }));
         }
         let plan = match &copy.subject {
             CopySubject::Query(query) => self.plan_of(query)?,
             CopySubject::Table(name, idents) => self.copied_table(name, idents)?,
         };
         Ok(Statement::Copy(Copy::To { plan, target, position, options }))
+    }
+
+    /// The columns that a file fills: those that are named, or all that are not computed.
+    fn copy_targets(&self, table: &Table, name: &ObjectName, idents: &[&ast::Ident]) -> Result<Vec<Target>> {
+        let mut targets = self.text.targets(table, name, idents)?;
+        if idents.is_empty() {
+            targets.retain(|target| !target.filling.is_generated());
+        }
+        match targets.iter().find(|target| target.filling.is_generated()) {
+            None => Ok(targets),
+            Some(target) => {
+                let message = format!("column \"{}\" is a generated column", target.name);
+                Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
+                    .detail("Generated columns cannot be used in COPY.")
+                    .at(name.position))
+            }
+        }
     }
 
     /// The plan that reads a table's columns, as COPY TO names them.

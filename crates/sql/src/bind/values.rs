@@ -72,8 +72,9 @@ impl Binder<'_> {
         for (index, expr) in row.iter().enumerate() {
             values.push(match targets.map(|t| &t[index]) {
                 None => self.expr(expr)?,
-                Some(target) if is_default(expr) => target.default_value(),
+                Some(target) if is_default(expr) => self.filling(&target.filling, &target.name, target.sql_type)?,
                 Some(target) => {
+                    target.check_given().map_err(|e| e.at(self.text.start(expr)))?;
                     let value = self.expr(expr)?;
                     let value = assign(value, target.sql_type, &target.name)?;
                     // All rows of a column have one type.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{ColumnStatistics, Field, Statistics};
+use catalog::{ColumnStatistics, Field, Filling, Statistics};
 use plan::TableSource;
 use sql::{ObjectName, Resolved, Resolver, Statement, Table, bind, parse};
 use types::{Chunk, SqlType, Value};
@@ -82,11 +82,12 @@ fn fields(columns: &str) -> Vec<Field> {
 
 fn table(name: &str, columns: &str) -> Table {
     let fields = fields(columns);
-    let mut defaults = vec![Value::Null; fields.len()];
+    let mut fillings = vec![Filling::NULL; fields.len()];
     if name == "u" {
-        defaults[1] = Value::Int(7);
+        fillings[1] = Filling::Value(Value::Int(7));
     }
-    Table { name: name.to_owned(), fields, defaults, statistics: Arc::new(NoRows), source: TableSource(Arc::new(())) }
+    let (statistics, source) = (Arc::new(NoRows), TableSource(Arc::new(())));
+    Table { name: name.to_owned(), fields, fillings, checks: Vec::new(), statistics, source }
 }
 
 impl Resolver for Schema {

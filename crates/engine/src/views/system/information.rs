@@ -1,11 +1,11 @@
 //! `information_schema`.
 
-use catalog::{Kind, TableEntry};
+use catalog::{Filling, Kind, TableEntry};
 use types::{SqlType, Value};
 
 use super::{
     Column, DATABASE, INFORMATION_SCHEMA as SCHEMA, OWNER, PG_CATALOG, System, SystemTable, key_name, optional, text,
-    written, yes_or_no,
+    yes_or_no,
 };
 
 /// All of them.
@@ -56,6 +56,7 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("udt_name", SqlType::Text),
             ("is_identity", SqlType::Text),
             ("is_generated", SqlType::Text),
+            ("generation_expression", SqlType::Text),
             ("is_updatable", SqlType::Text),
         ],
         rows: columns,
@@ -124,7 +125,7 @@ fn tables(system: &System<'_>) -> Vec<Vec<Value>> {
 }
 
 fn columns(system: &System<'_>) -> Vec<Vec<Value>> {
-    let row = |Column { schema, table, number, field, default, named }: Column<'_>| {
+    let row = |Column { schema, table, number, field, filling, named }: Column<'_>| {
         let sql_type = field.sql_type;
         let (precision, radix, scale) = match sql_type {
             SqlType::SmallInt => (Some(16), Some(2), Some(0)),
@@ -144,13 +145,16 @@ fn columns(system: &System<'_>) -> Vec<Vec<Value>> {
             "D" | "T" => Some(6),
             _ => None,
         };
+        let written = filling.and_then(|filling| filling.sql(sql_type));
+        let is_generated = filling.is_some_and(Filling::is_generated);
+        let (generation, default) = if is_generated { (written, None) } else { (None, written) };
         vec![
             text(DATABASE),
             text(schema),
             text(table),
             text(&field.name),
             Value::Int(number),
-            default.map_or(Value::Null, |value| text(written(&value, sql_type))),
+            default.map_or(Value::Null, text),
             yes_or_no(field.nullable),
             text(named.full),
             optional(length),
@@ -162,7 +166,8 @@ fn columns(system: &System<'_>) -> Vec<Vec<Value>> {
             text(PG_CATALOG),
             text(named.name),
             yes_or_no(false),
-            text("NEVER"),
+            text(if is_generated { "ALWAYS" } else { "NEVER" }),
+            generation.map_or(Value::Null, text),
             yes_or_no(true),
         ]
     };

@@ -1,6 +1,6 @@
 //! `pg_catalog`, as far as tools read it.
 
-use catalog::{Kind, TableEntry};
+use catalog::{Filling, Kind, TableEntry};
 use types::{SqlType, Value};
 
 use super::{
@@ -240,7 +240,7 @@ fn classes(system: &System<'_>) -> Vec<Vec<Value>> {
 }
 
 fn attributes(system: &System<'_>) -> Vec<Vec<Value>> {
-    let row = |Column { schema, table, number, field, default, named }: Column<'_>| {
+    let row = |Column { schema, table, number, field, filling, named }: Column<'_>| {
         vec![
             Value::Int(oid("table", schema, table)),
             text(&field.name),
@@ -249,9 +249,9 @@ fn attributes(system: &System<'_>) -> Vec<Vec<Value>> {
             Value::Int(number),
             Value::Int(named.modifier),
             Value::Bool(!field.nullable),
-            Value::Bool(default.is_some()),
+            Value::Bool(filling.is_some_and(|filling| *filling != Filling::NULL)),
             text(""),
-            text(""),
+            text(if filling.is_some_and(Filling::is_generated) { "s" } else { "" }),
             Value::Bool(false),
             Value::Int(if named.category == "S" { 100 } else { 0 }),
         ]

@@ -1,0 +1,211 @@
+//! What CREATE TABLE says of the rows of a table: DEFAULT, generated columns, CHECK. All are bound once, to find their
+//! mistakes; what is kept of them is their text.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use base::{Error, Result, SqlState};
+use catalog::{Check, Filling};
+use plan::{ColumnId, ColumnInfo, Expr, eval};
+use sqlparser::ast::{self, CheckConstraint, ColumnOption, Ident, ObjectNamePart, Visit, Visitor};
+use types::SqlType;
+use types::ops::cast::assign_value;
+
+use super::coerce::{assign, boolean};
+use super::scope::{Clause, Relation, Scope, ScopeColumn};
+use super::{Binder, fold, unsupported};
+use crate::{CreateTable, ObjectName};
+
+const INVALID_OBJECT_DEFINITION: SqlState = SqlState("42P17");
+
+/// A CHECK as it is written, with its name if it has one.
+type Written<'a> = (Option<&'a Ident>, &'a CheckConstraint);
+
+impl Binder<'_> {
+    /// DEFAULT: a constant if it is written as one, else an expression for each row.
+    pub(super) fn default_of(&mut self, expr: &ast::Expr, sql_type: SqlType, name: &str) -> Result<Filling> {
+        let at = self.text.start(expr);
+        let bound = self.expr_in(expr, Clause::Default, Scope::default()).map_err(|error| match error.state() {
+            SqlState::UNDEFINED_COLUMN => Error::unsupported("a column in a DEFAULT expression").at(error.position()),
+            _ => error,
+        })?;
+        if bound.has_subquery() {
+            return unsupported("a subquery in a DEFAULT expression", at);
+        }
+        let value = assign(bound, sql_type, name)?;
+        if !is_literal(expr) || value.is_volatile() {
+            return Ok(Filling::Expression(expr.to_string()));
+        }
+        let value = eval::constant(&value)?;
+        // A text whose length is still to be checked.
+        let stored = if sql_type.is_string() { SqlType::Text } else { sql_type };
+        Ok(Filling::Value(assign_value(&value, stored, sql_type).map_err(|e| e.at(at))?))
+    }
+
+    /// Adds the CHECK constraints and generated columns of a table whose columns are known.
+    pub(super) fn constrain(&mut self, create: &ast::CreateTable, table: &mut CreateTable) -> Result<()> {
+        let scope = self.new_row(table);
+        self.generated(create, table, &scope)?;
+        let of_columns = create.columns.iter().flat_map(|c| &c.options).filter_map(|option| match &option.option {
+            ColumnOption::Check(check) => Some((option.name.as_ref().or(check.name.as_ref()), check)),
+            _ => None,
+        });
+        let of_table = create.constraints.iter().filter_map(|constraint| match constraint {
+            ast::TableConstraint::Check(check) => Some((check.name.as_ref(), check)),
+            _ => None,
+        });
+        let (named, unnamed): (Vec<Written<'_>>, Vec<_>) =
+            of_columns.chain(of_table).partition(|(name, _)| name.is_some());
+        for (name, check) in named.into_iter().chain(unnamed) {
+            let check = self.check(name, check, table, &scope)?;
+            table.checks.push(check);
+        }
+        table.checks.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(())
+    }
+
+    /// Columns that stand for those of the table that is made.
+    fn new_row(&mut self, table: &CreateTable) -> Scope {
+        let columns = table.columns.iter().map(|c| {
+            let info = ColumnInfo { name: c.name.clone(), sql_type: c.sql_type, nullable: c.nullable };
+            ScopeColumn { name: c.name.clone(), column: self.plan.columns.push(info) }
+        });
+        let columns = columns.collect();
+        Scope::of(Relation { name: Some(table.name.name.clone()), columns })
+    }
+
+    fn generated(&mut self, create: &ast::CreateTable, table: &mut CreateTable, scope: &Scope) -> Result<()> {
+        let is_generated = |c: &ast::ColumnDef| generation(c).is_some();
+        let all: Vec<ColumnId> = scope.visible.iter().map(|c| c.column).collect();
+        let generated: HashSet<ColumnId> =
+            create.columns.iter().zip(&all).filter(|(c, _)| is_generated(c)).map(|(_, &id)| id).collect();
+        for (at, column) in create.columns.iter().enumerate() {
+            let Some(expr) = generation(column) else { continue };
+            let position = self.text.start(expr);
+            let name = &table.columns[at].name;
+            if table.columns[at].filling != Filling::NULL {
+                let message = format!(
+                    "both default and generation expression specified for column \"{name}\" of table \"{}\"",
+                    table.name
+                );
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+            }
+            let value = self.expr_in(expr, Clause::Generated, scope.clone())?;
+            self.refuse_subquery(&value, "a column generation expression", position)?;
+            if let Some(read) = value.columns().into_iter().find(|c| generated.contains(c)) {
+                let read = &self.plan.columns[read].name;
+                let message = format!("cannot use generated column \"{read}\" in column generation expression");
+                return Err(Error::new(INVALID_OBJECT_DEFINITION, message)
+                    .detail("A generated column cannot reference another generated column.")
+                    .at(position));
+            }
+            if value.is_volatile() || asks_for_the_time(expr) {
+                let message = "generation expression is not immutable";
+                return Err(Error::new(INVALID_OBJECT_DEFINITION, message).at(position));
+            }
+            assign(value, table.columns[at].sql_type, name)?;
+            table.columns[at].filling = Filling::Generated(expr.to_string());
+        }
+        Ok(())
+    }
+
+    fn check(
+        &mut self,
+        name: Option<&Ident>,
+        check: &CheckConstraint,
+        table: &CreateTable,
+        scope: &Scope,
+    ) -> Result<Check> {
+        let position = self.text.start(&check.expr);
+        let condition = self.expr_in(&check.expr, Clause::Check, scope.clone())?;
+        let condition = boolean(condition, "CHECK")?;
+        self.refuse_subquery(&condition, "a check constraint", position)?;
+        let is_taken = |name: &str| table.checks.iter().any(|c| c.name == name);
+        let name = match name {
+            Some(ident) => {
+                let name = fold(ident);
+                if is_taken(&name) {
+                    let message = format!("check constraint \"{name}\" already exists");
+                    return Err(Error::new(SqlState::DUPLICATE_OBJECT, message).at(self.text.at(ident)));
+                }
+                name
+            }
+            None => {
+                let read: HashSet<ColumnId> = condition.columns().into_iter().collect();
+                let column =
+                    read.iter().next().filter(|_| read.len() == 1).map(|&c| self.plan.columns[c].name.as_str());
+                free_name(&table.name, column, "check", is_taken)
+            }
+        };
+        Ok(Check { name, sql: check.expr.to_string() })
+    }
+
+    fn refuse_subquery(&self, expr: &Expr, place: &str, position: Option<u32>) -> Result<()> {
+        if expr.has_subquery() { unsupported(format!("a subquery in {place}"), position) } else { Ok(()) }
+    }
+}
+
+/// The expression of a generated column.
+pub(super) fn generation(column: &ast::ColumnDef) -> Option<&ast::Expr> {
+    column.options.iter().find_map(|option| match &option.option {
+        ColumnOption::Generated { generation_expr, .. } => generation_expr.as_ref(),
+        _ => None,
+    })
+}
+
+/// `table_column_label`, with a number behind it if that is taken, as PostgreSQL names what the user does not name.
+pub(super) fn free_name(
+    table: &ObjectName,
+    column: Option<&str>,
+    label: &str,
+    is_taken: impl Fn(&str) -> bool,
+) -> String {
+    let column = column.map_or_else(String::new, |c| format!("{c}_"));
+    let name = format!("{}_{column}{label}", table.name);
+    let numbered = (1..).map(|number| format!("{name}{number}"));
+    std::iter::once(name.clone()).chain(numbered).find(|name| !is_taken(name)).expect("there are numbers enough")
+}
+
+/// Whether an expression is written with literals, signs, casts and operators only: its value is that of each statement.
+fn is_literal(expr: &ast::Expr) -> bool {
+    use ast::Expr as E;
+    match expr {
+        E::Value(_) | E::TypedString(_) => true,
+        E::UnaryOp { expr, .. } | E::Nested(expr) | E::Cast { expr, .. } => is_literal(expr),
+        E::BinaryOp { left, right, .. } => is_literal(left) && is_literal(right),
+        E::Array(array) => array.elem.iter().all(is_literal),
+        E::Interval(interval) => is_literal(&interval.value),
+        _ => false,
+    }
+}
+
+/// Whether the value depends on when it is asked for.
+fn asks_for_the_time(expr: &ast::Expr) -> bool {
+    const CLOCKS: [&str; 11] = [
+        "now",
+        "current_date",
+        "current_time",
+        "current_timestamp",
+        "localtime",
+        "localtimestamp",
+        "clock_timestamp",
+        "statement_timestamp",
+        "transaction_timestamp",
+        "timeofday",
+        "today",
+    ];
+    struct Clocks;
+    impl Visitor for Clocks {
+        type Break = ();
+        fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<()> {
+            let ast::Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
+            match function.name.0.last() {
+                Some(ObjectNamePart::Identifier(name)) if CLOCKS.contains(&fold(name).as_str()) => {
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    expr.visit(&mut Clocks).is_break()
+}
