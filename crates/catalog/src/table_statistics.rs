@@ -18,7 +18,7 @@ impl Statistics for storage::Snapshot {
     fn column(&self, attribute: usize) -> ColumnStatistics {
         let estimate = self.column(attribute);
         let (min, max) = estimate.range();
-        let null_fraction = match self.rows() {
+        let null_fraction = match self.rows_with_dead() {
             // An empty snapshot may be younger than the statistics; nothing in it is NULL.
             0 => 0.0,
             rows => (estimate.bounds.nulls as f64 / rows as f64).min(1.0),

@@ -10,12 +10,12 @@ mod lengths;
 mod scratch;
 
 pub(crate) use frozen::{Frozen, Packing, Translated};
-pub(crate) use scratch::Cell;
+pub(crate) use scratch::{Cell, Overlay};
 pub use scratch::{Scratch, Texts};
 
 use std::sync::Arc;
 
-use types::{Chunk, Column, ColumnBuilder, Interval, Physical, SqlType, Str, Value};
+use types::{Chunk, Column, ColumnBuilder, Interval, Physical, SqlType, Str};
 
 use crate::ColumnRef;
 use crate::open::OpenView;
@@ -241,24 +241,7 @@ impl Body {
     pub(crate) fn copy_to(&self, attribute: usize, row: usize, to: &mut ColumnBuilder) {
         let mut cell = Cell::default();
         let (values, row) = self.cell(attribute, row, &mut cell);
-        if values.is_null(row) {
-            return to.push_null();
-        }
-        match values.physical() {
-            Physical::Bool => to.push::<u8>(values.get(row)),
-            Physical::I16 => to.push::<i16>(values.get(row)),
-            Physical::I32 => to.push::<i32>(values.get(row)),
-            Physical::I64 => to.push::<i64>(values.get(row)),
-            Physical::I128 => to.push::<i128>(values.get(row)),
-            Physical::F32 => to.push::<f32>(values.get(row)),
-            Physical::F64 => to.push::<f64>(values.get(row)),
-            Physical::Interval => to.push::<Interval>(values.get(row)),
-            Physical::Str => {
-                let text = values.get::<Str>(row);
-                // SAFETY: the body owns the payload, and readers admit only UTF-8.
-                to.push_str(unsafe { text.as_str() });
-            }
-        }
+        copy(values, row, to);
     }
 
     /// Where a published row's value lies: in some array, at some place, or in the cell.
@@ -270,11 +253,26 @@ impl Body {
             _ => (unsafe { Values::new(self.types[attribute].physical(), self.refs[attribute], row + 1) }, row),
         }
     }
+}
 
-    /// A published row's value.
-    pub(crate) fn value(&self, attribute: usize, row: usize) -> Value {
-        let mut one = ColumnBuilder::new(self.types[attribute], 1);
-        self.copy_to(attribute, row, &mut one);
-        one.finish().value(0)
+/// Appends a value to a column that is being built.
+pub(crate) fn copy(values: Values<'_>, row: usize, to: &mut ColumnBuilder) {
+    if values.is_null(row) {
+        return to.push_null();
+    }
+    match values.physical() {
+        Physical::Bool => to.push::<u8>(values.get(row)),
+        Physical::I16 => to.push::<i16>(values.get(row)),
+        Physical::I32 => to.push::<i32>(values.get(row)),
+        Physical::I64 => to.push::<i64>(values.get(row)),
+        Physical::I128 => to.push::<i128>(values.get(row)),
+        Physical::F32 => to.push::<f32>(values.get(row)),
+        Physical::F64 => to.push::<f64>(values.get(row)),
+        Physical::Interval => to.push::<Interval>(values.get(row)),
+        Physical::Str => {
+            let text = values.get::<Str>(row);
+            // SAFETY: whoever made the values keeps the payload alive, and only UTF-8 is admitted to columns.
+            to.push_str(unsafe { text.as_str() });
+        }
     }
 }

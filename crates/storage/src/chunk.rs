@@ -2,14 +2,17 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use base::memory::Reservation;
+use base::{Budget, Result};
 use types::Column;
 
 use crate::body::{Body, Stored};
 use crate::scan::may_match;
+use crate::sidecar::Sidecar;
 use crate::statistics::{Bounds, ValueRange};
+use crate::transaction::View;
 use crate::{CHUNK_ROWS, ChunkReader, ScanPredicate};
 
 /// Where a row is: never changes while the relation exists.
@@ -89,6 +92,10 @@ pub(crate) struct StoredChunk {
     node: u16,
     /// The current body; readers pin the one that they find.
     body: Mutex<Arc<Body>>,
+    /// What has changed in its rows.
+    sidecar: OnceLock<Arc<Sidecar>>,
+    /// Bounds of the values that were changed to, as far as anything was.
+    widened: RwLock<Option<Box<[Bounds]>>>,
     /// Hold for all rows that anybody sees: widened before rows become visible. Ranges of strings may be left for later.
     bounds: RwLock<Box<[Bounds]>>,
     /// Whether the bounds were ever others than those of the rows that the chunk came with.
@@ -103,7 +110,8 @@ impl StoredChunk {
     pub(crate) fn new(number: usize, node: u16, body: Body, bounds: Box<[Bounds]>) -> Self {
         let (body, bounds) = (Mutex::new(Arc::new(body)), RwLock::new(bounds));
         let (is_widened, rows) = (AtomicBool::new(false), AtomicU32::new(0));
-        Self { number, node, body, bounds, is_widened, rows, memory: Mutex::default() }
+        let (sidecar, widened, memory) = (OnceLock::new(), RwLock::default(), Mutex::default());
+        Self { number, node, body, sidecar, widened, bounds, is_widened, rows, memory }
     }
 
     pub(crate) fn number(&self) -> usize {
@@ -151,8 +159,53 @@ impl StoredChunk {
         self.bounds.write().unwrap_or_else(PoisonError::into_inner)[attribute].range = range;
     }
 
+    /// Bounds of the rows as they were appended.
     pub(crate) fn bounds(&self, attribute: usize) -> Bounds {
         self.bounds.read().unwrap_or_else(PoisonError::into_inner)[attribute].clone()
+    }
+
+    /// Bounds of all values that any view sees.
+    fn all_bounds(&self, attribute: usize) -> Bounds {
+        let mut bounds = self.bounds(attribute);
+        if let Some(widened) = &*self.widened.read().unwrap_or_else(PoisonError::into_inner) {
+            bounds.merge(&widened[attribute]);
+        }
+        bounds
+    }
+
+    fn may_match(&self, predicates: &[ScanPredicate]) -> bool {
+        let widened = self.widened.read().unwrap_or_else(PoisonError::into_inner);
+        let bounds = self.bounds.read().unwrap_or_else(PoisonError::into_inner);
+        match &*widened {
+            None => may_match(predicates, &bounds),
+            Some(widened) => {
+                let mut all = bounds.clone();
+                all.iter_mut().zip(widened).for_each(|(mine, more)| mine.merge(more));
+                may_match(predicates, &all)
+            }
+        }
+    }
+
+    /// Widens the bounds of attributes for values that rows are about to be changed to.
+    pub(crate) fn widen_changed<'a>(&self, more: impl Iterator<Item = &'a (usize, Bounds)>) {
+        let mut widened = self.widened.write().unwrap_or_else(PoisonError::into_inner);
+        let attributes = self.bounds.read().unwrap_or_else(PoisonError::into_inner).len();
+        let widened = widened.get_or_insert_with(|| vec![Bounds::default(); attributes].into());
+        more.for_each(|(attribute, bounds)| widened[*attribute].merge(bounds));
+    }
+
+    /// What has changed in the chunk, if anything ever was.
+    pub(crate) fn sidecar(&self) -> Option<&Arc<Sidecar>> {
+        self.sidecar.get()
+    }
+
+    /// The same, from now on.
+    pub(crate) fn make_sidecar(&self, budget: &Budget) -> Result<&Arc<Sidecar>> {
+        if self.sidecar.get().is_none() {
+            // Somebody else's is as good.
+            let _ = self.sidecar.set(Arc::new(Sidecar::new(budget)?));
+        }
+        Ok(self.sidecar.get().expect("just made"))
     }
 
     /// Says that the chunk has so many rows for good.
@@ -176,13 +229,14 @@ impl StoredChunk {
 pub struct ChunkView<'a> {
     chunk: &'a StoredChunk,
     rows: usize,
+    view: &'a View,
 }
 
 impl<'a> ChunkView<'a> {
-    pub(crate) fn new(chunk: &'a StoredChunk, rows: usize) -> Self {
-        Self { chunk, rows }
+    pub(crate) fn new(chunk: &'a StoredChunk, rows: usize, view: &'a View) -> Self {
+        Self { chunk, rows, view }
     }
-    /// Number of rows.
+    /// Number of rows, dead ones among them.
     pub fn rows(self) -> usize {
         self.rows
     }
@@ -196,23 +250,31 @@ impl<'a> ChunkView<'a> {
     }
     /// Whether any row may satisfy all predicates, by the bounds alone. False is certain, true is not.
     pub fn may_match(self, predicates: &[ScanPredicate]) -> bool {
-        predicates.is_empty()
-            || may_match(predicates, &self.chunk.bounds.read().unwrap_or_else(PoisonError::into_inner))
+        predicates.is_empty() || self.chunk.may_match(predicates)
     }
     /// Bounds of a column: they hold for all rows, and may be wider.
     pub fn bounds(self, attribute: usize) -> Bounds {
-        self.chunk.bounds(attribute)
+        self.chunk.all_bounds(attribute)
+    }
+    /// Whether any row was ever changed or deleted.
+    pub fn is_changed(self) -> bool {
+        self.chunk.sidecar().is_some()
     }
     /// Whether bounds are reached by rows of the chunk, all of which are visible.
     pub fn has_exact_bounds(self) -> bool {
-        !self.chunk.is_widened.load(Ordering::Relaxed) && self.rows == self.chunk.closed_rows()
+        !self.is_changed() && !self.chunk.is_widened.load(Ordering::Relaxed) && self.rows == self.chunk.closed_rows()
     }
     /// Whether some row may be NULL in a column.
     pub fn may_be_null(self, attribute: usize) -> bool {
-        self.chunk.bounds.read().unwrap_or_else(PoisonError::into_inner)[attribute].nulls > 0
+        self.bounds(attribute).nulls > 0
     }
     /// Pins the chunk's memory, to be read: for a morsel, say.
     pub fn read(self) -> ChunkReader {
-        ChunkReader::new(self.chunk.pin(), self.rows)
+        let reader = ChunkReader::new(self.chunk.pin(), self.rows).numbered(self.number());
+        // What is changed from here on, the view does not see.
+        match self.chunk.sidecar() {
+            Some(sidecar) if !sidecar.is_untouched() => reader.with_changes(sidecar.clone(), self.view.clone()),
+            _ => reader,
+        }
     }
 }

@@ -53,8 +53,9 @@ pub trait UniqueIndex: Debug + Send + Sync {
     /// Makes room for so many more entries; `rows` are those of the entries that are there.
     fn reserve(&self, additional: usize, rows: &dyn Rows) -> Result<()>;
 
-    /// For each key the row that was entered last, or none.
-    fn find(&self, keys: &Keys<'_>, rows: &dyn Rows, out: &mut Vec<Option<RowId>>);
+    /// For each key the row that has it and that the caller sees, or none. Several rows may have a key of which all but one
+    /// are dead, for some views.
+    fn find(&self, keys: &Keys<'_>, rows: &dyn Rows, sees: &dyn Fn(RowId) -> bool, out: &mut Vec<Option<RowId>>);
 
     /// Enters the keys for `first` and the rows behind it. Looking whether a key is taken and entering it are one step.
     /// If some are taken, the first of them is returned; others may have been entered by then, and

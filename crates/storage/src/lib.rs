@@ -6,8 +6,10 @@
 //! - [`scan`] holds the vectorised predicates that scans evaluate before generated code sees a row, and block skipping.
 //! - [`statistics`] are kept at load: bounds, null counts, distinct sketches and a sample.
 //!
-//! Architecture invariant: nothing here knows a query plan or SQL text. Rows that are visible never move and never
-//! change, so a row id (chunk, offset) stays valid until the relation is gone.
+//! - [`transaction`] says which commits a reader sees; [`Transaction`] changes rows.
+//!
+//! Architecture invariant: nothing here knows a query plan or SQL text. Rows that are visible never move, so a row id (chunk,
+//! offset) stays valid until the relation is gone; what a snapshot sees of a row never changes.
 
 mod body;
 mod chunk;
@@ -18,9 +20,11 @@ mod reader;
 pub mod relation;
 pub mod scan;
 pub mod schema;
+mod sidecar;
 pub mod statistics;
 #[cfg(test)]
 mod testing;
+pub mod transaction;
 mod values;
 
 pub use body::{Scratch, Texts};
@@ -30,6 +34,7 @@ pub use reader::{Applicable, ChunkReader};
 pub use relation::{Append, Relation, Snapshot};
 pub use scan::{Comparison, ScanOp, ScanPredicate};
 pub use schema::{Attribute, Schema};
+pub use transaction::Transaction;
 
 /// Most rows of a chunk.
 pub const CHUNK_ROWS: usize = 1 << 16;

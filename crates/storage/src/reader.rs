@@ -1,7 +1,10 @@
 //! Reading a chunk: the one contract that scans, lookups, indexes and statistics use, whatever the body is like.
 //!
-//! A reader pins the body, so memory stays as long as it. Batches are at most a [`WINDOW`] long. Versions of rows will be
-//! looked up here, and only here: one test a chunk while there are none.
+//! A reader pins the body, so memory stays as long as it. Batches are at most a [`WINDOW`] long. What was changed in rows since
+//! they were appended is looked up here, and only here: one test a chunk while there is nothing (`reader/changed.rs`). Of
+//! a chunk that was changed, batches stay within windows.
+
+mod changed;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +15,8 @@ use crate::body::{Body, Cell, Frozen, Scratch, Translated};
 use crate::scan;
 use crate::scan::lane::Cells;
 use crate::values::Values;
-use crate::{ColumnRef, ScanPredicate, WINDOW};
+use crate::{ColumnRef, RowId, ScanPredicate, WINDOW};
+use changed::Changes;
 
 /// More places than this are not worth an array of them.
 const MOST_PLACES: usize = 1 << 12;
@@ -26,12 +30,14 @@ pub struct Applicable {
     columns: Option<Box<[ColumnRef]>>,
     /// Of texts behind one another, and of values that have to be decoded: of those rows that the others leave.
     late: Vec<ScanPredicate>,
+    /// Of a chunk that was changed, all of them, for the windows that were; and whether no other row satisfies them.
+    of_changed: Option<(Arc<[ScanPredicate]>, bool)>,
 }
 
 impl Applicable {
     /// Whether all rows satisfy them.
     pub fn is_empty(&self) -> bool {
-        self.direct.is_empty() && self.late.is_empty()
+        self.direct.is_empty() && self.late.is_empty() && self.of_changed.is_none()
     }
 }
 
@@ -48,16 +54,20 @@ pub(crate) struct Asked {
 pub struct ChunkReader {
     body: Arc<Body>,
     rows: usize,
+    /// The chunk's number in its relation.
+    number: usize,
+    changes: Option<Arc<Changes>>,
 }
 
 impl ChunkReader {
     pub(crate) fn new(body: Arc<Body>, rows: usize) -> Self {
-        Self { body, rows }
+        Self { body, rows, number: 0, changes: None }
     }
 
     /// A reader of rows that are in no relation.
     pub fn of(chunk: Chunk) -> Self {
-        Self { rows: chunk.rows(), body: Arc::new(Body::plain(chunk)) }
+        let rows = chunk.rows();
+        Self::new(Arc::new(Body::plain(chunk)), rows)
     }
 
     /// As [`of`](Self::of), as a relation would store them in the end.
@@ -65,7 +75,7 @@ impl ChunkReader {
     pub(crate) fn frozen(chunk: Chunk) -> Self {
         let rows = chunk.rows();
         let bounds: Vec<_> = chunk.columns().iter().map(|c| crate::statistics::Bounds::of(c.into(), 0, rows)).collect();
-        Self { body: Arc::new(Body::frozen(chunk, &bounds, |_, _| {}).packed()), rows }
+        Self::new(Arc::new(Body::frozen(chunk, &bounds, |_, _| {}).packed()), rows)
     }
 
     /// Whether both keep the same memory alive.
@@ -80,6 +90,9 @@ impl ChunkReader {
 
     /// Whether any row may be NULL.
     pub fn may_be_null(&self, attribute: usize) -> bool {
+        if self.is_patched_at_all(attribute) {
+            return true;
+        }
         match (self.body.constant(attribute), self.body.frozen_column(attribute)) {
             (Some(constant), _) => constant.is_null(),
             (_, Some(frozen)) => frozen.has_null(),
@@ -91,11 +104,15 @@ impl ChunkReader {
     /// codes. None if no row can satisfy all.
     pub fn applicable(&self, predicates: &Arc<[ScanPredicate]>, scratch: &mut Scratch) -> Option<Arc<Applicable>> {
         match scratch.asked() {
-            Some(asked) if asked.of.has_body_of(self) && Arc::ptr_eq(&asked.predicates, predicates) => {
+            Some(asked)
+                if asked.of.has_body_of(self)
+                    && asked.of.is_changed() == self.is_changed()
+                    && Arc::ptr_eq(&asked.predicates, predicates) =>
+            {
                 asked.applicable.clone()
             }
             asked => {
-                let applicable = self.translated(predicates).map(Arc::new);
+                let applicable = self.of_all_windows(predicates, self.translated(predicates)).map(Arc::new);
                 *asked =
                     Some(Asked { of: self.clone(), predicates: predicates.clone(), applicable: applicable.clone() });
                 applicable
@@ -106,7 +123,7 @@ impl ChunkReader {
     fn translated(&self, predicates: &[ScanPredicate]) -> Option<Applicable> {
         let is_array = |p: &ScanPredicate| !self.body.refs()[p.attribute].data.is_null();
         if predicates.iter().all(is_array) {
-            return Some(Applicable { direct: predicates.to_vec(), columns: None, late: Vec::new() });
+            return Some(Applicable { direct: predicates.to_vec(), columns: None, late: Vec::new(), of_changed: None });
         }
         let (mut direct, mut late, mut columns) = (Vec::new(), Vec::new(), self.body.refs().to_vec());
         for predicate in predicates {
@@ -128,7 +145,7 @@ impl ChunkReader {
             }
         }
         ScanPredicate::arrange(&mut direct);
-        Some(Applicable { direct, columns: Some(columns.into()), late })
+        Some(Applicable { direct, columns: Some(columns.into()), late, of_changed: None })
     }
 
     /// Writes to `out` those of `rows` that satisfy all predicates, as offsets from the first, and returns how many they
@@ -154,6 +171,11 @@ impl ChunkReader {
     ) -> usize {
         assert!(rows.start <= rows.end && rows.len() <= WINDOW && rows.end <= self.rows);
         scratch.begin_batch();
+        match &predicates.of_changed {
+            Some((all, _)) if self.is_touched(&rows) => return self.select_changed(rows, all, scratch, out),
+            Some((_, true)) => return 0,
+            _ => {}
+        }
         let columns = predicates.columns.as_deref().unwrap_or(self.body.refs());
         for p in &predicates.direct {
             assert!(!columns[p.attribute].data.is_null() && self.cells_are(p));
@@ -170,17 +192,29 @@ impl ChunkReader {
             if count == 0 {
                 break;
             }
-            assert!(predicate.cells == Cells::Of(self.sql_type(predicate.attribute).physical()));
             let of_texts = |frozen: &Arc<Frozen>| frozen.refine_texts(predicate, rows.clone(), &mut out[..count]);
             if let Some(left) = self.body.frozen_column(predicate.attribute).and_then(of_texts) {
                 count = left;
                 continue;
             }
-            let column = self.column(predicate.attribute, rows.clone(), Some(&out[..count]), scratch);
-            // SAFETY: the column has a value for each of the rows that are left.
-            count = unsafe { scan::refine(predicate, column, out, count) };
+            count = self.refine(predicate, &rows, scratch, out, count);
         }
         count
+    }
+
+    /// How many of the first `count` rows in `out` satisfy a predicate on values: they move to the front.
+    fn refine(
+        &self,
+        predicate: &ScanPredicate,
+        rows: &Range<usize>,
+        scratch: &mut Scratch,
+        out: &mut [u32],
+        count: usize,
+    ) -> usize {
+        assert!(predicate.cells == Cells::Of(self.sql_type(predicate.attribute).physical()));
+        let column = self.column(predicate.attribute, rows.clone(), Some(&out[..count]), scratch);
+        // SAFETY: the column has a value for each of the rows that are left.
+        unsafe { scan::refine(predicate, column, out, count) }
     }
 
     /// Whether a predicate is asked of what lies in its column's array: of values, or of codes of that many bytes.
@@ -203,6 +237,25 @@ impl ChunkReader {
         scratch: &mut Scratch,
     ) -> ColumnRef {
         debug_assert!(rows.len() <= WINDOW && rows.end <= self.rows);
+        if attribute == self.row_id() {
+            return scratch.numbered(attribute, RowId::new(self.number, rows.start).to_bits());
+        }
+        let column = self.body_column(attribute, rows.clone(), some, scratch);
+        match &self.changes {
+            Some(changes) => changes.over(attribute, (self.sql_type(attribute), column), rows, scratch),
+            None => column,
+        }
+    }
+
+    /// The same as it was appended.
+    #[inline]
+    fn body_column(
+        &self,
+        attribute: usize,
+        rows: Range<usize>,
+        some: Option<&[u32]>,
+        scratch: &mut Scratch,
+    ) -> ColumnRef {
         let of = self.body.refs()[attribute];
         if !of.data.is_null() {
             return of.at_row(rows.start, self.body.sql_type(attribute).physical().size());
@@ -223,6 +276,12 @@ impl ChunkReader {
         scratch: &mut Scratch,
     ) -> ColumnRef {
         assert!(rows.start <= rows.end && rows.len() <= WINDOW && rows.end <= self.rows);
+        if self.is_patched(attribute, &rows) {
+            let of = self.column(attribute, rows.clone(), some, scratch);
+            // SAFETY: the scratch memory has a value for each of the rows.
+            let values = unsafe { Values::new(self.sql_type(attribute).physical(), of, rows.len()) };
+            return scratch.lengths(attribute).of_values(values, some);
+        }
         match (self.body.constant(attribute), self.body.frozen_column(attribute)) {
             (Some(constant), _) => scratch.lengths(attribute).of_constant(constant),
             (_, Some(frozen)) => scratch.lengths(attribute).of_frozen(frozen, rows, some),
@@ -237,8 +296,8 @@ impl ChunkReader {
 
     /// The distinct values of a column as a chunk of that column alone, where they are known, and equal values are the same.
     pub fn distinct(&self, attribute: usize) -> Option<Self> {
-        let sql_type = self.body.sql_type(attribute);
-        if matches!(sql_type.physical(), Physical::F32 | Physical::F64 | Physical::Interval) {
+        let sql_type = self.sql_type(attribute);
+        if self.is_changed() || matches!(sql_type.physical(), Physical::F32 | Physical::F64 | Physical::Interval) {
             return None;
         }
         let column = match (self.body.constant(attribute), self.body.frozen_column(attribute)) {
@@ -256,6 +315,9 @@ impl ChunkReader {
             Some(_) => Some(1),
             None => self.body.frozen_column(attribute)?.places(),
         };
+        if self.is_changed() {
+            return 0;
+        }
         let product = |all: usize, attribute| Some(all * places(attribute)?).filter(|all| *all <= MOST_PLACES);
         let first = usize::from(!attributes.is_empty());
         attributes.iter().try_fold(first, product).unwrap_or(0)
@@ -273,7 +335,12 @@ impl ChunkReader {
 
     /// The type of an attribute.
     pub fn sql_type(&self, attribute: usize) -> SqlType {
-        self.body.sql_type(attribute)
+        if attribute == self.row_id() { SqlType::BigInt } else { self.body.sql_type(attribute) }
+    }
+
+    /// The attribute behind all others: the rows' ids, as [`RowId::to_bits`] has them.
+    pub fn row_id(&self) -> usize {
+        self.body.refs().len()
     }
 
     /// As [`column`](Self::column), as values with their lifetime.
@@ -284,7 +351,7 @@ impl ChunkReader {
         unsafe { Values::new(self.sql_type(attribute).physical(), of, rows.len()) }
     }
 
-    /// Where one value lies: in some array, at some place, or in the cell.
+    /// Where one value lies as it was appended: in some array, at some place, or in the cell.
     pub(crate) fn cell<'a>(&'a self, attribute: usize, row: usize, cell: &'a mut Cell) -> (Values<'a>, usize) {
         assert!(row < self.rows);
         self.body.cell(attribute, row, cell)
@@ -299,9 +366,15 @@ impl ChunkReader {
 
     /// As [`gather`](Self::gather), behind what is in the column already.
     pub fn gather_into(&self, attribute: usize, rows: impl Iterator<Item = usize>, to: &mut ColumnBuilder) {
+        let mut scratch = None;
         for row in rows {
             assert!(row < self.rows);
-            self.body.copy_to(attribute, row, to);
+            if self.is_patched(attribute, &(row..row + 1)) {
+                let scratch = scratch.get_or_insert_with(Scratch::default);
+                crate::body::copy(self.window(attribute, row..row + 1, scratch), 0, to);
+            } else {
+                self.body.copy_to(attribute, row, to);
+            }
         }
     }
 
@@ -313,13 +386,12 @@ impl ChunkReader {
 
     /// One row.
     pub fn row(&self, row: usize) -> Vec<Value> {
-        assert!(row < self.rows);
-        (0..self.body.refs().len()).map(|attribute| self.body.value(attribute, row)).collect()
+        (0..self.body.refs().len()).map(|attribute| self.gather(attribute, std::iter::once(row)).value(0)).collect()
     }
 
     /// How a column lies in memory, in a word or two, and the bytes that it takes (buffers shared with others count in full).
     pub fn form(&self, attribute: usize) -> (&'static str, usize) {
-        self.body.form(attribute)
+        if attribute == self.row_id() { ("row ids", 0) } else { self.body.form(attribute) }
     }
 
     /// Bytes of memory that the columns hold (buffers shared with others count in full).

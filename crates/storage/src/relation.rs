@@ -10,6 +10,7 @@
 
 mod append;
 mod backlog;
+mod change;
 mod commit;
 mod directory;
 mod live;
@@ -21,10 +22,12 @@ mod tests;
 mod zone;
 
 pub use append::Append;
+pub(crate) use change::{Refused, What, Written};
+pub(crate) use commit::Commit;
 pub use record::{Change, Record};
 pub use snapshot::{ColumnEstimate, Snapshot};
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::{Budget, Result};
@@ -33,6 +36,7 @@ use types::{Chunk, ColumnBuilder};
 use crate::body::Body;
 use crate::chunk::StoredChunk;
 use crate::index::{Rows, SlotIndex, UniqueIndex};
+use crate::transaction::{Clock, View};
 use crate::{ChunkReader, Schema};
 use backlog::Backlog;
 use directory::Directory;
@@ -80,6 +84,12 @@ pub struct Relation {
     backlog: Backlog,
     /// Whether texts of some chunk are expanded often.
     is_warm: Arc<AtomicBool>,
+    /// The order of its commits and those of other relations.
+    clock: Arc<Clock>,
+    /// Rows that are dead for the newest of all views.
+    dead: AtomicUsize,
+    /// How often rows were changed to values that may be outside of what was known of the column.
+    widened: AtomicU64,
 }
 
 /// Locks without regard to a panic elsewhere: a commit that panics is undone when it is dropped.
@@ -88,7 +98,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Relation {
-    /// An empty relation. `name` is for error messages; memory is charged to `budget`.
+    /// An empty relation of a database with this clock. `name` is for error messages; memory is charged to `budget`.
+    pub fn of_database(
+        name: impl Into<String>,
+        schema: Schema,
+        distribution: Distribution,
+        budget: &Budget,
+        clock: &Arc<Clock>,
+    ) -> Result<Arc<Self>> {
+        let mut relation = Self::new(name, schema, distribution, budget)?;
+        Arc::get_mut(&mut relation).expect("nobody else has it").clock = clock.clone();
+        Ok(relation)
+    }
+
+    /// An empty relation that is alone in its database. `name` is for error messages; memory is charged to `budget`.
     pub fn new(
         name: impl Into<String>,
         schema: Schema,
@@ -125,6 +148,9 @@ impl Relation {
             index,
             keys: Mutex::new(()),
             is_warm: Arc::default(),
+            clock: Arc::default(),
+            dead: AtomicUsize::new(0),
+            widened: AtomicU64::new(0),
         })
     }
 
@@ -138,12 +164,16 @@ impl Relation {
     }
     /// All rows committed so far, from now on unchanging.
     pub fn snapshot(self: &Arc<Self>) -> Snapshot {
-        let view = lock(&self.live).view();
-        Snapshot::new(self.clone(), view)
+        self.snapshot_of(self.clock.view())
+    }
+    /// All rows that a view of the relation's clock sees.
+    pub fn snapshot_of(self: &Arc<Self>, view: View) -> Snapshot {
+        let visible = lock(&self.live).view_at(view.timestamp());
+        Snapshot::new(self.clone(), visible, view)
     }
     /// Number of committed rows.
     pub fn row_count(&self) -> usize {
-        lock(&self.live).view().rows
+        lock(&self.live).view().rows.saturating_sub(self.dead_rows())
     }
     /// Bytes of memory that the committed rows hold.
     pub fn bytes(self: &Arc<Self>) -> usize {

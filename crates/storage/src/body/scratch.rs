@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use types::Buffer;
+use types::{Buffer, Physical, Str};
 
 use super::constant::Constant;
 use super::frozen::{Frozen, Scheme};
 use super::lengths::Lengths;
 use crate::reader::Asked;
+use crate::values::Values;
 use crate::{ColumnRef, WINDOW};
 
 /// A window of values for each attribute. Cheap while empty; made once, it serves chunk after chunk.
@@ -51,6 +52,23 @@ impl Texts {
         write(&mut end);
         // SAFETY: both are places of the block.
         self.used = unsafe { end.offset_from_unsigned(block) };
+    }
+}
+
+impl Texts {
+    /// A copy of a text.
+    fn keep(&mut self, text: &[u8]) -> Str {
+        let mut copy = std::ptr::null();
+        self.fill(text.len(), |to| {
+            copy = to.cast_const();
+            // SAFETY: there is room for it.
+            unsafe {
+                to.copy_from_nonoverlapping(text.as_ptr(), text.len());
+                *to = to.add(text.len());
+            }
+        });
+        // SAFETY: just written, and kept as long as the texts.
+        Str::new(unsafe { std::slice::from_raw_parts(copy, text.len()) })
     }
 }
 
@@ -153,6 +171,77 @@ impl Scratch {
             slot.holds = Holds::Rows(column.clone(), rows, some.map(|_| batch));
         }
         slot.address(column.has_null())
+    }
+}
+
+impl Scratch {
+    /// A window of values of `size` bytes that are written one by one, over those that lie at `base` (or all of them, where it
+    /// has none). Valid until the slot of this attribute is asked for something else.
+    pub(crate) fn overlaid(
+        &mut self,
+        attribute: usize,
+        physical: Physical,
+        (base, rows): (ColumnRef, usize),
+        write: impl FnOnce(&mut Overlay<'_>),
+    ) -> ColumnRef {
+        assert!(rows <= WINDOW);
+        let (slot, texts) = self.slot(attribute);
+        let size = physical.size();
+        if slot.values.as_ref().is_none_or(|own| own.as_ptr() != base.data) {
+            slot.room(size);
+            let values = slot.values.as_mut().expect("there is room").as_mut_ptr();
+            // SAFETY: the caller's base has so many rows, and there is room for a window.
+            unsafe { values.copy_from_nonoverlapping(base.data, rows * size) };
+        }
+        slot.holds = Holds::Nothing;
+        if slot.nulls.as_ptr() != base.nulls {
+            match base.nulls.is_null() {
+                true => slot.nulls.fill(0),
+                // SAFETY: a flag for each of the base's rows.
+                false => slot.nulls[..rows].copy_from_slice(unsafe { std::slice::from_raw_parts(base.nulls, rows) }),
+            }
+        }
+        let values = slot.values.as_mut().expect("there is room").as_mut_ptr();
+        write(&mut Overlay { physical, values, nulls: &mut slot.nulls[..rows], texts });
+        slot.address(true)
+    }
+
+    /// A window of numbers that count from `first`.
+    pub(crate) fn numbered(&mut self, attribute: usize, first: u64) -> ColumnRef {
+        let (slot, _) = self.slot(attribute);
+        slot.room(size_of::<u64>());
+        let values = slot.values.as_mut().expect("there is room").as_mut_ptr().cast::<u64>();
+        // SAFETY: there is room for a window of them.
+        (0..WINDOW).for_each(|at| unsafe { values.add(at).write(first + at as u64) });
+        slot.address(false)
+    }
+}
+
+/// Values of a window that are written over others.
+pub(crate) struct Overlay<'a> {
+    physical: Physical,
+    values: *mut u8,
+    nulls: &'a mut [u8],
+    texts: &'a mut Texts,
+}
+
+impl Overlay<'_> {
+    /// Writes a value to a place; long texts are copied.
+    pub(crate) fn put(&mut self, place: usize, from: Values<'_>, row: usize) {
+        assert!(from.physical() == self.physical && row < from.rows());
+        let size = self.physical.size();
+        self.nulls[place] = u8::from(from.is_null(row));
+        // SAFETY: the place is one of the window's, as there is a flag for it; values have `size` bytes.
+        unsafe {
+            let to = self.values.add(place * size);
+            to.copy_from_nonoverlapping(from.address().data.add(row * size), size);
+            if self.physical == Physical::Str {
+                let header = to.cast::<Str>();
+                if !(*header).is_inline() {
+                    header.write(self.texts.keep((*header).bytes()));
+                }
+            }
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 //! [`SlotIndex`](super::SlotIndex).
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use base::memory::Reservation;
@@ -13,9 +12,9 @@ use crate::RowId;
 use crate::hash::{PARTITIONS, partition_of};
 
 /// What an entry is charged beside its bytes.
-const ENTRY: usize = 48;
+const ENTRY: usize = 80;
 
-type Partition = RwLock<HashMap<Box<[u8]>, RowId>>;
+type Partition = RwLock<HashMap<Box<[u8]>, Vec<RowId>>>;
 
 /// The index.
 #[derive(Debug)]
@@ -48,13 +47,13 @@ impl UniqueIndex for HashIndex {
         Ok(())
     }
 
-    fn find(&self, keys: &Keys<'_>, _: &dyn Rows, out: &mut Vec<Option<RowId>>) {
+    fn find(&self, keys: &Keys<'_>, _: &dyn Rows, sees: &dyn Fn(RowId) -> bool, out: &mut Vec<Option<RowId>>) {
         let mut key = Vec::new();
         for (number, hash) in keys.hashes().into_iter().enumerate() {
             key.clear();
             keys.encode(number, &mut key);
             let partition = self.partitions[partition_of(hash)].read().unwrap_or_else(PoisonError::into_inner);
-            out.push(partition.get(&key[..]).copied());
+            out.push(partition.get(&key[..]).and_then(|rows| rows.iter().copied().find(|row| sees(*row))));
         }
     }
 
@@ -71,16 +70,13 @@ impl UniqueIndex for HashIndex {
             key.clear();
             keys.encode(number, &mut key);
             let mut partition = self.partitions[partition_of(hash)].write().unwrap_or_else(PoisonError::into_inner);
-            match partition.entry(key.as_slice().into()) {
-                Entry::Occupied(mut entry) => match alive(*entry.get()) {
-                    Liveness::Dead => drop(entry.insert(row)),
-                    liveness => return Ok(Some(Taken { row, by: *entry.get(), liveness })),
-                },
-                Entry::Vacant(entry) => {
-                    self.resize(|bytes| bytes + key.len() + ENTRY)?;
-                    entry.insert(row);
-                }
+            let rows = partition.entry(key.as_slice().into()).or_default();
+            let taken = rows.iter().map(|&by| Taken { row, by, liveness: alive(by) });
+            if let Some(taken) = taken.into_iter().find(|taken| taken.liveness != Liveness::Dead) {
+                return Ok(Some(taken));
             }
+            self.resize(|bytes| bytes + key.len() + ENTRY)?;
+            rows.push(row);
         }
         Ok(None)
     }
@@ -91,10 +87,14 @@ impl UniqueIndex for HashIndex {
             key.clear();
             keys.encode(number, &mut key);
             let mut partition = self.partitions[partition_of(hash)].write().unwrap_or_else(PoisonError::into_inner);
-            if partition.get(&key[..]) == Some(&first.plus(number)) {
+            let Some(rows) = partition.get_mut(&key[..]) else { continue };
+            let before = rows.len();
+            rows.retain(|row| *row != first.plus(number));
+            let gone = before - rows.len();
+            if rows.is_empty() {
                 partition.remove(&key[..]);
-                let _ = self.resize(|bytes| bytes - (key.len() + ENTRY));
             }
+            let _ = self.resize(|bytes| bytes - gone * (key.len() + ENTRY));
         }
     }
 }

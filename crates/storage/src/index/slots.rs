@@ -165,7 +165,7 @@ impl UniqueIndex for SlotIndex {
         (0..PARTITIONS).try_for_each(|p| self.write(p).reserve(each + each / 16, &self.stored(rows)))
     }
 
-    fn find(&self, keys: &Keys<'_>, rows: &dyn Rows, out: &mut Vec<Option<RowId>>) {
+    fn find(&self, keys: &Keys<'_>, rows: &dyn Rows, sees: &dyn Fn(RowId) -> bool, out: &mut Vec<Option<RowId>>) {
         let (hashes, stored, from) = (keys.hashes(), self.stored(rows), out.len());
         out.resize(from + hashes.len(), None);
         let _ = each_partition(&hashes, |partition, numbers| {
@@ -174,7 +174,7 @@ impl UniqueIndex for SlotIndex {
                 fetch(&table, numbers, &hashes);
                 for &number in numbers {
                     let number = number as usize;
-                    let at = table.place(hashes[number], |row| stored.has_key(row, keys, number));
+                    let at = table.place(hashes[number], |row| sees(row) && stored.has_key(row, keys, number));
                     out[from + number] = (table.slots[at] != 0).then(|| id(table.slots[at]));
                 }
             }
@@ -199,21 +199,23 @@ impl UniqueIndex for SlotIndex {
             for &number in numbers {
                 let row = first.plus(number as usize);
                 let hash = hashes[number as usize];
-                let at = table.place(hash, |other| stored.has_key(other, keys, number as usize));
-                if table.slots[at] == 0 {
-                    table.entries += 1;
-                } else {
-                    let by = id(table.slots[at]);
-                    let liveness = alive(by);
-                    if liveness != Liveness::Dead {
-                        let this = Taken { row, by, liveness };
-                        taken = Some(taken.filter(|t| t.row < row).unwrap_or(this));
-                        break;
+                let mut liveness = Liveness::Dead;
+                let at = table.place(hash, |other| {
+                    // Dead rows keep their entries as long as somebody sees them.
+                    stored.has_key(other, keys, number as usize) && {
+                        liveness = alive(other);
+                        liveness != Liveness::Dead
                     }
+                });
+                if table.slots[at] != 0 {
+                    let this = Taken { row, by: id(table.slots[at]), liveness };
+                    taken = Some(taken.filter(|t| t.row < row).unwrap_or(this));
+                    break;
                 }
+                table.entries += 1;
                 table.slots[at] = slot(hash, row);
             }
-            Ok(())
+            Ok::<(), base::Error>(())
         })?;
         Ok(taken)
     }

@@ -121,6 +121,13 @@ impl Append {
     /// Checks the primary key and makes all rows visible at once, or none. Returns what was done, for a log. The append is
     /// empty then.
     pub fn commit(&self) -> Result<Record> {
+        let mut commit = self.relation.begin_commit();
+        let summary = self.place(&mut commit)?;
+        commit.finish(summary)
+    }
+
+    /// Places all rows in a commit, and returns what workers know of them. The append is empty then.
+    pub(super) fn place(&self, commit: &mut Commit) -> Result<Option<Summary>> {
         let (mut runs, mut summary): (Vec<Run>, Option<Summary>) = (Vec::new(), None);
         for (_, worker) in self.workers.iter() {
             let mut worker = lock(worker);
@@ -131,7 +138,6 @@ impl Append {
             }
         }
         runs.sort_by_key(|run| (run.begin, run.number));
-        let mut commit = Commit::begin(&self.relation, self.relation.zones.lease(self.relation.distribution.parts()));
         for run in runs {
             let rests = run.open.into_iter().enumerate();
             let rests = rests.filter_map(|(part, open)| Some(Piece { part, rows: PieceRows::Open(open?) }));
@@ -139,7 +145,12 @@ impl Append {
                 commit.place(piece)?;
             }
         }
-        commit.finish(summary)
+        Ok(summary)
+    }
+
+    /// Whose rows they are.
+    pub(crate) fn relation(&self) -> &Arc<Relation> {
+        &self.relation
     }
 }
 

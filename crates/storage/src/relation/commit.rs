@@ -4,24 +4,29 @@
 //! 2. all new keys enter the index;
 //! 3. bounds are widened, statistics extended, and a new view is published.
 //!
+//! A transaction does the first two steps, and finds bounds, at each of its statements, and publishes all at its end.
+//!
 //! Only step 3 is visible. Whatever ends a commit before it, an error or a panic, undoes it: the index forgets the new
 //! entries, the zone's chunks have the rows that they had, and chunks that got numbers stay empty.
 
-use std::sync::MutexGuard;
+use std::ops::Range;
+use std::sync::Arc;
 
 use base::memory::Reservation;
 use base::{Error, Result, SqlState};
 use types::Chunk;
 
-use super::live::Live;
+use super::change::{Refused, What, Written};
+use super::live::{Live, View};
 use super::piece::{Piece, PieceRows};
 use super::zone::{Lease, Tail, text};
-use super::{Change, Record, Relation, lock};
+use super::{Append, Change, Record, Relation, lock};
 use crate::body::Body;
 use crate::chunk::StoredChunk;
 use crate::index::{Keys, Liveness};
 use crate::open::{OpenChunk, Rows};
 use crate::statistics::{Bounds, Summary};
+use crate::transaction::{Conflict, Stamp};
 use crate::{ChunkReader, RowId};
 
 /// Above this many rows, bounds are found before the lock that readers of views take, and distinct values are left to the
@@ -29,51 +34,52 @@ use crate::{ChunkReader, RowId};
 const MANY_ROWS: usize = 4096;
 
 /// Rows `from..to` of a chunk, which nobody sees yet.
-struct Written {
+#[derive(Debug)]
+struct Placed {
     number: usize,
     part: usize,
     from: usize,
     to: usize,
-    /// Whether workers have summarised them.
-    summarised: bool,
+    /// Bounds of the rows before this one are known.
+    known: usize,
+    /// (Perhaps not all) keys of the rows before this one are in the index.
+    entered: usize,
 }
 
 /// An unfinished commit.
-pub(super) struct Commit<'a> {
-    relation: &'a Relation,
-    zone: Lease<'a>,
+#[derive(Debug)]
+pub(crate) struct Commit {
+    relation: Arc<Relation>,
+    zone: Lease,
     /// The zone's chunks before the commit, with their rows.
     before: Vec<Option<(usize, usize)>>,
-    written: Vec<Written>,
+    written: Vec<Placed>,
+    /// Of a transaction: which statement has placed which rows of which chunk.
+    steps: Vec<(u32, usize, Range<usize>)>,
     /// Rows of chunks that were begun.
     begun: Vec<usize>,
     /// Chunks that will not grow any more, with their memory: complete ones and former tails.
     closed: Vec<(usize, usize, Closed)>,
-    keys: Option<MutexGuard<'a, ()>>,
-    /// How many of `written` have (perhaps not all of) their keys in the index.
-    entered: usize,
-    changes: Vec<Change>,
     published: bool,
 }
 
+#[derive(Debug)]
 enum Closed {
     Complete { memory: Reservation, frozen: bool },
     Tail { part: usize, tail: Tail },
 }
 
-impl<'a> Commit<'a> {
-    pub(super) fn begin(relation: &'a Relation, zone: Lease<'a>) -> Self {
+impl Commit {
+    pub(super) fn begin(relation: &Arc<Relation>, zone: Lease) -> Self {
         let before = zone.tails.iter().map(|t| t.as_ref().map(|t| (t.number, t.open.rows()))).collect();
         Self {
-            relation,
+            relation: relation.clone(),
             zone,
             before,
             written: Vec::new(),
+            steps: Vec::new(),
             begun: Vec::new(),
             closed: Vec::new(),
-            keys: None,
-            entered: 0,
-            changes: Vec::new(),
             published: false,
         }
     }
@@ -85,7 +91,7 @@ impl<'a> Commit<'a> {
             PieceRows::Complete { node, rows, body, frozen, bounds, memory } => {
                 self.close(part);
                 let number = self.begin_chunk(node, body, bounds);
-                self.written.push(Written { number, part, from: 0, to: rows, summarised: true });
+                self.written.push(Placed { number, part, from: 0, to: rows, known: rows, entered: 0 });
                 self.closed.push((number, rows, Closed::Complete { memory, frozen }));
                 Ok(())
             }
@@ -102,7 +108,7 @@ impl<'a> Commit<'a> {
 
     /// Numbers a chunk. Its rows become visible with the commit.
     fn begin_chunk(&mut self, node: u16, body: Body, bounds: Box<[Bounds]>) -> usize {
-        let relation = self.relation;
+        let relation = &*self.relation;
         // The lock keeps others from publishing the number before it is known to have no visible rows.
         let mut live = lock(&relation.live);
         let number = relation.directory.push(|number| StoredChunk::new(number, node, body, bounds)).number();
@@ -116,7 +122,7 @@ impl<'a> Commit<'a> {
     pub(super) fn adopt(&mut self, part: usize, open: OpenChunk) {
         let bounds = vec![Bounds::default(); self.relation.schema.attributes().len()].into();
         let number = self.begin_chunk(open.node(), Body::open(open.views()), bounds);
-        self.written.push(Written { number, part, from: 0, to: open.rows(), summarised: false });
+        self.written.push(Placed { number, part, from: 0, to: open.rows(), known: 0, entered: 0 });
         let layout = open.layout();
         self.zone.tails[part] = Some(Tail { number, open, layout });
     }
@@ -129,7 +135,7 @@ impl<'a> Commit<'a> {
         // Noted first: an error in between is undone as well.
         match self.written.iter_mut().rev().find(|w| w.number == number) {
             Some(written) => written.to = from + rows,
-            None => self.written.push(Written { number, part, from, to: from + rows, summarised: false }),
+            None => self.written.push(Placed { number, part, from, to: from + rows, known: from, entered: from }),
         }
         tail.open.append(chunk, &Rows::Range(0..rows))
     }
@@ -143,16 +149,86 @@ impl<'a> Commit<'a> {
 
     /// Enters the keys and publishes the rows; `summary` is of those that workers have summarised.
     pub(super) fn finish(mut self, summary: Option<Summary>) -> Result<Record> {
+        let relation = self.relation.clone();
+        // Until they are committed or gone, no key in the index is undecided.
+        let keys = relation.index.is_some().then(|| lock(&relation.keys));
+        if let Err(error) = self.prepare_locked(summary, None) {
+            drop(self);
+            return Err(error.into());
+        }
+        let rows = self.rows();
+        let changes = relation.clock.commit_alone(|timestamp| {
+            let changes = self.publish(timestamp);
+            (changes, self.written())
+        });
+        drop(keys);
+        Ok(Record::new(rows, changes))
+    }
+
+    /// Enters the keys of what was placed last, for a transaction that will publish the rows or drop this.
+    pub(crate) fn prepare(&mut self, summary: Option<Summary>, stamp: &Arc<Stamp>) -> Result<(), Refused> {
+        let relation = self.relation.clone();
+        let _keys = relation.index.is_some().then(|| lock(&relation.keys));
+        self.prepare_locked(summary, Some(stamp))
+    }
+
+    fn prepare_locked(&mut self, summary: Option<Summary>, stamp: Option<&Arc<Stamp>>) -> Result<(), Refused> {
         for part in 0..self.zone.tails.len() {
             if self.zone.tails[part].as_ref().is_some_and(|tail| tail.open.room() == 0) {
                 self.close(part);
             }
         }
         self.exchange_bodies();
-        self.enter_keys()?;
-        self.publish(summary);
-        let rows = self.written.iter().map(|w| w.to - w.from).sum();
-        Ok(Record::new(rows, std::mem::take(&mut self.changes)))
+        if let Some(stamp) = stamp {
+            let mut live = lock(&self.relation.live);
+            self.written.iter().for_each(|w| drop(live.pending.insert(w.number as u32, stamp.clone())));
+        }
+        self.enter_keys(stamp)?;
+        self.summarise_rest(summary);
+        Ok(())
+    }
+
+    /// Places what was appended and enters its keys, for a statement of a transaction. Returns how many rows that is.
+    pub(crate) fn add(&mut self, append: &Append, stamp: &Arc<Stamp>, statement: u32) -> Result<usize, Refused> {
+        let before: Vec<(usize, usize)> = self.written.iter().map(|w| (w.number, w.to)).collect();
+        let rows = self.rows();
+        let placed = append.place(self);
+        // After an error, too: they have to be forgotten.
+        for written in &self.written {
+            let from = before.iter().find(|(number, _)| *number == written.number).map_or(written.from, |(_, to)| *to);
+            if from < written.to {
+                self.steps.push((statement, written.number, from..written.to));
+            }
+        }
+        self.prepare(placed?, stamp)?;
+        Ok(self.rows() - rows)
+    }
+
+    /// The rows that statements from number `first` on have placed: they are this commit's no more, but stay where they are.
+    pub(crate) fn forget_from(&mut self, first: u32) -> Vec<(usize, Range<usize>)> {
+        let forgotten = self.steps.extract_if(.., |step| step.0 >= first);
+        forgotten.map(|(_, chunk, rows)| (chunk, rows)).collect()
+    }
+
+    /// Rows that were placed.
+    fn rows(&self) -> usize {
+        self.written.iter().map(|w| w.to - w.from).sum()
+    }
+
+    /// For validations: which rows they are.
+    pub(crate) fn written(&self) -> Vec<Written> {
+        let rows = |w: &Placed| Written {
+            relation: Arc::downgrade(&self.relation),
+            chunk: w.number,
+            what: What::Inserted(w.from..w.to),
+        };
+        self.written.iter().map(rows).collect()
+    }
+
+    /// What its transaction sees, beside what everybody sees.
+    pub(super) fn visible(&self, others: &View) -> View {
+        let own = self.written.iter().map(|w| (w.number as u32, w.to as u32));
+        others.with_own(self.relation.directory.len(), own)
     }
 
     /// Gives readers the addresses of the rows that were written to chunks that grow.
@@ -169,24 +245,31 @@ impl<'a> Commit<'a> {
         }
     }
 
-    fn reader(&self, written: &Written) -> ChunkReader {
+    fn reader(&self, written: &Placed) -> ChunkReader {
         ChunkReader::new(self.relation.directory.get(written.number).pin(), written.to)
     }
 
-    fn enter_keys(&mut self) -> Result<()> {
-        let relation = self.relation;
+    fn enter_keys(&mut self, stamp: Option<&Arc<Stamp>>) -> Result<(), Refused> {
+        let relation = self.relation.clone();
         let Some(index) = &relation.index else { return Ok(()) };
-        self.keys = Some(lock(&relation.keys));
-        index.reserve(self.written.iter().map(|w| w.to - w.from).sum(), relation)?;
+        index.reserve(self.written.iter().map(|w| w.to - w.entered).sum(), &*relation)?;
         for at in 0..self.written.len() {
-            self.entered = at + 1;
+            let written = &mut self.written[at];
+            let from = std::mem::replace(&mut written.entered, written.to);
             let written = &self.written[at];
+            if from == written.to {
+                continue;
+            }
             let reader = self.reader(written);
-            let keys = Keys::new(&reader, relation.schema.primary_key(), written.from..written.to);
-            // Whoever enters keys holds the lock until they are committed or gone: all that are there count.
-            let alive = |_| Liveness::Alive;
-            if let Some(taken) = index.insert(&keys, RowId::new(written.number, written.from), relation, &alive)? {
-                return Err(self.duplicate(&reader, taken.row.offset()));
+            let keys = Keys::new(&reader, relation.schema.primary_key(), from..written.to);
+            let alive = |row| relation.liveness(row, stamp);
+            if let Some(taken) = index.insert(&keys, RowId::new(written.number, from), &*relation, &alive)? {
+                if taken.liveness == Liveness::Unfinished
+                    && let Some(by) = relation.undecided(taken.by, stamp)
+                {
+                    return Err(Refused::Conflict(Conflict::Running(by)));
+                }
+                return Err(self.duplicate(&reader, taken.row.offset()).into());
             }
         }
         Ok(())
@@ -209,20 +292,21 @@ impl<'a> Commit<'a> {
 
     /// Bounds of rows that no worker has summarised; their distinct values, too, unless these are `left`.
     fn summarise(&self, into: &mut Summary, left: bool) {
-        for written in self.written.iter().filter(|w| !w.summarised) {
+        for written in self.written.iter().filter(|w| w.known < w.to) {
             let chunk = self.relation.directory.get(written.number);
             let body = chunk.pin();
             let values = |a| body.values(a, written.to).expect("chunks that grow lie in arrays");
             let columns = (0..self.relation.schema.attributes().len()).map(values);
-            let rows = written.from..written.to;
+            let rows = written.known..written.to;
             chunk.widen(&if left { into.add_bounds(columns, rows, Bounds::of) } else { into.add(columns, rows) });
         }
     }
 
-    fn publish(&mut self, summary: Option<Summary>) {
-        let relation = self.relation;
+    /// Finds what is not known yet of the rows, before anybody sees one of them.
+    fn summarise_rest(&mut self, summary: Option<Summary>) {
+        let relation = &*self.relation;
         let mut summary = summary;
-        let unsummarised = self.written.iter().filter(|w| !w.summarised).map(|w| w.to - w.from).sum::<usize>();
+        let unsummarised = self.written.iter().map(|w| w.to - w.known).sum::<usize>();
         let many = unsummarised > MANY_ROWS;
         if many {
             self.summarise(summary.get_or_insert_with(|| Summary::new(relation.schema.attributes().len())), true);
@@ -234,18 +318,27 @@ impl<'a> Commit<'a> {
         if !many {
             self.summarise(&mut live.summary, false);
         }
-        let added: usize = self.written.iter().map(|w| w.to - w.from).sum();
-        self.written.iter().for_each(|w| live.sample.extend(w.number, w.from, w.to));
-        let rows = live.rows() + added;
-        live.sample.refresh(rows);
-        self.changes = self.changes();
-        self.show(&mut live);
-        // Nothing fails from here on.
-        self.published = true;
+        drop(live);
         if many {
             self.leave_rows();
         }
+        self.written.iter_mut().for_each(|w| w.known = w.to);
+    }
+
+    /// Makes the rows visible to those who see that moment. Nothing fails here.
+    pub(crate) fn publish(&mut self, timestamp: u64) -> Vec<Change> {
+        let relation = self.relation.clone();
+        let changes = self.changes();
+        let oldest = relation.clock.oldest();
+        let mut live = lock(&relation.live);
+        self.written.iter().for_each(|w| live.sample.extend(w.number, w.from, w.to));
+        let rows = live.rows() + self.rows();
+        live.sample.refresh(rows);
+        self.written.iter().for_each(|w| drop(live.pending.remove(&(w.number as u32))));
+        self.show(&mut live, timestamp, oldest);
+        self.published = true;
         self.seal();
+        changes
     }
 
     /// What a log has to hold of the commit.
@@ -268,7 +361,7 @@ impl<'a> Commit<'a> {
     }
 
     /// Makes the rows visible.
-    fn show(&self, live: &mut Live) {
+    fn show(&self, live: &mut Live, timestamp: u64, oldest: u64) {
         for written in &self.written {
             live.extend(written.number, written.to, false);
         }
@@ -276,14 +369,14 @@ impl<'a> Commit<'a> {
             self.relation.directory.get(*number).close(*rows);
             live.extend(*number, *rows, true);
         }
-        live.publish(self.relation.directory.len());
+        live.publish(self.relation.directory.len(), timestamp, oldest);
     }
 
     /// Hands what grows to the backlog, to be sketched.
     fn leave_rows(&self) {
         let is_closed = |number: usize| self.closed.iter().any(|closed| closed.0 == number);
-        let grows = |w: &&Written| !w.summarised && !is_closed(w.number);
-        self.written.iter().filter(grows).for_each(|w| self.relation.backlog.push_grown(w.number, &(w.from..w.to)));
+        let grows = |w: &&Placed| w.known < w.to && !is_closed(w.number);
+        self.written.iter().filter(grows).for_each(|w| self.relation.backlog.push_grown(w.number, &(w.known..w.to)));
     }
 
     /// Hands the memory over to the relation, and what is to be frozen to its backlog: before anybody who sees the rows can
@@ -302,17 +395,23 @@ impl<'a> Commit<'a> {
     }
 }
 
-impl Drop for Commit<'_> {
+impl Drop for Commit {
     fn drop(&mut self) {
         if self.published {
             return;
         }
-        let relation = self.relation;
+        let relation = self.relation.clone();
         if let Some(index) = &relation.index {
-            for written in &self.written[..self.entered] {
+            for written in &self.written {
                 let reader = self.reader(written);
-                let keys = Keys::new(&reader, relation.schema.primary_key(), written.from..written.to);
+                let keys = Keys::new(&reader, relation.schema.primary_key(), written.from..written.entered);
                 index.remove(&keys, RowId::new(written.number, written.from));
+            }
+        }
+        // Others will write to the same places.
+        for written in &self.written {
+            if let Some(sidecar) = relation.sidecar_of(written.number) {
+                sidecar.forget(written.from..written.to);
             }
         }
         // The zone gets back the chunks that it had.
@@ -330,6 +429,7 @@ impl Drop for Commit<'_> {
             }
         }
         let mut live = lock(&relation.live);
+        self.written.iter().for_each(|w| drop(live.pending.remove(&(w.number as u32))));
         for &number in &self.begun {
             let chunk = relation.directory.get(number);
             chunk.exchange(relation.empty_body());

@@ -1,9 +1,10 @@
 //! What commits publish, under one lock: which rows are visible, and the statistics of all of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::statistics::{Sample, Summary};
+use crate::transaction::Stamp;
 
 /// Which rows a snapshot sees: those of chunks below `chunks` that grew no more, and the first ones of those that did.
 #[derive(Debug, Default)]
@@ -17,6 +18,17 @@ pub(super) struct View {
 }
 
 impl View {
+    /// The same with rows of chunks that only their transaction sees; of other chunks that have begun since, none is seen.
+    pub(super) fn with_own(&self, chunks: usize, own: impl Iterator<Item = (u32, u32)>) -> Self {
+        let hidden = (self.chunks..chunks).map(|chunk| (chunk as u32, 0));
+        let mut growing: BTreeMap<u32, u32> = self.growing.iter().copied().chain(hidden).collect();
+        let mut rows = self.rows;
+        for (chunk, visible) in own {
+            rows += (visible - growing.insert(chunk, visible).unwrap_or(0)) as usize;
+        }
+        Self { chunks, growing: growing.into_iter().collect(), rows }
+    }
+
     /// The visible rows of a chunk, unless it is one that grows no more: then it has as many as it has.
     pub(super) fn visible(&self, chunk: usize) -> Option<usize> {
         let at = self.growing.binary_search_by_key(&(chunk as u32), |entry| entry.0).ok()?;
@@ -27,7 +39,10 @@ impl View {
 /// Readers of older snapshots use the statistics too: bounds only widen.
 #[derive(Debug)]
 pub(super) struct Live {
-    view: Arc<View>,
+    /// The last ones, with the timestamps of their commits: as long as some reader sees an earlier moment than the next.
+    views: VecDeque<(u64, Arc<View>)>,
+    /// Whose rows are in chunks that nobody else sees all of.
+    pub(super) pending: BTreeMap<u32, Arc<Stamp>>,
     /// What the next view's `growing` is made of.
     growing: BTreeMap<u32, u32>,
     rows: usize,
@@ -38,11 +53,23 @@ pub(super) struct Live {
 impl Live {
     pub(super) fn new(attributes: usize) -> Self {
         let (summary, sample) = (Summary::new(attributes), Sample::default());
-        Self { view: Arc::default(), growing: BTreeMap::new(), rows: 0, summary, sample }
+        let views = VecDeque::from([(0, Arc::default())]);
+        Self { views, pending: BTreeMap::new(), growing: BTreeMap::new(), rows: 0, summary, sample }
     }
 
     pub(super) fn view(&self) -> Arc<View> {
-        self.view.clone()
+        self.views[self.views.len() - 1].1.clone()
+    }
+
+    /// As of a moment that somebody sees.
+    pub(super) fn view_at(&self, timestamp: u64) -> Arc<View> {
+        let at = self.views.iter().rposition(|(committed, _)| *committed <= timestamp).unwrap_or(0);
+        self.views[at].1.clone()
+    }
+
+    /// How many rows of a chunk are visible; none if all that it has for good are.
+    pub(super) fn visible(&self, chunk: usize) -> Option<usize> {
+        self.growing.get(&(chunk as u32)).map(|rows| *rows as usize)
     }
 
     /// A chunk has begun of which no row is visible.
@@ -59,10 +86,14 @@ impl Live {
         }
     }
 
-    /// Makes what was extended visible, of so many chunks.
-    pub(super) fn publish(&mut self, chunks: usize) {
+    /// Makes what was extended visible, of so many chunks, to those who see the commit of that moment; nobody sees an older
+    /// one than `oldest`.
+    pub(super) fn publish(&mut self, chunks: usize, timestamp: u64, oldest: u64) {
         let growing = self.growing.iter().map(|(&chunk, &rows)| (chunk, rows)).collect();
-        self.view = Arc::new(View { chunks, growing, rows: self.rows });
+        self.views.push_back((timestamp, Arc::new(View { chunks, growing, rows: self.rows })));
+        while self.views.get(1).is_some_and(|(committed, _)| *committed <= oldest) {
+            self.views.pop_front();
+        }
     }
 
     /// Visible rows from the next view on.

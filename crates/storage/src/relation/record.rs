@@ -72,7 +72,7 @@ impl Relation {
             Change::Insert { first, part, .. } => (first.chunk(), *part),
             Change::Close { chunk, part } => (*chunk, *part),
         };
-        let zone = self.zones.lease_by(self.distribution.parts(), |zone| {
+        let zone = self.lease_by(|zone| {
             let tail = |part: usize| zone.tails[part].as_ref();
             if record.changes.iter().map(place).any(|(chunk, part)| tail(part).is_some_and(|t| t.number == chunk)) {
                 Some(0)

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use types::{Chunk, SqlType, Value};
 
 use super::live::View;
-use super::{Relation, lock};
+use super::{Commit, Relation, lock};
 use crate::index::Keys;
-use crate::statistics::Bounds;
-use crate::{ChunkReader, ChunkView, RowId, Schema};
+use crate::statistics::{Bounds, ValueRange};
+use crate::transaction;
+use crate::{ChunkReader, ChunkView, RowId, Schema, WINDOW};
 
 /// An unchanging view of all rows that were committed at one moment. Cheap to take and to clone; keeps the relation alive.
 #[derive(Clone)]
 pub struct Snapshot {
     relation: Arc<Relation>,
-    view: Arc<View>,
+    visible: Arc<View>,
+    view: transaction::View,
 }
 
 impl std::fmt::Debug for Snapshot {
@@ -41,8 +43,19 @@ impl ColumnEstimate {
 }
 
 impl Snapshot {
-    pub(super) fn new(relation: Arc<Relation>, view: Arc<View>) -> Self {
-        Self { relation, view }
+    pub(super) fn new(relation: Arc<Relation>, visible: Arc<View>, view: transaction::View) -> Self {
+        Self { relation, visible, view }
+    }
+
+    /// The same with rows that only their transaction sees.
+    pub(crate) fn with_own(self, own: &Commit) -> Self {
+        let visible = Arc::new(own.visible(&self.visible));
+        Self { visible, ..self }
+    }
+
+    /// Who sees it.
+    pub fn view(&self) -> &transaction::View {
+        &self.view
     }
 
     /// The schema.
@@ -57,25 +70,30 @@ impl Snapshot {
     pub fn freeze_rest(&self) {
         self.relation.freeze_rest();
     }
-    /// Number of rows.
+    /// Number of rows; once some were deleted, about that.
     pub fn rows(&self) -> usize {
-        self.view.rows
+        self.visible.rows.saturating_sub(self.relation.dead_rows())
+    }
+    /// Number of rows, dead ones among them.
+    pub fn rows_with_dead(&self) -> usize {
+        self.visible.rows
     }
     /// Number of chunks, some of which may have no row.
     pub fn chunk_count(&self) -> usize {
-        self.view.chunks
+        self.visible.chunks
     }
 
     /// A chunk by its number.
     pub fn chunk(&self, number: usize) -> ChunkView<'_> {
-        assert!(number < self.view.chunks);
+        assert!(number < self.visible.chunks);
         let chunk = self.relation.directory.get(number);
-        ChunkView::new(chunk, self.view.visible(number).unwrap_or_else(|| chunk.closed_rows()))
+        let rows = self.visible.visible(number).unwrap_or_else(|| chunk.closed_rows());
+        ChunkView::new(chunk, rows, &self.view)
     }
 
     /// All chunks in the order of their numbers, which is that of their rows.
     pub fn chunks(&self) -> impl ExactSizeIterator<Item = ChunkView<'_>> {
-        (0..self.view.chunks).map(|number| self.chunk(number))
+        (0..self.visible.chunks).map(|number| self.chunk(number))
     }
 
     /// One row.
@@ -92,14 +110,20 @@ impl Snapshot {
         let reader = ChunkReader::of(keys);
         let attributes: Vec<usize> = (0..self.schema().primary_key().len()).collect();
         let mut found = Vec::new();
-        index.find(&Keys::new(&reader, &attributes, 0..reader.rows()), &*self.relation, &mut found);
         // The index knows all rows, this snapshot not all of them.
-        found.into_iter().map(|id| id.filter(|id| self.sees(*id))).collect()
+        let sees = |id| self.sees(id);
+        index.find(&Keys::new(&reader, &attributes, 0..reader.rows()), &*self.relation, &sees, &mut found);
+        found
     }
 
     /// Whether the row is visible.
     pub fn sees(&self, id: RowId) -> bool {
-        id.chunk() < self.chunk_count() && id.offset() < self.chunk(id.chunk()).rows()
+        id.chunk() < self.chunk_count()
+            && id.offset() < self.chunk(id.chunk()).rows()
+            && self.relation.sidecar_of(id.chunk()).is_none_or(|sidecar| {
+                let alive = sidecar.alive(id.offset() / WINDOW, &self.view);
+                alive.is_none_or(|alive| alive.has(id.offset() % WINDOW))
+            })
     }
 
     /// A uniform sample of at most [`SAMPLE_ROWS`](crate::statistics::SAMPLE_ROWS) rows in the order of their ids; none if
@@ -111,10 +135,15 @@ impl Snapshot {
 
     /// What is known of one attribute. Freezes what is left of it: its distinct values are counted then.
     pub fn column(&self, attribute: usize) -> ColumnEstimate {
-        let sql_type = self.schema().attributes()[attribute].sql_type;
+        if attribute == self.schema().attributes().len() {
+            // Row ids: nothing is known of them but that there is no NULL.
+            let bounds = Bounds { range: ValueRange::Keys { min: 0, max: i128::from(i64::MAX) }, nulls: 0 };
+            return ColumnEstimate { sql_type: SqlType::BigInt, distinct: self.rows() as f64, bounds };
+        }
         self.relation.freeze_attribute(attribute);
         let live = lock(&self.relation.live);
         let summary = &live.summary.columns[attribute];
+        let sql_type = self.schema().attributes()[attribute].sql_type;
         let distinct = summary.sketch.estimate().min(self.rows() as f64);
         ColumnEstimate { sql_type, distinct, bounds: summary.bounds.clone() }
     }

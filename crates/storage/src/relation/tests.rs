@@ -267,8 +267,14 @@ impl UniqueIndex for Panics {
     fn reserve(&self, additional: usize, rows: &dyn Rows) -> Result<()> {
         self.0.reserve(additional, rows)
     }
-    fn find(&self, keys: &crate::index::Keys<'_>, rows: &dyn Rows, out: &mut Vec<Option<RowId>>) {
-        self.0.find(keys, rows, out);
+    fn find(
+        &self,
+        keys: &crate::index::Keys<'_>,
+        rows: &dyn Rows,
+        sees: &dyn Fn(RowId) -> bool,
+        out: &mut Vec<Option<RowId>>,
+    ) {
+        self.0.find(keys, rows, sees, out);
     }
     fn insert(
         &self,

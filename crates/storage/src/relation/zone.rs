@@ -4,13 +4,13 @@
 //! The free zone with the least number is leased: a statement alone always gets the first, and rows come in the order of
 //! their statements.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use base::memory::Reservation;
 use base::{Error, Result, SqlState};
 use types::{Chunk, SqlType, Value};
 
-use super::lock;
+use super::{Relation, lock};
 use crate::Schema;
 use crate::open::OpenChunk;
 
@@ -33,7 +33,7 @@ impl Tail {
 /// The growing chunks of one commit at a time, by part of the relation's distribution.
 #[derive(Debug)]
 pub(super) struct Zone {
-    number: usize,
+    pub(super) number: usize,
     pub(super) tails: Vec<Option<Tail>>,
 }
 
@@ -47,15 +47,16 @@ struct Pool {
     free: Vec<Zone>,
 }
 
-impl Zones {
+impl Relation {
     /// The first zone, a new one if all are leased.
-    pub(super) fn lease(&self, parts: usize) -> Lease<'_> {
-        self.lease_by(parts, |zone| Some(zone.number))
+    pub(super) fn lease(self: &Arc<Self>) -> Lease {
+        self.lease_by(|zone| Some(zone.number))
     }
 
     /// The zone of the least rank, or a new one if none has any.
-    pub(super) fn lease_by<R: Ord>(&self, parts: usize, rank: impl Fn(&Zone) -> Option<R>) -> Lease<'_> {
-        let mut pool = lock(&self.0);
+    pub(super) fn lease_by<R: Ord>(self: &Arc<Self>, rank: impl Fn(&Zone) -> Option<R>) -> Lease {
+        let parts = self.distribution.parts();
+        let mut pool = lock(&self.zones.0);
         let ranked = pool.free.iter().enumerate().filter_map(|(at, zone)| Some((rank(zone)?, at)));
         let zone = match ranked.min() {
             Some((_, at)) => pool.free.swap_remove(at),
@@ -64,34 +65,34 @@ impl Zones {
                 Zone { number: pool.made - 1, tails: (0..parts).map(|_| None).collect() }
             }
         };
-        Lease { zones: self, zone: Some(zone) }
+        Lease { relation: self.clone(), zone: Some(zone) }
     }
 }
 
 /// A zone for one commit; it goes back when this is dropped.
 #[derive(Debug)]
-pub(super) struct Lease<'a> {
-    zones: &'a Zones,
+pub(super) struct Lease {
+    relation: Arc<Relation>,
     zone: Option<Zone>,
 }
 
-impl std::ops::Deref for Lease<'_> {
+impl std::ops::Deref for Lease {
     type Target = Zone;
     fn deref(&self) -> &Zone {
         self.zone.as_ref().expect("leased")
     }
 }
 
-impl std::ops::DerefMut for Lease<'_> {
+impl std::ops::DerefMut for Lease {
     fn deref_mut(&mut self) -> &mut Zone {
         self.zone.as_mut().expect("leased")
     }
 }
 
-impl Drop for Lease<'_> {
+impl Drop for Lease {
     fn drop(&mut self) {
         if let Some(zone) = self.zone.take() {
-            lock(&self.zones.0).free.push(zone);
+            lock(&self.relation.zones.0).free.push(zone);
         }
     }
 }

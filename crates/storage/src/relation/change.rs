@@ -1,0 +1,204 @@
+//! Rows that are changed and deleted where they lie, as a transaction does.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use base::{Error, Result};
+use types::Column;
+
+use super::{Commit, Relation, lock};
+use crate::chunk::StoredChunk;
+use crate::index::{Keys, Liveness};
+use crate::sidecar::{Bits, Death, Sidecar, WindowChange};
+use crate::statistics::Bounds;
+use crate::transaction::{Conflict, Stamp, View};
+use crate::values::Values;
+use crate::{ChunkReader, RowId, WINDOW};
+
+/// Why a change did not happen.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// Another transaction was faster.
+    Conflict(Conflict),
+    /// It is not allowed, or there is no memory.
+    Error(Error),
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Conflict(conflict) => conflict.error(),
+            Refused::Error(error) => error,
+        }
+    }
+}
+
+/// Rows that a commit has written.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    pub relation: Weak<Relation>,
+    pub chunk: usize,
+    pub what: What,
+}
+
+/// How they were written.
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    Inserted(Range<usize>),
+    /// Rows of a window that were deleted, or got new values of attributes.
+    Changed {
+        window: usize,
+        rows: Bits,
+        deleted: bool,
+        attributes: Vec<usize>,
+    },
+}
+
+/// New values of rows: attributes, their values, and where in these each row has its own.
+pub(crate) type NewValues<'a> = (&'a [(usize, Column)], &'a [u32]);
+
+impl Relation {
+    /// An empty commit.
+    pub(crate) fn begin_commit(self: &Arc<Self>) -> Commit {
+        Commit::begin(self, self.lease())
+    }
+
+    /// An empty commit of a transaction that sees that moment: behind rows that it sees all of.
+    pub(crate) fn begin_commit_at(self: &Arc<Self>, moment: &View) -> Commit {
+        let visible = lock(&self.live).view_at(moment.timestamp());
+        let lease = self.lease_by(|zone| {
+            let mut tails = zone.tails.iter().flatten();
+            let sees = |number| visible.visible(number).unwrap_or(0);
+            tails.all(|tail| sees(tail.number) == tail.open.rows()).then_some(zone.number)
+        });
+        Commit::begin(self, lease)
+    }
+
+    /// About how many rows are dead.
+    pub(super) fn dead_rows(&self) -> usize {
+        self.dead.load(Ordering::Relaxed)
+    }
+
+    /// How often rows were changed to values that may be outside of what was known of their columns.
+    pub fn widenings(&self) -> u64 {
+        self.widened.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn sidecar_of(&self, chunk: usize) -> Option<&Arc<Sidecar>> {
+        self.directory.get(chunk).sidecar()
+    }
+
+    /// A chunk's rows as a view sees them that is not of the transaction that may have written some of them.
+    pub(crate) fn reader_of(self: &Arc<Self>, chunk: usize, view: &View) -> Option<ChunkReader> {
+        let snapshot = self.snapshot_of(view.clone());
+        (chunk < snapshot.chunk_count()).then(|| snapshot.chunk(chunk).read())
+    }
+
+    /// Changes rows of one window, given by their ids, in order and each once; none of `values`: they are deleted. Returns the
+    /// rows that it was.
+    pub(crate) fn change_window(
+        &self,
+        ids: &[RowId],
+        values: Option<NewValues<'_>>,
+        view: &View,
+    ) -> Result<Bits, Refused> {
+        let (chunk, number) = (self.directory.get(ids[0].chunk()), ids[0].offset() / WINDOW);
+        let rows = Bits::of(ids.iter().map(|id| id.offset() % WINDOW));
+        let sidecar = chunk.make_sidecar(&self.budget)?;
+        if let Some((columns, places)) = values {
+            self.widen(chunk, columns, places);
+        }
+        let columns: Vec<(usize, &Column)> = values
+            .iter()
+            .flat_map(|(columns, _)| columns.iter())
+            .map(|(attribute, column)| (*attribute, column))
+            .collect();
+        let change = WindowChange { rows, values: values.map(|(_, places)| (&columns[..], places)) };
+        sidecar.change(number, &change, &chunk.pin(), view)?.map_err(Refused::Conflict)?;
+        if values.is_none() {
+            self.dead.fetch_add(ids.len(), Ordering::Relaxed);
+        }
+        Ok(rows)
+    }
+
+    /// Widens what is known of a chunk and of the relation for values that rows get, before anybody can see one.
+    fn widen(&self, chunk: &StoredChunk, columns: &[(usize, Column)], places: &[u32]) {
+        let bounds = |(attribute, column): &(usize, Column)| {
+            // Those of other rows of the same statement do no harm.
+            let all = places.len() == column.rows();
+            let (from, to) = match all {
+                true => (0, column.rows()),
+                false => {
+                    let least = places.iter().min().map_or(0, |place| *place as usize);
+                    (least, places.iter().max().map_or(0, |place| *place as usize + 1))
+                }
+            };
+            (*attribute, Bounds::of(Values::from(column), from, to))
+        };
+        let bounds: Vec<(usize, Bounds)> = columns.iter().map(bounds).collect();
+        chunk.widen_changed(bounds.iter());
+        let mut live = lock(&self.live);
+        for (attribute, bounds) in &bounds {
+            live.summary.columns[*attribute].bounds.merge(bounds);
+        }
+        drop(live);
+        self.widened.fetch_add(1, Ordering::Release);
+    }
+
+    /// Takes back what a transaction has done in a window in its statements from `first` on.
+    pub(crate) fn undo_window(&self, chunk: usize, number: usize, stamp: &Arc<Stamp>, first: u32) {
+        if let Some(sidecar) = self.sidecar_of(chunk) {
+            let revived = sidecar.undo(number, stamp, first);
+            self.dead.fetch_sub(revived, Ordering::Relaxed);
+        }
+    }
+
+    /// Removes the keys of rows of a chunk that are dead for all views.
+    pub(crate) fn forget_keys(&self, chunk: usize, first: usize, rows: &Bits) {
+        let Some(index) = &self.index else { return };
+        for row in rows.iter().map(|row| first + row) {
+            let reader = ChunkReader::new(self.directory.get(chunk).pin(), row + 1);
+            index.remove(&Keys::new(&reader, self.schema.primary_key(), row..row + 1), RowId::new(chunk, row));
+        }
+    }
+
+    /// What has become of a row, for a transaction (or a commit alone) that wants its key.
+    pub(super) fn liveness(&self, row: RowId, own: Option<&Arc<Stamp>>) -> Liveness {
+        if self.undecided(row, own).is_some() {
+            return Liveness::Unfinished;
+        }
+        match self.sidecar_of(row.chunk()).map_or(Death::Alive, |sidecar| sidecar.deleter(row.offset())) {
+            Death::Alive => Liveness::Alive,
+            Death::Dead(_) => Liveness::Dead,
+        }
+    }
+
+    /// The other transaction that has inserted or deleted a row, and has not ended.
+    pub(super) fn undecided(&self, row: RowId, own: Option<&Arc<Stamp>>) -> Option<Arc<Stamp>> {
+        let is_other = |stamp: &Arc<Stamp>| own.is_none_or(|own| !Arc::ptr_eq(own, stamp));
+        let live = lock(&self.live);
+        if live.visible(row.chunk()).is_some_and(|visible| row.offset() >= visible) {
+            return live.pending.get(&(row.chunk() as u32)).filter(|stamp| is_other(stamp)).cloned();
+        }
+        drop(live);
+        match self.sidecar_of(row.chunk()).map_or(Death::Alive, |sidecar| sidecar.deleter(row.offset())) {
+            Death::Dead(Some(stamp)) if stamp.committed().is_none() && is_other(&stamp) => Some(stamp),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+impl Relation {
+    /// The order of its commits.
+    pub(crate) fn clock_of_tests(&self) -> Arc<crate::transaction::Clock> {
+        self.clock.clone()
+    }
+}

@@ -1,0 +1,355 @@
+//! What has changed in a chunk's rows since they were appended: beside the body, which stays as it is.
+//!
+//! Rows are changed in windows of [`WINDOW`]. A window has its newest values (patches), which rows are dead, and *versions*:
+//! what the rows of one statement were before it, as long as some view may need that. A reader copies what it asks for under
+//! the window's latch and puts back what its view does not see; a scan asks each chunk once whether anything in it was
+//! changed at all.
+//!
+//! Versions that lie between two moments that nobody sees are one, so that a long query costs a version a row, however often
+//! the row changes meanwhile (Böttcher et al., *Scalable Garbage Collection for In-Memory MVCC Systems*, VLDB 2019, 4.2).
+
+mod bits;
+mod patch;
+mod version;
+
+pub(crate) use bits::Bits;
+pub(crate) use version::Version;
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+
+use base::memory::Reservation;
+use base::{Budget, Result};
+use types::Column;
+
+use crate::body::{Body, Overlay};
+use crate::relation::Relation;
+use crate::transaction::{Clock, Conflict, Stamp, View};
+use crate::{CHUNK_ROWS, WINDOW};
+use patch::Patch;
+
+/// Windows of a chunk.
+const WINDOWS: usize = CHUNK_ROWS / WINDOW;
+/// So many versions are worth a look at which of them are needed.
+const MANY_VERSIONS: usize = 8;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Sidecar {
+    /// A bit for each window in which something was changed.
+    touched: AtomicU64,
+    windows: Box<[OnceLock<Box<RwLock<Window>>>]>,
+    memory: Mutex<Reservation>,
+}
+
+/// What has changed in a window.
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    dead: Bits,
+    patches: Vec<Patch>,
+    /// The oldest first; those of a row are in the order of their commits.
+    versions: Vec<Version>,
+    /// How many there were, at least two times, when none could be spared.
+    needed: usize,
+}
+
+/// A change of rows of one window.
+pub(crate) struct WindowChange<'a> {
+    /// The rows, counted from the window's first.
+    pub rows: Bits,
+    /// The new values of attributes: a column, and where in it each of the rows has its value. None: the rows are deleted.
+    pub values: Option<(&'a [(usize, &'a Column)], &'a [u32])>,
+}
+
+impl Sidecar {
+    pub(crate) fn new(budget: &Budget) -> Result<Self> {
+        Ok(Self {
+            touched: AtomicU64::new(0),
+            windows: (0..WINDOWS).map(|_| OnceLock::new()).collect(),
+            memory: Mutex::new(budget.reserve(0, "update")?),
+        })
+    }
+
+    /// Whether nothing is changed in any window.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.touched.load(Ordering::Acquire) == 0
+    }
+
+    /// Whether something is changed in the window that has the row.
+    pub(crate) fn is_touched(&self, row: usize) -> bool {
+        self.touched.load(Ordering::Acquire) >> (row / WINDOW) & 1 != 0
+    }
+
+    fn window(&self, number: usize) -> Option<RwLockReadGuard<'_, Window>> {
+        Some(self.windows[number].get()?.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn window_mut(&self, number: usize) -> RwLockWriteGuard<'_, Window> {
+        self.windows[number].get_or_init(Box::default).write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn charge(&self, bytes: usize) -> Result<()> {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = memory.bytes();
+        memory.resize(now + bytes)
+    }
+
+    /// A window takes `after` bytes, that took `before`, of which `charged` are charged already.
+    fn settle(&self, before: usize, after: usize, charged: usize) {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = (memory.bytes() + after).saturating_sub(before + charged);
+        // What was estimated too low by little is not worth an error.
+        let _ = memory.resize(now);
+    }
+
+    /// The rows of a window that are alive for a view; none if all are.
+    pub(crate) fn alive(&self, number: usize, view: &View) -> Option<Bits> {
+        let window = self.window(number)?;
+        let mut dead = window.dead;
+        if dead.is_empty() {
+            return None;
+        }
+        window
+            .versions
+            .iter()
+            .filter(|version| !version.is_seen(view))
+            .for_each(|version| dead.remove(&version.deleted));
+        (!dead.is_empty()).then(|| dead.complement())
+    }
+
+    /// Writes the values of `rows` of the chunk that differ from the body's for a view.
+    pub(crate) fn overlay(&self, attribute: usize, rows: Range<usize>, view: &View, to: &mut Overlay<'_>) {
+        let Some(window) = self.window(rows.start / WINDOW) else { return };
+        let first = rows.start % WINDOW;
+        let place = |row: usize| row.checked_sub(first).filter(|place| *place < rows.len());
+        if let Some(patch) = window.patch(attribute) {
+            patch.each(|row, values, at| {
+                if let Some(place) = place(row) {
+                    to.put(place, values, at);
+                }
+            });
+        }
+        for version in window.versions.iter().rev().filter(|version| !version.is_seen(view)) {
+            version.each_before(attribute, |row, values, at| {
+                if let Some(place) = place(row) {
+                    to.put(place, values, at);
+                }
+            });
+        }
+    }
+
+    /// Whether values of an attribute in the window of a row are not the body's for some view.
+    pub(crate) fn is_patched(&self, attribute: usize, row: usize) -> bool {
+        self.is_touched(row) && self.window(row / WINDOW).is_some_and(|window| window.patch(attribute).is_some())
+    }
+
+    /// Whether values of an attribute anywhere in the chunk are not the body's for some view.
+    pub(crate) fn is_patched_at_all(&self, attribute: usize) -> bool {
+        (0..WINDOWS).any(|number| self.is_patched(attribute, number * WINDOW))
+    }
+
+    /// Changes rows of a window for a statement, unless another transaction has changed one of them since the moment of the
+    /// view. Nothing is changed then.
+    pub(crate) fn change(
+        &self,
+        number: usize,
+        change: &WindowChange<'_>,
+        body: &Body,
+        view: &View,
+    ) -> Result<Result<(), Conflict>> {
+        let (stamp, statement) = view.own().expect("only transactions change rows");
+        self.charge(change.bytes())?;
+        let mut window = self.window_mut(number);
+        if let Err(conflict) = window.check(&change.rows, view) {
+            self.settle(0, 0, change.bytes());
+            return Ok(Err(conflict));
+        }
+        let bytes = window.bytes();
+        // Whoever sees the bit waits for the latch.
+        self.touched.fetch_or(1 << number, Ordering::AcqRel);
+        let mut version = Version::new(stamp.clone(), statement);
+        match change.values {
+            None => {
+                version.deleted = change.rows;
+                window.dead.add(&change.rows);
+            }
+            Some((columns, places)) => {
+                for &(attribute, column) in columns {
+                    let before = window.newest(attribute, number * WINDOW, &change.rows, body);
+                    version.before.push((attribute, change.rows, before));
+                    window.patch_mut(attribute, column).put_all(&change.rows, column.into(), places);
+                }
+            }
+        }
+        window.versions.push(version);
+        if window.versions.len() >= window.needed.max(MANY_VERSIONS) {
+            window.prune(&view.clock().moments());
+            window.needed = 2 * window.versions.len();
+        }
+        self.settle(bytes, window.bytes(), change.bytes());
+        Ok(Ok(()))
+    }
+
+    /// Takes back what a transaction has done in a window in statements from `first` on.
+    /// Returns how many rows are alive again.
+    pub(crate) fn undo(&self, number: usize, stamp: &Arc<Stamp>, first: u32) -> usize {
+        let mut revived = 0;
+        let mut window = self.window_mut(number);
+        let bytes = window.bytes();
+        let Window { dead, patches, versions, .. } = &mut *window;
+        for version in versions.extract_if(.., |version| version.is_of(stamp, first)).collect::<Vec<_>>().iter().rev() {
+            revived += version.deleted.count();
+            dead.remove(&version.deleted);
+            for (attribute, rows, before) in &version.before {
+                if let Some(patch) = patches.iter_mut().find(|patch| patch.attribute == *attribute) {
+                    let places: Vec<u32> = (0..before.rows() as u32).collect();
+                    patch.put_all(rows, before.into(), &places);
+                }
+            }
+        }
+        self.settle(bytes, window.bytes(), 0);
+        revived
+    }
+
+    /// Forgets all that was changed in rows that nobody will ever see.
+    pub(crate) fn forget(&self, rows: Range<usize>) {
+        for number in rows.start / WINDOW..rows.end.div_ceil(WINDOW) {
+            if self.windows[number].get().is_some() {
+                let first = number * WINDOW;
+                let inside = rows.start.max(first) - first..rows.end.min(first + WINDOW) - first;
+                let gone = Bits::of(inside);
+                let mut window = self.window_mut(number);
+                window.dead.remove(&gone);
+                window.patches.iter_mut().for_each(|patch| patch.forget(&gone));
+            }
+        }
+    }
+
+    /// Forgets versions that every view sees, and returns the rows that are dead for all of them from now on.
+    fn collect(&self, number: usize, oldest: u64) -> Bits {
+        let mut window = self.window_mut(number);
+        let mut dead = Bits::default();
+        let bytes = window.bytes();
+        window.versions.retain(|version| {
+            let goes = version.stamp.committed().is_some_and(|timestamp| timestamp <= oldest);
+            if goes {
+                dead.add(&version.deleted);
+            }
+            !goes
+        });
+        self.settle(bytes, window.bytes(), 0);
+        dead
+    }
+
+    /// The transaction that has deleted a row, if it is dead for the newest of all views and some view may see it still.
+    pub(crate) fn deleter(&self, row: usize) -> Death {
+        match self.window(row / WINDOW) {
+            Some(window) if window.dead.has(row % WINDOW) => {
+                let deleted = window.versions.iter().rev().find(|version| version.deleted.has(row % WINDOW));
+                Death::Dead(deleted.map(|version| version.stamp.clone()))
+            }
+            _ => Death::Alive,
+        }
+    }
+}
+
+/// Whether a row is dead for the newest of all views.
+pub(crate) enum Death {
+    Alive,
+    /// By this transaction, unless that was long ago.
+    Dead(Option<Arc<Stamp>>),
+}
+
+impl Window {
+    fn bytes(&self) -> usize {
+        let patches: usize = self.patches.iter().map(Patch::bytes).sum();
+        patches + self.versions.iter().map(Version::bytes).sum::<usize>()
+    }
+
+    fn patch(&self, attribute: usize) -> Option<&Patch> {
+        self.patches.iter().find(|patch| patch.attribute == attribute)
+    }
+
+    fn patch_mut(&mut self, attribute: usize, of: &Column) -> &mut Patch {
+        let at = self.patches.iter().position(|patch| patch.attribute == attribute);
+        let at = at.unwrap_or_else(|| {
+            self.patches.push(Patch::new(attribute, of.physical()));
+            self.patches.len() - 1
+        });
+        &mut self.patches[at]
+    }
+
+    /// Whether the rows are as the view sees them, but for what its own transaction has done.
+    fn check(&self, rows: &Bits, view: &View) -> Result<(), Conflict> {
+        let (own, _) = view.own().expect("only transactions change rows");
+        for version in self.versions.iter().filter(|version| version.touches(rows)) {
+            if Arc::ptr_eq(&version.stamp, own) {
+                continue;
+            }
+            match version.stamp.committed() {
+                Some(timestamp) if timestamp <= view.timestamp() => {}
+                Some(_) => return Err(Conflict::Newer),
+                None => return Err(Conflict::Running(version.stamp.clone())),
+            }
+        }
+        if self.dead.touches(rows) { Err(Conflict::Newer) } else { Ok(()) }
+    }
+
+    /// The newest values of rows; `first` is the window's first row in the chunk.
+    fn newest(&self, attribute: usize, first: usize, rows: &Bits, body: &Body) -> Column {
+        let mut to = types::ColumnBuilder::new(body.sql_type(attribute), rows.count());
+        let patch = self.patch(attribute);
+        for row in rows.iter() {
+            match patch.and_then(|patch| patch.find(row)) {
+                Some((values, at)) => crate::body::copy(values, at, &mut to),
+                None => body.copy_to(attribute, first + row, &mut to),
+            }
+        }
+        to.finish()
+    }
+
+    /// Makes one of versions that differ for no view; `moments` are those that somebody sees, in order.
+    fn prune(&mut self, moments: &[u64]) {
+        let mut pruned: Vec<Version> = Vec::with_capacity(self.versions.len());
+        for version in self.versions.drain(..) {
+            match pruned.last_mut() {
+                Some(last) if last.is_as(&version, moments) => last.absorb(version),
+                _ => pruned.push(version),
+            }
+        }
+        self.versions = pruned;
+    }
+}
+
+impl WindowChange<'_> {
+    /// About how many bytes its version and patches take.
+    fn bytes(&self) -> usize {
+        let columns = self.values.map_or(0, |(columns, _)| {
+            let size = |column: &Column| column.bytes() / column.rows().max(1) + 1;
+            columns.iter().map(|(_, column)| 2 * size(column)).sum()
+        });
+        size_of::<Version>() + self.rows.count() * columns
+    }
+}
+
+/// A window with versions that nobody needs after some commit.
+#[derive(Debug)]
+pub(crate) struct Garbage {
+    pub relation: Weak<Relation>,
+    pub chunk: usize,
+    pub window: usize,
+}
+
+impl Garbage {
+    /// Forgets what no view needs.
+    pub(crate) fn collect(&self, clock: &Clock) {
+        let Some(relation) = self.relation.upgrade() else { return };
+        if let Some(sidecar) = relation.sidecar_of(self.chunk) {
+            let dead = sidecar.collect(self.window, clock.oldest());
+            if !dead.is_empty() {
+                relation.forget_keys(self.chunk, self.window * WINDOW, &dead);
+            }
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! What a transaction has done, and how it ends.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use base::{Error, Result, SqlState};
+use types::Column;
+
+use super::{Clock, Recent, Stamp, View, lock, validate};
+use crate::relation::{Append, Commit, Refused, Relation, Snapshot, What, Written};
+use crate::sidecar::{Bits, Garbage};
+use crate::{RowId, ScanPredicate, WINDOW};
+
+/// 40001.
+const SERIALIZATION_FAILURE: SqlState = SqlState("40001");
+
+/// With what a change collided.
+#[derive(Clone, Debug)]
+pub enum Conflict {
+    /// A transaction that has committed since the moment that this one sees.
+    Newer,
+    /// One that has not ended.
+    Running(Arc<Stamp>),
+}
+
+impl Conflict {
+    /// Error 40001.
+    pub(crate) fn error(&self) -> Error {
+        let detail = match self {
+            Self::Newer => "A row was changed by a transaction that has committed since this one began.",
+            Self::Running(_) => "A row is being changed by another transaction.",
+        };
+        Error::new(SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
+            .detail(detail)
+            .hint("the transaction might succeed if it is tried again")
+    }
+}
+
+/// What a transaction has read: rows that satisfy predicates, of which it has seen some attributes.
+#[derive(Debug, Default)]
+pub struct Reads(Mutex<Vec<Read>>);
+
+#[derive(Debug)]
+pub(super) struct Read {
+    pub relation: Arc<Relation>,
+    pub predicates: Arc<[ScanPredicate]>,
+    /// Those that were looked at, in order.
+    pub attributes: Vec<usize>,
+}
+
+impl Reads {
+    /// Rows of a relation that satisfy the predicates are read: these attributes of them.
+    pub fn note(
+        &self,
+        relation: &Arc<Relation>,
+        predicates: &[ScanPredicate],
+        attributes: impl Iterator<Item = usize>,
+    ) {
+        let mut attributes: Vec<usize> = attributes.chain(predicates.iter().map(|p| p.attribute)).collect();
+        attributes.sort_unstable();
+        attributes.dedup();
+        let mut all = lock(&self.0);
+        let whole = |read: &Read| {
+            read.predicates.is_empty()
+                && Arc::ptr_eq(&read.relation, relation)
+                && attributes.iter().all(|attribute| read.attributes.binary_search(attribute).is_ok())
+        };
+        if !all.iter().any(whole) {
+            all.push(Read { relation: relation.clone(), predicates: predicates.into(), attributes });
+        }
+    }
+
+    pub(super) fn each<T>(&self, mut with: impl FnMut(&Read) -> Option<T>) -> Option<T> {
+        lock(&self.0).iter().find_map(&mut with)
+    }
+}
+
+/// A transaction: sees one moment and its own changes, and makes these visible to others at once, or never.
+#[derive(Debug)]
+pub struct Transaction {
+    clock: Arc<Clock>,
+    stamp: Arc<Stamp>,
+    moment: Mutex<View>,
+    /// Of the statement that runs, from 1 on.
+    statement: AtomicU32,
+    /// What validation compares with others' writes; none: a snapshot is enough.
+    reads: Option<Arc<Reads>>,
+    done: Mutex<Vec<Done>>,
+    /// Whom the last change collided with.
+    blocked: Mutex<Option<Arc<Stamp>>>,
+}
+
+/// What it has done to a relation.
+#[derive(Debug)]
+struct Done {
+    relation: Arc<Relation>,
+    inserted: Option<Commit>,
+    /// By chunk and window.
+    changed: BTreeMap<(usize, usize), Changed>,
+}
+
+#[derive(Debug, Default)]
+struct Changed {
+    rows: Bits,
+    deleted: bool,
+    attributes: Vec<usize>,
+}
+
+impl Transaction {
+    /// A transaction that sees what is committed now. With `serializable`, it commits only if it would have read the same had
+    /// it begun then.
+    pub fn begin(clock: &Arc<Clock>, serializable: bool) -> Self {
+        Self {
+            clock: clock.clone(),
+            stamp: Arc::default(),
+            moment: Mutex::new(clock.view()),
+            statement: AtomicU32::new(1),
+            reads: serializable.then(Arc::default),
+            done: Mutex::default(),
+            blocked: Mutex::default(),
+        }
+    }
+
+    /// What the statement that runs sees.
+    pub fn view(&self) -> View {
+        lock(&self.moment).of_statement(&self.stamp, self.statement.load(Ordering::Relaxed))
+    }
+
+    /// A statement begins that sees what earlier ones have done. Returns its number.
+    pub fn next_statement(&self) -> u32 {
+        self.statement.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// The number of the statement that runs.
+    pub fn statement(&self) -> u32 {
+        self.statement.load(Ordering::Relaxed)
+    }
+
+    /// It sees what is committed now, from now on.
+    pub fn refresh(&self) {
+        *lock(&self.moment) = self.clock.view();
+    }
+
+    /// Where reads are noted; none if nothing depends on them.
+    pub fn reads(&self) -> Option<&Arc<Reads>> {
+        self.reads.as_ref()
+    }
+
+    /// Whether anything was changed.
+    pub fn has_changes(&self) -> bool {
+        !lock(&self.done).is_empty()
+    }
+
+    /// Whom the last change that failed has collided with.
+    pub fn take_blocked(&self) -> Option<Arc<Stamp>> {
+        lock(&self.blocked).take()
+    }
+
+    /// What others' changes collide with.
+    pub fn stamp(&self) -> &Arc<Stamp> {
+        &self.stamp
+    }
+
+    /// The rows of a relation that it sees.
+    pub fn snapshot(&self, relation: &Arc<Relation>) -> Snapshot {
+        let snapshot = relation.snapshot_of(self.view());
+        let done = lock(&self.done);
+        let own = done.iter().find(|done| Arc::ptr_eq(&done.relation, relation));
+        match own.and_then(|own| own.inserted.as_ref()) {
+            Some(inserted) => snapshot.with_own(inserted),
+            None => snapshot,
+        }
+    }
+
+    fn with<T>(&self, relation: &Arc<Relation>, change: impl FnOnce(&mut Done) -> Result<T, Refused>) -> Result<T> {
+        let mut all = lock(&self.done);
+        let at = all.iter().position(|done| Arc::ptr_eq(&done.relation, relation)).unwrap_or_else(|| {
+            all.push(Done { relation: relation.clone(), inserted: None, changed: BTreeMap::new() });
+            all.len() - 1
+        });
+        change(&mut all[at]).map_err(|refused| {
+            if let Refused::Conflict(Conflict::Running(stamp)) = &refused {
+                *lock(&self.blocked) = Some(stamp.clone());
+            }
+            refused.into()
+        })
+    }
+
+    /// Inserts what was appended. Returns how many rows that is. After an error the statement has to be rolled back.
+    pub fn insert(&self, append: &Append) -> Result<usize> {
+        let moment = lock(&self.moment).clone();
+        self.with(append.relation(), |done| {
+            let inserted = done.inserted.get_or_insert_with(|| append.relation().begin_commit_at(&moment));
+            inserted.add(append, &self.stamp, self.statement())
+        })
+    }
+
+    /// Deletes rows, given by their ids in order, each once. After an error the statement has to be rolled back.
+    pub fn delete(&self, relation: &Arc<Relation>, ids: &[RowId]) -> Result<()> {
+        self.change(relation, ids, None)
+    }
+
+    /// Gives rows, by their ids in order, each once, new values of attributes: those at `places` of the columns. Attributes
+    /// of the primary key are not among them. After an error the statement has to be rolled back.
+    pub fn update(
+        &self,
+        relation: &Arc<Relation>,
+        ids: &[RowId],
+        columns: &[(usize, Column)],
+        places: &[u32],
+    ) -> Result<()> {
+        self.change(relation, ids, Some((columns, places)))
+    }
+
+    fn change(
+        &self,
+        relation: &Arc<Relation>,
+        ids: &[RowId],
+        values: Option<(&[(usize, Column)], &[u32])>,
+    ) -> Result<()> {
+        debug_assert!(ids.is_sorted_by(|a, b| a < b));
+        let view = self.view();
+        let window_of = |id: &RowId| (id.chunk(), id.offset() / WINDOW);
+        self.with(relation, |done| {
+            let mut at = 0;
+            for ids in ids.chunk_by(|a, b| window_of(a) == window_of(b)) {
+                base::statement::check()?;
+                let values = values.map(|(columns, places)| (columns, &places[at..at + ids.len()]));
+                at += ids.len();
+                let rows = relation.change_window(ids, values, &view)?;
+                let changed = done.changed.entry(window_of(&ids[0])).or_default();
+                changed.rows.add(&rows);
+                match values {
+                    None => changed.deleted = true,
+                    Some((columns, _)) => changed.attributes.extend(columns.iter().map(|column| column.0)),
+                }
+                changed.attributes.sort_unstable();
+                changed.attributes.dedup();
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes back what statements from number `first` on have done.
+    pub fn roll_back_to(&self, first: u32) -> Result<()> {
+        // Nothing takes this back but the end of the transaction.
+        let view = lock(&self.moment).of_statement(&self.stamp, 0);
+        for done in &mut *lock(&self.done) {
+            for &(chunk, window) in done.changed.keys() {
+                done.relation.undo_window(chunk, window, &self.stamp, first);
+            }
+            if let Some(inserted) = &mut done.inserted {
+                // Rows of a transaction are dead if they are not wanted any more: nothing moves.
+                for (chunk, rows) in inserted.forget_from(first) {
+                    for number in rows.start / WINDOW..rows.end.div_ceil(WINDOW) {
+                        let begin = number * WINDOW;
+                        let window = begin.max(rows.start)..rows.end.min(begin + WINDOW);
+                        let ids: Vec<RowId> = window.map(|row| RowId::new(chunk, row)).collect();
+                        let rows = done.relation.change_window(&ids, None, &view).map_err(Error::from)?;
+                        let changed = done.changed.entry((chunk, number)).or_default();
+                        changed.rows.add(&rows);
+                        changed.deleted = true;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes all changes visible at once. Error 40001 if it would have read something else had it begun now; then nothing has
+    /// happened.
+    pub fn commit(self) -> Result<()> {
+        let mut done = std::mem::take(&mut *lock(&self.done));
+        done.retain(|done| done.inserted.is_some() || !done.changed.is_empty());
+        if done.is_empty() {
+            self.stamp.end(self.clock.last.load(Ordering::Acquire).max(1));
+            return Ok(());
+        }
+        let moment = lock(&self.moment).clone();
+        let check = |recent: &Recent| match &self.reads {
+            Some(reads) => validate::check(recent, &moment, reads),
+            None => Ok(()),
+        };
+        let result = self.clock.commit(&self.stamp, check, |timestamp| {
+            let (mut written, mut garbage) = (Vec::new(), Vec::new());
+            for done in &mut done {
+                if let Some(inserted) = &mut done.inserted {
+                    written.extend(inserted.written());
+                    inserted.publish(timestamp);
+                }
+                let weak = Arc::downgrade(&done.relation);
+                for (&(chunk, window), changed) in &done.changed {
+                    let Changed { rows, deleted, attributes } = changed;
+                    let what = What::Changed { window, rows: *rows, deleted: *deleted, attributes: attributes.clone() };
+                    written.push(Written { relation: weak.clone(), chunk, what });
+                    garbage.push(Garbage { relation: weak.clone(), chunk, window });
+                }
+            }
+            ((), written, garbage)
+        });
+        if result.is_err() {
+            *lock(&self.done) = done;
+        }
+        result
+    }
+
+    /// Takes back all that it has done.
+    fn undo(&mut self) {
+        for done in lock(&self.done).drain(..) {
+            for &(chunk, window) in done.changed.keys() {
+                done.relation.undo_window(chunk, window, &self.stamp, 0);
+            }
+            // The rows that it has inserted go with their commit.
+            drop(done.inserted);
+        }
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.undo();
+        if self.stamp.committed().is_none() {
+            self.stamp.end(super::ABORTED);
+        }
+    }
+}

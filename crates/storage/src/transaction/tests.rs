@@ -1,0 +1,320 @@
+//! Transactions beside a model that copies everything.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use base::{Budget, Random, SqlState};
+use types::{Chunk, Column, SqlType, Value};
+
+use super::*;
+use crate::relation::Distribution;
+use crate::testing::column;
+use crate::{Attribute, Comparison, Relation, RowId, ScanOp, ScanPredicate, Schema, Scratch, Snapshot, WINDOW};
+
+const TEXT: usize = 2;
+
+fn relation(key: Vec<usize>, budget: &Budget) -> Arc<Relation> {
+    let attribute = |name: &str, sql_type| Attribute { name: name.into(), sql_type, not_null: false };
+    let attributes =
+        vec![attribute("a", SqlType::BigInt), attribute("b", SqlType::Integer), attribute("t", SqlType::Text)];
+    Relation::new("t", Schema::new(attributes, key), Distribution::Local, budget).unwrap()
+}
+
+fn text(number: i64) -> Value {
+    match number % 5 {
+        0 => Value::Null,
+        1 => Value::str(format!("short{}", number % 100)),
+        _ => Value::str(format!("a text that does not lie in its header {number}")),
+    }
+}
+
+fn row(a: i64, b: i64) -> Vec<Value> {
+    vec![Value::Int(a), Value::Int(b), text(a + b)]
+}
+
+fn chunk(rows: &[Vec<Value>]) -> Chunk {
+    let of = |at: usize| rows.iter().map(|row| row[at].clone()).collect::<Vec<_>>();
+    let types = [SqlType::BigInt, SqlType::Integer, SqlType::Text];
+    Chunk::new(rows.len(), types.iter().enumerate().map(|(at, t)| column(*t, &of(at))).collect())
+}
+
+fn insert(transaction: &Transaction, relation: &Arc<Relation>, rows: &[Vec<Value>]) -> Result<usize, base::Error> {
+    let append = relation.append(&Budget::new(usize::MAX));
+    append.append(0, 0, chunk(rows)).unwrap();
+    transaction.insert(&append)
+}
+
+fn load(relation: &Arc<Relation>, rows: &[Vec<Value>]) {
+    let append = relation.append(&Budget::new(usize::MAX));
+    append.append(0, 0, chunk(rows)).unwrap();
+    append.commit().unwrap();
+}
+
+/// What a scan with these predicates finds.
+fn scan(snapshot: &Snapshot, predicates: &[ScanPredicate]) -> BTreeMap<RowId, Vec<Value>> {
+    let (mut scratch, mut found) = (Scratch::default(), BTreeMap::new());
+    let predicates: Arc<[ScanPredicate]> = predicates.into();
+    for chunk in snapshot.chunks().filter(|chunk| chunk.may_match(&predicates)) {
+        let reader = chunk.read();
+        let Some(applicable) = reader.applicable(&predicates, &mut scratch) else { continue };
+        let mut out = [0; WINDOW];
+        for from in (0..reader.rows()).step_by(WINDOW) {
+            let count = reader.scan(from..reader.rows().min(from + WINDOW), &applicable, &mut scratch, &mut out);
+            for &at in &out[..count] {
+                let row = from + at as usize;
+                found.insert(RowId::new(chunk.number(), row), reader.row(row));
+            }
+        }
+    }
+    found
+}
+
+fn all(snapshot: &Snapshot) -> BTreeMap<RowId, Vec<Value>> {
+    scan(snapshot, &[])
+}
+
+fn update(transaction: &Transaction, relation: &Arc<Relation>, ids: &[RowId], b: i64) -> Result<(), base::Error> {
+    let columns: [(usize, Column); 2] =
+        [(1, column(SqlType::Integer, &[Value::Int(b)])), (TEXT, column(SqlType::Text, &[text(b)]))];
+    transaction.update(relation, ids, &columns, &vec![0; ids.len()])
+}
+
+type State = BTreeMap<RowId, Vec<Value>>;
+
+/// A transaction of the model.
+struct Open {
+    transaction: Transaction,
+    began: usize,
+    /// What it saw at its beginning, and sees now.
+    state: State,
+    changed: Vec<RowId>,
+    /// First statements of savepoints, with what was seen then.
+    savepoints: Vec<(u32, State, Vec<RowId>)>,
+}
+
+#[test]
+fn snapshots_see_what_a_model_says() {
+    let steps = if cfg!(miri) { 100 } else { 1500 };
+    for seed in 0..6 {
+        let budget = Budget::new(usize::MAX);
+        let relation = relation(if seed % 2 == 0 { vec![0] } else { vec![] }, &budget);
+        let mut random = Random(seed + 1);
+        let first: Vec<_> = (0..3000).map(|a| row(a, a % 7)).collect();
+        load(&relation, &first);
+        relation.freeze_rest();
+        let mut committed: State = all(&relation.snapshot());
+        // When rows were changed last, by number of commit.
+        let mut changed_at: BTreeMap<RowId, usize> = BTreeMap::new();
+        let (mut commits, mut next, mut open): (usize, i64, Vec<Open>) = (1, 10_000, Vec::new());
+        for step in 0..steps {
+            if open.len() < 4 && random.below(4) == 0 {
+                let transaction = Transaction::begin(&relation.clock_of_tests(), false);
+                let (state, changed, savepoints) = (committed.clone(), Vec::new(), Vec::new());
+                open.push(Open { transaction, began: commits, state, changed, savepoints });
+            }
+            if open.is_empty() {
+                continue;
+            }
+            let at = random.below(open.len() as u64) as usize;
+            let busy: Vec<RowId> =
+                open.iter().enumerate().filter(|(i, _)| *i != at).flat_map(|(_, o)| o.changed.clone()).collect();
+            let one = &mut open[at];
+            one.transaction.next_statement();
+            match random.below(12) {
+                0 | 1 => {
+                    let rows: Vec<_> =
+                        (0..1 + random.below(40) as i64).map(|i| row(next + i, (next + i) % 11)).collect();
+                    next += rows.len() as i64;
+                    insert(&one.transaction, &relation, &rows).unwrap();
+                    one.transaction.next_statement();
+                    let seen = all(&one.transaction.snapshot(&relation));
+                    let new: Vec<_> = seen.iter().filter(|(id, _)| !one.state.contains_key(id)).collect();
+                    assert_eq!(new.iter().map(|(_, row)| (*row).clone()).collect::<Vec<_>>(), rows);
+                    one.changed.extend(new.iter().map(|(id, _)| **id));
+                    one.state = seen;
+                }
+                what @ 2..=7 => {
+                    let ids: Vec<RowId> = one.state.keys().copied().collect();
+                    if ids.is_empty() {
+                        continue;
+                    }
+                    let from = random.below(ids.len() as u64) as usize;
+                    let every = 1 + random.below(60) as usize;
+                    let some: Vec<RowId> =
+                        ids[from..].iter().step_by(every).take(1 + random.below(50) as usize).copied().collect();
+                    let refused = some
+                        .iter()
+                        .any(|id| busy.contains(id) || changed_at.get(id).is_some_and(|commit| *commit > one.began));
+                    let value = random.below(1000) as i64;
+                    let result = match what {
+                        2 | 3 => one.transaction.delete(&relation, &some),
+                        _ => update(&one.transaction, &relation, &some, value),
+                    };
+                    if refused {
+                        assert_eq!(result.unwrap_err().state(), SqlState("40001"));
+                        drop(open.remove(at));
+                        continue;
+                    }
+                    result.unwrap();
+                    for id in &some {
+                        match what {
+                            2 | 3 => drop(one.state.remove(id)),
+                            _ => {
+                                let row = one.state.get_mut(id).unwrap();
+                                (row[1], row[TEXT]) = (Value::Int(value), text(value));
+                            }
+                        }
+                    }
+                    one.changed.extend(some);
+                }
+                8 => {
+                    let state = (one.transaction.statement(), one.state.clone(), one.changed.clone());
+                    one.savepoints.push(state);
+                }
+                9 => {
+                    if let Some((first, state, changed)) = one.savepoints.pop() {
+                        one.transaction.roll_back_to(first).unwrap();
+                        // What it inserted stays its own.
+                        (one.state, one.changed) = (state, changed);
+                    }
+                }
+                10 => {
+                    let one = open.remove(at);
+                    one.transaction.commit().unwrap();
+                    commits += 1;
+                    for id in one.changed {
+                        changed_at.insert(id, commits);
+                        match one.state.get(&id) {
+                            Some(row) => drop(committed.insert(id, row.clone())),
+                            None => drop(committed.remove(&id)),
+                        }
+                    }
+                }
+                _ => drop(open.remove(at)),
+            }
+            if step % 30 == 0 {
+                let now = relation.snapshot();
+                assert_eq!(all(&now), committed, "seed {seed}, step {step}");
+                let predicate = ScanPredicate::new(1, SqlType::Integer, ScanOp::Compare(Comparison::Lt, Value::Int(5)));
+                for one in &mut open {
+                    one.transaction.next_statement();
+                    let snapshot = one.transaction.snapshot(&relation);
+                    assert_eq!(all(&snapshot), one.state, "seed {seed}, step {step}");
+                    let less = |row: &Vec<Value>| matches!(row[1], Value::Int(b) if b < 5);
+                    let wanted: State =
+                        one.state.iter().filter(|(_, row)| less(row)).map(|(id, row)| (*id, row.clone())).collect();
+                    assert_eq!(scan(&snapshot, std::slice::from_ref(&predicate)), wanted);
+                    if seed % 2 == 0
+                        && let Some((id, row)) = one.state.iter().next()
+                    {
+                        let key = Chunk::new(1, vec![column(SqlType::BigInt, &row[..1])]);
+                        assert_eq!(snapshot.find(key), [Some(*id)]);
+                    }
+                }
+            }
+        }
+        open.clear();
+        assert_eq!(all(&relation.snapshot()), committed);
+    }
+}
+
+fn begin(relation: &Arc<Relation>) -> Transaction {
+    Transaction::begin(&relation.clock_of_tests(), true)
+}
+
+fn with_b(value: i64) -> [ScanPredicate; 1] {
+    [ScanPredicate::new(1, SqlType::Integer, ScanOp::Compare(Comparison::Eq, Value::Int(value)))]
+}
+
+fn read(transaction: &Transaction, relation: &Arc<Relation>, predicates: &[ScanPredicate]) -> State {
+    transaction.reads().unwrap().note(relation, predicates, [0, 1].into_iter());
+    scan(&transaction.snapshot(relation), predicates)
+}
+
+#[test]
+fn write_skew_and_phantoms_are_refused() {
+    let relation = relation(vec![0], &Budget::new(usize::MAX));
+    load(&relation, &[row(1, 10), row(2, 20)]);
+    let ids: Vec<RowId> = all(&relation.snapshot()).into_keys().collect();
+    // Each reads what the other changes.
+    let (a, b) = (begin(&relation), begin(&relation));
+    read(&a, &relation, &with_b(20));
+    read(&b, &relation, &with_b(10));
+    update(&a, &relation, &ids[..1], 11).unwrap();
+    update(&b, &relation, &ids[1..], 21).unwrap();
+    a.commit().unwrap();
+    assert_eq!(b.commit().unwrap_err().state(), SqlState("40001"));
+    // Each finds nothing and inserts what the other has looked for.
+    let (a, b) = (begin(&relation), begin(&relation));
+    assert!(read(&a, &relation, &with_b(77)).is_empty() && read(&b, &relation, &with_b(78)).is_empty());
+    insert(&a, &relation, &[row(3, 78)]).unwrap();
+    insert(&b, &relation, &[row(4, 77)]).unwrap();
+    b.commit().unwrap();
+    assert_eq!(a.commit().unwrap_err().state(), SqlState("40001"));
+    // What does not concern each other passes.
+    let (a, b) = (begin(&relation), begin(&relation));
+    read(&a, &relation, &with_b(1));
+    read(&b, &relation, &with_b(2));
+    insert(&a, &relation, &[row(5, 78)]).unwrap();
+    insert(&b, &relation, &[row(6, 79)]).unwrap();
+    a.commit().unwrap();
+    b.commit().unwrap();
+    assert_eq!(all(&relation.snapshot()).len(), 5);
+}
+
+#[test]
+fn keys_of_unfinished_and_of_dead_rows() {
+    let relation = relation(vec![0], &Budget::new(usize::MAX));
+    load(&relation, &[row(1, 10), row(2, 20)]);
+    let ids: Vec<RowId> = all(&relation.snapshot()).into_keys().collect();
+    let old = relation.snapshot();
+    let a = begin(&relation);
+    a.delete(&relation, &ids[..1]).unwrap();
+    a.next_statement();
+    let b = begin(&relation);
+    let error = insert(&b, &relation, &[row(1, 99)]).unwrap_err();
+    assert_eq!(error.state(), SqlState("40001"));
+    assert!(b.take_blocked().is_some());
+    drop(b);
+    insert(&a, &relation, &[row(1, 11)]).unwrap();
+    assert_eq!(insert(&a, &relation, &[row(2, 11)]).unwrap_err().state(), SqlState::UNIQUE_VIOLATION);
+    drop(a);
+    let a = begin(&relation);
+    a.delete(&relation, &ids[..1]).unwrap();
+    a.next_statement();
+    insert(&a, &relation, &[row(1, 12)]).unwrap();
+    a.commit().unwrap();
+    let key = || Chunk::new(1, vec![column(SqlType::BigInt, &[Value::Int(1)])]);
+    let new = relation.snapshot();
+    assert_eq!(old.find(key()), [Some(ids[0])]);
+    assert_eq!(new.row(new.find(key())[0].unwrap())[1], Value::Int(12));
+    drop(old);
+    relation.clock_of_tests().collect();
+    assert_eq!(new.row(new.find(key())[0].unwrap())[1], Value::Int(12));
+}
+
+#[test]
+fn memory_comes_back_when_nobody_sees_old_versions() {
+    let budget = Budget::new(usize::MAX);
+    let relation = relation(vec![], &budget);
+    load(&relation, &(0..2000).map(|a| row(a, a)).collect::<Vec<_>>());
+    let ids: Vec<RowId> = all(&relation.snapshot()).into_keys().collect();
+    let change = |value: i64| {
+        let transaction = Transaction::begin(&relation.clock_of_tests(), false);
+        update(&transaction, &relation, &ids[..1000], value).unwrap();
+        transaction.commit().unwrap();
+    };
+    change(1);
+    relation.clock_of_tests().collect();
+    let flat = budget.used();
+    let old = relation.snapshot();
+    let before = all(&old);
+    (0..300).for_each(change);
+    // A version for the old snapshot, a few that wait, and no more.
+    assert!(budget.used() < flat * 30, "{} of {flat}", budget.used());
+    assert_eq!(all(&old), before);
+    drop(old);
+    change(1);
+    relation.clock_of_tests().collect();
+    assert!(budget.used() <= flat + 20_000, "{} of {flat}", budget.used());
+}

@@ -1,0 +1,72 @@
+//! Precision locking (Neumann, Mühlbauer and Kemper, SIGMOD 2015, 2.3): a transaction may commit if nothing that others have
+//! committed since its moment would have changed what it has read.
+//!
+//! Its reads are predicates. Rows that others have inserted must not satisfy them; rows that others have changed or deleted
+//! must satisfy them neither as they were nor as they are now.
+
+use std::sync::Arc;
+
+use base::{Error, Result, SqlState};
+
+use super::log::{Read, Reads};
+use super::{Recent, View};
+use crate::relation::{Relation, What, Written};
+use crate::sidecar::Bits;
+use crate::{Scratch, WINDOW};
+
+/// Error 40001 if something was written since the moment that a transaction with these reads would have read.
+pub(super) fn check(recent: &Recent, moment: &View, reads: &Reads) -> Result<()> {
+    let since: Vec<_> = recent.written.iter().filter(|(at, _)| *at > moment.timestamp()).collect();
+    if since.is_empty() {
+        return Ok(());
+    }
+    let now = moment.clock().view();
+    let mut scratch = Scratch::default();
+    let collision = reads.each(|read| {
+        let written = since.iter().flat_map(|(_, written)| written.iter());
+        let of_it = written.filter(|w| std::ptr::eq(w.relation.as_ptr(), Arc::as_ptr(&read.relation)));
+        let mut of_it = of_it;
+        of_it
+            .any(|written| collides(read, written, moment, &now, &mut scratch))
+            .then(|| read.relation.name().to_owned())
+    });
+    match collision {
+        None => Ok(()),
+        Some(name) => Err(Error::new(
+            SqlState("40001"),
+            "could not serialize access due to read/write dependencies among transactions",
+        )
+        .detail(format!("Rows of \"{name}\" that this transaction has read were written by another one since."))
+        .hint("the transaction might succeed if it is tried again")),
+    }
+}
+
+fn collides(read: &Read, written: &Written, moment: &View, now: &View, scratch: &mut Scratch) -> bool {
+    match &written.what {
+        What::Inserted(rows) => {
+            let first = rows.start / WINDOW * WINDOW;
+            (first..rows.end).step_by(WINDOW).any(|window| {
+                let of = Bits::of(rows.start.max(window) - window..rows.end.min(window + WINDOW) - window);
+                satisfies(read, written.chunk, window, &of, now, scratch)
+            })
+        }
+        What::Changed { window, rows, deleted, attributes } => {
+            let is_read = *deleted || attributes.iter().any(|a| read.attributes.binary_search(a).is_ok());
+            is_read
+                && [moment, now].iter().any(|view| satisfies(read, written.chunk, window * WINDOW, rows, view, scratch))
+        }
+    }
+}
+
+/// Whether a view sees one of these rows of a window satisfy the predicates.
+fn satisfies(read: &Read, chunk: usize, first: usize, rows: &Bits, view: &View, scratch: &mut Scratch) -> bool {
+    let Some(reader) = Relation::reader_of(&read.relation, chunk, view) else { return false };
+    let end = reader.rows().min(first + WINDOW);
+    if first >= end {
+        return false;
+    }
+    let Some(applicable) = reader.applicable(&read.predicates, scratch) else { return false };
+    let mut out = [0u32; WINDOW];
+    let found = reader.scan(first..end, &applicable, scratch, &mut out);
+    out[..found].iter().any(|&row| rows.has(row as usize))
+}
