@@ -10,6 +10,7 @@ use catalog::Catalog;
 use codegen::CodeCache;
 use io::FileSource;
 use scheduler::{Scheduler, SchedulerOptions, Topology};
+use storage::transaction::Clock;
 
 use crate::activity::Activity;
 use crate::admission::Admission;
@@ -53,6 +54,8 @@ pub struct Database(pub(crate) Arc<Shared>);
 pub(crate) struct Shared {
     pub catalog: Catalog,
     pub scheduler: Scheduler,
+    /// The order of commits.
+    pub clock: Arc<Clock>,
     pub budget: Budget,
     pub code: CodeCache,
     pub kept: KeptPlans,
@@ -101,6 +104,7 @@ impl Database {
         Ok(Self(Arc::new(Shared {
             catalog: Catalog::new(),
             scheduler: Scheduler::new(&options)?,
+            clock: Arc::default(),
             budget: budget.clone(),
             code: CodeCache::new(CODE_BYTES, CODE_PROGRAMS),
             kept: KeptPlans::default(),

@@ -19,6 +19,7 @@ use crate::call::Call;
 use crate::pieces::each_piece;
 use crate::settings::{SETTINGS, Setting, Settings, parse_memory};
 use crate::trace::{Recorder, Trace};
+use crate::transaction::Block;
 use crate::{Database, database};
 
 /// Bytes that parsing and planning take for each byte of text, at most: VALUES of short numbers.
@@ -42,6 +43,8 @@ pub(crate) struct Environment {
     pub statement: Arc<Statement>,
     /// Where its statements are recorded.
     pub trace: Option<Arc<Trace>>,
+    /// The transaction that it is in, or that its statement is.
+    pub block: Option<Arc<Block>>,
     /// Results of the session that are open.
     pub open: Arc<AtomicUsize>,
 }
@@ -53,7 +56,7 @@ impl Environment {
         let statement = Statement::none();
         let trace = database.0.first_trace.get().cloned();
         let (frames, call, open) = (HashMap::new(), Call::default(), Arc::default());
-        Self { database, settings, frames, call, session: 0, statement, trace, open }
+        Self { database, settings, frames, call, session: 0, statement, trace, block: None, open }
     }
 
     /// A statement is seen by all sessions until what this returns is dropped.

@@ -39,7 +39,7 @@ impl KeptPlans {
             if kept.catalog.as_ptr() != Arc::as_ptr(&catalog) {
                 return None;
             }
-            let sources = kept.sources()?;
+            let sources = kept.sources(environment)?;
             let arguments = kept.arguments(text)?;
             self.runs.fetch_add(1, Ordering::Relaxed);
             Some(kept.run(environment, sources, arguments))

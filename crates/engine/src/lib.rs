@@ -43,6 +43,7 @@ mod statement;
 mod storage_info;
 mod timeouts;
 mod trace;
+mod transaction;
 mod views;
 
 pub use call::{Call, Interrupt};

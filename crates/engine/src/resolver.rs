@@ -1,6 +1,6 @@
 //! What names in FROM mean: tables and views of the catalog, data frames, files.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,6 +8,8 @@ use base::{Error, Result, SqlState};
 use catalog::TableEntry;
 use io::FileSource;
 use sql::{ObjectName, Resolved, Table};
+use storage::transaction::View;
+use storage::{Relation, Snapshot};
 use types::Value;
 use types::ops::date::Zone;
 
@@ -26,6 +28,8 @@ pub(crate) struct Resolver<'a> {
     /// A data frame that only this statement sees.
     frame: Option<(String, Arc<dyn FileSource>)>,
     catalog: Arc<catalog::CatalogSnapshot>,
+    /// What it sees, if it is in no transaction.
+    view: OnceCell<View>,
     now: i64,
     /// Whether somebody asked for the time.
     asked_now: Cell<bool>,
@@ -37,7 +41,15 @@ impl<'a> Resolver<'a> {
     pub fn new(environment: &'a Environment) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
         let catalog = environment.database.0.catalog.snapshot();
-        Self { environment, frame: None, catalog, now, asked_now: Cell::new(false), rejects: RefCell::default() }
+        Self {
+            environment,
+            frame: None,
+            catalog,
+            view: OnceCell::new(),
+            now,
+            asked_now: Cell::new(false),
+            rejects: RefCell::default(),
+        }
     }
 
     /// Adds a data frame.
@@ -52,6 +64,14 @@ impl<'a> Resolver<'a> {
 
     fn shared(&self) -> &'a Arc<Shared> {
         &self.environment.database.0
+    }
+
+    /// The rows of a table: of all tables as of the same moment.
+    fn snapshot(&self, relation: &Arc<Relation>) -> Snapshot {
+        match &self.environment.block {
+            Some(block) => block.snapshot(relation),
+            None => relation.snapshot_of(self.view.get_or_init(|| self.shared().clock.view()).clone()),
+        }
     }
 
     /// The data frame of that name: the statement's, the session's, the database's.
@@ -107,7 +127,7 @@ impl sql::Resolver for Resolver<'_> {
                 Resolved::View { sql: view.sql.clone(), columns }
             }
             TableEntry::Table(table) => {
-                let snapshot = table.relation.snapshot();
+                let snapshot = self.snapshot(&table.relation);
                 Resolved::Table(Table {
                     name: name.name.clone(),
                     fields: entry.fields(),
@@ -123,7 +143,7 @@ impl sql::Resolver for Resolver<'_> {
     fn storage_info(&self, table: &ObjectName) -> Result<Table> {
         match self.catalog.lookup(table.schema.as_deref(), &table.name)? {
             TableEntry::Table(of) => {
-                let info: Arc<dyn FileSource> = storage_info(&of.relation.snapshot());
+                let info: Arc<dyn FileSource> = storage_info(&self.snapshot(&of.relation));
                 Ok(files::table("storage_info", info, &self.shared().samples))
             }
             TableEntry::View(_) => {

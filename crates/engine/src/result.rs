@@ -14,6 +14,7 @@ use crate::activity::{Open, Outcome};
 use crate::execute::Running;
 use crate::progress::Progress;
 use crate::rejects::Rejects;
+use crate::transaction::Block;
 
 /// The result of a statement. Rows arrive while the query runs; dropping the result stops it.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub struct QueryResult {
     zone: Zone,
     /// Stored when all rows were read.
     rejects: Vec<Rejects>,
+    /// The transaction that it is of, which fails as it does.
+    block: Option<Arc<Block>>,
     /// While there are rows to come: the statement that gives them.
     open: Option<Open>,
 }
@@ -68,17 +71,20 @@ impl QueryResult {
             delivered: 0,
             zone: Zone::utc(),
             rejects: Vec::new(),
+            block: None,
             open: None,
         }
     }
     pub(crate) fn ready(columns: Vec<Field>, mut chunks: Vec<Chunk>) -> Self {
         chunks.reverse();
         let (rows, rejects) = (Rows::Ready(chunks), Vec::new());
-        Self { columns: columns.into(), tag: Tag::Select, rows, delivered: 0, zone: Zone::utc(), rejects, open: None }
+        let (tag, zone) = (Tag::Select, Zone::utc());
+        Self { columns: columns.into(), tag, rows, delivered: 0, zone, rejects, block: None, open: None }
     }
     pub(crate) fn done(tag: Tag) -> Self {
         let (rows, rejects) = (Rows::Ready(Vec::new()), Vec::new());
-        Self { columns: Arc::new([]), tag, rows, delivered: 0, zone: Zone::utc(), rejects, open: None }
+        let (columns, zone) = (Arc::new([]), Zone::utc());
+        Self { columns, tag, rows, delivered: 0, zone, rejects, block: None, open: None }
     }
 
     /// The statement that gave this ends when its rows have been read; without rows that are still made, now.
@@ -95,6 +101,11 @@ impl QueryResult {
             }
         }
         self
+    }
+
+    /// It belongs to a transaction of several statements.
+    pub(crate) fn of_block(self, block: Option<Arc<Block>>) -> Self {
+        Self { block, ..self }
     }
 
     /// Shows moments in the zone of the session.
@@ -146,6 +157,9 @@ impl QueryResult {
     /// signals. `Some(None)` is the end.
     pub fn poll_chunk(&mut self, timeout: Duration) -> Result<Option<Option<Chunk>>> {
         let next = self.next_within(timeout);
+        if let (Err(_), Some(block)) = (&next, &self.block) {
+            block.fail();
+        }
         let Some(open) = &self.open else { return next };
         match &next {
             Ok(Some(Some(_))) => open.statement().has_rows(self.delivered),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use base::{Error, Result, SqlState, stack};
 use io::FileSource;
-use types::ops::date::Zone;
 use types::{SqlType, Value};
 
 use crate::activity::Open;
@@ -13,6 +12,7 @@ use crate::call::{Call, Interrupt};
 use crate::environment::Environment;
 use crate::kept::plans::{Kept, Text};
 use crate::resolver::Resolver;
+use crate::transaction::Block;
 use crate::{Database, QueryResult, Recording, execute, statement};
 
 /// A client's view of a database: its settings, and at most one statement at a time.
@@ -22,9 +22,12 @@ pub struct Session {
 }
 
 /// The statement ends as its result does, or with its error.
-fn ended(open: Open, zone: Zone, result: Result<QueryResult>) -> Result<QueryResult> {
+fn ended(open: Open, environment: &Environment, result: Result<QueryResult>) -> Result<QueryResult> {
     match result {
-        Ok(result) => Ok(result.in_zone(zone).and_end(open)),
+        Ok(result) => {
+            let result = result.in_zone(environment.settings.time_zone()).of_block(environment.block.clone());
+            Ok(result.and_end(open))
+        }
         Err(error) => {
             open.fail(&error);
             Err(error)
@@ -85,24 +88,80 @@ impl Session {
     pub fn execute_in(&mut self, call: &Call, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
         let open = self.environment.begin_statement(call, sql)?;
         let result = self.run_text(sql, parameters);
-        ended(open, self.environment.settings.time_zone(), result)
+        ended(open, &self.environment, result)
     }
 
     fn run_text(&mut self, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
         let environment = &self.environment;
         let template = environment.settings.plans_as_usual().then(|| sql::Template::of(sql)).flatten();
         let text = template.as_ref().map(|template| Text { sql, template, parameters });
-        if let Some(result) = text.and_then(|text| environment.database.0.kept.run(environment, text)) {
+        if let Some(text) = text
+            && let Some(result) = self.run_kept(text)
+        {
             return result;
         }
+        let environment = &self.environment;
         let _working = environment.work_on(sql)?;
         stack::with_room(sql::parse_depth(sql), || {
             let parsed = sql::parse(sql)?;
-            match text {
-                Some(text) if parsed.is_query() => self.run_and_keep(&parsed, text),
-                _ => self.run(&parsed, parameters),
-            }
+            self.in_transaction(&parsed, |session| match text {
+                Some(text) if parsed.is_query() => session.run_and_keep(&parsed, text),
+                _ => session.run(&parsed, parameters),
+            })
         })?
+    }
+
+    /// Runs the statement by a plan that was kept, if one holds for it.
+    fn run_kept(&self, text: Text<'_>) -> Option<Result<QueryResult>> {
+        let environment = &self.environment;
+        let Some(block) = &environment.block else { return environment.database.0.kept.run(environment, text) };
+        if block.begin_statement(false).is_err() {
+            return None;
+        }
+        let result = environment.database.0.kept.run(environment, text)?;
+        Some(result.inspect_err(|_| block.fail()))
+    }
+
+    /// Runs a statement in the transaction that the session is in, or in one of its own if it changes rows.
+    fn in_transaction(
+        &mut self,
+        parsed: &sql::Parsed,
+        mut run: impl FnMut(&mut Self) -> Result<QueryResult>,
+    ) -> Result<QueryResult> {
+        let block = match &self.environment.block {
+            Some(block) => block.clone(),
+            None if parsed.changes_rows() => return self.alone(run),
+            None => return run(self),
+        };
+        for tries in 0.. {
+            block.begin_statement(parsed.ends_transaction())?;
+            let error = match run(self) {
+                Ok(result) => return Ok(result),
+                Err(error) => error,
+            };
+            if let Err(error) = block.retry(error, tries, &self.environment.call) {
+                block.fail();
+                return Err(error);
+            }
+        }
+        Err(Error::internal("tries without an end"))
+    }
+
+    /// Runs a statement as a transaction: again, if another one was faster.
+    fn alone(&mut self, mut run: impl FnMut(&mut Self) -> Result<QueryResult>) -> Result<QueryResult> {
+        for tries in 0.. {
+            let block = Arc::new(Block::implicit(&self.environment.database.0.clock));
+            block.begin_statement(false)?;
+            self.environment.block = Some(block.clone());
+            let result = run(self);
+            self.environment.block = None;
+            let result = result.and_then(|result| statement::commit(&self.environment, &block).map(|()| result));
+            match result {
+                Ok(result) => return Ok(result),
+                Err(error) => block.retry_all(error, tries, &self.environment.call)?,
+            }
+        }
+        Err(Error::internal("tries without an end"))
     }
 
     /// Runs the statements of a script one after the other and hands each result to `each`, with the range of the
@@ -135,7 +194,7 @@ impl Session {
             let text = &script[range.clone()];
             let open = self.environment.begin_statement(call, text)?;
             let result = self.run_piece(&parsed, text);
-            each(range, ended(open, self.environment.settings.time_zone(), result)?)?;
+            each(range, ended(open, &self.environment, result)?)?;
         }
         Ok(())
     }
@@ -143,7 +202,8 @@ impl Session {
     /// Runs a statement of a script.
     fn run_piece(&mut self, parsed: &sql::Parsed, text: &str) -> Result<QueryResult> {
         let _working = self.environment.work_on(text)?;
-        stack::with_room(sql::parse_depth(text), || self.run(parsed, &[]))?
+        let run = |session: &mut Self| session.run(parsed, &[]);
+        stack::with_room(sql::parse_depth(text), || self.in_transaction(parsed, run))?
     }
 
     fn run(&mut self, parsed: &sql::Parsed, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {

@@ -1,10 +1,14 @@
 //! What each kind of statement does.
 
+mod change;
 mod copy;
 mod definition;
 mod explain;
 mod load;
 mod show;
+mod transact;
+
+pub(crate) use transact::commit;
 
 use base::Result;
 use catalog::Field;
@@ -19,10 +23,37 @@ use crate::result::{QueryResult, Tag};
 /// Runs a bound statement. Rejected records of its files are stored when it has succeeded, if it reads them for more
 /// than to show a plan.
 pub(crate) fn run(environment: &mut Environment, statement: Statement, rejects: Vec<Rejects>) -> Result<QueryResult> {
-    let reads = matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Copy(_))
-        || matches!(statement, Statement::CreateTableAs { with_data: true, .. });
+    if let Some(block) = &environment.block
+        && let Some(what) = written(&statement)
+    {
+        block.check_writable(what)?;
+    }
+    let reads =
+        matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Copy(_) | Statement::Change(_))
+            || matches!(statement, Statement::CreateTableAs { with_data: true, .. });
     let result = dispatch(environment, statement)?;
     if reads { result.and_reject(rejects) } else { Ok(result) }
+}
+
+/// What a statement is called that a read-only transaction must not have.
+fn written(statement: &Statement) -> Option<&'static str> {
+    match statement {
+        Statement::Change(change) => Some(match change.kind {
+            sql::ChangeKind::Insert | sql::ChangeKind::Upsert { .. } => "INSERT",
+            sql::ChangeKind::Update { .. } => "UPDATE",
+            sql::ChangeKind::Delete => "DELETE",
+            sql::ChangeKind::Truncate => "TRUNCATE TABLE",
+            sql::ChangeKind::Merge { .. } => "MERGE",
+        }),
+        Statement::Insert(_) => Some("INSERT"),
+        Statement::Copy(sql::Copy::From { .. }) => Some("COPY FROM"),
+        Statement::CreateTable(_) => Some("CREATE TABLE"),
+        Statement::CreateTableAs { .. } => Some("CREATE TABLE AS"),
+        Statement::CreateView(_) => Some("CREATE VIEW"),
+        Statement::CreateSchema { .. } => Some("CREATE SCHEMA"),
+        Statement::Drop { .. } => Some("DROP"),
+        _ => None,
+    }
 }
 
 fn dispatch(environment: &mut Environment, statement: Statement) -> Result<QueryResult> {
@@ -47,12 +78,8 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         Statement::Show { name, position } => show::show(environment, name.as_deref(), position),
         Statement::ShowTables => show::tables(environment),
         Statement::Describe { columns } => show::describe(&columns),
-        // Every statement is a transaction of its own; blocks of several come with a later version.
-        Statement::Transaction(kind) => Err(base::Error::unsupported(format!(
-            "{} (transactions of several statements)",
-            format!("{kind:?}").to_uppercase()
-        ))
-        .hint("each statement is atomic by itself")),
+        Statement::Change(change) => change::change(environment, *change),
+        Statement::Transaction(kind) => transact::transact(environment, kind),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod argument;
 mod by_name;
+mod change;
 mod coerce;
 mod columns;
 mod constraint;

@@ -26,6 +26,6 @@ pub use parse::{Parsed, parse, parse_depth, parse_script};
 pub use resolver::{Resolved, Resolver, Series, SeriesBounds, Table};
 pub use split::{Piece, next_piece, split};
 pub use statement::{
-    ColumnDefinition, Copy, CopyTarget, CreateTable, CreateView, ExplainStage, Insert, ObjectKind, ObjectName,
-    Statement, TransactionKind,
+    Change, ChangeKind, ColumnDefinition, Copy, CopyTarget, CreateTable, CreateView, ExplainStage, Insert, Isolation,
+    ObjectKind, ObjectName, Statement, TransactionKind, TransactionModes, change_action,
 };

@@ -10,7 +10,7 @@ pub(crate) mod window;
 use std::ops::Range;
 
 use base::{Error, Result, SqlState};
-use sqlparser::ast::Statement;
+use sqlparser::ast::{SetExpr, Statement};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
@@ -48,6 +48,42 @@ impl Parsed {
     /// Whether it is a query: SELECT, VALUES, WITH, TABLE.
     pub fn is_query(&self) -> bool {
         matches!(&self.ast, Ast::Library(statement) if matches!(**statement, Statement::Query(_)))
+            && !self.changes_rows()
+    }
+
+    /// Whether it changes rows: INSERT, UPDATE, DELETE, MERGE, TRUNCATE.
+    pub fn changes_rows(&self) -> bool {
+        let Ast::Library(statement) = &self.ast else { return false };
+        match &**statement {
+            Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Merge(_)
+            | Statement::Truncate(_) => true,
+            Statement::Query(query) => {
+                matches!(*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it begins or ends a transaction, or a part of one.
+    pub fn controls_transactions(&self) -> bool {
+        let Ast::Library(statement) = &self.ast else { return false };
+        matches!(
+            **statement,
+            Statement::StartTransaction { .. }
+                | Statement::Commit { .. }
+                | Statement::Rollback { .. }
+                | Statement::Savepoint { .. }
+                | Statement::ReleaseSavepoint { .. }
+        )
+    }
+
+    /// Whether it can end a transaction that has failed, or take it back to where it had not.
+    pub fn ends_transaction(&self) -> bool {
+        let Ast::Library(statement) = &self.ast else { return false };
+        matches!(**statement, Statement::Commit { .. } | Statement::Rollback { .. })
     }
 }
 

@@ -89,8 +89,10 @@ pub enum Statement {
         /// The columns.
         columns: Vec<catalog::Field>,
     },
-    /// BEGIN, COMMIT, ROLLBACK.
+    /// BEGIN, COMMIT, ROLLBACK, SAVEPOINT, ...
     Transaction(TransactionKind),
+    /// UPDATE, DELETE, MERGE, TRUNCATE, INSERT with RETURNING or ON CONFLICT.
+    Change(Box<Change>),
 }
 
 impl Statement {
@@ -99,6 +101,7 @@ impl Statement {
         match self {
             Self::Query(plan) | Self::CreateTableAs { plan, .. } | Self::Copy(Copy::To { plan, .. }) => Some(plan),
             Self::Insert(insert) => Some(&insert.source),
+            Self::Change(change) => Some(&change.source),
             Self::Explain { statement, .. } => statement.plan(),
             _ => None,
         }
@@ -260,13 +263,105 @@ pub enum CopyTarget {
     Stdout,
 }
 
-/// Transaction control.
+/// A change of rows: a query whose output says what becomes of which row.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The table.
+    pub name: ObjectName,
+    /// The table as resolved.
+    pub table: TableSource,
+    /// What is done.
+    pub kind: ChangeKind,
+    /// Which attributes the output has new values of, in order.
+    pub attributes: Vec<usize>,
+    /// Its output: for MERGE an [action](change_action), unless rows are inserted only their ids, then the values of
+    /// `attributes`, then what RETURNING asks for. Constraints are asserted but for NOT NULL of tables without CHECK.
+    pub source: Plan,
+    /// RETURNING.
+    pub returning: Option<Vec<catalog::Field>>,
+}
+
+/// What a [`Change`] does with the rows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ChangeKind {
+    /// They are new.
+    Insert,
+    /// They get new values.
+    Update {
+        /// The primary key is among these.
+        moves: bool,
+        /// A row may occur more than once: its first values count.
+        repeats: bool,
+    },
+    /// They are deleted. A row may occur more than once.
+    Delete,
+    /// All are deleted.
+    Truncate,
+    /// Those without an id are new, unless their key occurs twice; the others get new values.
+    Upsert {
+        /// Keys that occur twice are an error; otherwise the first row counts.
+        updates: bool,
+        /// The attributes that get new values.
+        updated: Vec<usize>,
+        /// The primary key is among these.
+        moves: bool,
+    },
+    /// As the action says.
+    Merge {
+        /// The attributes that get new values.
+        updated: Vec<usize>,
+        /// The primary key is among these.
+        moves: bool,
+    },
+}
+
+/// What MERGE does with a row.
+pub mod change_action {
+    /// It is inserted.
+    pub const INSERT: i64 = 0;
+    /// It gets new values.
+    pub const UPDATE: i64 = 1;
+    /// It is deleted.
+    pub const DELETE: i64 = 2;
+    /// Nothing: such rows are left out.
+    pub const NOTHING: i64 = 3;
+}
+
+/// How far a transaction is kept from others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Isolation {
+    /// Each statement sees what is committed when it begins.
+    ReadCommitted,
+    /// The transaction sees what was committed when it began.
+    RepeatableRead,
+    /// And commits only if it is as if it had run alone.
+    Serializable,
+}
+
+/// What a transaction is asked to be.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TransactionModes {
+    /// ISOLATION LEVEL.
+    pub isolation: Option<Isolation>,
+    /// READ ONLY or READ WRITE.
+    pub read_only: Option<bool>,
+}
+
+/// Transaction control.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TransactionKind {
     /// BEGIN.
-    Begin,
+    Begin(TransactionModes),
+    /// SET TRANSACTION.
+    Set(TransactionModes),
     /// COMMIT.
     Commit,
     /// ROLLBACK.
     Rollback,
+    /// SAVEPOINT.
+    Savepoint(String),
+    /// ROLLBACK TO.
+    RollbackTo(String),
+    /// RELEASE.
+    Release(String),
 }

@@ -329,16 +329,20 @@ impl Run<'_> {
         let mut at = rows.start;
         while at < rows.end && !self.must_wait() {
             let mut counted = None;
+            // Of a chunk that was changed, batches stay within windows.
+            let batch_end =
+                |from: usize| if chunk.is_changed() { (from / BATCH + 1) * BATCH } else { from + BATCH }.min(rows.end);
             let (to, found) = if predicates.is_empty() {
                 (at + (rows.end - at).min(self.feed.most), None)
             } else if self.feed.most == usize::MAX && delivered.read.is_empty() {
                 // Nobody asks which rows they are: the chunk's are run at once.
-                let batches = (at..rows.end).step_by(BATCH).map(|from| from..rows.end.min(from + BATCH));
+                let next = |from: &usize| Some(batch_end(*from)).filter(|from| *from < rows.end);
+                let batches = std::iter::successors(Some(at), next).map(|from| from..batch_end(from));
                 let count = |batch| chunk.count(batch, predicates, scratch, &mut selection);
                 counted = Some(batches.map(count).sum());
                 (rows.end, None)
             } else {
-                let to = (at + BATCH).min(rows.end);
+                let to = batch_end(at);
                 (to, Some(chunk.scan(at..to, predicates, scratch, &mut selection)))
             };
             let count = counted.unwrap_or_else(|| found.unwrap_or(to - at));

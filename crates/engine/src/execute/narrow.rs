@@ -77,7 +77,11 @@ impl Narrowing {
         let ends = snapshot.chunks().map(|chunk| {
             let bounds = chunk.bounds(key.attribute);
             let (low, high) = bounds.values(key.sql_type);
-            let values = (chunk.rows() as u64).saturating_sub(bounds.nulls);
+            // Dead rows have no values.
+            let values = match chunk.is_changed() {
+                true => 0,
+                false => (chunk.rows() as u64).saturating_sub(bounds.nulls),
+            };
             if threshold.is_descending() { (high, low, values) } else { (low, high, values) }
         });
         let ends: Vec<(Option<Value>, Option<Value>, u64)> = ends.collect();

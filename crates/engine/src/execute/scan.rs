@@ -12,6 +12,7 @@ use pipeline::ir::{
     KeyFilter, PipelineId, ScanOp as IrOp, ScanPredicate as IrPredicate, Source as IrSource, SourceColumn,
 };
 use scheduler::{Claim, Cutting, Morsel, NodeId, Offsets, Progress, TaskSet, WorkerId};
+use storage::transaction::Reads;
 use storage::{ChunkReader, ChunkView, Comparison, ScanOp, ScanPredicate, Snapshot};
 use types::ops::like::LikePattern;
 use types::{SqlType, Value};
@@ -20,6 +21,32 @@ use super::batch::{Delivered, Feed, Paused, Read, Run};
 use super::narrow::Narrowing;
 use super::{Query, extremes};
 use crate::pieces::{Piece, Pieces};
+use crate::source::Source;
+
+/// Notes what a query reads of relations, for the validation of its transaction: rows that satisfy the predicates of a scan;
+/// all rows of a relation that the optimizer has found out something about without a scan.
+pub(super) fn note_reads(query: &Query, reads: &Reads) {
+    for (id, source) in query.sources.iter() {
+        let Source::Stored(snapshot, relation) = source else { continue };
+        let attributes = snapshot.schema().attributes();
+        let mut is_scanned = false;
+        for pipeline in query.program.pipelines.values() {
+            let IrSource::Table { table, columns, predicates, .. } = &pipeline.source else { continue };
+            if *table != id {
+                continue;
+            }
+            is_scanned = true;
+            let predicates: Vec<ScanPredicate> = predicates
+                .iter()
+                .map(|p| scan_predicate(query, p, p.attribute, attributes[p.attribute].sql_type))
+                .collect();
+            reads.note(relation, &predicates, columns.iter().map(|column| column.attribute));
+        }
+        if !is_scanned {
+            reads.note(relation, &[], 0..attributes.len());
+        }
+    }
+}
 
 /// By how much morsels are longer of which nothing is read, as below `count(*)`: there a chunk costs as much as a row.
 const UNREAD_ROWS: u64 = 64;

@@ -1,6 +1,7 @@
 //! The plans that are kept, and what each of them rests on.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -10,9 +11,11 @@ use catalog::{CatalogSnapshot, Field};
 use plan::{Plan, TableId, TableInfo};
 use runtime::query::Arguments;
 use sql::{ArgumentSource, ArgumentUse, ArgumentValue, Template};
+use storage::Relation;
 use types::{SqlType, Value};
 
 use super::read::Read;
+use crate::environment::Environment;
 use crate::prepared::Prepared;
 use crate::source::Source;
 
@@ -142,12 +145,22 @@ impl Kept {
 
     /// Whether this plan can be of use beside another one of its template.
     fn holds_as(&self, other: &Self) -> bool {
-        self.catalog.ptr_eq(&other.catalog) && self.sources().is_some() && self.arguments(other.text()).is_none()
+        self.catalog.ptr_eq(&other.catalog) && self.holds_now() && self.arguments(other.text()).is_none()
     }
 
     /// The tables as they are now; none if the plan does not hold for them.
-    pub fn sources(&self) -> Option<IdMap<TableId, Source>> {
-        self.tables.values().map(Read::now).collect()
+    pub fn sources(&self, environment: &Environment) -> Option<IdMap<TableId, Source>> {
+        let view = OnceCell::new();
+        let snapshot = |relation: &Arc<Relation>| match &environment.block {
+            Some(block) => block.snapshot(relation),
+            None => relation.snapshot_of(view.get_or_init(|| environment.database.0.clock.view()).clone()),
+        };
+        self.tables.values().map(|read| read.now(&snapshot)).collect()
+    }
+
+    /// Whether it holds for the tables as they are now.
+    fn holds_now(&self) -> bool {
+        self.tables.values().all(|read| read.now(&|relation| relation.snapshot()).is_some())
     }
 
     /// The arguments of a statement of the same template; none if the plan does not hold for it.

@@ -1,6 +1,6 @@
 //! What a kept plan rests on of a table that it reads.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use catalog::Field;
@@ -24,6 +24,8 @@ pub(super) struct Read {
     planned: usize,
     /// So many rows, the first ones, are as the code takes for granted.
     known: AtomicUsize,
+    /// As of so many changes of rows.
+    widenings: AtomicU64,
 }
 
 impl Read {
@@ -31,29 +33,36 @@ impl Read {
     pub fn new(table: &TableInfo, columns: Vec<SourceColumn>) -> Option<Self> {
         let Ok(Source::Stored(snapshot, relation)) = Source::of(&table.source) else { return None };
         let planned = snapshot.rows();
+        // Not those of now: rows may have changed since the plan was made.
+        let (known, widenings) = (AtomicUsize::new(planned), AtomicU64::new(u64::MAX));
         let (relation, fields) = (Arc::downgrade(relation), table.fields.clone());
-        Some(Self { relation, fields, columns, planned, known: AtomicUsize::new(planned) })
+        Some(Self { relation, fields, columns, planned, known, widenings })
     }
 
     /// The table as it is now; none if the plan does not hold for it.
-    pub fn now(&self) -> Option<Source> {
+    pub fn now(&self, snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot) -> Option<Source> {
         let relation = self.relation.upgrade()?;
-        let snapshot = relation.snapshot();
+        let snapshot = snapshot(&relation);
         let rows = snapshot.rows();
         let may_be = self.planned / 2..=(self.planned * 2).max(FEW_ROWS);
-        let holds = rows <= self.known.load(Ordering::Relaxed) || may_be.contains(&rows) && self.is_true_of(&snapshot);
+        // Read behind the snapshot: what that sees was counted before.
+        let widenings = relation.widenings();
+        let is_known =
+            rows <= self.known.load(Ordering::Relaxed) && widenings == self.widenings.load(Ordering::Relaxed);
+        let holds = is_known || may_be.contains(&rows) && self.is_true_of(&snapshot, widenings);
         holds.then(|| Source::Stored(snapshot, relation))
     }
 
-    /// Whether the rows are as the code takes for granted. Rows never change and statistics only widen, so this holds for
-    /// the same rows at all times.
-    fn is_true_of(&self, snapshot: &Snapshot) -> bool {
+    /// Whether the rows are as the code takes for granted. Statistics only widen, so this holds for the same rows until some of
+    /// them get values outside of these.
+    fn is_true_of(&self, snapshot: &Snapshot, widenings: u64) -> bool {
         let same = |c: &SourceColumn| {
             let now = source_column(&self.fields[c.attribute], snapshot, c.attribute);
             *c == if c.is_length { now.length() } else { now }
         };
         let holds = self.columns.iter().all(same);
         if holds {
+            self.widenings.store(widenings, Ordering::Relaxed);
             self.known.fetch_max(snapshot.rows(), Ordering::Relaxed);
         }
         holds

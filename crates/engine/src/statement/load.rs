@@ -11,7 +11,7 @@ use plan::{Op, Plan};
 use runtime::result::Sink;
 use scheduler::{CancelToken, JobOptions, JobSpec, Pipeline, Progress, Tasks};
 use sql::Insert;
-use storage::{Append, Relation};
+use storage::{Append, Attribute, Relation};
 use types::ops::cast::{TooLong, to_char_n, to_varchar};
 use types::{Chunk, Column, ColumnBuilder, FreeRows, SqlType};
 
@@ -22,6 +22,7 @@ use crate::freezing::freeze_behind;
 use crate::pieces::{Pieces, prepare_file};
 use crate::result::QueryResult;
 use crate::source::Source;
+use crate::transaction::Block;
 
 /// How long to wait for rows at a time.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -39,17 +40,11 @@ pub(super) fn fill(environment: &Environment, plan: &Plan, relation: &Arc<Relati
         return fill_from_file(environment, file, fields, relation, cancel);
     }
     let sink = OnceLock::new();
-    let make =
-        |budget: &Budget| sink.get_or_init(|| Arc::new(TableSink::new(relation, budget))).clone() as Arc<dyn Sink>;
-    let mut running = execute::start_change(environment, plan, cancel, &make)?;
-    let end = loop {
-        match running.next(PATIENCE) {
-            Ok(Some(None)) => break Ok(()),
-            Ok(_) => {}
-            Err(error) => break Err(error),
-        }
+    let make = |budget: &Budget| {
+        let new = || Arc::new(TableSink::new(environment, relation, budget));
+        sink.get_or_init(new).clone() as Arc<dyn Sink>
     };
-    drop(running);
+    let end = run_to(environment, plan, &make);
     freeze_behind(&environment.database.0, relation);
     // What is committed is committed, even if it is cancelled just then.
     match sink.get().and_then(|sink| sink.committed.get()) {
@@ -58,9 +53,21 @@ pub(super) fn fill(environment: &Environment, plan: &Plan, relation: &Arc<Relati
     }
 }
 
+/// Runs an optimised plan to its end, whose rows go to a sink.
+pub(super) fn run_to(environment: &Environment, plan: &Plan, make: execute::MakeSink<'_>) -> Result<()> {
+    let mut running = execute::start_change(environment, plan, environment.call.token(), make)?;
+    loop {
+        if let Some(None) = running.next(PATIENCE)? {
+            return Ok(());
+        }
+    }
+}
+
 /// Rows on their way into a relation.
 #[derive(Debug)]
 struct TableSink {
+    /// The transaction whose rows they are; none: they are committed when all are there.
+    block: Option<Arc<Block>>,
     relation: Arc<Relation>,
     append: Append,
     /// How many rows there were.
@@ -68,8 +75,9 @@ struct TableSink {
 }
 
 impl TableSink {
-    fn new(relation: &Arc<Relation>, budget: &Budget) -> Self {
-        Self { relation: relation.clone(), append: relation.append(budget), committed: OnceLock::new() }
+    fn new(environment: &Environment, relation: &Arc<Relation>, budget: &Budget) -> Self {
+        let (relation, append) = (relation.clone(), relation.append(budget));
+        Self { block: environment.block.clone(), relation, append, committed: OnceLock::new() }
     }
 }
 
@@ -89,7 +97,10 @@ impl Sink for TableSink {
         self.append.end_morsel(worker, rows, broken);
     }
     fn finish(&self) -> Result<()> {
-        let rows = self.append.commit()?.rows();
+        let rows = match &self.block {
+            Some(block) => block.transaction.insert(&self.append)?,
+            None => self.append.commit()?.rows(),
+        };
         self.committed.set(rows).expect("a change ends once");
         Ok(())
     }
@@ -120,7 +131,7 @@ pub(super) fn fill_from_file(
 ) -> Result<usize> {
     let pieces = Arc::new(Pieces::<()>::new(file.clone(), fields, Vec::new(), false)?);
     let scheduler = &environment.database.0.scheduler;
-    let sink = Arc::new(TableSink::new(relation, &environment.statement_budget()));
+    let sink = Arc::new(TableSink::new(environment, relation, &environment.statement_budget()));
     let to = sink.clone();
     let mut job = JobSpec::new();
     let prepare = job.add(Pipeline::new("prepare", move |cut| Ok(prepare_file(file.clone(), cut))), &[]);
@@ -164,20 +175,25 @@ pub(super) fn fill_from_file(
 fn typed_as(chunk: Chunk, relation: &Relation) -> Result<Chunk> {
     let rows = chunk.rows();
     let attributes = relation.schema().attributes();
-    let columns = chunk.into_columns().into_iter().zip(attributes).map(|(column, attribute)| {
-        match (column.sql_type(), attribute.sql_type) {
-            (from, to) if from == to => Ok(column),
-            (SqlType::Null, to) => {
-                let mut nulls = ColumnBuilder::new(to, rows);
-                (0..rows).for_each(|_| nulls.push_null());
-                Ok(nulls.finish())
-            }
-            (_, to @ (SqlType::Varchar(_) | SqlType::Char(_))) => fitted(column, to)
-                .map_err(|e| e.detail(format!("column \"{}\" of \"{}\"", attribute.name, relation.name()))),
-            (_, to) => Ok(column.with_type(to)),
-        }
-    });
+    let columns = chunk.into_columns().into_iter().zip(attributes);
+    let columns = columns.map(|(column, attribute)| typed(column, attribute, relation.name()));
     Ok(Chunk::new(rows, columns.collect::<Result<_>>()?))
+}
+
+/// The same of one column of a relation of that name.
+pub(super) fn typed(column: Column, attribute: &Attribute, name: &str) -> Result<Column> {
+    match (column.sql_type(), attribute.sql_type) {
+        (from, to) if from == to => Ok(column),
+        (SqlType::Null, to) => {
+            let mut nulls = ColumnBuilder::new(to, column.rows());
+            (0..column.rows()).for_each(|_| nulls.push_null());
+            Ok(nulls.finish())
+        }
+        (_, to @ (SqlType::Varchar(_) | SqlType::Char(_))) => {
+            fitted(column, to).map_err(|e| e.detail(format!("column \"{}\" of \"{name}\"", attribute.name)))
+        }
+        (_, to) => Ok(column.with_type(to)),
+    }
 }
 
 /// Strings as `varchar(n)` or `char(n)`; copied only if some of them changes.

@@ -428,7 +428,7 @@ impl Binder<'_> {
 }
 
 impl Text<'_> {
-    fn factor_position(&self, factor: &TableFactor) -> Option<u32> {
+    pub(super) fn factor_position(&self, factor: &TableFactor) -> Option<u32> {
         let alias = match factor {
             TableFactor::Table { alias, name, .. } => {
                 return alias.as_ref().and_then(|a| self.at(&a.name)).or_else(|| self.name_position(name));

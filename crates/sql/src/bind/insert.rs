@@ -9,7 +9,7 @@ use types::{SqlType, Value};
 use super::{Binder, Bound, Output, fold, unsupported};
 use crate::bind::coerce::assign;
 use crate::bind::parts::Text;
-use crate::{Insert, ObjectName, Resolved, Statement, Table};
+use crate::{Change, ChangeKind, Insert, ObjectName, Resolved, Statement, Table};
 
 /// A column that INSERT fills.
 pub(super) struct Target {
@@ -35,10 +35,8 @@ impl Target {
 impl Binder<'_> {
     pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<Statement> {
         let position = self.text.span(insert.insert_token.0.span);
-        let refused = if insert.on.is_some() || insert.or.is_some() || insert.replace_into || insert.ignore {
-            Some("INSERT with ON CONFLICT, OR, IGNORE or REPLACE")
-        } else if insert.returning.is_some() {
-            Some("RETURNING")
+        let refused = if insert.or.is_some() || insert.replace_into || insert.ignore {
+            Some("INSERT with OR, IGNORE or REPLACE")
         } else if insert.overwrite || insert.partitioned.is_some() || !insert.assignments.is_empty() {
             Some("this form of INSERT")
         } else {
@@ -47,10 +45,10 @@ impl Binder<'_> {
         if let Some(what) = refused {
             return unsupported(what, position);
         }
-        let TableObject::TableName(name) = &insert.table else {
+        let TableObject::TableName(written) = &insert.table else {
             return unsupported("INSERT into a function or query", position);
         };
-        let name = self.text.object_name(name)?;
+        let name = self.text.object_name(written)?;
         let table = self.base_table(&name)?;
         let idents: Vec<&ast::Ident> = insert
             .columns
@@ -70,7 +68,31 @@ impl Binder<'_> {
             None => Bound { node: super::from::one_row(), output: Vec::new() },
             Some(query) => self.insert_source(query, &targets, explicit, position)?,
         };
-        self.inserted(bound, &targets, table, name)
+        let bound = self.filled(bound, &targets, &table)?;
+        let bound = self.written(bound, &table, &name)?;
+        match &insert.on {
+            None => self.insert_of(bound, table, name, insert),
+            Some(ast::OnInsert::OnConflict(on)) => self.on_conflict(bound, insert, written, (name, table), on),
+            Some(_) => unsupported("ON DUPLICATE KEY", position),
+        }
+    }
+
+    /// The statement that inserts these rows, and gives something of them back.
+    fn insert_of(&mut self, bound: Bound, table: Table, name: ObjectName, insert: &ast::Insert) -> Result<Statement> {
+        let Some(items) = &insert.returning else {
+            let source = self.plan.finish(bound)?;
+            return Ok(Statement::Insert(Insert { name, table: table.source, source }));
+        };
+        let alias = insert.table_alias.as_ref().map_or_else(|| name.name.clone(), |alias| fold(&alias.alias));
+        let Bound { node, output } = bound;
+        let returned = self.returning_inserted(node, &alias, &output, items)?;
+        let fields = returned.output.iter().map(|o| self.field_of(o)).collect();
+        let attributes = (0..output.len()).collect();
+        let output = output.into_iter().chain(returned.output).collect();
+        let source = self.plan.finish(Bound { node: returned.node, output })?;
+        let (table, kind) = (table.source, ChangeKind::Insert);
+        let change = Change { name, table, kind, attributes, source, returning: Some(fields) };
+        Ok(Statement::Change(Box::new(change)))
     }
 
     /// The rows with all that they get besides what the statement gives them.

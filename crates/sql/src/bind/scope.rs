@@ -80,6 +80,9 @@ pub(super) enum Clause {
     Default,
     Check,
     Generated,
+    /// SET.
+    Update,
+    Returning,
 }
 
 impl Clause {
@@ -95,6 +98,8 @@ impl Clause {
             Self::Default => "DEFAULT expressions",
             Self::Check => "check constraints",
             Self::Generated => "column generation expressions",
+            Self::Update => "UPDATE",
+            Self::Returning => "RETURNING",
             Self::Having | Self::Select | Self::Qualify | Self::OrderBy => return None,
         })
     }

@@ -121,7 +121,7 @@ impl Binder<'_> {
         Ok(self.plan.project(node, items, keys, distinct, slice))
     }
 
-    fn select_list(&mut self, select: &Select) -> Result<Vec<Item>> {
+    pub(super) fn select_list(&mut self, select: &Select) -> Result<Vec<Item>> {
         let mut items = Vec::with_capacity(select.projection.len());
         if select.flavor == SelectFlavor::FromFirstNoSelect {
             let columns = self.names.level().scope.visible.clone();
@@ -373,7 +373,7 @@ fn refuse_unsupported(select: &Select, position: Option<u32>) -> Result<()> {
 }
 
 /// A filter with the conjuncts of a condition.
-fn filtered(node: Node, condition: Expr) -> Node {
+pub(super) fn filtered(node: Node, condition: Expr) -> Node {
     let mut predicates = Vec::new();
     split_conjuncts(condition, &mut predicates);
     Node::new(Op::Filter { input: Box::new(node), predicates })

@@ -6,9 +6,9 @@ use plan::{Node, Plan};
 use sqlparser::ast::{self, Statement as S};
 
 use super::insert::Target;
-use super::{Binder, unsupported};
+use super::{Binder, fold, unsupported};
 use crate::parse::{Ast, CopyAst, CopySubject};
-use crate::{Copy, ObjectName, Resolved, Statement, Table, TransactionKind};
+use crate::{Copy, Isolation, ObjectName, Resolved, Statement, Table, TransactionKind, TransactionModes};
 
 impl Binder<'_> {
     pub(super) fn statement(&mut self, ast: &Ast, text: &str) -> Result<Statement> {
@@ -36,7 +36,20 @@ impl Binder<'_> {
 
     fn library(&mut self, statement: &S, text: &str) -> Result<Statement> {
         match statement {
-            S::Query(query) => self.plan_of(query).map(Statement::Query),
+            S::Query(query) => match query.body.as_ref() {
+                ast::SetExpr::Insert(change)
+                | ast::SetExpr::Update(change)
+                | ast::SetExpr::Delete(change)
+                | ast::SetExpr::Merge(change) => {
+                    self.with_clause(query)?;
+                    self.library(change, text)
+                }
+                _ => self.plan_of(query).map(Statement::Query),
+            },
+            S::Update(update) => self.update(update),
+            S::Delete(delete) => self.delete(delete),
+            S::Merge(merge) => self.merge(merge),
+            S::Truncate(truncate) => self.truncate(truncate),
             S::CreateTable(create) => self.create_table(create),
             S::CreateSchema { schema_name, if_not_exists, .. } => self.text.create_schema(schema_name, *if_not_exists),
             S::CreateView(create) => self.create_view(create, text),
@@ -44,11 +57,19 @@ impl Binder<'_> {
                 self.text.drop_objects(object_type, names, *if_exists, *cascade)
             }
             S::Insert(insert) => self.insert(insert),
-            S::StartTransaction { statements, .. } if statements.is_empty() => {
-                Ok(Statement::Transaction(TransactionKind::Begin))
+            S::StartTransaction { modes, statements, .. } if statements.is_empty() => {
+                Ok(Statement::Transaction(TransactionKind::Begin(modes_of(modes))))
             }
-            S::Commit { .. } => Ok(Statement::Transaction(TransactionKind::Commit)),
-            S::Rollback { savepoint: None, .. } => Ok(Statement::Transaction(TransactionKind::Rollback)),
+            S::Set(ast::Set::SetTransaction { modes, session: false, .. }) => {
+                Ok(Statement::Transaction(TransactionKind::Set(modes_of(modes))))
+            }
+            S::Commit { chain: false, .. } => Ok(Statement::Transaction(TransactionKind::Commit)),
+            S::Rollback { chain: false, savepoint: None } => Ok(Statement::Transaction(TransactionKind::Rollback)),
+            S::Rollback { savepoint: Some(name), .. } => {
+                Ok(Statement::Transaction(TransactionKind::RollbackTo(fold(name))))
+            }
+            S::Savepoint { name } => Ok(Statement::Transaction(TransactionKind::Savepoint(fold(name)))),
+            S::ReleaseSavepoint { name } => Ok(Statement::Transaction(TransactionKind::Release(fold(name)))),
             S::ExplainTable { table_name, .. } => Ok(Statement::Describe { columns: self.describe(table_name)? }),
             other => {
                 // The first words name it: ALTER TABLE, CREATE INDEX, UPDATE, ...
@@ -197,4 +218,23 @@ pub(super) fn fields(plan: &Plan) -> Vec<Field> {
             Field { name: name.clone(), sql_type: info.sql_type, nullable: info.nullable || padded.contains(column) }
         })
         .collect()
+}
+
+/// What a transaction is asked to be.
+fn modes_of(modes: &[ast::TransactionMode]) -> TransactionModes {
+    use ast::{TransactionAccessMode as Access, TransactionIsolationLevel as Level, TransactionMode as Mode};
+    let mut asked = TransactionModes::default();
+    for mode in modes {
+        match mode {
+            Mode::AccessMode(mode) => asked.read_only = Some(*mode == Access::ReadOnly),
+            Mode::IsolationLevel(level) => {
+                asked.isolation = Some(match level {
+                    Level::ReadUncommitted | Level::ReadCommitted => Isolation::ReadCommitted,
+                    Level::RepeatableRead | Level::Snapshot => Isolation::RepeatableRead,
+                    Level::Serializable => Isolation::Serializable,
+                });
+            }
+        }
+    }
+    asked
 }

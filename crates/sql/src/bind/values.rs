@@ -105,6 +105,6 @@ fn unify_rows(rows: &mut [Vec<Expr>], width: usize) -> Result<Vec<SqlType>> {
     Ok(types)
 }
 
-fn is_default(expr: &ast::Expr) -> bool {
+pub(super) fn is_default(expr: &ast::Expr) -> bool {
     matches!(expr, ast::Expr::Identifier(i) if i.quote_style.is_none() && i.value.eq_ignore_ascii_case("default"))
 }

@@ -270,12 +270,13 @@ impl Transaction {
 
     /// Makes all changes visible at once. Error 40001 if it would have read something else had it begun now; then nothing has
     /// happened.
-    pub fn commit(self) -> Result<()> {
+    /// Returns the relations that were changed.
+    pub fn commit(&self) -> Result<Vec<Arc<Relation>>> {
         let mut done = std::mem::take(&mut *lock(&self.done));
         done.retain(|done| done.inserted.is_some() || !done.changed.is_empty());
         if done.is_empty() {
             self.stamp.end(self.clock.last.load(Ordering::Acquire).max(1));
-            return Ok(());
+            return Ok(Vec::new());
         }
         let moment = lock(&self.moment).clone();
         let check = |recent: &Recent| match &self.reads {
@@ -299,10 +300,14 @@ impl Transaction {
             }
             ((), written, garbage)
         });
-        if result.is_err() {
-            *lock(&self.done) = done;
+        match result {
+            Ok(()) => Ok(done.into_iter().map(|done| done.relation).collect()),
+            Err(error) => {
+                // It is taken back when this is dropped.
+                *lock(&self.done) = done;
+                Err(error)
+            }
         }
-        result
     }
 
     /// Takes back all that it has done.

@@ -1,0 +1,369 @@
+//! UPDATE, DELETE, MERGE, INSERT with ON CONFLICT or RETURNING: a query says what becomes of which row; when all of it is
+//! there, it is done. So a statement never sees what it does itself, and an error on the way leaves nothing.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use base::memory::Reservation;
+use base::{Budget, Error, Result, SqlState};
+use runtime::result::Sink;
+use sql::{Change, ChangeKind, change_action};
+use storage::index::Keys;
+use storage::{ChunkReader, Relation, RowId};
+use types::{Chunk, Column, ColumnBuilder, FreeRows, SqlType};
+
+use super::load::{run_to, typed};
+use super::rows_tag;
+use crate::environment::Environment;
+use crate::execute;
+use crate::result::QueryResult;
+use crate::source::Source;
+use crate::transaction::Block;
+
+pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryResult> {
+    let Change { name, table, kind, attributes, source, returning } = change;
+    let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
+    let block = environment.block.clone().ok_or_else(|| Error::internal("a change outside of a transaction"))?;
+    let tag = match &kind {
+        ChangeKind::Insert | ChangeKind::Upsert { .. } => "INSERT",
+        ChangeKind::Update { .. } => "UPDATE",
+        ChangeKind::Delete => "DELETE",
+        ChangeKind::Truncate => "TRUNCATE TABLE",
+        ChangeKind::Merge { .. } => "MERGE",
+    };
+    let plan = execute::optimize(environment, source)?;
+    let sink = OnceLock::new();
+    let make = |budget: &Budget| {
+        let new = || {
+            let (relation, block, kind, attributes) =
+                (relation.clone(), block.clone(), kind.clone(), attributes.clone());
+            let (rows, changed) = (Mutex::default(), OnceLock::new());
+            Arc::new(ChangeSink { relation, block, kind, attributes, budget: budget.clone(), rows, changed })
+        };
+        sink.get_or_init(new).clone() as Arc<dyn Sink>
+    };
+    run_to(environment, &plan, &make)?;
+    let Some(Changed { rows, mut returned }) = sink.get().and_then(|sink| sink.take_changed()) else {
+        return Err(Error::internal("a change has ended without taking effect"));
+    };
+    Ok(match returning {
+        Some(fields) => {
+            // They have the types that were promised.
+            for chunk in &mut returned {
+                let columns = std::mem::replace(chunk, Chunk::new(0, Vec::new())).into_columns();
+                let rows = columns.first().map_or(0, Column::rows);
+                *chunk = Chunk::new(rows, columns);
+            }
+            QueryResult::ready(fields, returned)
+        }
+        None if kind == ChangeKind::Truncate => QueryResult::done(crate::result::Tag::Done(tag)),
+        None => rows_tag(tag, rows),
+    })
+}
+
+/// What a change has come to.
+#[derive(Debug, Default)]
+struct Changed {
+    rows: usize,
+    returned: Vec<Chunk>,
+}
+
+/// Rows with what becomes of them.
+#[derive(Debug)]
+struct ChangeSink {
+    relation: Arc<Relation>,
+    block: Arc<Block>,
+    kind: ChangeKind,
+    attributes: Vec<usize>,
+    budget: Budget,
+    /// With the morsels that they come from.
+    rows: Mutex<Vec<(u64, Chunk, Reservation)>>,
+    changed: OnceLock<Mutex<Option<Changed>>>,
+}
+
+impl std::fmt::Debug for Block {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Block")
+    }
+}
+
+impl Sink for ChangeSink {
+    fn append(&self, _worker: usize, morsel: u64, chunk: Chunk) -> Result<()> {
+        let charged = self.budget.reserve(chunk.bytes(), "update")?;
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.push((morsel, chunk, charged));
+        Ok(())
+    }
+    fn free_rows(&self, _worker: usize, _types: &[SqlType], _most: usize) -> Result<Option<FreeRows>> {
+        Ok(None)
+    }
+    unsafe fn advance(&self, _worker: usize, _morsel: u64, _rows: usize, _nulls: &[Option<&[u8]>]) -> Result<()> {
+        Err(Error::internal("no rows were free"))
+    }
+    fn end_morsel(&self, _worker: usize, _rows: Range<u64>, _broken: bool) {}
+
+    fn finish(&self) -> Result<()> {
+        let mut rows = std::mem::take(&mut *self.rows.lock().unwrap_or_else(PoisonError::into_inner));
+        // In the order of the source; those of one morsel came in order.
+        rows.sort_by_key(|(morsel, ..)| *morsel);
+        let mut work = Work { sink: self, seen: HashSet::new(), keys: HashSet::new(), done: Changed::default() };
+        let mut later = Vec::new();
+        for (_, chunk, charged) in rows {
+            work.chunk(chunk, &mut later)?;
+            drop(charged);
+        }
+        // Keys that rows give up are free before others take them.
+        work.insert(later)?;
+        let changed = work.done;
+        self.changed.set(Mutex::new(Some(changed))).map_err(|_| Error::internal("a change ends once"))
+    }
+}
+
+impl ChangeSink {
+    fn take_changed(&self) -> Option<Changed> {
+        self.changed.get()?.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// What is done with the rows of a statement.
+struct Work<'a> {
+    sink: &'a ChangeSink,
+    /// Rows that something was done with.
+    seen: HashSet<RowId>,
+    /// Keys that are taken by rows of this statement.
+    keys: HashSet<Vec<u8>>,
+    done: Changed,
+}
+
+/// Rows of a chunk by what becomes of them.
+#[derive(Default)]
+struct Sorted {
+    inserted: Vec<u32>,
+    updated: Vec<(RowId, u32)>,
+    deleted: Vec<RowId>,
+}
+
+impl Work<'_> {
+    /// Does what is to be done with the rows of a chunk; rows that are inserted come `later`.
+    fn chunk(&mut self, chunk: Chunk, later: &mut Vec<Chunk>) -> Result<()> {
+        base::statement::check()?;
+        let ChangeSink { relation, block, kind, attributes, .. } = self.sink;
+        let all = chunk.rows();
+        let mut columns = chunk.into_columns();
+        let actions = matches!(kind, ChangeKind::Merge { .. }).then(|| columns.remove(0));
+        let ids = (!matches!(kind, ChangeKind::Insert)).then(|| columns.remove(0));
+        let returned = columns.split_off(attributes.len());
+        let sorted = self.sort(all, actions.as_ref(), ids.as_ref(), &columns)?;
+        let Sorted { inserted, mut updated, mut deleted } = sorted;
+        let count = inserted.len() + updated.len() + deleted.len();
+        self.done.rows += count;
+        if !returned.is_empty() {
+            let mut kept: Vec<u32> = inserted.iter().copied().chain(updated.iter().map(|row| row.1)).collect();
+            kept.sort_unstable();
+            let whole = matches!(kind, ChangeKind::Delete) || kept.len() == all;
+            let returned = if whole && count == all {
+                returned
+            } else {
+                self.returned_of(returned, &kept, &deleted, ids.as_ref())
+            };
+            self.done.returned.push(Chunk::new(count, returned));
+        }
+        let schema = relation.schema();
+        let typed = |columns: Vec<Column>| -> Result<Vec<Column>> {
+            let each = columns.into_iter().zip(attributes);
+            each.map(|(column, &a)| typed(column, &schema.attributes()[a], relation.name())).collect()
+        };
+        let columns = typed(columns)?;
+        deleted.sort_unstable();
+        if !deleted.is_empty() {
+            block.transaction.delete(relation, &deleted)?;
+        }
+        updated.sort_unstable();
+        if !updated.is_empty() {
+            self.update(&updated, &columns, later)?;
+        }
+        if !inserted.is_empty() {
+            later.push(rows_of(&columns, &inserted));
+        }
+        Ok(())
+    }
+
+    /// What RETURNING gives of the rows that are kept, or deleted.
+    fn returned_of(&self, columns: Vec<Column>, kept: &[u32], deleted: &[RowId], ids: Option<&Column>) -> Vec<Column> {
+        let rows: Vec<u32> = match (ids, &self.sink.kind) {
+            (Some(ids), ChangeKind::Delete) => {
+                // A row counts where it came first.
+                let mut left: HashSet<RowId> = deleted.iter().copied().collect();
+                let ids = ids.values::<i64>();
+                (0..ids.len() as u32).filter(|&row| left.remove(&RowId::from_bits(ids[row as usize] as u64))).collect()
+            }
+            _ => kept.to_vec(),
+        };
+        rows_of(&columns, &rows).into_columns()
+    }
+
+    fn sort(
+        &mut self,
+        rows: usize,
+        actions: Option<&Column>,
+        ids: Option<&Column>,
+        columns: &[Column],
+    ) -> Result<Sorted> {
+        let mut sorted = Sorted::default();
+        let id = |row: usize| {
+            let ids = ids.filter(|ids| !ids.is_null(row))?;
+            Some(RowId::from_bits(ids.values::<i64>()[row] as u64))
+        };
+        let keys = match &self.sink.kind {
+            ChangeKind::Upsert { .. } => Some(self.encoded_keys(rows, columns)?),
+            _ => None,
+        };
+        for row in 0..rows {
+            match (&self.sink.kind, id(row)) {
+                (ChangeKind::Insert, _) => sorted.inserted.push(row as u32),
+                (ChangeKind::Update { repeats, .. }, Some(id)) => {
+                    if !repeats || self.seen.insert(id) {
+                        sorted.updated.push((id, row as u32));
+                    }
+                }
+                (ChangeKind::Delete, Some(id)) => {
+                    if self.seen.insert(id) {
+                        sorted.deleted.push(id);
+                    }
+                }
+                (ChangeKind::Truncate, Some(id)) => sorted.deleted.push(id),
+                (ChangeKind::Upsert { .. }, Some(id)) => {
+                    if !self.seen.insert(id) {
+                        return Err(twice("ON CONFLICT DO UPDATE"));
+                    }
+                    sorted.updated.push((id, row as u32));
+                }
+                (ChangeKind::Upsert { updates, .. }, None) => {
+                    let key = keys.as_ref().and_then(|keys| keys[row].clone());
+                    match key.is_none_or(|key| self.keys.insert(key)) {
+                        true => sorted.inserted.push(row as u32),
+                        false if *updates => return Err(twice("ON CONFLICT DO UPDATE")),
+                        false => {}
+                    }
+                }
+                (ChangeKind::Merge { .. }, id) => {
+                    let action = actions.map_or(change_action::NOTHING, |actions| actions.values::<i64>()[row]);
+                    match (action, id) {
+                        (change_action::INSERT, _) => sorted.inserted.push(row as u32),
+                        (change_action::UPDATE | change_action::DELETE, Some(id)) if !self.seen.insert(id) => {
+                            return Err(twice("MERGE"));
+                        }
+                        (change_action::UPDATE, Some(id)) => sorted.updated.push((id, row as u32)),
+                        (change_action::DELETE, Some(id)) => sorted.deleted.push(id),
+                        _ => {}
+                    }
+                }
+                (_, None) => return Err(Error::internal("a row without an id")),
+            }
+        }
+        Ok(sorted)
+    }
+
+    /// The keys of rows; none where there is no key.
+    fn encoded_keys(&self, rows: usize, columns: &[Column]) -> Result<Vec<Option<Vec<u8>>>> {
+        let key = self.sink.relation.schema().primary_key();
+        if key.is_empty() {
+            return Ok(vec![None; rows]);
+        }
+        let reader = ChunkReader::of(Chunk::new(rows, columns.to_vec()));
+        let keys = Keys::new(&reader, key, 0..rows);
+        let has_null = |row: usize| key.iter().any(|&attribute| columns[attribute].is_null(row));
+        let encoded = |row: usize| {
+            let mut bytes = Vec::new();
+            keys.encode(row, &mut bytes);
+            bytes
+        };
+        Ok((0..rows).map(|row| (!has_null(row)).then(|| encoded(row))).collect())
+    }
+
+    fn update(&mut self, updated: &[(RowId, u32)], columns: &[Column], later: &mut Vec<Chunk>) -> Result<()> {
+        let ChangeSink { relation, block, kind, attributes, .. } = self.sink;
+        let (ids, places): (Vec<RowId>, Vec<u32>) = updated.iter().copied().unzip();
+        self.check_nulls(&ids, &places, columns)?;
+        let (moves, changed) = match kind {
+            ChangeKind::Update { moves, .. } => (*moves, attributes),
+            ChangeKind::Upsert { moves, updated, .. } | ChangeKind::Merge { moves, updated } => (*moves, updated),
+            _ => return Err(Error::internal("nothing is updated")),
+        };
+        if moves {
+            block.transaction.delete(relation, &ids)?;
+            later.push(rows_of(columns, &places));
+            return Ok(());
+        }
+        let named = attributes.iter().zip(columns).filter(|(attribute, _)| changed.contains(attribute));
+        let columns: Vec<(usize, Column)> = named.map(|(&attribute, column)| (attribute, column.clone())).collect();
+        if columns.is_empty() {
+            return Ok(());
+        }
+        block.transaction.update(relation, &ids, &columns, &places)
+    }
+
+    /// Error 23502 if a row gets NULL where the schema refuses it.
+    fn check_nulls(&self, ids: &[RowId], places: &[u32], columns: &[Column]) -> Result<()> {
+        let ChangeSink { relation, attributes, block, .. } = self.sink;
+        let schema = relation.schema();
+        for (&attribute, column) in attributes.iter().zip(columns) {
+            let wanted = &schema.attributes()[attribute];
+            let null = |place: &u32| column.is_null(*place as usize);
+            if wanted.not_null
+                && column.nulls().is_some()
+                && let Some(at) = places.iter().position(null)
+            {
+                let mut row = block.snapshot(relation).row(ids[at]);
+                for (&attribute, column) in attributes.iter().zip(columns) {
+                    row[attribute] = column.value(places[at] as usize);
+                }
+                let texts = row.iter().zip(schema.attributes()).map(|(value, attribute)| match value.is_null() {
+                    true => "null".to_owned(),
+                    false => types::ops::cast::format_value(value, attribute.sql_type),
+                });
+                let message = format!(
+                    "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+                    wanted.name,
+                    relation.name()
+                );
+                let detail = format!("Failing row contains ({}).", texts.collect::<Vec<_>>().join(", "));
+                return Err(Error::new(SqlState::NOT_NULL_VIOLATION, message).detail(detail));
+            }
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, chunks: Vec<Chunk>) -> Result<()> {
+        let ChangeSink { relation, block, budget, .. } = self.sink;
+        if chunks.is_empty() {
+            return Ok(());
+        }
+        let append = relation.append(budget);
+        chunks.into_iter().try_for_each(|chunk| append.append(0, 0, chunk))?;
+        block.transaction.insert(&append)?;
+        Ok(())
+    }
+}
+
+#[cold]
+fn twice(command: &str) -> Error {
+    let hint = match command {
+        "MERGE" => "Ensure that not more than one source row matches any one target row.",
+        _ => "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
+    };
+    let message = format!("{command} command cannot affect row a second time");
+    Error::new(SqlState::CARDINALITY_VIOLATION, message).hint(hint)
+}
+
+/// Some rows of columns.
+fn rows_of(columns: &[Column], rows: &[u32]) -> Chunk {
+    let reader = ChunkReader::of(Chunk::new(columns.first().map_or(0, Column::rows), columns.to_vec()));
+    let gathered = (0..columns.len()).map(|at| {
+        let mut to = ColumnBuilder::new(columns[at].sql_type(), rows.len());
+        reader.gather_into(at, rows.iter().map(|&row| row as usize), &mut to);
+        to.finish()
+    });
+    Chunk::new(rows.len(), gathered.collect())
+}

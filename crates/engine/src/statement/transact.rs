@@ -1,0 +1,83 @@
+//! BEGIN, COMMIT, ROLLBACK, SAVEPOINT: the blocks of a session.
+
+use std::sync::Arc;
+
+use base::{Error, Result, SqlState};
+use sql::{Isolation, TransactionKind, TransactionModes};
+
+use crate::environment::Environment;
+use crate::freezing::freeze_behind;
+use crate::result::{QueryResult, Tag};
+use crate::transaction::Block;
+
+/// 25P01.
+const NO_ACTIVE_TRANSACTION: SqlState = SqlState("25P01");
+/// 25001.
+const ACTIVE_TRANSACTION: SqlState = SqlState("25001");
+
+pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> Result<QueryResult> {
+    let done = |tag| Ok(QueryResult::done(Tag::Done(tag)));
+    match kind {
+        TransactionKind::Begin(modes) => begin(environment, modes),
+        TransactionKind::Set(modes) => {
+            match &environment.block {
+                Some(block) => block.set(modes)?,
+                None => return Err(outside("SET TRANSACTION")),
+            }
+            done("SET")
+        }
+        TransactionKind::Commit => match environment.block.take() {
+            // What is still being read of it goes on.
+            Some(block) if block.has_failed() => done("ROLLBACK"),
+            Some(block) => {
+                commit(environment, &block)?;
+                done("COMMIT")
+            }
+            // As in PostgreSQL, no error.
+            None => done("COMMIT"),
+        },
+        TransactionKind::Rollback => {
+            environment.block = None;
+            done("ROLLBACK")
+        }
+        TransactionKind::Savepoint(name) => {
+            block(environment, "SAVEPOINT")?.mark(name);
+            done("SAVEPOINT")
+        }
+        TransactionKind::RollbackTo(name) => {
+            block(environment, "ROLLBACK TO SAVEPOINT")?.roll_back_to(&name)?;
+            done("ROLLBACK")
+        }
+        TransactionKind::Release(name) => {
+            block(environment, "RELEASE SAVEPOINT")?.release(&name)?;
+            done("RELEASE")
+        }
+    }
+}
+
+fn begin(environment: &mut Environment, modes: TransactionModes) -> Result<QueryResult> {
+    if environment.block.is_some() {
+        let message = "there is already a transaction in progress";
+        return Err(Error::new(ACTIVE_TRANSACTION, message).hint("SAVEPOINT marks a place to come back to"));
+    }
+    let isolation = modes.isolation.unwrap_or(Isolation::Serializable);
+    let block = Block::new(&environment.database.0.clock, isolation, modes.read_only.unwrap_or(false));
+    environment.block = Some(Arc::new(block));
+    Ok(QueryResult::done(Tag::Done("BEGIN")))
+}
+
+fn block<'a>(environment: &'a Environment, what: &str) -> Result<&'a Arc<Block>> {
+    environment.block.as_ref().ok_or_else(|| outside(what))
+}
+
+#[cold]
+fn outside(what: &str) -> Error {
+    Error::new(NO_ACTIVE_TRANSACTION, format!("{what} can only be used in transaction blocks")).hint("BEGIN begins one")
+}
+
+/// Makes what a transaction has done visible, and has its rows frozen some time.
+pub(crate) fn commit(environment: &Environment, block: &Block) -> Result<()> {
+    let relations = block.transaction.commit()?;
+    relations.iter().for_each(|relation| freeze_behind(&environment.database.0, relation));
+    Ok(())
+}

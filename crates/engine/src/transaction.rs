@@ -1,0 +1,184 @@
+//! Transactions as sessions have them: blocks of statements, and statements that are transactions of their own.
+//!
+//! A statement that changes rows runs in a transaction, its block's or one of its own. One of its own is run again when
+//! another transaction was faster, after waiting for its end; in a block of READ COMMITTED the statement is. Everything else
+//! in a block ends with error 40001, and the block with it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use base::{Error, Result, SqlState};
+use sql::{Isolation, TransactionModes};
+use storage::transaction::{Clock, Stamp};
+use storage::{Relation, Snapshot, Transaction};
+
+use crate::call::Call;
+
+/// 40001.
+const SERIALIZATION_FAILURE: SqlState = SqlState("40001");
+/// 25P02.
+const IN_FAILED_TRANSACTION: SqlState = SqlState("25P02");
+/// 25006.
+const READ_ONLY_TRANSACTION: SqlState = SqlState("25006");
+/// 3B001.
+const INVALID_SAVEPOINT: SqlState = SqlState("3B001");
+/// 40P01.
+const DEADLOCK: SqlState = SqlState("40P01");
+
+/// How often a statement is run again.
+const MOST_TRIES: usize = 1000;
+
+/// A transaction of a session.
+pub(crate) struct Block {
+    pub transaction: Transaction,
+    isolation: Isolation,
+    is_read_only: AtomicBool,
+    failed: AtomicBool,
+    /// Names, and the first statement behind each.
+    savepoints: Mutex<Vec<(String, u32)>>,
+}
+
+impl Block {
+    /// A transaction of several statements.
+    pub fn new(clock: &Arc<Clock>, isolation: Isolation, is_read_only: bool) -> Self {
+        Self {
+            transaction: Transaction::begin(clock, isolation == Isolation::Serializable),
+            isolation,
+            is_read_only: AtomicBool::new(is_read_only),
+            failed: AtomicBool::new(false),
+            savepoints: Mutex::default(),
+        }
+    }
+
+    /// A transaction of one statement.
+    pub fn implicit(clock: &Arc<Clock>) -> Self {
+        Self::new(clock, Isolation::Serializable, false)
+    }
+
+    fn savepoints(&self) -> std::sync::MutexGuard<'_, Vec<(String, u32)>> {
+        self.savepoints.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A statement begins; none but the end of the block can when an earlier one has failed.
+    pub fn begin_statement(&self, ends: bool) -> Result<()> {
+        if self.has_failed() && !ends {
+            let message = "current transaction is aborted, commands ignored until end of transaction block";
+            return Err(Error::new(IN_FAILED_TRANSACTION, message).hint("ROLLBACK ends it"));
+        }
+        self.transaction.next_statement();
+        if self.isolation == Isolation::ReadCommitted {
+            self.transaction.refresh();
+        }
+        Ok(())
+    }
+
+    /// Error 25006 if nothing may be changed.
+    pub fn check_writable(&self, what: &str) -> Result<()> {
+        if self.is_read_only.load(Ordering::Relaxed) {
+            let message = format!("cannot execute {what} in a read-only transaction");
+            return Err(Error::new(READ_ONLY_TRANSACTION, message));
+        }
+        Ok(())
+    }
+
+    /// Changes what it is, before its first query.
+    pub fn set(&self, modes: TransactionModes) -> Result<()> {
+        if let Some(read_only) = modes.read_only {
+            self.is_read_only.store(read_only, Ordering::Relaxed);
+        }
+        match modes.isolation {
+            Some(isolation) if isolation != self.isolation => {
+                Err(Error::new(SqlState("25001"), "the isolation level of a transaction is set as it begins")
+                    .hint("BEGIN ISOLATION LEVEL ... says it"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A statement of it has failed.
+    pub fn fail(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// SAVEPOINT.
+    pub fn mark(&self, name: String) {
+        let first = self.transaction.statement();
+        self.savepoints().push((name, first));
+    }
+
+    /// ROLLBACK TO: what came behind the savepoint has not happened.
+    pub fn roll_back_to(&self, name: &str) -> Result<()> {
+        let mut savepoints = self.savepoints();
+        let at = savepoints.iter().rposition(|(known, _)| known == name).ok_or_else(|| no_savepoint(name))?;
+        savepoints.truncate(at + 1);
+        self.transaction.roll_back_to(savepoints[at].1)?;
+        self.failed.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// RELEASE: the savepoint and those behind it are forgotten.
+    pub fn release(&self, name: &str) -> Result<()> {
+        let mut savepoints = self.savepoints();
+        let at = savepoints.iter().rposition(|(known, _)| known == name).ok_or_else(|| no_savepoint(name))?;
+        savepoints.truncate(at);
+        Ok(())
+    }
+
+    /// The rows of a relation that its statement sees.
+    pub fn snapshot(&self, relation: &Arc<Relation>) -> Snapshot {
+        self.transaction.snapshot(relation)
+    }
+
+    /// Takes back what the statement that runs has done, if it can be run again after this error, and waits for whom it has
+    /// collided with. Otherwise the error.
+    pub fn retry(&self, error: Error, tries: usize, call: &Call) -> Result<()> {
+        if self.isolation != Isolation::ReadCommitted || !may_help(&error, tries) {
+            return Err(error);
+        }
+        self.transaction.roll_back_to(self.transaction.statement())?;
+        let Some(other) = self.transaction.take_blocked() else { return Ok(()) };
+        let own = self.transaction.stamp();
+        if !Stamp::may_wait(own, &other) {
+            return Err(Error::new(DEADLOCK, "deadlock detected")
+                .detail("Two transactions wait for rows that the other has changed.")
+                .hint("the transaction might succeed if it is tried again"));
+        }
+        let waited = wait_for(&other, call);
+        own.goes_on();
+        waited
+    }
+
+    /// As [`retry`](Self::retry) of a statement that is a transaction of its own: all that it has done is taken back before it
+    /// waits.
+    pub fn retry_all(self: Arc<Self>, error: Error, tries: usize, call: &Call) -> Result<()> {
+        if !may_help(&error, tries) {
+            return Err(error);
+        }
+        let other = self.transaction.take_blocked();
+        drop(self);
+        other.map_or(Ok(()), |other| wait_for(&other, call))
+    }
+}
+
+/// Whether another try may help.
+fn may_help(error: &Error, tries: usize) -> bool {
+    error.state() == SERIALIZATION_FAILURE && tries < MOST_TRIES
+}
+
+/// Waits until a transaction has ended.
+fn wait_for(other: &Stamp, call: &Call) -> Result<()> {
+    while !other.wait(Duration::from_millis(10)) {
+        call.token().check()?;
+    }
+    Ok(())
+}
+
+#[cold]
+fn no_savepoint(name: &str) -> Error {
+    Error::new(INVALID_SAVEPOINT, format!("savepoint \"{name}\" does not exist"))
+}

@@ -1,0 +1,347 @@
+//! Statements that change rows: UPDATE, DELETE, TRUNCATE, INSERT ... ON CONFLICT, MERGE, and RETURNING of all of them.
+//!
+//! Each is a query over the table and the ids of its rows, whose output says what becomes of which row: see [`Change`].
+
+mod conflict;
+mod merge;
+mod returning;
+
+use base::{Error, Result, SqlState};
+use catalog::Field;
+use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op};
+use sqlparser::ast::{self, AssignmentTarget, ObjectNamePart, TableFactor, TableWithJoins, UpdateTableFromKind};
+use types::SqlType;
+
+use super::coerce::assign;
+use super::from::FromItem;
+use super::insert::Target;
+use super::scope::{Clause, Level, Scope};
+use super::select::filtered;
+use super::values::is_default;
+use super::{Binder, Bound, Output, fold, unsupported};
+use crate::{Change, ChangeKind, ObjectName, Statement, Table};
+
+/// The table that a statement changes, as its query reads it.
+pub(super) struct Changed {
+    pub name: ObjectName,
+    pub table: Table,
+    pub item: FromItem,
+    /// Its columns, by attribute, and the ids of its rows.
+    pub columns: Vec<ColumnId>,
+    pub id: ColumnId,
+}
+
+/// Values that SET gives attributes.
+type Assigned = Vec<(usize, Expr)>;
+
+impl Binder<'_> {
+    /// What a statement changes: a table, maybe by another name.
+    pub(super) fn changed(&mut self, factor: &TableFactor) -> Result<Changed> {
+        let TableFactor::Table { name, alias, args: None, sample: None, .. } = factor else {
+            return unsupported("changing anything but a table", self.text.factor_position(factor));
+        };
+        let name = self.text.object_name(name)?;
+        let table = self.base_table(&name)?;
+        let mut item = self.scan(table.clone(), Some(&name.name), alias.as_ref())?;
+        let info = ColumnInfo { name: "row id".to_owned(), sql_type: SqlType::BigInt, nullable: false };
+        let id = self.plan.columns.push(info);
+        let Op::Scan { table: number, columns, .. } = &mut item.node.op else {
+            return Err(Error::internal("a table is scanned"));
+        };
+        let by_attribute = columns.iter().map(|(_, column)| *column).collect();
+        columns.push((table.fields.len(), id));
+        let field = Field { name: "row id".to_owned(), sql_type: SqlType::BigInt, nullable: false };
+        self.plan.tables[*number].fields.push(field);
+        Ok(Changed { name, table, item, columns: by_attribute, id })
+    }
+
+    fn sole_table<'a>(&self, tables: &'a TableWithJoins) -> Result<&'a TableFactor> {
+        if tables.joins.is_empty() {
+            return Ok(&tables.relation);
+        }
+        unsupported("changing a join", self.text.factor_position(&tables.relation))
+    }
+
+    /// The rows of the table with those of other tables that satisfy a condition, in the scope of which the rest is bound.
+    fn rows_to_change(
+        &mut self,
+        item: FromItem,
+        others: &[TableWithJoins],
+        condition: Option<&ast::Expr>,
+    ) -> Result<Node> {
+        let FromItem { mut node, mut scope } = item;
+        if !others.is_empty() {
+            let other = self.tables_of(others)?;
+            scope = scope.join(other.scope);
+            let position = others.first().and_then(|table| self.text.factor_position(&table.relation));
+            scope.check_aliases(position)?;
+            node = Node::new(Op::Join {
+                kind: JoinKind::Inner,
+                left: Box::new(node),
+                right: Box::new(other.node),
+                condition: Vec::new(),
+                build: Default::default(),
+            });
+        }
+        self.names.level().scope = scope;
+        if let Some(condition) = condition {
+            self.names.level().clause = Clause::Where;
+            let condition = self.condition(condition, "WHERE")?;
+            node = filtered(node, condition);
+        }
+        Ok(node)
+    }
+
+    pub(super) fn update(&mut self, update: &ast::Update) -> Result<Statement> {
+        let position = self.text.span(update.update_token.0.span);
+        if update.or.is_some() || update.output.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
+            return unsupported("UPDATE with OR, OUTPUT, ORDER BY or LIMIT", position);
+        }
+        let factor = self.sole_table(&update.table)?;
+        self.at_level(|b| {
+            let Changed { name, table, item, columns, id } = b.changed(factor)?;
+            let others: &[TableWithJoins] = match &update.from {
+                None => &[],
+                Some(UpdateTableFromKind::AfterSet(from) | UpdateTableFromKind::BeforeSet(from)) => from,
+            };
+            let node = b.rows_to_change(item, others, update.selection.as_ref())?;
+            let assigned = b.assigned(&update.assignments, &table, &name)?;
+            let Bound { node, output } = b.updated(node, &columns, assigned, &table, &name)?;
+            let mut attributes: Vec<usize> =
+                (0..output.len()).filter(|&attribute| output[attribute].column != columns[attribute]).collect();
+            let moves = table.has_key_among(&attributes);
+            if moves {
+                attributes = (0..output.len()).collect();
+            }
+            let kind = ChangeKind::Update { moves, repeats: !others.is_empty() };
+            let bound = Bound { node, output };
+            b.change(name, table, kind, attributes, Some(id), bound, (&columns, update.returning.as_deref()))
+        })
+    }
+
+    pub(super) fn delete(&mut self, delete: &ast::Delete) -> Result<Statement> {
+        let position = self.text.span(delete.delete_token.0.span);
+        if !delete.tables.is_empty() || delete.output.is_some() || !delete.order_by.is_empty() || delete.limit.is_some()
+        {
+            return unsupported("DELETE of several tables, or with OUTPUT, ORDER BY or LIMIT", position);
+        }
+        let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) = &delete.from;
+        let [table] = from.as_slice() else { return unsupported("DELETE of several tables", position) };
+        let factor = self.sole_table(table)?;
+        self.at_level(|b| {
+            let Changed { name, table, item, columns, id } = b.changed(factor)?;
+            let others = delete.using.as_deref().unwrap_or_default();
+            let node = b.rows_to_change(item, others, delete.selection.as_ref())?;
+            let output = b.row_of(&table, &columns);
+            let kind = ChangeKind::Delete;
+            let bound = Bound { node, output };
+            b.change(name, table, kind, Vec::new(), Some(id), bound, (&columns, delete.returning.as_deref()))
+        })
+    }
+
+    /// TRUNCATE: all rows are deleted.
+    pub(super) fn truncate(&mut self, truncate: &ast::Truncate) -> Result<Statement> {
+        let [target] = truncate.table_names.as_slice() else {
+            let position = truncate.table_names.first().and_then(|t| self.text.name_position(&t.name));
+            return unsupported("TRUNCATE of several tables", position);
+        };
+        let factor = table_factor(&target.name);
+        self.at_level(|b| {
+            let Changed { name, table, item, id, .. } = b.changed(&factor)?;
+            let bound = Bound { node: item.node, output: Vec::new() };
+            b.change(name, table, ChangeKind::Truncate, Vec::new(), Some(id), bound, (&[], None))
+        })
+    }
+
+    /// Binds inside of a query level of its own.
+    fn at_level<T>(&mut self, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.names.levels.push(Level::new(Clause::From));
+        let bound = self.deeper(bind);
+        self.names.levels.pop();
+        bound
+    }
+
+    fn row_of(&self, table: &Table, columns: &[ColumnId]) -> Vec<Output> {
+        let named = table.fields.iter().zip(columns);
+        named.map(|(field, &column)| Output { name: field.name.clone(), column, literal: None }).collect()
+    }
+
+    /// The values of SET, of the columns' types.
+    fn assigned(&mut self, assignments: &[ast::Assignment], table: &Table, name: &ObjectName) -> Result<Assigned> {
+        self.names.level().clause = Clause::Update;
+        let mut assigned = Assigned::new();
+        for assignment in assignments {
+            let (targets, values): (Vec<&ast::ObjectName>, Vec<&ast::Expr>) =
+                match (&assignment.target, &assignment.value) {
+                    (AssignmentTarget::ColumnName(column), value) => (vec![column], vec![value]),
+                    (AssignmentTarget::Tuple(columns), ast::Expr::Tuple(values)) => {
+                        (columns.iter().collect(), values.iter().collect())
+                    }
+                    (AssignmentTarget::Tuple(columns), ast::Expr::Nested(value)) if columns.len() == 1 => {
+                        (columns.iter().collect(), vec![value])
+                    }
+                    (AssignmentTarget::Tuple(columns), _) => {
+                        let position = columns.first().and_then(|column| self.text.name_position(column));
+                        return unsupported("SET of several columns to one value", position);
+                    }
+                };
+            if targets.len() != values.len() {
+                let message = "number of columns does not match number of values";
+                let position = targets.first().and_then(|column| self.text.name_position(column));
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+            }
+            for (column, value) in targets.into_iter().zip(values) {
+                let (attribute, value) = self.assignment(column, value, table, name)?;
+                if assigned.iter().any(|(other, _)| *other == attribute) {
+                    let message = format!("multiple assignments to same column \"{}\"", table.fields[attribute].name);
+                    let position = self.text.name_position(column);
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+                }
+                assigned.push((attribute, value));
+            }
+        }
+        Ok(assigned)
+    }
+
+    fn assignment(
+        &mut self,
+        column: &ast::ObjectName,
+        value: &ast::Expr,
+        table: &Table,
+        name: &ObjectName,
+    ) -> Result<(usize, Expr)> {
+        let position = self.text.name_position(column);
+        let [ObjectNamePart::Identifier(ident)] = column.0.as_slice() else {
+            let part = column.0.first().map(ToString::to_string).unwrap_or_default();
+            let message = format!("column \"{part}\" of relation \"{}\" does not exist", name.name);
+            return Err(Error::new(SqlState::UNDEFINED_COLUMN, message)
+                .hint("SET target columns cannot be qualified with the relation name")
+                .at(position));
+        };
+        let targets = self.text.targets(table, name, &[ident])?;
+        let Some(Target { name, sql_type, attribute, filling }) = targets.into_iter().next() else {
+            return Err(Error::internal("a column has been found"));
+        };
+        if is_default(value) {
+            return Ok((attribute, self.filling(&filling, &name, sql_type)?));
+        }
+        if filling.is_generated() {
+            let message = format!("column \"{name}\" can only be updated to DEFAULT");
+            return Err(Error::new(SqlState::GENERATED_ALWAYS, message)
+                .detail(format!("Column \"{name}\" is a generated column."))
+                .at(position));
+        }
+        let value = self.expr(value)?;
+        if !self.names.level().unnested.is_empty() {
+            let message = "set-returning functions are not allowed in UPDATE";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
+        }
+        Ok((attribute, assign(value, sql_type, &name)?))
+    }
+
+    /// The rows as they are after an update: columns of attributes that do not change are the table's own.
+    fn updated(
+        &mut self,
+        node: Node,
+        columns: &[ColumnId],
+        assigned: Assigned,
+        table: &Table,
+        name: &ObjectName,
+    ) -> Result<Bound> {
+        let mut output = self.row_of(table, columns);
+        let mut computed = Vec::new();
+        for (attribute, value) in assigned {
+            // Values as they were are values as they are: others must not be taken for the table's own.
+            let column = self.plan.column_for(&table.fields[attribute].name, &value);
+            computed.push((column, value));
+            output[attribute].column = column;
+        }
+        let node = match computed.is_empty() {
+            true => node,
+            false => Node::new(Op::Map { input: Box::new(node), columns: computed }),
+        };
+        self.written(Bound { node, output }, table, name)
+    }
+
+    /// The statement whose rows are bound: what RETURNING asks for is of the row in `bound`, where the table's columns were
+    /// called `columns`.
+    #[expect(clippy::too_many_arguments, reason = "they are the statement")]
+    fn change(
+        &mut self,
+        name: ObjectName,
+        table: Table,
+        kind: ChangeKind,
+        attributes: Vec<usize>,
+        id: Option<ColumnId>,
+        bound: Bound,
+        (columns, returning): (&[ColumnId], Option<&[ast::SelectItem]>),
+    ) -> Result<Statement> {
+        let Bound { mut node, output: row } = bound;
+        let mut output: Vec<Output> = Vec::new();
+        output.extend(id.map(|column| Output { name: "row id".to_owned(), column, literal: None }));
+        output.extend(attributes.iter().map(|&attribute| row[attribute].clone()));
+        let mut fields = None;
+        if let Some(items) = returning {
+            let bound = self.returning(node, columns, &row, items)?;
+            node = bound.node;
+            fields = Some(bound.output.iter().map(|o| self.field_of(o)).collect());
+            output.extend(bound.output);
+        }
+        let source = self.plan.finish(Bound { node, output })?;
+        let change = Change { name, table: table.source, kind, attributes, source, returning: fields };
+        Ok(Statement::Change(Box::new(change)))
+    }
+
+    pub(super) fn field_of(&self, output: &Output) -> Field {
+        let sql_type = self.plan.columns[output.column].sql_type;
+        Field { name: output.name.clone(), sql_type, nullable: self.plan.is_nullable_column(output.column) }
+    }
+}
+
+impl Table {
+    /// The attributes of the primary key; empty if there is none.
+    pub(super) fn key(&self) -> Vec<usize> {
+        self.statistics.unique_keys().into_iter().next().unwrap_or_default()
+    }
+
+    fn has_key_among(&self, attributes: &[usize]) -> bool {
+        self.key().iter().any(|attribute| attributes.contains(attribute))
+    }
+}
+
+impl Scope {
+    /// The same names for other columns.
+    fn with_columns(mut self, from: &[ColumnId], to: &[Output]) -> Self {
+        let columns = self.relations.iter_mut().flat_map(|relation| &mut relation.columns).chain(&mut self.visible);
+        for column in columns {
+            if let Some(at) = from.iter().position(|from| *from == column.column) {
+                column.column = to[at].column;
+            }
+        }
+        self
+    }
+}
+
+/// A table as FROM names it.
+fn table_factor(name: &ast::ObjectName) -> TableFactor {
+    TableFactor::Table {
+        name: name.clone(),
+        alias: None,
+        args: None,
+        with_hints: Vec::new(),
+        version: None,
+        with_ordinality: false,
+        partitions: Vec::new(),
+        json_path: None,
+        sample: None,
+        index_hints: Vec::new(),
+    }
+}
+
+/// The name of a column without a table before it.
+fn sole_ident(name: &ast::ObjectName) -> Option<String> {
+    match name.0.as_slice() {
+        [ObjectNamePart::Identifier(ident)] => Some(fold(ident)),
+        _ => None,
+    }
+}

@@ -1,0 +1,219 @@
+//! MERGE: the rows of a source joined with those of the table; for each the first WHEN that applies says what becomes of it.
+
+use base::{Error, Result, SqlState};
+use plan::{ColumnId, Expr, ExprKind, JoinKind, Node, Op};
+use sqlparser::ast::{self, MergeAction, MergeClauseKind, MergeInsertKind, MergeUpdateKind};
+use types::{SqlType, Value};
+
+use super::Changed;
+use crate::bind::coerce::{assign, cast_to};
+use crate::bind::scope::Clause;
+use crate::bind::select::filtered;
+use crate::bind::values::is_default;
+use crate::bind::{Binder, Bound, Output, unsupported};
+use crate::{ChangeKind, ObjectName, Statement, Table, change_action};
+
+/// What a WHEN does with a row.
+struct When {
+    condition: Expr,
+    action: i64,
+    /// By attribute, if the row is inserted or updated.
+    row: Option<Vec<Expr>>,
+}
+
+impl Binder<'_> {
+    pub(in crate::bind) fn merge(&mut self, merge: &ast::Merge) -> Result<Statement> {
+        let position = self.text.span(merge.merge_token.0.span);
+        if merge.output.is_some() {
+            return unsupported("MERGE with OUTPUT", position);
+        }
+        self.at_level(|b| {
+            let Changed { name, table, item, columns, id } = b.changed(&merge.table)?;
+            let source = b.factor(&merge.source, &Default::default())?;
+            let from_source: Vec<ColumnId> = source.node.columns();
+            let keeps = |kind: MergeClauseKind| merge.clauses.iter().any(|clause| clause.clause_kind == kind);
+            let keeps_table = keeps(MergeClauseKind::NotMatchedBySource);
+            // Whether a row has a partner is told by columns that are never NULL: the id, and one for the source.
+            let marked = Expr::bool(true);
+            let mark = b.plan.column_for("in source", &marked);
+            let right = Node::new(Op::Map { input: Box::new(source.node), columns: vec![(mark, marked)] });
+            b.names.level().scope = item.scope.join(source.scope);
+            b.names.level().scope.check_aliases(position)?;
+            b.names.level().clause = Clause::JoinCondition;
+            let condition = b.condition(&merge.on, "JOIN/ON")?;
+            let mut conjuncts = Vec::new();
+            plan::split_conjuncts(condition, &mut conjuncts);
+            let kind = if keeps_table { JoinKind::Full } else { JoinKind::Right };
+            if keeps_table {
+                b.plan.padded.extend(from_source.iter().copied().chain([mark]));
+            }
+            b.plan.padded.extend(columns.iter().copied().chain([id]));
+            let (left, right) = (Box::new(item.node), Box::new(right));
+            let node = Node::new(Op::Join { kind, left, right, condition: conjuncts, build: Default::default() });
+            let mut whens = Vec::new();
+            for clause in &merge.clauses {
+                whens.push(b.when(clause, (&columns, id, mark), &table, &name)?);
+            }
+            b.merged(node, whens, (columns, id), name, table)
+        })
+    }
+
+    fn has_no(&self, column: ColumnId) -> Expr {
+        Expr::new(ExprKind::IsNull(Box::new(self.plan.reference(column))), SqlType::Bool)
+    }
+
+    fn when(
+        &mut self,
+        clause: &ast::MergeClause,
+        (columns, id, mark): (&[ColumnId], ColumnId, ColumnId),
+        table: &Table,
+        name: &ObjectName,
+    ) -> Result<When> {
+        let position = self.text.span(clause.when_token.0.span);
+        let not = |expr: Expr| Expr::new(ExprKind::Not(Box::new(expr)), SqlType::Bool);
+        let mut conditions = match clause.clause_kind {
+            MergeClauseKind::Matched => vec![not(self.has_no(id)), not(self.has_no(mark))],
+            MergeClauseKind::NotMatched | MergeClauseKind::NotMatchedByTarget => vec![self.has_no(id)],
+            MergeClauseKind::NotMatchedBySource => vec![self.has_no(mark)],
+        };
+        if let Some(predicate) = &clause.predicate {
+            self.names.level().clause = Clause::Where;
+            conditions.push(self.condition(predicate, "WHEN")?);
+        }
+        let condition = Expr::new(ExprKind::And(conditions), SqlType::Bool);
+        let inserts = matches!(clause.clause_kind, MergeClauseKind::NotMatched | MergeClauseKind::NotMatchedByTarget);
+        let (action, row) = match &clause.action {
+            MergeAction::Delete { .. } if !inserts => (change_action::DELETE, None),
+            MergeAction::Update(update) if !inserts => {
+                let MergeUpdateKind::Set(assignments) = &update.kind else {
+                    return unsupported("UPDATE * in MERGE", position);
+                };
+                if update.update_predicate.is_some() || update.delete_predicate.is_some() {
+                    return unsupported("WHERE in an action of MERGE", position);
+                }
+                let assigned = self.assigned(assignments, table, name)?;
+                let mut row: Vec<Expr> = columns.iter().map(|&column| self.plan.reference(column)).collect();
+                assigned.into_iter().for_each(|(attribute, value)| row[attribute] = value);
+                (change_action::UPDATE, Some(row))
+            }
+            MergeAction::Insert(insert) if inserts => {
+                (change_action::INSERT, Some(self.merge_insert(insert, table, name)?))
+            }
+            MergeAction::DoNothing { .. } => (change_action::NOTHING, None),
+            _ => {
+                let message = "this action is not allowed with this kind of WHEN";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+            }
+        };
+        Ok(When { condition, action, row })
+    }
+
+    fn merge_insert(&mut self, insert: &ast::MergeInsertExpr, table: &Table, name: &ObjectName) -> Result<Vec<Expr>> {
+        self.names.level().clause = Clause::Values;
+        let position = self.text.span(insert.insert_token.0.span);
+        let values: &[ast::Expr] = match &insert.kind {
+            MergeInsertKind::Values(values) => match values.rows.as_slice() {
+                [row] => &row.content,
+                _ => return unsupported("several rows in an INSERT of MERGE", position),
+            },
+            _ => return unsupported("INSERT ROW or INSERT * in MERGE", position),
+        };
+        let idents: Vec<&ast::Ident> = insert
+            .columns
+            .iter()
+            .map(|c| match c.0.as_slice() {
+                [ast::ObjectNamePart::Identifier(ident)] => Ok(ident),
+                _ => unsupported("a qualified name among the columns of INSERT", self.text.name_position(c)),
+            })
+            .collect::<Result<_>>()?;
+        let targets = self.text.targets(table, name, &idents)?;
+        if values.len() > targets.len() || !idents.is_empty() && values.len() < targets.len() {
+            let message = if values.len() > targets.len() {
+                "INSERT has more expressions than target columns"
+            } else {
+                "INSERT has more target columns than expressions"
+            };
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+        }
+        let mut row: Vec<Option<Expr>> = vec![None; table.fields.len()];
+        for (target, value) in targets.iter().zip(values) {
+            row[target.attribute] = Some(if is_default(value) {
+                self.filling(&target.filling, &target.name, target.sql_type)?
+            } else {
+                target.check_given()?;
+                let value = self.expr(value)?;
+                assign(value, target.sql_type, &target.name)?
+            });
+        }
+        let mut filled = Vec::with_capacity(row.len());
+        for (attribute, value) in row.into_iter().enumerate() {
+            let field = &table.fields[attribute];
+            filled.push(match (value, table.fillings.get(attribute)) {
+                (Some(value), _) => value,
+                (None, Some(filling)) => self.filling(filling, &field.name, field.sql_type)?,
+                (None, None) => Expr::constant(Value::Null, field.sql_type),
+            });
+        }
+        Ok(filled)
+    }
+
+    fn merged(
+        &mut self,
+        node: Node,
+        whens: Vec<When>,
+        (columns, id): (Vec<ColumnId>, ColumnId),
+        name: ObjectName,
+        table: Table,
+    ) -> Result<Statement> {
+        let constant = |action: i64| Expr::constant(Value::Int(action), SqlType::BigInt);
+        let branches = whens.iter().map(|when| (when.condition.clone(), constant(when.action))).collect();
+        let otherwise = Box::new(constant(change_action::NOTHING));
+        let action = Expr::new(ExprKind::Case { branches, otherwise }, SqlType::BigInt);
+        let action_column = self.plan.column_for("action", &action);
+        let mut computed = vec![(action_column, action)];
+        let mut row = Vec::new();
+        let mut updated = Vec::new();
+        for (attribute, field) in table.fields.iter().enumerate() {
+            let own = self.plan.reference(columns[attribute]);
+            let sql_type = own.sql_type;
+            let mut branches = Vec::new();
+            for when in &whens {
+                let value = when.row.as_ref().map_or_else(|| own.clone(), |row| row[attribute].clone());
+                let is_own = value.as_column() == Some(columns[attribute]);
+                if when.action == change_action::UPDATE && !is_own && !updated.contains(&attribute) {
+                    updated.push(attribute);
+                }
+                let value = if value.sql_type == sql_type { value } else { cast_to(value, sql_type)? };
+                branches.push((when.condition.clone(), value));
+            }
+            let value = Expr::new(ExprKind::Case { branches, otherwise: Box::new(own) }, sql_type);
+            let column = self.plan.column_for(&field.name, &value);
+            computed.push((column, value));
+            row.push(Output { name: field.name.clone(), column, literal: None });
+        }
+        let node = Node::new(Op::Map { input: Box::new(node), columns: computed });
+        let is_something = ExprKind::Compare(
+            plan::Compare::Ne,
+            Box::new(self.plan.reference(action_column)),
+            Box::new(constant(change_action::NOTHING)),
+        );
+        let node = filtered(node, Expr::new(is_something, SqlType::Bool));
+        let before: Vec<ColumnId> = row.iter().map(|o| o.column).collect();
+        // Rows that are deleted satisfy what they are asked: they stand in the table.
+        let Bound { node, mut output } = self.written(Bound { node, output: row }, &table, &name)?;
+        updated.extend((0..output.len()).filter(|&attribute| output[attribute].column != before[attribute]));
+        updated.sort_unstable();
+        updated.dedup();
+        let moves = table.has_key_among(&updated);
+        let mut all = vec![
+            Output { name: "action".to_owned(), column: action_column, literal: None },
+            Output { name: "row id".to_owned(), column: id, literal: None },
+        ];
+        let attributes: Vec<usize> = (0..output.len()).collect();
+        all.append(&mut output);
+        let source = self.plan.finish(Bound { node, output: all })?;
+        let kind = ChangeKind::Merge { updated, moves };
+        let change = crate::Change { name, table: table.source, kind, attributes, source, returning: None };
+        Ok(Statement::Change(Box::new(change)))
+    }
+}
