@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use pipeline::ir::KeyFilter;
-use storage::{ChunkView, ScanOp, ScanPredicate, Scratch, Snapshot};
+use storage::{ChunkView, ScanOp, ScanPredicate, Scratch, Snapshot, WINDOW};
 
 use super::Query;
 
@@ -36,7 +36,8 @@ fn passing_rows(chunk: ChunkView<'_>, predicate: &ScanPredicate) -> usize {
     }
     let reader = chunk.read();
     let from = chunk.rows().saturating_sub(ROWS) / 2;
-    let rows = from..chunk.rows().min(from + ROWS);
+    // Within a window, as rows of it may have changed.
+    let rows = from..chunk.rows().min(from + ROWS).min((from / WINDOW + 1) * WINDOW);
     let mut scratch = Scratch::default();
     let rest = reader.applicable(&predicates, &mut scratch);
     rest.map_or(0, |rest| reader.scan(rows, &rest, &mut scratch, &mut [0; ROWS]))
