@@ -168,6 +168,12 @@ impl Error {
         self
     }
 
+    /// The error without its position, which is in a text that the client did not send.
+    pub fn nowhere(mut self) -> Self {
+        self.0.position = None;
+        self
+    }
+
     /// The error of a statement as one of the text in which the statement begins at byte `start`.
     pub fn shifted(mut self, start: usize) -> Self {
         let start = u32::try_from(start).unwrap_or(u32::MAX);

@@ -3,7 +3,7 @@
 //! Statements see nothing else of the session that runs them. What is outside of the database is opened here or not at
 //! all: [`Environment::outside`] is the one door.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
@@ -20,7 +20,7 @@ use crate::pieces::each_piece;
 use crate::settings::{SETTINGS, Setting, Settings, parse_memory};
 use crate::trace::{Recorder, Trace};
 use crate::transaction::Block;
-use crate::{Database, database};
+use crate::{Database, PreparedStatement, database};
 
 /// Bytes that parsing and planning take for each byte of text, at most: VALUES of short numbers.
 const PLANNING: usize = 256;
@@ -35,6 +35,8 @@ pub(crate) struct Environment {
     pub settings: Settings,
     /// Data frames of the host language that only this session sees, by name.
     pub frames: HashMap<String, Arc<dyn FileSource>>,
+    /// The session's prepared statements, by name.
+    pub prepared: BTreeMap<String, Arc<PreparedStatement>>,
     /// Of the statement that runs, or has run last.
     pub call: Call,
     /// The number of the session; 0 of none.
@@ -55,8 +57,9 @@ impl Environment {
         let settings = database.0.session_settings.clone();
         let statement = Statement::none();
         let trace = database.0.first_trace.get().cloned();
-        let (frames, call, open) = (HashMap::new(), Call::default(), Arc::default());
-        Self { database, settings, frames, call, session: 0, statement, trace, block: None, open }
+        let (frames, prepared) = (HashMap::new(), BTreeMap::new());
+        let (call, open) = (Call::default(), Arc::default());
+        Self { database, settings, frames, prepared, call, session: 0, statement, trace, block: None, open }
     }
 
     /// A statement is seen by all sessions until what this returns is dropped.

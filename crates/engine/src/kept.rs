@@ -29,32 +29,39 @@ use crate::environment::Environment;
 use crate::source::Source;
 use plans::{Kept, KeptPlans, Text};
 
+/// A plan that holds for a statement, with what it takes for this run.
+pub(crate) struct Fit {
+    pub kept: Arc<Kept>,
+    sources: IdMap<TableId, Source>,
+    arguments: Arguments,
+}
+
 impl KeptPlans {
-    /// Runs the statement by a plan that was kept, if one holds for it.
-    pub fn run(&self, environment: &Environment, text: Text<'_>) -> Option<Result<QueryResult>> {
+    /// A plan that holds for the statement, if one was kept.
+    pub fn find(&self, environment: &Environment, text: Text<'_>) -> Option<Fit> {
         let plans = self.lock().get(&text.template.key)?.clone();
-        let catalog = environment.database.0.catalog.snapshot();
-        plans.iter().find_map(|kept| {
-            // Of an older catalog, nothing is known to be the same.
-            if kept.catalog.as_ptr() != Arc::as_ptr(&catalog) {
-                return None;
-            }
-            let sources = kept.sources(environment)?;
-            let arguments = kept.arguments(text)?;
-            self.runs.fetch_add(1, Ordering::Relaxed);
-            Some(kept.run(environment, sources, arguments))
-        })
+        plans.iter().find_map(|kept| kept.fits(environment, text))
     }
 }
 
 impl Kept {
-    fn run(
-        &self,
-        environment: &Environment,
-        sources: IdMap<TableId, Source>,
-        arguments: Arguments,
-    ) -> Result<QueryResult> {
-        let running = self.prepared.start(environment, sources, Some(arguments), false, environment.call.token())?;
-        Ok(QueryResult::running(self.columns.clone(), running))
+    /// What it takes to run the statement by this plan; none if it does not hold for it.
+    pub fn fits(self: &Arc<Self>, environment: &Environment, text: Text<'_>) -> Option<Fit> {
+        let catalog = environment.database.0.catalog.snapshot();
+        // Of an older catalog, nothing is known to be the same.
+        if self.catalog.as_ptr() != Arc::as_ptr(&catalog) {
+            return None;
+        }
+        Some(Fit { kept: self.clone(), sources: self.sources(environment)?, arguments: self.arguments(text)? })
+    }
+}
+
+impl Fit {
+    /// Runs the statement.
+    pub fn run(self, environment: &Environment) -> Result<QueryResult> {
+        let Self { kept, sources, arguments } = self;
+        environment.database.0.kept.runs.fetch_add(1, Ordering::Relaxed);
+        let running = kept.prepared.start(environment, sources, Some(arguments), false, environment.call.token())?;
+        Ok(QueryResult::running(kept.columns.clone(), running))
     }
 }

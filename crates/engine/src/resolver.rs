@@ -10,8 +10,8 @@ use io::FileSource;
 use sql::{ObjectName, Resolved, Table};
 use storage::transaction::View;
 use storage::{Relation, Snapshot};
-use types::Value;
 use types::ops::date::Zone;
+use types::{SqlType, Value};
 
 use crate::database::Shared;
 use crate::environment::Environment;
@@ -189,6 +189,10 @@ impl sql::Resolver for Resolver<'_> {
 
     fn time_zone(&self) -> Zone {
         self.environment.settings.time_zone()
+    }
+
+    fn parameters_of(&self, prepared: &str) -> Option<Vec<SqlType>> {
+        self.environment.prepared.get(prepared).map(|prepared| prepared.parameter_types().to_vec())
     }
 
     fn table_names(&self) -> Vec<String> {

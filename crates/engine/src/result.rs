@@ -23,6 +23,8 @@ pub struct QueryResult {
     tag: Tag,
     rows: Rows,
     delivered: u64,
+    /// Whether its errors have positions in the text that the client has sent.
+    has_positions: bool,
     /// In which its moments are shown.
     zone: Zone,
     /// Stored when all rows were read.
@@ -64,27 +66,18 @@ impl fmt::Display for Tag {
 
 impl QueryResult {
     pub(crate) fn running(columns: Vec<Field>, running: Running) -> Self {
-        Self {
-            columns: columns.into(),
-            tag: Tag::Select,
-            rows: Rows::Running(Box::new(running)),
-            delivered: 0,
-            zone: Zone::utc(),
-            rejects: Vec::new(),
-            block: None,
-            open: None,
-        }
+        Self::of(Tag::Select, columns.into(), Rows::Running(Box::new(running)))
     }
     pub(crate) fn ready(columns: Vec<Field>, mut chunks: Vec<Chunk>) -> Self {
         chunks.reverse();
-        let (rows, rejects) = (Rows::Ready(chunks), Vec::new());
-        let (tag, zone) = (Tag::Select, Zone::utc());
-        Self { columns: columns.into(), tag, rows, delivered: 0, zone, rejects, block: None, open: None }
+        Self::of(Tag::Select, columns.into(), Rows::Ready(chunks))
     }
     pub(crate) fn done(tag: Tag) -> Self {
-        let (rows, rejects) = (Rows::Ready(Vec::new()), Vec::new());
-        let (columns, zone) = (Arc::new([]), Zone::utc());
-        Self { columns, tag, rows, delivered: 0, zone, rejects, block: None, open: None }
+        Self::of(tag, Arc::new([]), Rows::Ready(Vec::new()))
+    }
+    fn of(tag: Tag, columns: Arc<[Field]>, rows: Rows) -> Self {
+        let (zone, rejects) = (Zone::utc(), Vec::new());
+        Self { columns, tag, rows, delivered: 0, has_positions: true, zone, rejects, block: None, open: None }
     }
 
     /// The statement that gave this ends when its rows have been read; without rows that are still made, now.
@@ -106,6 +99,11 @@ impl QueryResult {
     /// It belongs to a transaction of several statements.
     pub(crate) fn of_block(self, block: Option<Arc<Block>>) -> Self {
         Self { block, ..self }
+    }
+
+    /// Its errors are of a text that the client has not sent.
+    pub(crate) fn without_positions(self) -> Self {
+        Self { has_positions: false, ..self }
     }
 
     /// Shows moments in the zone of the session.
@@ -173,7 +171,10 @@ impl QueryResult {
     fn next_within(&mut self, timeout: Duration) -> Result<Option<Option<Chunk>>> {
         let next = match &mut self.rows {
             Rows::Ready(chunks) => Some(chunks.pop()),
-            Rows::Running(running) => running.next(timeout)?,
+            Rows::Running(running) => match running.next(timeout) {
+                Err(error) if !self.has_positions => return Err(error.nowhere()),
+                next => next?,
+            },
         };
         match &next {
             Some(Some(chunk)) => self.delivered += chunk.rows() as u64,

@@ -10,10 +10,8 @@ use types::{SqlType, Value};
 use crate::activity::Open;
 use crate::call::{Call, Interrupt};
 use crate::environment::Environment;
-use crate::kept::plans::{Kept, Text};
 use crate::resolver::Resolver;
-use crate::transaction::Block;
-use crate::{Database, QueryResult, Recording, execute, statement};
+use crate::{Database, PreparedStatement, QueryResult, Recording, execute, text};
 
 /// A client's view of a database: its settings, and at most one statement at a time.
 pub struct Session {
@@ -87,81 +85,25 @@ impl Session {
     /// As [`execute`](Self::execute), for a call that has begun.
     pub fn execute_in(&mut self, call: &Call, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
         let open = self.environment.begin_statement(call, sql)?;
-        let result = self.run_text(sql, parameters);
+        let result = text::run(&mut self.environment, sql, parameters);
         ended(open, &self.environment, result)
     }
 
-    fn run_text(&mut self, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
-        let environment = &self.environment;
-        let template = environment.settings.plans_as_usual().then(|| sql::Template::of(sql)).flatten();
-        let text = template.as_ref().map(|template| Text { sql, template, parameters });
-        if let Some(text) = text
-            && let Some(result) = self.run_kept(text)
-        {
-            return result;
-        }
-        let environment = &self.environment;
-        let _working = environment.work_on(sql)?;
-        stack::with_room(sql::parse_depth(sql), || {
-            let parsed = sql::parse(sql)?;
-            self.in_transaction(&parsed, |session| match text {
-                Some(text) if parsed.is_query() => session.run_and_keep(&parsed, text),
-                _ => session.run(&parsed, parameters),
-            })
-        })?
+    /// Prepares a statement, which then runs with other parameters as often as one likes; `types` are those of its first
+    /// parameters, [`SqlType::Null`] where the parameter's place is to decide, as it does for all that follow.
+    pub fn prepare(&mut self, sql: &str, types: &[SqlType]) -> Result<PreparedStatement> {
+        let _working = self.environment.work_on(sql)?;
+        let resolver = Resolver::new(&self.environment);
+        let prepare = stack::with_room(sql::parse_depth(sql), || sql::prepare(sql, &resolver, types))??;
+        PreparedStatement::new(prepare, sql.to_owned())
     }
 
-    /// Runs the statement by a plan that was kept, if one holds for it.
-    fn run_kept(&self, text: Text<'_>) -> Option<Result<QueryResult>> {
-        let environment = &self.environment;
-        let Some(block) = &environment.block else { return environment.database.0.kept.run(environment, text) };
-        if block.begin_statement(false).is_err() {
-            return None;
-        }
-        let result = environment.database.0.kept.run(environment, text)?;
-        Some(result.inspect_err(|_| block.fail()))
-    }
-
-    /// Runs a statement in the transaction that the session is in, or in one of its own if it changes rows.
-    fn in_transaction(
-        &mut self,
-        parsed: &sql::Parsed,
-        mut run: impl FnMut(&mut Self) -> Result<QueryResult>,
-    ) -> Result<QueryResult> {
-        let block = match &self.environment.block {
-            Some(block) => block.clone(),
-            None if parsed.changes_rows() => return self.alone(run),
-            None => return run(self),
-        };
-        for tries in 0.. {
-            block.begin_statement(parsed.ends_transaction())?;
-            let error = match run(self) {
-                Ok(result) => return Ok(result),
-                Err(error) => error,
-            };
-            if let Err(error) = block.retry(error, tries, &self.environment.call) {
-                block.fail();
-                return Err(error);
-            }
-        }
-        Err(Error::internal("tries without an end"))
-    }
-
-    /// Runs a statement as a transaction: again, if another one was faster.
-    fn alone(&mut self, mut run: impl FnMut(&mut Self) -> Result<QueryResult>) -> Result<QueryResult> {
-        for tries in 0.. {
-            let block = Arc::new(Block::implicit(&self.environment.database.0.clock));
-            block.begin_statement(false)?;
-            self.environment.block = Some(block.clone());
-            let result = run(self);
-            self.environment.block = None;
-            let result = result.and_then(|result| statement::commit(&self.environment, &block).map(|()| result));
-            match result {
-                Ok(result) => return Ok(result),
-                Err(error) => block.retry_all(error, tries, &self.environment.call)?,
-            }
-        }
-        Err(Error::internal("tries without an end"))
+    /// Runs a prepared statement, of this session or another one of the database. The parameters have its types; a text is
+    /// read as one.
+    pub fn run(&mut self, prepared: &PreparedStatement, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
+        let open = self.environment.begin_statement(&self.interrupt.begin(), prepared.sql())?;
+        let result = text::run_prepared(&mut self.environment, prepared, parameters);
+        ended(open, &self.environment, result)
     }
 
     /// Runs the statements of a script one after the other and hands each result to `each`, with the range of the
@@ -202,42 +144,7 @@ impl Session {
     /// Runs a statement of a script.
     fn run_piece(&mut self, parsed: &sql::Parsed, text: &str) -> Result<QueryResult> {
         let _working = self.environment.work_on(text)?;
-        let run = |session: &mut Self| session.run(parsed, &[]);
-        stack::with_room(sql::parse_depth(text), || self.in_transaction(parsed, run))?
-    }
-
-    fn run(&mut self, parsed: &sql::Parsed, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
-        let resolver = Resolver::new(&self.environment);
-        let bound = sql::bind(parsed, &resolver, parameters)?;
-        let rejects = resolver.into_rejects();
-        let levels = bound.plan().map_or(0, plan::Plan::depth);
-        stack::with_room(levels, || statement::run(&mut self.environment, bound, rejects))?
-    }
-
-    /// Runs a query whose plan may be kept for others of its kind.
-    fn run_and_keep(&mut self, parsed: &sql::Parsed, text: Text<'_>) -> Result<QueryResult> {
-        let resolver = Resolver::new(&self.environment);
-        let Ok((sql::Statement::Query(mut plan), mut uses)) = sql::bind_open(parsed, &resolver, text.parameters) else {
-            return self.run(parsed, text.parameters);
-        };
-        if plan.tables.len() > 1 || resolver.lasting().is_none() {
-            plan.close_arguments();
-            uses.clear();
-        }
-        let environment = &self.environment;
-        stack::with_room(plan.depth(), || {
-            let plan = execute::optimize(environment, plan)?;
-            let columns = statement::result_columns(&plan);
-            let prepared = execute::prepare(environment, &plan, false)?;
-            if let Some(catalog) = resolver.lasting()
-                && let Some(kept) = Kept::new(text, &plan, prepared.clone(), columns.clone(), uses, catalog)
-            {
-                environment.database.0.kept.keep(kept);
-            }
-            let running =
-                prepared.start(environment, execute::sources(&plan)?, None, false, environment.call.token())?;
-            QueryResult::running(columns, running).and_reject(resolver.into_rejects())
-        })?
+        stack::with_room(sql::parse_depth(text), || text::run_parsed(&mut self.environment, parsed, &[]))?
     }
 
     /// Runs a query on one thread that plays so many workers, for a replay. Its rows are dropped.

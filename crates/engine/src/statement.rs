@@ -5,12 +5,13 @@ mod copy;
 mod definition;
 mod explain;
 mod load;
+mod prepared;
 mod show;
 mod transact;
 
 pub(crate) use transact::commit;
 
-use base::Result;
+use base::{Error, Result};
 use catalog::Field;
 use plan::Plan;
 use sql::Statement;
@@ -59,6 +60,12 @@ fn written(statement: &Statement) -> Option<&'static str> {
 fn dispatch(environment: &mut Environment, statement: Statement) -> Result<QueryResult> {
     match statement {
         Statement::Query(plan) => query(environment, plan),
+        Statement::Prepare(prepare) => prepared::prepare(environment, prepare),
+        // Whoever runs texts has put the statement in its place.
+        Statement::Execute { .. } => Err(Error::internal("EXECUTE of a statement that was not looked up")),
+        Statement::Deallocate { name, position } => {
+            prepared::deallocate(environment, name.as_deref()).map_err(|e| e.at(position))
+        }
         Statement::Explain { analyze, stage, statement } => explain::explain(environment, analyze, stage, *statement),
         Statement::CreateTable(create) => definition::create_table(environment, create),
         Statement::CreateTableAs { name, plan, with_data, if_not_exists, or_replace } => {

@@ -10,10 +10,12 @@ mod definition;
 mod expr;
 mod from;
 mod group;
+mod inferred;
 mod insert;
 mod join;
 mod order;
 mod parts;
+mod prepared;
 mod query;
 mod recursion;
 mod sample;
@@ -36,8 +38,9 @@ use plan::{ColumnId, Expr, Node, Plan};
 use sqlparser::ast::{self, Ident};
 use types::{SqlType, Value};
 
+use crate::parse::Ast;
 use crate::position::Positions;
-use crate::{ObjectName, Parsed, Resolver, Statement};
+use crate::{ObjectName, Parsed, Prepare, Resolver, Statement};
 use argument::Arguments;
 use parts::{Limits, PlanBuilder, Text};
 use scope::Names;
@@ -81,10 +84,25 @@ fn statement(
     if arguments.is_some() {
         binder.arguments.repeated = argument::repeated(&parsed.text, parameters.len());
     }
+    binder.arguments.placeholders = parsed.placeholders;
     binder.arguments.uses = arguments;
     binder.by_name = parsed.by_name;
     let bound = zone::in_zone(resolver.time_zone(), || binder.statement(&parsed.ast, &parsed.text))?;
     Ok((bound, binder.arguments.uses.unwrap_or_default()))
+}
+
+/// Parses a statement and finds the types of its parameters: those that are told, and those that follow from their places,
+/// where none is told or it is [`SqlType::Null`]. Error 42P18 for a parameter of which nothing follows.
+pub fn prepare(text: &str, resolver: &dyn Resolver, types: &[SqlType]) -> Result<Prepare> {
+    let parsed = crate::parse(text)?;
+    let mut binder = Binder::new(Some(&parsed.positions), resolver, &[]);
+    binder.limits.allow(8 * parsed.text.len());
+    binder.by_name = parsed.by_name;
+    binder.arguments.placeholders = parsed.placeholders;
+    let Ast::Library(statement) = &parsed.ast else {
+        return unsupported("a prepared statement of this kind", Some(parsed.positions.begin()));
+    };
+    zone::in_zone(resolver.time_zone(), || binder.prepared(statement, &parsed.text, types.to_vec()))
 }
 
 /// Binds a statement: it walks the syntax, and each of its parts knows one thing about the statement.
@@ -124,6 +142,7 @@ impl<'a> Binder<'a> {
             plan: PlanBuilder::default(),
             arguments: Arguments {
                 parameters,
+                placeholders: 0,
                 uses: None,
                 repeated: Default::default(),
                 row_numbers: Default::default(),

@@ -20,12 +20,12 @@ mod resolver;
 mod split;
 mod statement;
 
-pub use bind::{ArgumentSource, ArgumentUse, ArgumentValue, bind, bind_open};
+pub use bind::{ArgumentSource, ArgumentUse, ArgumentValue, bind, bind_open, prepare};
 pub use literals::{Literal, Template};
 pub use parse::{Parsed, parse, parse_depth, parse_script};
 pub use resolver::{Resolved, Resolver, Series, SeriesBounds, Table};
 pub use split::{Piece, next_piece, split};
 pub use statement::{
     Change, ChangeKind, ColumnDefinition, Copy, CopyTarget, CreateTable, CreateView, ExplainStage, Insert, Isolation,
-    ObjectKind, ObjectName, Statement, TransactionKind, TransactionModes, change_action,
+    ObjectKind, ObjectName, Prepare, Statement, TransactionKind, TransactionModes, change_action,
 };

@@ -3,6 +3,7 @@
 mod command;
 mod error;
 mod insert;
+mod prepared;
 pub(crate) mod sets;
 mod table;
 pub(crate) mod window;
@@ -20,6 +21,7 @@ use crate::position::Positions;
 use crate::split::{next_piece, split};
 
 pub(crate) use command::{Ast, CopyAst, CopySubject};
+pub(crate) use prepared::{ExecuteAst, PrepareAst, PreparedAst};
 
 /// Longest text of a statement.
 const MAX_TEXT: usize = 256 << 20;

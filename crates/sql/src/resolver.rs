@@ -41,6 +41,11 @@ pub trait Resolver {
         Zone::utc()
     }
 
+    /// The types of the parameters of a prepared statement; none if there is none of that name.
+    fn parameters_of(&self, _prepared: &str) -> Option<Vec<SqlType>> {
+        None
+    }
+
     /// Names of tables and views, for hints.
     fn table_names(&self) -> Vec<String> {
         Vec::new()

@@ -2,7 +2,7 @@
 
 use catalog::{Check, Filling};
 use plan::{Plan, TableSource};
-use types::SqlType;
+use types::{SqlType, Value};
 
 /// A bound statement.
 #[derive(Clone, Debug)]
@@ -93,6 +93,24 @@ pub enum Statement {
     Transaction(TransactionKind),
     /// UPDATE, DELETE, MERGE, TRUNCATE, INSERT with RETURNING or ON CONFLICT.
     Change(Box<Change>),
+    /// PREPARE. The statement has been bound once, to find its mistakes now.
+    Prepare(Prepare),
+    /// EXECUTE.
+    Execute {
+        /// The prepared statement.
+        name: String,
+        /// Where the name stands.
+        position: Option<u32>,
+        /// Its parameters.
+        parameters: Vec<(Value, SqlType)>,
+    },
+    /// DEALLOCATE; no name means all.
+    Deallocate {
+        /// The prepared statement.
+        name: Option<String>,
+        /// Where the name stands.
+        position: Option<u32>,
+    },
 }
 
 impl Statement {
@@ -106,6 +124,21 @@ impl Statement {
             _ => None,
         }
     }
+}
+
+/// PREPARE.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Prepare {
+    /// The statement's name.
+    pub name: String,
+    /// Where it stands.
+    pub position: Option<u32>,
+    /// The text of what is prepared.
+    pub text: String,
+    /// The types of its parameters, told or found.
+    pub types: Vec<SqlType>,
+    /// The columns of its rows; none of a change.
+    pub columns: Vec<catalog::Field>,
 }
 
 /// Which form EXPLAIN shows.

@@ -95,6 +95,8 @@ fn opened(column: &Expr, constant: &Expr) -> Option<(Value, SqlType)> {
 /// The statement's parameters, and the literals and parameters that its plan leaves open.
 pub(super) struct Arguments<'a> {
     pub parameters: &'a [(Value, SqlType)],
+    /// The highest number of a parameter in the statement.
+    pub placeholders: usize,
     /// Uses of arguments, if the plan is to have any.
     pub uses: Option<Vec<ArgumentUse>>,
     /// Parameters that stand in the text more than once: one place may want a constant where another could be open.

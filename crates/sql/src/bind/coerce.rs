@@ -7,7 +7,7 @@ use types::ops::cast::{assign_value_in, can_cast, cast_value_in};
 use types::ops::decimal;
 use types::{SqlType, Value};
 
-use super::zone;
+use super::{inferred, zone};
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
 
@@ -57,9 +57,14 @@ pub(super) fn is_untyped(expr: &Expr) -> bool {
 
 /// The literal as an exact decimal (`'0.05'` beside a decimal column).
 pub(super) fn exact_decimal(expr: &Expr) -> Result<Expr> {
-    let ExprKind::Const(Value::Str(text)) = &expr.kind else {
+    let ExprKind::Const(value @ Value::Str(text)) = &expr.kind else {
         return Ok(Expr::constant(Value::Null, SqlType::decimal(1, 0)).at(expr.position));
     };
+    // The type of `numeric` without limits.
+    let numeric = SqlType::decimal(SqlType::MAX_PRECISION, 10);
+    if inferred::has_type(value, numeric) {
+        return Ok(Expr::constant(Value::Null, numeric).at(expr.position));
+    }
     let exact = decimal::parse_exact(text.as_bytes()).map_err(|bad| {
         types::ops::cast::parse::error(bad, SqlType::decimal(38, 0), text.as_bytes()).at(expr.position)
     })?;
@@ -79,6 +84,9 @@ pub(in crate::bind) fn cast_to(expr: Expr, to: SqlType) -> Result<Expr> {
         }
         let zone = zone::session();
         if expr.sql_type == SqlType::Null {
+            if inferred::has_type(value, to) {
+                return Ok(Expr::constant(Value::Null, to).at(position));
+            }
             let value = cast_value_in(value, SqlType::Text, to, &zone).map_err(|e| e.at(position))?;
             return Ok(Expr::constant(value, to).at(position));
         }
@@ -290,6 +298,9 @@ pub(in crate::bind) fn assign(expr: Expr, to: SqlType, column: &str) -> Result<E
     let (from, position) = (expr.sql_type, expr.position);
     if let ExprKind::Const(value) = &expr.kind {
         let from = if from == SqlType::Null { SqlType::Text } else { from };
+        if is_untyped(&expr) && inferred::has_type(value, to) {
+            return Ok(Expr::constant(Value::Null, to).at(position));
+        }
         if is_untyped(&expr) || assignable(from, to) {
             let value = assign_value_in(value, from, to, &zone::session()).map_err(|e| e.at(position))?;
             return Ok(Expr::constant(value, to).at(position));

@@ -8,8 +8,8 @@ use plan::{ColumnId, ColumnInfo, Cte, CteId, Expr, Node, Op, Plan, TableId, Tabl
 use sqlparser::ast::Ident;
 use types::SqlType;
 
-use super::Bound;
 use super::coerce::cast_to;
+use super::{Bound, inferred};
 use crate::ObjectName;
 use crate::position::Positions;
 
@@ -141,6 +141,10 @@ impl PlanBuilder {
 
     /// Output columns without a type (literals, bare NULLs) become text.
     pub fn with_known_types(&mut self, bound: Bound) -> Bound {
+        // A literal of the select list is a text already, and so is a parameter.
+        for literal in bound.output.iter().filter_map(|o| o.literal.as_ref()) {
+            inferred::is_text(literal);
+        }
         let types: Vec<SqlType> = bound
             .output
             .iter()

@@ -75,6 +75,8 @@ pub(super) enum Clause {
     Qualify,
     OrderBy,
     Values,
+    /// The arguments of EXECUTE.
+    Execute,
     /// ORDER BY of what is no plain SELECT.
     OutputOrder,
     Default,
@@ -94,6 +96,7 @@ impl Clause {
             Self::Where => "WHERE",
             Self::GroupBy => "GROUP BY",
             Self::Values => "VALUES",
+            Self::Execute => "EXECUTE parameters",
             Self::OutputOrder => "ORDER BY of a set operation or VALUES",
             Self::Default => "DEFAULT expressions",
             Self::Check => "check constraints",

@@ -7,7 +7,7 @@ use sqlparser::ast::{self, Statement as S};
 
 use super::insert::Target;
 use super::{Binder, fold, unsupported};
-use crate::parse::{Ast, CopyAst, CopySubject};
+use crate::parse::{Ast, CopyAst, CopySubject, PreparedAst};
 use crate::{Copy, Isolation, ObjectName, Resolved, Statement, Table, TransactionKind, TransactionModes};
 
 impl Binder<'_> {
@@ -26,6 +26,9 @@ impl Binder<'_> {
             Ast::Show { name, span } => Statement::Show { name: name.clone(), position: self.text.span(*span) },
             Ast::ShowTables => Statement::ShowTables,
             Ast::Describe(name) => Statement::Describe { columns: self.describe(name)? },
+            Ast::Prepared(PreparedAst::Prepare(prepare)) => return self.prepare(prepare, text),
+            Ast::Prepared(PreparedAst::Execute(execute)) => return self.execute(execute),
+            Ast::Prepared(PreparedAst::Deallocate(name)) => self.deallocate(name.as_ref()),
             Ast::Summarize(query) => Statement::Query(self.summarize(query)?),
             Ast::DescribeQuery(query) => {
                 let plan = self.plan_of(query)?;
@@ -34,7 +37,8 @@ impl Binder<'_> {
         })
     }
 
-    fn library(&mut self, statement: &S, text: &str) -> Result<Statement> {
+    /// One that the parser library reads.
+    pub(super) fn library(&mut self, statement: &S, text: &str) -> Result<Statement> {
         match statement {
             S::Query(query) => match query.body.as_ref() {
                 ast::SetExpr::Insert(change)

@@ -1,11 +1,12 @@
 //! Statements that the parser library does not read as MorselDB needs them: EXPLAIN with its stages, COPY with any
-//! option, SET and SHOW. Everything else is the library's.
+//! option, SET and SHOW; PREPARE and its like are beside. Everything else is the library's.
 
 use sqlparser::ast::{Ident, ObjectName, Query, SetExpr, Statement, TableFactor, TableWithJoins};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{IsOptional, Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
 
+use super::prepared::{PreparedAst, prepared};
 use crate::dialect::MorselDialect;
 use crate::statement::{CopyTarget, ExplainStage};
 
@@ -32,6 +33,8 @@ pub(crate) enum Ast {
     Summarize(Box<Query>),
     /// DESCRIBE of a query.
     DescribeQuery(Box<Query>),
+    /// PREPARE, EXECUTE, DEALLOCATE.
+    Prepared(PreparedAst),
 }
 
 /// A parsed COPY.
@@ -86,6 +89,9 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
         }
         let _ = parser.parse_keyword(Keyword::TABLE);
         return Ok(Ast::Describe(parser.parse_object_name(true)?));
+    }
+    if let Some(statement) = prepared(parser)? {
+        return Ok(Ast::Prepared(statement));
     }
     if is_word(parser, "summarize") {
         parser.next_token();

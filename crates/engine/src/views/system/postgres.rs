@@ -1,11 +1,14 @@
 //! `pg_catalog`, as far as tools read it.
 
+use std::sync::Arc;
+
 use catalog::{Filling, Kind, TableEntry};
 use types::{SqlType, Value};
 
 use super::{
-    Column, DATABASE, OWNER, PG_CATALOG as SCHEMA, System, SystemTable, TYPES, key_name, oid, schema_oid, text,
+    Column, DATABASE, OWNER, PG_CATALOG as SCHEMA, System, SystemTable, TYPES, Type, key_name, oid, schema_oid, text,
 };
+use crate::PreparedStatement;
 use crate::settings::SETTINGS;
 
 /// The number of who owns everything.
@@ -132,6 +135,18 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("indexdef", SqlType::Text),
         ],
         rows: indexes,
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_prepared_statements",
+        columns: &[
+            ("name", SqlType::Text),
+            ("statement", SqlType::Text),
+            ("prepare_time", SqlType::Timestamptz),
+            ("parameter_types", SqlType::Text),
+            ("from_sql", SqlType::Bool),
+        ],
+        rows: prepared_statements,
     },
     SystemTable {
         schema: SCHEMA,
@@ -306,6 +321,22 @@ fn indexes(system: &System<'_>) -> Vec<Vec<Value>> {
         vec![text(schema), text(table), text(name), Value::Null, text(definition)]
     };
     system.primary_keys().into_iter().map(row).collect()
+}
+
+/// Types are a text as PostgreSQL shows their array.
+fn prepared_statements(system: &System<'_>) -> Vec<Vec<Value>> {
+    let row = |(name, prepared): (&String, &Arc<PreparedStatement>)| {
+        let quoted = |t: &SqlType| match Type::of(*t).full {
+            "ARRAY" => t.to_string(),
+            name if name.contains(' ') => format!("\"{name}\""),
+            name => name.to_owned(),
+        };
+        let types: Vec<String> = prepared.parameter_types().iter().map(quoted).collect();
+        let types = format!("{{{}}}", types.join(","));
+        let made = Value::Timestamp(prepared.made);
+        vec![text(name), text(&prepared.told), made, text(&types), Value::Bool(true)]
+    };
+    system.environment.prepared.iter().map(row).collect()
 }
 
 fn settings(system: &System<'_>) -> Vec<Vec<Value>> {

@@ -6,9 +6,9 @@ use sqlparser::ast;
 use types::SqlType;
 
 use super::negate_if;
-use crate::bind::Binder;
-use crate::bind::coerce::compare;
+use crate::bind::coerce::{compare, known};
 use crate::bind::expr::once::Operand;
+use crate::bind::{Binder, inferred};
 
 impl Binder<'_> {
     /// `left op right`, also of rows.
@@ -47,7 +47,9 @@ impl Binder<'_> {
 
     pub(super) fn is_null(&mut self, expr: &ast::Expr, negated: bool) -> Result<Expr> {
         let position = self.text.start(expr);
-        let expr = self.typed_expr(expr)?;
+        let expr = self.expr(expr)?;
+        // That it may be NULL says nothing of a parameter's type.
+        let expr = if inferred::is_open(&expr) { expr } else { known(expr) };
         Ok(negate_if(Expr::new(ExprKind::IsNull(Box::new(expr)), SqlType::Bool).at(position), negated))
     }
 

@@ -10,7 +10,7 @@ use types::{SqlType, Value};
 use crate::bind::coerce::{cast_to, digits};
 use crate::bind::parts::Text;
 use crate::bind::type_name::sql_type;
-use crate::bind::{Binder, unsupported, zone};
+use crate::bind::{Binder, inferred, unsupported, zone};
 
 impl Binder<'_> {
     pub(super) fn literal(&mut self, literal: &ast::ValueWithSpan) -> Result<Expr> {
@@ -33,6 +33,9 @@ impl Binder<'_> {
 
     fn parameter(&self, name: &str, position: Option<u32>) -> Result<Expr> {
         let number: Option<usize> = name.strip_prefix('$').and_then(|n| n.parse().ok());
+        if let Some(parameter) = number.and_then(|n| inferred::parameter(n.checked_sub(1)?)) {
+            return Ok(parameter.at(position));
+        }
         let Some((value, sql_type)) = number.and_then(|n| self.arguments.parameters.get(n.checked_sub(1)?)) else {
             return Err(Error::new(SqlState::UNDEFINED_PARAMETER, format!("there is no parameter {name}"))
                 .hint(match self.arguments.parameters.len() {

@@ -1,0 +1,205 @@
+//! From a statement's text to its result: by a plan that was kept, or the long way.
+
+use std::sync::Arc;
+
+use base::{Error, Result, SqlState, stack};
+use sql::Statement;
+use types::{SqlType, Value};
+
+use crate::environment::Environment;
+use crate::kept::Fit;
+use crate::kept::plans::{Kept, Text};
+use crate::resolver::Resolver;
+use crate::transaction::Block;
+use crate::{PreparedStatement, QueryResult, execute, statement};
+
+/// Runs one statement.
+pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
+    let template = environment.settings.plans_as_usual().then(|| sql::Template::of(sql)).flatten();
+    let text = template.as_ref().map(|template| Text { sql, template, parameters });
+    if let Some(text) = text
+        && let Some(result) = by_kept_plan(environment, || environment.database.0.kept.find(environment, text))
+    {
+        return result;
+    }
+    let _working = environment.work_on(sql)?;
+    stack::with_room(sql::parse_depth(sql), || {
+        let parsed = sql::parse(sql)?;
+        match text {
+            Some(text) if parsed.is_query() => run_and_keep(environment, &parsed, text),
+            _ => run_parsed(environment, &parsed, parameters),
+        }
+    })?
+}
+
+/// Runs a statement by a plan that was kept, if one holds for it, in the transaction that the session is in.
+fn by_kept_plan(environment: &Environment, find: impl FnOnce() -> Option<Fit>) -> Option<Result<QueryResult>> {
+    let Some(block) = &environment.block else { return Some(find()?.run(environment)) };
+    if block.begin_statement(false).is_err() {
+        return None;
+    }
+    Some(find()?.run(environment).inspect_err(|_| block.fail()))
+}
+
+/// Runs a statement in the transaction that the session is in, or in one of its own if it changes rows.
+fn in_transaction(
+    environment: &mut Environment,
+    parsed: &sql::Parsed,
+    mut run: impl FnMut(&mut Environment) -> Result<QueryResult>,
+) -> Result<QueryResult> {
+    let block = match &environment.block {
+        Some(block) => block.clone(),
+        None if parsed.changes_rows() => return alone(environment, run),
+        None => return run(environment),
+    };
+    for tries in 0.. {
+        block.begin_statement(parsed.ends_transaction())?;
+        let error = match run(environment) {
+            Ok(result) => return Ok(result),
+            Err(error) => error,
+        };
+        if let Err(error) = block.retry(error, tries, &environment.call) {
+            block.fail();
+            return Err(error);
+        }
+    }
+    Err(Error::internal("tries without an end"))
+}
+
+/// Runs a statement as a transaction: again, if another one was faster.
+fn alone(
+    environment: &mut Environment,
+    mut run: impl FnMut(&mut Environment) -> Result<QueryResult>,
+) -> Result<QueryResult> {
+    for tries in 0.. {
+        let block = Arc::new(Block::implicit(&environment.database.0.clock));
+        block.begin_statement(false)?;
+        environment.block = Some(block.clone());
+        let result = run(environment);
+        environment.block = None;
+        let result = result.and_then(|result| statement::commit(environment, &block).map(|()| result));
+        match result {
+            Ok(result) => return Ok(result),
+            Err(error) => block.retry_all(error, tries, &environment.call)?,
+        }
+    }
+    Err(Error::internal("tries without an end"))
+}
+
+/// Runs a statement whose plan is not kept.
+pub(crate) fn run_parsed(
+    environment: &mut Environment,
+    parsed: &sql::Parsed,
+    parameters: &[(Value, SqlType)],
+) -> Result<QueryResult> {
+    in_transaction(environment, parsed, |environment| bind_and_run(environment, parsed, parameters))
+}
+
+/// Binds and runs a statement.
+fn bind_and_run(
+    environment: &mut Environment,
+    parsed: &sql::Parsed,
+    parameters: &[(Value, SqlType)],
+) -> Result<QueryResult> {
+    let resolver = Resolver::new(environment);
+    let bound = match sql::bind(parsed, &resolver, parameters)? {
+        Statement::Execute { name, parameters, .. } => {
+            let prepared = prepared_of(environment, &name)?;
+            drop(resolver);
+            // Its text is not what the client has sent now.
+            let result = run_prepared(environment, &prepared, &parameters);
+            return result.map(QueryResult::without_positions).map_err(Error::nowhere);
+        }
+        Statement::Explain { analyze, stage, statement } => {
+            let statement = Box::new(explained(environment, &resolver, *statement)?);
+            Statement::Explain { analyze, stage, statement }
+        }
+        other => other,
+    };
+    let rejects = resolver.into_rejects();
+    let levels = bound.plan().map_or(0, plan::Plan::depth);
+    stack::with_room(levels, || statement::run(environment, bound, rejects))?
+}
+
+/// The prepared statement of that name.
+fn prepared_of(environment: &Environment, name: &str) -> Result<Arc<PreparedStatement>> {
+    let prepared = environment.prepared.get(name).cloned();
+    prepared.ok_or_else(|| Error::internal("a prepared statement that was there is gone"))
+}
+
+/// What EXPLAIN explains: EXECUTE is the statement as it would run with these parameters.
+fn explained(environment: &Environment, resolver: &Resolver<'_>, statement: Statement) -> Result<Statement> {
+    let Statement::Execute { name, parameters, .. } = statement else { return Ok(statement) };
+    let prepared = prepared_of(environment, &name)?;
+    sql::bind(prepared.parsed(), resolver, &parameters).map_err(Error::nowhere)
+}
+
+/// Runs a prepared statement with parameters of its types. Positions of errors are of its own text.
+pub(crate) fn run_prepared(
+    environment: &mut Environment,
+    prepared: &PreparedStatement,
+    parameters: &[(Value, SqlType)],
+) -> Result<QueryResult> {
+    let result = start_prepared(environment, prepared, parameters)?;
+    if prepared.gives(result.columns()) {
+        return Ok(result);
+    }
+    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, "cached plan must not change result type")
+        .hint("a table has other columns than when the statement was prepared"))
+}
+
+fn start_prepared(
+    environment: &mut Environment,
+    prepared: &PreparedStatement,
+    parameters: &[(Value, SqlType)],
+) -> Result<QueryResult> {
+    let text = prepared.text(parameters).filter(|_| environment.settings.plans_as_usual());
+    let find = |text| {
+        let recent = prepared.recent().and_then(|kept| kept.fits(environment, text));
+        recent.or_else(|| {
+            let fit = environment.database.0.kept.find(environment, text)?;
+            prepared.runs_by(&fit.kept);
+            Some(fit)
+        })
+    };
+    if let Some(text) = text
+        && let Some(result) = by_kept_plan(environment, || find(text))
+    {
+        return result;
+    }
+    let _working = environment.work_on(prepared.sql())?;
+    stack::with_room(sql::parse_depth(prepared.sql()), || match text {
+        Some(text) => run_and_keep(environment, prepared.parsed(), text),
+        None => run_parsed(environment, prepared.parsed(), parameters),
+    })?
+}
+
+/// Runs a query whose plan may be kept for others of its kind.
+fn run_and_keep(environment: &mut Environment, parsed: &sql::Parsed, text: Text<'_>) -> Result<QueryResult> {
+    in_transaction(environment, parsed, |environment| plan_and_keep(environment, parsed, text))
+}
+
+fn plan_and_keep(environment: &mut Environment, parsed: &sql::Parsed, text: Text<'_>) -> Result<QueryResult> {
+    let resolver = Resolver::new(environment);
+    let Ok((Statement::Query(mut plan), mut uses)) = sql::bind_open(parsed, &resolver, text.parameters) else {
+        drop(resolver);
+        return bind_and_run(environment, parsed, text.parameters);
+    };
+    if plan.tables.len() > 1 || resolver.lasting().is_none() {
+        plan.close_arguments();
+        uses.clear();
+    }
+    let environment = &*environment;
+    stack::with_room(plan.depth(), || {
+        let plan = execute::optimize(environment, plan)?;
+        let columns = statement::result_columns(&plan);
+        let prepared = execute::prepare(environment, &plan, false)?;
+        if let Some(catalog) = resolver.lasting()
+            && let Some(kept) = Kept::new(text, &plan, prepared.clone(), columns.clone(), uses, catalog)
+        {
+            environment.database.0.kept.keep(kept);
+        }
+        let running = prepared.start(environment, execute::sources(&plan)?, None, false, environment.call.token())?;
+        QueryResult::running(columns, running).and_reject(resolver.into_rejects())
+    })?
+}
