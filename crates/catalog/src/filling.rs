@@ -3,6 +3,9 @@
 //! Expressions are kept as text and bound by each statement that writes: what `now()` or a function means is that
 //! statement's.
 
+use std::sync::Arc;
+
+use functions::Sequence;
 use types::ops::cast::format_value;
 use types::{SqlType, Value};
 
@@ -15,6 +18,15 @@ pub enum Filling {
     Expression(String),
     /// GENERATED ALWAYS AS (...) STORED: an expression of the row's other columns. Nothing else may be written.
     Generated(String),
+    /// The next value of a sequence.
+    Next(Arc<Sequence>),
+    /// GENERATED AS IDENTITY: the next value of a sequence of its own.
+    Identity {
+        /// Whether nothing else may be written, unless the statement insists.
+        always: bool,
+        /// Its sequence.
+        sequence: Arc<Sequence>,
+    },
 }
 
 impl Filling {
@@ -31,6 +43,16 @@ impl Filling {
                 Some(if bare { text } else { format!("'{}'", text.replace('\'', "''")) })
             }
             Self::Expression(sql) | Self::Generated(sql) => Some(sql.clone()),
+            Self::Next(sequence) => Some(format!("nextval('{}'::regclass)", sequence.name().replace('\'', "''"))),
+            Self::Identity { .. } => None,
+        }
+    }
+
+    /// The sequence whose next value it is.
+    pub fn sequence(&self) -> Option<&Arc<Sequence>> {
+        match self {
+            Self::Next(sequence) | Self::Identity { sequence, .. } => Some(sequence),
+            _ => None,
         }
     }
 

@@ -4,12 +4,14 @@
 
 mod filling;
 pub mod names;
+mod sequences;
 pub mod statistics;
 mod table_statistics;
 pub mod tables;
 
 pub use filling::{Check, Filling};
 pub use names::nearest_name;
+pub use sequences::{Owner, SequenceEntry};
 pub use statistics::{ColumnStatistics, Statistics};
 pub use tables::{Catalog, CatalogSnapshot, DEFAULT_SCHEMA, IfExists, Kind, Table, TableEntry, View};
 

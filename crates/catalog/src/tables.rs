@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Error, Result, SqlState};
+use functions::Sequence;
 use storage::Relation;
 
-use crate::{Check, Field, Filling, nearest_name};
+use crate::{Check, Field, Filling, Owner, SequenceEntry, nearest_name};
 
 /// The schema of unqualified names.
 pub const DEFAULT_SCHEMA: &str = "main";
@@ -19,8 +20,8 @@ const INVALID_SCHEMA_NAME: SqlState = SqlState("3F000");
 const DUPLICATE_SCHEMA: SqlState = SqlState("42P06");
 const INVALID_TABLE_DEFINITION: SqlState = SqlState("42P16");
 
-/// A stored table. When it is dropped nobody freezes its rows any more.
-#[derive(Debug)]
+/// A stored table as it is defined.
+#[derive(Clone, Debug)]
 pub struct Table {
     /// Its rows, columns and primary key.
     pub relation: Arc<Relation>,
@@ -28,19 +29,31 @@ pub struct Table {
     pub fillings: Vec<Filling>,
     /// What must hold of each row, in the order of the names.
     pub checks: Vec<Check>,
+    /// Shared by all definitions of the table that there were.
+    _rows: Arc<Rows>,
 }
+
+/// A table's rows: when the last definition is dropped nobody freezes them any more.
+#[derive(Debug)]
+struct Rows(Arc<Relation>);
 
 impl Table {
     /// A table without defaults and constraints.
     pub fn new(relation: Arc<Relation>) -> Self {
         let fillings = vec![Filling::NULL; relation.schema().attributes().len()];
-        Self { relation, fillings, checks: Vec::new() }
+        Self::with(relation, fillings, Vec::new())
+    }
+
+    /// A table with a filling for each column, and constraints in the order of their names.
+    pub fn with(relation: Arc<Relation>, fillings: Vec<Filling>, checks: Vec<Check>) -> Self {
+        let rows = Arc::new(Rows(relation.clone()));
+        Self { relation, fillings, checks, _rows: rows }
     }
 }
 
-impl Drop for Table {
+impl Drop for Rows {
     fn drop(&mut self) {
-        self.relation.forget_backlog();
+        self.0.forget_backlog();
     }
 }
 
@@ -123,13 +136,14 @@ pub enum IfExists {
 }
 
 /// Schema and name of an entry.
-type Name = (String, String);
+pub(crate) type Name = (String, String);
 type Schemas = BTreeMap<String, BTreeMap<String, TableEntry>>;
 
 /// All definitions at one moment.
 #[derive(Clone, Debug)]
 pub struct CatalogSnapshot {
     schemas: Schemas,
+    pub(crate) sequences: BTreeMap<Name, SequenceEntry>,
 }
 
 /// The definitions of a database.
@@ -142,14 +156,14 @@ impl Default for Catalog {
     }
 }
 
-fn canonical(schema: Option<&str>) -> &str {
+pub(crate) fn canonical(schema: Option<&str>) -> &str {
     match schema {
         None | Some(DEFAULT_SCHEMA_ALIAS) => DEFAULT_SCHEMA,
         Some(name) => name,
     }
 }
 
-fn no_schema(name: &str) -> Error {
+pub(crate) fn no_schema(name: &str) -> Error {
     Error::new(INVALID_SCHEMA_NAME, format!("schema \"{name}\" does not exist"))
 }
 
@@ -173,6 +187,23 @@ impl CatalogSnapshot {
     /// The names of all schemas.
     pub fn schemas(&self) -> impl Iterator<Item = &str> {
         self.schemas.keys().map(String::as_str)
+    }
+
+    /// Whether there is a schema of that name.
+    pub(crate) fn has_schema(&self, name: &str) -> bool {
+        self.schemas.contains_key(name)
+    }
+
+    /// Columns that take their values from a sequence have no default any more.
+    pub(crate) fn forget_default(&mut self, sequence: &Sequence) {
+        for entry in self.schemas.values_mut().flat_map(BTreeMap::values_mut) {
+            let TableEntry::Table(table) = entry else { continue };
+            let reads = |f: &Filling| f.sequence().is_some_and(|s| **s == *sequence);
+            if table.fillings.iter().any(reads) {
+                let table = Arc::make_mut(table);
+                table.fillings.iter_mut().filter(|f| reads(f)).for_each(|f| *f = Filling::NULL);
+            }
+        }
     }
 
     /// The views that read the entry of that name themselves.
@@ -220,7 +251,7 @@ impl Catalog {
     /// A catalog with an empty default schema.
     pub fn new() -> Self {
         let schemas = Schemas::from([(DEFAULT_SCHEMA.to_owned(), BTreeMap::new())]);
-        Self(Mutex::new(Arc::new(CatalogSnapshot { schemas })))
+        Self(Mutex::new(Arc::new(CatalogSnapshot { schemas, sequences: BTreeMap::new() })))
     }
 
     /// The definitions as they are now.
@@ -229,7 +260,7 @@ impl Catalog {
     }
 
     /// Runs `change` on the definitions; they stay as they are if it fails.
-    fn change<T>(&self, change: impl FnOnce(&mut CatalogSnapshot) -> Result<T>) -> Result<T> {
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut CatalogSnapshot) -> Result<T>) -> Result<T> {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut next = CatalogSnapshot::clone(&current);
         let result = change(&mut next)?;
@@ -239,9 +270,28 @@ impl Catalog {
 
     /// Enters a table or view. Returns whether it did: false if the name is taken and that is to be skipped.
     pub fn create(&self, schema: Option<&str>, name: &str, entry: TableEntry, if_exists: IfExists) -> Result<bool> {
+        self.create_with(schema, name, entry, Vec::new(), if_exists)
+    }
+
+    /// As [`create`](Self::create), for a table with sequences of its own: the names of these, and their columns.
+    pub fn create_with(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+        entry: TableEntry,
+        owned: Vec<(String, String, Arc<Sequence>)>,
+        if_exists: IfExists,
+    ) -> Result<bool> {
         self.change(|catalog| {
             let schema = canonical(schema);
             let entries = catalog.schemas.get(schema).ok_or_else(|| no_schema(schema))?;
+            let key = (schema.to_owned(), name.to_owned());
+            if catalog.sequences.contains_key(&key) {
+                return match if_exists {
+                    IfExists::Skip => Ok(false),
+                    _ => Err(Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))),
+                };
+            }
             match (entries.get(name), if_exists) {
                 (Some(_), IfExists::Skip) => return Ok(false),
                 (Some(_), IfExists::Fail) => {
@@ -258,6 +308,15 @@ impl Catalog {
                     }
                 },
                 (None, _) | (Some(_), IfExists::Replace) => {}
+            }
+            catalog.drop_owned(&key);
+            for (sequence_name, column, sequence) in owned {
+                if catalog.is_taken(Some(schema), &sequence_name) {
+                    let message = format!("relation \"{sequence_name}\" already exists");
+                    return Err(Error::new(SqlState::DUPLICATE_TABLE, message));
+                }
+                let owner = Some(Owner { schema: schema.to_owned(), table: name.to_owned(), column });
+                catalog.sequences.insert((schema.to_owned(), sequence_name), SequenceEntry { sequence, owner });
             }
             let entries = catalog.schemas.get_mut(schema).ok_or_else(|| no_schema(schema))?;
             entries.insert(name.to_owned(), entry);
@@ -292,6 +351,7 @@ impl Catalog {
                 catalog.refuse_dependents(kind, &gone)?;
             }
             for (schema, name) in gone {
+                catalog.drop_owned(&(schema.clone(), name.clone()));
                 catalog.schemas.get_mut(&schema).and_then(|entries| entries.remove(&name));
             }
             Ok(())
@@ -326,11 +386,13 @@ impl Catalog {
             if name == DEFAULT_SCHEMA {
                 return Err(dependent("it is the default schema"));
             }
-            if !entries.is_empty() && !cascade {
+            let has_sequences = catalog.sequences.keys().any(|(schema, _)| schema == name);
+            if (!entries.is_empty() || has_sequences) && !cascade {
                 return Err(dependent("other objects depend on it")
                     .hint("use DROP ... CASCADE to drop the dependent objects too"));
             }
             catalog.schemas.remove(name);
+            catalog.sequences.retain(|(schema, _), _| schema != name);
             Ok(true)
         })
     }

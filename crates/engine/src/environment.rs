@@ -11,6 +11,7 @@ use std::time::Instant;
 use base::memory::Reservation;
 use base::statement::Working;
 use base::{Budget, Error, Result, SqlState, statement};
+use functions::SequenceSession;
 use io::{FileSource, Helpers, OpenContext, PieceStep};
 use scheduler::{JobHandle, JobOptions, JobSpec, Observer, Pipeline};
 
@@ -41,6 +42,8 @@ pub(crate) struct Environment {
     pub call: Call,
     /// The number of the session; 0 of none.
     pub session: u64,
+    /// The session as sequences know it.
+    pub sequences: Arc<SequenceSession>,
     /// The statement that runs, or has run last, as others see it.
     pub statement: Arc<Statement>,
     /// Where its statements are recorded.
@@ -57,9 +60,9 @@ impl Environment {
         let settings = database.0.session_settings.clone();
         let statement = Statement::none();
         let trace = database.0.first_trace.get().cloned();
-        let (frames, prepared) = (HashMap::new(), BTreeMap::new());
+        let (frames, prepared, sequences) = (HashMap::new(), BTreeMap::new(), Arc::default());
         let (call, open) = (Call::default(), Arc::default());
-        Self { database, settings, frames, prepared, call, session: 0, statement, trace, block: None, open }
+        Self { database, settings, frames, prepared, call, session: 0, sequences, statement, trace, block: None, open }
     }
 
     /// A statement is seen by all sessions until what this returns is dropped.

@@ -20,6 +20,7 @@ use base::ids::Id;
 use base::traffic::Traffic;
 use base::{Budget, IdMap, Result};
 use codegen::Executable;
+use functions::ScalarFunction;
 use pipeline::Target;
 use pipeline::ir::{Pipeline, PipelineId, Program, Source as IrSource, SourceColumn, State, StateId};
 use plan::{Plan, TableId};
@@ -132,7 +133,8 @@ fn prepare_to(environment: &Environment, target: Target, plan: &Plan, analyze: b
         Executable::Interpreted(program.clone())
     };
     let need = need::of(plan, target == Target::Table);
-    Ok(Prepared { program, code, few_rows: most_rows(&plan.root) <= INLINE_RESULT_ROWS, need })
+    let few_rows = most_rows(&plan.root) <= INLINE_RESULT_ROWS;
+    Ok(Prepared { program, code, few_rows, in_order: asks_sequences(plan), need })
 }
 
 /// What the tables of a plan are.
@@ -216,7 +218,7 @@ impl Prepared {
         let watched = analyze || environment.statement.is_pictured();
         // How many rows rounds add is not known.
         let rounds = query.program.states.values().any(|state| matches!(state, State::Recursion(_)));
-        query.small = !watched && !rounds && self.few_rows && query.source_rows() <= INLINE_ROWS;
+        query.small = !watched && !rounds && self.few_rows && query.source_rows() <= INLINE_ROWS || self.in_order;
         let ticket = if query.small { None } else { Some(admit(environment, &query, self.need)?) };
         let query = Arc::new(query);
         let watch = analyze.then(|| Watch::begin(&query)).transpose()?;
@@ -239,6 +241,23 @@ impl Prepared {
     pub fn positions(&self) -> &[u32] {
         &self.program.positions
     }
+}
+
+/// Whether a plan takes values of sequences: it has them in the order of its rows, so it runs on one thread.
+fn asks_sequences(plan: &Plan) -> bool {
+    const ASKING: [ScalarFunction; 4] = [
+        ScalarFunction::SEQUENCE_NEXT,
+        ScalarFunction::SEQUENCE_CURRENT,
+        ScalarFunction::SEQUENCE_LAST,
+        ScalarFunction::SEQUENCE_SET,
+    ];
+    let asks = |e: &plan::Expr| matches!(&e.kind, plan::ExprKind::Call(f, _) if ASKING.contains(f));
+    let roots = std::iter::once(&plan.root).chain(plan.ctes.values().map(|cte| &cte.plan));
+    let mut found = false;
+    for root in roots {
+        root.walk(&mut |node| found |= node.expressions().any(|e| e.any(&asks)));
+    }
+    found
 }
 
 /// The most rows that some operator is expected to produce.

@@ -12,6 +12,8 @@ pub(crate) struct Prepared {
     pub code: Executable,
     /// Whether no operator is expected to make many rows.
     pub few_rows: bool,
+    /// Whether its rows are to be made in their order, by one thread.
+    pub in_order: bool,
     /// Bytes that it is expected to need.
     pub need: usize,
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base::{Error, Result, SqlState};
-use catalog::TableEntry;
+use catalog::{SequenceEntry, TableEntry};
+use functions::Sequence;
 use io::FileSource;
 use sql::{ObjectName, Resolved, Table};
 use storage::transaction::View;
@@ -33,6 +34,8 @@ pub(crate) struct Resolver<'a> {
     now: i64,
     /// Whether somebody asked for the time.
     asked_now: Cell<bool>,
+    /// Whether somebody asked who the session is.
+    is_of_session: Cell<bool>,
     /// Of the files that were opened so far.
     rejects: RefCell<Vec<Rejects>>,
 }
@@ -48,6 +51,7 @@ impl<'a> Resolver<'a> {
             view: OnceCell::new(),
             now,
             asked_now: Cell::new(false),
+            is_of_session: Cell::new(false),
             rejects: RefCell::default(),
         }
     }
@@ -59,7 +63,7 @@ impl<'a> Resolver<'a> {
 
     /// What the statement was bound against, if the same text will be bound alike as long as that is the catalog.
     pub fn lasting(&self) -> Option<&Arc<catalog::CatalogSnapshot>> {
-        (!self.asked_now.get()).then_some(&self.catalog)
+        (!self.asked_now.get() && !self.is_of_session.get()).then_some(&self.catalog)
     }
 
     fn shared(&self) -> &'a Arc<Shared> {
@@ -103,6 +107,11 @@ impl sql::Resolver for Resolver<'_> {
         let entry = match self.catalog.lookup(schema, &name.name) {
             Ok(entry) => entry,
             Err(error) => {
+                if let Ok(found) = self.catalog.sequence(schema, &name.name) {
+                    let table: Arc<dyn FileSource> = views::sequence(&found.sequence);
+                    self.is_of_session.set(true);
+                    return Ok(Resolved::Table(files::table(&name.name, table, &self.shared().samples)));
+                }
                 if let Some(table) = views::system_table(self.environment, &self.catalog, schema, &name.name) {
                     let table: Arc<dyn FileSource> = table;
                     return Ok(Resolved::Table(files::table(&name.name, table, &self.shared().samples)));
@@ -138,6 +147,31 @@ impl sql::Resolver for Resolver<'_> {
                 })
             }
         })
+    }
+
+    fn sequence(&self, name: &ObjectName) -> Result<Arc<Sequence>> {
+        self.catalog.sequence(name.schema.as_deref(), &name.name).map(|entry| entry.sequence.clone())
+    }
+
+    fn sequence_of(&self, table: &ObjectName, column: &str) -> Option<String> {
+        let schema = match table.schema.as_deref() {
+            None | Some("public") => catalog::DEFAULT_SCHEMA,
+            Some(schema) => schema,
+        };
+        let is_owned = |entry: &&SequenceEntry| {
+            let owner = entry.owner.as_ref();
+            owner.is_some_and(|o| o.schema == schema && o.table == table.name && o.column == column)
+        };
+        self.catalog.sequences().map(|(_, _, entry)| entry).find(is_owned).map(|entry| entry.sequence.name())
+    }
+
+    fn is_taken(&self, name: &ObjectName) -> bool {
+        self.catalog.is_taken(name.schema.as_deref(), &name.name)
+    }
+
+    fn session(&self) -> i64 {
+        self.is_of_session.set(true);
+        self.environment.sequences.number()
     }
 
     fn storage_info(&self, table: &ObjectName) -> Result<Table> {

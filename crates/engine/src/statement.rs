@@ -75,6 +75,12 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         Statement::CreateSchema { name, if_not_exists, position } => {
             definition::create_schema(environment, &name, if_not_exists).map_err(|e| e.at(position))
         }
+        Statement::CreateSequence { name, shape, owner, if_not_exists } => {
+            definition::create_sequence(environment, &name, shape, owner, if_not_exists)
+        }
+        Statement::AlterSequence { name, sequence, change } => {
+            definition::alter_sequence(environment, &name, sequence, change)
+        }
         Statement::Drop { kind, names, if_exists, cascade } => {
             definition::drop(environment, kind, &names, if_exists, cascade)
         }

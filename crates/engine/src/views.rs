@@ -11,6 +11,7 @@ mod workers;
 use std::sync::Arc;
 use std::time::Duration;
 
+use functions::Sequence;
 use io::{Field, MemorySource};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
@@ -41,6 +42,13 @@ const VIEWS: [View; 5] = [
 pub(crate) fn view(environment: &Environment, name: &str) -> Option<Arc<MemorySource>> {
     let view = VIEWS.iter().find(|view| view.name == name)?;
     Some(small_table(view.columns, (view.rows)(environment)))
+}
+
+/// A sequence in FROM: one row of its state.
+pub(crate) fn sequence(sequence: &Sequence) -> Arc<MemorySource> {
+    let columns = [("last_value", SqlType::BigInt), ("log_cnt", SqlType::BigInt), ("is_called", SqlType::Bool)];
+    let (last, is_called) = sequence.last();
+    small_table(&columns, vec![vec![Value::Int(last), Value::Int(0), Value::Bool(is_called)]])
 }
 
 /// A time in milliseconds, as all views have it.

@@ -25,6 +25,7 @@ mod common;
 pub mod composed;
 pub mod resolve;
 pub mod scalar;
+pub mod sequence;
 pub mod window;
 
 pub use aggregate::{Aggregate, AggregateFunction};
@@ -33,4 +34,5 @@ pub use common::common_type;
 pub use composed::Composed;
 pub use resolve::{Overload, Parameter, ResolvedCall, ResultType, SESSION_ZONE};
 pub use scalar::{Call, FloatFunction, Scalar, ScalarFunction, Typed};
+pub use sequence::{Sequence, SequenceSession};
 pub use window::{Window, WindowFunction};

@@ -15,6 +15,7 @@ mod patterns;
 mod periods;
 mod quoting;
 mod random;
+mod sequences;
 mod special;
 mod strings;
 mod typed;
@@ -34,7 +35,7 @@ pub use call::Call;
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 14] = [
+const FAMILIES: [&[Scalar]; 15] = [
     operators::ROWS,
     numbers::ROWS,
     special::ROWS,
@@ -49,6 +50,7 @@ const FAMILIES: [&[Scalar]; 14] = [
     comparisons::ROWS,
     arrays::ROWS,
     lists::ROWS,
+    sequences::ROWS,
 ];
 
 /// The rows of all families, by number: calls ask for them row by row.

@@ -21,6 +21,7 @@ mod recursion;
 mod sample;
 mod scope;
 mod select;
+mod sequence;
 mod series;
 mod set_operation;
 mod statement;
@@ -38,7 +39,7 @@ use plan::{ColumnId, Expr, Node, Plan};
 use sqlparser::ast::{self, Ident};
 use types::{SqlType, Value};
 
-use crate::parse::Ast;
+use crate::parse::{Ast, InsertForm};
 use crate::position::Positions;
 use crate::{ObjectName, Parsed, Prepare, Resolver, Statement};
 use argument::Arguments;
@@ -86,7 +87,7 @@ fn statement(
     }
     binder.arguments.placeholders = parsed.placeholders;
     binder.arguments.uses = arguments;
-    binder.by_name = parsed.by_name;
+    binder.insert = parsed.insert;
     let bound = zone::in_zone(resolver.time_zone(), || binder.statement(&parsed.ast, &parsed.text))?;
     Ok((bound, binder.arguments.uses.unwrap_or_default()))
 }
@@ -97,7 +98,7 @@ pub fn prepare(text: &str, resolver: &dyn Resolver, types: &[SqlType]) -> Result
     let parsed = crate::parse(text)?;
     let mut binder = Binder::new(Some(&parsed.positions), resolver, &[]);
     binder.limits.allow(8 * parsed.text.len());
-    binder.by_name = parsed.by_name;
+    binder.insert = parsed.insert;
     binder.arguments.placeholders = parsed.placeholders;
     let Ast::Library(statement) = &parsed.ast else {
         return unsupported("a prepared statement of this kind", Some(parsed.positions.begin()));
@@ -115,8 +116,8 @@ struct Binder<'a> {
     resolver: &'a dyn Resolver,
     /// What the statement's own text names in FROM.
     reads: Vec<ObjectName>,
-    /// Whether INSERT fills the columns that the query's are named as.
-    by_name: bool,
+    /// What INSERT says besides.
+    insert: InsertForm,
 }
 
 /// A bound query: its operators and its output.
@@ -150,7 +151,7 @@ impl<'a> Binder<'a> {
             limits: Limits::default(),
             resolver,
             reads: Vec::new(),
-            by_name: false,
+            insert: InsertForm::default(),
         }
     }
 

@@ -27,5 +27,5 @@ pub use resolver::{Resolved, Resolver, Series, SeriesBounds, Table};
 pub use split::{Piece, next_piece, split};
 pub use statement::{
     Change, ChangeKind, ColumnDefinition, Copy, CopyTarget, CreateTable, CreateView, ExplainStage, Insert, Isolation,
-    ObjectKind, ObjectName, Prepare, Statement, TransactionKind, TransactionModes, change_action,
+    ObjectKind, ObjectName, Prepare, SequenceChange, Statement, TransactionKind, TransactionModes, change_action,
 };

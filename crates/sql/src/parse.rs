@@ -4,6 +4,7 @@ mod command;
 mod error;
 mod insert;
 mod prepared;
+mod sequence;
 pub(crate) mod sets;
 mod table;
 pub(crate) mod window;
@@ -21,7 +22,9 @@ use crate::position::Positions;
 use crate::split::{next_piece, split};
 
 pub(crate) use command::{Ast, CopyAst, CopySubject};
+pub(crate) use insert::{InsertForm, Overriding};
 pub(crate) use prepared::{ExecuteAst, PrepareAst, PreparedAst};
+pub(crate) use sequence::{SequenceAst, SequenceChangeAst, SequenceOptions};
 
 /// Longest text of a statement.
 const MAX_TEXT: usize = 256 << 20;
@@ -42,8 +45,8 @@ pub struct Parsed {
     pub(crate) text: String,
     /// The highest number of a placeholder in it.
     pub(crate) placeholders: usize,
-    /// Whether it is an INSERT ... BY NAME.
-    pub(crate) by_name: bool,
+    /// What it says as an INSERT that the parser does not know.
+    pub(crate) insert: InsertForm,
 }
 
 impl Parsed {
@@ -136,8 +139,8 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
     limit_chains(&tokens, &positions)?;
     refuse_junk(&tokens, &positions)?;
     let placeholders = number_placeholders(&mut tokens);
-    let (tokens, by_name) = insert::by_name(tokens);
-    let tokens = sets::carry(window::carry(table::as_select(tokens)));
+    let (tokens, insert) = insert::form(tokens);
+    let tokens = sequence::ordered(sets::carry(window::carry(table::as_select(tokens))));
     let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_RECURSION).with_tokens_with_locations(tokens);
     let ast = command::statement(&mut parser)
         .and_then(|ast| match parser.peek_token().token {
@@ -145,7 +148,7 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
             _ => parser.expected("end of statement", parser.peek_token()),
         })
         .map_err(|e| error::parser(&e, text, &positions))?;
-    Ok(Parsed { ast, positions, text: text.to_owned(), placeholders, by_name })
+    Ok(Parsed { ast, positions, text: text.to_owned(), placeholders, insert })
 }
 
 /// Refuses what the parser and the binder could not follow.

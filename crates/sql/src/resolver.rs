@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base::Result;
 use catalog::{Check, Field, Filling, Statistics};
+use functions::Sequence;
 use plan::TableSource;
 use types::ops::date::Zone;
 use types::{SqlType, Value};
@@ -14,6 +15,26 @@ use crate::ObjectName;
 pub trait Resolver {
     /// The table or view of that name; error 42P01 if there is none.
     fn table(&self, name: &ObjectName) -> Result<Resolved>;
+
+    /// The sequence of that name; 42P01 if there is none, 42809 if the name means something else.
+    fn sequence(&self, name: &ObjectName) -> Result<Arc<Sequence>> {
+        Err(base::Error::new(base::SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")))
+    }
+
+    /// The sequence that belongs to a column of a table, as text.
+    fn sequence_of(&self, _table: &ObjectName, _column: &str) -> Option<String> {
+        None
+    }
+
+    /// Whether a table, view or sequence has that name.
+    fn is_taken(&self, _name: &ObjectName) -> bool {
+        false
+    }
+
+    /// The number by which sequences know the session. What is bound with it is of use to this session only.
+    fn session(&self) -> i64 {
+        0
+    }
 
     /// Files: `function` is `read_csv`, `read_parquet`, or empty for a bare path in FROM, whose ending decides. Options are
     /// names in lower case with constant values.

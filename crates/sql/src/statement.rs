@@ -1,6 +1,10 @@
 //! Statements as the engine runs them: names resolved, types checked.
 
-use catalog::{Check, Filling};
+use std::sync::Arc;
+
+use catalog::{Check, Filling, Owner};
+use functions::Sequence;
+use functions::sequence::Shape;
 use plan::{Plan, TableSource};
 use types::{SqlType, Value};
 
@@ -44,7 +48,27 @@ pub enum Statement {
         /// Where the name stands.
         position: Option<u32>,
     },
-    /// DROP TABLE, DROP VIEW or DROP SCHEMA.
+    /// CREATE SEQUENCE.
+    CreateSequence {
+        /// Its name.
+        name: ObjectName,
+        /// What it is.
+        shape: Shape,
+        /// The column that it goes with.
+        owner: Option<Owner>,
+        /// Nothing happens if there is one.
+        if_not_exists: bool,
+    },
+    /// ALTER SEQUENCE; the change is made when the statement runs.
+    AlterSequence {
+        /// Its name.
+        name: ObjectName,
+        /// The sequence; none if there is none and that is no error.
+        sequence: Option<Arc<Sequence>>,
+        /// What changes.
+        change: SequenceChange,
+    },
+    /// DROP TABLE, DROP VIEW, DROP SEQUENCE or DROP SCHEMA.
     Drop {
         /// What kind of object.
         kind: ObjectKind,
@@ -141,6 +165,15 @@ pub struct Prepare {
     pub columns: Vec<catalog::Field>,
 }
 
+/// What ALTER SEQUENCE changes.
+#[derive(Clone, Debug)]
+pub enum SequenceChange {
+    /// Its declaration, where it goes on, and what it belongs to.
+    Shape(Shape, Option<i64>, Option<Option<Owner>>),
+    /// Its name.
+    Name(String),
+}
+
 /// Which form EXPLAIN shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExplainStage {
@@ -187,6 +220,8 @@ pub enum ObjectKind {
     Table,
     /// A view.
     View,
+    /// A sequence.
+    Sequence,
     /// A schema with what is in it.
     Schema,
 }
@@ -202,6 +237,8 @@ pub struct CreateTable {
     pub primary_key: Vec<usize>,
     /// CHECK constraints, in the order of their names.
     pub checks: Vec<Check>,
+    /// The sequences of its columns: their names, the columns, and themselves.
+    pub sequences: Vec<(String, String, Arc<Sequence>)>,
     /// Nothing happens if there is one.
     pub if_not_exists: bool,
     /// An existing one is replaced.

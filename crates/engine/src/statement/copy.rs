@@ -116,7 +116,7 @@ fn through_insert(environment: &Environment, into: Into<'_>, file: Arc<dyn FileS
     let targets: Vec<String> = columns.iter().map(|&c| quote(&attributes[c].name)).collect();
     let sources: Vec<String> = file.schema().iter().map(|f| quote(&f.name)).collect();
     let sql = format!(
-        "insert into {}{} ({}) select {} from {}",
+        "insert into {}{} ({}) overriding system value select {} from {}",
         into.name.schema.as_ref().map_or_else(String::new, |schema| quote(schema) + "."),
         quote(&into.name.name),
         targets.join(", "),

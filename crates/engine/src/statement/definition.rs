@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{IfExists, Kind, Table, TableEntry, View};
+use catalog::{IfExists, Kind, Owner, Table, TableEntry, View};
+use functions::Sequence;
+use functions::sequence::Shape;
 use plan::Plan;
-use sql::{CreateTable, CreateView, ObjectKind, ObjectName};
+use sql::{CreateTable, CreateView, ObjectKind, ObjectName, SequenceChange};
 use storage::relation::Distribution;
 use storage::{Attribute, Relation, Schema};
 use types::SqlType;
@@ -59,8 +61,12 @@ pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Re
         create.columns.iter().map(|c| Attribute { name: c.name.clone(), sql_type: c.sql_type, not_null: !c.nullable });
     let relation = new_relation(environment, &create.name, Schema::new(attributes.collect(), create.primary_key))?;
     let fillings = create.columns.into_iter().map(|c| c.filling).collect();
-    let table = Table { relation, fillings, checks: create.checks };
-    enter(environment, &create.name, TableEntry::Table(Arc::new(table)), mode)?;
+    let table = Table::with(relation, fillings, create.checks);
+    let (catalog, name) = (&environment.database.0.catalog, &create.name);
+    let entry = TableEntry::Table(Arc::new(table));
+    catalog
+        .create_with(name.schema.as_deref(), &name.name, entry, create.sequences, mode)
+        .map_err(|e| e.at(name.position))?;
     Ok(done)
 }
 
@@ -112,6 +118,40 @@ pub(super) fn create_schema(environment: &Environment, name: &str, if_not_exists
     Ok(QueryResult::done(Tag::Done("CREATE SCHEMA")))
 }
 
+pub(super) fn create_sequence(
+    environment: &Environment,
+    name: &ObjectName,
+    shape: Shape,
+    owner: Option<Owner>,
+    if_not_exists: bool,
+) -> Result<QueryResult> {
+    let catalog = &environment.database.0.catalog;
+    let full = (name.schema.as_deref(), name.name.as_str());
+    catalog.create_sequence(full, shape, owner, mode(if_not_exists, false)).map_err(|e| e.at(name.position))?;
+    Ok(QueryResult::done(Tag::Done("CREATE SEQUENCE")))
+}
+
+pub(super) fn alter_sequence(
+    environment: &Environment,
+    name: &ObjectName,
+    sequence: Option<Arc<Sequence>>,
+    change: SequenceChange,
+) -> Result<QueryResult> {
+    let done = QueryResult::done(Tag::Done("ALTER SEQUENCE"));
+    let Some(sequence) = sequence else { return Ok(done) };
+    let catalog = &environment.database.0.catalog;
+    let full = (name.schema.as_deref(), name.name.as_str());
+    let changed = match change {
+        SequenceChange::Name(to) => catalog.rename_sequence(full, &to),
+        SequenceChange::Shape(shape, restart, owner) => {
+            let owned = owner.map_or(Ok(()), |owner| catalog.own_sequence(full, owner));
+            owned.and_then(|()| sequence.alter(shape, restart))
+        }
+    };
+    changed.map_err(|e| e.at(name.position))?;
+    Ok(done)
+}
+
 pub(super) fn drop(
     environment: &Environment,
     kind: ObjectKind,
@@ -122,6 +162,13 @@ pub(super) fn drop(
     let (kind, done) = match kind {
         ObjectKind::Table => (Kind::Table, "DROP TABLE"),
         ObjectKind::View => (Kind::View, "DROP VIEW"),
+        ObjectKind::Sequence => {
+            let position = names.first().and_then(|n| n.position);
+            let names: Vec<_> = names.iter().map(|n| (n.schema.as_deref(), n.name.as_str())).collect();
+            let catalog = &environment.database.0.catalog;
+            catalog.drop_sequences(&names, if_exists, cascade).map_err(|e| e.at(position))?;
+            return Ok(QueryResult::done(Tag::Done("DROP SEQUENCE")));
+        }
         ObjectKind::Schema => {
             for name in names {
                 let catalog = &environment.database.0.catalog;

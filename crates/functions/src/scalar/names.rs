@@ -60,6 +60,10 @@ impl ScalarFunction {
     pub const REGEXP_SUBSTRING: Self = row("regexp_substring");
     pub const SIMILAR_TO_ESCAPE: Self = row("similar_to_escape");
     pub const FORMAT: Self = row("format");
+    pub const SEQUENCE_NEXT: Self = row("sequence_next");
+    pub const SEQUENCE_CURRENT: Self = row("sequence_current");
+    pub const SEQUENCE_LAST: Self = row("sequence_last");
+    pub const SEQUENCE_SET: Self = row("sequence_set");
     pub const REFUSE_ROW: Self = row("refuse_row");
     pub const EXTRACT: Self = row("extract");
     pub const DATE_TRUNC: Self = row("date_trunc");

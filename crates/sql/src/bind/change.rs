@@ -8,6 +8,7 @@ mod returning;
 
 use base::{Error, Result, SqlState};
 use catalog::Field;
+use catalog::Filling;
 use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op};
 use sqlparser::ast::{self, AssignmentTarget, ObjectNamePart, TableFactor, TableWithJoins, UpdateTableFromKind};
 use types::SqlType;
@@ -225,10 +226,15 @@ impl Binder<'_> {
         if is_default(value) {
             return Ok((attribute, self.filling(&filling, &name, sql_type)?));
         }
-        if filling.is_generated() {
+        let computed = match filling {
+            Filling::Generated(_) => Some("a generated column"),
+            Filling::Identity { always: true, .. } => Some("an identity column defined as GENERATED ALWAYS"),
+            _ => None,
+        };
+        if let Some(what) = computed {
             let message = format!("column \"{name}\" can only be updated to DEFAULT");
             return Err(Error::new(SqlState::GENERATED_ALWAYS, message)
-                .detail(format!("Column \"{name}\" is a generated column."))
+                .detail(format!("Column \"{name}\" is {what}."))
                 .at(position));
         }
         let value = self.expr(value)?;

@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 
 use base::{Error, Result, SqlState};
 use catalog::{Check, Filling};
-use plan::{ColumnId, ColumnInfo, Expr, eval};
+use functions::ScalarFunction;
+use plan::{ColumnId, ColumnInfo, Expr, ExprKind, eval};
 use sqlparser::ast::{self, CheckConstraint, ColumnOption, Ident, ObjectNamePart, Visit, Visitor};
 use types::SqlType;
 use types::ops::cast::assign_value;
@@ -31,6 +32,13 @@ impl Binder<'_> {
         })?;
         if bound.has_subquery() {
             return unsupported("a subquery in a DEFAULT expression", at);
+        }
+        if let ExprKind::Call(ScalarFunction::SEQUENCE_NEXT, arguments) = &bound.kind
+            && let ast::Expr::Function(call) = expr
+            && let Some(sequence) = self.asked(call, arguments)
+        {
+            assign(bound, sql_type, name)?;
+            return Ok(Filling::Next(sequence));
         }
         let value = assign(bound, sql_type, name)?;
         if !is_literal(expr) || value.is_volatile() {

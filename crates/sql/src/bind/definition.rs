@@ -4,6 +4,7 @@ use base::{Error, Result, SqlState};
 use catalog::{Field, Filling};
 use sqlparser::ast::{self, ColumnOption, CreateTableLikeDefaults, CreateTableLikeKind, ObjectType, TableConstraint};
 
+use super::sequence::serial;
 use super::statement::fields;
 use super::type_name::sql_type;
 use super::{Binder, fold, unsupported};
@@ -44,7 +45,15 @@ impl Binder<'_> {
         }
         if let Some(like) = &create.like {
             let columns = self.columns_like(like)?;
-            let table = CreateTable { name, columns, primary_key: vec![], checks: vec![], if_not_exists, or_replace };
+            let table = CreateTable {
+                name,
+                columns,
+                primary_key: vec![],
+                checks: vec![],
+                sequences: vec![],
+                if_not_exists,
+                or_replace,
+            };
             return Ok(Statement::CreateTable(table));
         }
         if create.columns.is_empty() {
@@ -59,6 +68,7 @@ impl Binder<'_> {
             columns: Vec::with_capacity(create.columns.len()),
             primary_key: Vec::new(),
             checks: Vec::new(),
+            sequences: Vec::new(),
             if_not_exists,
             or_replace,
         };
@@ -88,7 +98,9 @@ impl Binder<'_> {
         };
         let with_defaults = matches!(like.defaults, Some(CreateTableLikeDefaults::Including));
         let filling = |at: usize| {
-            let copied = fillings.get(at).filter(|filling| with_defaults && !filling.is_generated());
+            let copied = fillings.get(at).filter(|filling| {
+                with_defaults && !matches!(filling, Filling::Generated(_) | Filling::Identity { .. })
+            });
             copied.cloned().unwrap_or(Filling::NULL)
         };
         let column = |(at, field): (usize, Field)| ColumnDefinition {
@@ -103,13 +115,28 @@ impl Binder<'_> {
     fn column_definition(&mut self, column: &ast::ColumnDef, table: &mut CreateTable) -> Result<()> {
         let position = self.text.at(&column.name);
         let name = fold(&column.name);
-        let sql_type = sql_type(&column.data_type).map_err(|e| e.at(position))?;
-        let (mut nullable, mut filling) = (true, Filling::NULL);
+        let serial = serial(&column.data_type);
+        let sql_type = serial.map_or_else(|| sql_type(&column.data_type), Ok).map_err(|e| e.at(position))?;
+        let (mut nullable, mut filling) = (serial.is_none(), Filling::NULL);
+        if let Some(sql_type) = serial {
+            filling = Filling::Next(self.own_sequence(table, &name, &[], sql_type)?);
+        }
         let index = table.columns.len();
         for option in &column.options {
             match &option.option {
                 ColumnOption::Null => {}
                 ColumnOption::NotNull => nullable = false,
+                ColumnOption::Default(_) | ColumnOption::Generated { generation_expr: None, .. }
+                    if filling != Filling::NULL =>
+                {
+                    let message =
+                        format!("multiple default values specified for column \"{name}\" of table \"{}\"", table.name);
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+                }
+                identity @ ColumnOption::Generated { generation_expr: None, .. } => {
+                    filling = self.identity(table, &name, identity, sql_type)?;
+                    nullable = false;
+                }
                 ColumnOption::Default(expr) => filling = self.default_of(expr, sql_type, &name)?,
                 ColumnOption::PrimaryKey(_) => {
                     if !table.primary_key.is_empty() {
@@ -123,9 +150,6 @@ impl Binder<'_> {
                 ColumnOption::Check(_) | ColumnOption::Generated { generation_expr: Some(_), .. } => {}
                 ColumnOption::ForeignKey(_) => return unsupported("REFERENCES", position),
                 ColumnOption::Collation(_) => return unsupported("COLLATE", position),
-                ColumnOption::Generated { .. } | ColumnOption::Identity(_) => {
-                    return unsupported("a generated column", position);
-                }
                 other => return unsupported(format!("the column option {other}"), position),
             }
         }
@@ -217,6 +241,7 @@ impl Text<'_> {
         let kind = match kind {
             ObjectType::Table => ObjectKind::Table,
             ObjectType::View => ObjectKind::View,
+            ObjectType::Sequence => ObjectKind::Sequence,
             ObjectType::Schema => ObjectKind::Schema,
             other => return unsupported(format!("DROP {other}"), None),
         };

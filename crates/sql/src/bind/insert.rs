@@ -9,6 +9,7 @@ use types::{SqlType, Value};
 use super::{Binder, Bound, Output, fold, unsupported};
 use crate::bind::coerce::assign;
 use crate::bind::parts::Text;
+use crate::parse::Overriding;
 use crate::{Change, ChangeKind, Insert, ObjectName, Resolved, Statement, Table};
 
 /// A column that INSERT fills.
@@ -22,13 +23,22 @@ pub(super) struct Target {
 
 impl Target {
     /// Refuses a value for a column that is computed: 428C9.
-    pub fn check_given(&self) -> Result<()> {
-        if self.filling.is_generated() {
-            let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", self.name);
-            return Err(Error::new(SqlState::GENERATED_ALWAYS, message)
-                .detail(format!("Column \"{}\" is a generated column.", self.name)));
+    pub fn check_given(&self, overriding: Option<Overriding>) -> Result<()> {
+        let name = &self.name;
+        let message = format!("cannot insert a non-DEFAULT value into column \"{name}\"");
+        let error = Error::new(SqlState::GENERATED_ALWAYS, message);
+        match &self.filling {
+            Filling::Generated(_) => Err(error.detail(format!("Column \"{name}\" is a generated column."))),
+            Filling::Identity { always: true, .. } if overriding.is_none() => Err(error
+                .detail(format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS."))
+                .hint("Use OVERRIDING SYSTEM VALUE to override.")),
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Whether a value that is given is passed over.
+    fn is_passed_over(&self, overriding: Option<Overriding>) -> bool {
+        overriding == Some(Overriding::User) && matches!(self.filling, Filling::Identity { .. })
     }
 }
 
@@ -58,7 +68,7 @@ impl Binder<'_> {
                 _ => unsupported("a qualified name among the columns of INSERT", self.text.name_position(c)),
             })
             .collect::<Result<_>>()?;
-        if let (true, Some(query)) = (self.by_name, &insert.source) {
+        if let (true, Some(query)) = (self.insert.by_name, &insert.source) {
             return self.insert_by_name(query, name, table);
         }
         let targets = self.text.targets(&table, &name, &idents)?;
@@ -108,7 +118,7 @@ impl Binder<'_> {
         let ident = |output: &Output| ast::Ident::with_quote('"', output.name.clone());
         let idents: Vec<ast::Ident> = bound.output.iter().map(ident).collect();
         let targets = self.text.targets(&table, &name, &idents.iter().collect::<Vec<_>>())?;
-        targets.iter().try_for_each(Target::check_given)?;
+        targets.iter().try_for_each(|target| target.check_given(None))?;
         self.inserted(bound, &targets, table, name)
     }
 
@@ -136,7 +146,8 @@ impl Binder<'_> {
             SetExpr::Values(values) if plain => self.values(&values.rows, Some(targets))?,
             _ => {
                 let bound = self.query(query)?;
-                targets.iter().take(bound.output.len()).try_for_each(Target::check_given)?;
+                let given = targets.iter().take(bound.output.len());
+                given.into_iter().try_for_each(|target| target.check_given(self.insert.overriding))?;
                 bound
             }
         };
@@ -196,7 +207,8 @@ impl Binder<'_> {
         let Bound { node, output: given } = bound;
         let mut computed = Vec::new();
         let mut output: Vec<Option<Output>> = vec![None; table.fields.len()];
-        for (given, target) in given.into_iter().zip(targets) {
+        let overriding = self.insert.overriding;
+        for (given, target) in given.into_iter().zip(targets).filter(|(_, target)| !target.is_passed_over(overriding)) {
             let from = self.plan.columns[given.column].sql_type;
             let same = from == target.sql_type || (from.is_string() && matches!(target.sql_type, SqlType::Text));
             let column = if same && given.literal.is_none() {

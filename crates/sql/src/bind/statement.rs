@@ -24,6 +24,7 @@ impl Binder<'_> {
             }
             Ast::Reset { name, span } => Statement::Reset { name: name.clone(), position: self.text.span(*span) },
             Ast::Show { name, span } => Statement::Show { name: name.clone(), position: self.text.span(*span) },
+            Ast::Sequence(sequence) => return self.sequence_statement(sequence),
             Ast::ShowTables => Statement::ShowTables,
             Ast::Describe(name) => Statement::Describe { columns: self.describe(name)? },
             Ast::Prepared(PreparedAst::Prepare(prepare)) => return self.prepare(prepare, text),

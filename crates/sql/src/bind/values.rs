@@ -74,7 +74,7 @@ impl Binder<'_> {
                 None => self.expr(expr)?,
                 Some(target) if is_default(expr) => self.filling(&target.filling, &target.name, target.sql_type)?,
                 Some(target) => {
-                    target.check_given().map_err(|e| e.at(self.text.start(expr)))?;
+                    target.check_given(self.insert.overriding).map_err(|e| e.at(self.text.start(expr)))?;
                     let value = self.expr(expr)?;
                     let value = assign(value, target.sql_type, &target.name)?;
                     // All rows of a column have one type.

@@ -24,6 +24,10 @@ impl Binder<'_> {
         match filling {
             Filling::Value(value) => Ok(Expr::constant(value.clone(), stored)),
             Filling::Generated(_) => Ok(Expr::constant(Value::Null, stored)),
+            Filling::Next(sequence) | Filling::Identity { sequence, .. } => {
+                let value = assign(self.next_value(sequence), sql_type, name)?;
+                if sql_type.is_string() { cast_to(value, SqlType::Text) } else { Ok(value) }
+            }
             Filling::Expression(sql) => {
                 let value = self.kept_text(sql, Clause::Default, Scope::default(), |_, bound| {
                     let value = assign(bound, sql_type, name)?;

@@ -7,6 +7,7 @@ use sqlparser::parser::{IsOptional, Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
 
 use super::prepared::{PreparedAst, prepared};
+use super::sequence::{SequenceAst, sequence};
 use crate::dialect::MorselDialect;
 use crate::statement::{CopyTarget, ExplainStage};
 
@@ -25,6 +26,8 @@ pub(crate) enum Ast {
     Reset { name: Option<String>, span: Span },
     /// SHOW; no name means ALL.
     Show { name: Option<String>, span: Span },
+    /// CREATE or ALTER SEQUENCE.
+    Sequence(Box<SequenceAst>),
     /// SHOW TABLES.
     ShowTables,
     /// DESCRIBE of a table, view or file.
@@ -96,6 +99,9 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
     if is_word(parser, "summarize") {
         parser.next_token();
         return summarize(parser);
+    }
+    if let Some(sequence) = sequence(parser)? {
+        return Ok(Ast::Sequence(Box::new(sequence)));
     }
     parser.parse_statement().map(|s| Ast::Library(Box::new(s)))
 }

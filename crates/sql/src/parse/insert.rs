@@ -1,10 +1,29 @@
-//! `INSERT INTO t BY NAME query`: the columns of the query name those that it fills. The parser does not know the words.
+//! What the parser does not know of INSERT: `INSERT INTO t BY NAME query`, where the columns of the query name those that it
+//! fills, and `OVERRIDING SYSTEM VALUE`.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// The tokens without BY NAME of an INSERT, and whether it had that.
-pub(super) fn by_name(mut tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithSpan>, bool) {
+/// The forms of an INSERT.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct InsertForm {
+    /// BY NAME.
+    pub by_name: bool,
+    /// OVERRIDING ... VALUE.
+    pub overriding: Option<Overriding>,
+}
+
+/// What becomes of values for identity columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Overriding {
+    /// They are stored, also where the column is GENERATED ALWAYS.
+    System,
+    /// They are passed over.
+    User,
+}
+
+/// The tokens without what the parser does not know, and what that was.
+pub(super) fn form(mut tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithSpan>, InsertForm) {
     let visible: Vec<usize> = (0..tokens.len()).filter(|&i| !matches!(tokens[i].token, Token::Whitespace(_))).collect();
     let is = |at: usize, name: &str| {
         visible.get(at).is_some_and(|&i| match &tokens[i].token {
@@ -12,23 +31,42 @@ pub(super) fn by_name(mut tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithSpan>, bo
             _ => false,
         })
     };
+    let token = |at: usize| visible.get(at).map(|&i| &tokens[i].token);
+    let mut form = InsertForm::default();
     if !is(0, "insert") || !is(1, "into") {
-        return (tokens, false);
+        return (tokens, form);
     }
     let mut last = 2;
-    while visible.get(last + 1).is_some_and(|&i| tokens[i].token == Token::Period) {
+    while token(last + 1) == Some(&Token::Period) {
         last += 2;
     }
-    if !is(last + 1, "by") || !is(last + 2, "name") {
-        return (tokens, false);
+    if is(last + 1, "by") && is(last + 2, "name") {
+        form.by_name = match token(last + 3) {
+            Some(Token::LParen) => true,
+            Some(Token::Word(word)) => {
+                matches!(word.keyword, Keyword::SELECT | Keyword::WITH | Keyword::FROM | Keyword::TABLE)
+            }
+            _ => false,
+        };
+        if form.by_name {
+            tokens.drain(visible[last + 1]..=visible[last + 2]);
+        }
+        return (tokens, form);
     }
-    let begins_query = visible.get(last + 3).is_some_and(|&i| match &tokens[i].token {
-        Token::LParen => true,
-        Token::Word(word) => matches!(word.keyword, Keyword::SELECT | Keyword::WITH | Keyword::FROM | Keyword::TABLE),
-        _ => false,
-    });
-    if begins_query {
-        tokens.drain(visible[last + 1]..=visible[last + 2]);
+    // The list of columns has no parentheses inside.
+    if token(last + 1) == Some(&Token::LParen) {
+        while token(last).is_some_and(|token| *token != Token::RParen) {
+            last += 1;
+        }
     }
-    (tokens, begins_query)
+    form.overriding = match () {
+        () if !is(last + 1, "overriding") || !is(last + 3, "value") => None,
+        () if is(last + 2, "system") => Some(Overriding::System),
+        () if is(last + 2, "user") => Some(Overriding::User),
+        () => None,
+    };
+    if form.overriding.is_some() {
+        tokens.drain(visible[last + 1]..=visible[last + 3]);
+    }
+    (tokens, form)
 }

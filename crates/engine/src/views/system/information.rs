@@ -1,6 +1,6 @@
 //! `information_schema`.
 
-use catalog::{Filling, Kind, TableEntry};
+use catalog::{Filling, Kind, SequenceEntry, TableEntry};
 use types::{SqlType, Value};
 
 use super::{
@@ -60,6 +60,22 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("is_updatable", SqlType::Text),
         ],
         rows: columns,
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "sequences",
+        columns: &[
+            ("sequence_catalog", SqlType::Text),
+            ("sequence_schema", SqlType::Text),
+            ("sequence_name", SqlType::Text),
+            ("data_type", SqlType::Text),
+            ("start_value", SqlType::Text),
+            ("minimum_value", SqlType::Text),
+            ("maximum_value", SqlType::Text),
+            ("increment", SqlType::Text),
+            ("cycle_option", SqlType::Text),
+        ],
+        rows: sequences,
     },
     SystemTable {
         schema: SCHEMA,
@@ -146,6 +162,7 @@ fn columns(system: &System<'_>) -> Vec<Vec<Value>> {
             _ => None,
         };
         let written = filling.and_then(|filling| filling.sql(sql_type));
+        let is_identity = matches!(filling, Some(Filling::Identity { .. }));
         let is_generated = filling.is_some_and(Filling::is_generated);
         let (generation, default) = if is_generated { (written, None) } else { (None, written) };
         vec![
@@ -165,13 +182,34 @@ fn columns(system: &System<'_>) -> Vec<Vec<Value>> {
             text(DATABASE),
             text(PG_CATALOG),
             text(named.name),
-            yes_or_no(false),
+            yes_or_no(is_identity),
             text(if is_generated { "ALWAYS" } else { "NEVER" }),
             generation.map_or(Value::Null, text),
             yes_or_no(true),
         ]
     };
     system.columns().into_iter().map(row).collect()
+}
+
+/// Those of identity columns are no sequences of the standard.
+fn sequences(system: &System<'_>) -> Vec<Vec<Value>> {
+    let row = |(schema, name, entry): (&str, &str, &SequenceEntry)| {
+        let shape = entry.sequence.shape();
+        let number = |value: i64| text(value.to_string());
+        vec![
+            text(DATABASE),
+            text(schema),
+            text(name),
+            text(shape.sql_type.to_string()),
+            number(shape.start),
+            number(shape.min),
+            number(shape.max),
+            number(shape.increment),
+            yes_or_no(shape.cycle),
+        ]
+    };
+    let all = system.catalog.sequences();
+    all.filter(|(_, _, entry)| !system.catalog.is_of_identity(&entry.sequence)).map(row).collect()
 }
 
 fn views(system: &System<'_>) -> Vec<Vec<Value>> {

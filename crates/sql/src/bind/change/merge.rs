@@ -140,7 +140,7 @@ impl Binder<'_> {
             row[target.attribute] = Some(if is_default(value) {
                 self.filling(&target.filling, &target.name, target.sql_type)?
             } else {
-                target.check_given()?;
+                target.check_given(None)?;
                 let value = self.expr(value)?;
                 assign(value, target.sql_type, &target.name)?
             });

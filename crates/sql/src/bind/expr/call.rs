@@ -239,6 +239,11 @@ impl Binder<'_> {
                 let version = concat!("MorselDB ", env!("CARGO_PKG_VERSION"));
                 return Ok(Expr::constant(Value::str(version), SqlType::Text).at(position));
             }
+            "nextval" | "currval" | "lastval" | "setval" | "pg_get_serial_sequence" => {
+                if let Some(call) = self.sequence_call(name, arguments, position)? {
+                    return Ok(call);
+                }
+            }
             "age" => {
                 if let &[argument] = arguments {
                     let today = zone::session().local(self.resolver.now()).map(date::timestamp_to_date)?;
