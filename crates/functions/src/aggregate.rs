@@ -246,7 +246,7 @@ fn any(argument: SqlType) -> Option<(SqlType, SqlType)> {
 }
 
 fn ordered(argument: SqlType) -> Option<(SqlType, SqlType)> {
-    if argument == SqlType::Bool { None } else { any(argument) }
+    if argument == SqlType::Bool || argument.is_json() { None } else { any(argument) }
 }
 
 /// An untyped NULL is text.

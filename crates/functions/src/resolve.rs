@@ -25,6 +25,14 @@ pub enum Parameter {
     Timestamptz,
     Interval,
     Uuid,
+    /// `json`; of a text, what it is read as.
+    Json,
+    /// `jsonb`
+    Jsonb,
+    /// Anything.
+    Any,
+    /// An array of texts.
+    Texts,
     /// An array of integers.
     Integers,
     /// An array. All arrays and elements of an overload have one type of elements.
@@ -99,6 +107,11 @@ impl Parameter {
             Self::Timestamp => SqlType::Timestamp,
             Self::Timestamptz => SqlType::Timestamptz,
             Self::Interval => SqlType::Interval,
+            Self::Json => SqlType::Json,
+            Self::Jsonb => SqlType::Jsonb,
+            Self::Any if from == SqlType::Null => SqlType::Text,
+            Self::Any => from,
+            Self::Texts => SqlType::array_of(SqlType::Text),
             Self::Integers => SqlType::array_of(SqlType::Integer),
             Self::Array | Self::Element => return None,
             Self::Uuid => SqlType::Uuid,
@@ -114,6 +127,7 @@ impl Parameter {
             (Some(a), Some(b)) if a <= b => Some((b - a, to)),
             _ => match (from, to) {
                 (SqlType::Date, SqlType::Timestamp | SqlType::Timestamptz) => Some((1, to)),
+                (SqlType::Text | SqlType::Varchar(_), SqlType::Json) => Some((2, to)),
                 (SqlType::Timestamp, SqlType::Timestamptz) | (SqlType::Time, SqlType::Interval) => Some((1, to)),
                 _ => None,
             },

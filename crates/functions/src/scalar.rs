@@ -7,6 +7,7 @@ mod call;
 mod comparisons;
 mod dates;
 mod forms;
+mod json;
 mod lists;
 mod names;
 mod numbers;
@@ -35,7 +36,7 @@ pub use call::Call;
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 15] = [
+const FAMILIES: [&[Scalar]; 20] = [
     operators::ROWS,
     numbers::ROWS,
     special::ROWS,
@@ -51,6 +52,11 @@ const FAMILIES: [&[Scalar]; 15] = [
     arrays::ROWS,
     lists::ROWS,
     sequences::ROWS,
+    json::find::ROWS,
+    json::ask::ROWS,
+    json::parts::ROWS,
+    json::change::ROWS,
+    json::build::ROWS,
 ];
 
 /// The rows of all families, by number: calls ask for them row by row.

@@ -32,7 +32,7 @@ pub fn data_type_of(sql_type: SqlType) -> DataType {
         SqlType::Decimal { precision, scale } => DataType::Decimal128(precision, scale as i8),
         SqlType::Real => DataType::Float32,
         SqlType::Double => DataType::Float64,
-        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => DataType::Utf8,
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => DataType::Utf8,
         SqlType::Date => DataType::Date32,
         SqlType::Time => DataType::Time64(TimeUnit::Microsecond),
         SqlType::Timestamptz => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
@@ -43,17 +43,25 @@ pub fn data_type_of(sql_type: SqlType) -> DataType {
     }
 }
 
-/// The key under which Arrow's fields name their extension type, and that of UUIDs.
+/// The key under which Arrow's fields name their extension type, and those of UUIDs and JSON.
 pub(crate) const EXTENSION: &str = "ARROW:extension:name";
 pub(crate) const UUID: &str = "arrow.uuid";
+pub(crate) const JSON: &str = "arrow.json";
+/// What marks JSON whose texts are those of `jsonb`.
+pub(crate) const NORMAL: &str = "morseldb.jsonb";
 
 /// The Arrow schema of fields.
 pub fn schema_of(fields: &[Field]) -> SchemaRef {
     let field = |f: &Field| {
         let field = arrow_schema::Field::new(&f.name, data_type_of(f.sql_type), f.nullable);
-        // Other bytes of that length are no UUIDs.
-        let is_uuid = f.sql_type == SqlType::Uuid;
-        if is_uuid { field.with_metadata(HashMap::from([(EXTENSION.to_owned(), UUID.to_owned())])) } else { field }
+        // Other bytes of that length are no UUIDs, and other texts no JSON.
+        let named = |name: &str| (EXTENSION.to_owned(), name.to_owned());
+        field.with_metadata(match f.sql_type {
+            SqlType::Uuid => HashMap::from([named(UUID)]),
+            SqlType::Json => HashMap::from([named(JSON)]),
+            SqlType::Jsonb => HashMap::from([named(JSON), (NORMAL.to_owned(), String::new())]),
+            _ => HashMap::new(),
+        })
     };
     Arc::new(Schema::new(fields.iter().map(field).collect::<Vec<_>>()))
 }
@@ -111,6 +119,7 @@ pub fn array_of(column: &Column, large: bool) -> Result<ArrayRef> {
             Arc::new(IntervalMonthDayNanoArray::new(values.collect::<Result<Vec<_>>>()?.into(), nulls))
         }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => strings(column, large),
+        SqlType::Json | SqlType::Jsonb => strings(column, large),
         SqlType::Array(&element) => lists::array_of(column, element, nulls)?,
     })
 }

@@ -57,7 +57,9 @@ pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize, zone: &Z
                 Ok(class.call1((ops::decimal::format(value, scale),))?.unbind())
             })
         }
-        SqlType::Text | SqlType::Varchar(_) => each!(|row| Ok(column.str(row).into_pyobject(py)?.into_any().unbind())),
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Json | SqlType::Jsonb => {
+            each!(|row| Ok(column.str(row).into_pyobject(py)?.into_any().unbind()))
+        }
         SqlType::Char(n) => {
             each!(|row| Ok(ops::cast::pad_char(column.str(row), n).into_pyobject(py)?.into_any().unbind()))
         }

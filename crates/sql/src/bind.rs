@@ -13,6 +13,7 @@ mod group;
 mod inferred;
 mod insert;
 mod join;
+mod json_order;
 mod order;
 mod parts;
 mod prepared;

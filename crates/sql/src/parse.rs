@@ -4,6 +4,7 @@ mod command;
 mod error;
 mod insert;
 mod prepared;
+mod question;
 mod sequence;
 pub(crate) mod sets;
 mod table;
@@ -138,6 +139,7 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
     limit_nesting(&tokens, &positions)?;
     limit_chains(&tokens, &positions)?;
     refuse_junk(&tokens, &positions)?;
+    question::operators(&mut tokens);
     let placeholders = number_placeholders(&mut tokens);
     let (tokens, insert) = insert::form(tokens);
     let tokens = sequence::ordered(sets::carry(window::carry(table::as_select(tokens))));
@@ -252,7 +254,7 @@ fn is_operator_word(word: &str) -> bool {
 fn number_placeholders(tokens: &mut [TokenWithSpan]) -> usize {
     let (mut count, mut highest) = (0, 0);
     for token in tokens {
-        if token.token == Token::Question || matches!(&token.token, Token::Placeholder(p) if p == "?") {
+        if matches!(&token.token, Token::Placeholder(p) if p == "?") {
             count += 1;
             token.token = Token::Placeholder(format!("${count}"));
         }

@@ -55,6 +55,8 @@ pub(crate) fn value(random: &mut Random, sql_type: SqlType, distinct: u64) -> Va
                 (0..n.unsigned_abs() % 4).map(|_| self::value(random, element, distinct)).collect();
             types::ops::array::encode(&values, element).expect("elements of the type")
         }
+        // Nothing here knows what a text means.
+        SqlType::Json | SqlType::Jsonb => Value::str(format!("[{n}]")),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(match n % 4 {
             0 => format!("{n}"),
             1 => format!("prefix {n}"),

@@ -14,6 +14,7 @@ pub mod decimal;
 pub mod error;
 pub mod hash;
 pub mod hyperloglog;
+pub mod json;
 pub mod like;
 pub mod number;
 pub mod regex;

@@ -46,6 +46,10 @@ pub enum SqlType {
     Interval,
     /// `uuid`: 128 bits, ordered as unsigned numbers.
     Uuid,
+    /// `json`: the text as it was written.
+    Json,
+    /// `jsonb`: the text in its [normal form](crate::ops::json).
+    Jsonb,
     /// An array of elements of a type, which may be arrays themselves; made by [`SqlType::array_of`]. Lies in memory as a
     /// text, see [`ops::array`](crate::ops::array).
     Array(&'static SqlType),
@@ -104,7 +108,8 @@ impl SqlType {
             Self::Decimal { .. } | Self::Uuid => Physical::I128,
             Self::Real => Physical::F32,
             Self::Double => Physical::F64,
-            Self::Text | Self::Varchar(_) | Self::Char(_) | Self::Array(_) => Physical::Str,
+            Self::Text | Self::Varchar(_) | Self::Char(_) => Physical::Str,
+            Self::Json | Self::Jsonb | Self::Array(_) => Physical::Str,
             Self::Interval => Physical::Interval,
         }
     }
@@ -160,6 +165,11 @@ impl SqlType {
         matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
     }
 
+    /// `json` or `jsonb`.
+    pub const fn is_json(self) -> bool {
+        matches!(self, Self::Json | Self::Jsonb)
+    }
+
     /// Whether equal values of this type are the same value, so that one can stand for another everywhere. 0 and -0 are
     /// equal and print differently, a month equals 30 days. (Decimals of one scale and stored strings are what they
     /// print; a collation that takes different strings for equal would have to say so here.)
@@ -204,6 +214,8 @@ impl fmt::Display for SqlType {
             Self::Timestamptz => f.write_str("timestamptz"),
             Self::Interval => f.write_str("interval"),
             Self::Uuid => f.write_str("uuid"),
+            Self::Json => f.write_str("json"),
+            Self::Jsonb => f.write_str("jsonb"),
             Self::Array(element) => write!(f, "{element}[]"),
         }
     }
@@ -245,6 +257,8 @@ impl std::str::FromStr for SqlType {
             ("timestamptz", []) => Self::Timestamptz,
             ("interval", []) => Self::Interval,
             ("uuid", []) => Self::Uuid,
+            ("json", []) => Self::Json,
+            ("jsonb", []) => Self::Jsonb,
             _ => return Err(bad()),
         })
     }

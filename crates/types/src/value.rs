@@ -42,7 +42,7 @@ pub enum Value {
     Decimal(i128),
     /// `real` (exactly representable as a double) and `double precision`.
     Float(f64),
-    /// `text`, `varchar(n)`, `char(n)` (the last without trailing blanks), and arrays in [their form](crate::ops::array).
+    /// `text`, `varchar(n)`, `char(n)` (the last without trailing blanks), `json` and `jsonb`, and arrays in [their form](crate::ops::array).
     Str(Arc<str>),
     /// Days since 1970-01-01.
     Date(i32),
@@ -74,7 +74,8 @@ impl Value {
             SqlType::Timestamp | SqlType::Timestamptz => Self::Timestamp(stored as i64),
             SqlType::Uuid => Self::Uuid(uuid::of_stored(stored)),
             SqlType::Null | SqlType::Real | SqlType::Double | SqlType::Interval => return None,
-            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Array(_) => return None,
+            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => return None,
+            SqlType::Json | SqlType::Jsonb | SqlType::Array(_) => return None,
         })
     }
 

@@ -157,6 +157,8 @@ const TYPES: &[(&str, i64, &str, &str, i64, &str)] = &[
     ("uuid", 2950, "uuid", "uuid", 16, "U"),
     ("json", 114, "json", "json", -1, "U"),
     ("jsonb", 3802, "jsonb", "jsonb", -1, "U"),
+    ("json", 114, "json", "json", -1, "U"),
+    ("jsonb", 3802, "jsonb", "jsonb", -1, "U"),
     ("array", 2277, "anyarray", "ARRAY", -1, "P"),
 ];
 

@@ -89,4 +89,23 @@ impl ScalarFunction {
     pub const LIST_LENGTH: Self = row("list_length");
     pub const FLATTEN: Self = row("flatten");
     pub const ARRAY_ANY: Self = row("array_any");
+    pub const JSON_FIELD: Self = row("json_field");
+    pub const JSON_FIELD_TEXT: Self = row("json_field_text");
+    pub const JSONB_FIELD: Self = row("jsonb_field");
+    pub const JSONB_FIELD_TEXT: Self = row("jsonb_field_text");
+    pub const JSON_ITEM: Self = row("json_item");
+    pub const JSON_ITEM_TEXT: Self = row("json_item_text");
+    pub const JSON_PATH: Self = row("json_path");
+    pub const JSON_PATH_TEXT: Self = row("json_path_text");
+    pub const JSONB_SORT_KEY: Self = row("jsonb_sort_key");
+    pub const JSONB_CONTAINS: Self = row("jsonb_contains");
+    pub const JSONB_EXISTS: Self = row("jsonb_exists");
+    pub const JSONB_EXISTS_ANY: Self = row("jsonb_exists_any");
+    pub const JSONB_EXISTS_ALL: Self = row("jsonb_exists_all");
+    pub const JSONB_DELETE_PATH: Self = row("jsonb_delete_path");
+    pub const JSONB_CONCAT: Self = row("jsonb_concat");
+    pub const JSONB_DELETE: Self = row("jsonb_delete");
+    pub const JSON_BUILD_ARRAY: Self = row("json_build_array");
+    pub const JSON_BUILD_OBJECT: Self = row("json_build_object");
+    pub const JSON_OF_ROW: Self = row("json_of_row");
 }

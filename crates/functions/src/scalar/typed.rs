@@ -2,6 +2,7 @@
 
 use base::Result;
 use types::Str;
+use types::ops::json::Part;
 
 /// A strict function over values as they are. Its arguments and its result are those of all its overloads; a number may
 /// be of a narrower type than the function's.
@@ -28,6 +29,10 @@ pub enum Typed {
     PartByNumber(for<'a> fn(&'a str, i64) -> &'a str),
     /// A part of the first text, by another one and a number.
     PartByTextAndNumber(for<'a> fn(&'a str, &str, i64) -> Result<&'a str>),
+    /// What a text and another one lead to: a part of the first, NULL, or what is written into the string, which is empty.
+    FoundByText(for<'a> fn(&'a str, &str, &mut String) -> Result<Part<'a>>),
+    /// What a text and a number lead to, likewise.
+    FoundByNumber(for<'a> fn(&'a str, i64, &mut String) -> Result<Part<'a>>),
 }
 
 impl Typed {
@@ -37,7 +42,13 @@ impl Typed {
             Self::Float(_) | Self::Number(_) | Self::NumberOfTexts(_) | Self::Test(_) => true,
             Self::PartByText(_) | Self::PartByNumber(_) => true,
             Self::Text(..) | Self::TextOfTexts(_) | Self::TextOfFour(_) | Self::PartByTextAndNumber(_) => false,
+            Self::FoundByText(_) | Self::FoundByNumber(_) => false,
         }
+    }
+
+    /// Whether a call gives besides its value whether that is NULL.
+    pub fn says_null(self) -> bool {
+        matches!(self, Self::FoundByText(_) | Self::FoundByNumber(_))
     }
 }
 

@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, Schema};
 use types::SqlType;
 
-use crate::arrow_out::{EXTENSION, UUID};
+use crate::arrow_out::{EXTENSION, JSON, NORMAL, UUID};
 use crate::source::Field;
 
 /// The SQL type of an Arrow type; none if there is no counterpart.
@@ -50,8 +50,13 @@ fn decimal(precision: u8, scale: i8) -> Option<SqlType> {
 
 /// The field of an Arrow field.
 pub fn field_of(field: &arrow_schema::Field) -> Field {
-    let is_uuid = field.metadata().get(EXTENSION).is_some_and(|name| name == UUID);
-    let sql_type = sql_type_of(field.data_type()).filter(|t| *t != SqlType::Uuid || is_uuid);
+    let is = |extension| field.metadata().get(EXTENSION).is_some_and(|name| name == extension);
+    let sql_type = match sql_type_of(field.data_type()) {
+        Some(SqlType::Uuid) if !is(UUID) => None,
+        Some(SqlType::Text) if is(JSON) && field.metadata().contains_key(NORMAL) => Some(SqlType::Jsonb),
+        Some(SqlType::Text) if is(JSON) => Some(SqlType::Json),
+        other => other,
+    };
     Field {
         name: field.name().clone(),
         sql_type: sql_type.unwrap_or(SqlType::Text),

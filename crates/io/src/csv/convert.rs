@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use types::ops::cast::{TooLong, parse, to_char_n, to_varchar};
 use types::ops::date::Zone;
-use types::ops::{Bad, array};
+use types::ops::{Bad, array, json};
 use types::{ColumnBuilder, Interval, Physical, SqlType, Value};
 
 use super::dialect::Dialect;
@@ -68,9 +68,8 @@ impl Reader {
             (SqlType::Timestamp, _) => column.each(out, parse::timestamp),
             (SqlType::Uuid, _) => column.each(out, |f| parse::uuid(f).map(types::ops::uuid::stored)),
             (SqlType::Interval, _) => column.each::<Interval>(out, parse::interval),
-            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Array(_), _) => {
-                column.strings(out, clean)
-            }
+            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), _) => column.strings(out, clean),
+            (SqlType::Json | SqlType::Jsonb | SqlType::Array(_), _) => column.strings(out, clean),
         }
     }
 }
@@ -194,6 +193,8 @@ impl<'a> Fields<'a> {
             let text = text.and_then(|text| match self.reader.sql_type {
                 SqlType::Varchar(limit) => to_varchar(text, limit, TooLong::Refuse).map(Cow::Borrowed),
                 SqlType::Char(limit) => to_char_n(text, limit, TooLong::Refuse).map(Cow::Borrowed),
+                SqlType::Json => json::check(text).map(|()| Cow::Borrowed(text)),
+                SqlType::Jsonb => json::normalised(text).map(Cow::Owned),
                 SqlType::Array(&element) => array_form(text, element).map(Cow::Owned),
                 _ => Ok(Cow::Borrowed(text)),
             });

@@ -557,6 +557,8 @@ impl Callee {
                 Some(Typed::PartByText(_)) => (&[Str, Str], Some(Str)),
                 Some(Typed::PartByNumber(_)) => (&[Str, I64], Some(Str)),
                 Some(Typed::PartByTextAndNumber(_)) => (&[Str, Str, I64], Some(Str)),
+                Some(Typed::FoundByText(_)) => return Some((vec![Str, Str], vec![Str, Bool])),
+                Some(Typed::FoundByNumber(_)) => return Some((vec![Str, I64], vec![Str, Bool])),
             },
             Self::Substring => (&[Str, I64, I64], Some(Str)),
             Self::Concat(count) => return Some((vec![Str; count.into()], vec![Str])),

@@ -42,7 +42,7 @@ pub(super) fn value(text: &str, sql_type: SqlType) -> Result<Value> {
             Value::Decimal(decimal::parse(text.as_bytes(), SqlType::MAX_PRECISION, scale).map_err(|_| bad())?)
         }
         SqlType::Real | SqlType::Double => Value::Float(text.parse().map_err(|_| bad())?),
-        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(text),
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => Value::str(text),
         SqlType::Array(_) => cast_value(&Value::str(text), SqlType::Text, sql_type).map_err(|_| bad())?,
         SqlType::Date => Value::Date(date::parse_date(text.as_bytes()).map_err(|_| bad())?),
         SqlType::Time => Value::Time(date::parse_time(text.as_bytes()).map_err(|_| bad())?),

@@ -8,6 +8,7 @@ use base::{Error, Result, SqlState};
 use pipeline::ir::{Callee, ParamId, SiteId};
 use types::Str;
 use types::ops::date::Field;
+use types::ops::json::Part;
 use types::ops::sum::IntegerMoments;
 use types::ops::{date, decimal, string};
 
@@ -38,6 +39,9 @@ pub fn function(callee: Callee) -> (AbiFn, u64) {
         Callee::RescaleDown => (rescale_down, 0),
         Callee::CheckPrecision => (check_precision, 0),
         Callee::DecimalToDouble => (decimal_to_double, 0),
+        Callee::Scalar(function) if function.definition().typed.is_some_and(Typed::says_null) => {
+            (found, function.number().into())
+        }
         Callee::Scalar(function) => (scalar, function.number().into()),
         Callee::Substring => (substring, 0),
         Callee::Concat(count) => (concat, count.into()),
@@ -203,7 +207,7 @@ functions! {
             Some(Typed::PartByText(f)) => part(f(text(0), text(1))),
             Some(Typed::PartByNumber(f)) => part(f(text(0), number(1))),
             Some(Typed::PartByTextAndNumber(f)) => part(f(text(0), text(1), number(2))?),
-            None | Some(Typed::Float(_)) => return Err(Error::internal("a function that code does not call")),
+            None | Some(Typed::Float(_) | Typed::FoundByText(_) | Typed::FoundByNumber(_)) => return Err(Error::internal("a function that code does not call")),
         })
     }
     fn substring(worker, immediate, args) {
@@ -327,15 +331,55 @@ fn made(
     let mut text = std::mem::take(&mut worker.inner.made);
     text.clear();
     let slot = if make(&mut text)? { Slot::str(worker.text(&text)?) } else { argument() };
-    // What one long text took is not kept.
-    if text.capacity() <= MADE {
-        worker.inner.made = text;
-    }
+    keep(worker, text);
     Ok(slot)
+}
+
+/// Keeps the memory for the next text; what one long text took is not kept.
+#[inline(always)]
+fn keep(worker: &mut Worker, made: String) {
+    if made.capacity() <= MADE {
+        worker.inner.made = made;
+    }
 }
 
 /// Bytes that a worker keeps for the texts that functions make.
 const MADE: usize = 64 << 10;
+
+/// What a function finds in a text, then whether it is NULL.
+unsafe extern "C" fn found(worker: &mut Worker, function: u64, args: *const Slot, results: *mut Slot) -> u32 {
+    let result = guarded(|| {
+        let args = Args(args);
+        let mut made = std::mem::take(&mut worker.inner.made);
+        made.clear();
+        // SAFETY: generated code passes two arguments of the types that the callee's signature says, and strings that are alive.
+        let found = unsafe {
+            match ScalarFunction::numbered(function as u16).definition().typed {
+                Some(Typed::FoundByText(f)) => f(args.text(0), args.text(1), &mut made)?,
+                Some(Typed::FoundByNumber(f)) => f(args.text(0), args.slot(1).as_i64(), &mut made)?,
+                _ => return Err(Error::internal("a function that finds nothing")),
+            }
+        };
+        let slot = match found {
+            Part::Nothing => None,
+            Part::Of(text) => Some(part(text)),
+            Part::Made => Some(Slot::str(worker.text(&made)?)),
+        };
+        keep(worker, made);
+        Ok(slot)
+    });
+    match result {
+        Ok(slot) => {
+            // SAFETY: room for the callee's two results.
+            unsafe {
+                results.write(slot.unwrap_or_default());
+                results.add(1).write(Slot::bool(slot.is_none()));
+            }
+            0
+        }
+        Err(error) => worker.fail(error),
+    }
+}
 
 /// What a regression's function is, then whether it is NULL.
 unsafe extern "C" fn regression(worker: &mut Worker, function: u64, args: *const Slot, results: *mut Slot) -> u32 {

@@ -7,6 +7,7 @@ use types::ops::cast::{assign_value_in, can_cast, cast_value_in};
 use types::ops::decimal;
 use types::{SqlType, Value};
 
+use super::json_order::ordered;
 use super::{inferred, zone};
 
 const MICROS_PER_DAY: i64 = 86_400_000_000;
@@ -176,7 +177,7 @@ pub(in crate::bind) fn comparable(left: Expr, right: Expr, op: &str, position: O
     };
     let (a, b) = (left.sql_type, right.sql_type);
     if a == b {
-        return Ok((left, right));
+        return Ok((ordered(left), ordered(right)));
     }
     match (a, b) {
         // Blanks at the end do not count where `char(n)` decides, which it does beside varchar, not beside text.

@@ -79,7 +79,7 @@ impl Binder<'_> {
             ScopeColumn { name: c.name.clone(), column: self.plan.columns.push(info) }
         });
         let columns = columns.collect();
-        Scope::of(Relation { name: Some(table.name.name.clone()), columns })
+        Scope::of(Relation { name: Some(table.name.name.clone()), columns, value: None })
     }
 
     fn generated(&mut self, create: &ast::CreateTable, table: &mut CreateTable, scope: &Scope) -> Result<()> {

@@ -12,6 +12,8 @@ mod cast;
 mod compare;
 mod composed;
 mod in_list;
+mod json;
+mod json_calls;
 mod literal;
 mod named;
 mod once;

@@ -6,6 +6,7 @@ use sqlparser::ast::{self, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Or
 
 use super::expr::{entries, row};
 use super::group::same;
+use super::json_order::ordered;
 use super::query::{Slice, limited};
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn};
 use super::select::Item;
@@ -133,7 +134,7 @@ impl Binder<'_> {
         let items: Vec<Item> =
             bound.output.iter().map(|o| Item { name: o.name.clone(), expr: self.plan.reference(o.column) }).collect();
         let mut level = Level::new(Clause::OutputOrder);
-        level.scope = Scope::of(Relation { name: None, columns });
+        level.scope = Scope::of(Relation { name: None, columns, value: None });
         self.names.levels.push(level);
         let keys = self.order_keys(Some(order_by), &items, false);
         self.names.levels.pop();
@@ -146,7 +147,7 @@ impl Binder<'_> {
     /// The keys of ORDER BY in a window or a call, where numbers are numbers.
     pub(super) fn inner_order(&mut self, order: &[OrderByExpr]) -> Result<Vec<SortKey>> {
         let key = |Written { expr, descending, nulls_first, .. }: Written<'_>| {
-            Ok(SortKey { expr: self.typed_expr(expr)?, descending, nulls_first })
+            Ok(SortKey { expr: ordered(self.typed_expr(expr)?), descending, nulls_first })
         };
         written(order)?.into_iter().map(key).collect()
     }

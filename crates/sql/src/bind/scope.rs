@@ -26,6 +26,8 @@ pub(super) struct Relation {
     /// Its alias or name; none for a subquery without alias.
     pub name: Option<String>,
     pub columns: Vec<ScopeColumn>,
+    /// The column that its name means where a value stands: that of a function whose rows are values.
+    pub value: Option<ColumnId>,
 }
 
 /// The names that FROM gives.
@@ -316,7 +318,11 @@ impl Names {
                 }
             }
         }
-        Err(self.undefined(&fold(ident), None).at(position))
+        let named = self.levels.iter().rev().find_map(|level| find_relation(&level.scope, ident)?.value);
+        match named {
+            Some(column) => Ok(plan.reference(column).at(position)),
+            None => Err(self.undefined(&fold(ident), None).at(position)),
+        }
     }
 
     /// The column of a qualified name.

@@ -14,6 +14,7 @@ use types::SqlType;
 use super::coerce::is_untyped;
 use super::from::FromItem;
 use super::group::Grouping;
+use super::json_order::ordered;
 use super::order::{Key, KeyOrder};
 use super::query::{Slice, limited};
 use super::scope::{Clause, Level, ScopeColumn, find_relation};
@@ -349,7 +350,7 @@ impl PlanBuilder {
             if matches!(expr.kind, ExprKind::Const(_)) || sort.iter().any(|k| k.expr.same(&expr)) {
                 continue;
             }
-            sort.push(SortKey { expr, descending, nulls_first });
+            sort.push(SortKey { expr: ordered(expr), descending, nulls_first });
         }
         sort
     }

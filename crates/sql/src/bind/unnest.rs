@@ -16,7 +16,19 @@ use super::{Binder, fold};
 
 /// Functions that are rows of arrays, besides series.
 fn is_unnesting(name: &str) -> bool {
-    matches!(name, "unnest" | "string_to_table")
+    matches!(name, "unnest" | "string_to_table") || rows_of_json(name).is_some()
+}
+
+/// The functions whose arrays a function of JSON has as its columns, and what these are called, if not as the function.
+fn rows_of_json(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
+    Some(match name.strip_prefix("jsonb_").or_else(|| name.strip_prefix("json_"))? {
+        "array_elements" => &[("json_elements", "value")],
+        "array_elements_text" => &[("json_elements_text", "value")],
+        "object_keys" => &[("json_keys", "")],
+        "each" => &[("json_keys", "key"), ("json_values", "value")],
+        "each_text" => &[("json_keys", "key"), ("json_values_text", "value")],
+        _ => return None,
+    })
 }
 
 /// Whether the argument is a literal, so that nobody need look what it refers to.
@@ -90,13 +102,17 @@ impl Binder<'_> {
         let relation = alias.map_or_else(|| name.to_owned(), |alias| fold(&alias.name));
         // A function of one column has the table's name for it, if it has one.
         let column_name = if arrays.len() == 1 { relation.clone() } else { name.to_owned() };
+        let names = rows_of_json(name).unwrap_or_default();
+        let own = |at: usize| names.get(at).map(|(_, own)| *own).filter(|own| !own.is_empty());
         let mut columns = Vec::with_capacity(arrays.len());
         let mut unnested = Vec::with_capacity(arrays.len());
-        for array in arrays {
-            let one = self.plan.element_of(&column_name, array);
-            columns.push(ScopeColumn { name: column_name.clone(), column: one.column });
+        for (at, array) in arrays.into_iter().enumerate() {
+            let column_name = own(at).unwrap_or(&column_name);
+            let one = self.plan.element_of(column_name, array);
+            columns.push(ScopeColumn { name: column_name.to_owned(), column: one.column });
             unnested.push(one);
         }
+        let value = if let [one] = unnested.as_slice() { Some(one.column) } else { None };
         let number = ordinality.then(|| {
             let info = ColumnInfo { name: "ordinality".to_owned(), sql_type: SqlType::BigInt, nullable: false };
             let column = self.plan.columns.push(info);
@@ -104,7 +120,7 @@ impl Binder<'_> {
             column
         });
         let node = self.plan.unnested(one_row(), unnested, number);
-        let relation = self.text.aliased(Relation { name: Some(relation), columns }, alias)?;
+        let relation = self.text.aliased(Relation { name: Some(relation), columns, value }, alias)?;
         Ok(FromItem { node, scope: Scope::of(relation) })
     }
 
@@ -120,6 +136,15 @@ impl Binder<'_> {
                     return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).hint("it takes arrays").at(position));
                 }
                 Ok(bound.into_iter().map(innermost).collect())
+            }
+            _ if rows_of_json(name).is_some() => {
+                let [value] = <[Expr; 1]>::try_from(bound).map_err(|_| {
+                    Error::new(SqlState::UNDEFINED_FUNCTION, format!("{name} takes one argument")).at(position)
+                })?;
+                let sql_type = if name.starts_with("jsonb") { SqlType::Jsonb } else { SqlType::Json };
+                let value = if value.sql_type == sql_type { value } else { assign_json(name, value, sql_type)? };
+                let parts = rows_of_json(name).unwrap_or_default();
+                parts.iter().map(|(part, _)| call(part, vec![value.clone()], position)).collect()
             }
             "string_to_table" => Ok(vec![call("string_to_array", bound, position)?]),
             _ => Ok(vec![series(name, bound, position)?]),
@@ -161,6 +186,15 @@ impl Binder<'_> {
         self.names.level().unnested.push(one);
         Ok(Some(element))
     }
+}
+
+/// A literal as JSON of that kind, and a text as `json`.
+fn assign_json(name: &str, value: Expr, sql_type: SqlType) -> Result<Expr> {
+    if is_untyped(&value) || (sql_type == SqlType::Json && value.sql_type.is_string()) {
+        return cast_to(value, sql_type);
+    }
+    let message = format!("function {name}({}) does not exist", value.sql_type);
+    Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).hint(format!("it takes {sql_type}")).at(value.position))
 }
 
 /// The elements of all dimensions, as PostgreSQL's unnest gives them.

@@ -68,7 +68,7 @@ impl Binder<'_> {
     fn row_scope(&self, row: &[Output], table: &Table, name: &ObjectName) -> Scope {
         let named = table.fields.iter().zip(row);
         let columns = named.map(|(f, o)| ScopeColumn { name: f.name.clone(), column: o.column }).collect();
-        Scope::of(Relation { name: Some(name.name.clone()), columns })
+        Scope::of(Relation { name: Some(name.name.clone()), columns, value: None })
     }
 
     /// True for a row that may be written, an error for any other. NOT NULL comes first, as what is stored asserts it only

@@ -68,7 +68,9 @@ impl Generator {
             SqlType::Decimal { precision, .. } => Value::Decimal(wide % 10i128.pow(precision.into())),
             SqlType::Real => Value::Float((self.float() as f32).into()),
             SqlType::Double => Value::Float(self.float()),
-            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(self.0.pick(&TEXTS)),
+            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => {
+                Value::str(self.0.pick(&TEXTS))
+            }
             SqlType::Array(&element) => {
                 let values = self.values(element);
                 types::ops::array::encode(&values, element).unwrap()

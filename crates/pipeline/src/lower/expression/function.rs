@@ -38,6 +38,7 @@ impl Expressions {
                 Some(Typed::TextOfFour(_)) if !matches!(args, [_, _, _, flags] if flags.sql_type.is_string()) => {
                     self.boxed(pipe, f, args, expr.sql_type, expr.position)
                 }
+                Some(typed) if typed.says_null() => self.found(pipe, Callee::Scalar(f), args, expr),
                 Some(_) => self.direct(pipe, Callee::Scalar(f), args, expr),
                 None => self.boxed(pipe, f, args, expr.sql_type, expr.position),
             },
@@ -62,6 +63,23 @@ impl Expressions {
                 _ => value,
             }
         })
+    }
+
+    /// A strict function that has an entry of its own and says whether its result is NULL.
+    fn found(&mut self, pipe: &mut Pipe, callee: Callee, args: &[Expr], expr: &Expr) -> Result<Sql> {
+        let values = args.iter().map(|a| self.scalar(pipe, a)).collect::<Result<Vec<_>>>()?;
+        let (parameters, _) = callee.signature().expect("only sites have no signature of their own");
+        let call = |pipe: &mut Pipe| {
+            let widened = |(v, ty): (&Sql, Ty)| if ty.is_integer() { pipe.widen(v.value, ty) } else { v.value };
+            let arguments = values.iter().zip(parameters).map(widened).collect();
+            let results = pipe.call(callee, arguments, expr.position);
+            [results[0], results[1]]
+        };
+        let [value, null] = match pipe.any_null(values.iter().map(|a| a.null)) {
+            None => call(pipe),
+            Some(missing) => pipe.if_(missing, |p| Ok([p.zero(Ty::Str), p.bool(true)]), |p| Ok(call(p)))?,
+        };
+        Ok(Sql { value, null: Some(null) })
     }
 
     fn substring(

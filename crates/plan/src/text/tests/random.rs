@@ -116,7 +116,9 @@ impl Generator {
                 let f = n as f64 * 1e-250;
                 Value::Float(self.random.pick(&[f, n as f64, -0.0, 1e300, -5e-324, f64::NAN, f64::NEG_INFINITY]))
             }
-            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(self.random.pick(&NAMES)),
+            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => {
+                Value::str(self.random.pick(&NAMES))
+            }
             SqlType::Array(&element) => {
                 let values: Vec<Value> = (0..self.random.index(3)).map(|_| self.value(element)).collect();
                 types::ops::array::encode(&values, element).unwrap()

@@ -55,7 +55,7 @@ impl Binder<'_> {
             };
             b.plan.padded.extend(columns.iter().copied().chain([id]));
             let excluded = proposed.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
-            let excluded = Relation { name: Some("excluded".to_owned()), columns: excluded };
+            let excluded = Relation { name: Some("excluded".to_owned()), columns: excluded, value: None };
             scope.relations.push(excluded);
             b.names.level().scope = scope;
             let (node, row, updated) = b.resolved(node, &proposed, (&columns, id), (&name, &table), &on.action)?;

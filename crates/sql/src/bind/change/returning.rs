@@ -57,7 +57,7 @@ impl Binder<'_> {
         items: &[ast::SelectItem],
     ) -> Result<Bound> {
         let columns = row.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
-        let scope = Scope::of(Relation { name: Some(name.to_owned()), columns });
+        let scope = Scope::of(Relation { name: Some(name.to_owned()), columns, value: None });
         self.names.levels.push(Level { scope, ..Level::new(Clause::Returning) });
         let bound = self.returning(node, &[], &[], items);
         self.names.levels.pop();

@@ -8,6 +8,7 @@ use sqlparser::ast::{self, AccessExpr, Subscript};
 use types::ops::array;
 use types::{SqlType, Value};
 
+use super::json::step;
 use crate::bind::coerce::{cast_to, is_untyped, unify};
 use crate::bind::type_name::array_of;
 use crate::bind::{Binder, unsupported};
@@ -82,6 +83,11 @@ impl Binder<'_> {
             let AccessExpr::Subscript(subscript) = access else {
                 return unsupported("access to a field of a composite value", position);
             };
+            if let (SqlType::Jsonb, Subscript::Index { index }) = (value.sql_type, subscript) {
+                let at = self.expr(index)?;
+                value = step(value, at, false, position)?;
+                continue;
+            }
             let Some(element) = value.sql_type.element() else {
                 let message =
                     format!("cannot subscript type {} because it does not support subscripting", value.sql_type);

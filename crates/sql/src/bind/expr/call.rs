@@ -12,7 +12,7 @@ use super::named::{call, local, no_function};
 use super::ordered_set::OrderedSet;
 use super::pattern::{is_pattern, substring_by_pattern};
 use super::position::has_arguments;
-use crate::bind::coerce::{cast_to, padded, unify};
+use crate::bind::coerce::{cast_to, is_untyped, padded, unify};
 use crate::bind::expr::operator::arithmetic;
 use crate::bind::{Binder, fold, unsupported, zone};
 use crate::parse::window::is_no_argument;
@@ -161,6 +161,9 @@ impl Binder<'_> {
 
     /// A call of a scalar function.
     pub(super) fn call_by_name(&mut self, name: &str, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
+        if let Some(built) = self.json_call(name, arguments, position)? {
+            return Ok(built);
+        }
         match name {
             "coalesce" | "ifnull" | "nvl" => return self.coalesce(arguments, position),
             "nullif" => return self.nullif(arguments, position),
@@ -262,7 +265,10 @@ impl Binder<'_> {
             }
             _ => {}
         }
-        let bound = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        let mut bound = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+        if let Some(first) = bound.first_mut().filter(|first| is_untyped(first) && takes_normal(name)) {
+            *first = cast_to(first.clone(), SqlType::Jsonb)?;
+        }
         match bound.as_slice() {
             // A bare NULL stands for what is left out: no delimiter, no text that means NULL.
             [text, rest @ ..] if name == "string_to_array" && rest.iter().any(is_bare_null) => {
@@ -405,6 +411,11 @@ impl Binder<'_> {
         }
         Ok(parts.pop().unwrap_or_else(empty))
     }
+}
+
+/// Whether a literal is a `jsonb` as the function's first argument.
+fn takes_normal(name: &str) -> bool {
+    name.starts_with("jsonb_")
 }
 
 fn is_bare_null(expr: &Expr) -> bool {

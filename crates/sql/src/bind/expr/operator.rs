@@ -9,6 +9,7 @@ use types::ops::like::{DEFAULT_ESCAPE, Syntax};
 use types::{SqlType, Value};
 
 use super::array_operators::{concat_name, set_operator};
+use super::json::json_operator;
 use super::literal::negated_constant;
 use super::named::call;
 use super::once::row;
@@ -135,6 +136,9 @@ fn binary(op: &BinaryOperator, left: Expr, right: Expr, position: Option<u32>) -
     use ScalarFunction as F;
     if let Some(op) = compare_op(op) {
         return compare(op, left, right, position);
+    }
+    if let Some(result) = json_operator(op, &left, &right, position) {
+        return result;
     }
     let function = match op {
         B::Plus => F::ADD,

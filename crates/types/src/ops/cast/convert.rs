@@ -5,7 +5,7 @@ use base::{Error, Result, SqlState};
 use super::{TooLong, parse, text, to_char_n, to_varchar};
 use crate::ops::date::Zone;
 use crate::ops::error::out_of_range;
-use crate::ops::{array, date, decimal};
+use crate::ops::{array, date, decimal, json};
 use crate::{SqlType, Value};
 
 /// Whether `CAST(from AS to)` exists. Narrower than what [`cast_value`] could do by way of text.
@@ -25,6 +25,8 @@ pub fn can_cast(from: SqlType, to: SqlType) -> bool {
             | (Time | Timestamp | Timestamptz | Interval, Time)
             | (Time | Interval, Interval)
             | (Uuid, Uuid)
+            | (Json | Jsonb, Json | Jsonb)
+            | (Jsonb, Bool | SmallInt | Integer | BigInt | Decimal { .. } | Real | Double)
     )
 }
 
@@ -71,6 +73,10 @@ fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone: &
     match (value, to) {
         (Value::Str(s), SqlType::Array(&to)) if from.is_array() => elements(s, from, to, too_long, zone),
         (Value::Str(_), _) if from.is_array() => Err(no_cast(from, to)),
+        (Value::Str(s), SqlType::Jsonb) if from == SqlType::Json => json::normal_form(s).map(Value::str),
+        (Value::Str(s), SqlType::Json) if from == SqlType::Jsonb => Ok(Value::Str(s.clone())),
+        (Value::Str(s), _) if from == SqlType::Jsonb => json::cast_to(s, to),
+        (Value::Str(_), _) if from == SqlType::Json => Err(no_cast(from, to)),
         (Value::Str(s), _) => from_text(s, to, too_long, zone),
         (Value::Bool(b), t) if t.is_integer() => Ok(Value::Int((*b).into())),
         (Value::Int(i), SqlType::Bool) => Ok(Value::Bool(*i != 0)),
@@ -147,6 +153,8 @@ fn from_text(text: &str, to: SqlType, too_long: TooLong, zone: &Zone) -> Result<
         SqlType::Timestamptz => parse::timestamptz(bytes, zone).map(Value::Timestamp),
         SqlType::Interval => parse::interval(bytes).map(Value::Interval),
         SqlType::Uuid => parse::uuid(bytes).map(Value::Uuid),
+        SqlType::Json => return json::check(text).map(|()| Value::str(text)),
+        SqlType::Jsonb => return json::normalised(text).map(Value::str),
         SqlType::Array(&element) => return array::parse(text, element, too_long),
         SqlType::Null | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
             return Err(no_cast(SqlType::Text, to));
