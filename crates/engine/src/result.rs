@@ -154,7 +154,8 @@ impl QueryResult {
     /// As [`next_chunk`](Self::next_chunk), but waits at most for `timeout`: then `None`, to show progress or look for
     /// signals. `Some(None)` is the end.
     pub fn poll_chunk(&mut self, timeout: Duration) -> Result<Option<Option<Chunk>>> {
-        let next = self.next_within(timeout);
+        let there = self.block.as_ref().map_or(Ok(()), |block| block.check_there());
+        let next = there.and_then(|()| self.next_within(timeout));
         if let (Err(_), Some(block)) = (&next, &self.block) {
             block.fail();
         }

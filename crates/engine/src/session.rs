@@ -40,6 +40,15 @@ impl std::fmt::Debug for Session {
     }
 }
 
+impl Drop for Session {
+    /// What it has begun and not ended has not happened.
+    fn drop(&mut self) {
+        if let Some(block) = self.environment.block.take() {
+            block.roll_back();
+        }
+    }
+}
+
 impl Session {
     pub(crate) fn new(database: Database) -> Self {
         let session = database.0.activity.new_session();

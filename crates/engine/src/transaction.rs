@@ -35,6 +35,7 @@ pub(crate) struct Block {
     isolation: Isolation,
     is_read_only: AtomicBool,
     failed: AtomicBool,
+    rolled_back: AtomicBool,
     /// Names, and the first statement behind each.
     savepoints: Mutex<Vec<(String, u32)>>,
 }
@@ -47,6 +48,7 @@ impl Block {
             isolation,
             is_read_only: AtomicBool::new(is_read_only),
             failed: AtomicBool::new(false),
+            rolled_back: AtomicBool::new(false),
             savepoints: Mutex::default(),
         }
     }
@@ -105,6 +107,20 @@ impl Block {
         self.failed.load(Ordering::Relaxed)
     }
 
+    /// All that it has done is taken back.
+    pub fn roll_back(&self) {
+        self.rolled_back.store(true, Ordering::Relaxed);
+        self.transaction.roll_back();
+    }
+
+    /// Error 25000 if what its results show is no more.
+    pub fn check_there(&self) -> Result<()> {
+        if self.rolled_back.load(Ordering::Relaxed) {
+            return Err(Error::new(SqlState("25000"), "the transaction of this result was rolled back"));
+        }
+        Ok(())
+    }
+
     /// SAVEPOINT.
     pub fn mark(&self, name: String) {
         let first = self.transaction.statement();
@@ -155,12 +171,12 @@ impl Block {
 
     /// As [`retry`](Self::retry) of a statement that is a transaction of its own: all that it has done is taken back before it
     /// waits.
-    pub fn retry_all(self: Arc<Self>, error: Error, tries: usize, call: &Call) -> Result<()> {
+    pub fn retry_all(&self, error: Error, tries: usize, call: &Call) -> Result<()> {
+        self.roll_back();
         if !may_help(&error, tries) {
             return Err(error);
         }
         let other = self.transaction.take_blocked();
-        drop(self);
         other.map_or(Ok(()), |other| wait_for(&other, call))
     }
 }

@@ -304,3 +304,58 @@ fn transfers_never_change_the_sum() {
     writers.into_iter().for_each(|writer| writer.join().unwrap());
     assert_eq!(numbers(&mut session, "select sum(balance)::bigint from account"), [100 * ACCOUNTS]);
 }
+
+#[test]
+fn results_of_a_transaction_that_was_rolled_back_are_errors_and_disturb_nobody() {
+    let database = database();
+    let (mut a, mut b) = (database.connect(), database.connect());
+    ok(&mut a, "create table big (n bigint, s text)");
+    ok(&mut a, "insert into big select i, 'text that is long enough ' || i from generate_series(1, 1000) g(i)");
+    ok(&mut a, "begin");
+    ok(&mut a, "insert into big select i, 'another text that is long ' || i from generate_series(1, 300000) g(i)");
+    ok(&mut a, "update big set n = -n where n % 7 = 0");
+    let mut open = a.execute("select n, s from big", &[]).unwrap();
+    open.next_chunk().unwrap().unwrap();
+    ok(&mut a, "rollback");
+    ok(&mut b, "insert into big select -5, 'written where the others were' from generate_series(1, 70000) g(i)");
+    assert_eq!(open.next_chunk().unwrap_err().state(), SqlState("25000"));
+    drop(open);
+    assert_eq!(numbers(&mut b, "select count(*) from big"), [71_000]);
+    assert_eq!(
+        numbers(&mut b, "select count(*) from big where n = -5 and s = 'written where the others were'"),
+        [70_000]
+    );
+    assert_eq!(numbers(&mut b, "select sum(n)::bigint from big where n > 0"), [500_500]);
+    // A session that goes away in a transaction leaves nothing either.
+    ok(&mut a, "begin");
+    ok(&mut a, "delete from big");
+    drop(a);
+    ok(&mut b, "update big set n = 0 where n = 1");
+    assert_eq!(numbers(&mut b, "select count(*) from big"), [71_000]);
+}
+
+#[test]
+fn memory_comes_back() {
+    let database = database();
+    let mut session = database.connect();
+    ok(&mut session, "create table t (id int primary key, n bigint, s text)");
+    ok(
+        &mut session,
+        "insert into t select i, i, 'a text of some length, number ' || i from generate_series(1, 20000) g(i)",
+    );
+    ok(&mut session, "update t set n = 1, s = 'a text of some length, changed'");
+    let before = database.memory_used();
+    for i in 0..30 {
+        ok(&mut session, &format!("update t set n = {i}"));
+        ok(&mut session, "begin");
+        ok(&mut session, "update t set s = s || '.' where id < 5000");
+        ok(&mut session, "delete from t where id > 15000");
+        ok(&mut session, "rollback");
+    }
+    let after = database.memory_used();
+    assert!(after < before + before / 4 + (1 << 20), "{before} bytes before, {after} after");
+    ok(&mut session, "set query_memory_limit = '1MB'");
+    assert_eq!(run(&mut session, "update t set s = s || s").unwrap_err().state(), SqlState::OUT_OF_MEMORY);
+    ok(&mut session, "reset query_memory_limit");
+    assert_eq!(numbers(&mut session, "select count(*) from t where s like '%changed'"), [20_000]);
+}

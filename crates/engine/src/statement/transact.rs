@@ -28,16 +28,21 @@ pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> 
         }
         TransactionKind::Commit => match environment.block.take() {
             // What is still being read of it goes on.
-            Some(block) if block.has_failed() => done("ROLLBACK"),
+            Some(block) if block.has_failed() => {
+                block.roll_back();
+                done("ROLLBACK")
+            }
             Some(block) => {
-                commit(environment, &block)?;
+                commit(environment, &block).inspect_err(|_| block.roll_back())?;
                 done("COMMIT")
             }
             // As in PostgreSQL, no error.
             None => done("COMMIT"),
         },
         TransactionKind::Rollback => {
-            environment.block = None;
+            if let Some(block) = environment.block.take() {
+                block.roll_back();
+            }
             done("ROLLBACK")
         }
         TransactionKind::Savepoint(name) => {

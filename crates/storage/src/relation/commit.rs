@@ -58,6 +58,8 @@ pub(crate) struct Commit {
     steps: Vec<(u32, usize, Range<usize>)>,
     /// Rows of chunks that were begun.
     begun: Vec<usize>,
+    /// Snapshots of its transaction share this.
+    readers: Arc<()>,
     /// Chunks that will not grow any more, with their memory: complete ones and former tails.
     closed: Vec<(usize, usize, Closed)>,
     published: bool,
@@ -79,6 +81,7 @@ impl Commit {
             written: Vec::new(),
             steps: Vec::new(),
             begun: Vec::new(),
+            readers: Arc::default(),
             closed: Vec::new(),
             published: false,
         }
@@ -223,6 +226,31 @@ impl Commit {
             what: What::Inserted(w.from..w.to),
         };
         self.written.iter().map(rows).collect()
+    }
+
+    /// As long as somebody else has this too, the rows are read.
+    pub(super) fn readers(&self) -> &Arc<()> {
+        &self.readers
+    }
+
+    /// Gives the chunks that rows were written to up to be grown by others: somebody still reads what is not committed. The
+    /// lock of what is live is held.
+    fn abandon(&mut self, live: &mut Live) {
+        for (tail, before) in self.zone.tails.iter_mut().zip(&self.before) {
+            let Some(tail) = tail.take() else { continue };
+            if let Some((number, rows)) = before
+                && tail.number == *number
+            {
+                let chunk = self.relation.directory.get(*number);
+                chunk.close(*rows);
+                live.extend(*number, *rows, true);
+                let mut memory = tail.into_memory();
+                memory.outlive();
+                chunk.charge(memory);
+                self.relation.backlog.push(*number, false);
+            }
+        }
+        self.begun.iter().for_each(|&number| live.extend(number, 0, true));
     }
 
     /// What its transaction sees, beside what everybody sees.
@@ -422,14 +450,17 @@ impl Drop for Commit {
                 self.zone.tails[part] = Some(tail);
             }
         }
+        let mut live = lock(&relation.live);
+        self.written.iter().for_each(|w| drop(live.pending.remove(&(w.number as u32))));
+        if Arc::strong_count(&self.readers) > 1 {
+            return self.abandon(&mut live);
+        }
         for (tail, before) in self.zone.tails.iter_mut().zip(&self.before) {
             match (tail.as_mut(), before) {
                 (Some(growing), Some((number, rows))) if growing.number == *number => growing.open.truncate(*rows),
                 _ => *tail = None,
             }
         }
-        let mut live = lock(&relation.live);
-        self.written.iter().for_each(|w| drop(live.pending.remove(&(w.number as u32))));
         for &number in &self.begun {
             let chunk = relation.directory.get(number);
             chunk.exchange(relation.empty_body());

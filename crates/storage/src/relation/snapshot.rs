@@ -17,6 +17,8 @@ pub struct Snapshot {
     relation: Arc<Relation>,
     visible: Arc<View>,
     view: transaction::View,
+    /// Shared with the transaction whose rows are among them.
+    _own: Option<Arc<()>>,
 }
 
 impl std::fmt::Debug for Snapshot {
@@ -44,13 +46,13 @@ impl ColumnEstimate {
 
 impl Snapshot {
     pub(super) fn new(relation: Arc<Relation>, visible: Arc<View>, view: transaction::View) -> Self {
-        Self { relation, visible, view }
+        Self { relation, visible, view, _own: None }
     }
 
     /// The same with rows that only their transaction sees.
     pub(crate) fn with_own(self, own: &Commit) -> Self {
         let visible = Arc::new(own.visible(&self.visible));
-        Self { visible, ..self }
+        Self { visible, _own: Some(own.readers().clone()), ..self }
     }
 
     /// Who sees it.

@@ -310,8 +310,15 @@ impl Transaction {
         }
     }
 
-    /// Takes back all that it has done.
-    fn undo(&mut self) {
+    /// Takes back all that it has done; it cannot commit any more.
+    pub fn roll_back(&self) {
+        self.undo();
+        if self.stamp.committed().is_none() {
+            self.stamp.end(super::ABORTED);
+        }
+    }
+
+    fn undo(&self) {
         for done in lock(&self.done).drain(..) {
             for &(chunk, window) in done.changed.keys() {
                 done.relation.undo_window(chunk, window, &self.stamp, 0);
@@ -324,9 +331,6 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        self.undo();
-        if self.stamp.committed().is_none() {
-            self.stamp.end(super::ABORTED);
-        }
+        self.roll_back();
     }
 }
