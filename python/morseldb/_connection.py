@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -26,7 +27,8 @@ class Cursor(Fetching):
     """A session: runs statements and reads their rows. Cursors are independent of each other; each thread has its own.
     They are closed with their connection.
 
-    Statements have effect when they end: there are no transactions of several statements.
+    A statement has effect when it ends, unless it is part of a transaction of several: ``with con.transaction():``, or
+    ``begin``, ``commit`` and ``rollback``. A transaction is its session's: other cursors see nothing of it before it ends.
     """
 
     Warning = _errors.Warning
@@ -159,6 +161,39 @@ class Cursor(Fetching):
         """Stops the running statement, from another thread."""
         self._connected().interrupt()
 
+    def begin(self, isolation: str | None = None, read_only: bool = False) -> None:
+        """Begins a transaction: ``commit`` makes what it does visible to others, ``rollback`` takes it back.
+
+        ``isolation`` is ``"serializable"`` (the usual), ``"repeatable read"`` or ``"read committed"``.
+        """
+        level = "" if isolation is None else f" isolation level {_level(isolation)}"
+        self._command(f"begin{level}{' read only' if read_only else ''}")
+
+    def commit(self) -> None:
+        """Ends the transaction and makes what it has done visible; outside of one, statements have effect anyway.
+
+        Raises OperationalError (SQLSTATE 40001) if another transaction was faster: then nothing of it has happened.
+        """
+        self._command("commit")
+
+    def rollback(self) -> None:
+        """Takes back what the transaction has done, and ends it; outside of one, there is nothing to take back."""
+        self._command("rollback")
+
+    @contextlib.contextmanager
+    def transaction(self, isolation: str | None = None, read_only: bool = False) -> Iterator[None]:
+        """A transaction for a ``with`` block: committed at its end, rolled back if an exception leaves it."""
+        self.begin(isolation, read_only)
+        try:
+            yield
+        except BaseException:
+            self.rollback()
+            raise
+        self.commit()
+
+    def _command(self, sql: str) -> None:
+        native(self._connected().execute, sql, [], lambda _name: None)
+
     def cursor(self) -> Cursor:
         """Another session of the same database, for another thread."""
         made = Cursor(self._connected().fork(), self._home())
@@ -235,15 +270,6 @@ class Connection(Cursor):
         for cursor in cursors:
             cursor.close()
 
-    def commit(self) -> None:
-        """Does nothing: statements have effect when they end."""
-        self._connected()
-
-    def rollback(self) -> None:
-        """Raises: statements have effect when they end, and there is nothing that could be undone."""
-        self._connected()
-        raise _errors.NotSupportedError("rollback: each statement is a transaction of its own", sqlstate="0A000")
-
     @property
     def threads(self) -> int:
         """Threads that run queries."""
@@ -256,6 +282,13 @@ class Connection(Cursor):
 
     def __repr__(self) -> str:
         return "<morseldb.Connection (closed)>" if self._session is None else "<morseldb.Connection>"
+
+
+def _level(isolation: str) -> str:
+    level = isolation.replace("_", " ").lower()
+    if level not in ("serializable", "repeatable read", "read committed"):
+        raise ProgrammingError(f'"{isolation}" is no isolation level')
+    return level
 
 
 def _listed(parameters: Parameters) -> list[Any]:

@@ -98,6 +98,14 @@ impl Session {
         ended(open, &self.environment, result)
     }
 
+    /// The last statement has failed before it did anything, for the want of a table that is there now, and is run again: it
+    /// does not end the transaction that the session is in.
+    pub fn try_again(&mut self) {
+        if let Some(block) = &self.environment.block {
+            block.try_again();
+        }
+    }
+
     /// Prepares a statement, which then runs with other parameters as often as one likes; `types` are those of its first
     /// parameters, [`SqlType::Null`] where the parameter's place is to decide, as it does for all that follow.
     pub fn prepare(&mut self, sql: &str, types: &[SqlType]) -> Result<PreparedStatement> {

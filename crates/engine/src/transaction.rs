@@ -103,6 +103,11 @@ impl Block {
         self.failed.store(true, Ordering::Relaxed);
     }
 
+    /// The statement that has failed is run again.
+    pub fn try_again(&self) {
+        self.failed.store(false, Ordering::Relaxed);
+    }
+
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }

@@ -63,6 +63,9 @@ impl Session {
     fn run_here(&self, job: &mut Job<'_>) -> base::Result<QueryResult> {
         let mut session = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         job.frames.iter().for_each(|(name, frame)| session.register_frame(name, frame.clone()));
+        if !job.frames.is_empty() {
+            session.try_again();
+        }
         let outcome = run_statements(&mut session, job);
         job.frames.iter().for_each(|(name, _)| session.remove_frame(name));
         outcome

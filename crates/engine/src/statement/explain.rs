@@ -27,12 +27,13 @@ pub(crate) fn explain(
             .hint("EXPLAIN ANALYZE the query in it"));
     }
     let target = match &statement {
-        Statement::CreateTableAs { .. } | Statement::Insert(_) => Target::Table,
+        Statement::CreateTableAs { .. } | Statement::Insert(_) | Statement::Change(_) => Target::Table,
         _ => Target::Client,
     };
     let plan = match statement {
         Statement::Query(plan) | Statement::CreateTableAs { plan, .. } => plan,
         Statement::Insert(insert) => insert.source,
+        Statement::Change(change) => change.source,
         Statement::Copy(sql::Copy::To { plan, .. }) => plan,
         _ => return Err(Error::unsupported("EXPLAIN of this statement").hint("EXPLAIN shows queries")),
     };
