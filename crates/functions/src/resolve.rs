@@ -25,6 +25,8 @@ pub enum Parameter {
     Timestamptz,
     Interval,
     Uuid,
+    /// `bytea`
+    Bytea,
     /// `json`; of a text, what it is read as.
     Json,
     /// `jsonb`
@@ -107,6 +109,7 @@ impl Parameter {
             Self::Timestamp => SqlType::Timestamp,
             Self::Timestamptz => SqlType::Timestamptz,
             Self::Interval => SqlType::Interval,
+            Self::Bytea => SqlType::Bytea,
             Self::Json => SqlType::Json,
             Self::Jsonb => SqlType::Jsonb,
             Self::Any if from == SqlType::Null => SqlType::Text,

@@ -3,6 +3,7 @@
 mod angles;
 mod arithmetic;
 mod arrays;
+mod bytes;
 mod call;
 mod comparisons;
 mod dates;
@@ -36,7 +37,7 @@ pub use call::Call;
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 20] = [
+const FAMILIES: [&[Scalar]; 21] = [
     operators::ROWS,
     numbers::ROWS,
     special::ROWS,
@@ -52,6 +53,7 @@ const FAMILIES: [&[Scalar]; 20] = [
     arrays::ROWS,
     lists::ROWS,
     sequences::ROWS,
+    bytes::ROWS,
     json::find::ROWS,
     json::ask::ROWS,
     json::parts::ROWS,

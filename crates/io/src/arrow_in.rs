@@ -92,6 +92,10 @@ pub fn column_of(array: &dyn Array) -> Result<Column> {
                 micros: v.nanoseconds.div_euclid(1000),
             })
         }
+        DataType::Binary => strings::of_bytes(array.as_binary::<i32>().iter(), sql_type),
+        DataType::LargeBinary => strings::of_bytes(array.as_binary::<i64>().iter(), sql_type),
+        DataType::BinaryView => strings::of_bytes(array.as_binary_view().iter(), sql_type),
+        DataType::FixedSizeBinary(_) => strings::of_bytes(array.as_fixed_size_binary().iter(), sql_type),
         DataType::Utf8 => strings::from_offsets(array.as_string::<i32>(), sql_type)?,
         DataType::LargeUtf8 => strings::from_offsets(array.as_string::<i64>(), sql_type)?,
         DataType::Utf8View => strings::from_views(array.as_string_view(), sql_type),

@@ -5,7 +5,7 @@ mod lists;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::builder::{LargeStringBuilder, StringBuilder};
+use arrow_array::builder::{BinaryBuilder, LargeStringBuilder, StringBuilder};
 use arrow_array::types::IntervalMonthDayNano;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float32Array, Float64Array,
@@ -16,7 +16,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use base::{Error, Result, SqlState};
 use types::ops::cast::pad_char;
-use types::ops::uuid;
+use types::ops::{bytes, uuid};
 use types::{Chunk, Column, Interval, Physical, SqlType};
 
 use crate::source::Field;
@@ -33,6 +33,7 @@ pub fn data_type_of(sql_type: SqlType) -> DataType {
         SqlType::Real => DataType::Float32,
         SqlType::Double => DataType::Float64,
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => DataType::Utf8,
+        SqlType::Bytea => DataType::Binary,
         SqlType::Date => DataType::Date32,
         SqlType::Time => DataType::Time64(TimeUnit::Microsecond),
         SqlType::Timestamptz => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
@@ -120,6 +121,12 @@ pub fn array_of(column: &Column, large: bool) -> Result<ArrayRef> {
         }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => strings(column, large),
         SqlType::Json | SqlType::Jsonb => strings(column, large),
+        SqlType::Bytea => {
+            let mut out = BinaryBuilder::with_capacity(column.rows(), text_bytes(column, 0, column.rows()));
+            (0..column.rows())
+                .for_each(|row| out.append_option((!column.is_null(row)).then(|| bytes::bytes(column.str(row)))));
+            Arc::new(out.finish())
+        }
         SqlType::Array(&element) => lists::array_of(column, element, nulls)?,
     })
 }
@@ -176,7 +183,13 @@ fn halves(chunk: &Chunk, schema: &SchemaRef) -> Result<Vec<RecordBatch>> {
             return Err(Error::new(SqlState::PROGRAM_LIMIT, "a text is too long for Arrow: 2 GiB at most"));
         }
         let arrays = chunk.columns().iter().map(|column| {
-            if !column.sql_type().is_string() {
+            if column.sql_type() == SqlType::Bytea {
+                let mut piece = BinaryBuilder::new();
+                let value = |row| (!column.is_null(row)).then(|| bytes::bytes(column.str(row)));
+                (from..from + rows).for_each(|row| piece.append_option(value(row)));
+                return Ok(Arc::new(piece.finish()) as ArrayRef);
+            }
+            if !column.sql_type().is_string() && !column.sql_type().is_json() {
                 return Ok(array_of(column, false)?.slice(from, rows));
             }
             let mut piece = StringBuilder::new();

@@ -4,7 +4,7 @@ use base::{Error, SqlState};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString};
 use types::ops::array;
 use types::ops::cast::cast_value;
 use types::{Interval, SqlType, Value};
@@ -40,6 +40,9 @@ pub fn convert(object: &Bound<'_, PyAny>) -> PyResult<(Value, SqlType)> {
     }
     if let Ok(s) = object.cast::<PyString>() {
         return Ok((Value::str(s.to_cow()?.as_ref()), SqlType::Text));
+    }
+    if let Ok(all) = object.cast::<PyBytes>() {
+        return Ok((Value::str(types::ops::bytes::form(all.as_bytes())), SqlType::Bytea));
     }
     if let Ok(items) = object.cast::<PyList>() {
         return list(items);

@@ -3,7 +3,7 @@
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDate, PyDateTime, PyDelta, PyDict, PyList, PyTime, PyTzInfo};
+use pyo3::types::{PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyList, PyTime, PyTzInfo};
 use types::ops::date::{Civil, DAY, Moment, Zone};
 use types::{Column, ColumnBuilder, Interval, Physical, SqlType, ops};
 
@@ -20,7 +20,7 @@ pub fn class<'py>(
     Ok(place.get_or_try_init(py, || py.import(module)?.getattr(name).map(Bound::unbind))?.bind(py).clone())
 }
 
-/// Rows `from..to` of a column: bool, int (also decimals without fraction), Decimal, float, str, date, datetime, time, datetime with a zone, UUID, timedelta (with months of 30 days), list, None.
+/// Rows `from..to` of a column: bool, int (also decimals without fraction), Decimal, float, str, date, datetime, time, datetime with a zone, UUID, timedelta (with months of 30 days), bytes, list, None.
 pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize, zone: &Zone) -> PyResult<Vec<Py<PyAny>>> {
     let rows = from..to;
     let nulls = column.nulls();
@@ -59,6 +59,9 @@ pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize, zone: &Z
         }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Json | SqlType::Jsonb => {
             each!(|row| Ok(column.str(row).into_pyobject(py)?.into_any().unbind()))
+        }
+        SqlType::Bytea => {
+            each!(|row| Ok(PyBytes::new(py, &ops::bytes::bytes(column.str(row))).into_any().unbind()))
         }
         SqlType::Char(n) => {
             each!(|row| Ok(ops::cast::pad_char(column.str(row), n).into_pyobject(py)?.into_any().unbind()))

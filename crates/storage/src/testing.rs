@@ -56,6 +56,7 @@ pub(crate) fn value(random: &mut Random, sql_type: SqlType, distinct: u64) -> Va
             types::ops::array::encode(&values, element).expect("elements of the type")
         }
         // Nothing here knows what a text means.
+        SqlType::Bytea => Value::str(types::ops::bytes::form(&n.to_be_bytes())),
         SqlType::Json | SqlType::Jsonb => Value::str(format!("[{n}]")),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(match n % 4 {
             0 => format!("{n}"),

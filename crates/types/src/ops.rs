@@ -8,6 +8,7 @@
 //! bulk loading calls), and functions that turn it into an error with the text.
 
 pub mod array;
+pub mod bytes;
 pub mod cast;
 pub mod date;
 pub mod decimal;

@@ -46,6 +46,8 @@ pub enum SqlType {
     Interval,
     /// `uuid`: 128 bits, ordered as unsigned numbers.
     Uuid,
+    /// `bytea`: a string of bytes, each the character of its number in memory; see [`ops::bytes`](crate::ops::bytes).
+    Bytea,
     /// `json`: the text as it was written.
     Json,
     /// `jsonb`: the text in its [normal form](crate::ops::json).
@@ -109,7 +111,7 @@ impl SqlType {
             Self::Real => Physical::F32,
             Self::Double => Physical::F64,
             Self::Text | Self::Varchar(_) | Self::Char(_) => Physical::Str,
-            Self::Json | Self::Jsonb | Self::Array(_) => Physical::Str,
+            Self::Bytea | Self::Json | Self::Jsonb | Self::Array(_) => Physical::Str,
             Self::Interval => Physical::Interval,
         }
     }
@@ -165,6 +167,11 @@ impl SqlType {
         matches!(self, Self::Text | Self::Varchar(_) | Self::Char(_))
     }
 
+    /// Whether a value lies in memory as a text that is not what is printed of it.
+    pub const fn is_encoded(self) -> bool {
+        matches!(self, Self::Array(_) | Self::Bytea)
+    }
+
     /// `json` or `jsonb`.
     pub const fn is_json(self) -> bool {
         matches!(self, Self::Json | Self::Jsonb)
@@ -214,6 +221,7 @@ impl fmt::Display for SqlType {
             Self::Timestamptz => f.write_str("timestamptz"),
             Self::Interval => f.write_str("interval"),
             Self::Uuid => f.write_str("uuid"),
+            Self::Bytea => f.write_str("bytea"),
             Self::Json => f.write_str("json"),
             Self::Jsonb => f.write_str("jsonb"),
             Self::Array(element) => write!(f, "{element}[]"),
@@ -257,6 +265,7 @@ impl std::str::FromStr for SqlType {
             ("timestamptz", []) => Self::Timestamptz,
             ("interval", []) => Self::Interval,
             ("uuid", []) => Self::Uuid,
+            ("bytea", []) => Self::Bytea,
             ("json", []) => Self::Json,
             ("jsonb", []) => Self::Jsonb,
             _ => return Err(bad()),

@@ -42,7 +42,7 @@ pub enum Value {
     Decimal(i128),
     /// `real` (exactly representable as a double) and `double precision`.
     Float(f64),
-    /// `text`, `varchar(n)`, `char(n)` (the last without trailing blanks), `json` and `jsonb`, and arrays in [their form](crate::ops::array).
+    /// `text`, `varchar(n)`, `char(n)` (the last without trailing blanks), `json` and `jsonb`, strings of bytes and arrays in [their form](crate::ops::array).
     Str(Arc<str>),
     /// Days since 1970-01-01.
     Date(i32),
@@ -75,7 +75,7 @@ impl Value {
             SqlType::Uuid => Self::Uuid(uuid::of_stored(stored)),
             SqlType::Null | SqlType::Real | SqlType::Double | SqlType::Interval => return None,
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => return None,
-            SqlType::Json | SqlType::Jsonb | SqlType::Array(_) => return None,
+            SqlType::Bytea | SqlType::Json | SqlType::Jsonb | SqlType::Array(_) => return None,
         })
     }
 

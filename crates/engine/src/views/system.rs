@@ -155,6 +155,7 @@ const TYPES: &[(&str, i64, &str, &str, i64, &str)] = &[
     ("interval", 1186, "interval", "interval", 16, "T"),
     ("bytea", 17, "bytea", "bytea", -1, "U"),
     ("uuid", 2950, "uuid", "uuid", 16, "U"),
+    ("bytea", 17, "bytea", "bytea", -1, "U"),
     ("json", 114, "json", "json", -1, "U"),
     ("jsonb", 3802, "jsonb", "jsonb", -1, "U"),
     ("json", 114, "json", "json", -1, "U"),

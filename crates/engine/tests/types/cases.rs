@@ -47,6 +47,7 @@ pub fn cases() -> Vec<Case> {
                 "ffffffff-ffff-ffff-ffff-ffffffffffff",
             ],
         ),
+        case(SqlType::Bytea, &["\\x", "\\x00", "\\x007f80ff", "\\x61626364656667686970", "\\xff"]),
         case(SqlType::Json, &["\"a text of more than twelve bytes\"", "12", "[1,  2]", "{\"b\":1, \"a\": null}"]),
         case(SqlType::Jsonb, &["\"a text of more than twelve bytes\"", "12", "[1, 2]", "{\"a\": null, \"b\": 1}"]),
     ]
@@ -57,7 +58,7 @@ pub fn has_case(sql_type: SqlType) -> bool {
     match sql_type {
         // Arrays are of these types, and have files of their own.
         SqlType::Null | SqlType::Array(_) => false,
-        SqlType::Uuid | SqlType::Json | SqlType::Jsonb => true,
+        SqlType::Uuid | SqlType::Bytea | SqlType::Json | SqlType::Jsonb => true,
         SqlType::Bool | SqlType::SmallInt | SqlType::Integer | SqlType::BigInt | SqlType::Decimal { .. } => true,
         SqlType::Real | SqlType::Double | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => true,
         SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz | SqlType::Interval => true,

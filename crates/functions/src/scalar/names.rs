@@ -89,6 +89,7 @@ impl ScalarFunction {
     pub const LIST_LENGTH: Self = row("list_length");
     pub const FLATTEN: Self = row("flatten");
     pub const ARRAY_ANY: Self = row("array_any");
+    pub const DIGEST: Self = row("digest");
     pub const JSON_FIELD: Self = row("json_field");
     pub const JSON_FIELD_TEXT: Self = row("json_field_text");
     pub const JSONB_FIELD: Self = row("jsonb_field");

@@ -1,16 +1,16 @@
 //! Functions of texts. Positions and lengths count characters.
 
-use types::ops::string;
+use types::ops::{bytes, string};
 use types::{SqlType, Value};
 
-use super::{Scalar, Typed, over, text, with_default};
-use crate::Parameter::{Integer, Text};
+use super::{Scalar, Typed, first, over, text, with_default};
+use crate::Parameter::{Bytea, Integer, Text};
 
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "length",
         &["length", "char_length", "character_length", "len"],
-        &[over(&[Text], SqlType::Integer)],
+        &[over(&[Text], SqlType::Integer), over(&[Bytea], SqlType::Integer)],
         |c| Ok(Value::Int(string::length(c.text(0)?))),
         "Number of characters.",
         ("length('jose')", "4"),
@@ -63,7 +63,7 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "trim_both",
         &["btrim", "trim"],
-        &[with_default(&[Text], &[" "]), text(&[Text, Text])],
+        &[with_default(&[Text], &[" "]), text(&[Text, Text]), first(&[Bytea, Bytea])],
         |c| Ok(Value::str(string::trim(c.text(0)?, c.text_or(1, " ")?))),
         "Without blanks, or the characters of the second argument, at both ends.",
         ("btrim('xyxtrimyyx', 'xyz')", "trim"),
@@ -72,7 +72,7 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "trim_leading",
         &["ltrim"],
-        &[with_default(&[Text], &[" "]), text(&[Text, Text])],
+        &[with_default(&[Text], &[" "]), text(&[Text, Text]), first(&[Bytea, Bytea])],
         |c| Ok(Value::str(string::ltrim(c.text(0)?, c.text_or(1, " ")?))),
         "Without blanks, or the characters of the second argument, at the start.",
         ("ltrim('zzzytest', 'xyz')", "test"),
@@ -81,7 +81,7 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "trim_trailing",
         &["rtrim"],
-        &[with_default(&[Text], &[" "]), text(&[Text, Text])],
+        &[with_default(&[Text], &[" "]), text(&[Text, Text]), first(&[Bytea, Bytea])],
         |c| Ok(Value::str(string::rtrim(c.text(0)?, c.text_or(1, " ")?))),
         "Without blanks, or the characters of the second argument, at the end.",
         ("rtrim('testxxzx', 'xyz')", "test"),
@@ -124,7 +124,12 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "substring",
         &["substring", "substr"],
-        &[text(&[Text, Integer]), text(&[Text, Integer, Integer])],
+        &[
+            text(&[Text, Integer]),
+            text(&[Text, Integer, Integer]),
+            first(&[Bytea, Integer]),
+            first(&[Bytea, Integer, Integer]),
+        ],
         |c| {
             let count = if c.len() > 2 { Some(c.int(2)?) } else { None };
             Ok(Value::str(string::substring(c.text(0)?, c.int(1)?, count)?))
@@ -136,7 +141,7 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "position",
         &["strpos", "instr"],
-        &[over(&[Text, Text], SqlType::Integer)],
+        &[over(&[Text, Text], SqlType::Integer), over(&[Bytea, Bytea], SqlType::Integer)],
         |c| Ok(Value::Int(string::position(c.text(0)?, c.text(1)?))),
         "Where the second argument first occurs in the first, counted from 1; 0 if nowhere.",
         ("strpos('high', 'ig')", "2"),
@@ -154,7 +159,12 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "overlay",
         &["overlay"],
-        &[text(&[Text, Text, Integer]), text(&[Text, Text, Integer, Integer])],
+        &[
+            text(&[Text, Text, Integer]),
+            text(&[Text, Text, Integer, Integer]),
+            first(&[Bytea, Bytea, Integer]),
+            first(&[Bytea, Bytea, Integer, Integer]),
+        ],
         |c| {
             let count = if c.len() > 3 { Some(c.int(3)?) } else { None };
             Ok(Value::str(string::overlay(c.text(0)?, c.text(1)?, c.int(2)?, count)?))
@@ -241,8 +251,11 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "md5",
         &["md5"],
-        &[text(&[Text])],
-        |c| Ok(Value::str(string::md5(c.text(0)?))),
+        &[text(&[Text]), text(&[Bytea])],
+        |c| match c.type_of(0) {
+            SqlType::Bytea => Ok(Value::str(string::md5(bytes::bytes(c.text(0)?)))),
+            _ => Ok(Value::str(string::md5(c.text(0)?))),
+        },
         "MD5 checksum, 32 hexadecimal digits.",
         ("md5('abc')", "900150983cd24fb0d6963f7d28e17f72"),
     ),

@@ -30,6 +30,10 @@ pub fn sql_type_of(data_type: &DataType) -> Option<SqlType> {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => SqlType::Text,
         // If the field says that they are such.
         DataType::FixedSizeBinary(16) => SqlType::Uuid,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            SqlType::Bytea
+        }
+        DataType::Dictionary(_, values) if is_binary(values) => return None,
         DataType::Dictionary(_, values) => sql_type_of(values)?,
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
             let element = sql_type_of(item.data_type())?;
@@ -37,6 +41,10 @@ pub fn sql_type_of(data_type: &DataType) -> Option<SqlType> {
         }
         _ => return None,
     })
+}
+
+fn is_binary(data_type: &DataType) -> bool {
+    matches!(sql_type_of(data_type), Some(SqlType::Bytea | SqlType::Uuid))
 }
 
 /// Arrow allows scales below zero (hundreds, thousands) and above the precision; SQL types do not.

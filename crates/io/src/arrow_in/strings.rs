@@ -9,7 +9,8 @@ use arrow_array::{
 };
 use arrow_buffer::NullBuffer;
 use base::{Error, Result};
-use types::{Buffer, Column, Physical, SqlType, Str};
+use types::ops::bytes;
+use types::{Buffer, Column, ColumnBuilder, Physical, SqlType, Str};
 
 use super::{column_of, null_bytes};
 
@@ -53,6 +54,18 @@ pub fn from_views(array: &StringViewArray, sql_type: SqlType) -> Column {
     let values: Buffer = headers.collect();
     let heaps = array.data_buffers().iter().zip(used).filter(|(_, used)| *used).filter_map(|(b, _)| heap(b)).collect();
     finish(sql_type, values, array.nulls(), heaps)
+}
+
+/// Bytes in the form that they have in memory.
+pub fn of_bytes<'a>(values: impl Iterator<Item = Option<&'a [u8]>>, sql_type: SqlType) -> Column {
+    let mut out = ColumnBuilder::new(sql_type, values.size_hint().0);
+    for value in values {
+        match value {
+            Some(value) => out.push_str(&bytes::form(value)),
+            None => out.push_null(),
+        }
+    }
+    out.finish()
 }
 
 /// Offsets into one buffer. A text that is too long for a header is an error.

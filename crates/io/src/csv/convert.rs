@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use types::ops::cast::{TooLong, parse, to_char_n, to_varchar};
 use types::ops::date::Zone;
-use types::ops::{Bad, array, json};
+use types::ops::{Bad, array, bytes, json};
 use types::{ColumnBuilder, Interval, Physical, SqlType, Value};
 
 use super::dialect::Dialect;
@@ -69,7 +69,7 @@ impl Reader {
             (SqlType::Uuid, _) => column.each(out, |f| parse::uuid(f).map(types::ops::uuid::stored)),
             (SqlType::Interval, _) => column.each::<Interval>(out, parse::interval),
             (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), _) => column.strings(out, clean),
-            (SqlType::Json | SqlType::Jsonb | SqlType::Array(_), _) => column.strings(out, clean),
+            (SqlType::Bytea | SqlType::Json | SqlType::Jsonb | SqlType::Array(_), _) => column.strings(out, clean),
         }
     }
 }
@@ -193,6 +193,7 @@ impl<'a> Fields<'a> {
             let text = text.and_then(|text| match self.reader.sql_type {
                 SqlType::Varchar(limit) => to_varchar(text, limit, TooLong::Refuse).map(Cow::Borrowed),
                 SqlType::Char(limit) => to_char_n(text, limit, TooLong::Refuse).map(Cow::Borrowed),
+                SqlType::Bytea => bytes::parse(text).map(Cow::Owned),
                 SqlType::Json => json::check(text).map(|()| Cow::Borrowed(text)),
                 SqlType::Jsonb => json::normalised(text).map(Cow::Owned),
                 SqlType::Array(&element) => array_form(text, element).map(Cow::Owned),

@@ -113,8 +113,8 @@ impl<W: Write> CsvWriter<W> {
         let start = self.out.len();
         match (column.sql_type(), column.physical()) {
             (SqlType::Char(limit), _) => return self.text(&pad_char(column.str(row), limit), force),
-            (array, Physical::Str) if array.is_array() => {
-                return self.text(&format_value_in(&column.value(row), array, &self.zone), force);
+            (encoded, Physical::Str) if encoded.is_encoded() => {
+                return self.text(&format_value_in(&column.value(row), encoded, &self.zone), force);
             }
             (_, Physical::Str) => return self.text(column.str(row), force),
             (SqlType::Date, _) => date::write_date(&mut self.out, column.values::<i32>()[row]),

@@ -308,7 +308,18 @@ fn types_of_others() {
             ["deliver in person", "none", "deliver in person"].map(Value::str).to_vec(),
         ),
         ("nested", Arc::new(nested), SqlType::array_of(SqlType::Integer), vec![one, Value::Null, Value::str("")]),
-        ("binary", Arc::new(BinaryArray::from(vec![b"a".as_ref(), b"b", b"c"])), SqlType::Text, vec![]),
+        (
+            "binary",
+            Arc::new(BinaryArray::from(vec![b"a".as_ref(), b"\xff\0", b""])),
+            SqlType::Bytea,
+            ["a", "\u{ff}\0", ""].map(Value::str).to_vec(),
+        ),
+        (
+            "no uuid",
+            Arc::new(FixedSizeBinaryArray::new(16, arrow_buffer::Buffer::from(vec![7u8; 48]), None)),
+            SqlType::Text,
+            vec![],
+        ),
     ];
     let batch = RecordBatch::try_from_iter(arrays.iter().map(|(n, a, ..)| (*n, a.clone()))).unwrap();
     let mut writer =

@@ -17,7 +17,7 @@ pub(super) fn literal(value: &Value, sql_type: SqlType) -> (String, SqlType) {
         Value::Decimal(d) => (decimal::format(*d, sql_type.scale()), SqlType::Null),
         Value::Float(f) if f.is_finite() => (format!("{f:?}"), SqlType::Double),
         Value::Float(f) => (quoted(&f.to_string()), SqlType::Text),
-        Value::Str(_) if sql_type.is_array() => (quoted(&format_value(value, sql_type)), SqlType::Text),
+        Value::Str(_) if sql_type.is_encoded() => (quoted(&format_value(value, sql_type)), SqlType::Text),
         Value::Str(s) => (quoted(s), SqlType::Text),
         Value::Date(d) => (quoted(&date::format_date(*d)), SqlType::Text),
         Value::Time(t) => (quoted(&date::format_time(*t)), SqlType::Text),
@@ -43,7 +43,9 @@ pub(super) fn value(text: &str, sql_type: SqlType) -> Result<Value> {
         }
         SqlType::Real | SqlType::Double => Value::Float(text.parse().map_err(|_| bad())?),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => Value::str(text),
-        SqlType::Array(_) => cast_value(&Value::str(text), SqlType::Text, sql_type).map_err(|_| bad())?,
+        SqlType::Bytea | SqlType::Array(_) => {
+            cast_value(&Value::str(text), SqlType::Text, sql_type).map_err(|_| bad())?
+        }
         SqlType::Date => Value::Date(date::parse_date(text.as_bytes()).map_err(|_| bad())?),
         SqlType::Time => Value::Time(date::parse_time(text.as_bytes()).map_err(|_| bad())?),
         SqlType::Timestamptz => {

@@ -69,9 +69,8 @@ pub(super) fn sql_type(name: &DataType) -> Result<SqlType> {
         DataType::Array(_) => return Err(Error::unsupported("an array without a type of its elements")),
         DataType::JSON => SqlType::Json,
         DataType::JSONB => SqlType::Jsonb,
-        DataType::Bytea | DataType::Blob(_) => {
-            return Err(Error::unsupported(format!("the type {}", name.to_string().to_lowercase())));
-        }
+        DataType::Bytea | DataType::Blob(_) | DataType::Bytes(_) => SqlType::Bytea,
+        DataType::Binary(None) | DataType::Varbinary(None) => SqlType::Bytea,
         DataType::Custom(custom, arguments) => {
             let last = match custom.0.last() {
                 Some(ObjectNamePart::Identifier(ident)) => ident.value.to_lowercase(),
@@ -108,7 +107,7 @@ pub(super) fn array_of(element: SqlType) -> Result<SqlType> {
 fn unknown(name: &str) -> Error {
     Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", name.to_lowercase())).hint(
         "types are boolean, smallint, integer, bigint, decimal(p,s), real, double, text, varchar(n), char(n), date, time, \
-         timestamp, timestamptz, interval, uuid, json, jsonb, and arrays of them, such as integer[]",
+         timestamp, timestamptz, interval, uuid, json, jsonb, bytea, and arrays of them, such as integer[]",
     )
 }
 

@@ -201,6 +201,7 @@ impl Binder<'_> {
                 if let &[argument] = arguments {
                     let text = self.expr(argument)?;
                     let text = padded(text);
+                    let name = if text.sql_type == SqlType::Bytea { "length" } else { name };
                     return call(name, vec![text], position);
                 }
             }
@@ -270,6 +271,15 @@ impl Binder<'_> {
             *first = cast_to(first.clone(), SqlType::Jsonb)?;
         }
         match bound.as_slice() {
+            [value] if value.sql_type == SqlType::Bytea && is_digest(name) => {
+                let arguments = vec![value.clone(), Expr::constant(Value::str(name), SqlType::Text)];
+                Ok(Expr::new(ExprKind::Call(ScalarFunction::DIGEST, arguments), SqlType::Bytea).at(position))
+            }
+            [value] if value.sql_type == SqlType::Bytea && name == "bit_length" => {
+                let bytes = call("length", bound, position)?;
+                let bits = vec![bytes, Expr::constant(Value::Int(8), SqlType::Integer)];
+                Ok(Expr::new(ExprKind::Call(ScalarFunction::MULTIPLY, bits), SqlType::Integer).at(position))
+            }
             // A bare NULL stands for what is left out: no delimiter, no text that means NULL.
             [text, rest @ ..] if name == "string_to_array" && rest.iter().any(is_bare_null) => {
                 let kept = rest.iter().take_while(|argument| !is_bare_null(argument)).cloned();
@@ -411,6 +421,10 @@ impl Binder<'_> {
         }
         Ok(parts.pop().unwrap_or_else(empty))
     }
+}
+
+fn is_digest(name: &str) -> bool {
+    matches!(name, "sha224" | "sha256" | "sha384" | "sha512")
 }
 
 /// Whether a literal is a `jsonb` as the function's first argument.

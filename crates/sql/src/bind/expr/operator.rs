@@ -248,6 +248,11 @@ fn concat(left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
     if let Some(name) = concat_name(&left, &right) {
         return call(name, vec![left, right], position);
     }
+    let is_bytes = |e: &Expr| e.sql_type == SqlType::Bytea;
+    if (is_bytes(&left) || is_bytes(&right)) && [&left, &right].iter().all(|e| is_bytes(e) || is_untyped(e)) {
+        let both = vec![cast_to(left, SqlType::Bytea)?, cast_to(right, SqlType::Bytea)?];
+        return Ok(Expr::new(ExprKind::Call(ScalarFunction::CONCAT, both), SqlType::Bytea).at(position));
+    }
     let text = |e: &Expr| e.sql_type.is_string() || e.sql_type == SqlType::Null;
     if !text(&left) && !text(&right) {
         return Err(no_operator(left.sql_type, "||", right.sql_type).at(position));

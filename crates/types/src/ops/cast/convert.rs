@@ -5,7 +5,7 @@ use base::{Error, Result, SqlState};
 use super::{TooLong, parse, text, to_char_n, to_varchar};
 use crate::ops::date::Zone;
 use crate::ops::error::out_of_range;
-use crate::ops::{array, date, decimal, json};
+use crate::ops::{array, bytes, date, decimal, json};
 use crate::{SqlType, Value};
 
 /// Whether `CAST(from AS to)` exists. Narrower than what [`cast_value`] could do by way of text.
@@ -25,6 +25,7 @@ pub fn can_cast(from: SqlType, to: SqlType) -> bool {
             | (Time | Timestamp | Timestamptz | Interval, Time)
             | (Time | Interval, Interval)
             | (Uuid, Uuid)
+            | (Bytea, Bytea)
             | (Json | Jsonb, Json | Jsonb)
             | (Jsonb, Bool | SmallInt | Integer | BigInt | Decimal { .. } | Real | Double)
     )
@@ -72,7 +73,7 @@ fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone: &
     }
     match (value, to) {
         (Value::Str(s), SqlType::Array(&to)) if from.is_array() => elements(s, from, to, too_long, zone),
-        (Value::Str(_), _) if from.is_array() => Err(no_cast(from, to)),
+        (Value::Str(_), _) if from.is_encoded() => Err(no_cast(from, to)),
         (Value::Str(s), SqlType::Jsonb) if from == SqlType::Json => json::normal_form(s).map(Value::str),
         (Value::Str(s), SqlType::Json) if from == SqlType::Jsonb => Ok(Value::Str(s.clone())),
         (Value::Str(s), _) if from == SqlType::Jsonb => json::cast_to(s, to),
@@ -120,7 +121,7 @@ fn to_string(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone:
     let formatted;
     let source = match value {
         // Blanks that pad a `char(n)` are not part of its value.
-        Value::Str(s) if !from.is_array() => &**s,
+        Value::Str(s) if !from.is_encoded() => &**s,
         _ => {
             formatted = text::format_value_in(value, from, zone);
             &formatted
@@ -132,7 +133,7 @@ fn to_string(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone:
         _ => source,
     };
     match value {
-        Value::Str(s) if result.len() == s.len() && !from.is_array() => Ok(Value::Str(s.clone())),
+        Value::Str(s) if result.len() == s.len() && !from.is_encoded() => Ok(Value::Str(s.clone())),
         _ => Ok(Value::str(result)),
     }
 }
@@ -153,6 +154,7 @@ fn from_text(text: &str, to: SqlType, too_long: TooLong, zone: &Zone) -> Result<
         SqlType::Timestamptz => parse::timestamptz(bytes, zone).map(Value::Timestamp),
         SqlType::Interval => parse::interval(bytes).map(Value::Interval),
         SqlType::Uuid => parse::uuid(bytes).map(Value::Uuid),
+        SqlType::Bytea => return bytes::parse(text).map(Value::str),
         SqlType::Json => return json::check(text).map(|()| Value::str(text)),
         SqlType::Jsonb => return json::normalised(text).map(Value::str),
         SqlType::Array(&element) => return array::parse(text, element, too_long),

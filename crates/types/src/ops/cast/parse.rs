@@ -58,6 +58,7 @@ pub fn message_name(sql_type: SqlType) -> Cow<'static, str> {
         SqlType::Timestamptz => "timestamp with time zone",
         SqlType::Interval => "interval",
         SqlType::Uuid => "uuid",
+        SqlType::Bytea => "bytea",
         SqlType::Json => "json",
         SqlType::Jsonb => "jsonb",
         SqlType::Array(&element) => return Cow::Owned(format!("{}[]", message_name(element))),

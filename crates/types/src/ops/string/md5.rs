@@ -72,9 +72,9 @@ const SINES: [u32; 64] = [
 ];
 
 /// `md5(text)`: 32 hexadecimal digits.
-pub fn md5(text: &str) -> String {
+pub fn md5(text: impl AsRef<[u8]>) -> String {
     let mut state = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
-    blocks(text.as_bytes(), u64::to_le_bytes, |block| add(&mut state, block));
+    blocks(text.as_ref(), u64::to_le_bytes, |block| add(&mut state, block));
     state.iter().flat_map(|word| word.to_le_bytes()).map(|byte| format!("{byte:02x}")).collect()
 }
 

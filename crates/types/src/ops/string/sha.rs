@@ -109,20 +109,20 @@ const SQUARES: [u64; 16] = [
 ];
 
 /// `sha224(text)`: 56 hexadecimal digits.
-pub fn sha224(text: &str) -> String {
-    narrow::digest(text, std::array::from_fn(|i| SQUARES[8 + i] as u32), 7)
+pub fn sha224(text: impl AsRef<[u8]>) -> String {
+    narrow::digest(text.as_ref(), std::array::from_fn(|i| SQUARES[8 + i] as u32), 7)
 }
 /// `sha256(text)`: 64 hexadecimal digits.
-pub fn sha256(text: &str) -> String {
-    narrow::digest(text, std::array::from_fn(|i| (SQUARES[i] >> 32) as u32), 8)
+pub fn sha256(text: impl AsRef<[u8]>) -> String {
+    narrow::digest(text.as_ref(), std::array::from_fn(|i| (SQUARES[i] >> 32) as u32), 8)
 }
 /// `sha384(text)`: 96 hexadecimal digits.
-pub fn sha384(text: &str) -> String {
-    wide::digest(text, std::array::from_fn(|i| SQUARES[8 + i]), 6)
+pub fn sha384(text: impl AsRef<[u8]>) -> String {
+    wide::digest(text.as_ref(), std::array::from_fn(|i| SQUARES[8 + i]), 6)
 }
 /// `sha512(text)`: 128 hexadecimal digits.
-pub fn sha512(text: &str) -> String {
-    wide::digest(text, std::array::from_fn(|i| SQUARES[i]), 8)
+pub fn sha512(text: impl AsRef<[u8]>) -> String {
+    wide::digest(text.as_ref(), std::array::from_fn(|i| SQUARES[i]), 8)
 }
 
 /// The algorithm over words of a type, `$rounds` for each block of 16; the rotations as the standard lists them.
@@ -132,8 +132,8 @@ macro_rules! sha {
             const BYTES: usize = size_of::<$word>();
             const BLOCK: usize = 16 * BYTES;
 
-            pub(super) fn digest(text: &str, mut state: [$word; 8], words: usize) -> String {
-                let (blocks, rest) = text.as_bytes().as_chunks::<BLOCK>();
+            pub(super) fn digest(text: &[u8], mut state: [$word; 8], words: usize) -> String {
+                let (blocks, rest) = text.as_chunks::<BLOCK>();
                 blocks.iter().for_each(|block| add(&mut state, block));
                 // A one bit, zeros, and the length in bits fill up the last block, or one more.
                 let mut last = [0; 2 * BLOCK];
