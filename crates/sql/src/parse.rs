@@ -3,6 +3,7 @@
 mod command;
 mod error;
 mod insert;
+mod number;
 mod prepared;
 mod question;
 mod sequence;
@@ -136,6 +137,8 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
     let mut tokens = Tokenizer::new(&MorselDialect, text)
         .tokenize_with_location()
         .map_err(|e| error::tokenizer(&e, text, &positions))?;
+    let first = |token: &TokenWithSpan| text.as_bytes().get((positions.start(token.span)? as usize).checked_sub(base)?);
+    number::in_decimal(&mut tokens, |token| first(token) == Some(&b'0'));
     limit_nesting(&tokens, &positions)?;
     limit_chains(&tokens, &positions)?;
     refuse_junk(&tokens, &positions)?;
