@@ -32,7 +32,7 @@ pub struct SequenceEntry {
 impl CatalogSnapshot {
     /// The sequence of that name; 42P01 if there is none, 42809 if the name means something else.
     pub fn sequence(&self, schema: Option<&str>, name: &str) -> Result<&SequenceEntry> {
-        match self.sequences.get(&(canonical(schema).to_owned(), name.to_owned())) {
+        match self.sequences.get(&(self.schema_of(schema, name).to_owned(), name.to_owned())) {
             Some(found) => Ok(found),
             None => match self.lookup(schema, name) {
                 Ok(_) => Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a sequence"))),
@@ -48,8 +48,8 @@ impl CatalogSnapshot {
 
     /// Whether a table, view or sequence has that name.
     pub fn is_taken(&self, schema: Option<&str>, name: &str) -> bool {
-        self.find(schema, name).is_some()
-            || self.sequences.contains_key(&(canonical(schema).to_owned(), name.to_owned()))
+        let key = (self.schema_of(schema, name).to_owned(), name.to_owned());
+        self.find(schema, name).is_some() || self.sequences.contains_key(&key)
     }
 
     /// Whether a sequence is that of an identity column.
@@ -67,6 +67,12 @@ impl CatalogSnapshot {
     pub(crate) fn drop_owned(&mut self, (schema, table): &Name) {
         let is_owned = |owner: &Owner| owner.schema == *schema && owner.table == *table;
         self.sequences.retain(|_, entry| !entry.owner.as_ref().is_some_and(is_owned));
+    }
+
+    /// The sequences of a table go on with it under another name.
+    pub(crate) fn own_by(&mut self, (schema, table): &Name, to: &str) {
+        let owners = self.sequences.values_mut().filter_map(|entry| entry.owner.as_mut());
+        owners.filter(|o| o.schema == *schema && o.table == *table).for_each(|o| o.table = to.to_owned());
     }
 
     /// The first column whose default takes values of a sequence: table and column.

@@ -13,6 +13,8 @@ use crate::{Check, Field, Filling, Owner, SequenceEntry, nearest_name};
 
 /// The schema of unqualified names.
 pub const DEFAULT_SCHEMA: &str = "main";
+/// The schema of what only one session sees. Names without a schema mean what is in it first.
+pub const TEMPORARY_SCHEMA: &str = "pg_temp";
 /// PostgreSQL's name of the default schema, which means the same here.
 const DEFAULT_SCHEMA_ALIAS: &str = "public";
 
@@ -168,9 +170,38 @@ pub(crate) fn no_schema(name: &str) -> Error {
 }
 
 impl CatalogSnapshot {
-    /// The entry of this name, in the default schema if none is given.
+    /// The entry of this name. If no schema is given, a temporary one comes before one of the default schema.
     pub fn find(&self, schema: Option<&str>, name: &str) -> Option<&TableEntry> {
-        self.schemas.get(canonical(schema))?.get(name)
+        self.schemas.get(self.schema_of(schema, name))?.get(name)
+    }
+
+    /// The schema that a name without one is of.
+    pub(crate) fn schema_of<'a>(&self, schema: Option<&'a str>, name: &str) -> &'a str {
+        match schema {
+            None if self.is_temporary(None, name) => TEMPORARY_SCHEMA,
+            _ => canonical(schema),
+        }
+    }
+
+    /// Whether only this session sees what the name means.
+    pub fn is_temporary(&self, schema: Option<&str>, name: &str) -> bool {
+        let has = |entries: &BTreeMap<String, TableEntry>| entries.contains_key(name);
+        let in_schema = || self.schemas.get(TEMPORARY_SCHEMA).is_some_and(has);
+        let is_sequence = || self.sequences.contains_key(&(TEMPORARY_SCHEMA.to_owned(), name.to_owned()));
+        schema == Some(TEMPORARY_SCHEMA) || schema.is_none() && (in_schema() || is_sequence())
+    }
+
+    /// Whether nothing is defined but schemas.
+    pub fn is_empty(&self) -> bool {
+        self.sequences.is_empty() && self.schemas.values().all(BTreeMap::is_empty)
+    }
+
+    /// These definitions and a session's own.
+    pub fn beside(&self, own: &Self) -> Self {
+        let mut all = self.clone();
+        all.schemas.extend(own.schemas.clone());
+        all.sequences.extend(own.sequences.clone());
+        all
     }
 
     /// As [`find`](Self::find); 42P01 with the most similar name if there is no such entry.
@@ -254,6 +285,12 @@ impl Catalog {
         Self(Mutex::new(Arc::new(CatalogSnapshot { schemas, sequences: BTreeMap::new() })))
     }
 
+    /// The catalog of a session: an empty schema for what it alone sees.
+    pub fn temporary() -> Self {
+        let schemas = Schemas::from([(TEMPORARY_SCHEMA.to_owned(), BTreeMap::new())]);
+        Self(Mutex::new(Arc::new(CatalogSnapshot { schemas, sequences: BTreeMap::new() })))
+    }
+
     /// The definitions as they are now.
     pub fn snapshot(&self) -> Arc<CatalogSnapshot> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -321,6 +358,33 @@ impl Catalog {
             let entries = catalog.schemas.get_mut(schema).ok_or_else(|| no_schema(schema))?;
             entries.insert(name.to_owned(), entry);
             Ok(true)
+        })
+    }
+
+    /// Gives a table or view another name. Views that read it name it in their text, so they are error 2BP01.
+    pub fn rename(&self, kind: Kind, (schema, name): (Option<&str>, &str), to: &str) -> Result<()> {
+        self.change(|catalog| {
+            let found = catalog.lookup(schema, name)?.kind();
+            if found != kind {
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a {}", kind.name())));
+            }
+            if catalog.is_taken(schema, to) {
+                return Err(Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{to}\" already exists")));
+            }
+            let key = (canonical(schema).to_owned(), name.to_owned());
+            if let Some((_, view)) = catalog.readers(&key).next() {
+                let message = format!("cannot rename {} {name} because the view {view} reads it", kind.name());
+                return Err(
+                    Error::new(SqlState::DEPENDENT_OBJECTS, message).hint("drop the view before, and make it anew")
+                );
+            }
+            if let Some(entries) = catalog.schemas.get_mut(&key.0)
+                && let Some(entry) = entries.remove(name)
+            {
+                entries.insert(to.to_owned(), entry);
+            }
+            catalog.own_by(&key, to);
+            Ok(())
         })
     }
 

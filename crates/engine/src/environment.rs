@@ -11,9 +11,11 @@ use std::time::Instant;
 use base::memory::Reservation;
 use base::statement::Working;
 use base::{Budget, Error, Result, SqlState, statement};
+use catalog::{Catalog, CatalogSnapshot, TEMPORARY_SCHEMA};
 use functions::SequenceSession;
 use io::{FileSource, Helpers, OpenContext, PieceStep};
 use scheduler::{JobHandle, JobOptions, JobSpec, Observer, Pipeline};
+use sql::ObjectName;
 
 use crate::activity::{Open, Statement};
 use crate::call::Call;
@@ -42,6 +44,8 @@ pub(crate) struct Environment {
     pub call: Call,
     /// The number of the session; 0 of none.
     pub session: u64,
+    /// What only the session sees.
+    pub temporary: Arc<Catalog>,
     /// The session as sequences know it.
     pub sequences: Arc<SequenceSession>,
     /// The statement that runs, or has run last, as others see it.
@@ -61,8 +65,40 @@ impl Environment {
         let statement = Statement::none();
         let trace = database.0.first_trace.get().cloned();
         let (frames, prepared, sequences) = (HashMap::new(), BTreeMap::new(), Arc::default());
-        let (call, open) = (Call::default(), Arc::default());
-        Self { database, settings, frames, prepared, call, session: 0, sequences, statement, trace, block: None, open }
+        let (call, open, temporary) = (Call::default(), Arc::default(), Arc::new(Catalog::temporary()));
+        let (session, block) = (0, None);
+        Self {
+            database,
+            settings,
+            frames,
+            prepared,
+            call,
+            session,
+            temporary,
+            sequences,
+            statement,
+            trace,
+            block,
+            open,
+        }
+    }
+
+    /// All definitions that a statement sees.
+    pub fn catalog(&self) -> Arc<CatalogSnapshot> {
+        let (shared, own) = (self.database.0.catalog.snapshot(), self.temporary.snapshot());
+        if own.is_empty() { shared } else { Arc::new(shared.beside(&own)) }
+    }
+
+    /// The catalog in which a schema is.
+    pub fn catalog_of(&self, schema: Option<&str>) -> &Catalog {
+        if schema == Some(TEMPORARY_SCHEMA) { &self.temporary } else { &self.database.0.catalog }
+    }
+
+    /// A name with the schema that it is found in, if that is the session's own.
+    pub fn located(&self, name: &ObjectName) -> ObjectName {
+        let is_own = self.catalog().is_temporary(name.schema.as_deref(), &name.name);
+        let schema = if is_own { Some(TEMPORARY_SCHEMA.to_owned()) } else { name.schema.clone() };
+        ObjectName { schema, ..name.clone() }
     }
 
     /// A statement is seen by all sessions until what this returns is dropped.

@@ -48,8 +48,8 @@ impl Kept {
     /// What it takes to run the statement by this plan; none if it does not hold for it.
     pub fn fits(self: &Arc<Self>, environment: &Environment, text: Text<'_>) -> Option<Fit> {
         let catalog = environment.database.0.catalog.snapshot();
-        // Of an older catalog, nothing is known to be the same.
-        if self.catalog.as_ptr() != Arc::as_ptr(&catalog) {
+        // Of an older catalog, nothing is known to be the same, nor beside what only this session sees.
+        if self.catalog.as_ptr() != Arc::as_ptr(&catalog) || !environment.temporary.snapshot().is_empty() {
             return None;
         }
         Some(Fit { kept: self.clone(), sources: self.sources(environment)?, arguments: self.arguments(text)? })

@@ -34,7 +34,7 @@ pub(crate) struct Resolver<'a> {
     now: i64,
     /// Whether somebody asked for the time.
     asked_now: Cell<bool>,
-    /// Whether somebody asked who the session is.
+    /// Whether somebody asked who the session is, or the session has definitions of its own.
     is_of_session: Cell<bool>,
     /// Of the files that were opened so far.
     rejects: RefCell<Vec<Rejects>>,
@@ -43,7 +43,8 @@ pub(crate) struct Resolver<'a> {
 impl<'a> Resolver<'a> {
     pub fn new(environment: &'a Environment) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
-        let catalog = environment.database.0.catalog.snapshot();
+        let catalog = environment.catalog();
+        let is_of_session = !environment.temporary.snapshot().is_empty();
         Self {
             environment,
             frame: None,
@@ -51,7 +52,7 @@ impl<'a> Resolver<'a> {
             view: OnceCell::new(),
             now,
             asked_now: Cell::new(false),
-            is_of_session: Cell::new(false),
+            is_of_session: Cell::new(is_of_session),
             rejects: RefCell::default(),
         }
     }
@@ -155,6 +156,7 @@ impl sql::Resolver for Resolver<'_> {
 
     fn sequence_of(&self, table: &ObjectName, column: &str) -> Option<String> {
         let schema = match table.schema.as_deref() {
+            None if self.is_temporary(table) => catalog::TEMPORARY_SCHEMA,
             None | Some("public") => catalog::DEFAULT_SCHEMA,
             Some(schema) => schema,
         };
@@ -163,6 +165,10 @@ impl sql::Resolver for Resolver<'_> {
             owner.is_some_and(|o| o.schema == schema && o.table == table.name && o.column == column)
         };
         self.catalog.sequences().map(|(_, _, entry)| entry).find(is_owned).map(|entry| entry.sequence.name())
+    }
+
+    fn is_temporary(&self, name: &ObjectName) -> bool {
+        self.catalog.is_temporary(name.schema.as_deref(), &name.name)
     }
 
     fn is_taken(&self, name: &ObjectName) -> bool {

@@ -78,6 +78,7 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         Statement::CreateSequence { name, shape, owner, if_not_exists } => {
             definition::create_sequence(environment, &name, shape, owner, if_not_exists)
         }
+        Statement::Rename { kind, name, to, if_exists } => definition::rename(environment, kind, &name, &to, if_exists),
         Statement::AlterSequence { name, sequence, change } => {
             definition::alter_sequence(environment, &name, sequence, change)
         }

@@ -26,6 +26,11 @@ pub trait Resolver {
         None
     }
 
+    /// Whether the name means something that only this session sees.
+    fn is_temporary(&self, _name: &ObjectName) -> bool {
+        false
+    }
+
     /// Whether a table, view or sequence has that name.
     fn is_taken(&self, _name: &ObjectName) -> bool {
         false

@@ -59,6 +59,17 @@ pub enum Statement {
         /// Nothing happens if there is one.
         if_not_exists: bool,
     },
+    /// ALTER TABLE or ALTER VIEW ... RENAME TO.
+    Rename {
+        /// What it is.
+        kind: ObjectKind,
+        /// Its name.
+        name: ObjectName,
+        /// Its new name.
+        to: String,
+        /// Nothing happens if there is none.
+        if_exists: bool,
+    },
     /// ALTER SEQUENCE; the change is made when the statement runs.
     AlterSequence {
         /// Its name.

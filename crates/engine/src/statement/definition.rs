@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{IfExists, Kind, Owner, Table, TableEntry, View};
+use catalog::{Catalog, IfExists, Kind, Owner, TEMPORARY_SCHEMA, Table, TableEntry, View};
 use functions::Sequence;
 use functions::sequence::Shape;
 use plan::Plan;
@@ -27,7 +27,7 @@ fn mode(if_not_exists: bool, or_replace: bool) -> IfExists {
 
 /// Refuses early what `Catalog::create` would refuse after the work. True if the statement has nothing to do.
 fn taken(environment: &Environment, name: &ObjectName, mode: IfExists) -> Result<bool> {
-    let catalog = environment.database.0.catalog.snapshot();
+    let catalog = environment.catalog_of(name.schema.as_deref()).snapshot();
     match (catalog.find(name.schema.as_deref(), &name.name), mode) {
         (Some(_), IfExists::Skip) => Ok(true),
         (Some(_), IfExists::Fail) => {
@@ -46,7 +46,7 @@ fn new_relation(environment: &Environment, name: &ObjectName, schema: Schema) ->
 }
 
 fn enter(environment: &Environment, name: &ObjectName, entry: TableEntry, mode: IfExists) -> Result<()> {
-    let catalog = &environment.database.0.catalog;
+    let catalog = environment.catalog_of(name.schema.as_deref());
     catalog.create(name.schema.as_deref(), &name.name, entry, mode).map_err(|e| e.at(name.position))?;
     Ok(())
 }
@@ -62,7 +62,7 @@ pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Re
     let relation = new_relation(environment, &create.name, Schema::new(attributes.collect(), create.primary_key))?;
     let fillings = create.columns.into_iter().map(|c| c.filling).collect();
     let table = Table::with(relation, fillings, create.checks);
-    let (catalog, name) = (&environment.database.0.catalog, &create.name);
+    let (catalog, name) = (environment.catalog_of(create.name.schema.as_deref()), &create.name);
     let entry = TableEntry::Table(Arc::new(table));
     catalog
         .create_with(name.schema.as_deref(), &name.name, entry, create.sequences, mode)
@@ -125,7 +125,7 @@ pub(super) fn create_sequence(
     owner: Option<Owner>,
     if_not_exists: bool,
 ) -> Result<QueryResult> {
-    let catalog = &environment.database.0.catalog;
+    let catalog = environment.catalog_of(name.schema.as_deref());
     let full = (name.schema.as_deref(), name.name.as_str());
     catalog.create_sequence(full, shape, owner, mode(if_not_exists, false)).map_err(|e| e.at(name.position))?;
     Ok(QueryResult::done(Tag::Done("CREATE SEQUENCE")))
@@ -139,7 +139,8 @@ pub(super) fn alter_sequence(
 ) -> Result<QueryResult> {
     let done = QueryResult::done(Tag::Done("ALTER SEQUENCE"));
     let Some(sequence) = sequence else { return Ok(done) };
-    let catalog = &environment.database.0.catalog;
+    let name = &environment.located(name);
+    let catalog = environment.catalog_of(name.schema.as_deref());
     let full = (name.schema.as_deref(), name.name.as_str());
     let changed = match change {
         SequenceChange::Name(to) => catalog.rename_sequence(full, &to),
@@ -163,10 +164,7 @@ pub(super) fn drop(
         ObjectKind::Table => (Kind::Table, "DROP TABLE"),
         ObjectKind::View => (Kind::View, "DROP VIEW"),
         ObjectKind::Sequence => {
-            let position = names.first().and_then(|n| n.position);
-            let names: Vec<_> = names.iter().map(|n| (n.schema.as_deref(), n.name.as_str())).collect();
-            let catalog = &environment.database.0.catalog;
-            catalog.drop_sequences(&names, if_exists, cascade).map_err(|e| e.at(position))?;
+            each_catalog(environment, names, |catalog, names| catalog.drop_sequences(names, if_exists, cascade))?;
             return Ok(QueryResult::done(Tag::Done("DROP SEQUENCE")));
         }
         ObjectKind::Schema => {
@@ -177,8 +175,45 @@ pub(super) fn drop(
             return Ok(QueryResult::done(Tag::Done("DROP SCHEMA")));
         }
     };
-    let position = names.first().and_then(|n| n.position);
-    let names: Vec<_> = names.iter().map(|n| (n.schema.as_deref(), n.name.as_str())).collect();
-    environment.database.0.catalog.drop(kind, &names, if_exists, cascade).map_err(|e| e.at(position))?;
+    each_catalog(environment, names, |catalog, names| catalog.drop(kind, names, if_exists, cascade))?;
+    Ok(QueryResult::done(Tag::Done(done)))
+}
+
+/// Changes what is named, in the session's catalog and in the database's.
+fn each_catalog(
+    environment: &Environment,
+    names: &[ObjectName],
+    change: impl Fn(&Catalog, &[(Option<&str>, &str)]) -> Result<()>,
+) -> Result<()> {
+    let located: Vec<ObjectName> = names.iter().map(|name| environment.located(name)).collect();
+    let is_own = |name: &&ObjectName| name.schema.as_deref() == Some(TEMPORARY_SCHEMA);
+    let (own, shared): (Vec<&ObjectName>, Vec<_>) = located.iter().partition(is_own);
+    for group in [own, shared].into_iter().filter(|group| !group.is_empty()) {
+        let catalog = environment.catalog_of(group[0].schema.as_deref());
+        let names: Vec<_> = group.iter().map(|n| (n.schema.as_deref(), n.name.as_str())).collect();
+        change(catalog, &names).map_err(|e| e.at(group[0].position))?;
+    }
+    Ok(())
+}
+
+/// ALTER TABLE and ALTER VIEW ... RENAME TO.
+pub(super) fn rename(
+    environment: &Environment,
+    kind: ObjectKind,
+    name: &ObjectName,
+    to: &str,
+    if_exists: bool,
+) -> Result<QueryResult> {
+    let name = environment.located(name);
+    let (kind, done) = match kind {
+        ObjectKind::View => (Kind::View, "ALTER VIEW"),
+        _ => (Kind::Table, "ALTER TABLE"),
+    };
+    let catalog = environment.catalog_of(name.schema.as_deref());
+    let renamed = catalog.rename(kind, (name.schema.as_deref(), &name.name), to);
+    match renamed {
+        Err(error) if if_exists && error.state() == SqlState::UNDEFINED_TABLE => {}
+        renamed => renamed.map_err(|e| e.at(name.position))?,
+    }
     Ok(QueryResult::done(Tag::Done(done)))
 }

@@ -50,7 +50,7 @@ pub(super) fn show(environment: &Environment, name: Option<&str>, position: Opti
 }
 
 pub(super) fn tables(environment: &Environment) -> Result<QueryResult> {
-    let catalog = environment.database.0.catalog.snapshot();
+    let catalog = environment.catalog();
     let fields =
         [("schema", SqlType::Text), ("name", SqlType::Text), ("type", SqlType::Text), ("rows", SqlType::BigInt)];
     let rows = catalog.entries().map(|(schema, name, entry)| {

@@ -1,5 +1,7 @@
 //! Functions of numbers.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use types::ops::number::{float, integer};
 use types::ops::{decimal, string};
 use types::{SqlType, Value};
@@ -189,6 +191,20 @@ pub(super) const ROWS: &[Scalar] = &[
             |_| Ok(Value::Float(random::random())),
             "A random double, at least 0 and below 1.",
             ("random()", "0.7403"),
+        )
+    },
+    Scalar {
+        volatile: true,
+        ..Scalar::new(
+            "clock_timestamp",
+            &["clock_timestamp"],
+            &[over(&[], SqlType::Timestamptz)],
+            |_| {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
+                Ok(Value::Timestamp(now))
+            },
+            "The time at which it is asked for, which goes on while a statement runs.",
+            ("clock_timestamp()", "2024-01-01 12:00:00+00"),
         )
     },
     Scalar {

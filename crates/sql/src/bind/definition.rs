@@ -1,8 +1,10 @@
 //! CREATE TABLE, CREATE VIEW, DROP.
 
 use base::{Error, Result, SqlState};
-use catalog::{Field, Filling};
-use sqlparser::ast::{self, ColumnOption, CreateTableLikeDefaults, CreateTableLikeKind, ObjectType, TableConstraint};
+use catalog::{Field, Filling, TEMPORARY_SCHEMA};
+use sqlparser::ast::{
+    self, ColumnOption, CreateTableLikeDefaults, CreateTableLikeKind, ObjectType, OnCommit, TableConstraint,
+};
 
 use super::sequence::serial;
 use super::statement::fields;
@@ -16,9 +18,13 @@ const MAX_COLUMNS: usize = 1_600;
 
 impl Binder<'_> {
     pub(super) fn create_table(&mut self, create: &ast::CreateTable) -> Result<Statement> {
-        let name = self.text.object_name(&create.name)?;
-        let refused = if create.temporary {
-            Some("CREATE TEMPORARY TABLE")
+        let mut name = self.text.object_name(&create.name)?;
+        if create.temporary {
+            make_temporary(&mut name)?;
+        }
+        let keeps_rows = matches!(create.on_commit, None | Some(OnCommit::PreserveRows));
+        let refused = if !keeps_rows {
+            Some("ON COMMIT other than PRESERVE ROWS")
         } else if create.external || create.clone.is_some() || create.inherits.is_some() {
             Some("CREATE EXTERNAL TABLE, CLONE or INHERITS")
         } else if create.partition_by.is_some() || create.partition_of.is_some() {
@@ -158,9 +164,12 @@ impl Binder<'_> {
     }
 
     pub(super) fn create_view(&mut self, create: &ast::CreateView, text: &str) -> Result<Statement> {
-        let name = self.text.object_name(&create.name)?;
-        if create.materialized || create.temporary || create.params.is_some() {
-            return unsupported("a materialized or temporary view", name.position);
+        let mut name = self.text.object_name(&create.name)?;
+        if create.materialized || create.params.is_some() {
+            return unsupported("a materialized view", name.position);
+        }
+        if create.temporary {
+            make_temporary(&mut name)?;
         }
         if !self.arguments.parameters.is_empty() {
             return unsupported("a parameter in a view", name.position);
@@ -176,7 +185,12 @@ impl Binder<'_> {
         }
         check_names(columns.iter().map(|c| (c.name.as_str(), name.position)))?;
         let sql = view_text(text).unwrap_or_else(|| create.query.to_string());
-        let reads = std::mem::take(&mut self.reads);
+        let mut reads = std::mem::take(&mut self.reads);
+        // What reads something temporary is so too.
+        for read in reads.iter_mut().filter(|read| self.resolver.is_temporary(read)) {
+            make_temporary(read)?;
+            make_temporary(&mut name)?;
+        }
         let (if_not_exists, or_replace) = (create.if_not_exists, create.or_replace);
         Ok(Statement::CreateView(CreateView { name, sql, columns, reads, if_not_exists, or_replace }))
     }
@@ -248,6 +262,16 @@ impl Text<'_> {
         let names = names.iter().map(|n| self.object_name(n)).collect::<Result<_>>()?;
         Ok(Statement::Drop { kind, names, if_exists, cascade })
     }
+}
+
+/// The name in the schema of what only the session sees.
+pub(super) fn make_temporary(name: &mut ObjectName) -> Result<()> {
+    if name.schema.as_deref().is_some_and(|schema| schema != TEMPORARY_SCHEMA) {
+        let message = "cannot create temporary relation in non-temporary schema";
+        return Err(Error::new(SqlState("42P16"), message).at(name.position));
+    }
+    name.schema = Some(TEMPORARY_SCHEMA.to_owned());
+    Ok(())
 }
 
 fn unique<T>(position: Option<u32>) -> Result<T> {

@@ -169,6 +169,7 @@ impl Binder<'_> {
             "localtimestamp" => (types::Value::Timestamp(local()), SqlType::Timestamp),
             "current_time" | "localtime" => (types::Value::Time(time_of_timestamp(local())), SqlType::Time),
             "current_schema" => (types::Value::str("main"), SqlType::Text),
+            "current_user" | "session_user" | "current_role" | "user" => (types::Value::str("morseldb"), SqlType::Text),
             "current_catalog" => (types::Value::str("morseldb"), SqlType::Text),
             _ => return None,
         };

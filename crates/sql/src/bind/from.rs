@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use base::{Error, Result, SqlState, stack};
+use catalog::DEFAULT_SCHEMA;
 use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op, TableInfo};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, ObjectNamePart, TableAlias, TableFactor, TableWithJoins};
 use types::Value;
@@ -139,7 +140,12 @@ impl Binder<'_> {
                 };
             }
         }
-        let name = self.text.object_name(name)?;
+        let mut name = self.text.object_name(name)?;
+        let is_temporary = self.resolver.is_temporary(&name);
+        if self.limits.in_shared_view && is_temporary {
+            // A view means what it meant when it was made.
+            name.schema = Some(DEFAULT_SCHEMA.to_owned());
+        }
         let resolved = self.resolver.table(&name).map_err(|e| self.with_table_hint(e, &name).at(position))?;
         let known = |read: &ObjectName| (&read.schema, &read.name) == (&name.schema, &name.name);
         if !self.limits.in_view() && !self.reads.iter().any(known) {
@@ -147,7 +153,13 @@ impl Binder<'_> {
         }
         match resolved {
             Resolved::Table(table) => self.scan(table, Some(&name.name), alias),
-            Resolved::View { sql, columns } => self.view(&name, &sql, columns, alias, position),
+            Resolved::View { sql, columns } => {
+                let around = self.limits.in_shared_view;
+                self.limits.in_shared_view |= !is_temporary;
+                let item = self.view(&name, &sql, columns, alias, position);
+                self.limits.in_shared_view = around;
+                item
+            }
         }
     }
 

@@ -43,13 +43,15 @@ pub(super) struct Limits {
     depth: usize,
     /// How many views are around the current place.
     views: usize,
+    /// Whether one of them is everybody's.
+    pub in_shared_view: bool,
     /// Expressions that may still be bound.
     work: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { depth: 0, views: 0, work: MAX_WORK }
+        Self { depth: 0, views: 0, in_shared_view: false, work: MAX_WORK }
     }
 }
 

@@ -12,6 +12,7 @@ use types::{SqlType, Value};
 
 use super::coerce::convert;
 use super::constraint::free_name;
+use super::definition::make_temporary;
 use super::type_name::sql_type;
 use super::{Binder, fold, unsupported};
 use crate::parse::{SequenceAst, SequenceChangeAst, SequenceOptions};
@@ -20,10 +21,12 @@ use crate::{CreateTable, ObjectName, SequenceChange, Statement};
 impl Binder<'_> {
     /// CREATE and ALTER SEQUENCE.
     pub(super) fn sequence_statement(&mut self, ast: &SequenceAst) -> Result<Statement> {
-        let name = self.text.object_name(&ast.name)?;
+        let mut name = self.text.object_name(&ast.name)?;
+        if matches!(ast.change, SequenceChangeAst::Create { temporary: true, .. }) {
+            make_temporary(&mut name)?;
+        }
         let position = name.position;
         let options = match &ast.change {
-            SequenceChangeAst::Create { temporary: true, .. } => return unsupported("a temporary sequence", position),
             SequenceChangeAst::Create { options, .. } => {
                 let shape = new_shape(options, SqlType::BigInt).map_err(|e| e.at(position))?;
                 let owner = self.owner(options, &name)?.flatten();

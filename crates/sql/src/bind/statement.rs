@@ -24,6 +24,10 @@ impl Binder<'_> {
             }
             Ast::Reset { name, span } => Statement::Reset { name: name.clone(), position: self.text.span(*span) },
             Ast::Show { name, span } => Statement::Show { name: name.clone(), position: self.text.span(*span) },
+            Ast::Rename { kind, name, to, if_exists } => {
+                let name = self.text.object_name(name)?;
+                Statement::Rename { kind: *kind, name, to: super::fold(to), if_exists: *if_exists }
+            }
             Ast::Sequence(sequence) => return self.sequence_statement(sequence),
             Ast::ShowTables => Statement::ShowTables,
             Ast::Describe(name) => Statement::Describe { columns: self.describe(name)? },

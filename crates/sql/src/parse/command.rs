@@ -9,7 +9,7 @@ use sqlparser::tokenizer::{Span, Token};
 use super::prepared::{PreparedAst, prepared};
 use super::sequence::{SequenceAst, sequence};
 use crate::dialect::MorselDialect;
-use crate::statement::{CopyTarget, ExplainStage};
+use crate::statement::{CopyTarget, ExplainStage, ObjectKind};
 
 /// A parsed statement.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) enum Ast {
     Reset { name: Option<String>, span: Span },
     /// SHOW; no name means ALL.
     Show { name: Option<String>, span: Span },
+    /// ALTER TABLE or ALTER VIEW ... RENAME TO.
+    Rename { kind: ObjectKind, name: ObjectName, to: Ident, if_exists: bool },
     /// CREATE or ALTER SEQUENCE.
     Sequence(Box<SequenceAst>),
     /// SHOW TABLES.
@@ -100,10 +102,37 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
         parser.next_token();
         return summarize(parser);
     }
+    if let Some(rename) = rename(parser)? {
+        return Ok(rename);
+    }
     if let Some(sequence) = sequence(parser)? {
         return Ok(Ast::Sequence(Box::new(sequence)));
     }
     parser.parse_statement().map(|s| Ast::Library(Box::new(s)))
+}
+
+/// ALTER TABLE and ALTER VIEW ... RENAME TO; the library does not know the latter.
+fn rename(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
+    let begin = parser.index();
+    if !parser.parse_keyword(Keyword::ALTER) {
+        return Ok(None);
+    }
+    let kind = match parser.parse_one_of_keywords(&[Keyword::TABLE, Keyword::VIEW]) {
+        Some(Keyword::TABLE) => Some(ObjectKind::Table),
+        Some(_) => Some(ObjectKind::View),
+        None => None,
+    };
+    if let Some(kind) = kind {
+        let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+        let name = parser.parse_object_name(false)?;
+        if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
+            return Ok(Some(Ast::Rename { kind, name, to: parser.parse_identifier()?, if_exists }));
+        }
+    }
+    while parser.index() > begin {
+        parser.prev_token();
+    }
+    Ok(None)
 }
 
 fn is_word(parser: &Parser<'_>, name: &str) -> bool {

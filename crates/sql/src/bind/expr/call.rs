@@ -223,13 +223,17 @@ impl Binder<'_> {
             | "current_time"
             | "localtime"
             | "current_date"
+            | "current_user"
+            | "session_user"
+            | "current_role"
+            | "user"
             | "today"
                 if arguments.is_empty() =>
             {
                 let word = match name {
-                    "localtimestamp" | "current_time" | "localtime" | "current_date" => name,
+                    "now" | "transaction_timestamp" | "statement_timestamp" => "current_timestamp",
                     "today" => "current_date",
-                    _ => "current_timestamp",
+                    word => word,
                 };
                 return self.constant_word(word, position).ok_or_else(|| no_function(name, &[]).at(position));
             }
