@@ -80,6 +80,19 @@ impl Stored {
         }
     }
 
+    /// Whether both are the same values at the same place.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Plain(mine), Self::Plain(theirs)) => {
+                Values::from(mine).address().data == Values::from(theirs).address().data
+            }
+            (Self::Open(mine), Self::Open(theirs)) => mine.address().data == theirs.address().data,
+            (Self::Constant(mine), Self::Constant(theirs)) => Arc::ptr_eq(mine, theirs),
+            (Self::Frozen(mine), Self::Frozen(theirs)) => Arc::ptr_eq(mine, theirs),
+            _ => false,
+        }
+    }
+
     /// Whether these are texts that lie behind one another.
     pub(crate) fn is_text(&self) -> bool {
         matches!(self, Self::Frozen(frozen) if frozen.scheme() == Scheme::Text)
@@ -129,6 +142,19 @@ impl Body {
             None => Stored::Plain(column),
         };
         Self::new(types, chunk.into_columns().into_iter().map(stored).collect())
+    }
+
+    /// The same body again.
+    pub(crate) fn of(other: &Self) -> Self {
+        Self::new(other.types.clone(), other.columns.clone())
+    }
+
+    /// A body whose rows nobody ever sees.
+    pub(crate) fn of_dead_rows(types: impl Iterator<Item = SqlType>) -> Self {
+        let types: Box<[SqlType]> = types.collect();
+        let null = |sql_type: &SqlType| Stored::Constant(Arc::new(Constant::null(sql_type.physical())));
+        let columns = types.iter().map(null).collect();
+        Self::new(types, columns)
     }
 
     /// Bytes beyond the rows' own that freezing takes for a while: columns are written one after the other.

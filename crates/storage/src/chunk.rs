@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use base::memory::Reservation;
 use base::{Budget, Result};
@@ -85,15 +85,22 @@ impl ColumnRef {
     }
 }
 
+/// What a chunk's rows are.
+#[derive(Debug)]
+struct Held {
+    body: Arc<Body>,
+    sidecar: Option<Arc<Sidecar>>,
+}
+
 /// A chunk of a relation. Its rows never move and, once published, never change.
 #[derive(Debug)]
 pub(crate) struct StoredChunk {
     number: usize,
     node: u16,
-    /// The current body; readers pin the one that they find.
-    body: Mutex<Arc<Body>>,
-    /// What has changed in its rows.
-    sidecar: OnceLock<Arc<Sidecar>>,
+    /// The current body, and what has changed in its rows; readers pin both as they find them.
+    held: Mutex<Held>,
+    /// Whether there is a sidecar.
+    is_changed: AtomicBool,
     /// Bounds of the values that were changed to, as far as anything was.
     widened: RwLock<Option<Box<[Bounds]>>>,
     /// Hold for all rows that anybody sees: widened before rows become visible. Ranges of strings may be left for later.
@@ -108,10 +115,10 @@ pub(crate) struct StoredChunk {
 
 impl StoredChunk {
     pub(crate) fn new(number: usize, node: u16, body: Body, bounds: Box<[Bounds]>) -> Self {
-        let (body, bounds) = (Mutex::new(Arc::new(body)), RwLock::new(bounds));
+        let (held, bounds) = (Mutex::new(Held { body: Arc::new(body), sidecar: None }), RwLock::new(bounds));
         let (is_widened, rows) = (AtomicBool::new(false), AtomicU32::new(0));
-        let (sidecar, widened, memory) = (OnceLock::new(), RwLock::default(), Mutex::default());
-        Self { number, node, body, sidecar, widened, bounds, is_widened, rows, memory }
+        let (is_changed, widened, memory) = (AtomicBool::new(false), RwLock::default(), Mutex::default());
+        Self { number, node, held, is_changed, widened, bounds, is_widened, rows, memory }
     }
 
     pub(crate) fn number(&self) -> usize {
@@ -120,29 +127,69 @@ impl StoredChunk {
 
     /// The body as it is now, for as long as the caller keeps it.
     pub(crate) fn pin(&self) -> Arc<Body> {
-        self.body.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.held().body.clone()
+    }
+
+    /// The body with what has changed in its rows.
+    pub(crate) fn pin_changed(&self) -> (Arc<Body>, Option<Arc<Sidecar>>) {
+        let held = self.held();
+        (held.body.clone(), held.sidecar.clone())
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Exchanges the body for another one of the same rows, or more.
     pub(crate) fn exchange(&self, body: Body) {
-        *self.body.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(body);
+        self.held().body = Arc::new(body);
     }
 
-    /// Exchanges one column of a chunk that grows no more, and gives back the memory that it needs no longer. Nothing happens
-    /// if it needs more than there is.
-    pub(crate) fn exchange_column(&self, attribute: usize, stored: Stored) {
-        let mut body = self.body.lock().unwrap_or_else(PoisonError::into_inner);
-        let after = Arc::new(body.with_column(attribute, stored));
-        if let Some(memory) = &mut *self.memory.lock().unwrap_or_else(PoisonError::into_inner) {
-            // Buffers that are shared with others count in full, and were not charged.
-            let more = after.bytes().saturating_sub(body.bytes());
-            let needed = if more > 0 { memory.bytes() + more } else { after.bytes().min(memory.bytes()) };
-            if memory.resize(needed).is_err() {
-                return;
-            }
+    /// Exchanges the body and what has changed in its rows for others of the same rows, as every view sees them, if they are
+    /// still these; `seal` has the last word. Nothing happens if the body needs more memory than there is.
+    pub(crate) fn exchange_both(
+        &self,
+        before: (&Arc<Body>, &Arc<Sidecar>),
+        body: Body,
+        seal: impl FnOnce() -> Option<Option<Sidecar>>,
+    ) {
+        let mut held = self.held();
+        let is_same = held.sidecar.as_ref().is_some_and(|sidecar| Arc::ptr_eq(sidecar, before.1));
+        if !is_same || !Arc::ptr_eq(&held.body, before.0) || !self.recharge(before.0, &body) {
+            return;
         }
-        let before = std::mem::replace(&mut *body, after);
-        drop(body);
+        if let Some(sidecar) = seal() {
+            // Bounds stay as wide as they were.
+            self.is_widened.store(true, Ordering::Relaxed);
+            self.is_changed.store(sidecar.is_some(), Ordering::Relaxed);
+            let after = Held { body: Arc::new(body), sidecar: sidecar.map(Arc::new) };
+            let old = std::mem::replace(&mut *held, after);
+            drop(held);
+            drop(old);
+        }
+    }
+
+    /// Charges a body in the place of another one. False if it needs more than there is.
+    fn recharge(&self, before: &Body, after: &Body) -> bool {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(memory) = &mut *memory else { return true };
+        // Buffers that are shared with others count in full, and were not charged.
+        let more = after.bytes().saturating_sub(before.bytes());
+        let needed = if more > 0 { memory.bytes() + more } else { after.bytes().min(memory.bytes()) };
+        memory.resize(needed).is_ok()
+    }
+
+    /// Exchanges one column of a chunk that grows no more for another form of it, and gives back the memory that it needs no
+    /// longer. Nothing happens if it needs more than there is.
+    pub(crate) fn exchange_column(&self, attribute: usize, before: &Stored, stored: Stored) {
+        let mut held = self.held();
+        let after = Arc::new(held.body.with_column(attribute, stored));
+        // Rows that have changed may have come into another body meanwhile.
+        if !held.body.stored(attribute).is_same(before) || !self.recharge(&held.body, &after) {
+            return;
+        }
+        let before = std::mem::replace(&mut held.body, after);
+        drop(held);
         // What was only this body's is freed while nobody waits.
         drop(before);
     }
@@ -195,17 +242,28 @@ impl StoredChunk {
     }
 
     /// What has changed in the chunk, if anything ever was.
-    pub(crate) fn sidecar(&self) -> Option<&Arc<Sidecar>> {
-        self.sidecar.get()
+    pub(crate) fn sidecar(&self) -> Option<Arc<Sidecar>> {
+        if self.is_changed.load(Ordering::Acquire) { self.held().sidecar.clone() } else { None }
+    }
+
+    /// Whether anything has.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.is_changed.load(Ordering::Acquire)
     }
 
     /// The same, from now on.
-    pub(crate) fn make_sidecar(&self, budget: &Budget) -> Result<&Arc<Sidecar>> {
-        if self.sidecar.get().is_none() {
-            // Somebody else's is as good.
-            let _ = self.sidecar.set(Arc::new(Sidecar::new(budget)?));
-        }
-        Ok(self.sidecar.get().expect("just made"))
+    pub(crate) fn make_sidecar(&self, budget: &Budget) -> Result<(Arc<Body>, Arc<Sidecar>)> {
+        let mut held = self.held();
+        let sidecar = match &held.sidecar {
+            Some(sidecar) => sidecar.clone(),
+            None => {
+                let new = Arc::new(Sidecar::new(budget)?);
+                held.sidecar = Some(new.clone());
+                self.is_changed.store(true, Ordering::Release);
+                new
+            }
+        };
+        Ok((held.body.clone(), sidecar))
     }
 
     /// Says that the chunk has so many rows for good.
@@ -258,7 +316,7 @@ impl<'a> ChunkView<'a> {
     }
     /// Whether any row was ever changed or deleted.
     pub fn is_changed(self) -> bool {
-        self.chunk.sidecar().is_some()
+        self.chunk.is_changed()
     }
     /// Whether bounds are reached by rows of the chunk, all of which are visible.
     pub fn has_exact_bounds(self) -> bool {
@@ -270,10 +328,11 @@ impl<'a> ChunkView<'a> {
     }
     /// Pins the chunk's memory, to be read: for a morsel, say.
     pub fn read(self) -> ChunkReader {
-        let reader = ChunkReader::new(self.chunk.pin(), self.rows).numbered(self.number());
+        let (body, sidecar) = self.chunk.pin_changed();
+        let reader = ChunkReader::new(body, self.rows).numbered(self.number());
         // What is changed from here on, the view does not see.
-        match self.chunk.sidecar() {
-            Some(sidecar) if !sidecar.is_untouched() => reader.with_changes(sidecar.clone(), self.view.clone()),
+        match sidecar {
+            Some(sidecar) if !sidecar.is_untouched() => reader.with_changes(sidecar, self.view.clone()),
             _ => reader,
         }
     }

@@ -13,6 +13,7 @@ mod backlog;
 mod change;
 mod commit;
 mod directory;
+mod fold;
 mod live;
 mod piece;
 mod record;

@@ -16,7 +16,7 @@ pub(crate) use bits::Bits;
 pub(crate) use version::Version;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use base::memory::Reservation;
@@ -31,6 +31,8 @@ use patch::Patch;
 
 /// Windows of a chunk.
 const WINDOWS: usize = CHUNK_ROWS / WINDOW;
+/// One of so many rows of a chunk has changed before it gets a new body.
+const FOLDED_SHARE: usize = 20;
 /// So many versions are worth a look at which of them are needed.
 const MANY_VERSIONS: usize = 8;
 
@@ -41,6 +43,21 @@ pub(crate) struct Sidecar {
     touched: AtomicU64,
     windows: Box<[OnceLock<Box<RwLock<Window>>>]>,
     memory: Mutex<Reservation>,
+    /// Changes so far.
+    changes: AtomicU64,
+    /// Rows that were changed or deleted since it was made: some perhaps more often than once.
+    changed_rows: AtomicUsize,
+    /// It is no more the chunk's: nothing in it changes any more.
+    sealed: AtomicBool,
+    /// Whether somebody will fold it.
+    queued: AtomicBool,
+}
+
+/// How a change has ended.
+pub(crate) enum Changing {
+    Done,
+    Refused(Conflict),
+    Sealed,
 }
 
 /// What has changed in a window.
@@ -68,6 +85,10 @@ impl Sidecar {
             touched: AtomicU64::new(0),
             windows: (0..WINDOWS).map(|_| OnceLock::new()).collect(),
             memory: Mutex::new(budget.reserve(0, "update")?),
+            changes: AtomicU64::new(0),
+            changed_rows: AtomicUsize::new(0),
+            sealed: AtomicBool::new(false),
+            queued: AtomicBool::new(false),
         })
     }
 
@@ -157,14 +178,20 @@ impl Sidecar {
         change: &WindowChange<'_>,
         body: &Body,
         view: &View,
-    ) -> Result<Result<(), Conflict>> {
+    ) -> Result<Changing> {
         let (stamp, statement) = view.own().expect("only transactions change rows");
         self.charge(change.bytes())?;
         let mut window = self.window_mut(number);
         if let Err(conflict) = window.check(&change.rows, view) {
             self.settle(0, 0, change.bytes());
-            return Ok(Err(conflict));
+            return Ok(Changing::Refused(conflict));
         }
+        if self.sealed.load(Ordering::Relaxed) {
+            self.settle(0, 0, change.bytes());
+            return Ok(Changing::Sealed);
+        }
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        self.changed_rows.fetch_add(change.rows.count(), Ordering::Relaxed);
         let bytes = window.bytes();
         // Whoever sees the bit waits for the latch.
         self.touched.fetch_or(1 << number, Ordering::AcqRel);
@@ -188,7 +215,7 @@ impl Sidecar {
             window.needed = 2 * window.versions.len();
         }
         self.settle(bytes, window.bytes(), change.bytes());
-        Ok(Ok(()))
+        Ok(Changing::Done)
     }
 
     /// Takes back what a transaction has done in a window in statements from `first` on.
@@ -196,6 +223,7 @@ impl Sidecar {
     pub(crate) fn undo(&self, number: usize, stamp: &Arc<Stamp>, first: u32) -> usize {
         let mut revived = 0;
         let mut window = self.window_mut(number);
+        self.changes.fetch_add(1, Ordering::Relaxed);
         let bytes = window.bytes();
         let Window { dead, patches, versions, .. } = &mut *window;
         for version in versions.extract_if(.., |version| version.is_of(stamp, first)).collect::<Vec<_>>().iter().rev() {
@@ -240,6 +268,59 @@ impl Sidecar {
         });
         self.settle(bytes, window.bytes(), 0);
         dead
+    }
+
+    /// Whether so much has changed of a chunk's rows that it is worth a new body, and nobody is at it.
+    pub(crate) fn is_worth_folding(&self, rows: usize) -> bool {
+        self.changed_rows.load(Ordering::Relaxed) * FOLDED_SHARE >= rows && !self.queued.swap(true, Ordering::Relaxed)
+    }
+
+    /// It may be folded another time: if it was `tried`, when as much has changed again.
+    pub(crate) fn may_be_folded_again(&self, tried: bool) {
+        if tried {
+            self.changed_rows.store(0, Ordering::Relaxed);
+        }
+        self.queued.store(false, Ordering::Relaxed);
+    }
+
+    /// The attributes of which values have changed, how many rows are dead, and how many changes there were; none if some view
+    /// does not see all of them.
+    pub(crate) fn settled(&self) -> Option<(Vec<usize>, usize, u64)> {
+        let changes = self.changes.load(Ordering::Acquire);
+        let (mut attributes, mut dead) = (Vec::new(), 0);
+        for window in (0..WINDOWS).filter_map(|number| self.window(number)) {
+            if !window.versions.is_empty() {
+                return None;
+            }
+            attributes.extend(window.patches.iter().map(|patch| patch.attribute));
+            dead += window.dead.count();
+        }
+        attributes.sort_unstable();
+        attributes.dedup();
+        Some((attributes, dead, changes))
+    }
+
+    /// Ends its life, if there were no more than so many changes and every view sees all of them: what is left of it beside a
+    /// body that has the changed values. None: it goes on.
+    pub(crate) fn seal(&self, changes: u64, budget: &Budget) -> Option<Option<Self>> {
+        let latches: Vec<_> = (0..WINDOWS).map(|number| self.window_mut(number)).collect();
+        let is_settled = latches.iter().all(|window| window.versions.is_empty());
+        if !is_settled || self.changes.load(Ordering::Acquire) != changes {
+            return None;
+        }
+        let rest = match latches.iter().all(|window| window.dead.is_empty()) {
+            true => None,
+            false => {
+                let rest = Self::new(budget).ok()?;
+                for (number, window) in latches.iter().enumerate().filter(|(_, window)| !window.dead.is_empty()) {
+                    rest.window_mut(number).dead = window.dead;
+                    rest.touched.fetch_or(1 << number, Ordering::Relaxed);
+                }
+                Some(rest)
+            }
+        };
+        self.sealed.store(true, Ordering::Relaxed);
+        Some(rest)
     }
 
     /// The transaction that has deleted a row, if it is dead for the newest of all views and some view may see it still.
@@ -350,6 +431,7 @@ impl Garbage {
             if !dead.is_empty() {
                 relation.forget_keys(self.chunk, self.window * WINDOW, &dead);
             }
+            relation.consider_folding(self.chunk, &sidecar);
         }
     }
 }

@@ -19,6 +19,13 @@ pub(crate) struct Constant {
 }
 
 impl Constant {
+    /// NULL.
+    pub(super) fn null(physical: Physical) -> Self {
+        let mut constant = Self { physical, value: Cell::default(), heap: None };
+        constant.value.null = [1];
+        constant
+    }
+
     /// The value that all rows have, bit for bit, if there is one; `bounds` are theirs.
     pub(super) fn of(values: Values<'_>, bounds: &Bounds) -> Option<Self> {
         let (rows, physical) = (values.rows(), values.physical());

@@ -3,7 +3,8 @@
 //! they are compressed; workers come for them when they have nothing better to do, and whoever needs the statistics of a
 //! column works off its share first.
 //!
-//! What is frozen as text gets symbols after that, a step at a time, and loses them if it is read often.
+//! What is frozen as text gets symbols after that, a step at a time, and loses them if it is read often. Chunks of which much
+//! has changed get new bodies.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -52,6 +53,8 @@ enum Later {
     Pack(u32, Option<(Arc<Frozen>, Box<Packing>)>),
     /// They lose them.
     Unpack(u32),
+    /// What has changed in the chunk comes into a new body.
+    Fold(u32),
 }
 
 /// A column of a chunk that somebody freezes or sketches: returned however that ends.
@@ -111,6 +114,13 @@ impl Backlog {
         Some((LaterClaim { backlog: self, attribute }, later))
     }
 
+    /// Adds a chunk whose changed rows are to come into a new body.
+    pub(super) fn push_changed(&self, chunk: usize) {
+        if let Some(share) = lock(&self.columns).first_mut() {
+            share.later.push(Later::Fold(chunk as u32));
+        }
+    }
+
     fn push_later(&self, attribute: usize, later: Later) {
         lock(&self.columns)[attribute].later.push(later);
     }
@@ -158,6 +168,10 @@ impl Relation {
                 }
                 Later::Unpack(chunk) => {
                     self.unpack(attribute, chunk as usize);
+                    None
+                }
+                Later::Fold(chunk) => {
+                    self.fold(chunk as usize);
                     None
                 }
             };
@@ -216,20 +230,18 @@ impl Relation {
         let mut summary = Summary::new(self.schema.attributes().len());
         match &claim.left.grown {
             Some(rows) => summary.add_distinct(attribute, values, rows.start, &chunk.bounds(attribute)),
-            None => self.freeze(number, attribute, values, &mut summary),
+            None => self.freeze((number, attribute), values, body.stored(attribute), &mut summary),
         }
         lock(&self.live).summary.merge(&summary);
     }
 
     /// Freezes a column of a complete chunk, and adds what that tells of its values to the summary.
-    fn freeze(&self, number: u32, attribute: usize, values: Values<'_>, summary: &mut Summary) {
+    fn freeze(&self, (number, attribute): (u32, usize), values: Values<'_>, before: &Stored, summary: &mut Summary) {
         let chunk = self.directory.get(number as usize);
         let bounds = chunk.bounds(attribute);
         // Without the room it stays as it is.
         let room = self.budget.reserve(Body::room_to_freeze(std::iter::once(values)), "insert");
-        let frozen = room
-            .ok()
-            .and_then(|_room| Stored::freeze(values, &bounds).or_else(|| chunk.pin().stored(attribute).to_lasting()));
+        let frozen = room.ok().and_then(|_room| Stored::freeze(values, &bounds).or_else(|| before.to_lasting()));
         let found = frozen.as_ref().and_then(Stored::distinct).unwrap_or(values);
         if bounds.is_range_left() {
             let range = Bounds::of(found, 0, found.rows()).range;
@@ -239,7 +251,7 @@ impl Relation {
         summary.add_distinct(attribute, found, 0, &bounds);
         if let Some(frozen) = frozen {
             let is_text = frozen.is_text();
-            chunk.exchange_column(attribute, frozen);
+            chunk.exchange_column(attribute, before, frozen);
             if is_text {
                 self.backlog.push_later(attribute, Later::Pack(number, None));
             }
@@ -260,7 +272,8 @@ impl Relation {
         }
         let _room = self.budget.reserve(column.bytes(), "insert").ok()?;
         if let Some(packed) = packing.finish(&column, &self.is_warm) {
-            chunk.exchange_column(attribute, Stored::Frozen(Arc::new(packed)));
+            let before = Stored::Frozen(column.clone());
+            chunk.exchange_column(attribute, &before, Stored::Frozen(Arc::new(packed)));
         }
         None
     }
@@ -282,8 +295,10 @@ impl Relation {
     /// Takes the symbols out of texts of a chunk, if there is memory for that.
     fn unpack(&self, attribute: usize, number: usize) {
         let chunk = self.directory.get(number);
-        if let Some(unpacked) = chunk.pin().stored(attribute).unpack() {
-            chunk.exchange_column(attribute, unpacked);
+        let body = chunk.pin();
+        let before = body.stored(attribute);
+        if let Some(unpacked) = before.unpack() {
+            chunk.exchange_column(attribute, before, unpacked);
         }
     }
 }

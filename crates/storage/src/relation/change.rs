@@ -10,7 +10,7 @@ use types::Column;
 use super::{Commit, Relation, lock};
 use crate::chunk::StoredChunk;
 use crate::index::{Keys, Liveness};
-use crate::sidecar::{Bits, Death, Sidecar, WindowChange};
+use crate::sidecar::{Bits, Changing, Death, Sidecar, WindowChange};
 use crate::statistics::Bounds;
 use crate::transaction::{Conflict, Stamp, View};
 use crate::values::Values;
@@ -91,7 +91,7 @@ impl Relation {
         self.widened.load(Ordering::Acquire)
     }
 
-    pub(crate) fn sidecar_of(&self, chunk: usize) -> Option<&Arc<Sidecar>> {
+    pub(crate) fn sidecar_of(&self, chunk: usize) -> Option<Arc<Sidecar>> {
         self.directory.get(chunk).sidecar()
     }
 
@@ -111,7 +111,6 @@ impl Relation {
     ) -> Result<Bits, Refused> {
         let (chunk, number) = (self.directory.get(ids[0].chunk()), ids[0].offset() / WINDOW);
         let rows = Bits::of(ids.iter().map(|id| id.offset() % WINDOW));
-        let sidecar = chunk.make_sidecar(&self.budget)?;
         if let Some((columns, places)) = values {
             self.widen(chunk, columns, places);
         }
@@ -121,7 +120,15 @@ impl Relation {
             .map(|(attribute, column)| (*attribute, column))
             .collect();
         let change = WindowChange { rows, values: values.map(|(_, places)| (&columns[..], places)) };
-        sidecar.change(number, &change, &chunk.pin(), view)?.map_err(Refused::Conflict)?;
+        loop {
+            let (body, sidecar) = chunk.make_sidecar(&self.budget)?;
+            match sidecar.change(number, &change, &body, view)? {
+                Changing::Done => break,
+                Changing::Refused(conflict) => return Err(Refused::Conflict(conflict)),
+                // There is another one by now.
+                Changing::Sealed => {}
+            }
+        }
         if values.is_none() {
             self.dead.fetch_add(ids.len(), Ordering::Relaxed);
         }

@@ -301,7 +301,13 @@ impl Transaction {
             ((), written, garbage)
         });
         match result {
-            Ok(()) => Ok(done.into_iter().map(|done| done.relation).collect()),
+            Ok(()) => {
+                // Nothing older is needed for this one any more.
+                drop(moment);
+                self.refresh();
+                self.clock.collect();
+                Ok(done.into_iter().map(|done| done.relation).collect())
+            }
             Err(error) => {
                 // It is taken back when this is dropped.
                 *lock(&self.done) = done;

@@ -94,18 +94,21 @@ struct Open {
 
 #[test]
 fn snapshots_see_what_a_model_says() {
-    let steps = if cfg!(miri) { 100 } else { 1500 };
+    let steps = if cfg!(miri) { 100 } else { 800 };
     for seed in 0..6 {
         let budget = Budget::new(usize::MAX);
         let relation = relation(if seed % 2 == 0 { vec![0] } else { vec![] }, &budget);
         let mut random = Random(seed + 1);
-        let first: Vec<_> = (0..3000).map(|a| row(a, a % 7)).collect();
+        // Chunks that are complete get new bodies on the way.
+        let is_large = seed >= 4;
+        let steps = if is_large { steps / 6 } else { steps };
+        let first: Vec<_> = (0..if is_large { 34_000 } else { 3000 }).map(|a| row(a, a % 7)).collect();
         load(&relation, &first);
         relation.freeze_rest();
         let mut committed: State = all(&relation.snapshot());
         // When rows were changed last, by number of commit.
         let mut changed_at: BTreeMap<RowId, usize> = BTreeMap::new();
-        let (mut commits, mut next, mut open): (usize, i64, Vec<Open>) = (1, 10_000, Vec::new());
+        let (mut commits, mut next, mut open): (usize, i64, Vec<Open>) = (1, 100_000, Vec::new());
         for step in 0..steps {
             if open.len() < 4 && random.below(4) == 0 {
                 let transaction = Transaction::begin(&relation.clock_of_tests(), false);
@@ -140,8 +143,9 @@ fn snapshots_see_what_a_model_says() {
                     }
                     let from = random.below(ids.len() as u64) as usize;
                     let every = 1 + random.below(60) as usize;
+                    let most = if is_large { 5000 } else { 50 };
                     let some: Vec<RowId> =
-                        ids[from..].iter().step_by(every).take(1 + random.below(50) as usize).copied().collect();
+                        ids[from..].iter().step_by(every).take(1 + random.below(most) as usize).copied().collect();
                     let refused = some
                         .iter()
                         .any(|id| busy.contains(id) || changed_at.get(id).is_some_and(|commit| *commit > one.began));
@@ -192,7 +196,10 @@ fn snapshots_see_what_a_model_says() {
                 }
                 _ => drop(open.remove(at)),
             }
-            if step % 30 == 0 {
+            if step % 10 == 0 {
+                relation.freeze_rest();
+            }
+            if step % 40 == 0 {
                 let now = relation.snapshot();
                 assert_eq!(all(&now), committed, "seed {seed}, step {step}");
                 let predicate = ScanPredicate::new(1, SqlType::Integer, ScanOp::Compare(Comparison::Lt, Value::Int(5)));
@@ -214,6 +221,9 @@ fn snapshots_see_what_a_model_says() {
             }
         }
         open.clear();
+        assert_eq!(all(&relation.snapshot()), committed);
+        relation.clock_of_tests().collect();
+        relation.freeze_rest();
         assert_eq!(all(&relation.snapshot()), committed);
     }
 }
@@ -317,4 +327,51 @@ fn memory_comes_back_when_nobody_sees_old_versions() {
     change(1);
     relation.clock_of_tests().collect();
     assert!(budget.used() <= flat + 20_000, "{} of {flat}", budget.used());
+}
+
+#[test]
+fn a_chunk_without_rows_that_are_alive_gives_its_memory_back() {
+    let budget = Budget::new(usize::MAX);
+    let relation = relation(vec![0], &budget);
+    load(&relation, &(0..40_000).map(|a| row(a, a)).collect::<Vec<_>>());
+    relation.freeze_rest();
+    let full = relation.bytes();
+    let before = relation.snapshot();
+    let ids: Vec<RowId> = all(&before).into_keys().collect();
+    let transaction = Transaction::begin(&relation.clock_of_tests(), false);
+    transaction.delete(&relation, &ids).unwrap();
+    transaction.commit().unwrap();
+    relation.freeze_rest();
+    assert_eq!((all(&before).len(), all(&relation.snapshot()).len()), (40_000, 0));
+    drop(before);
+    relation.clock_of_tests().collect();
+    relation.freeze_rest();
+    assert!(relation.bytes() < full / 4, "{} of {full}", relation.bytes());
+    load(&relation, &(0..10).map(|a| row(a, a)).collect::<Vec<_>>());
+    assert_eq!(all(&relation.snapshot()).len(), 10);
+    assert_eq!(relation.snapshot().rows(), 10);
+}
+
+#[test]
+fn what_has_changed_comes_into_a_new_body() {
+    let relation = relation(vec![], &Budget::new(usize::MAX));
+    load(&relation, &(0..40_000).map(|a| row(a, a)).collect::<Vec<_>>());
+    relation.freeze_rest();
+    let ids: Vec<RowId> = all(&relation.snapshot()).into_keys().collect();
+    let transaction = Transaction::begin(&relation.clock_of_tests(), false);
+    update(&transaction, &relation, &ids[..20_000], 3).unwrap();
+    transaction.commit().unwrap();
+    let changed = all(&relation.snapshot());
+    assert!(relation.snapshot().chunk(0).is_changed());
+    let pinned = relation.snapshot();
+    let old = pinned.chunk(0).read();
+    relation.freeze_rest();
+    assert!(!relation.snapshot().chunk(0).is_changed());
+    assert_eq!(all(&relation.snapshot()), changed);
+    // Who has pinned the chunk before sees it as it was then.
+    let transaction = Transaction::begin(&relation.clock_of_tests(), false);
+    update(&transaction, &relation, &ids, 4).unwrap();
+    transaction.commit().unwrap();
+    assert_eq!(old.row(5), changed[&ids[5]]);
+    assert_eq!(all(&pinned), changed);
 }
