@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use catalog::{Check, Filling, Owner};
+use base::{Error, Result, SqlState};
+use catalog::{Check, Filling, Owner, TEMPORARY_SCHEMA};
 use functions::Sequence;
 use functions::sequence::Shape;
 use plan::{Plan, TableSource};
@@ -213,6 +214,18 @@ pub struct ObjectName {
     pub name: String,
     /// Byte offset in the text.
     pub position: Option<u32>,
+}
+
+impl ObjectName {
+    /// The name in the schema of what only the session sees; 42P16 if it has another.
+    pub(crate) fn make_temporary(&mut self) -> Result<()> {
+        if self.schema.as_deref().is_some_and(|schema| schema != TEMPORARY_SCHEMA) {
+            let message = "cannot create temporary relation in non-temporary schema";
+            return Err(Error::new(SqlState("42P16"), message).at(self.position));
+        }
+        self.schema = Some(TEMPORARY_SCHEMA.to_owned());
+        Ok(())
+    }
 }
 
 impl std::fmt::Display for ObjectName {

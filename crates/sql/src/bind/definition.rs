@@ -1,7 +1,7 @@
 //! CREATE TABLE, CREATE VIEW, DROP.
 
 use base::{Error, Result, SqlState};
-use catalog::{Field, Filling, TEMPORARY_SCHEMA};
+use catalog::{Field, Filling};
 use sqlparser::ast::{
     self, ColumnOption, CreateTableLikeDefaults, CreateTableLikeKind, ObjectType, OnCommit, TableConstraint,
 };
@@ -20,7 +20,7 @@ impl Binder<'_> {
     pub(super) fn create_table(&mut self, create: &ast::CreateTable) -> Result<Statement> {
         let mut name = self.text.object_name(&create.name)?;
         if create.temporary {
-            make_temporary(&mut name)?;
+            name.make_temporary()?;
         }
         let keeps_rows = matches!(create.on_commit, None | Some(OnCommit::PreserveRows));
         let refused = if !keeps_rows {
@@ -169,7 +169,7 @@ impl Binder<'_> {
             return unsupported("a materialized view", name.position);
         }
         if create.temporary {
-            make_temporary(&mut name)?;
+            name.make_temporary()?;
         }
         if !self.arguments.parameters.is_empty() {
             return unsupported("a parameter in a view", name.position);
@@ -188,8 +188,8 @@ impl Binder<'_> {
         let mut reads = std::mem::take(&mut self.reads);
         // What reads something temporary is so too.
         for read in reads.iter_mut().filter(|read| self.resolver.is_temporary(read)) {
-            make_temporary(read)?;
-            make_temporary(&mut name)?;
+            read.make_temporary()?;
+            name.make_temporary()?;
         }
         let (if_not_exists, or_replace) = (create.if_not_exists, create.or_replace);
         Ok(Statement::CreateView(CreateView { name, sql, columns, reads, if_not_exists, or_replace }))
@@ -262,16 +262,6 @@ impl Text<'_> {
         let names = names.iter().map(|n| self.object_name(n)).collect::<Result<_>>()?;
         Ok(Statement::Drop { kind, names, if_exists, cascade })
     }
-}
-
-/// The name in the schema of what only the session sees.
-pub(super) fn make_temporary(name: &mut ObjectName) -> Result<()> {
-    if name.schema.as_deref().is_some_and(|schema| schema != TEMPORARY_SCHEMA) {
-        let message = "cannot create temporary relation in non-temporary schema";
-        return Err(Error::new(SqlState("42P16"), message).at(name.position));
-    }
-    name.schema = Some(TEMPORARY_SCHEMA.to_owned());
-    Ok(())
 }
 
 fn unique<T>(position: Option<u32>) -> Result<T> {

@@ -12,7 +12,6 @@ use types::{SqlType, Value};
 
 use super::coerce::convert;
 use super::constraint::free_name;
-use super::definition::make_temporary;
 use super::type_name::sql_type;
 use super::{Binder, fold, unsupported};
 use crate::parse::{SequenceAst, SequenceChangeAst, SequenceOptions};
@@ -23,7 +22,7 @@ impl Binder<'_> {
     pub(super) fn sequence_statement(&mut self, ast: &SequenceAst) -> Result<Statement> {
         let mut name = self.text.object_name(&ast.name)?;
         if matches!(ast.change, SequenceChangeAst::Create { temporary: true, .. }) {
-            make_temporary(&mut name)?;
+            name.make_temporary()?;
         }
         let position = name.position;
         let options = match &ast.change {
