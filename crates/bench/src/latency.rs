@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use base::Result;
-use engine::{Config, Database, Session};
+use engine::{Config, Database, PreparedStatement, Session};
+use types::{SqlType, Value};
 
 /// Statements of one shape share their code, which is cached by the fingerprint of the IR; these shapes differ.
 const COLD: usize = 50;
@@ -26,6 +27,7 @@ pub(crate) fn run() -> Result<bool> {
     report("SELECT 1, 1, ..., each for the first time", wide);
     report("SELECT 1, code from the cache", cached);
     point_queries()?;
+    prepared()?;
     Ok(true)
 }
 
@@ -67,6 +69,29 @@ fn point_queries() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Prepared statements of one row: by the primary key, and INSERT.
+fn prepared() -> Result<()> {
+    const EACH: usize = 100_000;
+    let mut session = Database::new(Config::default())?.connect();
+    let mut run = |sql: &str| session.execute(sql, &[])?.collect().map(drop);
+    run("create table keyed (k bigint primary key, name text)")?;
+    run("insert into keyed select x, 'row ' || x from generate_series(0, 999999) g(x)")?;
+    let select = session.prepare("select name from keyed where k = $1", &[])?;
+    let insert = session.prepare("insert into keyed values ($1, $2)", &[])?;
+    let mut all = |what: &str, statement: &PreparedStatement, parameters: &dyn Fn(i64) -> Vec<(Value, SqlType)>| {
+        let begin = Instant::now();
+        for n in 0..EACH as i64 {
+            session.run(statement, &parameters(n))?.collect()?;
+        }
+        let each = begin.elapsed().as_secs_f64() * 1e6 / EACH as f64;
+        println!("{what:45} mean   {each:8.2} us   {:8.0} a second", 1e6 / each);
+        Ok::<(), base::Error>(())
+    };
+    let key = |k: i64| (Value::Int(k), SqlType::BigInt);
+    all("prepared, by the primary key", &select, &|n| vec![key(n * 7919 % 1_000_000)])?;
+    all("prepared, insert", &insert, &|n| vec![key(1_000_000 + n), (Value::str("new"), SqlType::Text)])
 }
 
 fn report(what: &str, mut times: Vec<Duration>) {

@@ -3,6 +3,7 @@
 mod batch;
 mod extremes;
 mod filter;
+mod lookup;
 mod narrow;
 mod need;
 mod phases;
@@ -334,8 +335,10 @@ impl Query {
     /// Rows of all sources outside of the query, as far as they are known.
     fn source_rows(&self) -> u64 {
         let rows = |source: &IrSource| match source {
-            IrSource::Table { table, .. } => match &self.sources[*table] {
-                Source::Stored(snapshot, _) => snapshot.rows() as u64,
+            IrSource::Table { table, predicates, .. } => match &self.sources[*table] {
+                Source::Stored(snapshot, _) => {
+                    lookup::keys(snapshot, predicates).unwrap_or_else(|| snapshot.rows()) as u64
+                }
                 // Reading a file takes long enough to be worth the workers.
                 Source::File(_) => u64::MAX / 1024,
             },

@@ -11,6 +11,10 @@ fn session() -> Session {
     session
 }
 
+fn run(session: &mut Session, sql: &str) {
+    session.execute(sql, &[]).and_then(|r| r.collect()).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
 #[test]
 fn a_prepared_query_is_planned_once() {
     let mut session = session();
@@ -57,4 +61,50 @@ fn positions_of_errors_are_not_of_a_text_that_the_client_did_not_send() {
     assert_eq!((error.state().0, error.position()), ("22012", None));
     let other = session.fork().execute("execute p(7)", &[]).unwrap_err();
     assert_eq!(other.state().0, "26000", "a session has statements of its own");
+}
+
+#[test]
+fn a_primary_key_is_looked_up() {
+    let mut session = session();
+    run(&mut session, "create table wide (a integer, b text, c bigint, primary key (a, b))");
+    run(&mut session, "insert into wide select x / 10, 'b' || x % 10, x from generate_series(0, 199999) g(x)");
+    let mut rows = |sql: &str| text_rows(session.execute(sql, &[]).unwrap()).unwrap().concat();
+    let plan = rows("explain select c from wide where a = 3 and b = 'b4'").concat();
+    assert!(plan.contains("lookup wide"), "{plan}");
+    let plan = rows("explain select c from wide where a = 3").concat();
+    assert!(plan.contains("scan wide"), "{plan}");
+    assert_eq!(rows("select c from wide where a = 3 and b = 'b4'"), ["34"]);
+    assert_eq!(
+        rows("select c from wide where a in (20, 3, 3, 99999) and b in ('b4', 'b1') order by c"),
+        ["31", "34", "201", "204"]
+    );
+    assert_eq!(rows("select c from wide where a = 3 and b = 'b4' and c > 34"), [""; 0]);
+    assert_eq!(rows("select c from wide where a = 3 and b is null"), [""; 0]);
+    assert_eq!(rows("select c from wide where b = 'b4' and a = 3 and a = 4"), [""; 0]);
+    assert_eq!(rows("select s from t where k = 7 or k = 9 order by k"), ["row 7", "row 9"]);
+    assert_eq!(rows("select s from t where k in (1, null, 5)"), ["row 1", "row 5"]);
+    assert_eq!(rows("select s from t where k = 3000000000"), [""; 0]);
+    assert_eq!(rows("select s from t where k = 7.0"), ["row 7"]);
+}
+
+#[test]
+fn lookups_see_what_their_transaction_sees() {
+    let mut session = session();
+    let mut other = session.fork();
+    run(&mut session, "begin isolation level repeatable read");
+    let get = |session: &mut Session, k: i32| {
+        let sql = format!("select s from t where k = {k}");
+        text_rows(session.execute(&sql, &[]).unwrap()).unwrap().concat()
+    };
+    assert_eq!(get(&mut session, 7), ["row 7"]);
+    run(&mut other, "update t set s = 'new' where k = 7");
+    run(&mut other, "update t set k = 500 where k = 8");
+    run(&mut other, "delete from t where k = 9");
+    run(&mut other, "insert into t values (8, 'other')");
+    assert_eq!((get(&mut session, 7), get(&mut session, 8)), (vec!["row 7".into()], vec!["row 8".to_owned()]));
+    assert_eq!((get(&mut session, 9), get(&mut session, 500)), (vec!["row 9".into()], Vec::new()));
+    assert_eq!((get(&mut other, 7), get(&mut other, 8)), (vec!["new".into()], vec!["other".to_owned()]));
+    assert_eq!((get(&mut other, 9), get(&mut other, 500)), (Vec::new(), vec!["row 8".to_owned()]));
+    run(&mut session, "commit");
+    assert_eq!(get(&mut session, 7), ["new"]);
 }

@@ -101,6 +101,18 @@ impl Expr {
         if let ExprKind::Const(v) = &self.kind { Some(v) } else { None }
     }
 
+    /// Whether the condition says that a column is equal to some constant or argument, or to one of several.
+    pub fn tells(&self, column: ColumnId) -> bool {
+        let is = |e: &Expr| e.as_column() == Some(column);
+        let known = |e: &Expr| matches!(e.kind, ExprKind::Const(_) | ExprKind::Argument(..));
+        match &self.kind {
+            ExprKind::Compare(Compare::Eq, a, b) => is(a) && known(b) || known(a) && is(b),
+            ExprKind::InList(input, _) => is(input),
+            ExprKind::Or(parts) => parts.iter().all(|part| part.tells(column)),
+            _ => false,
+        }
+    }
+
     /// Whether both compute the same by form (positions do not count). Subqueries and volatile calls never do.
     pub fn same(&self, other: &Expr) -> bool {
         self.same_form(other) && !self.is_volatile()

@@ -19,7 +19,7 @@ use types::{SqlType, Value};
 
 use super::batch::{Delivered, Feed, Paused, Read, Run};
 use super::narrow::Narrowing;
-use super::{Query, extremes};
+use super::{Query, extremes, lookup};
 use crate::pieces::{Piece, Pieces};
 use crate::source::Source;
 
@@ -73,8 +73,9 @@ fn delivered(query: &Query, pipeline: PipelineId, mut attribute: impl FnMut(&Sou
 pub(super) struct TableTasks {
     feed: Feed,
     snapshot: Snapshot,
-    /// The chunks in the order in which they are read, and their rows, one after the other.
-    chunks: Vec<usize>,
+    /// The chunks in the order in which they are read, and their rows, one after the other; of rows that were looked up,
+    /// the chunk of each and its place there.
+    chunks: Vec<(usize, usize)>,
     offsets: Offsets,
     narrowing: Narrowing,
     delivered: Delivered,
@@ -108,6 +109,7 @@ impl TableTasks {
         cut: &Cutting,
     ) -> Self {
         let attributes = snapshot.schema().attributes();
+        let found = lookup::rows(&query, &snapshot, predicates);
         let mut predicates: Vec<ScanPredicate> = predicates
             .iter()
             .map(|p| scan_predicate(&query, p, p.attribute, attributes[p.attribute].sql_type))
@@ -118,12 +120,21 @@ impl TableTasks {
         let read = delivered(&query, pipeline, |column| column.attribute);
         let codes = (!codes.is_empty()).then(|| codes.to_vec());
         let narrowing = Narrowing::new(query.clone(), pipeline, predicates, |column| column.attribute);
-        let mut chunks = narrowing.order(&snapshot);
-        if !narrowing.may_skip() {
-            chunks = extremes::enough(&snapshot, &query.program.pipelines[pipeline], chunks);
-        }
-        let in_order = || chunks.iter().map(|&number| snapshot.chunk(number));
-        let offsets = Offsets::new(in_order().map(|chunk| chunk.rows() as u64));
+        let (chunks, offsets): (Vec<(usize, usize)>, _) = match found {
+            Some(found) => {
+                let offsets = Offsets::new(found.iter().map(|_| 1));
+                (found.iter().map(|row| (row.chunk(), row.offset())).collect(), offsets)
+            }
+            None => {
+                let mut chunks = narrowing.order(&snapshot);
+                if !narrowing.may_skip() {
+                    chunks = extremes::enough(&snapshot, &query.program.pipelines[pipeline], chunks);
+                }
+                let offsets = Offsets::new(chunks.iter().map(|&number| snapshot.chunk(number).rows() as u64));
+                (chunks.into_iter().map(|number| (number, 0)).collect(), offsets)
+            }
+        };
+        let in_order = || chunks.iter().map(|&(number, _)| snapshot.chunk(number));
         let nothing_read = read.is_empty() && !narrowing.may_skip() && query.program.pipelines[pipeline].only_counts();
         let morsel_rows = if nothing_read { cut.morsel_rows.saturating_mul(UNREAD_ROWS) } else { cut.morsel_rows };
         let sized = Cutting { morsel_rows, ..cut.clone() };
@@ -221,7 +232,9 @@ impl TaskSet for TableTasks {
         let mut run = self.feed.begin(worker, morsel);
         let mut at = morsel.begin;
         for (number, rows) in self.offsets.within(morsel) {
-            let stopped = self.chunk(worker, &mut run, self.snapshot.chunk(self.chunks[number]), rows.clone())?;
+            let (chunk, first) = self.chunks[number];
+            let rows = rows.start + first..rows.end + first;
+            let stopped = self.chunk(worker, &mut run, self.snapshot.chunk(chunk), rows.clone())?;
             at += (stopped - rows.start) as u64;
             if stopped < rows.end || run.must_stop() {
                 break;
@@ -354,12 +367,17 @@ impl TaskSet for FileTasks {
 
 /// A predicate in the form of the kernels, for column number `attribute` of what they are given.
 fn scan_predicate(query: &Query, predicate: &IrPredicate, attribute: usize, sql_type: SqlType) -> ScanPredicate {
+    ScanPredicate::new(attribute, sql_type, scan_op(query, predicate))
+}
+
+/// What a predicate asks, with this run's arguments.
+pub(super) fn scan_op(query: &Query, predicate: &IrPredicate) -> ScanOp {
     let value = |at: usize, constant: &Value| {
         let own = query.arguments.as_ref().zip(predicate.arguments.get(at)).map(|(own, id)| &own.values[id.index()]);
         own.unwrap_or(constant).clone()
     };
     let compare = |c, v: &Value| ScanOp::Compare(c, value(0, v));
-    let op = match &predicate.op {
+    match &predicate.op {
         IrOp::Eq(v) => compare(Comparison::Eq, v),
         IrOp::Ne(v) => compare(Comparison::Ne, v),
         IrOp::Lt(v) => compare(Comparison::Lt, v),
@@ -374,8 +392,7 @@ fn scan_predicate(query: &Query, predicate: &IrPredicate, attribute: usize, sql_
         }
         IrOp::IsNull => ScanOp::IsNull,
         IrOp::IsNotNull => ScanOp::IsNotNull,
-    };
-    ScanPredicate::new(attribute, sql_type, op)
+    }
 }
 
 fn prune_predicate(predicate: &IrPredicate) -> Option<PrunePredicate> {

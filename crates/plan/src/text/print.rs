@@ -109,6 +109,17 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// Whether the predicates of a scan say what every attribute of the table's key is equal to.
+    fn finds_key(&self, node: &Node) -> bool {
+        let Op::Scan { table, columns, predicates } = &node.op else { return false };
+        let Some(info) = self.plan.tables.get(*table) else { return false };
+        let is_told = |attribute: &usize| {
+            let column = columns.iter().find(|(a, _)| a == attribute).map(|(_, c)| *c);
+            column.is_some_and(|column| predicates.iter().any(|p| p.tells(column)))
+        };
+        info.statistics.unique_keys().iter().any(|key| key.iter().all(is_told))
+    }
+
     fn exprs<'b>(&'b self, subqueries: &'b mut Vec<&'a Node>) -> ExprPrinter<'a, 'b> {
         ExprPrinter { columns: &self.plan.columns, subqueries, positions: self.positions, names: &self.names }
     }
@@ -131,7 +142,8 @@ impl<'a> Printer<'a> {
                     [] => String::new(),
                     _ => format!(" where [{}]", p.list(predicates)),
                 };
-                format!("scan {name} [{}]{filter}", columns.join(", "))
+                let how = if !numbered && self.finds_key(node) { "lookup" } else { "scan" };
+                format!("{how} {name} [{}]{filter}", columns.join(", "))
             }
             Op::CteScan { cte, columns } => {
                 let columns: Vec<String> =
