@@ -5,7 +5,7 @@ use types::{SqlType, Value};
 
 use super::some_texts;
 use crate::Parameter::{Json, Jsonb, Text, Texts};
-use crate::scalar::{Scalar, over, text};
+use crate::scalar::{Scalar, Typed, over, text};
 
 pub(in crate::scalar) const ROWS: &[Scalar] = &[
     Scalar::new(
@@ -33,11 +33,23 @@ pub(in crate::scalar) const ROWS: &[Scalar] = &[
     ),
     Scalar::new(
         "jsonb_contains",
-        &["jsonb_contains", "json_contains"],
-        &[over(&[Jsonb, Jsonb], SqlType::Bool), over(&[Json, Json], SqlType::Bool)],
-        |c| json::contains(c.text(0)?, c.text(1)?).map(Value::Bool),
+        &["jsonb_contains"],
+        &[over(&[Jsonb, Jsonb], SqlType::Bool)],
+        |c| Ok(Value::Bool(json::contains(c.text(0)?, c.text(1)?))),
         "Whether the first value has all that the second has.",
         ("'{\"a\": 1, \"b\": 2}'::jsonb @> '{\"b\": 2}'", "true"),
+    )
+    .typed(Typed::Test(json::contains)),
+    Scalar::new(
+        "json_contains",
+        &["json_contains"],
+        &[over(&[Json, Json], SqlType::Bool), over(&[Jsonb, Jsonb], SqlType::Bool)],
+        |c| {
+            let [whole, part] = [json::normal_form(c.text(0)?)?, json::normal_form(c.text(1)?)?];
+            Ok(Value::Bool(json::contains(&whole, &part)))
+        },
+        "Whether the first value has all that the second has.",
+        ("json_contains('{\"a\": 1, \"b\": 2}', '{\"b\": 2}')", "true"),
     ),
     Scalar::new(
         "jsonb_exists",
@@ -46,7 +58,8 @@ pub(in crate::scalar) const ROWS: &[Scalar] = &[
         |c| Ok(Value::Bool(json::exists(c.text(0)?, c.text(1)?))),
         "Whether the text is a key, or an element.",
         ("jsonb_exists('{\"a\": 1}', 'a')", "true"),
-    ),
+    )
+    .typed(Typed::Test(json::exists)),
     Scalar::new(
         "jsonb_exists_any",
         &["jsonb_exists_any"],

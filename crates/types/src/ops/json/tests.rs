@@ -107,9 +107,14 @@ fn the_order_of_sort_keys_is_that_of_values() {
     assert_eq!(sort_key("[1.0]"), sort_key("[1]"));
 }
 
+fn tree_member<'t>(tree: &'t tree::Tree<'_>, key: &str) -> Option<&'t tree::Tree<'t>> {
+    let tree::Tree::Object(members) = tree else { return None };
+    members.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+}
+
 /// Members by way of a tree.
 fn slow_member(json: &str, key: &str) -> Option<String> {
-    tree::Tree::normal(json).unwrap().member(key).map(|value| value.text().unwrap())
+    tree_member(&tree::Tree::normal(json).unwrap(), key).map(|value| value.text().unwrap())
 }
 
 #[test]
@@ -132,6 +137,54 @@ fn members_are_those_of_the_tree() {
 fn slow(found: Part<'_>, expected: &Option<String>) -> Value {
     assert_eq!(found == Part::Nothing, expected.is_none());
     found.value("")
+}
+
+/// As [`contains`], of trees.
+fn slow_contains(whole: &tree::Tree<'_>, part: &tree::Tree<'_>) -> bool {
+    use tree::Tree;
+    match (whole, part) {
+        (Tree::Object(_), Tree::Object(members)) => {
+            members.iter().all(|(key, value)| tree_member(whole, key).is_some_and(|found| slow_contains(found, value)))
+        }
+        (Tree::Array(all), Tree::Array(parts)) => parts.iter().all(|p| all.iter().any(|item| slow_contains(item, p))),
+        (Tree::Array(_) | Tree::Object(_), _) | (_, Tree::Array(_) | Tree::Object(_)) => false,
+        (whole, part) => sort_key(&whole.text().unwrap()) == sort_key(&part.text().unwrap()),
+    }
+}
+
+#[test]
+fn what_contains_what_is_what_trees_say() {
+    let all = [
+        "1",
+        "1.0",
+        "\"a\"",
+        "null",
+        "[]",
+        "{}",
+        "[1]",
+        "[1, 2]",
+        "[[1]]",
+        "[[1, 2], {\"a\": 1}]",
+        "{\"a\": 1}",
+        "{\"a\": 1.00, \"bb\": []}",
+        "{\"a\\\"\": 1, \"zz\": 2}",
+        "{\"zz\": 2}",
+        "{\"a\": {\"b\": [1, 2]}}",
+        "{\"a\": {\"b\": [2]}}",
+        "[{\"a\": 1, \"b\": 2}]",
+        "[{\"a\": 1}]",
+    ];
+    for (whole, part) in all.iter().flat_map(|whole| all.iter().map(move |part| (whole, part))) {
+        let (whole, part) = (normalised(whole).unwrap(), normalised(part).unwrap());
+        let trees = (tree::Tree::normal(&whole).unwrap(), tree::Tree::normal(&part).unwrap());
+        let expected = match &trees {
+            (tree::Tree::Array(items), part) if !matches!(part, tree::Tree::Array(_) | tree::Tree::Object(_)) => {
+                items.iter().any(|item| slow_contains(item, part))
+            }
+            (whole, part) => slow_contains(whole, part),
+        };
+        assert_eq!(contains(&whole, &part), expected, "{whole} @> {part}");
+    }
 }
 
 #[test]

@@ -113,27 +113,8 @@ impl<'a> Tree<'a> {
         check_length(out.len())
     }
 
-    /// The value of a key.
-    pub fn member(&self, key: &str) -> Option<&Self> {
-        let Self::Object(members) = self else { return None };
-        let at = members.binary_search_by(|(known, _)| key_order(known, key)).ok()?;
-        Some(&members[at].1)
-    }
-
     pub fn is_container(&self) -> bool {
         matches!(self, Self::Array(_) | Self::Object(_))
-    }
-
-    /// Whether both are the same value: of numbers, whatever they are printed like.
-    pub fn equals(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Number(a), Self::Number(b)) => number::value(a) == number::value(b),
-            (Self::Array(a), Self::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equals(b)),
-            (Self::Object(a), Self::Object(b)) => {
-                a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && a.equals(b))
-            }
-            _ => self == other,
-        }
     }
 }
 
