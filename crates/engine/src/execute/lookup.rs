@@ -7,9 +7,6 @@ use pipeline::ir::ScanPredicate as IrPredicate;
 use storage::{Comparison, RowId, ScanOp, Snapshot};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
-use super::Query;
-use super::scan::scan_op;
-
 /// Most keys that are looked up; a scan of more rows than this each is not slower.
 const MOST_KEYS: usize = 1024;
 const ROWS_A_KEY: usize = 64;
@@ -32,14 +29,19 @@ pub(super) fn keys(snapshot: &Snapshot, predicates: &[IrPredicate]) -> Option<us
     (!key.is_empty() && few).then_some(keys)
 }
 
-/// The rows that have one of the keys that the predicates leave, in their order; none if the table had better be scanned.
-pub(super) fn rows(query: &Query, snapshot: &Snapshot, predicates: &[IrPredicate]) -> Option<Vec<RowId>> {
+/// The rows that have one of the keys that the predicates leave, in their order; none if the table had better be scanned. `op`
+/// is what a predicate asks in this run.
+pub(super) fn rows(
+    snapshot: &Snapshot,
+    predicates: &[IrPredicate],
+    op: impl Fn(&IrPredicate) -> ScanOp,
+) -> Option<Vec<RowId>> {
     let wanted = keys(snapshot, predicates)?;
     let schema = snapshot.schema();
     let mut parts = Vec::with_capacity(schema.primary_key().len());
     for &attribute in schema.primary_key() {
         let sql_type = schema.attributes()[attribute].sql_type;
-        let equal = predicates.iter().filter(|p| p.attribute == attribute).filter_map(|p| match scan_op(query, p) {
+        let equal = predicates.iter().filter(|p| p.attribute == attribute).filter_map(|p| match op(p) {
             ScanOp::Compare(Comparison::Eq, value) => Some(vec![value]),
             ScanOp::In(values) => Some(values),
             _ => None,

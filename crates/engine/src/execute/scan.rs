@@ -109,7 +109,7 @@ impl TableTasks {
         cut: &Cutting,
     ) -> Self {
         let attributes = snapshot.schema().attributes();
-        let found = lookup::rows(&query, &snapshot, predicates);
+        let found = lookup::rows(&snapshot, predicates, |p| scan_op(&query, p));
         let mut predicates: Vec<ScanPredicate> = predicates
             .iter()
             .map(|p| scan_predicate(&query, p, p.attribute, attributes[p.attribute].sql_type))
@@ -371,7 +371,7 @@ fn scan_predicate(query: &Query, predicate: &IrPredicate, attribute: usize, sql_
 }
 
 /// What a predicate asks, with this run's arguments.
-pub(super) fn scan_op(query: &Query, predicate: &IrPredicate) -> ScanOp {
+fn scan_op(query: &Query, predicate: &IrPredicate) -> ScanOp {
     let value = |at: usize, constant: &Value| {
         let own = query.arguments.as_ref().zip(predicate.arguments.get(at)).map(|(own, id)| &own.values[id.index()]);
         own.unwrap_or(constant).clone()
