@@ -13,7 +13,9 @@ pub use filling::{Check, Filling};
 pub use names::nearest_name;
 pub use sequences::{Owner, SequenceEntry};
 pub use statistics::{ColumnStatistics, Statistics};
-pub use tables::{Catalog, CatalogSnapshot, DEFAULT_SCHEMA, IfExists, Kind, TEMPORARY_SCHEMA, Table, TableEntry, View};
+pub use tables::{
+    Catalog, CatalogSnapshot, DEFAULT_SCHEMA, Fork, IfExists, Kind, TEMPORARY_SCHEMA, Table, TableEntry, View,
+};
 
 use types::SqlType;
 

@@ -152,6 +152,15 @@ pub struct CatalogSnapshot {
 #[derive(Debug)]
 pub struct Catalog(Mutex<Arc<CatalogSnapshot>>);
 
+/// The definitions as a transaction changes them.
+#[derive(Debug)]
+pub struct Fork {
+    /// What they were when it began to.
+    pub base: Arc<CatalogSnapshot>,
+    /// What they are for it.
+    pub own: Catalog,
+}
+
 impl Default for Catalog {
     fn default() -> Self {
         Self::new()
@@ -294,6 +303,35 @@ impl Catalog {
     /// The definitions as they are now.
     pub fn snapshot(&self) -> Arc<CatalogSnapshot> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A copy that changes on its own, for a transaction.
+    pub fn fork(&self) -> Fork {
+        let base = self.snapshot();
+        Fork { own: Self(Mutex::new(base.clone())), base }
+    }
+
+    /// Takes over what a fork has come to, if `commit` succeeds. Error 40001 if these definitions have changed since.
+    pub fn adopt<T>(&self, fork: &Fork, commit: impl FnOnce() -> Result<T>) -> Result<T> {
+        let own = fork.own.snapshot();
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_changed = !Arc::ptr_eq(&own, &fork.base);
+        if is_changed && !Arc::ptr_eq(&current, &fork.base) {
+            let message = "could not serialize access due to concurrent definitions";
+            return Err(Error::new(SqlState("40001"), message)
+                .detail("Another session has created or dropped something since this transaction did.")
+                .hint("the transaction might succeed if it is tried again"));
+        }
+        let result = commit()?;
+        if is_changed {
+            *current = own;
+        }
+        Ok(result)
+    }
+
+    /// Makes the definitions what they were.
+    pub fn restore(&self, snapshot: Arc<CatalogSnapshot>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
     }
 
     /// Runs `change` on the definitions; they stay as they are if it fails.

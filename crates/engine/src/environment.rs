@@ -85,12 +85,19 @@ impl Environment {
 
     /// All definitions that a statement sees.
     pub fn catalog(&self) -> Arc<CatalogSnapshot> {
-        let (shared, own) = (self.database.0.catalog.snapshot(), self.temporary.snapshot());
+        let (shared, own) = match self.block.as_ref().and_then(|block| block.definitions()) {
+            Some(own) => (own.shared.own.snapshot(), own.temporary.own.snapshot()),
+            None => (self.database.0.catalog.snapshot(), self.temporary.snapshot()),
+        };
         if own.is_empty() { shared } else { Arc::new(shared.beside(&own)) }
     }
 
-    /// The catalog in which a schema is.
+    /// The catalog in which a schema is, to be changed: that of the transaction, if the session is in one.
     pub fn catalog_of(&self, schema: Option<&str>) -> &Catalog {
+        if let Some(block) = &self.block {
+            let own = block.change_definitions(&self.database.0.catalog, &self.temporary);
+            return if schema == Some(TEMPORARY_SCHEMA) { &own.temporary.own } else { &own.shared.own };
+        }
         if schema == Some(TEMPORARY_SCHEMA) { &self.temporary } else { &self.database.0.catalog }
     }
 

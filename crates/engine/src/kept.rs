@@ -17,12 +17,14 @@
 pub(crate) mod plans;
 mod read;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use base::{IdMap, Result};
 use plan::TableId;
 use runtime::query::Arguments;
+use storage::Relation;
 
 use crate::QueryResult;
 use crate::environment::Environment;
@@ -47,12 +49,20 @@ impl KeptPlans {
 impl Kept {
     /// What it takes to run the statement by this plan; none if it does not hold for it.
     pub fn fits(self: &Arc<Self>, environment: &Environment, text: Text<'_>) -> Option<Fit> {
+        if environment.block.as_ref().is_some_and(|block| block.definitions().is_some()) {
+            return None;
+        }
         let catalog = environment.database.0.catalog.snapshot();
         // Of an older catalog, nothing is known to be the same, nor beside what only this session sees.
         if self.catalog.as_ptr() != Arc::as_ptr(&catalog) || !environment.temporary.snapshot().is_empty() {
             return None;
         }
-        Some(Fit { kept: self.clone(), sources: self.sources(environment)?, arguments: self.arguments(text)? })
+        let view = OnceCell::new();
+        let snapshot = |relation: &Arc<Relation>| match &environment.block {
+            Some(block) => block.snapshot(relation),
+            None => relation.snapshot_of(view.get_or_init(|| environment.database.0.clock.view()).clone()),
+        };
+        Some(Fit { kept: self.clone(), sources: self.sources(&snapshot)?, arguments: self.arguments(text)? })
     }
 }
 

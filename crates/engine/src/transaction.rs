@@ -5,10 +5,11 @@
 //! in a block ends with error 40001, and the block with it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use base::{Error, Result, SqlState};
+use catalog::{Catalog, CatalogSnapshot, Fork};
 use sql::{Isolation, TransactionModes};
 use storage::transaction::{Clock, Stamp};
 use storage::{Relation, Snapshot, Transaction};
@@ -36,8 +37,24 @@ pub(crate) struct Block {
     is_read_only: AtomicBool,
     failed: AtomicBool,
     rolled_back: AtomicBool,
-    /// Names, and the first statement behind each.
-    savepoints: Mutex<Vec<(String, u32)>>,
+    savepoints: Mutex<Vec<Savepoint>>,
+    /// The database's and the session's, once it has changed some.
+    definitions: OnceLock<Definitions>,
+}
+
+/// A place to come back to.
+struct Savepoint {
+    name: String,
+    /// The first statement behind it.
+    first: u32,
+    /// If some had been changed.
+    definitions: Option<[Arc<CatalogSnapshot>; 2]>,
+}
+
+/// Definitions as a transaction has them.
+pub(crate) struct Definitions {
+    pub shared: Fork,
+    pub temporary: Fork,
 }
 
 impl Block {
@@ -50,6 +67,7 @@ impl Block {
             failed: AtomicBool::new(false),
             rolled_back: AtomicBool::new(false),
             savepoints: Mutex::default(),
+            definitions: OnceLock::new(),
         }
     }
 
@@ -58,7 +76,17 @@ impl Block {
         Self::new(clock, Isolation::Serializable, false)
     }
 
-    fn savepoints(&self) -> std::sync::MutexGuard<'_, Vec<(String, u32)>> {
+    /// Its definitions, if it has changed some.
+    pub fn definitions(&self) -> Option<&Definitions> {
+        self.definitions.get()
+    }
+
+    /// Its definitions, which are about to be changed.
+    pub fn change_definitions(&self, shared: &Catalog, temporary: &Catalog) -> &Definitions {
+        self.definitions.get_or_init(|| Definitions { shared: shared.fork(), temporary: temporary.fork() })
+    }
+
+    fn savepoints(&self) -> std::sync::MutexGuard<'_, Vec<Savepoint>> {
         self.savepoints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -129,15 +157,22 @@ impl Block {
     /// SAVEPOINT.
     pub fn mark(&self, name: String) {
         let first = self.transaction.statement();
-        self.savepoints().push((name, first));
+        let definitions = self.definitions().map(|d| [d.shared.own.snapshot(), d.temporary.own.snapshot()]);
+        self.savepoints().push(Savepoint { name, first, definitions });
     }
 
     /// ROLLBACK TO: what came behind the savepoint has not happened.
     pub fn roll_back_to(&self, name: &str) -> Result<()> {
         let mut savepoints = self.savepoints();
-        let at = savepoints.iter().rposition(|(known, _)| known == name).ok_or_else(|| no_savepoint(name))?;
+        let at = savepoints.iter().rposition(|known| known.name == name).ok_or_else(|| no_savepoint(name))?;
         savepoints.truncate(at + 1);
-        self.transaction.roll_back_to(savepoints[at].1)?;
+        self.transaction.roll_back_to(savepoints[at].first)?;
+        if let Some(now) = self.definitions() {
+            let before = savepoints[at].definitions.clone();
+            let [shared, temporary] = before.unwrap_or_else(|| [now.shared.base.clone(), now.temporary.base.clone()]);
+            now.shared.own.restore(shared);
+            now.temporary.own.restore(temporary);
+        }
         self.failed.store(false, Ordering::Relaxed);
         Ok(())
     }
@@ -145,7 +180,7 @@ impl Block {
     /// RELEASE: the savepoint and those behind it are forgotten.
     pub fn release(&self, name: &str) -> Result<()> {
         let mut savepoints = self.savepoints();
-        let at = savepoints.iter().rposition(|(known, _)| known == name).ok_or_else(|| no_savepoint(name))?;
+        let at = savepoints.iter().rposition(|known| known.name == name).ok_or_else(|| no_savepoint(name))?;
         savepoints.truncate(at);
         Ok(())
     }

@@ -9,10 +9,10 @@ use base::{Budget, Result};
 use types::Column;
 
 use crate::body::{Body, Stored};
+use crate::clock::View;
 use crate::scan::may_match;
 use crate::sidecar::Sidecar;
 use crate::statistics::{Bounds, ValueRange};
-use crate::transaction::View;
 use crate::{CHUNK_ROWS, ChunkReader, ScanPredicate};
 
 /// Where a row is: never changes while the relation exists.

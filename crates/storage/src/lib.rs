@@ -11,8 +11,10 @@
 //! Architecture invariant: nothing here knows a query plan or SQL text. Rows that are visible never move, so a row id (chunk,
 //! offset) stays valid until the relation is gone; what a snapshot sees of a row never changes.
 
+mod bits;
 mod body;
 mod chunk;
+mod clock;
 mod hash;
 pub mod index;
 mod open;

@@ -14,6 +14,7 @@ mod change;
 mod commit;
 mod directory;
 mod fold;
+mod garbage;
 mod live;
 mod piece;
 mod record;
@@ -23,12 +24,12 @@ mod tests;
 mod zone;
 
 pub use append::Append;
-pub(crate) use change::{Refused, What, Written};
+pub(crate) use change::{NewValues, Refused};
 pub(crate) use commit::Commit;
 pub use record::{Change, Record};
 pub use snapshot::{ColumnEstimate, Snapshot};
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::{Budget, Result};
@@ -36,8 +37,8 @@ use types::{Chunk, ColumnBuilder};
 
 use crate::body::Body;
 use crate::chunk::StoredChunk;
+use crate::clock::{Clock, View};
 use crate::index::{Rows, SlotIndex, UniqueIndex};
-use crate::transaction::{Clock, View};
 use crate::{ChunkReader, Schema};
 use backlog::Backlog;
 use directory::Directory;
@@ -70,6 +71,8 @@ impl Distribution {
 /// A table: schema, rows, key index and statistics.
 #[derive(Debug)]
 pub struct Relation {
+    /// No other relation of the process has it.
+    number: u64,
     name: String,
     schema: Arc<Schema>,
     distribution: Distribution,
@@ -137,7 +140,9 @@ impl Relation {
         assert_eq!(index.is_some(), !schema.primary_key().is_empty());
         // Without a key there is nothing to hash.
         let distribution = if index.is_some() { distribution } else { Distribution::Local };
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Arc::new(Self {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             name: name.into(),
             live: Mutex::new(Live::new(schema.attributes().len())),
             backlog: Backlog::new(schema.attributes().len()),
@@ -155,6 +160,10 @@ impl Relation {
         })
     }
 
+    /// Tells it from all other relations of the process.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
     /// The name that error messages use.
     pub fn name(&self) -> &str {
         &self.name

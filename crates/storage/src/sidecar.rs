@@ -8,24 +8,22 @@
 //! Versions that lie between two moments that nobody sees are one, so that a long query costs a version a row, however often
 //! the row changes meanwhile (Böttcher et al., *Scalable Garbage Collection for In-Memory MVCC Systems*, VLDB 2019, 4.2).
 
-mod bits;
 mod patch;
 mod version;
 
-pub(crate) use bits::Bits;
 pub(crate) use version::Version;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use base::memory::Reservation;
 use base::{Budget, Result};
 use types::Column;
 
+use crate::bits::Bits;
 use crate::body::{Body, Overlay};
-use crate::relation::Relation;
-use crate::transaction::{Clock, Conflict, Stamp, View};
+use crate::clock::{Conflict, Stamp, View};
 use crate::{CHUNK_ROWS, WINDOW};
 use patch::Patch;
 
@@ -71,12 +69,15 @@ pub(crate) struct Window {
     needed: usize,
 }
 
+/// New values of rows: by attribute a column, and where in all of these each of the rows has its value.
+pub(crate) type NewValues<'a> = (&'a [(usize, &'a Column)], &'a [u32]);
+
 /// A change of rows of one window.
 pub(crate) struct WindowChange<'a> {
     /// The rows, counted from the window's first.
     pub rows: Bits,
-    /// The new values of attributes: a column, and where in it each of the rows has its value. None: the rows are deleted.
-    pub values: Option<(&'a [(usize, &'a Column)], &'a [u32])>,
+    /// The new values of attributes. None: the rows are deleted.
+    pub values: Option<NewValues<'a>>,
 }
 
 impl Sidecar {
@@ -255,7 +256,7 @@ impl Sidecar {
     }
 
     /// Forgets versions that every view sees, and returns the rows that are dead for all of them from now on.
-    fn collect(&self, number: usize, oldest: u64) -> Bits {
+    pub(crate) fn collect(&self, number: usize, oldest: u64) -> Bits {
         let mut window = self.window_mut(number);
         let mut dead = Bits::default();
         let bytes = window.bytes();
@@ -411,27 +412,5 @@ impl WindowChange<'_> {
             columns.iter().map(|(_, column)| 2 * size(column)).sum()
         });
         size_of::<Version>() + self.rows.count() * columns
-    }
-}
-
-/// A window with versions that nobody needs after some commit.
-#[derive(Debug)]
-pub(crate) struct Garbage {
-    pub relation: Weak<Relation>,
-    pub chunk: usize,
-    pub window: usize,
-}
-
-impl Garbage {
-    /// Forgets what no view needs.
-    pub(crate) fn collect(&self, clock: &Clock) {
-        let Some(relation) = self.relation.upgrade() else { return };
-        if let Some(sidecar) = relation.sidecar_of(self.chunk) {
-            let dead = sidecar.collect(self.window, clock.oldest());
-            if !dead.is_empty() {
-                relation.forget_keys(self.chunk, self.window * WINDOW, &dead);
-            }
-            relation.consider_folding(self.chunk, &sidecar);
-        }
     }
 }

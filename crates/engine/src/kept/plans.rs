@@ -1,7 +1,6 @@
 //! The plans that are kept, and what each of them rests on.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,11 +10,10 @@ use catalog::{CatalogSnapshot, Field};
 use plan::{Plan, TableId, TableInfo};
 use runtime::query::Arguments;
 use sql::{ArgumentSource, ArgumentUse, ArgumentValue, Template};
-use storage::Relation;
+use storage::{Relation, Snapshot};
 use types::{SqlType, Value};
 
 use super::read::Read;
-use crate::environment::Environment;
 use crate::prepared::Prepared;
 use crate::source::Source;
 
@@ -149,13 +147,8 @@ impl Kept {
     }
 
     /// The tables as they are now; none if the plan does not hold for them.
-    pub fn sources(&self, environment: &Environment) -> Option<IdMap<TableId, Source>> {
-        let view = OnceCell::new();
-        let snapshot = |relation: &Arc<Relation>| match &environment.block {
-            Some(block) => block.snapshot(relation),
-            None => relation.snapshot_of(view.get_or_init(|| environment.database.0.clock.view()).clone()),
-        };
-        self.tables.values().map(|read| read.now(&snapshot)).collect()
+    pub fn sources(&self, snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot) -> Option<IdMap<TableId, Source>> {
+        self.tables.values().map(|read| read.now(snapshot)).collect()
     }
 
     /// Whether it holds for the tables as they are now.

@@ -114,7 +114,7 @@ pub(super) fn create_schema(environment: &Environment, name: &str, if_not_exists
         let message = format!("unacceptable schema name \"{name}\"");
         return Err(Error::new(SqlState("42939"), message).detail("The system has schemas of such names."));
     }
-    environment.database.0.catalog.create_schema(name, if_not_exists)?;
+    environment.catalog_of(None).create_schema(name, if_not_exists)?;
     Ok(QueryResult::done(Tag::Done("CREATE SCHEMA")))
 }
 
@@ -169,7 +169,7 @@ pub(super) fn drop(
         }
         ObjectKind::Schema => {
             for name in names {
-                let catalog = &environment.database.0.catalog;
+                let catalog = environment.catalog_of(None);
                 catalog.drop_schema(&name.name, if_exists, cascade).map_err(|e| e.at(name.position))?;
             }
             return Ok(QueryResult::done(Tag::Done("DROP SCHEMA")));

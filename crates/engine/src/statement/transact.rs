@@ -82,7 +82,15 @@ fn outside(what: &str) -> Error {
 
 /// Makes what a transaction has done visible, and has its rows frozen some time.
 pub(crate) fn commit(environment: &Environment, block: &Block) -> Result<()> {
-    let relations = block.transaction.commit()?;
+    let commit = || block.transaction.commit();
+    let relations = match block.definitions() {
+        None => commit()?,
+        Some(own) => {
+            let relations = environment.database.0.catalog.adopt(&own.shared, commit)?;
+            environment.temporary.adopt(&own.temporary, || Ok(()))?;
+            relations
+        }
+    };
     relations.iter().for_each(|relation| freeze_behind(&environment.database.0, relation));
     Ok(())
 }

@@ -7,8 +7,8 @@ use types::SqlType;
 
 use super::{Applicable, ChunkReader};
 use crate::body::Scratch;
+use crate::clock::View;
 use crate::sidecar::Sidecar;
-use crate::transaction::View;
 use crate::{ColumnRef, ScanPredicate, WINDOW};
 
 /// What has changed in a chunk, and who looks at it.

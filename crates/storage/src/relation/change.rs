@@ -1,18 +1,18 @@
 //! Rows that are changed and deleted where they lie, as a transaction does.
 
-use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
 
 use base::{Error, Result};
 use types::Column;
 
 use super::{Commit, Relation, lock};
+use crate::bits::Bits;
 use crate::chunk::StoredChunk;
+use crate::clock::{Conflict, Stamp, View};
 use crate::index::{Keys, Liveness};
-use crate::sidecar::{Bits, Changing, Death, Sidecar, WindowChange};
+use crate::sidecar::{Changing, Death, Sidecar, WindowChange};
 use crate::statistics::Bounds;
-use crate::transaction::{Conflict, Stamp, View};
 use crate::values::Values;
 use crate::{ChunkReader, RowId, WINDOW};
 
@@ -38,27 +38,6 @@ impl From<Refused> for Error {
             Refused::Error(error) => error,
         }
     }
-}
-
-/// Rows that a commit has written.
-#[derive(Clone, Debug)]
-pub(crate) struct Written {
-    pub relation: Weak<Relation>,
-    pub chunk: usize,
-    pub what: What,
-}
-
-/// How they were written.
-#[derive(Clone, Debug)]
-pub(crate) enum What {
-    Inserted(Range<usize>),
-    /// Rows of a window that were deleted, or got new values of attributes.
-    Changed {
-        window: usize,
-        rows: Bits,
-        deleted: bool,
-        attributes: Vec<usize>,
-    },
 }
 
 /// New values of rows: attributes, their values, and where in these each row has its own.
@@ -205,7 +184,7 @@ impl Relation {
 #[cfg(test)]
 impl Relation {
     /// The order of its commits.
-    pub(crate) fn clock_of_tests(&self) -> Arc<crate::transaction::Clock> {
+    pub(crate) fn clock_of_tests(&self) -> Arc<crate::clock::Clock> {
         self.clock.clone()
     }
 }

@@ -16,17 +16,18 @@ use base::memory::Reservation;
 use base::{Error, Result, SqlState};
 use types::Chunk;
 
-use super::change::{Refused, What, Written};
+use super::change::Refused;
 use super::live::{Live, View};
 use super::piece::{Piece, PieceRows};
 use super::zone::{Lease, Tail, text};
 use super::{Append, Change, Record, Relation, lock};
 use crate::body::Body;
 use crate::chunk::StoredChunk;
+use crate::clock::{Conflict, Stamp, What, Written};
 use crate::index::{Keys, Liveness};
 use crate::open::{OpenChunk, Rows};
 use crate::statistics::{Bounds, Summary};
-use crate::transaction::{Conflict, Stamp};
+
 use crate::{ChunkReader, RowId};
 
 /// Above this many rows, bounds are found before the lock that readers of views take, and distinct values are left to the
@@ -221,7 +222,7 @@ impl Commit {
     /// For validations: which rows they are.
     pub(crate) fn written(&self) -> Vec<Written> {
         let rows = |w: &Placed| Written {
-            relation: Arc::downgrade(&self.relation),
+            relation: self.relation.number(),
             chunk: w.number,
             what: What::Inserted(w.from..w.to),
         };

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use crate::clock::Stamp;
 use crate::statistics::{Sample, Summary};
-use crate::transaction::Stamp;
 
 /// Which rows a snapshot sees: those of chunks below `chunks` that grew no more, and the first ones of those that did.
 #[derive(Debug, Default)]

@@ -6,9 +6,9 @@ use types::{Chunk, SqlType, Value};
 
 use super::live::View;
 use super::{Commit, Relation, lock};
+use crate::clock;
 use crate::index::Keys;
 use crate::statistics::{Bounds, ValueRange};
-use crate::transaction;
 use crate::{ChunkReader, ChunkView, RowId, Schema, WINDOW};
 
 /// An unchanging view of all rows that were committed at one moment. Cheap to take and to clone; keeps the relation alive.
@@ -16,7 +16,7 @@ use crate::{ChunkReader, ChunkView, RowId, Schema, WINDOW};
 pub struct Snapshot {
     relation: Arc<Relation>,
     visible: Arc<View>,
-    view: transaction::View,
+    view: clock::View,
     /// Shared with the transaction whose rows are among them.
     _own: Option<Arc<()>>,
 }
@@ -45,7 +45,7 @@ impl ColumnEstimate {
 }
 
 impl Snapshot {
-    pub(super) fn new(relation: Arc<Relation>, visible: Arc<View>, view: transaction::View) -> Self {
+    pub(super) fn new(relation: Arc<Relation>, visible: Arc<View>, view: clock::View) -> Self {
         Self { relation, visible, view, _own: None }
     }
 
@@ -56,7 +56,7 @@ impl Snapshot {
     }
 
     /// Who sees it.
-    pub fn view(&self) -> &transaction::View {
+    pub fn view(&self) -> &clock::View {
         &self.view
     }
 

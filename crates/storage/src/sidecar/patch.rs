@@ -3,7 +3,7 @@
 use types::column::Plain;
 use types::{Buffer, Physical, Str};
 
-use super::Bits;
+use crate::bits::Bits;
 use crate::values::Values;
 use crate::{ColumnRef, WINDOW};
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use types::{Column, ColumnBuilder};
 
-use super::Bits;
-use crate::transaction::{Stamp, View};
+use crate::bits::Bits;
+use crate::clock::{Stamp, View};
 use crate::values::Values;
 
 /// What rows of a window were before a statement of a transaction changed them.

@@ -4,77 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use base::{Error, Result, SqlState};
+use base::{Error, Result};
 use types::Column;
 
-use super::{Clock, Recent, Stamp, View, lock, validate};
-use crate::relation::{Append, Commit, Refused, Relation, Snapshot, What, Written};
-use crate::sidecar::{Bits, Garbage};
-use crate::{RowId, ScanPredicate, WINDOW};
-
-/// 40001.
-const SERIALIZATION_FAILURE: SqlState = SqlState("40001");
-
-/// With what a change collided.
-#[derive(Clone, Debug)]
-pub enum Conflict {
-    /// A transaction that has committed since the moment that this one sees.
-    Newer,
-    /// One that has not ended.
-    Running(Arc<Stamp>),
-}
-
-impl Conflict {
-    /// Error 40001.
-    pub(crate) fn error(&self) -> Error {
-        let detail = match self {
-            Self::Newer => "A row was changed by a transaction that has committed since this one began.",
-            Self::Running(_) => "A row is being changed by another transaction.",
-        };
-        Error::new(SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
-            .detail(detail)
-            .hint("the transaction might succeed if it is tried again")
-    }
-}
-
-/// What a transaction has read: rows that satisfy predicates, of which it has seen some attributes.
-#[derive(Debug, Default)]
-pub struct Reads(Mutex<Vec<Read>>);
-
-#[derive(Debug)]
-pub(super) struct Read {
-    pub relation: Arc<Relation>,
-    pub predicates: Arc<[ScanPredicate]>,
-    /// Those that were looked at, in order.
-    pub attributes: Vec<usize>,
-}
-
-impl Reads {
-    /// Rows of a relation that satisfy the predicates are read: these attributes of them.
-    pub fn note(
-        &self,
-        relation: &Arc<Relation>,
-        predicates: &[ScanPredicate],
-        attributes: impl Iterator<Item = usize>,
-    ) {
-        let mut attributes: Vec<usize> = attributes.chain(predicates.iter().map(|p| p.attribute)).collect();
-        attributes.sort_unstable();
-        attributes.dedup();
-        let mut all = lock(&self.0);
-        let whole = |read: &Read| {
-            read.predicates.is_empty()
-                && Arc::ptr_eq(&read.relation, relation)
-                && attributes.iter().all(|attribute| read.attributes.binary_search(attribute).is_ok())
-        };
-        if !all.iter().any(whole) {
-            all.push(Read { relation: relation.clone(), predicates: predicates.into(), attributes });
-        }
-    }
-
-    pub(super) fn each<T>(&self, mut with: impl FnMut(&Read) -> Option<T>) -> Option<T> {
-        lock(&self.0).iter().find_map(&mut with)
-    }
-}
+use super::validate::{self, Reads};
+use crate::bits::Bits;
+use crate::clock::{Clock, Conflict, Recent, Stamp, View, What, Written, lock};
+use crate::relation::{Append, Commit, NewValues, Refused, Relation, Snapshot};
+use crate::{RowId, WINDOW};
 
 /// A transaction: sees one moment and its own changes, and makes these visible to others at once, or never.
 #[derive(Debug)]
@@ -213,12 +150,7 @@ impl Transaction {
         self.change(relation, ids, Some((columns, places)))
     }
 
-    fn change(
-        &self,
-        relation: &Arc<Relation>,
-        ids: &[RowId],
-        values: Option<(&[(usize, Column)], &[u32])>,
-    ) -> Result<()> {
+    fn change(&self, relation: &Arc<Relation>, ids: &[RowId], values: Option<NewValues<'_>>) -> Result<()> {
         debug_assert!(ids.is_sorted_by(|a, b| a < b));
         let view = self.view();
         let window_of = |id: &RowId| (id.chunk(), id.offset() / WINDOW);
@@ -275,7 +207,7 @@ impl Transaction {
         let mut done = std::mem::take(&mut *lock(&self.done));
         done.retain(|done| done.inserted.is_some() || !done.changed.is_empty());
         if done.is_empty() {
-            self.stamp.end(self.clock.last.load(Ordering::Acquire).max(1));
+            self.stamp.end_without_changes(&self.clock);
             return Ok(Vec::new());
         }
         let moment = lock(&self.moment).clone();
@@ -290,12 +222,12 @@ impl Transaction {
                     written.extend(inserted.written());
                     inserted.publish(timestamp);
                 }
-                let weak = Arc::downgrade(&done.relation);
+                let relation = done.relation.number();
                 for (&(chunk, window), changed) in &done.changed {
                     let Changed { rows, deleted, attributes } = changed;
                     let what = What::Changed { window, rows: *rows, deleted: *deleted, attributes: attributes.clone() };
-                    written.push(Written { relation: weak.clone(), chunk, what });
-                    garbage.push(Garbage { relation: weak.clone(), chunk, window });
+                    written.push(Written { relation, chunk, what });
+                    garbage.push(done.relation.garbage(chunk, window));
                 }
             }
             ((), written, garbage)
@@ -320,7 +252,7 @@ impl Transaction {
     pub fn roll_back(&self) {
         self.undo();
         if self.stamp.committed().is_none() {
-            self.stamp.end(super::ABORTED);
+            self.stamp.abort();
         }
     }
 

@@ -4,15 +4,53 @@
 //! Its reads are predicates. Rows that others have inserted must not satisfy them; rows that others have changed or deleted
 //! must satisfy them neither as they were nor as they are now.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use base::{Error, Result, SqlState};
 
-use super::log::{Read, Reads};
-use super::{Recent, View};
-use crate::relation::{Relation, What, Written};
-use crate::sidecar::Bits;
-use crate::{Scratch, WINDOW};
+use crate::bits::Bits;
+use crate::clock::{Recent, View, What, Written, lock};
+use crate::relation::Relation;
+use crate::{ScanPredicate, Scratch, WINDOW};
+
+/// What a transaction has read: rows that satisfy predicates, of which it has seen some attributes.
+#[derive(Debug, Default)]
+pub struct Reads(Mutex<Vec<Read>>);
+
+#[derive(Debug)]
+struct Read {
+    relation: Arc<Relation>,
+    predicates: Arc<[ScanPredicate]>,
+    /// Those that were looked at, in order.
+    attributes: Vec<usize>,
+}
+
+impl Reads {
+    /// Rows of a relation that satisfy the predicates are read: these attributes of them.
+    pub fn note(
+        &self,
+        relation: &Arc<Relation>,
+        predicates: &[ScanPredicate],
+        attributes: impl Iterator<Item = usize>,
+    ) {
+        let mut attributes: Vec<usize> = attributes.chain(predicates.iter().map(|p| p.attribute)).collect();
+        attributes.sort_unstable();
+        attributes.dedup();
+        let mut all = lock(&self.0);
+        let whole = |read: &Read| {
+            read.predicates.is_empty()
+                && Arc::ptr_eq(&read.relation, relation)
+                && attributes.iter().all(|attribute| read.attributes.binary_search(attribute).is_ok())
+        };
+        if !all.iter().any(whole) {
+            all.push(Read { relation: relation.clone(), predicates: predicates.into(), attributes });
+        }
+    }
+
+    fn each<T>(&self, mut with: impl FnMut(&Read) -> Option<T>) -> Option<T> {
+        lock(&self.0).iter().find_map(&mut with)
+    }
+}
 
 /// Error 40001 if something was written since the moment that a transaction with these reads would have read.
 pub(super) fn check(recent: &Recent, moment: &View, reads: &Reads) -> Result<()> {
@@ -24,7 +62,7 @@ pub(super) fn check(recent: &Recent, moment: &View, reads: &Reads) -> Result<()>
     let mut scratch = Scratch::default();
     let collision = reads.each(|read| {
         let written = since.iter().flat_map(|(_, written)| written.iter());
-        let of_it = written.filter(|w| std::ptr::eq(w.relation.as_ptr(), Arc::as_ptr(&read.relation)));
+        let of_it = written.filter(|w| w.relation == read.relation.number());
         let mut of_it = of_it;
         of_it
             .any(|written| collides(read, written, moment, &now, &mut scratch))

@@ -1,0 +1,307 @@
+//! Time in a database: which commits a reader sees, and how long what it reads must be kept.
+//!
+//! Every commit has a number, its *timestamp*. A [`View`] sees all commits up to its own, and what its own transaction has
+//! done in earlier statements. What changes rows carries the [`Stamp`] of its transaction, in which the timestamp is entered
+//! once, so that a commit is one store however much it has changed (Neumann, Mühlbauer and Kemper, *Fast Serializable
+//! Multi-Version Concurrency Control for Main-Memory Database Systems*, SIGMOD 2015, 2.1).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use base::{Error, SqlState};
+
+use crate::bits::Bits;
+
+/// A stamp's number while its transaction has not ended.
+const RUNNING: u64 = 0;
+/// And when it was rolled back.
+const ABORTED: u64 = u64::MAX;
+
+/// 40001.
+const SERIALIZATION_FAILURE: SqlState = SqlState("40001");
+
+/// With what a change collided.
+#[derive(Clone, Debug)]
+pub enum Conflict {
+    /// A transaction that has committed since the moment that this one sees.
+    Newer,
+    /// One that has not ended.
+    Running(Arc<Stamp>),
+}
+
+impl Conflict {
+    /// Error 40001.
+    pub(crate) fn error(&self) -> Error {
+        let detail = match self {
+            Self::Newer => "A row was changed by a transaction that has committed since this one began.",
+            Self::Running(_) => "A row is being changed by another transaction.",
+        };
+        Error::new(SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
+            .detail(detail)
+            .hint("the transaction might succeed if it is tried again")
+    }
+}
+
+/// Rows that a commit has written.
+#[derive(Clone, Debug)]
+pub(crate) struct Written {
+    /// The relation's number.
+    pub relation: u64,
+    pub chunk: usize,
+    pub what: What,
+}
+
+/// How they were written.
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    Inserted(Range<usize>),
+    /// Rows of a window that were deleted, or got new values of attributes.
+    Changed {
+        window: usize,
+        rows: Bits,
+        deleted: bool,
+        attributes: Vec<usize>,
+    },
+}
+
+/// What nobody needs once no view is older than the commit that has left it.
+pub(crate) trait Garbage: Debug + Send + Sync {
+    /// Frees it.
+    fn collect(&self, clock: &Clock);
+}
+
+/// What the changes of a transaction carry: the timestamp of its commit, once there is one.
+#[derive(Debug, Default)]
+pub struct Stamp {
+    commit: AtomicU64,
+    ended: Mutex<bool>,
+    end: Condvar,
+    /// The transaction that this one waits for.
+    waits_for: Mutex<Option<Arc<Stamp>>>,
+}
+
+impl Stamp {
+    /// The timestamp; none as long as it is not committed.
+    pub fn committed(&self) -> Option<u64> {
+        match self.commit.load(Ordering::Acquire) {
+            RUNNING | ABORTED => None,
+            timestamp => Some(timestamp),
+        }
+    }
+
+    /// The transaction has ended without a commit.
+    pub(crate) fn abort(&self) {
+        self.end(ABORTED);
+    }
+
+    /// It has ended, and there is nothing that anybody might not see.
+    pub(crate) fn end_without_changes(&self, clock: &Clock) {
+        self.end(clock.last.load(Ordering::Acquire).max(1));
+    }
+
+    fn end(&self, number: u64) {
+        self.commit.store(number, Ordering::Release);
+        *lock(&self.ended) = true;
+        self.end.notify_all();
+    }
+
+    /// Waits at most so long until the transaction has ended; true if it has.
+    pub fn wait(&self, most: Duration) -> bool {
+        let ended = lock(&self.ended);
+        let (ended, _) =
+            self.end.wait_timeout_while(ended, most, |ended| !*ended).unwrap_or_else(PoisonError::into_inner);
+        *ended
+    }
+
+    /// `this` waits for `other` from now on, unless that waits, directly or not, for `this`: then false.
+    pub fn may_wait(this: &Arc<Self>, other: &Arc<Self>) -> bool {
+        // One at a time, so that two do not find each other free.
+        static ORDER: Mutex<()> = Mutex::new(());
+        let _order = lock(&ORDER);
+        let mut next = Some(other.clone());
+        while let Some(stamp) = next {
+            if Arc::ptr_eq(&stamp, this) {
+                return false;
+            }
+            next = lock(&stamp.waits_for).clone();
+        }
+        *lock(&this.waits_for) = Some(other.clone());
+        true
+    }
+
+    /// Waits no more.
+    pub fn goes_on(&self) {
+        *lock(&self.waits_for) = None;
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The order of a database's commits.
+#[derive(Debug, Default)]
+pub struct Clock {
+    /// The last commit that readers may see.
+    last: AtomicU64,
+    /// How many views there are of each moment.
+    views: Mutex<BTreeMap<u64, usize>>,
+    /// Held while a commit takes effect.
+    commits: Mutex<Recent>,
+}
+
+/// What commits have left behind for those that began before them.
+#[derive(Debug, Default)]
+pub(crate) struct Recent {
+    /// For validations, in the order of timestamps.
+    pub(crate) written: VecDeque<(u64, Arc<Vec<Written>>)>,
+    /// Versions that nobody needs once no view is older.
+    garbage: VecDeque<(u64, Vec<Box<dyn Garbage>>)>,
+}
+
+impl Clock {
+    /// A view of all that is committed now.
+    pub fn view(self: &Arc<Self>) -> View {
+        let mut views = lock(&self.views);
+        let timestamp = self.last.load(Ordering::Acquire);
+        *views.entry(timestamp).or_default() += 1;
+        drop(views);
+        View { at: Arc::new(Registered { clock: self.clone(), timestamp }), own: None }
+    }
+
+    /// No view is older than this moment.
+    pub(crate) fn oldest(&self) -> u64 {
+        let views = lock(&self.views);
+        let last = self.last.load(Ordering::Acquire);
+        views.keys().next().copied().unwrap_or(last).min(last)
+    }
+
+    /// The moments that somebody sees, the last one among them.
+    pub(crate) fn moments(&self) -> Vec<u64> {
+        let views = lock(&self.views);
+        let last = self.last.load(Ordering::Acquire);
+        views.keys().copied().chain((!views.contains_key(&last)).then_some(last)).collect()
+    }
+
+    /// Makes a commit take effect: `publish` is told its timestamp, and nobody sees anything of it before it returns. An
+    /// error of `check` ends it before it begins.
+    pub(crate) fn commit<T, E>(
+        &self,
+        stamp: &Stamp,
+        check: impl FnOnce(&Recent) -> Result<(), E>,
+        publish: impl FnOnce(u64) -> (T, Vec<Written>, Vec<Box<dyn Garbage>>),
+    ) -> Result<T, E> {
+        let mut recent = lock(&self.commits);
+        check(&recent)?;
+        let timestamp = self.last.load(Ordering::Relaxed) + 1;
+        let (result, written, garbage) = publish(timestamp);
+        stamp.end(timestamp);
+        self.last.store(timestamp, Ordering::Release);
+        recent.written.push_back((timestamp, Arc::new(written)));
+        if !garbage.is_empty() {
+            recent.garbage.push_back((timestamp, garbage));
+        }
+        let collected = recent.collect(self.oldest());
+        drop(recent);
+        // Outside of the lock: somebody else's commit does not wait for it.
+        collected.iter().flatten().for_each(|garbage| garbage.collect(self));
+        Ok(result)
+    }
+
+    /// Frees what nobody sees any more.
+    pub fn collect(&self) {
+        let collected = lock(&self.commits).collect(self.oldest());
+        collected.iter().flatten().for_each(|garbage| garbage.collect(self));
+    }
+
+    /// A commit of rows that are in one relation only, and in nobody's transaction.
+    pub(crate) fn commit_alone<T>(&self, publish: impl FnOnce(u64) -> (T, Vec<Written>)) -> T {
+        let published = self.commit(
+            &Stamp::default(),
+            |_| Ok::<(), std::convert::Infallible>(()),
+            |timestamp| {
+                let (result, written) = publish(timestamp);
+                (result, written, Vec::new())
+            },
+        );
+        match published {
+            Ok(result) => result,
+            Err(never) => match never {},
+        }
+    }
+}
+
+impl Recent {
+    /// Forgets what is older than all views, and returns what can be collected of it.
+    fn collect(&mut self, oldest: u64) -> Vec<Vec<Box<dyn Garbage>>> {
+        while self.written.front().is_some_and(|(timestamp, _)| *timestamp <= oldest) {
+            self.written.pop_front();
+        }
+        let mut collected = Vec::new();
+        while self.garbage.front().is_some_and(|(timestamp, _)| *timestamp <= oldest) {
+            collected.extend(self.garbage.pop_front().map(|(_, garbage)| garbage));
+        }
+        collected
+    }
+}
+
+/// A moment that somebody sees, as long as this lives.
+#[derive(Debug)]
+struct Registered {
+    clock: Arc<Clock>,
+    timestamp: u64,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        let mut views = lock(&self.clock.views);
+        if let Some(count) = views.get_mut(&self.timestamp) {
+            *count -= 1;
+            if *count == 0 {
+                views.remove(&self.timestamp);
+            }
+        }
+    }
+}
+
+/// Which changes a reader sees: those committed up to a moment, and those of its own transaction's earlier statements.
+/// Cheap to clone; versions that it may need are kept as long as it lives.
+#[derive(Clone, Debug)]
+pub struct View {
+    at: Arc<Registered>,
+    own: Option<(Arc<Stamp>, u32)>,
+}
+
+impl View {
+    /// The same moment as a transaction's statement sees it.
+    pub(crate) fn of_statement(&self, stamp: &Arc<Stamp>, statement: u32) -> Self {
+        Self { at: self.at.clone(), own: Some((stamp.clone(), statement)) }
+    }
+
+    /// The last commit that is seen.
+    pub fn timestamp(&self) -> u64 {
+        self.at.timestamp
+    }
+
+    /// The clock whose moment it is.
+    pub fn clock(&self) -> &Arc<Clock> {
+        &self.at.clock
+    }
+
+    /// The transaction that sees it, and the number of its statement.
+    pub(crate) fn own(&self) -> Option<(&Arc<Stamp>, u32)> {
+        self.own.as_ref().map(|(stamp, statement)| (stamp, *statement))
+    }
+
+    /// Whether a change is seen that a statement of a transaction has made.
+    pub(crate) fn sees(&self, stamp: &Arc<Stamp>, statement: u32) -> bool {
+        match &self.own {
+            Some((own, now)) if Arc::ptr_eq(own, stamp) => statement < *now,
+            _ => stamp.committed().is_some_and(|timestamp| timestamp <= self.at.timestamp),
+        }
+    }
+}
