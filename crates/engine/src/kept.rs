@@ -15,6 +15,7 @@
 //! Invariant: a statement has the same rows, errors and positions with and without kept plans.
 
 pub(crate) mod plans;
+mod point;
 mod read;
 
 use std::cell::OnceCell;
@@ -25,6 +26,7 @@ use base::{IdMap, Result};
 use plan::TableId;
 use runtime::query::Arguments;
 use storage::Relation;
+use types::Chunk;
 
 use crate::QueryResult;
 use crate::environment::Environment;
@@ -66,11 +68,36 @@ impl Kept {
     }
 }
 
+impl Kept {
+    /// What a point lookup finds. Whoever watches sees a pipeline, and a transaction notes what it reads: they are run as others.
+    fn find(
+        &self,
+        environment: &Environment,
+        sources: &IdMap<TableId, Source>,
+        arguments: &Arguments,
+    ) -> Result<Option<Vec<Chunk>>> {
+        let is_watched = environment.trace.is_some() || environment.block.is_some();
+        let (Some(point), Some(Source::Stored(snapshot, _)), false) =
+            (&self.point, sources.values().next(), is_watched)
+        else {
+            return Ok(None);
+        };
+        environment.call.token().check()?;
+        environment.statement.compiled();
+        let found = point.find(snapshot, arguments);
+        environment.statement.ran_here();
+        Ok(found)
+    }
+}
+
 impl Fit {
     /// Runs the statement.
     pub fn run(self, environment: &Environment) -> Result<QueryResult> {
         let Self { kept, sources, arguments } = self;
         environment.database.0.kept.runs.fetch_add(1, Ordering::Relaxed);
+        if let Some(found) = kept.find(environment, &sources, &arguments)? {
+            return Ok(QueryResult::ready(kept.columns.clone(), found));
+        }
         let running = kept.prepared.start(environment, sources, Some(arguments), false, environment.call.token())?;
         Ok(QueryResult::running(kept.columns.clone(), running))
     }

@@ -26,6 +26,7 @@ mod files;
 mod foreground;
 mod freezing;
 mod kept;
+mod key;
 mod pieces;
 mod prepared;
 mod prepared_statement;

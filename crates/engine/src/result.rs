@@ -65,10 +65,10 @@ impl fmt::Display for Tag {
 }
 
 impl QueryResult {
-    pub(crate) fn running(columns: Vec<Field>, running: Running) -> Self {
+    pub(crate) fn running(columns: impl Into<Arc<[Field]>>, running: Running) -> Self {
         Self::of(Tag::Select, columns.into(), Rows::Running(Box::new(running)))
     }
-    pub(crate) fn ready(columns: Vec<Field>, mut chunks: Vec<Chunk>) -> Self {
+    pub(crate) fn ready(columns: impl Into<Arc<[Field]>>, mut chunks: Vec<Chunk>) -> Self {
         chunks.reverse();
         Self::of(Tag::Select, columns.into(), Rows::Ready(chunks))
     }

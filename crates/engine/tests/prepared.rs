@@ -108,3 +108,26 @@ fn lookups_see_what_their_transaction_sees() {
     run(&mut session, "commit");
     assert_eq!(get(&mut session, 7), ["new"]);
 }
+
+#[test]
+fn point_lookups_of_kept_plans_see_what_has_changed() {
+    let mut session = session();
+    let mut other = session.fork();
+    let both = session.prepare("select k, s, k as again from t where k = $1", &[]).unwrap();
+    let get = |session: &mut Session, k: i64| {
+        text_rows(session.run(&both, &[(Value::Int(k), SqlType::Integer)]).unwrap()).unwrap().concat()
+    };
+    assert_eq!(get(&mut session, 7), ["7", "row 7", "7"]);
+    assert_eq!(get(&mut session, 8), ["8", "row 8", "8"]);
+    run(&mut other, "update t set s = 'new' where k = 7");
+    run(&mut other, "delete from t where k = 8");
+    assert_eq!(get(&mut session, 7), ["7", "new", "7"]);
+    assert_eq!(get(&mut session, 8), [""; 0]);
+    assert_eq!(get(&mut session, 1 << 40), [""; 0]);
+    run(&mut session, "begin");
+    run(&mut session, "update t set s = 'mine' where k = 7");
+    assert_eq!(get(&mut session, 7), ["7", "mine", "7"]);
+    assert_eq!(get(&mut other, 7), ["7", "new", "7"]);
+    run(&mut session, "rollback");
+    assert_eq!(get(&mut session, 7), ["7", "new", "7"]);
+}

@@ -7,6 +7,7 @@ use pipeline::ir::ScanPredicate as IrPredicate;
 use storage::{Comparison, RowId, ScanOp, Snapshot};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
+use crate::key::is_key;
 /// Most keys that are looked up; a scan of more rows than this each is not slower.
 const MOST_KEYS: usize = 1024;
 const ROWS_A_KEY: usize = 64;
@@ -47,7 +48,7 @@ pub(super) fn rows(
             _ => None,
         });
         let values = equal.min_by_key(Vec::len)?;
-        if !values.iter().all(|value| value.is_null() || is_of(sql_type, value)) {
+        if !values.iter().all(|value| value.is_null() || is_key(sql_type, value)) {
             return None;
         }
         parts.push((sql_type, values));
@@ -78,17 +79,4 @@ fn product(parts: &[(SqlType, Vec<Value>)], most: usize) -> Chunk {
         }
     }
     Chunk::new(rows, columns.into_iter().map(ColumnBuilder::finish).collect())
-}
-
-/// Whether values of a key's type are equal to it exactly if their bytes are.
-fn is_of(sql_type: SqlType, value: &Value) -> bool {
-    match (sql_type, value) {
-        (SqlType::SmallInt, Value::Int(i)) => i16::try_from(*i).is_ok(),
-        (SqlType::Integer, Value::Int(i)) => i32::try_from(*i).is_ok(),
-        (SqlType::BigInt, Value::Int(_)) => true,
-        (SqlType::Text | SqlType::Varchar(_), Value::Str(_)) => true,
-        (SqlType::Date, Value::Date(_)) => true,
-        (SqlType::Timestamp | SqlType::Timestamptz, Value::Timestamp(_)) => true,
-        _ => false,
-    }
 }

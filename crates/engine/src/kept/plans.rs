@@ -13,6 +13,7 @@ use sql::{ArgumentSource, ArgumentUse, ArgumentValue, Template};
 use storage::{Relation, Snapshot};
 use types::{SqlType, Value};
 
+use super::point::Point;
 use super::read::Read;
 use crate::prepared::Prepared;
 use crate::source::Source;
@@ -39,7 +40,9 @@ pub(crate) struct KeptPlans {
 /// A plan that is ready to run, and what it rests on.
 pub(crate) struct Kept {
     pub prepared: Prepared,
-    pub columns: Vec<Field>,
+    pub columns: Arc<[Field]>,
+    /// If it is a point lookup.
+    pub(super) point: Option<Point>,
     /// The table that each source reads.
     tables: IdMap<TableId, Read>,
     pub catalog: Weak<CatalogSnapshot>,
@@ -120,7 +123,8 @@ impl Kept {
         }
         Some(Self {
             prepared,
-            columns,
+            columns: columns.into(),
+            point: Point::of(plan),
             tables: tables?,
             catalog: Arc::downgrade(catalog),
             uses,

@@ -84,6 +84,6 @@ fn values(fields: &[(&str, SqlType)], rows: Vec<Vec<Value>>) -> QueryResult {
     };
     let columns = fields.iter().enumerate().map(|(i, &(_, t))| column(i, t)).collect();
     let chunk = Chunk::new(rows.len(), columns);
-    let fields = fields.iter().map(|&(n, t)| Field { name: n.into(), sql_type: t, nullable: true }).collect();
+    let fields: Vec<_> = fields.iter().map(|&(n, t)| Field { name: n.into(), sql_type: t, nullable: true }).collect();
     QueryResult::ready(fields, vec![chunk])
 }
