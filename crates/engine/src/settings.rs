@@ -8,6 +8,7 @@ use base::{Error, Result, SqlState};
 use optimizer::{Costs, KnownRows, Search};
 use runtime::window::Algorithm as WindowAlgorithm;
 use scheduler::Division;
+use sql::Isolation;
 use types::ops::date::Zone;
 
 mod duration;
@@ -62,6 +63,13 @@ pub enum Kind {
     Zone,
 }
 
+/// Levels of isolation, as they are written.
+pub(crate) const ISOLATIONS: [(&str, Isolation); 3] = [
+    ("serializable", Isolation::Serializable),
+    ("repeatable read", Isolation::RepeatableRead),
+    ("read committed", Isolation::ReadCommitted),
+];
+
 /// All settings, by name.
 pub const SETTINGS: &[Setting] = &[
     Setting {
@@ -84,6 +92,13 @@ pub const SETTINGS: &[Setting] = &[
         default: "hashing",
         scope: Scope::Session,
         description: "What join orders are valued by: hashing as measured, or the rows that joins hand on (cmm).",
+    },
+    Setting {
+        name: "default_transaction_isolation",
+        kind: Kind::Choice(|| ISOLATIONS.map(|(name, _)| name).to_vec()),
+        default: "serializable",
+        scope: Scope::Session,
+        description: "How far transactions are kept from others that do not say it themselves.",
     },
     Setting {
         name: "disabled_passes",
@@ -318,6 +333,7 @@ impl Settings {
     pub(crate) fn plans_as_usual(&self) -> bool {
         const HARMLESS: &[&str] = &[
             "admission_timeout",
+            "default_transaction_isolation",
             "memory_limit",
             "memory_placement",
             "priority",
@@ -340,6 +356,11 @@ impl Settings {
             search: chosen(&Search::ALL, text("join_search")),
             known: text("known_join_rows").parse().unwrap_or_default(),
         }
+    }
+    /// How far transactions are kept from others that do not say it themselves.
+    pub(crate) fn isolation(&self) -> Isolation {
+        let word = Setting::find("default_transaction_isolation").map_or("", |s| self.get(s));
+        ISOLATIONS.iter().find(|(name, _)| *name == word).map_or(Isolation::Serializable, |(_, isolation)| *isolation)
     }
     /// How work is divided among workers.
     pub(crate) fn division(&self) -> Division {

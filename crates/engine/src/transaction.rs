@@ -112,18 +112,27 @@ impl Block {
         Ok(())
     }
 
-    /// Changes what it is, before its first query.
-    pub fn set(&self, modes: TransactionModes) -> Result<()> {
+    /// Changes what it is, before its first query; another one in its place if it has to begin anew.
+    pub fn set(&self, modes: TransactionModes, clock: &Arc<Clock>) -> Result<Option<Self>> {
         if let Some(read_only) = modes.read_only {
             self.is_read_only.store(read_only, Ordering::Relaxed);
         }
-        match modes.isolation {
-            Some(isolation) if isolation != self.isolation => {
-                Err(Error::new(SqlState("25001"), "the isolation level of a transaction is set as it begins")
-                    .hint("BEGIN ISOLATION LEVEL ... says it"))
+        match modes.isolation.filter(|isolation| *isolation != self.isolation) {
+            None => Ok(None),
+            // This is its first statement.
+            Some(isolation) if self.transaction.statement() <= 2 => {
+                Ok(Some(Self::new(clock, isolation, self.is_read_only.load(Ordering::Relaxed))))
             }
-            _ => Ok(()),
+            Some(_) => {
+                let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
+                Err(Error::new(SqlState("25001"), message).hint("BEGIN ISOLATION LEVEL ... says it at once"))
+            }
         }
+    }
+
+    /// How far it is kept from others.
+    pub fn isolation(&self) -> Isolation {
+        self.isolation
     }
 
     /// A statement of it has failed.

@@ -448,6 +448,8 @@ pub enum TransactionKind {
     Begin(TransactionModes),
     /// SET TRANSACTION.
     Set(TransactionModes),
+    /// SET SESSION CHARACTERISTICS.
+    SetDefault(TransactionModes),
     /// COMMIT.
     Commit,
     /// ROLLBACK.

@@ -6,7 +6,7 @@ use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use crate::environment::Environment;
 use crate::result::{QueryResult, Tag};
-use crate::settings::{self, SETTINGS, Setting};
+use crate::settings::{self, ISOLATIONS, SETTINGS, Setting};
 
 pub(super) fn set(
     environment: &mut Environment,
@@ -38,6 +38,14 @@ pub(super) fn reset(environment: &mut Environment, name: Option<&str>, position:
 
 pub(super) fn show(environment: &Environment, name: Option<&str>, position: Option<u32>) -> Result<QueryResult> {
     match name {
+        Some(name @ "transaction_isolation") => {
+            let isolation = match &environment.block {
+                Some(block) => block.isolation(),
+                None => environment.settings.isolation(),
+            };
+            let known = ISOLATIONS.iter().find(|(_, known)| *known == isolation);
+            Ok(texts(&[name], vec![vec![known.map_or_else(String::new, |(name, _)| (*name).to_owned())]]))
+        }
         Some(name) => {
             let setting = Setting::find(name).map_err(|e| e.at(position))?;
             Ok(texts(&[name], vec![vec![environment.value_of(setting)]]))

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use sql::{Isolation, TransactionKind, TransactionModes};
+use sql::{TransactionKind, TransactionModes};
 
 use crate::environment::Environment;
 use crate::freezing::freeze_behind;
 use crate::result::{QueryResult, Tag};
+use crate::settings::{ISOLATIONS, Setting};
 use crate::transaction::Block;
 
 /// 25P01.
@@ -20,9 +21,21 @@ pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> 
     match kind {
         TransactionKind::Begin(modes) => begin(environment, modes),
         TransactionKind::Set(modes) => {
-            match &environment.block {
-                Some(block) => block.set(modes)?,
-                None => return Err(outside("SET TRANSACTION")),
+            let block = block(environment, "SET TRANSACTION")?;
+            if let Some(other) = block.set(modes, &environment.database.0.clock)? {
+                environment.block = Some(Arc::new(other));
+            }
+            done("SET")
+        }
+        TransactionKind::SetDefault(modes) => {
+            if modes.read_only == Some(true) {
+                return Err(Error::unsupported("READ ONLY for all transactions of a session")
+                    .hint("BEGIN READ ONLY begins one"));
+            }
+            let known = ISOLATIONS.iter().find(|(_, isolation)| Some(*isolation) == modes.isolation);
+            if let Some((name, _)) = known {
+                let setting = Setting::find("default_transaction_isolation")?;
+                environment.set(setting, Some((*name).to_owned()))?;
             }
             done("SET")
         }
@@ -65,7 +78,7 @@ fn begin(environment: &mut Environment, modes: TransactionModes) -> Result<Query
         let message = "there is already a transaction in progress";
         return Err(Error::new(ACTIVE_TRANSACTION, message).hint("SAVEPOINT marks a place to come back to"));
     }
-    let isolation = modes.isolation.unwrap_or(Isolation::Serializable);
+    let isolation = modes.isolation.unwrap_or_else(|| environment.settings.isolation());
     let block = Block::new(&environment.database.0.clock, isolation, modes.read_only.unwrap_or(false));
     environment.block = Some(Arc::new(block));
     Ok(QueryResult::done(Tag::Done("BEGIN")))

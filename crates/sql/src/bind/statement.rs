@@ -69,8 +69,10 @@ impl Binder<'_> {
             S::StartTransaction { modes, statements, .. } if statements.is_empty() => {
                 Ok(Statement::Transaction(TransactionKind::Begin(modes_of(modes))))
             }
-            S::Set(ast::Set::SetTransaction { modes, session: false, .. }) => {
-                Ok(Statement::Transaction(TransactionKind::Set(modes_of(modes))))
+            S::Set(ast::Set::SetTransaction { modes, session, .. }) => {
+                let modes = modes_of(modes);
+                let kind = if *session { TransactionKind::SetDefault(modes) } else { TransactionKind::Set(modes) };
+                Ok(Statement::Transaction(kind))
             }
             S::Commit { chain: false, .. } => Ok(Statement::Transaction(TransactionKind::Commit)),
             S::Rollback { chain: false, savepoint: None } => Ok(Statement::Transaction(TransactionKind::Rollback)),

@@ -348,8 +348,12 @@ fn set(parser: &mut Parser<'_>) -> Result<Ast> {
         let value = option_value(parser)?;
         return Ok(Ast::Set { name: "timezone".to_owned(), value: Some(value), span });
     }
-    if parser.peek_keyword(Keyword::TRANSACTION) || parser.peek_keyword(Keyword::CHARACTERISTICS) {
-        return parser.expected("the name of a setting", parser.peek_token());
+    let session = parser.parse_keywords(&[Keyword::CHARACTERISTICS, Keyword::AS]);
+    if session || parser.peek_keyword(Keyword::TRANSACTION) {
+        parser.expect_keyword_is(Keyword::TRANSACTION)?;
+        let modes = parser.parse_transaction_modes()?;
+        let set = sqlparser::ast::Set::SetTransaction { modes, snapshot: None, session };
+        return Ok(Ast::Library(Box::new(Statement::Set(set))));
     }
     let name = setting_name(parser)?;
     if !parser.consume_token(&Token::Eq) && !parser.consume_token(&Token::Assignment) {
