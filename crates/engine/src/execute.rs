@@ -213,8 +213,9 @@ impl Prepared {
     ) -> Result<Running> {
         environment.statement.compiled();
         let mut query = Query::new(environment, self, sources, arguments, cancel.clone(), sink)?;
-        if let Some(reads) = environment.block.as_ref().and_then(|block| block.transaction.reads()) {
-            scan::note_reads(&query, reads);
+        if let Some(block) = &environment.block {
+            block.is_queried();
+            block.transaction.reads().iter().for_each(|reads| scan::note_reads(&query, reads));
         }
         let watched = analyze || environment.statement.is_pictured();
         // How many rows rounds add is not known.

@@ -36,6 +36,8 @@ pub(crate) struct Block {
     isolation: Isolation,
     is_read_only: AtomicBool,
     failed: AtomicBool,
+    /// Whether it has had a query.
+    queried: AtomicBool,
     rolled_back: AtomicBool,
     savepoints: Mutex<Vec<Savepoint>>,
     /// The database's and the session's, once it has changed some.
@@ -65,6 +67,7 @@ impl Block {
             isolation,
             is_read_only: AtomicBool::new(is_read_only),
             failed: AtomicBool::new(false),
+            queried: AtomicBool::new(false),
             rolled_back: AtomicBool::new(false),
             savepoints: Mutex::default(),
             definitions: OnceLock::new(),
@@ -112,6 +115,11 @@ impl Block {
         Ok(())
     }
 
+    /// It has a query.
+    pub fn is_queried(&self) {
+        self.queried.store(true, Ordering::Relaxed);
+    }
+
     /// Changes what it is, before its first query; another one in its place if it has to begin anew.
     pub fn set(&self, modes: TransactionModes, clock: &Arc<Clock>) -> Result<Option<Self>> {
         if let Some(read_only) = modes.read_only {
@@ -119,8 +127,7 @@ impl Block {
         }
         match modes.isolation.filter(|isolation| *isolation != self.isolation) {
             None => Ok(None),
-            // This is its first statement.
-            Some(isolation) if self.transaction.statement() <= 2 => {
+            Some(isolation) if !self.queried.load(Ordering::Relaxed) => {
                 Ok(Some(Self::new(clock, isolation, self.is_read_only.load(Ordering::Relaxed))))
             }
             Some(_) => {
