@@ -42,7 +42,7 @@ fn written(statement: &Statement) -> Option<&'static str> {
         Statement::Change(change) => Some(match change.kind {
             sql::ChangeKind::Insert | sql::ChangeKind::Upsert { .. } => "INSERT",
             sql::ChangeKind::Update { .. } => "UPDATE",
-            sql::ChangeKind::Delete => "DELETE",
+            sql::ChangeKind::Delete { .. } => "DELETE",
             sql::ChangeKind::Truncate => "TRUNCATE TABLE",
             sql::ChangeKind::Merge { .. } => "MERGE",
         }),

@@ -387,8 +387,11 @@ pub enum ChangeKind {
         /// A row may occur more than once: its first values count.
         repeats: bool,
     },
-    /// They are deleted. A row may occur more than once.
-    Delete,
+    /// They are deleted.
+    Delete {
+        /// A row may occur more than once.
+        repeats: bool,
+    },
     /// All are deleted.
     Truncate,
     /// Those without an id are new, unless their key occurs twice; the others get new values.

@@ -28,7 +28,7 @@ pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryR
     let tag = match &kind {
         ChangeKind::Insert | ChangeKind::Upsert { .. } => "INSERT",
         ChangeKind::Update { .. } => "UPDATE",
-        ChangeKind::Delete => "DELETE",
+        ChangeKind::Delete { .. } => "DELETE",
         ChangeKind::Truncate => "TRUNCATE TABLE",
         ChangeKind::Merge { .. } => "MERGE",
     };
@@ -161,7 +161,7 @@ impl Work<'_> {
         if !returned.is_empty() {
             let mut kept: Vec<u32> = inserted.iter().copied().chain(updated.iter().map(|row| row.1)).collect();
             kept.sort_unstable();
-            let whole = matches!(kind, ChangeKind::Delete) || kept.len() == all;
+            let whole = matches!(kind, ChangeKind::Delete { .. }) || kept.len() == all;
             let returned = if whole && count == all {
                 returned
             } else {
@@ -192,7 +192,7 @@ impl Work<'_> {
     /// What RETURNING gives of the rows that are kept, or deleted.
     fn returned_of(&self, columns: Vec<Column>, kept: &[u32], deleted: &[RowId], ids: Option<&Column>) -> Vec<Column> {
         let rows: Vec<u32> = match (ids, &self.sink.kind) {
-            (Some(ids), ChangeKind::Delete) => {
+            (Some(ids), ChangeKind::Delete { .. }) => {
                 // A row counts where it came first.
                 let mut left: HashSet<RowId> = deleted.iter().copied().collect();
                 let ids = ids.values::<i64>();
@@ -227,8 +227,8 @@ impl Work<'_> {
                         sorted.updated.push((id, row as u32));
                     }
                 }
-                (ChangeKind::Delete, Some(id)) => {
-                    if self.seen.insert(id) {
+                (ChangeKind::Delete { repeats }, Some(id)) => {
+                    if !repeats || self.seen.insert(id) {
                         sorted.deleted.push(id);
                     }
                 }

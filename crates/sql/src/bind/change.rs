@@ -134,7 +134,7 @@ impl Binder<'_> {
             let others = delete.using.as_deref().unwrap_or_default();
             let node = b.rows_to_change(item, others, delete.selection.as_ref())?;
             let output = b.row_of(&table, &columns);
-            let kind = ChangeKind::Delete;
+            let kind = ChangeKind::Delete { repeats: !others.is_empty() };
             let bound = Bound { node, output };
             b.change(name, table, kind, Vec::new(), Some(id), bound, (&columns, delete.returning.as_deref()))
         })
