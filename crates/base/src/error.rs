@@ -106,6 +106,12 @@ impl SqlState {
     pub const STATEMENT_TOO_COMPLEX: Self = Self("54001");
     /// A program limit, such as the number of columns.
     pub const PROGRAM_LIMIT: Self = Self("54000");
+    /// A transaction would not be as if it had run alone; it may succeed if it is tried again.
+    pub const SERIALIZATION_FAILURE: Self = Self("40001");
+    /// Transactions wait for each other.
+    pub const DEADLOCK: Self = Self("40P01");
+    /// A transaction is in progress that should not be, or has had a query.
+    pub const ACTIVE_TRANSACTION: Self = Self("25001");
     /// The query was cancelled by its user.
     pub const QUERY_CANCELED: Self = Self("57014");
     /// The file does not exist.

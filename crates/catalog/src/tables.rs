@@ -318,7 +318,7 @@ impl Catalog {
         let is_changed = !Arc::ptr_eq(&own, &fork.base);
         if is_changed && !Arc::ptr_eq(&current, &fork.base) {
             let message = "could not serialize access due to concurrent definitions";
-            return Err(Error::new(SqlState("40001"), message)
+            return Err(Error::new(SqlState::SERIALIZATION_FAILURE, message)
                 .detail("Another session has created or dropped something since this transaction did.")
                 .hint("the transaction might succeed if it is tried again"));
         }

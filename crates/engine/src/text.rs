@@ -56,6 +56,11 @@ fn in_transaction(
         block.begin_statement(parsed.ends_transaction())?;
         let error = match run(environment) {
             Ok(result) => return Ok(result),
+            // A COMMIT that has failed is over.
+            Err(error) if parsed.controls_transactions() => {
+                block.fail();
+                return Err(error);
+            }
             Err(error) => error,
         };
         if let Err(error) = block.retry(error, tries, &environment.call) {

@@ -16,16 +16,12 @@ use storage::{Relation, Snapshot, Transaction};
 
 use crate::call::Call;
 
-/// 40001.
-const SERIALIZATION_FAILURE: SqlState = SqlState("40001");
 /// 25P02.
 const IN_FAILED_TRANSACTION: SqlState = SqlState("25P02");
 /// 25006.
 const READ_ONLY_TRANSACTION: SqlState = SqlState("25006");
 /// 3B001.
 const INVALID_SAVEPOINT: SqlState = SqlState("3B001");
-/// 40P01.
-const DEADLOCK: SqlState = SqlState("40P01");
 
 /// How often a statement is run again.
 const MOST_TRIES: usize = 1000;
@@ -57,6 +53,12 @@ struct Savepoint {
 pub(crate) struct Definitions {
     pub shared: Fork,
     pub temporary: Fork,
+}
+
+impl std::fmt::Debug for Block {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Block")
+    }
 }
 
 impl Block {
@@ -132,7 +134,7 @@ impl Block {
             }
             Some(_) => {
                 let message = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
-                Err(Error::new(SqlState("25001"), message).hint("BEGIN ISOLATION LEVEL ... says it at once"))
+                Err(Error::new(SqlState::ACTIVE_TRANSACTION, message).hint("BEGIN ISOLATION LEVEL ... says it at once"))
             }
         }
     }
@@ -216,7 +218,7 @@ impl Block {
         let Some(other) = self.transaction.take_blocked() else { return Ok(()) };
         let own = self.transaction.stamp();
         if !Stamp::may_wait(own, &other) {
-            return Err(Error::new(DEADLOCK, "deadlock detected")
+            return Err(Error::new(SqlState::DEADLOCK, "deadlock detected")
                 .detail("Two transactions wait for rows that the other has changed.")
                 .hint("the transaction might succeed if it is tried again"));
         }
@@ -239,7 +241,7 @@ impl Block {
 
 /// Whether another try may help.
 fn may_help(error: &Error, tries: usize) -> bool {
-    error.state() == SERIALIZATION_FAILURE && tries < MOST_TRIES
+    error.state() == SqlState::SERIALIZATION_FAILURE && tries < MOST_TRIES
 }
 
 /// Waits until a transaction has ended.

@@ -9,20 +9,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use base::{Error, SqlState};
 
 use crate::bits::Bits;
+use crate::lock::lock;
 
 /// A stamp's number while its transaction has not ended.
 const RUNNING: u64 = 0;
 /// And when it was rolled back.
 const ABORTED: u64 = u64::MAX;
-
-/// 40001.
-const SERIALIZATION_FAILURE: SqlState = SqlState("40001");
 
 /// With what a change collided.
 #[derive(Clone, Debug)]
@@ -40,7 +38,7 @@ impl Conflict {
             Self::Newer => "A row was changed by a transaction that has committed since this one began.",
             Self::Running(_) => "A row is being changed by another transaction.",
         };
-        Error::new(SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
+        Error::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access due to concurrent update")
             .detail(detail)
             .hint("the transaction might succeed if it is tried again")
     }
@@ -137,10 +135,6 @@ impl Stamp {
     pub fn goes_on(&self) {
         *lock(&self.waits_for) = None;
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The order of a database's commits.

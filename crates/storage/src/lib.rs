@@ -17,6 +17,7 @@ mod chunk;
 mod clock;
 mod hash;
 pub mod index;
+mod lock;
 mod open;
 mod reader;
 pub mod relation;

@@ -24,13 +24,13 @@ mod tests;
 mod zone;
 
 pub use append::Append;
-pub(crate) use change::{NewValues, Refused};
+pub(crate) use change::Refused;
 pub(crate) use commit::Commit;
 pub use record::{Change, Record};
 pub use snapshot::{ColumnEstimate, Snapshot};
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use base::{Budget, Result};
 use types::{Chunk, ColumnBuilder};
@@ -39,6 +39,7 @@ use crate::body::Body;
 use crate::chunk::StoredChunk;
 use crate::clock::{Clock, View};
 use crate::index::{Rows, SlotIndex, UniqueIndex};
+use crate::lock::lock;
 use crate::{ChunkReader, Schema};
 use backlog::Backlog;
 use directory::Directory;
@@ -94,11 +95,6 @@ pub struct Relation {
     dead: AtomicUsize,
     /// How often rows were changed to values that may be outside of what was known of the column.
     widened: AtomicU64,
-}
-
-/// Locks without regard to a panic elsewhere: a commit that panics is undone when it is dropped.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Relation {

@@ -11,8 +11,6 @@
 mod patch;
 mod version;
 
-pub(crate) use version::Version;
-
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -26,6 +24,7 @@ use crate::body::{Body, Overlay};
 use crate::clock::{Conflict, Stamp, View};
 use crate::{CHUNK_ROWS, WINDOW};
 use patch::Patch;
+use version::Version;
 
 /// Windows of a chunk.
 const WINDOWS: usize = CHUNK_ROWS / WINDOW;
@@ -60,7 +59,7 @@ pub(crate) enum Changing {
 
 /// What has changed in a window.
 #[derive(Debug, Default)]
-pub(crate) struct Window {
+struct Window {
     dead: Bits,
     patches: Vec<Patch>,
     /// The oldest first; those of a row are in the order of their commits.
@@ -70,7 +69,7 @@ pub(crate) struct Window {
 }
 
 /// New values of rows: by attribute a column, and where in all of these each of the rows has its value.
-pub(crate) type NewValues<'a> = (&'a [(usize, &'a Column)], &'a [u32]);
+pub(crate) type NewValues<'a> = (&'a [(usize, Column)], &'a [u32]);
 
 /// A change of rows of one window.
 pub(crate) struct WindowChange<'a> {
@@ -203,7 +202,8 @@ impl Sidecar {
                 window.dead.add(&change.rows);
             }
             Some((columns, places)) => {
-                for &(attribute, column) in columns {
+                for (attribute, column) in columns {
+                    let attribute = *attribute;
                     let before = window.newest(attribute, number * WINDOW, &change.rows, body);
                     version.before.push((attribute, change.rows, before));
                     window.patch_mut(attribute, column).put_all(&change.rows, column.into(), places);

@@ -44,19 +44,11 @@ pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryR
         sink.get_or_init(new).clone() as Arc<dyn Sink>
     };
     run_to(environment, &plan, &make)?;
-    let Some(Changed { rows, mut returned }) = sink.get().and_then(|sink| sink.take_changed()) else {
+    let Some(Changed { rows, returned }) = sink.get().and_then(|sink| sink.take_changed()) else {
         return Err(Error::internal("a change has ended without taking effect"));
     };
     Ok(match returning {
-        Some(fields) => {
-            // They have the types that were promised.
-            for chunk in &mut returned {
-                let columns = std::mem::replace(chunk, Chunk::new(0, Vec::new())).into_columns();
-                let rows = columns.first().map_or(0, Column::rows);
-                *chunk = Chunk::new(rows, columns);
-            }
-            QueryResult::ready(fields, returned)
-        }
+        Some(fields) => QueryResult::ready(fields, returned),
         None if kind == ChangeKind::Truncate => QueryResult::done(crate::result::Tag::Done(tag)),
         None => rows_tag(tag, rows),
     })
@@ -80,12 +72,6 @@ struct ChangeSink {
     /// With the morsels that they come from.
     rows: Mutex<Vec<(u64, Chunk, Reservation)>>,
     changed: OnceLock<Mutex<Option<Changed>>>,
-}
-
-impl std::fmt::Debug for Block {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Block")
-    }
 }
 
 impl Sink for ChangeSink {
@@ -141,7 +127,17 @@ struct Work<'a> {
 struct Sorted {
     inserted: Vec<u32>,
     updated: Vec<(RowId, u32)>,
-    deleted: Vec<RowId>,
+    deleted: Vec<(RowId, u32)>,
+}
+
+impl Sorted {
+    /// The rows that something is done with, in order.
+    fn rows(&self) -> Vec<u32> {
+        let changed = self.updated.iter().chain(&self.deleted).map(|(_, row)| *row);
+        let mut rows: Vec<u32> = self.inserted.iter().copied().chain(changed).collect();
+        rows.sort_unstable();
+        rows
+    }
 }
 
 impl Work<'_> {
@@ -154,27 +150,18 @@ impl Work<'_> {
         let actions = matches!(kind, ChangeKind::Merge { .. }).then(|| columns.remove(0));
         let ids = (!matches!(kind, ChangeKind::Insert)).then(|| columns.remove(0));
         let returned = columns.split_off(attributes.len());
+        let attribute = |a: &usize| &relation.schema().attributes()[*a];
+        let columns = columns.into_iter().zip(attributes).map(|(c, a)| typed(c, attribute(a), relation.name()));
+        let columns: Vec<Column> = columns.collect::<Result<_>>()?;
         let sorted = self.sort(all, actions.as_ref(), ids.as_ref(), &columns)?;
-        let Sorted { inserted, mut updated, mut deleted } = sorted;
-        let count = inserted.len() + updated.len() + deleted.len();
-        self.done.rows += count;
+        let rows = sorted.rows();
+        self.done.rows += rows.len();
         if !returned.is_empty() {
-            let mut kept: Vec<u32> = inserted.iter().copied().chain(updated.iter().map(|row| row.1)).collect();
-            kept.sort_unstable();
-            let whole = matches!(kind, ChangeKind::Delete { .. }) || kept.len() == all;
-            let returned = if whole && count == all {
-                returned
-            } else {
-                self.returned_of(returned, &kept, &deleted, ids.as_ref())
-            };
-            self.done.returned.push(Chunk::new(count, returned));
+            let whole = rows.len() == all;
+            self.done.returned.push(if whole { Chunk::new(all, returned) } else { rows_of(&returned, &rows) });
         }
-        let schema = relation.schema();
-        let typed = |columns: Vec<Column>| -> Result<Vec<Column>> {
-            let each = columns.into_iter().zip(attributes);
-            each.map(|(column, &a)| typed(column, &schema.attributes()[a], relation.name())).collect()
-        };
-        let columns = typed(columns)?;
+        let Sorted { inserted, mut updated, deleted } = sorted;
+        let mut deleted: Vec<RowId> = deleted.into_iter().map(|(id, _)| id).collect();
         deleted.sort_unstable();
         if !deleted.is_empty() {
             block.transaction.delete(relation, &deleted)?;
@@ -187,20 +174,6 @@ impl Work<'_> {
             later.push(rows_of(&columns, &inserted));
         }
         Ok(())
-    }
-
-    /// What RETURNING gives of the rows that are kept, or deleted.
-    fn returned_of(&self, columns: Vec<Column>, kept: &[u32], deleted: &[RowId], ids: Option<&Column>) -> Vec<Column> {
-        let rows: Vec<u32> = match (ids, &self.sink.kind) {
-            (Some(ids), ChangeKind::Delete { .. }) => {
-                // A row counts where it came first.
-                let mut left: HashSet<RowId> = deleted.iter().copied().collect();
-                let ids = ids.values::<i64>();
-                (0..ids.len() as u32).filter(|&row| left.remove(&RowId::from_bits(ids[row as usize] as u64))).collect()
-            }
-            _ => kept.to_vec(),
-        };
-        rows_of(&columns, &rows).into_columns()
     }
 
     fn sort(
@@ -229,10 +202,10 @@ impl Work<'_> {
                 }
                 (ChangeKind::Delete { repeats }, Some(id)) => {
                     if !repeats || self.seen.insert(id) {
-                        sorted.deleted.push(id);
+                        sorted.deleted.push((id, row as u32));
                     }
                 }
-                (ChangeKind::Truncate, Some(id)) => sorted.deleted.push(id),
+                (ChangeKind::Truncate, Some(id)) => sorted.deleted.push((id, row as u32)),
                 (ChangeKind::Upsert { .. }, Some(id)) => {
                     if !self.seen.insert(id) {
                         return Err(twice("ON CONFLICT DO UPDATE"));
@@ -255,7 +228,7 @@ impl Work<'_> {
                             return Err(twice("MERGE"));
                         }
                         (change_action::UPDATE, Some(id)) => sorted.updated.push((id, row as u32)),
-                        (change_action::DELETE, Some(id)) => sorted.deleted.push(id),
+                        (change_action::DELETE, Some(id)) => sorted.deleted.push((id, row as u32)),
                         _ => {}
                     }
                 }
@@ -285,7 +258,6 @@ impl Work<'_> {
     fn update(&mut self, updated: &[(RowId, u32)], columns: &[Column], later: &mut Vec<Chunk>) -> Result<()> {
         let ChangeSink { relation, block, kind, attributes, .. } = self.sink;
         let (ids, places): (Vec<RowId>, Vec<u32>) = updated.iter().copied().unzip();
-        self.check_nulls(&ids, &places, columns)?;
         let (moves, changed) = match kind {
             ChangeKind::Update { moves, .. } => (*moves, attributes),
             ChangeKind::Upsert { moves, updated, .. } | ChangeKind::Merge { moves, updated } => (*moves, updated),
@@ -302,37 +274,6 @@ impl Work<'_> {
             return Ok(());
         }
         block.transaction.update(relation, &ids, &columns, &places)
-    }
-
-    /// Error 23502 if a row gets NULL where the schema refuses it.
-    fn check_nulls(&self, ids: &[RowId], places: &[u32], columns: &[Column]) -> Result<()> {
-        let ChangeSink { relation, attributes, block, .. } = self.sink;
-        let schema = relation.schema();
-        for (&attribute, column) in attributes.iter().zip(columns) {
-            let wanted = &schema.attributes()[attribute];
-            let null = |place: &u32| column.is_null(*place as usize);
-            if wanted.not_null
-                && column.nulls().is_some()
-                && let Some(at) = places.iter().position(null)
-            {
-                let mut row = block.snapshot(relation).row(ids[at]);
-                for (&attribute, column) in attributes.iter().zip(columns) {
-                    row[attribute] = column.value(places[at] as usize);
-                }
-                let texts = row.iter().zip(schema.attributes()).map(|(value, attribute)| match value.is_null() {
-                    true => "null".to_owned(),
-                    false => types::ops::cast::format_value(value, attribute.sql_type),
-                });
-                let message = format!(
-                    "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
-                    wanted.name,
-                    relation.name()
-                );
-                let detail = format!("Failing row contains ({}).", texts.collect::<Vec<_>>().join(", "));
-                return Err(Error::new(SqlState::NOT_NULL_VIOLATION, message).detail(detail));
-            }
-        }
-        Ok(())
     }
 
     fn insert(&mut self, chunks: Vec<Chunk>) -> Result<()> {

@@ -13,8 +13,6 @@ use crate::transaction::Block;
 
 /// 25P01.
 const NO_ACTIVE_TRANSACTION: SqlState = SqlState("25P01");
-/// 25001.
-const ACTIVE_TRANSACTION: SqlState = SqlState("25001");
 
 pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> Result<QueryResult> {
     let done = |tag| Ok(QueryResult::done(Tag::Done(tag)));
@@ -76,7 +74,7 @@ pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> 
 fn begin(environment: &mut Environment, modes: TransactionModes) -> Result<QueryResult> {
     if environment.block.is_some() {
         let message = "there is already a transaction in progress";
-        return Err(Error::new(ACTIVE_TRANSACTION, message).hint("SAVEPOINT marks a place to come back to"));
+        return Err(Error::new(SqlState::ACTIVE_TRANSACTION, message).hint("SAVEPOINT marks a place to come back to"));
     }
     let isolation = modes.isolation.unwrap_or_else(|| environment.settings.isolation());
     let block = Block::new(&environment.database.0.clock, isolation, modes.read_only.unwrap_or(false));

@@ -14,7 +14,7 @@ use sqlparser::ast::{self, AssignmentTarget, ObjectNamePart, TableFactor, TableW
 use types::SqlType;
 
 use super::coerce::assign;
-use super::from::FromItem;
+use super::from::{FromItem, table_factor};
 use super::insert::Target;
 use super::scope::{Clause, Level, Scope};
 use super::select::filtered;
@@ -325,22 +325,6 @@ impl Scope {
             }
         }
         self
-    }
-}
-
-/// A table as FROM names it.
-fn table_factor(name: &ast::ObjectName) -> TableFactor {
-    TableFactor::Table {
-        name: name.clone(),
-        alias: None,
-        args: None,
-        with_hints: Vec::new(),
-        version: None,
-        with_ordinality: false,
-        partitions: Vec::new(),
-        json_path: None,
-        sample: None,
-        index_hints: Vec::new(),
     }
 }
 

@@ -537,3 +537,19 @@ fn view_error(error: Error, view: &ObjectName) -> Error {
     }
     outside
 }
+
+/// A table as FROM names it.
+pub(super) fn table_factor(name: &ast::ObjectName) -> TableFactor {
+    TableFactor::Table {
+        name: name.clone(),
+        alias: None,
+        args: None,
+        with_hints: Vec::new(),
+        version: None,
+        with_ordinality: false,
+        partitions: Vec::new(),
+        json_path: None,
+        sample: None,
+        index_hints: Vec::new(),
+    }
+}

@@ -5,6 +5,7 @@ use catalog::{Field, Filling};
 use plan::{Node, Plan};
 use sqlparser::ast::{self, Statement as S};
 
+use super::from::table_factor;
 use super::insert::Target;
 use super::{Binder, fold, unsupported};
 use crate::parse::{Ast, CopyAst, CopySubject, PreparedAst};
@@ -176,18 +177,7 @@ impl Binder<'_> {
 
     /// The plan that reads a table's columns, as COPY TO names them.
     fn copied_table(&mut self, name: &ast::ObjectName, idents: &[ast::Ident]) -> Result<Plan> {
-        let factor = ast::TableFactor::Table {
-            name: name.clone(),
-            alias: None,
-            args: None,
-            with_hints: Vec::new(),
-            version: None,
-            with_ordinality: false,
-            partitions: Vec::new(),
-            json_path: None,
-            sample: None,
-            index_hints: Vec::new(),
-        };
+        let factor = table_factor(name);
         self.names.levels.push(super::scope::Level::new(super::scope::Clause::From));
         let item = self.factor(&factor, &super::scope::Scope::default());
         self.names.levels.pop();

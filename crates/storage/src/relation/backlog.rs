@@ -12,8 +12,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use base::statement;
 
-use super::{Relation, lock};
+use super::Relation;
 use crate::body::{Body, Frozen, Packing, Stored};
+use crate::lock::lock;
 use crate::statistics::{Bounds, Summary};
 use crate::values::Values;
 

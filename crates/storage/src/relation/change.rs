@@ -6,12 +6,14 @@ use std::sync::atomic::Ordering;
 use base::{Error, Result};
 use types::Column;
 
-use super::{Commit, Relation, lock};
+use super::zone::null_refused;
+use super::{Commit, Relation, Snapshot};
 use crate::bits::Bits;
 use crate::chunk::StoredChunk;
 use crate::clock::{Conflict, Stamp, View};
 use crate::index::{Keys, Liveness};
-use crate::sidecar::{Changing, Death, Sidecar, WindowChange};
+use crate::lock::lock;
+use crate::sidecar::{Changing, Death, NewValues, Sidecar, WindowChange};
 use crate::statistics::Bounds;
 use crate::values::Values;
 use crate::{ChunkReader, RowId, WINDOW};
@@ -39,9 +41,6 @@ impl From<Refused> for Error {
         }
     }
 }
-
-/// New values of rows: attributes, their values, and where in these each row has its own.
-pub(crate) type NewValues<'a> = (&'a [(usize, Column)], &'a [u32]);
 
 impl Relation {
     /// An empty commit.
@@ -93,12 +92,7 @@ impl Relation {
         if let Some((columns, places)) = values {
             self.widen(chunk, columns, places);
         }
-        let columns: Vec<(usize, &Column)> = values
-            .iter()
-            .flat_map(|(columns, _)| columns.iter())
-            .map(|(attribute, column)| (*attribute, column))
-            .collect();
-        let change = WindowChange { rows, values: values.map(|(_, places)| (&columns[..], places)) };
+        let change = WindowChange { rows, values };
         loop {
             let (body, sidecar) = chunk.make_sidecar(&self.budget)?;
             match sidecar.change(number, &change, &body, view)? {
@@ -112,6 +106,28 @@ impl Relation {
             self.dead.fetch_add(ids.len(), Ordering::Relaxed);
         }
         Ok(rows)
+    }
+
+    /// Error 23502 if a row gets NULL where the schema refuses it; the rows are those of the snapshot.
+    pub(crate) fn refuse_nulls(
+        &self,
+        ids: &[RowId],
+        (columns, places): NewValues<'_>,
+        snapshot: &Snapshot,
+    ) -> Result<()> {
+        for (attribute, column) in columns {
+            let wanted = &self.schema.attributes()[*attribute];
+            let null = |place: &u32| column.is_null(*place as usize);
+            if wanted.not_null
+                && column.nulls().is_some()
+                && let Some(at) = places.iter().position(null)
+            {
+                let mut row = snapshot.row(ids[at]);
+                columns.iter().for_each(|(attribute, column)| row[*attribute] = column.value(places[at] as usize));
+                return Err(null_refused(&self.name, &self.schema, &wanted.name, &row));
+            }
+        }
+        Ok(())
     }
 
     /// Widens what is known of a chunk and of the relation for values that rows get, before anybody can see one.

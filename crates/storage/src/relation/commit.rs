@@ -20,11 +20,12 @@ use super::change::Refused;
 use super::live::{Live, View};
 use super::piece::{Piece, PieceRows};
 use super::zone::{Lease, Tail, text};
-use super::{Append, Change, Record, Relation, lock};
+use super::{Append, Change, Record, Relation};
 use crate::body::Body;
 use crate::chunk::StoredChunk;
 use crate::clock::{Conflict, Stamp, What, Written};
 use crate::index::{Keys, Liveness};
+use crate::lock::lock;
 use crate::open::{OpenChunk, Rows};
 use crate::statistics::{Bounds, Summary};
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use base::Result;
 use types::Chunk;
 
+use super::Relation;
 use super::commit::Commit;
-use super::{Relation, lock};
 use crate::chunk::StoredChunk;
+use crate::lock::lock;
 use crate::open::{OpenChunk, Rows};
 use crate::{ChunkReader, RowId};
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use types::{Chunk, SqlType, Value};
 
 use super::live::View;
-use super::{Commit, Relation, lock};
+use super::{Commit, Relation};
 use crate::clock;
 use crate::index::Keys;
+use crate::lock::lock;
 use crate::statistics::{Bounds, ValueRange};
 use crate::{ChunkReader, ChunkView, RowId, Schema, WINDOW};
 
@@ -53,11 +54,6 @@ impl Snapshot {
     pub(crate) fn with_own(self, own: &Commit) -> Self {
         let visible = Arc::new(own.visible(&self.visible));
         Self { visible, _own: Some(own.readers().clone()), ..self }
-    }
-
-    /// Who sees it.
-    pub fn view(&self) -> &clock::View {
-        &self.view
     }
 
     /// The schema.

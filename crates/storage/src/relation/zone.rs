@@ -10,8 +10,9 @@ use base::memory::Reservation;
 use base::{Error, Result, SqlState};
 use types::{Chunk, SqlType, Value};
 
-use super::{Relation, lock};
+use super::Relation;
 use crate::Schema;
+use crate::lock::lock;
 use crate::open::OpenChunk;
 
 /// A chunk that grows.
@@ -103,18 +104,20 @@ pub(super) fn check_nulls(relation: &str, schema: &Schema, chunk: &Chunk) -> Res
         if attribute.not_null
             && let Some(row) = column.nulls().and_then(|nulls| nulls.iter().position(|&n| n != 0))
         {
-            let values: Vec<String> = chunk.columns().iter().map(|c| text(c.sql_type(), &c.value(row))).collect();
-            return Err(Error::new(
-                SqlState::NOT_NULL_VIOLATION,
-                format!(
-                    "null value in column \"{}\" of relation \"{relation}\" violates not-null constraint",
-                    attribute.name
-                ),
-            )
-            .detail(format!("Failing row contains ({}).", values.join(", "))));
+            return Err(null_refused(relation, schema, &attribute.name, &chunk.row(row)));
         }
     }
     Ok(())
+}
+
+/// Error 23502: a row has NULL in an attribute that refuses it.
+#[cold]
+pub(super) fn null_refused(relation: &str, schema: &Schema, attribute: &str, row: &[Value]) -> Error {
+    let texts = row.iter().zip(schema.attributes()).map(|(value, a)| text(a.sql_type, value));
+    let detail = format!("Failing row contains ({}).", texts.collect::<Vec<_>>().join(", "));
+    let message =
+        format!("null value in column \"{attribute}\" of relation \"{relation}\" violates not-null constraint");
+    Error::new(SqlState::NOT_NULL_VIOLATION, message).detail(detail)
 }
 
 /// A value as error messages show it.

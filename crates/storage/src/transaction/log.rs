@@ -9,8 +9,10 @@ use types::Column;
 
 use super::validate::{self, Reads};
 use crate::bits::Bits;
-use crate::clock::{Clock, Conflict, Recent, Stamp, View, What, Written, lock};
-use crate::relation::{Append, Commit, NewValues, Refused, Relation, Snapshot};
+use crate::clock::{Clock, Conflict, Recent, Stamp, View, What, Written};
+use crate::lock::lock;
+use crate::relation::{Append, Commit, Refused, Relation, Snapshot};
+use crate::sidecar::NewValues;
 use crate::{RowId, WINDOW};
 
 /// A transaction: sees one moment and its own changes, and makes these visible to others at once, or never.
@@ -84,11 +86,6 @@ impl Transaction {
         self.reads.as_ref()
     }
 
-    /// Whether anything was changed.
-    pub fn has_changes(&self) -> bool {
-        !lock(&self.done).is_empty()
-    }
-
     /// Whom the last change that failed has collided with.
     pub fn take_blocked(&self) -> Option<Arc<Stamp>> {
         lock(&self.blocked).take()
@@ -139,7 +136,7 @@ impl Transaction {
     }
 
     /// Gives rows, by their ids in order, each once, new values of attributes: those at `places` of the columns. Attributes
-    /// of the primary key are not among them. After an error the statement has to be rolled back.
+    /// of the primary key are not among them. Checks NOT NULL. After an error the statement has to be rolled back.
     pub fn update(
         &self,
         relation: &Arc<Relation>,
@@ -147,6 +144,7 @@ impl Transaction {
         columns: &[(usize, Column)],
         places: &[u32],
     ) -> Result<()> {
+        relation.refuse_nulls(ids, (columns, places), &self.snapshot(relation))?;
         self.change(relation, ids, Some((columns, places)))
     }
 

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 use base::{Error, Result, SqlState};
 
 use crate::bits::Bits;
-use crate::clock::{Recent, View, What, Written, lock};
+use crate::clock::{Recent, View, What, Written};
+use crate::lock::lock;
 use crate::relation::Relation;
 use crate::{ScanPredicate, Scratch, WINDOW};
 
@@ -71,7 +72,7 @@ pub(super) fn check(recent: &Recent, moment: &View, reads: &Reads) -> Result<()>
     match collision {
         None => Ok(()),
         Some(name) => Err(Error::new(
-            SqlState("40001"),
+            SqlState::SERIALIZATION_FAILURE,
             "could not serialize access due to read/write dependencies among transactions",
         )
         .detail(format!("Rows of \"{name}\" that this transaction has read were written by another one since."))

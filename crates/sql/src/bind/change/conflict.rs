@@ -5,7 +5,9 @@ use plan::{ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op};
 use sqlparser::ast::{self, ConflictTarget, OnConflict, OnConflictAction};
 use types::SqlType;
 
-use super::{Changed, sole_ident, table_factor};
+use super::{Changed, sole_ident};
+use crate::bind::coerce::{cast_to, compare};
+use crate::bind::from::table_factor;
 use crate::bind::scope::{Clause, Relation, ScopeColumn};
 use crate::bind::select::filtered;
 use crate::bind::{Binder, Bound, Output, fold};
@@ -43,11 +45,9 @@ impl Binder<'_> {
                 false => {
                     let equal = |attribute: &usize| {
                         let (mine, theirs) = (proposed[*attribute].column, columns[*attribute]);
-                        let sides = [b.plan.reference(mine), b.plan.reference(theirs)];
-                        let [mine, theirs] = sides.map(Box::new);
-                        Expr::new(ExprKind::Compare(Compare::Eq, mine, theirs), SqlType::Bool)
+                        compare(Compare::Eq, b.plan.reference(mine), b.plan.reference(theirs), None)
                     };
-                    let condition = key.iter().map(equal).collect();
+                    let condition = key.iter().map(equal).collect::<Result<_>>()?;
                     let (left, right) = (Box::new(node), Box::new(item.node));
                     let (kind, build) = (JoinKind::Left, Default::default());
                     Node::new(Op::Join { kind, left, right, condition, build })
@@ -95,7 +95,7 @@ impl Binder<'_> {
             let now = now.unwrap_or_else(|| self.plan.reference(columns[attribute]));
             let new = self.plan.reference(output.column);
             let sql_type = now.sql_type;
-            let new = if new.sql_type == sql_type { new } else { crate::bind::coerce::cast_to(new, sql_type)? };
+            let new = if new.sql_type == sql_type { new } else { cast_to(new, sql_type)? };
             let branches = vec![(is_new.clone(), new)];
             let value = Expr::new(ExprKind::Case { branches, otherwise: Box::new(now) }, sql_type);
             let column = self.plan.column_for(&output.name, &value);
