@@ -3,6 +3,7 @@
 //! Architecture invariant: planning reads statistics through [`Statistics`] only, never storage.
 
 mod filling;
+mod indexes;
 pub mod names;
 mod sequences;
 pub mod statistics;
@@ -10,9 +11,11 @@ mod table_statistics;
 pub mod tables;
 
 pub use filling::{Check, Filling};
+pub use indexes::TableIndex;
 pub use names::nearest_name;
 pub use sequences::{Owner, SequenceEntry};
-pub use statistics::{ColumnStatistics, Statistics};
+pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
+pub use storage::index::{IndexDefinition, IndexPart, Unique};
 pub use tables::{
     Catalog, CatalogSnapshot, DEFAULT_SCHEMA, Fork, IfExists, Kind, TEMPORARY_SCHEMA, Table, TableEntry, View,
 };

@@ -46,10 +46,10 @@ impl CatalogSnapshot {
         self.sequences.iter().map(|((schema, name), entry)| (schema.as_str(), name.as_str(), entry))
     }
 
-    /// Whether a table, view or sequence has that name.
+    /// Whether a table, view, sequence or index has that name.
     pub fn is_taken(&self, schema: Option<&str>, name: &str) -> bool {
         let key = (self.schema_of(schema, name).to_owned(), name.to_owned());
-        self.find(schema, name).is_some() || self.sequences.contains_key(&key)
+        self.find(schema, name).is_some() || self.sequences.contains_key(&key) || self.index(schema, name).is_some()
     }
 
     /// Whether a sequence is that of an identity column.

@@ -14,10 +14,34 @@ pub trait Statistics: Send + Sync + Debug {
     fn sample(&self, attributes: &[usize]) -> Option<Arc<Chunk>>;
     /// What is known of one column.
     fn column(&self, attribute: usize) -> ColumnStatistics;
-    /// Sets of attributes whose values are unique and not NULL (the primary key first).
-    fn unique_keys(&self) -> Vec<Vec<usize>> {
+    /// The indexes of the table, that of the primary key first.
+    fn indexes(&self) -> Vec<IndexStatistics> {
         Vec::new()
     }
+    /// Sets of attributes whose values are unique and not NULL.
+    fn unique_keys(&self) -> Vec<Vec<usize>> {
+        let unique = |index: IndexStatistics| {
+            (index.is_unique && !index.has_null && index.is_complete).then_some(index.attributes)
+        };
+        self.indexes().into_iter().filter_map(unique).collect()
+    }
+}
+
+/// What is known of an index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexStatistics {
+    /// Its name.
+    pub name: String,
+    /// Its attributes, in the order in which they count.
+    pub attributes: Vec<usize>,
+    /// Whether no two rows, once it is complete, have the same values, NULL not being the same as another NULL.
+    pub is_unique: bool,
+    /// Whether one of the attributes may be NULL.
+    pub has_null: bool,
+    /// Whether it knows all rows of the snapshot: one that was made later may not.
+    pub is_complete: bool,
+    /// Whether it finds ranges, and not only whole keys.
+    pub is_ordered: bool,
 }
 
 /// What is known of one column; every bound holds for all rows, the rest are estimates.

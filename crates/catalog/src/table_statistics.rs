@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use storage::index::Unique;
 use types::Chunk;
 
-use crate::{ColumnStatistics, Statistics};
+use crate::{ColumnStatistics, IndexStatistics, Statistics};
 
 impl Statistics for storage::Snapshot {
     fn rows(&self) -> u64 {
@@ -26,10 +27,29 @@ impl Statistics for storage::Snapshot {
         ColumnStatistics { distinct: Some(estimate.distinct), min, max, null_fraction: Some(null_fraction) }
     }
 
-    fn unique_keys(&self) -> Vec<Vec<usize>> {
-        match self.schema().primary_key() {
-            [] => Vec::new(),
-            key => vec![key.to_vec()],
-        }
+    fn indexes(&self) -> Vec<IndexStatistics> {
+        let (relation, attributes) = (self.relation(), self.schema().attributes());
+        let key = self.schema().primary_key();
+        let primary = (!key.is_empty()).then(|| IndexStatistics {
+            name: format!("{}_pkey", relation.name()),
+            attributes: key.to_vec(),
+            is_unique: true,
+            has_null: false,
+            is_complete: true,
+            is_ordered: false,
+        });
+        let others = relation.indexes().into_iter().map(|index| {
+            let definition = index.definition();
+            let of: Vec<usize> = definition.parts.iter().map(|part| part.attribute).collect();
+            IndexStatistics {
+                name: definition.name.clone(),
+                is_unique: definition.unique != Unique::No,
+                has_null: of.iter().any(|&attribute| !attributes[attribute].not_null),
+                attributes: of,
+                is_complete: self.is_complete(&index),
+                is_ordered: true,
+            }
+        });
+        primary.into_iter().chain(others).collect()
     }
 }

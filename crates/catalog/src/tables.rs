@@ -9,7 +9,7 @@ use base::{Error, Result, SqlState};
 use functions::Sequence;
 use storage::Relation;
 
-use crate::{Check, Field, Filling, Owner, SequenceEntry, nearest_name};
+use crate::{Check, Field, Filling, Owner, SequenceEntry, TableIndex, nearest_name};
 
 /// The schema of unqualified names.
 pub const DEFAULT_SCHEMA: &str = "main";
@@ -31,6 +31,8 @@ pub struct Table {
     pub fillings: Vec<Filling>,
     /// What must hold of each row, in the order of the names.
     pub checks: Vec<Check>,
+    /// Its indexes besides that of the primary key, in the order of the names.
+    pub indexes: Vec<TableIndex>,
     /// Shared by all definitions of the table that there were.
     _rows: Arc<Rows>,
 }
@@ -49,7 +51,7 @@ impl Table {
     /// A table with a filling for each column, and constraints in the order of their names.
     pub fn with(relation: Arc<Relation>, fillings: Vec<Filling>, checks: Vec<Check>) -> Self {
         let rows = Arc::new(Rows(relation.clone()));
-        Self { relation, fillings, checks, _rows: rows }
+        Self { relation, fillings, checks, indexes: Vec::new(), _rows: rows }
     }
 }
 
@@ -144,7 +146,7 @@ type Schemas = BTreeMap<String, BTreeMap<String, TableEntry>>;
 /// All definitions at one moment.
 #[derive(Clone, Debug)]
 pub struct CatalogSnapshot {
-    schemas: Schemas,
+    pub(crate) schemas: Schemas,
     pub(crate) sequences: BTreeMap<Name, SequenceEntry>,
 }
 

@@ -4,6 +4,7 @@ mod change;
 mod copy;
 mod definition;
 mod explain;
+mod index;
 mod load;
 mod prepared;
 mod show;
@@ -51,6 +52,7 @@ fn written(statement: &Statement) -> Option<&'static str> {
         Statement::CreateTable(_) => Some("CREATE TABLE"),
         Statement::CreateTableAs { .. } => Some("CREATE TABLE AS"),
         Statement::CreateView(_) => Some("CREATE VIEW"),
+        Statement::CreateIndex(_) => Some("CREATE INDEX"),
         Statement::CreateSchema { .. } => Some("CREATE SCHEMA"),
         Statement::Drop { .. } => Some("DROP"),
         _ => None,
@@ -72,6 +74,7 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
             definition::create_table_as(environment, &name, plan, with_data, if_not_exists, or_replace)
         }
         Statement::CreateView(create) => definition::create_view(environment, create),
+        Statement::CreateIndex(create) => index::create_index(environment, create),
         Statement::CreateSchema { name, if_not_exists, position } => {
             definition::create_schema(environment, &name, if_not_exists).map_err(|e| e.at(position))
         }

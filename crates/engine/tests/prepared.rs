@@ -131,3 +131,26 @@ fn point_lookups_of_kept_plans_see_what_has_changed() {
     run(&mut session, "rollback");
     assert_eq!(get(&mut session, 7), ["7", "new", "7"]);
 }
+
+#[test]
+fn an_index_is_tried_and_forgotten_with_its_definition() {
+    let mut session = session();
+    run(&mut session, "create table u (a integer not null, b text)");
+    run(&mut session, "insert into u select x, 'b' || x % 100 from generate_series(0, 19999) g(x)");
+    let rows = |session: &mut Session, sql: &str| text_rows(session.execute(sql, &[]).unwrap()).unwrap().concat();
+    let join = "select count(*) from t join u on t.k = u.a where t.k in (3, 4)";
+    let find = "select count(*) from u where b = 'b7' and a < 1000";
+    let before = (rows(&mut session, join), rows(&mut session, find));
+    run(&mut session, "create unique index on u (a)");
+    run(&mut session, "create index u_ba on u (b, a)");
+    let plan = rows(&mut session, &format!("explain {find}")).concat();
+    assert!(plan.contains("scan u by u_ba"), "{plan}");
+    let plan = rows(&mut session, "explain select b from u where a = 17").concat();
+    assert!(plan.contains("lookup u"), "{plan}");
+    assert_eq!((rows(&mut session, join), rows(&mut session, find)), before);
+    assert_eq!(rows(&mut session, "select b from u where a = 17"), ["b17"]);
+    run(&mut session, "drop index u_a_idx");
+    run(&mut session, "insert into u select a, 'again' from u where a < 10");
+    assert_eq!(rows(&mut session, join), ["4"], "what was unique is so no more");
+    assert_eq!(rows(&mut session, "select count(*) from u where a = 3"), ["2"]);
+}

@@ -113,6 +113,19 @@ impl Expr {
         }
     }
 
+    /// Whether the condition says between which constants or arguments the values of a column are, or which they are.
+    pub fn bounds(&self, column: ColumnId) -> bool {
+        let is = |e: &Expr| e.as_column() == Some(column);
+        let known = |e: &Expr| matches!(e.kind, ExprKind::Const(_) | ExprKind::Argument(..));
+        match &self.kind {
+            ExprKind::Compare(Compare::Lt | Compare::Le | Compare::Gt | Compare::Ge, a, b) => {
+                is(a) && known(b) || known(a) && is(b)
+            }
+            ExprKind::IsNull(input) => is(input),
+            _ => self.tells(column),
+        }
+    }
+
     /// Whether both compute the same by form (positions do not count). Subqueries and volatile calls never do.
     pub fn same(&self, other: &Expr) -> bool {
         self.same_form(other) && !self.is_volatile()

@@ -10,6 +10,7 @@ mod definition;
 mod expr;
 mod from;
 mod group;
+mod index;
 mod inferred;
 mod insert;
 mod join;

@@ -66,7 +66,8 @@ impl Parsed {
             | Statement::Update(_)
             | Statement::Delete(_)
             | Statement::Merge(_)
-            | Statement::Truncate(_) => true,
+            | Statement::Truncate(_)
+            | Statement::CreateIndex(_) => true,
             Statement::Query(query) => {
                 matches!(*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{Check, Filling, Owner, TEMPORARY_SCHEMA};
+use catalog::{Check, Filling, IndexPart, Owner, TEMPORARY_SCHEMA, Unique};
 use functions::Sequence;
 use functions::sequence::Shape;
 use plan::{Plan, TableSource};
@@ -80,7 +80,9 @@ pub enum Statement {
         /// What changes.
         change: SequenceChange,
     },
-    /// DROP TABLE, DROP VIEW, DROP SEQUENCE or DROP SCHEMA.
+    /// CREATE INDEX.
+    CreateIndex(CreateIndex),
+    /// DROP TABLE, DROP VIEW, DROP SEQUENCE, DROP INDEX or DROP SCHEMA.
     Drop {
         /// What kind of object.
         kind: ObjectKind,
@@ -248,6 +250,8 @@ pub enum ObjectKind {
     Sequence,
     /// A schema with what is in it.
     Schema,
+    /// An index.
+    Index,
 }
 
 /// CREATE TABLE.
@@ -261,12 +265,42 @@ pub struct CreateTable {
     pub primary_key: Vec<usize>,
     /// CHECK constraints, in the order of their names.
     pub checks: Vec<Check>,
+    /// The indexes of its UNIQUE constraints.
+    pub indexes: Vec<IndexShape>,
     /// The sequences of its columns: their names, the columns, and themselves.
     pub sequences: Vec<(String, String, Arc<Sequence>)>,
     /// Nothing happens if there is one.
     pub if_not_exists: bool,
     /// An existing one is replaced.
     pub or_replace: bool,
+}
+
+/// An index that is to be made.
+#[derive(Clone, PartialEq, Debug)]
+pub struct IndexShape {
+    /// Its name.
+    pub name: String,
+    /// Whether somebody has named it so: else it gets a number if the name is taken.
+    pub is_named: bool,
+    /// The attributes that it is of.
+    pub parts: Vec<IndexPart>,
+    /// Whether keys are unique.
+    pub unique: Unique,
+    /// Whether it is that of a constraint.
+    pub is_constraint: bool,
+}
+
+/// CREATE INDEX.
+#[derive(Clone, Debug)]
+pub struct CreateIndex {
+    /// The table.
+    pub table: ObjectName,
+    /// The table as resolved.
+    pub of: TableSource,
+    /// The index.
+    pub shape: IndexShape,
+    /// Nothing happens if the name is taken.
+    pub if_not_exists: bool,
 }
 
 /// CREATE VIEW.
@@ -297,6 +331,13 @@ pub struct ColumnDefinition {
     pub nullable: bool,
     /// DEFAULT or GENERATED; a value is one of the type.
     pub filling: Filling,
+}
+
+impl ColumnDefinition {
+    /// The column as queries see it.
+    pub(crate) fn field(&self) -> catalog::Field {
+        catalog::Field { name: self.name.clone(), sql_type: self.sql_type, nullable: self.nullable }
+    }
 }
 
 /// INSERT.
@@ -382,7 +423,7 @@ pub enum ChangeKind {
     Insert,
     /// They get new values.
     Update {
-        /// The primary key is among these.
+        /// An attribute of a key is among these: the row is another one then.
         moves: bool,
         /// A row may occur more than once: its first values count.
         repeats: bool,
@@ -394,20 +435,22 @@ pub enum ChangeKind {
     },
     /// All are deleted.
     Truncate,
-    /// Those without an id are new, unless their key occurs twice; the others get new values.
+    /// Those without an id are new, unless a key of theirs occurs twice; the others get new values.
     Upsert {
         /// Keys that occur twice are an error; otherwise the first row counts.
         updates: bool,
         /// The attributes that get new values.
         updated: Vec<usize>,
-        /// The primary key is among these.
+        /// A key is among these.
         moves: bool,
+        /// The attributes of each of these keys.
+        keys: Vec<Vec<usize>>,
     },
     /// As the action says.
     Merge {
         /// The attributes that get new values.
         updated: Vec<usize>,
-        /// The primary key is among these.
+        /// An attribute of a key is among these: the row is another one then.
         moves: bool,
     },
 }

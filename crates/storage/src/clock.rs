@@ -91,6 +91,11 @@ impl Stamp {
         }
     }
 
+    /// Whether the transaction has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.commit.load(Ordering::Acquire) != RUNNING
+    }
+
     /// The transaction has ended without a commit.
     pub(crate) fn abort(&self) {
         self.end(ABORTED);

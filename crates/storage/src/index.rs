@@ -1,17 +1,23 @@
-//! Unique indexes: which row has a key.
+//! Indexes: which rows have a key.
 //!
-//! An index holds keys of rows that may not be visible to its reader, who checks. Lookups take no writer's lock. There are
+//! Behind PRIMARY KEY is a unique index, that only answers which row has a key. All others are [ordered](OrderedIndex).
+//!
+//! A unique index holds keys of rows that may not be visible to its reader, who checks. Lookups take no writer's lock. There are
 //! two implementations, tested against each other: [`SlotIndex`], which keeps 8 bytes a row and finds the keys in the rows,
 //! and [`HashIndex`], which keeps the keys themselves and so never looks at a row.
 
+mod bytes;
 mod hash;
 mod keys;
+pub(crate) mod ordered;
 mod slots;
 #[cfg(test)]
 mod tests;
 
+pub use bytes::IndexPart;
 pub use hash::HashIndex;
 pub use keys::Keys;
+pub use ordered::{IndexDefinition, OrderedIndex, Unique};
 pub use slots::SlotIndex;
 
 use std::fmt::Debug;

@@ -15,6 +15,7 @@ mod commit;
 mod directory;
 mod fold;
 mod garbage;
+mod indexes;
 mod live;
 mod piece;
 mod record;
@@ -30,15 +31,15 @@ pub use record::{Change, Record};
 pub use snapshot::{ColumnEstimate, Snapshot};
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock, Weak};
 
 use base::{Budget, Result};
 use types::{Chunk, ColumnBuilder};
 
 use crate::body::Body;
 use crate::chunk::StoredChunk;
-use crate::clock::{Clock, View};
-use crate::index::{Rows, SlotIndex, UniqueIndex};
+use crate::clock::{Clock, Stamp, View};
+use crate::index::{OrderedIndex, Rows, SlotIndex, UniqueIndex};
 use crate::lock::lock;
 use crate::{ChunkReader, Schema};
 use backlog::Backlog;
@@ -82,6 +83,14 @@ pub struct Relation {
     zones: Zones,
     /// Present if the schema has a primary key.
     index: Option<Box<dyn UniqueIndex>>,
+    /// The others, as long as somebody has them.
+    indexes: RwLock<Vec<Weak<OrderedIndex>>>,
+    /// Whether there ever was one.
+    is_indexed: AtomicBool,
+    /// Transactions that have changed rows, some of which have ended.
+    writers: Mutex<Vec<Arc<Stamp>>>,
+    /// Held while keys of dead rows leave the indexes, and while such rows lose their values.
+    folding: Mutex<()>,
     /// Held from the first key entered to the commit or its end, so that no key in the index is undecided.
     keys: Mutex<()>,
     live: Mutex<Live>,
@@ -148,6 +157,10 @@ impl Relation {
             directory: Directory::new(),
             zones: Zones::default(),
             index,
+            indexes: RwLock::default(),
+            is_indexed: AtomicBool::new(false),
+            writers: Mutex::default(),
+            folding: Mutex::default(),
             keys: Mutex::new(()),
             is_warm: Arc::default(),
             clock: Arc::default(),
@@ -185,9 +198,10 @@ impl Relation {
     pub fn bytes(self: &Arc<Self>) -> usize {
         self.snapshot().chunks().map(|c| c.read().bytes()).sum()
     }
-    /// Bytes of memory that the index of its keys holds.
+    /// Bytes of memory that its indexes hold.
     pub fn key_bytes(&self) -> usize {
-        self.index.as_ref().map_or(0, |index| index.bytes())
+        let ordered: usize = self.indexes().iter().map(|index| index.bytes()).sum();
+        ordered + self.index.as_ref().map_or(0, |index| index.bytes())
     }
     /// Begins to append rows, charged to `budget` until they are committed. Nothing is visible before [`commit`](Append::commit); dropping the append forgets its rows.
     pub fn append(self: &Arc<Self>, budget: &Budget) -> Append {

@@ -7,6 +7,7 @@
 //! branches. Predicates on strings and long lists always refine.
 
 mod dense;
+mod ends;
 pub(crate) mod lane;
 mod predicate;
 mod refine;
@@ -14,6 +15,7 @@ mod skip;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use ends::{End, Point, Stretch};
 pub use predicate::{Comparison, ScanOp, ScanPredicate};
 pub(crate) use predicate::{Test, TextTest};
 pub(crate) use refine::keep;

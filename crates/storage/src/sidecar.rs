@@ -22,6 +22,7 @@ use types::Column;
 use crate::bits::Bits;
 use crate::body::{Body, Overlay};
 use crate::clock::{Conflict, Stamp, View};
+use crate::values::Values;
 use crate::{CHUNK_ROWS, WINDOW};
 use patch::Patch;
 use version::Version;
@@ -158,6 +159,13 @@ impl Sidecar {
                 }
             });
         }
+    }
+
+    /// Calls `with` with the newest value of a row, if it is not the body's; false if it is.
+    pub(crate) fn with_newest(&self, attribute: usize, row: usize, with: impl FnOnce(Values<'_>, usize)) -> bool {
+        let Some(window) = self.window(row / WINDOW).filter(|_| self.is_touched(row)) else { return false };
+        let newest = window.patch(attribute).and_then(|patch| patch.find(row % WINDOW));
+        newest.map(|(values, at)| with(values, at)).is_some()
     }
 
     /// Whether values of an attribute in the window of a row are not the body's for some view.

@@ -109,13 +109,14 @@ impl TableTasks {
         cut: &Cutting,
     ) -> Self {
         let attributes = snapshot.schema().attributes();
-        let found = lookup::rows(&snapshot, predicates, |p| scan_op(&query, p));
+        let by_key = lookup::rows(&snapshot, predicates, |p| scan_op(&query, p));
         let mut predicates: Vec<ScanPredicate> = predicates
             .iter()
             .map(|p| scan_predicate(&query, p, p.attribute, attributes[p.attribute].sql_type))
             .collect();
         predicates.extend(filters.iter().filter_map(|filter| super::filter::of_keys(&query, &snapshot, *filter)));
         ScanPredicate::arrange(&mut predicates);
+        let found = by_key.or_else(|| snapshot.search(&predicates).map(|(rows, _)| rows));
         let (_, codes) = source_columns(&query, pipeline);
         let read = delivered(&query, pipeline, |column| column.attribute);
         let codes = (!codes.is_empty()).then(|| codes.to_vec());

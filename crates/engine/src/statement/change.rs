@@ -117,8 +117,8 @@ struct Work<'a> {
     sink: &'a ChangeSink,
     /// Rows that something was done with.
     seen: HashSet<RowId>,
-    /// Keys that are taken by rows of this statement.
-    keys: HashSet<Vec<u8>>,
+    /// Keys that are taken by rows of this statement, with the number of the key.
+    keys: HashSet<(usize, Vec<u8>)>,
     done: Changed,
 }
 
@@ -189,8 +189,10 @@ impl Work<'_> {
             Some(RowId::from_bits(ids.values::<i64>()[row] as u64))
         };
         let keys = match &self.sink.kind {
-            ChangeKind::Upsert { .. } => Some(self.encoded_keys(rows, columns)?),
-            _ => None,
+            ChangeKind::Upsert { keys, .. } => {
+                keys.iter().map(|key| self.encoded_keys(key, rows, columns)).collect::<Result<Vec<_>>>()?
+            }
+            _ => Vec::new(),
         };
         for row in 0..rows {
             match (&self.sink.kind, id(row)) {
@@ -213,9 +215,16 @@ impl Work<'_> {
                     sorted.updated.push((id, row as u32));
                 }
                 (ChangeKind::Upsert { updates, .. }, None) => {
-                    let key = keys.as_ref().and_then(|keys| keys[row].clone());
-                    match key.is_none_or(|key| self.keys.insert(key)) {
-                        true => sorted.inserted.push(row as u32),
+                    let of_row: Vec<_> = keys.iter().map(|keys| keys[row].clone()).collect();
+                    let is_free = |(number, key): (usize, &Option<Vec<u8>>)| {
+                        key.as_ref().is_none_or(|key| !self.keys.contains(&(number, key.clone())))
+                    };
+                    match of_row.iter().enumerate().all(is_free) {
+                        true => {
+                            let taken = of_row.into_iter().enumerate();
+                            self.keys.extend(taken.filter_map(|(number, key)| Some((number, key?))));
+                            sorted.inserted.push(row as u32);
+                        }
                         false if *updates => return Err(twice("ON CONFLICT DO UPDATE")),
                         false => {}
                     }
@@ -238,12 +247,8 @@ impl Work<'_> {
         Ok(sorted)
     }
 
-    /// The keys of rows; none where there is no key.
-    fn encoded_keys(&self, rows: usize, columns: &[Column]) -> Result<Vec<Option<Vec<u8>>>> {
-        let key = self.sink.relation.schema().primary_key();
-        if key.is_empty() {
-            return Ok(vec![None; rows]);
-        }
+    /// The keys of rows; none where some part is NULL.
+    fn encoded_keys(&self, key: &[usize], rows: usize, columns: &[Column]) -> Result<Vec<Option<Vec<u8>>>> {
         let reader = ChunkReader::of(Chunk::new(rows, columns.to_vec()));
         let keys = Keys::new(&reader, key, 0..rows);
         let has_null = |row: usize| key.iter().any(|&attribute| columns[attribute].is_null(row));

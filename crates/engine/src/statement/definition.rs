@@ -12,7 +12,7 @@ use storage::relation::Distribution;
 use storage::{Attribute, Relation, Schema};
 use types::SqlType;
 
-use super::{load, result_columns, rows_tag};
+use super::{index, load, result_columns, rows_tag};
 use crate::environment::Environment;
 use crate::execute;
 use crate::result::{QueryResult, Tag};
@@ -61,7 +61,10 @@ pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Re
         create.columns.iter().map(|c| Attribute { name: c.name.clone(), sql_type: c.sql_type, not_null: !c.nullable });
     let relation = new_relation(environment, &create.name, Schema::new(attributes.collect(), create.primary_key))?;
     let fillings = create.columns.into_iter().map(|c| c.filling).collect();
-    let table = Table::with(relation, fillings, create.checks);
+    let mut table = Table::with(relation.clone(), fillings, create.checks);
+    let schema = create.name.schema.as_deref();
+    table.indexes = index::of_constraints(environment, schema, &relation, create.indexes)
+        .map_err(|e| e.at(create.name.position))?;
     let (catalog, name) = (environment.catalog_of(create.name.schema.as_deref()), &create.name);
     let entry = TableEntry::Table(Arc::new(table));
     catalog
@@ -167,6 +170,7 @@ pub(super) fn drop(
             each_catalog(environment, names, |catalog, names| catalog.drop_sequences(names, if_exists, cascade))?;
             return Ok(QueryResult::done(Tag::Done("DROP SEQUENCE")));
         }
+        ObjectKind::Index => return index::drop(environment, names, if_exists),
         ObjectKind::Schema => {
             for name in names {
                 let catalog = environment.catalog_of(None);

@@ -8,7 +8,7 @@ mod postgres;
 
 use std::sync::Arc;
 
-use catalog::{CatalogSnapshot, Filling, TableEntry};
+use catalog::{CatalogSnapshot, Filling, TableEntry, Unique};
 use io::MemorySource;
 use types::{SqlType, Value};
 
@@ -75,24 +75,71 @@ impl System<'_> {
         all
     }
 
-    /// The primary keys of all tables.
-    fn primary_keys(&self) -> Vec<PrimaryKey<'_>> {
+    /// The keys of all tables: the primary key, then what is unique, then other indexes.
+    fn keys(&self) -> Vec<TableKey<'_>> {
         let mut all = Vec::new();
-        for (schema, name, entry) in self.catalog.entries() {
-            let TableEntry::Table(table) = entry else { continue };
-            let of = table.relation.schema();
-            let key: Vec<(String, i64)> =
-                of.primary_key().iter().map(|&at| (of.attributes()[at].name.clone(), at as i64 + 1)).collect();
+        for (schema, table, entry) in self.catalog.entries() {
+            let TableEntry::Table(of) = entry else { continue };
+            let attributes = of.relation.schema().attributes();
+            let column = |at: usize| (attributes[at].name.clone(), at as i64 + 1);
+            let key = of.relation.schema().primary_key();
+            let full = format!("{schema}.{table}");
             if !key.is_empty() {
-                all.push((schema, name, key));
+                let columns: Vec<_> = key.iter().map(|&at| column(at)).collect();
+                let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+                let name = key_name(table);
+                let sql = format!("CREATE UNIQUE INDEX {name} ON {full} USING btree ({})", names.join(", "));
+                all.push(TableKey { schema, table, name, columns, kind: KeyKind::Primary, sql });
+            }
+            for index in &of.indexes {
+                let definition = index.index.definition();
+                let columns = definition.parts.iter().map(|part| column(part.attribute)).collect();
+                let kind = match (index.is_constraint, definition.unique) {
+                    (true, _) => KeyKind::Constraint,
+                    (false, Unique::No) => KeyKind::Index,
+                    (false, _) => KeyKind::Unique,
+                };
+                let sql = crate::definitions::create_index(&full, of, index);
+                let sql =
+                    sql.trim_end_matches(';').replacen(&format!(" ON {full} "), &format!(" ON {full} USING btree "), 1);
+                all.push(TableKey { schema, table, name: index.name().to_owned(), columns, kind, sql });
             }
         }
         all
     }
 }
 
-/// Schema, table, and the names of the columns with their numbers.
-type PrimaryKey<'a> = (&'a str, &'a str, Vec<(String, i64)>);
+/// A key of a table.
+struct TableKey<'a> {
+    schema: &'a str,
+    table: &'a str,
+    name: String,
+    /// The names of the columns, and their numbers.
+    columns: Vec<(String, i64)>,
+    kind: KeyKind,
+    /// What makes its index.
+    sql: String,
+}
+
+/// What a key is there for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KeyKind {
+    Primary,
+    Constraint,
+    Unique,
+    Index,
+}
+
+impl KeyKind {
+    /// What a constraint is called; none of a mere index.
+    fn constraint(self) -> Option<&'static str> {
+        match self {
+            Self::Primary => Some("PRIMARY KEY"),
+            Self::Constraint => Some("UNIQUE"),
+            Self::Unique | Self::Index => None,
+        }
+    }
+}
 
 /// A column of a table or view.
 struct Column<'a> {

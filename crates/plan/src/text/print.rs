@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use catalog::IndexStatistics;
+
 use super::print_expr::{ExprPrinter, Names, identifier, renamed, sort_keys};
 use super::window;
 use crate::{BuildSide, ColumnId, Expr, JoinKind, Node, Op, Plan, SetOperation};
@@ -90,6 +92,16 @@ impl fmt::Display for Printer<'_> {
     }
 }
 
+/// How an index finds rows of a table.
+enum Found {
+    /// Not at all.
+    None,
+    /// One for each key.
+    Row,
+    /// By that index, if they are few.
+    Rows(String),
+}
+
 impl<'a> Printer<'a> {
     fn node(&self, node: &'a Node, depth: usize, out: &mut String) {
         let mut subqueries = Vec::new();
@@ -109,15 +121,24 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Whether the predicates of a scan say what every attribute of the table's key is equal to.
-    fn finds_key(&self, node: &Node) -> bool {
-        let Op::Scan { table, columns, predicates } = &node.op else { return false };
-        let Some(info) = self.plan.tables.get(*table) else { return false };
-        let is_told = |attribute: &usize| {
-            let column = columns.iter().find(|(a, _)| a == attribute).map(|(_, c)| *c);
-            column.is_some_and(|column| predicates.iter().any(|p| p.tells(column)))
+    /// Whether the predicates of a scan leave so little that an index finds the rows.
+    fn found_by(&self, node: &Node) -> Found {
+        let Op::Scan { table, columns, predicates } = &node.op else { return Found::None };
+        let Some(info) = self.plan.tables.get(*table) else { return Found::None };
+        let column = |attribute: &usize| columns.iter().find(|(a, _)| a == attribute).map(|(_, c)| *c);
+        let is_told = |a: &usize| column(a).is_some_and(|column| predicates.iter().any(|p| p.tells(column)));
+        let is_bounded = |a: &usize| column(a).is_some_and(|column| predicates.iter().any(|p| p.bounds(column)));
+        let mut indexes = info.statistics.indexes();
+        indexes.retain(|index| index.is_complete);
+        if indexes.iter().any(|index| index.is_unique && index.attributes.iter().all(is_told)) {
+            return Found::Row;
+        }
+        let leaves = |index: &IndexStatistics| {
+            let told = index.attributes.iter().take_while(|attribute| is_told(attribute)).count();
+            (told, index.attributes.get(told).is_some_and(is_bounded))
         };
-        info.statistics.unique_keys().iter().any(|key| key.iter().all(is_told))
+        let ordered = indexes.into_iter().filter(|index| index.is_ordered && leaves(index) > (0, false));
+        ordered.max_by_key(leaves).map_or(Found::None, |index| Found::Rows(index.name))
     }
 
     fn exprs<'b>(&'b self, subqueries: &'b mut Vec<&'a Node>) -> ExprPrinter<'a, 'b> {
@@ -142,8 +163,12 @@ impl<'a> Printer<'a> {
                     [] => String::new(),
                     _ => format!(" where [{}]", p.list(predicates)),
                 };
-                let how = if !numbered && self.finds_key(node) { "lookup" } else { "scan" };
-                format!("{how} {name} [{}]{filter}", columns.join(", "))
+                let (how, by) = match self.found_by(node) {
+                    Found::Row if !numbered => ("lookup", String::new()),
+                    Found::Rows(index) if !numbered => ("scan", format!(" by {}", identifier(&index))),
+                    _ => ("scan", String::new()),
+                };
+                format!("{how} {name}{by} [{}]{filter}", columns.join(", "))
             }
             Op::CteScan { cte, columns } => {
                 let columns: Vec<String> =

@@ -305,13 +305,9 @@ impl Binder<'_> {
 }
 
 impl Table {
-    /// The attributes of the primary key; empty if there is none.
-    pub(super) fn key(&self) -> Vec<usize> {
-        self.statistics.unique_keys().into_iter().next().unwrap_or_default()
-    }
-
+    /// Whether one of these attributes is part of a key: an index's, be it unique or not.
     fn has_key_among(&self, attributes: &[usize]) -> bool {
-        self.key().iter().any(|attribute| attributes.contains(attribute))
+        self.statistics.indexes().iter().flat_map(|index| &index.attributes).any(|a| attributes.contains(a))
     }
 }
 

@@ -1,11 +1,12 @@
 //! CREATE TABLE, CREATE VIEW, DROP.
 
 use base::{Error, Result, SqlState};
-use catalog::{Field, Filling};
+use catalog::{Field, Filling, IndexPart, Unique};
 use sqlparser::ast::{
     self, ColumnOption, CreateTableLikeDefaults, CreateTableLikeKind, ObjectType, OnCommit, TableConstraint,
 };
 
+use super::index::unique_shape;
 use super::sequence::serial;
 use super::statement::fields;
 use super::type_name::sql_type;
@@ -56,6 +57,7 @@ impl Binder<'_> {
                 columns,
                 primary_key: vec![],
                 checks: vec![],
+                indexes: vec![],
                 sequences: vec![],
                 if_not_exists,
                 or_replace,
@@ -74,6 +76,7 @@ impl Binder<'_> {
             columns: Vec::with_capacity(create.columns.len()),
             primary_key: Vec::new(),
             checks: Vec::new(),
+            indexes: Vec::new(),
             sequences: Vec::new(),
             if_not_exists,
             or_replace,
@@ -150,7 +153,17 @@ impl Binder<'_> {
                     }
                     table.primary_key = vec![index];
                 }
-                ColumnOption::Unique(_) => return unique(position),
+                ColumnOption::Unique(unique) => {
+                    let part = IndexPart { attribute: index, descending: false, nulls_first: false };
+                    let field = Field { name: name.clone(), sql_type, nullable };
+                    let fields = [table.columns.iter().map(ColumnDefinition::field).collect(), vec![field]].concat();
+                    let nulls = match unique.nulls_distinct {
+                        ast::NullsDistinctOption::NotDistinct => Unique::Yes,
+                        _ => Unique::ButNull,
+                    };
+                    let named = option.name.as_ref().or(unique.name.as_ref());
+                    table.indexes.push(unique_shape(&table.name, vec![part], &fields, named, nulls));
+                }
                 ColumnOption::Comment(_) => {}
                 // These need all columns.
                 ColumnOption::Check(_) | ColumnOption::Generated { generation_expr: Some(_), .. } => {}
@@ -206,7 +219,11 @@ impl Text<'_> {
                 table.primary_key = self.key_columns(&key.columns, table)?;
                 Ok(())
             }
-            TableConstraint::Unique(_) => unique(table.name.position),
+            TableConstraint::Unique(unique) => {
+                let shape = self.unique_constraint(unique, table)?;
+                table.indexes.push(shape);
+                Ok(())
+            }
             TableConstraint::ForeignKey(_) => unsupported("FOREIGN KEY", table.name.position),
             TableConstraint::Check(_) => Ok(()),
             _ => unsupported("this table constraint", table.name.position),
@@ -256,17 +273,13 @@ impl Text<'_> {
             ObjectType::Table => ObjectKind::Table,
             ObjectType::View => ObjectKind::View,
             ObjectType::Sequence => ObjectKind::Sequence,
+            ObjectType::Index => ObjectKind::Index,
             ObjectType::Schema => ObjectKind::Schema,
             other => return unsupported(format!("DROP {other}"), None),
         };
         let names = names.iter().map(|n| self.object_name(n)).collect::<Result<_>>()?;
         Ok(Statement::Drop { kind, names, if_exists, cascade })
     }
-}
-
-fn unique<T>(position: Option<u32>) -> Result<T> {
-    let error = Error::unsupported("UNIQUE").hint("a table's one key is its PRIMARY KEY, which forbids NULL besides");
-    Err(error.at(position))
 }
 
 fn second_primary_key(table: &ObjectName) -> Error {

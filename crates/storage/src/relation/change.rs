@@ -164,6 +164,7 @@ impl Relation {
 
     /// Removes the keys of rows of a chunk that are dead for all views.
     pub(crate) fn forget_keys(&self, chunk: usize, first: usize, rows: &Bits) {
+        self.forget_in_indexes(chunk, || rows.iter().map(|row| first + row));
         let Some(index) = &self.index else { return };
         for row in rows.iter().map(|row| first + row) {
             let reader = ChunkReader::new(self.directory.get(chunk).pin(), row + 1);

@@ -14,17 +14,18 @@ use std::sync::Arc;
 
 use base::memory::Reservation;
 use base::{Error, Result, SqlState};
-use types::Chunk;
+use types::{Chunk, Value};
 
 use super::change::Refused;
+use super::indexes::Twice;
 use super::live::{Live, View};
 use super::piece::{Piece, PieceRows};
-use super::zone::{Lease, Tail, text};
+use super::zone::{Lease, Tail};
 use super::{Append, Change, Record, Relation};
 use crate::body::Body;
 use crate::chunk::StoredChunk;
 use crate::clock::{Conflict, Stamp, What, Written};
-use crate::index::{Keys, Liveness};
+use crate::index::{IndexDefinition, Keys, Liveness, Taken};
 use crate::lock::lock;
 use crate::open::{OpenChunk, Rows};
 use crate::statistics::{Bounds, Summary};
@@ -155,8 +156,8 @@ impl Commit {
     /// Enters the keys and publishes the rows; `summary` is of those that workers have summarised.
     pub(super) fn finish(mut self, summary: Option<Summary>) -> Result<Record> {
         let relation = self.relation.clone();
-        // Until they are committed or gone, no key in the index is undecided.
-        let keys = relation.index.is_some().then(|| lock(&relation.keys));
+        // Until they are committed or gone, no key in an index is undecided.
+        let keys = lock(&relation.keys);
         if let Err(error) = self.prepare_locked(summary, None) {
             drop(self);
             return Err(error.into());
@@ -173,7 +174,7 @@ impl Commit {
     /// Enters the keys of what was placed last, for a transaction that will publish the rows or drop this.
     pub(crate) fn prepare(&mut self, summary: Option<Summary>, stamp: &Arc<Stamp>) -> Result<(), Refused> {
         let relation = self.relation.clone();
-        let _keys = relation.index.is_some().then(|| lock(&relation.keys));
+        let _keys = lock(&relation.keys);
         self.prepare_locked(summary, Some(stamp))
     }
 
@@ -281,8 +282,9 @@ impl Commit {
 
     fn enter_keys(&mut self, stamp: Option<&Arc<Stamp>>) -> Result<(), Refused> {
         let relation = self.relation.clone();
-        let Some(index) = &relation.index else { return Ok(()) };
-        index.reserve(self.written.iter().map(|w| w.to - w.entered).sum(), &*relation)?;
+        if let Some(index) = &relation.index {
+            index.reserve(self.written.iter().map(|w| w.to - w.entered).sum(), &*relation)?;
+        }
         for at in 0..self.written.len() {
             let written = &mut self.written[at];
             let from = std::mem::replace(&mut written.entered, written.to);
@@ -291,33 +293,33 @@ impl Commit {
                 continue;
             }
             let reader = self.reader(written);
-            let keys = Keys::new(&reader, relation.schema.primary_key(), from..written.to);
-            let alive = |row| relation.liveness(row, stamp);
-            if let Some(taken) = index.insert(&keys, RowId::new(written.number, from), &*relation, &alive)? {
-                if taken.liveness == Liveness::Unfinished
-                    && let Some(by) = relation.undecided(taken.by, stamp)
+            let refused = |by: RowId, liveness: Liveness, error: &dyn Fn() -> Error| {
+                let other = relation.undecided(by, stamp).filter(|_| liveness == Liveness::Unfinished);
+                other.map_or_else(|| error().into(), |other| Refused::Conflict(Conflict::Running(other)))
+            };
+            if let Some(index) = &relation.index {
+                let keys = Keys::new(&reader, relation.schema.primary_key(), from..written.to);
+                let alive = |row| relation.liveness(row, stamp);
+                if let Some(Taken { row, by, liveness }) =
+                    index.insert(&keys, RowId::new(written.number, from), &*relation, &alive)?
                 {
-                    return Err(Refused::Conflict(Conflict::Running(by)));
+                    return Err(refused(by, liveness, &|| self.duplicate(&relation.key(), &reader.row(row.offset()))));
                 }
-                return Err(self.duplicate(&reader, taken.row.offset()).into());
+            }
+            if let Some((row, Twice { index, by, liveness })) =
+                relation.enter_in_indexes(written.number, from..written.to, stamp)?
+            {
+                return Err(refused(by, liveness, &|| self.duplicate(index.definition(), &reader.row(row.offset()))));
             }
         }
         Ok(())
     }
 
     #[cold]
-    fn duplicate(&self, reader: &ChunkReader, row: usize) -> Error {
-        let schema = &self.relation.schema;
-        let values = reader.row(row);
-        let attributes = schema.primary_key().iter().map(|&k| (&values[k], &schema.attributes()[k]));
-        let names: Vec<&str> = attributes.clone().map(|(_, a)| a.name.as_str()).collect();
-        let values: Vec<String> = attributes.map(|(value, a)| text(a.sql_type, value)).collect();
-        let message = format!("duplicate key value violates unique constraint \"{}_pkey\"", self.relation.name);
-        Error::new(SqlState::UNIQUE_VIOLATION, message).detail(format!(
-            "Key ({})=({}) already exists.",
-            names.join(", "),
-            values.join(", ")
-        ))
+    fn duplicate(&self, key: &IndexDefinition, row: &[Value]) -> Error {
+        let message = format!("duplicate key value violates unique constraint \"{}\"", key.name);
+        let (names, values) = self.relation.key_text(key, row);
+        Error::new(SqlState::UNIQUE_VIOLATION, message).detail(format!("Key ({names})=({values}) already exists."))
     }
 
     /// Bounds of rows that no worker has summarised; their distinct values, too, unless these are `left`.
@@ -431,6 +433,11 @@ impl Drop for Commit {
             return;
         }
         let relation = self.relation.clone();
+        if relation.is_indexed() {
+            for written in &self.written {
+                relation.forget_in_indexes(written.number, || written.from..written.entered);
+            }
+        }
         if let Some(index) = &relation.index {
             for written in &self.written {
                 let reader = self.reader(written);

@@ -8,6 +8,7 @@ use types::ColumnBuilder;
 
 use super::Relation;
 use crate::body::{Body, Scratch, Stored, copy};
+use crate::lock::lock;
 use crate::sidecar::Sidecar;
 use crate::statistics::Bounds;
 use crate::{ChunkReader, WINDOW};
@@ -24,6 +25,7 @@ impl Relation {
     /// Folds a chunk that grows no more, unless somebody sees older versions of its rows, or changes one meanwhile.
     pub(super) fn fold(&self, number: usize) {
         let chunk = self.directory.get(number);
+        let _folding = lock(&self.folding);
         let (body, Some(sidecar)) = chunk.pin_changed() else { return };
         let rows = chunk.closed_rows();
         let settled = sidecar.settled();

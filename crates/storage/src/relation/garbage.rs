@@ -5,6 +5,7 @@ use std::sync::{Arc, Weak};
 use super::Relation;
 use crate::WINDOW;
 use crate::clock::{Clock, Garbage};
+use crate::lock::lock;
 
 /// A window with such versions.
 #[derive(Debug)]
@@ -18,10 +19,12 @@ impl Garbage for Versions {
     fn collect(&self, clock: &Clock) {
         let Some(relation) = self.relation.upgrade() else { return };
         if let Some(sidecar) = relation.sidecar_of(self.chunk) {
+            let folding = lock(&relation.folding);
             let dead = sidecar.collect(self.window, clock.oldest());
             if !dead.is_empty() {
                 relation.forget_keys(self.chunk, self.window * WINDOW, &dead);
             }
+            drop(folding);
             relation.consider_folding(self.chunk, &sidecar);
         }
     }

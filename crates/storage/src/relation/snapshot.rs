@@ -114,6 +114,11 @@ impl Snapshot {
         found
     }
 
+    /// Who sees them.
+    pub(crate) fn view(&self) -> &clock::View {
+        &self.view
+    }
+
     /// Whether the row is visible.
     pub fn sees(&self, id: RowId) -> bool {
         id.chunk() < self.chunk_count()

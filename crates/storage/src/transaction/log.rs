@@ -10,6 +10,7 @@ use types::Column;
 use super::validate::{self, Reads};
 use crate::bits::Bits;
 use crate::clock::{Clock, Conflict, Recent, Stamp, View, What, Written};
+use crate::index::{IndexDefinition, OrderedIndex};
 use crate::lock::lock;
 use crate::relation::{Append, Commit, Refused, Relation, Snapshot};
 use crate::sidecar::NewValues;
@@ -26,6 +27,8 @@ pub struct Transaction {
     /// What validation compares with others' writes; none: a snapshot is enough.
     reads: Option<Arc<Reads>>,
     done: Mutex<Vec<Done>>,
+    /// Indexes that it has made.
+    made: Mutex<Vec<Arc<OrderedIndex>>>,
     /// Whom the last change collided with.
     blocked: Mutex<Option<Arc<Stamp>>>,
 }
@@ -57,6 +60,7 @@ impl Transaction {
             statement: AtomicU32::new(1),
             reads: serializable.then(Arc::default),
             done: Mutex::default(),
+            made: Mutex::default(),
             blocked: Mutex::default(),
         }
     }
@@ -110,10 +114,32 @@ impl Transaction {
     fn with<T>(&self, relation: &Arc<Relation>, change: impl FnOnce(&mut Done) -> Result<T, Refused>) -> Result<T> {
         let mut all = lock(&self.done);
         let at = all.iter().position(|done| Arc::ptr_eq(&done.relation, relation)).unwrap_or_else(|| {
+            relation.enter_writer(&self.stamp);
             all.push(Done { relation: relation.clone(), inserted: None, changed: BTreeMap::new() });
             all.len() - 1
         });
-        change(&mut all[at]).map_err(|refused| {
+        self.told(change(&mut all[at]))
+    }
+
+    /// Makes an index of a relation, which the transaction's own statements do not use yet. Error 23505 if a key is not unique.
+    pub fn create_index(&self, relation: &Arc<Relation>, definition: IndexDefinition) -> Result<Arc<OrderedIndex>> {
+        let snapshot = |view: View| {
+            let snapshot = relation.snapshot_of(view.of_statement(&self.stamp, self.next_statement()));
+            let done = lock(&self.done);
+            let own = done.iter().find(|done| Arc::ptr_eq(&done.relation, relation));
+            match own.and_then(|own| own.inserted.as_ref()) {
+                Some(inserted) => snapshot.with_own(inserted),
+                None => snapshot,
+            }
+        };
+        let index = self.told(relation.create_index(definition, Some(&self.stamp), snapshot))?;
+        lock(&self.made).push(index.clone());
+        Ok(index)
+    }
+
+    /// Remembers whom a change has collided with.
+    fn told<T>(&self, result: Result<T, Refused>) -> Result<T> {
+        result.map_err(|refused| {
             if let Refused::Conflict(Conflict::Running(stamp)) = &refused {
                 *lock(&self.blocked) = Some(stamp.clone());
             }
@@ -136,7 +162,7 @@ impl Transaction {
     }
 
     /// Gives rows, by their ids in order, each once, new values of attributes: those at `places` of the columns. Attributes
-    /// of the primary key are not among them. Checks NOT NULL. After an error the statement has to be rolled back.
+    /// of keys are not among them. Checks NOT NULL. After an error the statement has to be rolled back.
     pub fn update(
         &self,
         relation: &Arc<Relation>,
@@ -153,6 +179,10 @@ impl Transaction {
         let view = self.view();
         let window_of = |id: &RowId| (id.chunk(), id.offset() / WINDOW);
         self.with(relation, |done| {
+            // An index may have been made since the statement was planned.
+            if values.is_some_and(|(columns, _)| columns.iter().any(|(attribute, _)| relation.is_key(*attribute))) {
+                return Err(Refused::Conflict(Conflict::Newer));
+            }
             let mut at = 0;
             for ids in ids.chunk_by(|a, b| window_of(a) == window_of(b)) {
                 base::statement::check()?;
@@ -204,7 +234,9 @@ impl Transaction {
     pub fn commit(&self) -> Result<Vec<Arc<Relation>>> {
         let mut done = std::mem::take(&mut *lock(&self.done));
         done.retain(|done| done.inserted.is_some() || !done.changed.is_empty());
+        let made = lock(&self.made).clone();
         if done.is_empty() {
+            made.iter().for_each(|index| index.complete(self.clock.view().timestamp()));
             self.stamp.end_without_changes(&self.clock);
             return Ok(Vec::new());
         }
@@ -214,6 +246,8 @@ impl Transaction {
             None => Ok(()),
         };
         let result = self.clock.commit(&self.stamp, check, |timestamp| {
+            // Rows that this one has changed before are in them as they are now.
+            made.iter().for_each(|index| index.complete(timestamp));
             let (mut written, mut garbage) = (Vec::new(), Vec::new());
             for done in &mut done {
                 if let Some(inserted) = &mut done.inserted {

@@ -4,7 +4,7 @@ use catalog::{Filling, Kind, SequenceEntry, TableEntry};
 use types::{SqlType, Value};
 
 use super::{
-    Column, DATABASE, INFORMATION_SCHEMA as SCHEMA, OWNER, PG_CATALOG, System, SystemTable, key_name, optional, text,
+    Column, DATABASE, INFORMATION_SCHEMA as SCHEMA, OWNER, PG_CATALOG, System, SystemTable, TableKey, optional, text,
     yes_or_no,
 };
 
@@ -224,34 +224,34 @@ fn views(system: &System<'_>) -> Vec<Vec<Value>> {
 }
 
 fn table_constraints(system: &System<'_>) -> Vec<Vec<Value>> {
-    let row = |(schema, table, _): (&str, &str, _)| {
-        vec![
+    let row = |key: TableKey<'_>| {
+        Some(vec![
             text(DATABASE),
-            text(schema),
-            text(key_name(table)),
+            text(key.schema),
+            text(key.name),
             text(DATABASE),
-            text(schema),
-            text(table),
-            text("PRIMARY KEY"),
+            text(key.schema),
+            text(key.table),
+            text(key.kind.constraint()?),
             yes_or_no(false),
             yes_or_no(false),
             yes_or_no(true),
-        ]
+        ])
     };
-    system.primary_keys().into_iter().map(row).collect()
+    system.keys().into_iter().filter_map(row).collect()
 }
 
 fn key_column_usage(system: &System<'_>) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for (schema, table, key) in system.primary_keys() {
-        for (at, (column, _)) in key.iter().enumerate() {
+    for key in system.keys().into_iter().filter(|key| key.kind.constraint().is_some()) {
+        for (at, (column, _)) in key.columns.iter().enumerate() {
             rows.push(vec![
                 text(DATABASE),
-                text(schema),
-                text(key_name(table)),
+                text(key.schema),
+                text(&key.name),
                 text(DATABASE),
-                text(schema),
-                text(table),
+                text(key.schema),
+                text(key.table),
                 text(column),
                 Value::Int(at as i64 + 1),
                 Value::Null,

@@ -6,7 +6,7 @@ use catalog::{Filling, Kind, TableEntry};
 use types::{SqlType, Value};
 
 use super::{
-    Column, DATABASE, OWNER, PG_CATALOG as SCHEMA, System, SystemTable, TYPES, Type, key_name, oid, schema_oid, text,
+    Column, DATABASE, OWNER, PG_CATALOG as SCHEMA, System, SystemTable, TYPES, TableKey, Type, oid, schema_oid, text,
 };
 use crate::PreparedStatement;
 use crate::settings::SETTINGS;
@@ -221,7 +221,7 @@ fn classes(system: &System<'_>) -> Vec<Vec<Value>> {
     let row = |(schema, name, entry): (&str, &str, &TableEntry)| {
         let (kind, tuples, has_key) = match entry {
             TableEntry::Table(table) => {
-                let has_key = !table.relation.schema().primary_key().is_empty();
+                let has_key = !table.relation.schema().primary_key().is_empty() || !table.indexes.is_empty();
                 ("r", table.relation.row_count() as f64, has_key)
             }
             TableEntry::View(_) => ("v", 0.0, false),
@@ -299,10 +299,10 @@ fn types(_: &System<'_>) -> Vec<Vec<Value>> {
 }
 
 fn tables(system: &System<'_>) -> Vec<Vec<Value>> {
-    let keys = system.primary_keys();
+    let keys = system.keys();
     let entries = system.catalog.entries().filter(|(_, _, entry)| entry.kind() == Kind::Table);
     let row = |(schema, name, _): (&str, &str, &TableEntry)| {
-        let has_key = keys.iter().any(|(s, t, _)| (*s, *t) == (schema, name));
+        let has_key = keys.iter().any(|key| (key.schema, key.table) == (schema, name));
         let no = || Value::Bool(false);
         vec![text(schema), text(name), text(OWNER), Value::Null, Value::Bool(has_key), no(), no(), no()]
     };
@@ -318,13 +318,8 @@ fn views(system: &System<'_>) -> Vec<Vec<Value>> {
 }
 
 fn indexes(system: &System<'_>) -> Vec<Vec<Value>> {
-    let row = |(schema, table, key): (&str, &str, Vec<(String, i64)>)| {
-        let columns: Vec<String> = key.into_iter().map(|(name, _)| name).collect();
-        let name = key_name(table);
-        let definition = format!("CREATE UNIQUE INDEX {name} ON {schema}.{table} USING btree ({})", columns.join(", "));
-        vec![text(schema), text(table), text(name), Value::Null, text(definition)]
-    };
-    system.primary_keys().into_iter().map(row).collect()
+    let row = |key: TableKey<'_>| vec![text(key.schema), text(key.table), text(key.name), Value::Null, text(key.sql)];
+    system.keys().into_iter().map(row).collect()
 }
 
 /// Types are a text as PostgreSQL shows their array.

@@ -23,8 +23,7 @@ impl Binder<'_> {
         (name, table): (ObjectName, Table),
         on: &OnConflict,
     ) -> Result<Statement> {
-        let key = table.key();
-        self.check_target(on, &table, &name, &key)?;
+        let keys = self.arbiters(on, &table, &name)?;
         let alias = insert.table_alias.as_ref().map(|alias| fold(&alias.alias));
         self.at_level(|b| {
             let Changed { item, columns, id, .. } = b.changed(&table_factor(written))?;
@@ -33,21 +32,25 @@ impl Binder<'_> {
                 relation.name = Some(alias);
             }
             let Bound { node, output: proposed } = bound;
-            let node = match key.is_empty() {
+            let mut node = node;
+            // Rows that only other keys of theirs keep from being inserted.
+            for key in keys.iter().skip(1) {
+                let other = b.changed(&table_factor(written))?;
+                let condition = b.equal_keys(key, &proposed, &other.columns)?;
+                let (left, right) = (Box::new(node), Box::new(other.item.node));
+                node = Node::new(Op::Join { kind: JoinKind::Anti, left, right, condition, build: Default::default() });
+            }
+            let node = match keys.first() {
                 // No key can be taken.
-                true => {
+                None => {
                     let null = Expr::constant(types::Value::Null, SqlType::BigInt);
                     let nothing =
                         columns.iter().map(|&c| (c, Expr::constant(types::Value::Null, b.plan.columns[c].sql_type)));
                     let columns = nothing.chain([(id, null)]).collect();
                     Node::new(Op::Map { input: Box::new(node), columns })
                 }
-                false => {
-                    let equal = |attribute: &usize| {
-                        let (mine, theirs) = (proposed[*attribute].column, columns[*attribute]);
-                        compare(Compare::Eq, b.plan.reference(mine), b.plan.reference(theirs), None)
-                    };
-                    let condition = key.iter().map(equal).collect::<Result<_>>()?;
+                Some(key) => {
+                    let condition = b.equal_keys(key, &proposed, &columns)?;
                     let (left, right) = (Box::new(node), Box::new(item.node));
                     let (kind, build) = (JoinKind::Left, Default::default());
                     Node::new(Op::Join { kind, left, right, condition, build })
@@ -60,8 +63,12 @@ impl Binder<'_> {
             b.names.level().scope = scope;
             let (node, row, updated) = b.resolved(node, &proposed, (&columns, id), (&name, &table), &on.action)?;
             let moves = table.has_key_among(&updated);
-            let kind =
-                ChangeKind::Upsert { updates: matches!(on.action, OnConflictAction::DoUpdate(_)), updated, moves };
+            let kind = ChangeKind::Upsert {
+                updates: matches!(on.action, OnConflictAction::DoUpdate(_)),
+                updated,
+                moves,
+                keys,
+            };
             let attributes = (0..row.len()).collect();
             let bound = Bound { node, output: row };
             b.change(name, table, kind, attributes, Some(id), bound, (&columns, insert.returning.as_deref()))
@@ -111,10 +118,21 @@ impl Binder<'_> {
         Ok((node, written, updated))
     }
 
-    /// 42P10 unless the target is the primary key.
-    fn check_target(&self, on: &OnConflict, table: &Table, name: &ObjectName, key: &[usize]) -> Result<()> {
-        let fits = match &on.conflict_target {
-            None if matches!(on.action, OnConflictAction::DoNothing) => true,
+    fn equal_keys(&self, key: &[usize], proposed: &[Output], columns: &[ColumnId]) -> Result<Vec<Expr>> {
+        let equal = |attribute: &usize| {
+            let (mine, theirs) = (proposed[*attribute].column, columns[*attribute]);
+            compare(Compare::Eq, self.plan.reference(mine), self.plan.reference(theirs), None)
+        };
+        key.iter().map(equal).collect()
+    }
+
+    /// The keys that decide whether a row is in conflict. Error 42P10 if nothing is unique over the columns that are told.
+    fn arbiters(&self, on: &OnConflict, table: &Table, name: &ObjectName) -> Result<Vec<Vec<usize>>> {
+        let indexes: Vec<_> = table.statistics.indexes().into_iter().filter(|index| index.is_unique).collect();
+        let key = match &on.conflict_target {
+            None if matches!(on.action, OnConflictAction::DoNothing) => {
+                return Ok(indexes.into_iter().map(|index| index.attributes).collect());
+            }
             None => {
                 let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message)
@@ -123,26 +141,27 @@ impl Binder<'_> {
             }
             Some(ConflictTarget::Columns(columns)) => {
                 let idents: Vec<&ast::Ident> = columns.iter().collect();
-                let mut wanted: Vec<usize> =
-                    self.text.targets(table, name, &idents)?.iter().map(|target| target.attribute).collect();
-                wanted.sort_unstable();
-                let mut key = key.to_vec();
-                key.sort_unstable();
-                !key.is_empty() && wanted == key
+                let sorted = |mut attributes: Vec<usize>| {
+                    attributes.sort_unstable();
+                    attributes.dedup();
+                    attributes
+                };
+                let targets = self.text.targets(table, name, &idents)?;
+                let wanted = sorted(targets.iter().map(|target| target.attribute).collect());
+                indexes.into_iter().find(|index| sorted(index.attributes.clone()) == wanted)
             }
             Some(ConflictTarget::OnConstraint(constraint)) => {
                 let wanted = sole_ident(constraint).unwrap_or_default();
-                if key.is_empty() || wanted != format!("{}_pkey", name.name) {
+                let found = indexes.into_iter().find(|index| index.name == wanted);
+                if found.is_none() {
                     let message = format!("constraint \"{wanted}\" for table \"{}\" does not exist", name.name);
                     return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(self.text.name_position(constraint)));
                 }
-                true
+                found
             }
         };
-        if fits {
-            return Ok(());
-        }
         let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
-        Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(name.position))
+        let none = || Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(name.position);
+        Ok(vec![key.ok_or_else(none)?.attributes])
     }
 }

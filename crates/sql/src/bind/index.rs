@@ -1,0 +1,150 @@
+//! CREATE INDEX and UNIQUE: which columns a key is of.
+
+use base::{Error, Result, SqlState};
+use catalog::{Field, IndexPart, Unique};
+use sqlparser::ast::{self, Ident, IndexColumn, IndexType, NullsDistinctOption, OrderBySort};
+
+use super::parts::Text;
+use super::{Binder, fold, unsupported};
+use crate::{CreateIndex, CreateTable, IndexShape, ObjectName, Statement};
+
+/// Most columns of a key, as in PostgreSQL.
+const MAX_KEY: usize = 32;
+
+impl Binder<'_> {
+    pub(super) fn create_index(&mut self, create: &ast::CreateIndex) -> Result<Statement> {
+        let table = self.text.object_name(&create.table_name)?;
+        let position = table.position;
+        if create.predicate.is_some() {
+            return unsupported("an index of some rows (WHERE)", position);
+        }
+        let resolved = self.base_table(&table)?;
+        let kind = create.using.as_ref().or_else(|| {
+            create.index_options.iter().find_map(|option| match option {
+                ast::IndexOption::Using(kind) => Some(kind),
+                _ => None,
+            })
+        });
+        self.text.check_index_type(kind, position)?;
+        let fields = &resolved.fields;
+        // Columns that are only included are found in the rows.
+        for ident in &create.include {
+            self.text.attribute(ident, fields, "")?;
+        }
+        let parts = self.text.index_parts(&create.columns, fields, "")?;
+        let unique = match (create.unique, create.nulls_distinct) {
+            (false, _) => Unique::No,
+            (true, Some(false)) => Unique::Yes,
+            (true, _) => Unique::ButNull,
+        };
+        let name = match &create.name {
+            Some(name) => {
+                let named = self.text.object_name(name)?;
+                if named.schema.is_some() {
+                    let message = "an index is in the schema of its table: its name has none";
+                    return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(named.position));
+                }
+                Some(named.name)
+            }
+            None if create.if_not_exists => {
+                let message = "CREATE INDEX IF NOT EXISTS needs the name of the index";
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
+            }
+            None => None,
+        };
+        let is_named = name.is_some();
+        let name = name.unwrap_or_else(|| label(&table, &parts, fields, "idx"));
+        let shape = IndexShape { name, is_named, parts, unique, is_constraint: false };
+        Ok(Statement::CreateIndex(CreateIndex {
+            table,
+            of: resolved.source,
+            shape,
+            if_not_exists: create.if_not_exists,
+        }))
+    }
+}
+
+impl Text<'_> {
+    /// Error 0A000 for kinds of indexes that are not trees; all others are.
+    fn check_index_type(&self, kind: Option<&IndexType>, position: Option<u32>) -> Result<()> {
+        match kind {
+            None | Some(IndexType::BTree | IndexType::Hash) => Ok(()),
+            Some(IndexType::Custom(name)) if ["art", "btree", "hash"].contains(&fold(name).as_str()) => Ok(()),
+            Some(kind) => {
+                let error = Error::unsupported(format!("an index by {}", kind.to_string().to_lowercase()));
+                Err(error.hint("all indexes are ordered: leave out USING").at(position))
+            }
+        }
+    }
+
+    /// The attribute that a column's name in a key means.
+    fn attribute(&self, ident: &Ident, fields: &[Field], what: &str) -> Result<usize> {
+        let wanted = fold(ident);
+        fields.iter().position(|field| field.name == wanted).ok_or_else(|| {
+            let message = format!("column \"{wanted}\"{what} does not exist");
+            Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.at(ident))
+        })
+    }
+
+    fn index_parts(&self, columns: &[IndexColumn], fields: &[Field], what: &str) -> Result<Vec<IndexPart>> {
+        let mut parts = Vec::with_capacity(columns.len());
+        for column in columns {
+            let position = self.start(&column.column.expr);
+            let ast::Expr::Identifier(ident) = &column.column.expr else {
+                return unsupported("a key over an expression", position);
+            };
+            let attribute = self.attribute(ident, fields, what)?;
+            let descending = match column.column.options.sort {
+                None | Some(OrderBySort::Asc) => false,
+                Some(OrderBySort::Desc) => true,
+                Some(OrderBySort::Using(_)) => return unsupported("USING in a key", position),
+            };
+            let nulls_first = column.column.options.nulls_first.unwrap_or(descending);
+            parts.push(IndexPart { attribute, descending, nulls_first });
+        }
+        if parts.len() > MAX_KEY {
+            let message = format!("cannot use more than {MAX_KEY} columns in an index");
+            return Err(Error::new(SqlState("54011"), message));
+        }
+        Ok(parts)
+    }
+
+    /// UNIQUE (...) of CREATE TABLE.
+    pub(super) fn unique_constraint(&self, unique: &ast::UniqueConstraint, table: &CreateTable) -> Result<IndexShape> {
+        let fields: Vec<Field> = table.columns.iter().map(|c| c.field()).collect();
+        let parts = self.index_parts(&unique.columns, &fields, " named in key")?;
+        for (at, part) in parts.iter().enumerate() {
+            if parts[..at].iter().any(|other| other.attribute == part.attribute) {
+                let name = &fields[part.attribute].name;
+                let message = format!("column \"{name}\" appears twice in unique constraint");
+                return Err(Error::new(SqlState::DUPLICATE_COLUMN, message).at(table.name.position));
+            }
+        }
+        let nulls = match unique.nulls_distinct {
+            NullsDistinctOption::NotDistinct => Unique::Yes,
+            NullsDistinctOption::None | NullsDistinctOption::Distinct => Unique::ButNull,
+        };
+        self.check_index_type(unique.index_type.as_ref(), table.name.position)?;
+        let name = unique.name.as_ref().or(unique.index_name.as_ref());
+        Ok(unique_shape(&table.name, parts, &fields, name, nulls))
+    }
+}
+
+/// The index of a UNIQUE constraint.
+pub(super) fn unique_shape(
+    table: &ObjectName,
+    parts: Vec<IndexPart>,
+    fields: &[Field],
+    name: Option<&Ident>,
+    unique: Unique,
+) -> IndexShape {
+    let is_named = name.is_some();
+    let name = name.map_or_else(|| label(table, &parts, fields, "key"), fold);
+    IndexShape { name, is_named, parts, unique, is_constraint: true }
+}
+
+/// What PostgreSQL calls an index that has no name.
+fn label(table: &ObjectName, parts: &[IndexPart], fields: &[Field], label: &str) -> String {
+    let columns: Vec<&str> = parts.iter().map(|part| fields[part.attribute].name.as_str()).collect();
+    format!("{}_{}_{label}", table.name, columns.join("_"))
+}

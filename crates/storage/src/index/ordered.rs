@@ -1,0 +1,241 @@
+//! Ordered indexes: an Adaptive Radix Tree of the values of some attributes, each with its row behind it.
+//!
+//! An entry is there from before its row is visible to anybody until nobody sees the row any more, so that an index knows all
+//! rows that any reader of it sees, and others. Attributes of an index never change in place: a row with another key is
+//! another row. What was changed before the index was made is in it as it was when it was.
+//!
+//! Readers look while a writer changes the tree, and wait for nobody: the protocol is ROWEX. There is one writer at a time.
+//! Before rows give their place to others, or their memory back, those who may be looking at them are waited for.
+
+use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
+use std::time::Duration;
+
+use base::{Budget, Result};
+use index::{RowKeys, Rowex, Tree, WithRow};
+use types::Physical;
+
+use super::bytes::{self, IndexPart, KeyRange};
+use crate::{RowId, ScanPredicate, Schema};
+
+/// How long a writer waits for another one before it asks whether it was cancelled.
+const MOMENT: Duration = Duration::from_millis(1);
+/// The moment of an index that is not complete.
+const NEVER: u64 = u64::MAX;
+
+/// Whether several rows may have the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unique {
+    /// They may.
+    No,
+    /// Only if something in it is NULL.
+    ButNull,
+    /// They may not.
+    Yes,
+}
+
+/// What an index is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexDefinition {
+    /// Its name, as error messages say it.
+    pub name: String,
+    /// The attributes in the order in which they count.
+    pub parts: Vec<IndexPart>,
+    /// Whether keys are unique.
+    pub unique: Unique,
+}
+
+/// An index of the rows of a relation, for as long as somebody has it.
+#[derive(Debug)]
+pub struct OrderedIndex {
+    definition: IndexDefinition,
+    parts: Vec<(IndexPart, Physical)>,
+    /// Missing until it was built.
+    tree: OnceLock<Tree<Rowex>>,
+    writer: Mutex<()>,
+    /// Held, shared, while somebody looks into the tree.
+    looking: RwLock<()>,
+    /// Views from this moment on find all their rows in it.
+    since: AtomicU64,
+}
+
+/// Where an index finds the keys of rows.
+pub(crate) trait KeyRows {
+    /// Writes the values of the parts behind `key`. Returns whether one of them is NULL.
+    fn encode(&self, row: RowId, parts: &[(IndexPart, Physical)], key: &mut Vec<u8>) -> bool;
+}
+
+/// The rows of a tree.
+struct Keyed<'a> {
+    rows: &'a dyn KeyRows,
+    parts: &'a [(IndexPart, Physical)],
+}
+
+impl RowKeys for Keyed<'_> {
+    type Key<'a>
+        = Vec<u8>
+    where
+        Self: 'a;
+    const PREFIX_FREE: bool = true;
+
+    fn key(&self, row: u64) -> Vec<u8> {
+        let mut key = Vec::new();
+        self.rows.encode(RowId::from_bits(row), self.parts, &mut key);
+        key
+    }
+}
+
+/// The right to change an index.
+pub(crate) type Writing<'a> = MutexGuard<'a, ()>;
+
+impl OrderedIndex {
+    /// An index that has no tree yet.
+    pub(crate) fn new(definition: IndexDefinition, schema: &Schema) -> Self {
+        let physical = |part: &IndexPart| schema.attributes()[part.attribute].sql_type.physical();
+        let parts = definition.parts.iter().map(|part| (*part, physical(part))).collect();
+        let (tree, writer, looking) = (OnceLock::new(), Mutex::default(), RwLock::default());
+        Self { definition, parts, tree, writer, looking, since: AtomicU64::new(NEVER) }
+    }
+
+    /// What it is of.
+    pub fn definition(&self) -> &IndexDefinition {
+        &self.definition
+    }
+    /// The attributes and how they lie in memory.
+    pub(crate) fn parts(&self) -> &[(IndexPart, Physical)] {
+        &self.parts
+    }
+    /// Bytes of memory.
+    pub fn bytes(&self) -> usize {
+        self.tree.get().map_or(0, Tree::bytes)
+    }
+    /// Whether keys with such parts are unique.
+    pub(crate) fn is_unique(&self, has_null: bool) -> bool {
+        match self.definition.unique {
+            Unique::No => false,
+            Unique::ButNull => !has_null,
+            Unique::Yes => true,
+        }
+    }
+
+    /// How many rows are in it.
+    #[cfg(test)]
+    pub(crate) fn rows(&self) -> usize {
+        struct None;
+        impl RowKeys for None {
+            type Key<'a> = [u8; 0];
+            fn key(&self, _: u64) -> [u8; 0] {
+                []
+            }
+        }
+        self.tree.get().map_or(0, |tree| tree.reader(&None).range(Bound::Unbounded, Bound::Unbounded).count())
+    }
+
+    /// Gives it its tree.
+    pub(crate) fn build(&self, tree: Tree<Rowex>) {
+        let _ = self.tree.set(tree);
+    }
+    /// Views from this moment on may use it.
+    pub(crate) fn complete(&self, timestamp: u64) {
+        self.since.store(timestamp, Ordering::Release);
+    }
+    /// Whether all rows that a view of that moment sees are in it.
+    pub(crate) fn is_complete(&self, timestamp: u64) -> bool {
+        self.since.load(Ordering::Acquire) <= timestamp
+    }
+
+    /// Waits for whoever changes the index, unless the statement is cancelled.
+    pub(crate) fn write(&self) -> Result<Writing<'_>> {
+        loop {
+            match self.writer.try_lock() {
+                Ok(writing) => return Ok(writing),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(MOMENT),
+            }
+            base::statement::check()?;
+        }
+    }
+
+    /// The same for those who cannot give up.
+    pub(crate) fn write_at_last(&self) -> Writing<'_> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_row(key: &[u8], row: RowId) -> Vec<u8> {
+        let mut key = key.to_vec();
+        WithRow::<Keyed<'_>>::extend(&mut key, row.to_bits());
+        key
+    }
+
+    /// Enters a row.
+    pub(crate) fn insert(&self, _: &Writing<'_>, rows: &dyn KeyRows, key: &[u8], row: RowId) -> Result<()> {
+        let Some(tree) = self.tree.get() else { return Ok(()) };
+        let keyed = WithRow(Keyed { rows, parts: &self.parts });
+        tree.writer(&keyed).insert(&Self::with_row(key, row), row.to_bits())?;
+        Ok(())
+    }
+
+    /// Removes a row if it is there.
+    pub(crate) fn remove(&self, _: &Writing<'_>, rows: &dyn KeyRows, key: &[u8], row: RowId) {
+        let Some(tree) = self.tree.get() else { return };
+        let keyed = WithRow(Keyed { rows, parts: &self.parts });
+        tree.writer(&keyed).remove(&Self::with_row(key, row), row.to_bits());
+    }
+
+    /// Waits until nobody looks at entries that have been removed.
+    pub(crate) fn wait_for_readers(&self) {
+        drop(self.looking.write().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The rows with a key, as long as `wanted` does not say what is looked for.
+    pub(crate) fn find<T>(
+        &self,
+        rows: &dyn KeyRows,
+        key: &[u8],
+        mut wanted: impl FnMut(RowId) -> Option<T>,
+    ) -> Option<T> {
+        let _looking = self.looking.read().unwrap_or_else(PoisonError::into_inner);
+        let keyed = WithRow(Keyed { rows, parts: &self.parts });
+        let reader = self.tree.get()?.reader(&keyed);
+        reader.starting_with(key).find_map(|row| wanted(RowId::from_bits(row)))
+    }
+
+    /// How many leading parts the predicates say are equal to something, and whether they leave a range of the next; none if
+    /// they do not say anything of the first. No more than `most` keys are looked up.
+    pub(crate) fn left(&self, predicates: &[ScanPredicate], most: usize) -> Option<bytes::Left> {
+        bytes::left(&self.parts, predicates, most)
+    }
+
+    /// The rows in some ranges of keys, unless there are more than `most`.
+    pub(crate) fn rows_in(
+        &self,
+        rows: &dyn KeyRows,
+        ranges: &[KeyRange],
+        most: usize,
+        sees: impl Fn(RowId) -> bool,
+    ) -> Option<Vec<RowId>> {
+        let _looking = self.looking.read().unwrap_or_else(PoisonError::into_inner);
+        let keyed = WithRow(Keyed { rows, parts: &self.parts });
+        let reader = self.tree.get()?.reader(&keyed);
+        let mut found = Vec::new();
+        for KeyRange { lower, upper } in ranges {
+            let upper = upper.as_ref().map_or(Bound::Unbounded, |upper| Bound::Excluded(&upper[..]));
+            for row in reader.range(Bound::Included(lower), upper) {
+                let row = RowId::from_bits(row);
+                if sees(row) {
+                    found.push(row);
+                }
+                if found.len() > most {
+                    return None;
+                }
+            }
+        }
+        Some(found)
+    }
+}
+
+/// A tree of no rows.
+pub(crate) fn empty(budget: &Budget) -> Tree<Rowex> {
+    Tree::new(budget)
+}
