@@ -46,6 +46,8 @@ impl SqlState {
     pub const INVALID_ENCODING: Self = Self("22021");
     /// A NULL in a NOT NULL column.
     pub const NOT_NULL_VIOLATION: Self = Self("23502");
+    /// What a key references is not there, or what is referenced is to go.
+    pub const FOREIGN_KEY_VIOLATION: Self = Self("23503");
     /// A duplicate key.
     pub const UNIQUE_VIOLATION: Self = Self("23505");
     /// A value for a column that nothing but its definition may fill.

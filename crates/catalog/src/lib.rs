@@ -3,6 +3,7 @@
 //! Architecture invariant: planning reads statistics through [`Statistics`] only, never storage.
 
 mod filling;
+mod foreign_keys;
 mod indexes;
 pub mod names;
 mod sequences;
@@ -11,6 +12,7 @@ mod table_statistics;
 pub mod tables;
 
 pub use filling::{Check, Filling};
+pub use foreign_keys::{Action, ForeignKey};
 pub use indexes::TableIndex;
 pub use names::nearest_name;
 pub use sequences::{Owner, SequenceEntry};

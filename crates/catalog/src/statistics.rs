@@ -34,6 +34,8 @@ pub struct IndexStatistics {
     pub name: String,
     /// Its attributes, in the order in which they count.
     pub attributes: Vec<usize>,
+    /// Whether it is that of the primary key.
+    pub is_primary: bool,
     /// Whether no two rows, once it is complete, have the same values, NULL not being the same as another NULL.
     pub is_unique: bool,
     /// Whether one of the attributes may be NULL.

@@ -34,6 +34,7 @@ impl Statistics for storage::Snapshot {
             name: format!("{}_pkey", relation.name()),
             attributes: key.to_vec(),
             is_unique: true,
+            is_primary: true,
             has_null: false,
             is_complete: true,
             is_ordered: false,
@@ -43,6 +44,7 @@ impl Statistics for storage::Snapshot {
             let of: Vec<usize> = definition.parts.iter().map(|part| part.attribute).collect();
             IndexStatistics {
                 name: definition.name.clone(),
+                is_primary: false,
                 is_unique: definition.unique != Unique::No,
                 has_null: of.iter().any(|&attribute| !attributes[attribute].not_null),
                 attributes: of,

@@ -9,7 +9,7 @@ use base::{Error, Result, SqlState};
 use functions::Sequence;
 use storage::Relation;
 
-use crate::{Check, Field, Filling, Owner, SequenceEntry, TableIndex, nearest_name};
+use crate::{Check, Field, Filling, ForeignKey, Owner, SequenceEntry, TableIndex, nearest_name};
 
 /// The schema of unqualified names.
 pub const DEFAULT_SCHEMA: &str = "main";
@@ -33,6 +33,8 @@ pub struct Table {
     pub checks: Vec<Check>,
     /// Its indexes besides that of the primary key, in the order of the names.
     pub indexes: Vec<TableIndex>,
+    /// Its foreign keys, in the order of the names.
+    pub foreign_keys: Vec<ForeignKey>,
     /// Shared by all definitions of the table that there were.
     _rows: Arc<Rows>,
 }
@@ -51,7 +53,7 @@ impl Table {
     /// A table with a filling for each column, and constraints in the order of their names.
     pub fn with(relation: Arc<Relation>, fillings: Vec<Filling>, checks: Vec<Check>) -> Self {
         let rows = Arc::new(Rows(relation.clone()));
-        Self { relation, fillings, checks, indexes: Vec::new(), _rows: rows }
+        Self { relation, fillings, checks, indexes: Vec::new(), foreign_keys: Vec::new(), _rows: rows }
     }
 }
 
@@ -424,6 +426,7 @@ impl Catalog {
                 entries.insert(to.to_owned(), entry);
             }
             catalog.own_by(&key, to);
+            catalog.refer_by(&key, to);
             Ok(())
         })
     }
@@ -453,7 +456,9 @@ impl Catalog {
                 }
             } else {
                 catalog.refuse_dependents(kind, &gone)?;
+                catalog.refuse_references(&gone)?;
             }
+            catalog.drop_references(&gone);
             for (schema, name) in gone {
                 catalog.drop_owned(&(schema.clone(), name.clone()));
                 catalog.schemas.get_mut(&schema).and_then(|entries| entries.remove(&name));

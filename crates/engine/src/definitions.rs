@@ -1,6 +1,6 @@
 //! Sequences, tables, indexes and views as the SQL that makes them again.
 
-use catalog::{Filling, IndexPart, Table, TableEntry, TableIndex, Unique};
+use catalog::{Action, CatalogSnapshot, Filling, ForeignKey, IndexPart, Table, TableEntry, TableIndex, Unique};
 use functions::sequence::Shape;
 
 use crate::Session;
@@ -27,13 +27,13 @@ impl Session {
             let sql = format!("CREATE SEQUENCE {full} AS {} {options};", shape.sql_type);
             Definition { schema: schema.to_owned(), name: name.to_owned(), sql }
         });
-        let entries = catalog.entries().map(|(schema, name, entry)| {
+        let entries = ordered(&catalog).into_iter().map(|(schema, name, entry)| {
             let full = full_name(schema, name);
             let sql = match entry {
                 TableEntry::Table(table) => {
                     let others = table.indexes.iter().filter(|index| !index.is_constraint);
                     let indexes = others.map(|index| format!("\n{}", create_index(&full, table, index)));
-                    create_table(&full, table) + &indexes.collect::<String>()
+                    create_table(&full, table, &catalog) + &indexes.collect::<String>()
                 }
                 TableEntry::View(view) => {
                     let columns: Vec<String> = view.columns.iter().map(|c| quoted(&c.name)).collect();
@@ -60,7 +60,7 @@ fn options(shape: &Shape) -> String {
     format!("START WITH {start} INCREMENT BY {increment} MINVALUE {min} MAXVALUE {max} CACHE {cache} {no}CYCLE")
 }
 
-fn create_table(name: &str, table: &Table) -> String {
+fn create_table(name: &str, table: &Table, catalog: &CatalogSnapshot) -> String {
     let schema = table.relation.schema();
     let mut lines: Vec<String> = Vec::with_capacity(schema.attributes().len() + 1);
     for (index, (attribute, filling)) in schema.attributes().iter().zip(&table.fillings).enumerate() {
@@ -90,10 +90,63 @@ fn create_table(name: &str, table: &Table) -> String {
         let columns = parts(table, &definition.parts);
         lines.push(format!("    CONSTRAINT {} UNIQUE{nulls} ({columns})", quoted(&definition.name)));
     }
+    for key in &table.foreign_keys {
+        lines.push(format!("    CONSTRAINT {} {}", quoted(&key.name), references(table, key, catalog)));
+    }
     for check in &table.checks {
         lines.push(format!("    CONSTRAINT {} CHECK ({})", quoted(&check.name), check.sql));
     }
     format!("CREATE TABLE {name} (\n{}\n);", lines.join(",\n"))
+}
+
+/// Tables and views in the order of their names, but for tables that others reference: these come before them.
+fn ordered(catalog: &CatalogSnapshot) -> Vec<Entry<'_>> {
+    fn push<'c>(
+        entry: Entry<'c>,
+        catalog: &'c CatalogSnapshot,
+        ordered: &mut Vec<Entry<'c>>,
+        seen: &mut Vec<Seen<'c>>,
+    ) {
+        if seen.contains(&(entry.0, entry.1)) {
+            return;
+        }
+        seen.push((entry.0, entry.1));
+        if let TableEntry::Table(table) = entry.2 {
+            for (schema, name) in table.foreign_keys.iter().map(|key| &key.references) {
+                let other = catalog.entries().find(|(s, n, _)| s == schema && n == name);
+                other.into_iter().for_each(|other| push(other, catalog, ordered, seen));
+            }
+        }
+        ordered.push(entry);
+    }
+    let (mut ordered, mut seen) = (Vec::new(), Vec::new());
+    catalog.entries().for_each(|entry| push(entry, catalog, &mut ordered, &mut seen));
+    ordered
+}
+
+/// Schema, name and what it is of.
+type Entry<'c> = (&'c str, &'c str, &'c TableEntry);
+type Seen<'c> = (&'c str, &'c str);
+
+/// A foreign key without its name.
+fn references(table: &Table, key: &ForeignKey, catalog: &CatalogSnapshot) -> String {
+    let names = |table: &Table, attributes: &[usize]| {
+        let name = |&at: &usize| quoted(&table.relation.schema().attributes()[at].name);
+        attributes.iter().map(name).collect::<Vec<_>>().join(", ")
+    };
+    let referred = match catalog.find(Some(&key.references.0), &key.references.1) {
+        Some(TableEntry::Table(to)) => format!(" ({})", names(to, &key.referred)),
+        _ => String::new(),
+    };
+    let action = |when: &str, action: Action| match action {
+        Action::Refuse => String::new(),
+        Action::Cascade => format!(" ON {when} CASCADE"),
+        Action::SetNull => format!(" ON {when} SET NULL"),
+        Action::SetDefault => format!(" ON {when} SET DEFAULT"),
+    };
+    let (to, full) = (full_name(&key.references.0, &key.references.1), if key.is_full { " MATCH FULL" } else { "" });
+    let actions = action("UPDATE", key.on_update) + &action("DELETE", key.on_delete);
+    format!("FOREIGN KEY ({}) REFERENCES {to}{referred}{full}{actions}", names(table, &key.columns))
 }
 
 /// The statement that makes an index of a table.
@@ -120,7 +173,7 @@ fn parts(table: &Table, parts: &[IndexPart]) -> String {
 }
 
 /// The name as SQL needs it: in quotes unless it is a word in lower case that could be no keyword.
-fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     let mut chars = name.chars();
     let plain = chars.next().is_some_and(|c| c.is_ascii_lowercase() || c == '_')
         && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');

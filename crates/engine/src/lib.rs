@@ -32,6 +32,7 @@ mod prepared;
 mod prepared_statement;
 mod progress;
 mod recording;
+mod references;
 mod rejects;
 mod resolver;
 mod result;

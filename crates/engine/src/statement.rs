@@ -37,6 +37,11 @@ pub(crate) fn run(environment: &mut Environment, statement: Statement, rejects: 
     if reads { result.and_reject(rejects) } else { Ok(result) }
 }
 
+/// Whether it changes rows that have to be looked after, though it is none of those that always do.
+pub(crate) fn needs_transaction(statement: &Statement) -> bool {
+    matches!(statement, Statement::Copy(copy) if copy::needs_transaction(copy))
+}
+
 /// What a statement is called that a read-only transaction must not have.
 fn written(statement: &Statement) -> Option<&'static str> {
     match statement {

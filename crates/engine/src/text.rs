@@ -9,6 +9,7 @@ use types::{SqlType, Value};
 use crate::environment::Environment;
 use crate::kept::Fit;
 use crate::kept::plans::{Kept, Text};
+use crate::references::look_after;
 use crate::resolver::Resolver;
 use crate::transaction::Block;
 use crate::{PreparedStatement, QueryResult, execute, statement};
@@ -54,7 +55,10 @@ fn in_transaction(
     };
     for tries in 0.. {
         block.begin_statement(parsed.ends_transaction())?;
-        let error = match run(environment) {
+        let first = block.transaction.statement();
+        block.transaction.take_effects();
+        let run = run(environment).and_then(|result| look_after(environment, &block, self::run).map(|()| result));
+        let error = match run {
             Ok(result) => return Ok(result),
             // A COMMIT that has failed is over.
             Err(error) if parsed.controls_transactions() => {
@@ -63,7 +67,7 @@ fn in_transaction(
             }
             Err(error) => error,
         };
-        if let Err(error) = block.retry(error, tries, &environment.call) {
+        if let Err(error) = block.retry(error, tries, first, &environment.call) {
             block.fail();
             return Err(error);
         }
@@ -80,7 +84,7 @@ fn alone(
         let block = Arc::new(Block::implicit(&environment.database.0.clock));
         block.begin_statement(false)?;
         environment.block = Some(block.clone());
-        let result = run(environment);
+        let result = run(environment).and_then(|result| look_after(environment, &block, self::run).map(|()| result));
         environment.block = None;
         let result = result.and_then(|result| statement::commit(environment, &block).map(|()| result));
         match result {
@@ -89,6 +93,21 @@ fn alone(
         }
     }
     Err(Error::internal("tries without an end"))
+}
+
+/// Runs a statement that reads what cannot be read again as a transaction: once.
+fn once(
+    environment: &mut Environment,
+    run: impl FnOnce(&mut Environment) -> Result<QueryResult>,
+) -> Result<QueryResult> {
+    let block = Arc::new(Block::implicit(&environment.database.0.clock));
+    block.begin_statement(false)?;
+    environment.block = Some(block.clone());
+    let result = run(environment).and_then(|result| look_after(environment, &block, self::run).map(|()| result));
+    environment.block = None;
+    let result = result?;
+    statement::commit(environment, &block)?;
+    Ok(result)
 }
 
 /// Runs a statement whose plan is not kept.
@@ -123,7 +142,11 @@ fn bind_and_run(
     };
     let rejects = resolver.into_rejects();
     let levels = bound.plan().map_or(0, plan::Plan::depth);
-    stack::with_room(levels, || statement::run(environment, bound, rejects))?
+    let alone = environment.block.is_none() && statement::needs_transaction(&bound);
+    stack::with_room(levels, || match alone {
+        true => once(environment, |environment| statement::run(environment, bound, rejects)),
+        false => statement::run(environment, bound, rejects),
+    })?
 }
 
 /// The prepared statement of that name.

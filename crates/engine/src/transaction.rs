@@ -208,13 +208,13 @@ impl Block {
         self.transaction.snapshot(relation)
     }
 
-    /// Takes back what the statement that runs has done, if it can be run again after this error, and waits for whom it has
+    /// Takes back what the statement that began as number `first` has done, if it can be run again after this error, and waits for whom it has
     /// collided with. Otherwise the error.
-    pub fn retry(&self, error: Error, tries: usize, call: &Call) -> Result<()> {
+    pub fn retry(&self, error: Error, tries: usize, first: u32, call: &Call) -> Result<()> {
         if self.isolation != Isolation::ReadCommitted || !may_help(&error, tries) {
             return Err(error);
         }
-        self.transaction.roll_back_to(self.transaction.statement())?;
+        self.transaction.roll_back_to(first)?;
         let Some(other) = self.transaction.take_blocked() else { return Ok(()) };
         let own = self.transaction.stamp();
         if !Stamp::may_wait(own, &other) {

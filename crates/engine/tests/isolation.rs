@@ -358,3 +358,63 @@ fn memory_comes_back() {
     ok(&mut session, "reset query_memory_limit");
     assert_eq!(numbers(&mut session, "select count(*) from t where s like '%changed'"), [20_000]);
 }
+
+/// Sessions over a table of parents, 1 to 3, and one of children of 1.
+fn family() -> (Database, Session, Session) {
+    let database = database();
+    let mut first = database.connect();
+    ok(&mut first, "create table p (id int primary key, x int)");
+    ok(&mut first, "create table c (pid int references p on delete cascade, y int)");
+    ok(&mut first, "insert into p values (1, 0), (2, 0), (3, 0)");
+    ok(&mut first, "insert into c values (1, 0)");
+    let second = database.connect();
+    (database, first, second)
+}
+
+#[test]
+fn a_row_is_not_referenced_and_deleted_at_the_same_time() {
+    for level in ALL {
+        for deletes_first in [true, false] {
+            let (_database, mut a, mut b) = family();
+            ok(&mut a, &format!("begin isolation level {level}"));
+            ok(&mut b, &format!("begin isolation level {level}"));
+            ok(&mut a, "insert into c values (2, 1)");
+            ok(&mut b, "delete from p where id = 2");
+            let (first, second) = if deletes_first { (&mut b, &mut a) } else { (&mut a, &mut b) };
+            ok(first, "commit");
+            assert_eq!(run(second, "commit").expect_err(level).state(), FAILURE, "{level}");
+            let orphans = "select count(*) from c where not exists (select 1 from p where p.id = c.pid)";
+            assert_eq!(numbers(&mut a, orphans), [0], "{level}");
+            // What does not collide goes on: other rows, and other columns of the same.
+            ok(&mut a, &format!("begin isolation level {level}"));
+            ok(&mut b, &format!("begin isolation level {level}"));
+            ok(&mut a, "insert into c values (1, 7)");
+            ok(&mut b, "update p set x = 9 where id = 1");
+            ok(&mut b, "delete from p where id = 3");
+            ok(&mut b, "commit");
+            ok(&mut a, "commit");
+            assert_eq!(numbers(&mut a, "select count(*) from c where pid = 1"), [2]);
+        }
+    }
+}
+
+#[test]
+fn a_foreign_key_waits_for_those_who_change_its_table() {
+    let database = database();
+    let mut a = database.connect();
+    ok(&mut a, "create table p (id int primary key)");
+    ok(&mut a, "insert into p values (1), (2)");
+    ok(&mut a, "begin");
+    ok(&mut a, "delete from p where id = 1");
+    let mut b = database.connect();
+    thread::scope(|scope| {
+        let made = scope.spawn(move || {
+            ok(&mut b, "create table c (pid int references p)");
+            ok(&mut b, "create index on p (id)");
+            run(&mut b, "insert into c values (1)").unwrap_err().state()
+        });
+        thread::sleep(Duration::from_millis(100));
+        ok(&mut a, "commit");
+        assert_eq!(made.join().unwrap(), SqlState::FOREIGN_KEY_VIOLATION);
+    });
+}

@@ -8,6 +8,7 @@ mod columns;
 mod constraint;
 mod definition;
 mod expr;
+mod foreign_key;
 mod from;
 mod group;
 mod index;

@@ -14,7 +14,7 @@ pub(crate) mod window;
 use std::ops::Range;
 
 use base::{Error, Result, SqlState};
-use sqlparser::ast::{SetExpr, Statement};
+use sqlparser::ast::{ColumnOption, ColumnOptionDef, SetExpr, Statement, TableConstraint};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
@@ -68,6 +68,11 @@ impl Parsed {
             | Statement::Merge(_)
             | Statement::Truncate(_)
             | Statement::CreateIndex(_) => true,
+            Statement::CreateTable(create) => {
+                let references = |option: &ColumnOptionDef| matches!(option.option, ColumnOption::ForeignKey(_));
+                create.columns.iter().flat_map(|column| &column.options).any(references)
+                    || create.constraints.iter().any(|c| matches!(c, TableConstraint::ForeignKey(_)))
+            }
             Statement::Query(query) => {
                 matches!(*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{Check, Filling, IndexPart, Owner, TEMPORARY_SCHEMA, Unique};
+use catalog::{Check, Filling, ForeignKey, IndexPart, Owner, TEMPORARY_SCHEMA, Unique};
 use functions::Sequence;
 use functions::sequence::Shape;
 use plan::{Plan, TableSource};
@@ -267,6 +267,8 @@ pub struct CreateTable {
     pub checks: Vec<Check>,
     /// The indexes of its UNIQUE constraints.
     pub indexes: Vec<IndexShape>,
+    /// Its foreign keys, in the order of the names.
+    pub foreign_keys: Vec<ForeignKey>,
     /// The sequences of its columns: their names, the columns, and themselves.
     pub sequences: Vec<(String, String, Arc<Sequence>)>,
     /// Nothing happens if there is one.

@@ -87,6 +87,8 @@ pub struct Relation {
     indexes: RwLock<Vec<Weak<OrderedIndex>>>,
     /// Whether there ever was one.
     is_indexed: AtomicBool,
+    /// Whether transactions note what they do to it.
+    is_noted: AtomicBool,
     /// Transactions that have changed rows, some of which have ended.
     writers: Mutex<Vec<Arc<Stamp>>>,
     /// Held while keys of dead rows leave the indexes, and while such rows lose their values.
@@ -159,6 +161,7 @@ impl Relation {
             index,
             indexes: RwLock::default(),
             is_indexed: AtomicBool::new(false),
+            is_noted: AtomicBool::new(false),
             writers: Mutex::default(),
             folding: Mutex::default(),
             keys: Mutex::new(()),

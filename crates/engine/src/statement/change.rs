@@ -17,6 +17,7 @@ use super::load::{run_to, typed};
 use super::rows_tag;
 use crate::environment::Environment;
 use crate::execute;
+use crate::references;
 use crate::result::QueryResult;
 use crate::source::Source;
 use crate::transaction::Block;
@@ -24,6 +25,9 @@ use crate::transaction::Block;
 pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryResult> {
     let Change { name, table, kind, attributes, source, returning } = change;
     let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
+    if kind == ChangeKind::Truncate {
+        references::check_truncate(environment, &relation).map_err(|e| e.at(name.position))?;
+    }
     let block = environment.block.clone().ok_or_else(|| Error::internal("a change outside of a transaction"))?;
     let tag = match &kind {
         ChangeKind::Insert | ChangeKind::Upsert { .. } => "INSERT",
@@ -269,8 +273,9 @@ impl Work<'_> {
             _ => return Err(Error::internal("nothing is updated")),
         };
         if moves {
-            block.transaction.delete(relation, &ids)?;
-            later.push(rows_of(columns, &places));
+            let rows = rows_of(columns, &places);
+            block.transaction.replace(relation, &ids, &rows)?;
+            later.push(rows);
             return Ok(());
         }
         let named = attributes.iter().zip(columns).filter(|(attribute, _)| changed.contains(attribute));

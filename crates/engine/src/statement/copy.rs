@@ -42,6 +42,14 @@ pub(super) fn copy(environment: &Environment, copy: Copy) -> Result<QueryResult>
     }
 }
 
+/// Whether more than the rows themselves has to be looked after.
+pub(super) fn needs_transaction(copy: &Copy) -> bool {
+    match copy {
+        Copy::From { table, .. } => Source::relation(table).is_ok_and(|relation| relation.effects_are_noted()),
+        Copy::To { .. } => false,
+    }
+}
+
 fn path(target: CopyTarget, what: &str) -> Result<String> {
     match target {
         CopyTarget::File(path) => Ok(path),

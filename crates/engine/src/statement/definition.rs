@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{Catalog, IfExists, Kind, Owner, TEMPORARY_SCHEMA, Table, TableEntry, View};
+use catalog::{Catalog, ForeignKey, IfExists, Kind, Owner, TEMPORARY_SCHEMA, Table, TableEntry, View};
 use functions::Sequence;
 use functions::sequence::Shape;
 use plan::Plan;
@@ -63,6 +63,8 @@ pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Re
     let fillings = create.columns.into_iter().map(|c| c.filling).collect();
     let mut table = Table::with(relation.clone(), fillings, create.checks);
     let schema = create.name.schema.as_deref();
+    depend_on(environment, &create.foreign_keys, &relation)?;
+    table.foreign_keys = create.foreign_keys;
     table.indexes = index::of_constraints(environment, schema, &relation, create.indexes)
         .map_err(|e| e.at(create.name.position))?;
     let (catalog, name) = (environment.catalog_of(create.name.schema.as_deref()), &create.name);
@@ -71,6 +73,22 @@ pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Re
         .create_with(name.schema.as_deref(), &name.name, entry, create.sequences, mode)
         .map_err(|e| e.at(name.position))?;
     Ok(done)
+}
+
+/// What statements do to tables that are part of a foreign key is noted from now on.
+fn depend_on(environment: &Environment, keys: &[ForeignKey], relation: &Arc<Relation>) -> Result<()> {
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let block = environment.block.as_ref().ok_or_else(|| Error::internal("a foreign key outside of a transaction"))?;
+    block.transaction.note_effects_on(relation)?;
+    let catalog = environment.catalog();
+    for key in keys {
+        if let Some(TableEntry::Table(to)) = catalog.find(Some(&key.references.0), &key.references.1) {
+            block.transaction.note_effects_on(&to.relation)?;
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn create_table_as(

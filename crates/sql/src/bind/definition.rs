@@ -58,6 +58,7 @@ impl Binder<'_> {
                 primary_key: vec![],
                 checks: vec![],
                 indexes: vec![],
+                foreign_keys: vec![],
                 sequences: vec![],
                 if_not_exists,
                 or_replace,
@@ -77,6 +78,7 @@ impl Binder<'_> {
             primary_key: Vec::new(),
             checks: Vec::new(),
             indexes: Vec::new(),
+            foreign_keys: Vec::new(),
             sequences: Vec::new(),
             if_not_exists,
             or_replace,
@@ -92,6 +94,7 @@ impl Binder<'_> {
         for &key in &table.primary_key {
             table.columns[key].nullable = false;
         }
+        self.foreign_keys(create, &mut table)?;
         self.constrain(create, &mut table)?;
         Ok(Statement::CreateTable(table))
     }
@@ -166,8 +169,9 @@ impl Binder<'_> {
                 }
                 ColumnOption::Comment(_) => {}
                 // These need all columns.
-                ColumnOption::Check(_) | ColumnOption::Generated { generation_expr: Some(_), .. } => {}
-                ColumnOption::ForeignKey(_) => return unsupported("REFERENCES", position),
+                ColumnOption::ForeignKey(_)
+                | ColumnOption::Check(_)
+                | ColumnOption::Generated { generation_expr: Some(_), .. } => {}
                 ColumnOption::Collation(_) => return unsupported("COLLATE", position),
                 other => return unsupported(format!("the column option {other}"), position),
             }
@@ -224,8 +228,7 @@ impl Text<'_> {
                 table.indexes.push(shape);
                 Ok(())
             }
-            TableConstraint::ForeignKey(_) => unsupported("FOREIGN KEY", table.name.position),
-            TableConstraint::Check(_) => Ok(()),
+            TableConstraint::ForeignKey(_) | TableConstraint::Check(_) => Ok(()),
             _ => unsupported("this table constraint", table.name.position),
         }
     }

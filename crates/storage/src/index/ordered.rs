@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use base::{Budget, Result};
 use index::{RowKeys, Rowex, Tree, WithRow};
-use types::Physical;
+use types::{Column, Physical};
 
 use super::bytes::{self, IndexPart, KeyRange};
 use crate::{RowId, ScanPredicate, Schema};
@@ -199,6 +199,11 @@ impl OrderedIndex {
         let keyed = WithRow(Keyed { rows, parts: &self.parts });
         let reader = self.tree.get()?.reader(&keyed);
         reader.starting_with(key).find_map(|row| wanted(RowId::from_bits(row)))
+    }
+
+    /// Writes the key of a row of columns, one for each part, behind `key`.
+    pub(crate) fn encode_key(&self, columns: &[Column], row: usize, key: &mut Vec<u8>) {
+        self.definition.parts.iter().zip(columns).for_each(|(part, column)| part.push(column.into(), row, key));
     }
 
     /// How many leading parts the predicates say are equal to something, and whether they leave a range of the next; none if

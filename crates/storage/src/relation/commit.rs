@@ -210,6 +210,12 @@ impl Commit {
         Ok(self.rows() - rows)
     }
 
+    /// The rows that a statement has placed.
+    pub(crate) fn placed_by(&self, statement: u32) -> Vec<(usize, Range<usize>)> {
+        let of_it = self.steps.iter().filter(|step| step.0 == statement);
+        of_it.map(|(_, chunk, rows)| (*chunk, rows.clone())).collect()
+    }
+
     /// The rows that statements from number `first` on have placed: they are this commit's no more, but stay where they are.
     pub(crate) fn forget_from(&mut self, first: u32) -> Vec<(usize, Range<usize>)> {
         let forgotten = self.steps.extract_if(.., |step| step.0 >= first);

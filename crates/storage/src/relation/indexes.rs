@@ -85,20 +85,41 @@ impl Relation {
         writers.push(stamp.clone());
     }
 
+    /// A conflict if a transaction other than this one has begun to change rows and has not ended.
+    fn check_writers(&self, writers: &mut Vec<Arc<Stamp>>, own: &Arc<Stamp>) -> Result<(), Refused> {
+        writers.retain(|writer| !writer.has_ended());
+        match writers.iter().find(|writer| !Arc::ptr_eq(own, writer)) {
+            Some(other) => Err(Refused::Conflict(Conflict::Running(other.clone()))),
+            None => Ok(()),
+        }
+    }
+
+    /// Transactions note what they do to rows from now on.
+    pub(crate) fn note_effects(&self, own: &Arc<Stamp>) -> Result<(), Refused> {
+        if !self.effects_are_noted() {
+            let mut writers = lock(&self.writers);
+            self.check_writers(&mut writers, own)?;
+            self.is_noted.store(true, std::sync::atomic::Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Whether transactions note what they do to rows.
+    pub fn effects_are_noted(&self) -> bool {
+        self.is_noted.load(std::sync::atomic::Ordering::Acquire)
+    }
+
     /// An index of the relation's rows and of all that come. Error 23505 if a key is not unique. Conflicts if another
     /// transaction is changing rows. The index is complete for the view, and for later ones once that is told it.
     pub(crate) fn create_index(
         self: &Arc<Self>,
         definition: IndexDefinition,
-        own: Option<&Arc<Stamp>>,
+        own: &Arc<Stamp>,
         snapshot: impl FnOnce(View) -> Snapshot,
     ) -> Result<Arc<OrderedIndex>, Refused> {
         let index = Arc::new(OrderedIndex::new(definition, &self.schema));
         let mut writers = lock(&self.writers);
-        writers.retain(|writer| !writer.has_ended());
-        if let Some(other) = writers.iter().find(|writer| own.is_none_or(|own| !Arc::ptr_eq(own, writer))) {
-            return Err(Refused::Conflict(Conflict::Running(other.clone())));
-        }
+        self.check_writers(&mut writers, own)?;
         let keys = lock(&self.keys);
         let writing = index.write()?;
         let mut indexes = self.indexes.write().unwrap_or_else(PoisonError::into_inner);

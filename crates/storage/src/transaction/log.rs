@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use base::{Error, Result};
-use types::Column;
+use types::{Chunk, Column};
 
+use super::effects::{ChangedRows, Effect};
 use super::validate::{self, Reads};
 use crate::bits::Bits;
 use crate::clock::{Clock, Conflict, Recent, Stamp, View, What, Written};
@@ -20,12 +21,16 @@ use crate::{RowId, WINDOW};
 #[derive(Debug)]
 pub struct Transaction {
     clock: Arc<Clock>,
-    stamp: Arc<Stamp>,
-    moment: Mutex<View>,
+    pub(super) stamp: Arc<Stamp>,
+    pub(super) moment: Mutex<View>,
     /// Of the statement that runs, from 1 on.
     statement: AtomicU32,
     /// What validation compares with others' writes; none: a snapshot is enough.
-    reads: Option<Arc<Reads>>,
+    pub(super) reads: Option<Arc<Reads>>,
+    /// And what it compares whatever the level is, with the moment of which that was read.
+    pub(super) dependencies: Mutex<Vec<(View, Arc<Reads>)>>,
+    pub(super) dependent: Mutex<Option<Arc<Reads>>>,
+    pub(super) effects: Mutex<Vec<Effect>>,
     done: Mutex<Vec<Done>>,
     /// Indexes that it has made.
     made: Mutex<Vec<Arc<OrderedIndex>>>,
@@ -44,8 +49,9 @@ struct Done {
 
 #[derive(Debug, Default)]
 struct Changed {
-    rows: Bits,
-    deleted: bool,
+    updated: Bits,
+    deleted: Bits,
+    /// Of those that were updated.
     attributes: Vec<usize>,
 }
 
@@ -59,6 +65,9 @@ impl Transaction {
             moment: Mutex::new(clock.view()),
             statement: AtomicU32::new(1),
             reads: serializable.then(Arc::default),
+            dependencies: Mutex::default(),
+            dependent: Mutex::default(),
+            effects: Mutex::default(),
             done: Mutex::default(),
             made: Mutex::default(),
             blocked: Mutex::default(),
@@ -83,11 +92,6 @@ impl Transaction {
     /// It sees what is committed now, from now on.
     pub fn refresh(&self) {
         *lock(&self.moment) = self.clock.view();
-    }
-
-    /// Where reads are noted; none if nothing depends on them.
-    pub fn reads(&self) -> Option<&Arc<Reads>> {
-        self.reads.as_ref()
     }
 
     /// Whom the last change that failed has collided with.
@@ -132,13 +136,13 @@ impl Transaction {
                 None => snapshot,
             }
         };
-        let index = self.told(relation.create_index(definition, Some(&self.stamp), snapshot))?;
+        let index = self.told(relation.create_index(definition, &self.stamp, snapshot))?;
         lock(&self.made).push(index.clone());
         Ok(index)
     }
 
     /// Remembers whom a change has collided with.
-    fn told<T>(&self, result: Result<T, Refused>) -> Result<T> {
+    pub(super) fn told<T>(&self, result: Result<T, Refused>) -> Result<T> {
         result.map_err(|refused| {
             if let Refused::Conflict(Conflict::Running(stamp)) = &refused {
                 *lock(&self.blocked) = Some(stamp.clone());
@@ -150,15 +154,32 @@ impl Transaction {
     /// Inserts what was appended. Returns how many rows that is. After an error the statement has to be rolled back.
     pub fn insert(&self, append: &Append) -> Result<usize> {
         let moment = lock(&self.moment).clone();
-        self.with(append.relation(), |done| {
-            let inserted = done.inserted.get_or_insert_with(|| append.relation().begin_commit_at(&moment));
-            inserted.add(append, &self.stamp, self.statement())
-        })
+        let relation = append.relation();
+        let mut placed = Vec::new();
+        let rows = self.with(relation, |done| {
+            let inserted = done.inserted.get_or_insert_with(|| relation.begin_commit_at(&moment));
+            let rows = inserted.add(append, &self.stamp, self.statement())?;
+            if relation.effects_are_noted() {
+                placed = inserted.placed_by(self.statement());
+            }
+            Ok(rows)
+        })?;
+        self.note(relation, || ChangedRows::Inserted(placed));
+        Ok(rows)
     }
 
     /// Deletes rows, given by their ids in order, each once. After an error the statement has to be rolled back.
     pub fn delete(&self, relation: &Arc<Relation>, ids: &[RowId]) -> Result<()> {
-        self.change(relation, ids, None)
+        self.change(relation, ids, None)?;
+        self.note(relation, || ChangedRows::Deleted(ids.to_vec()));
+        Ok(())
+    }
+
+    /// As [`delete`](Self::delete), of rows in whose places others come, with values of all attributes, which are inserted later.
+    pub fn replace(&self, relation: &Arc<Relation>, ids: &[RowId], rows: &Chunk) -> Result<()> {
+        self.change(relation, ids, None)?;
+        self.note(relation, || ChangedRows::Replaced(ids.to_vec(), rows.clone()));
+        Ok(())
     }
 
     /// Gives rows, by their ids in order, each once, new values of attributes: those at `places` of the columns. Attributes
@@ -171,7 +192,9 @@ impl Transaction {
         places: &[u32],
     ) -> Result<()> {
         relation.refuse_nulls(ids, (columns, places), &self.snapshot(relation))?;
-        self.change(relation, ids, Some((columns, places)))
+        self.change(relation, ids, Some((columns, places)))?;
+        self.note(relation, || ChangedRows::Updated(ids.to_vec(), columns.iter().map(|column| column.0).collect()));
+        Ok(())
     }
 
     fn change(&self, relation: &Arc<Relation>, ids: &[RowId], values: Option<NewValues<'_>>) -> Result<()> {
@@ -190,10 +213,12 @@ impl Transaction {
                 at += ids.len();
                 let rows = relation.change_window(ids, values, &view)?;
                 let changed = done.changed.entry(window_of(&ids[0])).or_default();
-                changed.rows.add(&rows);
                 match values {
-                    None => changed.deleted = true,
-                    Some((columns, _)) => changed.attributes.extend(columns.iter().map(|column| column.0)),
+                    None => changed.deleted.add(&rows),
+                    Some((columns, _)) => {
+                        changed.updated.add(&rows);
+                        changed.attributes.extend(columns.iter().map(|column| column.0));
+                    }
                 }
                 changed.attributes.sort_unstable();
                 changed.attributes.dedup();
@@ -219,8 +244,7 @@ impl Transaction {
                         let ids: Vec<RowId> = window.map(|row| RowId::new(chunk, row)).collect();
                         let rows = done.relation.change_window(&ids, None, &view).map_err(Error::from)?;
                         let changed = done.changed.entry((chunk, number)).or_default();
-                        changed.rows.add(&rows);
-                        changed.deleted = true;
+                        changed.deleted.add(&rows);
                     }
                 }
             }
@@ -241,9 +265,10 @@ impl Transaction {
             return Ok(Vec::new());
         }
         let moment = lock(&self.moment).clone();
-        let check = |recent: &Recent| match &self.reads {
-            Some(reads) => validate::check(recent, &moment, reads),
-            None => Ok(()),
+        let dependencies = std::mem::take(&mut *lock(&self.dependencies));
+        let check = |recent: &Recent| {
+            dependencies.iter().try_for_each(|(moment, reads)| validate::check(recent, moment, reads))?;
+            self.reads.as_ref().map_or(Ok(()), |reads| validate::check(recent, &moment, reads))
         };
         let result = self.clock.commit(&self.stamp, check, |timestamp| {
             // Rows that this one has changed before are in them as they are now.
@@ -256,9 +281,14 @@ impl Transaction {
                 }
                 let relation = done.relation.number();
                 for (&(chunk, window), changed) in &done.changed {
-                    let Changed { rows, deleted, attributes } = changed;
-                    let what = What::Changed { window, rows: *rows, deleted: *deleted, attributes: attributes.clone() };
-                    written.push(Written { relation, chunk, what });
+                    let Changed { updated, deleted, attributes } = changed;
+                    let updated = (*updated, false, attributes.clone());
+                    for (rows, deleted, attributes) in [updated, (*deleted, true, Vec::new())] {
+                        if !rows.is_empty() {
+                            let what = What::Changed { window, rows, deleted, attributes };
+                            written.push(Written { relation, chunk, what });
+                        }
+                    }
                     garbage.push(done.relation.garbage(chunk, window));
                 }
             }

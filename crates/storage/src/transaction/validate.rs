@@ -48,6 +48,10 @@ impl Reads {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        lock(&self.0).is_empty()
+    }
+
     fn each<T>(&self, mut with: impl FnMut(&Read) -> Option<T>) -> Option<T> {
         lock(&self.0).iter().find_map(&mut with)
     }

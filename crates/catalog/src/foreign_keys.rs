@@ -1,0 +1,86 @@
+//! Foreign keys: which rows of other tables the rows of a table need.
+
+use base::{Error, Result, SqlState};
+
+use crate::tables::{Name, canonical};
+use crate::{CatalogSnapshot, TableEntry};
+
+/// What becomes of rows whose referenced row goes, or gets another key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The statement fails.
+    Refuse,
+    /// They go, too, or get the other key.
+    Cascade,
+    /// Their key becomes NULL.
+    SetNull,
+    /// Their key gets its default.
+    SetDefault,
+}
+
+/// A foreign key of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignKey {
+    /// The constraint's name.
+    pub name: String,
+    /// The referencing attributes.
+    pub columns: Vec<usize>,
+    /// Schema and name of the referenced table.
+    pub references: (String, String),
+    /// Its attributes, in the order of `columns`: those of a unique key.
+    pub referred: Vec<usize>,
+    /// MATCH FULL: NULL only in all columns.
+    pub is_full: bool,
+    /// ON DELETE.
+    pub on_delete: Action,
+    /// ON UPDATE.
+    pub on_update: Action,
+}
+
+impl CatalogSnapshot {
+    /// The foreign keys that reference a table: (schema, table) that has it, and the key.
+    pub fn references_to(&self, schema: &str, name: &str) -> Vec<(&str, &str, &ForeignKey)> {
+        let mut all = Vec::new();
+        for (of_schema, of_name, entry) in self.entries() {
+            let TableEntry::Table(table) = entry else { continue };
+            let to = |key: &&ForeignKey| key.references.0 == canonical(Some(schema)) && key.references.1 == name;
+            all.extend(table.foreign_keys.iter().filter(to).map(|key| (of_schema, of_name, key)));
+        }
+        all
+    }
+
+    /// 2BP01 if a table that stays references one of these.
+    pub(crate) fn refuse_references(&self, gone: &[Name]) -> Result<()> {
+        for (schema, name) in gone {
+            let is_other =
+                |(s, n, _): &(&str, &str, &ForeignKey)| !gone.iter().any(|(schema, name)| schema == s && name == n);
+            let Some((_, table, key)) = self.references_to(schema, name).into_iter().find(is_other) else { continue };
+            let message = format!("cannot drop table {name} because other objects depend on it");
+            return Err(Error::new(SqlState::DEPENDENT_OBJECTS, message)
+                .detail(format!("constraint {} on table {table} depends on table {name}", key.name))
+                .hint("DROP ... CASCADE drops the dependent objects too"));
+        }
+        Ok(())
+    }
+
+    /// Removes the foreign keys that reference these tables.
+    pub(crate) fn drop_references(&mut self, gone: &[Name]) {
+        self.change_foreign_keys(|keys| keys.retain(|key| !gone.contains(&key.references)));
+    }
+
+    /// A table has another name: what references it goes on.
+    pub(crate) fn refer_by(&mut self, of: &Name, to: &str) {
+        self.change_foreign_keys(|keys| {
+            keys.iter_mut().filter(|key| key.references == *of).for_each(|key| key.references.1 = to.to_owned());
+        });
+    }
+
+    fn change_foreign_keys(&mut self, change: impl Fn(&mut Vec<ForeignKey>)) {
+        for entry in self.schemas.values_mut().flat_map(std::collections::BTreeMap::values_mut) {
+            let TableEntry::Table(table) = entry else { continue };
+            if !table.foreign_keys.is_empty() {
+                change(&mut std::sync::Arc::make_mut(table).foreign_keys);
+            }
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Foreign keys: after each statement of a transaction, what it has done to rows that need others or that others need.
+//!
+//! What becomes of rows that referenced others which are gone is a statement of SQL, as PostgreSQL's triggers have it, run in
+//! the same transaction, so that it obeys all constraints and is looked after itself. Rows that reference others look for
+//! these in their unique index. Both note what they have read whatever the transaction's level is: so two transactions of which
+//! one inserts a row and the other deletes what it references do not both commit, and nobody has to lock a row.
+
+use std::sync::Arc;
+
+use base::{Error, Result, SqlState};
+use catalog::{Action, CatalogSnapshot, ForeignKey, Table, TableEntry};
+use storage::transaction::{ChangedRows, Effect};
+use storage::{Relation, RowId, ScanOp, ScanPredicate, Snapshot};
+use types::ops::cast::{assign_value, format_value};
+use types::{Chunk, ColumnBuilder, SqlType, Value};
+
+use crate::definitions::quoted;
+use crate::environment::Environment;
+use crate::result::QueryResult;
+use crate::transaction::Block;
+
+/// More keys than these are told as arrays, or as all between two.
+const FEW_KEYS: usize = 64;
+const MANY_KEYS: usize = 1000;
+
+/// 0A000 if rows of other tables may need those of this one, all of which are to go.
+pub(crate) fn check_truncate(environment: &Environment, relation: &Arc<Relation>) -> Result<()> {
+    if !relation.effects_are_noted() {
+        return Ok(());
+    }
+    let catalog = environment.catalog();
+    let Some(Named { schema, name, .. }) = Named::of(&catalog, relation) else { return Ok(()) };
+    let references = catalog.references_to(schema, name);
+    match references.iter().find(|(s, n, _)| (*s, *n) != (schema, name)) {
+        None => Ok(()),
+        Some((_, table, key)) => {
+            let message = "cannot truncate a table referenced in a foreign key constraint";
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                .detail(format!("Table \"{table}\" references \"{name}\" by constraint \"{}\".", key.name))
+                .hint("DELETE without WHERE does what the constraint says"))
+        }
+    }
+}
+
+/// How a statement is run.
+type Run = fn(&mut Environment, &str, &[(Value, SqlType)]) -> Result<QueryResult>;
+
+/// Looks after what the statement that has just run has done; further ones are run by `run`.
+pub(crate) fn look_after(environment: &mut Environment, block: &Arc<Block>, run: Run) -> Result<()> {
+    let effects = block.transaction.take_effects();
+    if effects.is_empty() {
+        return Ok(());
+    }
+    let catalog = environment.catalog();
+    // From here on its rows are seen.
+    block.transaction.next_statement();
+    for effect in &effects {
+        let Some(referenced) = Named::of(&catalog, &effect.relation) else { continue };
+        for (schema, name, key) in catalog.references_to(referenced.schema, referenced.name) {
+            let full = format!("{}.{}", quoted(schema), quoted(name));
+            let TableEntry::Table(referencing) = catalog.lookup(Some(schema), name)? else { continue };
+            let reference = Reference { key, referencing, full, name, referenced: &referenced, run };
+            reference.rows_are_gone(environment, block, effect)?;
+        }
+    }
+    for effect in &effects {
+        let Some(referencing) = Named::of(&catalog, &effect.relation) else { continue };
+        for key in &referencing.table.foreign_keys {
+            let TableEntry::Table(to) = catalog.lookup(Some(&key.references.0), &key.references.1)? else { continue };
+            block.transaction.depend_on_reads(|| rows_have_come(block, effect, &referencing, key, &to.relation))?;
+        }
+    }
+    Ok(())
+}
+
+/// A table with its name.
+struct Named<'c> {
+    schema: &'c str,
+    name: &'c str,
+    table: &'c Arc<Table>,
+}
+
+impl<'c> Named<'c> {
+    fn of(catalog: &'c CatalogSnapshot, relation: &Arc<Relation>) -> Option<Self> {
+        catalog.entries().find_map(|(schema, name, entry)| match entry {
+            TableEntry::Table(table) if Arc::ptr_eq(&table.relation, relation) => Some(Self { schema, name, table }),
+            _ => None,
+        })
+    }
+}
+
+/// A foreign key and its two tables.
+struct Reference<'a> {
+    key: &'a ForeignKey,
+    referencing: &'a Arc<Table>,
+    /// The referencing table's name in SQL, and for people.
+    full: String,
+    name: &'a str,
+    referenced: &'a Named<'a>,
+    run: Run,
+}
+
+/// A condition, what is to stand in FROM or USING, and the parameters.
+type Condition = (String, String, Vec<(Value, SqlType)>);
+
+/// Keys, by column.
+type Keys = Vec<Vec<Value>>;
+
+impl Reference<'_> {
+    fn names(&self) -> Vec<String> {
+        let attributes = self.referencing.relation.schema().attributes();
+        self.key.columns.iter().map(|&at| quoted(&attributes[at].name)).collect()
+    }
+
+    /// The types of the referenced columns.
+    fn types(&self) -> Vec<SqlType> {
+        let attributes = self.referenced.table.relation.schema().attributes();
+        self.key.referred.iter().map(|&at| attributes[at].sql_type).collect()
+    }
+
+    /// Does what the key says with rows that referenced rows which are gone.
+    fn rows_are_gone(&self, environment: &mut Environment, block: &Arc<Block>, effect: &Effect) -> Result<()> {
+        let (ids, new, action) = match &effect.rows {
+            ChangedRows::Deleted(ids) => (ids, None, self.key.on_delete),
+            ChangedRows::Replaced(ids, rows) => (ids, Some(rows), self.key.on_update),
+            ChangedRows::Inserted(_) | ChangedRows::Updated(..) => return Ok(()),
+        };
+        let old = gathered(&effect.before, ids, &self.key.referred);
+        let now = block.transaction.snapshot(&effect.relation);
+        let there = now.find_unique(&self.key.referred, &old);
+        let is_gone = |row: &usize| {
+            let has_null = old.columns().iter().any(|column| column.is_null(*row));
+            !has_null && there.as_ref().is_none_or(|there| there[*row].is_none())
+        };
+        let gone: Vec<usize> = (0..old.rows()).filter(is_gone).collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let keys = |of: &dyn Fn(usize, usize) -> Value| -> Keys {
+            (0..self.key.referred.len()).map(|at| gone.iter().map(|&row| of(at, row)).collect()).collect()
+        };
+        let old = keys(&|at, row| old.column(at).value(row));
+        let new = new.map(|rows| keys(&|at, row| rows.column(self.key.referred[at]).value(row)));
+        block.transaction.depend_on_reads(|| match (action, &new) {
+            (Action::Refuse, _) => self.refuse(environment, &old),
+            (Action::Cascade, None) => self.change(environment, &format!("DELETE FROM {}", self.full), &old, None),
+            (Action::Cascade, Some(new)) => {
+                self.change(environment, &format!("UPDATE {} SET ", self.full), &old, Some(new))
+            }
+            (Action::SetNull, _) => self.set(environment, "NULL", &old),
+            (Action::SetDefault, _) => self.set(environment, "DEFAULT", &old),
+        })
+    }
+
+    fn set(&self, environment: &mut Environment, value: &str, keys: &Keys) -> Result<()> {
+        let sets: Vec<String> = self.names().iter().map(|name| format!("{name} = {value}")).collect();
+        self.change(environment, &format!("UPDATE {} SET {}", self.full, sets.join(", ")), keys, None)
+    }
+
+    /// Which rows reference these keys.
+    fn condition(&self, keys: &Keys, new: Option<&Keys>) -> Result<Condition> {
+        let (names, types) = (self.names(), self.types());
+        if let ([name], [values], None) = (names.as_slice(), keys.as_slice(), new)
+            && values.len() <= FEW_KEYS
+        {
+            let places: Vec<String> = (1..=values.len()).map(|number| format!("${number}")).collect();
+            let parameters = values.iter().map(|value| (value.clone(), types[0])).collect();
+            return Ok((format!("{}.{name} IN ({})", self.full, places.join(", ")), String::new(), parameters));
+        }
+        let columns = keys.iter().chain(new.into_iter().flatten());
+        let all_types = types.iter().cycle();
+        let parameters: Vec<(Value, SqlType)> = columns
+            .zip(all_types)
+            .map(|(values, sql_type)| Ok((types::ops::array::encode(values, *sql_type)?, SqlType::array_of(*sql_type))))
+            .collect::<Result<_>>()?;
+        let numbers: Vec<String> = (1..=parameters.len()).map(|number| format!("${number}")).collect();
+        let labels: Vec<String> = (1..=parameters.len()).map(|number| format!("k{number}")).collect();
+        let from = format!("unnest({}) AS gone({})", numbers.join(", "), labels.join(", "));
+        let equal = names.iter().zip(&labels).map(|(name, label)| format!("{}.{name} = gone.{label}", self.full));
+        Ok((equal.collect::<Vec<_>>().join(" AND "), from, parameters))
+    }
+
+    /// Runs a statement that changes the rows which reference these keys.
+    fn change(&self, environment: &mut Environment, statement: &str, keys: &Keys, new: Option<&Keys>) -> Result<()> {
+        let (condition, from, parameters) = self.condition(keys, new)?;
+        let mut sql = statement.to_owned();
+        if new.is_some() {
+            let first = keys.len() + 1;
+            let sets = self.names();
+            let sets = sets.iter().enumerate().map(|(at, name)| format!("{name} = gone.k{}", first + at));
+            sql += &sets.collect::<Vec<_>>().join(", ");
+        }
+        if !from.is_empty() {
+            sql += if statement.starts_with("DELETE") { " USING " } else { " FROM " };
+            sql += &from;
+        }
+        sql += &format!(" WHERE {condition}");
+        let done = (self.run)(environment, &sql, &parameters).and_then(QueryResult::collect);
+        done.map(drop).map_err(Error::nowhere)
+    }
+
+    /// Error 23503 if a row references one of these keys.
+    fn refuse(&self, environment: &mut Environment, keys: &Keys) -> Result<()> {
+        let (condition, from, parameters) = self.condition(keys, None)?;
+        let columns: Vec<String> = self.names().iter().map(|name| format!("{}.{name}", self.full)).collect();
+        let from = if from.is_empty() { from } else { format!(", {from}") };
+        let sql = format!("SELECT {} FROM {}{from} WHERE {condition} LIMIT 1", columns.join(", "), self.full);
+        let mut found = (self.run)(environment, &sql, &parameters).map_err(Error::nowhere)?;
+        while let Some(chunk) = found.next_chunk().map_err(Error::nowhere)? {
+            if chunk.rows() > 0 {
+                return Err(self.is_referenced(&chunk));
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn is_referenced(&self, found: &Chunk) -> Error {
+        let (table, key) = (self.referenced.name, &self.key.name);
+        let message = format!(
+            "update or delete on table \"{table}\" violates foreign key constraint \"{key}\" on table \"{}\"",
+            self.name
+        );
+        let schema = self.referenced.table.relation.schema();
+        let key = key_text(
+            schema.attributes(),
+            &self.key.referred,
+            &found.row(0),
+            &self.key.columns,
+            &self.referencing.relation,
+        );
+        Error::new(SqlState::FOREIGN_KEY_VIOLATION, message)
+            .detail(format!("Key {key} is still referenced from table \"{}\".", self.name))
+    }
+}
+
+/// `(a, b)=(1, 2)`: names of these attributes, values of others.
+fn key_text(named: &[storage::Attribute], names: &[usize], values: &[Value], typed: &[usize], of: &Relation) -> String {
+    let names: Vec<&str> = names.iter().map(|&at| named[at].name.as_str()).collect();
+    let types = typed.iter().map(|&at| of.schema().attributes()[at].sql_type);
+    let values: Vec<String> = values.iter().zip(types).map(|(value, t)| format_value(value, t)).collect();
+    format!("({})=({})", names.join(", "), values.join(", "))
+}
+
+/// The values of attributes of some rows.
+fn gathered(snapshot: &Snapshot, ids: &[RowId], attributes: &[usize]) -> Chunk {
+    let types = snapshot.schema().attributes();
+    let mut columns: Vec<_> = attributes.iter().map(|&a| ColumnBuilder::new(types[a].sql_type, ids.len())).collect();
+    for run in ids.chunk_by(|a, b| a.chunk() == b.chunk()) {
+        let reader = snapshot.chunk(run[0].chunk()).read();
+        for (&attribute, column) in attributes.iter().zip(&mut columns) {
+            reader.gather_into(attribute, run.iter().map(|id| id.offset()), column);
+        }
+    }
+    Chunk::new(ids.len(), columns.into_iter().map(ColumnBuilder::finish).collect())
+}
+
+/// Error 23503 if rows that are new, or have another key, reference what is not there.
+fn rows_have_come(
+    block: &Block,
+    effect: &Effect,
+    referencing: &Named<'_>,
+    key: &ForeignKey,
+    to: &Arc<Relation>,
+) -> Result<()> {
+    let mut ids: Vec<RowId> = match &effect.rows {
+        ChangedRows::Inserted(placed) => {
+            placed.iter().flat_map(|(chunk, rows)| rows.clone().map(|row| RowId::new(*chunk, row))).collect()
+        }
+        ChangedRows::Updated(ids, attributes) if attributes.iter().any(|a| key.columns.contains(a)) => ids.clone(),
+        _ => return Ok(()),
+    };
+    let now = block.transaction.snapshot(&effect.relation);
+    // Others were changed again by what was done for them.
+    ids.retain(|&id| now.sees(id));
+    let found = gathered(&now, &ids, &key.columns);
+    let (from, referred) = (now.schema().attributes(), to.schema().attributes());
+    let mut wanted: Vec<_> =
+        key.referred.iter().map(|&at| ColumnBuilder::new(referred[at].sql_type, found.rows())).collect();
+    let mut rows = Vec::with_capacity(found.rows());
+    for row in 0..found.rows() {
+        let nulls = found.columns().iter().filter(|column| column.is_null(row)).count();
+        if nulls > 0 {
+            if key.is_full && nulls < key.columns.len() {
+                return Err(violated(referencing.name, key)
+                    .detail("MATCH FULL does not allow mixing of null and nonnull key values."));
+            }
+            continue;
+        }
+        let missing = || is_missing(referencing, key, &found.row(row));
+        for (at, column) in wanted.iter_mut().enumerate() {
+            let (value, own) = (found.column(at).value(row), from[key.columns[at]].sql_type);
+            let other = referred[key.referred[at]].sql_type;
+            // What is no value of the other type is not there.
+            let same = own == other || own.is_string() && other.is_string();
+            let value = if same { value } else { exact(&value, own, other).ok_or_else(missing)? };
+            column.push_value(&value);
+        }
+        rows.push(row);
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let wanted = Chunk::new(rows.len(), wanted.into_iter().map(ColumnBuilder::finish).collect());
+    let there = block.transaction.snapshot(to);
+    let Some(there) = there.find_unique(&key.referred, &wanted) else {
+        return Err(Error::internal("a foreign key to columns that are not unique"));
+    };
+    if let Some(at) = there.iter().position(Option::is_none) {
+        return Err(is_missing(referencing, key, &found.row(rows[at])));
+    }
+    if let Some(reads) = block.transaction.reads() {
+        let predicates: Vec<ScanPredicate> = key
+            .referred
+            .iter()
+            .zip(wanted.columns())
+            .map(|(&attribute, column)| {
+                let values = || (0..column.rows()).map(|row| column.value(row));
+                let op = if column.rows() <= MANY_KEYS {
+                    ScanOp::In(values().collect())
+                } else {
+                    let end = |value: Option<Value>| value.map(|value| (value, true));
+                    let (low, high) = (values().min_by(Value::total_cmp), values().max_by(Value::total_cmp));
+                    ScanOp::Between { low: end(low), high: end(high) }
+                };
+                ScanPredicate::new(attribute, referred[attribute].sql_type, op)
+            })
+            .collect();
+        reads.note(to, &predicates, key.referred.iter().copied());
+    }
+    Ok(())
+}
+
+/// The same value of another type.
+fn exact(value: &Value, from: SqlType, to: SqlType) -> Option<Value> {
+    let other = assign_value(value, from, to).ok()?;
+    let again = assign_value(&other, to, from).ok()?;
+    (again.total_cmp(value).is_eq()).then_some(other)
+}
+
+#[cold]
+fn violated(table: &str, key: &ForeignKey) -> Error {
+    let message = format!("insert or update on table \"{table}\" violates foreign key constraint \"{}\"", key.name);
+    Error::new(SqlState::FOREIGN_KEY_VIOLATION, message)
+}
+
+#[cold]
+fn is_missing(referencing: &Named<'_>, key: &ForeignKey, values: &[Value]) -> Error {
+    let relation = &referencing.table.relation;
+    let text = key_text(relation.schema().attributes(), &key.columns, values, &key.columns, relation);
+    violated(referencing.name, key).detail(format!("Key {text} is not present in table \"{}\".", key.references.1))
+}

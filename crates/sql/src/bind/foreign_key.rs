@@ -1,0 +1,188 @@
+//! FOREIGN KEY and REFERENCES: which rows of another table the rows of a table need.
+
+use base::{Error, Result, SqlState};
+use catalog::{Action, Field, ForeignKey, TEMPORARY_SCHEMA};
+use sqlparser::ast::{
+    self, ColumnOption, ConstraintReferenceMatchKind, ForeignKeyConstraint, Ident, ReferentialAction,
+};
+use types::SqlType;
+
+use super::constraint::free_name;
+use super::{Binder, fold, unsupported};
+use crate::{CreateTable, ObjectName, Resolved};
+
+const INVALID_FOREIGN_KEY: SqlState = SqlState("42830");
+
+/// A table as foreign keys see it.
+struct Referenced {
+    fields: Vec<Field>,
+    primary_key: Vec<usize>,
+    /// The attributes of each unique key.
+    unique: Vec<Vec<usize>>,
+}
+
+impl Binder<'_> {
+    /// Adds the foreign keys of a table whose columns and keys are known.
+    pub(super) fn foreign_keys(&mut self, create: &ast::CreateTable, table: &mut CreateTable) -> Result<()> {
+        for column in &create.columns {
+            for option in &column.options {
+                let ColumnOption::ForeignKey(key) = &option.option else { continue };
+                let name = option.name.as_ref().or(key.name.as_ref());
+                let key = self.foreign_key(key, name, std::slice::from_ref(&column.name), table)?;
+                table.foreign_keys.push(key);
+            }
+        }
+        for constraint in &create.constraints {
+            let ast::TableConstraint::ForeignKey(key) = constraint else { continue };
+            let key = self.foreign_key(key, key.name.as_ref(), &key.columns, table)?;
+            table.foreign_keys.push(key);
+        }
+        table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(())
+    }
+
+    fn foreign_key(
+        &mut self,
+        key: &ForeignKeyConstraint,
+        name: Option<&Ident>,
+        columns: &[Ident],
+        table: &CreateTable,
+    ) -> Result<ForeignKey> {
+        let mut to = self.text.object_name(&key.foreign_table)?;
+        let position = to.position;
+        if key
+            .characteristics
+            .is_some_and(|c| c.deferrable == Some(true) || c.initially.is_some() || c.enforced.is_some())
+        {
+            return unsupported("DEFERRABLE or NOT ENFORCED foreign keys", position);
+        }
+        let fields: Vec<Field> = table.columns.iter().map(|c| c.field()).collect();
+        let own = self.attributes(columns, &fields)?;
+        let is_temporary = table.name.schema.as_deref() == Some(TEMPORARY_SCHEMA);
+        let is_itself = to.name == table.name.name && (to.schema.is_none() || to.schema == table.name.schema);
+        let referenced = match is_itself {
+            true => {
+                to.schema.clone_from(&table.name.schema);
+                self.of_itself(table, fields.clone())
+            }
+            false => {
+                let is_own = self.resolver.is_temporary(&to);
+                if is_own != is_temporary {
+                    let (this, other) = if is_own { ("permanent", "permanent") } else { ("temporary", "temporary") };
+                    let message = format!("constraints on {this} tables may reference only {other} tables");
+                    return Err(Error::new(SqlState("42P16"), message).at(position));
+                }
+                if is_own {
+                    to.schema = Some(TEMPORARY_SCHEMA.to_owned());
+                }
+                self.referenced(&to)?
+            }
+        };
+        let referred = match key.referred_columns.as_slice() {
+            [] if referenced.primary_key.is_empty() => {
+                let message = format!("there is no primary key for referenced table \"{to}\"");
+                return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(position));
+            }
+            [] => referenced.primary_key.clone(),
+            named => self.attributes(named, &referenced.fields)?,
+        };
+        if own.len() != referred.len() {
+            let message = "number of referencing and referenced columns for foreign key disagree";
+            return Err(Error::new(INVALID_FOREIGN_KEY, message).at(position));
+        }
+        let is_key =
+            |unique: &Vec<usize>| unique.len() == referred.len() && referred.iter().all(|a| unique.contains(a));
+        if !referenced.unique.iter().any(is_key) {
+            let message = format!("there is no unique constraint matching given keys for referenced table \"{to}\"");
+            return Err(Error::new(INVALID_FOREIGN_KEY, message).at(position));
+        }
+        let is_taken = |name: &str| table.foreign_keys.iter().any(|other| other.name == name);
+        let name = match name.map(fold) {
+            Some(name) if is_taken(&name) => {
+                let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
+                return Err(Error::new(SqlState::DUPLICATE_OBJECT, message).at(position));
+            }
+            Some(name) => name,
+            None => {
+                let names: Vec<&str> = own.iter().map(|&at| fields[at].name.as_str()).collect();
+                free_name(&table.name, Some(&names.join("_")), "fkey", is_taken)
+            }
+        };
+        for (&mine, &theirs) in own.iter().zip(&referred) {
+            let (mine, theirs) = (&fields[mine], &referenced.fields[theirs]);
+            if !fits(mine.sql_type, theirs.sql_type) {
+                let message = format!("foreign key constraint \"{name}\" cannot be implemented");
+                let detail = format!(
+                    "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+                    mine.name, theirs.name, mine.sql_type, theirs.sql_type
+                );
+                return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).detail(detail).at(position));
+            }
+        }
+        let is_full = match key.match_kind {
+            None | Some(ConstraintReferenceMatchKind::Simple) => false,
+            Some(ConstraintReferenceMatchKind::Full) => true,
+            Some(ConstraintReferenceMatchKind::Partial) => return unsupported("MATCH PARTIAL", position),
+        };
+        let references = (canonical(&to), to.name);
+        let (on_delete, on_update) = (action(key.on_delete), action(key.on_update));
+        Ok(ForeignKey { name, columns: own, references, referred, is_full, on_delete, on_update })
+    }
+
+    fn attributes(&self, columns: &[Ident], fields: &[Field]) -> Result<Vec<usize>> {
+        let attribute = |ident: &Ident| {
+            let wanted = fold(ident);
+            fields.iter().position(|field| field.name == wanted).ok_or_else(|| {
+                let message = format!("column \"{wanted}\" referenced in foreign key constraint does not exist");
+                Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.text.at(ident))
+            })
+        };
+        columns.iter().map(attribute).collect()
+    }
+
+    fn of_itself(&self, table: &CreateTable, fields: Vec<Field>) -> Referenced {
+        let others = table.indexes.iter().map(|index| index.parts.iter().map(|part| part.attribute).collect());
+        let unique = others.chain((!table.primary_key.is_empty()).then(|| table.primary_key.clone())).collect();
+        Referenced { fields, primary_key: table.primary_key.clone(), unique }
+    }
+
+    fn referenced(&mut self, name: &ObjectName) -> Result<Referenced> {
+        let Resolved::Table(table) = self.resolver.table(name).map_err(|e| e.at(name.position))? else {
+            let message = format!("referenced relation \"{name}\" is not a table");
+            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
+        };
+        let unique = table.statistics.indexes().into_iter().filter(|index| index.is_unique);
+        let (primary, unique): (Vec<_>, Vec<_>) = unique.map(|i| (i.is_primary, i.attributes)).partition(|(p, _)| *p);
+        let primary_key = primary.into_iter().next().map(|(_, key)| key).unwrap_or_default();
+        let unique = unique.into_iter().map(|(_, key)| key);
+        let unique = unique.chain((!primary_key.is_empty()).then(|| primary_key.clone())).collect();
+        Ok(Referenced { fields: table.fields, primary_key, unique })
+    }
+}
+
+fn canonical(name: &ObjectName) -> String {
+    match name.schema.as_deref() {
+        None | Some("public") => catalog::DEFAULT_SCHEMA.to_owned(),
+        Some(schema) => schema.to_owned(),
+    }
+}
+
+fn action(action: Option<ReferentialAction>) -> Action {
+    match action {
+        None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict) => Action::Refuse,
+        Some(ReferentialAction::Cascade) => Action::Cascade,
+        Some(ReferentialAction::SetNull) => Action::SetNull,
+        Some(ReferentialAction::SetDefault) => Action::SetDefault,
+    }
+}
+
+/// Whether values of a type are values of the other one.
+fn fits(from: SqlType, to: SqlType) -> bool {
+    let is_integer = |t| matches!(t, SqlType::SmallInt | SqlType::Integer | SqlType::BigInt);
+    let is_decimal = |t| matches!(t, SqlType::Decimal { .. });
+    from == to
+        || is_integer(from) && (is_integer(to) || is_decimal(to))
+        || is_decimal(from) && is_decimal(to)
+        || from.is_string() && to.is_string()
+        || [from, to].iter().all(|t| matches!(t, SqlType::Real | SqlType::Double))
+}

@@ -1,0 +1,106 @@
+//! What the statement that runs has done to relations whose rows others depend on: noted for those who look after that.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use base::Result;
+use types::Chunk;
+
+use super::{Reads, Transaction};
+use crate::RowId;
+use crate::lock::lock;
+use crate::relation::{Relation, Snapshot};
+
+/// Rows of a relation that a statement has changed.
+#[derive(Debug)]
+pub struct Effect {
+    /// Whose rows they are.
+    pub relation: Arc<Relation>,
+    /// What the statement saw.
+    pub before: Snapshot,
+    /// The rows.
+    pub rows: ChangedRows,
+}
+
+/// What was done with rows.
+#[derive(Debug)]
+pub enum ChangedRows {
+    /// They are new: chunks, and which of their rows.
+    Inserted(Vec<(usize, Range<usize>)>),
+    /// They are gone.
+    Deleted(Vec<RowId>),
+    /// They are gone, and rows with these values come in their places.
+    Replaced(Vec<RowId>, Chunk),
+    /// They have got new values of these attributes.
+    Updated(Vec<RowId>, Vec<usize>),
+}
+
+impl Transaction {
+    /// From now on it is noted what statements do to a relation. Error 40001 if another transaction has begun to change it and
+    /// has not ended.
+    pub fn note_effects_on(&self, relation: &Arc<Relation>) -> Result<()> {
+        self.told(relation.note_effects(&self.stamp))
+    }
+
+    pub(super) fn note(&self, relation: &Arc<Relation>, rows: impl FnOnce() -> ChangedRows) {
+        if relation.effects_are_noted() {
+            let before = self.snapshot(relation);
+            lock(&self.effects).push(Effect { relation: relation.clone(), before, rows: rows() });
+        }
+    }
+
+    /// What was noted since this was asked last.
+    pub fn take_effects(&self) -> Vec<Effect> {
+        std::mem::take(&mut lock(&self.effects))
+    }
+
+    /// What is read from here on until `read` returns decides whether the transaction may commit, whatever its level is.
+    pub fn depend_on_reads<T>(&self, read: impl FnOnce() -> T) -> T {
+        if self.reads.is_some() {
+            return read();
+        }
+        let reads = Arc::new(Reads::default());
+        let outer = lock(&self.dependent).replace(reads.clone());
+        let moment = lock(&self.moment).clone();
+        let result = read();
+        *lock(&self.dependent) = outer;
+        if !reads.is_empty() {
+            lock(&self.dependencies).push((moment, reads));
+        }
+        result
+    }
+
+    /// Where reads are noted; none if nothing depends on them.
+    pub fn reads(&self) -> Option<Arc<Reads>> {
+        self.reads.clone().or_else(|| lock(&self.dependent).clone())
+    }
+}
+
+impl Snapshot {
+    /// The rows that have keys, each the only one, by a unique index over these attributes: `keys` has a column for each of them,
+    /// of its type. None if there is no such index.
+    pub fn find_unique(&self, attributes: &[usize], keys: &Chunk) -> Option<Vec<Option<RowId>>> {
+        let is_permutation = |of: &[usize]| of.len() == attributes.len() && of.iter().all(|a| attributes.contains(a));
+        let column = |attribute: &usize| {
+            let at = attributes.iter().position(|a| a == attribute).expect("one of them");
+            keys.column(at).clone()
+        };
+        let primary = self.schema().primary_key();
+        if is_permutation(primary) {
+            return Some(self.find(Chunk::new(keys.rows(), primary.iter().map(column).collect())));
+        }
+        let indexes = self.relation().indexes();
+        let index = indexes.iter().find(|index| {
+            let of: Vec<usize> = index.definition().parts.iter().map(|part| part.attribute).collect();
+            index.is_unique(false) && is_permutation(&of)
+        })?;
+        let columns: Vec<_> = index.definition().parts.iter().map(|part| column(&part.attribute)).collect();
+        let mut key = Vec::new();
+        let mut find = |row: usize| {
+            key.clear();
+            index.encode_key(&columns, row, &mut key);
+            index.find(&**self.relation(), &key, |found| self.sees(found).then_some(found))
+        };
+        Some((0..keys.rows()).map(&mut find).collect())
+    }
+}
