@@ -125,7 +125,9 @@ impl State for Join {
         // SAFETY: null, or a table that lives as long as the state.
         let state = unsafe { self.table.load(Ordering::Acquire).as_ref() }.map(|table| &*table.inner)?;
         let keyed = state.keyed.as_ref()?;
-        Some(KeySet { range: keyed.range.clone()?, bits: keyed.bitmap.as_ref().map(Bitmap::words) })
+        let bits = keyed.bitmap.as_ref().map(Bitmap::words);
+        let list = if bits.is_none() { self.keys.list(&self.segments()) } else { None };
+        Some(KeySet { range: keyed.range.clone()?, bits, list })
     }
     fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {
         Some(RowSource::new(self.segments(), rows, self))

@@ -10,4 +10,6 @@ pub struct KeySet {
     pub range: RangeInclusive<i64>,
     /// If given, word i / 64 has bit i % 64 exactly if the i-th number of the range is a key.
     pub bits: Option<Arc<[u64]>>,
+    /// If there are few and no bits, all of them, in order.
+    pub list: Option<Arc<[i64]>>,
 }

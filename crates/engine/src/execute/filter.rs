@@ -19,7 +19,11 @@ pub(super) fn of_keys(query: &Query, snapshot: &Snapshot, filter: KeyFilter) -> 
     let keys = query.context.keys(filter.state)?;
     let (least, greatest) = keys.range.into_inner();
     let sql_type = snapshot.schema().attributes()[filter.attribute].sql_type;
-    let predicate = ScanPredicate::new(filter.attribute, sql_type, ScanOp::Keys { least, greatest, bits: keys.bits });
+    let op = match keys.list {
+        Some(list) => ScanOp::Listed(list),
+        None => ScanOp::Keys { least, greatest, bits: keys.bits },
+    };
+    let predicate = ScanPredicate::new(filter.attribute, sql_type, op);
     let count = snapshot.chunk_count();
     let chunks = (0..count.min(CHUNKS)).map(|i| snapshot.chunk(i * count / count.min(CHUNKS)));
     let (rows, passing) = chunks.fold((0, 0), |(rows, passing), chunk| {

@@ -14,6 +14,8 @@ const SLOTS: (u64, u64) = (2, 1 << 10);
 /// Likewise for arrays of at most a mebibyte, which costs little to have and stays in a core's cache.
 const SMALL: (u64, u64) = (8, 1 << 10);
 const SMALL_SLOTS: u64 = 1 << 17;
+/// Most rows whose keys are listed.
+const LISTED: usize = 1 << 10;
 /// Bits of a [`Bitmap`], likewise.
 const BITS: (u64, u64) = (128, 1 << 16);
 
@@ -113,6 +115,20 @@ impl Keys {
                 _ => Some(row.cast::<i64>().add(1).read()),
             }
         }
+    }
+
+    /// All keys, in order, if rows are found by them and are few; the pipelines that fill the state have ended.
+    pub(super) fn list(&self, segments: &[Segment]) -> Option<Arc<[i64]>> {
+        let rows: usize = segments.iter().map(Segment::rows).sum();
+        if !self.are_words() || rows > LISTED {
+            return None;
+        }
+        let rows = segments.iter().flat_map(|segment| (0..segment.rows()).map(move |at| (segment, at)));
+        // SAFETY: complete rows of the state's layout.
+        let mut keys: Vec<i64> = rows.filter_map(|(segment, at)| unsafe { self.key(segment.row(at)) }).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        Some(keys.into())
     }
 
     /// The range of the keys of `rows` rows, if rows are found by them; the pipelines that fill the state have ended.

@@ -38,14 +38,14 @@ impl IndexPart {
         });
     }
 
-    /// Writes the key that scans have of a value.
+    /// Writes the key that scans have of a value; one that no value of the type has becomes the nearest that one has.
     fn push_number(self, physical: Physical, number: i128, key: &mut Vec<u8>) {
         let (mut key, part) = (Key(key), self.part());
         match physical {
-            Physical::Bool => key.bool(part, number != 0),
-            Physical::I16 => key.i16(part, number as i16),
-            Physical::I32 | Physical::F32 => key.i32(part, number as i32),
-            Physical::I64 | Physical::F64 => key.i64(part, number as i64),
+            Physical::Bool => key.bool(part, number > 0),
+            Physical::I16 => key.i16(part, number.clamp(i16::MIN.into(), i16::MAX.into()) as i16),
+            Physical::I32 | Physical::F32 => key.i32(part, number.clamp(i32::MIN.into(), i32::MAX.into()) as i32),
+            Physical::I64 | Physical::F64 => key.i64(part, number.clamp(i64::MIN.into(), i64::MAX.into()) as i64),
             Physical::I128 | Physical::Interval | Physical::Str => key.i128(part, number),
         };
     }

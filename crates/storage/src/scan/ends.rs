@@ -2,6 +2,9 @@
 
 use super::predicate::{ScanPredicate, Test, TextTest};
 
+/// More values are not listed.
+const MOST: usize = 1 << 12;
+
 /// A value that is not NULL, or where values end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Point<'p> {
@@ -56,6 +59,9 @@ impl ScanPredicate {
             Test::Null(true) => vec![None],
             Test::Range { low, high, negate: false } if low == high => vec![number(*low)],
             Test::Few(keys) | Test::Sorted { keys, .. } => keys.iter().map(|key| number(*key)).collect(),
+            Test::Bitmap { bits, .. } if bits.iter().map(|word| word.count_ones() as usize).sum::<usize>() > MOST => {
+                return None;
+            }
             Test::Bitmap { base, bits } => {
                 let of_word = |(at, word): (usize, &u64)| {
                     let (base, word) = (base + at as i128 * 64, *word);
@@ -74,10 +80,14 @@ impl ScanPredicate {
         fn text(end: &Option<(Box<[u8]>, bool)>) -> End<'_> {
             end.as_ref().map(|(text, inclusive)| (Point::Text(text), *inclusive))
         }
+        let between = |low: i128, high: i128| {
+            let end = |key| Some((Point::Number(key), true));
+            Stretch::Between { low: end(low), high: end(high) }
+        };
         Some(match &self.test {
-            Test::Range { low, high, negate: false } => {
-                Stretch::Between { low: Some((Point::Number(*low), true)), high: Some((Point::Number(*high), true)) }
-            }
+            Test::Range { low, high, negate: false } => between(*low, *high),
+            Test::Few(keys) | Test::Sorted { keys, .. } => between(*keys.iter().min()?, *keys.iter().max()?),
+            Test::Bitmap { base, bits } => between(*base, base + bits.len() as i128 * 64 - 1),
             Test::Text(TextTest::Range { low, high }) => Stretch::Between { low: text(low), high: text(high) },
             Test::Text(TextTest::Prefix(prefix)) => Stretch::Prefix(prefix),
             _ => return None,

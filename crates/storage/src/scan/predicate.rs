@@ -50,6 +50,8 @@ pub enum ScanOp {
         /// Which of those between.
         bits: Option<Arc<[u64]>>,
     },
+    /// One of these numbers.
+    Listed(Arc<[i64]>),
     /// A string that starts with this one.
     Prefix(String),
     /// A string that matches a pattern which [never fails](LikePattern::never_fails), or that does not match it.
@@ -238,23 +240,12 @@ fn key_test(physical: Physical, op: ScanOp) -> Option<Test> {
             range(low, high, false)
         }
         ScanOp::In(values) => {
-            let mut keys: Vec<i128> =
-                values.iter().filter_map(key).filter(|k| (limits.0..=limits.1).contains(k)).collect();
-            keys.sort_unstable();
-            keys.dedup();
-            let (&first, &last) = (keys.first()?, keys.last()?);
-            let span = last.checked_sub(first);
-            if span == Some(keys.len() as i128 - 1) {
-                range(first, last, false)
-            } else if keys.len() <= FEW {
-                Some(Test::Few(keys))
-            } else if let Some(span) = span.filter(|&s| s < BITMAP_SPAN) {
-                let mut bits = vec![0u64; span as usize / 64 + 1];
-                keys.iter().map(|k| (k - first) as usize).for_each(|i| bits[i / 64] |= 1 << (i % 64));
-                Some(Test::Bitmap { base: first, bits: bits.into() })
-            } else {
-                Some(Test::Sorted { filter: Box::new(KeyFilter::new(&keys)), keys })
-            }
+            let keys = values.iter().filter_map(key).filter(|k| (limits.0..=limits.1).contains(k)).collect();
+            one_of(keys, range)
+        }
+        ScanOp::Listed(numbers) => {
+            let keys = numbers.iter().map(|n| i128::from(*n)).filter(|k| (limits.0..=limits.1).contains(k)).collect();
+            one_of(keys, range)
         }
         ScanOp::Keys { least, greatest, .. } if least > greatest => None,
         ScanOp::Keys { least, bits: Some(bits), .. } => Some(Test::Bitmap { base: least.into(), bits }),
@@ -262,6 +253,25 @@ fn key_test(physical: Physical, op: ScanOp) -> Option<Test> {
         ScanOp::Prefix(_) | ScanOp::Like { .. } | ScanOp::IsNull | ScanOp::IsNotNull => {
             unreachable!("not a test of keys")
         }
+    }
+}
+
+/// The test for one of these keys.
+fn one_of(mut keys: Vec<i128>, range: impl Fn(i128, i128, bool) -> Option<Test>) -> Option<Test> {
+    keys.sort_unstable();
+    keys.dedup();
+    let (&first, &last) = (keys.first()?, keys.last()?);
+    let span = last.checked_sub(first);
+    if span == Some(keys.len() as i128 - 1) {
+        range(first, last, false)
+    } else if keys.len() <= FEW {
+        Some(Test::Few(keys))
+    } else if let Some(span) = span.filter(|&s| s < BITMAP_SPAN) {
+        let mut bits = vec![0u64; span as usize / 64 + 1];
+        keys.iter().map(|k| (k - first) as usize).for_each(|i| bits[i / 64] |= 1 << (i % 64));
+        Some(Test::Bitmap { base: first, bits: bits.into() })
+    } else {
+        Some(Test::Sorted { filter: Box::new(KeyFilter::new(&keys)), keys })
     }
 }
 
@@ -300,6 +310,8 @@ fn text_test(op: ScanOp) -> Option<TextTest> {
         }
         ScanOp::Prefix(prefix) => TextTest::Prefix(prefix.into_bytes().into()),
         ScanOp::Like { pattern, negated } => TextTest::Like { pattern, negated },
-        ScanOp::Keys { .. } | ScanOp::IsNull | ScanOp::IsNotNull => unreachable!("not a test of strings"),
+        ScanOp::Keys { .. } | ScanOp::Listed(_) | ScanOp::IsNull | ScanOp::IsNotNull => {
+            unreachable!("not a test of strings")
+        }
     })
 }

@@ -27,6 +27,7 @@ fn holds(op: &ScanOp, v: &Value) -> bool {
             low.as_ref().is_none_or(|(c, i)| !c.is_null() && if *i { cmp(c).is_ge() } else { cmp(c).is_gt() })
                 && high.as_ref().is_none_or(|(c, i)| !c.is_null() && if *i { cmp(c).is_le() } else { cmp(c).is_lt() })
         }
+        ScanOp::Listed(numbers) => numbers.iter().any(|n| cmp(&Value::Int(*n)).is_eq()),
         ScanOp::In(list) => list.iter().any(|c| !c.is_null() && cmp(c).is_eq()),
         ScanOp::Keys { least, greatest, bits } => {
             let number = match v {

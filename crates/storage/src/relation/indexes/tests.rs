@@ -66,6 +66,11 @@ fn predicate(random: &mut Random, attribute: usize, sql_type: SqlType, distinct:
         2 => ScanOp::In(vec![a, b, Value::Null, c]),
         3 => ScanOp::Between { low: Some((a, random.below(2) == 0)), high: Some((b, random.below(2) == 0)) },
         4 => ScanOp::Between { low: None, high: Some((b, true)) },
+        6 if matches!(sql_type, SqlType::SmallInt | SqlType::Integer | SqlType::BigInt) => match random.below(3) {
+            0 => ScanOp::Listed(vec![-1 << 40, -3, 5, 7, 8, 1 << 40].into()),
+            1 => ScanOp::Keys { least: -1 << 40, greatest: 7, bits: None },
+            _ => ScanOp::Keys { least: -5, greatest: 250, bits: Some(vec![0b1011, 1, 0, 1 << 3].into()) },
+        },
         5 if sql_type.physical() == types::Physical::Str => match a {
             Value::Str(text) => ScanOp::Prefix(text.chars().take(3).collect()),
             _ => ScanOp::IsNull,
