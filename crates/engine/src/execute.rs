@@ -481,7 +481,9 @@ impl Running {
         const STEP: Duration = Duration::from_millis(20);
         let deadline = Instant::now() + timeout;
         loop {
-            match queue.next(STEP.min(deadline.saturating_duration_since(Instant::now())))? {
+            // After an error there is nothing left to stop, and the call may go on with another try.
+            let next = queue.next(STEP.min(deadline.saturating_duration_since(Instant::now())));
+            match next.inspect_err(|_| self.ended = true)? {
                 Next::Chunk(chunk) => {
                     job.wake();
                     return Ok(Some(Some(chunk)));

@@ -48,6 +48,7 @@ mod text;
 mod timeouts;
 mod trace;
 mod transaction;
+mod typed;
 mod views;
 
 pub use call::{Call, Interrupt};

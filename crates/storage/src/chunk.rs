@@ -252,7 +252,7 @@ impl StoredChunk {
     }
 
     /// The same, from now on.
-    pub(crate) fn make_sidecar(&self, budget: &Budget) -> Result<(Arc<Body>, Arc<Sidecar>)> {
+    pub(crate) fn make_sidecar(&self, budget: &Budget) -> Result<Arc<Sidecar>> {
         let mut held = self.held();
         let sidecar = match &held.sidecar {
             Some(sidecar) => sidecar.clone(),
@@ -263,7 +263,7 @@ impl StoredChunk {
                 new
             }
         };
-        Ok((held.body.clone(), sidecar))
+        Ok(sidecar)
     }
 
     /// Says that the chunk has so many rows for good.

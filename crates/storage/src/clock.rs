@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -64,6 +64,8 @@ pub(crate) enum What {
         deleted: bool,
         attributes: Vec<usize>,
     },
+    /// Nobody was there who would have asked.
+    Anything,
 }
 
 /// What nobody needs once no view is older than the commit that has left it.
@@ -151,12 +153,14 @@ pub struct Clock {
     views: Mutex<BTreeMap<u64, usize>>,
     /// Held while a commit takes effect.
     commits: Mutex<Recent>,
+    /// Transactions that will ask what others have written since they began.
+    validating: AtomicUsize,
 }
 
 /// What commits have left behind for those that began before them.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
-    /// For validations, in the order of timestamps.
+    /// For validations, in the order of timestamps; nothing of those beside which nobody was who validates.
     pub(crate) written: VecDeque<(u64, Arc<Vec<Written>>)>,
     /// Versions that nobody needs once no view is older.
     garbage: VecDeque<(u64, Vec<Box<dyn Garbage>>)>,
@@ -186,21 +190,38 @@ impl Clock {
         views.keys().copied().chain((!views.contains_key(&last)).then_some(last)).collect()
     }
 
+    /// A transaction begins that will ask, until this is dropped, what others have written since its moment, which it has yet
+    /// to take.
+    pub(crate) fn validates(self: &Arc<Self>) -> Validates {
+        self.validating.fetch_add(1, Ordering::Relaxed);
+        // Either it sees a commit, or the commit sees it.
+        fence(Ordering::SeqCst);
+        Validates(self.clone())
+    }
+
     /// Makes a commit take effect: `publish` is told its timestamp, and nobody sees anything of it before it returns. An
-    /// error of `check` ends it before it begins.
+    /// error of `check` ends it before it begins. When it has taken effect, `left` says what was written, in detail if it is
+    /// told that others ask (the committer itself is among those who validate if `is_validated`), and what it leaves behind.
     pub(crate) fn commit<T, E>(
         &self,
-        stamp: &Stamp,
+        (stamp, is_validated): (&Stamp, bool),
         check: impl FnOnce(&Recent) -> Result<(), E>,
-        publish: impl FnOnce(u64) -> (T, Vec<Written>, Vec<Box<dyn Garbage>>),
+        publish: impl FnOnce(u64) -> T,
+        left: impl FnOnce(bool) -> (Vec<Written>, Vec<Box<dyn Garbage>>),
     ) -> Result<T, E> {
+        let others = || self.validating.load(Ordering::Relaxed) > usize::from(is_validated);
         let mut recent = lock(&self.commits);
         check(&recent)?;
         let timestamp = self.last.load(Ordering::Relaxed) + 1;
-        let (result, written, garbage) = publish(timestamp);
+        let in_detail = others();
+        let result = publish(timestamp);
         stamp.end(timestamp);
         self.last.store(timestamp, Ordering::Release);
-        recent.written.push_back((timestamp, Arc::new(written)));
+        let (written, garbage) = left(in_detail);
+        fence(Ordering::SeqCst);
+        if in_detail || others() {
+            recent.written.push_back((timestamp, Arc::new(written)));
+        }
         if !garbage.is_empty() {
             recent.garbage.push_back((timestamp, garbage));
         }
@@ -211,6 +232,13 @@ impl Clock {
         Ok(result)
     }
 
+    /// Keeps garbage of a commit that is collected some time later.
+    pub(crate) fn leave(&self, timestamp: u64, garbage: Box<dyn Garbage>) {
+        let all = &mut lock(&self.commits).garbage;
+        let at = all.partition_point(|(before, _)| *before <= timestamp);
+        all.insert(at, (timestamp, vec![garbage]));
+    }
+
     /// Frees what nobody sees any more.
     pub fn collect(&self) {
         let collected = lock(&self.commits).collect(self.oldest());
@@ -218,19 +246,31 @@ impl Clock {
     }
 
     /// A commit of rows that are in one relation only, and in nobody's transaction.
-    pub(crate) fn commit_alone<T>(&self, publish: impl FnOnce(u64) -> (T, Vec<Written>)) -> T {
-        let published = self.commit(
-            &Stamp::default(),
-            |_| Ok::<(), std::convert::Infallible>(()),
-            |timestamp| {
-                let (result, written) = publish(timestamp);
-                (result, written, Vec::new())
-            },
-        );
-        match published {
+    pub(crate) fn commit_alone<T>(&self, publish: impl FnOnce(u64) -> T, left: impl FnOnce() -> Vec<Written>) -> T {
+        let check = |_: &Recent| Ok::<(), std::convert::Infallible>(());
+        match self.commit((&Stamp::default(), false), check, publish, |_| (left(), Vec::new())) {
             Ok(result) => result,
             Err(never) => match never {},
         }
+    }
+}
+
+#[cfg(test)]
+impl Clock {
+    /// How many commits are remembered for validations, and how many have left something.
+    pub(crate) fn remembered(&self) -> (usize, usize) {
+        let recent = lock(&self.commits);
+        (recent.written.len(), recent.garbage.len())
+    }
+}
+
+/// A transaction that will ask what others have written.
+#[derive(Debug)]
+pub(crate) struct Validates(Arc<Clock>);
+
+impl Drop for Validates {
+    fn drop(&mut self) {
+        self.0.validating.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -25,7 +25,7 @@ mod tests;
 mod zone;
 
 pub use append::Append;
-pub(crate) use change::Refused;
+pub(crate) use change::{Refused, WindowRows};
 pub(crate) use commit::Commit;
 pub use record::{Change, Record};
 pub use snapshot::{ColumnEstimate, Snapshot};

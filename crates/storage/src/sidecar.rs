@@ -20,12 +20,12 @@ use base::{Budget, Result};
 use types::Column;
 
 use crate::bits::Bits;
-use crate::body::{Body, Overlay};
+use crate::body::Overlay;
 use crate::clock::{Conflict, Stamp, View};
 use crate::values::Values;
 use crate::{CHUNK_ROWS, WINDOW};
 use patch::Patch;
-use version::Version;
+use version::{Before, Version};
 
 /// Windows of a chunk.
 const WINDOWS: usize = CHUNK_ROWS / WINDOW;
@@ -40,6 +40,8 @@ pub(crate) struct Sidecar {
     /// A bit for each window in which something was changed.
     touched: AtomicU64,
     windows: Box<[OnceLock<Box<RwLock<Window>>>]>,
+    /// A bit for each window of which versions are left to be collected.
+    left: AtomicU64,
     memory: Mutex<Reservation>,
     /// Changes so far.
     changes: AtomicU64,
@@ -85,6 +87,7 @@ impl Sidecar {
         Ok(Self {
             touched: AtomicU64::new(0),
             windows: (0..WINDOWS).map(|_| OnceLock::new()).collect(),
+            left: AtomicU64::new(0),
             memory: Mutex::new(budget.reserve(0, "update")?),
             changes: AtomicU64::new(0),
             changed_rows: AtomicUsize::new(0),
@@ -143,22 +146,16 @@ impl Sidecar {
     /// Writes the values of `rows` of the chunk that differ from the body's for a view.
     pub(crate) fn overlay(&self, attribute: usize, rows: Range<usize>, view: &View, to: &mut Overlay<'_>) {
         let Some(window) = self.window(rows.start / WINDOW) else { return };
+        let Some(patch) = window.patch(attribute) else { return };
         let first = rows.start % WINDOW;
-        let place = |row: usize| row.checked_sub(first).filter(|place| *place < rows.len());
-        if let Some(patch) = window.patch(attribute) {
-            patch.each(|row, values, at| {
-                if let Some(place) = place(row) {
-                    to.put(place, values, at);
-                }
-            });
-        }
-        for version in window.versions.iter().rev().filter(|version| !version.is_seen(view)) {
-            version.each_before(attribute, |row, values, at| {
-                if let Some(place) = place(row) {
-                    to.put(place, values, at);
-                }
-            });
-        }
+        let range = first..first + rows.len();
+        let unseen = window.versions.iter().filter(|version| !version.is_seen(view));
+        let before = unseen.filter_map(|version| version.before(attribute));
+        // What was the body's before it was something else is the body's for the view.
+        let mut of_body = Bits::default();
+        before.clone().for_each(|before| of_body.add(&before.of_body));
+        patch.over(&range, &of_body, to);
+        before.rev().for_each(|before| before.over(&range, &of_body, to));
     }
 
     /// Calls `with` with the newest value of a row, if it is not the body's; false if it is.
@@ -180,13 +177,7 @@ impl Sidecar {
 
     /// Changes rows of a window for a statement, unless another transaction has changed one of them since the moment of the
     /// view. Nothing is changed then.
-    pub(crate) fn change(
-        &self,
-        number: usize,
-        change: &WindowChange<'_>,
-        body: &Body,
-        view: &View,
-    ) -> Result<Changing> {
+    pub(crate) fn change(&self, number: usize, change: &WindowChange<'_>, view: &View) -> Result<Changing> {
         let (stamp, statement) = view.own().expect("only transactions change rows");
         self.charge(change.bytes())?;
         let mut window = self.window_mut(number);
@@ -211,10 +202,9 @@ impl Sidecar {
             }
             Some((columns, places)) => {
                 for (attribute, column) in columns {
-                    let attribute = *attribute;
-                    let before = window.newest(attribute, number * WINDOW, &change.rows, body);
-                    version.before.push((attribute, change.rows, before));
-                    window.patch_mut(attribute, column).put_all(&change.rows, column.into(), places);
+                    let patch = window.patch_mut(*attribute, column);
+                    version.before.push(Before::of(patch, &change.rows, column));
+                    patch.put_all(&change.rows, column.into(), places);
                 }
             }
         }
@@ -238,13 +228,17 @@ impl Sidecar {
         for version in versions.extract_if(.., |version| version.is_of(stamp, first)).collect::<Vec<_>>().iter().rev() {
             revived += version.deleted.count();
             dead.remove(&version.deleted);
-            for (attribute, rows, before) in &version.before {
+            for Before { attribute, of_body, rows, values } in &version.before {
                 if let Some(patch) = patches.iter_mut().find(|patch| patch.attribute == *attribute) {
-                    let places: Vec<u32> = (0..before.rows() as u32).collect();
-                    patch.put_all(rows, before.into(), &places);
+                    patch.forget(of_body);
+                    if let Some(values) = values {
+                        let places: Vec<u32> = (0..values.rows() as u32).collect();
+                        patch.put_all(rows, values.into(), &places);
+                    }
                 }
             }
         }
+        patches.retain(|patch| !patch.rows().is_empty());
         self.settle(bytes, window.bytes(), 0);
         revived
     }
@@ -255,7 +249,7 @@ impl Sidecar {
             if self.windows[number].get().is_some() {
                 let first = number * WINDOW;
                 let inside = rows.start.max(first) - first..rows.end.min(first + WINDOW) - first;
-                let gone = Bits::of(inside);
+                let gone = Bits::of_range(inside);
                 let mut window = self.window_mut(number);
                 window.dead.remove(&gone);
                 window.patches.iter_mut().for_each(|patch| patch.forget(&gone));
@@ -263,20 +257,32 @@ impl Sidecar {
         }
     }
 
-    /// Forgets versions that every view sees, and returns the rows that are dead for all of them from now on.
-    pub(crate) fn collect(&self, number: usize, oldest: u64) -> Bits {
+    /// Leaves versions of a window, which are committed, to be collected; false if somebody has done so already.
+    pub(crate) fn leave(&self, number: usize) -> bool {
+        self.left.fetch_or(1 << number, Ordering::SeqCst) >> number & 1 == 0
+    }
+
+    /// Forgets versions that every view sees, and returns the rows that are dead for all of them from now on; and if others
+    /// are left that are committed, the newest timestamp of these.
+    pub(crate) fn collect(&self, number: usize, oldest: u64) -> (Bits, Option<u64>) {
+        // Before it is looked at them: who commits one from now on leaves it anew.
+        self.left.fetch_and(!(1 << number), Ordering::SeqCst);
         let mut window = self.window_mut(number);
         let mut dead = Bits::default();
+        let mut later = None;
         let bytes = window.bytes();
         window.versions.retain(|version| {
-            let goes = version.stamp.committed().is_some_and(|timestamp| timestamp <= oldest);
+            let committed = version.stamp.committed();
+            let goes = committed.is_some_and(|timestamp| timestamp <= oldest);
             if goes {
                 dead.add(&version.deleted);
+            } else {
+                later = later.max(committed);
             }
             !goes
         });
         self.settle(bytes, window.bytes(), 0);
-        dead
+        (dead, later)
     }
 
     /// Whether so much has changed of a chunk's rows that it is worth a new body, and nobody is at it.
@@ -384,19 +390,6 @@ impl Window {
             }
         }
         if self.dead.touches(rows) { Err(Conflict::Newer) } else { Ok(()) }
-    }
-
-    /// The newest values of rows; `first` is the window's first row in the chunk.
-    fn newest(&self, attribute: usize, first: usize, rows: &Bits, body: &Body) -> Column {
-        let mut to = types::ColumnBuilder::new(body.sql_type(attribute), rows.count());
-        let patch = self.patch(attribute);
-        for row in rows.iter() {
-            match patch.and_then(|patch| patch.find(row)) {
-                Some((values, at)) => crate::body::copy(values, at, &mut to),
-                None => body.copy_to(attribute, first + row, &mut to),
-            }
-        }
-        to.finish()
     }
 
     /// Makes one of versions that differ for no view; `moments` are those that somebody sees, in order.

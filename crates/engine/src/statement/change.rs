@@ -1,19 +1,22 @@
-//! UPDATE, DELETE, MERGE, INSERT with ON CONFLICT or RETURNING: a query says what becomes of which row; when all of it is
-//! there, it is done. So a statement never sees what it does itself, and an error on the way leaves nothing.
+//! UPDATE, DELETE, MERGE, INSERT with ON CONFLICT or RETURNING: a query says what becomes of which row. If each row comes once
+//! and keeps its place, workers do it as they go: no statement sees what it does itself, and an error on the way has all of
+//! it taken back. Otherwise it is done when all of it is there.
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use base::memory::Reservation;
 use base::{Budget, Error, Result, SqlState};
+use plan::{Op, Plan};
 use runtime::result::Sink;
 use sql::{Change, ChangeKind, change_action};
 use storage::index::Keys;
 use storage::{ChunkReader, Relation, RowId};
 use types::{Chunk, Column, ColumnBuilder, FreeRows, SqlType};
 
-use super::load::{run_to, typed};
+use super::load::run_to;
 use super::rows_tag;
 use crate::environment::Environment;
 use crate::execute;
@@ -21,6 +24,7 @@ use crate::references;
 use crate::result::QueryResult;
 use crate::source::Source;
 use crate::transaction::Block;
+use crate::typed::typed;
 
 pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryResult> {
     let Change { name, table, kind, attributes, source, returning } = change;
@@ -37,25 +41,48 @@ pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryR
         ChangeKind::Merge { .. } => "MERGE",
     };
     let plan = execute::optimize(environment, source)?;
-    let sink = OnceLock::new();
-    let make = |budget: &Budget| {
-        let new = || {
-            let (relation, block, kind, attributes) =
-                (relation.clone(), block.clone(), kind.clone(), attributes.clone());
-            let (rows, changed) = (Mutex::default(), OnceLock::new());
-            Arc::new(ChangeSink { relation, block, kind, attributes, budget: budget.clone(), rows, changed })
+    let changed = if is_all(&kind, &plan) && returning.is_none() && environment.trace.is_none() {
+        delete_all(environment, &block, &relation)?
+    } else {
+        let sink = OnceLock::new();
+        let make = |budget: &Budget| {
+            let limit = environment.settings.memory("query_memory_limit");
+            let budgets = (budget.clone(), Budget::new(limit));
+            let new = || Arc::new(ChangeSink::new(&relation, &block, kind.clone(), attributes.clone(), budgets));
+            sink.get_or_init(new).clone() as Arc<dyn Sink>
         };
-        sink.get_or_init(new).clone() as Arc<dyn Sink>
+        let ran = run_to(environment, &plan, &make);
+        if let (Err(_), Some(sink)) = (&ran, sink.get()) {
+            sink.close();
+        }
+        ran?;
+        let changed = sink.get().and_then(|sink| sink.take_changed());
+        changed.ok_or_else(|| Error::internal("a change has ended without taking effect"))?
     };
-    run_to(environment, &plan, &make)?;
-    let Some(Changed { rows, returned }) = sink.get().and_then(|sink| sink.take_changed()) else {
-        return Err(Error::internal("a change has ended without taking effect"));
-    };
+    let Changed { rows, returned } = changed;
     Ok(match returning {
         Some(fields) => QueryResult::ready(fields, returned),
         None if kind == ChangeKind::Truncate => QueryResult::done(crate::result::Tag::Done(tag)),
         None => rows_tag(tag, rows),
     })
+}
+
+/// Whether all rows of a table are deleted, and nothing else.
+fn is_all(kind: &ChangeKind, plan: &Plan) -> bool {
+    let deletes = matches!(kind, ChangeKind::Truncate | ChangeKind::Delete { repeats: false });
+    deletes && matches!(&plan.root.op, Op::Scan { predicates, .. } if predicates.is_empty())
+}
+
+/// Deletes all rows of a relation, without looking at one.
+fn delete_all(environment: &Environment, block: &Block, relation: &Arc<Relation>) -> Result<Changed> {
+    environment.statement.compiled();
+    block.is_queried();
+    if let Some(reads) = block.transaction.reads() {
+        reads.note(relation, &[], std::iter::empty());
+    }
+    let rows = block.transaction.delete_all(relation)?;
+    environment.statement.ran_here();
+    Ok(Changed { rows, returned: Vec::new() })
 }
 
 /// What a change has come to.
@@ -65,6 +92,9 @@ struct Changed {
     returned: Vec<Chunk>,
 }
 
+/// Chunks with the morsels that they come from.
+type Morsels = Vec<(u64, Chunk, Reservation)>;
+
 /// Rows with what becomes of them.
 #[derive(Debug)]
 struct ChangeSink {
@@ -73,17 +103,35 @@ struct ChangeSink {
     kind: ChangeKind,
     attributes: Vec<usize>,
     budget: Budget,
-    /// With the morsels that they come from.
-    rows: Mutex<Vec<(u64, Chunk, Reservation)>>,
+    /// What the statement may take of memory that is the relation's already, and what it has taken so.
+    limit: Budget,
+    written: Mutex<Vec<Reservation>>,
+    /// Whether rows are changed as they come.
+    at_once: bool,
+    /// Whether no more are, because something has failed.
+    closed: RwLock<bool>,
+    /// Rows that were changed as they came.
+    count: AtomicUsize,
+    /// Rows for later, or what was returned of those that were changed as they came.
+    rows: Mutex<Morsels>,
     changed: OnceLock<Mutex<Option<Changed>>>,
 }
 
 impl Sink for ChangeSink {
     fn append(&self, _worker: usize, morsel: u64, chunk: Chunk) -> Result<()> {
-        let charged = self.budget.reserve(chunk.bytes(), "update")?;
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
-        rows.push((morsel, chunk, charged));
-        Ok(())
+        if !self.at_once {
+            return self.keep(morsel, chunk);
+        }
+        let closed = self.closed.read().unwrap_or_else(PoisonError::into_inner);
+        if *closed {
+            return Ok(());
+        }
+        let written = self.limit.reserve(chunk.bytes(), "update")?;
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).push(written);
+        let mut work = Work::new(self);
+        work.chunk(chunk, &mut Vec::new())?;
+        self.count.fetch_add(work.done.rows, Ordering::Relaxed);
+        work.done.returned.into_iter().try_for_each(|chunk| self.keep(morsel, chunk))
     }
     fn free_rows(&self, _worker: usize, _types: &[SqlType], _most: usize) -> Result<Option<FreeRows>> {
         Ok(None)
@@ -97,7 +145,11 @@ impl Sink for ChangeSink {
         let mut rows = std::mem::take(&mut *self.rows.lock().unwrap_or_else(PoisonError::into_inner));
         // In the order of the source; those of one morsel came in order.
         rows.sort_by_key(|(morsel, ..)| *morsel);
-        let mut work = Work { sink: self, seen: HashSet::new(), keys: HashSet::new(), done: Changed::default() };
+        if self.at_once {
+            let returned = rows.into_iter().map(|(_, chunk, _)| chunk).collect();
+            return self.end(Changed { rows: self.count.load(Ordering::Relaxed), returned });
+        }
+        let mut work = Work::new(self);
         let mut later = Vec::new();
         for (_, chunk, charged) in rows {
             work.chunk(chunk, &mut later)?;
@@ -105,12 +157,45 @@ impl Sink for ChangeSink {
         }
         // Keys that rows give up are free before others take them.
         work.insert(later)?;
-        let changed = work.done;
-        self.changed.set(Mutex::new(Some(changed))).map_err(|_| Error::internal("a change ends once"))
+        self.end(work.done)
     }
 }
 
 impl ChangeSink {
+    fn new(
+        relation: &Arc<Relation>,
+        block: &Arc<Block>,
+        kind: ChangeKind,
+        attributes: Vec<usize>,
+        (budget, limit): (Budget, Budget),
+    ) -> Self {
+        let at_once = matches!(
+            kind,
+            ChangeKind::Update { moves: false, repeats: false }
+                | ChangeKind::Delete { repeats: false }
+                | ChangeKind::Truncate
+        );
+        let (relation, block, closed, count) = (relation.clone(), block.clone(), RwLock::new(false), 0.into());
+        let (rows, written, changed) = (Mutex::default(), Mutex::default(), OnceLock::new());
+        Self { relation, block, kind, attributes, budget, limit, written, at_once, closed, count, rows, changed }
+    }
+
+    /// Changes nothing any more: when this returns, no worker is at it.
+    fn close(&self) {
+        *self.closed.write().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+
+    fn keep(&self, morsel: u64, chunk: Chunk) -> Result<()> {
+        let charged = self.budget.reserve(chunk.bytes(), "update")?;
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.push((morsel, chunk, charged));
+        Ok(())
+    }
+
+    fn end(&self, changed: Changed) -> Result<()> {
+        self.changed.set(Mutex::new(Some(changed))).map_err(|_| Error::internal("a change ends once"))
+    }
+
     fn take_changed(&self) -> Option<Changed> {
         self.changed.get()?.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -144,7 +229,17 @@ impl Sorted {
     }
 }
 
-impl Work<'_> {
+/// The ids in a column, if they are in order and each is there once.
+fn in_order(ids: &Column) -> Option<Vec<RowId>> {
+    let ids = Some(ids.values::<i64>()).filter(|_| ids.nulls().is_none())?;
+    ids.is_sorted_by(|a, b| a < b).then(|| ids.iter().map(|id| RowId::from_bits(*id as u64)).collect())
+}
+
+impl<'a> Work<'a> {
+    fn new(sink: &'a ChangeSink) -> Self {
+        Self { sink, seen: HashSet::new(), keys: HashSet::new(), done: Changed::default() }
+    }
+
     /// Does what is to be done with the rows of a chunk; rows that are inserted come `later`.
     fn chunk(&mut self, chunk: Chunk, later: &mut Vec<Chunk>) -> Result<()> {
         base::statement::check()?;
@@ -157,6 +252,18 @@ impl Work<'_> {
         let attribute = |a: &usize| &relation.schema().attributes()[*a];
         let columns = columns.into_iter().zip(attributes).map(|(c, a)| typed(c, attribute(a), relation.name()));
         let columns: Vec<Column> = columns.collect::<Result<_>>()?;
+        if self.sink.at_once
+            && let Some(ids) = ids.as_ref().and_then(in_order)
+        {
+            self.done.rows += all;
+            if !returned.is_empty() {
+                self.done.returned.push(Chunk::new(all, returned));
+            }
+            return match kind {
+                ChangeKind::Update { .. } => self.update(&ids, &(0..all as u32).collect::<Vec<_>>(), &columns, later),
+                _ => block.transaction.delete(relation, &ids),
+            };
+        }
         let sorted = self.sort(all, actions.as_ref(), ids.as_ref(), &columns)?;
         let rows = sorted.rows();
         self.done.rows += rows.len();
@@ -172,7 +279,8 @@ impl Work<'_> {
         }
         updated.sort_unstable();
         if !updated.is_empty() {
-            self.update(&updated, &columns, later)?;
+            let (ids, places): (Vec<RowId>, Vec<u32>) = updated.into_iter().unzip();
+            self.update(&ids, &places, &columns, later)?;
         }
         if !inserted.is_empty() {
             later.push(rows_of(&columns, &inserted));
@@ -264,17 +372,16 @@ impl Work<'_> {
         Ok((0..rows).map(|row| (!has_null(row)).then(|| encoded(row))).collect())
     }
 
-    fn update(&mut self, updated: &[(RowId, u32)], columns: &[Column], later: &mut Vec<Chunk>) -> Result<()> {
+    fn update(&mut self, ids: &[RowId], places: &[u32], columns: &[Column], later: &mut Vec<Chunk>) -> Result<()> {
         let ChangeSink { relation, block, kind, attributes, .. } = self.sink;
-        let (ids, places): (Vec<RowId>, Vec<u32>) = updated.iter().copied().unzip();
         let (moves, changed) = match kind {
             ChangeKind::Update { moves, .. } => (*moves, attributes),
             ChangeKind::Upsert { moves, updated, .. } | ChangeKind::Merge { moves, updated } => (*moves, updated),
             _ => return Err(Error::internal("nothing is updated")),
         };
         if moves {
-            let rows = rows_of(columns, &places);
-            block.transaction.replace(relation, &ids, &rows)?;
+            let rows = rows_of(columns, places);
+            block.transaction.replace(relation, ids, &rows)?;
             later.push(rows);
             return Ok(());
         }
@@ -283,7 +390,7 @@ impl Work<'_> {
         if columns.is_empty() {
             return Ok(());
         }
-        block.transaction.update(relation, &ids, &columns, &places)
+        block.transaction.update(relation, ids, &columns, places)
     }
 
     fn insert(&mut self, chunks: Vec<Chunk>) -> Result<()> {

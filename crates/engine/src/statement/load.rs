@@ -11,9 +11,8 @@ use plan::{Op, Plan};
 use runtime::result::Sink;
 use scheduler::{CancelToken, JobOptions, JobSpec, Pipeline, Progress, Tasks};
 use sql::Insert;
-use storage::{Append, Attribute, Relation};
-use types::ops::cast::{TooLong, to_char_n, to_varchar};
-use types::{Chunk, Column, ColumnBuilder, FreeRows, SqlType};
+use storage::{Append, Relation};
+use types::{Chunk, FreeRows, SqlType};
 
 use super::rows_tag;
 use crate::environment::Environment;
@@ -23,6 +22,7 @@ use crate::pieces::{Pieces, prepare_file};
 use crate::result::QueryResult;
 use crate::source::Source;
 use crate::transaction::Block;
+use crate::typed::typed;
 
 /// How long to wait for rows at a time.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -178,47 +178,4 @@ fn typed_as(chunk: Chunk, relation: &Relation) -> Result<Chunk> {
     let columns = chunk.into_columns().into_iter().zip(attributes);
     let columns = columns.map(|(column, attribute)| typed(column, attribute, relation.name()));
     Ok(Chunk::new(rows, columns.collect::<Result<_>>()?))
-}
-
-/// The same of one column of a relation of that name.
-pub(super) fn typed(column: Column, attribute: &Attribute, name: &str) -> Result<Column> {
-    match (column.sql_type(), attribute.sql_type) {
-        (from, to) if from == to => Ok(column),
-        (SqlType::Null, to) => {
-            let mut nulls = ColumnBuilder::new(to, column.rows());
-            (0..column.rows()).for_each(|_| nulls.push_null());
-            Ok(nulls.finish())
-        }
-        (_, to @ (SqlType::Varchar(_) | SqlType::Char(_))) => {
-            fitted(column, to).map_err(|e| e.detail(format!("column \"{}\" of \"{name}\"", attribute.name)))
-        }
-        (_, to) => Ok(column.with_type(to)),
-    }
-}
-
-/// Strings as `varchar(n)` or `char(n)`; copied only if some of them changes.
-fn fitted(column: Column, to: SqlType) -> Result<Column> {
-    let fit = |text| match to {
-        SqlType::Char(n) => to_char_n(text, n, TooLong::Refuse),
-        SqlType::Varchar(n) => to_varchar(text, n, TooLong::Refuse),
-        _ => Ok(text),
-    };
-    let rows = column.rows();
-    let mut changed = false;
-    for row in 0..rows {
-        let text = column.str(row);
-        changed |= fit(text)?.len() != text.len();
-    }
-    if !changed {
-        return Ok(column.with_type(to));
-    }
-    let mut builder = ColumnBuilder::new(to, rows);
-    for row in 0..rows {
-        if column.is_null(row) {
-            builder.push_null();
-        } else {
-            builder.push_str(fit(column.str(row))?);
-        }
-    }
-    Ok(builder.finish())
 }

@@ -202,8 +202,11 @@ impl Scratch {
             }
         }
         let values = slot.values.as_mut().expect("there is room").as_mut_ptr();
-        write(&mut Overlay { physical, values, nulls: &mut slot.nulls[..rows], texts });
-        slot.address(true)
+        let has_null = slot.nulls[..rows].contains(&1);
+        let mut overlay = Overlay { physical, values, nulls: &mut slot.nulls[..rows], texts, has_null };
+        write(&mut overlay);
+        let has_null = overlay.has_null;
+        slot.address(has_null)
     }
 
     /// A window of numbers that count from `first`.
@@ -223,24 +226,71 @@ pub(crate) struct Overlay<'a> {
     values: *mut u8,
     nulls: &'a mut [u8],
     texts: &'a mut Texts,
+    /// Whether some value may be NULL.
+    has_null: bool,
 }
 
 impl Overlay<'_> {
-    /// Writes a value to a place; long texts are copied.
-    pub(crate) fn put(&mut self, place: usize, from: Values<'_>, row: usize) {
-        assert!(from.physical() == self.physical && row < from.rows());
-        let size = self.physical.size();
-        self.nulls[place] = u8::from(from.is_null(row));
-        // SAFETY: the place is one of the window's, as there is a flag for it; values have `size` bytes.
-        unsafe {
-            let to = self.values.add(place * size);
-            to.copy_from_nonoverlapping(from.address().data.add(row * size), size);
-            if self.physical == Physical::Str {
-                let header = to.cast::<Str>();
-                if !(*header).is_inline() {
-                    header.write(self.texts.keep((*header).bytes()));
-                }
+    /// Writes values to places: of each pair, that of a row of `from` to a place. Long texts are copied.
+    pub(crate) fn put(&mut self, from: Values<'_>, pairs: impl Iterator<Item = (usize, usize)>) {
+        assert!(from.physical() == self.physical);
+        match self.physical {
+            Physical::Str => self.put_texts(from, pairs),
+            physical => match physical.size() {
+                1 => self.put_sized::<1>(from, pairs),
+                2 => self.put_sized::<2>(from, pairs),
+                4 => self.put_sized::<4>(from, pairs),
+                8 => self.put_sized::<8>(from, pairs),
+                _ => self.put_sized::<16>(from, pairs),
+            },
+        }
+    }
+
+    /// As [`put`](Self::put), of rows that come one after the other, to places that do.
+    pub(crate) fn put_run(&mut self, from: Values<'_>, rows: Range<usize>, first: usize) {
+        assert!(from.physical() == self.physical && rows.start <= rows.end && rows.end <= from.rows());
+        if self.physical == Physical::Str {
+            return self.put_texts(from, rows.clone().zip(first..));
+        }
+        let nulls = &mut self.nulls[first..first + rows.len()];
+        match from.nulls(rows.clone()) {
+            None => nulls.fill(0),
+            Some(flags) => {
+                nulls.copy_from_slice(flags);
+                self.has_null |= flags.contains(&1);
             }
+        }
+        let size = self.physical.size();
+        // SAFETY: the places are some of the window's, as there are flags for them, and the rows some of those that are there.
+        unsafe {
+            let data = from.address().data.add(rows.start * size);
+            self.values.add(first * size).copy_from_nonoverlapping(data, rows.len() * size);
+        }
+    }
+
+    fn put_sized<const SIZE: usize>(&mut self, from: Values<'_>, pairs: impl Iterator<Item = (usize, usize)>) {
+        assert!(self.physical.size() == SIZE);
+        let (data, nulls) = (from.address().data.cast::<[u8; SIZE]>(), from.nulls(0..from.rows()));
+        let values = self.values.cast::<[u8; SIZE]>();
+        for (row, place) in pairs {
+            assert!(row < from.rows());
+            let is_null = nulls.map_or(0, |nulls| nulls[row]);
+            self.nulls[place] = is_null;
+            self.has_null |= is_null != 0;
+            // SAFETY: the place is one of the window's, as there is a flag for it, and the row one of those that are there.
+            unsafe { values.add(place).write(data.add(row).read()) };
+        }
+    }
+
+    fn put_texts(&mut self, from: Values<'_>, pairs: impl Iterator<Item = (usize, usize)>) {
+        for (row, place) in pairs {
+            let (text, is_null) = (from.get::<Str>(row), from.is_null(row));
+            self.nulls[place] = is_null.into();
+            self.has_null |= is_null;
+            // SAFETY: whoever has the values keeps their payload alive.
+            let text = if text.is_inline() { text } else { self.texts.keep(unsafe { text.bytes() }) };
+            // SAFETY: the place is one of the window's, as there is a flag for it.
+            unsafe { self.values.cast::<Str>().add(place).write(text) };
         }
     }
 }

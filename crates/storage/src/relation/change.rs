@@ -1,5 +1,6 @@
 //! Rows that are changed and deleted where they lie, as a transaction does.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -17,6 +18,50 @@ use crate::sidecar::{Changing, Death, NewValues, Sidecar, WindowChange};
 use crate::statistics::Bounds;
 use crate::values::Values;
 use crate::{ChunkReader, RowId, WINDOW};
+
+/// Rows of a window that are changed.
+#[derive(Debug)]
+pub(crate) struct WindowRows {
+    pub chunk: usize,
+    /// The window's number.
+    pub number: usize,
+    /// The rows, counted from the window's first.
+    pub rows: Bits,
+    /// Which of all rows that are changed with them they are.
+    pub at: Range<usize>,
+}
+
+impl WindowRows {
+    /// Rows by their ids, in order, each once.
+    pub(crate) fn of(ids: &[RowId]) -> Vec<Self> {
+        let window_of = |id: &RowId| (id.chunk(), id.offset() / WINDOW);
+        let mut windows = Vec::new();
+        let mut at = 0;
+        for ids in ids.chunk_by(|a, b| window_of(a) == window_of(b)) {
+            let (chunk, number) = window_of(&ids[0]);
+            let (first, last) = (ids[0].offset() % WINDOW, ids[ids.len() - 1].offset() % WINDOW);
+            let rows = match last - first + 1 == ids.len() {
+                true => Bits::of_range(first..last + 1),
+                false => Bits::of(ids.iter().map(|id| id.offset() % WINDOW)),
+            };
+            windows.push(Self { chunk, number, rows, at: at..at + ids.len() });
+            at += ids.len();
+        }
+        windows
+    }
+
+    /// Rows of a range of a chunk.
+    pub(crate) fn of_range(chunk: usize, rows: Range<usize>) -> Vec<Self> {
+        let numbers = rows.start / WINDOW..rows.end.div_ceil(WINDOW);
+        let window = |number: usize| {
+            let first = number * WINDOW;
+            let own = rows.start.max(first)..rows.end.min(first + WINDOW);
+            let at = own.start - rows.start..own.end - rows.start;
+            Self { chunk, number, rows: Bits::of_range(own.start - first..own.end - first), at }
+        };
+        numbers.map(window).collect()
+    }
+}
 
 /// Why a change did not happen.
 #[derive(Debug)]
@@ -79,23 +124,38 @@ impl Relation {
         (chunk < snapshot.chunk_count()).then(|| snapshot.chunk(chunk).read())
     }
 
-    /// Changes rows of one window, given by their ids, in order and each once; none of `values`: they are deleted. Returns the
-    /// rows that it was.
-    pub(crate) fn change_window(
+    /// Changes rows of windows, in their order; none of `values`: they are deleted.
+    pub(crate) fn change_windows(
         &self,
-        ids: &[RowId],
+        windows: &[WindowRows],
         values: Option<NewValues<'_>>,
         view: &View,
-    ) -> Result<Bits, Refused> {
-        let (chunk, number) = (self.directory.get(ids[0].chunk()), ids[0].offset() / WINDOW);
-        let rows = Bits::of(ids.iter().map(|id| id.offset() % WINDOW));
-        if let Some((columns, places)) = values {
-            self.widen(chunk, columns, places);
+    ) -> Result<(), Refused> {
+        for windows in windows.chunk_by(|a, b| a.chunk == b.chunk) {
+            let chunk = self.directory.get(windows[0].chunk);
+            if let Some((columns, places)) = values {
+                let at = windows[0].at.start..windows[windows.len() - 1].at.end;
+                self.widen(chunk, columns, &places[at]);
+            }
+            for window in windows {
+                base::statement::check()?;
+                self.change_window(chunk, window, values, view)?;
+            }
         }
-        let change = WindowChange { rows, values };
+        Ok(())
+    }
+
+    fn change_window(
+        &self,
+        chunk: &StoredChunk,
+        window: &WindowRows,
+        values: Option<NewValues<'_>>,
+        view: &View,
+    ) -> Result<(), Refused> {
+        let values = values.map(|(columns, places)| (columns, &places[window.at.clone()]));
+        let change = WindowChange { rows: window.rows, values };
         loop {
-            let (body, sidecar) = chunk.make_sidecar(&self.budget)?;
-            match sidecar.change(number, &change, &body, view)? {
+            match chunk.make_sidecar(&self.budget)?.change(window.number, &change, view)? {
                 Changing::Done => break,
                 Changing::Refused(conflict) => return Err(Refused::Conflict(conflict)),
                 // There is another one by now.
@@ -103,9 +163,9 @@ impl Relation {
             }
         }
         if values.is_none() {
-            self.dead.fetch_add(ids.len(), Ordering::Relaxed);
+            self.dead.fetch_add(window.at.len(), Ordering::Relaxed);
         }
-        Ok(rows)
+        Ok(())
     }
 
     /// Error 23502 if a row gets NULL where the schema refuses it; the rows are those of the snapshot.
@@ -113,7 +173,7 @@ impl Relation {
         &self,
         ids: &[RowId],
         (columns, places): NewValues<'_>,
-        snapshot: &Snapshot,
+        snapshot: &dyn Fn() -> Snapshot,
     ) -> Result<()> {
         for (attribute, column) in columns {
             let wanted = &self.schema.attributes()[*attribute];
@@ -122,7 +182,7 @@ impl Relation {
                 && column.nulls().is_some()
                 && let Some(at) = places.iter().position(null)
             {
-                let mut row = snapshot.row(ids[at]);
+                let mut row = snapshot().row(ids[at]);
                 columns.iter().for_each(|(attribute, column)| row[*attribute] = column.value(places[at] as usize));
                 return Err(null_refused(&self.name, &self.schema, &wanted.name, &row));
             }
@@ -166,9 +226,12 @@ impl Relation {
     pub(crate) fn forget_keys(&self, chunk: usize, first: usize, rows: &Bits) {
         self.forget_in_indexes(chunk, || rows.iter().map(|row| first + row));
         let Some(index) = &self.index else { return };
-        for row in rows.iter().map(|row| first + row) {
-            let reader = ChunkReader::new(self.directory.get(chunk).pin(), row + 1);
-            index.remove(&Keys::new(&reader, self.schema.primary_key(), row..row + 1), RowId::new(chunk, row));
+        let body = self.directory.get(chunk).pin();
+        let rows: Vec<usize> = rows.iter().map(|row| first + row).collect();
+        for run in rows.chunk_by(|row, next| row + 1 == *next) {
+            let run = run[0]..run[run.len() - 1] + 1;
+            let reader = ChunkReader::new(body.clone(), run.end);
+            index.remove(&Keys::new(&reader, self.schema.primary_key(), run.clone()), RowId::new(chunk, run.start));
         }
     }
 

@@ -163,10 +163,8 @@ impl Commit {
             return Err(error.into());
         }
         let rows = self.rows();
-        let changes = relation.clock.commit_alone(|timestamp| {
-            let changes = self.publish(timestamp);
-            (changes, self.written())
-        });
+        let written = self.written();
+        let changes = relation.clock.commit_alone(|timestamp| self.publish(timestamp), || written);
         drop(keys);
         Ok(Record::new(rows, changes))
     }
@@ -214,6 +212,21 @@ impl Commit {
     pub(crate) fn placed_by(&self, statement: u32) -> Vec<(usize, Range<usize>)> {
         let of_it = self.steps.iter().filter(|step| step.0 == statement);
         of_it.map(|(_, chunk, rows)| (*chunk, rows.clone())).collect()
+    }
+
+    /// Places one row of a statement behind those that are there and enters its key; false if there is no room, and nothing is
+    /// done.
+    pub(crate) fn add_row(&mut self, row: &Chunk, stamp: &Arc<Stamp>, statement: u32) -> Result<bool, Refused> {
+        let [Some(tail)] = self.zone.tails.as_slice() else { return Ok(false) };
+        if tail.open.room() < row.rows() {
+            return Ok(false);
+        }
+        let from = tail.open.rows();
+        // Noted first: after an error it has to be forgotten.
+        self.steps.push((statement, tail.number, from..from + row.rows()));
+        self.extend(0, row)?;
+        self.prepare(None, stamp)?;
+        Ok(true)
     }
 
     /// The rows that statements from number `first` on have placed: they are this commit's no more, but stay where they are.

@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
-use types::ColumnBuilder;
+use types::{Buffer, Column, ColumnBuilder, Physical};
 
 use super::Relation;
 use crate::body::{Body, Scratch, Stored, copy};
 use crate::lock::lock;
 use crate::sidecar::Sidecar;
 use crate::statistics::Bounds;
+use crate::values::Values;
 use crate::{ChunkReader, WINDOW};
 
 impl Relation {
@@ -52,15 +53,48 @@ impl Relation {
     /// A column with the newest values.
     fn folded(&self, body: &Arc<Body>, sidecar: &Arc<Sidecar>, attribute: usize, rows: usize) -> Stored {
         let reader = ChunkReader::new(body.clone(), rows).with_changes(sidecar.clone(), self.clock.view());
-        let mut to = ColumnBuilder::new(body.sql_type(attribute), rows);
-        let mut scratch = Scratch::default();
-        for first in (0..rows).step_by(WINDOW) {
-            let values = reader.window(attribute, first..rows.min(first + WINDOW), &mut scratch);
-            (0..values.rows()).for_each(|row| copy(values, row, &mut to));
-            scratch.forget_texts();
-        }
-        let column = to.finish();
+        let column = match body.sql_type(attribute).physical() {
+            Physical::Str => texts(&reader, attribute, rows),
+            _ => numbers(&reader, attribute, rows),
+        };
         let bounds = Bounds::of((&column).into(), 0, rows);
         Stored::freeze((&column).into(), &bounds).unwrap_or(Stored::Plain(column))
     }
+}
+
+/// Calls `with` with the values of a column, a window after the other.
+fn each_window(reader: &ChunkReader, attribute: usize, rows: usize, mut with: impl FnMut(Values<'_>)) {
+    let mut scratch = Scratch::default();
+    for first in (0..rows).step_by(WINDOW) {
+        with(reader.window(attribute, first..rows.min(first + WINDOW), &mut scratch));
+        scratch.forget_texts();
+    }
+}
+
+fn texts(reader: &ChunkReader, attribute: usize, rows: usize) -> Column {
+    let mut to = ColumnBuilder::new(reader.sql_type(attribute), rows);
+    each_window(reader, attribute, rows, |values| (0..values.rows()).for_each(|row| copy(values, row, &mut to)));
+    to.finish()
+}
+
+fn numbers(reader: &ChunkReader, attribute: usize, rows: usize) -> Column {
+    let sql_type = reader.sql_type(attribute);
+    let size = sql_type.physical().size();
+    let (mut values, mut nulls) = (Buffer::with_capacity(rows * size), Buffer::with_capacity(rows));
+    each_window(reader, attribute, rows, |window| {
+        let from = values.len();
+        // SAFETY: so many values are there; they have no payload elsewhere.
+        values.extend(unsafe { std::slice::from_raw_parts(window.address().data, window.rows() * size) });
+        match window.nulls(0..window.rows()) {
+            None => nulls.extend(&[0; WINDOW][..window.rows()]),
+            Some(flags) => {
+                nulls.extend(flags);
+                let rows = values.as_mut_slice()[from..].chunks_exact_mut(size).zip(flags);
+                rows.filter(|(_, null)| **null != 0).for_each(|(value, _)| value.fill(0));
+            }
+        }
+    });
+    let nulls = nulls.as_slice().contains(&1).then(|| Arc::new(nulls));
+    // SAFETY: as many values and flags as there are rows, and no texts.
+    unsafe { Column::new(sql_type, rows, Arc::new(values), nulls, Vec::new()) }
 }

@@ -7,32 +7,58 @@ use crate::WINDOW;
 use crate::clock::{Clock, Garbage};
 use crate::lock::lock;
 
-/// A window with such versions.
+/// Windows with such versions.
 #[derive(Debug)]
 struct Versions {
     relation: Weak<Relation>,
-    chunk: usize,
-    window: usize,
+    /// Chunks and windows of them.
+    windows: Box<[(u32, u8)]>,
 }
 
 impl Garbage for Versions {
     fn collect(&self, clock: &Clock) {
         let Some(relation) = self.relation.upgrade() else { return };
-        if let Some(sidecar) = relation.sidecar_of(self.chunk) {
+        let oldest = clock.oldest();
+        let (mut left, mut newest) = (Vec::new(), 0);
+        for of_chunk in self.windows.chunk_by(|a, b| a.0 == b.0) {
+            let chunk = of_chunk[0].0 as usize;
+            let Some(sidecar) = relation.sidecar_of(chunk) else { continue };
             let folding = lock(&relation.folding);
-            let dead = sidecar.collect(self.window, clock.oldest());
-            if !dead.is_empty() {
-                relation.forget_keys(self.chunk, self.window * WINDOW, &dead);
+            for &(_, window) in of_chunk {
+                let number = usize::from(window);
+                let (dead, later) = sidecar.collect(number, oldest);
+                if !dead.is_empty() {
+                    relation.forget_keys(chunk, number * WINDOW, &dead);
+                }
+                if let Some(later) = later
+                    && sidecar.leave(number)
+                {
+                    left.push((chunk as u32, window));
+                    newest = newest.max(later);
+                }
             }
             drop(folding);
-            relation.consider_folding(self.chunk, &sidecar);
+            relation.consider_folding(chunk, &sidecar);
+        }
+        if !left.is_empty() {
+            let left = Self { relation: self.relation.clone(), windows: left.into() };
+            clock.leave(newest, Box::new(left));
         }
     }
 }
 
 impl Relation {
-    /// What a commit leaves behind that has changed rows of a window.
-    pub(crate) fn garbage(self: &Arc<Self>, chunk: usize, window: usize) -> Box<dyn Garbage> {
-        Box::new(Versions { relation: Arc::downgrade(self), chunk, window })
+    /// What a commit leaves behind that has changed rows of windows, in order, unless all of these are left already.
+    pub(crate) fn garbage(self: &Arc<Self>, windows: impl Iterator<Item = (usize, usize)>) -> Option<Box<dyn Garbage>> {
+        let mut of = None;
+        let is_new = |&(chunk, window): &(usize, usize)| {
+            if of.as_ref().is_none_or(|(number, _)| *number != chunk) {
+                of = Some((chunk, self.sidecar_of(chunk)));
+            }
+            of.as_ref().is_some_and(|(_, sidecar)| sidecar.as_ref().is_some_and(|sidecar| sidecar.leave(window)))
+        };
+        let windows: Box<[_]> = windows.filter(is_new).map(|(chunk, window)| (chunk as u32, window as u8)).collect();
+        (!windows.is_empty())
+            .then(|| Box::new(Versions { relation: Arc::downgrade(self), windows }) as Box<dyn Garbage>)
     }
 }

@@ -70,6 +70,13 @@ impl Relation {
     }
 }
 
+impl Relation {
+    /// Error 23502 if a row has NULL where the schema refuses it.
+    pub(crate) fn check_nulls(&self, rows: &Chunk) -> Result<()> {
+        check_nulls(&self.name, &self.schema, rows)
+    }
+}
+
 /// A zone for one commit; it goes back when this is dropped.
 #[derive(Debug)]
 pub(super) struct Lease {

@@ -1,14 +1,21 @@
-//! The newest values of one attribute in a window: of few rows one after the other, of many each at its place.
+//! The newest values of one attribute in a window: of few rows one after the other in the order of the rows, of many each at
+//! its place. They are written and copied a column at a time.
 
-use types::column::Plain;
-use types::{Buffer, Physical, Str};
+use std::ops::Range;
+
+use types::{Buffer, Column, ColumnBuilder, Physical, SqlType, Str};
 
 use crate::bits::Bits;
+use crate::body::Overlay;
 use crate::values::Values;
 use crate::{ColumnRef, WINDOW};
 
 /// Most rows whose values lie one after the other.
-const FEW: usize = 32;
+const FEW: usize = WINDOW / 2;
+/// Fewest values that there is room for.
+const LEAST: usize = 4;
+/// Bytes of texts that are worth a look at which of them are needed.
+const MUCH_TEXT: usize = 4 << 10;
 
 /// See the module.
 #[derive(Debug)]
@@ -16,33 +23,33 @@ pub(crate) struct Patch {
     pub(super) attribute: usize,
     physical: Physical,
     rows: Bits,
-    /// As long as they are few, the rows in the order of their places; then each has its own.
-    few: Option<Vec<u16>>,
+    /// Whether each row has its own place. Otherwise its place is the number of rows before it.
+    is_spread: bool,
     values: Buffer,
+    /// A flag for each place.
     nulls: Vec<u8>,
-    /// By place, the payload of long texts.
-    texts: Vec<Option<Box<[u8]>>>,
+    /// The payload of long texts, and perhaps of some that were replaced.
+    texts: Vec<Box<[u8]>>,
     /// Bytes of `texts`.
-    heap: usize,
+    payload: usize,
+    /// So many of these are worth a look.
+    much: usize,
 }
 
 impl Patch {
     pub(super) fn new(attribute: usize, physical: Physical) -> Self {
-        let values = Buffer::zeroed(physical.size() * 4);
-        Self {
-            attribute,
-            physical,
-            rows: Bits::default(),
-            few: Some(Vec::new()),
-            values,
-            nulls: vec![0; 4],
-            texts: Vec::new(),
-            heap: 0,
-        }
+        let values = Buffer::zeroed(0);
+        let (rows, nulls, texts) = (Bits::default(), Vec::new(), Vec::new());
+        Self { attribute, physical, rows, is_spread: false, values, nulls, texts, payload: 0, much: MUCH_TEXT }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.values.capacity() + self.nulls.len() + self.texts.len() * 16 + self.heap
+        size_of::<Self>() + self.values.capacity() + self.nulls.capacity() + self.payload
+    }
+
+    /// The rows that have values here.
+    pub(super) fn rows(&self) -> &Bits {
+        &self.rows
     }
 
     fn values(&self) -> Values<'_> {
@@ -52,134 +59,194 @@ impl Patch {
         unsafe { Values::new(self.physical, of, self.nulls.len()) }
     }
 
-    fn place(&self, row: usize) -> Option<usize> {
-        match &self.few {
-            None => self.rows.has(row).then_some(row),
-            Some(few) => few.iter().position(|&r| usize::from(r) == row),
-        }
-    }
-
     /// Where the value of a row is, if it has one here.
     pub(super) fn find(&self, row: usize) -> Option<(Values<'_>, usize)> {
-        self.place(row).map(|place| (self.values(), place))
+        let place = if self.is_spread { row } else { self.rows.ranks().of(row) };
+        self.rows.has(row).then(|| (self.values(), place))
     }
 
-    /// Calls `with` with each row and where its value is.
-    pub(super) fn each(&self, mut with: impl FnMut(usize, Values<'_>, usize)) {
-        let values = self.values();
-        match &self.few {
-            None => self.rows.iter().for_each(|row| with(row, values, row)),
-            Some(few) => few.iter().enumerate().for_each(|(place, &row)| with(row.into(), values, place)),
+    /// Calls `with` with the place of each of the rows, which all have values here, in order.
+    fn each_place(&self, rows: &Bits, mut with: impl FnMut(usize, usize)) {
+        match (self.is_spread, *rows == self.rows) {
+            (true, _) => rows.iter().for_each(|row| with(row, row)),
+            (false, true) => rows.iter().enumerate().for_each(|(place, row)| with(row, place)),
+            (false, false) => {
+                let ranks = self.rows.ranks();
+                rows.iter().for_each(|row| with(row, ranks.of(row)));
+            }
         }
+    }
+
+    /// Writes the values of rows of a range, but for some, over others, of which the first is the range's.
+    pub(super) fn over(&self, range: &Range<usize>, but: &Bits, to: &mut Overlay<'_>) {
+        let asked = Bits::of_range(range.clone());
+        let wanted = self.rows.and(&asked).without(but);
+        if self.is_spread && wanted == asked {
+            return to.put_run(self.values(), range.clone(), 0);
+        }
+        let first = range.start;
+        match self.is_spread {
+            true => to.put(self.values(), wanted.iter().map(|row| (row, row - first))),
+            false => {
+                let ranks = self.rows.ranks();
+                to.put(self.values(), wanted.iter().map(|row| (ranks.of(row), row - first)));
+            }
+        }
+    }
+
+    /// The values of rows, which are all here, in order.
+    pub(super) fn copy(&self, rows: &Bits, sql_type: SqlType) -> Column {
+        let mut to = ColumnBuilder::new(sql_type, rows.count());
+        let values = self.values();
+        self.each_place(rows, |_, place| crate::body::copy(values, place, &mut to));
+        to.finish()
     }
 
     /// Sets the rows to values, whose places are given in the order of the rows.
-    pub(super) fn put_all(&mut self, rows: &Bits, values: Values<'_>, places: &[u32]) {
+    pub(super) fn put_all(&mut self, rows: &Bits, from: Values<'_>, places: &[u32]) {
         self.make_room(rows);
-        for (row, &at) in rows.iter().zip(places) {
-            let place = self.place(row).unwrap_or_else(|| {
-                self.rows.insert(row);
-                match &mut self.few {
-                    None => row,
-                    Some(few) => {
-                        few.push(row as u16);
-                        few.len() - 1
-                    }
-                }
-            });
-            self.put(place, values, at as usize);
+        match self.physical.size() {
+            1 => self.put_sized::<1>(rows, from, places),
+            2 => self.put_sized::<2>(rows, from, places),
+            4 => self.put_sized::<4>(rows, from, places),
+            8 => self.put_sized::<8>(rows, from, places),
+            _ => self.put_sized::<16>(rows, from, places),
         }
+        if self.physical == Physical::Str {
+            self.keep_texts(rows);
+        }
+    }
+
+    fn put_sized<const SIZE: usize>(&mut self, rows: &Bits, from: Values<'_>, places: &[u32]) {
+        assert!(self.physical.size() == SIZE && from.physical() == self.physical);
+        let (data, flags) = (from.address().data.cast::<[u8; SIZE]>(), from.nulls(0..from.rows()));
+        let (to, mut nulls) = (self.values.as_mut_ptr().cast::<[u8; SIZE]>(), std::mem::take(&mut self.nulls));
+        if places.len() == WINDOW && places.iter().zip(places[0]..).all(|(place, next)| *place == next) {
+            let first = places[0] as usize;
+            assert!(first + WINDOW <= from.rows() && nulls.len() == WINDOW);
+            // SAFETY: so many values are there, and a window has room for them.
+            unsafe { to.copy_from_nonoverlapping(data.add(first), WINDOW) };
+            match flags {
+                None => nulls.fill(0),
+                Some(flags) => nulls.copy_from_slice(&flags[first..first + WINDOW]),
+            }
+        } else {
+            let mut left = places.iter();
+            self.each_place(rows, |_, place| {
+                let &at = left.next().expect("a place for each row");
+                assert!((at as usize) < from.rows());
+                nulls[place] = flags.map_or(0, |flags| flags[at as usize]);
+                // SAFETY: there is a value for each flag, and one for each of the rows.
+                unsafe { to.add(place).write(data.add(at as usize).read()) };
+            });
+        }
+        self.nulls = nulls;
+    }
+
+    /// The headers of texts at the places.
+    fn headers(&mut self) -> &mut [Str] {
+        assert!(self.physical == Physical::Str);
+        // SAFETY: a value for each flag, zeros where nothing was written; aligned to 64.
+        unsafe { std::slice::from_raw_parts_mut(self.values.as_mut_ptr().cast::<Str>(), self.nulls.len()) }
+    }
+
+    /// Has the payload of the rows' texts, which lies elsewhere.
+    fn keep_texts(&mut self, rows: &Bits) {
+        if *rows == self.rows {
+            self.texts.clear();
+            (self.payload, self.much) = (0, MUCH_TEXT);
+        }
+        let mut places = Vec::with_capacity(rows.count());
+        self.each_place(rows, |_, place| places.push(place));
+        self.take_texts(&places);
+        if self.payload < self.much {
+            return;
+        }
+        // What was replaced goes.
+        let mut all = Vec::with_capacity(self.rows.count());
+        self.each_place(&self.rows, |_, place| all.push(place));
+        let before = std::mem::take(&mut self.texts);
+        self.payload = 0;
+        self.take_texts(&all);
+        drop(before);
+        self.much = (2 * self.payload).max(MUCH_TEXT);
+    }
+
+    /// Copies the payload of the texts at places behind what is there.
+    fn take_texts(&mut self, places: &[usize]) {
+        let headers = self.headers();
+        let long = |text: &Str| if text.is_inline() { 0 } else { text.len() };
+        let needed: usize = places.iter().map(|&place| long(&headers[place])).sum();
+        if needed == 0 {
+            return;
+        }
+        let mut payload = Vec::with_capacity(needed);
+        for &place in places {
+            if headers[place].is_inline() {
+                continue;
+            }
+            let from = payload.len();
+            // SAFETY: whoever made the values keeps their payload alive.
+            payload.extend_from_slice(unsafe { headers[place].bytes() });
+            // There is room, so that it stays where it is.
+            headers[place] = Str::new(&payload[from..]);
+        }
+        self.payload += needed;
+        self.texts.push(payload.into_boxed_slice());
     }
 
     /// Has no values of these rows any more.
     pub(super) fn forget(&mut self, rows: &Bits) {
-        if let Some(few) = self.few.take() {
-            let mut all = Self::new(self.attribute, self.physical);
-            let kept: Vec<(u16, u32)> = few
-                .iter()
-                .zip(0..)
-                .filter(|(row, _)| !rows.has(usize::from(**row)))
-                .map(|(row, at)| (*row, at))
-                .collect();
-            let ordered = Bits::of(kept.iter().map(|(row, _)| usize::from(*row)));
-            let mut kept = kept;
-            kept.sort_unstable();
-            all.put_all(&ordered, self.values(), &kept.iter().map(|(_, at)| *at).collect::<Vec<_>>());
-            *self = all;
-        } else {
-            self.rows.remove(rows);
+        let left = self.rows.without(rows);
+        if left == self.rows {
+            return;
         }
+        if !self.is_spread {
+            let mut places = Vec::with_capacity(left.count());
+            self.each_place(&left, |_, place| places.push(place as u32));
+            let mut rest = Self::new(self.attribute, self.physical);
+            rest.put_all(&left, self.values(), &places);
+            *self = rest;
+        }
+        self.rows = left;
     }
 
     /// Makes room for values of these rows.
     fn make_room(&mut self, rows: &Bits) {
         let mut all = self.rows;
         all.add(rows);
-        let count = all.count();
-        let needed = if count <= FEW && self.few.is_some() { count } else { WINDOW };
-        if needed <= self.nulls.len() {
+        let before = std::mem::replace(&mut self.rows, all);
+        if before == all || self.is_spread {
             return;
         }
-        let room = if needed == WINDOW { WINDOW } else { (needed * 2).min(FEW) };
+        let count = all.count();
+        let room = if count > FEW { WINDOW } else { count.next_power_of_two().max(LEAST) };
         let size = self.physical.size();
-        let mut values = Buffer::zeroed(room * size);
-        let mut nulls = vec![0; room];
-        let mut texts: Vec<Option<Box<[u8]>>> = Vec::new();
-        texts.resize_with(if self.texts.is_empty() { 0 } else { room }, || None);
-        let few = self.few.take().unwrap_or_default();
-        for (place, &row) in few.iter().enumerate() {
-            let to = if room == WINDOW { usize::from(row) } else { place };
+        let old = before.count();
+        if room <= self.nulls.len() && count == old + 1 {
+            return self.make_gap(&before, old);
+        }
+        let (mut values, mut nulls) = (Buffer::zeroed(room * size), vec![0; room]);
+        let is_spread = room == WINDOW;
+        let ranks = all.ranks();
+        for (from, row) in before.iter().enumerate() {
+            let to = if is_spread { row } else { ranks.of(row) };
+            nulls[to] = self.nulls[from];
             // SAFETY: both places are in their buffers, one value each.
             unsafe {
-                let from = self.values.as_ptr().add(place * size);
-                values.as_mut_ptr().add(to * size).copy_from_nonoverlapping(from, size);
-            }
-            nulls[to] = self.nulls[place];
-            if let Some(text) = self.texts.get_mut(place) {
-                texts[to] = text.take();
+                let value = self.values.as_ptr().add(from * size);
+                values.as_mut_ptr().add(to * size).copy_from_nonoverlapping(value, size);
             }
         }
-        self.few = (room < WINDOW).then_some(few);
-        (self.values, self.nulls, self.texts) = (values, nulls, texts);
+        (self.values, self.nulls, self.is_spread) = (values, nulls, is_spread);
     }
 
-    fn put(&mut self, place: usize, values: Values<'_>, at: usize) {
-        self.nulls[place] = u8::from(values.is_null(at));
-        match self.physical {
-            Physical::Bool => self.write::<u8>(place, values.get(at)),
-            Physical::I16 => self.write::<i16>(place, values.get(at)),
-            Physical::I32 => self.write::<i32>(place, values.get(at)),
-            Physical::I64 => self.write::<i64>(place, values.get(at)),
-            Physical::I128 => self.write::<i128>(place, values.get(at)),
-            Physical::F32 => self.write::<f32>(place, values.get(at)),
-            Physical::F64 => self.write::<f64>(place, values.get(at)),
-            Physical::Interval => self.write::<types::Interval>(place, values.get(at)),
-            Physical::Str => self.put_text(place, values.get(at)),
-        }
-    }
-
-    fn put_text(&mut self, place: usize, text: Str) {
-        let mut own = None;
-        let mut header = text;
-        if !text.is_inline() {
-            // SAFETY: whoever made the values keeps their payload alive.
-            let payload: Box<[u8]> = unsafe { text.bytes() }.into();
-            header = Str::new(&payload);
-            own = Some(payload);
-        }
-        self.write::<Str>(place, header);
-        if own.is_some() || !self.texts.is_empty() {
-            let room = self.nulls.len();
-            self.texts.resize_with(room, || None);
-            let bytes = |text: &Option<Box<[u8]>>| text.as_ref().map_or(0, |text| text.len());
-            self.heap += bytes(&own);
-            self.heap -= bytes(&std::mem::replace(&mut self.texts[place], own));
-        }
-    }
-
-    fn write<T: Plain>(&mut self, place: usize, value: T) {
-        assert!(place < self.nulls.len() && size_of::<T>() == self.physical.size());
-        // SAFETY: there are as many values as flags, aligned to 64.
-        unsafe { self.values.as_mut_ptr().cast::<T>().add(place).write(value) };
+    /// Moves the values behind the one new row up by one place.
+    fn make_gap(&mut self, before: &Bits, old: usize) {
+        let (ranks, size) = (self.rows.ranks(), self.physical.size());
+        let new = self.rows.without(before);
+        let Some(place) = new.iter().next().map(|row| ranks.of(row)) else { return };
+        self.nulls.copy_within(place..old, place + 1);
+        self.values.as_mut_slice().copy_within(place * size..old * size, (place + 1) * size);
     }
 }

@@ -1,12 +1,14 @@
 //! What rows were before a statement.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use types::{Column, ColumnBuilder};
 
+use super::patch::Patch;
 use crate::bits::Bits;
+use crate::body::Overlay;
 use crate::clock::{Stamp, View};
-use crate::values::Values;
 
 /// What rows of a window were before a statement of a transaction changed them.
 #[derive(Debug)]
@@ -15,8 +17,60 @@ pub(crate) struct Version {
     statement: u32,
     /// The rows that were alive.
     pub(super) deleted: Bits,
-    /// By attribute, rows in order, and their values.
-    pub(super) before: Vec<(usize, Bits, Column)>,
+    pub(super) before: Vec<Before>,
+}
+
+/// Values of an attribute. Those that nothing had changed before are the body's, and are not copied.
+#[derive(Debug)]
+pub(crate) struct Before {
+    pub(super) attribute: usize,
+    /// Rows that had the body's values.
+    pub(super) of_body: Bits,
+    /// Others, and their values in the order of the rows.
+    pub(super) rows: Bits,
+    pub(super) values: Option<Column>,
+}
+
+impl Before {
+    /// What rows have whose newest values are in a patch, unless they are the body's.
+    pub(super) fn of(patch: &Patch, rows: &Bits, like: &Column) -> Self {
+        let own = rows.and(patch.rows());
+        let values = (!own.is_empty()).then(|| patch.copy(&own, like.sql_type()));
+        Self { attribute: patch.attribute, of_body: rows.without(&own), rows: own, values }
+    }
+
+    /// All of its rows.
+    fn all(&self) -> Bits {
+        let mut all = self.of_body;
+        all.add(&self.rows);
+        all
+    }
+
+    /// Becomes what both say, of which the other one is about what came later.
+    fn absorb(&mut self, newer: &Self) {
+        let known = self.all();
+        self.of_body.add(&newer.of_body.without(&known));
+        let more = newer.rows.without(&known);
+        let Some(theirs) = newer.values.as_ref().filter(|_| !more.is_empty()) else { return };
+        let mut all = self.rows;
+        all.add(&more);
+        let mut to = ColumnBuilder::new(theirs.sql_type(), all.count());
+        let (own_ranks, their_ranks) = (self.rows.ranks(), newer.rows.ranks());
+        for row in all.iter() {
+            match self.values.as_ref().filter(|_| self.rows.has(row)) {
+                Some(own) => crate::body::copy(own.into(), own_ranks.of(row), &mut to),
+                None => crate::body::copy(theirs.into(), their_ranks.of(row), &mut to),
+            }
+        }
+        (self.rows, self.values) = (all, Some(to.finish()));
+    }
+
+    /// Writes the values of rows of a range, but for some, over others, of which the first is the range's.
+    pub(super) fn over(&self, range: &Range<usize>, but: &Bits, to: &mut Overlay<'_>) {
+        let Some(values) = &self.values else { return };
+        let (wanted, ranks) = (self.rows.and(&Bits::of_range(range.clone())).without(but), self.rows.ranks());
+        to.put(values.into(), wanted.iter().map(|row| (ranks.of(row), row - range.start)));
+    }
 }
 
 impl Version {
@@ -36,19 +90,18 @@ impl Version {
 
     /// Whether it is of any of the rows.
     pub(super) fn touches(&self, rows: &Bits) -> bool {
-        self.deleted.touches(rows) || self.before.iter().any(|(_, changed, _)| changed.touches(rows))
+        let changed = |before: &Before| before.of_body.touches(rows) || before.rows.touches(rows);
+        self.deleted.touches(rows) || self.before.iter().any(changed)
     }
 
-    /// Calls `with` with each row that had another value, and where that is.
-    pub(super) fn each_before(&self, attribute: usize, mut with: impl FnMut(usize, Values<'_>, usize)) {
-        for (_, rows, column) in self.before.iter().filter(|before| before.0 == attribute) {
-            let values = Values::from(column);
-            rows.iter().enumerate().for_each(|(at, row)| with(row, values, at));
-        }
+    /// What rows had of an attribute.
+    pub(super) fn before(&self, attribute: usize) -> Option<&Before> {
+        self.before.iter().find(|before| before.attribute == attribute)
     }
 
     pub(super) fn bytes(&self) -> usize {
-        size_of::<Self>() + self.before.iter().map(|(_, _, column)| column.bytes()).sum::<usize>()
+        let before = |before: &Before| size_of::<Before>() + before.values.as_ref().map_or(0, Column::bytes);
+        size_of::<Self>() + self.before.iter().map(before).sum::<usize>()
     }
 
     /// Whether both are committed, and each view that sees one sees the other, too.
@@ -67,26 +120,10 @@ impl Version {
         self.stamp = newer.stamp;
         self.statement = newer.statement;
         self.deleted.add(&newer.deleted);
-        for (attribute, rows, column) in newer.before {
-            match self.before.iter_mut().find(|before| before.0 == attribute) {
-                None => self.before.push((attribute, rows, column)),
-                Some((_, mine, values)) => {
-                    let mut more = rows;
-                    more.remove(mine);
-                    if more.is_empty() {
-                        continue;
-                    }
-                    let mut all = *mine;
-                    all.add(&rows);
-                    let mut to = ColumnBuilder::new(values.sql_type(), all.count());
-                    for row in all.iter() {
-                        match mine.has(row) {
-                            true => crate::body::copy((&*values).into(), mine.rank(row), &mut to),
-                            false => crate::body::copy((&column).into(), rows.rank(row), &mut to),
-                        }
-                    }
-                    (*mine, *values) = (all, to.finish());
-                }
+        for newer in newer.before {
+            match self.before.iter_mut().find(|before| before.attribute == newer.attribute) {
+                None => self.before.push(newer),
+                Some(mine) => mine.absorb(&newer),
             }
         }
     }

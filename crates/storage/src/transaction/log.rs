@@ -1,19 +1,20 @@
 //! What a transaction has done, and how it ends.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use base::{Error, Result};
+use base::{Budget, Error, Result};
 use types::{Chunk, Column};
 
 use super::effects::{ChangedRows, Effect};
 use super::validate::{self, Reads};
 use crate::bits::Bits;
-use crate::clock::{Clock, Conflict, Recent, Stamp, View, What, Written};
+use crate::clock::{Clock, Conflict, Recent, Stamp, Validates, View, What, Written};
 use crate::index::{IndexDefinition, OrderedIndex};
 use crate::lock::lock;
-use crate::relation::{Append, Commit, Refused, Relation, Snapshot};
+use crate::relation::{Append, Commit, Refused, Relation, Snapshot, WindowRows};
 use crate::sidecar::NewValues;
 use crate::{RowId, WINDOW};
 
@@ -31,6 +32,8 @@ pub struct Transaction {
     pub(super) dependencies: Mutex<Vec<(View, Arc<Reads>)>>,
     pub(super) dependent: Mutex<Option<Arc<Reads>>>,
     pub(super) effects: Mutex<Vec<Effect>>,
+    /// As long as it has not ended: whatever its level is, it may be validated.
+    validates: Mutex<Option<Validates>>,
     done: Mutex<Vec<Done>>,
     /// Indexes that it has made.
     made: Mutex<Vec<Arc<OrderedIndex>>>,
@@ -55,13 +58,55 @@ struct Changed {
     attributes: Vec<usize>,
 }
 
+impl Done {
+    /// Rows of a window are changed in these attributes, or deleted.
+    fn note(&mut self, window: &WindowRows, attributes: Option<impl Iterator<Item = usize>>) {
+        let changed = self.changed.entry((window.chunk, window.number)).or_default();
+        match attributes {
+            None => changed.deleted.add(&window.rows),
+            Some(attributes) => {
+                changed.updated.add(&window.rows);
+                for attribute in attributes {
+                    if !changed.attributes.contains(&attribute) {
+                        changed.attributes.push(attribute);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Done {
+    /// Says what was written, to those who validate.
+    fn write(&self, in_detail: bool, to: &mut Vec<Written>) {
+        to.extend(self.inserted.iter().flat_map(Commit::written));
+        let relation = self.relation.number();
+        if !in_detail && !self.changed.is_empty() {
+            to.push(Written { relation, chunk: 0, what: What::Anything });
+            return;
+        }
+        for (&(chunk, window), Changed { updated, deleted, attributes }) in &self.changed {
+            let updated = (*updated, false, attributes.clone());
+            for (rows, deleted, attributes) in [updated, (*deleted, true, Vec::new())] {
+                if !rows.is_empty() {
+                    let what = What::Changed { window, rows, deleted, attributes };
+                    to.push(Written { relation, chunk, what });
+                }
+            }
+        }
+    }
+}
+
 impl Transaction {
     /// A transaction that sees what is committed now. With `serializable`, it commits only if it would have read the same had
     /// it begun then.
     pub fn begin(clock: &Arc<Clock>, serializable: bool) -> Self {
+        // Before it takes its moment.
+        let validates = Some(clock.validates());
         Self {
             clock: clock.clone(),
             stamp: Arc::default(),
+            validates: Mutex::new(validates),
             moment: Mutex::new(clock.view()),
             statement: AtomicU32::new(1),
             reads: serializable.then(Arc::default),
@@ -168,6 +213,22 @@ impl Transaction {
         Ok(rows)
     }
 
+    /// Inserts one row, for which a new chunk is charged to a budget. After an error the statement has to be rolled back.
+    pub fn insert_row(&self, relation: &Arc<Relation>, row: &Chunk, budget: &dyn Fn() -> Budget) -> Result<()> {
+        relation.check_nulls(row)?;
+        let moment = lock(&self.moment).clone();
+        let done = self.with(relation, |done| {
+            let inserted = done.inserted.get_or_insert_with(|| relation.begin_commit_at(&moment));
+            inserted.add_row(row, &self.stamp, self.statement())
+        })?;
+        if done {
+            return Ok(());
+        }
+        let append = relation.append(&budget());
+        append.append(0, 0, row.clone())?;
+        self.insert(&append).map(drop)
+    }
+
     /// Deletes rows, given by their ids in order, each once. After an error the statement has to be rolled back.
     pub fn delete(&self, relation: &Arc<Relation>, ids: &[RowId]) -> Result<()> {
         self.change(relation, ids, None)?;
@@ -191,40 +252,64 @@ impl Transaction {
         columns: &[(usize, Column)],
         places: &[u32],
     ) -> Result<()> {
-        relation.refuse_nulls(ids, (columns, places), &self.snapshot(relation))?;
+        relation.refuse_nulls(ids, (columns, places), &|| self.snapshot(relation))?;
         self.change(relation, ids, Some((columns, places)))?;
         self.note(relation, || ChangedRows::Updated(ids.to_vec(), columns.iter().map(|column| column.0).collect()));
         Ok(())
     }
 
+    /// Deletes all rows of a relation that it sees, and returns how many these were. After an error the statement has to be
+    /// rolled back.
+    pub fn delete_all(&self, relation: &Arc<Relation>) -> Result<usize> {
+        let (view, snapshot) = (self.view(), self.snapshot(relation));
+        let mut deleted = 0;
+        for chunk in snapshot.chunks() {
+            let sidecar = relation.sidecar_of(chunk.number());
+            let mut windows = WindowRows::of_range(chunk.number(), 0..chunk.rows());
+            windows.retain_mut(|window| {
+                if let Some(alive) = sidecar.as_ref().and_then(|sidecar| sidecar.alive(window.number, &view)) {
+                    window.rows = window.rows.and(&alive);
+                    window.at = 0..window.rows.count();
+                }
+                deleted += window.at.len();
+                !window.rows.is_empty()
+            });
+            self.change_windows(relation, &windows, None, &view)?;
+            self.note(relation, || {
+                let ids = |window: &WindowRows| {
+                    let first = window.number * WINDOW;
+                    window.rows.iter().map(|row| RowId::new(window.chunk, first + row)).collect::<Vec<_>>()
+                };
+                ChangedRows::Deleted(windows.iter().flat_map(ids).collect())
+            });
+        }
+        Ok(deleted)
+    }
+
     fn change(&self, relation: &Arc<Relation>, ids: &[RowId], values: Option<NewValues<'_>>) -> Result<()> {
         debug_assert!(ids.is_sorted_by(|a, b| a < b));
-        let view = self.view();
-        let window_of = |id: &RowId| (id.chunk(), id.offset() / WINDOW);
+        self.change_windows(relation, &WindowRows::of(ids), values, &self.view())
+    }
+
+    /// Changes rows. Other threads may do so for the same statement, meanwhile.
+    fn change_windows(
+        &self,
+        relation: &Arc<Relation>,
+        windows: &[WindowRows],
+        values: Option<NewValues<'_>>,
+        view: &View,
+    ) -> Result<()> {
+        let attributes = values.map(|(columns, _)| columns.iter().map(|column| column.0));
         self.with(relation, |done| {
             // An index may have been made since the statement was planned.
             if values.is_some_and(|(columns, _)| columns.iter().any(|(attribute, _)| relation.is_key(*attribute))) {
                 return Err(Refused::Conflict(Conflict::Newer));
             }
-            let mut at = 0;
-            for ids in ids.chunk_by(|a, b| window_of(a) == window_of(b)) {
-                base::statement::check()?;
-                let values = values.map(|(columns, places)| (columns, &places[at..at + ids.len()]));
-                at += ids.len();
-                let rows = relation.change_window(ids, values, &view)?;
-                let changed = done.changed.entry(window_of(&ids[0])).or_default();
-                match values {
-                    None => changed.deleted.add(&rows),
-                    Some((columns, _)) => {
-                        changed.updated.add(&rows);
-                        changed.attributes.extend(columns.iter().map(|column| column.0));
-                    }
-                }
-                changed.attributes.sort_unstable();
-                changed.attributes.dedup();
-            }
+            // Before anything is changed: whatever comes of it is taken back.
+            windows.iter().for_each(|window| done.note(window, attributes.clone()));
             Ok(())
-        })
+        })?;
+        self.told(relation.change_windows(windows, values, view))
     }
 
     /// Takes back what statements from number `first` on have done.
@@ -235,18 +320,12 @@ impl Transaction {
             for &(chunk, window) in done.changed.keys() {
                 done.relation.undo_window(chunk, window, &self.stamp, first);
             }
-            if let Some(inserted) = &mut done.inserted {
-                // Rows of a transaction are dead if they are not wanted any more: nothing moves.
-                for (chunk, rows) in inserted.forget_from(first) {
-                    for number in rows.start / WINDOW..rows.end.div_ceil(WINDOW) {
-                        let begin = number * WINDOW;
-                        let window = begin.max(rows.start)..rows.end.min(begin + WINDOW);
-                        let ids: Vec<RowId> = window.map(|row| RowId::new(chunk, row)).collect();
-                        let rows = done.relation.change_window(&ids, None, &view).map_err(Error::from)?;
-                        let changed = done.changed.entry((chunk, number)).or_default();
-                        changed.deleted.add(&rows);
-                    }
-                }
+            let Some(inserted) = &mut done.inserted else { continue };
+            // Rows of a transaction are dead if they are not wanted any more: nothing moves.
+            for (chunk, rows) in inserted.forget_from(first) {
+                let windows = WindowRows::of_range(chunk, rows);
+                windows.iter().for_each(|window| done.note(window, None::<std::iter::Empty<usize>>));
+                done.relation.change_windows(&windows, None, &view).map_err(Error::from)?;
             }
         }
         Ok(())
@@ -261,6 +340,7 @@ impl Transaction {
         let made = lock(&self.made).clone();
         if done.is_empty() {
             made.iter().for_each(|index| index.complete(self.clock.view().timestamp()));
+            lock(&self.validates).take();
             self.stamp.end_without_changes(&self.clock);
             return Ok(Vec::new());
         }
@@ -270,32 +350,27 @@ impl Transaction {
             dependencies.iter().try_for_each(|(moment, reads)| validate::check(recent, moment, reads))?;
             self.reads.as_ref().map_or(Ok(()), |reads| validate::check(recent, &moment, reads))
         };
-        let result = self.clock.commit(&self.stamp, check, |timestamp| {
+        let done = RefCell::new(done);
+        let publish = |timestamp| {
             // Rows that this one has changed before are in them as they are now.
             made.iter().for_each(|index| index.complete(timestamp));
+            done.borrow_mut().iter_mut().filter_map(|done| done.inserted.as_mut()).for_each(|inserted| {
+                inserted.publish(timestamp);
+            });
+        };
+        let left = |in_detail| {
             let (mut written, mut garbage) = (Vec::new(), Vec::new());
-            for done in &mut done {
-                if let Some(inserted) = &mut done.inserted {
-                    written.extend(inserted.written());
-                    inserted.publish(timestamp);
-                }
-                let relation = done.relation.number();
-                for (&(chunk, window), changed) in &done.changed {
-                    let Changed { updated, deleted, attributes } = changed;
-                    let updated = (*updated, false, attributes.clone());
-                    for (rows, deleted, attributes) in [updated, (*deleted, true, Vec::new())] {
-                        if !rows.is_empty() {
-                            let what = What::Changed { window, rows, deleted, attributes };
-                            written.push(Written { relation, chunk, what });
-                        }
-                    }
-                    garbage.push(done.relation.garbage(chunk, window));
-                }
+            for done in &*done.borrow() {
+                done.write(in_detail, &mut written);
+                garbage.extend(done.relation.garbage(done.changed.keys().copied()));
             }
-            ((), written, garbage)
-        });
+            (written, garbage)
+        };
+        let result = self.clock.commit((&self.stamp, true), check, publish, left);
+        let done = done.into_inner();
         match result {
             Ok(()) => {
+                lock(&self.validates).take();
                 // Nothing older is needed for this one any more.
                 drop(moment);
                 self.refresh();
@@ -312,6 +387,7 @@ impl Transaction {
 
     /// Takes back all that it has done; it cannot commit any more.
     pub fn roll_back(&self) {
+        lock(&self.validates).take();
         self.undo();
         if self.stamp.committed().is_none() {
             self.stamp.abort();

@@ -330,6 +330,59 @@ fn memory_comes_back_when_nobody_sees_old_versions() {
 }
 
 #[test]
+fn commits_are_remembered_for_those_who_ask() {
+    let relation = relation(vec![], &Budget::new(usize::MAX));
+    load(&relation, &(0..3000).map(|a| row(a, a)).collect::<Vec<_>>());
+    let clock = relation.clock_of_tests();
+    let ids: Vec<RowId> = all(&relation.snapshot()).into_keys().collect();
+    let change = |value: i64| {
+        let transaction = Transaction::begin(&clock, false);
+        update(&transaction, &relation, &ids[..2000], value).unwrap();
+        transaction.commit().unwrap();
+    };
+    let old = relation.snapshot();
+    (0..100).for_each(change);
+    // Each window is left once.
+    assert_eq!(clock.remembered(), (0, 1));
+    let serializable = Transaction::begin(&clock, true);
+    (0..10).for_each(change);
+    assert_eq!(clock.remembered(), (10, 1));
+    drop(old);
+    drop(serializable);
+    change(7);
+    clock.collect();
+    assert_eq!(clock.remembered(), (0, 0));
+    assert!(all(&relation.snapshot()).iter().take(2000).all(|(_, row)| row[1] == Value::Int(7)));
+}
+
+#[test]
+fn all_rows_that_are_seen_are_deleted() {
+    let relation = relation(vec![0], &Budget::new(usize::MAX));
+    load(&relation, &(0..5000).map(|a| row(a, a)).collect::<Vec<_>>());
+    let clock = relation.clock_of_tests();
+    let ids: Vec<RowId> = all(&relation.snapshot()).into_keys().collect();
+    let some = Transaction::begin(&clock, false);
+    some.delete(&relation, &ids[1000..2100]).unwrap();
+    some.commit().unwrap();
+    let old = relation.snapshot();
+    let transaction = Transaction::begin(&clock, false);
+    insert(&transaction, &relation, &[row(9000, 1)]).unwrap();
+    transaction.next_statement();
+    load(&relation, &[row(9001, 1)]);
+    assert_eq!(transaction.delete_all(&relation).unwrap(), 5000 - 1100 + 1);
+    transaction.next_statement();
+    assert!(all(&transaction.snapshot(&relation)).is_empty());
+    transaction.commit().unwrap();
+    assert_eq!(all(&old).len(), 5000 - 1100);
+    assert_eq!(all(&relation.snapshot()).into_values().collect::<Vec<_>>(), [row(9001, 1)]);
+    // Their keys are free.
+    drop(old);
+    clock.collect();
+    load(&relation, &(0..5000).map(|a| row(a, a)).collect::<Vec<_>>());
+    assert_eq!(all(&relation.snapshot()).len(), 5001);
+}
+
+#[test]
 fn a_chunk_without_rows_that_are_alive_gives_its_memory_back() {
     let budget = Budget::new(usize::MAX);
     let relation = relation(vec![0], &budget);

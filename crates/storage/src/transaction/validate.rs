@@ -86,10 +86,11 @@ pub(super) fn check(recent: &Recent, moment: &View, reads: &Reads) -> Result<()>
 
 fn collides(read: &Read, written: &Written, moment: &View, now: &View, scratch: &mut Scratch) -> bool {
     match &written.what {
+        What::Anything => true,
         What::Inserted(rows) => {
             let first = rows.start / WINDOW * WINDOW;
             (first..rows.end).step_by(WINDOW).any(|window| {
-                let of = Bits::of(rows.start.max(window) - window..rows.end.min(window + WINDOW) - window);
+                let of = Bits::of_range(rows.start.max(window) - window..rows.end.min(window + WINDOW) - window);
                 satisfies(read, written.chunk, window, &of, now, scratch)
             })
         }
