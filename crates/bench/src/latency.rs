@@ -71,15 +71,18 @@ fn point_queries() -> Result<()> {
     Ok(())
 }
 
-/// Prepared statements of one row: by the primary key, and INSERT.
+/// Prepared statements of one row: SELECT, UPDATE and DELETE by the primary key, and INSERT.
 fn prepared() -> Result<()> {
     const EACH: usize = 100_000;
     let mut session = Database::new(Config::default())?.connect();
     let mut run = |sql: &str| session.execute(sql, &[])?.collect().map(drop);
-    run("create table keyed (k bigint primary key, name text)")?;
+    run("create table keyed (k bigint primary key, name text, n bigint not null default 0)")?;
     run("insert into keyed select x, 'row ' || x from generate_series(0, 999999) g(x)")?;
     let select = session.prepare("select name from keyed where k = $1", &[])?;
     let insert = session.prepare("insert into keyed values ($1, $2)", &[])?;
+    let renamed = session.prepare("update keyed set name = $1 where k = $2", &[])?;
+    let counted = session.prepare("update keyed set n = n + $1 where k = $2", &[])?;
+    let delete = session.prepare("delete from keyed where k = $1", &[])?;
     let mut all = |what: &str, statement: &PreparedStatement, parameters: &dyn Fn(i64) -> Vec<(Value, SqlType)>| {
         let begin = Instant::now();
         for n in 0..EACH as i64 {
@@ -91,7 +94,13 @@ fn prepared() -> Result<()> {
     };
     let key = |k: i64| (Value::Int(k), SqlType::BigInt);
     all("prepared, by the primary key", &select, &|n| vec![key(n * 7919 % 1_000_000)])?;
-    all("prepared, insert", &insert, &|n| vec![key(1_000_000 + n), (Value::str("new"), SqlType::Text)])
+    all("prepared, insert", &insert, &|n| vec![key(1_000_000 + n), (Value::str("new"), SqlType::Text)])?;
+    let scattered = |n: i64| key(n * 7919 % 1_000_000);
+    all("prepared, update of a text by the key", &renamed, &|n| {
+        vec![(Value::str("other"), SqlType::Text), scattered(n)]
+    })?;
+    all("prepared, update of a number by the key", &counted, &|n| vec![key(n), scattered(n)])?;
+    all("prepared, delete by the key", &delete, &|n| vec![key(1_000_000 + n)])
 }
 
 fn report(what: &str, mut times: Vec<Duration>) {

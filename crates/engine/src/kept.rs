@@ -17,6 +17,7 @@
 pub(crate) mod plans;
 mod point;
 mod read;
+pub(crate) mod row_change;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -25,13 +26,17 @@ use std::sync::atomic::Ordering;
 use base::{IdMap, Result};
 use plan::TableId;
 use runtime::query::Arguments;
-use storage::Relation;
+use storage::{Relation, Transaction};
 use types::Chunk;
 
 use crate::QueryResult;
 use crate::environment::Environment;
+use crate::freezing::freeze_behind;
 use crate::source::Source;
-use plans::{Kept, KeptPlans, Text};
+use crate::statement::rows_tag;
+use plans::{Kept, KeptPlans, Text, Way};
+use point::Point;
+use row_change::RowChange;
 
 /// A plan that holds for a statement, with what it takes for this run.
 pub(crate) struct Fit {
@@ -68,37 +73,80 @@ impl Kept {
     }
 }
 
-impl Kept {
-    /// What a point lookup finds. Whoever watches sees a pipeline, and a transaction notes what it reads: they are run as others.
-    fn find(
-        &self,
-        environment: &Environment,
-        sources: &IdMap<TableId, Source>,
-        arguments: &Arguments,
-    ) -> Result<Option<Vec<Chunk>>> {
-        let is_watched = environment.trace.is_some() || environment.block.is_some();
-        let (Some(point), Some(Source::Stored(snapshot, _)), false) =
-            (&self.point, sources.values().next(), is_watched)
-        else {
-            return Ok(None);
-        };
-        environment.call.token().check()?;
-        environment.statement.compiled();
-        let found = point.find(snapshot, arguments);
-        environment.statement.ran_here();
-        Ok(found)
+/// What a point lookup finds. Whoever watches sees a pipeline: it is run as others.
+fn find(
+    environment: &Environment,
+    point: &Point,
+    sources: &IdMap<TableId, Source>,
+    arguments: &Arguments,
+) -> Result<Option<Vec<Chunk>>> {
+    let (Some(Source::Stored(snapshot, _)), None) = (sources.values().next(), &environment.trace) else {
+        return Ok(None);
+    };
+    environment.call.token().check()?;
+    environment.statement.compiled();
+    let block = environment.block.as_ref();
+    block.iter().for_each(|block| block.is_queried());
+    let reads = block.and_then(|block| block.transaction.reads());
+    let found = point.find(snapshot, arguments, reads.as_deref());
+    environment.statement.ran_here();
+    Ok(found)
+}
+
+/// Changes a row; returns how many there were. None: nothing has happened, and it has to be done in another way.
+fn change_row(environment: &Environment, change: &RowChange, arguments: Arguments) -> Option<usize> {
+    environment.call.token().check().ok()?;
+    if environment.trace.is_some() {
+        return None;
     }
+    let (relation, budget) = (change.relation()?, || environment.statement_budget());
+    // Somebody looks after what is done to it.
+    if relation.effects_are_noted() {
+        return None;
+    }
+    environment.statement.compiled();
+    let rows = match &environment.block {
+        None => {
+            // It reads the row that it writes, so that a snapshot is serializable.
+            let transaction = Transaction::begin(&environment.database.0.clock, false);
+            let rows = change.apply(&transaction, &relation, arguments, &budget)?;
+            let changed = transaction.commit().ok()?;
+            changed.iter().for_each(|relation| freeze_behind(&environment.database.0, relation));
+            rows
+        }
+        Some(block) => {
+            block.check_writable("").ok()?;
+            block.is_queried();
+            let rows = change.apply(&block.transaction, &relation, arguments, &budget);
+            if rows.is_none() {
+                block.transaction.roll_back_to(block.transaction.statement()).ok()?;
+            }
+            rows?
+        }
+    };
+    environment.statement.ran_here();
+    Some(rows)
 }
 
 impl Fit {
-    /// Runs the statement.
-    pub fn run(self, environment: &Environment) -> Result<QueryResult> {
+    /// Runs the statement. None: nothing has happened, and it has to be run the long way.
+    pub fn run(self, environment: &Environment) -> Option<Result<QueryResult>> {
         let Self { kept, sources, arguments } = self;
+        let result = match &kept.way {
+            Way::Change(change) => Ok(rows_tag(change.tag(), change_row(environment, change, arguments)?)),
+            Way::Query { prepared, point } => {
+                let columns = kept.columns.clone();
+                let found = point.as_ref().map(|point| find(environment, point, &sources, &arguments));
+                match found.transpose() {
+                    Ok(Some(Some(found))) => Ok(QueryResult::ready(columns, found)),
+                    Ok(_) => prepared
+                        .start(environment, sources, Some(arguments), false, environment.call.token())
+                        .map(|running| QueryResult::running(columns, running)),
+                    Err(error) => Err(error),
+                }
+            }
+        };
         environment.database.0.kept.runs.fetch_add(1, Ordering::Relaxed);
-        if let Some(found) = kept.find(environment, &sources, &arguments)? {
-            return Ok(QueryResult::ready(kept.columns.clone(), found));
-        }
-        let running = kept.prepared.start(environment, sources, Some(arguments), false, environment.call.token())?;
-        Ok(QueryResult::running(kept.columns.clone(), running))
+        Some(result)
     }
 }

@@ -36,7 +36,7 @@ impl PreparedStatement {
     pub(crate) fn new(prepare: sql::Prepare, told: String) -> Result<Self> {
         let sql::Prepare { text: sql, types, columns, .. } = prepare;
         let parsed = stack::with_room(sql::parse_depth(&sql), || sql::parse(&sql))??;
-        let template = if parsed.is_query() { Template::of(&sql) } else { None };
+        let template = if parsed.may_be_kept() { Template::of(&sql) } else { None };
         let made = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros() as i64);
         Ok(Self { sql, told, parsed, template, types, columns, made, recent: Mutex::default() })
     }

@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState, stack};
-use sql::Statement;
+use catalog::CatalogSnapshot;
+use sql::{ChangeKind, Statement};
 use types::{SqlType, Value};
 
 use crate::environment::Environment;
 use crate::kept::Fit;
 use crate::kept::plans::{Kept, Text};
+use crate::kept::row_change::RowChange;
 use crate::references::look_after;
+use crate::rejects::Rejects;
 use crate::resolver::Resolver;
+use crate::source::Source;
 use crate::transaction::Block;
 use crate::{PreparedStatement, QueryResult, execute, statement};
 
@@ -27,7 +31,7 @@ pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value
     stack::with_room(sql::parse_depth(sql), || {
         let parsed = sql::parse(sql)?;
         match text {
-            Some(text) if parsed.is_query() => run_and_keep(environment, &parsed, text),
+            Some(text) if parsed.may_be_kept() => run_and_keep(environment, &parsed, text),
             _ => run_parsed(environment, &parsed, parameters),
         }
     })?
@@ -35,11 +39,11 @@ pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value
 
 /// Runs a statement by a plan that was kept, if one holds for it, in the transaction that the session is in.
 fn by_kept_plan(environment: &Environment, find: impl FnOnce() -> Option<Fit>) -> Option<Result<QueryResult>> {
-    let Some(block) = &environment.block else { return Some(find()?.run(environment)) };
+    let Some(block) = &environment.block else { return find()?.run(environment) };
     if block.begin_statement(false).is_err() {
         return None;
     }
-    Some(find()?.run(environment).inspect_err(|_| block.fail()))
+    Some(find()?.run(environment)?.inspect_err(|_| block.fail()))
 }
 
 /// Runs a statement in the transaction that the session is in, or in one of its own if it changes rows.
@@ -202,16 +206,23 @@ fn start_prepared(
     })?
 }
 
-/// Runs a query whose plan may be kept for others of its kind.
+/// Runs a statement whose plan may be kept for others of its kind.
 fn run_and_keep(environment: &mut Environment, parsed: &sql::Parsed, text: Text<'_>) -> Result<QueryResult> {
     in_transaction(environment, parsed, |environment| plan_and_keep(environment, parsed, text))
 }
 
 fn plan_and_keep(environment: &mut Environment, parsed: &sql::Parsed, text: Text<'_>) -> Result<QueryResult> {
     let resolver = Resolver::new(environment);
-    let Ok((Statement::Query(mut plan), mut uses)) = sql::bind_open(parsed, &resolver, text.parameters) else {
-        drop(resolver);
-        return bind_and_run(environment, parsed, text.parameters);
+    let (mut plan, mut uses) = match sql::bind_open(parsed, &resolver, text.parameters) {
+        Ok((Statement::Query(plan), uses)) => (plan, uses),
+        Ok((statement @ (Statement::Insert(_) | Statement::Change(_)), uses)) => {
+            let (catalog, rejects) = (resolver.lasting().cloned(), resolver.into_rejects());
+            return change_and_keep(environment, statement, (text, uses), catalog, rejects);
+        }
+        _ => {
+            drop(resolver);
+            return bind_and_run(environment, parsed, text.parameters);
+        }
     };
     if plan.tables.len() > 1 || resolver.lasting().is_none() {
         plan.close_arguments();
@@ -223,11 +234,55 @@ fn plan_and_keep(environment: &mut Environment, parsed: &sql::Parsed, text: Text
         let columns = statement::result_columns(&plan);
         let prepared = execute::prepare(environment, &plan, false)?;
         if let Some(catalog) = resolver.lasting()
-            && let Some(kept) = Kept::new(text, &plan, prepared.clone(), columns.clone(), uses, catalog)
+            && let Some(kept) = Kept::of_query(text, &plan, prepared.clone(), columns.clone(), uses, catalog)
         {
             environment.database.0.kept.keep(kept);
         }
         let running = prepared.start(environment, execute::sources(&plan)?, None, false, environment.call.token())?;
         QueryResult::running(columns, running).and_reject(resolver.into_rejects())
     })?
+}
+
+/// Runs a change, and keeps its plan if it is of one row.
+fn change_and_keep(
+    environment: &mut Environment,
+    mut statement: Statement,
+    (text, uses): (Text<'_>, Vec<sql::ArgumentUse>),
+    catalog: Option<Arc<CatalogSnapshot>>,
+    rejects: Vec<Rejects>,
+) -> Result<QueryResult> {
+    let levels = statement.plan().map_or(0, plan::Plan::depth);
+    stack::with_room(levels, || {
+        if let Some(catalog) = &catalog
+            && let Some(change) = row_change(environment, &statement, uses.len())?
+            && let Some(kept) = Kept::of_change(text, change, uses, catalog)
+        {
+            environment.database.0.kept.keep(kept);
+        }
+        if let Some(plan) = statement.plan_of_change() {
+            plan.close_arguments();
+        }
+        statement::run(environment, statement, rejects)
+    })?
+}
+
+/// A statement as a change of one row, if it is one.
+fn row_change(environment: &Environment, statement: &Statement, arguments: usize) -> Result<Option<RowChange>> {
+    let (table, kind, attributes, source) = match statement {
+        Statement::Insert(insert) => (&insert.table, &ChangeKind::Insert, None, &insert.source),
+        Statement::Change(change) if change.returning.is_none() => {
+            (&change.table, &change.kind, Some(&change.attributes), &change.source)
+        }
+        _ => return Ok(None),
+    };
+    if !RowChange::may_be(source) {
+        return Ok(None);
+    }
+    let Ok(relation) = Source::relation(table) else { return Ok(None) };
+    if relation.effects_are_noted() {
+        return Ok(None);
+    }
+    let plan = execute::optimize(environment, source.clone())?;
+    let all: Vec<usize> = (0..relation.schema().attributes().len()).collect();
+    Ok(RowChange::of(&plan, &relation, kind, attributes.unwrap_or(&all), arguments))
 }

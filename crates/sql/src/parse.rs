@@ -58,6 +58,12 @@ impl Parsed {
             && !self.changes_rows()
     }
 
+    /// Whether a plan of it may be of use for others of its kind.
+    pub fn may_be_kept(&self) -> bool {
+        let Ast::Library(statement) = &self.ast else { return false };
+        self.is_query() || matches!(**statement, Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
+    }
+
     /// Whether it changes rows: INSERT, UPDATE, DELETE, MERGE, TRUNCATE.
     pub fn changes_rows(&self) -> bool {
         let Ast::Library(statement) = &self.ast else { return false };

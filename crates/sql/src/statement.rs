@@ -162,6 +162,15 @@ impl Statement {
             _ => None,
         }
     }
+
+    /// The query in a statement that changes rows.
+    pub fn plan_of_change(&mut self) -> Option<&mut Plan> {
+        match self {
+            Self::Insert(insert) => Some(&mut insert.source),
+            Self::Change(change) => Some(&mut change.source),
+            _ => None,
+        }
+    }
 }
 
 /// PREPARE.

@@ -15,6 +15,7 @@ use types::{SqlType, Value};
 
 use super::point::Point;
 use super::read::Read;
+use super::row_change::RowChange;
 use crate::prepared::Prepared;
 use crate::source::Source;
 
@@ -39,11 +40,9 @@ pub(crate) struct KeptPlans {
 
 /// A plan that is ready to run, and what it rests on.
 pub(crate) struct Kept {
-    pub prepared: Prepared,
+    pub(super) way: Way,
     pub columns: Arc<[Field]>,
-    /// If it is a point lookup.
-    pub(super) point: Option<Point>,
-    /// The table that each source reads.
+    /// The table that each source reads, if it is compiled.
     tables: IdMap<TableId, Read>,
     pub catalog: Weak<CatalogSnapshot>,
     uses: Vec<ArgumentUse>,
@@ -54,6 +53,16 @@ pub(crate) struct Kept {
     /// By literal and by parameter, whether it is an argument.
     open_literals: Vec<bool>,
     open_parameters: Vec<bool>,
+}
+
+/// How a plan is run.
+pub(super) enum Way {
+    /// A query by its pipelines, unless it is a point lookup.
+    Query {
+        prepared: Prepared,
+        point: Option<Point>,
+    },
+    Change(RowChange),
 }
 
 /// A statement as it comes.
@@ -101,9 +110,9 @@ impl KeptPlans {
 }
 
 impl Kept {
-    /// A plan as it was bound for a statement, optimised and prepared; none if it is not to be kept: it reads files, or
-    /// all that is open in it would have to be closed.
-    pub fn new(
+    /// A query's plan as it was bound for a statement, optimised and prepared; none if it is not to be kept: it reads files,
+    /// or all that is open in it would have to be closed.
+    pub fn of_query(
         text: Text<'_>,
         plan: &Plan,
         prepared: Prepared,
@@ -113,6 +122,28 @@ impl Kept {
     ) -> Option<Self> {
         let read = |(id, table): (TableId, &TableInfo)| Read::new(table, prepared.columns_of(id));
         let tables: Option<IdMap<_, _>> = plan.tables.iter().map(read).collect();
+        let tables = tables?;
+        let way = Way::Query { prepared, point: Point::of(plan) };
+        Self::new(text, way, (columns.into(), tables), uses, catalog)
+    }
+
+    /// A change of one row.
+    pub fn of_change(
+        text: Text<'_>,
+        change: RowChange,
+        uses: Vec<ArgumentUse>,
+        catalog: &Arc<CatalogSnapshot>,
+    ) -> Option<Self> {
+        Self::new(text, Way::Change(change), (Arc::new([]), IdMap::default()), uses, catalog)
+    }
+
+    fn new(
+        text: Text<'_>,
+        way: Way,
+        (columns, tables): (Arc<[Field]>, IdMap<TableId, Read>),
+        uses: Vec<ArgumentUse>,
+        catalog: &Arc<CatalogSnapshot>,
+    ) -> Option<Self> {
         let mut open_literals = vec![false; text.template.literals.len()];
         let mut open_parameters = vec![false; text.parameters.len()];
         for source in uses.iter().map(|u| u.source) {
@@ -122,10 +153,9 @@ impl Kept {
             }
         }
         Some(Self {
-            prepared,
-            columns: columns.into(),
-            point: Point::of(plan),
-            tables: tables?,
+            way,
+            columns,
+            tables,
             catalog: Arc::downgrade(catalog),
             uses,
             sql: text.sql.to_owned(),
@@ -138,7 +168,11 @@ impl Kept {
 
     /// About how many bytes it takes: by the instructions of its program, which are most of it.
     fn bytes(&self) -> usize {
-        self.prepared.program.size() * INSTRUCTION + 2 * self.sql.len() + size_of::<Self>()
+        let instructions = match &self.way {
+            Way::Query { prepared, .. } => prepared.program.size(),
+            Way::Change(_) => 1,
+        };
+        instructions * INSTRUCTION + 2 * self.sql.len() + size_of::<Self>()
     }
 
     fn text(&self) -> Text<'_> {
@@ -187,7 +221,10 @@ impl Kept {
             }
         };
         let values = self.uses.iter().map(value).collect::<Option<_>>()?;
-        let positions = self.prepared.positions().iter().map(|&at| self.moved(at, text)).collect();
+        let positions = match &self.way {
+            Way::Query { prepared, .. } => prepared.positions().iter().map(|&at| self.moved(at, text)).collect(),
+            Way::Change(_) => Default::default(),
+        };
         Some(Arguments { values, positions })
     }
 

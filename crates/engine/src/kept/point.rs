@@ -1,10 +1,13 @@
 //! Point lookups: columns of the one row that has a primary key. Nothing has to be started for them: no pipeline, no state, no
 //! worker. A microsecond is what the rest of a query costs.
 
+use std::sync::Arc;
+
 use base::ids::Id;
 use plan::{ArgumentId, ColumnId, Compare, Expr, ExprKind, Op, Plan};
 use runtime::query::Arguments;
-use storage::Snapshot;
+use storage::transaction::Reads;
+use storage::{Comparison, Relation, ScanOp, ScanPredicate, Schema, Snapshot};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use crate::key::is_key;
@@ -12,10 +15,15 @@ use crate::source::Source;
 
 /// A plan that is a point lookup and nothing else.
 pub(super) struct Point {
-    /// Types and values of the key's attributes, in its order.
-    key: Vec<(SqlType, Part)>,
+    key: Key,
     /// The attributes that are its output.
     output: Vec<usize>,
+}
+
+/// What a primary key is said to be equal to.
+pub(super) struct Key {
+    /// Types and values of the key's attributes, in its order.
+    parts: Vec<(usize, SqlType, Part)>,
 }
 
 /// Where an attribute of the key has its value from.
@@ -24,48 +32,37 @@ enum Part {
     Argument(ArgumentId),
 }
 
-impl Point {
-    /// An optimised plan as a point lookup, if it is one.
-    pub fn of(plan: &Plan) -> Option<Self> {
-        let Op::Scan { table, columns, predicates } = &plan.root.op else { return None };
-        let Ok(Source::Stored(snapshot, _)) = Source::of(&plan.tables[*table].source) else { return None };
-        let schema = snapshot.schema();
+impl Key {
+    /// The key that the conditions of a scan of these columns tell, and the conditions that are left.
+    pub fn of<'a>(
+        schema: &Schema,
+        columns: &[(usize, ColumnId)],
+        predicates: &'a [Expr],
+    ) -> Option<(Self, Vec<&'a Expr>)> {
         let attribute = |column: ColumnId| columns.iter().find(|(_, c)| *c == column).map(|(attribute, _)| *attribute);
-        let told: Vec<(usize, SqlType, Part)> = predicates
-            .iter()
-            .map(|predicate| {
-                let (column, value) = equality(predicate)?;
-                Some((attribute(column)?, value.sql_type, part(value)?))
-            })
-            .collect::<Option<_>>()?;
-        if told.len() != schema.primary_key().len() {
-            return None;
-        }
-        let mut told: Vec<Option<_>> = told.into_iter().map(Some).collect();
-        let mut key = Vec::with_capacity(told.len());
+        let told = |predicate: &Expr| {
+            let (column, value) = equality(predicate)?;
+            Some((attribute(column)?, value.sql_type, part(value)?))
+        };
+        let mut left: Vec<&Expr> = predicates.iter().collect();
+        let mut parts = Vec::with_capacity(schema.primary_key().len());
         for &of_key in schema.primary_key() {
             let sql_type = schema.attributes()[of_key].sql_type;
-            let is_told = |t: &&mut Option<(usize, SqlType, Part)>| t.as_ref().is_some_and(|t| t.0 == of_key);
-            let (_, own, part) = told.iter_mut().find(is_told)?.take()?;
+            let at = left.iter().position(|predicate| told(predicate).is_some_and(|told| told.0 == of_key))?;
+            let (_, own, part) = told(left.remove(at))?;
             if own.physical() != sql_type.physical() {
                 return None;
             }
-            key.push((sql_type, part));
+            parts.push((of_key, sql_type, part));
         }
-        let is_stored = |attribute: &usize| *attribute < schema.attributes().len();
-        let output: Option<Vec<usize>> =
-            plan.output.iter().map(|(_, column)| attribute(*column).filter(is_stored)).collect();
-        Some(Self { key, output: output? })
+        (!parts.is_empty()).then_some((Self { parts }, left))
     }
 
-    /// The rows that it finds, at most one; nothing if these arguments need another way.
-    pub fn find(&self, snapshot: &Snapshot, arguments: &Arguments) -> Option<Vec<Chunk>> {
-        let mut key = Vec::with_capacity(self.key.len());
-        for (sql_type, part) in &self.key {
-            let value = match part {
-                Part::Constant(value) => value,
-                Part::Argument(id) => &arguments.values[id.index()],
-            };
+    /// Its values, one row; nothing if these arguments need another way.
+    pub fn values(&self, arguments: &Arguments) -> Option<Chunk> {
+        let mut key = Vec::with_capacity(self.parts.len());
+        for (_, sql_type, part) in &self.parts {
+            let value = part.value(arguments);
             if !is_key(*sql_type, value) {
                 return None;
             }
@@ -73,7 +70,59 @@ impl Point {
             column.push_value(value);
             key.push(column.finish());
         }
-        let Some(Some(row)) = snapshot.find(Chunk::new(1, key)).pop() else { return Some(Vec::new()) };
+        Some(Chunk::new(1, key))
+    }
+
+    /// Notes that the row with these values is read: attributes of it.
+    pub fn note(
+        &self,
+        reads: &Reads,
+        relation: &Arc<Relation>,
+        arguments: &Arguments,
+        attributes: impl Iterator<Item = usize>,
+    ) {
+        let predicate = |(attribute, sql_type, part): &(usize, SqlType, Part)| {
+            let op = ScanOp::Compare(Comparison::Eq, part.value(arguments).clone());
+            ScanPredicate::new(*attribute, *sql_type, op)
+        };
+        reads.note(relation, &self.parts.iter().map(predicate).collect::<Vec<_>>(), attributes);
+    }
+}
+
+impl Part {
+    fn value<'a>(&'a self, arguments: &'a Arguments) -> &'a Value {
+        match self {
+            Self::Constant(value) => value,
+            Self::Argument(id) => &arguments.values[id.index()],
+        }
+    }
+}
+
+impl Point {
+    /// An optimised plan as a point lookup, if it is one.
+    pub fn of(plan: &Plan) -> Option<Self> {
+        let Op::Scan { table, columns, predicates } = &plan.root.op else { return None };
+        let Ok(Source::Stored(snapshot, _)) = Source::of(&plan.tables[*table].source) else { return None };
+        let schema = snapshot.schema();
+        let (key, left) = Key::of(schema, columns, predicates)?;
+        if !left.is_empty() {
+            return None;
+        }
+        let attribute = |column: ColumnId| columns.iter().find(|(_, c)| *c == column).map(|(attribute, _)| *attribute);
+        let is_stored = |attribute: &usize| *attribute < schema.attributes().len();
+        let output: Option<Vec<usize>> =
+            plan.output.iter().map(|(_, column)| attribute(*column).filter(is_stored)).collect();
+        Some(Self { key, output: output? })
+    }
+
+    /// The rows that it finds, at most one; nothing if these arguments need another way. They are noted among what a
+    /// transaction reads.
+    pub fn find(&self, snapshot: &Snapshot, arguments: &Arguments, reads: Option<&Reads>) -> Option<Vec<Chunk>> {
+        let key = self.key.values(arguments)?;
+        if let Some(reads) = reads {
+            self.key.note(reads, snapshot.relation(), arguments, self.output.iter().copied());
+        }
+        let Some(Some(row)) = snapshot.find(key).pop() else { return Some(Vec::new()) };
         let reader = snapshot.chunk(row.chunk()).read();
         let columns = self.output.iter().map(|&attribute| reader.gather(attribute, std::iter::once(row.offset())));
         Some(vec![Chunk::new(1, columns.collect())])

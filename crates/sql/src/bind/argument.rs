@@ -4,6 +4,9 @@
 //! literal only where it is sure of that: where it stands by itself beside a column that it is compared with, and is an
 //! exact value of the column's type. All others stay constants of the plan, and a statement that differs in one of them is
 //! another statement.
+//!
+//! Of a statement that changes rows, values are open, too, that a column is given as they are, or with which one is
+//! calculated in SET: the plans of such statements are kept only where none of it is compiled.
 
 use std::collections::HashSet;
 
@@ -12,7 +15,7 @@ use plan::{ArgumentId, ColumnId, Expr, ExprKind};
 use sqlparser::ast;
 use types::{SqlType, Value};
 
-use super::coerce::comparable;
+use super::coerce::{assign, comparable};
 use super::expr::number;
 use crate::bind::parts::Text;
 
@@ -30,8 +33,10 @@ pub enum ArgumentSource {
 pub struct ArgumentUse {
     /// Where the value comes from.
     pub source: ArgumentSource,
-    /// The type of the column that it is compared with.
+    /// The type of the column that it is compared with, or given to.
     pub column: SqlType,
+    /// Whether the column is given it.
+    pub is_given: bool,
 }
 
 /// A literal as it stands in the text, or a parameter's value.
@@ -56,6 +61,10 @@ impl ArgumentUse {
             ArgumentValue::Parameter(Value::Str(text), SqlType::Text) => untyped(text),
             ArgumentValue::Parameter(value, sql_type) => Expr::constant(value.clone(), sql_type),
         };
+        if self.is_given {
+            let given = assign(literal, self.column, "").ok()?;
+            return given_value(&given);
+        }
         // Any column will do: conversions look at its type only.
         let column = Expr::column(plan::ColumnId::from_index(0), self.column);
         let (column, literal) = comparable(column, literal, "=", None).ok()?;
@@ -90,6 +99,14 @@ fn opened(column: &Expr, constant: &Expr) -> Option<(Value, SqlType)> {
         _ => return None,
     };
     Some((value.clone(), sql_type))
+}
+
+/// The value of a constant that a column is given; none if it does not stand for any other.
+fn given_value(constant: &Expr) -> Option<Value> {
+    match &constant.kind {
+        ExprKind::Const(value) if !value.is_null() => Some(value.clone()),
+        _ => None,
+    }
 }
 
 /// The statement's parameters, and the literals and parameters that its plan leaves open.
@@ -134,10 +151,35 @@ impl Arguments<'_> {
         else {
             return false;
         };
-        uses.push(ArgumentUse { source, column: column.sql_type });
+        uses.push(ArgumentUse { source, column: column.sql_type, is_given: false });
         constant.kind = ExprKind::Argument(ArgumentId::from_index(uses.len() - 1), value);
         constant.sql_type = sql_type;
         true
+    }
+
+    /// Opens the constant that was written so and is given to a column of that type.
+    pub(super) fn open_given(&mut self, text: &Text<'_>, written: &ast::Expr, constant: &mut Expr, column: SqlType) {
+        // What moment a text is depends on the session.
+        let is_fixed = column != SqlType::Timestamptz;
+        if let (true, Some(source), Some(value), Some(uses)) =
+            (is_fixed, self.source(text, written), given_value(constant), &mut self.uses)
+        {
+            uses.push(ArgumentUse { source, column, is_given: true });
+            constant.kind = ExprKind::Argument(ArgumentId::from_index(uses.len() - 1), value);
+        }
+    }
+
+    /// Opens the constants with which a column is calculated, as it was written: `column + 1`.
+    pub(super) fn open_calculation(&mut self, text: &Text<'_>, expr: &mut Expr, written: &ast::Expr) {
+        let (ExprKind::Call(_, operands), ast::Expr::BinaryOp { left, right, .. }) = (&mut expr.kind, written) else {
+            return;
+        };
+        let [a, b] = operands.as_mut_slice() else { return };
+        // Types of decimals depend on their digits.
+        if a.sql_type == b.sql_type && (a.sql_type.is_integer() || a.sql_type == SqlType::Double) {
+            self.open(text, right, b, a);
+            self.open(text, left, a, b);
+        }
     }
 
     fn source(&self, text: &Text<'_>, written: &ast::Expr) -> Option<ArgumentSource> {

@@ -237,12 +237,15 @@ impl Binder<'_> {
                 .detail(format!("Column \"{name}\" is {what}."))
                 .at(position));
         }
-        let value = self.expr(value)?;
+        let (written, mut value) = (value, self.expr(value)?);
+        self.arguments.open_calculation(&self.text, &mut value, written);
         if !self.names.level().unnested.is_empty() {
             let message = "set-returning functions are not allowed in UPDATE";
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
         }
-        Ok((attribute, assign(value, sql_type, &name)?))
+        let mut value = assign(value, sql_type, &name)?;
+        self.arguments.open_given(&self.text, written, &mut value, sql_type);
+        Ok((attribute, value))
     }
 
     /// The rows as they are after an update: columns of attributes that do not change are the table's own.

@@ -78,7 +78,9 @@ impl Binder<'_> {
                     let value = self.expr(expr)?;
                     let value = assign(value, target.sql_type, &target.name)?;
                     // All rows of a column have one type.
-                    cast_if_string(value, target.sql_type)?
+                    let mut value = cast_if_string(value, target.sql_type)?;
+                    self.arguments.open_given(&self.text, expr, &mut value, target.sql_type);
+                    value
                 }
             });
         }
