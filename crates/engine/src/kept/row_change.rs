@@ -4,22 +4,23 @@
 //! Whatever is not as it should be, an error or another transaction that was faster, leaves nothing done: the statement is
 //! run as others are, which tells what it is.
 
+mod builder;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use base::Budget;
 use base::ids::Id;
-use functions::ScalarFunction;
 use plan::eval::{eval, is_true};
-use plan::{ColumnId, Expr, ExprKind, Node, Op, Plan};
+use plan::{ColumnId, Expr, Op, Plan};
 use runtime::query::Arguments;
 use sql::ChangeKind;
 use storage::{Relation, Transaction};
 use types::{Chunk, Column, ColumnBuilder, SqlType, Value};
 
 use super::point::Key;
-use crate::source::Source;
 use crate::typed::typed;
+use builder::Builder;
 
 /// Columns of a plan have smaller numbers than the places of values.
 const FIRST_PLACE: usize = 1 << 24;
@@ -45,14 +46,6 @@ enum Step {
     Compute(Expr),
     /// Nothing happens if this is not true.
     Ask(Expr),
-}
-
-/// A change that is looked at.
-struct Builder {
-    change: RowChange,
-    /// The places of the plan's columns.
-    places: HashMap<ColumnId, usize>,
-    computed: usize,
 }
 
 impl RowChange {
@@ -178,87 +171,4 @@ impl RowChange {
         }
         Some(Some(columns))
     }
-}
-
-impl Builder {
-    fn read(&mut self, plan: &Plan, node: &Node) -> Option<()> {
-        match &node.op {
-            Op::Map { input, columns } => {
-                self.read(plan, input)?;
-                let computed = columns.iter().map(|(column, expr)| Some((*column, self.computable(expr)?)));
-                let computed = computed.collect::<Option<Vec<_>>>()?;
-                computed.into_iter().for_each(|(column, expr)| self.compute(column, expr));
-            }
-            Op::Filter { input, predicates } => {
-                self.read(plan, input)?;
-                for predicate in predicates {
-                    let asked = self.placed(predicate).filter(only_refuses)?;
-                    self.change.steps.push(Step::Ask(asked));
-                }
-            }
-            Op::Scan { table, columns, predicates } => {
-                let Ok(Source::Stored(snapshot, _)) = Source::of(&plan.tables[*table].source) else { return None };
-                let (key, left) = Key::of(snapshot.schema(), columns, predicates)?;
-                self.change.key = Some(key);
-                for (attribute, column) in columns {
-                    if *attribute < snapshot.schema().attributes().len() {
-                        self.places.insert(*column, self.change.arguments + self.change.read.len());
-                        self.change.read.push(*attribute);
-                    }
-                }
-                for predicate in left {
-                    let asked = self.computable(predicate)?;
-                    self.change.steps.push(Step::Ask(asked));
-                }
-            }
-            Op::Values { columns, rows } => {
-                let [row] = rows.as_slice() else { return None };
-                for (column, expr) in columns.iter().zip(row) {
-                    let expr = self.computable(expr)?;
-                    self.compute(*column, expr);
-                }
-            }
-            _ => return None,
-        }
-        Some(())
-    }
-
-    fn compute(&mut self, column: ColumnId, expr: Expr) {
-        self.places.insert(column, self.change.arguments + self.change.read.len() + self.computed);
-        self.computed += 1;
-        self.change.steps.push(Step::Compute(expr));
-    }
-
-    fn computable(&self, expr: &Expr) -> Option<Expr> {
-        self.placed(expr).filter(|expr| !expr.is_volatile())
-    }
-
-    /// An expression over places instead of columns and arguments.
-    fn placed(&self, expr: &Expr) -> Option<Expr> {
-        let mut placed = expr.clone();
-        self.place(&mut placed)?;
-        Some(placed)
-    }
-
-    fn place(&self, expr: &mut Expr) -> Option<()> {
-        let of = |place: usize| ExprKind::Column(ColumnId::from_index(FIRST_PLACE + place));
-        match &expr.kind {
-            ExprKind::Subquery(_) | ExprKind::Let { .. } => return None,
-            ExprKind::Argument(id, _) => expr.kind = of(id.index()),
-            ExprKind::Column(column) => expr.kind = of(*self.places.get(column)?),
-            _ => {
-                for child in expr.children_mut() {
-                    self.place(child)?;
-                }
-            }
-        }
-        Some(())
-    }
-}
-
-/// Whether an expression does nothing but compute, and perhaps refuse a row.
-fn only_refuses(expr: &Expr) -> bool {
-    let acts =
-        |e: &Expr| matches!(&e.kind, ExprKind::Call(f, _) if f.is_volatile() && *f != ScalarFunction::REFUSE_ROW);
-    !expr.any(&acts)
 }

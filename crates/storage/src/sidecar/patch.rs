@@ -1,21 +1,22 @@
 //! The newest values of one attribute in a window: of few rows one after the other in the order of the rows, of many each at
 //! its place. They are written and copied a column at a time.
 
+mod texts;
+
 use std::ops::Range;
 
-use types::{Buffer, Column, ColumnBuilder, Physical, SqlType, Str};
+use types::{Buffer, Column, ColumnBuilder, Physical, SqlType};
 
 use crate::bits::Bits;
 use crate::body::Overlay;
 use crate::values::Values;
 use crate::{ColumnRef, WINDOW};
+use texts::MUCH_TEXT;
 
 /// Most rows whose values lie one after the other.
 const FEW: usize = WINDOW / 2;
 /// Fewest values that there is room for.
 const LEAST: usize = 4;
-/// Bytes of texts that are worth a look at which of them are needed.
-const MUCH_TEXT: usize = 4 << 10;
 
 /// See the module.
 #[derive(Debug)]
@@ -141,58 +142,6 @@ impl Patch {
             });
         }
         self.nulls = nulls;
-    }
-
-    /// The headers of texts at the places.
-    fn headers(&mut self) -> &mut [Str] {
-        assert!(self.physical == Physical::Str);
-        // SAFETY: a value for each flag, zeros where nothing was written; aligned to 64.
-        unsafe { std::slice::from_raw_parts_mut(self.values.as_mut_ptr().cast::<Str>(), self.nulls.len()) }
-    }
-
-    /// Has the payload of the rows' texts, which lies elsewhere.
-    fn keep_texts(&mut self, rows: &Bits) {
-        if *rows == self.rows {
-            self.texts.clear();
-            (self.payload, self.much) = (0, MUCH_TEXT);
-        }
-        let mut places = Vec::with_capacity(rows.count());
-        self.each_place(rows, |_, place| places.push(place));
-        self.take_texts(&places);
-        if self.payload < self.much {
-            return;
-        }
-        // What was replaced goes.
-        let mut all = Vec::with_capacity(self.rows.count());
-        self.each_place(&self.rows, |_, place| all.push(place));
-        let before = std::mem::take(&mut self.texts);
-        self.payload = 0;
-        self.take_texts(&all);
-        drop(before);
-        self.much = (2 * self.payload).max(MUCH_TEXT);
-    }
-
-    /// Copies the payload of the texts at places behind what is there.
-    fn take_texts(&mut self, places: &[usize]) {
-        let headers = self.headers();
-        let long = |text: &Str| if text.is_inline() { 0 } else { text.len() };
-        let needed: usize = places.iter().map(|&place| long(&headers[place])).sum();
-        if needed == 0 {
-            return;
-        }
-        let mut payload = Vec::with_capacity(needed);
-        for &place in places {
-            if headers[place].is_inline() {
-                continue;
-            }
-            let from = payload.len();
-            // SAFETY: whoever made the values keeps their payload alive.
-            payload.extend_from_slice(unsafe { headers[place].bytes() });
-            // There is room, so that it stays where it is.
-            headers[place] = Str::new(&payload[from..]);
-        }
-        self.payload += needed;
-        self.texts.push(payload.into_boxed_slice());
     }
 
     /// Has no values of these rows any more.
