@@ -161,7 +161,8 @@ impl Environment {
     pub fn begin_statement(&mut self, call: &Call, sql: &str) -> Result<Open> {
         call.next_statement()?;
         self.call = call.clone();
-        let allowed = self.settings.duration("statement_timeout");
+        let is_limited = self.settings.is_changed("statement_timeout");
+        let allowed = if is_limited { self.settings.duration("statement_timeout") } else { None };
         // Beyond what the clock can express, it is as long as one likes.
         if let Some(time) = allowed.and_then(|allowed| Instant::now().checked_add(allowed)) {
             let (ends, token) = (call.downgrade(), call.token());

@@ -15,14 +15,25 @@ const WEIGHT: u32 = 1;
 /// does not keep.
 struct Freezing(Weak<Relation>);
 
+impl Drop for Freezing {
+    fn drop(&mut self) {
+        if let Some(relation) = self.0.upgrade() {
+            relation.end_freezing();
+        }
+    }
+}
+
 impl TaskSet for Freezing {
     fn claim(&self, _worker: WorkerId) -> Claim {
-        match self.0.upgrade() {
-            Some(relation) if relation.has_backlog() => {
-                Claim::Morsel { morsel: Morsel { begin: 0, end: 1 }, node: None, stolen: false }
+        let Some(relation) = self.0.upgrade() else { return Claim::Done };
+        if !relation.has_backlog() {
+            relation.end_freezing();
+            // Somebody may have left something, and relied on this.
+            if !relation.has_backlog() || !relation.begin_freezing() {
+                return Claim::Done;
             }
-            _ => Claim::Done,
         }
+        Claim::Morsel { morsel: Morsel { begin: 0, end: 1 }, node: None, stolen: false }
     }
 
     fn run(&self, _worker: WorkerId, morsel: Morsel) -> Result<Progress> {
@@ -33,9 +44,9 @@ impl TaskSet for Freezing {
     }
 }
 
-/// Has what a commit left frozen, some time.
+/// Has what a commit left frozen, some time; by one job a relation.
 pub(crate) fn freeze_behind(shared: &Shared, relation: &Arc<Relation>) {
-    if !relation.has_backlog() {
+    if !relation.has_backlog() || !relation.begin_freezing() {
         return;
     }
     let relation = Arc::downgrade(relation);

@@ -394,6 +394,10 @@ impl Settings {
     pub(crate) fn number(&self, name: &str) -> u32 {
         Setting::find(name).ok().and_then(|s| self.get(s).parse().ok()).unwrap_or_default()
     }
+    /// Whether a setting is not as it is by default.
+    pub(crate) fn is_changed(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
     /// A time; none if there is no limit.
     pub(crate) fn duration(&self, name: &str) -> Option<Duration> {
         let time = Setting::find(name).ok().and_then(|s| duration::parse(self.get(s)))?;

@@ -366,13 +366,9 @@ impl ChunkReader {
 
     /// As [`gather`](Self::gather), behind what is in the column already.
     pub fn gather_into(&self, attribute: usize, rows: impl Iterator<Item = usize>, to: &mut ColumnBuilder) {
-        let mut scratch = None;
         for row in rows {
             assert!(row < self.rows);
-            if self.is_patched(attribute, &(row..row + 1)) {
-                let scratch = scratch.get_or_insert_with(Scratch::default);
-                crate::body::copy(self.window(attribute, row..row + 1, scratch), 0, to);
-            } else {
+            if !self.with_changed(attribute, row, |values, at| crate::body::copy(values, at, to)) {
                 self.body.copy_to(attribute, row, to);
             }
         }

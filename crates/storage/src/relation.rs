@@ -98,6 +98,8 @@ pub struct Relation {
     live: Mutex<Live>,
     /// What is left to freeze.
     backlog: Backlog,
+    /// Whether somebody works it off.
+    is_freezing: AtomicBool,
     /// Whether texts of some chunk are expanded often.
     is_warm: Arc<AtomicBool>,
     /// The order of its commits and those of other relations.
@@ -153,6 +155,7 @@ impl Relation {
             name: name.into(),
             live: Mutex::new(Live::new(schema.attributes().len())),
             backlog: Backlog::new(schema.attributes().len()),
+            is_freezing: AtomicBool::new(false),
             schema: Arc::new(schema),
             distribution,
             budget: budget.clone(),

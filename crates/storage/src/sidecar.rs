@@ -165,6 +165,31 @@ impl Sidecar {
         newest.map(|(values, at)| with(values, at)).is_some()
     }
 
+    /// Calls `with` with the value of a row that a view sees, if it is not the body's; false if it is.
+    pub(crate) fn with_seen(
+        &self,
+        attribute: usize,
+        row: usize,
+        view: &View,
+        with: impl FnOnce(Values<'_>, usize),
+    ) -> bool {
+        let Some(window) = self.window(row / WINDOW).filter(|_| self.is_touched(row)) else { return false };
+        let row = row % WINDOW;
+        let unseen = window.versions.iter().filter(|version| !version.is_seen(view));
+        // The oldest of them has what the view sees.
+        for before in unseen.filter_map(|version| version.before(attribute)) {
+            if before.of_body.has(row) {
+                return false;
+            }
+            if let Some((values, at)) = before.find(row) {
+                with(values, at);
+                return true;
+            }
+        }
+        let newest = window.patch(attribute).and_then(|patch| patch.find(row));
+        newest.map(|(values, at)| with(values, at)).is_some()
+    }
+
     /// Whether values of an attribute in the window of a row are not the body's for some view.
     pub(crate) fn is_patched(&self, attribute: usize, row: usize) -> bool {
         self.is_touched(row) && self.window(row / WINDOW).is_some_and(|window| window.patch(attribute).is_some())

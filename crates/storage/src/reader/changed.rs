@@ -9,6 +9,7 @@ use super::{Applicable, ChunkReader};
 use crate::body::Scratch;
 use crate::clock::View;
 use crate::sidecar::Sidecar;
+use crate::values::Values;
 use crate::{ColumnRef, ScanPredicate, WINDOW};
 
 /// What has changed in a chunk, and who looks at it.
@@ -38,6 +39,11 @@ impl Changes {
 }
 
 impl ChunkReader {
+    /// Calls `with` with the value of a row, if it is not as it was appended; false if it is.
+    pub(super) fn with_changed(&self, attribute: usize, row: usize, with: impl FnOnce(Values<'_>, usize)) -> bool {
+        self.changes.as_ref().is_some_and(|changes| changes.sidecar.with_seen(attribute, row, &changes.view, with))
+    }
+
     /// The reader of the chunk with that number.
     pub(crate) fn numbered(self, number: usize) -> Self {
         Self { number, ..self }

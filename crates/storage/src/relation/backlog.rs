@@ -151,6 +151,18 @@ impl Drop for LaterClaim<'_> {
 }
 
 impl Relation {
+    /// Somebody begins to work off the backlog; false if somebody does already.
+    pub fn begin_freezing(&self) -> bool {
+        !self.is_freezing.swap(true, Ordering::SeqCst)
+    }
+
+    /// Nobody works off the backlog any more. Whoever says so looks at it once more.
+    pub fn end_freezing(&self) {
+        self.is_freezing.store(false, Ordering::SeqCst);
+    }
+}
+
+impl Relation {
     /// Whether something is left to freeze that nobody is at.
     pub fn has_backlog(&self) -> bool {
         lock(&self.backlog.columns).iter().any(|share| !share.left.is_empty() || !share.later.is_empty())

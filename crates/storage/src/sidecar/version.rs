@@ -9,6 +9,7 @@ use super::patch::Patch;
 use crate::bits::Bits;
 use crate::body::Overlay;
 use crate::clock::{Stamp, View};
+use crate::values::Values;
 
 /// What rows of a window were before a statement of a transaction changed them.
 #[derive(Debug)]
@@ -63,6 +64,12 @@ impl Before {
             }
         }
         (self.rows, self.values) = (all, Some(to.finish()));
+    }
+
+    /// Where the value of a row is, if it is not the body's.
+    pub(super) fn find(&self, row: usize) -> Option<(Values<'_>, usize)> {
+        let values = self.values.as_ref().filter(|_| self.rows.has(row))?;
+        Some((values.into(), self.rows.ranks().of(row)))
     }
 
     /// Writes the values of rows of a range, but for some, over others, of which the first is the range's.
