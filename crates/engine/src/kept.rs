@@ -14,6 +14,7 @@
 //!
 //! Invariant: a statement has the same rows, errors and positions with and without kept plans.
 
+mod key;
 pub(crate) mod plans;
 mod point;
 mod read;

@@ -22,13 +22,15 @@ mod record;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod window_rows;
 mod zone;
 
 pub use append::Append;
-pub(crate) use change::{Refused, WindowRows};
+pub(crate) use change::Refused;
 pub(crate) use commit::Commit;
 pub use record::{Change, Record};
 pub use snapshot::{ColumnEstimate, Snapshot};
+pub(crate) use window_rows::WindowRows;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};

@@ -18,7 +18,7 @@ use sql::ChangeKind;
 use storage::{Relation, Transaction};
 use types::{Chunk, Column, ColumnBuilder, SqlType, Value};
 
-use super::point::Key;
+use super::key::Key;
 use crate::typed::typed;
 use builder::Builder;
 

@@ -7,7 +7,7 @@ use functions::ScalarFunction;
 use plan::{ColumnId, Expr, ExprKind, Node, Op, Plan};
 
 use super::{FIRST_PLACE, RowChange, Step};
-use crate::kept::point::Key;
+use crate::kept::key::Key;
 use crate::source::Source;
 
 /// A change that is looked at.
