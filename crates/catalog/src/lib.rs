@@ -2,6 +2,7 @@
 //!
 //! Architecture invariant: planning reads statistics through [`Statistics`] only, never storage.
 
+mod alter;
 mod filling;
 mod foreign_keys;
 mod indexes;
@@ -11,6 +12,7 @@ pub mod statistics;
 mod table_statistics;
 pub mod tables;
 
+pub use alter::Alteration;
 pub use filling::{Check, Filling};
 pub use foreign_keys::{Action, ForeignKey};
 pub use indexes::TableIndex;

@@ -69,6 +69,22 @@ impl CatalogSnapshot {
         self.sequences.retain(|_, entry| !entry.owner.as_ref().is_some_and(is_owned));
     }
 
+    /// Enters the sequences of a table: their names, and their columns.
+    pub(crate) fn enter_owned(
+        &mut self,
+        (schema, table): &Name,
+        owned: Vec<(String, String, Arc<Sequence>)>,
+    ) -> Result<()> {
+        for (name, column, sequence) in owned {
+            if self.is_taken(Some(schema), &name) {
+                return Err(Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{name}\" already exists")));
+            }
+            let owner = Some(Owner { schema: schema.clone(), table: table.clone(), column });
+            self.sequences.insert((schema.clone(), name), SequenceEntry { sequence, owner });
+        }
+        Ok(())
+    }
+
     /// The sequences of a table go on with it under another name.
     pub(crate) fn own_by(&mut self, (schema, table): &Name, to: &str) {
         let owners = self.sequences.values_mut().filter_map(|entry| entry.owner.as_mut());

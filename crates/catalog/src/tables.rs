@@ -9,7 +9,7 @@ use base::{Error, Result, SqlState};
 use functions::Sequence;
 use storage::Relation;
 
-use crate::{Check, Field, Filling, ForeignKey, Owner, SequenceEntry, TableIndex, nearest_name};
+use crate::{Check, Field, Filling, ForeignKey, SequenceEntry, TableIndex, nearest_name};
 
 /// The schema of unqualified names.
 pub const DEFAULT_SCHEMA: &str = "main";
@@ -54,6 +54,13 @@ impl Table {
     pub fn with(relation: Arc<Relation>, fillings: Vec<Filling>, checks: Vec<Check>) -> Self {
         let rows = Arc::new(Rows(relation.clone()));
         Self { relation, fillings, checks, indexes: Vec::new(), foreign_keys: Vec::new(), _rows: rows }
+    }
+}
+
+impl Table {
+    /// The same rows with other fillings and constraints.
+    pub fn changed(&self, fillings: Vec<Filling>, checks: Vec<Check>) -> Self {
+        Self { fillings, checks, ..self.clone() }
     }
 }
 
@@ -143,7 +150,7 @@ pub enum IfExists {
 
 /// Schema and name of an entry.
 pub(crate) type Name = (String, String);
-type Schemas = BTreeMap<String, BTreeMap<String, TableEntry>>;
+pub(crate) type Schemas = BTreeMap<String, BTreeMap<String, TableEntry>>;
 
 /// All definitions at one moment.
 #[derive(Clone, Debug)]
@@ -251,7 +258,7 @@ impl CatalogSnapshot {
     }
 
     /// The views that read the entry of that name themselves.
-    fn readers(&self, read: &Name) -> impl Iterator<Item = Name> {
+    pub(crate) fn readers(&self, read: &Name) -> impl Iterator<Item = Name> {
         let reads = |entry: &TableEntry| match entry {
             TableEntry::Table(_) => false,
             TableEntry::View(view) => view.reads.iter().any(|(s, n)| canonical(s.as_deref()) == read.0 && *n == read.1),
@@ -389,14 +396,7 @@ impl Catalog {
                 (None, _) | (Some(_), IfExists::Replace) => {}
             }
             catalog.drop_owned(&key);
-            for (sequence_name, column, sequence) in owned {
-                if catalog.is_taken(Some(schema), &sequence_name) {
-                    let message = format!("relation \"{sequence_name}\" already exists");
-                    return Err(Error::new(SqlState::DUPLICATE_TABLE, message));
-                }
-                let owner = Some(Owner { schema: schema.to_owned(), table: name.to_owned(), column });
-                catalog.sequences.insert((schema.to_owned(), sequence_name), SequenceEntry { sequence, owner });
-            }
+            catalog.enter_owned(&key, owned)?;
             let entries = catalog.schemas.get_mut(schema).ok_or_else(|| no_schema(schema))?;
             entries.insert(name.to_owned(), entry);
             Ok(true)

@@ -138,6 +138,9 @@ impl sql::Resolver for Resolver<'_> {
             }
             TableEntry::Table(table) => {
                 let snapshot = self.snapshot(&table.relation);
+                if !snapshot.is_whole() {
+                    return Err(later(name));
+                }
                 Resolved::Table(Table {
                     name: name.name.clone(),
                     fields: entry.fields(),
@@ -238,4 +241,12 @@ impl sql::Resolver for Resolver<'_> {
     fn table_names(&self) -> Vec<String> {
         self.catalog.entries().map(|(_, name, _)| name.to_string()).collect()
     }
+}
+
+#[cold]
+fn later(name: &ObjectName) -> Error {
+    let message = "could not serialize access due to concurrent definitions";
+    Error::new(SqlState::SERIALIZATION_FAILURE, message)
+        .detail(format!("\"{name}\" was altered by a transaction that has committed since this one began."))
+        .hint("the transaction might succeed if it is tried again")
 }

@@ -1,5 +1,6 @@
 //! What each kind of statement does.
 
+mod alter;
 mod change;
 mod copy;
 mod definition;
@@ -55,6 +56,7 @@ fn written(statement: &Statement) -> Option<&'static str> {
         Statement::Insert(_) => Some("INSERT"),
         Statement::Copy(sql::Copy::From { .. }) => Some("COPY FROM"),
         Statement::CreateTable(_) => Some("CREATE TABLE"),
+        Statement::AlterTable(_) | Statement::Rename { .. } => Some("ALTER TABLE"),
         Statement::CreateTableAs { .. } => Some("CREATE TABLE AS"),
         Statement::CreateView(_) => Some("CREATE VIEW"),
         Statement::CreateIndex(_) => Some("CREATE INDEX"),
@@ -87,6 +89,8 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
             definition::create_sequence(environment, &name, shape, owner, if_not_exists)
         }
         Statement::Rename { kind, name, to, if_exists } => definition::rename(environment, kind, &name, &to, if_exists),
+        Statement::AlterTable(alter) => alter::alter(environment, *alter),
+        Statement::Nothing(what) => Ok(QueryResult::done(Tag::Done(what))),
         Statement::AlterSequence { name, sequence, change } => {
             definition::alter_sequence(environment, &name, sequence, change)
         }

@@ -46,7 +46,7 @@ fn by_kept_plan(environment: &Environment, find: impl FnOnce() -> Option<Fit>) -
     Some(find()?.run(environment)?.inspect_err(|_| block.fail()))
 }
 
-/// Runs a statement in the transaction that the session is in, or in one of its own if it changes rows.
+/// Runs a statement in the transaction that the session is in, or in one of its own if it changes rows, or what tables are.
 fn in_transaction(
     environment: &mut Environment,
     parsed: &sql::Parsed,
@@ -54,7 +54,7 @@ fn in_transaction(
 ) -> Result<QueryResult> {
     let block = match &environment.block {
         Some(block) => block.clone(),
-        None if parsed.changes_rows() => return alone(environment, run),
+        None if parsed.changes_rows() || parsed.alters_tables() => return alone(environment, run),
         None => return run(environment),
     };
     for tries in 0.. {
@@ -129,6 +129,10 @@ fn bind_and_run(
     parsed: &sql::Parsed,
     parameters: &[(Value, SqlType)],
 ) -> Result<QueryResult> {
+    if parsed.alters_tables() {
+        // What it is bound against is what it changes.
+        environment.catalog_of(None);
+    }
     let resolver = Resolver::new(environment);
     let bound = match sql::bind(parsed, &resolver, parameters)? {
         Statement::Execute { name, parameters, .. } => {

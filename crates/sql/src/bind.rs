@@ -1,5 +1,6 @@
 //! The binder: names become columns, every expression gets its type, every implicit cast is written out.
 
+mod alter;
 mod argument;
 mod by_name;
 mod change;

@@ -143,6 +143,7 @@ impl Dialect for MorselDialect {
         supports_select_wildcard_exclude,
         supports_select_wildcard_replace,
         supports_string_literal_concatenation_with_newline,
+        supports_alter_column_type_using,
     );
 }
 

@@ -26,7 +26,7 @@ pub use parse::{Parsed, parse, parse_depth, parse_script};
 pub use resolver::{Resolved, Resolver, Series, SeriesBounds, Table};
 pub use split::{Piece, next_piece, split};
 pub use statement::{
-    Change, ChangeKind, ColumnDefinition, Copy, CopyTarget, CreateIndex, CreateTable, CreateView, ExplainStage,
-    IndexShape, Insert, Isolation, ObjectKind, ObjectName, Prepare, SequenceChange, Statement, TransactionKind,
-    TransactionModes, change_action,
+    AlterTable, Change, ChangeKind, ColumnDefinition, Copy, CopyTarget, CreateIndex, CreateTable, CreateView,
+    ExplainStage, IndexShape, Insert, Isolation, ObjectKind, ObjectName, Prepare, SequenceChange, Statement,
+    TransactionKind, TransactionModes, change_action,
 };

@@ -86,6 +86,11 @@ impl Parsed {
         }
     }
 
+    /// Whether it changes what a table is, which happens wholly or not at all.
+    pub fn alters_tables(&self) -> bool {
+        matches!(&self.ast, Ast::Library(statement) if matches!(**statement, Statement::AlterTable(_)))
+    }
+
     /// Whether it begins or ends a transaction, or a part of one.
     pub fn controls_transactions(&self) -> bool {
         let Ast::Library(statement) = &self.ast else { return false };

@@ -87,7 +87,7 @@ pub enum Resolved {
     View {
         /// Text of its query.
         sql: String,
-        /// Names of its columns; may be fewer than the query has.
+        /// Names of its columns; none: those of the query. What the query has besides are not its.
         columns: Vec<String>,
     },
 }

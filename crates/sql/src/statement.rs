@@ -71,6 +71,10 @@ pub enum Statement {
         /// Nothing happens if there is none.
         if_exists: bool,
     },
+    /// ALTER TABLE.
+    AlterTable(Box<AlterTable>),
+    /// Nothing is to be done; what the statement is called.
+    Nothing(&'static str),
     /// ALTER SEQUENCE; the change is made when the statement runs.
     AlterSequence {
         /// Its name.
@@ -158,6 +162,7 @@ impl Statement {
             Self::Query(plan) | Self::CreateTableAs { plan, .. } | Self::Copy(Copy::To { plan, .. }) => Some(plan),
             Self::Insert(insert) => Some(&insert.source),
             Self::Change(change) => Some(&change.source),
+            Self::AlterTable(alter) => alter.rows.as_ref(),
             Self::Explain { statement, .. } => statement.plan(),
             _ => None,
         }
@@ -312,6 +317,30 @@ pub struct CreateIndex {
     pub shape: IndexShape,
     /// Nothing happens if the name is taken.
     pub if_not_exists: bool,
+}
+
+/// ALTER TABLE, as what becomes of the table.
+#[derive(Clone, Debug)]
+pub struct AlterTable {
+    /// What it is then. Its sequences and indexes are those that are new.
+    pub table: CreateTable,
+    /// The table as resolved.
+    pub source: TableSource,
+    /// Whether its rows are written anew, as another relation.
+    pub rewrites: bool,
+    /// The rows of that relation, in its types but for the lengths of texts. If there is none, a query without columns that
+    /// has to end well, if something is to be asked for.
+    pub rows: Option<Plan>,
+    /// Where the attributes that the table had are now.
+    pub attributes: Vec<Option<usize>>,
+    /// Constraints that are dropped and are no CHECK, nor the primary key; and whether that is no error if there is none.
+    pub dropped_keys: Vec<(String, bool)>,
+    /// Columns that have another name, with it.
+    pub renamed: Vec<(String, String)>,
+    /// Columns that are dropped.
+    pub dropped: Vec<String>,
+    /// Whether views that need these go too.
+    pub cascade: bool,
 }
 
 /// CREATE VIEW.

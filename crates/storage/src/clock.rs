@@ -246,12 +246,18 @@ impl Clock {
     }
 
     /// A commit of rows that are in one relation only, and in nobody's transaction.
-    pub(crate) fn commit_alone<T>(&self, publish: impl FnOnce(u64) -> T, left: impl FnOnce() -> Vec<Written>) -> T {
-        let check = |_: &Recent| Ok::<(), std::convert::Infallible>(());
-        match self.commit((&Stamp::default(), false), check, publish, |_| (left(), Vec::new())) {
-            Ok(result) => result,
-            Err(never) => match never {},
-        }
+    pub(crate) fn commit_alone<T, E>(
+        &self,
+        check: impl FnOnce() -> Result<(), E>,
+        publish: impl FnOnce(u64) -> T,
+        left: impl FnOnce() -> Vec<Written>,
+    ) -> Result<T, E> {
+        self.commit((&Stamp::default(), false), |_: &Recent| check(), publish, |_| (left(), Vec::new()))
+    }
+
+    /// Does something between commits; it is told what these have left behind.
+    pub(crate) fn between_commits<T>(&self, work: impl FnOnce(&Recent) -> T) -> T {
+        work(&lock(&self.commits))
     }
 }
 
@@ -275,6 +281,13 @@ impl Drop for Validates {
 }
 
 impl Recent {
+    /// What commits have written that a view of that moment does not see.
+    pub(crate) fn written_since(&self, moment: &View) -> impl Iterator<Item = &Written> {
+        let since = moment.timestamp();
+        let later = self.written.iter().filter(move |(at, _)| *at > since);
+        later.flat_map(|(_, written)| written.iter())
+    }
+
     /// Forgets what is older than all views, and returns what can be collected of it.
     fn collect(&mut self, oldest: u64) -> Vec<Vec<Box<dyn Garbage>>> {
         while self.written.front().is_some_and(|(timestamp, _)| *timestamp <= oldest) {

@@ -11,6 +11,7 @@
 mod append;
 mod backlog;
 mod change;
+mod claim;
 mod commit;
 mod directory;
 mod fold;
@@ -45,6 +46,7 @@ use crate::index::{OrderedIndex, Rows, SlotIndex, UniqueIndex};
 use crate::lock::lock;
 use crate::{ChunkReader, Schema};
 use backlog::Backlog;
+use claim::Claim;
 use directory::Directory;
 use live::Live;
 use zone::Zones;
@@ -110,6 +112,8 @@ pub struct Relation {
     dead: AtomicUsize,
     /// How often rows were changed to values that may be outside of what was known of the column.
     widened: AtomicU64,
+    /// Whether its rows are, or become, another relation's.
+    claim: Claim,
 }
 
 impl Relation {
@@ -174,6 +178,7 @@ impl Relation {
             clock: Arc::default(),
             dead: AtomicUsize::new(0),
             widened: AtomicU64::new(0),
+            claim: Claim::default(),
         })
     }
 

@@ -40,7 +40,7 @@ fn taken(environment: &Environment, name: &ObjectName, mode: IfExists) -> Result
     }
 }
 
-fn new_relation(environment: &Environment, name: &ObjectName, schema: Schema) -> Result<Arc<Relation>> {
+pub(super) fn new_relation(environment: &Environment, name: &ObjectName, schema: Schema) -> Result<Arc<Relation>> {
     let shared = &environment.database.0;
     Relation::of_database(name.name.clone(), schema, Distribution::Local, &shared.budget, &shared.clock)
 }

@@ -65,7 +65,7 @@ pub(super) fn of_constraints(
 }
 
 /// The index with a name that is free, unless somebody has named it.
-fn definition(shape: IndexShape, is_taken: impl Fn(&str) -> bool) -> IndexDefinition {
+pub(super) fn definition(shape: IndexShape, is_taken: impl Fn(&str) -> bool) -> IndexDefinition {
     let IndexShape { mut name, is_named, parts, unique, .. } = shape;
     if !is_named {
         let cut = |name: &str, most: usize| name[..name.floor_char_boundary(most)].to_owned();

@@ -120,5 +120,9 @@ fn refuse_row(call: &Call<'_>) -> base::Result<Value> {
         })
     };
     let values = (2..call.len()).map(shown).collect::<base::Result<Vec<String>>>()?;
-    Err(base::Error::new(state, call.text(1)?).detail(format!("Failing row contains ({}).", values.join(", "))))
+    let error = base::Error::new(state, call.text(1)?);
+    Err(match values.as_slice() {
+        [] => error,
+        values => error.detail(format!("Failing row contains ({}).", values.join(", "))),
+    })
 }

@@ -155,7 +155,7 @@ impl Binder<'_> {
     }
 
     /// Binds inside of a query level of its own.
-    fn at_level<T>(&mut self, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn at_level<T>(&mut self, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.names.levels.push(Level::new(Clause::From));
         let bound = self.deeper(bind);
         self.names.levels.pop();

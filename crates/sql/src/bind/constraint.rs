@@ -72,8 +72,28 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// Adds what a column that is added to a table says: how it is generated, and CHECK. Returns the names of these.
+    pub(super) fn constrain_added(&mut self, column: &ast::ColumnDef, table: &mut CreateTable) -> Result<Vec<String>> {
+        let scope = self.new_row(table);
+        let name = fold(&column.name);
+        let Some(at) = table.columns.iter().position(|c| c.name == name) else { return Ok(Vec::new()) };
+        let is_generated = |at: &usize| matches!(table.columns[*at].filling, Filling::Generated(_));
+        let others = (0..table.columns.len()).filter(is_generated).map(|at| scope.visible[at].column);
+        let own = generation(column).map(|_| scope.visible[at].column);
+        let generated: HashSet<ColumnId> = others.chain(own).collect();
+        self.generated_column(column, at, table, &scope, &generated)?;
+        let mut names = Vec::new();
+        for option in &column.options {
+            let ColumnOption::Check(written) = &option.option else { continue };
+            let check = self.check(option.name.as_ref().or(written.name.as_ref()), written, table, &scope)?;
+            names.push(check.name.clone());
+            table.checks.push(check);
+        }
+        Ok(names)
+    }
+
     /// Columns that stand for those of the table that is made.
-    fn new_row(&mut self, table: &CreateTable) -> Scope {
+    pub(super) fn new_row(&mut self, table: &CreateTable) -> Scope {
         let columns = table.columns.iter().map(|c| {
             let info = ColumnInfo { name: c.name.clone(), sql_type: c.sql_type, nullable: c.nullable };
             ScopeColumn { name: c.name.clone(), column: self.plan.columns.push(info) }
@@ -87,37 +107,48 @@ impl Binder<'_> {
         let all: Vec<ColumnId> = scope.visible.iter().map(|c| c.column).collect();
         let generated: HashSet<ColumnId> =
             create.columns.iter().zip(&all).filter(|(c, _)| is_generated(c)).map(|(_, &id)| id).collect();
-        for (at, column) in create.columns.iter().enumerate() {
-            let Some(expr) = generation(column) else { continue };
-            let position = self.text.start(expr);
-            let name = &table.columns[at].name;
-            if table.columns[at].filling != Filling::NULL {
-                let message = format!(
-                    "both default and generation expression specified for column \"{name}\" of table \"{}\"",
-                    table.name
-                );
-                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
-            }
-            let value = self.expr_in(expr, Clause::Generated, scope.clone())?;
-            self.refuse_subquery(&value, "a column generation expression", position)?;
-            if let Some(read) = value.columns().into_iter().find(|c| generated.contains(c)) {
-                let read = &self.plan.columns[read].name;
-                let message = format!("cannot use generated column \"{read}\" in column generation expression");
-                return Err(Error::new(INVALID_OBJECT_DEFINITION, message)
-                    .detail("A generated column cannot reference another generated column.")
-                    .at(position));
-            }
-            if value.is_volatile() || asks_for_the_time(expr) {
-                let message = "generation expression is not immutable";
-                return Err(Error::new(INVALID_OBJECT_DEFINITION, message).at(position));
-            }
-            assign(value, table.columns[at].sql_type, name)?;
-            table.columns[at].filling = Filling::Generated(expr.to_string());
+        let written = create.columns.iter().enumerate();
+        written.into_iter().try_for_each(|(at, column)| self.generated_column(column, at, table, scope, &generated))
+    }
+
+    /// The expression of a column that is generated, where some others are.
+    fn generated_column(
+        &mut self,
+        column: &ast::ColumnDef,
+        at: usize,
+        table: &mut CreateTable,
+        scope: &Scope,
+        generated: &HashSet<ColumnId>,
+    ) -> Result<()> {
+        let Some(expr) = generation(column) else { return Ok(()) };
+        let position = self.text.start(expr);
+        let name = &table.columns[at].name;
+        if table.columns[at].filling != Filling::NULL {
+            let message = format!(
+                "both default and generation expression specified for column \"{name}\" of table \"{}\"",
+                table.name
+            );
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
         }
+        let value = self.expr_in(expr, Clause::Generated, scope.clone())?;
+        self.refuse_subquery(&value, "a column generation expression", position)?;
+        if let Some(read) = value.columns().into_iter().find(|c| generated.contains(c)) {
+            let read = &self.plan.columns[read].name;
+            let message = format!("cannot use generated column \"{read}\" in column generation expression");
+            return Err(Error::new(INVALID_OBJECT_DEFINITION, message)
+                .detail("A generated column cannot reference another generated column.")
+                .at(position));
+        }
+        if value.is_volatile() || asks_for_the_time(expr) {
+            let message = "generation expression is not immutable";
+            return Err(Error::new(INVALID_OBJECT_DEFINITION, message).at(position));
+        }
+        assign(value, table.columns[at].sql_type, name)?;
+        table.columns[at].filling = Filling::Generated(expr.to_string());
         Ok(())
     }
 
-    fn check(
+    pub(super) fn check(
         &mut self,
         name: Option<&Ident>,
         check: &CheckConstraint,

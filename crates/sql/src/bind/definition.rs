@@ -68,10 +68,7 @@ impl Binder<'_> {
         if create.columns.is_empty() {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "a table needs at least one column").at(name.position));
         }
-        if create.columns.len() > MAX_COLUMNS {
-            let message = format!("tables can have at most {MAX_COLUMNS} columns");
-            return Err(Error::new(SqlState::PROGRAM_LIMIT, message).at(name.position));
-        }
+        check_width(create.columns.len(), &name)?;
         let mut table = CreateTable {
             name,
             columns: Vec::with_capacity(create.columns.len()),
@@ -124,7 +121,7 @@ impl Binder<'_> {
         Ok(fields.into_iter().enumerate().map(column).collect())
     }
 
-    fn column_definition(&mut self, column: &ast::ColumnDef, table: &mut CreateTable) -> Result<()> {
+    pub(super) fn column_definition(&mut self, column: &ast::ColumnDef, table: &mut CreateTable) -> Result<()> {
         let position = self.text.at(&column.name);
         let name = fold(&column.name);
         let serial = serial(&column.data_type);
@@ -214,7 +211,7 @@ impl Binder<'_> {
 }
 
 impl Text<'_> {
-    fn constraint(&mut self, constraint: &TableConstraint, table: &mut CreateTable) -> Result<()> {
+    pub(super) fn constraint(&mut self, constraint: &TableConstraint, table: &mut CreateTable) -> Result<()> {
         match constraint {
             TableConstraint::PrimaryKey(key) => {
                 if !table.primary_key.is_empty() {
@@ -288,6 +285,15 @@ impl Text<'_> {
 fn second_primary_key(table: &ObjectName) -> Error {
     let message = format!("multiple primary keys for table \"{table}\" are not allowed");
     Error::new(SqlState("42P16"), message).at(table.position)
+}
+
+/// 54000 if these are too many columns.
+pub(super) fn check_width(columns: usize, name: &ObjectName) -> Result<()> {
+    if columns <= MAX_COLUMNS {
+        return Ok(());
+    }
+    let message = format!("tables can have at most {MAX_COLUMNS} columns");
+    Err(Error::new(SqlState::PROGRAM_LIMIT, message).at(name.position))
 }
 
 /// Two columns of one name are error 42701.

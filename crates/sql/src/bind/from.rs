@@ -225,6 +225,10 @@ impl Binder<'_> {
         self.names = names;
         self.limits.leave_view();
         let mut bound = bound.map_err(|e| view_error(e, name).at(position))?;
+        // Columns that its tables have got since are not its.
+        if !columns.is_empty() {
+            bound.output.truncate(columns.len());
+        }
         for (output, name) in bound.output.iter_mut().zip(columns) {
             output.name = name;
         }

@@ -62,6 +62,7 @@ impl Binder<'_> {
             S::Truncate(truncate) => self.truncate(truncate),
             S::CreateTable(create) => self.create_table(create),
             S::CreateIndex(create) => self.create_index(create),
+            S::AlterTable(alter) => self.alter_table(alter),
             S::CreateSchema { schema_name, if_not_exists, .. } => self.text.create_schema(schema_name, *if_not_exists),
             S::CreateView(create) => self.create_view(create, text),
             S::Drop { object_type, names, if_exists, cascade, .. } => {

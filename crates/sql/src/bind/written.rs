@@ -65,7 +65,7 @@ impl Binder<'_> {
     }
 
     /// The names that expressions of a table have for the columns of its row.
-    fn row_scope(&self, row: &[Output], table: &Table, name: &ObjectName) -> Scope {
+    pub(super) fn row_scope(&self, row: &[Output], table: &Table, name: &ObjectName) -> Scope {
         let named = table.fields.iter().zip(row);
         let columns = named.map(|(f, o)| ScopeColumn { name: f.name.clone(), column: o.column }).collect();
         Scope::of(Relation { name: Some(name.name.clone()), columns, value: None })
@@ -111,7 +111,7 @@ impl Binder<'_> {
     }
 
     /// Binds an expression of the catalog, which has no place in the statement's text and sees nothing of it.
-    fn kept_text(
+    pub(super) fn kept_text(
         &mut self,
         sql: &str,
         clause: Clause,
@@ -141,13 +141,13 @@ impl Binder<'_> {
 }
 
 /// The syntax of an expression of the catalog.
-fn expression(sql: &str) -> Result<ast::Expr> {
+pub(super) fn expression(sql: &str) -> Result<ast::Expr> {
     let wrong = |error| Error::internal(format!("{sql}: {error}"));
     Parser::new(&MorselDialect).try_with_sql(sql).and_then(|mut parser| parser.parse_expr()).map_err(wrong)
 }
 
 /// An error inside of an expression of the catalog: its position is in another text.
-fn within(error: Error, place: &str) -> Error {
+pub(super) fn within(error: Error, place: &str) -> Error {
     let detail = error.get_detail().map_or_else(|| place.to_owned(), |detail| format!("{detail}; {place}"));
     let outside = Error::new(error.state(), error.message()).detail(detail);
     match error.get_hint() {

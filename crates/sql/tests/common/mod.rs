@@ -97,7 +97,7 @@ impl Resolver for Schema {
             Ok(Resolved::View { sql: sql.to_owned(), columns })
         };
         match name.name.as_str() {
-            "big" => return view("select a, b + 1 as more from t where b > 10", &["id"]),
+            "big" => return view("select a, b + 1 as more from t where b > 10", &["id", "more"]),
             "nested" => return view("select * from big join big b2 using (id)", &[]),
             "endless" => return view("select * from endless", &[]),
             "broken" => return view("select nope from t", &[]),

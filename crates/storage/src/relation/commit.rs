@@ -164,9 +164,11 @@ impl Commit {
         }
         let rows = self.rows();
         let written = self.written();
-        let changes = relation.clock.commit_alone(|timestamp| self.publish(timestamp), || written);
+        let check = || relation.check_unclaimed(None);
+        let published = relation.clock.commit_alone(check, |timestamp| self.publish(timestamp), || written);
+        drop(self);
         drop(keys);
-        Ok(Record::new(rows, changes))
+        published.map(|changes| Record::new(rows, changes)).map_err(|conflict| conflict.error())
     }
 
     /// Enters the keys of what was placed last, for a transaction that will publish the rows or drop this.

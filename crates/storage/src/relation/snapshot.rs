@@ -56,6 +56,10 @@ impl Snapshot {
         Self { visible, _own: Some(own.readers().clone()), ..self }
     }
 
+    /// Whether it has the rows that the relation began with, if these were another one's.
+    pub fn is_whole(&self) -> bool {
+        self.relation.is_there_for(&self.view)
+    }
     /// The schema.
     pub fn schema(&self) -> &Arc<Schema> {
         &self.relation.schema

@@ -37,8 +37,18 @@ pub struct Transaction {
     done: Mutex<Vec<Done>>,
     /// Indexes that it has made.
     made: Mutex<Vec<Arc<OrderedIndex>>>,
+    /// The relations that nobody else may change.
+    claims: Mutex<Vec<Claimed>>,
     /// Whom the last change collided with.
     blocked: Mutex<Option<Arc<Stamp>>>,
+}
+
+/// A relation that nobody else may change, because of a statement.
+#[derive(Debug)]
+struct Claimed {
+    statement: u32,
+    relation: Arc<Relation>,
+    replaced: bool,
 }
 
 /// What it has done to a relation.
@@ -115,6 +125,7 @@ impl Transaction {
             effects: Mutex::default(),
             done: Mutex::default(),
             made: Mutex::default(),
+            claims: Mutex::default(),
             blocked: Mutex::default(),
         }
     }
@@ -188,12 +199,46 @@ impl Transaction {
 
     /// Remembers whom a change has collided with.
     pub(super) fn told<T>(&self, result: Result<T, Refused>) -> Result<T> {
-        result.map_err(|refused| {
-            if let Refused::Conflict(Conflict::Running(stamp)) = &refused {
-                *lock(&self.blocked) = Some(stamp.clone());
-            }
-            refused.into()
+        result.map_err(|refused| match refused {
+            Refused::Conflict(conflict) => self.collided(conflict),
+            Refused::Error(error) => error,
         })
+    }
+
+    /// Its statement changes what holds of all rows of a relation: nobody else commits changes of them until it has ended, nor
+    /// does anybody who began before. If the rows are written anew, as another relation, nobody does so ever after. Error 40001
+    /// if others have changed rows since its moment, or do the same.
+    pub fn claim(&self, relation: &Arc<Relation>, by: Option<&Arc<Relation>>) -> Result<()> {
+        let moment = lock(&self.moment).clone();
+        let claimed = self.clock.between_commits(|recent| {
+            let is_changed = recent.written_since(&moment).any(|written| written.relation == relation.number());
+            if is_changed { Err(Conflict::Newer) } else { relation.claim(&self.stamp, by.is_some(), &moment) }
+        });
+        claimed.map_err(|conflict| self.collided(conflict))?;
+        if let Some(heir) = by {
+            heir.inherits(&self.stamp);
+        }
+        let (statement, replaced) = (self.statement(), by.is_some());
+        lock(&self.claims).push(Claimed { statement, relation: relation.clone(), replaced });
+        Ok(())
+    }
+
+    /// What statements from number `first` on have claimed is anybody's again.
+    fn unclaim(&self, first: u32) {
+        let mut claims = lock(&self.claims);
+        let given_up: Vec<Claimed> = claims.extract_if(.., |claim| claim.statement >= first).collect();
+        for Claimed { relation, .. } in given_up {
+            let earlier = claims.iter().filter(|claim| Arc::ptr_eq(&claim.relation, &relation));
+            relation.unclaim(&self.stamp, earlier.map(|claim| claim.replaced).max());
+        }
+    }
+
+    /// Error 40001, of which is remembered with whom.
+    fn collided(&self, conflict: Conflict) -> Error {
+        if let Conflict::Running(stamp) = &conflict {
+            *lock(&self.blocked) = Some(stamp.clone());
+        }
+        conflict.error()
     }
 
     /// Inserts what was appended. Returns how many rows that is. After an error the statement has to be rolled back.
@@ -316,6 +361,7 @@ impl Transaction {
     pub fn roll_back_to(&self, first: u32) -> Result<()> {
         // Nothing takes this back but the end of the transaction.
         let view = lock(&self.moment).of_statement(&self.stamp, 0);
+        self.unclaim(first);
         for done in &mut *lock(&self.done) {
             for &(chunk, window) in done.changed.keys() {
                 done.relation.undo_window(chunk, window, &self.stamp, first);
@@ -338,7 +384,8 @@ impl Transaction {
         let mut done = std::mem::take(&mut *lock(&self.done));
         done.retain(|done| done.inserted.is_some() || !done.changed.is_empty());
         let made = lock(&self.made).clone();
-        if done.is_empty() {
+        // A claim takes effect at a moment of its own.
+        if done.is_empty() && lock(&self.claims).is_empty() {
             made.iter().for_each(|index| index.complete(self.clock.view().timestamp()));
             lock(&self.validates).take();
             self.stamp.end_without_changes(&self.clock);
@@ -346,11 +393,16 @@ impl Transaction {
         }
         let moment = lock(&self.moment).clone();
         let dependencies = std::mem::take(&mut *lock(&self.dependencies));
-        let check = |recent: &Recent| {
-            dependencies.iter().try_for_each(|(moment, reads)| validate::check(recent, moment, reads))?;
-            self.reads.as_ref().map_or(Ok(()), |reads| validate::check(recent, &moment, reads))
-        };
         let done = RefCell::new(done);
+        let check = |recent: &Recent| {
+            let own = moment.of_statement(&self.stamp, self.statement());
+            let unclaimed = |done: &Done| done.relation.check_unclaimed(Some(&own));
+            done.borrow().iter().try_for_each(unclaimed).map_err(|conflict| self.collided(conflict))?;
+            dependencies.iter().try_for_each(|(moment, reads)| {
+                validate::check(recent, &moment.of_statement(&self.stamp, self.statement()), reads)
+            })?;
+            self.reads.as_ref().map_or(Ok(()), |reads| validate::check(recent, &own, reads))
+        };
         let publish = |timestamp| {
             // Rows that this one has changed before are in them as they are now.
             made.iter().for_each(|index| index.complete(timestamp));

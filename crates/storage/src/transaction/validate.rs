@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use base::{Error, Result, SqlState};
 
 use crate::bits::Bits;
-use crate::clock::{Recent, View, What, Written};
+use crate::clock::{Conflict, Recent, View, What, Written};
 use crate::lock::lock;
 use crate::relation::Relation;
 use crate::{ScanPredicate, Scratch, WINDOW};
@@ -59,6 +59,14 @@ impl Reads {
 
 /// Error 40001 if something was written since the moment that a transaction with these reads would have read.
 pub(super) fn check(recent: &Recent, moment: &View, reads: &Reads) -> Result<()> {
+    // What was written to another relation in the place of one that was read is not looked at.
+    let replaced = |read: &Read| {
+        let by_other = matches!(read.relation.check_unclaimed(Some(moment)), Err(Conflict::Newer));
+        by_other.then(|| read.relation.name().to_owned())
+    };
+    if let Some(name) = reads.each(replaced) {
+        return Err(dependent(&name));
+    }
     let since: Vec<_> = recent.written.iter().filter(|(at, _)| *at > moment.timestamp()).collect();
     if since.is_empty() {
         return Ok(());
@@ -75,13 +83,16 @@ pub(super) fn check(recent: &Recent, moment: &View, reads: &Reads) -> Result<()>
     });
     match collision {
         None => Ok(()),
-        Some(name) => Err(Error::new(
-            SqlState::SERIALIZATION_FAILURE,
-            "could not serialize access due to read/write dependencies among transactions",
-        )
-        .detail(format!("Rows of \"{name}\" that this transaction has read were written by another one since."))
-        .hint("the transaction might succeed if it is tried again")),
+        Some(name) => Err(dependent(&name)),
     }
+}
+
+#[cold]
+fn dependent(name: &str) -> Error {
+    let message = "could not serialize access due to read/write dependencies among transactions";
+    Error::new(SqlState::SERIALIZATION_FAILURE, message)
+        .detail(format!("Rows of \"{name}\" that this transaction has read were written by another one since."))
+        .hint("the transaction might succeed if it is tried again")
 }
 
 fn collides(read: &Read, written: &Written, moment: &View, now: &View, scratch: &mut Scratch) -> bool {

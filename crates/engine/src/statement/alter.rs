@@ -1,0 +1,271 @@
+//! ALTER TABLE: the table gets other constraints, or its rows are written anew as another relation, in a transaction.
+//!
+//! Views are texts, so what they mean is asked before and after: one that would be another is refused, or dropped.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use base::{Budget, Error, Result, SqlState};
+use catalog::{
+    Alteration, CatalogSnapshot, DEFAULT_SCHEMA, ForeignKey, IndexDefinition, IndexPart, Kind, TableEntry, TableIndex,
+};
+use plan::Plan;
+use runtime::result::Sink;
+use sql::{AlterTable, IndexShape, ObjectName, Statement};
+use storage::index::OrderedIndex;
+use storage::{Attribute, Relation, Schema};
+use types::{Chunk, FreeRows, SqlType};
+
+use super::definition::new_relation;
+use super::load::{fill, run_to};
+use crate::environment::Environment;
+use crate::execute;
+use crate::resolver::Resolver;
+use crate::result::{QueryResult, Tag};
+use crate::source::Source;
+use crate::transaction::Block;
+
+/// Names and types of what a view gives; none if its query is none any more.
+type Output = Option<Vec<(String, SqlType)>>;
+
+pub(super) fn alter(environment: &Environment, alter: AlterTable) -> Result<QueryResult> {
+    let AlterTable { table, source, rewrites, rows, attributes: places, dropped_keys, renamed, dropped, cascade } =
+        alter;
+    let name = environment.located(&table.name);
+    let views = Views::of(environment, &name);
+    let before = Source::relation(&source).map_err(|e| e.at(name.position))?;
+    let attributes =
+        table.columns.iter().map(|c| Attribute { name: c.name.clone(), sql_type: c.sql_type, not_null: !c.nullable });
+    let schema = Schema::new(attributes.collect(), table.primary_key);
+    let relation = rewrites.then(|| new_relation(environment, &name, schema)).transpose()?;
+    let new = relation.as_ref().unwrap_or(&before);
+    let keys = Keys { new, rewrites, places: &places, dropped: &dropped_keys };
+    let foreign_keys = keys.foreign_keys(environment, &name).map_err(|e| e.at(name.position))?;
+    if let Some(rows) = rows {
+        write(environment, &before, relation.as_ref(), rows)?;
+    }
+    let indexes = keys.indexes(environment, &name, table.indexes).map_err(|e| e.at(name.position))?;
+    let fillings = table.columns.into_iter().map(|c| c.filling).collect();
+    let (checks, sequences) = (table.checks, table.sequences);
+    let to = Alteration { relation, fillings, checks, indexes, foreign_keys, renamed, dropped, sequences };
+    let (renamed, dropped) = (to.renamed.clone(), to.dropped.clone());
+    let catalog = environment.catalog_of(name.schema.as_deref());
+    catalog.alter((name.schema.as_deref(), &name.name), &before, to).map_err(|e| e.at(name.position))?;
+    views.check(environment, &name, &renamed, dropped.first(), cascade)?;
+    Ok(QueryResult::done(Tag::Done("ALTER TABLE")))
+}
+
+/// Writes the rows of the new relation, or asks whether those of the old one are as they must be.
+fn write(environment: &Environment, before: &Arc<Relation>, to: Option<&Arc<Relation>>, rows: Plan) -> Result<()> {
+    block(environment)?.transaction.claim(before, to)?;
+    let plan = execute::optimize(environment, rows)?;
+    match to {
+        Some(relation) => fill(environment, &plan, relation).map(|_| ()).map_err(|e| of_index(e, relation)),
+        None => run_to(environment, &plan, &|_: &Budget| Arc::new(Nowhere) as Arc<dyn Sink>),
+    }
+}
+
+/// What becomes of the indexes of a table.
+struct Keys<'a> {
+    /// Whose rows they are of.
+    new: &'a Arc<Relation>,
+    /// Whether that is another relation than it was.
+    rewrites: bool,
+    places: &'a [Option<usize>],
+    dropped: &'a [(String, bool)],
+}
+
+impl Keys<'_> {
+    /// The indexes that the table has then: those that it had, of the attributes that they were of, and new ones.
+    fn indexes(&self, environment: &Environment, name: &ObjectName, new: Vec<IndexShape>) -> Result<Vec<TableIndex>> {
+        let (schema, catalog) = (name.schema.as_deref(), environment.catalog());
+        let before = match catalog.find(schema, &name.name) {
+            Some(TableEntry::Table(table)) => table.indexes.clone(),
+            _ => Vec::new(),
+        };
+        let mut indexes = Vec::with_capacity(before.len() + new.len());
+        for index in before.into_iter().filter(|index| !self.drops(index.name())) {
+            let Some(definition) = self.moved(index.index.definition()) else { continue };
+            let made = if self.rewrites { self.make(environment, definition)? } else { index.index };
+            indexes.push(TableIndex { index: made, is_constraint: index.is_constraint });
+        }
+        for shape in new {
+            let is_taken = |name: &str| {
+                catalog.is_taken(schema, name) || indexes.iter().any(|index: &TableIndex| index.name() == name)
+            };
+            if shape.is_named && is_taken(&shape.name) {
+                let message = format!("relation \"{}\" already exists", shape.name);
+                return Err(Error::new(SqlState::DUPLICATE_TABLE, message));
+            }
+            let definition = super::index::definition(shape, is_taken);
+            indexes.push(TableIndex { index: self.make(environment, definition)?, is_constraint: true });
+        }
+        indexes.sort_by(|a, b| a.name().cmp(b.name()));
+        Ok(indexes)
+    }
+
+    /// Whether a constraint goes.
+    fn drops(&self, name: &str) -> bool {
+        self.dropped.iter().any(|(dropped, _)| dropped == name)
+    }
+
+    /// The foreign keys that the table has then. What its own or others' foreign keys are of stays as it is.
+    fn foreign_keys(&self, environment: &Environment, name: &ObjectName) -> Result<Vec<ForeignKey>> {
+        let (schema, catalog) = (name.schema.as_deref(), environment.catalog());
+        let Some(TableEntry::Table(table)) = catalog.find(schema, &name.name) else { return Ok(Vec::new()) };
+        let references = catalog.references_to(schema.unwrap_or(DEFAULT_SCHEMA), &name.name);
+        if self.rewrites && !(table.foreign_keys.is_empty() && references.is_empty()) {
+            return Err(Error::unsupported(
+                "changing columns or the primary key of a table that is part of a foreign key",
+            )
+            .hint("drop the foreign key before"));
+        }
+        let is_unique = |name: &str| table.indexes.iter().find(|index| index.is_constraint && index.name() == name);
+        for (dropped, if_exists) in self.dropped {
+            let is_foreign = table.foreign_keys.iter().any(|key| key.name == *dropped);
+            match is_unique(dropped) {
+                Some(index) => refuse_referenced(index, &references, name)?,
+                None if is_foreign || *if_exists => {}
+                None => {
+                    let message = format!("constraint \"{dropped}\" of relation \"{}\" does not exist", name.name);
+                    return Err(Error::new(SqlState::UNDEFINED_OBJECT, message));
+                }
+            }
+        }
+        Ok(table.foreign_keys.iter().filter(|key| !self.drops(&key.name)).cloned().collect())
+    }
+
+    fn make(&self, environment: &Environment, definition: IndexDefinition) -> Result<Arc<OrderedIndex>> {
+        block(environment)?.transaction.create_index(self.new, definition)
+    }
+
+    /// An index over where its attributes are now; none if one of them is no more.
+    fn moved(&self, definition: &IndexDefinition) -> Option<IndexDefinition> {
+        let part = |part: &IndexPart| Some(IndexPart { attribute: self.places[part.attribute]?, ..*part });
+        let parts = definition.parts.iter().map(part).collect::<Option<_>>()?;
+        Some(IndexDefinition { name: definition.name.clone(), parts, unique: definition.unique })
+    }
+}
+
+/// 2BP01 if a foreign key is of the key of an index.
+fn refuse_referenced(index: &TableIndex, references: &[(&str, &str, &ForeignKey)], name: &ObjectName) -> Result<()> {
+    let parts = &index.index.definition().parts;
+    let is_of = |key: &&(&str, &str, &ForeignKey)| {
+        let referred = &key.2.referred;
+        referred.len() == parts.len() && parts.iter().all(|part| referred.contains(&part.attribute))
+    };
+    let Some((_, table, key)) = references.iter().find(is_of) else { return Ok(()) };
+    let (index, of) = (index.name(), &name.name);
+    let message = format!("cannot drop constraint {index} on table {of} because other objects depend on it");
+    Err(Error::new(SqlState::DEPENDENT_OBJECTS, message)
+        .detail(format!("constraint {} on table {table} depends on index {index}", key.name)))
+}
+
+fn block(environment: &Environment) -> Result<&Arc<Block>> {
+    environment.block.as_ref().ok_or_else(|| Error::internal("ALTER TABLE outside of a transaction"))
+}
+
+/// A key that occurs twice is found when the index of the new relation is made.
+fn of_index(error: Error, relation: &Relation) -> Error {
+    if error.state() != SqlState::UNIQUE_VIOLATION {
+        return error;
+    }
+    let message = format!("could not create unique index \"{}_pkey\"", relation.name());
+    let detail = error.get_detail().unwrap_or_default().replace("already exists.", "is duplicated.");
+    Error::new(SqlState::UNIQUE_VIOLATION, message).detail(detail)
+}
+
+/// For rows that nobody wants.
+#[derive(Debug)]
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn append(&self, _worker: usize, _morsel: u64, _chunk: Chunk) -> Result<()> {
+        Ok(())
+    }
+    fn free_rows(&self, _worker: usize, _types: &[SqlType], _most: usize) -> Result<Option<FreeRows>> {
+        Ok(None)
+    }
+    unsafe fn advance(&self, _worker: usize, _morsel: u64, _rows: usize, _nulls: &[Option<&[u8]>]) -> Result<()> {
+        Err(Error::internal("no rows were free"))
+    }
+    fn end_morsel(&self, _worker: usize, _rows: Range<u64>, _broken: bool) {}
+    fn finish(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The views that read a table, with what they give.
+struct Views(Vec<(String, String, Output)>);
+
+impl Views {
+    fn of(environment: &Environment, name: &ObjectName) -> Self {
+        let catalog = environment.catalog();
+        let readers = catalog.all_readers(name.schema.as_deref(), &name.name);
+        let with_output = |(schema, name): (String, String)| {
+            let output = output(environment, &catalog, &schema, &name);
+            (schema, name, output)
+        };
+        Self(readers.into_iter().map(with_output).collect())
+    }
+
+    /// Drops the views that do not give what they gave, if that is wanted; else they are errors.
+    fn check(
+        self,
+        environment: &Environment,
+        table: &ObjectName,
+        renamed: &[(String, String)],
+        dropped: Option<&String>,
+        cascade: bool,
+    ) -> Result<()> {
+        let catalog = environment.catalog();
+        for (schema, name, before) in self.0 {
+            let now = output(environment, &catalog, &schema, &name);
+            let same = |(old, new): (&(String, SqlType), &(String, SqlType))| {
+                old.1 == new.1 && (old.0 == new.0 || renamed.iter().any(|(from, to)| (from, to) == (&old.0, &new.0)))
+            };
+            let is_same = match (&before, &now) {
+                (None, _) => true,
+                (Some(before), Some(now)) => before.len() <= now.len() && before.iter().zip(now).all(same),
+                (Some(_), None) => false,
+            };
+            if is_same {
+                continue;
+            }
+            if !cascade {
+                return Err(refused(table, dropped, &name).at(table.position));
+            }
+            let kept = environment.catalog_of(Some(&schema));
+            kept.drop(Kind::View, &[(Some(&schema), &name)], true, true)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a view's query gives.
+fn output(environment: &Environment, catalog: &CatalogSnapshot, schema: &str, name: &str) -> Output {
+    let Some(TableEntry::View(view)) = catalog.find(Some(schema), name) else { return None };
+    let room = sql::parse_depth(&view.sql);
+    let bound = base::stack::with_room(room, || {
+        let resolver = Resolver::new(environment);
+        sql::parse(&view.sql).and_then(|parsed| sql::bind(&parsed, &resolver, &[]))
+    });
+    let Ok(Ok(Statement::Query(plan))) = bound else { return None };
+    let columns = plan.output.iter().take(view.columns.len());
+    Some(columns.map(|(name, column)| (name.clone(), plan.columns[*column].sql_type)).collect())
+}
+
+#[cold]
+fn refused(table: &ObjectName, dropped: Option<&String>, view: &str) -> Error {
+    let table = &table.name;
+    match dropped {
+        Some(column) => {
+            let message = format!("cannot drop column {column} of table {table} because other objects depend on it");
+            Error::new(SqlState::DEPENDENT_OBJECTS, message)
+                .detail(format!("view {view} depends on column {column} of table {table}"))
+                .hint("DROP ... CASCADE drops the dependent objects too")
+        }
+        None => Error::unsupported(format!("changing columns of table {table} that the view {view} reads"))
+            .hint("drop the view before, and make it anew"),
+    }
+}

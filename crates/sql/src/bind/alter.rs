@@ -1,0 +1,468 @@
+//! ALTER TABLE: what becomes of a table, and of its rows.
+//!
+//! All actions of a statement are applied to what the table is; then one query says what its rows are (`rows`). They are in
+//! PostgreSQL's order: something is dropped before types change, columns are added before constraints.
+
+mod rows;
+mod texts;
+
+use base::{Error, Result, SqlState};
+use catalog::{Filling, IndexStatistics};
+use plan::{Expr, eval};
+use sqlparser::ast::{
+    self, AlterColumnOperation as ColumnAction, AlterTableOperation as Action, DropBehavior, TableConstraint,
+};
+use types::SqlType;
+use types::ops::cast::assign_value;
+
+use self::texts::{names_in, renamed_in};
+use super::coerce::assign;
+use super::type_name::sql_type;
+use super::{Binder, fold, unsupported};
+use crate::{AlterTable, ColumnDefinition, CreateTable, Statement, Table};
+
+const INVALID_TABLE_DEFINITION: SqlState = SqlState("42P16");
+const NOT_IN_PREREQUISITE_STATE: SqlState = SqlState("55000");
+
+/// A table on its way from what it was to what it will be.
+struct Altered<'a> {
+    before: Table,
+    table: CreateTable,
+    /// Where the values of its columns come from.
+    values: Vec<Values<'a>>,
+    /// CHECK constraints that rows have to be asked for.
+    new_checks: Vec<String>,
+    /// Columns whose expressions or constraints are bound when all columns are known.
+    added: Vec<&'a ast::ColumnDef>,
+    dropped_keys: Vec<(String, bool)>,
+    renamed: Vec<(String, String)>,
+    dropped: Vec<String>,
+    cascade: bool,
+    has_new_key: bool,
+}
+
+/// Where the values of a column come from.
+#[derive(Clone, Copy)]
+enum Values<'a> {
+    /// They are those of an attribute.
+    Of(usize),
+    /// They are those of an attribute in another type, maybe by an expression.
+    Converted(usize, Option<&'a ast::Expr>),
+    /// It is a new column.
+    Filling,
+}
+
+/// When an action is done.
+fn pass(action: &Action) -> u8 {
+    match action {
+        Action::DropColumn { .. } | Action::DropConstraint { .. } | Action::DropPrimaryKey { .. } => 0,
+        Action::AlterColumn { op: ColumnAction::DropNotNull | ColumnAction::DropDefault, .. } => 0,
+        Action::AlterColumn { op: ColumnAction::SetDataType { .. }, .. } => 1,
+        Action::AddColumn { .. } => 2,
+        Action::AlterColumn { .. } => 3,
+        Action::AddConstraint { .. } => 4,
+        _ => 5,
+    }
+}
+
+impl Binder<'_> {
+    pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<Statement> {
+        let name = self.text.object_name(&alter.name)?;
+        let before = match self.base_table(&name) {
+            Err(error) if alter.if_exists && error.state() == SqlState::UNDEFINED_TABLE => {
+                return Ok(Statement::Nothing("ALTER TABLE"));
+            }
+            table => table?,
+        };
+        let definition = |(field, filling): (&catalog::Field, Filling)| ColumnDefinition {
+            name: field.name.clone(),
+            sql_type: field.sql_type,
+            nullable: field.nullable,
+            filling,
+        };
+        let fillings = (0..before.fields.len()).map(|at| before.fillings.get(at).cloned().unwrap_or(Filling::NULL));
+        let table = CreateTable {
+            name,
+            columns: before.fields.iter().zip(fillings).map(definition).collect(),
+            primary_key: key_of(&before).map_or_else(Vec::new, |key| key.attributes),
+            checks: before.checks.clone(),
+            indexes: Vec::new(),
+            foreign_keys: Vec::new(),
+            sequences: Vec::new(),
+            if_not_exists: false,
+            or_replace: false,
+        };
+        let mut altered = Altered {
+            values: (0..before.fields.len()).map(Values::Of).collect(),
+            before,
+            table,
+            new_checks: Vec::new(),
+            added: Vec::new(),
+            dropped_keys: Vec::new(),
+            renamed: Vec::new(),
+            dropped: Vec::new(),
+            cascade: false,
+            has_new_key: false,
+        };
+        let mut actions: Vec<&Action> = alter.operations.iter().collect();
+        actions.sort_by_key(|action| pass(action));
+        for action in actions {
+            self.alter_by(action, &mut altered)?;
+        }
+        self.end_of_alter(altered)
+    }
+
+    fn end_of_alter(&mut self, mut altered: Altered<'_>) -> Result<Statement> {
+        super::definition::check_width(altered.table.columns.len(), &altered.table.name)?;
+        for &key in &altered.table.primary_key {
+            altered.table.columns[key].nullable = false;
+        }
+        for column in std::mem::take(&mut altered.added) {
+            for check in self.constrain_added(column, &mut altered.table)? {
+                altered.new_checks.push(check);
+            }
+        }
+        altered.table.checks.sort_by(|a, b| a.name.cmp(&b.name));
+        let rewrites = altered.is_rewritten();
+        let rows = self.rows_of_altered(&altered, rewrites)?;
+        let attributes = altered.attributes();
+        let Altered { before, table, dropped_keys, renamed, dropped, cascade, .. } = altered;
+        let source = before.source;
+        let alter = AlterTable { table, source, rewrites, rows, attributes, dropped_keys, renamed, dropped, cascade };
+        Ok(Statement::AlterTable(Box::new(alter)))
+    }
+
+    fn alter_by<'a>(&mut self, action: &'a Action, altered: &mut Altered<'a>) -> Result<()> {
+        let position = altered.table.name.position;
+        match action {
+            Action::AddColumn { if_not_exists, column_def, column_position: None, .. } => {
+                let name = fold(&column_def.name);
+                if altered.table.columns.iter().any(|c| c.name == name) {
+                    return if *if_not_exists { Ok(()) } else { Err(altered.taken(&name)) };
+                }
+                altered.has_new_key |=
+                    column_def.options.iter().any(|o| matches!(o.option, ast::ColumnOption::PrimaryKey(_)));
+                if column_def.options.iter().any(|o| matches!(o.option, ast::ColumnOption::ForeignKey(_))) {
+                    return unsupported("REFERENCES of a column that is added", position);
+                }
+                self.column_definition(column_def, &mut altered.table)?;
+                altered.values.push(Values::Filling);
+                altered.added.push(column_def);
+                Ok(())
+            }
+            Action::DropColumn { column_names, if_exists, drop_behavior, .. } => {
+                altered.cascade |= *drop_behavior == Some(DropBehavior::Cascade);
+                column_names.iter().try_for_each(|ident| match altered.column(ident) {
+                    Err(_) if *if_exists => Ok(()),
+                    at => altered.drop_column(at?, *drop_behavior == Some(DropBehavior::Cascade)),
+                })
+            }
+            Action::RenameColumn { old_column_name, new_column_name } => {
+                let at = altered.column(old_column_name)?;
+                altered.rename_column(at, new_column_name)
+            }
+            Action::AlterColumn { column_name, op } => {
+                let at = altered.column(column_name)?;
+                self.alter_column(at, op, altered)
+            }
+            Action::AddConstraint { constraint, not_valid } => self.add_constraint(constraint, *not_valid, altered),
+            Action::DropConstraint { if_exists, name, .. } => altered.drop_constraint(&fold(name), *if_exists),
+            Action::DropPrimaryKey { .. } => altered.drop_constraint(&altered.key_name(), false),
+            Action::RenameConstraint { old_name, new_name } => {
+                altered.rename_constraint(&fold(old_name), fold(new_name))
+            }
+            // There is one user, and no trigger, rule or cluster.
+            Action::OwnerTo { .. } | Action::EnableTrigger { .. } | Action::DisableTrigger { .. } => Ok(()),
+            other => unsupported(format!("ALTER TABLE ... {other}"), position),
+        }
+    }
+
+    fn alter_column<'a>(&mut self, at: usize, action: &'a ColumnAction, altered: &mut Altered<'a>) -> Result<()> {
+        match action {
+            ColumnAction::SetNotNull => altered.table.columns[at].nullable = false,
+            ColumnAction::DropNotNull => altered.drop_not_null(at)?,
+            ColumnAction::SetDefault { value } => {
+                altered.refuse_computed(at)?;
+                let ColumnDefinition { name, sql_type, .. } = altered.table.columns[at].clone();
+                altered.table.columns[at].filling = self.default_of(value, sql_type, &name)?;
+            }
+            ColumnAction::DropDefault => {
+                altered.refuse_computed(at)?;
+                altered.table.columns[at].filling = Filling::NULL;
+            }
+            ColumnAction::SetDataType { data_type, using, .. } => {
+                let to = sql_type(data_type).map_err(|e| e.at(altered.table.name.position))?;
+                self.set_type(at, to, using.as_ref(), altered)?;
+            }
+            ColumnAction::AddGenerated { generated_as, sequence_options } => {
+                let (column, relation) = (altered.table.columns[at].clone(), altered.table.name.name.clone());
+                if column.nullable {
+                    let message = format!(
+                        "column \"{}\" of relation \"{relation}\" must be declared NOT NULL before identity can be added",
+                        column.name
+                    );
+                    return Err(Error::new(NOT_IN_PREREQUISITE_STATE, message));
+                }
+                if column.filling != Filling::NULL {
+                    let message =
+                        format!("column \"{}\" of relation \"{relation}\" already has a default value", column.name);
+                    return Err(Error::new(NOT_IN_PREREQUISITE_STATE, message));
+                }
+                let option = ast::ColumnOption::Generated {
+                    generated_as: generated_as.unwrap_or(ast::GeneratedAs::Always),
+                    sequence_options: sequence_options.clone(),
+                    generation_expr: None,
+                    generation_expr_mode: None,
+                    generated_keyword: true,
+                };
+                let filling = self.identity(&mut altered.table, &column.name, &option, column.sql_type)?;
+                altered.table.columns[at].filling = filling;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_type<'a>(
+        &mut self,
+        at: usize,
+        to: SqlType,
+        using: Option<&'a ast::Expr>,
+        altered: &mut Altered<'a>,
+    ) -> Result<()> {
+        let ColumnDefinition { name, sql_type: from, filling, .. } = altered.table.columns[at].clone();
+        if let Some(reader) = altered.generated_from(&name).first() {
+            let detail = format!("Column \"{name}\" is used by generated column \"{reader}\".");
+            let message = "cannot alter type of a column used by a generated column";
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).detail(detail));
+        }
+        let uncast = |_| {
+            let message = format!("default for column \"{name}\" cannot be cast automatically to type {to}");
+            Error::new(SqlState::DATATYPE_MISMATCH, message)
+        };
+        let filling = match filling {
+            Filling::Value(value) if !value.is_null() => {
+                let value = assign(Expr::constant(value, from), to, &name).map_err(uncast)?;
+                let stored = if to.is_string() { SqlType::Text } else { to };
+                Filling::Value(assign_value(&eval::constant(&value)?, stored, to)?)
+            }
+            Filling::Expression(sql) => self.default_of(&texts::expression(&sql)?, to, &name).map_err(uncast)?,
+            Filling::Identity { .. } if !to.is_integer() => {
+                let message = "identity column type must be smallint, integer, or bigint";
+                return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+            }
+            other => other,
+        };
+        let Values::Of(attribute) = altered.values[at] else {
+            return unsupported("two changes of a column's type", altered.table.name.position);
+        };
+        let column = &mut altered.table.columns[at];
+        (column.sql_type, column.filling) = (to, filling);
+        if from != to || using.is_some() {
+            altered.values[at] = Values::Converted(attribute, using);
+        }
+        Ok(())
+    }
+
+    fn add_constraint(
+        &mut self,
+        constraint: &TableConstraint,
+        not_valid: bool,
+        altered: &mut Altered<'_>,
+    ) -> Result<()> {
+        match constraint {
+            TableConstraint::Check(check) => {
+                let scope = self.new_row(&altered.table);
+                let check = self.check(check.name.as_ref(), check, &altered.table, &scope)?;
+                if !not_valid {
+                    altered.new_checks.push(check.name.clone());
+                }
+                altered.table.checks.push(check);
+                Ok(())
+            }
+            TableConstraint::ForeignKey(_) => unsupported("ADD FOREIGN KEY", altered.table.name.position),
+            other => {
+                altered.has_new_key |= matches!(other, TableConstraint::PrimaryKey(_));
+                self.text.constraint(other, &mut altered.table)
+            }
+        }
+    }
+}
+
+impl Altered<'_> {
+    /// Whether the rows have to be written anew: a relation's attributes and key are what they are.
+    fn is_rewritten(&self) -> bool {
+        let same = |(at, column): (usize, &ColumnDefinition)| {
+            let field = self.before.fields.get(at);
+            matches!(self.values[at], Values::Of(attribute) if attribute == at)
+                && field.is_some_and(|f| f.name == column.name && f.nullable == column.nullable)
+        };
+        let columns = &self.table.columns;
+        columns.len() != self.before.fields.len()
+            || self.has_new_key
+            || self.table.primary_key != key_of(&self.before).map_or_else(Vec::new, |key| key.attributes)
+            || !columns.iter().enumerate().all(same)
+    }
+
+    /// Where the attributes that it had are now.
+    fn attributes(&self) -> Vec<Option<usize>> {
+        let now = |attribute: usize| {
+            let of = |values: &Values<'_>| matches!(values, Values::Of(a) | Values::Converted(a, _) if *a == attribute);
+            self.values.iter().position(of)
+        };
+        (0..self.before.fields.len()).map(now).collect()
+    }
+
+    fn relation(&self) -> &str {
+        &self.table.name.name
+    }
+
+    fn column(&self, ident: &ast::Ident) -> Result<usize> {
+        let wanted = fold(ident);
+        self.table.columns.iter().position(|c| c.name == wanted).ok_or_else(|| {
+            let message = format!("column \"{wanted}\" of relation \"{}\" does not exist", self.relation());
+            let near = catalog::nearest_name(&wanted, self.table.columns.iter().map(|c| c.name.as_str()));
+            let error = Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.table.name.position);
+            near.map_or(error.clone(), |near| error.hint(format!("perhaps you meant the column \"{near}\"")))
+        })
+    }
+
+    #[cold]
+    fn taken(&self, column: &str) -> Error {
+        let message = format!("column \"{column}\" of relation \"{}\" already exists", self.relation());
+        Error::new(SqlState::DUPLICATE_COLUMN, message).at(self.table.name.position)
+    }
+
+    /// The generated columns that are computed of a column.
+    fn generated_from(&self, column: &str) -> Vec<String> {
+        let reads = |c: &&ColumnDefinition| match &c.filling {
+            Filling::Generated(sql) => names_in(sql).contains(column),
+            _ => false,
+        };
+        self.table.columns.iter().filter(reads).map(|c| c.name.clone()).collect()
+    }
+
+    fn drop_column(&mut self, at: usize, cascade: bool) -> Result<()> {
+        let name = self.table.columns[at].name.clone();
+        for reader in self.generated_from(&name) {
+            if !cascade {
+                let table = self.relation();
+                let message = format!("cannot drop column {name} of table {table} because other objects depend on it");
+                return Err(Error::new(SqlState::DEPENDENT_OBJECTS, message)
+                    .detail(format!("column {reader} of table {table} depends on column {name} of table {table}"))
+                    .hint("DROP ... CASCADE drops the dependent objects too"));
+            }
+            if let Some(at) = self.table.columns.iter().position(|c| c.name == reader) {
+                self.drop_column(at, cascade)?;
+            }
+        }
+        let Some(at) = self.table.columns.iter().position(|c| c.name == name) else { return Ok(()) };
+        if self.table.columns.len() == 1 {
+            return unsupported("a table without columns", self.table.name.position);
+        }
+        self.table.columns.remove(at);
+        self.values.remove(at);
+        if self.table.primary_key.contains(&at) {
+            self.table.primary_key.clear();
+        }
+        self.table.primary_key.iter_mut().filter(|key| **key > at).for_each(|key| *key -= 1);
+        self.table.checks.retain(|check| !names_in(&check.sql).contains(&name));
+        self.dropped.push(name);
+        Ok(())
+    }
+
+    fn rename_column(&mut self, at: usize, to: &ast::Ident) -> Result<()> {
+        let name = fold(to);
+        if self.table.columns.iter().any(|c| c.name == name) {
+            return Err(self.taken(&name));
+        }
+        let before = std::mem::replace(&mut self.table.columns[at].name, name.clone());
+        for column in &mut self.table.columns {
+            if let Filling::Generated(sql) = &mut column.filling {
+                *sql = renamed_in(sql, &before, to)?;
+            }
+        }
+        for check in &mut self.table.checks {
+            check.sql = renamed_in(&check.sql, &before, to)?;
+        }
+        self.renamed.push((before, name));
+        Ok(())
+    }
+
+    fn drop_not_null(&mut self, at: usize) -> Result<()> {
+        let ColumnDefinition { name, filling, .. } = &self.table.columns[at];
+        if matches!(filling, Filling::Identity { .. }) {
+            let message = format!("column \"{name}\" of relation \"{}\" is an identity column", self.relation());
+            return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+        }
+        if self.table.primary_key.contains(&at) {
+            return Err(Error::new(INVALID_TABLE_DEFINITION, format!("column \"{name}\" is in a primary key")));
+        }
+        self.table.columns[at].nullable = true;
+        Ok(())
+    }
+
+    /// Refuses a default for a column whose values are computed.
+    fn refuse_computed(&self, at: usize) -> Result<()> {
+        let ColumnDefinition { name, filling, .. } = &self.table.columns[at];
+        let what = match filling {
+            Filling::Generated(_) => "a generated column",
+            Filling::Identity { .. } => "an identity column",
+            _ => return Ok(()),
+        };
+        let message = format!("column \"{name}\" of relation \"{}\" is {what}", self.relation());
+        Err(Error::new(SqlState::SYNTAX_ERROR, message))
+    }
+
+    /// The name of the primary key.
+    fn key_name(&self) -> String {
+        key_of(&self.before).map_or_else(|| format!("{}_pkey", self.relation()), |key| key.name)
+    }
+
+    /// Whether an index of the table has that name, besides that of its primary key.
+    fn has_index(&self, name: &str) -> bool {
+        self.before.statistics.indexes().iter().any(|index| !index.is_primary && index.name == name)
+    }
+
+    #[cold]
+    fn no_constraint(&self, name: &str) -> Error {
+        let message = format!("constraint \"{name}\" of relation \"{}\" does not exist", self.relation());
+        let names = self.table.checks.iter().map(|check| check.name.as_str());
+        let error = Error::new(SqlState::UNDEFINED_OBJECT, message);
+        let near = catalog::nearest_name(name, names);
+        near.map_or(error.clone(), |near| error.hint(format!("perhaps you meant the constraint \"{near}\"")))
+    }
+
+    fn drop_constraint(&mut self, name: &str, if_exists: bool) -> Result<()> {
+        if let Some(at) = self.table.checks.iter().position(|check| check.name == name) {
+            self.table.checks.remove(at);
+        } else if name == self.key_name() && !self.table.primary_key.is_empty() {
+            self.table.primary_key.clear();
+        } else {
+            self.dropped_keys.push((name.to_owned(), if_exists));
+        }
+        Ok(())
+    }
+
+    fn rename_constraint(&mut self, name: &str, to: String) -> Result<()> {
+        let is_key = name == self.key_name() && !self.table.primary_key.is_empty() || self.has_index(name);
+        let is_taken = self.table.checks.iter().any(|check| check.name == to);
+        match self.table.checks.iter_mut().find(|check| check.name == name) {
+            Some(_) if is_taken => {
+                let message = format!("constraint \"{to}\" for relation \"{}\" already exists", self.relation());
+                return Err(Error::new(SqlState::DUPLICATE_OBJECT, message));
+            }
+            Some(check) => check.name = to,
+            None if is_key => {
+                return unsupported("another name of a key", self.table.name.position);
+            }
+            None => return Err(self.no_constraint(name)),
+        }
+        self.table.checks.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(())
+    }
+}
+
+/// The primary key of a table.
+fn key_of(table: &Table) -> Option<IndexStatistics> {
+    table.statistics.indexes().into_iter().next().filter(|index| index.is_primary)
+}
