@@ -17,6 +17,7 @@ mod inferred;
 mod insert;
 mod join;
 mod json_order;
+mod like;
 mod order;
 mod parts;
 mod prepared;
@@ -43,7 +44,7 @@ use plan::{ColumnId, Expr, Node, Plan};
 use sqlparser::ast::{self, Ident};
 use types::{SqlType, Value};
 
-use crate::parse::{Ast, InsertForm};
+use crate::parse::{Ast, InsertForm, LikeForm};
 use crate::position::Positions;
 use crate::{ObjectName, Parsed, Prepare, Resolver, Statement};
 use argument::Arguments;
@@ -92,6 +93,7 @@ fn statement(
     binder.arguments.placeholders = parsed.placeholders;
     binder.arguments.uses = arguments;
     binder.insert = parsed.insert;
+    binder.like = parsed.like;
     let bound = zone::in_zone(resolver.time_zone(), || binder.statement(&parsed.ast, &parsed.text))?;
     Ok((bound, binder.arguments.uses.unwrap_or_default()))
 }
@@ -122,6 +124,8 @@ struct Binder<'a> {
     reads: Vec<ObjectName>,
     /// What INSERT says besides.
     insert: InsertForm,
+    /// What CREATE TABLE (LIKE ...) copies.
+    like: LikeForm,
 }
 
 /// A bound query: its operators and its output.
@@ -156,6 +160,7 @@ impl<'a> Binder<'a> {
             resolver,
             reads: Vec::new(),
             insert: InsertForm::default(),
+            like: LikeForm::default(),
         }
     }
 

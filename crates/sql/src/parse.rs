@@ -3,6 +3,7 @@
 mod command;
 mod error;
 mod insert;
+mod like;
 mod number;
 mod prepared;
 mod question;
@@ -25,6 +26,7 @@ use crate::split::{next_piece, split};
 
 pub(crate) use command::{Ast, CopyAst, CopySubject};
 pub(crate) use insert::{InsertForm, Overriding};
+pub(crate) use like::LikeForm;
 pub(crate) use prepared::{ExecuteAst, PrepareAst, PreparedAst};
 pub(crate) use sequence::{SequenceAst, SequenceChangeAst, SequenceOptions};
 
@@ -49,6 +51,8 @@ pub struct Parsed {
     pub(crate) placeholders: usize,
     /// What it says as an INSERT that the parser does not know.
     pub(crate) insert: InsertForm,
+    /// What it copies as a CREATE TABLE (LIKE ...).
+    pub(crate) like: LikeForm,
 }
 
 impl Parsed {
@@ -162,6 +166,7 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
     question::operators(&mut tokens);
     let placeholders = number_placeholders(&mut tokens);
     let (tokens, insert) = insert::form(tokens);
+    let (tokens, like) = like::form(tokens);
     let tokens = sequence::ordered(sets::carry(window::carry(table::as_select(tokens))));
     let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_RECURSION).with_tokens_with_locations(tokens);
     let ast = command::statement(&mut parser)
@@ -170,7 +175,7 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
             _ => parser.expected("end of statement", parser.peek_token()),
         })
         .map_err(|e| error::parser(&e, text, &positions))?;
-    Ok(Parsed { ast, positions, text: text.to_owned(), placeholders, insert })
+    Ok(Parsed { ast, positions, text: text.to_owned(), placeholders, insert, like })
 }
 
 /// Refuses what the parser and the binder could not follow.

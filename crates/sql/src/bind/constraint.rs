@@ -144,7 +144,7 @@ impl Binder<'_> {
             return Err(Error::new(INVALID_OBJECT_DEFINITION, message).at(position));
         }
         assign(value, table.columns[at].sql_type, name)?;
-        table.columns[at].filling = Filling::Generated(expr.to_string());
+        table.columns[at].filling = Filling::Generated(unqualified(expr));
         Ok(())
     }
 
@@ -176,12 +176,26 @@ impl Binder<'_> {
                 free_name(&table.name, column, "check", is_taken)
             }
         };
-        Ok(Check { name, sql: check.expr.to_string() })
+        Ok(Check { name, sql: unqualified(&check.expr) })
     }
 
     fn refuse_subquery(&self, expr: &Expr, place: &str, position: Option<u32>) -> Result<()> {
         if expr.has_subquery() { unsupported(format!("a subquery in {place}"), position) } else { Ok(()) }
     }
+}
+
+/// The text of an expression of a table's columns without the name of the table, which may get another one.
+fn unqualified(expr: &ast::Expr) -> String {
+    let mut expr = expr.clone();
+    let _ = ast::visit_expressions_mut(&mut expr, |expr| {
+        if let ast::Expr::CompoundIdentifier(parts) = expr
+            && let Some(column) = parts.pop()
+        {
+            *expr = ast::Expr::Identifier(column);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    expr.to_string()
 }
 
 /// The expression of a generated column.

@@ -2,9 +2,7 @@
 
 use base::{Error, Result, SqlState};
 use catalog::{Field, Filling, IndexPart, Unique};
-use sqlparser::ast::{
-    self, ColumnOption, CreateTableLikeDefaults, CreateTableLikeKind, ObjectType, OnCommit, TableConstraint,
-};
+use sqlparser::ast::{self, ColumnOption, ObjectType, OnCommit, TableConstraint};
 
 use super::index::unique_shape;
 use super::sequence::serial;
@@ -12,7 +10,7 @@ use super::statement::fields;
 use super::type_name::sql_type;
 use super::{Binder, fold, unsupported};
 use crate::bind::parts::Text;
-use crate::{ColumnDefinition, CreateTable, CreateView, ObjectKind, ObjectName, Resolved, Statement};
+use crate::{ColumnDefinition, CreateTable, CreateView, ObjectKind, ObjectName, Statement};
 
 /// Most columns of a table, as in PostgreSQL.
 const MAX_COLUMNS: usize = 1_600;
@@ -51,19 +49,7 @@ impl Binder<'_> {
             return Ok(Statement::CreateTableAs { name, plan, with_data, if_not_exists, or_replace });
         }
         if let Some(like) = &create.like {
-            let columns = self.columns_like(like)?;
-            let table = CreateTable {
-                name,
-                columns,
-                primary_key: vec![],
-                checks: vec![],
-                indexes: vec![],
-                foreign_keys: vec![],
-                sequences: vec![],
-                if_not_exists,
-                or_replace,
-            };
-            return Ok(Statement::CreateTable(table));
+            return Ok(Statement::CreateTable(self.table_like(like, name, (if_not_exists, or_replace))?));
         }
         if create.columns.is_empty() {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "a table needs at least one column").at(name.position));
@@ -94,31 +80,6 @@ impl Binder<'_> {
         self.foreign_keys(create, &mut table)?;
         self.constrain(create, &mut table)?;
         Ok(Statement::CreateTable(table))
-    }
-
-    /// The columns of another table, and whether they may be NULL, or those of a view; defaults only if asked for.
-    fn columns_like(&mut self, like: &CreateTableLikeKind) -> Result<Vec<ColumnDefinition>> {
-        let (CreateTableLikeKind::Parenthesized(like) | CreateTableLikeKind::Plain(like)) = like;
-        let fields = self.describe(&like.name)?;
-        let name = self.text.object_name(&like.name)?;
-        let (is_view, fillings) = match self.resolver.table(&name).map_err(|e| e.at(name.position))? {
-            Resolved::Table(table) => (false, table.fillings),
-            Resolved::View { .. } => (true, Vec::new()),
-        };
-        let with_defaults = matches!(like.defaults, Some(CreateTableLikeDefaults::Including));
-        let filling = |at: usize| {
-            let copied = fillings.get(at).filter(|filling| {
-                with_defaults && !matches!(filling, Filling::Generated(_) | Filling::Identity { .. })
-            });
-            copied.cloned().unwrap_or(Filling::NULL)
-        };
-        let column = |(at, field): (usize, Field)| ColumnDefinition {
-            name: field.name,
-            sql_type: field.sql_type,
-            nullable: field.nullable || is_view,
-            filling: filling(at),
-        };
-        Ok(fields.into_iter().enumerate().map(column).collect())
     }
 
     pub(super) fn column_definition(&mut self, column: &ast::ColumnDef, table: &mut CreateTable) -> Result<()> {

@@ -144,7 +144,7 @@ pub(super) fn unique_shape(
 }
 
 /// What PostgreSQL calls an index that has no name.
-fn label(table: &ObjectName, parts: &[IndexPart], fields: &[Field], label: &str) -> String {
+pub(super) fn label(table: &ObjectName, parts: &[IndexPart], fields: &[Field], label: &str) -> String {
     let columns: Vec<&str> = parts.iter().map(|part| fields[part.attribute].name.as_str()).collect();
     format!("{}_{}_{label}", table.name, columns.join("_"))
 }

@@ -35,6 +35,10 @@ impl Binder<'_> {
                 let sequence = self.altered(&name, ast.conditional)?;
                 return Ok(Statement::AlterSequence { name, sequence, change: SequenceChange::Name(fold(to)) });
             }
+            SequenceChangeAst::Owner => {
+                self.altered(&name, ast.conditional)?;
+                return Ok(Statement::Nothing("ALTER SEQUENCE"));
+            }
             SequenceChangeAst::Alter(options) => options,
         };
         let owner = self.owner(options, &name)?;

@@ -29,6 +29,14 @@ impl Binder<'_> {
                 let name = self.text.object_name(name)?;
                 Statement::Rename { kind: *kind, name, to: super::fold(to), if_exists: *if_exists }
             }
+            Ast::Owner { view, if_exists } => {
+                let name = self.text.object_name(view)?;
+                match self.resolver.table(&name) {
+                    Err(error) if *if_exists && error.state() == SqlState::UNDEFINED_TABLE => {}
+                    found => drop(found.map_err(|e| e.at(name.position))?),
+                }
+                Statement::Nothing("ALTER VIEW")
+            }
             Ast::Sequence(sequence) => return self.sequence_statement(sequence),
             Ast::ShowTables => Statement::ShowTables,
             Ast::Describe(name) => Statement::Describe { columns: self.describe(name)? },

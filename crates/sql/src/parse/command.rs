@@ -28,6 +28,8 @@ pub(crate) enum Ast {
     Show { name: Option<String>, span: Span },
     /// ALTER TABLE or ALTER VIEW ... RENAME TO.
     Rename { kind: ObjectKind, name: ObjectName, to: Ident, if_exists: bool },
+    /// ALTER VIEW ... OWNER TO: there is one user.
+    Owner { view: ObjectName, if_exists: bool },
     /// CREATE or ALTER SEQUENCE.
     Sequence(Box<SequenceAst>),
     /// SHOW TABLES.
@@ -127,6 +129,10 @@ fn rename(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
         let name = parser.parse_object_name(false)?;
         if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
             return Ok(Some(Ast::Rename { kind, name, to: parser.parse_identifier()?, if_exists }));
+        }
+        if kind == ObjectKind::View && parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {
+            parser.parse_identifier()?;
+            return Ok(Some(Ast::Owner { view: name, if_exists }));
         }
     }
     while parser.index() > begin {

@@ -34,9 +34,14 @@ pub(crate) struct SequenceAst {
 /// What a statement does to a sequence.
 #[derive(Debug)]
 pub(crate) enum SequenceChangeAst {
-    Create { temporary: bool, options: SequenceOptions },
+    Create {
+        temporary: bool,
+        options: SequenceOptions,
+    },
     Alter(SequenceOptions),
     Rename(sqlparser::ast::Ident),
+    /// OWNER TO: there is one user.
+    Owner,
 }
 
 /// The options of a sequence in the order in which the parser library reads them.
@@ -56,7 +61,7 @@ pub(super) fn ordered(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     for (begin, end) in lists {
         let mut options: Vec<(usize, Vec<TokenWithSpan>)> = Vec::new();
         let mut after_no = false;
-        for token in &tokens[begin..end] {
+        for token in without_name(&tokens[begin..end]) {
             let name = word(token).unwrap_or_default();
             let rank = ORDER.iter().position(|option| *option == name);
             match (rank, options.last_mut()) {
@@ -79,6 +84,20 @@ pub(super) fn ordered(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     tokens
 }
 
+/// The options without SEQUENCE NAME: the sequence of a column has the name that it would get.
+fn without_name(options: &[TokenWithSpan]) -> Vec<&TokenWithSpan> {
+    let shown: Vec<&TokenWithSpan> = options.iter().filter(|t| !matches!(t.token, Token::Whitespace(_))).collect();
+    let is = |at: usize, name: &str| shown.get(at).is_some_and(|token| word(token).as_deref() == Some(name));
+    let Some(begin) = (0..shown.len()).find(|&at| is(at, "sequence") && is(at + 1, "name")) else {
+        return options.iter().collect();
+    };
+    let mut end = begin + 3;
+    while shown.get(end).is_some_and(|token| token.token == Token::Period) {
+        end += 2;
+    }
+    shown[..begin].iter().chain(shown.iter().skip(end)).copied().collect()
+}
+
 fn word(token: &TokenWithSpan) -> Option<String> {
     match &token.token {
         Token::Word(word) if word.quote_style.is_none() => Some(word.value.to_ascii_lowercase()),
@@ -95,6 +114,9 @@ pub(super) fn sequence(parser: &mut Parser<'_>) -> Result<Option<SequenceAst>> {
         let name = parser.parse_object_name(false)?;
         let change = if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
             SequenceChangeAst::Rename(parser.parse_identifier()?)
+        } else if parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {
+            parser.parse_identifier()?;
+            SequenceChangeAst::Owner
         } else {
             SequenceChangeAst::Alter(options(parser, true)?)
         };
