@@ -22,6 +22,8 @@ pub struct Alteration {
     pub indexes: Vec<TableIndex>,
     /// Its foreign keys.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Where the attributes that it had are now.
+    pub places: Vec<Option<usize>>,
     /// Columns with other names: the old one, the new one.
     pub renamed: Vec<(String, String)>,
     /// Columns that are no more.
@@ -60,6 +62,7 @@ impl Catalog {
             };
             (changed.indexes, changed.foreign_keys) = (to.indexes, to.foreign_keys);
             *table = Arc::new(changed);
+            catalog.move_referred(&key, &to.places);
             catalog.change_owners(&key, &to.renamed, &to.dropped);
             catalog.enter_owned(&key, to.sequences)
         })

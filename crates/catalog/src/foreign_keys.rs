@@ -75,6 +75,22 @@ impl CatalogSnapshot {
         });
     }
 
+    /// The attributes of a table are elsewhere: what other tables reference goes with them.
+    pub(crate) fn move_referred(&mut self, of: &Name, places: &[Option<usize>]) {
+        let is_itself = |schema: &str, name: &str| of.0 == schema && of.1 == name;
+        for (schema, entries) in &mut self.schemas {
+            for (_, entry) in entries.iter_mut().filter(|(name, _)| !is_itself(schema, name)) {
+                let TableEntry::Table(table) = entry else { continue };
+                if table.foreign_keys.iter().any(|key| key.references == *of) {
+                    let keys = &mut std::sync::Arc::make_mut(table).foreign_keys;
+                    let referred =
+                        keys.iter_mut().filter(|key| key.references == *of).flat_map(|key| &mut key.referred);
+                    referred.for_each(|at| *at = places[*at].unwrap_or(*at));
+                }
+            }
+        }
+    }
+
     fn change_foreign_keys(&mut self, change: impl Fn(&mut Vec<ForeignKey>)) {
         for entry in self.schemas.values_mut().flat_map(std::collections::BTreeMap::values_mut) {
             let TableEntry::Table(table) = entry else { continue };

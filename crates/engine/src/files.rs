@@ -22,7 +22,15 @@ pub(crate) fn table(name: &str, file: Arc<dyn FileSource>, samples: &Arc<Samples
     let statistics =
         Arc::new(FileStatistics { file: file.clone(), sample: Mutex::default(), samples: samples.clone() });
     let source = Source::File(file).into_handle();
-    Table { name: name.into(), fields, fillings: Vec::new(), checks: Vec::new(), statistics, source }
+    Table {
+        name: name.into(),
+        fields,
+        fillings: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+        statistics,
+        source,
+    }
 }
 
 /// Options as texts.

@@ -67,8 +67,26 @@ pub(crate) fn look_after(environment: &mut Environment, block: &Arc<Block>, run:
         let Some(referencing) = Named::of(&catalog, &effect.relation) else { continue };
         for key in &referencing.table.foreign_keys {
             let TableEntry::Table(to) = catalog.lookup(Some(&key.references.0), &key.references.1)? else { continue };
-            block.transaction.depend_on_reads(|| rows_have_come(block, effect, &referencing, key, &to.relation))?;
+            block.transaction.depend_on_reads(|| rows_have_come(block, effect, referencing.name, key, &to.relation))?;
         }
+    }
+    Ok(())
+}
+
+/// Asks whether all rows of a relation that a transaction sees have what a new foreign key of the table, called `name`, needs.
+pub(crate) fn validate(
+    block: &Block,
+    (relation, name): (&Arc<Relation>, &str),
+    key: &ForeignKey,
+    to: &Arc<Relation>,
+) -> Result<()> {
+    let rows = block.transaction.snapshot(relation);
+    for number in 0..rows.chunk_count() {
+        base::statement::check()?;
+        let placed = vec![(number, 0..rows.chunk(number).rows())];
+        let rows = ChangedRows::Inserted(placed);
+        let effect = Effect { relation: relation.clone(), before: block.transaction.snapshot(relation), rows };
+        block.transaction.depend_on_reads(|| rows_have_come(block, &effect, name, key, to))?;
     }
     Ok(())
 }
@@ -256,13 +274,7 @@ fn gathered(snapshot: &Snapshot, ids: &[RowId], attributes: &[usize]) -> Chunk {
 }
 
 /// Error 23503 if rows that are new, or have another key, reference what is not there.
-fn rows_have_come(
-    block: &Block,
-    effect: &Effect,
-    referencing: &Named<'_>,
-    key: &ForeignKey,
-    to: &Arc<Relation>,
-) -> Result<()> {
+fn rows_have_come(block: &Block, effect: &Effect, name: &str, key: &ForeignKey, to: &Arc<Relation>) -> Result<()> {
     let mut ids: Vec<RowId> = match &effect.rows {
         ChangedRows::Inserted(placed) => {
             placed.iter().flat_map(|(chunk, rows)| rows.clone().map(|row| RowId::new(*chunk, row))).collect()
@@ -282,12 +294,13 @@ fn rows_have_come(
         let nulls = found.columns().iter().filter(|column| column.is_null(row)).count();
         if nulls > 0 {
             if key.is_full && nulls < key.columns.len() {
-                return Err(violated(referencing.name, key)
-                    .detail("MATCH FULL does not allow mixing of null and nonnull key values."));
+                return Err(
+                    violated(name, key).detail("MATCH FULL does not allow mixing of null and nonnull key values.")
+                );
             }
             continue;
         }
-        let missing = || is_missing(referencing, key, &found.row(row));
+        let missing = || is_missing(name, &effect.relation, key, &found.row(row));
         for (at, column) in wanted.iter_mut().enumerate() {
             let (value, own) = (found.column(at).value(row), from[key.columns[at]].sql_type);
             let other = referred[key.referred[at]].sql_type;
@@ -307,7 +320,7 @@ fn rows_have_come(
         return Err(Error::internal("a foreign key to columns that are not unique"));
     };
     if let Some(at) = there.iter().position(Option::is_none) {
-        return Err(is_missing(referencing, key, &found.row(rows[at])));
+        return Err(is_missing(name, &effect.relation, key, &found.row(rows[at])));
     }
     if let Some(reads) = block.transaction.reads() {
         let predicates: Vec<ScanPredicate> = key
@@ -345,8 +358,7 @@ fn violated(table: &str, key: &ForeignKey) -> Error {
 }
 
 #[cold]
-fn is_missing(referencing: &Named<'_>, key: &ForeignKey, values: &[Value]) -> Error {
-    let relation = &referencing.table.relation;
+fn is_missing(name: &str, relation: &Relation, key: &ForeignKey, values: &[Value]) -> Error {
     let text = key_text(relation.schema().attributes(), &key.columns, values, &key.columns, relation);
-    violated(referencing.name, key).detail(format!("Key {text} is not present in table \"{}\".", key.references.1))
+    violated(name, key).detail(format!("Key {text} is not present in table \"{}\".", key.references.1))
 }

@@ -145,6 +145,7 @@ impl sql::Resolver for Resolver<'_> {
                     name: name.name.clone(),
                     fields: entry.fields(),
                     fillings: table.fillings.clone(),
+                    foreign_keys: table.foreign_keys.clone(),
                     checks: table.checks.clone(),
                     statistics: Arc::new(snapshot.clone()),
                     source: Source::Stored(snapshot, table.relation.clone()).into_handle(),

@@ -126,8 +126,7 @@ impl State for Join {
         let state = unsafe { self.table.load(Ordering::Acquire).as_ref() }.map(|table| &*table.inner)?;
         let keyed = state.keyed.as_ref()?;
         let bits = keyed.bitmap.as_ref().map(Bitmap::words);
-        let list = if bits.is_none() { self.keys.list(&self.segments()) } else { None };
-        Some(KeySet { range: keyed.range.clone()?, bits, list })
+        Some(KeySet { range: keyed.range.clone()?, bits, list: keyed.list.clone() })
     }
     fn source(self: Arc<Self>, rows: RowSet) -> Option<RowSource> {
         Some(RowSource::new(self.segments(), rows, self))

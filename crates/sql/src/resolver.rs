@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::Result;
-use catalog::{Check, Field, Filling, Statistics};
+use catalog::{Check, Field, Filling, ForeignKey, Statistics};
 use functions::Sequence;
 use plan::TableSource;
 use types::ops::date::Zone;
@@ -133,6 +133,8 @@ pub struct Table {
     pub fillings: Vec<Filling>,
     /// What must hold of each row.
     pub checks: Vec<Check>,
+    /// Its foreign keys, in the order of the names.
+    pub foreign_keys: Vec<ForeignKey>,
     /// What planning may know.
     pub statistics: Arc<dyn Statistics>,
     /// What the engine reads.

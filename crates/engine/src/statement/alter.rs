@@ -20,6 +20,7 @@ use super::definition::new_relation;
 use super::load::{fill, run_to};
 use crate::environment::Environment;
 use crate::execute;
+use crate::references;
 use crate::resolver::Resolver;
 use crate::result::{QueryResult, Tag};
 use crate::source::Source;
@@ -44,10 +45,11 @@ pub(super) fn alter(environment: &Environment, alter: AlterTable) -> Result<Quer
     if let Some(rows) = rows {
         write(environment, &before, relation.as_ref(), rows)?;
     }
+    let foreign_keys = keys.new_foreign_keys(environment, &name, foreign_keys, table.foreign_keys)?;
     let indexes = keys.indexes(environment, &name, table.indexes).map_err(|e| e.at(name.position))?;
     let fillings = table.columns.into_iter().map(|c| c.filling).collect();
     let (checks, sequences) = (table.checks, table.sequences);
-    let to = Alteration { relation, fillings, checks, indexes, foreign_keys, renamed, dropped, sequences };
+    let to = Alteration { relation, fillings, checks, indexes, foreign_keys, places, renamed, dropped, sequences };
     let (renamed, dropped) = (to.renamed.clone(), to.dropped.clone());
     let catalog = environment.catalog_of(name.schema.as_deref());
     catalog.alter((name.schema.as_deref(), &name.name), &before, to).map_err(|e| e.at(name.position))?;
@@ -113,12 +115,15 @@ impl Keys<'_> {
     fn foreign_keys(&self, environment: &Environment, name: &ObjectName) -> Result<Vec<ForeignKey>> {
         let (schema, catalog) = (name.schema.as_deref(), environment.catalog());
         let Some(TableEntry::Table(table)) = catalog.find(schema, &name.name) else { return Ok(Vec::new()) };
-        let references = catalog.references_to(schema.unwrap_or(DEFAULT_SCHEMA), &name.name);
-        if self.rewrites && !(table.foreign_keys.is_empty() && references.is_empty()) {
-            return Err(Error::unsupported(
-                "changing columns or the primary key of a table that is part of a foreign key",
-            )
-            .hint("drop the foreign key before"));
+        let references = catalog.references_to(schema_of(name), &name.name);
+        let own = table.foreign_keys.iter().filter(|key| !self.drops(&key.name));
+        if self.rewrites {
+            let schema = table.relation.schema();
+            let of_others = references.iter().flat_map(|(.., key)| &key.referred);
+            for &attribute in own.clone().flat_map(|key| &key.columns).chain(of_others) {
+                self.check_type(schema, attribute)?;
+            }
+            references.iter().try_for_each(|reference| self.refuse_without_key(schema, reference, name))?;
         }
         let is_unique = |name: &str| table.indexes.iter().find(|index| index.is_constraint && index.name() == name);
         for (dropped, if_exists) in self.dropped {
@@ -132,7 +137,77 @@ impl Keys<'_> {
                 }
             }
         }
-        Ok(table.foreign_keys.iter().filter(|key| !self.drops(&key.name)).cloned().collect())
+        Ok(own.filter_map(|key| self.moved_key(key, name)).collect())
+    }
+
+    /// A foreign key over where its columns are now; none if one of them is no more.
+    fn moved_key(&self, key: &ForeignKey, name: &ObjectName) -> Option<ForeignKey> {
+        let at = |attributes: &[usize]| attributes.iter().map(|&a| self.places[a]).collect::<Option<Vec<usize>>>();
+        let is_itself = key.references.1 == name.name && key.references.0 == schema_of(name);
+        let referred = if is_itself { at(&key.referred)? } else { key.referred.clone() };
+        Some(ForeignKey { columns: at(&key.columns)?, referred, ..key.clone() })
+    }
+
+    /// 0A000 if a column that a foreign key is of gets another type: what is equal then was not asked.
+    fn check_type(&self, before: &Schema, attribute: usize) -> Result<()> {
+        let types = |schema: &Schema, at: usize| schema.attributes()[at].sql_type;
+        match self.places[attribute] {
+            Some(now) if types(self.new.schema(), now) != types(before, attribute) => {
+                let message = format!(
+                    "another type of column \"{}\", which is part of a foreign key",
+                    before.attributes()[attribute].name
+                );
+                Err(Error::unsupported(message).hint("drop the foreign key before, and add it again"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// 2BP01 if a foreign key references columns or a primary key that are to go.
+    fn refuse_without_key(
+        &self,
+        before: &Schema,
+        reference: &(&str, &str, &ForeignKey),
+        name: &ObjectName,
+    ) -> Result<()> {
+        let (_, table, key) = reference;
+        let was_primary = is_same_set(&key.referred, before.primary_key());
+        let now: Option<Vec<usize>> = key.referred.iter().map(|&a| self.places[a]).collect();
+        if now.is_some_and(|now| !was_primary || is_same_set(&now, self.new.schema().primary_key())) {
+            return Ok(());
+        }
+        let message = format!("cannot change table {} because other objects depend on it", name.name);
+        Err(Error::new(SqlState::DEPENDENT_OBJECTS, message)
+            .detail(format!("constraint {} on table {table} depends on columns of it", key.name))
+            .hint(format!("ALTER TABLE {table} DROP CONSTRAINT {} drops that before", key.name)))
+    }
+
+    /// All foreign keys, once the new ones are asked of all rows; from here on it is noted what becomes of these.
+    fn new_foreign_keys(
+        &self,
+        environment: &Environment,
+        name: &ObjectName,
+        mut all: Vec<ForeignKey>,
+        new: Vec<ForeignKey>,
+    ) -> Result<Vec<ForeignKey>> {
+        let (block, catalog) = (block(environment)?, environment.catalog());
+        let references = catalog.references_to(schema_of(name), &name.name);
+        if !(all.is_empty() && new.is_empty() && references.is_empty()) {
+            block.transaction.note_effects_on(self.new)?;
+        }
+        for key in new {
+            let is_itself = key.references.1 == name.name && key.references.0 == schema_of(name);
+            let to = match catalog.find(Some(&key.references.0), &key.references.1) {
+                _ if is_itself => self.new,
+                Some(TableEntry::Table(to)) => &to.relation,
+                _ => return Err(Error::internal("a foreign key to no table")),
+            };
+            block.transaction.note_effects_on(to)?;
+            references::validate(block, (self.new, &name.name), &key, to).map_err(|e| e.at(name.position))?;
+            all.push(key);
+        }
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(all)
     }
 
     fn make(&self, environment: &Environment, definition: IndexDefinition) -> Result<Arc<OrderedIndex>> {
@@ -159,6 +234,18 @@ fn refuse_referenced(index: &TableIndex, references: &[(&str, &str, &ForeignKey)
     let message = format!("cannot drop constraint {index} on table {of} because other objects depend on it");
     Err(Error::new(SqlState::DEPENDENT_OBJECTS, message)
         .detail(format!("constraint {} on table {table} depends on index {index}", key.name)))
+}
+
+/// The schema that the catalog has it in.
+fn schema_of(name: &ObjectName) -> &str {
+    match name.schema.as_deref() {
+        None | Some("public") => DEFAULT_SCHEMA,
+        Some(schema) => schema,
+    }
+}
+
+fn is_same_set(a: &[usize], b: &[usize]) -> bool {
+    a.len() == b.len() && a.iter().all(|attribute| b.contains(attribute))
 }
 
 fn block(environment: &Environment) -> Result<&Arc<Block>> {

@@ -44,12 +44,14 @@ pub(super) fn start(join: Arc<Join>, cut: &Cutting) -> Result<Option<Box<dyn Tas
     };
     let bits =
         keys.as_ref().filter(|_| join.filters).and_then(|keys| Some((*keys.start(), Bitmap::bytes(keys, rows)?)));
+    // Before their words are hashes.
+    let list = if join.filters && bits.is_none() { join.keys.list(&segments) } else { None };
     let bytes = 8 * places.slots();
     let charged = join.budget.reserve(bytes + bits.map_or(0, |(_, bytes)| bytes), OPERATOR)?;
     let directory = Pages::zeroed(bytes);
     let bitmap = bits.map(|(least, bytes)| Bitmap::new(least, bytes));
     let slots = directory.as_ptr().cast_const().cast();
-    let table = join.publish(slots, places, Some(Keyed { range: keys, bitmap, directory }), charged);
+    let table = join.publish(slots, places, Some(Keyed { range: keys, bitmap, list, directory }), charged);
     if segments.is_empty() {
         return Ok(None);
     }

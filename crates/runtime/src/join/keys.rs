@@ -117,7 +117,8 @@ impl Keys {
         }
     }
 
-    /// All keys, in order, if rows are found by them and are few; the pipelines that fill the state have ended.
+    /// All keys, in order, if rows are found by them and are few; the pipelines that fill the state have ended, and the words
+    /// are the keys still.
     pub(super) fn list(&self, segments: &[Segment]) -> Option<Arc<[i64]>> {
         let rows: usize = segments.iter().map(Segment::rows).sum();
         if !self.are_words() || rows > LISTED {

@@ -1,6 +1,7 @@
 //! A join's table, but for what generated code sees of it ([`layout`](super::layout)).
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use base::memory::{Pages, Reservation};
@@ -76,6 +77,8 @@ pub(super) struct Keyed {
     pub(super) range: Option<RangeInclusive<i64>>,
     /// Which there are, where scans ask for them and the range is not too wide.
     pub(super) bitmap: Option<Bitmap>,
+    /// Else all of them, if they are few.
+    pub(super) list: Option<Arc<[i64]>>,
     /// The slots' memory.
     #[expect(dead_code, reason = "kept alive")]
     pub(super) directory: Pages,

@@ -52,13 +52,17 @@ fn weak_hash(key: i64) -> u64 {
 }
 
 fn build(rows: &[(Option<i64>, i64)], workers: usize, by: By) -> Arc<QueryContext> {
+    build_for(rows, workers, by, false)
+}
+
+fn build_for(rows: &[(Option<i64>, i64)], workers: usize, by: By, filters: bool) -> Arc<QueryContext> {
     let l = layout();
     let word = match by {
         By::Hash(_) => JoinWord::Hash,
         By::Key => JoinWord::Key { null: Some(l.null) },
     };
     let context =
-        context(vec![State::Join(JoinState { layout: l.layout.clone(), unique: false, word, filters: false })], None);
+        context(vec![State::Join(JoinState { layout: l.layout.clone(), unique: false, word, filters })], None);
     std::thread::scope(|scope| {
         for (number, part) in rows.chunks(rows.len().div_ceil(workers).max(1)).enumerate() {
             let (context, l) = (&context, &l);
@@ -221,6 +225,16 @@ fn keys_may_be_any_numbers() {
         check(&build_rows, &tuples, 2, By::Key);
     }
     check(&[(None, 1), (None, 2)], &[Some(0), None, Some(i64::MAX)], 1, By::Key);
+}
+
+#[test]
+fn few_keys_far_from_each_other_are_listed() {
+    let rows: Vec<_> = [9, i64::MIN, 1 << 40, 9].iter().map(|&key| (Some(key), 0)).chain([(None, 1)]).collect();
+    let known = build_for(&rows, 1, By::Key, true).keys(JOIN).unwrap();
+    assert_eq!((known.bits.is_none(), known.list.as_deref()), (true, Some([i64::MIN, 9, 1 << 40].as_slice())));
+    let near = build_for(&[(Some(3), 0), (Some(5), 0)], 1, By::Key, true).keys(JOIN).unwrap();
+    assert_eq!((near.range, near.list), (3..=5, None));
+    assert!(near.bits.is_some());
 }
 
 #[test]

@@ -17,6 +17,7 @@ use types::ops::cast::assign_value;
 
 use self::texts::{names_in, renamed_in};
 use super::coerce::assign;
+use super::foreign_key::Own;
 use super::type_name::sql_type;
 use super::{Binder, fold, unsupported};
 use crate::{AlterTable, ColumnDefinition, CreateTable, Statement, Table};
@@ -142,13 +143,16 @@ impl Binder<'_> {
                 }
                 altered.has_new_key |=
                     column_def.options.iter().any(|o| matches!(o.option, ast::ColumnOption::PrimaryKey(_)));
-                if column_def.options.iter().any(|o| matches!(o.option, ast::ColumnOption::ForeignKey(_))) {
-                    return unsupported("REFERENCES of a column that is added", position);
-                }
                 self.column_definition(column_def, &mut altered.table)?;
                 altered.values.push(Values::Filling);
                 altered.added.push(column_def);
-                Ok(())
+                column_def.options.iter().try_for_each(|option| match &option.option {
+                    ast::ColumnOption::ForeignKey(key) => {
+                        let name = option.name.as_ref().or(key.name.as_ref());
+                        self.add_foreign_key(key, name, std::slice::from_ref(&column_def.name), false, altered)
+                    }
+                    _ => Ok(()),
+                })
             }
             Action::DropColumn { column_names, if_exists, drop_behavior, .. } => {
                 altered.cascade |= *drop_behavior == Some(DropBehavior::Cascade);
@@ -279,12 +283,37 @@ impl Binder<'_> {
                 altered.table.checks.push(check);
                 Ok(())
             }
-            TableConstraint::ForeignKey(_) => unsupported("ADD FOREIGN KEY", altered.table.name.position),
+            TableConstraint::ForeignKey(key) => {
+                self.add_foreign_key(key, key.name.as_ref(), &key.columns, not_valid, altered)
+            }
             other => {
                 altered.has_new_key |= matches!(other, TableConstraint::PrimaryKey(_));
                 self.text.constraint(other, &mut altered.table)
             }
         }
+    }
+}
+
+impl Binder<'_> {
+    fn add_foreign_key(
+        &mut self,
+        key: &ast::ForeignKeyConstraint,
+        name: Option<&ast::Ident>,
+        columns: &[ast::Ident],
+        not_valid: bool,
+        altered: &mut Altered<'_>,
+    ) -> Result<()> {
+        if not_valid {
+            return unsupported("a foreign key that is NOT VALID", altered.table.name.position);
+        }
+        let places = altered.attributes();
+        let unique = altered.before.statistics.indexes().into_iter().filter(|index| index.is_unique);
+        let moved = |index: IndexStatistics| index.attributes.iter().map(|&a| places[a]).collect::<Option<Vec<_>>>();
+        let unique = unique.filter(|index| !index.is_primary).filter_map(moved).collect();
+        let names = altered.before.foreign_keys.iter().map(|key| key.name.clone()).collect();
+        let key = self.foreign_key(key, name, columns, &altered.table, &Own { names, unique })?;
+        altered.table.foreign_keys.push(key);
+        Ok(())
     }
 }
 

@@ -21,6 +21,15 @@ struct Referenced {
     unique: Vec<Vec<usize>>,
 }
 
+/// What a table that is altered has already.
+#[derive(Default)]
+pub(super) struct Own {
+    /// The names of its foreign keys.
+    pub names: Vec<String>,
+    /// The attributes of each unique index, where they are now.
+    pub unique: Vec<Vec<usize>>,
+}
+
 impl Binder<'_> {
     /// Adds the foreign keys of a table whose columns and keys are known.
     pub(super) fn foreign_keys(&mut self, create: &ast::CreateTable, table: &mut CreateTable) -> Result<()> {
@@ -28,25 +37,26 @@ impl Binder<'_> {
             for option in &column.options {
                 let ColumnOption::ForeignKey(key) = &option.option else { continue };
                 let name = option.name.as_ref().or(key.name.as_ref());
-                let key = self.foreign_key(key, name, std::slice::from_ref(&column.name), table)?;
+                let key = self.foreign_key(key, name, std::slice::from_ref(&column.name), table, &Own::default())?;
                 table.foreign_keys.push(key);
             }
         }
         for constraint in &create.constraints {
             let ast::TableConstraint::ForeignKey(key) = constraint else { continue };
-            let key = self.foreign_key(key, key.name.as_ref(), &key.columns, table)?;
+            let key = self.foreign_key(key, key.name.as_ref(), &key.columns, table, &Own::default())?;
             table.foreign_keys.push(key);
         }
         table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(())
     }
 
-    fn foreign_key(
+    pub(super) fn foreign_key(
         &mut self,
         key: &ForeignKeyConstraint,
         name: Option<&Ident>,
         columns: &[Ident],
         table: &CreateTable,
+        before: &Own,
     ) -> Result<ForeignKey> {
         let mut to = self.text.object_name(&key.foreign_table)?;
         let position = to.position;
@@ -63,7 +73,7 @@ impl Binder<'_> {
         let referenced = match is_itself {
             true => {
                 to.schema.clone_from(&table.name.schema);
-                self.of_itself(table, fields.clone())
+                self.of_itself(table, fields.clone(), before)
             }
             false => {
                 let is_own = self.resolver.is_temporary(&to);
@@ -96,7 +106,9 @@ impl Binder<'_> {
             let message = format!("there is no unique constraint matching given keys for referenced table \"{to}\"");
             return Err(Error::new(INVALID_FOREIGN_KEY, message).at(position));
         }
-        let is_taken = |name: &str| table.foreign_keys.iter().any(|other| other.name == name);
+        let of_others = before.names.iter();
+        let taken: Vec<&String> = table.foreign_keys.iter().map(|other| &other.name).chain(of_others).collect();
+        let is_taken = |name: &str| taken.iter().any(|other| *other == name);
         let name = match name.map(fold) {
             Some(name) if is_taken(&name) => {
                 let message = format!("constraint \"{name}\" for relation \"{}\" already exists", table.name);
@@ -140,8 +152,9 @@ impl Binder<'_> {
         columns.iter().map(attribute).collect()
     }
 
-    fn of_itself(&self, table: &CreateTable, fields: Vec<Field>) -> Referenced {
+    fn of_itself(&self, table: &CreateTable, fields: Vec<Field>, before: &Own) -> Referenced {
         let others = table.indexes.iter().map(|index| index.parts.iter().map(|part| part.attribute).collect());
+        let others = others.chain(before.unique.iter().cloned());
         let unique = others.chain((!table.primary_key.is_empty()).then(|| table.primary_key.clone())).collect();
         Referenced { fields, primary_key: table.primary_key.clone(), unique }
     }

@@ -87,7 +87,7 @@ fn table(name: &str, columns: &str) -> Table {
         fillings[1] = Filling::Value(Value::Int(7));
     }
     let (statistics, source) = (Arc::new(NoRows), TableSource(Arc::new(())));
-    Table { name: name.to_owned(), fields, fillings, checks: Vec::new(), statistics, source }
+    Table { name: name.to_owned(), fields, fillings, checks: Vec::new(), foreign_keys: Vec::new(), statistics, source }
 }
 
 impl Resolver for Schema {

@@ -152,6 +152,7 @@ impl Altered<'_> {
         let field = |c: &ColumnDefinition| Field { name: c.name.clone(), sql_type: c.sql_type, nullable: c.nullable };
         Table {
             fields: self.table.columns.iter().map(field).collect(),
+            foreign_keys: Vec::new(),
             fillings: self.table.columns.iter().map(|c| c.filling.clone()).collect(),
             checks: Vec::new(),
             ..self.before.clone()
