@@ -338,7 +338,9 @@ impl Query {
         let rows = |source: &IrSource| match source {
             IrSource::Table { table, predicates, .. } => match &self.sources[*table] {
                 Source::Stored(snapshot, _) => {
-                    lookup::keys(snapshot, predicates).unwrap_or_else(|| snapshot.rows()) as u64
+                    let by_key = lookup::keys(snapshot, predicates);
+                    let found = by_key.or_else(|| scan::found_rows(self, snapshot, predicates));
+                    found.unwrap_or_else(|| snapshot.rows()) as u64
                 }
                 // Reading a file takes long enough to be worth the workers.
                 Source::File(_) => u64::MAX / 1024,

@@ -48,6 +48,17 @@ pub(super) fn note_reads(query: &Query, reads: &Reads) {
     }
 }
 
+/// How many rows an index finds for the predicates of a scan, if it reads these and no others.
+pub(super) fn found_rows(query: &Query, snapshot: &Snapshot, predicates: &[IrPredicate]) -> Option<usize> {
+    if predicates.is_empty() || snapshot.relation().indexes().is_empty() {
+        return None;
+    }
+    let attributes = snapshot.schema().attributes();
+    let predicates: Vec<ScanPredicate> =
+        predicates.iter().map(|p| scan_predicate(query, p, p.attribute, attributes[p.attribute].sql_type)).collect();
+    snapshot.search(&predicates).map(|(rows, _)| rows.len())
+}
+
 /// By how much morsels are longer of which nothing is read, as below `count(*)`: there a chunk costs as much as a row.
 const UNREAD_ROWS: u64 = 64;
 
