@@ -22,6 +22,7 @@ pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
 pub use storage::index::{IndexDefinition, IndexPart, Unique};
 pub use tables::{
     Catalog, CatalogSnapshot, DEFAULT_SCHEMA, Fork, IfExists, Kind, TEMPORARY_SCHEMA, Table, TableEntry, View,
+    canonical,
 };
 
 use types::SqlType;

@@ -178,7 +178,8 @@ impl Default for Catalog {
     }
 }
 
-pub(crate) fn canonical(schema: Option<&str>) -> &str {
+/// The schema that a name is of, if it says so, by the name that the catalog has for it.
+pub fn canonical(schema: Option<&str>) -> &str {
     match schema {
         None | Some(DEFAULT_SCHEMA_ALIAS) => DEFAULT_SCHEMA,
         Some(name) => name,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use base::{Budget, Error, Result, SqlState};
 use catalog::{
-    Alteration, CatalogSnapshot, DEFAULT_SCHEMA, ForeignKey, IndexDefinition, IndexPart, Kind, TableEntry, TableIndex,
+    Alteration, CatalogSnapshot, ForeignKey, IndexDefinition, IndexPart, Kind, TableEntry, TableIndex, canonical,
 };
 use plan::Plan;
 use runtime::result::Sink;
@@ -115,7 +115,7 @@ impl Keys<'_> {
     fn foreign_keys(&self, environment: &Environment, name: &ObjectName) -> Result<Vec<ForeignKey>> {
         let (schema, catalog) = (name.schema.as_deref(), environment.catalog());
         let Some(TableEntry::Table(table)) = catalog.find(schema, &name.name) else { return Ok(Vec::new()) };
-        let references = catalog.references_to(schema_of(name), &name.name);
+        let references = catalog.references_to(canonical(name.schema.as_deref()), &name.name);
         let own = table.foreign_keys.iter().filter(|key| !self.drops(&key.name));
         if self.rewrites {
             let schema = table.relation.schema();
@@ -143,7 +143,7 @@ impl Keys<'_> {
     /// A foreign key over where its columns are now; none if one of them is no more.
     fn moved_key(&self, key: &ForeignKey, name: &ObjectName) -> Option<ForeignKey> {
         let at = |attributes: &[usize]| attributes.iter().map(|&a| self.places[a]).collect::<Option<Vec<usize>>>();
-        let is_itself = key.references.1 == name.name && key.references.0 == schema_of(name);
+        let is_itself = key.references.1 == name.name && key.references.0 == canonical(name.schema.as_deref());
         let referred = if is_itself { at(&key.referred)? } else { key.referred.clone() };
         Some(ForeignKey { columns: at(&key.columns)?, referred, ..key.clone() })
     }
@@ -191,12 +191,12 @@ impl Keys<'_> {
         new: Vec<ForeignKey>,
     ) -> Result<Vec<ForeignKey>> {
         let (block, catalog) = (block(environment)?, environment.catalog());
-        let references = catalog.references_to(schema_of(name), &name.name);
+        let references = catalog.references_to(canonical(name.schema.as_deref()), &name.name);
         if !(all.is_empty() && new.is_empty() && references.is_empty()) {
             block.transaction.note_effects_on(self.new)?;
         }
         for key in new {
-            let is_itself = key.references.1 == name.name && key.references.0 == schema_of(name);
+            let is_itself = key.references.1 == name.name && key.references.0 == canonical(name.schema.as_deref());
             let to = match catalog.find(Some(&key.references.0), &key.references.1) {
                 _ if is_itself => self.new,
                 Some(TableEntry::Table(to)) => &to.relation,
@@ -234,14 +234,6 @@ fn refuse_referenced(index: &TableIndex, references: &[(&str, &str, &ForeignKey)
     let message = format!("cannot drop constraint {index} on table {of} because other objects depend on it");
     Err(Error::new(SqlState::DEPENDENT_OBJECTS, message)
         .detail(format!("constraint {} on table {table} depends on index {index}", key.name)))
-}
-
-/// The schema that the catalog has it in.
-fn schema_of(name: &ObjectName) -> &str {
-    match name.schema.as_deref() {
-        None | Some("public") => DEFAULT_SCHEMA,
-        Some(schema) => schema,
-    }
 }
 
 fn is_same_set(a: &[usize], b: &[usize]) -> bool {

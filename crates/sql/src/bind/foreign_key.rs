@@ -136,7 +136,7 @@ impl Binder<'_> {
             Some(ConstraintReferenceMatchKind::Full) => true,
             Some(ConstraintReferenceMatchKind::Partial) => return unsupported("MATCH PARTIAL", position),
         };
-        let references = (canonical(&to), to.name);
+        let references = (catalog::canonical(to.schema.as_deref()).to_owned(), to.name);
         let (on_delete, on_update) = (action(key.on_delete), action(key.on_update));
         Ok(ForeignKey { name, columns: own, references, referred, is_full, on_delete, on_update })
     }
@@ -170,13 +170,6 @@ impl Binder<'_> {
         let unique = unique.into_iter().map(|(_, key)| key);
         let unique = unique.chain((!primary_key.is_empty()).then(|| primary_key.clone())).collect();
         Ok(Referenced { fields: table.fields, primary_key, unique })
-    }
-}
-
-fn canonical(name: &ObjectName) -> String {
-    match name.schema.as_deref() {
-        None | Some("public") => catalog::DEFAULT_SCHEMA.to_owned(),
-        Some(schema) => schema.to_owned(),
     }
 }
 

@@ -162,7 +162,11 @@ impl Transaction {
 
     /// The rows of a relation that it sees.
     pub fn snapshot(&self, relation: &Arc<Relation>) -> Snapshot {
-        let snapshot = relation.snapshot_of(self.view());
+        self.snapshot_of(relation, self.view())
+    }
+
+    fn snapshot_of(&self, relation: &Arc<Relation>, view: View) -> Snapshot {
+        let snapshot = relation.snapshot_of(view);
         let done = lock(&self.done);
         let own = done.iter().find(|done| Arc::ptr_eq(&done.relation, relation));
         match own.and_then(|own| own.inserted.as_ref()) {
@@ -183,15 +187,7 @@ impl Transaction {
 
     /// Makes an index of a relation, which the transaction's own statements do not use yet. Error 23505 if a key is not unique.
     pub fn create_index(&self, relation: &Arc<Relation>, definition: IndexDefinition) -> Result<Arc<OrderedIndex>> {
-        let snapshot = |view: View| {
-            let snapshot = relation.snapshot_of(view.of_statement(&self.stamp, self.next_statement()));
-            let done = lock(&self.done);
-            let own = done.iter().find(|done| Arc::ptr_eq(&done.relation, relation));
-            match own.and_then(|own| own.inserted.as_ref()) {
-                Some(inserted) => snapshot.with_own(inserted),
-                None => snapshot,
-            }
-        };
+        let snapshot = |view: View| self.snapshot_of(relation, view.of_statement(&self.stamp, self.next_statement()));
         let index = self.told(relation.create_index(definition, &self.stamp, snapshot))?;
         lock(&self.made).push(index.clone());
         Ok(index)
