@@ -1,12 +1,13 @@
 """All workloads, in the order in which they run."""
 
-from . import clickbench, h2o, joins, loading, operators, parquet, scans, sorts, ssb, tpch, windows
+from . import clickbench, h2o, joins, loading, operators, parquet, scans, sorts, ssb, tpcds, tpch, windows
 
 WORKLOADS = {
     workload.name: workload
     for workload in (
         tpch.WORKLOAD,
         ssb.WORKLOAD,
+        tpcds.WORKLOAD,
         h2o.GROUPS,
         h2o.JOINS,
         clickbench.WORKLOAD,

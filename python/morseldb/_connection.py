@@ -48,6 +48,7 @@ class Cursor(Fetching):
         self._session: Session | None = session
         self._connection = connection
         self._result: Result | None = None
+        self._notices: list[str] = []
         self._row_count = -1
         self.arraysize = 1
 
@@ -145,6 +146,23 @@ class Cursor(Fetching):
     def rowcount(self) -> int:
         """Rows that the last statement wrote; -1 for queries."""
         return self._row_count
+
+    @property
+    def notices(self) -> list[str]:
+        """What statements of this session have told besides their results (RAISE NOTICE), the oldest first; may be cleared."""
+        self._notices.extend(self._connected().take_notices())
+        return self._notices
+
+    def callproc(self, name: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Calls a procedure (PEP 249); returns what it gives back in the places of its last parameters, if it does."""
+        places = ", ".join("?" for _ in parameters)
+        given = list(parameters)
+        self.execute(f"call {name}({places})", given)
+        row = self.fetchone() if self.description else None
+        if row is not None:
+            self._result = None
+            given[max(0, len(given) - len(row)) :] = row
+        return given
 
     def register(self, name: str, frame: Any) -> None:
         """Makes a copy of a data frame usable in FROM under a name, in all sessions."""

@@ -157,8 +157,7 @@ def test_polars_columns_without_a_type(con):
     con.register("given", frame)
     assert con.execute("select a from given").fetchall() == [(None,), (None,)]
     assert con.execute("select c from frame order by b").fetchall() == [([None],), (None,)]
-    with pytest.raises(morseldb.NotSupportedError, match='"d"'):
-        con.execute("select * from frame").fetchall()
+    assert con.execute("select d from frame order by b").fetchall() == [({"x": None},), (None,)]
 
 
 @pytest.mark.parametrize("kind", ["Int128", "UInt128"])
@@ -274,3 +273,16 @@ def test_registered_frames(con):
         con.execute("select a from given")
     with pytest.raises(morseldb.InterfaceError):
         con.register("given", 7)
+
+
+def test_structs_and_maps(con):
+    con.execute("create table t (k int primary key, s struct(a int, b text), m map(text, int))")
+    con.execute("insert into t values (?, {'a': 1, 'b': 'x'}, MAP {'q': 5}), (2, NULL, NULL)", [1])
+    rows = con.execute("select s, m, s.a, m['q'] from t order by k").fetchall()
+    assert rows == [({"a": 1, "b": "x"}, {"q": 5}, 1, 5), (None, None, None, None)]
+    changed = con.execute("update t set s = {'a': 2, 'b': 'y'} where k = ? returning s, m", [1]).fetchall()
+    assert changed == [({"a": 2, "b": "y"}, {"q": 5})]
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"b": [1, 2], "d": [{"x": 1, "y": [1, 2]}, None]})
+    rows = con.execute("select d, d.x from frame order by b").fetchall()
+    assert rows == [({"x": 1, "y": [1, 2]}, 1), (None, None)]

@@ -17,12 +17,18 @@ struct Flags {
     cancelled: AtomicBool,
     /// Whether it was time that stopped it, and not a user.
     late: AtomicBool,
+    /// What this is a part of, and stops with.
+    outer: Option<CancelToken>,
 }
 
 impl CancelToken {
     /// A token that is not cancelled.
     pub fn new() -> Self {
         Self::default()
+    }
+    /// A token of a part of the statement, that may stop alone.
+    pub fn nested(&self) -> Self {
+        Self(Arc::new(Flags { outer: Some(self.clone()), ..Flags::default() }))
     }
     /// Asks the statement to stop. Safe in a signal handler.
     pub fn cancel(&self) {
@@ -35,9 +41,9 @@ impl CancelToken {
             self.cancel();
         }
     }
-    /// Whether it shall stop: one load.
+    /// Whether it shall stop: one load, and one for each that it is a part of.
     pub fn is_cancelled(&self) -> bool {
-        self.0.cancelled.load(Ordering::Acquire)
+        self.0.cancelled.load(Ordering::Acquire) || self.0.outer.as_ref().is_some_and(Self::is_cancelled)
     }
     /// Whether both are one statement's.
     pub fn is(&self, other: &Self) -> bool {
@@ -49,6 +55,9 @@ impl CancelToken {
     }
     /// What the statement ends with once cancelled.
     pub fn error(&self) -> Error {
+        if let Some(outer) = self.0.outer.as_ref().filter(|outer| outer.is_cancelled()) {
+            return outer.error();
+        }
         match self.0.late.load(Ordering::Relaxed) {
             true => Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")
                 .hint("statement_timeout says how long a statement may take"),
@@ -65,6 +74,16 @@ pub fn canceled() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_stop_alone_and_with_the_whole() {
+        let whole = CancelToken::new();
+        let (one, other) = (whole.nested(), whole.nested());
+        one.cancel();
+        assert!(one.is_cancelled() && !other.is_cancelled() && !whole.is_cancelled());
+        whole.time_out();
+        assert!(other.check().unwrap_err().message().contains("statement timeout"));
+    }
 
     #[test]
     fn what_came_first_is_the_reason() {

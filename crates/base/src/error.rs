@@ -149,13 +149,14 @@ struct Body {
     position: Option<u32>,
     detail: Option<String>,
     hint: Option<String>,
+    context: Option<String>,
 }
 
 impl Error {
     /// An error without position or hint.
     #[cold]
     pub fn new(state: SqlState, message: impl Into<String>) -> Self {
-        Self(Box::new(Body { state, message: message.into(), position: None, detail: None, hint: None }))
+        Self(Box::new(Body { state, message: message.into(), position: None, detail: None, hint: None, context: None }))
     }
 
     /// A bug in MorselDB that was noticed in time.
@@ -201,6 +202,13 @@ impl Error {
         self
     }
 
+    /// Adds where it happened, to where it is known to have happened inside of that.
+    pub fn context(mut self, place: impl Into<String>) -> Self {
+        let place = place.into();
+        self.0.context = Some(self.0.context.map_or(place.clone(), |inner| format!("{inner}\n{place}")));
+        self
+    }
+
     /// The SQLSTATE.
     pub fn state(&self) -> SqlState {
         self.0.state
@@ -220,6 +228,11 @@ impl Error {
     /// Advice, if any.
     pub fn get_hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
+    }
+
+    /// Where it happened, the innermost place first: lines of functions and procedures.
+    pub fn get_context(&self) -> Option<&str> {
+        self.0.context.as_deref()
     }
 
     /// The error as a person reads it, with the line of `sql` that it points at.
@@ -248,6 +261,9 @@ impl Error {
         }
         if let Some(hint) = &self.0.hint {
             out += &format!("\nHINT: {hint}");
+        }
+        if let Some(context) = &self.0.context {
+            out += &format!("\nCONTEXT: {context}");
         }
         out
     }

@@ -5,6 +5,7 @@
 
 pub mod cancel;
 pub mod error;
+pub mod helpers;
 pub mod ids;
 pub mod memory;
 pub mod panics;

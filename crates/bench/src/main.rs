@@ -21,6 +21,7 @@ mod service;
 mod sort;
 mod streams;
 mod sums;
+mod tpcc;
 mod tpch;
 mod traces;
 mod windows;
@@ -94,6 +95,8 @@ enum Command {
     Index(index::IndexOptions),
     /// Times inserts of one row, alone and with a query after each, into tables of 1 to 10,000 chunks.
     Inserts,
+    /// Runs TPC-C for some time: transactions a second, and whether its conditions hold afterwards.
+    Tpcc(tpcc::TpccOptions),
     /// Times short queries that come at random times beside endless long ones.
     Service(service::ServiceOptions),
     /// Times scans by the size of their morsels, claims that are stolen, and how nearly workers finish together.
@@ -161,6 +164,7 @@ fn main() -> ExitCode {
         Command::Counts { accept, inside: None } => counts::run(accept),
         Command::Index(options) => index::run(&options),
         Command::Inserts => inserts::run(),
+        Command::Tpcc(options) => tpcc::run(&options),
         Command::Service(options) => service::run(&options),
         Command::Morsels => morsels::run(),
         Command::Streams(options) => streams::run(&options),

@@ -7,7 +7,7 @@ use functions::Sequence;
 use storage::Relation;
 
 use crate::tables::{Name, canonical};
-use crate::{Catalog, CatalogSnapshot, Check, Filling, ForeignKey, Table, TableEntry, TableIndex};
+use crate::{Catalog, CatalogSnapshot, Check, Computed, Filling, ForeignKey, Table, TableEntry, TableIndex};
 
 /// What becomes of a table.
 #[derive(Debug)]
@@ -16,12 +16,16 @@ pub struct Alteration {
     pub relation: Option<Arc<Relation>>,
     /// What an INSERT stores in columns that it does not name.
     pub fillings: Vec<Filling>,
+    /// What its attributes behind these are.
+    pub computed: Vec<Computed>,
     /// What must hold of each row, in the order of the names.
     pub checks: Vec<Check>,
     /// Its indexes besides that of the primary key, in the order of the names.
     pub indexes: Vec<TableIndex>,
     /// Its foreign keys.
     pub foreign_keys: Vec<ForeignKey>,
+    /// The domain of each column, if it is of one.
+    pub domains: Vec<Option<Name>>,
     /// Where the attributes that it had are now.
     pub places: Vec<Option<usize>>,
     /// Columns with other names: the old one, the new one.
@@ -60,10 +64,13 @@ impl Catalog {
                 Some(relation) => Table::with(relation, to.fillings, to.checks),
                 None => table.changed(to.fillings, to.checks),
             };
-            (changed.indexes, changed.foreign_keys) = (to.indexes, to.foreign_keys);
+            (changed.indexes, changed.foreign_keys, changed.domains) = (to.indexes, to.foreign_keys, to.domains);
+            changed.computed = to.computed;
+            changed.forget_computed();
             *table = Arc::new(changed);
             catalog.move_referred(&key, &to.places);
             catalog.change_owners(&key, &to.renamed, &to.dropped);
+            catalog.move_comments_of_columns(&key, &to.renamed);
             catalog.enter_owned(&key, to.sequences)
         })
     }

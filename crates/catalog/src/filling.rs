@@ -70,3 +70,11 @@ pub struct Check {
     /// The condition.
     pub sql: String,
 }
+
+/// What an index is of besides columns: an attribute that no statement names. Its name says what it is of, as error messages
+/// show that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Computed {
+    /// An expression of the row's columns. None: the index is gone, and rows get NULL until all are written anew.
+    pub sql: Option<String>,
+}

@@ -35,6 +35,8 @@ pub struct ForeignKey {
     pub on_delete: Action,
     /// ON UPDATE.
     pub on_update: Action,
+    /// Whether it is looked after when the transaction ends, if nothing else is said; none: it always is when the statement ends.
+    pub deferrable: Option<bool>,
 }
 
 impl CatalogSnapshot {

@@ -6,7 +6,7 @@ use base::{Error, Result, SqlState};
 use storage::index::OrderedIndex;
 
 use crate::tables::{canonical, no_schema};
-use crate::{Catalog, CatalogSnapshot, TableEntry, nearest_name};
+use crate::{Catalog, CatalogSnapshot, Table, TableEntry, nearest_name};
 
 /// An index of a table besides that of its primary key. Its rows are indexed as long as some definition has it.
 #[derive(Clone, Debug)]
@@ -66,6 +66,21 @@ impl Catalog {
         })
     }
 
+    /// Puts an index in the place of the one with its name.
+    pub fn replace_index(&self, (schema, table): (&str, &str), index: Arc<OrderedIndex>) -> Result<()> {
+        self.change(|catalog| {
+            let entry = catalog.schemas.get_mut(schema).and_then(|entries| entries.get_mut(table));
+            let Some(TableEntry::Table(entry)) = entry else {
+                let message = format!("relation \"{table}\" does not exist");
+                return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
+            };
+            let old = Arc::make_mut(entry).indexes.iter_mut().find(|old| old.name() == index.definition().name);
+            let Some(old) = old else { return Err(catalog.no_index(&index.definition().name)) };
+            old.index = index;
+            Ok(())
+        })
+    }
+
     /// Removes indexes. Missing ones are errors unless `if_exists`; those of constraints are error 2BP01.
     pub fn drop_indexes(&self, names: &[(Option<&str>, &str)], if_exists: bool) -> Result<()> {
         self.change(|catalog| {
@@ -86,11 +101,25 @@ impl Catalog {
                 if let Some(TableEntry::Table(entry)) =
                     catalog.schemas.get_mut(&schema).and_then(|entries| entries.get_mut(&table))
                 {
-                    Arc::make_mut(entry).indexes.retain(|index| index.name() != name);
+                    let entry = Arc::make_mut(entry);
+                    entry.indexes.retain(|index| index.name() != name);
+                    entry.forget_computed();
                 }
             }
             Ok(())
         })
+    }
+}
+
+impl Table {
+    /// What no index is of any more need not be computed.
+    pub(crate) fn forget_computed(&mut self) {
+        let first = self.fillings.len();
+        for (at, computed) in self.computed.iter_mut().enumerate() {
+            if !self.indexes.iter().any(|index| index.index.definition().is_of(first + at)) {
+                computed.sql = None;
+            }
+        }
     }
 }
 

@@ -3,27 +3,39 @@
 //! Architecture invariant: planning reads statistics through [`Statistics`] only, never storage.
 
 mod alter;
+mod comments;
+mod domains;
 mod filling;
 mod foreign_keys;
 mod indexes;
 pub mod names;
+mod routines;
+mod schemas;
 mod sequences;
 pub mod statistics;
 mod table_statistics;
 pub mod tables;
+mod user_types;
 
 pub use alter::Alteration;
-pub use filling::{Check, Filling};
+pub use comments::Commented;
+pub use domains::{Domain, DomainChange};
+pub use filling::{Check, Computed, Filling};
 pub use foreign_keys::{Action, ForeignKey};
 pub use indexes::TableIndex;
 pub use names::nearest_name;
+pub use routines::{
+    Language, Mode, Returns, Routine, RoutineKind, RoutineName, RoutineParameter, Volatility, schema_of_routine,
+    signature,
+};
 pub use sequences::{Owner, SequenceEntry};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
 pub use storage::index::{IndexDefinition, IndexPart, Unique};
 pub use tables::{
-    Catalog, CatalogSnapshot, DEFAULT_SCHEMA, Fork, IfExists, Kind, TEMPORARY_SCHEMA, Table, TableEntry, View,
+    Catalog, CatalogSnapshot, DEFAULT_SCHEMA, Fork, IfExists, Kind, Name, TEMPORARY_SCHEMA, Table, TableEntry, View,
     canonical,
 };
+pub use user_types::{Dependent, TypeChange, UserType};
 
 use types::SqlType;
 
@@ -36,4 +48,12 @@ pub struct Field {
     pub sql_type: SqlType,
     /// Whether it can hold NULL.
     pub nullable: bool,
+}
+
+impl Field {
+    /// The column that an attribute is.
+    pub fn of(attribute: &storage::Attribute) -> Self {
+        let storage::Attribute { name, sql_type, not_null } = attribute;
+        Self { name: name.clone(), sql_type: *sql_type, nullable: !not_null }
+    }
 }

@@ -7,7 +7,7 @@ use functions::Sequence;
 use functions::sequence::Shape;
 
 use crate::tables::{Name, canonical, no_schema};
-use crate::{Catalog, CatalogSnapshot, DEFAULT_SCHEMA, Filling, IfExists, TableEntry};
+use crate::{Catalog, CatalogSnapshot, Commented, DEFAULT_SCHEMA, Filling, IfExists, TableEntry};
 
 /// A column of a table: schema, table, column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,6 +157,11 @@ impl Catalog {
             if let Some(entry) = catalog.sequences.remove(&key) {
                 key.1 = to.to_owned();
                 entry.sequence.rename(&shown(&key));
+                catalog.move_comments(|on| {
+                    if *on == Commented::Sequence(key.0.clone(), name.to_owned()) {
+                        *on = Commented::Sequence(key.0.clone(), to.to_owned());
+                    }
+                });
                 catalog.sequences.insert(key, entry);
             }
             Ok(())

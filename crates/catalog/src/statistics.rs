@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use storage::index::{IndexPart, Unique};
 use types::{Chunk, Value};
 
 /// What is known of a table or file, as of the snapshot that the query reads.
@@ -21,7 +22,8 @@ pub trait Statistics: Send + Sync + Debug {
     /// Sets of attributes whose values are unique and not NULL.
     fn unique_keys(&self) -> Vec<Vec<usize>> {
         let unique = |index: IndexStatistics| {
-            (index.is_unique && !index.has_null && index.is_complete).then_some(index.attributes)
+            let is_key = index.is_unique_of_all() && !index.has_null && index.is_complete;
+            is_key.then(|| index.attributes())
         };
         self.indexes().into_iter().filter_map(unique).collect()
     }
@@ -32,18 +34,37 @@ pub trait Statistics: Send + Sync + Debug {
 pub struct IndexStatistics {
     /// Its name.
     pub name: String,
-    /// Its attributes, in the order in which they count.
-    pub attributes: Vec<usize>,
+    /// Its attributes, in the order in which they count, and how it orders by them.
+    pub parts: Vec<IndexPart>,
     /// Whether it is that of the primary key.
     pub is_primary: bool,
-    /// Whether no two rows, once it is complete, have the same values, NULL not being the same as another NULL.
-    pub is_unique: bool,
+    /// If it is not of all rows: the attribute that is true of those that it has.
+    pub only: Option<usize>,
+    /// Whether rows, once it is complete, may have the same values.
+    pub unique: Unique,
     /// Whether one of the attributes may be NULL.
     pub has_null: bool,
     /// Whether it knows all rows of the snapshot: one that was made later may not.
     pub is_complete: bool,
     /// Whether it finds ranges, and not only whole keys.
     pub is_ordered: bool,
+}
+
+impl IndexStatistics {
+    /// Its attributes, in the order in which they count.
+    pub fn attributes(&self) -> Vec<usize> {
+        self.parts.iter().map(|part| part.attribute).collect()
+    }
+
+    /// Whether no two rows of the table have the same values, NULL perhaps not being the same as another NULL.
+    pub fn is_unique_of_all(&self) -> bool {
+        self.is_unique() && self.only.is_none()
+    }
+
+    /// Whether no two rows that it has have the same values, NULL perhaps not being the same as another NULL.
+    pub fn is_unique(&self) -> bool {
+        self.unique != Unique::No
+    }
 }
 
 /// What is known of one column; every bound holds for all rows, the rest are estimates.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use storage::index::Unique;
+use storage::index::{IndexPart, Unique};
 use types::Chunk;
 
 use crate::{ColumnStatistics, IndexStatistics, Statistics};
@@ -32,8 +32,9 @@ impl Statistics for storage::Snapshot {
         let key = self.schema().primary_key();
         let primary = (!key.is_empty()).then(|| IndexStatistics {
             name: format!("{}_pkey", relation.name()),
-            attributes: key.to_vec(),
-            is_unique: true,
+            parts: key.iter().map(|&attribute| IndexPart::ascending(attribute)).collect(),
+            only: None,
+            unique: Unique::Yes,
             is_primary: true,
             has_null: false,
             is_complete: true,
@@ -41,13 +42,13 @@ impl Statistics for storage::Snapshot {
         });
         let others = relation.indexes().into_iter().map(|index| {
             let definition = index.definition();
-            let of: Vec<usize> = definition.parts.iter().map(|part| part.attribute).collect();
             IndexStatistics {
                 name: definition.name.clone(),
                 is_primary: false,
-                is_unique: definition.unique != Unique::No,
-                has_null: of.iter().any(|&attribute| !attributes[attribute].not_null),
-                attributes: of,
+                unique: definition.unique,
+                has_null: definition.parts.iter().any(|part| !attributes[part.attribute].not_null),
+                parts: definition.parts.clone(),
+                only: definition.only,
                 is_complete: self.is_complete(&index),
                 is_ordered: true,
             }

@@ -9,7 +9,10 @@ use base::{Error, Result, SqlState};
 use functions::Sequence;
 use storage::Relation;
 
-use crate::{Check, Field, Filling, ForeignKey, SequenceEntry, TableIndex, nearest_name};
+use crate::{
+    Check, Commented, Computed, Domain, Field, Filling, ForeignKey, Routine, SequenceEntry, TableIndex, UserType,
+    nearest_name,
+};
 
 /// The schema of unqualified names.
 pub const DEFAULT_SCHEMA: &str = "main";
@@ -19,7 +22,6 @@ pub const TEMPORARY_SCHEMA: &str = "pg_temp";
 const DEFAULT_SCHEMA_ALIAS: &str = "public";
 
 const INVALID_SCHEMA_NAME: SqlState = SqlState("3F000");
-const DUPLICATE_SCHEMA: SqlState = SqlState("42P06");
 const INVALID_TABLE_DEFINITION: SqlState = SqlState("42P16");
 
 /// A stored table as it is defined.
@@ -29,12 +31,16 @@ pub struct Table {
     pub relation: Arc<Relation>,
     /// What an INSERT stores in columns that it does not name.
     pub fillings: Vec<Filling>,
+    /// What the attributes behind those of its columns are: nobody sees these but its indexes.
+    pub computed: Vec<Computed>,
     /// What must hold of each row, in the order of the names.
     pub checks: Vec<Check>,
     /// Its indexes besides that of the primary key, in the order of the names.
     pub indexes: Vec<TableIndex>,
     /// Its foreign keys, in the order of the names.
     pub foreign_keys: Vec<ForeignKey>,
+    /// The domain of each column, if it is of one.
+    pub domains: Vec<Option<Name>>,
     /// Shared by all definitions of the table that there were.
     _rows: Arc<Rows>,
 }
@@ -53,7 +59,18 @@ impl Table {
     /// A table with a filling for each column, and constraints in the order of their names.
     pub fn with(relation: Arc<Relation>, fillings: Vec<Filling>, checks: Vec<Check>) -> Self {
         let rows = Arc::new(Rows(relation.clone()));
-        Self { relation, fillings, checks, indexes: Vec::new(), foreign_keys: Vec::new(), _rows: rows }
+        let domains = vec![None; relation.schema().attributes().len()];
+        let computed = Vec::new();
+        Self {
+            relation,
+            fillings,
+            computed,
+            checks,
+            indexes: Vec::new(),
+            foreign_keys: Vec::new(),
+            domains,
+            _rows: rows,
+        }
     }
 }
 
@@ -80,6 +97,8 @@ pub struct View {
     /// Schema (none: the default) and name of the tables and views that the query names itself. As long as the view is
     /// there they cannot be dropped, nor get other columns.
     pub reads: Vec<(Option<String>, String)>,
+    /// Where names without a schema are looked for, if that is not the default schema: as it was when it was made.
+    pub path: Option<Vec<String>>,
 }
 
 /// What kind of thing has a table name.
@@ -125,8 +144,7 @@ impl TableEntry {
             Self::Table(table) => table,
             Self::View(view) => return view.columns.clone(),
         };
-        let fields = table.relation.schema().attributes().iter();
-        fields.map(|a| Field { name: a.name.clone(), sql_type: a.sql_type, nullable: !a.not_null }).collect()
+        table.relation.schema().columns().iter().map(Field::of).collect()
     }
 
     /// Whether readers of this entry find in `new` what they found here. A view may get further columns.
@@ -149,19 +167,27 @@ pub enum IfExists {
 }
 
 /// Schema and name of an entry.
-pub(crate) type Name = (String, String);
+pub type Name = (String, String);
 pub(crate) type Schemas = BTreeMap<String, BTreeMap<String, TableEntry>>;
 
 /// All definitions at one moment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CatalogSnapshot {
     pub(crate) schemas: Schemas,
     pub(crate) sequences: BTreeMap<Name, SequenceEntry>,
+    pub(crate) routines: BTreeMap<Name, Vec<Arc<Routine>>>,
+    pub(crate) types: BTreeMap<Name, UserType>,
+    pub(crate) domains: BTreeMap<Name, Arc<Domain>>,
+    pub(crate) comments: BTreeMap<Commented, String>,
 }
 
 /// The definitions of a database.
 #[derive(Debug)]
-pub struct Catalog(Mutex<Arc<CatalogSnapshot>>);
+pub struct Catalog {
+    current: Mutex<Arc<CatalogSnapshot>>,
+    /// What others know already, if these are a transaction's own.
+    shared: Option<Arc<CatalogSnapshot>>,
+}
 
 /// The definitions as a transaction changes them.
 #[derive(Debug)]
@@ -197,7 +223,7 @@ impl CatalogSnapshot {
     }
 
     /// The schema that a name without one is of.
-    pub(crate) fn schema_of<'a>(&self, schema: Option<&'a str>, name: &str) -> &'a str {
+    pub fn schema_of<'a>(&self, schema: Option<&'a str>, name: &str) -> &'a str {
         match schema {
             None if self.is_temporary(None, name) => TEMPORARY_SCHEMA,
             _ => canonical(schema),
@@ -214,7 +240,10 @@ impl CatalogSnapshot {
 
     /// Whether nothing is defined but schemas.
     pub fn is_empty(&self) -> bool {
-        self.sequences.is_empty() && self.schemas.values().all(BTreeMap::is_empty)
+        self.sequences.is_empty()
+            && self.types.is_empty()
+            && self.domains.is_empty()
+            && self.schemas.values().all(BTreeMap::is_empty)
     }
 
     /// These definitions and a session's own.
@@ -222,6 +251,9 @@ impl CatalogSnapshot {
         let mut all = self.clone();
         all.schemas.extend(own.schemas.clone());
         all.sequences.extend(own.sequences.clone());
+        all.types.extend(own.types.clone());
+        all.domains.extend(own.domains.clone());
+        all.comments.extend(own.comments.clone());
         all
     }
 
@@ -242,6 +274,11 @@ impl CatalogSnapshot {
     }
 
     /// Whether there is a schema of that name.
+    /// Error 3F000 if there is no such schema.
+    pub fn check_schema(&self, name: &str) -> Result<()> {
+        if self.has_schema(canonical(Some(name))) { Ok(()) } else { Err(no_schema(name)) }
+    }
+
     pub(crate) fn has_schema(&self, name: &str) -> bool {
         self.schemas.contains_key(name)
     }
@@ -302,31 +339,36 @@ impl CatalogSnapshot {
 impl Catalog {
     /// A catalog with an empty default schema.
     pub fn new() -> Self {
-        let schemas = Schemas::from([(DEFAULT_SCHEMA.to_owned(), BTreeMap::new())]);
-        Self(Mutex::new(Arc::new(CatalogSnapshot { schemas, sequences: BTreeMap::new() })))
+        Self::with_schema(DEFAULT_SCHEMA)
     }
 
     /// The catalog of a session: an empty schema for what it alone sees.
     pub fn temporary() -> Self {
-        let schemas = Schemas::from([(TEMPORARY_SCHEMA.to_owned(), BTreeMap::new())]);
-        Self(Mutex::new(Arc::new(CatalogSnapshot { schemas, sequences: BTreeMap::new() })))
+        Self::with_schema(TEMPORARY_SCHEMA)
+    }
+
+    fn with_schema(schema: &str) -> Self {
+        let schemas = Schemas::from([(schema.to_owned(), BTreeMap::new())]);
+        let first = CatalogSnapshot { schemas, ..CatalogSnapshot::default() };
+        Self { current: Mutex::new(Arc::new(first)), shared: None }
     }
 
     /// The definitions as they are now.
     pub fn snapshot(&self) -> Arc<CatalogSnapshot> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A copy that changes on its own, for a transaction.
     pub fn fork(&self) -> Fork {
         let base = self.snapshot();
-        Fork { own: Self(Mutex::new(base.clone())), base }
+        let own = Self { current: Mutex::new(base.clone()), shared: Some(base.clone()) };
+        Fork { own, base }
     }
 
     /// Takes over what a fork has come to, if `commit` succeeds. Error 40001 if these definitions have changed since.
     pub fn adopt<T>(&self, fork: &Fork, commit: impl FnOnce() -> Result<T>) -> Result<T> {
         let own = fork.own.snapshot();
-        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let is_changed = !Arc::ptr_eq(&own, &fork.base);
         if is_changed && !Arc::ptr_eq(&current, &fork.base) {
             let message = "could not serialize access due to concurrent definitions";
@@ -336,6 +378,7 @@ impl Catalog {
         }
         let result = commit()?;
         if is_changed {
+            own.publish_types(None);
             *current = own;
         }
         Ok(result)
@@ -343,14 +386,17 @@ impl Catalog {
 
     /// Makes the definitions what they were.
     pub fn restore(&self, snapshot: Arc<CatalogSnapshot>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
+        snapshot.publish_types(self.shared.as_deref());
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
     }
 
     /// Runs `change` on the definitions; they stay as they are if it fails.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut CatalogSnapshot) -> Result<T>) -> Result<T> {
-        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let mut next = CatalogSnapshot::clone(&current);
         let result = change(&mut next)?;
+        next.forget_comments();
+        next.publish_types(self.shared.as_deref());
         *current = Arc::new(next);
         Ok(result)
     }
@@ -396,6 +442,9 @@ impl Catalog {
                 },
                 (None, _) | (Some(_), IfExists::Replace) => {}
             }
+            if entry.kind() == Kind::Table {
+                catalog.forget_comments_of(&key);
+            }
             catalog.drop_owned(&key);
             catalog.enter_owned(&key, owned)?;
             let entries = catalog.schemas.get_mut(schema).ok_or_else(|| no_schema(schema))?;
@@ -426,6 +475,7 @@ impl Catalog {
             {
                 entries.insert(to.to_owned(), entry);
             }
+            catalog.move_comments_of_table(&key, to);
             catalog.own_by(&key, to);
             catalog.refer_by(&key, to);
             Ok(())
@@ -467,45 +517,6 @@ impl Catalog {
             Ok(())
         })
     }
-
-    /// Adds a schema. Returns whether it did: false if it exists and that is to be skipped.
-    pub fn create_schema(&self, name: &str, if_not_exists: bool) -> Result<bool> {
-        self.change(|catalog| {
-            let name = canonical(Some(name));
-            if catalog.schemas.contains_key(name) {
-                return match if_not_exists {
-                    true => Ok(false),
-                    false => Err(Error::new(DUPLICATE_SCHEMA, format!("schema \"{name}\" already exists"))),
-                };
-            }
-            catalog.schemas.insert(name.to_owned(), BTreeMap::new());
-            Ok(true)
-        })
-    }
-
-    /// Removes a schema, with what is in it only if `cascade`. Returns whether there was one.
-    pub fn drop_schema(&self, name: &str, if_exists: bool, cascade: bool) -> Result<bool> {
-        self.change(|catalog| {
-            let name = canonical(Some(name));
-            let Some(entries) = catalog.schemas.get(name) else {
-                return if if_exists { Ok(false) } else { Err(no_schema(name)) };
-            };
-            let dependent = |why: &str| {
-                Error::new(SqlState::DEPENDENT_OBJECTS, format!("cannot drop schema \"{name}\" because {why}"))
-            };
-            if name == DEFAULT_SCHEMA {
-                return Err(dependent("it is the default schema"));
-            }
-            let has_sequences = catalog.sequences.keys().any(|(schema, _)| schema == name);
-            if (!entries.is_empty() || has_sequences) && !cascade {
-                return Err(dependent("other objects depend on it")
-                    .hint("use DROP ... CASCADE to drop the dependent objects too"));
-            }
-            catalog.schemas.remove(name);
-            catalog.sequences.retain(|(schema, _), _| schema != name);
-            Ok(true)
-        })
-    }
 }
 
 #[cold]
@@ -529,7 +540,7 @@ mod tests {
         TableEntry::Table(Arc::new(Table::new(relation)))
     }
     fn view() -> TableEntry {
-        TableEntry::View(Arc::new(View { sql: "select 1".into(), columns: vec![], reads: vec![] }))
+        TableEntry::View(Arc::new(View { sql: "select 1".into(), columns: vec![], reads: vec![], path: None }))
     }
 
     #[test]
@@ -576,7 +587,7 @@ mod tests {
         let budget = Budget::new(usize::MAX);
         let reader = |of: &str| {
             let reads = vec![(Some("public".to_owned()), of.to_owned())];
-            TableEntry::View(Arc::new(View { sql: String::new(), columns: vec![], reads }))
+            TableEntry::View(Arc::new(View { sql: String::new(), columns: vec![], reads, path: None }))
         };
         catalog.create(None, "t", table(&budget), IfExists::Fail).unwrap();
         catalog.create(None, "v", reader("t"), IfExists::Fail).unwrap();
@@ -600,19 +611,5 @@ mod tests {
         catalog.create(None, "w", reader("v"), IfExists::Fail).unwrap();
         drop(Kind::Table, &[(None, "t")], true).unwrap();
         assert_eq!(catalog.snapshot().entries().count(), 0);
-    }
-
-    #[test]
-    fn schemas_hold_names_of_their_own() {
-        let catalog = Catalog::new();
-        assert_eq!(catalog.create_schema("s", false), Ok(true));
-        assert_eq!(catalog.create_schema("s", true), Ok(false));
-        assert!(catalog.create_schema("public", false).is_err());
-        catalog.create(Some("s"), "v", view(), IfExists::Fail).unwrap();
-        assert!(catalog.snapshot().find(None, "v").is_none());
-        assert_eq!(catalog.drop_schema("s", false, false).unwrap_err().state(), SqlState::DEPENDENT_OBJECTS);
-        assert_eq!(catalog.drop_schema("s", false, true), Ok(true));
-        assert!(catalog.drop_schema("main", true, true).is_err());
-        assert_eq!(catalog.snapshot().schemas().collect::<Vec<_>>(), ["main"]);
     }
 }

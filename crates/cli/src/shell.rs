@@ -203,6 +203,7 @@ impl Shell {
         };
         self.signals.end();
         watch.clear();
+        self.session.take_notices().iter().for_each(|notice| eprintln!("{notice}"));
         let flushed = self.output.flush();
         let result = result?;
         flushed?;

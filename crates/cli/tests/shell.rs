@@ -270,3 +270,14 @@ fn as_many_threads_on_the_command_line_as_in_a_setting() {
         assert_eq!(flag.status.success(), set.status.success(), "{threads}: {}{}", errors(&flag), errors(&set));
     }
 }
+
+#[test]
+fn dumps_come_by_files_and_pipes() {
+    let dump = format!("{}/../testkit/dumps/rental.sql", env!("CARGO_MANIFEST_DIR"));
+    let count = "select count(*) as films from public.film";
+    let read = morsel(&["--mode", "csv", &dump], "");
+    assert!(read.status.success(), "{}", errors(&read));
+    let script = std::fs::read_to_string(&dump).unwrap();
+    let piped = morsel(&["--mode", "csv"], &format!("\\restrict key\n{script}{count};\n\\unrestrict key\n"));
+    assert!(piped.status.success() && out(&piped).ends_with("films\n3\n"), "{}{}", out(&piped), errors(&piped));
+}

@@ -173,6 +173,18 @@ impl<'a> Interpreter<'a> {
                     self.set(result, value);
                 }
             }
+            Inst::Loop { times, index, carried, body } => {
+                for &(value, first, _) in carried {
+                    let first = self.get(first);
+                    self.set(value, first);
+                }
+                for i in 0..(self.get(*times).0[0] as i64).max(0) {
+                    self.set(*index, Slot([i as u64, 0]));
+                    self.block(body)?;
+                    let next: Vec<_> = carried.iter().map(|&(.., next)| self.get(next)).collect();
+                    carried.iter().zip(next).for_each(|(&(value, ..), next)| self.set(value, next));
+                }
+            }
             Inst::Store { base, offset, value } => {
                 // SAFETY: the verifier keeps offsets inside of rows; rows are this worker's, or the program's writes to
                 // them are markers.

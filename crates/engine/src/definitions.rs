@@ -1,7 +1,11 @@
 //! Sequences, tables, indexes and views as the SQL that makes them again.
 
-use catalog::{Action, CatalogSnapshot, Filling, ForeignKey, IndexPart, Table, TableEntry, TableIndex, Unique};
+use catalog::{
+    Action, CatalogSnapshot, Domain, Filling, ForeignKey, IndexPart, Mode, Returns, Routine, RoutineKind,
+    RoutineParameter, Table, TableEntry, TableIndex, Unique, Volatility,
+};
 use functions::sequence::Shape;
+use types::SqlType;
 
 use crate::Session;
 
@@ -17,7 +21,8 @@ pub struct Definition {
 }
 
 impl Session {
-    /// The definitions of all sequences, then those of all tables and views, in the order of their names.
+    /// The definitions of all types, domains and sequences, then those of all tables and views, then those of functions and
+    /// procedures, in the order of their names.
     pub fn definitions(&self) -> Vec<Definition> {
         let catalog = self.database().0.catalog.snapshot();
         let others = catalog.sequences().filter(|(_, _, entry)| !catalog.is_of_identity(&entry.sequence));
@@ -42,7 +47,22 @@ impl Session {
             };
             Definition { schema: schema.to_owned(), name: name.to_owned(), sql }
         });
-        sequences.chain(entries).collect()
+        let routines = catalog.routines().map(|routine| Definition {
+            schema: routine.schema.clone(),
+            name: routine.name.clone(),
+            sql: create_routine(&full_name(&routine.schema, &routine.name), routine),
+        });
+        let types = catalog.user_types().map(|(schema, name, of)| {
+            let labels: Vec<String> =
+                of.labels.iter().map(|(_, label)| format!("'{}'", label.replace('\'', "''"))).collect();
+            let sql = format!("CREATE TYPE {} AS ENUM ({});", full_name(schema, name), labels.join(", "));
+            Definition { schema: schema.to_owned(), name: name.to_owned(), sql }
+        });
+        let domains = catalog.domains().map(|(schema, name, domain)| {
+            let sql = create_domain(&full_name(schema, name), domain, &catalog);
+            Definition { schema: schema.to_owned(), name: name.to_owned(), sql }
+        });
+        types.chain(domains).chain(sequences).chain(entries).chain(routines).collect()
     }
 }
 
@@ -51,6 +71,28 @@ fn full_name(schema: &str, name: &str) -> String {
         catalog::DEFAULT_SCHEMA => quoted(name),
         schema => format!("{}.{}", quoted(schema), quoted(name)),
     }
+}
+
+/// A type by its name, with its schema if that is not the default one.
+fn type_name(sql_type: SqlType, catalog: &CatalogSnapshot) -> String {
+    match sql_type.enumeration().and_then(|of| catalog.name_of(of)) {
+        Some((schema, name)) => full_name(schema, name) + &"[]".repeat(sql_type.dimensions()),
+        None => sql_type.to_string(),
+    }
+}
+
+fn create_domain(name: &str, domain: &Domain, catalog: &CatalogSnapshot) -> String {
+    let mut sql = format!("CREATE DOMAIN {name} AS {}", type_name(domain.sql_type, catalog));
+    if let Some(default) = domain.filling.sql(domain.sql_type) {
+        sql += &format!(" DEFAULT {default}");
+    }
+    if domain.not_null {
+        sql += " NOT NULL";
+    }
+    for check in &domain.checks {
+        sql += &format!(" CONSTRAINT {} CHECK ({})", quoted(&check.name), check.sql);
+    }
+    sql + ";"
 }
 
 /// What a sequence is declared as, in the order in which PostgreSQL lists it.
@@ -63,8 +105,12 @@ fn options(shape: &Shape) -> String {
 fn create_table(name: &str, table: &Table, catalog: &CatalogSnapshot) -> String {
     let schema = table.relation.schema();
     let mut lines: Vec<String> = Vec::with_capacity(schema.attributes().len() + 1);
-    for (index, (attribute, filling)) in schema.attributes().iter().zip(&table.fillings).enumerate() {
-        let mut line = format!("    {} {}", quoted(&attribute.name), attribute.sql_type);
+    for (index, (attribute, filling)) in schema.columns().iter().zip(&table.fillings).enumerate() {
+        let typed = match table.domains.get(index).and_then(Option::as_ref) {
+            Some((schema, domain)) => full_name(schema, domain),
+            None => type_name(attribute.sql_type, catalog),
+        };
+        let mut line = format!("    {} {typed}", quoted(&attribute.name));
         if let Filling::Identity { always, sequence } = filling {
             let when = if *always { "ALWAYS" } else { "BY DEFAULT" };
             line += &format!(" GENERATED {when} AS IDENTITY ({})", options(&sequence.shape()));
@@ -155,12 +201,41 @@ pub(crate) fn create_index(name: &str, table: &Table, index: &TableIndex) -> Str
     let unique = if definition.unique == Unique::No { "" } else { "UNIQUE " };
     let nulls = if definition.unique == Unique::Yes { " NULLS NOT DISTINCT" } else { "" };
     let columns = parts(table, &definition.parts);
-    format!("CREATE {unique}INDEX {} ON {name} ({columns}){nulls};", quoted(&definition.name))
+    let only = match definition.only.map(|only| computed(table, only)) {
+        Some(Some(rows)) => format!(" WHERE {}", in_parentheses(rows)),
+        _ => String::new(),
+    };
+    format!("CREATE {unique}INDEX {} ON {name} ({columns}){nulls}{only};", quoted(&definition.name))
+}
+
+/// The expression that an attribute is.
+fn computed(table: &Table, attribute: usize) -> Option<&str> {
+    let at = attribute.checked_sub(table.fillings.len())?;
+    table.computed.get(at)?.sql.as_deref()
+}
+
+/// An expression in parentheses, unless it is a name or has them.
+fn in_parentheses(sql: &str) -> String {
+    let is_name = sql.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let inner = sql.strip_prefix('(').and_then(|sql| sql.strip_suffix(')'));
+    let is_whole = |inner: &str| {
+        let mut depth = 0_i32;
+        inner.chars().all(|c| {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+            depth >= 0
+        })
+    };
+    if is_name || inner.is_some_and(is_whole) { sql.to_owned() } else { format!("({sql})") }
 }
 
 fn parts(table: &Table, parts: &[IndexPart]) -> String {
     let part = |part: &IndexPart| {
-        let name = quoted(&table.relation.schema().attributes()[part.attribute].name);
+        let attribute = &table.relation.schema().attributes()[part.attribute];
+        let name = match computed(table, part.attribute) {
+            Some(_) if attribute.name.starts_with('(') => format!("({})", attribute.name),
+            Some(_) => attribute.name.clone(),
+            None => quoted(&attribute.name),
+        };
         let order = match (part.descending, part.nulls_first) {
             (false, false) => "",
             (true, true) => " DESC",
@@ -170,6 +245,46 @@ fn parts(table: &Table, parts: &[IndexPart]) -> String {
         name + order
     };
     parts.iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// The statement that makes a function or procedure.
+fn create_routine(name: &str, routine: &Routine) -> String {
+    let parameter = |p: &RoutineParameter| {
+        let mut words: Vec<String> = Vec::with_capacity(4);
+        if matches!(p.mode, Mode::Out | Mode::InOut) {
+            words.push(p.mode.name().to_owned());
+        }
+        words.extend(p.name.as_deref().map(quoted));
+        words.push(p.sql_type.to_string());
+        words.extend(p.default.as_ref().map(|default| format!("DEFAULT {default}")));
+        words.join(" ")
+    };
+    let of = |is_table: bool| {
+        let these = routine.parameters.iter().filter(|p| (p.mode == Mode::Table) == is_table);
+        these.map(parameter).collect::<Vec<_>>().join(", ")
+    };
+    let set = if routine.is_set { "SETOF " } else { "" };
+    let has_columns = routine.parameters.iter().any(|p| p.mode == Mode::Table);
+    let has_outs = routine.parameters.iter().any(|p| matches!(p.mode, Mode::Out | Mode::InOut));
+    let returns = match routine.returns {
+        _ if has_columns => format!(" RETURNS TABLE ({})", of(true)),
+        _ if routine.kind == RoutineKind::Procedure || has_outs && !routine.is_set => String::new(),
+        Returns::Nothing => " RETURNS void".to_owned(),
+        Returns::Value(sql_type) => format!(" RETURNS {set}{sql_type}"),
+        Returns::Row | Returns::Record => format!(" RETURNS {set}record"),
+    };
+    let mut tag = "$$".to_owned();
+    while routine.body.contains(&tag) {
+        tag.insert(1, 'b');
+    }
+    let (kind, language) = (routine.kind.name().to_uppercase(), routine.language.name());
+    let strict = if routine.is_strict { " STRICT" } else { "" };
+    let volatility = match routine.volatility {
+        Volatility::Volatile => String::new(),
+        other => format!(" {}", other.name()),
+    };
+    let body = &routine.body;
+    format!("CREATE {kind} {name}({}){returns} LANGUAGE {language}{volatility}{strict} AS {tag}{body}{tag};", of(false))
 }
 
 /// The name as SQL needs it: in quotes unless it is a word in lower case that could be no keyword.

@@ -3,24 +3,29 @@
 //! Statements see nothing else of the session that runs them. What is outside of the database is opened here or not at
 //! all: [`Environment::outside`] is the one door.
 
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
+use base::helpers::{Helpers, PieceStep};
 use base::memory::Reservation;
 use base::statement::Working;
 use base::{Budget, Error, Result, SqlState, statement};
 use catalog::{Catalog, CatalogSnapshot, TEMPORARY_SCHEMA};
 use functions::SequenceSession;
-use io::{FileSource, Helpers, OpenContext, PieceStep};
+use io::{FileSource, OpenContext};
 use scheduler::{JobHandle, JobOptions, JobSpec, Observer, Pipeline};
 use sql::ObjectName;
 
 use crate::activity::{Open, Statement};
 use crate::call::Call;
+use crate::cursor::Cursor;
+use crate::notices::Notices;
 use crate::pieces::each_piece;
 use crate::settings::{SETTINGS, Setting, Settings, parse_memory};
+use crate::together::Together;
 use crate::trace::{Recorder, Trace};
 use crate::transaction::Block;
 use crate::{Database, PreparedStatement, database};
@@ -40,6 +45,8 @@ pub(crate) struct Environment {
     pub frames: HashMap<String, Arc<dyn FileSource>>,
     /// The session's prepared statements, by name.
     pub prepared: BTreeMap<String, Arc<PreparedStatement>>,
+    /// The session's cursors, by name; some may be of transactions that have ended.
+    pub cursors: BTreeMap<String, Cursor>,
     /// Of the statement that runs, or has run last.
     pub call: Call,
     /// The number of the session; 0 of none.
@@ -56,6 +63,16 @@ pub(crate) struct Environment {
     pub block: Option<Arc<Block>>,
     /// Results of the session that are open.
     pub open: Arc<AtomicUsize>,
+    /// What its statements tell besides.
+    pub notices: Notices,
+    /// Functions and procedures that the session has run, by number.
+    pub programs: HashMap<i64, Arc<dyn Any + Send + Sync>>,
+    /// How many of them run, one within another.
+    pub calls: usize,
+    /// CALLs with parameters that it has run, by their texts.
+    pub parsed: HashMap<String, Arc<sql::Parsed>>,
+    /// The data that come with the statement, if it is a COPY FROM STDIN.
+    pub given: Option<Arc<str>>,
 }
 
 impl Environment {
@@ -66,12 +83,14 @@ impl Environment {
         let trace = database.0.first_trace.get().cloned();
         let (frames, prepared, sequences) = (HashMap::new(), BTreeMap::new(), Arc::default());
         let (call, open, temporary) = (Call::default(), Arc::default(), Arc::new(Catalog::temporary()));
-        let (session, block) = (0, None);
+        let (session, block, given) = (0, None, None);
+        let (notices, programs, parsed, calls) = (Notices::default(), HashMap::new(), HashMap::new(), 0);
         Self {
             database,
             settings,
             frames,
             prepared,
+            cursors: BTreeMap::new(),
             call,
             session,
             temporary,
@@ -80,16 +99,26 @@ impl Environment {
             trace,
             block,
             open,
+            notices,
+            programs,
+            parsed,
+            calls,
+            given,
         }
     }
 
     /// All definitions that a statement sees.
     pub fn catalog(&self) -> Arc<CatalogSnapshot> {
-        let (shared, own) = match self.block.as_ref().and_then(|block| block.definitions()) {
-            Some(own) => (own.shared.own.snapshot(), own.temporary.own.snapshot()),
-            None => (self.database.0.catalog.snapshot(), self.temporary.snapshot()),
-        };
+        let [shared, own] = self.catalogs();
         if own.is_empty() { shared } else { Arc::new(shared.beside(&own)) }
+    }
+
+    /// The definitions that all sessions see, and those of the session, as a statement sees them.
+    pub fn catalogs(&self) -> [Arc<CatalogSnapshot>; 2] {
+        match self.block.as_ref().and_then(|block| block.definitions()) {
+            Some(own) => [own.shared.own.snapshot(), own.temporary.own.snapshot()],
+            None => [self.database.0.catalog.snapshot(), self.temporary.snapshot()],
+        }
     }
 
     /// The catalog in which a schema is, to be changed: that of the transaction, if the session is in one.
@@ -101,11 +130,13 @@ impl Environment {
         if schema == Some(TEMPORARY_SCHEMA) { &self.temporary } else { &self.database.0.catalog }
     }
 
-    /// A name with the schema that it is found in, if that is the session's own.
+    /// A name with the schema that it is found in, if that is the session's own, or one of its search path.
     pub fn located(&self, name: &ObjectName) -> ObjectName {
-        let is_own = self.catalog().is_temporary(name.schema.as_deref(), &name.name);
-        let schema = if is_own { Some(TEMPORARY_SCHEMA.to_owned()) } else { name.schema.clone() };
-        ObjectName { schema, ..name.clone() }
+        let catalog = self.catalog();
+        if catalog.is_temporary(name.schema.as_deref(), &name.name) {
+            return ObjectName { schema: Some(TEMPORARY_SCHEMA.to_owned()), ..name.clone() };
+        }
+        placed(&catalog, self.settings.search_path().as_deref(), name)
     }
 
     /// A statement is seen by all sessions until what this returns is dropped.
@@ -192,9 +223,14 @@ impl Environment {
 
     /// This thread works for the statement with that text, which takes room while it is planned.
     pub fn work_on(&self, text: &str) -> Result<(Working, Reservation)> {
+        self.work_on_bytes(text.len())
+    }
+
+    /// As [`work_on`](Self::work_on), for statements of so many bytes.
+    pub fn work_on_bytes(&self, bytes: usize) -> Result<(Working, Reservation)> {
         let budget = self.statement_budget();
         let working = statement::work_for(&budget, &self.call.token());
-        let room = budget.reserve(text.len() * PLANNING, "planning")?;
+        let room = budget.reserve(bytes * PLANNING, "planning")?;
         Ok((working, room))
     }
 
@@ -204,13 +240,24 @@ impl Environment {
             return Err(Error::new(SqlState::INSUFFICIENT_PRIVILEGE, "access to files is disabled")
                 .hint("enable_external_access is off"));
         }
+        Ok(self.helped())
+    }
+
+    /// What reading data needs that are there already.
+    pub fn helped(&self) -> OpenContext {
         let budget = Some(self.statement_budget());
         let observer = self.observer([LOOK].into_iter(), None);
         let options = JobOptions { observer, ..self.job_options() };
         let workers = Workers { database: self.database.clone(), options };
         let helpers = Some(Arc::new(workers) as Arc<dyn Helpers>);
         let zone = self.settings.time_zone();
-        Ok(OpenContext { budget, cancel: self.call.token(), helpers, zone, ..OpenContext::default() })
+        OpenContext { budget, cancel: self.call.token(), helpers, zone, ..OpenContext::default() }
+    }
+
+    /// Those who help with something of that name: the database's workers, beside this thread.
+    pub fn helpers(&self, name: &'static str) -> Together {
+        let observer = self.observer([name].into_iter(), None);
+        Together { name, database: self.database.clone(), options: JobOptions { observer, ..self.job_options() } }
     }
 
     /// Changes a setting to a checked value, or to its default.
@@ -255,6 +302,11 @@ impl Environment {
         }
     }
 
+    /// A transaction ends, and with it what SET LOCAL has said.
+    pub fn unset_local(&mut self, block: &Block) -> Result<()> {
+        block.take_settings().into_iter().try_for_each(|(setting, before)| self.set(setting, before))
+    }
+
     /// Changes all settings to their defaults, but for those that cannot be.
     pub fn reset_all(&mut self) -> Result<()> {
         let closed = self.database.0.is_closed();
@@ -276,6 +328,14 @@ impl Environment {
             _ => self.settings.get(setting).to_string(),
         }
     }
+}
+
+/// A name with the schema of a search path in which it is found; as it is if it has one, or there is no path but the default one.
+pub(crate) fn placed(catalog: &CatalogSnapshot, path: Option<&[String]>, name: &ObjectName) -> ObjectName {
+    let (None, Some(path)) = (&name.schema, path) else { return name.clone() };
+    // What is nowhere is not in the default schema either, unless that is in the path.
+    let found = catalog.schema_with(path, &name.name).or_else(|| catalog.existing(path).next()).unwrap_or_default();
+    ObjectName { schema: Some(found.to_owned()), ..name.clone() }
 }
 
 /// The database's workers, as those who help to look at a file.

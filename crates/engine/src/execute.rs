@@ -1,6 +1,7 @@
 //! Running a plan: optimise, lower, compile, and give the pipelines to the scheduler.
 
 mod batch;
+mod enough;
 mod extremes;
 mod filter;
 mod lookup;
@@ -212,6 +213,8 @@ impl Prepared {
         sink: Option<MakeSink<'_>>,
     ) -> Result<Running> {
         environment.statement.compiled();
+        // Of a function's query, rows that nobody wants any more stop it alone.
+        let cancel = if environment.calls > 0 { cancel.nested() } else { cancel };
         let mut query = Query::new(environment, self, sources, arguments, cancel.clone(), sink)?;
         if let Some(block) = &environment.block {
             block.is_queried();
@@ -335,20 +338,21 @@ impl Query {
 
     /// Rows of all sources outside of the query, as far as they are known.
     fn source_rows(&self) -> u64 {
-        let rows = |source: &IrSource| match source {
+        let rows = |id: PipelineId| match &self.program.pipelines[id].source {
             IrSource::Table { table, predicates, .. } => match &self.sources[*table] {
                 Source::Stored(snapshot, _) => {
                     let by_key = lookup::keys(snapshot, predicates);
-                    let found = by_key.or_else(|| scan::found_rows(self, snapshot, predicates));
+                    let found = by_key.or_else(|| scan::found_rows(self, id, snapshot, predicates));
                     found.unwrap_or_else(|| snapshot.rows()) as u64
                 }
                 // Reading a file takes long enough to be worth the workers.
                 Source::File(_) => u64::MAX / 1024,
+                Source::Routine(_) | Source::Part(_) => 0,
             },
             IrSource::Values(chunk) => chunk.rows() as u64,
             IrSource::Rows { .. } => 0,
         };
-        self.program.pipelines.values().map(|p| rows(&p.source)).sum()
+        self.program.pipelines.iter().map(|(id, _)| rows(id)).sum()
     }
 
     /// What the rows of a pipeline's source are numbered from: rows of later pipelines go behind those of earlier ones

@@ -25,9 +25,11 @@ pub(crate) fn table(name: &str, file: Arc<dyn FileSource>, samples: &Arc<Samples
     Table {
         name: name.into(),
         fields,
+        computed: Vec::new(),
         fillings: Vec::new(),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        domains: Vec::new(),
         statistics,
         source,
     }

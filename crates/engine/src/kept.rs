@@ -12,37 +12,38 @@
 //! arguments. How many rows its tables have is a matter of estimates: it may change by half. A plan that does not hold is
 //! passed over, never mended.
 //!
+//! Statements that need a few rows by keys of indexes run by short plans ([`short`]), which rest on definitions alone.
+//!
 //! Invariant: a statement has the same rows, errors and positions with and without kept plans.
 
-mod key;
+pub(crate) mod change;
 pub(crate) mod plans;
-mod point;
 mod read;
-pub(crate) mod row_change;
+pub(crate) mod short;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use base::{IdMap, Result};
+use base::IdMap;
+use base::Result;
 use plan::TableId;
 use runtime::query::Arguments;
-use storage::{Relation, Transaction};
-use types::Chunk;
+use storage::{Relation, Snapshot, Transaction};
+use types::{Chunk, Value};
 
 use crate::QueryResult;
 use crate::environment::Environment;
 use crate::freezing::freeze_behind;
 use crate::source::Source;
-use crate::statement::rows_tag;
+use crate::statement::{apply_few, rows_tag, tag_of};
+use crate::transaction::Block;
+use change::ShortChange;
 use plans::{Kept, KeptPlans, Text, Way};
-use point::Point;
-use row_change::RowChange;
+use short::Short;
 
 /// A plan that holds for a statement, with what it takes for this run.
 pub(crate) struct Fit {
     pub kept: Arc<Kept>,
-    sources: IdMap<TableId, Source>,
     arguments: Arguments,
 }
 
@@ -65,89 +66,137 @@ impl Kept {
         if self.catalog.as_ptr() != Arc::as_ptr(&catalog) || !environment.temporary.snapshot().is_empty() {
             return None;
         }
-        let view = OnceCell::new();
-        let snapshot = |relation: &Arc<Relation>| match &environment.block {
-            Some(block) => block.snapshot(relation),
-            None => relation.snapshot_of(view.get_or_init(|| environment.database.0.clock.view()).clone()),
-        };
-        Some(Fit { kept: self.clone(), sources: self.sources(&snapshot)?, arguments: self.arguments(text)? })
+        Some(Fit { kept: self.clone(), arguments: self.arguments(text)? })
     }
 }
 
-/// What a point lookup finds. Whoever watches sees a pipeline: it is run as others.
-fn find(
+/// The rows of a short plan; none if it has to be run in another way. Whoever watches sees a pipeline: it is run as others.
+pub(crate) fn short_rows(
     environment: &Environment,
-    point: &Point,
-    sources: &IdMap<TableId, Source>,
-    arguments: &Arguments,
-) -> Result<Option<Vec<Chunk>>> {
-    let (Some(Source::Stored(snapshot, _)), None) = (sources.values().next(), &environment.trace) else {
+    short: &Short,
+    arguments: &[Value],
+    snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
+) -> Result<Option<Chunk>> {
+    if environment.trace.is_some() || !short.is_promising() {
         return Ok(None);
-    };
+    }
     environment.call.token().check()?;
     environment.statement.compiled();
     let block = environment.block.as_ref();
     block.iter().for_each(|block| block.is_queried());
     let reads = block.and_then(|block| block.transaction.reads());
-    let found = point.find(snapshot, arguments, reads.as_deref());
+    let found = short.rows(arguments, snapshot, reads.as_deref());
     environment.statement.ran_here();
     Ok(found)
 }
 
-/// Changes a row; returns how many there were. None: nothing has happened, and it has to be done in another way.
-fn change_row(environment: &Environment, change: &RowChange, arguments: Arguments) -> Option<usize> {
-    environment.call.token().check().ok()?;
-    if environment.trace.is_some() {
-        return None;
-    }
-    let (relation, budget) = (change.relation()?, || environment.statement_budget());
-    // Somebody looks after what is done to it.
-    if relation.effects_are_noted() {
-        return None;
-    }
-    environment.statement.compiled();
-    let rows = match &environment.block {
-        None => {
-            // It reads the row that it writes, so that a snapshot is serializable.
-            let transaction = Transaction::begin(&environment.database.0.clock, false);
-            let rows = change.apply(&transaction, &relation, arguments, &budget)?;
-            let changed = transaction.commit().ok()?;
-            changed.iter().for_each(|relation| freeze_behind(&environment.database.0, relation));
-            rows
-        }
-        Some(block) => {
-            block.check_writable("").ok()?;
-            block.is_queried();
-            let rows = change.apply(&block.transaction, &relation, arguments, &budget);
-            if rows.is_none() {
-                block.transaction.roll_back_to(block.transaction.statement()).ok()?;
-            }
-            rows?
-        }
-    };
-    environment.statement.ran_here();
-    Some(rows)
-}
-
 impl Fit {
-    /// Runs the statement. None: nothing has happened, and it has to be run the long way.
-    pub fn run(self, environment: &Environment) -> Option<Result<QueryResult>> {
-        let Self { kept, sources, arguments } = self;
+    /// A plan that was just made for a statement.
+    pub fn new(kept: &Arc<Kept>, text: Text<'_>) -> Option<Self> {
+        Some(Self { kept: kept.clone(), arguments: kept.arguments(text)? })
+    }
+
+    /// Runs the statement. None: nothing has happened, and it has to be run the long way. Foreign keys are `looked_after` by
+    /// whoever calls this, or not.
+    pub fn run(self, environment: &Environment, looked_after: bool) -> Option<Result<QueryResult>> {
+        let Self { kept, arguments } = self;
         let result = match &kept.way {
-            Way::Change(change) => Ok(rows_tag(change.tag(), change_row(environment, change, arguments)?)),
-            Way::Query { prepared, point } => {
-                let columns = kept.columns.clone();
-                let found = point.as_ref().map(|point| find(environment, point, &sources, &arguments));
+            Way::Change(change) => Ok(run_change(environment, change, &arguments.values, looked_after)?),
+            Way::Query { prepared, short } => {
+                let view = OnceCell::new();
+                let snapshot = |relation: &Arc<Relation>| match &environment.block {
+                    Some(block) => block.snapshot(relation),
+                    None => relation.snapshot_of(view.get_or_init(|| environment.database.0.clock.view()).clone()),
+                };
+                let found = short.as_ref().map(|short| short_rows(environment, short, &arguments.values, &snapshot));
                 match found.transpose() {
-                    Ok(Some(Some(found))) => Ok(QueryResult::ready(columns, found)),
-                    Ok(_) => prepared
-                        .start(environment, sources, Some(arguments), false, environment.call.token())
-                        .map(|running| QueryResult::running(columns, running)),
+                    Ok(Some(Some(found))) => Ok(ready(&kept, found)),
+                    Ok(_) => {
+                        let sources: IdMap<TableId, Source> = kept.sources(&snapshot)?;
+                        let columns = kept.columns.clone();
+                        prepared
+                            .as_ref()?
+                            .start(environment, sources, Some(arguments), false, environment.call.token())
+                            .map(|running| QueryResult::running(columns, running))
+                    }
                     Err(error) => Err(error),
                 }
             }
         };
-        environment.database.0.kept.runs.fetch_add(1, Ordering::Relaxed);
         Some(result)
+    }
+}
+
+fn ready(kept: &Kept, found: Chunk) -> QueryResult {
+    let chunks = if found.rows() > 0 { vec![found] } else { Vec::new() };
+    QueryResult::ready(kept.columns.clone(), chunks)
+}
+
+/// Runs a change; none: nothing has happened, and it has to be run in another way.
+fn run_change(
+    environment: &Environment,
+    change: &ShortChange,
+    arguments: &[Value],
+    looked_after: bool,
+) -> Option<QueryResult> {
+    environment.call.token().check().ok()?;
+    if environment.trace.is_some() || !change.source.is_promising() {
+        return None;
+    }
+    let relation = change.relation.upgrade()?;
+    // Somebody has to look after what is done to it.
+    if relation.effects_are_noted() && !looked_after {
+        return None;
+    }
+    environment.statement.compiled();
+    let rows = |transaction: &Transaction| {
+        let reads = transaction.reads();
+        change.source.rows(arguments, &|relation| transaction.snapshot(relation), reads.as_deref())
+    };
+    let budget = || environment.statement_budget();
+    let result = match &environment.block {
+        None => {
+            let transaction = Transaction::begin(&environment.database.0.clock, !change.is_serializable());
+            let rows = rows(&transaction)?;
+            let count = change.change(&transaction, &relation, rows, &budget).ok()??;
+            let changed = transaction.commit().ok()?;
+            changed.iter().for_each(|relation| freeze_behind(&environment.database.0, relation));
+            rows_tag(tag_of(&change.kind), count)
+        }
+        Some(block) => {
+            block.check_writable("").ok()?;
+            block.is_queried();
+            let rows = rows(&block.transaction)?;
+            let result = change_in_block(environment, block, change, &relation, rows);
+            if result.is_none() {
+                block.transaction.roll_back_to(block.transaction.statement()).ok()?;
+                // Nobody looks after what has not happened.
+                block.transaction.take_effects();
+            }
+            result?
+        }
+    };
+    environment.statement.ran_here();
+    Some(result)
+}
+
+fn change_in_block(
+    environment: &Environment,
+    block: &Arc<Block>,
+    change: &ShortChange,
+    relation: &Arc<Relation>,
+    rows: Chunk,
+) -> Option<QueryResult> {
+    let tag = tag_of(&change.kind);
+    match change.change(&block.transaction, relation, rows, &|| environment.statement_budget()) {
+        Ok(changed) => Some(rows_tag(tag, changed?)),
+        Err(rows) => {
+            let of = (change.kind.clone(), change.attributes.clone());
+            let (changed, returned) = apply_few(environment, block, relation, of, rows).ok()?;
+            Some(match &change.returning {
+                Some(fields) => QueryResult::ready(fields.clone(), returned),
+                None => rows_tag(tag, changed),
+            })
+        }
     }
 }

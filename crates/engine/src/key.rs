@@ -10,6 +10,7 @@ pub(crate) fn is_key(sql_type: SqlType, value: &Value) -> bool {
         (SqlType::BigInt, Value::Int(_)) => true,
         (SqlType::Text | SqlType::Varchar(_), Value::Str(_)) => true,
         (SqlType::Date, Value::Date(_)) => true,
+        (SqlType::Enum(_), Value::Enum(_)) => true,
         (SqlType::Timestamp | SqlType::Timestamptz, Value::Timestamp(_)) => true,
         _ => false,
     }

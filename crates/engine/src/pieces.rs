@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::Result;
-use io::{CHUNK_ROWS, FIRST_ROWS, FileSource, Once, PieceReader, PieceStep, PrunePredicate};
+use base::helpers::PieceStep;
+use io::{CHUNK_ROWS, FIRST_ROWS, FileSource, Once, PieceReader, PrunePredicate};
 use scheduler::{Cutting, Morsel, MorselRanges, Offsets, Progress, TaskSet, Tasks};
 
 /// A file that is read: the rows that its pieces are expected to have are the morsels. What `T` holds is known of a piece

@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
 use catalog::{Action, CatalogSnapshot, ForeignKey, Table, TableEntry};
+use sql::ObjectName;
 use storage::transaction::{ChangedRows, Effect};
 use storage::{Relation, RowId, ScanOp, ScanPredicate, Snapshot};
 use types::ops::cast::{assign_value, format_value};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
+use crate::deferred::{Modes, Pending, Side};
 use crate::definitions::quoted;
 use crate::environment::Environment;
 use crate::result::QueryResult;
@@ -47,18 +49,39 @@ type Run = fn(&mut Environment, &str, &[(Value, SqlType)]) -> Result<QueryResult
 
 /// Looks after what the statement that has just run has done; further ones are run by `run`.
 pub(crate) fn look_after(environment: &mut Environment, block: &Arc<Block>, run: Run) -> Result<()> {
+    let due = block.deferred().take(|modes, pending| !is_put_off(modes, pending));
+    check_pending(environment, block, due, run)?;
     let effects = block.transaction.take_effects();
     if effects.is_empty() {
         return Ok(());
     }
     let catalog = environment.catalog();
+    let statement = block.transaction.statement();
     // From here on its rows are seen.
     block.transaction.next_statement();
+    let effects: Vec<Arc<Effect>> = effects.into_iter().map(Arc::new).collect();
+    let put_off = |referencing: &Arc<Relation>, key: &ForeignKey, side: Side, effect: &Arc<Effect>| {
+        let mut deferred = block.deferred();
+        let (name, referencing) = ((referencing.number(), key.name.clone()), referencing.clone());
+        let is_deferred = key.deferrable.is_some_and(|initially| deferred.modes.is_deferred(&name, initially));
+        if is_deferred {
+            deferred.pending.push(Pending { statement, key: name, referencing, side, effect: effect.clone() });
+        }
+        is_deferred
+    };
     for effect in &effects {
         let Some(referenced) = Named::of(&catalog, &effect.relation) else { continue };
         for (schema, name, key) in catalog.references_to(referenced.schema, referenced.name) {
-            let full = format!("{}.{}", quoted(schema), quoted(name));
             let TableEntry::Table(referencing) = catalog.lookup(Some(schema), name)? else { continue };
+            let refuses = match &effect.rows {
+                ChangedRows::Deleted(_) => key.on_delete == Action::Refuse,
+                ChangedRows::Replaced(..) => key.on_update == Action::Refuse,
+                ChangedRows::Inserted(_) | ChangedRows::Updated(..) => continue,
+            };
+            if refuses && put_off(&referencing.relation, key, Side::Referenced, effect) {
+                continue;
+            }
+            let full = format!("{}.{}", quoted(schema), quoted(name));
             let reference = Reference { key, referencing, full, name, referenced: &referenced, run };
             reference.rows_are_gone(environment, block, effect)?;
         }
@@ -66,11 +89,106 @@ pub(crate) fn look_after(environment: &mut Environment, block: &Arc<Block>, run:
     for effect in &effects {
         let Some(referencing) = Named::of(&catalog, &effect.relation) else { continue };
         for key in &referencing.table.foreign_keys {
+            let comes = match &effect.rows {
+                ChangedRows::Inserted(_) => true,
+                ChangedRows::Updated(_, attributes) => attributes.iter().any(|a| key.columns.contains(a)),
+                ChangedRows::Deleted(_) | ChangedRows::Replaced(..) => false,
+            };
+            if !comes || put_off(&referencing.table.relation, key, Side::Referencing, effect) {
+                continue;
+            }
             let TableEntry::Table(to) = catalog.lookup(Some(&key.references.0), &key.references.1)? else { continue };
             block.transaction.depend_on_reads(|| rows_have_come(block, effect, referencing.name, key, &to.relation))?;
         }
     }
     Ok(())
+}
+
+fn is_put_off(modes: &Modes, pending: &Pending) -> bool {
+    // What is checked now was put off when it was noted: it is again unless something else was said since.
+    modes.is_deferred(&pending.key, true)
+}
+
+/// Looks after all that a transaction has put off, before it ends.
+pub(crate) fn look_after_deferred(environment: &mut Environment, block: &Arc<Block>, run: Run) -> Result<()> {
+    let due = block.deferred().take(|_, _| true);
+    check_pending(environment, block, due, run)
+}
+
+fn check_pending(environment: &mut Environment, block: &Arc<Block>, due: Vec<Pending>, run: Run) -> Result<()> {
+    if due.is_empty() {
+        return Ok(());
+    }
+    let catalog = environment.catalog();
+    block.transaction.next_statement();
+    for Pending { key: (_, key), referencing, side, effect, .. } in due {
+        let Some(of) = Named::of(&catalog, &referencing) else { continue };
+        let Some(key) = of.table.foreign_keys.iter().find(|known| known.name == key) else { continue };
+        match side {
+            Side::Referencing => {
+                let TableEntry::Table(to) = catalog.lookup(Some(&key.references.0), &key.references.1)? else {
+                    continue;
+                };
+                block.transaction.depend_on_reads(|| rows_have_come(block, &effect, of.name, key, &to.relation))?;
+            }
+            Side::Referenced => {
+                let Some(referenced) = Named::of(&catalog, &effect.relation) else { continue };
+                let full = format!("{}.{}", quoted(of.schema), quoted(of.name));
+                let reference =
+                    Reference { key, referencing: of.table, full, name: of.name, referenced: &referenced, run };
+                reference.rows_are_gone(environment, block, &effect)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// SET CONSTRAINTS in a transaction. Error 42704 if there is none of a name, 42809 if one cannot be deferred.
+pub(crate) fn set_constraints(
+    environment: &Environment,
+    block: &Block,
+    names: Option<Vec<ObjectName>>,
+    deferred: bool,
+) -> Result<()> {
+    let Some(names) = names else {
+        block.deferred().modes.set_all(deferred);
+        return Ok(());
+    };
+    let catalog = environment.catalog();
+    for wanted in names {
+        let mut keys = Vec::new();
+        for (schema, _, entry) in catalog.entries() {
+            let TableEntry::Table(table) = entry else { continue };
+            if wanted.schema.as_deref().is_some_and(|wanted| wanted != schema) {
+                continue;
+            }
+            for key in table.foreign_keys.iter().filter(|key| key.name == wanted.name) {
+                if key.deferrable.is_none() {
+                    let message = format!("constraint \"{}\" is not deferrable", wanted.name);
+                    return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(wanted.position));
+                }
+                keys.push((table.relation.number(), key.name.clone()));
+            }
+        }
+        if keys.is_empty() {
+            let message = format!("constraint \"{}\" does not exist", wanted.name);
+            return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(wanted.position));
+        }
+        keys.into_iter().for_each(|key| block.deferred().modes.set(key, deferred));
+    }
+    Ok(())
+}
+
+/// 55006 if checks of a table are put off.
+pub(crate) fn check_nothing_pending(block: &Block, relation: &Arc<Relation>, name: &str, what: &str) -> Result<()> {
+    let is_of = |pending: &Pending| {
+        Arc::ptr_eq(&pending.referencing, relation) || Arc::ptr_eq(&pending.effect.relation, relation)
+    };
+    if !block.deferred().pending.iter().any(is_of) {
+        return Ok(());
+    }
+    let message = format!("cannot {what} \"{name}\" because it has pending trigger events");
+    Err(Error::new(SqlState("55006"), message).hint("SET CONSTRAINTS ALL IMMEDIATE looks after them now"))
 }
 
 /// Asks whether all rows of a relation that a transaction sees have what a new foreign key of the table, called `name`, needs.

@@ -5,20 +5,23 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base::{Error, Result, SqlState};
-use catalog::{SequenceEntry, TableEntry};
+use catalog::{DEFAULT_SCHEMA, Domain, Field, Name, Routine, SequenceEntry, TableEntry, UserType};
 use functions::Sequence;
 use io::FileSource;
-use sql::{ObjectName, Resolved, Table};
+use plan::Expr;
+use sql::{ComputedColumn, DomainColumn, ObjectName, Resolved, Table};
 use storage::transaction::View;
 use storage::{Relation, Snapshot};
 use types::ops::date::Zone;
 use types::{SqlType, Value};
 
 use crate::database::Shared;
-use crate::environment::Environment;
+use crate::environment::{Environment, placed};
 use crate::files;
 use crate::rejects::{self, Rejects};
+use crate::routine_rows::{RoutineRows, Unknown};
 use crate::series::SeriesSource;
+use crate::settings::Setting;
 use crate::source::Source;
 use crate::storage_info::storage_info;
 use crate::views;
@@ -38,7 +41,14 @@ pub(crate) struct Resolver<'a> {
     is_of_session: Cell<bool>,
     /// Of the files that were opened so far.
     rejects: RefCell<Vec<Rejects>>,
+    /// What names mean in a statement of a procedure.
+    variables: Option<Variables<'a>>,
+    /// Where names without a schema are looked for now, if that is not the default schema.
+    path: RefCell<Option<Vec<String>>>,
 }
+
+/// The number and type of the variable that the parts of a name mean.
+type Variables<'a> = &'a dyn Fn(&[String]) -> Result<Option<(usize, SqlType)>>;
 
 impl<'a> Resolver<'a> {
     pub fn new(environment: &'a Environment) -> Self {
@@ -54,7 +64,19 @@ impl<'a> Resolver<'a> {
             asked_now: Cell::new(false),
             is_of_session: Cell::new(is_of_session),
             rejects: RefCell::default(),
+            variables: None,
+            path: RefCell::new(environment.settings.search_path()),
         }
+    }
+
+    /// Names may mean variables.
+    pub fn seeing(self, variables: Variables<'a>) -> Self {
+        Self { variables: Some(variables), ..self }
+    }
+
+    /// Whether somebody asked for the time.
+    pub fn has_asked_now(&self) -> bool {
+        self.asked_now.get()
     }
 
     /// Adds a data frame.
@@ -85,6 +107,35 @@ impl<'a> Resolver<'a> {
         own.or_else(|| self.environment.frames.get(name)).cloned().or_else(|| self.shared().frame(name))
     }
 
+    /// Whether no schema of the search path has that name.
+    fn is_nowhere(&self, name: &ObjectName) -> bool {
+        let path = self.path.borrow();
+        let (None, Some(path)) = (&name.schema, path.as_ref()) else { return false };
+        self.catalog.schema_with(path, &name.name).is_none()
+    }
+
+    /// The session's own types come first, as its own tables do.
+    fn placed_type(&self, name: &ObjectName) -> ObjectName {
+        match self.path.borrow().as_deref() {
+            Some(path) if name.schema.is_none() => {
+                let schema = self.catalog.schema_with(path, &name.name).unwrap_or_default();
+                ObjectName { schema: Some(schema.to_owned()), ..name.clone() }
+            }
+            _ => name.clone(),
+        }
+    }
+
+    /// The columns of a table that are of a domain.
+    fn domains_of(&self, table: &catalog::Table) -> Vec<DomainColumn> {
+        let columns =
+            table.domains.iter().enumerate().filter_map(|(attribute, name)| Some((attribute, name.as_ref()?)));
+        let known = columns.filter_map(|(attribute, (schema, name))| {
+            let (name, domain) = self.catalog.domain(Some(schema), name)?;
+            Some(DomainColumn { attribute, name: name.clone(), domain: domain.clone() })
+        });
+        known.collect()
+    }
+
     /// Where bad records of the statement's files go once it has succeeded.
     pub fn into_rejects(self) -> Vec<Rejects> {
         self.rejects.into_inner()
@@ -104,11 +155,21 @@ impl<'a> Resolver<'a> {
 
 impl sql::Resolver for Resolver<'_> {
     fn table(&self, name: &ObjectName) -> Result<Resolved> {
+        let (written, name) = (name, &self.placed(name));
         let schema = name.schema.as_deref();
-        let entry = match self.catalog.lookup(schema, &name.name) {
+        let found = match self.is_nowhere(written) {
+            true => Err(undefined(written)),
+            false => self.catalog.lookup(schema, &name.name),
+        };
+        // What is of the system, or a data frame, has no schema.
+        let (name, schema) = if found.is_err() { (written, written.schema.as_deref()) } else { (name, schema) };
+        let entry = match found {
             Ok(entry) => entry,
             Err(error) => {
-                if let Ok(found) = self.catalog.sequence(schema, &name.name) {
+                let placed = self.placed(name);
+                if !self.is_nowhere(name)
+                    && let Ok(found) = self.catalog.sequence(placed.schema.as_deref(), &name.name)
+                {
                     let table: Arc<dyn FileSource> = views::sequence(&found.sequence);
                     self.is_of_session.set(true);
                     return Ok(Resolved::Table(files::table(&name.name, table, &self.shared().samples)));
@@ -134,7 +195,7 @@ impl sql::Resolver for Resolver<'_> {
         Ok(match entry {
             TableEntry::View(view) => {
                 let columns = view.columns.iter().map(|c| c.name.clone()).collect();
-                Resolved::View { sql: view.sql.clone(), columns }
+                Resolved::View { sql: view.sql.clone(), columns, path: view.path.clone() }
             }
             TableEntry::Table(table) => {
                 let snapshot = self.snapshot(&table.relation);
@@ -144,9 +205,11 @@ impl sql::Resolver for Resolver<'_> {
                 Resolved::Table(Table {
                     name: name.name.clone(),
                     fields: entry.fields(),
+                    computed: computed_columns(table),
                     fillings: table.fillings.clone(),
                     foreign_keys: table.foreign_keys.clone(),
                     checks: table.checks.clone(),
+                    domains: self.domains_of(table),
                     statistics: Arc::new(snapshot.clone()),
                     source: Source::Stored(snapshot, table.relation.clone()).into_handle(),
                 })
@@ -155,10 +218,15 @@ impl sql::Resolver for Resolver<'_> {
     }
 
     fn sequence(&self, name: &ObjectName) -> Result<Arc<Sequence>> {
+        if self.is_nowhere(name) {
+            return Err(undefined(name));
+        }
+        let name = self.placed(name);
         self.catalog.sequence(name.schema.as_deref(), &name.name).map(|entry| entry.sequence.clone())
     }
 
     fn sequence_of(&self, table: &ObjectName, column: &str) -> Option<String> {
+        let table = &self.placed(table);
         let schema = match table.schema.as_deref() {
             None if self.is_temporary(table) => catalog::TEMPORARY_SCHEMA,
             None | Some("public") => catalog::DEFAULT_SCHEMA,
@@ -176,7 +244,64 @@ impl sql::Resolver for Resolver<'_> {
     }
 
     fn is_taken(&self, name: &ObjectName) -> bool {
+        let name = self.placed(name);
         self.catalog.is_taken(name.schema.as_deref(), &name.name)
+    }
+
+    fn user_type(&self, name: &ObjectName) -> Option<UserType> {
+        let name = self.placed_type(name);
+        self.catalog.user_type(name.schema.as_deref(), &name.name).copied()
+    }
+
+    fn number_of(&self, name: &ObjectName) -> Option<i64> {
+        let name = self.placed(name);
+        views::number_of(&self.catalog, name.schema.as_deref(), &name.name)
+    }
+
+    fn domain(&self, name: &ObjectName) -> Option<(Name, Arc<Domain>)> {
+        let name = self.placed_type(name);
+        let found = self.catalog.domain(name.schema.as_deref(), &name.name);
+        found.map(|(name, domain)| (name.clone(), domain.clone()))
+    }
+
+    fn columns_of_domain(&self, domain: &Name) -> Vec<(String, String, String)> {
+        self.catalog.columns_of_domain(domain)
+    }
+
+    fn placed(&self, name: &ObjectName) -> ObjectName {
+        if self.catalog.is_temporary(name.schema.as_deref(), &name.name) {
+            return name.clone();
+        }
+        placed(&self.catalog, self.path.borrow().as_deref(), name)
+    }
+
+    fn new_name(&self, name: ObjectName) -> Result<ObjectName> {
+        let path = self.path.borrow();
+        let (None, Some(path)) = (&name.schema, path.as_ref()) else { return Ok(name) };
+        match self.catalog.existing(path).next() {
+            Some(schema) => Ok(ObjectName { schema: Some(schema.to_owned()), ..name }),
+            None => Err(Error::new(SqlState("3F000"), "no schema has been selected to create in").at(name.position)),
+        }
+    }
+
+    fn search_path(&self) -> Option<Vec<String>> {
+        self.path.borrow().clone()
+    }
+
+    fn schemas_of_path(&self) -> Vec<String> {
+        match self.path.borrow().as_ref() {
+            None => vec![DEFAULT_SCHEMA.to_owned()],
+            Some(path) => self.catalog.existing(path).map(str::to_owned).collect(),
+        }
+    }
+
+    fn set_search_path(&self, path: Option<Vec<String>>) -> Option<Vec<String>> {
+        self.path.replace(path)
+    }
+
+    fn setting(&self, name: &str) -> Option<String> {
+        self.is_of_session.set(true);
+        Setting::find(name).ok().map(|setting| self.environment.value_of(setting))
     }
 
     fn session(&self) -> i64 {
@@ -185,6 +310,7 @@ impl sql::Resolver for Resolver<'_> {
     }
 
     fn storage_info(&self, table: &ObjectName) -> Result<Table> {
+        let table = &self.placed(table);
         match self.catalog.lookup(table.schema.as_deref(), &table.name)? {
             TableEntry::Table(of) => {
                 let info: Arc<dyn FileSource> = storage_info(&self.snapshot(&of.relation));
@@ -239,9 +365,55 @@ impl sql::Resolver for Resolver<'_> {
         self.environment.prepared.get(prepared).map(|prepared| prepared.parameter_types().to_vec())
     }
 
+    fn variable(&self, name: &[String]) -> Result<Option<(usize, SqlType)>> {
+        self.variables.map_or(Ok(None), |find| find(name))
+    }
+
+    fn routines(&self, schema: Option<&str>, name: &str) -> Vec<Arc<Routine>> {
+        if !self.catalog.has_routines() {
+            return Vec::new();
+        }
+        let named = |schema: Option<&str>| self.catalog.routines_named(schema, name).to_vec();
+        match (schema, &*self.path.borrow()) {
+            (None, Some(path)) => {
+                path.iter().map(|schema| named(Some(schema))).find(|found| !found.is_empty()).unwrap_or_default()
+            }
+            _ => named(schema),
+        }
+    }
+
+    fn routine_rows(&self, routine: &Arc<Routine>, arguments: Vec<Expr>, columns: Vec<Field>) -> Result<Table> {
+        let rows = RoutineRows { routine: routine.clone(), arguments };
+        Ok(rows_to_come(routine.name.clone(), columns, Source::Routine(Arc::new(rows))))
+    }
+
+    fn rows_of_part(&self, number: usize, fields: Vec<Field>) -> Result<Table> {
+        Ok(rows_to_come("with".to_owned(), fields, Source::Part(number)))
+    }
+
     fn table_names(&self) -> Vec<String> {
         self.catalog.entries().map(|(_, name, _)| name.to_string()).collect()
     }
+}
+
+/// A table whose rows are not there yet.
+fn rows_to_come(name: String, fields: Vec<Field>, source: Source) -> Table {
+    Table {
+        domains: Vec::new(),
+        name,
+        fields,
+        computed: Vec::new(),
+        fillings: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+        statistics: Arc::new(Unknown),
+        source: source.into_handle(),
+    }
+}
+
+#[cold]
+fn undefined(name: &ObjectName) -> Error {
+    Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
 }
 
 #[cold]
@@ -250,4 +422,14 @@ fn later(name: &ObjectName) -> Error {
     Error::new(SqlState::SERIALIZATION_FAILURE, message)
         .detail(format!("\"{name}\" was altered by a transaction that has committed since this one began."))
         .hint("the transaction might succeed if it is tried again")
+}
+
+/// What indexes of a table compute of its columns.
+fn computed_columns(table: &catalog::Table) -> Vec<ComputedColumn> {
+    let attributes = &table.relation.schema().attributes()[table.fillings.len()..];
+    let column = |(of, computed): (&storage::Attribute, &catalog::Computed)| ComputedColumn {
+        field: Field::of(of),
+        sql: computed.sql.clone(),
+    };
+    attributes.iter().zip(&table.computed).map(column).collect()
 }

@@ -11,7 +11,7 @@ use crate::activity::Open;
 use crate::call::{Call, Interrupt};
 use crate::environment::Environment;
 use crate::resolver::Resolver;
-use crate::{Database, PreparedStatement, QueryResult, Recording, execute, text};
+use crate::{Database, Notice, PreparedStatement, QueryResult, Recording, execute, text};
 
 /// A client's view of a database: its settings, and at most one statement at a time.
 pub struct Session {
@@ -98,6 +98,11 @@ impl Session {
         ended(open, &self.environment, result)
     }
 
+    /// What statements have told besides their results since this was last asked, in order: RAISE NOTICE and its like.
+    pub fn take_notices(&self) -> Vec<Notice> {
+        self.environment.notices.take()
+    }
+
     /// The last statement has failed before it did anything, for the want of a table that is there now, and is run again: it
     /// does not end the transaction that the session is in.
     pub fn try_again(&mut self) {
@@ -144,7 +149,7 @@ impl Session {
     ) -> Result<()> {
         self.environment.call = call.clone();
         let room = sql::parse_depth(&script[from..]);
-        let working = self.environment.work_on(&script[from..])?;
+        let working = self.environment.work_on_bytes(sql::bytes_of_statements(script, from))?;
         let parsed = stack::with_room(room, || sql::parse_script(script, from)).and_then(|parsed| parsed);
         // Otherwise each of its statements is one for itself.
         let statements = parsed.inspect_err(|error| self.environment.show(&script[from..]).fail(error))?;
@@ -160,8 +165,9 @@ impl Session {
 
     /// Runs a statement of a script.
     fn run_piece(&mut self, parsed: &sql::Parsed, text: &str) -> Result<QueryResult> {
+        let (text, data) = sql::given_data(text);
         let _working = self.environment.work_on(text)?;
-        stack::with_room(sql::parse_depth(text), || text::run_parsed(&mut self.environment, parsed, &[]))?
+        stack::with_room(sql::parse_depth(text), || text::run_with_data(&mut self.environment, parsed, data))?
     }
 
     /// Runs a query on one thread that plays so many workers, for a replay. Its rows are dropped.

@@ -12,6 +12,7 @@ use sql::Isolation;
 use types::ops::date::Zone;
 
 mod duration;
+mod path;
 mod postgresql;
 
 pub(crate) use postgresql::is_of_postgresql;
@@ -61,6 +62,8 @@ pub enum Kind {
     JoinRows,
     /// A time zone: its name, or hours east of UTC.
     Zone,
+    /// Names of schemas.
+    Schemas,
 }
 
 /// Levels of isolation, as they are written.
@@ -178,6 +181,13 @@ pub const SETTINGS: &[Setting] = &[
         description: "Memory that one query of this session may use.",
     },
     Setting {
+        name: "search_path",
+        kind: Kind::Schemas,
+        default: "\"$user\", public",
+        scope: Scope::Session,
+        description: "Schemas in which names without a schema are looked for; what is new is in the first one.",
+    },
+    Setting {
         name: "statement_timeout",
         kind: Kind::Duration,
         default: "0",
@@ -284,6 +294,7 @@ impl Setting {
                 .map(|zone| zone.name().to_owned())
                 .map_err(|_| bad("zones are named as Europe/Berlin or UTC, or by hours east of UTC".into())),
             Kind::Path => Ok(value.to_owned()),
+            Kind::Schemas => Ok(path::canonical(value)),
             Kind::Choice(known) if known().contains(&text.as_str()) => Ok(text),
             Kind::Choice(known) => Err(bad(format!("it is one of these: {}", known().join(", ")))),
             Kind::JoinRows => match value.parse::<KnownRows>() {
@@ -309,8 +320,12 @@ impl Settings {
     }
     /// Sets a checked value, or the default.
     pub(crate) fn put(&mut self, setting: &'static Setting, value: Option<String>) {
-        // In UTC, named or not, plans are as they are for everybody.
-        let is_usual = |value: &String| matches!(setting.kind, Kind::Zone) && value == setting.default;
+        // In UTC and with the default search path, named or not, plans are as they are for everybody.
+        let is_usual = |value: &String| match setting.kind {
+            Kind::Zone => value == setting.default,
+            Kind::Schemas => path::is_default(value),
+            _ => false,
+        };
         match value.filter(|value| !is_usual(value)) {
             Some(value) => self.values.insert(setting.name, value),
             None => self.values.remove(setting.name),
@@ -324,6 +339,10 @@ impl Settings {
     /// The value as text.
     pub fn get(&self, setting: &'static Setting) -> &str {
         self.values.get(setting.name).map_or(setting.default, String::as_str)
+    }
+    /// The value, if it is not the default.
+    pub(crate) fn own(&self, setting: &'static Setting) -> Option<String> {
+        self.values.get(setting.name).cloned()
     }
     /// Whether a setting of that name is on.
     pub(crate) fn is_on(&self, name: &str) -> bool {
@@ -384,6 +403,10 @@ impl Settings {
             Some(name) => Zone::find(name).unwrap_or_default(),
             None => Zone::utc(),
         }
+    }
+    /// Where names without a schema are looked for, if that is not the default schema.
+    pub(crate) fn search_path(&self) -> Option<Vec<String>> {
+        self.values.get("search_path").map(|path| path::schemas(path))
     }
     /// The words of a list.
     fn words(&self, name: &str) -> impl Iterator<Item = &str> {

@@ -8,6 +8,8 @@ use io::FileSource;
 use plan::TableSource;
 use storage::{Relation, Snapshot};
 
+use crate::routine_rows::RoutineRows;
+
 /// The handle behind [`TableSource`].
 #[derive(Clone)]
 pub(crate) enum Source {
@@ -15,6 +17,10 @@ pub(crate) enum Source {
     Stored(Snapshot, Arc<Relation>),
     /// A file, or a data frame of the host language.
     File(Arc<dyn FileSource>),
+    /// A call of a function, which becomes its rows before the plan runs.
+    Routine(Arc<RoutineRows>),
+    /// What a part of a WITH that changes data gives, which is there before the plan is optimised.
+    Part(usize),
 }
 
 impl Source {
@@ -30,8 +36,10 @@ impl Source {
     pub fn relation(handle: &TableSource) -> Result<Arc<Relation>> {
         match Self::of(handle)? {
             Self::Stored(_, relation) => Ok(relation.clone()),
-            Self::File(_) => Err(Error::new(base::SqlState::WRONG_OBJECT_TYPE, "cannot write to a file or data frame")
-                .hint("COPY ... TO writes files")),
+            Self::File(_) | Self::Routine(_) | Self::Part(_) => {
+                Err(Error::new(base::SqlState::WRONG_OBJECT_TYPE, "cannot write to a file or data frame")
+                    .hint("COPY ... TO writes files"))
+            }
         }
     }
 }

@@ -1,17 +1,25 @@
 //! What each kind of statement does.
 
 mod alter;
+mod ask;
 mod change;
 mod copy;
+mod cursor;
 mod definition;
 mod explain;
 mod index;
 mod load;
+mod locking;
 mod prepared;
+mod routine;
 mod show;
 mod transact;
+mod user_type;
+mod with;
 
+pub(crate) use change::{apply_few, some_rows, tag_of};
 pub(crate) use transact::commit;
+pub(crate) use user_type::removal;
 
 use base::{Error, Result};
 use catalog::Field;
@@ -22,18 +30,27 @@ use crate::environment::Environment;
 use crate::execute;
 use crate::rejects::Rejects;
 use crate::result::{QueryResult, Tag};
+use crate::routine::{compute_calls, run_anonymous};
 
 /// Runs a bound statement. Rejected records of its files are stored when it has succeeded, if it reads them for more
 /// than to show a plan.
-pub(crate) fn run(environment: &mut Environment, statement: Statement, rejects: Vec<Rejects>) -> Result<QueryResult> {
+pub(crate) fn run(
+    environment: &mut Environment,
+    mut statement: Statement,
+    rejects: Vec<Rejects>,
+) -> Result<QueryResult> {
     if let Some(block) = &environment.block
         && let Some(what) = written(&statement)
     {
         block.check_writable(what)?;
     }
-    let reads =
-        matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Copy(_) | Statement::Change(_))
-            || matches!(statement, Statement::CreateTableAs { with_data: true, .. });
+    if let Some(plan) = statement.plan_to_run() {
+        compute_calls(environment, plan)?;
+    }
+    let reads = matches!(
+        statement,
+        Statement::Query(_) | Statement::Insert(_) | Statement::Copy(_) | Statement::Change(_) | Statement::With(_)
+    ) || matches!(statement, Statement::CreateTableAs { with_data: true, .. });
     let result = dispatch(environment, statement)?;
     if reads { result.and_reject(rejects) } else { Ok(result) }
 }
@@ -46,12 +63,12 @@ pub(crate) fn needs_transaction(statement: &Statement) -> bool {
 /// What a statement is called that a read-only transaction must not have.
 fn written(statement: &Statement) -> Option<&'static str> {
     match statement {
-        Statement::Change(change) => Some(match change.kind {
-            sql::ChangeKind::Insert | sql::ChangeKind::Upsert { .. } => "INSERT",
-            sql::ChangeKind::Update { .. } => "UPDATE",
-            sql::ChangeKind::Delete { .. } => "DELETE",
-            sql::ChangeKind::Truncate => "TRUNCATE TABLE",
-            sql::ChangeKind::Merge { .. } => "MERGE",
+        Statement::Change(change) => Some(tag_of(&change.kind)),
+        Statement::Locking(locking) => locking.tables.iter().map(|table| table.strength).max().map(|most| match most {
+            sql::LockStrength::KeyShare => "SELECT FOR KEY SHARE",
+            sql::LockStrength::Share => "SELECT FOR SHARE",
+            sql::LockStrength::NoKeyUpdate => "SELECT FOR NO KEY UPDATE",
+            sql::LockStrength::Update => "SELECT FOR UPDATE",
         }),
         Statement::Insert(_) => Some("INSERT"),
         Statement::Copy(sql::Copy::From { .. }) => Some("COPY FROM"),
@@ -60,8 +77,14 @@ fn written(statement: &Statement) -> Option<&'static str> {
         Statement::CreateTableAs { .. } => Some("CREATE TABLE AS"),
         Statement::CreateView(_) => Some("CREATE VIEW"),
         Statement::CreateIndex(_) => Some("CREATE INDEX"),
+        Statement::Maintenance(sql::Maintenance::Reindex { .. }) => Some("REINDEX"),
+        Statement::Type(_) => Some("CREATE TYPE"),
+        Statement::Domain(_) => Some("CREATE DOMAIN"),
+        Statement::Comment { .. } => Some("COMMENT"),
         Statement::CreateSchema { .. } => Some("CREATE SCHEMA"),
         Statement::Drop { .. } => Some("DROP"),
+        Statement::Routine(sql::RoutineChange::Create { .. }) => Some("CREATE FUNCTION"),
+        Statement::Routine(_) => Some("DROP FUNCTION"),
         _ => None,
     }
 }
@@ -82,6 +105,7 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         }
         Statement::CreateView(create) => definition::create_view(environment, create),
         Statement::CreateIndex(create) => index::create_index(environment, create),
+        Statement::Maintenance(maintenance) => index::maintain(environment, maintenance),
         Statement::CreateSchema { name, if_not_exists, position } => {
             definition::create_schema(environment, &name, if_not_exists).map_err(|e| e.at(position))
         }
@@ -97,15 +121,28 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         Statement::Drop { kind, names, if_exists, cascade } => {
             definition::drop(environment, kind, &names, if_exists, cascade)
         }
+        Statement::Type(statement) => user_type::run(environment, statement),
+        Statement::Domain(statement) => user_type::run_domain(environment, statement),
+        Statement::SetConfig { name, value } => show::set_config(environment, &name, value),
+        Statement::Comment { on, text, position } => {
+            definition::comment(environment, &on, text).map_err(|e| e.at(position))
+        }
         Statement::Insert(insert) => load::insert(environment, insert),
         Statement::Copy(copy) => copy::copy(environment, copy),
-        Statement::Set { name, value, position } => show::set(environment, &name, value, position),
+        Statement::Set { name, value, local, position } => show::set(environment, &name, value, local, position),
         Statement::Reset { name, position } => show::reset(environment, name.as_deref(), position),
         Statement::Show { name, position } => show::show(environment, name.as_deref(), position),
         Statement::ShowTables => show::tables(environment),
         Statement::Describe { columns } => show::describe(&columns),
         Statement::Change(change) => change::change(environment, *change),
+        Statement::SetConstraints { names, deferred } => transact::set_constraints(environment, names, deferred),
+        Statement::Cursor(statement) => cursor::cursor(environment, statement),
+        Statement::Locking(locking) => locking::lock(environment, *locking),
+        Statement::With(parts) => with::with(environment, *parts),
         Statement::Transaction(kind) => transact::transact(environment, kind),
+        Statement::Routine(change) => routine::change(environment, change),
+        Statement::Call { routine, arguments } => routine::call(environment, &routine, &arguments),
+        Statement::Do(body) => run_anonymous(environment, &body),
     }
 }
 

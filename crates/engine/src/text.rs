@@ -1,25 +1,36 @@
 //! From a statement's text to its result: by a plan that was kept, or the long way.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use base::{Error, Result, SqlState, stack};
 use catalog::CatalogSnapshot;
-use sql::{ChangeKind, Statement};
+use sql::{ChangeKind, Open, Statement};
 use types::{SqlType, Value};
 
 use crate::environment::Environment;
 use crate::kept::Fit;
+use crate::kept::change::ShortChange;
 use crate::kept::plans::{Kept, Text};
-use crate::kept::row_change::RowChange;
-use crate::references::look_after;
+use crate::kept::short::Short;
+use crate::references::{look_after, look_after_deferred};
 use crate::rejects::Rejects;
 use crate::resolver::Resolver;
+use crate::routine::calls_routines;
 use crate::source::Source;
 use crate::transaction::Block;
 use crate::{PreparedStatement, QueryResult, execute, statement};
 
 /// Runs one statement.
 pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
+    if let Some(parsed) = environment.parsed.get(sql).cloned() {
+        return run_parsed(environment, &parsed, parameters);
+    }
+    if let (statement, Some(data)) = sql::given_data(sql) {
+        let parsed = sql::parse(sql)?;
+        let _working = environment.work_on(statement)?;
+        return run_with_data(environment, &parsed, Some(data));
+    }
     let template = environment.settings.plans_as_usual().then(|| sql::Template::of(sql)).flatten();
     let text = template.as_ref().map(|template| Text { sql, template, parameters });
     if let Some(text) = text
@@ -30,6 +41,9 @@ pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value
     let _working = environment.work_on(sql)?;
     stack::with_room(sql::parse_depth(sql), || {
         let parsed = sql::parse(sql)?;
+        if parsed.is_call() && !parameters.is_empty() {
+            return run_and_remember(environment, sql, parsed, parameters);
+        }
         match text {
             Some(text) if parsed.may_be_kept() => run_and_keep(environment, &parsed, text),
             _ => run_parsed(environment, &parsed, parameters),
@@ -37,13 +51,36 @@ pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value
     })?
 }
 
+/// Most CALLs that a session remembers.
+const MOST_CALLS: usize = 100;
+
+/// Runs a CALL, which is not parsed again when it comes with other parameters.
+fn run_and_remember(
+    environment: &mut Environment,
+    sql: &str,
+    parsed: sql::Parsed,
+    parameters: &[(Value, SqlType)],
+) -> Result<QueryResult> {
+    if environment.parsed.len() >= MOST_CALLS {
+        environment.parsed.clear();
+    }
+    let parsed = Arc::new(parsed);
+    environment.parsed.insert(sql.to_owned(), parsed.clone());
+    run_parsed(environment, &parsed, parameters)
+}
+
 /// Runs a statement by a plan that was kept, if one holds for it, in the transaction that the session is in.
 fn by_kept_plan(environment: &Environment, find: impl FnOnce() -> Option<Fit>) -> Option<Result<QueryResult>> {
-    let Some(block) = &environment.block else { return find()?.run(environment) };
+    let run = |fit: Fit| {
+        let result = fit.run(environment, false)?;
+        environment.database.0.kept.runs.fetch_add(1, Ordering::Relaxed);
+        Some(result)
+    };
+    let Some(block) = &environment.block else { return run(find()?) };
     if block.begin_statement(false).is_err() {
         return None;
     }
-    Some(find()?.run(environment)?.inspect_err(|_| block.fail()))
+    Some(run(find()?)?.inspect_err(|_| block.fail()))
 }
 
 /// Runs a statement in the transaction that the session is in, or in one of its own if it changes rows, or what tables are.
@@ -54,12 +91,26 @@ fn in_transaction(
 ) -> Result<QueryResult> {
     let block = match &environment.block {
         Some(block) => block.clone(),
-        None if parsed.changes_rows() || parsed.alters_tables() => return alone(environment, run),
+        None if parsed.changes_rows() || parsed.alters_tables() || parsed.locks_rows() => {
+            return alone(environment, run);
+        }
         None => return run(environment),
     };
+    if parsed.commits() && !block.has_failed() {
+        block.begin_statement(true)?;
+        if let Err(error) = look_after_deferred(environment, &block, self::run) {
+            // It is over.
+            environment.block = None;
+            environment.unset_local(&block)?;
+            block.roll_back();
+            return Err(error);
+        }
+    }
+    // What begins with locks, or has a table for itself, waits for that, as it has read nothing before.
+    let begins = (parsed.locks_rows() || parsed.alters_tables()) && !block.has_been_queried();
     for tries in 0.. {
         block.begin_statement(parsed.ends_transaction())?;
-        let first = block.transaction.statement();
+        let start = block.start(begins);
         block.transaction.take_effects();
         let run = run(environment).and_then(|result| look_after(environment, &block, self::run).map(|()| result));
         let error = match run {
@@ -71,7 +122,7 @@ fn in_transaction(
             }
             Err(error) => error,
         };
-        if let Err(error) = block.retry(error, tries, first, &environment.call) {
+        if let Err(error) = block.retry(error, tries, start, &environment.call) {
             block.fail();
             return Err(error);
         }
@@ -79,21 +130,34 @@ fn in_transaction(
     Err(Error::internal("tries without an end"))
 }
 
+/// Looks after what a statement that is a transaction has done.
+fn look_after_all(environment: &mut Environment, block: &Arc<Block>) -> Result<()> {
+    look_after(environment, block, self::run)?;
+    look_after_deferred(environment, block, self::run)
+}
+
 /// Runs a statement as a transaction: again, if another one was faster.
 fn alone(
     environment: &mut Environment,
     mut run: impl FnMut(&mut Environment) -> Result<QueryResult>,
 ) -> Result<QueryResult> {
+    let mut wanted = None;
     for tries in 0.. {
         let block = Arc::new(Block::implicit(&environment.database.0.clock));
         block.begin_statement(false)?;
+        if let Some(wanted) = wanted.take() {
+            block.transaction.claim_first(wanted);
+        }
         environment.block = Some(block.clone());
-        let result = run(environment).and_then(|result| look_after(environment, &block, self::run).map(|()| result));
+        let result = run(environment).and_then(|result| look_after_all(environment, &block).map(|()| result));
         environment.block = None;
         let result = result.and_then(|result| statement::commit(environment, &block).map(|()| result));
         match result {
             Ok(result) => return Ok(result),
-            Err(error) => block.retry_all(error, tries, &environment.call)?,
+            Err(error) => {
+                wanted = block.transaction.take_wanted();
+                block.retry_all(error, tries, &environment.call)?;
+            }
         }
     }
     Err(Error::internal("tries without an end"))
@@ -107,11 +171,23 @@ fn once(
     let block = Arc::new(Block::implicit(&environment.database.0.clock));
     block.begin_statement(false)?;
     environment.block = Some(block.clone());
-    let result = run(environment).and_then(|result| look_after(environment, &block, self::run).map(|()| result));
+    let result = run(environment).and_then(|result| look_after_all(environment, &block).map(|()| result));
     environment.block = None;
     let result = result?;
     statement::commit(environment, &block)?;
     Ok(result)
+}
+
+/// Runs a statement without parameters, with the data that come with it, if it is a COPY FROM STDIN.
+pub(crate) fn run_with_data(
+    environment: &mut Environment,
+    parsed: &sql::Parsed,
+    data: Option<&str>,
+) -> Result<QueryResult> {
+    environment.given = data.map(Arc::from);
+    let result = run_parsed(environment, parsed, &[]);
+    environment.given = None;
+    result
 }
 
 /// Runs a statement whose plan is not kept.
@@ -149,8 +225,16 @@ fn bind_and_run(
         other => other,
     };
     let rejects = resolver.into_rejects();
+    while let Some(removal) = statement::removal(environment, &bound)? {
+        run(environment, &removal, &[])?;
+    }
     let levels = bound.plan().map_or(0, plan::Plan::depth);
-    let alone = environment.block.is_none() && statement::needs_transaction(&bound);
+    let is_alone = environment.block.is_none();
+    if is_alone && bound.plan().is_some_and(calls_routines) && !matches!(bound, Statement::Explain { .. }) {
+        // What functions do is a transaction.
+        return alone(environment, |environment| bind_and_run(environment, parsed, parameters));
+    }
+    let alone = is_alone && statement::needs_transaction(&bound);
     stack::with_room(levels, || match alone {
         true => once(environment, |environment| statement::run(environment, bound, rejects)),
         false => statement::run(environment, bound, rejects),
@@ -212,81 +296,130 @@ fn start_prepared(
 
 /// Runs a statement whose plan may be kept for others of its kind.
 fn run_and_keep(environment: &mut Environment, parsed: &sql::Parsed, text: Text<'_>) -> Result<QueryResult> {
-    in_transaction(environment, parsed, |environment| plan_and_keep(environment, parsed, text))
+    let changes = parsed.changes_rows();
+    in_transaction(environment, parsed, |environment| {
+        // Some changes need a transaction around them, which is here.
+        let kept = changes.then(|| environment.database.0.kept.find(environment, text)).flatten();
+        if let Some(result) = kept.and_then(|kept| kept.run(environment, true)) {
+            return result;
+        }
+        plan_and_keep(environment, parsed, text)
+    })
 }
 
 fn plan_and_keep(environment: &mut Environment, parsed: &sql::Parsed, text: Text<'_>) -> Result<QueryResult> {
     let resolver = Resolver::new(environment);
-    let (mut plan, mut uses) = match sql::bind_open(parsed, &resolver, text.parameters) {
-        Ok((Statement::Query(plan), uses)) => (plan, uses),
-        Ok((statement @ (Statement::Insert(_) | Statement::Change(_)), uses)) => {
-            let (catalog, rejects) = (resolver.lasting().cloned(), resolver.into_rejects());
-            return change_and_keep(environment, statement, (text, uses), catalog, rejects);
-        }
-        _ => {
-            drop(resolver);
-            return bind_and_run(environment, parsed, text.parameters);
-        }
+    let bound = sql::bind_open(parsed, &resolver, text.parameters, Open::Safe).ok();
+    let is_planned = |statement: &Statement| {
+        matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Change(_))
+            && !statement.plan().is_some_and(calls_routines)
     };
-    if plan.tables.len() > 1 || resolver.lasting().is_none() {
-        plan.close_arguments();
-        uses.clear();
+    let Some((statement, mut uses)) = bound.filter(|(statement, _)| is_planned(statement)) else {
+        drop(resolver);
+        return bind_and_run(environment, parsed, text.parameters);
+    };
+    let levels = statement.plan().map_or(0, plan::Plan::depth);
+    let catalog = resolver.lasting().cloned();
+    let short = catalog.as_ref().filter(|_| statement.plan().is_some_and(Short::may_be));
+    let ran = short.map(|catalog| {
+        stack::with_room(levels, || {
+            let open = || sql::bind_open(parsed, &resolver, text.parameters, Open::All).ok();
+            let opened = text.is_half_open(&uses).then(open).flatten();
+            if let Some((opened, uses)) = opened
+                && opened.plan().is_some_and(|plan| plan.has_arguments(uses.len()))
+                && let Some(result) = short_and_keep(environment, &opened, (text, uses), catalog)?
+            {
+                return Ok(Some(result));
+            }
+            // Of a query a plan is made in any case, but of several tables for these values.
+            match &statement {
+                Statement::Query(plan) if plan.tables.len() <= 1 || text.parameters.is_empty() => Ok(None),
+                _ => short_and_keep(environment, &statement, (text, uses.clone()), catalog),
+            }
+        })?
+    });
+    if let Some(result) = ran.transpose()?.flatten() {
+        return result;
     }
-    let environment = &*environment;
-    stack::with_room(plan.depth(), || {
-        let plan = execute::optimize(environment, plan)?;
-        let columns = statement::result_columns(&plan);
-        let prepared = execute::prepare(environment, &plan, false)?;
-        if let Some(catalog) = resolver.lasting()
-            && let Some(kept) = Kept::of_query(text, &plan, prepared.clone(), columns.clone(), uses, catalog)
-        {
-            environment.database.0.kept.keep(kept);
+    let rejects = resolver.into_rejects();
+    let mut statement = statement;
+    if let Some(plan) = statement.plan_of_change() {
+        plan.close_arguments();
+    }
+    stack::with_room(levels, || {
+        let Statement::Query(mut plan) = statement else { return statement::run(environment, statement, rejects) };
+        if plan.tables.len() > 1 || catalog.is_none() {
+            plan.close_arguments();
+            uses.clear();
         }
-        let running = prepared.start(environment, execute::sources(&plan)?, None, false, environment.call.token())?;
-        QueryResult::running(columns, running).and_reject(resolver.into_rejects())
+        query_and_keep(environment, plan, (text, uses), catalog.as_ref(), rejects)
     })?
 }
 
-/// Runs a change, and keeps its plan if it is of one row.
-fn change_and_keep(
-    environment: &mut Environment,
-    mut statement: Statement,
+/// Runs a statement by a short plan, which is kept; none if it has none, or more rows than a few.
+fn short_and_keep(
+    environment: &Environment,
+    statement: &Statement,
     (text, uses): (Text<'_>, Vec<sql::ArgumentUse>),
-    catalog: Option<Arc<CatalogSnapshot>>,
+    catalog: &Arc<CatalogSnapshot>,
+) -> Result<Option<Result<QueryResult>>> {
+    let Some(plan) = statement.plan() else { return Ok(None) };
+    let plan = execute::optimize(environment, plan.clone())?;
+    let relation = |table| Source::relation(table).ok();
+    let kept = match statement {
+        Statement::Query(_) => Short::of(&plan, uses.len()).and_then(|short| {
+            let columns = statement::result_columns(&plan);
+            Kept::of_query(text, &plan, (Some(short), None), columns, uses, catalog)
+        }),
+        Statement::Insert(insert) => relation(&insert.table).and_then(|relation| {
+            let all: Vec<usize> = (0..relation.schema().attributes().len()).collect();
+            let change = ShortChange::of(&plan, &relation, (&ChangeKind::Insert, &all), None, uses.len())?;
+            Kept::of_change(text, change, uses, catalog)
+        }),
+        Statement::Change(change) => relation(&change.table).and_then(|relation| {
+            let returning = change.returning.as_deref().map(Arc::from);
+            let does = (&change.kind, change.attributes.as_slice());
+            let change = ShortChange::of(&plan, &relation, does, returning, uses.len())?;
+            Kept::of_change(text, change, uses, catalog)
+        }),
+        _ => None,
+    };
+    Ok(kept.and_then(|kept| run_short(environment, kept, text)))
+}
+
+/// Runs a statement by its short plan, and keeps that; none if it has given up.
+fn run_short(environment: &Environment, kept: Kept, text: Text<'_>) -> Option<Result<QueryResult>> {
+    let kept = Arc::new(kept);
+    environment.statement.planned();
+    let result = Fit::new(&kept, text)?.run(environment, true)?;
+    environment.database.0.kept.keep(kept);
+    Some(result)
+}
+
+/// Plans and runs a query, short or by its pipelines, and keeps its plan.
+fn query_and_keep(
+    environment: &Environment,
+    plan: plan::Plan,
+    (text, uses): (Text<'_>, Vec<sql::ArgumentUse>),
+    catalog: Option<&Arc<CatalogSnapshot>>,
     rejects: Vec<Rejects>,
 ) -> Result<QueryResult> {
-    let levels = statement.plan().map_or(0, plan::Plan::depth);
-    stack::with_room(levels, || {
-        if let Some(catalog) = &catalog
-            && let Some(change) = row_change(environment, &statement, uses.len())?
-            && let Some(kept) = Kept::of_change(text, change, uses, catalog)
-        {
-            environment.database.0.kept.keep(kept);
-        }
-        if let Some(plan) = statement.plan_of_change() {
-            plan.close_arguments();
-        }
-        statement::run(environment, statement, rejects)
-    })?
-}
-
-/// A statement as a change of one row, if it is one.
-fn row_change(environment: &Environment, statement: &Statement, arguments: usize) -> Result<Option<RowChange>> {
-    let (table, kind, attributes, source) = match statement {
-        Statement::Insert(insert) => (&insert.table, &ChangeKind::Insert, None, &insert.source),
-        Statement::Change(change) if change.returning.is_none() => {
-            (&change.table, &change.kind, Some(&change.attributes), &change.source)
-        }
-        _ => return Ok(None),
-    };
-    if !RowChange::may_be(source) {
-        return Ok(None);
+    let plan = execute::optimize(environment, plan)?;
+    let columns = statement::result_columns(&plan);
+    let short = Short::of(&plan, uses.len());
+    if let (Some(short), Some(catalog)) = (short, catalog)
+        && let Some(kept) = Kept::of_query(text, &plan, (Some(short), None), columns.clone(), uses.clone(), catalog)
+        && let Some(result) = run_short(environment, kept, text)
+    {
+        return result?.and_reject(rejects);
     }
-    let Ok(relation) = Source::relation(table) else { return Ok(None) };
-    if relation.effects_are_noted() {
-        return Ok(None);
+    let prepared = execute::prepare(environment, &plan, false)?;
+    if let Some(catalog) = catalog {
+        let ways = (Short::of(&plan, uses.len()), Some(prepared.clone()));
+        if let Some(kept) = Kept::of_query(text, &plan, ways, columns.clone(), uses, catalog) {
+            environment.database.0.kept.keep(Arc::new(kept));
+        }
     }
-    let plan = execute::optimize(environment, source.clone())?;
-    let all: Vec<usize> = (0..relation.schema().attributes().len()).collect();
-    Ok(RowChange::of(&plan, &relation, kind, attributes.unwrap_or(&all), arguments))
+    let running = prepared.start(environment, execute::sources(&plan)?, None, false, environment.call.token())?;
+    QueryResult::running(columns, running).and_reject(rejects)
 }

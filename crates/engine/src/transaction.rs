@@ -4,6 +4,7 @@
 //! another transaction was faster, after waiting for its end; in a block of READ COMMITTED the statement is. Everything else
 //! in a block ends with error 40001, and the block with it.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -12,9 +13,11 @@ use base::{Error, Result, SqlState};
 use catalog::{Catalog, CatalogSnapshot, Fork};
 use sql::{Isolation, TransactionModes};
 use storage::transaction::{Clock, Stamp};
-use storage::{Relation, Snapshot, Transaction};
+use storage::{Relation, RowId, Snapshot, Transaction};
 
 use crate::call::Call;
+use crate::deferred::{Deferred, Modes};
+use crate::settings::Setting;
 
 /// 25P02.
 const IN_FAILED_TRANSACTION: SqlState = SqlState("25P02");
@@ -38,6 +41,27 @@ pub(crate) struct Block {
     savepoints: Mutex<Vec<Savepoint>>,
     /// The database's and the session's, once it has changed some.
     definitions: OnceLock<Definitions>,
+    /// Settings that SET LOCAL has changed, and what they were.
+    settings: Mutex<Vec<(&'static Setting, Option<String>)>>,
+    /// What it has put off to its end.
+    deferred: Mutex<Deferred>,
+    /// If its statement has a WITH that changes data: the rows that its parts have changed.
+    changed_by_parts: Mutex<Option<ChangedByParts>>,
+}
+
+/// Rows, by the numbers of their relations.
+pub(crate) type ChangedByParts = HashSet<(u64, RowId)>;
+
+/// What a transaction's definitions, the database's and the session's, were at some moment; none: it had changed none.
+type DefinitionsThen = Option<[Arc<CatalogSnapshot>; 2]>;
+
+/// Where a statement began, for who takes back what it has done.
+pub(crate) struct Start {
+    /// The number of its first statement.
+    first: u32,
+    definitions: DefinitionsThen,
+    /// Whether the transaction begins with it.
+    begins: bool,
 }
 
 /// A place to come back to.
@@ -45,8 +69,9 @@ struct Savepoint {
     name: String,
     /// The first statement behind it.
     first: u32,
-    /// If some had been changed.
-    definitions: Option<[Arc<CatalogSnapshot>; 2]>,
+    definitions: DefinitionsThen,
+    /// Which constraints were deferred.
+    modes: Modes,
 }
 
 /// Definitions as a transaction has them.
@@ -73,7 +98,48 @@ impl Block {
             rolled_back: AtomicBool::new(false),
             savepoints: Mutex::default(),
             definitions: OnceLock::new(),
+            settings: Mutex::default(),
+            deferred: Mutex::default(),
+            changed_by_parts: Mutex::default(),
         }
+    }
+
+    /// SET LOCAL changes a setting that has this value.
+    pub fn sets_locally(&self, setting: &'static Setting, before: Option<String>) {
+        let mut settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        if !settings.iter().any(|(known, _)| known.name == setting.name) {
+            settings.push((setting, before));
+        }
+    }
+
+    /// SET changes a setting for longer than the transaction.
+    pub fn sets(&self, setting: &'static Setting) {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _)| known.name != setting.name);
+    }
+
+    /// It ends: what settings were before SET LOCAL.
+    pub fn take_settings(&self) -> Vec<(&'static Setting, Option<String>)> {
+        std::mem::take(&mut self.settings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What it has put off to its end.
+    pub fn deferred(&self) -> std::sync::MutexGuard<'_, Deferred> {
+        self.deferred.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A statement with several changes begins: a row is changed by the first of them only.
+    pub fn begin_parts(&self) {
+        *self.changed_by_parts() = Some(HashSet::new());
+    }
+
+    /// It has ended.
+    pub fn end_parts(&self) {
+        *self.changed_by_parts() = None;
+    }
+
+    /// What they have changed so far; none if the statement is one change.
+    pub fn changed_by_parts(&self) -> std::sync::MutexGuard<'_, Option<ChangedByParts>> {
+        self.changed_by_parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A transaction of one statement.
@@ -120,6 +186,11 @@ impl Block {
     /// It has a query.
     pub fn is_queried(&self) {
         self.queried.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has had one.
+    pub fn has_been_queried(&self) -> bool {
+        self.queried.load(Ordering::Relaxed)
     }
 
     /// Changes what it is, before its first query; another one in its place if it has to begin anew.
@@ -175,24 +246,41 @@ impl Block {
     /// SAVEPOINT.
     pub fn mark(&self, name: String) {
         let first = self.transaction.statement();
-        let definitions = self.definitions().map(|d| [d.shared.own.snapshot(), d.temporary.own.snapshot()]);
-        self.savepoints().push(Savepoint { name, first, definitions });
+        let definitions = self.definitions_now();
+        let modes = self.deferred().modes.clone();
+        self.savepoints().push(Savepoint { name, first, definitions, modes });
     }
 
-    /// ROLLBACK TO: what came behind the savepoint has not happened.
-    pub fn roll_back_to(&self, name: &str) -> Result<()> {
+    /// ROLLBACK TO: what came behind the savepoint has not happened. Returns its first statement.
+    pub fn roll_back_to(&self, name: &str) -> Result<u32> {
         let mut savepoints = self.savepoints();
         let at = savepoints.iter().rposition(|known| known.name == name).ok_or_else(|| no_savepoint(name))?;
         savepoints.truncate(at + 1);
         self.transaction.roll_back_to(savepoints[at].first)?;
+        let mut deferred = self.deferred();
+        deferred.forget_from(savepoints[at].first);
+        deferred.modes = savepoints[at].modes.clone();
+        drop(deferred);
+        self.restore(savepoints[at].definitions.clone());
+        self.failed.store(false, Ordering::Relaxed);
+        Ok(savepoints[at].first)
+    }
+
+    fn definitions_now(&self) -> DefinitionsThen {
+        self.definitions().map(|d| [d.shared.own.snapshot(), d.temporary.own.snapshot()])
+    }
+
+    fn restore(&self, then: DefinitionsThen) {
         if let Some(now) = self.definitions() {
-            let before = savepoints[at].definitions.clone();
-            let [shared, temporary] = before.unwrap_or_else(|| [now.shared.base.clone(), now.temporary.base.clone()]);
+            let [shared, temporary] = then.unwrap_or_else(|| [now.shared.base.clone(), now.temporary.base.clone()]);
             now.shared.own.restore(shared);
             now.temporary.own.restore(temporary);
         }
-        self.failed.store(false, Ordering::Relaxed);
-        Ok(())
+    }
+
+    /// Where the statement that has just begun does so; the transaction `begins` with it.
+    pub fn start(&self, begins: bool) -> Start {
+        Start { first: self.transaction.statement(), definitions: self.definitions_now(), begins }
     }
 
     /// RELEASE: the savepoint and those behind it are forgotten.
@@ -208,13 +296,27 @@ impl Block {
         self.transaction.snapshot(relation)
     }
 
-    /// Takes back what the statement that began as number `first` has done, if it can be run again after this error, and waits for whom it has
-    /// collided with. Otherwise the error.
-    pub fn retry(&self, error: Error, tries: usize, first: u32, call: &Call) -> Result<()> {
-        if self.isolation != Isolation::ReadCommitted || !may_help(&error, tries) {
+    /// Takes back what a statement has done, if it can be run again after this error, and waits for whom it has collided with.
+    /// Otherwise the error. If the transaction begins with the statement, it begins anew.
+    pub fn retry(&self, error: Error, tries: usize, start: Start, call: &Call) -> Result<()> {
+        let Start { first, definitions, begins } = start;
+        if self.isolation != Isolation::ReadCommitted && !begins || !may_help(&error, tries) {
             return Err(error);
         }
         self.transaction.roll_back_to(first)?;
+        self.deferred().forget_from(first);
+        self.restore(definitions);
+        let waited = self.wait_for_blocker(call);
+        if begins {
+            self.transaction.refresh();
+        }
+        if let Some(wanted) = self.transaction.take_wanted() {
+            self.transaction.claim_first(wanted);
+        }
+        waited
+    }
+
+    fn wait_for_blocker(&self, call: &Call) -> Result<()> {
         let Some(other) = self.transaction.take_blocked() else { return Ok(()) };
         let own = self.transaction.stamp();
         if !Stamp::may_wait(own, &other) {

@@ -17,7 +17,7 @@ use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use crate::environment::Environment;
 
-pub(crate) use system::system_table;
+pub(crate) use system::{number_of, system_table};
 
 /// Names and types of columns.
 type Columns = &'static [(&'static str, SqlType)];

@@ -139,14 +139,21 @@ fn memory_that_is_too_little_leaves_nothing() {
         Database::new(Config { threads: Some(2), memory_limit: Some(40 << 20), ..Config::default() }).unwrap();
     let session = &mut database.connect();
     let before = table(session);
-    warm(session);
-    let memory = settled_memory(&database);
-    let longer = "update t set s = 'a text that has nothing to do with what was there before it ' || k";
-    assert_eq!(run(session, longer).unwrap_err().state(), SqlState("53200"));
-    assert_eq!(sums(session), before);
-    let after = settled_memory(&database);
-    // Sidecars are there, and empty.
-    assert!(after < memory + (1 << 20), "{after} of {memory}");
+    // Whatever is done about it, it does not become small.
+    let longer = "update t set s = md5(k::text) || md5((k + 1)::text) || md5((k * 3)::text) || md5((k * 5)::text)
+                  || md5((k * 7)::text) || md5((k * 11)::text)";
+    let mut fails = || {
+        assert_eq!(run(session, longer).unwrap_err().state(), SqlState("53200"));
+        assert_eq!(sums(session), before);
+        warm(session);
+        settled_memory(&database)
+    };
+    // Sidecars are there after the first time, and empty; how many chunks have been frozen by then differs.
+    let most = fails().max(fails());
+    for _ in 0..3 {
+        let after = fails();
+        assert!(after < most + (3 << 20), "{after} of {most}");
+    }
     assert_eq!(changed(session, "update t set b = 0 where k <= 1000"), "UPDATE 1000");
     let unlimited = Database::new(Config { threads: Some(2), ..Config::default() }).unwrap();
     let session = &mut unlimited.connect();

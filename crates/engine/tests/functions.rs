@@ -5,7 +5,8 @@ use base::Result;
 use engine::{Config, Database, Session};
 use functions::ScalarFunction;
 use functions::aggregate::AGGREGATES;
-use functions::composed::COMPOSED;
+use functions::composed;
+use functions::lambda::LAMBDAS;
 use functions::window::WINDOWS;
 use types::Value;
 use types::ops::cast::format_value;
@@ -66,7 +67,7 @@ fn examples_of_aggregates_are_true() {
 #[test]
 fn examples_of_composed_functions_are_true() {
     let session = &mut session();
-    for composed in COMPOSED {
+    for composed in composed::all() {
         let (call, expected) = composed.example;
         if composed.is_aggregate {
             check(session, &format!("select {call} from numbers"), expected);
@@ -79,6 +80,16 @@ fn examples_of_composed_functions_are_true() {
             check(session, &format!("select {call}"), expected);
             check(session, &format!("select case when x = 1 then {call} end from numbers where x = 1"), expected);
         }
+    }
+}
+
+#[test]
+fn examples_of_lambdas_are_true() {
+    let session = &mut session();
+    for lambda in LAMBDAS {
+        let (call, expected) = lambda.example;
+        check(session, &format!("select {call}"), expected);
+        check(session, &format!("select case when x = 1 then {call} end from numbers where x = 1"), expected);
     }
 }
 

@@ -245,3 +245,90 @@ fn in_blocks_they_are_of_the_transaction() {
     waiter.join().unwrap();
     is(&mut a, 3, "[\"7\"]");
 }
+
+/// Statements of few rows by keys and indexes, with `$1` to `$3`: integers, and `$4`: a decimal.
+const SHORT: &[&str] = &[
+    "select * from o where id = $1",
+    "select id, amount + $4 from o where g = $1 and h = $2 order by id desc limit 2",
+    "select id, h from o where g = $1 order by h nulls first, id limit 3 offset 1",
+    "select h, sum(amount), count(*), count(distinct id % 3), avg(id), max(note) from o where g = $1 group by h order by h",
+    "select sum(amount), min(day), count(h) from o where g = $1 and h = $2",
+    "select count(*) from o where g = $1 and amount > $4",
+    "select distinct h from o where g = $1 order by 1",
+    "select o.id, p.name from o join p on p.id = o.h where o.g = $1 order by o.id",
+    "select o.id, p.name from o left join p on p.id = o.h and p.id <> $2 where o.g = $1 order by o.id",
+    "select o.id from o where g = $1 and exists (select from p where p.id = o.h and p.weight > $2) order by id",
+    "select o.id from o where g = $1 and h not in (select id from p where p.id = $2) order by id",
+    "select o.id, (select name from p where p.id = o.h) from o where o.g = $1 order by id",
+    "select o.id, o.h in (select q.id from p q where q.id = $2) from o where o.g = $1 order by id",
+    "select a.id, b.id from o a, o b where a.id = $1 and b.g = a.h order by b.id",
+    "select p.name, count(*) from o join p on p.id = o.h where o.g between $1 and $2 group by p.name order by 1",
+    "select 100 / (h - $2) from o where id = $1",
+    "select case when h > $2 then note else upper(note) end from o where id = $1",
+    "select $1 + $2, $4 * 2",
+    "select id from o where g = $1 and note like '%1%' order by id",
+    "select id from o where g in ($1, $2) and h is null order by id",
+    "insert into o values ($1, $2, $3, $4, 'new', '2024-01-01')",
+    "insert into o (id, g, h, amount) values ($1, $2, $3, $4) on conflict (id) do nothing",
+    "insert into o values ($1, $2, $3, $4, 'again') on conflict (id) do update set amount = o.amount + excluded.amount returning *",
+    "insert into o select id + 1000, g, h, amount, note, day from o where g = $1 and h = $2",
+    "update o set amount = amount - $4, h = h + 1 where id = $1",
+    "update o set amount = amount * 2, note = 'g' || $2 where g = $1 and h = $3",
+    "update o set g = $2 where g = $1 and h = $3 returning id, g, note",
+    "update o set id = id + 5000 where id = $1",
+    "update o set note = p.name from p where p.id = o.h and o.g = $1",
+    "update o set amount = 1 / h where g = $1",
+    "delete from o where id = $1",
+    "delete from o where g = $1 and h = $2 returning *",
+    "delete from o using p where p.id = o.h and p.weight = $3 and o.g = $1",
+    "merge into o using (values ($1, $2)) s(id, g) on o.id = s.id when matched then update set h = 1 \
+        when not matched then insert (id, g) values (s.id, s.g)",
+];
+
+#[test]
+fn few_rows_by_indexes_are_as_by_pipelines() {
+    for setup in ["", "begin", "begin isolation level read committed"] {
+        let mut two = Two::new(&[
+            "create table p (id integer primary key, name text, weight integer)",
+            "insert into p select i, 'p' || i, i % 4 from generate_series(0, 9) s(i)",
+            "create table o (id integer primary key, g integer, h integer, amount numeric(10, 2), note text, day date, \
+                check (amount is null or amount < 100000))",
+            "insert into o select i, i / 12, nullif(i % 11, 10), i * 1.25, 'note ' || i, date '2020-01-01' + i % 40 \
+                from generate_series(0, 599) s(i)",
+            "create index on o (g, h)",
+        ]);
+        if !setup.is_empty() {
+            two.same(setup, &[]);
+        }
+        let mut random = base::Random(setup.len() as u64 + 1);
+        let kept = two.kept(|two| {
+            for round in 0..1500 {
+                let sql = SHORT[random.index(SHORT.len())];
+                let mut integer = |most: u64| match random.below(12) {
+                    0 => (Value::Null, SqlType::Integer),
+                    _ => (Value::Int(random.below(most) as i64), SqlType::Integer),
+                };
+                let by_id = sql.contains(" id = $1") || sql.contains("values ($1");
+                let first = integer(if by_id { 700 } else { 55 });
+                let parameters = [first, integer(12), integer(5)];
+                let amount = Value::Decimal(i128::from(random.below(100_000)));
+                let amount = (amount, SqlType::Decimal { precision: 10, scale: 2 });
+                let all: Vec<_> = parameters.into_iter().chain([amount]).collect();
+                let named = (1..=4).rev().find(|n| sql.contains(&format!("${n}"))).unwrap_or(0);
+                if !setup.is_empty() && round % 5 == 0 {
+                    two.same("savepoint s", &[]);
+                }
+                let outcome = two.same(sql, &all[..named]);
+                if !setup.is_empty() && outcome.starts_with(|c: char| c.is_ascii_digit()) {
+                    two.same("rollback to s", &[]);
+                }
+            }
+        });
+        assert!(kept > 300, "{kept}");
+        two.same("select * from o order by id", &[]);
+        if !setup.is_empty() {
+            two.same("commit", &[]);
+        }
+        two.same("select count(*), sum(amount), sum(g), sum(h), max(note) from o", &[]);
+    }
+}

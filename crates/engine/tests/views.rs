@@ -90,7 +90,7 @@ fn the_history_tells_how_statements_ended() {
     one.execute("select b from t", &[]).unwrap_err();
     one.run_script("select 1; show threads", |_, result| result.collect().map(|_| ())).unwrap();
     one.run_script("select 1; selec", |_, _| Ok(())).unwrap_err();
-    drop(one.execute("select 7", &[]).unwrap());
+    drop(one.execute("select a, count(*) from t group by a", &[]).unwrap());
     let sql = "select query, state, error, rows, compiling_ms is null, execution_ms is null from query_history() \
                where not own_session order by query_id";
     let expected = [
@@ -104,7 +104,7 @@ fn the_history_tells_how_statements_ended() {
         ["select 1", "finished", "NULL", "1", "false", "false"],
         ["show threads", "finished", "NULL", "1", "true", "true"],
         ["select 1; selec", "failed", SqlState::SYNTAX_ERROR.0, "0", "true", "true"],
-        ["select 7", "closed", "NULL", "0", "false", "false"],
+        ["select a, count(*) from t group by a", "closed", "NULL", "0", "false", "false"],
     ];
     assert_eq!(texts(&mut two, sql), expected);
     let sql = "select count(*) from query_history() where total_ms + 0.001 < \

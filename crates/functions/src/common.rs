@@ -1,6 +1,6 @@
 //! What values of two types are converted to where they must be of one.
 
-use types::SqlType;
+use types::{SqlType, StructType};
 
 /// The type to which values of both types convert implicitly; an untyped literal ([`SqlType::Null`]) takes the other's.
 pub fn common_type(a: SqlType, b: SqlType) -> Option<SqlType> {
@@ -14,6 +14,8 @@ pub fn common_type(a: SqlType, b: SqlType) -> Option<SqlType> {
         (Date, Timestamp) | (Timestamp, Date) => Timestamp,
         (Timestamptz, Date | Timestamp) | (Date | Timestamp, Timestamptz) => Timestamptz,
         (Time, Interval) | (Interval, Time) => Interval,
+        (Map(a), Map(b)) => SqlType::map_of(common_type(a.key, b.key)?, common_type(a.value, b.value)?),
+        (Struct(a), Struct(b)) => common_struct(a, b)?,
         (Array(a), Array(b)) => SqlType::array_of(common_type(*a, *b)?),
         (a, b) if !a.is_numeric() || !b.is_numeric() => return None,
         (Double, _) | (_, Double) => Double,
@@ -28,4 +30,16 @@ pub fn common_type(a: SqlType, b: SqlType) -> Option<SqlType> {
             SqlType::decimal(((p1 - s1).max(p2 - s2) + scale).min(SqlType::MAX_PRECISION), scale)
         }
     })
+}
+
+/// The fields of both, each of the common type of those of its name.
+fn common_struct(a: &StructType, b: &StructType) -> Option<SqlType> {
+    let mut fields = a.fields.clone();
+    for field in &b.fields {
+        match a.position(&field.name) {
+            Some(at) => fields[at].sql_type = common_type(fields[at].sql_type, field.sql_type)?,
+            None => fields.push(field.clone()),
+        }
+    }
+    Some(SqlType::struct_of(fields))
 }

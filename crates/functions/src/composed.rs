@@ -1,6 +1,9 @@
 //! Functions that are SQL of other functions: a row each. The binder puts the arguments in the places of the parameters, so
 //! that plans, code and errors are those of what it is made of.
 
+mod lists;
+mod others;
+
 /// A function and the SQL that it stands for.
 #[derive(Clone, Copy, Debug)]
 pub struct Composed {
@@ -21,7 +24,7 @@ pub struct Composed {
 impl Composed {
     /// The function that SQL calls `name`, in lower case, with so many arguments.
     pub fn find(name: &str, arguments: usize) -> Option<&'static Self> {
-        COMPOSED.iter().find(|c| c.names.contains(&name) && c.parameters.len() == arguments)
+        all().find(|c| c.names.contains(&name) && c.parameters.len() == arguments)
     }
 }
 
@@ -59,7 +62,11 @@ macro_rules! units {
 }
 
 /// Every such function.
-pub const COMPOSED: &[Composed] = &[
+pub fn all() -> impl Iterator<Item = &'static Composed> {
+    SYSTEM_AND_TIMES.iter().chain(lists::LISTS).chain(others::OTHERS)
+}
+
+const SYSTEM_AND_TIMES: &[Composed] = &[
     scalar(&["current_database"], &[], "'morseldb'", "The name of the database.", ("current_database()", "morseldb")),
     scalar(
         &["pg_get_userbyid"],
@@ -83,11 +90,27 @@ pub const COMPOSED: &[Composed] = &[
         ("pg_table_is_visible(1)", "true"),
     ),
     scalar(
-        &["obj_description", "shobj_description", "col_description", "pg_get_expr"],
+        &["pg_get_expr"],
         &["n", "of"],
         "CAST(NULL AS text)",
-        "A comment on an object, of which there are none.",
+        "The text of an expression that the system has as a tree, of which there are none.",
+        ("pg_get_expr(1, 2)", "NULL"),
+    ),
+    scalar(
+        &["obj_description", "shobj_description"],
+        &["n", "class"],
+        "(SELECT description FROM pg_catalog.pg_description WHERE objoid = n AND objsubid = 0 AND classoid = CASE class \
+         WHEN 'pg_class' THEN 1259 WHEN 'pg_type' THEN 1247 WHEN 'pg_namespace' THEN 2615 WHEN 'pg_constraint' THEN 2606 \
+         WHEN 'pg_database' THEN 1262 END)",
+        "The comment on an object, by its number and the table of the system that has it.",
         ("obj_description(1, 'pg_class')", "NULL"),
+    ),
+    scalar(
+        &["col_description"],
+        &["n", "number"],
+        "(SELECT description FROM pg_catalog.pg_description WHERE objoid = n AND objsubid = number AND classoid = 1259)",
+        "The comment on a column of a table, by the table's number and its own.",
+        ("col_description(1, 1)", "NULL"),
     ),
     scalar(
         &["set_config"],
@@ -418,7 +441,7 @@ mod tests {
 
     #[test]
     fn names_are_taken_once_for_a_number_of_arguments() {
-        for composed in COMPOSED {
+        for composed in all() {
             assert!(composed.documentation.ends_with('.'), "{}", composed.names[0]);
             for name in composed.names {
                 assert_eq!(Composed::find(name, composed.parameters.len()).unwrap().text, composed.text);

@@ -12,6 +12,8 @@
 //!
 //! **To add a function that other functions make up** write its SQL in [`composed`].
 //!
+//! **Functions that take a lambda** are in [`lambda`].
+//!
 //! **To add a window function** write its row in [`window`], and its arm in `runtime/src/window/call.rs`.
 //!
 //! Operations are plain Rust in `types::ops`; a row unpacks values and calls them. Grammar's own forms (`coalesce`,
@@ -23,6 +25,7 @@ pub mod aggregate;
 pub mod arithmetic;
 mod common;
 pub mod composed;
+pub mod lambda;
 pub mod resolve;
 pub mod scalar;
 pub mod sequence;
@@ -32,6 +35,7 @@ pub use aggregate::{Aggregate, AggregateFunction};
 pub use arithmetic::{ArithmeticTypes, arithmetic, negate};
 pub use common::common_type;
 pub use composed::Composed;
+pub use lambda::{Lambda, LambdaKind};
 pub use resolve::{Overload, Parameter, ResolvedCall, ResultType, SESSION_ZONE};
 pub use scalar::{Call, FloatFunction, Scalar, ScalarFunction, Typed};
 pub use sequence::{Sequence, SequenceSession};

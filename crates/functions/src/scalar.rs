@@ -10,6 +10,7 @@ mod dates;
 mod forms;
 mod json;
 mod lists;
+mod maps;
 mod names;
 mod numbers;
 mod operators;
@@ -17,9 +18,11 @@ mod patterns;
 mod periods;
 mod quoting;
 mod random;
+mod routines;
 mod sequences;
 mod special;
 mod strings;
+mod structs;
 mod typed;
 mod zones;
 
@@ -37,7 +40,7 @@ pub use call::Call;
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 21] = [
+const FAMILIES: [&[Scalar]; 24] = [
     operators::ROWS,
     numbers::ROWS,
     special::ROWS,
@@ -52,7 +55,10 @@ const FAMILIES: [&[Scalar]; 21] = [
     comparisons::ROWS,
     arrays::ROWS,
     lists::ROWS,
+    structs::ROWS,
+    maps::ROWS,
     sequences::ROWS,
+    routines::ROWS,
     bytes::ROWS,
     json::find::ROWS,
     json::ask::ROWS,

@@ -55,7 +55,7 @@ fn encode(key: &mut Key<'_>, part: Part, kind: usize, value: &Value) {
         Value::Decimal(value) => key.i128(part, *value),
         Value::Float(value) => key.f64(part, *value),
         Value::Str(text) => key.bytes(part, text.as_bytes()),
-        Value::Date(value) => key.i32(part, *value),
+        Value::Date(value) | Value::Enum(value) => key.i32(part, *value),
         Value::Interval(value) => key.i128(part, value.approximate_micros()),
         Value::Uuid(value) => key.i128(part, uuid::stored(*value)),
     };

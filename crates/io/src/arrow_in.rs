@@ -4,9 +4,11 @@
 //! buffers do not allow); the payload of strings is not copied, the column keeps Arrow's buffers alive instead.
 
 mod lists;
+mod maps;
 mod primitive;
 mod schema;
 mod strings;
+mod structs;
 
 pub use schema::{field_of, fields_of, sql_type_of};
 
@@ -103,6 +105,8 @@ pub fn column_of(array: &dyn Array) -> Result<Column> {
         DataType::List(_) => lists::from_offsets(array.as_list::<i32>(), sql_type)?,
         DataType::LargeList(_) => lists::from_offsets(array.as_list::<i64>(), sql_type)?,
         DataType::FixedSizeList(..) => lists::of_fixed_size(array.as_fixed_size_list(), sql_type)?,
+        DataType::Map(..) => maps::of_entries(array.as_map(), sql_type)?,
+        DataType::Struct(_) => structs::of_fields(array.as_struct(), sql_type)?,
         _ => return Err(Error::unsupported(format!("data of the Arrow type {data_type}"))),
     })
 }

@@ -1,23 +1,25 @@
 //! Columns out to Arrow arrays: what results, Parquet files and data frames are made of.
 
 mod lists;
+mod maps;
+mod structs;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, LargeStringBuilder, StringBuilder};
-use arrow_array::types::IntervalMonthDayNano;
+use arrow_array::types::{Int32Type, IntervalMonthDayNano};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, FixedSizeBinaryArray, Float32Array, Float64Array,
-    Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, NullArray, RecordBatch, RecordBatchOptions,
-    Time64MicrosecondArray, TimestampMicrosecondArray,
+    Array, ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, FixedSizeBinaryArray, Float32Array,
+    Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, NullArray, PrimitiveArray,
+    RecordBatch, RecordBatchOptions, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use base::{Error, Result, SqlState};
 use types::ops::cast::pad_char;
 use types::ops::{bytes, uuid};
-use types::{Chunk, Column, Interval, Physical, SqlType};
+use types::{Chunk, Column, EnumType, Interval, Physical, SqlType};
 
 use crate::source::Field;
 
@@ -34,6 +36,8 @@ pub fn data_type_of(sql_type: SqlType) -> DataType {
         SqlType::Double => DataType::Float64,
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => DataType::Utf8,
         SqlType::Bytea => DataType::Binary,
+        // As columns of few texts are in data frames: codes and a dictionary.
+        SqlType::Enum(_) => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
         SqlType::Date => DataType::Date32,
         SqlType::Time => DataType::Time64(TimeUnit::Microsecond),
         SqlType::Timestamptz => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
@@ -41,6 +45,8 @@ pub fn data_type_of(sql_type: SqlType) -> DataType {
         SqlType::Uuid => DataType::FixedSizeBinary(16),
         SqlType::Interval => DataType::Interval(IntervalUnit::MonthDayNano),
         SqlType::Array(&element) => DataType::List(lists::item(element)),
+        SqlType::Struct(of) => DataType::Struct(structs::fields(of)),
+        SqlType::Map(of) => DataType::Map(maps::entries(of), false),
     }
 }
 
@@ -100,6 +106,7 @@ pub fn array_of(column: &Column, large: bool) -> Result<ArrayRef> {
         }
         SqlType::Real => Arc::new(Float32Array::new(scalars(column), nulls)),
         SqlType::Double => Arc::new(Float64Array::new(scalars(column), nulls)),
+        SqlType::Enum(of) => Arc::new(dictionary(column, of, nulls)?),
         SqlType::Date => Arc::new(Date32Array::new(scalars(column), nulls)),
         SqlType::Time => Arc::new(Time64MicrosecondArray::new(scalars(column), nulls)),
         SqlType::Timestamptz => Arc::new(TimestampMicrosecondArray::new(scalars(column), nulls).with_timezone("UTC")),
@@ -128,7 +135,23 @@ pub fn array_of(column: &Column, large: bool) -> Result<ArrayRef> {
             Arc::new(out.finish())
         }
         SqlType::Array(&element) => lists::array_of(column, element, nulls)?,
+        SqlType::Struct(of) => structs::array_of(column, of, nulls)?,
+        SqlType::Map(of) => maps::array_of(column, of, nulls)?,
     })
+}
+
+/// The labels of an enum in their order, and which of them each row has.
+fn dictionary(column: &Column, of: &EnumType, nulls: Option<NullBuffer>) -> Result<DictionaryArray<Int32Type>> {
+    let codes: Vec<i32> = of.labels().iter().map(|(code, _)| code).collect();
+    let labels = StringArray::from_iter_values(of.labels().iter().map(|(_, label)| label));
+    let place = |code: &i32| codes.binary_search(code).map_or(0, |place| place as i32);
+    // What stands where there is NULL is no code.
+    let places: ScalarBuffer<i32> = match codes.is_empty() {
+        true => vec![0; column.rows()].into(),
+        false => column.values::<i32>().iter().map(place).collect(),
+    };
+    DictionaryArray::try_new(PrimitiveArray::new(places, nulls), Arc::new(labels))
+        .map_err(|e| Error::internal(e.to_string()))
 }
 
 fn strings(column: &Column, large: bool) -> ArrayRef {

@@ -32,7 +32,7 @@ pub use create::{ChunkWriter, create};
 pub use format::{Format, format_of};
 pub use grown_file::open_grown;
 pub use identity::Identity;
-pub use open::{Helpers, OpenContext, PieceStep, expand_paths, open, open_for_copy};
+pub use open::{OpenContext, expand_paths, open, open_for_copy, open_given_for_copy};
 pub use source::{
     CHUNK_ROWS, ColumnStatistics, CompareOp, FIRST_ROWS, Field, FileSource, MemorySource, Once, PieceReader,
     PrunePredicate, Step,

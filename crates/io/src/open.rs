@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base::helpers::Helpers;
 use base::{Budget, CancelToken, Error, Result, SqlState};
 use types::ops::date::Zone;
 use types::{SqlType, Value};
 
 use crate::copy_options::{self, Direction};
-use crate::csv::{CsvOptions, RejectSink, open_csv};
+use crate::csv::{CsvOptions, RejectSink, open_csv, open_csv_bytes};
 use crate::format::{Format, format_of};
 use crate::input::open_error;
 use crate::parquet_in::open_parquet;
@@ -39,15 +40,6 @@ pub fn expand_paths(paths: &[String], cancel: &CancelToken) -> Result<Vec<PathBu
         }
     }
     Ok(out)
-}
-
-/// Does a part of a piece of some work that takes some hundred microseconds, and says whether that was the piece's last.
-pub type PieceStep = Arc<dyn Fn(usize) -> Result<bool> + Send + Sync>;
-
-/// Those who help where work can be divided.
-pub trait Helpers: Send + Sync {
-    /// Does the pieces `0..count`, many at once.
-    fn each(&self, count: usize, step: PieceStep) -> Result<()>;
 }
 
 /// What a database lends to the reading of a file.
@@ -116,6 +108,25 @@ pub fn open(
 fn unknown_format(path: &str) -> Error {
     Error::new(SqlState::UNDEFINED_FILE, format!("cannot tell the format of \"{path}\" by its name"))
         .hint("use read_csv('...') or read_parquet('...')")
+}
+
+/// As [`open_for_copy`], for data that are given: in PostgreSQL's text format, unless the options say another.
+pub fn open_given_for_copy(
+    data: &str,
+    expected: &[(String, SqlType)],
+    options: &[(String, String)],
+    context: OpenContext,
+) -> Result<Arc<dyn FileSource>> {
+    // A file of that ending has this format.
+    const NAME: &str = "stdin.txt";
+    if copy_options::format(NAME, options) == Format::Parquet {
+        return Err(Error::unsupported("COPY FROM STDIN in the format Parquet").hint("name a file"));
+    }
+    let names: Vec<&str> = expected.iter().map(|(name, _)| name.as_str()).collect();
+    let mut csv = copy_options::parse(NAME, &names, options, Direction::From)?;
+    csv.columns = Some(expected.to_vec());
+    context.lend(&mut csv);
+    open_csv_bytes("STDIN", data.as_bytes().to_vec().into(), &csv)
 }
 
 /// Opens the file of a COPY FROM into columns of these names and types, in this order. Parquet files have types of

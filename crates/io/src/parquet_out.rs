@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use base::memory::Reservation;
 use base::{Budget, Error, Result, SqlState};
 use parquet::arrow::ArrowWriter;
@@ -19,8 +19,8 @@ use types::{Chunk, SqlType};
 use crate::arrow_out;
 use crate::input::write_error;
 use crate::new_file::NewFile;
-use crate::open::Helpers;
 use crate::source::Field;
+use base::helpers::Helpers;
 
 /// Rows in a row group: as DuckDB writes them, and few enough to be a morsel.
 const ROW_GROUP: usize = 122_880;
@@ -52,6 +52,20 @@ pub struct ParquetWriter<W: Write + Send> {
     helpers: Option<Arc<dyn Helpers>>,
     /// For the row group that is being collected.
     charged: Option<Reservation>,
+}
+
+/// Where the values of Parquet's columns are: the field, and the number among what it is made of.
+fn places((number, field): (usize, &arrow_schema::FieldRef)) -> impl Iterator<Item = (usize, usize)> + use<> {
+    (0..leaves(field.data_type())).map(move |place| (number, place))
+}
+
+/// How many columns a type is in Parquet.
+fn leaves(data_type: &DataType) -> usize {
+    match data_type {
+        DataType::Struct(fields) => fields.iter().map(|field| leaves(field.data_type())).sum(),
+        DataType::List(item) | DataType::Map(item, _) => leaves(item.data_type()),
+        _ => 1,
+    }
 }
 
 /// The columns of a row group, by number: whoever encodes one has it for himself.
@@ -166,13 +180,16 @@ impl<W: Write + Send> ParquetWriter<W> {
             let writers = self.factory.create_column_writers(number).map_err(error)?;
             self.columns = writers.into_iter().map(|writer| Mutex::new(Some(writer))).collect();
         }
+        let places: Vec<(usize, usize)> = self.schema.fields().iter().enumerate().flat_map(places).collect();
         let (batches, columns, schema) = (mem::take(&mut self.pending), self.columns.clone(), self.schema.clone());
         self.each_column(move |number| {
             let mut column = columns[number].lock().unwrap_or_else(PoisonError::into_inner);
             let Some(column) = &mut *column else { return Ok(()) };
             for batch in &batches {
-                for leaf in compute_leaves(schema.field(number), batch.column(number)).map_err(error)? {
-                    column.write(&leaf).map_err(error)?;
+                let (field, place) = places[number];
+                let leaves = compute_leaves(schema.field(field), batch.column(field)).map_err(error)?;
+                if let Some(leaf) = leaves.get(place) {
+                    column.write(leaf).map_err(error)?;
                 }
             }
             Ok(())
@@ -229,10 +246,10 @@ mod tests {
     use base::Random;
 
     use super::*;
-    use crate::open::PieceStep;
     use crate::parquet_in::open_parquet_bytes;
     use crate::source::read_all;
     use crate::tests::{fields, random_chunk};
+    use base::helpers::PieceStep;
 
     /// A thread for each piece.
     struct Threads;

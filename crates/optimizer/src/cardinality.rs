@@ -69,13 +69,15 @@ pub(crate) struct ColumnProfile {
     pub nulls: f64,
     /// Bounds, for types that have a place on the number line.
     pub range: Option<(f64, f64)>,
+    /// Of whole numbers, the bounds of those in sampled rows that predicates on other columns leave.
+    pub seen: Option<(f64, f64)>,
 }
 
 impl ColumnProfile {
     /// Nothing known but the number of rows.
     pub fn unknown(rows: f64) -> Self {
         let distinct = (rows / 10.0).clamp(200f64.min(rows), rows).max(1.0);
-        Self { domain: distinct, distinct, rows, nulls: 0.0, range: None }
+        Self { domain: distinct, distinct, rows, nulls: 0.0, range: None, seen: None }
     }
 }
 

@@ -8,6 +8,7 @@
 
 pub mod build_side;
 pub mod cardinality;
+pub mod computed;
 pub mod distinct_aggregates;
 pub mod fold;
 pub mod joinorder;
@@ -125,6 +126,7 @@ fn passes(settings: &Settings) -> Vec<Box<dyn Pass>> {
         Box::new(distinct_aggregates::DistinctAggregates),
         Box::new(fold::Fold),
         Box::new(pushdown::Pushdown),
+        Box::new(computed::Computed),
         Box::new(prune::Prune),
         Box::new(windows::Windows),
         Box::new(pushdown::Pushdown),

@@ -63,6 +63,7 @@ impl Oracle<'_> {
                 Value::Interval(Interval { months, days, micros: 0 })
             }
             SqlType::Date => Value::Date(small as i32),
+            SqlType::Enum(_) => Value::Enum(small as i32),
             SqlType::Uuid => Value::Uuid(small as u128),
             SqlType::Time => Value::Time(small.rem_euclid(1000)),
             SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(small),

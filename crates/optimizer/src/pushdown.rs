@@ -5,6 +5,8 @@
 //!   pool (`derive.rs`): through equality classes (a = b and a = 5 give b = 5), and from each OR what it says about one
 //!   input alone (TPC-H Q7 and Q19). The region becomes a left-deep tree in the order of FROM, without cross products
 //!   where a condition connects; the join-order pass starts from it.
+//! - The value of an uncorrelated subquery goes to where it is compared (`scalar.rs`).
+//! - A query in WITH that is read several times keeps the rows that some reader asks for (`shared.rs`).
 //! - Outer joins above which a predicate rejects the padded NULLs lose their padding (`outer.rs`; C. Galindo-Legaria,
 //!   A. Rosenthal, *Outerjoin Simplification and Reordering*, TODS 1997).
 //!
@@ -14,12 +16,15 @@
 mod derive;
 mod outer;
 mod region;
+mod scalar;
+mod shared;
 
 use std::collections::HashSet;
 
 use base::Result;
 use plan::{ColumnId, Expr, JoinKind, Node, Op, Plan, SetOperation, split_conjuncts};
 
+use crate::fold::simplified;
 use crate::rewrite::{filter, infallible, join, map, take};
 use crate::{Check, Pass};
 
@@ -36,7 +41,7 @@ impl Pass for Pushdown {
             cte.plan = push(take(&mut cte.plan), Vec::new(), check)?;
         }
         plan.root = push(take(&mut plan.root), Vec::new(), check)?;
-        Ok(())
+        shared::push_into_shared(plan, check)
     }
 }
 
@@ -98,14 +103,16 @@ fn push(node: Node, predicates: Vec<Expr>, check: Check<'_>) -> Result<Node> {
         Op::Map { input, columns } => {
             let volatile: Vec<ColumnId> = columns.iter().filter(|(_, e)| e.is_volatile()).map(|&(c, _)| c).collect();
             let (stay, go): (Vec<_>, Vec<_>) = predicates.into_iter().partition(|p| p.uses(|c| volatile.contains(&c)));
-            let go = conjuncts(go.iter().map(|p| substituted(p, &columns)).collect());
+            let go = conjuncts(go.iter().map(|p| simplified(substituted(p, &columns))).collect());
             filter(map(push(*input, go, check)?, columns), stay)
         }
         Op::Aggregate { input, groups, aggregates } => {
             let keys: HashSet<ColumnId> = groups.iter().map(|&(c, _)| c).collect();
             // Without groups there is a row even if nothing reaches the aggregate.
             let (go, mut stay) = if keys.is_empty() { (Vec::new(), predicates) } else { split(predicates, &keys) };
-            let (go, exact) = split_exact(go);
+            let derived = derive::through_or(&stay, &keys);
+            let (mut go, exact) = split_exact(go);
+            add(&mut go, split_exact(derived).0, check)?;
             stay.extend(exact);
             let go = conjuncts(go.iter().map(|p| substituted(p, &groups)).collect());
             filter(
@@ -154,9 +161,12 @@ fn push(node: Node, predicates: Vec<Expr>, check: Check<'_>) -> Result<Node> {
 /// goes as a whole, if equal values look equal and no group goes for another reason.
 fn passing(node: &Node, predicates: Vec<Expr>) -> (Vec<Expr>, Vec<Expr>) {
     let Some((columns, all_leave)) = node.partition() else { return (Vec::new(), predicates) };
-    let (go, mut stay) = split(predicates, &columns.into_iter().collect());
-    let (go, others): (Vec<_>, Vec<_>) =
-        go.into_iter().partition(|p| p.respects_equality() && (all_leave || infallible(p)));
+    let columns = columns.into_iter().collect();
+    let may_go = |p: &Expr| p.respects_equality() && (all_leave || infallible(p));
+    let (go, mut stay) = split(predicates, &columns);
+    let derived = derive::through_or(&stay, &columns);
+    let (mut go, others): (Vec<_>, Vec<_>) = go.into_iter().partition(may_go);
+    go.extend(derived.into_iter().filter(may_go));
     stay.extend(others);
     (go, stay)
 }
@@ -187,6 +197,13 @@ fn push_join(
     check: Check<'_>,
 ) -> Result<Node> {
     let (ours, theirs) = (columns_of(&left), columns_of(&right));
+    if kind == JoinKind::Single
+        && condition.is_empty()
+        && let Some(used) = scalar::used_beside(&predicates, &ours, &theirs)
+        && scalar::goes_below(&left, &used)
+    {
+        return push(scalar::sink(left, right, &used), predicates, check);
+    }
     let simpler = outer::simplify(&kind, &ours, &theirs, &predicates);
     if simpler == JoinKind::Inner && kind != JoinKind::Inner {
         return region::push_region(left, right, condition, predicates, check);

@@ -158,8 +158,10 @@ impl Nullable {
 /// Whether evaluating the expression can never be an error, so that it may be evaluated for rows that would not have
 /// reached it: only columns, constants, comparisons and logic.
 pub(crate) fn infallible(expr: &Expr) -> bool {
-    let here =
-        !matches!(expr.kind, ExprKind::Call(..) | ExprKind::Cast(_) | ExprKind::Like { .. } | ExprKind::Subquery(_));
+    let here = !matches!(
+        expr.kind,
+        ExprKind::Call(..) | ExprKind::Cast(_) | ExprKind::Like { .. } | ExprKind::Each(_) | ExprKind::Subquery(_)
+    );
     here && expr.children().all(infallible)
 }
 

@@ -29,6 +29,8 @@ use std::collections::HashSet;
 use base::{Error, IdMap, Result};
 use plan::{ColumnId, ColumnInfo, Cte, CteId, Expr, JoinKind, Node, Op, Plan, SetOperation, TableId, TableInfo};
 
+use guard::guard_partner;
+
 use crate::rewrite::{empty_row, join, map, order_ctes, take};
 use crate::{Check, Pass};
 
@@ -79,6 +81,12 @@ impl<'a> Unnester<'a> {
     /// Unnests a subplan; free columns of an outer query stay free.
     fn node(&mut self, mut node: Node) -> Result<Node> {
         (self.check)()?;
+        if let Op::Join { kind: JoinKind::Single, right, condition, .. } = &mut node.op
+            && let [condition] = condition.as_slice()
+            && let Some(guard) = condition.as_column()
+        {
+            guard_partner(right, guard);
+        }
         for input in node.inputs_mut() {
             *input = self.node(take(input))?;
         }

@@ -21,6 +21,7 @@
 //! - Filters, generators, `Group`, `AllocRow` and `Output` stand at the top level of the body.
 //! - Offsets lie inside of the state's row layout.
 
+mod callee;
 mod first_key;
 mod inst;
 mod parse;
@@ -32,11 +33,12 @@ mod vectors;
 mod verify;
 mod window;
 
+pub use callee::Callee;
 pub use first_key::FirstKey;
 pub use functions::FloatFunction;
 pub use inst::{
-    Arithmetic, Block, Callee, Compare, Conversion, FloatOp, Fold, FoldColumn, FoldKind, Function, Inst, Known,
-    Literal, Logic, Match, MatchCondition, MatchKind, Operation,
+    Arithmetic, Block, Compare, Conversion, FloatOp, Fold, FoldColumn, FoldKind, Function, Inst, Known, Literal, Logic,
+    Match, MatchCondition, MatchKind, Operation,
 };
 pub use program::{
     Distinct, GROUP_HEADER, GroupState, JOIN_HEADER, JoinState, JoinWord, KeyFilter, Param, Pipeline, PipelineId,

@@ -20,6 +20,16 @@ impl Expr {
                 });
                 return;
             }
+            ExprKind::Each(each) => {
+                each.outside().for_each(|e| e.visit_columns(visit));
+                let mut outer = |c| {
+                    if each.columns().all(|own| own != c) {
+                        visit(c);
+                    }
+                };
+                each.inside().for_each(|e| e.visit_columns(&mut outer));
+                return;
+            }
             ExprKind::Subquery(subquery) => {
                 for column in subquery.plan.free_columns() {
                     visit(column);
@@ -148,6 +158,19 @@ impl Expr {
                 renamed.substitute(&mut |c| (c == *b).then(|| Expr::column(*a, v.sql_type)));
                 return v.same_form(w) && x.same_form(&renamed);
             }
+            (Each(a), Each(b)) => {
+                let is_alike = a.outside().count() == b.outside().count() && a.reduced.is_some() == b.reduced.is_some();
+                let names: HashMap<ColumnId, ColumnId> = b.columns().zip(a.columns()).collect();
+                let same = |x: &Expr, y: &Expr| {
+                    let mut renamed = y.clone();
+                    renamed.rename(&names);
+                    x.same_form(&renamed)
+                };
+                return is_alike
+                    && a.only.is_some() == b.only.is_some()
+                    && a.outside().zip(b.outside()).all(|(x, y)| x.same_form(y))
+                    && a.inside().zip(b.inside()).all(|(x, y)| same(x, y));
+            }
             (Compare(a, _, _), Compare(b, _, _)) => a == b,
             // Membership asks for equality only.
             (InList(_, a), InList(_, b)) => a == b,
@@ -201,6 +224,7 @@ impl Expr {
                 let value = value.is_nullable(nullable);
                 body.is_nullable(&|c| if c == *column { value } else { nullable(c) })
             }
+            ExprKind::Each(each) => each.reduced.is_some() || each.list.is_nullable(nullable),
             ExprKind::Subquery(s) => !matches!(s.kind, SubqueryKind::Exists),
             _ => self.children().any(|e| e.is_nullable(nullable)),
         }

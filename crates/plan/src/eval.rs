@@ -9,12 +9,50 @@ mod tests;
 
 use std::cmp::Ordering;
 
-use base::{Error, Result};
-use functions::Call;
+use base::{Error, Result, SqlState};
+use functions::{Call, ScalarFunction};
 use types::Value;
+use types::ops::array::{self, Elements};
 use types::ops::{cast, like};
 
-use crate::{ColumnId, Compare, Expr, ExprKind};
+use crate::{ColumnId, Compare, Each, Expr, ExprKind};
+
+/// What an expression is evaluated in.
+pub trait Scope {
+    /// The value of a column.
+    fn column(&self, column: ColumnId) -> Value;
+
+    /// The value of a call.
+    fn call(&self, function: ScalarFunction, call: &Call<'_>) -> Result<Value> {
+        function.evaluate(call)
+    }
+}
+
+/// Columns by a function.
+struct Columns<'a>(&'a dyn Fn(ColumnId) -> Value);
+
+impl Scope for Columns<'_> {
+    fn column(&self, column: ColumnId) -> Value {
+        (self.0)(column)
+    }
+}
+
+/// Another scope with a column more.
+struct With<'a> {
+    scope: &'a dyn Scope,
+    column: ColumnId,
+    value: Value,
+}
+
+impl Scope for With<'_> {
+    fn column(&self, column: ColumnId) -> Value {
+        if column == self.column { self.value.clone() } else { self.scope.column(column) }
+    }
+
+    fn call(&self, function: ScalarFunction, call: &Call<'_>) -> Result<Value> {
+        self.scope.call(function, call)
+    }
+}
 
 /// The value of an expression, given those of the columns. Errors carry the position of the innermost operator. A
 /// subquery, which has no value outside of a plan, is an internal error.
@@ -28,18 +66,23 @@ use crate::{ColumnId, Compare, Expr, ExprKind};
 /// assert_eq!(value, Ok(Value::Null));
 /// ```
 pub fn eval(expr: &Expr, column: &dyn Fn(ColumnId) -> Value) -> Result<Value> {
-    let truth = |e: &Expr| eval(e, column).map(|v| as_bool(&v));
+    eval_in(expr, &Columns(column))
+}
+
+/// As [`eval`], in a scope.
+pub fn eval_in(expr: &Expr, scope: &dyn Scope) -> Result<Value> {
+    let truth = |e: &Expr| eval_in(e, scope).map(|v| as_bool(&v));
     Ok(match &expr.kind {
-        ExprKind::Column(c) => column(*c),
+        ExprKind::Column(c) => scope.column(*c),
         ExprKind::Const(v) | ExprKind::Argument(_, v) => v.clone(),
         ExprKind::Call(function, arguments) => {
-            let values = arguments.iter().map(|a| eval(a, column)).collect::<Result<Vec<_>>>()?;
+            let values = arguments.iter().map(|a| eval_in(a, scope)).collect::<Result<Vec<_>>>()?;
             let types: Vec<_> = arguments.iter().map(|a| a.sql_type).collect();
-            function
-                .evaluate(&Call { values: &values, types: &types, result: expr.sql_type })
+            scope
+                .call(*function, &Call { values: &values, types: &types, result: expr.sql_type })
                 .map_err(|e| e.at(expr.position))?
         }
-        ExprKind::Compare(op, a, b) => compare(*op, &eval(a, column)?, &eval(b, column)?),
+        ExprKind::Compare(op, a, b) => compare(*op, &eval_in(a, scope)?, &eval_in(b, scope)?),
         ExprKind::And(parts) => {
             let mut unknown = false;
             for part in parts {
@@ -63,18 +106,18 @@ pub fn eval(expr: &Expr, column: &dyn Fn(ColumnId) -> Value) -> Result<Value> {
             if unknown { Value::Null } else { Value::Bool(false) }
         }
         ExprKind::Not(a) => truth(a)?.map_or(Value::Null, |b| Value::Bool(!b)),
-        ExprKind::IsNull(a) => Value::Bool(eval(a, column)?.is_null()),
+        ExprKind::IsNull(a) => Value::Bool(eval_in(a, scope)?.is_null()),
         ExprKind::Case { branches, otherwise } => {
             for (condition, value) in branches {
                 if truth(condition)? == Some(true) {
-                    return eval(value, column);
+                    return eval_in(value, scope);
                 }
             }
-            eval(otherwise, column)?
+            eval_in(otherwise, scope)?
         }
         ExprKind::Coalesce(arguments) => {
             for argument in arguments {
-                let value = eval(argument, column)?;
+                let value = eval_in(argument, scope)?;
                 if !value.is_null() {
                     return Ok(value);
                 }
@@ -82,25 +125,62 @@ pub fn eval(expr: &Expr, column: &dyn Fn(ColumnId) -> Value) -> Result<Value> {
             Value::Null
         }
         ExprKind::Cast(a) => {
-            cast::cast_value(&eval(a, column)?, a.sql_type, expr.sql_type).map_err(|e| e.at(expr.position))?
+            cast::cast_value(&eval_in(a, scope)?, a.sql_type, expr.sql_type).map_err(|e| e.at(expr.position))?
         }
-        ExprKind::TryCast(a) => cast::cast_value(&eval(a, column)?, a.sql_type, expr.sql_type).unwrap_or(Value::Null),
-        ExprKind::InList(a, values) => match eval(a, column)? {
+        ExprKind::TryCast(a) => cast::cast_value(&eval_in(a, scope)?, a.sql_type, expr.sql_type).unwrap_or(Value::Null),
+        ExprKind::InList(a, values) => match eval_in(a, scope)? {
             Value::Null => Value::Null,
             value => Value::Bool(values.contains(&value)),
         },
-        ExprKind::Like { input, pattern, syntax } => match (eval(input, column)?, eval(pattern, column)?) {
+        ExprKind::Like { input, pattern, syntax } => match (eval_in(input, scope)?, eval_in(pattern, scope)?) {
             (Value::Str(text), Value::Str(pattern)) => {
                 Value::Bool(like::matches(&text, &pattern, *syntax).map_err(|e| e.at(expr.position))?)
             }
             _ => Value::Null,
         },
         ExprKind::Let { column: bound, value, body } => {
-            let value = eval(value, column)?;
-            eval(body, &|c| if c == *bound { value.clone() } else { column(c) })?
+            let value = eval_in(value, scope)?;
+            eval_in(body, &With { scope, column: *bound, value })?
         }
+        ExprKind::Each(each) => return each_element(each, expr, scope),
         ExprKind::Subquery(_) => return Err(Error::internal("evaluation of a subquery")),
     })
+}
+
+/// A lambda over the elements of a list.
+fn each_element(each: &Each, expr: &Expr, scope: &dyn Scope) -> Result<Value> {
+    let list = eval_in(&each.list, scope)?;
+    let element = each.list.sql_type.element().unwrap_or(types::SqlType::Null);
+    let Value::Str(list) = list else { return Ok(Value::Null) };
+    let mut made = Vec::new();
+    let mut accumulated = match &each.reduced {
+        Some(crate::Reduced { initial: Some(initial), .. }) => Some(eval_in(initial, scope)?),
+        _ => None,
+    };
+    for (i, value) in Elements::new(&list, element).enumerate() {
+        let index = Value::Int(i as i64 + 1);
+        let inner = With { scope, column: each.element, value: value.clone() };
+        let inner = With { scope: &inner, column: each.index, value: index };
+        let Some(reduced) = &each.reduced else {
+            let is_kept =
+                each.only.as_ref().map_or(Ok(true), |only| eval_in(only, &inner).map(|v| as_bool(&v) == Some(true)))?;
+            if is_kept {
+                made.push(eval_in(&each.body, &inner)?);
+            }
+            continue;
+        };
+        accumulated = Some(match accumulated {
+            None => cast::cast_value(&value, element, expr.sql_type).map_err(|e| e.at(expr.position))?,
+            Some(value) => eval_in(&each.body, &With { scope: &inner, column: reduced.accumulator, value })?,
+        });
+    }
+    match (&each.reduced, accumulated) {
+        (None, _) => array::encode(&made, expr.sql_type.element().unwrap_or(types::SqlType::Null)),
+        (Some(_), Some(value)) => Ok(value),
+        (Some(_), None) => {
+            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, crate::NOTHING_TO_REDUCE).at(expr.position))
+        }
+    }
 }
 
 /// Whether the predicate is true for the row: neither false nor NULL.

@@ -74,8 +74,65 @@ pub enum ExprKind {
         /// What is computed with it.
         body: Box<Expr>,
     },
+    /// A lambda over the elements of a list: NULL where the list is.
+    Each(Box<Each>),
     /// A subquery; unnesting turns each into a join.
     Subquery(Box<Subquery>),
+}
+
+/// What is computed of each element of a list, one after the other. No subquery inside reads its columns.
+#[derive(Clone, Debug)]
+pub struct Each {
+    /// The list.
+    pub list: Expr,
+    /// The element, as a column of its own that nothing outside of `only` and `body` reads.
+    pub element: ColumnId,
+    /// Its number from 1, likewise.
+    pub index: ColumnId,
+    /// Elements for which this is not true are left out.
+    pub only: Option<Expr>,
+    /// What is computed: the list's type is that of the result, if nothing is reduced.
+    pub body: Expr,
+    /// If there is one, the result is the value after the last element.
+    pub reduced: Option<Reduced>,
+}
+
+/// What is wrong with an empty list where the first element is the initial value.
+pub const NOTHING_TO_REDUCE: &str = "cannot reduce an empty list without an initial value";
+
+/// A value that each element changes.
+#[derive(Clone, Debug)]
+pub struct Reduced {
+    /// The value before an element, as a column that `body` reads, which is the value behind it.
+    pub accumulator: ColumnId,
+    /// The value before the first element; none: that element itself, as the type, and an empty list is an error.
+    pub initial: Option<Expr>,
+}
+
+impl Each {
+    /// The columns that it makes.
+    pub fn columns(&self) -> impl Iterator<Item = ColumnId> + Clone {
+        [self.element, self.index].into_iter().chain(self.reduced.as_ref().map(|reduced| reduced.accumulator))
+    }
+
+    /// What is computed for each element.
+    pub fn inside(&self) -> impl Iterator<Item = &Expr> {
+        self.only.iter().chain([&self.body])
+    }
+
+    /// What is computed once.
+    pub fn outside(&self) -> impl Iterator<Item = &Expr> {
+        [&self.list].into_iter().chain(self.reduced.iter().flat_map(|reduced| &reduced.initial))
+    }
+
+    fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        self.outside().chain(self.inside())
+    }
+
+    fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let initial = self.reduced.iter_mut().flat_map(|reduced| &mut reduced.initial);
+        [&mut self.list].into_iter().chain(initial).chain(&mut self.only).chain([&mut self.body])
+    }
 }
 
 /// Comparison operators.
@@ -192,12 +249,13 @@ impl Compare {
 
 /// The accessors of operands, to read and to change.
 macro_rules! operands {
-    ($name:ident $(, $mut:tt)?) => {
+    ($name:ident, $of:ident $(, $mut:tt)?) => {
         /// The direct operands (the plan of a subquery is not one; its outer expressions are). Nothing is allocated.
         pub fn $name(&$($mut)? self) -> impl Iterator<Item = &$($mut)? Expr> {
             let (mut first, mut second, mut list) = (None, None, <&$($mut)? [Expr]>::default());
             let mut pairs = <&$($mut)? [(Expr, Expr)]>::default();
             let mut compared = <&$($mut)? [(Expr, Compare, ColumnId)]>::default();
+            let mut each = None;
             match &$($mut)? self.kind {
                 ExprKind::Column(_) | ExprKind::Const(_) | ExprKind::Argument(..) => {}
                 ExprKind::Call(_, a) | ExprKind::And(a) | ExprKind::Or(a) | ExprKind::Coalesce(a) => list = a,
@@ -212,6 +270,7 @@ macro_rules! operands {
                 | ExprKind::TryCast(a)
                 | ExprKind::InList(a, _) => first = Some(&$($mut)? **a),
                 ExprKind::Case { branches, otherwise } => (pairs, second) = (branches, Some(&$($mut)? **otherwise)),
+                ExprKind::Each(of) => each = Some(&$($mut)? **of),
                 ExprKind::Subquery(subquery) => {
                     if let SubqueryKind::Quantified { comparisons, .. } = &$($mut)? subquery.kind {
                         compared = comparisons;
@@ -223,6 +282,7 @@ macro_rules! operands {
                 .chain(pairs.into_iter().flat_map(|(condition, value)| [condition, value]))
                 .chain(second)
                 .chain(compared.into_iter().map(|(outer, ..)| outer))
+                .chain(each.into_iter().flat_map(|each| each.$of()))
         }
     };
 }
@@ -254,8 +314,8 @@ impl Expr {
         self
     }
 
-    operands!(children);
-    operands!(children_mut, mut);
+    operands!(children, expressions);
+    operands!(children_mut, expressions_mut, mut);
 
     /// Calls `visit` on this expression and all below it, parents first; subqueries' plans are not entered.
     pub fn walk<'a>(&'a self, visit: &mut impl FnMut(&'a Expr)) {

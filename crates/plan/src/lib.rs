@@ -15,7 +15,9 @@ pub mod verify;
 pub mod window;
 
 pub use columns::{conjunction, disjunction, split_conjuncts, told_by_others};
-pub use expr::{AggregateCall, Compare, Expr, ExprKind, Quantifier, Subquery, SubqueryKind};
+pub use expr::{
+    AggregateCall, Compare, Each, Expr, ExprKind, NOTHING_TO_REDUCE, Quantifier, Reduced, Subquery, SubqueryKind,
+};
 pub use node::{BuildSide, JoinKind, Node, Op, SetOperation, SortKey};
 pub use rounds::Rounds;
 pub use verify::verify;
@@ -71,8 +73,10 @@ pub struct ColumnInfo {
 pub struct TableInfo {
     /// For people.
     pub name: String,
-    /// Its columns in order.
+    /// Its attributes in order.
     pub fields: Vec<Field>,
+    /// Columns of its scan that are computed of others, for an index.
+    pub computed: Vec<(ColumnId, Expr)>,
     /// What planning may know of it.
     pub statistics: Arc<dyn Statistics>,
     /// What the engine reads: a relation's snapshot or an opened file. Opaque to planning.

@@ -214,6 +214,27 @@ impl Check<'_> {
                 inside.insert(*column);
                 return self.expr(body, &inside);
             }
+            ExprKind::Each(each) => {
+                each.outside().try_for_each(|e| self.expr(e, visible))?;
+                let Some(element) = each.list.sql_type.element() else {
+                    return wrong(format!("elements of {}", each.list.sql_type));
+                };
+                self.same_type(each.element, element)?;
+                self.same_type(each.index, SqlType::BigInt)?;
+                let result = match &each.reduced {
+                    None => expr.sql_type.element(),
+                    Some(reduced) => {
+                        self.same_type(reduced.accumulator, expr.sql_type)?;
+                        Some(expr.sql_type)
+                    }
+                };
+                if result != Some(each.body.sql_type) {
+                    return wrong(format!("{} of elements that become {}", expr.sql_type, each.body.sql_type));
+                }
+                let mut inside = visible.clone();
+                inside.extend(each.columns());
+                return each.inside().try_for_each(|e| self.expr(e, &inside));
+            }
             ExprKind::Subquery(_) if self.unnested => return wrong("a subquery is left"),
             ExprKind::Subquery(subquery) => {
                 let inner = self.node(&subquery.plan, visible)?;

@@ -172,6 +172,12 @@ impl Session {
         self.database.remove_frame(name);
     }
 
+    /// What statements have told besides their results since this was last asked.
+    fn take_notices(&self) -> Vec<String> {
+        let session = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        session.take_notices().iter().map(ToString::to_string).collect()
+    }
+
     /// Bytes that tables and running queries use.
     fn memory_used(&self) -> usize {
         self.database.memory_used()

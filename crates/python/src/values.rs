@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyList, PyTime, PyTzInfo};
 use types::ops::date::{Civil, DAY, Moment, Zone};
-use types::{Column, ColumnBuilder, Interval, Physical, SqlType, ops};
+use types::{Column, ColumnBuilder, Interval, MapType, Physical, SqlType, StructType, ops};
 
 static UUID: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static DECIMAL: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
@@ -66,6 +66,10 @@ pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize, zone: &Z
         SqlType::Char(n) => {
             each!(|row| Ok(ops::cast::pad_char(column.str(row), n).into_pyobject(py)?.into_any().unbind()))
         }
+        SqlType::Enum(of) => {
+            let (values, labels) = (column.values::<i32>(), of.labels());
+            each!(|row| Ok(labels.label(values[row]).into_pyobject(py)?.into_any().unbind()))
+        }
         SqlType::Date => {
             let values = column.values::<i32>();
             each!(|row| date(py, values[row]))
@@ -95,6 +99,8 @@ pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize, zone: &Z
             each!(|row| interval(py, values[row]))
         }
         SqlType::Array(&element) => each!(|row| list(py, column.str(row), element, zone)),
+        SqlType::Map(of) => each!(|row| map_of(py, column.str(row), of, zone)),
+        SqlType::Struct(of) => each!(|row| dict(py, column.str(row), of, zone)),
     }
 }
 
@@ -104,6 +110,33 @@ fn list(py: Python<'_>, array: &str, element: SqlType, zone: &Zone) -> PyResult<
     ops::array::Elements::new(array, element).for_each(|value| elements.push_value(&value));
     let elements = elements.finish();
     Ok(PyList::new(py, objects(py, &elements, 0, elements.rows(), zone)?)?.into_any().unbind())
+}
+
+/// A struct as a dict.
+fn dict(py: Python<'_>, form: &str, of: &StructType, zone: &Zone) -> PyResult<Py<PyAny>> {
+    let made = PyDict::new(py);
+    for (value, field) in ops::structure::values(form, of).zip(&of.fields) {
+        let mut column = ColumnBuilder::new(field.sql_type, 1);
+        column.push_value(&value);
+        let objects = objects(py, &column.finish(), 0, 1, zone)?;
+        made.set_item(&field.name, objects.first())?;
+    }
+    Ok(made.into_any().unbind())
+}
+
+/// A map as a dict.
+fn map_of(py: Python<'_>, form: &str, of: &MapType, zone: &Zone) -> PyResult<Py<PyAny>> {
+    let (mut keys, mut values) = (ColumnBuilder::new(of.key, 0), ColumnBuilder::new(of.value, 0));
+    let entries = ops::map::decoded(form, of);
+    for (key, value) in &entries {
+        keys.push_value(key);
+        values.push_value(value);
+    }
+    let keys = objects(py, &keys.finish(), 0, entries.len(), zone)?;
+    let values = objects(py, &values.finish(), 0, entries.len(), zone)?;
+    let made = PyDict::new(py);
+    keys.into_iter().zip(values).try_for_each(|(key, value)| made.set_item(key, value))?;
+    Ok(made.into_any().unbind())
 }
 
 /// Python's dates end where its years do.

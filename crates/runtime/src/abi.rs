@@ -29,6 +29,7 @@
 mod functions;
 mod kernels;
 mod layout;
+mod lists;
 #[cfg(test)]
 mod tests;
 

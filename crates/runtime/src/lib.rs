@@ -33,6 +33,7 @@ pub mod group;
 pub mod join;
 mod keys;
 mod limit;
+mod lists;
 mod moments;
 mod pairs;
 mod params;

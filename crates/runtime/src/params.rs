@@ -204,6 +204,7 @@ pub(crate) fn check_type(value: &Value, sql_type: SqlType) -> Result<()> {
         Value::Timestamp(_) => matches!(sql_type, SqlType::Timestamp | SqlType::Timestamptz),
         Value::Interval(_) => sql_type == SqlType::Interval,
         Value::Uuid(_) => sql_type == SqlType::Uuid,
+        Value::Enum(_) => matches!(sql_type, SqlType::Enum(_)),
     };
     if fits { Ok(()) } else { Err(mismatch(value, sql_type)) }
 }

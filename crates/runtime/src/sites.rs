@@ -20,6 +20,7 @@ pub(crate) fn call(site: &Site, arguments: &[Value]) -> Result<Value> {
             let value = cast::cast_value(&arguments[0], site.arguments[0], site.result);
             if *or_null { Ok(value.unwrap_or(Value::Null)) } else { value }
         }
+        SiteKind::Elements => Err(Error::internal("a site that calls nothing")),
         SiteKind::Like { syntax } => like::matches(text(0)?, text(1)?, *syntax).map(Value::Bool),
     }
 }

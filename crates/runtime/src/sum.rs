@@ -7,7 +7,7 @@
 //! sum of nothing.
 
 use base::Result;
-use types::ops::sum::{LongSum, Pair, terms, two_product, two_sum, variance};
+use types::ops::sum::{EXACT_INTEGERS, LongSum, Pair, terms, two_product, two_sum, variance, variance_of_integers};
 
 use crate::worker::{Worker, guarded};
 
@@ -114,6 +114,14 @@ impl ExactSum {
         Ok(unsafe { &mut *long })
     }
 
+    /// The exact value, if it is an integer that doubles have and is easily seen to be.
+    fn integer(&self) -> Option<i64> {
+        let Pair { high, low } = self.0;
+        // A sum that has outgrown its pair is NaN.
+        let is_integer = low == 0.0 && high.trunc() == high && high.abs() <= EXACT_INTEGERS as f64;
+        is_integer.then_some(high as i64)
+    }
+
     /// The exact value.
     ///
     /// # Safety
@@ -149,6 +157,12 @@ pub(crate) struct ExactProducts {
 }
 
 impl ExactProducts {
+    /// As [`ExactSum::integer`].
+    fn integer(&self) -> Option<i64> {
+        let low = self.low.integer().filter(|low| *low == 0);
+        low.and_then(|_| ExactSum(Pair { high: self.high, low: 0.0 }).integer())
+    }
+
     /// Adds a product.
     ///
     /// # Safety
@@ -227,6 +241,10 @@ impl ExactVariance {
     /// # Safety
     /// As for [`ExactSum::add`], of both sums.
     pub(crate) unsafe fn add_integer(&mut self, worker: &mut Worker, x: i128) -> Result<()> {
+        if x.unsigned_abs() <= EXACT_INTEGERS {
+            // SAFETY: as the caller promises.
+            return unsafe { self.add(worker, x as i64 as f64) };
+        }
         let parts = terms(x);
         // SAFETY: as the caller promises.
         unsafe {
@@ -259,6 +277,12 @@ impl ExactVariance {
     pub(crate) unsafe fn variance(&self, sample: bool, scale: u8) -> Result<f64> {
         if self.count <= u64::from(sample) {
             return Ok(0.0);
+        }
+        const MOST: u64 = 1 << 40;
+        if let (Some(sum), Some(squares)) = (self.sum.integer(), self.squares.integer())
+            && self.count < MOST
+        {
+            return variance_of_integers(self.count, sum, squares, sample, scale);
         }
         // SAFETY: as the caller promises.
         let (sum, squares) = unsafe { (self.sum.exact(), self.squares.exact()) };

@@ -58,6 +58,11 @@ impl Threshold {
         self.descending
     }
 
+    /// Whether NULL comes before all values.
+    pub fn is_nulls_first(&self) -> bool {
+        self.nulls_first
+    }
+
     /// How often it has become stricter: 0 if nothing is known yet.
     pub fn version(&self) -> u64 {
         self.version.load(Relaxed)
@@ -100,7 +105,7 @@ fn by_number(value: Value) -> Value {
     match value {
         Value::Bool(b) => Value::Decimal(b.into()),
         Value::Int(i) | Value::Time(i) | Value::Timestamp(i) => Value::Decimal(i.into()),
-        Value::Date(days) => Value::Decimal(days.into()),
+        Value::Date(number) | Value::Enum(number) => Value::Decimal(number.into()),
         other => other,
     }
 }

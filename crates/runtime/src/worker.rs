@@ -13,6 +13,7 @@ use pipeline::ir::{Site, SiteId, StateId};
 use scheduler::EachWorker;
 use types::Str;
 
+use crate::lists::Lists;
 use crate::params::Params;
 use crate::selection::Selection;
 use crate::slot::Slot;
@@ -63,6 +64,8 @@ pub struct WorkerState {
     scratch: Option<Pages>,
     /// Where functions make texts, one after the other.
     pub(crate) made: String,
+    /// Lists that lambdas make.
+    pub(crate) lists: Lists,
     /// Text of the running morsel.
     passing: Option<Area>,
     /// By stage of a batch that may pause: where the text begins that was made since its generator did; none: all of it.
@@ -160,6 +163,7 @@ impl Worker {
             interpreted: None,
             scratch: None,
             made: String::new(),
+            lists: Lists::default(),
             passing: None,
             marks: Vec::new(),
             keep: Area::new(shared.budget.clone(), "aggregation"),

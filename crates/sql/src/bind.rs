@@ -4,10 +4,14 @@ mod alter;
 mod argument;
 mod by_name;
 mod change;
+mod changing_with;
 mod coerce;
 mod columns;
+mod comment;
+mod computed;
 mod constraint;
 mod definition;
+mod domain;
 mod expr;
 mod foreign_key;
 mod from;
@@ -18,11 +22,14 @@ mod insert;
 mod join;
 mod json_order;
 mod like;
+mod locking;
 mod order;
 mod parts;
+mod pivot;
 mod prepared;
 mod query;
 mod recursion;
+mod routine;
 mod sample;
 mod scope;
 mod select;
@@ -34,7 +41,9 @@ mod summarize;
 mod ties;
 mod type_name;
 mod unnest;
+mod user_type;
 mod values;
+mod variables;
 mod window;
 mod written;
 mod zone;
@@ -44,14 +53,18 @@ use plan::{ColumnId, Expr, Node, Plan};
 use sqlparser::ast::{self, Ident};
 use types::{SqlType, Value};
 
-use crate::parse::{Ast, InsertForm, LikeForm};
+use crate::parse::{Ast, InsertForm, LikeForm, LockAst};
 use crate::position::Positions;
 use crate::{ObjectName, Parsed, Prepare, Resolver, Statement};
 use argument::Arguments;
 use parts::{Limits, PlanBuilder, Text};
 use scope::Names;
+use variables::Variables;
 
-pub use argument::{ArgumentSource, ArgumentUse, ArgumentValue};
+pub use argument::{ArgumentSource, ArgumentUse, ArgumentValue, Open};
+pub use routine::{column_type, row_type};
+pub use type_name::type_named;
+pub use variables::{CallWithin, Simple, Within, call_within, prepare_within, simple_within};
 
 /// Binds a statement. `$1` is `parameters[0]`; parameters of type text adapt as string literals do.
 ///
@@ -64,20 +77,21 @@ pub fn bind(parsed: &Parsed, resolver: &dyn Resolver, parameters: &[(Value, SqlT
 
 /// As [`bind`], but with literals and parameters as arguments of the plan where nothing follows from their values: the
 /// uses of these, by [`ArgumentId`](plan::ArgumentId). A statement may be an error this way only because two literals that
-/// must agree (of SELECT and GROUP BY) are two arguments.
+/// must agree (of SELECT and GROUP BY) are two arguments; with [`Open::All`], because a value has to be known.
 pub fn bind_open(
     parsed: &Parsed,
     resolver: &dyn Resolver,
     parameters: &[(Value, SqlType)],
+    open: Open,
 ) -> Result<(Statement, Vec<ArgumentUse>)> {
-    statement(parsed, resolver, parameters, Some(Vec::new()))
+    statement(parsed, resolver, parameters, Some(open))
 }
 
 fn statement(
     parsed: &Parsed,
     resolver: &dyn Resolver,
     parameters: &[(Value, SqlType)],
-    arguments: Option<Vec<ArgumentUse>>,
+    open: Option<Open>,
 ) -> Result<(Statement, Vec<ArgumentUse>)> {
     if parameters.len() > parsed.placeholders {
         let message = format!("{} parameters were given, the statement has {}", parameters.len(), parsed.placeholders);
@@ -87,13 +101,15 @@ fn statement(
     }
     let mut binder = Binder::new(Some(&parsed.positions), resolver, parameters);
     binder.limits.allow(8 * parsed.text.len());
-    if arguments.is_some() {
+    if let Some(open) = open {
+        binder.arguments.uses = Some(Vec::new());
+        binder.arguments.all_parameters = open == Open::All;
         binder.arguments.repeated = argument::repeated(&parsed.text, parameters.len());
     }
     binder.arguments.placeholders = parsed.placeholders;
-    binder.arguments.uses = arguments;
-    binder.insert = parsed.insert;
+    binder.insert = parsed.insert.clone();
     binder.like = parsed.like;
+    binder.locks = parsed.locks.clone();
     let bound = zone::in_zone(resolver.time_zone(), || binder.statement(&parsed.ast, &parsed.text))?;
     Ok((bound, binder.arguments.uses.unwrap_or_default()))
 }
@@ -104,7 +120,8 @@ pub fn prepare(text: &str, resolver: &dyn Resolver, types: &[SqlType]) -> Result
     let parsed = crate::parse(text)?;
     let mut binder = Binder::new(Some(&parsed.positions), resolver, &[]);
     binder.limits.allow(8 * parsed.text.len());
-    binder.insert = parsed.insert;
+    binder.insert = parsed.insert.clone();
+    binder.locks = parsed.locks.clone();
     binder.arguments.placeholders = parsed.placeholders;
     let Ast::Library(statement) = &parsed.ast else {
         return unsupported("a prepared statement of this kind", Some(parsed.positions.begin()));
@@ -126,6 +143,10 @@ struct Binder<'a> {
     insert: InsertForm,
     /// What CREATE TABLE (LIKE ...) copies.
     like: LikeForm,
+    /// How the statement locks rows.
+    locks: Vec<LockAst>,
+    /// What names mean that are no columns.
+    variables: Variables,
 }
 
 /// A bound query: its operators and its output.
@@ -153,6 +174,7 @@ impl<'a> Binder<'a> {
                 parameters,
                 placeholders: 0,
                 uses: None,
+                all_parameters: false,
                 repeated: Default::default(),
                 row_numbers: Default::default(),
             },
@@ -161,6 +183,8 @@ impl<'a> Binder<'a> {
             reads: Vec::new(),
             insert: InsertForm::default(),
             like: LikeForm::default(),
+            locks: Vec::new(),
+            variables: Variables::None,
         }
     }
 
@@ -181,7 +205,7 @@ impl<'a> Binder<'a> {
 }
 
 /// An identifier as the catalog knows it: folded to lower case unless it was quoted.
-fn fold(ident: &Ident) -> String {
+pub(crate) fn fold(ident: &Ident) -> String {
     if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
 }
 

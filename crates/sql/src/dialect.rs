@@ -77,7 +77,11 @@ impl Dialect for MorselDialect {
             Token::AtSign => (UnaryOperator::PGAbs, other),
             Token::PGSquareRoot => (UnaryOperator::PGSquareRoot, other),
             Token::PGCubeRoot => (UnaryOperator::PGCubeRoot, other),
-            _ => return interval_of_digits(parser).or_else(|| substring_similar(parser)),
+            _ => {
+                return interval_of_digits(parser)
+                    .or_else(|| substring_similar(parser))
+                    .or_else(|| crate::parse::lambda::prefix(parser));
+            }
         };
         parser.next_token();
         Some(parser.parse_subexpr(precedence).map(|expr| Expr::UnaryOp { op, expr: Box::new(expr) }))
@@ -140,6 +144,8 @@ impl Dialect for MorselDialect {
         supports_named_fn_args_with_assignment_operator,
         supports_from_first_select,
         supports_order_by_all,
+        supports_dictionary_syntax,
+        support_map_literal_syntax,
         supports_select_wildcard_exclude,
         supports_select_wildcard_replace,
         supports_string_literal_concatenation_with_newline,

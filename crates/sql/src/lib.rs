@@ -16,17 +16,22 @@ mod dialect;
 mod literals;
 mod parse;
 mod position;
+pub mod procedure;
 mod resolver;
 mod split;
 mod statement;
 
-pub use bind::{ArgumentSource, ArgumentUse, ArgumentValue, bind, bind_open, prepare};
+pub use bind::{
+    ArgumentSource, ArgumentUse, ArgumentValue, CallWithin, Open, Simple, Within, bind, bind_open, call_within,
+    column_type, prepare, prepare_within, row_type, simple_within, type_named,
+};
 pub use literals::{Literal, Template};
 pub use parse::{Parsed, parse, parse_depth, parse_script};
-pub use resolver::{Resolved, Resolver, Series, SeriesBounds, Table};
-pub use split::{Piece, next_piece, split};
+pub use resolver::{ComputedColumn, DomainColumn, Resolved, Resolver, Series, SeriesBounds, Table};
+pub use split::{Piece, bytes_of_statements, given_data, next_piece, split};
 pub use statement::{
     AlterTable, Change, ChangeKind, ColumnDefinition, Copy, CopyTarget, CreateIndex, CreateTable, CreateView,
-    ExplainStage, IndexShape, Insert, Isolation, ObjectKind, ObjectName, Prepare, SequenceChange, Statement,
-    TransactionKind, TransactionModes, change_action,
+    CursorStatement, Direction, DomainStatement, ExplainStage, IndexShape, Insert, Isolation, LockStrength, LockWait,
+    LockedTable, Locking, Maintenance, ObjectKind, ObjectName, Prepare, ReindexKind, RoutineChange, SequenceChange,
+    Statement, TransactionKind, TransactionModes, TypeStatement, UniqueKey, With, WithPart, change_action,
 };

@@ -1,34 +1,72 @@
 //! From text to syntax tree: the parser with its limits, and its errors in PostgreSQL's words.
 
 mod command;
+mod comment;
+mod conflict;
+mod cursor;
+mod domain;
 mod error;
 mod insert;
+pub(crate) mod lambda;
 mod like;
+mod locking;
+mod maintenance;
 mod number;
+mod pivot;
 mod prepared;
+mod privileges;
 mod question;
+pub(crate) mod returning;
+mod routine;
 mod sequence;
+mod set_config;
 pub(crate) mod sets;
+pub(crate) mod structs;
 mod table;
+mod user_types;
 pub(crate) mod window;
 
 use std::ops::Range;
 
 use base::{Error, Result, SqlState};
-use sqlparser::ast::{ColumnOption, ColumnOptionDef, SetExpr, Statement, TableConstraint};
+use sqlparser::ast::{ColumnOption, ColumnOptionDef, ObjectType, Query, SetExpr, Statement, TableConstraint};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use crate::dialect::MorselDialect;
 use crate::position::Positions;
-use crate::split::{next_piece, split};
+use crate::split::{given_data, next_piece, split};
 
 pub(crate) use command::{Ast, CopyAst, CopySubject};
+pub(crate) use comment::{CommentAst, CommentedAst};
+pub(crate) use conflict::Arbiter;
+pub(crate) use cursor::CursorAst;
+pub(crate) use domain::{DomainAction, DomainAst, DomainPart};
 pub(crate) use insert::{InsertForm, Overriding};
 pub(crate) use like::LikeForm;
+pub(crate) use locking::LockAst;
+pub(crate) use maintenance::MaintenanceAst;
 pub(crate) use prepared::{ExecuteAst, PrepareAst, PreparedAst};
+pub(crate) use routine::{CreateRoutineAst, ParameterAst, ReturnsAst, RoutineAst, RoutineNameAst, RoutineTypeAst};
 pub(crate) use sequence::{SequenceAst, SequenceChangeAst, SequenceOptions};
+pub(crate) use set_config::set_config;
+pub(crate) use user_types::{TypeAction, TypeAst};
+
+/// Where the next token is, for [`back_to`].
+fn here(parser: &mut Parser<'_>) -> usize {
+    // What is before it may be white space.
+    parser.next_token();
+    parser.prev_token();
+    parser.index()
+}
+
+/// Goes back to a token.
+fn back_to(parser: &mut Parser<'_>, begin: usize) {
+    while parser.index() > begin {
+        parser.prev_token();
+    }
+}
 
 /// Longest text of a statement.
 const MAX_TEXT: usize = 256 << 20;
@@ -53,6 +91,8 @@ pub struct Parsed {
     pub(crate) insert: InsertForm,
     /// What it copies as a CREATE TABLE (LIKE ...).
     pub(crate) like: LikeForm,
+    /// How it locks the rows that it gives.
+    pub(crate) locks: Vec<LockAst>,
 }
 
 impl Parsed {
@@ -68,9 +108,28 @@ impl Parsed {
         self.is_query() || matches!(**statement, Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
     }
 
-    /// Whether it changes rows: INSERT, UPDATE, DELETE, MERGE, TRUNCATE.
-    pub fn changes_rows(&self) -> bool {
+    /// Whether it locks the rows that it gives.
+    pub fn locks_rows(&self) -> bool {
+        !self.locks.is_empty()
+    }
+
+    /// Whether it is CALL.
+    pub fn is_call(&self) -> bool {
+        matches!(self.ast, Ast::Routine(RoutineAst::Call { .. }))
+    }
+
+    /// Whether names in it may mean variables of a procedure: it is a query or a change of rows, or has one.
+    pub fn takes_variables(&self) -> bool {
         let Ast::Library(statement) = &self.ast else { return false };
+        let with_query = matches!(&**statement, Statement::CreateTable(create) if create.query.is_some());
+        self.is_query() || self.changes_rows() && !matches!(**statement, Statement::CreateTable(_)) || with_query
+    }
+
+    /// Whether it changes rows: INSERT, UPDATE, DELETE, MERGE, TRUNCATE; or makes indexes of them.
+    pub fn changes_rows(&self) -> bool {
+        let Ast::Library(statement) = &self.ast else {
+            return matches!(self.ast, Ast::Maintenance(MaintenanceAst::Reindex(..)));
+        };
         match &**statement {
             Statement::Insert(_)
             | Statement::Update(_)
@@ -83,16 +142,18 @@ impl Parsed {
                 create.columns.iter().flat_map(|column| &column.options).any(references)
                     || create.constraints.iter().any(|c| matches!(c, TableConstraint::ForeignKey(_)))
             }
-            Statement::Query(query) => {
-                matches!(*query.body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
-            }
+            Statement::Query(query) => changes(&query.body) || changes_in_with(query),
             _ => false,
         }
     }
 
     /// Whether it changes what a table is, which happens wholly or not at all.
     pub fn alters_tables(&self) -> bool {
-        matches!(&self.ast, Ast::Library(statement) if matches!(**statement, Statement::AlterTable(_)))
+        if let Ast::Domain(domain) = &self.ast {
+            return !matches!(**domain, DomainAst::Create { .. });
+        }
+        let Ast::Library(statement) = &self.ast else { return false };
+        matches!(**statement, Statement::AlterTable(_) | Statement::Drop { object_type: ObjectType::Type, .. })
     }
 
     /// Whether it begins or ends a transaction, or a part of one.
@@ -108,11 +169,26 @@ impl Parsed {
         )
     }
 
+    /// Whether it is COMMIT.
+    pub fn commits(&self) -> bool {
+        matches!(&self.ast, Ast::Library(statement) if matches!(**statement, Statement::Commit { .. }))
+    }
+
     /// Whether it can end a transaction that has failed, or take it back to where it had not.
     pub fn ends_transaction(&self) -> bool {
         let Ast::Library(statement) = &self.ast else { return false };
         matches!(**statement, Statement::Commit { .. } | Statement::Rollback { .. })
     }
+}
+
+/// Whether what a query is made of is a change: INSERT, UPDATE, DELETE, MERGE.
+pub(crate) fn changes(body: &SetExpr) -> bool {
+    matches!(body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
+}
+
+/// Whether its own WITH has such.
+pub(crate) fn changes_in_with(query: &Query) -> bool {
+    query.with.as_ref().is_some_and(|with| with.cte_tables.iter().any(|cte| changes(&cte.query.body)))
 }
 
 /// How deep recursion over the syntax tree of a text can go, at most.
@@ -150,6 +226,7 @@ pub fn parse_script(script: &str, mut from: usize) -> Result<Vec<(Parsed, Range<
 
 /// Parses the statement `text` that starts at byte `base` of the script that positions shall refer to.
 fn parse_at(text: &str, base: usize) -> Result<Parsed> {
+    let (text, _) = given_data(text);
     if base + text.len() > MAX_TEXT {
         return Err(Error::new(SqlState::PROGRAM_LIMIT, "the SQL text is longer than 256 MiB")
             .hint("load data with COPY instead of INSERT"));
@@ -163,11 +240,15 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
     limit_nesting(&tokens, &positions)?;
     limit_chains(&tokens, &positions)?;
     refuse_junk(&tokens, &positions)?;
+    refuse_current_of(&tokens, &positions)?;
     question::operators(&mut tokens);
     let placeholders = number_placeholders(&mut tokens);
-    let (tokens, insert) = insert::form(tokens);
+    let tokens = structs::types(tokens);
+    let (tokens, insert) = insert::form(tokens, &MorselDialect);
     let (tokens, like) = like::form(tokens);
-    let tokens = sequence::ordered(sets::carry(window::carry(table::as_select(tokens))));
+    let tokens = lambda::arrows(tokens);
+    let (tokens, locks) = locking::take(tokens);
+    let tokens = sequence::ordered(returning::carry(sets::carry(window::carry(table::as_select(tokens)))));
     let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_RECURSION).with_tokens_with_locations(tokens);
     let ast = command::statement(&mut parser)
         .and_then(|ast| match parser.peek_token().token {
@@ -175,7 +256,7 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
             _ => parser.expected("end of statement", parser.peek_token()),
         })
         .map_err(|e| error::parser(&e, text, &positions))?;
-    Ok(Parsed { ast, positions, text: text.to_owned(), placeholders, insert, like })
+    Ok(Parsed { ast, positions, text: text.to_owned(), placeholders, insert, like, locks })
 }
 
 /// Refuses what the parser and the binder could not follow.
@@ -216,6 +297,26 @@ fn refuse_junk(tokens: &[TokenWithSpan], positions: &Positions) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// 0A000 for UPDATE and DELETE ... WHERE CURRENT OF: a cursor does not know which rows of tables its rows are of.
+fn refuse_current_of(tokens: &[TokenWithSpan], positions: &Positions) -> Result<()> {
+    let is = |token: &TokenWithSpan, wanted: &str| {
+        window::as_word(&token.token).is_some_and(|word| word.value.eq_ignore_ascii_case(wanted))
+    };
+    let words: Vec<&TokenWithSpan> = tokens.iter().filter(|t| !matches!(t.token, Token::Whitespace(_))).collect();
+    let begins = |words: &&[&TokenWithSpan]| {
+        is(words[0], "where")
+            && is(words[1], "current")
+            && is(words[2], "of")
+            && matches!(words[3].token, Token::Word(_))
+    };
+    match words.windows(4).find(begins) {
+        None => Ok(()),
+        Some(found) => Err(Error::unsupported("WHERE CURRENT OF")
+            .hint("fetch the row's key, and change the row by that")
+            .at(positions.start(found[1].span))),
+    }
 }
 
 /// Refuses chains of operators whose syntax tree would be too deep to walk and to drop.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use base::Result;
-use catalog::{Check, Field, Filling, ForeignKey, Statistics};
+use catalog::{Check, Domain, Field, Filling, ForeignKey, Name, Routine, Statistics, UserType};
 use functions::Sequence;
-use plan::TableSource;
+use plan::{Expr, TableSource};
 use types::ops::date::Zone;
 use types::{SqlType, Value};
 
@@ -36,6 +36,57 @@ pub trait Resolver {
         false
     }
 
+    /// The type of that name, if somebody has made one.
+    fn user_type(&self, _name: &ObjectName) -> Option<UserType> {
+        None
+    }
+
+    /// The domain of that name, with its schema.
+    fn domain(&self, _name: &ObjectName) -> Option<(Name, Arc<Domain>)> {
+        None
+    }
+
+    /// The columns of a domain: schema, table, column.
+    fn columns_of_domain(&self, _domain: &Name) -> Vec<(String, String, String)> {
+        Vec::new()
+    }
+
+    /// A name with the schema in which the search path finds it; as it is if it has one, if nothing has that name, or names
+    /// without a schema are those of the default schema anyway.
+    fn placed(&self, name: &ObjectName) -> ObjectName {
+        name.clone()
+    }
+
+    /// The name of something new: without a schema, it is in the first one of the search path; 3F000 if there is none.
+    fn new_name(&self, name: ObjectName) -> Result<ObjectName> {
+        Ok(name)
+    }
+
+    /// The search path, if it is not the default one.
+    fn search_path(&self) -> Option<Vec<String>> {
+        None
+    }
+
+    /// The schemas of the search path that there are.
+    fn schemas_of_path(&self) -> Vec<String> {
+        vec![catalog::DEFAULT_SCHEMA.to_owned()]
+    }
+
+    /// From now on names without a schema are looked for by another path; the one before is returned.
+    fn set_search_path(&self, _path: Option<Vec<String>>) -> Option<Vec<String>> {
+        None
+    }
+
+    /// The value of a setting; none if there is no such setting.
+    fn setting(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    /// The number that the system's tables have for a table, view, sequence or index.
+    fn number_of(&self, _name: &ObjectName) -> Option<i64> {
+        None
+    }
+
     /// The number by which sequences know the session. What is bound with it is of use to this session only.
     fn session(&self) -> i64 {
         0
@@ -59,6 +110,11 @@ pub trait Resolver {
     /// `generate_series(start, stop, step)`; error 22023 if the step is zero.
     fn series(&self, series: Series) -> Result<Table>;
 
+    /// The rows of a part of a WITH that changes data, by its number.
+    fn rows_of_part(&self, _number: usize, _fields: Vec<Field>) -> Result<Table> {
+        Err(base::Error::unsupported("WITH that changes data"))
+    }
+
     /// Microseconds since 1970-01-01 00:00 UTC that `now()` and `current_date` mean in this statement.
     fn now(&self) -> i64;
 
@@ -70,6 +126,21 @@ pub trait Resolver {
     /// The types of the parameters of a prepared statement; none if there is none of that name.
     fn parameters_of(&self, _prepared: &str) -> Option<Vec<SqlType>> {
         None
+    }
+
+    /// What a name means in a statement of a procedure: the number and type of a variable.
+    fn variable(&self, _name: &[String]) -> Result<Option<(usize, SqlType)>> {
+        Ok(None)
+    }
+
+    /// The functions and procedures of a name.
+    fn routines(&self, _schema: Option<&str>, _name: &str) -> Vec<Arc<Routine>> {
+        Vec::new()
+    }
+
+    /// The rows that a function gives, as a table with these columns; the arguments are constant.
+    fn routine_rows(&self, routine: &Arc<Routine>, _arguments: Vec<Expr>, _columns: Vec<Field>) -> Result<Table> {
+        Err(base::Error::unsupported(format!("{} in FROM", routine.name)))
     }
 
     /// Names of tables and views, for hints.
@@ -89,6 +160,8 @@ pub enum Resolved {
         sql: String,
         /// Names of its columns; none: those of the query. What the query has besides are not its.
         columns: Vec<String>,
+        /// Where its names without a schema are looked for, if that is not the default schema.
+        path: Option<Vec<String>>,
     },
 }
 
@@ -122,6 +195,26 @@ pub struct SeriesBounds {
     pub has_stop: bool,
 }
 
+/// A column that is of a domain.
+#[derive(Clone, Debug)]
+pub struct DomainColumn {
+    /// Which one it is.
+    pub attribute: usize,
+    /// Schema and name of the domain.
+    pub name: Name,
+    /// What must hold of its values.
+    pub domain: Arc<Domain>,
+}
+
+/// A column that an index computes of the others, and nobody names.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ComputedColumn {
+    /// Its type, and how messages show what it is.
+    pub field: Field,
+    /// The expression; none if the index is gone.
+    pub sql: Option<String>,
+}
+
 /// A table or file that can be read.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -129,12 +222,16 @@ pub struct Table {
     pub name: String,
     /// Its columns.
     pub fields: Vec<Field>,
+    /// What its indexes compute of its columns, stored behind these.
+    pub computed: Vec<ComputedColumn>,
     /// What fills columns that INSERT does not name; empty: NULL.
     pub fillings: Vec<Filling>,
     /// What must hold of each row.
     pub checks: Vec<Check>,
     /// Its foreign keys, in the order of the names.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Its columns that are of a domain.
+    pub domains: Vec<DomainColumn>,
     /// What planning may know.
     pub statistics: Arc<dyn Statistics>,
     /// What the engine reads.

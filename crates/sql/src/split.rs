@@ -27,8 +27,77 @@ pub fn split(script: &str) -> Vec<Piece> {
     .collect()
 }
 
-/// The first statement at or after byte `from`, which is outside of all quotes and comments.
+/// The first statement at or after byte `from`, which is outside of all quotes and comments. The data of a COPY ... FROM STDIN
+/// are a part of it.
 pub fn next_piece(script: &str, from: usize) -> Option<Piece> {
+    let piece = plain_piece(script, from)?;
+    let Some((data, next)) = data_of(script, &piece) else { return Some(piece) };
+    Some(Piece {
+        range: piece.range.start..data.end,
+        terminated: next.is_some(),
+        next: next.unwrap_or(script.len()),
+        ..piece
+    })
+}
+
+/// The first statement of a text and the data that follow it, if it is a COPY ... FROM STDIN: the lines behind that of its
+/// semicolon, up to one that is `\.`.
+pub fn given_data(text: &str) -> (&str, Option<&str>) {
+    // Nothing else is looked through for its end.
+    let begins = || Some(plain_piece(text, 0)?).filter(|piece| reads_stdin(&text[piece.range.clone()]));
+    let begin = text.trim_start();
+    let is_copy = begin.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("copy"));
+    if !is_copy && !begin.starts_with(['-', '/']) || !text.contains('\n') {
+        return (text, None);
+    }
+    match begins().and_then(|piece| Some((data_of(text, &piece)?.0, piece))) {
+        Some((data, piece)) => (&text[..piece.range.end], Some(&text[data])),
+        None => (text, None),
+    }
+}
+
+/// How many bytes of a script from `from` on are statements and not data of them.
+pub fn bytes_of_statements(script: &str, from: usize) -> usize {
+    let (mut at, mut bytes) = (from, 0);
+    while let Some(piece) = next_piece(script, at) {
+        bytes += given_data(&script[piece.range.clone()]).0.len();
+        at = piece.next;
+    }
+    bytes
+}
+
+/// The data behind a COPY ... FROM STDIN, and where to go on; not there if nothing ends them.
+fn data_of(script: &str, piece: &Piece) -> Option<(Range<usize>, Option<usize>)> {
+    if !piece.terminated || !reads_stdin(&script[piece.range.clone()]) {
+        return None;
+    }
+    let line = script[piece.next..].find('\n')?;
+    if !script[piece.next..piece.next + line].trim().is_empty() {
+        return None;
+    }
+    let begin = piece.next + line + 1;
+    let mut at = begin;
+    for line in script[begin..].split_inclusive('\n') {
+        if line.trim_end_matches(['\n', '\r']) == "\\." {
+            return Some((begin..at, Some(at + line.len())));
+        }
+        at += line.len();
+    }
+    Some((begin..script.len(), None))
+}
+
+/// Whether a statement is a COPY ... FROM STDIN.
+fn reads_stdin(statement: &str) -> bool {
+    let is_copy = statement.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("copy"));
+    let is = |word: Option<&str>, name: &str| word.is_some_and(|word| word.eq_ignore_ascii_case(name));
+    let mut words = statement.split_ascii_whitespace().peekable();
+    is_copy
+        && std::iter::from_fn(|| Some((words.next()?, words.peek().copied())))
+            .any(|(a, b)| is(Some(a), "from") && is(b, "stdin"))
+}
+
+/// The first statement, up to its semicolon.
+fn plain_piece(script: &str, from: usize) -> Option<Piece> {
     let bytes = script.as_bytes();
     let (mut at, mut start, mut end) = (from, None, from);
     while at < bytes.len() {
@@ -92,7 +161,7 @@ fn escapes(bytes: &[u8], at: usize) -> bool {
 }
 
 /// After the closing quote of a string at `at`; a doubled quote does not close it.
-fn string_end(bytes: &[u8], at: usize, quote: u8, escapes: bool) -> Option<usize> {
+pub(crate) fn string_end(bytes: &[u8], at: usize, quote: u8, escapes: bool) -> Option<usize> {
     let mut at = at + 1;
     loop {
         match *bytes.get(at)? {
@@ -105,7 +174,7 @@ fn string_end(bytes: &[u8], at: usize, quote: u8, escapes: bool) -> Option<usize
 }
 
 /// After a comment, which may contain comments.
-fn comment_end(bytes: &[u8], at: usize) -> Option<usize> {
+pub(crate) fn comment_end(bytes: &[u8], at: usize) -> Option<usize> {
     let (mut at, mut depth) = (at, 0usize);
     loop {
         match (*bytes.get(at)?, bytes.get(at + 1)) {
@@ -126,7 +195,7 @@ fn comment_end(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// After a dollar-quoted string at `at`, or after the dollar if it begins none (`$1`).
-fn dollar_end(bytes: &[u8], at: usize) -> Option<usize> {
+pub(crate) fn dollar_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut tag_end = at + 1;
     while bytes.get(tag_end).is_some_and(|&b| is_word(b)) {
         tag_end += 1;
@@ -167,6 +236,18 @@ mod tests {
         assert_eq!(texts("select x$$a$;1"), ["select x$$a$", "1"]);
         assert_eq!(texts(" -- nothing\n ; /* */ "), [""; 0]);
         assert_eq!(texts("-- first\nselect 'ä;' ;"), ["select 'ä;'"]);
+    }
+
+    #[test]
+    fn data_belong_to_their_statement() {
+        let script = "x; COPY t (a) FROM stdin;\n1;\t'\n\\N\n\\.\n\nselect 1; copy u from STDIN;\n2\n";
+        assert_eq!(texts(script), ["x", "COPY t (a) FROM stdin;\n1;\t'\n\\N\n", "select 1", "copy u from STDIN;\n2\n"]);
+        assert_eq!(given_data(texts(script)[1]), ("COPY t (a) FROM stdin", Some("1;\t'\n\\N\n")));
+        assert_eq!(given_data("copy t from stdin;\n\\.\n"), ("copy t from stdin", Some("")));
+        assert_eq!(given_data("copy t from stdin"), ("copy t from stdin", None));
+        assert_eq!(given_data("copy t from 'a';\nselect 1"), ("copy t from 'a';\nselect 1", None));
+        assert!(!split(script)[3].terminated);
+        assert_eq!(bytes_of_statements(script, 0), 1 + 21 + 8 + 17);
     }
 
     #[test]

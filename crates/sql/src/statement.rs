@@ -1,13 +1,26 @@
 //! Statements as the engine runs them: names resolved, types checked.
 
+mod cursor;
+mod definition;
+mod lock;
+mod name;
+mod with;
+
 use std::sync::Arc;
 
-use base::{Error, Result, SqlState};
-use catalog::{Check, Filling, ForeignKey, IndexPart, Owner, TEMPORARY_SCHEMA, Unique};
+use catalog::{Check, Commented, Filling, ForeignKey, IndexPart, Name, Owner, Routine, Unique};
 use functions::Sequence;
 use functions::sequence::Shape;
-use plan::{Plan, TableSource};
+use plan::{Expr, Plan, TableSource};
 use types::{SqlType, Value};
+
+use crate::ComputedColumn;
+use crate::procedure::Block;
+pub use cursor::{CursorStatement, Direction};
+pub use definition::{DomainStatement, Maintenance, ReindexKind, RoutineChange, SequenceChange, TypeStatement};
+pub use lock::{LockStrength, LockWait, LockedTable, Locking};
+pub use name::ObjectName;
+pub use with::{With, WithPart};
 
 /// A bound statement.
 #[derive(Clone, Debug)]
@@ -84,9 +97,24 @@ pub enum Statement {
         /// What changes.
         change: SequenceChange,
     },
+    /// CREATE or ALTER TYPE.
+    Type(TypeStatement),
+    /// CREATE or ALTER DOMAIN.
+    Domain(DomainStatement),
+    /// COMMENT ON. A schema that is empty was not given.
+    Comment {
+        /// What the comment is on.
+        on: Commented,
+        /// The comment; none: there is none any more.
+        text: Option<String>,
+        /// Where the name stands.
+        position: Option<u32>,
+    },
     /// CREATE INDEX.
     CreateIndex(CreateIndex),
-    /// DROP TABLE, DROP VIEW, DROP SEQUENCE, DROP INDEX or DROP SCHEMA.
+    /// VACUUM, REINDEX and the like.
+    Maintenance(Maintenance),
+    /// DROP TABLE, DROP VIEW, DROP SEQUENCE, DROP INDEX, DROP TYPE or DROP SCHEMA.
     Drop {
         /// What kind of object.
         kind: ObjectKind,
@@ -107,6 +135,8 @@ pub enum Statement {
         name: String,
         /// The value as text.
         value: Option<String>,
+        /// SET LOCAL: it holds until the transaction ends.
+        local: bool,
         /// Where the name stands.
         position: Option<u32>,
     },
@@ -124,6 +154,13 @@ pub enum Statement {
         /// Where the name stands.
         position: Option<u32>,
     },
+    /// SELECT set_config(...): SET, whose result is the value.
+    SetConfig {
+        /// Name in lower case.
+        name: String,
+        /// The value as text.
+        value: String,
+    },
     /// SHOW TABLES.
     ShowTables,
     /// DESCRIBE of a table, view, file or query: names, types, and whether NULL is possible.
@@ -135,6 +172,19 @@ pub enum Statement {
     Transaction(TransactionKind),
     /// UPDATE, DELETE, MERGE, TRUNCATE, INSERT with RETURNING or ON CONFLICT.
     Change(Box<Change>),
+    /// SET CONSTRAINTS; no names mean all.
+    SetConstraints {
+        /// The constraints.
+        names: Option<Vec<ObjectName>>,
+        /// They are looked after when the transaction ends, or at once.
+        deferred: bool,
+    },
+    /// DECLARE, FETCH, MOVE, CLOSE.
+    Cursor(CursorStatement),
+    /// A query that locks rows.
+    Locking(Box<Locking>),
+    /// What has a WITH that changes data.
+    With(Box<With>),
     /// PREPARE. The statement has been bound once, to find its mistakes now.
     Prepare(Prepare),
     /// EXECUTE.
@@ -146,6 +196,17 @@ pub enum Statement {
         /// Its parameters.
         parameters: Vec<(Value, SqlType)>,
     },
+    /// What defines functions and procedures.
+    Routine(RoutineChange),
+    /// CALL.
+    Call {
+        /// The procedure.
+        routine: Arc<Routine>,
+        /// What goes in, in the order and the types of its parameters. Nothing of it reads a table.
+        arguments: Vec<Expr>,
+    },
+    /// DO.
+    Do(Box<Block>),
     /// DEALLOCATE; no name means all.
     Deallocate {
         /// The prepared statement.
@@ -164,6 +225,23 @@ impl Statement {
             Self::Change(change) => Some(&change.source),
             Self::AlterTable(alter) => alter.rows.as_ref(),
             Self::Explain { statement, .. } => statement.plan(),
+            Self::With(with) => with.then.plan(),
+            Self::Locking(locking) => Some(&locking.plan),
+            Self::Cursor(CursorStatement::Declare { plan, .. }) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The query that it runs; none of EXPLAIN, unless that runs it.
+    pub fn plan_to_run(&mut self) -> Option<&mut Plan> {
+        match self {
+            Self::Query(plan) | Self::CreateTableAs { plan, .. } | Self::Copy(Copy::To { plan, .. }) => Some(plan),
+            Self::Insert(insert) => Some(&mut insert.source),
+            Self::Change(change) => Some(&mut change.source),
+            Self::AlterTable(alter) => alter.rows.as_mut(),
+            Self::Locking(locking) => Some(&mut locking.plan),
+            Self::Cursor(CursorStatement::Declare { plan, .. }) => Some(plan),
+            Self::Explain { analyze: true, statement, .. } => statement.plan_to_run(),
             _ => None,
         }
     }
@@ -193,15 +271,6 @@ pub struct Prepare {
     pub columns: Vec<catalog::Field>,
 }
 
-/// What ALTER SEQUENCE changes.
-#[derive(Clone, Debug)]
-pub enum SequenceChange {
-    /// Its declaration, where it goes on, and what it belongs to.
-    Shape(Shape, Option<i64>, Option<Option<Owner>>),
-    /// Its name.
-    Name(String),
-}
-
 /// Which form EXPLAIN shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExplainStage {
@@ -221,38 +290,6 @@ pub enum ExplainStage {
     Trace,
 }
 
-/// A possibly qualified name of a table or view.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct ObjectName {
-    /// The schema, if written.
-    pub schema: Option<String>,
-    /// The name; in lower case unless it was quoted.
-    pub name: String,
-    /// Byte offset in the text.
-    pub position: Option<u32>,
-}
-
-impl ObjectName {
-    /// The name in the schema of what only the session sees; 42P16 if it has another.
-    pub(crate) fn make_temporary(&mut self) -> Result<()> {
-        if self.schema.as_deref().is_some_and(|schema| schema != TEMPORARY_SCHEMA) {
-            let message = "cannot create temporary relation in non-temporary schema";
-            return Err(Error::new(SqlState("42P16"), message).at(self.position));
-        }
-        self.schema = Some(TEMPORARY_SCHEMA.to_owned());
-        Ok(())
-    }
-}
-
-impl std::fmt::Display for ObjectName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.schema {
-            Some(schema) => write!(f, "{schema}.{}", self.name),
-            None => f.write_str(&self.name),
-        }
-    }
-}
-
 /// What DROP drops.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ObjectKind {
@@ -266,6 +303,10 @@ pub enum ObjectKind {
     Schema,
     /// An index.
     Index,
+    /// A type.
+    Type,
+    /// A domain.
+    Domain,
 }
 
 /// CREATE TABLE.
@@ -275,6 +316,8 @@ pub struct CreateTable {
     pub name: ObjectName,
     /// Its columns.
     pub columns: Vec<ColumnDefinition>,
+    /// What its indexes compute of these, stored behind them.
+    pub computed: Vec<ComputedColumn>,
     /// Columns of the primary key; empty: none. They are NOT NULL.
     pub primary_key: Vec<usize>,
     /// CHECK constraints, in the order of their names.
@@ -302,6 +345,8 @@ pub struct IndexShape {
     pub parts: Vec<IndexPart>,
     /// Whether keys are unique.
     pub unique: Unique,
+    /// If it is not of all rows: the attribute that is true of those that it has.
+    pub only: Option<usize>,
     /// Whether it is that of a constraint.
     pub is_constraint: bool,
 }
@@ -315,8 +360,19 @@ pub struct CreateIndex {
     pub of: TableSource,
     /// The index.
     pub shape: IndexShape,
+    /// If the table has to compute something for it first: what becomes of the table, with the index.
+    pub altering: Option<Box<AlterTable>>,
     /// Nothing happens if the name is taken.
     pub if_not_exists: bool,
+}
+
+/// What rows of a table may not have twice.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UniqueKey {
+    /// Its attributes.
+    pub attributes: Vec<usize>,
+    /// If it is not that of all rows: the attribute that is true of those that have it.
+    pub only: Option<usize>,
 }
 
 /// ALTER TABLE, as what becomes of the table.
@@ -354,6 +410,8 @@ pub struct CreateView {
     pub columns: Vec<catalog::Field>,
     /// The tables and views that the query names, each once.
     pub reads: Vec<ObjectName>,
+    /// Where its names without a schema are looked for, if that is not the default schema.
+    pub path: Option<Vec<String>>,
     /// Nothing happens if there is one.
     pub if_not_exists: bool,
     /// An existing one is replaced.
@@ -371,6 +429,8 @@ pub struct ColumnDefinition {
     pub nullable: bool,
     /// DEFAULT or GENERATED; a value is one of the type.
     pub filling: Filling,
+    /// The domain that it is of: schema and name.
+    pub domain: Option<Name>,
 }
 
 impl ColumnDefinition {
@@ -483,8 +543,8 @@ pub enum ChangeKind {
         updated: Vec<usize>,
         /// A key is among these.
         moves: bool,
-        /// The attributes of each of these keys.
-        keys: Vec<Vec<usize>>,
+        /// These keys.
+        keys: Vec<UniqueKey>,
     },
     /// As the action says.
     Merge {

@@ -15,7 +15,7 @@ pub use scratch::{Scratch, Texts};
 
 use std::sync::Arc;
 
-use types::{Chunk, Column, ColumnBuilder, Interval, Physical, SqlType, Str};
+use types::{Chunk, Column, ColumnBuilder, Interval, Physical, SqlType, Str, Value};
 
 use crate::ColumnRef;
 use crate::open::OpenView;
@@ -279,6 +279,30 @@ impl Body {
             _ => (unsafe { Values::new(self.types[attribute].physical(), self.refs[attribute], row + 1) }, row),
         }
     }
+}
+
+/// A value of a type.
+pub(crate) fn value(values: Values<'_>, row: usize, sql_type: SqlType) -> Value {
+    if values.is_null(row) {
+        return Value::Null;
+    }
+    let stored: i128 = match values.physical() {
+        Physical::Bool => values.get::<u8>(row).into(),
+        Physical::I16 => values.get::<i16>(row).into(),
+        Physical::I32 => values.get::<i32>(row).into(),
+        Physical::I64 => values.get::<i64>(row).into(),
+        Physical::I128 => values.get::<i128>(row),
+        Physical::F32 => return Value::Float(values.get::<f32>(row).into()),
+        Physical::F64 => return Value::Float(values.get::<f64>(row)),
+        Physical::Interval => return Value::Interval(values.get::<Interval>(row)),
+        Physical::Str => {
+            let text = values.get::<Str>(row);
+            // SAFETY: whoever made the values keeps the payload alive, and only UTF-8 is admitted to columns.
+            return Value::str(unsafe { text.as_str() });
+        }
+    };
+    // A bare NULL has no other value.
+    Value::of_integer(sql_type, stored).unwrap_or(Value::Null)
 }
 
 /// Appends a value to a column that is being built.

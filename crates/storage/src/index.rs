@@ -14,7 +14,7 @@ mod slots;
 #[cfg(test)]
 mod tests;
 
-pub use bytes::IndexPart;
+pub use bytes::{IndexPart, RowOrder};
 pub use hash::HashIndex;
 pub use keys::Keys;
 pub use ordered::{IndexDefinition, OrderedIndex, Unique};

@@ -34,7 +34,7 @@ pub use body::{Scratch, Texts};
 pub use chunk::{ChunkView, ColumnRef, RowId};
 pub use hash::{PARTITIONS, partition_of};
 pub use reader::{Applicable, ChunkReader};
-pub use relation::{Append, Relation, Snapshot};
+pub use relation::{Append, Relation, Snapshot, Strength};
 pub use scan::{Comparison, ScanOp, ScanPredicate};
 pub use schema::{Attribute, Schema};
 pub use transaction::Transaction;

@@ -380,9 +380,25 @@ impl ChunkReader {
         Chunk::new(rows.len(), (0..self.body.refs().len()).map(column).collect())
     }
 
+    /// One value.
+    pub fn value(&self, attribute: usize, row: usize) -> Value {
+        assert!(row < self.rows);
+        let sql_type = self.sql_type(attribute);
+        if attribute == self.row_id() {
+            return Value::Int(RowId::new(self.number, row).to_bits() as i64);
+        }
+        let mut changed = Value::Null;
+        if self.with_changed(attribute, row, |values, at| changed = crate::body::value(values, at, sql_type)) {
+            return changed;
+        }
+        let mut cell = Cell::default();
+        let (values, at) = self.body.cell(attribute, row, &mut cell);
+        crate::body::value(values, at, sql_type)
+    }
+
     /// One row.
     pub fn row(&self, row: usize) -> Vec<Value> {
-        (0..self.body.refs().len()).map(|attribute| self.gather(attribute, std::iter::once(row)).value(0)).collect()
+        (0..self.body.refs().len()).map(|attribute| self.value(attribute, row)).collect()
     }
 
     /// How a column lies in memory, in a word or two, and the bytes that it takes (buffers shared with others count in full).

@@ -20,6 +20,7 @@ mod indexes;
 mod live;
 mod piece;
 mod record;
+mod row_locks;
 mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,9 @@ mod zone;
 pub use append::Append;
 pub(crate) use change::Refused;
 pub(crate) use commit::Commit;
+pub use indexes::FirstRows;
 pub use record::{Change, Record};
+pub use row_locks::Strength;
 pub use snapshot::{ColumnEstimate, Snapshot};
 pub(crate) use window_rows::WindowRows;
 
@@ -49,6 +52,7 @@ use backlog::Backlog;
 use claim::Claim;
 use directory::Directory;
 use live::Live;
+use row_locks::RowLocks;
 use zone::Zones;
 
 /// Where the rows of a relation go on a machine with several NUMA nodes.
@@ -114,6 +118,8 @@ pub struct Relation {
     widened: AtomicU64,
     /// Whether its rows are, or become, another relation's.
     claim: Claim,
+    /// Rows that transactions have locked.
+    row_locks: RowLocks,
 }
 
 impl Relation {
@@ -179,11 +185,12 @@ impl Relation {
             dead: AtomicUsize::new(0),
             widened: AtomicU64::new(0),
             claim: Claim::default(),
+            row_locks: RowLocks::default(),
         })
     }
 
     /// Tells it from all other relations of the process.
-    pub(crate) fn number(&self) -> u64 {
+    pub fn number(&self) -> u64 {
         self.number
     }
     /// The name that error messages use.

@@ -17,6 +17,7 @@ pub struct Attribute {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schema {
     attributes: Vec<Attribute>,
+    columns: usize,
     primary_key: Vec<usize>,
 }
 
@@ -27,7 +28,15 @@ impl Schema {
             assert!(!primary_key[..i].contains(&a), "an attribute is in the key once");
             attributes[a].not_null = true;
         }
-        Self { attributes, primary_key }
+        Self { columns: attributes.len(), attributes, primary_key }
+    }
+    /// The same of which only so many attributes, the first ones, are shown to people.
+    pub fn with_columns(self, columns: usize) -> Self {
+        Self { columns, ..self }
+    }
+    /// The attributes that people know.
+    pub fn columns(&self) -> &[Attribute] {
+        &self.attributes[..self.columns]
     }
     /// The attributes in order.
     pub fn attributes(&self) -> &[Attribute] {

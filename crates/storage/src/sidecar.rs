@@ -363,6 +363,12 @@ impl Sidecar {
         Some(rest)
     }
 
+    /// Whether a row is as the view sees it, or there at least, if only its keys count.
+    pub(crate) fn check_row(&self, row: usize, keys_only: bool, view: &View) -> Result<(), Conflict> {
+        let window = self.window(row / WINDOW);
+        window.map_or(Ok(()), |window| window.check_row(row % WINDOW, keys_only, view))
+    }
+
     /// The transaction that has deleted a row, if it is dead for the newest of all views and some view may see it still.
     pub(crate) fn deleter(&self, row: usize) -> Death {
         match self.window(row / WINDOW) {
@@ -415,6 +421,20 @@ impl Window {
             }
         }
         if self.dead.touches(rows) { Err(Conflict::Newer) } else { Ok(()) }
+    }
+
+    /// Whether a row is as the view sees it; if only its keys count, whether it is there.
+    fn check_row(&self, row: usize, keys_only: bool, view: &View) -> Result<(), Conflict> {
+        let rows = Bits::of_range(row..row + 1);
+        if !keys_only {
+            return self.check(&rows, view);
+        }
+        let deleted = self.versions.iter().rev().find(|version| version.deleted.has(row));
+        match deleted {
+            _ if !self.dead.has(row) => Ok(()),
+            Some(version) if !version.stamp.has_ended() => Err(Conflict::Running(version.stamp.clone())),
+            _ => Err(Conflict::Newer),
+        }
     }
 
     /// Makes one of versions that differ for no view; `moments` are those that somebody sees, in order.

@@ -44,11 +44,17 @@ pub(crate) fn value(random: &mut Random, sql_type: SqlType, distinct: u64) -> Va
             n => Value::Float(n as f64 / 4.0),
         },
         SqlType::Date => Value::Date(n as i32),
+        SqlType::Enum(_) => Value::Enum(n as i32),
         SqlType::Time => Value::Time(n),
         SqlType::Uuid => Value::Uuid((i128::from(n) << 64) as u128),
         SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(n),
         SqlType::Interval => {
             Value::Interval(types::Interval { months: (n % 3) as i32, days: (n % 40) as i32, micros: n / 7 })
+        }
+        SqlType::Map(of) => types::ops::map::encode(&[], of).expect("a map"),
+        SqlType::Struct(of) => {
+            let values: Vec<Value> = of.fields.iter().map(|f| value(random, f.sql_type, distinct)).collect();
+            types::ops::structure::encode(&values, of).expect("fields of the type")
         }
         SqlType::Array(&element) => {
             let values: Vec<Value> =

@@ -8,5 +8,5 @@ mod validate;
 
 pub use crate::clock::{Clock, Conflict, Stamp, View};
 pub use effects::{ChangedRows, Effect};
-pub use log::Transaction;
+pub use log::{Transaction, Wanted};
 pub use validate::Reads;

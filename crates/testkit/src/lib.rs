@@ -2,6 +2,7 @@
 //!
 //! - [`random`] and [`differential`]: random queries, run in every way that there is; [`peer`]: beside PostgreSQL;
 //! - [`slt`]: sqllogictest files; [`postgres`]: the server to compare them with;
+//! - [`tpcc`]: TPC-C, its transactions and conditions;
 //! - [`fuzz`]: mutated SQL text and files.
 
 pub mod differential;
@@ -10,3 +11,4 @@ pub mod peer;
 pub mod postgres;
 pub mod random;
 pub mod slt;
+pub mod tpcc;

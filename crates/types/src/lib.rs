@@ -8,12 +8,16 @@
 //! Architecture invariant: nothing here knows a query, a table or a thread.
 
 pub mod column;
+pub mod enumeration;
 pub mod ops;
 pub mod sql_type;
 pub mod string;
+pub mod structs;
 pub mod value;
 
 pub use column::{Buffer, Chunk, Column, ColumnBuilder, FreeRows};
+pub use enumeration::EnumType;
 pub use sql_type::{Physical, SqlType};
 pub use string::Str;
+pub use structs::{MapType, StructField, StructType};
 pub use value::{Interval, Value};

@@ -17,9 +17,11 @@ pub mod hash;
 pub mod hyperloglog;
 pub mod json;
 pub mod like;
+pub mod map;
 pub mod number;
 pub mod regex;
 pub mod string;
+pub mod structure;
 pub mod sum;
 pub mod uuid;
 

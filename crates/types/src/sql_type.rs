@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
+use crate::EnumType;
+use crate::structs::{self, MapType, StructField, StructType};
+
 /// A type as a user declares it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SqlType {
@@ -52,9 +55,15 @@ pub enum SqlType {
     Json,
     /// `jsonb`: the text in its [normal form](crate::ops::json).
     Jsonb,
+    /// An enumerated type; a value is the code of its label, see [`enumeration`](crate::enumeration).
+    Enum(&'static EnumType),
     /// An array of elements of a type, which may be arrays themselves; made by [`SqlType::array_of`]. Lies in memory as a
     /// text, see [`ops::array`](crate::ops::array).
     Array(&'static SqlType),
+    /// Fields by names, made by [`SqlType::struct_of`]. Lies in memory as a text, see [`ops::structure`](crate::ops::structure).
+    Struct(&'static StructType),
+    /// Values by keys, made by [`SqlType::map_of`]. Lies in memory as the array of its entries, see [`ops::map`](crate::ops::map).
+    Map(&'static MapType),
 }
 
 /// How values of a type lie in memory.
@@ -64,7 +73,7 @@ pub enum Physical {
     Bool,
     /// 16-bit integer.
     I16,
-    /// 32-bit integer: `integer`, and `date` as days since 1970-01-01.
+    /// 32-bit integer: `integer`, `date` as days since 1970-01-01, the codes of enums.
     I32,
     /// 64-bit integer: `bigint`, timestamps as microseconds since 1970-01-01, `time` as microseconds since midnight,
     /// decimals of up to 18 digits scaled.
@@ -104,14 +113,14 @@ impl SqlType {
         match self {
             Self::Null | Self::Bool => Physical::Bool,
             Self::SmallInt => Physical::I16,
-            Self::Integer | Self::Date => Physical::I32,
+            Self::Integer | Self::Date | Self::Enum(_) => Physical::I32,
             Self::BigInt | Self::Time | Self::Timestamp | Self::Timestamptz => Physical::I64,
             Self::Decimal { precision, .. } if precision <= 18 => Physical::I64,
             Self::Decimal { .. } | Self::Uuid => Physical::I128,
             Self::Real => Physical::F32,
             Self::Double => Physical::F64,
             Self::Text | Self::Varchar(_) | Self::Char(_) => Physical::Str,
-            Self::Bytea | Self::Json | Self::Jsonb | Self::Array(_) => Physical::Str,
+            Self::Bytea | Self::Json | Self::Jsonb | Self::Array(_) | Self::Struct(_) | Self::Map(_) => Physical::Str,
             Self::Interval => Physical::Interval,
         }
     }
@@ -127,8 +136,51 @@ impl SqlType {
     /// The type of arrays of such elements. Each is kept once and for ever: there are few, as statements name them.
     pub fn array_of(element: Self) -> Self {
         static KNOWN: Mutex<BTreeMap<String, &'static SqlType>> = Mutex::new(BTreeMap::new());
+        let key = key(element);
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        Self::Array(known.entry(element.to_string()).or_insert_with(|| Box::leak(Box::new(element))))
+        Self::Array(known.entry(key).or_insert_with(|| Box::leak(Box::new(element))))
+    }
+
+    /// The type of structs of these fields, kept for ever as those of arrays are.
+    pub fn struct_of(fields: Vec<StructField>) -> Self {
+        static KNOWN: Mutex<BTreeMap<String, &'static StructType>> = Mutex::new(BTreeMap::new());
+        let named = |f: &StructField| format!("{} {}", structs::name(&f.name), key(f.sql_type));
+        let key = fields.iter().map(named).collect::<Vec<_>>().join(", ");
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        Self::Struct(known.entry(key).or_insert_with(|| Box::leak(Box::new(StructType { fields }))))
+    }
+
+    /// The type of maps from such keys to such values.
+    pub fn map_of(key: Self, value: Self) -> Self {
+        static KNOWN: Mutex<BTreeMap<String, &'static MapType>> = Mutex::new(BTreeMap::new());
+        let field = |name: &str, sql_type| StructField { name: name.to_owned(), sql_type };
+        let entry = Self::struct_of(vec![field("key", key), field("value", value)]);
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        Self::Map(known.entry(self::key(entry)).or_insert_with(|| Box::leak(Box::new(MapType { key, value, entry }))))
+    }
+
+    /// A map.
+    pub const fn map(self) -> Option<&'static MapType> {
+        if let Self::Map(of) = self { Some(of) } else { None }
+    }
+
+    /// The type of what lies one behind the other in an array or a map.
+    pub const fn items(self) -> Option<Self> {
+        match self {
+            Self::Array(element) => Some(*element),
+            Self::Map(of) => Some(of.entry),
+            _ => None,
+        }
+    }
+
+    /// A struct.
+    pub const fn structure(self) -> Option<&'static StructType> {
+        if let Self::Struct(of) = self { Some(of) } else { None }
+    }
+
+    /// Whether a value is made of values whose forms lie one behind the other.
+    pub const fn is_nested(self) -> bool {
+        matches!(self, Self::Array(_) | Self::Struct(_) | Self::Map(_))
     }
 
     /// The type of an array's elements.
@@ -169,7 +221,18 @@ impl SqlType {
 
     /// Whether a value lies in memory as a text that is not what is printed of it.
     pub const fn is_encoded(self) -> bool {
-        matches!(self, Self::Array(_) | Self::Bytea)
+        matches!(self, Self::Array(_) | Self::Struct(_) | Self::Map(_) | Self::Bytea)
+    }
+
+    /// The enum that it is, or that its elements are of.
+    pub fn enumeration(self) -> Option<&'static EnumType> {
+        match self {
+            Self::Enum(of) => Some(of),
+            Self::Array(element) => element.enumeration(),
+            Self::Struct(of) => of.fields.iter().find_map(|field| field.sql_type.enumeration()),
+            Self::Map(of) => of.entry.enumeration(),
+            _ => None,
+        }
     }
 
     /// `json` or `jsonb`.
@@ -201,6 +264,20 @@ impl SqlType {
     }
 }
 
+/// What tells types apart that are called alike: two enums may have one name.
+fn key(sql_type: SqlType) -> String {
+    match sql_type {
+        SqlType::Enum(of) => format!("{sql_type} {}", of.number()),
+        SqlType::Array(element) => format!("{}[]", key(*element)),
+        SqlType::Struct(of) => {
+            let fields = of.fields.iter().map(|f| format!("{} {}", structs::name(&f.name), key(f.sql_type)));
+            format!("({})", fields.collect::<Vec<_>>().join(", "))
+        }
+        SqlType::Map(of) => format!("map {}", key(of.entry)),
+        _ => sql_type.to_string(),
+    }
+}
+
 impl fmt::Display for SqlType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -224,7 +301,17 @@ impl fmt::Display for SqlType {
             Self::Bytea => f.write_str("bytea"),
             Self::Json => f.write_str("json"),
             Self::Jsonb => f.write_str("jsonb"),
+            Self::Enum(of) => {
+                let name = &of.labels().name;
+                let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+                match name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+                    true => f.write_str(name),
+                    false => write!(f, "\"{}\"", name.replace('"', "\"\"")),
+                }
+            }
             Self::Array(element) => write!(f, "{element}[]"),
+            Self::Struct(of) => write!(f, "{of}"),
+            Self::Map(of) => write!(f, "map({}, {})", of.key, of.value),
         }
     }
 }
@@ -232,11 +319,18 @@ impl fmt::Display for SqlType {
 impl std::str::FromStr for SqlType {
     type Err = base::Error;
 
-    /// Reads what [`Display`](fmt::Display) prints (SQL's many synonyms are the binder's matter).
+    /// Reads what [`Display`](fmt::Display) prints (SQL's many synonyms are the binder's matter). The name of an enum is
+    /// that of the last one that got it.
     fn from_str(text: &str) -> Result<Self, base::Error> {
         let bad = || base::Error::new(base::SqlState::UNDEFINED_OBJECT, format!("type \"{text}\" does not exist"));
         if let Some(element) = text.strip_suffix("[]") {
             return element.parse().map(Self::array_of).map_err(|_| bad());
+        }
+        if let Some(fields) = text.strip_prefix("struct(") {
+            return structs::parse(fields.strip_suffix(')').ok_or_else(bad)?).ok_or_else(bad);
+        }
+        if let Some(parts) = text.strip_prefix("map(") {
+            return structs::parse_map(parts.strip_suffix(')').ok_or_else(bad)?).ok_or_else(bad);
         }
         let (name, arguments) = match text.split_once('(') {
             Some((name, rest)) => (name, rest.strip_suffix(')').ok_or_else(bad)?),
@@ -268,7 +362,11 @@ impl std::str::FromStr for SqlType {
             ("bytea", []) => Self::Bytea,
             ("json", []) => Self::Json,
             ("jsonb", []) => Self::Jsonb,
-            _ => return Err(bad()),
+            _ => {
+                let name = text.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+                let name = name.map_or(text.to_owned(), |name| name.replace("\"\"", "\""));
+                Self::Enum(EnumType::named(&name).ok_or_else(bad)?)
+            }
         })
     }
 }

@@ -54,6 +54,8 @@ pub enum Value {
     Interval(Interval),
     /// `uuid`, its first byte first.
     Uuid(u128),
+    /// The code of an enum's label.
+    Enum(i32),
 }
 
 impl Value {
@@ -73,9 +75,15 @@ impl Value {
             SqlType::Time => Self::Time(stored as i64),
             SqlType::Timestamp | SqlType::Timestamptz => Self::Timestamp(stored as i64),
             SqlType::Uuid => Self::Uuid(uuid::of_stored(stored)),
+            SqlType::Enum(_) => Self::Enum(stored as i32),
             SqlType::Null | SqlType::Real | SqlType::Double | SqlType::Interval => return None,
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => return None,
-            SqlType::Bytea | SqlType::Json | SqlType::Jsonb | SqlType::Array(_) => return None,
+            SqlType::Bytea
+            | SqlType::Json
+            | SqlType::Jsonb
+            | SqlType::Array(_)
+            | SqlType::Struct(_)
+            | SqlType::Map(_) => return None,
         })
     }
 
@@ -86,7 +94,7 @@ impl Value {
             Self::Int(i) | Self::Time(i) | Self::Timestamp(i) => i128::from(*i),
             Self::Uuid(u) => uuid::stored(*u),
             Self::Decimal(d) => *d,
-            Self::Date(d) => i128::from(*d),
+            Self::Date(d) | Self::Enum(d) => i128::from(*d),
             Self::Null | Self::Float(_) | Self::Str(_) | Self::Interval(_) => return None,
         })
     }
@@ -106,7 +114,7 @@ impl Value {
             (Decimal(a), Decimal(b)) => a.cmp(b),
             (Float(a), Float(b)) => compare_floats(*a, *b),
             (Str(a), Str(b)) => a.as_bytes().cmp(b.as_bytes()),
-            (Date(a), Date(b)) => a.cmp(b),
+            (Date(a), Date(b)) | (Enum(a), Enum(b)) => a.cmp(b),
             (Uuid(a), Uuid(b)) => a.cmp(b),
             (Interval(a), Interval(b)) => a.approximate_micros().cmp(&b.approximate_micros()),
             _ => self.kind().cmp(&other.kind()),
@@ -136,6 +144,7 @@ impl Value {
             Self::Interval(_) => 7,
             Self::Time(_) => 8,
             Self::Uuid(_) => 9,
+            Self::Enum(_) => 10,
             Self::Null => u8::MAX,
         }
     }
@@ -165,7 +174,7 @@ impl Hash for Value {
             Self::Float(f) if f.is_nan() => state.write_u64(u64::MAX),
             Self::Float(f) => (f + 0.0).to_bits().hash(state),
             Self::Str(s) => s.hash(state),
-            Self::Date(d) => d.hash(state),
+            Self::Date(d) | Self::Enum(d) => d.hash(state),
             Self::Interval(i) => i.approximate_micros().hash(state),
             Self::Uuid(u) => u.hash(state),
         }

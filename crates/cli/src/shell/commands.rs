@@ -64,6 +64,13 @@ pub const COMMANDS: &[Command] = &[
     Command { name: ".width", alias: "", arguments: "N", help: "width of tables; 0: the terminal's", run: width },
     Command { name: "\\d", alias: "", arguments: "[TABLE]", help: "list tables, or columns of a table", run: describe },
     Command {
+        name: "\\restrict",
+        alias: "\\unrestrict",
+        arguments: "KEY",
+        help: "nothing: around what is in a dump of PostgreSQL",
+        run: nothing,
+    },
+    Command {
         name: "\\x",
         alias: "",
         arguments: "",
@@ -143,6 +150,9 @@ fn types(shell: &mut Shell, arguments: &[String]) -> Outcome {
 }
 fn timer(shell: &mut Shell, arguments: &[String]) -> Outcome {
     set(&mut shell.timer, arguments)
+}
+fn nothing(_shell: &mut Shell, _arguments: &[String]) -> Outcome {
+    Ok(Ok(()))
 }
 fn quit(_shell: &mut Shell, _arguments: &[String]) -> Outcome {
     Err(Ended::Quit)

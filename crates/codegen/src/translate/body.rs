@@ -4,6 +4,7 @@ mod fold;
 mod group;
 mod matching;
 mod pause;
+mod repeated;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
@@ -205,6 +206,7 @@ impl<'b, 'p> Body<'b, 'p> {
                 }
             }
             Inst::If { condition, then, otherwise, results } => self.branch(*condition, then, otherwise, results),
+            Inst::Loop { times, index, carried, body } => self.repeated(*times, *index, carried, body),
             Inst::Store { base, offset, value } => {
                 let value = self.values.get(*value);
                 if !self.values.write_accumulator(*base, *offset, value) {
@@ -261,12 +263,7 @@ impl<'b, 'p> Body<'b, 'p> {
         self.code().b.switch_to_block(done);
         self.code().b.seal_block(done);
         for (&(result, ..), parts) in results.iter().zip(outs) {
-            let value = match *parts.as_slice() {
-                [one] => Val::One(one),
-                [low, high] => Val::Two(low, high),
-                _ => unreachable!("values have one or two parts"),
-            };
-            self.values.define(result, value);
+            self.values.define(result, Val::of_parts(&parts));
         }
     }
 

@@ -164,6 +164,11 @@ impl<'p> Stages<'p> {
                     self.define(otherwise, stage);
                     results.iter().for_each(|&(r, ..)| self.place(r, stage));
                 }
+                Inst::Loop { index, carried, body, .. } => {
+                    self.place(*index, stage);
+                    carried.iter().for_each(|&(v, ..)| self.place(v, stage));
+                    self.define(body, stage);
+                }
                 Inst::Group { row, equal, init, known, .. } => {
                     self.place(*row, stage);
                     known.iter().for_each(|known| self.define(&known.keys, stage));
@@ -275,6 +280,7 @@ impl Walk<'_, '_> {
                     self.block(then);
                     self.block(otherwise);
                 }
+                Inst::Loop { body, .. } => self.block(body),
                 Inst::Group { equal, init, known, .. } => {
                     known.iter().for_each(|known| self.block(&known.keys));
                     self.block(equal);

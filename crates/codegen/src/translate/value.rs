@@ -12,6 +12,14 @@ pub(super) enum Val {
 }
 
 impl Val {
+    /// The value of these parts.
+    pub fn of_parts(parts: &[Value]) -> Self {
+        match *parts {
+            [one] => Self::One(one),
+            [low, high] => Self::Two(low, high),
+            _ => unreachable!("values have one or two parts"),
+        }
+    }
     /// The only part.
     pub fn one(self) -> Value {
         match self {

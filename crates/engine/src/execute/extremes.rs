@@ -6,9 +6,9 @@ use storage::{ChunkView, Snapshot};
 use types::Physical;
 
 /// The end of a column that is looked for.
-struct End {
-    attribute: usize,
-    greatest: bool,
+pub(super) struct End {
+    pub attribute: usize,
+    pub greatest: bool,
 }
 
 impl End {
@@ -43,7 +43,7 @@ pub(super) fn enough(snapshot: &Snapshot, pipeline: &Pipeline, chunks: Vec<usize
 
 /// What the pipeline looks for, if it is nothing but ends of columns of whole numbers. Of doubles, bounds do not tell which
 /// of the equal ones comes first.
-fn ends(pipeline: &Pipeline) -> Option<Vec<End>> {
+pub(super) fn ends(pipeline: &Pipeline) -> Option<Vec<End>> {
     let Source::Table { columns, .. } = &pipeline.source else { return None };
     if !pipeline.only_finds_extremes() {
         return None;

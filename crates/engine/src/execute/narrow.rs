@@ -46,15 +46,14 @@ impl Narrowing {
     pub fn new(
         query: Arc<Query>,
         pipeline: PipelineId,
-        own: Vec<ScanPredicate>,
+        own: Arc<[ScanPredicate]>,
         attribute: impl Fn(&SourceColumn) -> usize,
     ) -> Self {
-        let key = FirstKey::of(&query.program, pipeline).and_then(|FirstKey { state, column, of_all_rows }| {
+        let key = FirstKey::of(&query.program, pipeline).and_then(|FirstKey { state, column, of_all_rows, .. }| {
             let IrSource::Table { columns, .. } = &query.program.pipelines[pipeline].source else { return None };
             let source = &columns[column];
             Some(Key { state, of_all_rows, attribute: attribute(source), sql_type: source.sql_type })
         });
-        let own: Arc<[ScanPredicate]> = own.into();
         let narrowed = Mutex::new(Narrowed { version: 0, predicates: own.clone(), or_null: false });
         Self { query, key, own, narrowed }
     }

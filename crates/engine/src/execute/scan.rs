@@ -18,6 +18,7 @@ use types::ops::like::LikePattern;
 use types::{SqlType, Value};
 
 use super::batch::{Delivered, Feed, Paused, Read, Run};
+use super::enough::enough;
 use super::narrow::Narrowing;
 use super::{Query, extremes, lookup};
 use crate::pieces::{Piece, Pieces};
@@ -49,14 +50,19 @@ pub(super) fn note_reads(query: &Query, reads: &Reads) {
 }
 
 /// How many rows an index finds for the predicates of a scan, if it reads these and no others.
-pub(super) fn found_rows(query: &Query, snapshot: &Snapshot, predicates: &[IrPredicate]) -> Option<usize> {
-    if predicates.is_empty() || snapshot.relation().indexes().is_empty() {
+pub(super) fn found_rows(
+    query: &Query,
+    pipeline: PipelineId,
+    snapshot: &Snapshot,
+    predicates: &[IrPredicate],
+) -> Option<usize> {
+    if snapshot.relation().indexes().is_empty() {
         return None;
     }
     let attributes = snapshot.schema().attributes();
-    let predicates: Vec<ScanPredicate> =
+    let predicates =
         predicates.iter().map(|p| scan_predicate(query, p, p.attribute, attributes[p.attribute].sql_type)).collect();
-    snapshot.search(&predicates).map(|(rows, _)| rows.len())
+    snapshot.search(&predicates, &enough(query, pipeline)).map(|rows| rows.len())
 }
 
 /// By how much morsels are longer of which nothing is read, as below `count(*)`: there a chunk costs as much as a row.
@@ -127,7 +133,8 @@ impl TableTasks {
             .collect();
         predicates.extend(filters.iter().filter_map(|filter| super::filter::of_keys(&query, &snapshot, *filter)));
         ScanPredicate::arrange(&mut predicates);
-        let found = by_key.or_else(|| snapshot.search(&predicates).map(|(rows, _)| rows));
+        let predicates: Arc<[ScanPredicate]> = predicates.into();
+        let found = by_key.or_else(|| snapshot.search(&predicates, &enough(&query, pipeline)));
         let (_, codes) = source_columns(&query, pipeline);
         let read = delivered(&query, pipeline, |column| column.attribute);
         let codes = (!codes.is_empty()).then(|| codes.to_vec());
@@ -303,6 +310,7 @@ impl FileTasks {
             local.push(scan_predicate(&query, p, at, file.schema()[p.attribute].sql_type));
         }
         ScanPredicate::arrange(&mut local);
+        let local: Arc<[ScanPredicate]> = local.into();
         let only_extremes = predicates.is_empty() && query.program.pipelines[pipeline].only_finds_extremes();
         let few = !query.limits_of(&query.program.pipelines[pipeline].body).is_empty();
         let places = fields.clone();

@@ -109,6 +109,9 @@ fn tasks_of(query: &Arc<Query>, id: PipelineId, cut: &Cutting) -> Result<Box<dyn
     let (query, cut) = (query.clone(), &query.cutting(id, cut));
     Ok(match &query.program.clone().pipelines[id].source {
         IrSource::Table { table, predicates, filters, .. } => match &query.sources[*table] {
+            Source::Routine(_) | Source::Part(_) => {
+                return Err(base::Error::internal("the rows of a function were not computed"));
+            }
             Source::Stored(snapshot, _) => {
                 let snapshot = snapshot.clone();
                 Box::new(TableTasks::new(query, id, snapshot, (predicates, filters), cut))
@@ -166,6 +169,7 @@ impl Stage for PipelineStage {
             IrSource::Table { table, .. } => match &self.query.sources[*table] {
                 Source::Stored(snapshot, _) => snapshot.rows() as u64,
                 Source::File(file) => file.estimated_rows(),
+                Source::Routine(_) | Source::Part(_) => 0,
             },
             IrSource::Values(chunk) => chunk.rows() as u64,
             IrSource::Rows { .. } => 0,

@@ -13,9 +13,9 @@ use sql::{ArgumentSource, ArgumentUse, ArgumentValue, Template};
 use storage::{Relation, Snapshot};
 use types::{SqlType, Value};
 
-use super::point::Point;
+use super::change::ShortChange;
 use super::read::Read;
-use super::row_change::RowChange;
+use super::short::Short;
 use crate::prepared::Prepared;
 use crate::source::Source;
 
@@ -24,6 +24,8 @@ const MOST_TEMPLATES: usize = 1024;
 /// Most plans of one template: they differ in what is no argument.
 const MOST_PLANS: usize = 4;
 
+/// A short plan takes about as much as so many instructions.
+const SHORT: usize = 16;
 /// About what an instruction of a program takes.
 const INSTRUCTION: usize = 64;
 
@@ -57,12 +59,12 @@ pub(crate) struct Kept {
 
 /// How a plan is run.
 pub(super) enum Way {
-    /// A query by its pipelines, unless it is a point lookup.
+    /// A query: short, as long as its rows are few, or by its pipelines.
     Query {
-        prepared: Prepared,
-        point: Option<Point>,
+        prepared: Option<Prepared>,
+        short: Option<Short>,
     },
-    Change(RowChange),
+    Change(ShortChange),
 }
 
 /// A statement as it comes.
@@ -74,6 +76,12 @@ pub(crate) struct Text<'a> {
 }
 
 impl Text<'_> {
+    /// Whether the plan depends on the value of some parameter.
+    pub fn is_half_open(&self, uses: &[ArgumentUse]) -> bool {
+        let is_open = |number| uses.iter().any(|u| u.source == ArgumentSource::Parameter(number));
+        (0..self.parameters.len()).any(|number| !is_open(number))
+    }
+
     /// The text of a literal.
     fn literal(&self, number: usize) -> Cow<'_, str> {
         self.template.literals[number].text(self.sql)
@@ -96,7 +104,7 @@ impl KeptPlans {
     }
 
     /// Keeps a plan.
-    pub fn keep(&self, kept: Kept) {
+    pub fn keep(&self, kept: Arc<Kept>) {
         let mut all = self.lock();
         if all.len() >= MOST_TEMPLATES && !all.contains_key(&kept.template.key) {
             // Seldom: whoever makes so many kinds of statement gains little from any of them.
@@ -105,32 +113,35 @@ impl KeptPlans {
         let plans = all.entry(kept.template.key.clone()).or_default();
         plans.retain(|old| old.holds_as(&kept));
         plans.truncate(MOST_PLANS - 1);
-        plans.insert(0, Arc::new(kept));
+        plans.insert(0, kept);
     }
 }
 
 impl Kept {
-    /// A query's plan as it was bound for a statement, optimised and prepared; none if it is not to be kept: it reads files,
-    /// or all that is open in it would have to be closed.
+    /// A query's plan as it was bound for a statement, optimised: short, or prepared, or both. None if it is not to be kept: it
+    /// reads files, or all that is open in it would have to be closed.
     pub fn of_query(
         text: Text<'_>,
         plan: &Plan,
-        prepared: Prepared,
+        (short, prepared): (Option<Short>, Option<Prepared>),
         columns: Vec<Field>,
         uses: Vec<ArgumentUse>,
         catalog: &Arc<CatalogSnapshot>,
     ) -> Option<Self> {
-        let read = |(id, table): (TableId, &TableInfo)| Read::new(table, prepared.columns_of(id));
-        let tables: Option<IdMap<_, _>> = plan.tables.iter().map(read).collect();
-        let tables = tables?;
-        let way = Way::Query { prepared, point: Point::of(plan) };
-        Self::new(text, way, (columns.into(), tables), uses, catalog)
+        let tables = match &prepared {
+            Some(prepared) => {
+                let read = |(id, table): (TableId, &TableInfo)| Read::new(table, prepared.columns_of(id));
+                plan.tables.iter().map(read).collect::<Option<IdMap<_, _>>>()?
+            }
+            None => IdMap::default(),
+        };
+        Self::new(text, Way::Query { prepared, short }, (columns.into(), tables), uses, catalog)
     }
 
-    /// A change of one row.
+    /// A change of a few rows.
     pub fn of_change(
         text: Text<'_>,
-        change: RowChange,
+        change: ShortChange,
         uses: Vec<ArgumentUse>,
         catalog: &Arc<CatalogSnapshot>,
     ) -> Option<Self> {
@@ -169,8 +180,8 @@ impl Kept {
     /// About how many bytes it takes: by the instructions of its program, which are most of it.
     fn bytes(&self) -> usize {
         let instructions = match &self.way {
-            Way::Query { prepared, .. } => prepared.program.size(),
-            Way::Change(_) => 1,
+            Way::Query { prepared: Some(prepared), .. } => prepared.program.size(),
+            Way::Query { .. } | Way::Change(_) => SHORT,
         };
         instructions * INSTRUCTION + 2 * self.sql.len() + size_of::<Self>()
     }
@@ -222,8 +233,10 @@ impl Kept {
         };
         let values = self.uses.iter().map(value).collect::<Option<_>>()?;
         let positions = match &self.way {
-            Way::Query { prepared, .. } => prepared.positions().iter().map(|&at| self.moved(at, text)).collect(),
-            Way::Change(_) => Default::default(),
+            Way::Query { prepared: Some(prepared), .. } => {
+                prepared.positions().iter().map(|&at| self.moved(at, text)).collect()
+            }
+            Way::Query { .. } | Way::Change(_) => Default::default(),
         };
         Some(Arguments { values, positions })
     }

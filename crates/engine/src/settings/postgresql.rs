@@ -20,7 +20,6 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("intervalstyle", &["postgres"]),
     ("lock_timeout", &[]),
     ("row_security", &[]),
-    ("search_path", &["", "main", "public", "\"$user\", public", "pg_catalog"]),
     ("standard_conforming_strings", &["on", "true"]),
     ("synchronize_seqscans", &[]),
     ("synchronous_commit", &[]),

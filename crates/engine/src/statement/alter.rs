@@ -2,22 +2,22 @@
 //!
 //! Views are texts, so what they mean is asked before and after: one that would be another is refused, or dropped.
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use base::{Budget, Error, Result, SqlState};
+use base::{Error, Result, SqlState};
 use catalog::{
-    Alteration, CatalogSnapshot, ForeignKey, IndexDefinition, IndexPart, Kind, TableEntry, TableIndex, canonical,
+    Alteration, CatalogSnapshot, Computed, ForeignKey, IndexDefinition, IndexPart, Kind, TableEntry, TableIndex,
+    canonical,
 };
 use plan::Plan;
-use runtime::result::Sink;
 use sql::{AlterTable, IndexShape, ObjectName, Statement};
 use storage::index::OrderedIndex;
-use storage::{Attribute, Relation, Schema};
-use types::{Chunk, FreeRows, SqlType};
+use storage::{Relation, Schema};
+use types::SqlType;
 
-use super::definition::new_relation;
-use super::load::{fill, run_to};
+use super::ask::ask;
+use super::definition::{new_relation, schema};
+use super::load::fill;
 use crate::environment::Environment;
 use crate::execute;
 use crate::references;
@@ -35,9 +35,10 @@ pub(super) fn alter(environment: &Environment, alter: AlterTable) -> Result<Quer
     let name = environment.located(&table.name);
     let views = Views::of(environment, &name);
     let before = Source::relation(&source).map_err(|e| e.at(name.position))?;
-    let attributes =
-        table.columns.iter().map(|c| Attribute { name: c.name.clone(), sql_type: c.sql_type, not_null: !c.nullable });
-    let schema = Schema::new(attributes.collect(), table.primary_key);
+    if let Some(block) = &environment.block {
+        references::check_nothing_pending(block, &before, &name.name, "ALTER TABLE")?;
+    }
+    let schema = schema(&table);
     let relation = rewrites.then(|| new_relation(environment, &name, schema)).transpose()?;
     let new = relation.as_ref().unwrap_or(&before);
     let keys = Keys { new, rewrites, places: &places, dropped: &dropped_keys };
@@ -47,9 +48,23 @@ pub(super) fn alter(environment: &Environment, alter: AlterTable) -> Result<Quer
     }
     let foreign_keys = keys.new_foreign_keys(environment, &name, foreign_keys, table.foreign_keys)?;
     let indexes = keys.indexes(environment, &name, table.indexes).map_err(|e| e.at(name.position))?;
+    let domains = table.columns.iter().map(|c| c.domain.clone()).collect();
     let fillings = table.columns.into_iter().map(|c| c.filling).collect();
+    let computed = table.computed.into_iter().map(|c| Computed { sql: c.sql }).collect();
     let (checks, sequences) = (table.checks, table.sequences);
-    let to = Alteration { relation, fillings, checks, indexes, foreign_keys, places, renamed, dropped, sequences };
+    let to = Alteration {
+        relation,
+        fillings,
+        computed,
+        checks,
+        indexes,
+        foreign_keys,
+        domains,
+        places,
+        renamed,
+        dropped,
+        sequences,
+    };
     let (renamed, dropped) = (to.renamed.clone(), to.dropped.clone());
     let catalog = environment.catalog_of(name.schema.as_deref());
     catalog.alter((name.schema.as_deref(), &name.name), &before, to).map_err(|e| e.at(name.position))?;
@@ -63,7 +78,7 @@ fn write(environment: &Environment, before: &Arc<Relation>, to: Option<&Arc<Rela
     let plan = execute::optimize(environment, rows)?;
     match to {
         Some(relation) => fill(environment, &plan, relation).map(|_| ()).map_err(|e| of_index(e, relation)),
-        None => run_to(environment, &plan, &|_: &Budget| Arc::new(Nowhere) as Arc<dyn Sink>),
+        None => ask(environment, &plan),
     }
 }
 
@@ -99,8 +114,9 @@ impl Keys<'_> {
                 let message = format!("relation \"{}\" already exists", shape.name);
                 return Err(Error::new(SqlState::DUPLICATE_TABLE, message));
             }
+            let is_constraint = shape.is_constraint;
             let definition = super::index::definition(shape, is_taken);
-            indexes.push(TableIndex { index: self.make(environment, definition)?, is_constraint: true });
+            indexes.push(TableIndex { index: self.make(environment, definition)?, is_constraint });
         }
         indexes.sort_by(|a, b| a.name().cmp(b.name()));
         Ok(indexes)
@@ -211,14 +227,18 @@ impl Keys<'_> {
     }
 
     fn make(&self, environment: &Environment, definition: IndexDefinition) -> Result<Arc<OrderedIndex>> {
-        block(environment)?.transaction.create_index(self.new, definition)
+        block(environment)?.transaction.create_index(self.new, definition, &environment.helpers("index"))
     }
 
     /// An index over where its attributes are now; none if one of them is no more.
     fn moved(&self, definition: &IndexDefinition) -> Option<IndexDefinition> {
         let part = |part: &IndexPart| Some(IndexPart { attribute: self.places[part.attribute]?, ..*part });
         let parts = definition.parts.iter().map(part).collect::<Option<_>>()?;
-        Some(IndexDefinition { name: definition.name.clone(), parts, unique: definition.unique })
+        let only = match definition.only {
+            Some(only) => Some(self.places[only]?),
+            None => None,
+        };
+        Some(IndexDefinition { name: definition.name.clone(), parts, unique: definition.unique, only })
     }
 }
 
@@ -252,26 +272,6 @@ fn of_index(error: Error, relation: &Relation) -> Error {
     let message = format!("could not create unique index \"{}_pkey\"", relation.name());
     let detail = error.get_detail().unwrap_or_default().replace("already exists.", "is duplicated.");
     Error::new(SqlState::UNIQUE_VIOLATION, message).detail(detail)
-}
-
-/// For rows that nobody wants.
-#[derive(Debug)]
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn append(&self, _worker: usize, _morsel: u64, _chunk: Chunk) -> Result<()> {
-        Ok(())
-    }
-    fn free_rows(&self, _worker: usize, _types: &[SqlType], _most: usize) -> Result<Option<FreeRows>> {
-        Ok(None)
-    }
-    unsafe fn advance(&self, _worker: usize, _morsel: u64, _rows: usize, _nulls: &[Option<&[u8]>]) -> Result<()> {
-        Err(Error::internal("no rows were free"))
-    }
-    fn end_morsel(&self, _worker: usize, _rows: Range<u64>, _broken: bool) {}
-    fn finish(&self) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// The views that read a table, with what they give.

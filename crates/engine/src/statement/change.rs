@@ -11,7 +11,7 @@ use base::memory::Reservation;
 use base::{Budget, Error, Result, SqlState};
 use plan::{Op, Plan};
 use runtime::result::Sink;
-use sql::{Change, ChangeKind, change_action};
+use sql::{Change, ChangeKind, UniqueKey, change_action};
 use storage::index::Keys;
 use storage::{ChunkReader, Relation, RowId};
 use types::{Chunk, Column, ColumnBuilder, FreeRows, SqlType};
@@ -33,15 +33,10 @@ pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryR
         references::check_truncate(environment, &relation).map_err(|e| e.at(name.position))?;
     }
     let block = environment.block.clone().ok_or_else(|| Error::internal("a change outside of a transaction"))?;
-    let tag = match &kind {
-        ChangeKind::Insert | ChangeKind::Upsert { .. } => "INSERT",
-        ChangeKind::Update { .. } => "UPDATE",
-        ChangeKind::Delete { .. } => "DELETE",
-        ChangeKind::Truncate => "TRUNCATE TABLE",
-        ChangeKind::Merge { .. } => "MERGE",
-    };
+    let tag = tag_of(&kind);
     let plan = execute::optimize(environment, source)?;
-    let changed = if is_all(&kind, &plan) && returning.is_none() && environment.trace.is_none() {
+    let is_part = block.changed_by_parts().is_some();
+    let changed = if is_all(&kind, &plan) && returning.is_none() && environment.trace.is_none() && !is_part {
         delete_all(environment, &block, &relation)?
     } else {
         let sink = OnceLock::new();
@@ -65,6 +60,36 @@ pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryR
         None if kind == ChangeKind::Truncate => QueryResult::done(crate::result::Tag::Done(tag)),
         None => rows_tag(tag, rows),
     })
+}
+
+/// What the result of such a change is called.
+pub(crate) fn tag_of(kind: &ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Insert | ChangeKind::Upsert { .. } => "INSERT",
+        ChangeKind::Update { .. } => "UPDATE",
+        ChangeKind::Delete { .. } => "DELETE",
+        ChangeKind::Truncate => "TRUNCATE TABLE",
+        ChangeKind::Merge { .. } => "MERGE",
+    }
+}
+
+/// Does to a few rows what the query of a change says; returns how many there were, and what is returned of them. After an
+/// error the statement has to be rolled back.
+pub(crate) fn apply_few(
+    environment: &Environment,
+    block: &Arc<Block>,
+    relation: &Arc<Relation>,
+    (kind, attributes): (ChangeKind, Vec<usize>),
+    rows: Chunk,
+) -> Result<(usize, Vec<Chunk>)> {
+    let limit = Budget::new(environment.settings.memory("query_memory_limit"));
+    let sink = ChangeSink::new(relation, block, kind, attributes, (environment.statement_budget(), limit));
+    if rows.rows() > 0 {
+        sink.append(0, 0, rows)?;
+    }
+    sink.finish()?;
+    let Changed { rows, returned } = sink.take_changed().unwrap_or_default();
+    Ok((rows, returned))
 }
 
 /// Whether all rows of a table are deleted, and nothing else.
@@ -174,7 +199,7 @@ impl ChangeSink {
             ChangeKind::Update { moves: false, repeats: false }
                 | ChangeKind::Delete { repeats: false }
                 | ChangeKind::Truncate
-        );
+        ) && block.changed_by_parts().is_none();
         let (relation, block, closed, count) = (relation.clone(), block.clone(), RwLock::new(false), 0.into());
         let (rows, written, changed) = (Mutex::default(), Mutex::default(), OnceLock::new());
         Self { relation, block, kind, attributes, budget, limit, written, at_once, closed, count, rows, changed }
@@ -306,22 +331,26 @@ impl<'a> Work<'a> {
             }
             _ => Vec::new(),
         };
+        let relation = self.sink.relation.number();
+        // Another part of the same statement may have changed a row: then this one does not.
+        let mut others = self.sink.block.changed_by_parts();
+        let mut is_ours = |id: RowId| others.as_mut().is_none_or(|others| others.insert((relation, id)));
         for row in 0..rows {
             match (&self.sink.kind, id(row)) {
                 (ChangeKind::Insert, _) => sorted.inserted.push(row as u32),
                 (ChangeKind::Update { repeats, .. }, Some(id)) => {
-                    if !repeats || self.seen.insert(id) {
+                    if (!repeats || self.seen.insert(id)) && is_ours(id) {
                         sorted.updated.push((id, row as u32));
                     }
                 }
                 (ChangeKind::Delete { repeats }, Some(id)) => {
-                    if !repeats || self.seen.insert(id) {
+                    if (!repeats || self.seen.insert(id)) && is_ours(id) {
                         sorted.deleted.push((id, row as u32));
                     }
                 }
                 (ChangeKind::Truncate, Some(id)) => sorted.deleted.push((id, row as u32)),
                 (ChangeKind::Upsert { .. }, Some(id)) => {
-                    if !self.seen.insert(id) {
+                    if !self.seen.insert(id) || !is_ours(id) {
                         return Err(twice("ON CONFLICT DO UPDATE"));
                     }
                     sorted.updated.push((id, row as u32));
@@ -345,7 +374,9 @@ impl<'a> Work<'a> {
                     let action = actions.map_or(change_action::NOTHING, |actions| actions.values::<i64>()[row]);
                     match (action, id) {
                         (change_action::INSERT, _) => sorted.inserted.push(row as u32),
-                        (change_action::UPDATE | change_action::DELETE, Some(id)) if !self.seen.insert(id) => {
+                        (change_action::UPDATE | change_action::DELETE, Some(id))
+                            if !self.seen.insert(id) || !is_ours(id) =>
+                        {
                             return Err(twice("MERGE"));
                         }
                         (change_action::UPDATE, Some(id)) => sorted.updated.push((id, row as u32)),
@@ -359,17 +390,20 @@ impl<'a> Work<'a> {
         Ok(sorted)
     }
 
-    /// The keys of rows; none where some part is NULL.
-    fn encoded_keys(&self, key: &[usize], rows: usize, columns: &[Column]) -> Result<Vec<Option<Vec<u8>>>> {
+    /// The keys of rows; none where some part is NULL, or the row has none.
+    fn encoded_keys(&self, key: &UniqueKey, rows: usize, columns: &[Column]) -> Result<Vec<Option<Vec<u8>>>> {
         let reader = ChunkReader::of(Chunk::new(rows, columns.to_vec()));
-        let keys = Keys::new(&reader, key, 0..rows);
-        let has_null = |row: usize| key.iter().any(|&attribute| columns[attribute].is_null(row));
+        let keys = Keys::new(&reader, &key.attributes, 0..rows);
+        let has_null = |row: usize| key.attributes.iter().any(|&attribute| columns[attribute].is_null(row));
+        let has_key = |row: usize| {
+            key.only.is_none_or(|only| !columns[only].is_null(row) && columns[only].values::<u8>()[row] != 0)
+        };
         let encoded = |row: usize| {
             let mut bytes = Vec::new();
             keys.encode(row, &mut bytes);
             bytes
         };
-        Ok((0..rows).map(|row| (!has_null(row)).then(|| encoded(row))).collect())
+        Ok((0..rows).map(|row| (has_key(row) && !has_null(row)).then(|| encoded(row))).collect())
     }
 
     fn update(&mut self, ids: &[RowId], places: &[u32], columns: &[Column], later: &mut Vec<Chunk>) -> Result<()> {
@@ -415,8 +449,16 @@ fn twice(command: &str) -> Error {
     Error::new(SqlState::CARDINALITY_VIOLATION, message).hint(hint)
 }
 
+/// Some rows of a chunk, in this order.
+pub(crate) fn some_rows(chunk: &Chunk, rows: &[u32]) -> Chunk {
+    match chunk.columns() {
+        [] => Chunk::new(rows.len(), Vec::new()),
+        columns => rows_of(columns, rows),
+    }
+}
+
 /// Some rows of columns.
-fn rows_of(columns: &[Column], rows: &[u32]) -> Chunk {
+pub(super) fn rows_of(columns: &[Column], rows: &[u32]) -> Chunk {
     let reader = ChunkReader::of(Chunk::new(columns.first().map_or(0, Column::rows), columns.to_vec()));
     let gathered = (0..columns.len()).map(|at| {
         let mut to = ColumnBuilder::new(columns[at].sql_type(), rows.len());

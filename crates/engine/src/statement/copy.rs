@@ -21,9 +21,12 @@ pub(super) fn copy(environment: &Environment, copy: Copy) -> Result<QueryResult>
     match copy {
         Copy::From { name, table, columns, fillings, checked, target, position, options } => {
             let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
-            let path = path(target, "COPY FROM STDIN").map_err(|e| e.at(position))?;
+            let from = match (&environment.given, target) {
+                (Some(data), CopyTarget::Stdin) => From::Given(data.clone()),
+                (_, target) => From::File(path(target, "COPY FROM STDIN").map_err(|e| e.at(position))?),
+            };
             let into = Into { name: &name, relation: &relation, columns: &columns, checked };
-            from_file(environment, into, &fillings, &path, options).map_err(|e| e.at(position))
+            from_file(environment, into, &fillings, &from, options).map_err(|e| e.at(position))
         }
         Copy::To { plan, target, position, options } => {
             let path = path(target, "COPY TO STDOUT").map_err(|e| e.at(position))?;
@@ -58,6 +61,14 @@ fn path(target: CopyTarget, what: &str) -> Result<String> {
     }
 }
 
+/// What is copied into a table.
+enum From {
+    /// A file.
+    File(String),
+    /// Data that came with the statement.
+    Given(Arc<str>),
+}
+
 /// Where a file goes.
 #[derive(Clone, Copy)]
 struct Into<'a> {
@@ -85,11 +96,14 @@ fn from_file(
     environment: &Environment,
     into: Into<'_>,
     fillings: &[Filling],
-    path: &str,
+    from: &From,
     mut options: Vec<(String, String)>,
 ) -> Result<QueryResult> {
     let Into { relation, columns, .. } = into;
-    let mut context = environment.outside()?;
+    let (path, mut context) = match from {
+        From::File(path) => (path.as_str(), environment.outside()?),
+        From::Given(_) => ("STDIN", environment.helped()),
+    };
     let shared = &environment.database.0;
     let attributes = relation.schema().attributes();
     let expected: Vec<_> = columns.iter().map(|&c| (attributes[c].name.clone(), attributes[c].sql_type)).collect();
@@ -98,7 +112,10 @@ fn from_file(
         if io::copy_format(path, &options) == Format::Csv { rejects::take_options(&mut options)? } else { None };
     let rejects = table.map(|table| Rejects::new(shared, table)).transpose()?;
     context.rejects = rejects.as_ref().map(Rejects::sink);
-    let file = io::open_for_copy(path, &expected, &options, context)?;
+    let file = match from {
+        From::File(path) => io::open_for_copy(path, &expected, &options, context)?,
+        From::Given(data) => io::open_given_for_copy(data, &expected, &options, context)?,
+    };
     if file.schema().len() != columns.len() {
         let message = format!("\"{path}\" has {} columns, {} expected", file.schema().len(), columns.len());
         return Err(Error::new(SqlState::BAD_COPY_FILE, message));
@@ -122,7 +139,20 @@ fn through_insert(environment: &Environment, into: Into<'_>, file: Arc<dyn FileS
     let name = format!("copy source {:p}", Arc::as_ptr(&file));
     let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let targets: Vec<String> = columns.iter().map(|&c| quote(&attributes[c].name)).collect();
-    let sources: Vec<String> = file.schema().iter().map(|f| quote(&f.name)).collect();
+    let catalog = environment.catalog();
+    // Files have no enums: their texts become such.
+    let source = |(field, &column): (&io::Field, &usize)| {
+        let name = quote(&field.name);
+        let to = attributes[column].sql_type;
+        let of = to.enumeration().filter(|_| field.sql_type != to).and_then(|of| catalog.name_of(of));
+        match of {
+            Some((schema, of)) => {
+                format!("{name}::{}.{}{}", quote(schema), quote(of), "[]".repeat(to.dimensions()))
+            }
+            None => name,
+        }
+    };
+    let sources: Vec<String> = file.schema().iter().zip(columns).map(source).collect();
     let sql = format!(
         "insert into {}{} ({}) overriding system value select {} from {}",
         into.name.schema.as_ref().map_or_else(String::new, |schema| quote(schema) + "."),

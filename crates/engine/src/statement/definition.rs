@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{Catalog, ForeignKey, IfExists, Kind, Owner, TEMPORARY_SCHEMA, Table, TableEntry, View};
+use catalog::{
+    Catalog, Commented, Computed, ForeignKey, IfExists, Kind, Owner, TEMPORARY_SCHEMA, Table, TableEntry, View,
+};
 use functions::Sequence;
 use functions::sequence::Shape;
 use plan::Plan;
-use sql::{CreateTable, CreateView, ObjectKind, ObjectName, SequenceChange};
+use sql::{ComputedColumn, CreateTable, CreateView, ObjectKind, ObjectName, SequenceChange};
 use storage::relation::Distribution;
 use storage::{Attribute, Relation, Schema};
 use types::SqlType;
 
-use super::{index, load, result_columns, rows_tag};
+use super::{index, load, result_columns, rows_tag, user_type};
 use crate::environment::Environment;
 use crate::execute;
 use crate::result::{QueryResult, Tag};
@@ -51,20 +53,33 @@ fn enter(environment: &Environment, name: &ObjectName, entry: TableEntry, mode: 
     Ok(())
 }
 
+/// The attributes of a table: its columns, and what its indexes compute of these.
+pub(super) fn schema(table: &CreateTable) -> Schema {
+    let columns =
+        table.columns.iter().map(|c| Attribute { name: c.name.clone(), sql_type: c.sql_type, not_null: !c.nullable });
+    let computed = table.computed.iter().map(|ComputedColumn { field, .. }| Attribute {
+        name: field.name.clone(),
+        sql_type: field.sql_type,
+        not_null: false,
+    });
+    Schema::new(columns.chain(computed).collect(), table.primary_key.clone()).with_columns(table.columns.len())
+}
+
 pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Result<QueryResult> {
     let mode = mode(create.if_not_exists, create.or_replace);
     let done = QueryResult::done(Tag::Done("CREATE TABLE"));
     if taken(environment, &create.name, mode)? {
         return Ok(done);
     }
-    let attributes =
-        create.columns.iter().map(|c| Attribute { name: c.name.clone(), sql_type: c.sql_type, not_null: !c.nullable });
-    let relation = new_relation(environment, &create.name, Schema::new(attributes.collect(), create.primary_key))?;
+    let relation = new_relation(environment, &create.name, schema(&create))?;
+    let computed = create.computed.into_iter().map(|c| Computed { sql: c.sql }).collect();
+    let domains = create.columns.iter().map(|c| c.domain.clone()).collect();
     let fillings = create.columns.into_iter().map(|c| c.filling).collect();
     let mut table = Table::with(relation.clone(), fillings, create.checks);
     let schema = create.name.schema.as_deref();
     depend_on(environment, &create.foreign_keys, &relation)?;
     table.foreign_keys = create.foreign_keys;
+    (table.domains, table.computed) = (domains, computed);
     table.indexes = index::of_constraints(environment, schema, &relation, create.indexes)
         .map_err(|e| e.at(create.name.position))?;
     let (catalog, name) = (environment.catalog_of(create.name.schema.as_deref()), &create.name);
@@ -121,11 +136,11 @@ pub(super) fn create_table_as(
 }
 
 pub(super) fn create_view(environment: &Environment, create: CreateView) -> Result<QueryResult> {
-    let CreateView { name, sql, columns, reads, if_not_exists, or_replace } = create;
+    let CreateView { name, sql, columns, reads, path, if_not_exists, or_replace } = create;
     let mode = mode(if_not_exists, or_replace);
     if !taken(environment, &name, mode)? {
         let reads = reads.into_iter().map(|read| (read.schema, read.name)).collect();
-        enter(environment, &name, TableEntry::View(Arc::new(View { sql, columns, reads })), mode)?;
+        enter(environment, &name, TableEntry::View(Arc::new(View { sql, columns, reads, path })), mode)?;
     }
     Ok(QueryResult::done(Tag::Done("CREATE VIEW")))
 }
@@ -188,6 +203,8 @@ pub(super) fn drop(
             each_catalog(environment, names, |catalog, names| catalog.drop_sequences(names, if_exists, cascade))?;
             return Ok(QueryResult::done(Tag::Done("DROP SEQUENCE")));
         }
+        ObjectKind::Type => return user_type::drop(environment, names, if_exists),
+        ObjectKind::Domain => return user_type::drop_domains(environment, names, if_exists),
         ObjectKind::Index => return index::drop(environment, names, if_exists),
         ObjectKind::Schema => {
             for name in names {
@@ -199,6 +216,27 @@ pub(super) fn drop(
     };
     each_catalog(environment, names, |catalog, names| catalog.drop(kind, names, if_exists, cascade))?;
     Ok(QueryResult::done(Tag::Done(done)))
+}
+
+/// COMMENT ON.
+pub(super) fn comment(environment: &Environment, on: &Commented, text: Option<String>) -> Result<QueryResult> {
+    let own = match on {
+        Commented::Database | Commented::Schema(_) => false,
+        Commented::Type(schema, name) => {
+            let of = |schema: &str| environment.catalog().user_type(Some(schema), name).is_some();
+            schema == TEMPORARY_SCHEMA || schema.is_empty() && of(TEMPORARY_SCHEMA)
+        }
+        Commented::Table(schema, name)
+        | Commented::View(schema, name)
+        | Commented::Sequence(schema, name)
+        | Commented::Index(schema, name)
+        | Commented::Column(schema, name, _)
+        | Commented::Constraint(schema, name, _) => {
+            environment.catalog().is_temporary(Some(schema.as_str()).filter(|s| !s.is_empty()), name)
+        }
+    };
+    environment.catalog_of(own.then_some(TEMPORARY_SCHEMA)).comment_on(on, text)?;
+    Ok(QueryResult::done(Tag::Done("COMMENT")))
 }
 
 /// Changes what is named, in the session's catalog and in the database's.

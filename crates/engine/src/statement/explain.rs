@@ -26,12 +26,18 @@ pub(crate) fn explain(
         return Err(Error::unsupported("EXPLAIN ANALYZE of a statement that changes something")
             .hint("EXPLAIN ANALYZE the query in it"));
     }
+    if matches!(statement, Statement::With(_)) {
+        return Err(
+            Error::unsupported("EXPLAIN of a statement whose WITH changes data").hint("EXPLAIN its parts, one by one")
+        );
+    }
     let target = match &statement {
         Statement::CreateTableAs { .. } | Statement::Insert(_) | Statement::Change(_) => Target::Table,
         _ => Target::Client,
     };
     let plan = match statement {
         Statement::Query(plan) | Statement::CreateTableAs { plan, .. } => plan,
+        Statement::Locking(locking) => locking.plan,
         Statement::Insert(insert) => insert.source,
         Statement::Change(change) => change.source,
         Statement::Copy(sql::Copy::To { plan, .. }) => plan,

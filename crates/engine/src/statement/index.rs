@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{IndexDefinition, TEMPORARY_SCHEMA, TableIndex};
-use sql::{CreateIndex, IndexShape};
+use catalog::{IndexDefinition, TEMPORARY_SCHEMA, TableEntry, TableIndex, canonical};
+use sql::{CreateIndex, IndexShape, Maintenance, ObjectName, ReindexKind};
 use storage::Relation;
 
 use crate::environment::Environment;
@@ -15,7 +15,7 @@ use crate::source::Source;
 const MOST_NAME: usize = 63;
 
 pub(super) fn create_index(environment: &Environment, create: CreateIndex) -> Result<QueryResult> {
-    let CreateIndex { table, of, shape, if_not_exists } = create;
+    let CreateIndex { table, of, shape, altering, if_not_exists } = create;
     let done = QueryResult::done(Tag::Done("CREATE INDEX"));
     let table = environment.located(&table);
     let relation = Source::relation(&of).map_err(|e| e.at(table.position))?;
@@ -30,13 +30,76 @@ pub(super) fn create_index(environment: &Environment, create: CreateIndex) -> Re
             .at(table.position)
             .hint("IF NOT EXISTS leaves it as it is"));
     }
+    if let Some(altering) = altering {
+        super::alter::alter(environment, *altering)?;
+        return Ok(done);
+    }
     let is_taken = |name: &str| catalog.snapshot().is_taken(schema, name);
     let definition = definition(shape, is_taken);
     let block = environment.block.clone().ok_or_else(|| Error::internal("an index outside of a transaction"))?;
-    let index = block.transaction.create_index(&relation, definition)?;
+    let index = block.transaction.create_index(&relation, definition, &environment.helpers("index"))?;
     let index = TableIndex { index, is_constraint: false };
     catalog.create_index((schema, &table.name), index).map_err(|e| e.at(table.position))?;
     Ok(done)
+}
+
+/// VACUUM and the like, which the engine does by itself, and REINDEX.
+pub(super) fn maintain(environment: &Environment, maintenance: Maintenance) -> Result<QueryResult> {
+    let (kind, name) = match maintenance {
+        Maintenance::Nothing("VACUUM") if environment.block.is_some() => {
+            let message = "VACUUM cannot run inside a transaction block";
+            return Err(Error::new(SqlState::ACTIVE_TRANSACTION, message));
+        }
+        Maintenance::Nothing(what) => return Ok(QueryResult::done(Tag::Done(what))),
+        Maintenance::Reindex { kind, name } => (kind, name),
+    };
+    let position = name.as_ref().and_then(|name| name.position);
+    reindex(environment, kind, name).map_err(|error| error.at(position))?;
+    Ok(QueryResult::done(Tag::Done("REINDEX")))
+}
+
+/// Makes indexes anew, from the rows that are there.
+fn reindex(environment: &Environment, kind: ReindexKind, name: Option<ObjectName>) -> Result<()> {
+    let block = environment.block.clone().ok_or_else(|| Error::internal("an index outside of a transaction"))?;
+    let name = match (kind, name) {
+        (ReindexKind::Table, Some(name)) => Some(environment.located(&name)),
+        (_, name) => name,
+    };
+    let (named, schema) = name.as_ref().map_or(("", None), |name| (name.name.as_str(), name.schema.as_deref()));
+    if kind == ReindexKind::Schema {
+        environment.catalog().check_schema(named)?;
+    }
+    let mut is_found = kind != ReindexKind::Index;
+    for own in [Some(TEMPORARY_SCHEMA), None] {
+        let catalog = environment.catalog_of(own);
+        let snapshot = catalog.snapshot();
+        let of_name = snapshot.index(schema.or(own), named).map(|(_, index)| &index.index);
+        for (of, table, index) in snapshot.indexes() {
+            let is_meant = match kind {
+                ReindexKind::Index => !is_found && of_name.is_some_and(|named| Arc::ptr_eq(named, &index.index)),
+                ReindexKind::Table => table == named && of == canonical(schema),
+                ReindexKind::Schema => of == canonical(Some(named)),
+                ReindexKind::Database => true,
+            };
+            let Some(TableEntry::Table(entry)) = snapshot.find(Some(of), table).filter(|_| is_meant) else { continue };
+            let helpers = environment.helpers("index");
+            let new = block.transaction.create_index(&entry.relation, index.index.definition().clone(), &helpers)?;
+            catalog.replace_index((of, table), new)?;
+            is_found = true;
+        }
+        // A primary key stands in a hash table, which is as good as new.
+        is_found |= snapshot.entries().any(|(_, table, entry)| match entry {
+            TableEntry::Table(entry) => {
+                !entry.relation.schema().primary_key().is_empty() && named.strip_suffix("_pkey") == Some(table)
+            }
+            TableEntry::View(_) => false,
+        });
+    }
+    if !is_found {
+        let message = format!("relation \"{named}\" does not exist");
+        return Err(Error::new(SqlState::UNDEFINED_TABLE, message));
+    }
+    Ok(())
 }
 
 /// The indexes of a new table's constraints.
@@ -66,7 +129,7 @@ pub(super) fn of_constraints(
 
 /// The index with a name that is free, unless somebody has named it.
 pub(super) fn definition(shape: IndexShape, is_taken: impl Fn(&str) -> bool) -> IndexDefinition {
-    let IndexShape { mut name, is_named, parts, unique, .. } = shape;
+    let IndexShape { mut name, is_named, parts, unique, only, .. } = shape;
     if !is_named {
         let cut = |name: &str, most: usize| name[..name.floor_char_boundary(most)].to_owned();
         let numbered = (1..).map(|number: u32| {
@@ -76,7 +139,7 @@ pub(super) fn definition(shape: IndexShape, is_taken: impl Fn(&str) -> bool) -> 
         let first = cut(&name, MOST_NAME);
         name = std::iter::once(first).chain(numbered).find(|name| !is_taken(name)).unwrap_or_default();
     }
-    IndexDefinition { name, parts, unique }
+    IndexDefinition { name, parts, unique, only }
 }
 
 /// DROP INDEX.

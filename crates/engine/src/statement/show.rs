@@ -12,6 +12,7 @@ pub(super) fn set(
     environment: &mut Environment,
     name: &str,
     value: Option<String>,
+    local: bool,
     position: Option<u32>,
 ) -> Result<QueryResult> {
     if let Some(value) = &value
@@ -21,8 +22,21 @@ pub(super) fn set(
     }
     let setting = Setting::find(name).map_err(|e| e.at(position))?;
     let value = value.map(|v| setting.check(&v)).transpose().map_err(|e| e.at(position))?;
+    match &environment.block {
+        // As in PostgreSQL, no error.
+        None if local => return Ok(QueryResult::done(Tag::Done("SET"))),
+        None => {}
+        Some(block) if local => block.sets_locally(setting, environment.settings.own(setting)),
+        Some(block) => block.sets(setting),
+    }
     environment.set(setting, value).map_err(|e| e.at(position))?;
     Ok(QueryResult::done(Tag::Done("SET")))
+}
+
+/// SET as a query: the value is its result.
+pub(super) fn set_config(environment: &mut Environment, name: &str, value: String) -> Result<QueryResult> {
+    set(environment, name, Some(value.clone()), false, None)?;
+    Ok(texts(&["set_config"], vec![vec![value]]))
 }
 
 pub(super) fn reset(environment: &mut Environment, name: Option<&str>, position: Option<u32>) -> Result<QueryResult> {

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use sql::{TransactionKind, TransactionModes};
+use sql::{ObjectName, TransactionKind, TransactionModes};
 
+use crate::cursor::Cursor;
 use crate::environment::Environment;
 use crate::freezing::freeze_behind;
+use crate::references;
 use crate::result::{QueryResult, Tag};
 use crate::settings::{ISOLATIONS, Setting};
 use crate::transaction::Block;
@@ -37,7 +39,7 @@ pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> 
             }
             done("SET")
         }
-        TransactionKind::Commit => match environment.block.take() {
+        TransactionKind::Commit => match ended(environment)? {
             // What is still being read of it goes on.
             Some(block) if block.has_failed() => {
                 block.roll_back();
@@ -45,13 +47,15 @@ pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> 
             }
             Some(block) => {
                 commit(environment, &block).inspect_err(|_| block.roll_back())?;
+                let of_block = |cursor: &&mut Cursor| cursor.holds && cursor.is_of(Some(&block));
+                environment.cursors.values_mut().filter(of_block).for_each(|cursor| cursor.block = None);
                 done("COMMIT")
             }
             // As in PostgreSQL, no error.
             None => done("COMMIT"),
         },
         TransactionKind::Rollback => {
-            if let Some(block) = environment.block.take() {
+            if let Some(block) = ended(environment)? {
                 block.roll_back();
             }
             done("ROLLBACK")
@@ -61,7 +65,9 @@ pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> 
             done("SAVEPOINT")
         }
         TransactionKind::RollbackTo(name) => {
-            block(environment, "ROLLBACK TO SAVEPOINT")?.roll_back_to(&name)?;
+            let first = block(environment, "ROLLBACK TO SAVEPOINT")?.roll_back_to(&name)?;
+            let is_before = |cursor: &Cursor| cursor.block.as_ref().is_none_or(|(_, made)| *made < first);
+            environment.cursors.retain(|_, cursor| is_before(cursor));
             done("ROLLBACK")
         }
         TransactionKind::Release(name) => {
@@ -69,6 +75,25 @@ pub(super) fn transact(environment: &mut Environment, kind: TransactionKind) -> 
             done("RELEASE")
         }
     }
+}
+
+/// SET CONSTRAINTS. Outside of a block there is nothing to defer.
+pub(super) fn set_constraints(
+    environment: &Environment,
+    names: Option<Vec<ObjectName>>,
+    deferred: bool,
+) -> Result<QueryResult> {
+    if let Some(block) = &environment.block {
+        references::set_constraints(environment, block, names, deferred)?;
+    }
+    Ok(QueryResult::done(Tag::Done("SET CONSTRAINTS")))
+}
+
+/// The transaction that the session was in.
+fn ended(environment: &mut Environment) -> Result<Option<Arc<Block>>> {
+    let block = environment.block.take();
+    block.iter().try_for_each(|block| environment.unset_local(block))?;
+    Ok(block)
 }
 
 fn begin(environment: &mut Environment, modes: TransactionModes) -> Result<QueryResult> {

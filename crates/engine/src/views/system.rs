@@ -5,12 +5,14 @@
 
 mod information;
 mod postgres;
+mod routines;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use catalog::{CatalogSnapshot, Filling, TableEntry, Unique};
 use io::MemorySource;
-use types::{SqlType, Value};
+use types::{EnumType, SqlType, Value};
 
 use super::{Columns, small_table};
 use crate::environment::Environment;
@@ -48,9 +50,14 @@ pub(crate) fn system_table(
     name: &str,
 ) -> Option<Arc<MemorySource>> {
     let schema = schema.unwrap_or(PG_CATALOG);
-    let mut all = information::TABLES.iter().chain(postgres::TABLES);
+    let mut all = information::TABLES.iter().chain(postgres::TABLES).chain(routines::TABLES);
     let table = all.find(|table| table.schema == schema && table.name == name)?;
     Some(small_table(table.columns, (table.rows)(&System { environment, catalog })))
+}
+
+/// The number of a table, view, sequence or index.
+pub(crate) fn number_of(catalog: &CatalogSnapshot, schema: Option<&str>, name: &str) -> Option<i64> {
+    catalog.is_taken(schema, name).then(|| oid("table", catalog.schema_of(schema, name), name))
 }
 
 impl System<'_> {
@@ -155,7 +162,7 @@ struct Column<'a> {
 struct Type {
     oid: i64,
     /// In `pg_type`.
-    name: &'static str,
+    name: Cow<'static, str>,
     /// In `information_schema`.
     full: &'static str,
     length: i64,
@@ -176,7 +183,17 @@ impl Type {
             SqlType::Varchar(n) | SqlType::Char(n) => i64::from(n) + HEADER,
             _ => -1,
         };
-        Self { oid, name, full, length, category, modifier }
+        match sql_type {
+            SqlType::Enum(of) => Self {
+                oid: enum_oid(of),
+                name: Cow::Borrowed(&of.labels().name),
+                full: "USER-DEFINED",
+                length: 4,
+                category: "E",
+                modifier,
+            },
+            _ => Self { oid, name: Cow::Borrowed(name), full, length, category, modifier },
+        }
     }
 }
 
@@ -209,6 +226,11 @@ const TYPES: &[(&str, i64, &str, &str, i64, &str)] = &[
     ("jsonb", 3802, "jsonb", "jsonb", -1, "U"),
     ("array", 2277, "anyarray", "ARRAY", -1, "P"),
 ];
+
+/// The number of an enum: another name does not change it.
+fn enum_oid(of: &EnumType) -> i64 {
+    oid("type", "", &of.number().to_string())
+}
 
 /// The number of a schema.
 fn schema_oid(schema: &str) -> i64 {

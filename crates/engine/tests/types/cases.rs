@@ -1,6 +1,7 @@
 //! The types, with values of each.
 
-use types::SqlType;
+use types::enumeration::Labels;
+use types::{EnumType, SqlType, StructField};
 
 /// A type, and texts of values that differ, in their order.
 pub struct Case {
@@ -8,8 +9,13 @@ pub struct Case {
     pub values: &'static [&'static str],
 }
 
+/// The labels of the type `mood`, which are not in the order of texts.
+pub const LABELS: [&str; 4] = ["sad", "ok", "a, \"b\"", "happy"];
+
 /// The types with values: each variant once, or as often as it has forms in memory.
 pub fn cases() -> Vec<Case> {
+    let labels = LABELS.map(str::to_owned);
+    let mood = SqlType::Enum(EnumType::new(Labels::new("mood", &labels).unwrap()));
     let case = |sql_type, values| Case { sql_type, values };
     vec![
         case(SqlType::Bool, &["false", "true"]),
@@ -47,10 +53,42 @@ pub fn cases() -> Vec<Case> {
                 "ffffffff-ffff-ffff-ffff-ffffffffffff",
             ],
         ),
+        case(
+            SqlType::struct_of(vec![field("a", SqlType::Integer), field("B c", SqlType::array_of(SqlType::Text))]),
+            &[
+                "{'a': -1, 'B c': {x,NULL}}",
+                "{'a': 7, 'B c': {}}",
+                "{'a': 7, 'B c': {\"a longer text, in quotes\"}}",
+                "{'a': 7, 'B c': NULL}",
+                "{'a': NULL, 'B c': {}}",
+            ],
+        ),
+        case(
+            SqlType::struct_of(vec![
+                field("s", SqlType::struct_of(vec![field("x", SqlType::Double), field("t", SqlType::Text)])),
+                field("d", SqlType::Date),
+            ]),
+            &[
+                "{'s': {'x': -1.5, 't': ''}, 'd': 2024-02-29}",
+                "{'s': {'x': 0, 't': 'it\\'s, {so}'}, 'd': NULL}",
+                "{'s': {'x': 0, 't': 'null'}, 'd': NULL}",
+                "{'s': {'x': NULL, 't': NULL}, 'd': 1970-01-01}",
+                "{'s': NULL, 'd': 1970-01-01}",
+            ],
+        ),
+        case(
+            SqlType::map_of(SqlType::Text, SqlType::struct_of(vec![field("x", SqlType::Integer)])),
+            &["{}", "{a={'x': 1}, b=NULL}", "{'a=b'={'x': NULL}}", "{b={'x': 7}}"],
+        ),
+        case(mood, &LABELS),
         case(SqlType::Bytea, &["\\x", "\\x00", "\\x007f80ff", "\\x61626364656667686970", "\\xff"]),
         case(SqlType::Json, &["\"a text of more than twelve bytes\"", "12", "[1,  2]", "{\"b\":1, \"a\": null}"]),
         case(SqlType::Jsonb, &["\"a text of more than twelve bytes\"", "12", "[1, 2]", "{\"a\": null, \"b\": 1}"]),
     ]
+}
+
+fn field(name: &str, sql_type: SqlType) -> StructField {
+    StructField { name: name.to_owned(), sql_type }
 }
 
 /// A type without a case is an error here, where the compiler says so.
@@ -58,7 +96,8 @@ pub fn has_case(sql_type: SqlType) -> bool {
     match sql_type {
         // Arrays are of these types, and have files of their own.
         SqlType::Null | SqlType::Array(_) => false,
-        SqlType::Uuid | SqlType::Bytea | SqlType::Json | SqlType::Jsonb => true,
+        SqlType::Struct(_) | SqlType::Map(_) => true,
+        SqlType::Uuid | SqlType::Enum(_) | SqlType::Bytea | SqlType::Json | SqlType::Jsonb => true,
         SqlType::Bool | SqlType::SmallInt | SqlType::Integer | SqlType::BigInt | SqlType::Decimal { .. } => true,
         SqlType::Real | SqlType::Double | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => true,
         SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz | SqlType::Interval => true,

@@ -50,7 +50,7 @@ pub(super) const ROWS: &[Scalar] = &[
     ),
     Scalar::new(
         "list_contains",
-        &["list_contains", "list_has", "array_has"],
+        &["list_contains", "list_has", "array_has", "array_contains"],
         &[over(&[Array, Element], SqlType::Bool)],
         |c| {
             let ((array, element), (wanted, _)) = (c.array(0)?, c.array(1)?);

@@ -54,12 +54,14 @@ impl ScalarFunction {
     pub const CBRT: Self = row("cbrt");
     pub const POWER: Self = row("power");
     pub const LENGTH: Self = row("length");
+    pub const LEFT: Self = row("left");
     pub const SUBSTRING: Self = row("substring");
     pub const TRIM_TRAILING: Self = row("trim_trailing");
     pub const RPAD: Self = row("rpad");
     pub const REGEXP_SUBSTRING: Self = row("regexp_substring");
     pub const SIMILAR_TO_ESCAPE: Self = row("similar_to_escape");
     pub const FORMAT: Self = row("format");
+    pub const ROUTINE: Self = row("routine");
     pub const SEQUENCE_NEXT: Self = row("sequence_next");
     pub const SEQUENCE_CURRENT: Self = row("sequence_current");
     pub const SEQUENCE_LAST: Self = row("sequence_last");
@@ -81,6 +83,7 @@ impl ScalarFunction {
     pub const ARRAY_APPEND: Self = row("array_append");
     pub const ARRAY_PREPEND: Self = row("array_prepend");
     pub const ARRAY_SUBSCRIPT: Self = row("array_subscript");
+    pub const STRUCT_FIELD: Self = row("struct_field");
     pub const ARRAY_SLICE: Self = row("array_slice");
     pub const ARRAY_CONTAINS: Self = row("array_contains");
     pub const ARRAY_OVERLAPS: Self = row("array_overlaps");

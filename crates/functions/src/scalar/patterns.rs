@@ -1,12 +1,15 @@
 //! Functions of regular expressions; decision 36.
 
 use base::{Error, Result, SqlState};
-use types::ops::like;
 use types::ops::regex::{self, Occurrence, Options};
+use types::ops::{array, like};
 use types::{SqlType, Value};
 
-use super::{Call, Scalar, Typed, over, text, with_default};
+use super::{Call, Scalar, Typed, over, rule, text, with_default};
 use crate::Parameter::{Integer, Text};
+
+/// An array of texts.
+const TEXTS: fn(&[SqlType], &[Option<i64>]) -> SqlType = |_, _| SqlType::array_of(SqlType::Text);
 
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
@@ -124,6 +127,36 @@ pub(super) const ROWS: &[Scalar] = &[
         },
         "What a regular expression matches, or a group of it; an empty text if it does not match.",
         ("regexp_extract('hello_world', '([a-z ]+)_?', 1)", "hello"),
+    ),
+    Scalar::new(
+        "regexp_split_to_array",
+        &["regexp_split_to_array", "string_split_regex", "str_split_regex"],
+        &[rule(&[Text, Text], TEXTS), rule(&[Text, Text, Text], TEXTS)],
+        |c| {
+            let options = Options::of_function(c.text_or(2, "")?, "regexp_split_to_array")?;
+            let mut parts = Vec::new();
+            regex::split(c.text(0)?, c.text(1)?, options, &mut |part| {
+                array::push(&mut parts, &Value::str(part), SqlType::Text)
+            })?;
+            array::finish(parts)
+        },
+        "The parts of a text between matches of a regular expression.",
+        ("regexp_split_to_array('hello world', '\\s+')", "{hello,world}"),
+    ),
+    Scalar::new(
+        "regexp_extract_all",
+        &["regexp_extract_all"],
+        &[rule(&[Text, Text], TEXTS), rule(&[Text, Text, Integer], TEXTS), rule(&[Text, Text, Integer, Text], TEXTS)],
+        |c| {
+            let options = Options::of(c.text_or(3, "")?)?;
+            let mut parts = Vec::new();
+            regex::extract_all(c.text(0)?, c.text(1)?, int_or(c, 2, 0)?, options, &mut |part| {
+                array::push(&mut parts, &Value::str(part), SqlType::Text)
+            })?;
+            array::finish(parts)
+        },
+        "All that a regular expression matches, or a group of each match.",
+        ("regexp_extract_all('Peter: 33, Paul:14', '(\\w+):\\s*(\\d+)', 2)", "{33,14}"),
     ),
     Scalar::new(
         "similar_to_escape",

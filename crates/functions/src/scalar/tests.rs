@@ -14,7 +14,8 @@ fn every_row_is_documented_and_named_once() {
     }
     for row in ScalarFunction::all().map(ScalarFunction::definition) {
         assert!(row.documentation.ends_with('.'), "{}", row.name);
-        assert_eq!(row.names.is_empty(), row.overloads.is_empty(), "{}", row.name);
+        // Of some that have names the binder says what types they take.
+        assert!(!row.names.is_empty() || row.overloads.is_empty(), "{}", row.name);
     }
 }
 

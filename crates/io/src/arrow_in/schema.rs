@@ -1,7 +1,7 @@
 //! Which SQL type an Arrow type becomes.
 
 use arrow_schema::{DataType, Schema};
-use types::SqlType;
+use types::{SqlType, StructField};
 
 use crate::arrow_out::{EXTENSION, JSON, NORMAL, UUID};
 use crate::source::Field;
@@ -38,6 +38,19 @@ pub fn sql_type_of(data_type: &DataType) -> Option<SqlType> {
         DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
             let element = sql_type_of(item.data_type())?;
             (element.dimensions() < SqlType::MAX_DIMENSIONS).then(|| SqlType::array_of(element))?
+        }
+        DataType::Map(entries, _) => match sql_type_of(entries.data_type())?.structure()?.fields.as_slice() {
+            [key, value] => SqlType::map_of(key.sql_type, value.sql_type),
+            _ => return None,
+        },
+        DataType::Struct(fields) => {
+            let field = |f: &arrow_schema::FieldRef| {
+                Some(StructField { name: f.name().clone(), sql_type: sql_type_of(f.data_type())? })
+            };
+            let fields = fields.iter().map(field).collect::<Option<Vec<_>>>()?;
+            let name = |at: usize| fields[at].name.to_lowercase();
+            let is_twice = |at: usize| (0..at).any(|before| name(before) == name(at));
+            (0..fields.len()).all(|at| !is_twice(at)).then(|| SqlType::struct_of(fields))?
         }
         _ => return None,
     })

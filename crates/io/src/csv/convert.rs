@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use types::ops::cast::{TooLong, parse, to_char_n, to_varchar};
 use types::ops::date::Zone;
-use types::ops::{Bad, array, bytes, json};
+use types::ops::{Bad, array, bytes, json, map, structure};
 use types::{ColumnBuilder, Interval, Physical, SqlType, Value};
 
 use super::dialect::Dialect;
@@ -66,10 +66,22 @@ impl Reader {
             (SqlType::Time, _) => column.each(out, parse::time),
             (SqlType::Timestamptz, _) => column.each(out, |f| parse::timestamptz(f, &self.zone)),
             (SqlType::Timestamp, _) => column.each(out, parse::timestamp),
+            (SqlType::Enum(of), _) => {
+                let labels = of.labels();
+                column.each(out, |f| parse::label(f, labels))
+            }
             (SqlType::Uuid, _) => column.each(out, |f| parse::uuid(f).map(types::ops::uuid::stored)),
             (SqlType::Interval, _) => column.each::<Interval>(out, parse::interval),
             (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), _) => column.strings(out, clean),
-            (SqlType::Bytea | SqlType::Json | SqlType::Jsonb | SqlType::Array(_), _) => column.strings(out, clean),
+            (
+                SqlType::Bytea
+                | SqlType::Json
+                | SqlType::Jsonb
+                | SqlType::Array(_)
+                | SqlType::Struct(_)
+                | SqlType::Map(_),
+                _,
+            ) => column.strings(out, clean),
         }
     }
 }
@@ -94,10 +106,10 @@ fn utf8(bytes: &[u8]) -> Result<&str> {
 }
 
 /// What is stored of an array, from its text form.
-fn array_form(text: &str, element: SqlType) -> Result<String> {
-    match array::parse(text, element, TooLong::Refuse)? {
+fn form(read: Result<Value>) -> Result<String> {
+    match read? {
         Value::Str(form) => Ok(form.to_string()),
-        _ => Err(Error::internal("an array is no text")),
+        _ => Err(Error::internal("an array or a struct is no text")),
     }
 }
 
@@ -196,7 +208,9 @@ impl<'a> Fields<'a> {
                 SqlType::Bytea => bytes::parse(text).map(Cow::Owned),
                 SqlType::Json => json::check(text).map(|()| Cow::Borrowed(text)),
                 SqlType::Jsonb => json::normalised(text).map(Cow::Owned),
-                SqlType::Array(&element) => array_form(text, element).map(Cow::Owned),
+                SqlType::Array(&element) => form(array::parse(text, element, TooLong::Refuse)).map(Cow::Owned),
+                SqlType::Struct(of) => form(structure::parse(text, of)).map(Cow::Owned),
+                SqlType::Map(of) => form(map::parse(text, of)).map(Cow::Owned),
                 _ => Ok(Cow::Borrowed(text)),
             });
             out.push_str(&text.map_err(|e| (row, e))?);

@@ -9,7 +9,7 @@ use types::ops::date::Zone;
 use types::{SqlType, Value};
 
 use crate::input::Compression;
-use crate::open::{Helpers, PieceStep};
+use base::helpers::{Helpers, PieceStep};
 
 /// The two text formats of COPY.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -5,8 +5,8 @@ use bytes::Bytes;
 use types::{SqlType, Value};
 
 use super::*;
-use crate::open::{Helpers, PieceStep};
 use crate::source::{FileSource, Step, read_all};
+use base::helpers::{Helpers, PieceStep};
 
 fn open(text: &str, options: &CsvOptions) -> base::Result<Arc<dyn FileSource>> {
     open_csv_bytes("t.csv", Bytes::from(text.to_owned()), options)

@@ -117,6 +117,10 @@ impl<W: Write> CsvWriter<W> {
                 return self.text(&format_value_in(&column.value(row), encoded, &self.zone), force);
             }
             (_, Physical::Str) => return self.text(column.str(row), force),
+            (t @ SqlType::Enum(_), _) => {
+                let label = format_value_in(&column.value(row), t, &self.zone);
+                return self.text(&label, force);
+            }
             (SqlType::Date, _) => date::write_date(&mut self.out, column.values::<i32>()[row]),
             (SqlType::Time, _) => date::write_time(&mut self.out, column.values::<i64>()[row]),
             (SqlType::Timestamptz, _) => {

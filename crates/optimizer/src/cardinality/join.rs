@@ -84,7 +84,11 @@ impl Estimator<'_> {
         let (ours, theirs): (Vec<&Expr>, Vec<&Expr>) = keys.into_iter().unzip();
         let nulls = |keys: &[&Expr]| keys.iter().map(|k| 1.0 - self.null_fraction(k)).fold(1.0, f64::min);
         let not_null = nulls(&ours);
-        let domain = self.key_domain((&ours, left), (&theirs, right));
+        let nearness = match (&*ours, &*theirs) {
+            ([a], [b]) => a.as_column().zip(b.as_column()).map_or(1.0, |(a, b)| self.nearness(a, b)),
+            _ => 1.0,
+        };
+        let domain = self.key_domain((&ours, left), (&theirs, right)) / nearness;
         let present = theirs.iter().map(|k| self.distinct(k, right.rows)).collect();
         let present = self.combinations(present, right.rows);
         // Partners of a left row that has one, each of which passes the other conjuncts with `residual`.
@@ -92,6 +96,27 @@ impl Estimator<'_> {
         let matched = (present / domain).min(1.0) * not_null * (1.0 - (1.0 - residual).powf(partners));
         let pairs = residual * not_null * nulls(&theirs) / domain;
         JoinEstimate { pairs, matched, hashed: true }
+    }
+
+    /// By how much likelier pairs of rows agree than their keys' domains tell, as predicates on other columns have left keys
+    /// of one side that lie where those of the other side do: dates of a year, of which the other side's are all.
+    pub fn nearness(&self, a: ColumnId, b: ColumnId) -> f64 {
+        let (a, b) = (self.column(a), self.column(b));
+        let (Some(all_a), Some(all_b)) = (a.range, b.range) else { return 1.0 };
+        if a.seen.is_none() && b.seen.is_none() {
+            return 1.0;
+        }
+        let (seen_a, seen_b) = (a.seen.unwrap_or(all_a), b.seen.unwrap_or(all_b));
+        let common = (seen_a.0.max(seen_b.0), seen_a.1.min(seen_b.1));
+        if common.0 > common.1 {
+            return 1.0;
+        }
+        let width = |(low, high): (f64, f64)| high - low + 1.0;
+        let common = width(common);
+        // Where both have keys, so many values each.
+        let domain = (common / width(all_a) * a.domain).max(common / width(all_b) * b.domain);
+        let agree = (common / width(seen_a)) * (common / width(seen_b)) / domain;
+        (agree * a.domain.max(b.domain)).max(1.0)
     }
 
     /// How many combinations of key values there were before filters: those of a unique key that one side refers to the

@@ -38,7 +38,14 @@ impl Estimator<'_> {
                 let rows = rows.len() as f64;
                 for &column in columns {
                     let distinct = rows.max(1.0);
-                    let known = ColumnProfile { domain: distinct, distinct, rows: distinct, nulls: 0.0, range: None };
+                    let known = ColumnProfile {
+                        domain: distinct,
+                        distinct,
+                        rows: distinct,
+                        nulls: 0.0,
+                        range: None,
+                        seen: None,
+                    };
                     self.set_column(column, known);
                 }
                 Profile::new(rows.max(1.0))
@@ -63,7 +70,8 @@ impl Estimator<'_> {
                     self.set_column(*column, ColumnProfile { rows, distinct: known.distinct.min(rows), ..known });
                 }
                 for (column, _) in aggregates {
-                    let known = ColumnProfile { domain: rows, distinct: rows, rows, nulls: 0.0, range: None };
+                    let known =
+                        ColumnProfile { domain: rows, distinct: rows, rows, nulls: 0.0, range: None, seen: None };
                     self.set_column(*column, known);
                 }
                 let columns = groups.iter().map(|&(c, _)| c).collect();
@@ -106,7 +114,8 @@ impl Estimator<'_> {
             Op::Repeat { number, times, .. } => {
                 let known = if let ExprKind::Const(Value::Int(n)) = times.kind { n.max(0) as f64 } else { REPEATED };
                 let rows = (inputs[0].rows * known).max(1.0);
-                let numbers = ColumnProfile { domain: known, distinct: known, rows, nulls: 0.0, range: None };
+                let numbers =
+                    ColumnProfile { domain: known, distinct: known, rows, nulls: 0.0, range: None, seen: None };
                 self.set_column(*number, numbers);
                 Profile::new(rows)
             }
@@ -114,7 +123,8 @@ impl Estimator<'_> {
             _ => {
                 let (rows, mut profile) = (inputs[0].rows, inputs[0].clone());
                 node.each_produced(&mut |column| {
-                    let known = ColumnProfile { domain: rows, distinct: rows, rows, nulls: 0.0, range: None };
+                    let known =
+                        ColumnProfile { domain: rows, distinct: rows, rows, nulls: 0.0, range: None, seen: None };
                     self.set_column(column, known);
                 });
                 profile.keys.extend(node.own_key().map(|columns| Key { columns, domain: rows }));
@@ -142,7 +152,7 @@ impl Estimator<'_> {
         let estimate = self.join(condition, left, right, is_right);
         let rows = estimate.rows(kind, left.rows, right.rows);
         if let JoinKind::Mark(mark) = kind {
-            let known = ColumnProfile { domain: 2.0, distinct: 2.0, rows, nulls: 0.0, range: None };
+            let known = ColumnProfile { domain: 2.0, distinct: 2.0, rows, nulls: 0.0, range: None, seen: None };
             self.set_column(*mark, known);
         }
         // A key stays one where no row gains a second partner.
@@ -158,7 +168,14 @@ impl Estimator<'_> {
         }
         let distinct = self.distinct(expr, rows);
         let nulls = self.null_fraction(expr);
-        ColumnProfile { domain: self.domain(expr).min(rows).max(distinct), distinct, rows, nulls, range: None }
+        ColumnProfile {
+            domain: self.domain(expr).min(rows).max(distinct),
+            distinct,
+            rows,
+            nulls,
+            range: None,
+            seen: None,
+        }
     }
 
     /// Number of groups.
@@ -203,6 +220,7 @@ impl Estimator<'_> {
                 rows,
                 nulls: a.nulls.max(b.nulls),
                 range: None,
+                seen: None,
             });
             let known = known.unwrap_or(ColumnProfile::unknown(rows));
             self.set_column(column, ColumnProfile { rows, distinct: known.distinct.min(rows), ..known });

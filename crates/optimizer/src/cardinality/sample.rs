@@ -23,6 +23,8 @@ pub(super) struct Tried {
     pub fraction: f64,
     /// The fraction of each predicate (of the rows that it was tried on).
     pub each: Vec<f64>,
+    /// The rows that were found to satisfy all.
+    pub survivors: Vec<usize>,
 }
 
 /// Tries the conjuncts together. `exact` (the sample is the table) makes slow predicates see every row.
@@ -58,7 +60,7 @@ pub(super) fn try_predicates(predicates: &[Expr], columns: &[(usize, ColumnId)],
         survivors.retain(|&row| trial.slow(&predicates[i], row));
         each[i] = if before == 0 { 0.0 } else { survivors.len() as f64 / before as f64 };
     }
-    Tried { fraction: survivors.len() as f64 * scale / rows as f64, each }
+    Tried { fraction: survivors.len() as f64 * scale / rows as f64, each, survivors }
 }
 
 const FALSE: u8 = 0;
@@ -226,14 +228,14 @@ fn integer(value: &Value) -> Option<i128> {
     Some(match value {
         Value::Bool(b) => i128::from(*b),
         Value::Int(v) | Value::Time(v) | Value::Timestamp(v) => i128::from(*v),
-        Value::Date(v) => i128::from(*v),
+        Value::Date(v) | Value::Enum(v) => i128::from(*v),
         Value::Decimal(v) => *v,
         _ => return None,
     })
 }
 
 /// The values of a column of 16 to 64 bit integers, dates, timestamps or short decimals.
-fn integers(column: &Column) -> Option<Vec<i64>> {
+pub(super) fn integers(column: &Column) -> Option<Vec<i64>> {
     Some(match column.physical() {
         Physical::I16 => column.values::<i16>().iter().map(|&v| v.into()).collect(),
         Physical::I32 => column.values::<i32>().iter().map(|&v| v.into()).collect(),

@@ -1,10 +1,19 @@
 //! Scans: rows after the pushed predicates, and what is known of the table's columns.
 
 use plan::{ColumnId, Compare, Expr, ExprKind, TableId};
-use types::{Chunk, SqlType, Value};
+use types::{Chunk, Column, SqlType, Value};
 
-use super::sample::try_predicates;
+use super::sample::{integers, try_predicates};
 use super::{ColumnProfile, Estimator, Key, Profile, back_off, drawn};
+
+/// What predicates leave of a table.
+struct Filtered {
+    rows: f64,
+    /// The selectivity of each predicate.
+    each: Vec<f64>,
+    /// The rows of the sample that satisfy them all, as far as this was found out.
+    survivors: Vec<usize>,
+}
 
 impl Estimator<'_> {
     pub(super) fn scan(&mut self, table: TableId, columns: &[(usize, ColumnId)], predicates: &[Expr]) -> Profile {
@@ -29,10 +38,13 @@ impl Estimator<'_> {
             };
             let distinct = distinct.max(1.0);
             let nulls = known.null_fraction.unwrap_or(0.0);
-            self.set_column(column, ColumnProfile { domain: distinct, distinct, rows: all.max(1.0), nulls, range });
+            self.set_column(
+                column,
+                ColumnProfile { domain: distinct, distinct, rows: all.max(1.0), nulls, range, seen: None },
+            );
         }
-        let (rows, each) = self.filtered(sample.as_deref(), columns, predicates, all);
-        for &(_, column) in columns {
+        let Filtered { rows, each, survivors } = self.filtered(sample.as_deref(), columns, predicates, all);
+        for &(attribute, column) in columns {
             let own = predicates.iter().zip(&each).filter(|(p, _)| p.uses(|c| c == column));
             let fraction = own.map(|(_, &f)| f).fold(1.0, f64::min);
             let mut profile = self.column(column);
@@ -45,6 +57,9 @@ impl Estimator<'_> {
             if mentioned {
                 // No common predicate is true of NULL.
                 profile.nulls = 0.0;
+            } else if let Some(values) = sample.as_deref().and_then(|sample| sample.columns().get(attribute)) {
+                // The number of a row is no attribute of which there are samples.
+                profile.seen = bounds(values, &survivors);
             }
             self.set_column(column, profile);
         }
@@ -57,34 +72,43 @@ impl Estimator<'_> {
         Profile { rows, keys: keys.collect() }
     }
 
-    /// Rows for which the predicates hold, and the selectivity of each.
+    /// What predicates leave of a table.
     fn filtered(
         &self,
         sample: Option<&Chunk>,
         columns: &[(usize, ColumnId)],
         predicates: &[Expr],
         all: f64,
-    ) -> (f64, Vec<f64>) {
+    ) -> Filtered {
+        let of = |rows: f64, each: Vec<f64>| Filtered { rows: rows.max(1.0), each, survivors: Vec::new() };
         if predicates.is_empty() {
-            return (all.max(1.0), Vec::new());
+            return of(all, Vec::new());
         }
         let guess: Vec<f64> = predicates.iter().map(|p| self.selectivity(p, all)).collect();
         let Some(sample) = sample else {
-            return ((all * combined(&guess)).max(1.0), guess);
+            return of(all * combined(&guess), guess);
         };
         let n = sample.rows() as f64;
         let exact = n >= all;
         let tried = try_predicates(predicates, columns, sample, exact);
         if tried.fraction > 0.0 || exact {
-            return ((all * tried.fraction).max(1.0), tried.each);
+            return Filtered { survivors: tried.survivors, ..of(all * tried.fraction, tried.each) };
         }
         // No sample row qualifies, so fewer than about one in n rows do. What the sample says of a single predicate
         // still counts; where it says nothing, the guess does, as far as it agrees with the sample.
         let each: Vec<f64> = (tried.each.iter().zip(&guess))
             .map(|(&tried, &guess)| if tried > 0.0 { tried } else { guess.min(0.5 / n) })
             .collect();
-        ((all * combined(&each).min(0.5 / n)).max(1.0), each)
+        of(all * combined(&each).min(0.5 / n), each)
     }
+}
+
+/// The bounds of the numbers in some rows.
+fn bounds(column: &Column, rows: &[usize]) -> Option<(f64, f64)> {
+    let numbers = integers(column)?;
+    let is_null = |&&row: &&usize| column.nulls().is_some_and(|nulls| nulls[row] != 0);
+    let of_rows = || rows.iter().filter(|row| !is_null(row)).map(|&row| numbers[row]);
+    Some((of_rows().min()? as f64, of_rows().max()? as f64))
 }
 
 fn combined(selectivities: &[f64]) -> f64 {
@@ -105,6 +129,7 @@ fn guessed_distinct(sql_type: SqlType, rows: f64, range: Option<(f64, f64)>) -> 
     let span = range.map_or(f64::INFINITY, |(low, high)| high - low + 1.0);
     match sql_type {
         SqlType::Bool => rows.min(2.0),
+        SqlType::Enum(of) => rows.min(of.labels().iter().len() as f64),
         SqlType::SmallInt | SqlType::Integer | SqlType::BigInt | SqlType::Date => rows.min(span),
         _ => ColumnProfile::unknown(rows).distinct,
     }
@@ -117,7 +142,7 @@ pub(super) fn number(value: &Value) -> Option<f64> {
         Value::Int(v) | Value::Time(v) | Value::Timestamp(v) => *v as f64,
         Value::Decimal(v) => *v as f64,
         Value::Float(v) if v.is_finite() => *v,
-        Value::Date(v) => f64::from(*v),
+        Value::Date(v) | Value::Enum(v) => f64::from(*v),
         Value::Interval(v) => v.approximate_micros() as f64,
         _ => return None,
     })

@@ -71,7 +71,8 @@ pub(crate) fn scramble(x: i64, n: i64) -> i64 {
 ///   `part` (key, kind of 150), `partsupp` (part, supplier, cost);
 /// - `orders` (key, customer, day of 2,400, priority of 5): a third of the customers has none;
 /// - `lineitem` (order, part, supplier, day shipped soon after the order, day received soon after, flag of 3 that
-///   follows from the day).
+///   follows from the day);
+/// - `calendar` (day, year of 400 days): a hundred years, in six of which there are orders.
 pub(crate) fn table(name: &str) -> Table {
     let generate = |n: i64, row: &dyn Fn(i64) -> Vec<i64>| (0..n).map(row).collect::<Vec<_>>();
     let orders = LINES / 4;
@@ -93,6 +94,7 @@ pub(crate) fn table(name: &str) -> Table {
             };
             Table::new(generate(orders, &row), &[0])
         }
+        "calendar" => Table::new(generate(40_000, &|i| vec![i - 20_000, i / 400 - 50]), &[0]),
         _ => {
             let row = |i: i64| {
                 let part = scramble(i + 6, LINES / 30);
@@ -121,7 +123,13 @@ pub(crate) fn plan_over(text: &str, large: bool) -> Plan {
         let field = |i: usize| Field { name: format!("a{i}"), sql_type: SqlType::BigInt, nullable: false };
         let fields = (0..table.columns.len().max(columns.len())).map(field).collect();
         let source: Arc<dyn Any + Send + Sync> = Arc::new(());
-        Ok(TableInfo { name: name.to_owned(), fields, statistics: Arc::new(table), source: TableSource(source) })
+        Ok(TableInfo {
+            name: name.to_owned(),
+            fields,
+            computed: Vec::new(),
+            statistics: Arc::new(table),
+            source: TableSource(source),
+        })
     };
     let plan = plan::text::parse(text, &mut tables).unwrap();
     plan::verify(&plan, true).unwrap();

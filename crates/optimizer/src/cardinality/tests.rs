@@ -59,6 +59,23 @@ fn what_no_sample_row_has_is_guessed() {
 }
 
 #[test]
+fn joins_with_keys_that_lie_where_the_others_do() {
+    let of_years = |first: i64, last: i64| {
+        let estimate = rows(&format!(
+            "  join inner [d#0 = c#2]
+    scan orders t0 [d#0:bigint = 2]
+    scan calendar t1 [c#2:bigint = 0, y#3:bigint = 1] where [y#3 >= {first}::bigint, y#3 <= {last}::bigint]
+"
+        ));
+        (estimate, count("orders", |r| (first..=last).contains(&(r[2] / 400))))
+    };
+    for (first, last) in [(2, 3), (0, 5), (-40, 40), (-10, 2)] {
+        let (estimate, truth) = of_years(first, last);
+        within(estimate, truth, 1.8);
+    }
+}
+
+#[test]
 fn joins_with_filtered_keys() {
     let estimate = rows(
         "  join inner [c#0 = oc#3]

@@ -252,9 +252,21 @@ impl Orderer<'_> {
                     graph.edges.push(Edge { left, right, hashed: true });
                 }
             }
+            class.near = self.near(&class, &members);
             graph.classes.push(class);
             region.classes.push(members);
         }
+    }
+
+    /// The pairs of a class that are nearer than their domains tell.
+    fn near(&self, class: &Class, columns: &[ColumnId]) -> Vec<(usize, usize, f64)> {
+        let members: Vec<(usize, ColumnId)> = class.members.iter().map(|m| m.0).zip(columns.iter().copied()).collect();
+        let mut near = Vec::new();
+        for (i, &(a, column)) in members.iter().enumerate() {
+            let factors = members[i + 1..].iter().map(|&(b, other)| (a, b, self.estimator.nearness(column, other)));
+            near.extend(factors.filter(|(.., factor)| *factor > 1.0));
+        }
+        near
     }
 
     /// `a = b`

@@ -23,7 +23,7 @@ impl Unnester<'_> {
         exists: bool,
     ) -> Result<Node> {
         let (left, right) = match kind {
-            JoinKind::Inner if grows_from_one_row(&right) => {
+            JoinKind::Inner if grows_from_one_row(&right) && !right.free_columns().is_empty() => {
                 return Ok(filter(graft(left, right), condition));
             }
             _ => (left, right),

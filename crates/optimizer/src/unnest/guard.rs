@@ -9,7 +9,7 @@
 //! Subqueries that cannot fail are joined for every row: that is cheaper than to guard them.
 
 use base::Result;
-use plan::{ColumnId, ColumnInfo, Expr, ExprKind, Node, Subquery, SubqueryKind, conjunction};
+use plan::{ColumnId, ColumnInfo, Expr, ExprKind, Node, Op, Subquery, SubqueryKind, conjunction};
 use types::{SqlType, Value};
 
 use super::Unnester;
@@ -33,8 +33,8 @@ fn subquery_can_fail(subquery: &Subquery) -> bool {
 
 /// Lets the parts of an expression that can fail be evaluated only where `guard` is true; elsewhere they are NULL.
 pub(super) fn guarded(expr: &mut Expr, guard: ColumnId) {
-    use ExprKind::{Call, Cast, Like, Subquery};
-    if matches!(expr.kind, Call(..) | Cast(_) | Like { .. } | Subquery(_)) {
+    use ExprKind::{Call, Cast, Each, Like, Subquery};
+    if matches!(expr.kind, Call(..) | Cast(_) | Like { .. } | Each(_) | Subquery(_)) {
         *expr = only_where(guard, std::mem::replace(expr, Expr::bool(true)));
     } else {
         expr.children_mut().for_each(|child| guarded(child, guard));
@@ -45,6 +45,16 @@ pub(super) fn guarded(expr: &mut Expr, guard: ColumnId) {
 pub(super) fn guarded_plan(node: &mut Node, guard: ColumnId) {
     node.expressions_mut().for_each(|e| guarded(e, guard));
     node.inputs_mut().for_each(|input| guarded_plan(input, guard));
+}
+
+/// A subquery that gives its row to those rows only for which `guard` is true: the right side of a single join.
+pub(super) fn guard_partner(node: &mut Node, guard: ColumnId) {
+    if node.free_columns().is_empty() && !at_most_one_row(node) {
+        // Two rows are as many as any number: they are compared with every row of the left side.
+        let input = Box::new(take(node));
+        *node = Node::new(Op::Limit { input, limit: Some(2), offset: 0 });
+    }
+    guarded_plan(node, guard);
 }
 
 /// `CASE WHEN guard THEN expr END`

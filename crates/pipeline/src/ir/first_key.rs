@@ -17,7 +17,9 @@ pub struct FirstKey {
     pub state: StateId,
     /// Which of the columns of its table it is.
     pub column: usize,
-    /// Whether all of the table's rows come to the sort.
+    /// Whether all rows come to the sort that satisfy the predicates of the scan.
+    pub of_all_found: bool,
+    /// Whether all of the table's rows do.
     pub of_all_rows: bool,
 }
 
@@ -52,9 +54,9 @@ impl FirstKey {
             return None;
         }
         let is_filter = |inst: &Inst| matches!(inst, Inst::Filter(_));
-        let all_are_read = predicates.is_empty() && vectors.is_none_or(|vectors| vectors.filter.is_none());
-        let of_all_rows = all_are_read && !pipeline.body.iter().any(is_filter);
-        Some(Self { state, column: column as usize, of_all_rows })
+        let all_are_delivered = vectors.is_none_or(|vectors| vectors.filter.is_none());
+        let of_all_found = all_are_delivered && !pipeline.body.iter().any(is_filter);
+        Some(Self { state, column: column as usize, of_all_found, of_all_rows: of_all_found && predicates.is_empty() })
     }
 }
 
@@ -91,6 +93,8 @@ fn is_harmless(block: &Block) -> bool {
         Inst::Filter(_) | Inst::AllocRow { .. } | Inst::Store { .. } | Inst::Count(_) => true,
         // A batch that has paused in a generator is built again, of the same tuples.
         Inst::Match(_) | Inst::Repeat { .. } | Inst::Prefetch { .. } => false,
+        // What a loop calls is not told apart.
+        Inst::Loop { .. } => false,
         Inst::AddToSum { .. } | Inst::Fold(_) | Inst::Raise { .. } | Inst::Group { .. } | Inst::Output { .. } => false,
     })
 }

@@ -102,6 +102,7 @@ impl Parser<'_> {
             "time" => Value::Time(self.t.number()?),
             "timestamp" => Value::Timestamp(self.t.number()?),
             "uuid" => Value::Uuid(self.t.number()?),
+            "enum" => Value::Enum(self.t.number()?),
             "interval" => {
                 Value::Interval(Interval { months: self.t.number()?, days: self.t.number()?, micros: self.t.number()? })
             }
@@ -169,7 +170,8 @@ impl Parser<'_> {
             "cast" => SiteKind::Cast(false),
             "try_cast" => SiteKind::Cast(true),
             "like" => SiteKind::Like { syntax: self.pattern_syntax()? },
-            _ => return Err(self.t.error("scalar, cast, try_cast or like")),
+            "elements" => SiteKind::Elements,
+            _ => return Err(self.t.error("scalar, cast, try_cast, like or elements")),
         };
         Ok(Site { kind, arguments: self.list(Self::sql_type)?, result: self.sql_type()? })
     }

@@ -66,6 +66,7 @@ fn each_position(block: &mut Block, visit: &mut impl FnMut(&mut Option<u32>)) {
                 each_position(then, visit);
                 each_position(otherwise, visit);
             }
+            Inst::Loop { body, .. } => each_position(body, visit),
             Inst::Match(found) => {
                 if let MatchKind::Single { position } = &mut found.kind {
                     visit(position);

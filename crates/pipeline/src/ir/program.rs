@@ -102,6 +102,8 @@ pub enum SiteKind {
         /// How the pattern is written.
         syntax: Syntax,
     },
+    /// No call: tells of which type the elements of a list are, its result's.
+    Elements,
 }
 
 /// A pipeline.
@@ -148,6 +150,7 @@ impl Pipeline {
         self.vectors.is_none()
             && self.body.iter().all(|inst| match inst {
                 Inst::Let { op, .. } => matches!(op, Operation::LocalRow(_)),
+                Inst::Count(_) => true,
                 Inst::Fold(fold) => {
                     let is_length = fold.column.is_some_and(|column| self.source.delivers_length(column.index));
                     matches!(fold.kind, FoldKind::Min | FoldKind::Max) && !is_length
@@ -201,6 +204,7 @@ fn columns_read(block: &Block, read: &mut BTreeSet<u32>) {
             }
             Inst::Fold(fold) => read.extend(fold.column.map(|column| column.index)),
             Inst::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|b| columns_read(b, read)),
+            Inst::Loop { body, .. } => columns_read(body, read),
             Inst::Match(found) => found.condition.iter().for_each(|condition| columns_read(&condition.block, read)),
             Inst::Group { equal, init, known, .. } => {
                 let keys = known.iter().map(|known| &known.keys);

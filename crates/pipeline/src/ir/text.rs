@@ -72,6 +72,7 @@ impl Display for Printed<'_> {
             Value::Time(x) => write!(f, "time {x}"),
             Value::Timestamp(x) => write!(f, "timestamp {x}"),
             Value::Uuid(x) => write!(f, "uuid {x}"),
+            Value::Enum(x) => write!(f, "enum {x}"),
             Value::Interval(x) => write!(f, "interval {} {} {}", x.months, x.days, x.micros),
         }
     }
@@ -151,6 +152,7 @@ impl Display for Site {
                 f.write_str("like")?;
                 pattern_syntax(f, *syntax)?;
             }
+            SiteKind::Elements => f.write_str("elements")?,
         }
         f.write_str(" (")?;
         list(f, &self.arguments, |f, t| write!(f, "{}", Quoted(&t.to_string())))?;

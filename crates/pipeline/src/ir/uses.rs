@@ -58,6 +58,13 @@ impl Inst {
                     f(b);
                 }
             }
+            Self::Loop { times, carried, .. } => {
+                f(*times);
+                for &(_, first, next) in carried {
+                    f(first);
+                    f(next);
+                }
+            }
             Self::Store { base, value, .. } | Self::AddToSum { base, value, .. } => {
                 f(*base);
                 f(*value);
@@ -91,6 +98,7 @@ impl Inst {
     pub fn each_block(&self, mut f: impl FnMut(&Block)) {
         match self {
             Self::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(f),
+            Self::Loop { body, .. } => f(body),
             Self::Match(found) => found.condition.iter().for_each(|condition| f(&condition.block)),
             Self::Group { equal, init, known, .. } => {
                 known.iter().for_each(|known| f(&known.keys));

@@ -270,6 +270,19 @@ impl<'p> Verifier<'p> {
                 }
                 results.iter().try_for_each(|&(r, ..)| self.define(r, self.vars[r]))
             }
+            Inst::Loop { times, index, carried, body } => {
+                self.expect(*times, Ty::I64)?;
+                for &(var, first, _) in carried {
+                    let ty = *self.vars.get(var).ok_or_else(|| format!("{var} has no type"))?;
+                    self.expect(first, ty)?;
+                    self.define(var, ty)?;
+                }
+                self.define(*index, Ty::I64)?;
+                self.scoped(|v| {
+                    v.block(body, depth + 1)?;
+                    carried.iter().try_for_each(|&(var, _, next)| v.expect(next, v.vars[var]))
+                })
+            }
             Inst::Store { base, offset, value } => {
                 self.expect(*base, Ty::Ptr)?;
                 let ty = self.used(*value)?;
@@ -371,6 +384,13 @@ impl<'p> Verifier<'p> {
             }
             _ => callee.signature().ok_or_else(|| format!("{callee:?} has no typed form"))?,
         };
+        if let Callee::ElementCount(id) | Callee::Element(id, _) | Callee::ListPush(id, _) = callee {
+            let site = self.program.sites.get(id).ok_or_else(|| format!("{id} does not exist"))?;
+            let ty = Ty::from(site.result.physical());
+            if matches!(callee, Callee::Element(_, of) | Callee::ListPush(_, of) if of != ty) {
+                return Err(format!("{callee:?} of elements that are {ty:?}"));
+            }
+        }
         if let Callee::Like(p) | Callee::InSet(p, _) = callee {
             self.program.params.get(p).ok_or_else(|| format!("{p} does not exist"))?;
         }

@@ -37,7 +37,12 @@ impl Computed {
         for inst in &body[self.seen..] {
             self.chosen |= !matches!(
                 inst,
-                Inst::Let { .. } | Inst::Call { .. } | Inst::If { .. } | Inst::Fold(_) | Inst::Count(_)
+                Inst::Let { .. }
+                    | Inst::Call { .. }
+                    | Inst::If { .. }
+                    | Inst::Loop { .. }
+                    | Inst::Fold(_)
+                    | Inst::Count(_)
             );
             self.define_one(inst, &[], &mut Vec::new());
         }

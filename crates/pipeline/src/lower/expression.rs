@@ -4,6 +4,7 @@
 mod arithmetic;
 mod cast;
 mod compare;
+mod each;
 mod function;
 mod range;
 mod scalar;

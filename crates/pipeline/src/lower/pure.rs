@@ -11,7 +11,7 @@ pub(super) fn is_pure(block: &Block) -> bool {
         Inst::If { then, otherwise, .. } => is_pure(then) && is_pure(otherwise),
         Inst::Match(found) => matched(found),
         Inst::Filter(_) | Inst::Repeat { .. } | Inst::Count(_) => true,
-        Inst::Store { .. } | Inst::AddToSum { .. } | Inst::Raise { .. } => false,
+        Inst::Loop { .. } | Inst::Store { .. } | Inst::AddToSum { .. } | Inst::Raise { .. } => false,
         Inst::Prefetch { .. } | Inst::Group { .. } | Inst::AllocRow { .. } | Inst::Output { .. } | Inst::Fold(_) => {
             false
         }

@@ -93,6 +93,7 @@ fn place(block: &mut Block, count: u32) {
                 }
             }
             Inst::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|block| place(block, count)),
+            Inst::Loop { body, .. } => place(body, count),
             _ => {}
         }
     }

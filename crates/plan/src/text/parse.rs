@@ -43,7 +43,13 @@ pub fn stub_table(name: &str, columns: &[(usize, Field)]) -> Result<TableInfo> {
         fields[*attribute] = field.clone();
     }
     let source: Arc<dyn Any + Send + Sync> = Arc::new(());
-    Ok(TableInfo { name: name.to_owned(), fields, statistics: Arc::new(Nothing), source: TableSource(source) })
+    Ok(TableInfo {
+        name: name.to_owned(),
+        fields,
+        computed: Vec::new(),
+        statistics: Arc::new(Nothing),
+        source: TableSource(source),
+    })
 }
 
 /// A line with those below it.

@@ -2,14 +2,15 @@
 
 use base::{IdMap, Result};
 use functions::ScalarFunction;
-use types::SqlType;
 use types::ops::like::Syntax;
+use types::{SqlType, StructField};
 
 use super::lexer::{ARRAY, Token, error};
 use super::print_expr::implied_type;
 use super::values::value;
 use crate::{
-    ArgumentId, ColumnId, ColumnInfo, Compare, Expr, ExprKind, Node, Quantifier, SortKey, Subquery, SubqueryKind,
+    ArgumentId, ColumnId, ColumnInfo, Compare, Each, Expr, ExprKind, Node, Quantifier, Reduced, SortKey, Subquery,
+    SubqueryKind,
 };
 
 /// A line that is being read.
@@ -163,6 +164,28 @@ impl<'a> Line<'a> {
 
     fn sql_type(&mut self) -> Result<SqlType> {
         let mut text = self.name()?;
+        if text == "map" && self.sign("(") {
+            let key = self.sql_type()?;
+            self.expect(",")?;
+            let mut sql_type = SqlType::map_of(key, self.sql_type()?);
+            self.expect(")")?;
+            while self.sign(ARRAY) {
+                sql_type = SqlType::array_of(sql_type);
+            }
+            return Ok(sql_type);
+        }
+        if text == "struct" && self.sign("(") {
+            let mut fields = Vec::new();
+            while fields.is_empty() || self.sign(",") {
+                fields.push(StructField { name: self.name()?, sql_type: self.sql_type()? });
+            }
+            self.expect(")")?;
+            let mut sql_type = SqlType::struct_of(fields);
+            while self.sign(ARRAY) {
+                sql_type = SqlType::array_of(sql_type);
+            }
+            return Ok(sql_type);
+        }
         if self.sign("(") {
             text += &format!("({}", self.number()?);
             if self.sign(",") {
@@ -341,6 +364,16 @@ impl<'a> Line<'a> {
             if !matches!(self.tokens.get(self.at + 1), Some(Token::Sign("#"))) && self.word("let") {
                 return self.binding();
             }
+            let is_definition = matches!(self.tokens.get(self.at + 2), Some(Token::Sign("#")));
+            if is_definition && self.word("each") {
+                return self.each(None);
+            }
+            if is_definition && self.word("reduce") {
+                let accumulator = self.definition()?;
+                let initial = if self.sign("=") { Some(self.expr()?) } else { None };
+                self.expect(",")?;
+                return self.each(Some(Reduced { accumulator, initial }));
+            }
             let inner = self.expr()?;
             self.expect(")")?;
             return Ok(inner);
@@ -405,6 +438,25 @@ impl<'a> Line<'a> {
         self.expect(")")?;
         let sql_type = body.sql_type;
         Ok(Expr::new(ExprKind::Let { column, value, body }, sql_type))
+    }
+
+    /// `element, index in list where condition: body)`
+    fn each(&mut self, reduced: Option<Reduced>) -> Result<Expr> {
+        let element = self.definition()?;
+        self.expect(",")?;
+        let index = self.definition()?;
+        if !self.word("in") {
+            return self.unexpected("in");
+        }
+        let list = self.expr()?;
+        let only = if self.word("where") { Some(self.expr()?) } else { None };
+        self.expect(":")?;
+        let body = self.expr()?;
+        self.expect(")")?;
+        let each = Each { list, element, index, only, body, reduced };
+        let mut out = Expr::new(ExprKind::Each(Box::new(each)), SqlType::Null);
+        out.sql_type = implied_type(&out);
+        Ok(out)
     }
 
     fn case(&mut self) -> Result<Expr> {

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use catalog::IndexStatistics;
-
+use super::indexed::{self, Found};
 use super::print_expr::{ExprPrinter, Names, identifier, renamed, sort_keys};
 use super::window;
 use crate::{BuildSide, ColumnId, Expr, JoinKind, Node, Op, Plan, SetOperation};
@@ -92,16 +91,6 @@ impl fmt::Display for Printer<'_> {
     }
 }
 
-/// How an index finds rows of a table.
-enum Found {
-    /// Not at all.
-    None,
-    /// One for each key.
-    Row,
-    /// By that index, if they are few.
-    Rows(String),
-}
-
 impl<'a> Printer<'a> {
     fn node(&self, node: &'a Node, depth: usize, out: &mut String) {
         let mut subqueries = Vec::new();
@@ -121,26 +110,6 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Whether the predicates of a scan leave so little that an index finds the rows.
-    fn found_by(&self, node: &Node) -> Found {
-        let Op::Scan { table, columns, predicates } = &node.op else { return Found::None };
-        let Some(info) = self.plan.tables.get(*table) else { return Found::None };
-        let column = |attribute: &usize| columns.iter().find(|(a, _)| a == attribute).map(|(_, c)| *c);
-        let is_told = |a: &usize| column(a).is_some_and(|column| predicates.iter().any(|p| p.tells(column)));
-        let is_bounded = |a: &usize| column(a).is_some_and(|column| predicates.iter().any(|p| p.bounds(column)));
-        let mut indexes = info.statistics.indexes();
-        indexes.retain(|index| index.is_complete);
-        if indexes.iter().any(|index| index.is_unique && index.attributes.iter().all(is_told)) {
-            return Found::Row;
-        }
-        let leaves = |index: &IndexStatistics| {
-            let told = index.attributes.iter().take_while(|attribute| is_told(attribute)).count();
-            (told, index.attributes.get(told).is_some_and(is_bounded))
-        };
-        let ordered = indexes.into_iter().filter(|index| index.is_ordered && leaves(index) > (0, false));
-        ordered.max_by_key(leaves).map_or(Found::None, |index| Found::Rows(index.name))
-    }
-
     fn exprs<'b>(&'b self, subqueries: &'b mut Vec<&'a Node>) -> ExprPrinter<'a, 'b> {
         ExprPrinter { columns: &self.plan.columns, subqueries, positions: self.positions, names: &self.names }
     }
@@ -152,9 +121,10 @@ impl<'a> Printer<'a> {
             |p: &ExprPrinter<'_, '_>, c: &[ColumnId]| c.iter().map(|&c| p.reference(c)).collect::<Vec<_>>().join(", ");
         let definitions =
             |p: &ExprPrinter<'_, '_>, c: &[ColumnId]| c.iter().map(|&c| p.definition(c)).collect::<Vec<_>>().join(", ");
+        let numbered = matches!(self.names, Names::Numbered);
         match &node.op {
             Op::Scan { table, columns, predicates } => {
-                let (numbered, name) = (matches!(self.names, Names::Numbered), self.plan.tables.get(*table));
+                let name = self.plan.tables.get(*table);
                 let column = |&(a, c)| if numbered { format!("{} = {a}", p.definition(c)) } else { p.definition(c) };
                 let columns: Vec<String> = columns.iter().map(column).collect();
                 let name = identifier(name.map_or("?", |t| &t.name));
@@ -163,7 +133,7 @@ impl<'a> Printer<'a> {
                     [] => String::new(),
                     _ => format!(" where [{}]", p.list(predicates)),
                 };
-                let (how, by) = match self.found_by(node) {
+                let (how, by) = match indexed::found_by(self.plan, node) {
                     Found::Row if !numbered => ("lookup", String::new()),
                     Found::Rows(index) if !numbered => ("scan", format!(" by {}", identifier(&index))),
                     _ => ("scan", String::new()),
@@ -219,8 +189,11 @@ impl<'a> Printer<'a> {
             }
             Op::Distinct { columns, .. } => format!("distinct [{}]", references(&p, columns)),
             Op::Repeat { times, number, .. } => format!("repeat [{}]", p.made_of(*number, times)),
-            Op::Sort { keys, limit, offset, .. } => {
-                format!("sort [{}]{}", sort_keys(&mut p, keys), limits(*limit, *offset))
+            Op::Sort { input, keys, limit, offset } => {
+                let first =
+                    limit.and_then(|_| indexed::first_by(self.plan, input, keys.first()?)).filter(|_| !numbered);
+                let by = first.map_or_else(String::new, |index| format!(" by {}", identifier(&index)));
+                format!("sort [{}]{}{by}", sort_keys(&mut p, keys), limits(*limit, *offset))
             }
             Op::GroupLimit { partition, keys, limit, offset, .. } => format!(
                 "group limit [{}] by [{}]{}",

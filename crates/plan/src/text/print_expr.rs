@@ -8,7 +8,7 @@ use types::ops::like::Syntax;
 
 use super::lexer::quote;
 use super::values::literal;
-use crate::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, Node, Quantifier, SortKey, SubqueryKind};
+use crate::{ColumnId, ColumnInfo, Compare, Each, Expr, ExprKind, Node, Quantifier, SortKey, SubqueryKind};
 
 /// An expression in the text form, for messages; subqueries' plans are left out.
 pub fn expr_to_string(expr: &Expr, columns: &IdMap<ColumnId, ColumnInfo>) -> String {
@@ -56,6 +56,10 @@ pub(super) fn implied_type(expr: &Expr) -> SqlType {
         ExprKind::Coalesce(a) => a.first().map_or(SqlType::Null, |e| e.sql_type),
         ExprKind::Case { branches, otherwise } => branches.first().map_or(otherwise.sql_type, |(_, v)| v.sql_type),
         ExprKind::Let { body, .. } => body.sql_type,
+        ExprKind::Each(each) => match each.reduced {
+            Some(_) => each.body.sql_type,
+            None => SqlType::array_of(each.body.sql_type),
+        },
         ExprKind::Subquery(s) if matches!(s.kind, SubqueryKind::Scalar { .. }) => expr.sql_type,
         _ => SqlType::Bool,
     }
@@ -187,6 +191,7 @@ impl<'a> ExprPrinter<'a, '_> {
                 let column = self.definition(*column);
                 (format!("(let {column} = {}: {})", self.print(value), self.print(body)), ATOM)
             }
+            ExprKind::Each(each) => (self.each(each), ATOM),
             ExprKind::Subquery(subquery) => {
                 self.subqueries.push(&subquery.plan);
                 let label = format!("${}", self.subqueries.len());
@@ -206,6 +211,25 @@ impl<'a> ExprPrinter<'a, '_> {
                 (text, ATOM)
             }
         }
+    }
+}
+
+impl<'a> ExprPrinter<'a, '_> {
+    /// `(each x#1:integer?, i#2:bigint in list where condition: body)`, `(reduce sum#3:integer? = 0, x#1:integer?, ...)`
+    fn each(&mut self, each: &'a Each) -> String {
+        let mut text = match &each.reduced {
+            None => "(each ".to_owned(),
+            Some(reduced) => {
+                let initial = reduced.initial.as_ref().map(|e| format!(" = {}", self.print(e)));
+                format!("(reduce {}{}, ", self.definition(reduced.accumulator), initial.unwrap_or_default())
+            }
+        };
+        let (element, index) = (self.definition(each.element), self.definition(each.index));
+        text += &format!("{element}, {index} in {}", self.print(&each.list));
+        if let Some(only) = &each.only {
+            text += &format!(" where {}", self.print(only));
+        }
+        format!("{text}: {})", self.print(&each.body))
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn literal(value: &Value, sql_type: SqlType) -> (String, SqlType) {
             (quoted(&date::format_timestamptz(*t, &date::Zone::utc())), SqlType::Text)
         }
         Value::Timestamp(t) => (quoted(&date::format_timestamp(*t)), SqlType::Text),
-        Value::Uuid(_) => (quoted(&cast::format_value(value, sql_type)), SqlType::Text),
+        Value::Uuid(_) | Value::Enum(_) => (quoted(&cast::format_value(value, sql_type)), SqlType::Text),
         Value::Interval(i) => (quoted(&date::format_interval(*i)), SqlType::Text),
     }
 }
@@ -43,7 +43,7 @@ pub(super) fn value(text: &str, sql_type: SqlType) -> Result<Value> {
         }
         SqlType::Real | SqlType::Double => Value::Float(text.parse().map_err(|_| bad())?),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => Value::str(text),
-        SqlType::Bytea | SqlType::Array(_) => {
+        SqlType::Bytea | SqlType::Array(_) | SqlType::Struct(_) | SqlType::Map(_) => {
             cast_value(&Value::str(text), SqlType::Text, sql_type).map_err(|_| bad())?
         }
         SqlType::Date => Value::Date(date::parse_date(text.as_bytes()).map_err(|_| bad())?),
@@ -53,6 +53,7 @@ pub(super) fn value(text: &str, sql_type: SqlType) -> Result<Value> {
         }
         SqlType::Timestamp => Value::Timestamp(date::parse_timestamp(text.as_bytes()).map_err(|_| bad())?),
         SqlType::Uuid => Value::Uuid(cast::parse::uuid(text.as_bytes()).map_err(|_| bad())?),
+        SqlType::Enum(of) => Value::Enum(of.labels().code(text).ok_or_else(bad)?),
         SqlType::Interval => Value::Interval(date::parse_interval(text.as_bytes()).map_err(|_| bad())?),
     })
 }

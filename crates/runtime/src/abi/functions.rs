@@ -12,6 +12,7 @@ use types::ops::json::Part;
 use types::ops::sum::IntegerMoments;
 use types::ops::{date, decimal, string};
 
+use super::lists;
 use super::{AbiFn, Slot, Worker};
 use crate::distinct::Distinct;
 use crate::group::GroupLocal;
@@ -29,6 +30,11 @@ use crate::worker::guarded;
 pub fn function(callee: Callee) -> (AbiFn, u64) {
     let (function, immediate): (AbiFn, usize) = match callee {
         Callee::Site(site) => (site_call, site.index()),
+        Callee::ElementCount(site) => (lists::element_count, site.index()),
+        Callee::Element(site, _) => (lists::element, site.index()),
+        Callee::ListBegin => (lists::begin, 0),
+        Callee::ListPush(site, _) => (lists::push, site.index()),
+        Callee::ListEnd => (lists::end, 0),
         Callee::Like(param) => (like, param.index()),
         Callee::InSet(param, _) => (in_set, param.index()),
         Callee::MulI128 => (mul_i128, 0),

@@ -17,20 +17,22 @@ use types::ops::cast::assign_value;
 
 use self::texts::{names_in, renamed_in};
 use super::coerce::assign;
+use super::computed::shown;
 use super::foreign_key::Own;
-use super::type_name::sql_type;
 use super::{Binder, fold, unsupported};
-use crate::{AlterTable, ColumnDefinition, CreateTable, Statement, Table};
+use crate::{AlterTable, ColumnDefinition, ComputedColumn, CreateTable, ObjectName, Statement, Table};
 
 const INVALID_TABLE_DEFINITION: SqlState = SqlState("42P16");
 const NOT_IN_PREREQUISITE_STATE: SqlState = SqlState("55000");
 
 /// A table on its way from what it was to what it will be.
-struct Altered<'a> {
+pub(super) struct Altered<'a> {
     before: Table,
-    table: CreateTable,
+    pub table: CreateTable,
     /// Where the values of its columns come from.
     values: Vec<Values<'a>>,
+    /// For each column that its indexes compute, which of those that they computed it is.
+    computed: Vec<Option<usize>>,
     /// CHECK constraints that rows have to be asked for.
     new_checks: Vec<String>,
     /// Columns whose expressions or constraints are bound when all columns are known.
@@ -69,51 +71,28 @@ fn pass(action: &Action) -> u8 {
 impl Binder<'_> {
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<Statement> {
         let name = self.text.object_name(&alter.name)?;
+        // Dumps say that of views and sequences, too: there is one user.
+        let is_owner = |action: &Action| matches!(action, Action::OwnerTo { .. });
+        if alter.operations.iter().all(is_owner) && self.resolver.is_taken(&name) {
+            return Ok(Statement::Nothing("ALTER TABLE"));
+        }
         let before = match self.base_table(&name) {
             Err(error) if alter.if_exists && error.state() == SqlState::UNDEFINED_TABLE => {
                 return Ok(Statement::Nothing("ALTER TABLE"));
             }
             table => table?,
         };
-        let definition = |(field, filling): (&catalog::Field, Filling)| ColumnDefinition {
-            name: field.name.clone(),
-            sql_type: field.sql_type,
-            nullable: field.nullable,
-            filling,
-        };
-        let fillings = (0..before.fields.len()).map(|at| before.fillings.get(at).cloned().unwrap_or(Filling::NULL));
-        let table = CreateTable {
-            name,
-            columns: before.fields.iter().zip(fillings).map(definition).collect(),
-            primary_key: key_of(&before).map_or_else(Vec::new, |key| key.attributes),
-            checks: before.checks.clone(),
-            indexes: Vec::new(),
-            foreign_keys: Vec::new(),
-            sequences: Vec::new(),
-            if_not_exists: false,
-            or_replace: false,
-        };
-        let mut altered = Altered {
-            values: (0..before.fields.len()).map(Values::Of).collect(),
-            before,
-            table,
-            new_checks: Vec::new(),
-            added: Vec::new(),
-            dropped_keys: Vec::new(),
-            renamed: Vec::new(),
-            dropped: Vec::new(),
-            cascade: false,
-            has_new_key: false,
-        };
+        let mut altered = Altered::new(before, name);
         let mut actions: Vec<&Action> = alter.operations.iter().collect();
         actions.sort_by_key(|action| pass(action));
         for action in actions {
             self.alter_by(action, &mut altered)?;
         }
-        self.end_of_alter(altered)
+        Ok(Statement::AlterTable(Box::new(self.end_of_alter(altered)?)))
     }
 
-    fn end_of_alter(&mut self, mut altered: Altered<'_>) -> Result<Statement> {
+    /// What becomes of a table whose definition is complete.
+    pub(super) fn end_of_alter(&mut self, mut altered: Altered<'_>) -> Result<AlterTable> {
         super::definition::check_width(altered.table.columns.len(), &altered.table.name)?;
         for &key in &altered.table.primary_key {
             altered.table.columns[key].nullable = false;
@@ -124,13 +103,18 @@ impl Binder<'_> {
             }
         }
         altered.table.checks.sort_by(|a, b| a.name.cmp(&b.name));
+        altered.computed.resize(altered.table.computed.len(), None);
         let rewrites = altered.is_rewritten();
+        if rewrites {
+            altered.keep_computed(|computed| computed.sql.is_some());
+            let scope = self.new_row(&altered.table);
+            self.retype_computed(&mut altered.table.computed, &scope)?;
+        }
         let rows = self.rows_of_altered(&altered, rewrites)?;
         let attributes = altered.attributes();
         let Altered { before, table, dropped_keys, renamed, dropped, cascade, .. } = altered;
         let source = before.source;
-        let alter = AlterTable { table, source, rewrites, rows, attributes, dropped_keys, renamed, dropped, cascade };
-        Ok(Statement::AlterTable(Box::new(alter)))
+        Ok(AlterTable { table, source, rewrites, rows, attributes, dropped_keys, renamed, dropped, cascade })
     }
 
     fn alter_by<'a>(&mut self, action: &'a Action, altered: &mut Altered<'a>) -> Result<()> {
@@ -195,7 +179,8 @@ impl Binder<'_> {
                 altered.table.columns[at].filling = Filling::NULL;
             }
             ColumnAction::SetDataType { data_type, using, .. } => {
-                let to = sql_type(data_type).map_err(|e| e.at(altered.table.name.position))?;
+                altered.table.columns[at].domain = self.domain_of(data_type)?.map(|(name, _)| name);
+                let to = self.sql_type(data_type).map_err(|e| e.at(altered.table.name.position))?;
                 self.set_type(at, to, using.as_ref(), altered)?;
             }
             ColumnAction::AddGenerated { generated_as, sequence_options } => {
@@ -261,7 +246,7 @@ impl Binder<'_> {
         };
         let column = &mut altered.table.columns[at];
         (column.sql_type, column.filling) = (to, filling);
-        if from != to || using.is_some() {
+        if from != to || using.is_some() || column.domain.is_some() {
             altered.values[at] = Values::Converted(attribute, using);
         }
         Ok(())
@@ -307,8 +292,8 @@ impl Binder<'_> {
             return unsupported("a foreign key that is NOT VALID", altered.table.name.position);
         }
         let places = altered.attributes();
-        let unique = altered.before.statistics.indexes().into_iter().filter(|index| index.is_unique);
-        let moved = |index: IndexStatistics| index.attributes.iter().map(|&a| places[a]).collect::<Option<Vec<_>>>();
+        let unique = altered.before.statistics.indexes().into_iter().filter(IndexStatistics::is_unique_of_all);
+        let moved = |index: IndexStatistics| index.attributes().iter().map(|&a| places[a]).collect::<Option<Vec<_>>>();
         let unique = unique.filter(|index| !index.is_primary).filter_map(moved).collect();
         let names = altered.before.foreign_keys.iter().map(|key| key.name.clone()).collect();
         let key = self.foreign_key(key, name, columns, &altered.table, &Own { names, unique })?;
@@ -318,6 +303,47 @@ impl Binder<'_> {
 }
 
 impl Altered<'_> {
+    /// A table that stays what it is.
+    pub(super) fn new(before: Table, name: ObjectName) -> Self {
+        let definition = |(field, filling): (&catalog::Field, Filling)| ColumnDefinition {
+            name: field.name.clone(),
+            sql_type: field.sql_type,
+            nullable: field.nullable,
+            filling,
+            domain: before
+                .domains
+                .iter()
+                .find(|d| before.fields[d.attribute].name == field.name)
+                .map(|d| d.name.clone()),
+        };
+        let fillings = (0..before.fields.len()).map(|at| before.fillings.get(at).cloned().unwrap_or(Filling::NULL));
+        let table = CreateTable {
+            name,
+            columns: before.fields.iter().zip(fillings).map(definition).collect(),
+            primary_key: key_of(&before).map_or_else(Vec::new, |key| key.attributes()),
+            checks: before.checks.clone(),
+            computed: before.computed.clone(),
+            indexes: Vec::new(),
+            foreign_keys: Vec::new(),
+            sequences: Vec::new(),
+            if_not_exists: false,
+            or_replace: false,
+        };
+        Altered {
+            values: (0..before.fields.len()).map(Values::Of).collect(),
+            computed: (0..before.computed.len()).map(Some).collect(),
+            before,
+            table,
+            new_checks: Vec::new(),
+            added: Vec::new(),
+            dropped_keys: Vec::new(),
+            renamed: Vec::new(),
+            dropped: Vec::new(),
+            cascade: false,
+            has_new_key: false,
+        }
+    }
+
     /// Whether the rows have to be written anew: a relation's attributes and key are what they are.
     fn is_rewritten(&self) -> bool {
         let same = |(at, column): (usize, &ColumnDefinition)| {
@@ -328,7 +354,8 @@ impl Altered<'_> {
         let columns = &self.table.columns;
         columns.len() != self.before.fields.len()
             || self.has_new_key
-            || self.table.primary_key != key_of(&self.before).map_or_else(Vec::new, |key| key.attributes)
+            || self.computed.contains(&None)
+            || self.table.primary_key != key_of(&self.before).map_or_else(Vec::new, |key| key.attributes())
             || !columns.iter().enumerate().all(same)
     }
 
@@ -338,7 +365,12 @@ impl Altered<'_> {
             let of = |values: &Values<'_>| matches!(values, Values::Of(a) | Values::Converted(a, _) if *a == attribute);
             self.values.iter().position(of)
         };
-        (0..self.before.fields.len()).map(now).collect()
+        let of_index = |before: usize| {
+            let now = self.computed.iter().position(|computed| *computed == Some(before));
+            now.map(|at| self.table.columns.len() + at)
+        };
+        let computed = (0..self.before.computed.len()).map(of_index);
+        (0..self.before.fields.len()).map(now).chain(computed).collect()
     }
 
     fn relation(&self) -> &str {
@@ -370,6 +402,31 @@ impl Altered<'_> {
         self.table.columns.iter().filter(reads).map(|c| c.name.clone()).collect()
     }
 
+    /// Keeps some of what indexes compute. New indexes are of what is kept.
+    fn keep_computed(&mut self, keep: impl Fn(&ComputedColumn) -> bool) {
+        let mut computed = self.computed.iter();
+        let (mut kept, mut places) = (Vec::new(), Vec::new());
+        self.table.computed.retain(|column| {
+            let from = computed.next().copied().flatten();
+            let stays = keep(column);
+            places.push(stays);
+            if stays {
+                kept.push(from);
+            }
+            stays
+        });
+        self.computed = kept;
+        let first = self.table.columns.len();
+        let now = |attribute: usize| match attribute.checked_sub(first) {
+            Some(computed) => first + places[..computed].iter().filter(|stays| **stays).count(),
+            None => attribute,
+        };
+        for index in &mut self.table.indexes {
+            index.parts.iter_mut().for_each(|part| part.attribute = now(part.attribute));
+            index.only = index.only.map(now);
+        }
+    }
+
     fn drop_column(&mut self, at: usize, cascade: bool) -> Result<()> {
         let name = self.table.columns[at].name.clone();
         for reader in self.generated_from(&name) {
@@ -395,6 +452,7 @@ impl Altered<'_> {
         }
         self.table.primary_key.iter_mut().filter(|key| **key > at).for_each(|key| *key -= 1);
         self.table.checks.retain(|check| !names_in(&check.sql).contains(&name));
+        self.keep_computed(|c| !c.sql.as_ref().is_some_and(|sql| names_in(sql).contains(&name)));
         self.dropped.push(name);
         Ok(())
     }
@@ -412,6 +470,12 @@ impl Altered<'_> {
         }
         for check in &mut self.table.checks {
             check.sql = renamed_in(&check.sql, &before, to)?;
+        }
+        for computed in &mut self.table.computed {
+            if let Some(sql) = &mut computed.sql {
+                *sql = renamed_in(sql, &before, to)?;
+                computed.field.name = shown(&texts::expression(sql)?, sql);
+            }
         }
         self.renamed.push((before, name));
         Ok(())

@@ -6,18 +6,30 @@
 //! another statement.
 //!
 //! Of a statement that changes rows, values are open, too, that a column is given as they are, or with which one is
-//! calculated in SET: the plans of such statements are kept only where none of it is compiled.
+//! calculated in SET: the plans of such statements are kept only where none of it is compiled. For plans that are not compiled,
+//! every parameter whose type is told may be open, wherever it stands ([`Open::All`]): code rests on where constants are, and
+//! on their digits, expressions that are evaluated as they stand on types alone. If an argument is missing from the plan, its
+//! value has become something else, and the plan is of no use.
 
 use std::collections::HashSet;
 
 use base::ids::Id;
 use plan::{ArgumentId, ColumnId, Expr, ExprKind};
 use sqlparser::ast;
-use types::{SqlType, Value};
+use types::{Physical, SqlType, Value};
 
 use super::coerce::{assign, comparable};
 use super::expr::number;
 use crate::bind::parts::Text;
+
+/// What is left open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    /// What nothing can have been concluded from.
+    Safe,
+    /// And all parameters but texts, which adapt to their places.
+    All,
+}
 
 /// Where an argument's value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +128,8 @@ pub(super) struct Arguments<'a> {
     pub placeholders: usize,
     /// Uses of arguments, if the plan is to have any.
     pub uses: Option<Vec<ArgumentUse>>,
+    /// Whether all parameters are open that can be.
+    pub all_parameters: bool,
     /// Parameters that stand in the text more than once: one place may want a constant where another could be open.
     pub repeated: HashSet<usize>,
     /// Numbers of rows: a limit may be concluded from what they are compared with.
@@ -180,6 +194,17 @@ impl Arguments<'_> {
             self.open(text, right, b, a);
             self.open(text, left, a, b);
         }
+    }
+
+    /// A parameter by itself, as an argument, if all are open that can be.
+    pub(super) fn open_parameter(&mut self, number: usize, value: &Value, sql_type: SqlType) -> Option<Expr> {
+        if !self.all_parameters || value.is_null() || sql_type.is_string() || sql_type.physical() == Physical::Str {
+            return None;
+        }
+        let uses = self.uses.as_mut()?;
+        uses.push(ArgumentUse { source: ArgumentSource::Parameter(number), column: sql_type, is_given: false });
+        let id = ArgumentId::from_index(uses.len() - 1);
+        Some(Expr::new(ExprKind::Argument(id, value.clone()), sql_type))
     }
 
     fn source(&self, text: &Text<'_>, written: &ast::Expr) -> Option<ArgumentSource> {

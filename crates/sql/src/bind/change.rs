@@ -2,25 +2,25 @@
 //!
 //! Each is a query over the table and the ids of its rows, whose output says what becomes of which row: see [`Change`].
 
+mod assigned;
 mod conflict;
 mod merge;
 mod returning;
 
-use base::{Error, Result, SqlState};
+use base::{Error, Result};
 use catalog::Field;
-use catalog::Filling;
+use catalog::IndexStatistics;
 use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op};
-use sqlparser::ast::{self, AssignmentTarget, ObjectNamePart, TableFactor, TableWithJoins, UpdateTableFromKind};
+use sqlparser::ast::{self, ObjectNamePart, TableFactor, TableWithJoins, UpdateTableFromKind};
 use types::SqlType;
 
-use super::coerce::assign;
 use super::from::{FromItem, table_factor};
-use super::insert::Target;
 use super::scope::{Clause, Level, Scope};
 use super::select::filtered;
-use super::values::is_default;
 use super::{Binder, Bound, Output, fold, unsupported};
 use crate::{Change, ChangeKind, ObjectName, Statement, Table};
+use returning::Returning;
+pub(super) use returning::Versions;
 
 /// The table that a statement changes, as its query reads it.
 pub(super) struct Changed {
@@ -31,9 +31,6 @@ pub(super) struct Changed {
     pub columns: Vec<ColumnId>,
     pub id: ColumnId,
 }
-
-/// Values that SET gives attributes.
-type Assigned = Vec<(usize, Expr)>;
 
 impl Binder<'_> {
     /// What a statement changes: a table, maybe by another name.
@@ -50,7 +47,7 @@ impl Binder<'_> {
             return Err(Error::internal("a table is scanned"));
         };
         let by_attribute = columns.iter().map(|(_, column)| *column).collect();
-        columns.push((table.fields.len(), id));
+        columns.push((table.fields.len() + table.computed.len(), id));
         let field = Field { name: "row id".to_owned(), sql_type: SqlType::BigInt, nullable: false };
         self.plan.tables[*number].fields.push(field);
         Ok(Changed { name, table, item, columns: by_attribute, id })
@@ -107,7 +104,8 @@ impl Binder<'_> {
             };
             let node = b.rows_to_change(item, others, update.selection.as_ref())?;
             let assigned = b.assigned(&update.assignments, &table, &name)?;
-            let Bound { node, output } = b.updated(node, &columns, assigned, &table, &name)?;
+            let (node, values) = assigned.joined(node, None);
+            let Bound { node, output } = b.updated(node, &columns, values, &table, &name)?;
             let mut attributes: Vec<usize> =
                 (0..output.len()).filter(|&attribute| output[attribute].column != columns[attribute]).collect();
             let moves = table.has_key_among(&attributes);
@@ -116,7 +114,12 @@ impl Binder<'_> {
             }
             let kind = ChangeKind::Update { moves, repeats: !others.is_empty() };
             let bound = Bound { node, output };
-            b.change(name, table, kind, attributes, Some(id), bound, (&columns, update.returning.as_deref()))
+            let returning = update.returning.as_deref().map(|items| Returning {
+                items,
+                columns: &columns,
+                versions: Versions::Both,
+            });
+            b.change(name, table, kind, attributes, Some(id), bound, returning)
         })
     }
 
@@ -136,7 +139,12 @@ impl Binder<'_> {
             let output = b.row_of(&table, &columns);
             let kind = ChangeKind::Delete { repeats: !others.is_empty() };
             let bound = Bound { node, output };
-            b.change(name, table, kind, Vec::new(), Some(id), bound, (&columns, delete.returning.as_deref()))
+            let returning = delete.returning.as_deref().map(|items| Returning {
+                items,
+                columns: &columns,
+                versions: Versions::Old,
+            });
+            b.change(name, table, kind, Vec::new(), Some(id), bound, returning)
         })
     }
 
@@ -150,7 +158,7 @@ impl Binder<'_> {
         self.at_level(|b| {
             let Changed { name, table, item, id, .. } = b.changed(&factor)?;
             let bound = Bound { node: item.node, output: Vec::new() };
-            b.change(name, table, ChangeKind::Truncate, Vec::new(), Some(id), bound, (&[], None))
+            b.change(name, table, ChangeKind::Truncate, Vec::new(), Some(id), bound, None)
         })
     }
 
@@ -167,93 +175,12 @@ impl Binder<'_> {
         named.map(|(field, &column)| Output { name: field.name.clone(), column, literal: None }).collect()
     }
 
-    /// The values of SET, of the columns' types.
-    fn assigned(&mut self, assignments: &[ast::Assignment], table: &Table, name: &ObjectName) -> Result<Assigned> {
-        self.names.level().clause = Clause::Update;
-        let mut assigned = Assigned::new();
-        for assignment in assignments {
-            let (targets, values): (Vec<&ast::ObjectName>, Vec<&ast::Expr>) =
-                match (&assignment.target, &assignment.value) {
-                    (AssignmentTarget::ColumnName(column), value) => (vec![column], vec![value]),
-                    (AssignmentTarget::Tuple(columns), ast::Expr::Tuple(values)) => {
-                        (columns.iter().collect(), values.iter().collect())
-                    }
-                    (AssignmentTarget::Tuple(columns), ast::Expr::Nested(value)) if columns.len() == 1 => {
-                        (columns.iter().collect(), vec![value])
-                    }
-                    (AssignmentTarget::Tuple(columns), _) => {
-                        let position = columns.first().and_then(|column| self.text.name_position(column));
-                        return unsupported("SET of several columns to one value", position);
-                    }
-                };
-            if targets.len() != values.len() {
-                let message = "number of columns does not match number of values";
-                let position = targets.first().and_then(|column| self.text.name_position(column));
-                return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
-            }
-            for (column, value) in targets.into_iter().zip(values) {
-                let (attribute, value) = self.assignment(column, value, table, name)?;
-                if assigned.iter().any(|(other, _)| *other == attribute) {
-                    let message = format!("multiple assignments to same column \"{}\"", table.fields[attribute].name);
-                    let position = self.text.name_position(column);
-                    return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
-                }
-                assigned.push((attribute, value));
-            }
-        }
-        Ok(assigned)
-    }
-
-    fn assignment(
-        &mut self,
-        column: &ast::ObjectName,
-        value: &ast::Expr,
-        table: &Table,
-        name: &ObjectName,
-    ) -> Result<(usize, Expr)> {
-        let position = self.text.name_position(column);
-        let [ObjectNamePart::Identifier(ident)] = column.0.as_slice() else {
-            let part = column.0.first().map(ToString::to_string).unwrap_or_default();
-            let message = format!("column \"{part}\" of relation \"{}\" does not exist", name.name);
-            return Err(Error::new(SqlState::UNDEFINED_COLUMN, message)
-                .hint("SET target columns cannot be qualified with the relation name")
-                .at(position));
-        };
-        let targets = self.text.targets(table, name, &[ident])?;
-        let Some(Target { name, sql_type, attribute, filling }) = targets.into_iter().next() else {
-            return Err(Error::internal("a column has been found"));
-        };
-        if is_default(value) {
-            return Ok((attribute, self.filling(&filling, &name, sql_type)?));
-        }
-        let computed = match filling {
-            Filling::Generated(_) => Some("a generated column"),
-            Filling::Identity { always: true, .. } => Some("an identity column defined as GENERATED ALWAYS"),
-            _ => None,
-        };
-        if let Some(what) = computed {
-            let message = format!("column \"{name}\" can only be updated to DEFAULT");
-            return Err(Error::new(SqlState::GENERATED_ALWAYS, message)
-                .detail(format!("Column \"{name}\" is {what}."))
-                .at(position));
-        }
-        let (written, mut value) = (value, self.expr(value)?);
-        self.arguments.open_calculation(&self.text, &mut value, written);
-        if !self.names.level().unnested.is_empty() {
-            let message = "set-returning functions are not allowed in UPDATE";
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
-        }
-        let mut value = assign(value, sql_type, &name)?;
-        self.arguments.open_given(&self.text, written, &mut value, sql_type);
-        Ok((attribute, value))
-    }
-
     /// The rows as they are after an update: columns of attributes that do not change are the table's own.
     fn updated(
         &mut self,
         node: Node,
         columns: &[ColumnId],
-        assigned: Assigned,
+        assigned: Vec<(usize, Expr)>,
         table: &Table,
         name: &ObjectName,
     ) -> Result<Bound> {
@@ -269,11 +196,11 @@ impl Binder<'_> {
             true => node,
             false => Node::new(Op::Map { input: Box::new(node), columns: computed }),
         };
-        self.written(Bound { node, output }, table, name)
+        let bound = self.written(Bound { node, output }, table, name)?;
+        self.with_computed(bound, (table, name), columns)
     }
 
-    /// The statement whose rows are bound: what RETURNING asks for is of the row in `bound`, where the table's columns were
-    /// called `columns`.
+    /// The statement whose rows are bound: what RETURNING asks for is of the row in `bound`.
     #[expect(clippy::too_many_arguments, reason = "they are the statement")]
     fn change(
         &mut self,
@@ -283,15 +210,15 @@ impl Binder<'_> {
         attributes: Vec<usize>,
         id: Option<ColumnId>,
         bound: Bound,
-        (columns, returning): (&[ColumnId], Option<&[ast::SelectItem]>),
+        returning: Option<Returning<'_>>,
     ) -> Result<Statement> {
         let Bound { mut node, output: row } = bound;
         let mut output: Vec<Output> = Vec::new();
         output.extend(id.map(|column| Output { name: "row id".to_owned(), column, literal: None }));
         output.extend(attributes.iter().map(|&attribute| row[attribute].clone()));
         let mut fields = None;
-        if let Some(items) = returning {
-            let bound = self.returning(node, columns, &row, items)?;
+        if let Some(returning) = returning {
+            let bound = self.returning(node, &row[..table.fields.len()], returning)?;
             node = bound.node;
             fields = Some(bound.output.iter().map(|o| self.field_of(o)).collect());
             output.extend(bound.output);
@@ -310,7 +237,11 @@ impl Binder<'_> {
 impl Table {
     /// Whether one of these attributes is part of a key: an index's, be it unique or not.
     fn has_key_among(&self, attributes: &[usize]) -> bool {
-        self.statistics.indexes().iter().flat_map(|index| &index.attributes).any(|a| attributes.contains(a))
+        let is_of = |index: IndexStatistics| {
+            let mut of = index.only.into_iter().chain(index.attributes());
+            of.any(|attribute| attributes.contains(&attribute))
+        };
+        self.statistics.indexes().into_iter().any(is_of)
     }
 }
 

@@ -335,8 +335,15 @@ fn assignable(from: SqlType, to: SqlType) -> bool {
         (SqlType::Timestamp | SqlType::Timestamptz | SqlType::Interval, SqlType::Time)
             | (SqlType::Time, SqlType::Interval)
     );
+    // What structs, maps and lists of them are made of decides.
+    let is_composite = |t: SqlType| t.structure().is_some() || t.map().is_some();
+    let within = match (from, to) {
+        (SqlType::Array(a), SqlType::Array(b)) => is_composite(*a) && assignable(*a, *b),
+        _ => is_composite(from) && is_composite(to) && can_cast(from, to),
+    };
     from == SqlType::Null
         || from == to
+        || within
         || to.is_string()
         || (from.is_numeric() && to.is_numeric())
         || (dates(from) && dates(to))

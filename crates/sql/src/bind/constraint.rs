@@ -17,7 +17,7 @@ use super::scope::{Clause, Relation, Scope, ScopeColumn};
 use super::{Binder, fold, unsupported};
 use crate::{CreateTable, ObjectName};
 
-const INVALID_OBJECT_DEFINITION: SqlState = SqlState("42P17");
+pub(super) const INVALID_OBJECT_DEFINITION: SqlState = SqlState("42P17");
 
 /// A CHECK as it is written, with its name if it has one.
 type Written<'a> = (Option<&'a Ident>, &'a CheckConstraint);
@@ -185,7 +185,7 @@ impl Binder<'_> {
 }
 
 /// The text of an expression of a table's columns without the name of the table, which may get another one.
-fn unqualified(expr: &ast::Expr) -> String {
+pub(super) fn unqualified(expr: &ast::Expr) -> String {
     let mut expr = expr.clone();
     let _ = ast::visit_expressions_mut(&mut expr, |expr| {
         if let ast::Expr::CompoundIdentifier(parts) = expr
@@ -233,7 +233,7 @@ fn is_literal(expr: &ast::Expr) -> bool {
 }
 
 /// Whether the value depends on when it is asked for.
-fn asks_for_the_time(expr: &ast::Expr) -> bool {
+pub(super) fn asks_for_the_time(expr: &ast::Expr) -> bool {
     const CLOCKS: [&str; 11] = [
         "now",
         "current_date",

@@ -7,7 +7,6 @@ use sqlparser::ast::{self, ColumnOption, ObjectType, OnCommit, TableConstraint};
 use super::index::unique_shape;
 use super::sequence::serial;
 use super::statement::fields;
-use super::type_name::sql_type;
 use super::{Binder, fold, unsupported};
 use crate::bind::parts::Text;
 use crate::{ColumnDefinition, CreateTable, CreateView, ObjectKind, ObjectName, Statement};
@@ -18,8 +17,9 @@ const MAX_COLUMNS: usize = 1_600;
 impl Binder<'_> {
     pub(super) fn create_table(&mut self, create: &ast::CreateTable) -> Result<Statement> {
         let mut name = self.text.object_name(&create.name)?;
-        if create.temporary {
-            name.make_temporary()?;
+        match create.temporary {
+            true => name.make_temporary()?,
+            false => name = self.resolver.new_name(name)?,
         }
         let keeps_rows = matches!(create.on_commit, None | Some(OnCommit::PreserveRows));
         let refused = if !keeps_rows {
@@ -58,6 +58,7 @@ impl Binder<'_> {
         let mut table = CreateTable {
             name,
             columns: Vec::with_capacity(create.columns.len()),
+            computed: Vec::new(),
             primary_key: Vec::new(),
             checks: Vec::new(),
             indexes: Vec::new(),
@@ -86,7 +87,8 @@ impl Binder<'_> {
         let position = self.text.at(&column.name);
         let name = fold(&column.name);
         let serial = serial(&column.data_type);
-        let sql_type = serial.map_or_else(|| sql_type(&column.data_type), Ok).map_err(|e| e.at(position))?;
+        let sql_type = serial.map_or_else(|| self.sql_type(&column.data_type), Ok).map_err(|e| e.at(position))?;
+        let domain = self.domain_of(&column.data_type)?;
         let (mut nullable, mut filling) = (serial.is_none(), Filling::NULL);
         if let Some(sql_type) = serial {
             filling = Filling::Next(self.own_sequence(table, &name, &[], sql_type)?);
@@ -108,14 +110,16 @@ impl Binder<'_> {
                     nullable = false;
                 }
                 ColumnOption::Default(expr) => filling = self.default_of(expr, sql_type, &name)?,
-                ColumnOption::PrimaryKey(_) => {
+                ColumnOption::PrimaryKey(key) => {
+                    refuse_deferrable(key.characteristics.as_ref(), table.name.position)?;
                     if !table.primary_key.is_empty() {
                         return Err(second_primary_key(&table.name));
                     }
                     table.primary_key = vec![index];
                 }
                 ColumnOption::Unique(unique) => {
-                    let part = IndexPart { attribute: index, descending: false, nulls_first: false };
+                    refuse_deferrable(unique.characteristics.as_ref(), table.name.position)?;
+                    let part = IndexPart::ascending(index);
                     let field = Field { name: name.clone(), sql_type, nullable };
                     let fields = [table.columns.iter().map(ColumnDefinition::field).collect(), vec![field]].concat();
                     let nulls = match unique.nulls_distinct {
@@ -134,12 +138,20 @@ impl Binder<'_> {
                 other => return unsupported(format!("the column option {other}"), position),
             }
         }
-        table.columns.push(ColumnDefinition { name, sql_type, nullable, filling });
+        let domain = domain.map(|(name, domain)| {
+            if filling == Filling::NULL && !column.options.iter().any(|o| matches!(o.option, ColumnOption::Default(_)))
+            {
+                filling = domain.filling.clone();
+            }
+            name
+        });
+        table.columns.push(ColumnDefinition { name, sql_type, nullable, filling, domain });
         Ok(())
     }
 
     pub(super) fn create_view(&mut self, create: &ast::CreateView, text: &str) -> Result<Statement> {
-        let mut name = self.text.object_name(&create.name)?;
+        let name = self.text.object_name(&create.name)?;
+        let mut name = if create.temporary { name } else { self.resolver.new_name(name)? };
         if create.materialized || create.params.is_some() {
             return unsupported("a materialized view", name.position);
         }
@@ -161,13 +173,28 @@ impl Binder<'_> {
         check_names(columns.iter().map(|c| (c.name.as_str(), name.position)))?;
         let sql = view_text(text).unwrap_or_else(|| create.query.to_string());
         let mut reads = std::mem::take(&mut self.reads);
+        reads.iter_mut().for_each(|read| *read = self.resolver.placed(read));
+        let path = self.resolver.search_path();
         // What reads something temporary is so too.
         for read in reads.iter_mut().filter(|read| self.resolver.is_temporary(read)) {
             read.make_temporary()?;
             name.make_temporary()?;
         }
         let (if_not_exists, or_replace) = (create.if_not_exists, create.or_replace);
-        Ok(Statement::CreateView(CreateView { name, sql, columns, reads, if_not_exists, or_replace }))
+        Ok(Statement::CreateView(CreateView { name, sql, columns, reads, path, if_not_exists, or_replace }))
+    }
+}
+
+/// 0A000 for a key whose rows are looked at when the transaction ends.
+fn refuse_deferrable(said: Option<&ast::ConstraintCharacteristics>, position: Option<u32>) -> Result<()> {
+    let is_deferrable = |said: &ast::ConstraintCharacteristics| {
+        said.deferrable == Some(true) || said.initially == Some(ast::DeferrableInitial::Deferred)
+    };
+    match said.is_some_and(is_deferrable) {
+        true => Err(Error::unsupported("DEFERRABLE unique and primary keys")
+            .hint("foreign keys can be deferred")
+            .at(position)),
+        false => Ok(()),
     }
 }
 
@@ -175,6 +202,7 @@ impl Text<'_> {
     pub(super) fn constraint(&mut self, constraint: &TableConstraint, table: &mut CreateTable) -> Result<()> {
         match constraint {
             TableConstraint::PrimaryKey(key) => {
+                refuse_deferrable(key.characteristics.as_ref(), table.name.position)?;
                 if !table.primary_key.is_empty() {
                     return Err(second_primary_key(&table.name));
                 }
@@ -182,6 +210,7 @@ impl Text<'_> {
                 Ok(())
             }
             TableConstraint::Unique(unique) => {
+                refuse_deferrable(unique.characteristics.as_ref(), table.name.position)?;
                 let shape = self.unique_constraint(unique, table)?;
                 table.indexes.push(shape);
                 Ok(())
@@ -235,6 +264,7 @@ impl Text<'_> {
             ObjectType::View => ObjectKind::View,
             ObjectType::Sequence => ObjectKind::Sequence,
             ObjectType::Index => ObjectKind::Index,
+            ObjectType::Type => ObjectKind::Type,
             ObjectType::Schema => ObjectKind::Schema,
             other => return unsupported(format!("DROP {other}"), None),
         };

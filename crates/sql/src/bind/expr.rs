@@ -14,14 +14,18 @@ mod composed;
 mod in_list;
 mod json;
 mod json_calls;
+mod lambda;
 mod literal;
+mod map;
 mod named;
 mod once;
 mod operator;
 mod ordered_set;
 mod pattern;
 mod position;
+mod session;
 mod string_agg;
+mod structure;
 mod subquery;
 mod window;
 
@@ -34,7 +38,7 @@ use types::ops::date::{time_of_timestamp, timestamp_to_date};
 use super::{Binder, unsupported, zone};
 use crate::bind::coerce::{boolean, known};
 pub(super) use literal::number;
-pub(super) use named::call;
+pub(super) use named::{call, no_function};
 pub(super) use once::{entries, row};
 pub(super) use window::new_call;
 
@@ -124,6 +128,11 @@ impl Binder<'_> {
                 self.call_by_name("timezone", &[time_zone, timestamp], self.text.start(timestamp))
             }
             E::Collate { expr, .. } => unsupported("COLLATE", self.text.start(expr)),
+            E::Lambda(_) => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "a lambda must be an argument of a function that takes one"))
+            }
+            E::Map(map) => self.map_literal(&map.entries),
+            E::Dictionary(fields) => self.dictionary(fields),
             E::Array(array) => self.array(&array.elem, None),
             E::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
                 let mut arguments: Vec<&ast::Expr> = vec![expr, overlay_what, overlay_from];
@@ -138,7 +147,14 @@ impl Binder<'_> {
     }
 
     fn identifier(&mut self, ident: &ast::Ident) -> Result<Expr> {
-        match self.names.resolve(ident, &self.text, &self.plan) {
+        if let Some(column) = self.names.lambda_parameter(ident) {
+            return Ok(self.plan.reference(column).at(self.text.at(ident)));
+        }
+        let found = self.names.resolve(ident, &self.text, &self.plan);
+        if let Some(variable) = self.variable_beside(std::slice::from_ref(ident), &found)? {
+            return Ok(variable);
+        }
+        match found {
             // Words that are calls without parentheses, unless a column has the name.
             Err(error) if ident.quote_style.is_none() => {
                 self.constant_word(&ident.value.to_lowercase(), self.text.at(ident)).ok_or(error)
@@ -147,14 +163,24 @@ impl Binder<'_> {
         }
     }
 
-    fn compound(&mut self, parts: &[ast::Ident]) -> Result<Expr> {
+    pub(super) fn compound(&mut self, parts: &[ast::Ident]) -> Result<Expr> {
         match parts {
             [column] => self.identifier(column),
-            [table, column] => self.names.resolve_qualified(table, column, &self.text, &self.plan),
-            [_, table, column] => self.names.resolve_qualified(table, column, &self.text, &self.plan),
+            [table, column] => {
+                let found = self.names.resolve_qualified(table, column, &self.text, &self.plan);
+                match self.variable_beside(parts, &found)? {
+                    Some(variable) => Ok(variable),
+                    None => found.or_else(|error| self.path_of(parts, error)),
+                }
+            }
+            [_, table, column] => {
+                let found = self.names.resolve_qualified(table, column, &self.text, &self.plan);
+                found.or_else(|error| self.path_of(parts, error))
+            }
             _ => {
                 let position = parts.first().and_then(|p| self.text.at(p));
-                Err(Error::new(SqlState::SYNTAX_ERROR, "improper qualified name (too many dotted names)").at(position))
+                let message = "improper qualified name (too many dotted names)";
+                self.path_of(parts, Error::new(SqlState::SYNTAX_ERROR, message).at(position))
             }
         }
     }
@@ -168,7 +194,7 @@ impl Binder<'_> {
             "current_timestamp" => (types::Value::Timestamp(now()), SqlType::Timestamptz),
             "localtimestamp" => (types::Value::Timestamp(local()), SqlType::Timestamp),
             "current_time" | "localtime" => (types::Value::Time(time_of_timestamp(local())), SqlType::Time),
-            "current_schema" => (types::Value::str("main"), SqlType::Text),
+            "current_schema" => (self.current_schema(), SqlType::Text),
             "current_user" | "session_user" | "current_role" | "user" => (types::Value::str("morseldb"), SqlType::Text),
             "current_catalog" => (types::Value::str("morseldb"), SqlType::Text),
             _ => return None,

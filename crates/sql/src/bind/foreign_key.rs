@@ -3,7 +3,8 @@
 use base::{Error, Result, SqlState};
 use catalog::{Action, Field, ForeignKey, TEMPORARY_SCHEMA};
 use sqlparser::ast::{
-    self, ColumnOption, ConstraintReferenceMatchKind, ForeignKeyConstraint, Ident, ReferentialAction,
+    self, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind, DeferrableInitial,
+    ForeignKeyConstraint, Ident, ReferentialAction,
 };
 use types::SqlType;
 
@@ -58,14 +59,10 @@ impl Binder<'_> {
         table: &CreateTable,
         before: &Own,
     ) -> Result<ForeignKey> {
-        let mut to = self.text.object_name(&key.foreign_table)?;
+        let to = self.text.object_name(&key.foreign_table)?;
+        let mut to = self.resolver.placed(&to);
         let position = to.position;
-        if key
-            .characteristics
-            .is_some_and(|c| c.deferrable == Some(true) || c.initially.is_some() || c.enforced.is_some())
-        {
-            return unsupported("DEFERRABLE or NOT ENFORCED foreign keys", position);
-        }
+        let deferrable = deferrable(key.characteristics.as_ref()).map_err(|e| e.at(position))?;
         let fields: Vec<Field> = table.columns.iter().map(|c| c.field()).collect();
         let own = self.attributes(columns, &fields)?;
         let is_temporary = table.name.schema.as_deref() == Some(TEMPORARY_SCHEMA);
@@ -138,7 +135,7 @@ impl Binder<'_> {
         };
         let references = (catalog::canonical(to.schema.as_deref()).to_owned(), to.name);
         let (on_delete, on_update) = (action(key.on_delete), action(key.on_update));
-        Ok(ForeignKey { name, columns: own, references, referred, is_full, on_delete, on_update })
+        Ok(ForeignKey { name, columns: own, references, referred, is_full, on_delete, on_update, deferrable })
     }
 
     fn attributes(&self, columns: &[Ident], fields: &[Field]) -> Result<Vec<usize>> {
@@ -164,12 +161,30 @@ impl Binder<'_> {
             let message = format!("referenced relation \"{name}\" is not a table");
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
         };
-        let unique = table.statistics.indexes().into_iter().filter(|index| index.is_unique);
-        let (primary, unique): (Vec<_>, Vec<_>) = unique.map(|i| (i.is_primary, i.attributes)).partition(|(p, _)| *p);
+        let unique = table.statistics.indexes().into_iter().filter(|index| index.is_unique_of_all());
+        let (primary, unique): (Vec<_>, Vec<_>) = unique.map(|i| (i.is_primary, i.attributes())).partition(|(p, _)| *p);
         let primary_key = primary.into_iter().next().map(|(_, key)| key).unwrap_or_default();
         let unique = unique.into_iter().map(|(_, key)| key);
         let unique = unique.chain((!primary_key.is_empty()).then(|| primary_key.clone())).collect();
         Ok(Referenced { fields: table.fields, primary_key, unique })
+    }
+}
+
+/// Whether a constraint is deferred from the beginning; none if it never is.
+fn deferrable(said: Option<&ConstraintCharacteristics>) -> Result<Option<bool>> {
+    let Some(said) = said else { return Ok(None) };
+    if said.enforced.is_some() {
+        return unsupported("NOT ENFORCED foreign keys", None);
+    }
+    let initially = said.initially.map(|initially| initially == DeferrableInitial::Deferred);
+    match (said.deferrable, initially) {
+        (Some(false), Some(true)) => {
+            let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
+            Err(Error::new(SqlState::SYNTAX_ERROR, message))
+        }
+        (Some(true), initially) => Ok(Some(initially.unwrap_or(false))),
+        (None, Some(true)) => Ok(Some(true)),
+        _ => Ok(None),
     }
 }
 

@@ -8,7 +8,7 @@ use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op, TableInfo};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, ObjectNamePart, TableAlias, TableFactor, TableWithJoins};
 use types::Value;
 
-use super::scope::{Clause, Relation, Scope, ScopeColumn};
+use super::scope::{Clause, LockableRows, PartRows, Relation, Scope, ScopeColumn};
 use super::{Binder, Bound, fold, unsupported};
 use crate::bind::parts::Text;
 use crate::{ObjectName, Resolved, Table, parse_depth};
@@ -65,7 +65,10 @@ impl Binder<'_> {
                     return unsupported("a table version", position);
                 }
                 let item = match args {
-                    Some(args) => self.table_function(name, &args.args, alias.as_ref(), *with_ordinality, seen)?,
+                    Some(args) => {
+                        let item = self.table_function(name, &args.args, alias.as_ref(), *with_ordinality, seen)?;
+                        self.read_by_lock(item, Some(LockableRows::Nothing("a function")))?
+                    }
                     None => self.named_table(name, alias.as_ref(), position)?,
                 };
                 match sample {
@@ -83,11 +86,12 @@ impl Binder<'_> {
                     let hidden = std::mem::replace(&mut self.names.level().scope, seen.clone());
                     let bound = self.query(subquery);
                     self.names.level().scope = hidden;
-                    let bound = bound?;
-                    return self.derived(bound, alias.as_ref(), None);
+                    let item = self.derived(bound?, alias.as_ref(), None)?;
+                    return self.read_by_lock(item, Some(LockableRows::Derived));
                 }
                 let bound = self.query(subquery)?;
-                self.derived(bound, alias.as_ref(), None)
+                let item = self.derived(bound, alias.as_ref(), None)?;
+                self.read_by_lock(item, Some(LockableRows::Derived))
             }
             TableFactor::NestedJoin { table_with_joins, alias } => {
                 let item = self.deeper(|b| b.joined(table_with_joins, seen))?;
@@ -100,16 +104,26 @@ impl Binder<'_> {
                 }
             }
             TableFactor::Function { name, args, alias, with_ordinality, .. } => {
-                self.table_function(name, args, alias.as_ref(), *with_ordinality, seen)
+                let item = self.table_function(name, args, alias.as_ref(), *with_ordinality, seen)?;
+                self.read_by_lock(item, Some(LockableRows::Nothing("a function")))
             }
             TableFactor::UNNEST { alias, array_exprs, with_offset: false, with_ordinality, .. } => {
-                self.unnest_from("unnest", array_exprs, alias.as_ref(), *with_ordinality, seen)
+                let item = self.unnest_from("unnest", array_exprs, alias.as_ref(), *with_ordinality, seen)?;
+                self.read_by_lock(item, Some(LockableRows::Nothing("a function")))
             }
+            TableFactor::Pivot { .. } | TableFactor::Unpivot { .. } => self.pivoted(factor),
             other => {
                 let text: String = other.to_string().chars().take(60).collect();
                 unsupported(format!("{text} in FROM"), None)
             }
         }
+    }
+
+    /// Notes what a query reads that locks rows.
+    pub(super) fn read_by_lock(&mut self, mut item: FromItem, rows: Option<LockableRows>) -> Result<FromItem> {
+        let name = item.scope.relations.first().and_then(|relation| relation.name.as_deref());
+        self.lockable(name, &mut item.node, rows)?;
+        Ok(item)
     }
 
     /// A subquery's output as a relation; `name` is used if there is no alias.
@@ -134,10 +148,11 @@ impl Binder<'_> {
             }
             let wanted = fold(ident);
             if let Some(index) = self.names.environment.iter().rposition(|c| c.name == wanted) {
-                return match self.names.environment[index].recursing {
-                    Some(_) => self.working_scan(index, alias, position),
-                    None => self.common_table(index, alias, position),
+                let item = match self.names.environment[index].recursing {
+                    Some(_) => self.working_scan(index, alias, position)?,
+                    None => self.common_table(index, alias, position)?,
                 };
+                return self.read_by_lock(item, Some(LockableRows::Nothing("a WITH query")));
             }
         }
         let mut name = self.text.object_name(name)?;
@@ -149,16 +164,21 @@ impl Binder<'_> {
         let resolved = self.resolver.table(&name).map_err(|e| self.with_table_hint(e, &name).at(position))?;
         let known = |read: &ObjectName| (&read.schema, &read.name) == (&name.schema, &name.name);
         if !self.limits.in_view() && !self.reads.iter().any(known) {
-            self.reads.push(name.clone());
+            self.reads.push(self.resolver.placed(&name));
         }
         match resolved {
-            Resolved::Table(table) => self.scan(table, Some(&name.name), alias),
-            Resolved::View { sql, columns } => {
+            Resolved::Table(table) => {
+                let item = self.scan(table, Some(&name.name), alias)?;
+                self.read_by_lock(item, None)
+            }
+            Resolved::View { sql, columns, path } => {
                 let around = self.limits.in_shared_view;
                 self.limits.in_shared_view |= !is_temporary;
+                let session = self.resolver.set_search_path(path);
                 let item = self.view(&name, &sql, columns, alias, position);
+                self.resolver.set_search_path(session);
                 self.limits.in_shared_view = around;
-                item
+                self.read_by_lock(item?, Some(LockableRows::Derived))
             }
         }
     }
@@ -192,9 +212,12 @@ impl Binder<'_> {
             columns.push((attribute, column));
             named.push(ScopeColumn { name: field.name.clone(), column });
         }
+        let computed = self.computed_columns(&table, &named, &mut columns)?;
+        let behind = table.computed.into_iter().map(|computed| computed.field);
         let table = self.plan.tables.push(TableInfo {
             name: name.clone(),
-            fields: table.fields,
+            fields: table.fields.into_iter().chain(behind).collect(),
+            computed,
             statistics: table.statistics,
             source: table.source,
         });
@@ -236,8 +259,21 @@ impl Binder<'_> {
     }
 
     /// A reference to a common table expression.
-    fn common_table(&mut self, index: usize, alias: Option<&TableAlias>, position: Option<u32>) -> Result<FromItem> {
+    pub(super) fn common_table(
+        &mut self,
+        index: usize,
+        alias: Option<&TableAlias>,
+        position: Option<u32>,
+    ) -> Result<FromItem> {
         let name = self.names.environment[index].name.clone();
+        if let Some(PartRows { number, fields }) = self.names.environment[index].part.clone() {
+            let Some(fields) = fields else {
+                let message = format!("WITH query \"{name}\" does not have a RETURNING clause");
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
+            };
+            let table = self.resolver.rows_of_part(number, fields)?;
+            return self.scan(table, Some(&name), alias);
+        }
         if self.names.environment[index].inline {
             let bound = self.cte_query(index).map_err(|e| e.at(position))?;
             return self.derived(bound, alias, Some(&name));
@@ -329,6 +365,12 @@ impl Binder<'_> {
         seen: &Scope,
     ) -> Result<FromItem> {
         let position = self.text.name_position(name);
+        if let Some(item) = self.user_rows(name, arguments, alias, seen)? {
+            return match ordinality {
+                true => unsupported("WITH ORDINALITY behind a user's function", position),
+                false => Ok(item),
+            };
+        }
         let function = self.text.object_name(name)?.name;
         if let Some(item) = self.rows_function(&function, arguments, alias, ordinality, seen)? {
             return Ok(item);
@@ -475,7 +517,7 @@ impl Text<'_> {
         Ok(fold(ident))
     }
 
-    fn rename_columns(&self, relation: &mut Relation, names: &[&ast::Ident]) -> Result<()> {
+    pub(super) fn rename_columns(&self, relation: &mut Relation, names: &[&ast::Ident]) -> Result<()> {
         if names.len() > relation.columns.len() {
             let message = format!(
                 "table \"{}\" has {} columns available but {} columns specified",

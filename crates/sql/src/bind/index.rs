@@ -4,9 +4,12 @@ use base::{Error, Result, SqlState};
 use catalog::{Field, IndexPart, Unique};
 use sqlparser::ast::{self, Ident, IndexColumn, IndexType, NullsDistinctOption, OrderBySort};
 
+use super::alter::Altered;
+use super::computed::label_of;
 use super::parts::Text;
+use super::scope::{Clause, Scope};
 use super::{Binder, fold, unsupported};
-use crate::{CreateIndex, CreateTable, IndexShape, ObjectName, Statement};
+use crate::{ComputedColumn, CreateIndex, CreateTable, IndexShape, ObjectName, Statement};
 
 /// Most columns of a key, as in PostgreSQL.
 const MAX_KEY: usize = 32;
@@ -15,9 +18,6 @@ impl Binder<'_> {
     pub(super) fn create_index(&mut self, create: &ast::CreateIndex) -> Result<Statement> {
         let table = self.text.object_name(&create.table_name)?;
         let position = table.position;
-        if create.predicate.is_some() {
-            return unsupported("an index of some rows (WHERE)", position);
-        }
         let resolved = self.base_table(&table)?;
         let kind = create.using.as_ref().or_else(|| {
             create.index_options.iter().find_map(|option| match option {
@@ -26,12 +26,21 @@ impl Binder<'_> {
             })
         });
         self.text.check_index_type(kind, position)?;
-        let fields = &resolved.fields;
         // Columns that are only included are found in the rows.
         for ident in &create.include {
-            self.text.attribute(ident, fields, "")?;
+            self.text.attribute(ident, &resolved.fields, "")?;
         }
-        let parts = self.text.index_parts(&create.columns, fields, "")?;
+        let mut altered = Altered::new(resolved.clone(), table.clone());
+        let scope = self.new_row(&altered.table);
+        let parts = self.keys(&create.columns, &resolved.fields, &scope, &mut altered.table.computed)?;
+        let first = resolved.fields.len();
+        let only = match &create.predicate {
+            None => None,
+            Some(rows) => {
+                let at = self.computed(rows, Clause::IndexPredicate, &scope, &mut altered.table.computed)?;
+                Some(first + at)
+            }
+        };
         let unique = match (create.unique, create.nulls_distinct) {
             (false, _) => Unique::No,
             (true, Some(false)) => Unique::Yes,
@@ -53,14 +62,41 @@ impl Binder<'_> {
             None => None,
         };
         let is_named = name.is_some();
-        let name = name.unwrap_or_else(|| label(&table, &parts, fields, "idx"));
-        let shape = IndexShape { name, is_named, parts, unique, is_constraint: false };
-        Ok(Statement::CreateIndex(CreateIndex {
-            table,
-            of: resolved.source,
-            shape,
-            if_not_exists: create.if_not_exists,
-        }))
+        let name = name.unwrap_or_else(|| {
+            let named: Vec<String> = create.columns.iter().map(|column| label_of(&column.column.expr)).collect();
+            format!("{}_{}_idx", table.name, distinct(named).join("_"))
+        });
+        let shape = IndexShape { name, is_named, parts, unique, only, is_constraint: false };
+        let mut altering = None;
+        if altered.table.computed.len() > resolved.computed.len() {
+            altered.table.indexes.push(shape.clone());
+            altering = Some(Box::new(self.end_of_alter(altered)?));
+        }
+        let if_not_exists = create.if_not_exists;
+        Ok(Statement::CreateIndex(CreateIndex { table, of: resolved.source, shape, altering, if_not_exists }))
+    }
+
+    /// The attributes that keys are: columns, or what is computed of these.
+    fn keys(
+        &mut self,
+        columns: &[IndexColumn],
+        fields: &[Field],
+        scope: &Scope,
+        computed: &mut Vec<ComputedColumn>,
+    ) -> Result<Vec<IndexPart>> {
+        let mut parts = Vec::with_capacity(columns.len());
+        for column in columns {
+            let mut expr = &column.column.expr;
+            while let ast::Expr::Nested(inner) = expr {
+                expr = inner;
+            }
+            let attribute = match expr {
+                ast::Expr::Identifier(ident) => self.text.attribute(ident, fields, "")?,
+                expr => fields.len() + self.computed(expr, Clause::IndexKey, scope, computed)?,
+            };
+            parts.push(self.text.index_part(attribute, column)?);
+        }
+        check_length(parts)
     }
 }
 
@@ -93,20 +129,19 @@ impl Text<'_> {
             let ast::Expr::Identifier(ident) = &column.column.expr else {
                 return unsupported("a key over an expression", position);
             };
-            let attribute = self.attribute(ident, fields, what)?;
-            let descending = match column.column.options.sort {
-                None | Some(OrderBySort::Asc) => false,
-                Some(OrderBySort::Desc) => true,
-                Some(OrderBySort::Using(_)) => return unsupported("USING in a key", position),
-            };
-            let nulls_first = column.column.options.nulls_first.unwrap_or(descending);
-            parts.push(IndexPart { attribute, descending, nulls_first });
+            parts.push(self.index_part(self.attribute(ident, fields, what)?, column)?);
         }
-        if parts.len() > MAX_KEY {
-            let message = format!("cannot use more than {MAX_KEY} columns in an index");
-            return Err(Error::new(SqlState("54011"), message));
-        }
-        Ok(parts)
+        check_length(parts)
+    }
+
+    fn index_part(&self, attribute: usize, column: &IndexColumn) -> Result<IndexPart> {
+        let descending = match column.column.options.sort {
+            None | Some(OrderBySort::Asc) => false,
+            Some(OrderBySort::Desc) => true,
+            Some(OrderBySort::Using(_)) => return unsupported("USING in a key", self.start(&column.column.expr)),
+        };
+        let nulls_first = column.column.options.nulls_first.unwrap_or(descending);
+        Ok(IndexPart { attribute, descending, nulls_first })
     }
 
     /// UNIQUE (...) of CREATE TABLE.
@@ -140,7 +175,26 @@ pub(super) fn unique_shape(
 ) -> IndexShape {
     let is_named = name.is_some();
     let name = name.map_or_else(|| label(table, &parts, fields, "key"), fold);
-    IndexShape { name, is_named, parts, unique, is_constraint: true }
+    IndexShape { name, is_named, parts, unique, only: None, is_constraint: true }
+}
+
+fn check_length(parts: Vec<IndexPart>) -> Result<Vec<IndexPart>> {
+    if parts.len() <= MAX_KEY {
+        return Ok(parts);
+    }
+    let message = format!("cannot use more than {MAX_KEY} columns in an index");
+    Err(Error::new(SqlState("54011"), message))
+}
+
+/// The same names, with numbers where one is there already.
+fn distinct(names: Vec<String>) -> Vec<String> {
+    let mut distinct: Vec<String> = Vec::with_capacity(names.len());
+    for name in names {
+        let numbered = (1..).map(|number| format!("{name}{number}"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(|name| !distinct.contains(name));
+        distinct.extend(free);
+    }
+    distinct
 }
 
 /// What PostgreSQL calls an index that has no name.

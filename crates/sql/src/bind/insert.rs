@@ -80,6 +80,7 @@ impl Binder<'_> {
         };
         let bound = self.filled(bound, &targets, &table)?;
         let bound = self.written(bound, &table, &name)?;
+        let bound = self.with_computed(bound, (&table, &name), &[])?;
         match &insert.on {
             None => self.insert_of(bound, table, name, insert),
             Some(ast::OnInsert::OnConflict(on)) => self.on_conflict(bound, insert, written, (name, table), on),
@@ -95,7 +96,7 @@ impl Binder<'_> {
         };
         let alias = insert.table_alias.as_ref().map_or_else(|| name.name.clone(), |alias| fold(&alias.alias));
         let Bound { node, output } = bound;
-        let returned = self.returning_inserted(node, &alias, &output, items)?;
+        let returned = self.returning_inserted(node, &alias, &output[..table.fields.len()], items)?;
         let fields = returned.output.iter().map(|o| self.field_of(o)).collect();
         let attributes = (0..output.len()).collect();
         let output = output.into_iter().chain(returned.output).collect();
@@ -109,6 +110,7 @@ impl Binder<'_> {
     fn inserted(&mut self, bound: Bound, targets: &[Target], table: Table, name: ObjectName) -> Result<Statement> {
         let filled = self.filled(bound, targets, &table)?;
         let source = self.written(filled, &table, &name)?;
+        let source = self.with_computed(source, (&table, &name), &[])?;
         Ok(Statement::Insert(Insert { name, table: table.source, source: self.plan.finish(source)? }))
     }
 

@@ -1,7 +1,7 @@
 //! CREATE TABLE (LIKE t ...): columns of another table, and what else is asked for of it.
 
 use base::Result;
-use catalog::{Field, Filling, IndexPart, IndexStatistics, Unique};
+use catalog::{Field, Filling, IndexStatistics};
 use sqlparser::ast::{CreateTableLike, CreateTableLikeKind};
 
 use super::Binder;
@@ -29,12 +29,14 @@ impl Binder<'_> {
             name: field.name,
             sql_type: field.sql_type,
             filling: Filling::NULL,
+            domain: None,
         };
         let mut table = CreateTable {
             name,
             columns: fields.into_iter().map(column).collect(),
             primary_key: Vec::new(),
             checks: Vec::new(),
+            computed: Vec::new(),
             indexes: Vec::new(),
             foreign_keys: Vec::new(),
             sequences: Vec::new(),
@@ -42,6 +44,9 @@ impl Binder<'_> {
             or_replace,
         };
         if let Some(from) = from {
+            for column in &from.domains {
+                table.columns[column.attribute].domain = Some(column.name.clone());
+            }
             self.copy_fillings(&from, &mut table)?;
             if self.like.constraints {
                 table.checks.clone_from(&from.checks);
@@ -77,15 +82,19 @@ impl Binder<'_> {
 
 /// The primary key and the indexes of a table, under names of their own.
 fn copy_indexes(from: &Table, table: &mut CreateTable) {
-    for IndexStatistics { attributes, is_primary, is_unique, .. } in from.statistics.indexes() {
-        if is_primary {
-            table.primary_key = attributes;
+    for index in from.statistics.indexes() {
+        if index.is_primary {
+            table.primary_key = index.attributes();
             continue;
         }
-        let part = |attribute| IndexPart { attribute, descending: false, nulls_first: false };
-        let parts: Vec<IndexPart> = attributes.into_iter().map(part).collect();
-        let name = label(&table.name, &parts, &from.fields, if is_unique { "key" } else { "idx" });
-        let unique = if is_unique { Unique::ButNull } else { Unique::No };
-        table.indexes.push(IndexShape { name, is_named: false, parts, unique, is_constraint: is_unique });
+        let is_unique = index.is_unique();
+        let IndexStatistics { parts, unique, only, .. } = index;
+        table.computed.clone_from(&from.computed);
+        let computed = from.computed.iter().map(|computed| &computed.field);
+        let fields: Vec<Field> = from.fields.iter().chain(computed).cloned().collect();
+        let is_plain = only.is_none() && parts.iter().all(|part| part.attribute < from.fields.len());
+        let is_constraint = is_unique && is_plain;
+        let name = label(&table.name, &parts, &fields, if is_constraint { "key" } else { "idx" });
+        table.indexes.push(IndexShape { name, is_named: false, parts, unique, only, is_constraint });
     }
 }

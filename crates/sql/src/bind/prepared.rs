@@ -9,7 +9,6 @@ use super::coerce::assign;
 use super::inferred::with_parameters;
 use super::scope::{Clause, Level};
 use super::statement::fields;
-use super::type_name::sql_type;
 use super::{Binder, fold};
 use crate::Statement;
 use crate::parse::{ExecuteAst, PrepareAst};
@@ -17,7 +16,7 @@ use crate::statement::Prepare;
 
 impl Binder<'_> {
     pub(super) fn prepare(&mut self, prepare: &PrepareAst, text: &str) -> Result<Statement> {
-        let types = prepare.types.iter().map(sql_type).collect::<Result<Vec<_>>>()?;
+        let types = prepare.types.iter().map(|t| self.sql_type(t)).collect::<Result<Vec<_>>>()?;
         let from = self.text.span(prepare.begin).zip(self.text.positions).map_or(0, |(at, p)| at - p.begin());
         let text = text.get(from as usize..).unwrap_or_default();
         let position = self.text.at(&prepare.name);
@@ -34,16 +33,21 @@ impl Binder<'_> {
     ) -> Result<Prepare> {
         let text = text.trim_end();
         types.resize(types.len().max(self.arguments.placeholders), SqlType::Null);
-        let (statement, types) = with_parameters(types, || self.library(statement, text))?;
+        let (statement, types) = with_parameters(types, || self.standard(statement, text))?;
         if let Some(unknown) = types.iter().position(|known| *known == SqlType::Null) {
             let message = format!("could not determine data type of parameter ${}", unknown + 1);
             return Err(Error::new(SqlState("42P18"), message).hint("add an explicit cast"));
         }
         let columns = match &statement {
-            Statement::Query(plan) => fields(plan),
-            _ => Vec::new(),
+            Statement::Change(_) => Vec::new(),
+            other => rows_of(other),
         };
         Ok(Prepare { name: String::new(), position: None, text: text.to_owned(), types, columns })
+    }
+
+    /// The columns of the rows of a statement; none of a change.
+    pub(super) fn prepared_library(&mut self, statement: &ast::Statement, text: &str) -> Result<Vec<catalog::Field>> {
+        Ok(rows_of(&self.standard(statement, text)?))
     }
 
     pub(super) fn execute(&mut self, execute: &ExecuteAst) -> Result<Statement> {
@@ -69,6 +73,21 @@ impl Binder<'_> {
 
     pub(super) fn deallocate(&self, name: Option<&Ident>) -> Statement {
         Statement::Deallocate { name: name.map(fold), position: name.and_then(|name| self.text.at(name)) }
+    }
+}
+
+/// The columns of the rows that a statement gives.
+fn rows_of(statement: &Statement) -> Vec<catalog::Field> {
+    match statement {
+        Statement::Query(plan) => fields(plan),
+        Statement::Change(change) => change.returning.clone().unwrap_or_default(),
+        Statement::With(with) => rows_of(&with.then),
+        Statement::Locking(locking) => {
+            let mut all = fields(&locking.plan);
+            all.truncate(all.len() - locking.tables.len());
+            all
+        }
+        _ => Vec::new(),
     }
 }
 

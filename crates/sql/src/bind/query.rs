@@ -13,6 +13,7 @@ use super::scope::CteBinding;
 use super::{Binder, Bound, fold, unsupported};
 use crate::bind::coerce::cast_to;
 use crate::bind::parts::Text;
+use crate::parse::changes;
 
 /// LIMIT and OFFSET as numbers: the slice of the rows that stays.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +35,7 @@ impl Binder<'_> {
         })
     }
 
-    fn query_body(&mut self, query: &ast::Query) -> Result<Bound> {
+    pub(super) fn query_body(&mut self, query: &ast::Query) -> Result<Bound> {
         if !query.locks.is_empty() {
             return unsupported("FOR UPDATE or FOR SHARE", None);
         }
@@ -75,9 +76,9 @@ impl Binder<'_> {
         for cte in in_order(with, &self.text)? {
             let name = fold(&cte.alias.name);
             let position = self.text.at(&cte.alias.name);
-            if self.names.environment[first..].iter().any(|c| c.name == name) {
-                let message = format!("WITH query name \"{name}\" specified more than once");
-                return Err(Error::new(SqlState::DUPLICATE_ALIAS, message).at(position));
+            self.check_new_name(&name, first, position)?;
+            if changes(&cte.query.body) {
+                return Err(not_at_top_level().at(position));
             }
             let own = if with.recursive { Counter::of_query(&cte.query).of(&name) } else { 0 };
             let recursive = own > 0;
@@ -98,6 +99,7 @@ impl Binder<'_> {
                 recursive,
                 recursing: None,
                 materialised: None,
+                part: None,
             });
             if unused {
                 // Its mistakes count all the same.
@@ -108,7 +110,16 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn slice(&mut self, query: &ast::Query) -> Result<Slice> {
+    /// 42712 if a query of the same WITH has that name; they begin with number `first`.
+    pub(super) fn check_new_name(&self, name: &str, first: usize, position: Option<u32>) -> Result<()> {
+        if !self.names.environment[first..].iter().any(|c| c.name == name) {
+            return Ok(());
+        }
+        let message = format!("WITH query name \"{name}\" specified more than once");
+        Err(Error::new(SqlState::DUPLICATE_ALIAS, message).at(position))
+    }
+
+    pub(super) fn slice(&mut self, query: &ast::Query) -> Result<Slice> {
         let mut slice = Slice::default();
         match &query.limit_clause {
             None => {}
@@ -183,6 +194,12 @@ impl Binder<'_> {
     }
 }
 
+/// 0A000: only the WITH of a whole statement changes data.
+fn not_at_top_level() -> Error {
+    let message = "WITH clause containing a data-modifying statement must be at the top level";
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+}
+
 /// LIMIT on top of a query that has no order.
 pub(in crate::bind) fn limited(node: Node, slice: Slice) -> Node {
     if slice.limit.is_none() && slice.offset == 0 {
@@ -214,7 +231,7 @@ fn fold_integers(expr: &plan::Expr) -> Option<i64> {
 }
 
 /// The common table expressions of WITH, each behind those that it reads: of WITH RECURSIVE they may come in any order.
-fn in_order<'q>(with: &'q ast::With, text: &Text<'_>) -> Result<Vec<&'q ast::Cte>> {
+pub(super) fn in_order<'q>(with: &'q ast::With, text: &Text<'_>) -> Result<Vec<&'q ast::Cte>> {
     let mut left: Vec<&ast::Cte> = with.cte_tables.iter().collect();
     if !with.recursive {
         return Ok(left);
@@ -238,16 +255,16 @@ fn in_order<'q>(with: &'q ast::With, text: &Text<'_>) -> Result<Vec<&'q ast::Cte
 
 /// How often each unqualified table name occurs: at least as often as each common table expression is read.
 #[derive(Default)]
-struct Counter(HashMap<String, usize>);
+pub(super) struct Counter(HashMap<String, usize>);
 
 impl Counter {
-    fn of_query(query: &ast::Query) -> Self {
+    pub(super) fn of_query(query: &ast::Query) -> Self {
         let mut counter = Self::default();
         let _ = query.visit(&mut counter);
         counter
     }
 
-    fn of(&self, name: &str) -> usize {
+    pub(super) fn of(&self, name: &str) -> usize {
         self.0.get(name).copied().unwrap_or(0)
     }
 }

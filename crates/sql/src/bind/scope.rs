@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use base::{Error, Result, SqlState};
-use catalog::nearest_name;
-use plan::{AggregateCall, ColumnId, CteId, Expr};
+use catalog::{Field, nearest_name};
+use plan::{AggregateCall, ColumnId, CteId, Expr, TableSource};
 use sqlparser::ast::{self, Ident};
 
 use super::fold;
@@ -84,6 +84,10 @@ pub(super) enum Clause {
     Default,
     Check,
     Generated,
+    /// A key of an index.
+    IndexKey,
+    /// Which rows an index has.
+    IndexPredicate,
     /// SET.
     Update,
     Returning,
@@ -103,6 +107,8 @@ impl Clause {
             Self::Default => "DEFAULT expressions",
             Self::Check => "check constraints",
             Self::Generated => "column generation expressions",
+            Self::IndexKey => "index expressions",
+            Self::IndexPredicate => "index predicates",
             Self::Update => "UPDATE",
             Self::Returning => "RETURNING",
             Self::Having | Self::Select | Self::Qualify | Self::OrderBy => return None,
@@ -125,6 +131,21 @@ pub(super) struct Unnested {
     pub array: Expr,
     /// The element.
     pub column: ColumnId,
+}
+
+/// What a query that locks rows reads.
+pub(super) struct Lockable {
+    pub name: Option<String>,
+    pub rows: LockableRows,
+}
+
+pub(super) enum LockableRows {
+    /// A table, with the column of its rows' ids.
+    Table(TableSource, ColumnId),
+    /// Something without rows that could be locked.
+    Nothing(&'static str),
+    /// Rows of tables that the query does not name.
+    Derived,
 }
 
 /// One query around the current place.
@@ -155,6 +176,10 @@ pub(super) struct Level {
     pub inside_filter: bool,
     /// Output names that expressions may use where FROM has no such column (ORDER BY, HAVING, QUALIFY).
     pub aliases: Vec<(String, Expr)>,
+    /// What FROM reads whose rows may be locked: in a query that locks rows.
+    pub lockable: Option<Vec<Lockable>>,
+    /// What `merge_action()` means: in the RETURNING of a MERGE.
+    pub merge_action: Option<Expr>,
 }
 
 impl Level {
@@ -174,6 +199,8 @@ impl Level {
             without_windows: None,
             inside_filter: false,
             aliases: Vec::new(),
+            lockable: None,
+            merge_action: None,
         }
     }
 
@@ -217,6 +244,8 @@ pub(super) struct Names {
     pub levels: Vec<Level>,
     /// Common table expressions in scope; later ones hide earlier ones.
     pub environment: Vec<CteBinding>,
+    /// Parameters of the lambdas around the current place, innermost last.
+    pub lambdas: Vec<ScopeColumn>,
     /// Whether a recursive query may read itself here.
     pub self_reference: SelfReference,
 }
@@ -235,8 +264,18 @@ pub(super) struct CteBinding {
     pub recursive: bool,
     /// While it is bound, if it does.
     pub recursing: Option<Recursing>,
+    /// If the WITH changes data: what its rows are.
+    pub part: Option<PartRows>,
     /// Once materialised: its id, and its output's names and columns.
     pub materialised: Option<(CteId, Vec<(String, ColumnId)>)>,
+}
+
+/// What a part of WITH gives to those that read it.
+#[derive(Clone)]
+pub(super) struct PartRows {
+    pub number: usize,
+    /// None of a change without RETURNING.
+    pub fields: Option<Vec<Field>>,
 }
 
 /// How far a query that may read itself is bound.
@@ -299,6 +338,17 @@ fn unique(found: &[&ScopeColumn], ident: &Ident, position: Option<u32>) -> Resul
 }
 
 impl Names {
+    /// The column that a parameter of a lambda is.
+    pub(super) fn lambda_parameter(&self, ident: &Ident) -> Option<ColumnId> {
+        let wanted = (!self.lambdas.is_empty()).then(|| fold(ident))?;
+        self.lambdas.iter().rev().find(|parameter| parameter.name == wanted).map(|parameter| parameter.column)
+    }
+
+    /// Whether an expression reads a parameter of a lambda around the current place.
+    pub(super) fn reads_lambda(&self, expr: &Expr) -> bool {
+        !self.lambdas.is_empty() && expr.uses(|c| self.lambdas.iter().any(|parameter| parameter.column == c))
+    }
+
     /// The column of an unqualified name, in the innermost query that has it.
     pub(super) fn resolve(&self, ident: &Ident, text: &Text<'_>, plan: &PlanBuilder) -> Result<Expr> {
         let position = text.at(ident);

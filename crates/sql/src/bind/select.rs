@@ -47,7 +47,12 @@ impl Binder<'_> {
         bound
     }
 
-    fn select_inside(&mut self, select: &Select, order_by: Option<&ast::OrderBy>, slice: Slice) -> Result<Bound> {
+    pub(super) fn select_inside(
+        &mut self,
+        select: &Select,
+        order_by: Option<&ast::OrderBy>,
+        slice: Slice,
+    ) -> Result<Bound> {
         let FromItem { mut node, scope } = self.tables_of(&select.from)?;
         self.names.level().scope = scope;
         if let Some(condition) = &select.selection {
@@ -167,6 +172,12 @@ impl Binder<'_> {
                         return unsupported("this form of *", position);
                     };
                     let found = self.names.levels.iter().rev().find_map(|level| find_relation(&level.scope, table));
+                    if let (None, Ok(value)) = (found, self.names.resolve(table, &self.text, &self.plan))
+                        && value.sql_type.structure().is_some()
+                    {
+                        items.extend(self.fields_of(&value)?.into_iter().map(|(name, expr)| Item { name, expr }));
+                        continue;
+                    }
                     let columns = match found {
                         Some(relation) => relation.columns.clone(),
                         None => {
@@ -176,7 +187,13 @@ impl Binder<'_> {
                     };
                     self.wildcard_columns(columns, Some(options), &mut items)?;
                 }
-                SelectItem::QualifiedWildcard(..) => return unsupported("* of an expression", None),
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(value), _) => {
+                    let value = self.expr(value)?;
+                    if value.sql_type.structure().is_none() {
+                        return unsupported("* of an expression that is no struct", value.position);
+                    }
+                    items.extend(self.fields_of(&value)?.into_iter().map(|(name, expr)| Item { name, expr }));
+                }
                 SelectItem::ExprWithAliases { .. } => return unsupported("several aliases of one expression", None),
             }
         }
@@ -356,7 +373,7 @@ impl PlanBuilder {
     }
 }
 
-fn refuse_unsupported(select: &Select, position: Option<u32>) -> Result<()> {
+pub(super) fn refuse_unsupported(select: &Select, position: Option<u32>) -> Result<()> {
     let what = if select.top.is_some() {
         "TOP (write LIMIT)"
     } else if select.into.is_some() {

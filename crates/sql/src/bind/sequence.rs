@@ -23,6 +23,8 @@ impl Binder<'_> {
         let mut name = self.text.object_name(&ast.name)?;
         if matches!(ast.change, SequenceChangeAst::Create { temporary: true, .. }) {
             name.make_temporary()?;
+        } else if matches!(ast.change, SequenceChangeAst::Create { .. }) {
+            name = self.resolver.new_name(name)?;
         }
         let position = name.position;
         let options = match &ast.change {
@@ -210,7 +212,7 @@ impl Binder<'_> {
     }
 }
 
-fn is_regclass(data_type: &DataType) -> bool {
+pub(super) fn is_regclass(data_type: &DataType) -> bool {
     match data_type {
         DataType::Regclass => true,
         DataType::Custom(name, _) => match name.0.last() {
@@ -222,7 +224,7 @@ fn is_regclass(data_type: &DataType) -> bool {
 }
 
 /// A name in a text: `t`, `s.t`, `"T"`.
-fn qualified(text: &str, position: Option<u32>) -> Result<ObjectName> {
+pub(super) fn qualified(text: &str, position: Option<u32>) -> Result<ObjectName> {
     let mut parts = Vec::new();
     let mut rest = text.trim();
     loop {
@@ -341,7 +343,7 @@ fn checked(shape: Shape) -> Result<Shape> {
 
 fn type_of(options: &SequenceOptions, default: SqlType) -> Result<SqlType> {
     let Some(named) = &options.data_type else { return Ok(default) };
-    match sql_type(named)? {
+    match sql_type(named, &|_| Ok(None))? {
         integer if integer.is_integer() => Ok(integer),
         _ => {
             let message = "sequence type must be smallint, integer, or bigint";

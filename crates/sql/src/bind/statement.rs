@@ -8,20 +8,26 @@ use sqlparser::ast::{self, Statement as S};
 use super::from::table_factor;
 use super::insert::Target;
 use super::{Binder, fold, unsupported};
-use crate::parse::{Ast, CopyAst, CopySubject, PreparedAst};
-use crate::{Copy, Isolation, ObjectName, Resolved, Statement, Table, TransactionKind, TransactionModes};
+use crate::parse::{
+    Ast, CopyAst, CopySubject, CursorAst, MaintenanceAst, PreparedAst, changes, changes_in_with, set_config,
+};
+use crate::{
+    Copy, CursorStatement, Isolation, Maintenance, ObjectName, ReindexKind, Resolved, Statement, Table,
+    TransactionKind, TransactionModes,
+};
 
 impl Binder<'_> {
     pub(super) fn statement(&mut self, ast: &Ast, text: &str) -> Result<Statement> {
         Ok(match ast {
-            Ast::Library(statement) => return self.library(statement, text),
+            Ast::Library(statement) => return self.standard(statement, text),
             Ast::Explain { analyze, stage, statement } => {
                 let statement = Box::new(self.statement(statement, text)?);
                 Statement::Explain { analyze: *analyze, stage: *stage, statement }
             }
             Ast::Copy(copy) => return self.copy(copy),
-            Ast::Set { name, value, span } => {
-                Statement::Set { name: name.clone(), value: value.clone(), position: self.text.span(*span) }
+            Ast::Set { name, value, local, span } => {
+                let (name, value) = (name.clone(), value.clone());
+                Statement::Set { name, value, local: *local, position: self.text.span(*span) }
             }
             Ast::Reset { name, span } => Statement::Reset { name: name.clone(), position: self.text.span(*span) },
             Ast::Show { name, span } => Statement::Show { name: name.clone(), position: self.text.span(*span) },
@@ -38,6 +44,31 @@ impl Binder<'_> {
                 Statement::Nothing("ALTER VIEW")
             }
             Ast::Sequence(sequence) => return self.sequence_statement(sequence),
+            Ast::Routine(routine) => return self.routine_statement(routine),
+            Ast::Type(user_type) => return self.type_statement(user_type),
+            Ast::SetConstraints { names, deferred } => {
+                let named = |names: &Vec<ast::ObjectName>| names.iter().map(|n| self.text.object_name(n)).collect();
+                let names = names.as_ref().map(named).transpose()?;
+                Statement::SetConstraints { names, deferred: *deferred }
+            }
+            Ast::Cursor(cursor) => Statement::Cursor(self.cursor_statement(cursor)?),
+            Ast::Nothing(tag) => Statement::Nothing(tag),
+            Ast::Domain(domain) => return self.domain_statement(domain),
+            Ast::Maintenance(MaintenanceAst::Look(what, tables)) => {
+                for table in tables {
+                    let name = self.text.object_name(table)?;
+                    self.resolver.table(&name).map_err(|e| e.at(name.position))?;
+                }
+                Statement::Maintenance(Maintenance::Nothing(what))
+            }
+            Ast::Maintenance(MaintenanceAst::Reindex(kind, name)) => {
+                let name = name.as_ref().map(|name| self.text.object_name(name)).transpose()?;
+                if let (ReindexKind::Table, Some(name)) = (kind, &name) {
+                    self.resolver.table(name).map_err(|e| e.at(name.position))?;
+                }
+                Statement::Maintenance(Maintenance::Reindex { kind: *kind, name })
+            }
+            Ast::Comment(comment) => return self.comment(comment),
             Ast::ShowTables => Statement::ShowTables,
             Ast::Describe(name) => Statement::Describe { columns: self.describe(name)? },
             Ast::Prepared(PreparedAst::Prepare(prepare)) => return self.prepare(prepare, text),
@@ -51,19 +82,47 @@ impl Binder<'_> {
         })
     }
 
-    /// One that the parser library reads.
-    pub(super) fn library(&mut self, statement: &S, text: &str) -> Result<Statement> {
-        match statement {
-            S::Query(query) => match query.body.as_ref() {
-                ast::SetExpr::Insert(change)
-                | ast::SetExpr::Update(change)
-                | ast::SetExpr::Delete(change)
-                | ast::SetExpr::Merge(change) => {
-                    self.with_clause(query)?;
-                    self.library(change, text)
+    fn cursor_statement(&mut self, cursor: &CursorAst) -> Result<CursorStatement> {
+        Ok(match cursor {
+            CursorAst::Declare { name, scrolls, holds, query } => {
+                let position = self.text.at(name);
+                if changes_in_with(query) {
+                    let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+                    return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(position));
                 }
-                _ => self.plan_of(query).map(Statement::Query),
+                let plan = self.plan_of(query)?;
+                CursorStatement::Declare { name: fold(name), position, scrolls: *scrolls, holds: *holds, plan }
+            }
+            CursorAst::Fetch { name, direction, moves } => CursorStatement::Fetch {
+                name: fold(name),
+                position: self.text.at(name),
+                direction: *direction,
+                moves: *moves,
             },
+            CursorAst::Close(name) => CursorStatement::Close {
+                name: name.as_ref().map(fold),
+                position: name.as_ref().and_then(|name| self.text.at(name)),
+            },
+        })
+    }
+
+    /// One that the parser library reads.
+    pub(super) fn standard(&mut self, statement: &S, text: &str) -> Result<Statement> {
+        if let Some((name, value)) = set_config(statement) {
+            return Ok(Statement::SetConfig { name, value });
+        }
+        let locks = std::mem::take(&mut self.locks);
+        match statement {
+            S::Query(query) if !locks.is_empty() && !changes(&query.body) && !changes_in_with(query) => {
+                self.locking(query, &locks)
+            }
+            _ if !locks.is_empty() => unsupported(
+                format!("{} in a statement that changes data", locks[0].strength.clause()),
+                self.text.positions.map(|p| p.begin()),
+            ),
+            S::Query(query) if changes_in_with(query) => self.changing_with(query, text),
+            S::Query(query) if changes(&query.body) => self.change_of(query, text),
+            S::Query(query) => self.plan_of(query).map(Statement::Query),
             S::Update(update) => self.update(update),
             S::Delete(delete) => self.delete(delete),
             S::Merge(merge) => self.merge(merge),
@@ -148,7 +207,10 @@ impl Binder<'_> {
             let idents: Vec<&ast::Ident> = idents.iter().collect();
             let targets = self.copy_targets(&table, &name, &idents)?;
             let (columns, fillings) = targets.into_iter().map(|t| (t.attribute, t.filling)).unzip();
-            let checked = !table.checks.is_empty() || table.fillings.iter().any(Filling::is_generated);
+            let checked = !table.checks.is_empty()
+                || !table.domains.is_empty()
+                || !table.computed.is_empty()
+                || table.fillings.iter().any(Filling::is_generated);
             let table = table.source;
             return Ok(Statement::Copy(Copy::From {
                 name,

@@ -1,11 +1,23 @@
 //! The many names of types.
 
 use base::{Error, Result, SqlState};
-use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectNamePart, TimezoneInfo};
-use types::SqlType;
+use sqlparser::ast::{
+    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, Ident, ObjectName, ObjectNamePart, TimezoneInfo,
+};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, Tokenizer};
+use types::{SqlType, StructField};
+
+use super::fold;
+use crate::Resolver;
+use crate::dialect::MorselDialect;
+use crate::parse::structs;
+
+/// What a name of a type means that is not built in; none if there is none of that name.
+pub(super) type Custom<'a> = &'a dyn Fn(&ObjectName) -> Result<Option<SqlType>>;
 
 /// The type that a type name means.
-pub(super) fn sql_type(name: &DataType) -> Result<SqlType> {
+pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
     Ok(match name {
         DataType::Bool | DataType::Boolean => SqlType::Bool,
         DataType::TinyInt(_) | DataType::SmallInt(_) | DataType::Int2(_) => SqlType::SmallInt,
@@ -65,14 +77,14 @@ pub(super) fn sql_type(name: &DataType) -> Result<SqlType> {
             | ArrayElemTypeDef::Qualified(element, _)
             | ArrayElemTypeDef::AngleBracket(element)
             | ArrayElemTypeDef::Parenthesis(element),
-        ) => array_of(sql_type(element)?)?,
+        ) => array_of(sql_type(element, custom)?)?,
         DataType::Array(_) => return Err(Error::unsupported("an array without a type of its elements")),
         DataType::JSON => SqlType::Json,
         DataType::JSONB => SqlType::Jsonb,
         DataType::Bytea | DataType::Blob(_) | DataType::Bytes(_) => SqlType::Bytea,
         DataType::Binary(None) | DataType::Varbinary(None) => SqlType::Bytea,
-        DataType::Custom(custom, arguments) => {
-            let last = match custom.0.last() {
+        DataType::Custom(written, arguments) => {
+            let last = match written.0.last() {
                 Some(ObjectNamePart::Identifier(ident)) => ident.value.to_lowercase(),
                 _ => return Err(unknown(&name.to_string())),
             };
@@ -81,17 +93,63 @@ pub(super) fn sql_type(name: &DataType) -> Result<SqlType> {
                 ("bpchar", [n]) => SqlType::Char(limit(n.parse().unwrap_or(0), "char")?),
                 ("string" | "name", []) => SqlType::Text,
                 ("hugeint", []) => SqlType::decimal(38, 0),
-                ("long", []) => SqlType::BigInt,
+                ("long" | "oid", []) => SqlType::BigInt,
                 ("short", []) => SqlType::SmallInt,
                 ("signed", []) => SqlType::Integer,
                 ("logical", []) => SqlType::Bool,
                 ("timestamp_s" | "timestamp_ms" | "timestamp_us" | "timestamp_ns", []) => SqlType::Timestamp,
                 ("timestamptz", []) => SqlType::Timestamptz,
+                ("map", [text]) => {
+                    let parts = structs::key_and_value(text).map_err(|_| unknown(&format!("map({text})")))?;
+                    let [key, value] = &parts;
+                    SqlType::map_of(sql_type(key, custom)?, sql_type(value, custom)?)
+                }
+                ("struct", [text]) => {
+                    let fields = structs::fields(text).map_err(|_| unknown(&format!("struct({text})")))?;
+                    let field = |(name, of): &(Ident, DataType)| {
+                        Ok(StructField { name: fold(name), sql_type: sql_type(of, custom)? })
+                    };
+                    struct_of(fields.iter().map(field).collect::<Result<_>>()?)?
+                }
+                (_, []) => return custom(written)?.ok_or_else(|| unknown(&written.to_string())),
                 _ => return Err(unknown(&name.to_string())),
             }
         }
         other => return Err(unknown(&other.to_string())),
     })
+}
+
+/// The type that a text names.
+pub fn type_named(text: &str, resolver: &dyn Resolver) -> Result<SqlType> {
+    let wrong = |_| unknown(text);
+    let tokens = Tokenizer::new(&MorselDialect, text).tokenize_with_location().map_err(|_| unknown(text))?;
+    let mut parser = Parser::new(&MorselDialect).with_tokens_with_locations(structs::types(tokens));
+    let name = parser.parse_data_type().map_err(wrong)?;
+    if parser.peek_token_ref().token != Token::EOF {
+        return Err(unknown(text));
+    }
+    sql_type(&name, &|written: &ObjectName| {
+        let parts: Option<Vec<String>> = written.0.iter().map(|part| part.as_ident().map(fold)).collect();
+        let (schema, name) = match parts.as_deref() {
+            Some([name]) => (None, name.clone()),
+            Some([schema, name]) => (Some(schema.clone()), name.clone()),
+            _ => return Ok(None),
+        };
+        let name = crate::ObjectName { schema, name, position: None };
+        let domain = || resolver.domain(&name).map(|(_, domain)| domain.sql_type);
+        Ok(resolver.user_type(&name).map(|user_type| user_type.sql_type()).or_else(domain))
+    })
+}
+
+/// The type of structs of such fields, 42701 if two have one name.
+pub(super) fn struct_of(fields: Vec<StructField>) -> Result<SqlType> {
+    for (at, field) in fields.iter().enumerate() {
+        if fields[..at].iter().any(|other| other.name.to_lowercase() == field.name.to_lowercase()) {
+            let message = format!("field \"{}\" specified more than once", field.name);
+            return Err(Error::new(SqlState("42701"), message));
+        }
+    }
+    Ok(SqlType::struct_of(fields))
 }
 
 /// The type of arrays of such elements, 54000 if these have too many dimensions already.
@@ -107,7 +165,7 @@ pub(super) fn array_of(element: SqlType) -> Result<SqlType> {
 fn unknown(name: &str) -> Error {
     Error::new(SqlState::UNDEFINED_OBJECT, format!("type \"{}\" does not exist", name.to_lowercase())).hint(
         "types are boolean, smallint, integer, bigint, decimal(p,s), real, double, text, varchar(n), char(n), date, time, \
-         timestamp, timestamptz, interval, uuid, json, jsonb, bytea, and arrays of them, such as integer[]",
+         timestamp, timestamptz, interval, uuid, json, jsonb, bytea, structs such as struct(a integer, b text), and arrays of them, such as integer[]",
     )
 }
 

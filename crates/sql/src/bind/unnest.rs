@@ -53,7 +53,7 @@ fn plain_arguments(name: &str, arguments: &[FunctionArg]) -> Result<Vec<ast::Exp
 
 impl Binder<'_> {
     /// Binds arguments in FROM, which see the items before.
-    fn seeing<T>(&mut self, seen: &Scope, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn seeing<T>(&mut self, seen: &Scope, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let level = self.names.level();
         let hidden = (std::mem::replace(&mut level.scope, seen.clone()), level.clause);
         level.clause = Clause::From;

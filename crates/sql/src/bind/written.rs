@@ -3,7 +3,7 @@
 //! The assertion is a filter that keeps every row and fails on a wrong one: its call is volatile, so that it stays where it is.
 
 use base::{Error, Result, SqlState, stack};
-use catalog::Filling;
+use catalog::{DEFAULT_SCHEMA, Filling};
 use functions::ScalarFunction;
 use plan::{Expr, ExprKind, Node, Op};
 use sqlparser::ast;
@@ -14,7 +14,7 @@ use super::coerce::{assign, boolean, cast_to};
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn};
 use super::{Binder, Bound, Output};
 use crate::dialect::MorselDialect;
-use crate::{ObjectName, Table, parse_depth};
+use crate::{DomainColumn, ObjectName, Table, parse_depth};
 
 impl Binder<'_> {
     /// The value of a column that is given none: of the column's type, texts of any length. That of a generated column is
@@ -57,7 +57,7 @@ impl Binder<'_> {
         if !computed.is_empty() {
             node = Node::new(Op::Map { input: Box::new(node), columns: computed });
         }
-        if !table.checks.is_empty() {
+        if !table.checks.is_empty() || !table.domains.is_empty() {
             let assertion = self.assertion(&output, table, name)?;
             node = Node::new(Op::Filter { input: Box::new(node), predicates: vec![assertion] });
         }
@@ -97,6 +97,9 @@ impl Binder<'_> {
                 branches.push((Expr::new(is_null, SqlType::Bool), refused(SqlState::NOT_NULL_VIOLATION, message)));
             }
         }
+        for DomainColumn { attribute, name, domain } in &table.domains {
+            branches.extend(self.assertions_of_domain(row[*attribute].column, name, domain)?);
+        }
         let scope = self.row_scope(row, table, name);
         for check in &table.checks {
             let condition = self.kept_text(&check.sql, Clause::Check, scope.clone(), |_, c| boolean(c, "CHECK"));
@@ -123,12 +126,25 @@ impl Binder<'_> {
             let names = std::mem::take(&mut self.names);
             let positions = self.text.positions.take();
             let parameters = std::mem::take(&mut self.arguments.parameters);
+            let path = self.path_of_kept_text();
             let bound = self.expr_in(&expr, clause, scope).and_then(|bound| then(self, bound));
+            if let Some(path) = path {
+                self.resolver.set_search_path(Some(path));
+            }
             self.arguments.parameters = parameters;
             self.text.positions = positions;
             self.names = names;
             bound
         })?
+    }
+
+    /// Texts of the catalog name what is in the default schema, whatever is looked at before. The path to come back to, if there
+    /// is one.
+    fn path_of_kept_text(&self) -> Option<Vec<String>> {
+        let own = self.resolver.search_path()?;
+        let wider = own.iter().cloned().chain([DEFAULT_SCHEMA.to_owned()]).collect();
+        self.resolver.set_search_path(Some(wider));
+        Some(own)
     }
 
     /// Binds an expression that belongs to no query.

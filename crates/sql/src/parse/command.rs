@@ -6,8 +6,17 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{IsOptional, Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
 
+use super::comment::{CommentAst, comment};
+use super::cursor::{CursorAst, cursor};
+use super::domain::{DomainAst, domain};
+use super::maintenance::{MaintenanceAst, maintenance};
+use super::pivot::{pivot, unpivot};
 use super::prepared::{PreparedAst, prepared};
+use super::privileges::privileges;
+use super::routine::{RoutineAst, routine};
 use super::sequence::{SequenceAst, sequence};
+use super::user_types::{TypeAst, user_type};
+use super::{back_to, here};
 use crate::dialect::MorselDialect;
 use crate::statement::{CopyTarget, ExplainStage, ObjectKind};
 
@@ -21,7 +30,7 @@ pub(crate) enum Ast {
     /// COPY.
     Copy(CopyAst),
     /// SET; no value means DEFAULT.
-    Set { name: String, value: Option<String>, span: Span },
+    Set { name: String, value: Option<String>, local: bool, span: Span },
     /// RESET; no name means ALL.
     Reset { name: Option<String>, span: Span },
     /// SHOW; no name means ALL.
@@ -32,6 +41,18 @@ pub(crate) enum Ast {
     Owner { view: ObjectName, if_exists: bool },
     /// CREATE or ALTER SEQUENCE.
     Sequence(Box<SequenceAst>),
+    /// CREATE or ALTER TYPE.
+    Type(TypeAst),
+    /// SET CONSTRAINTS; no names mean all.
+    SetConstraints { names: Option<Vec<ObjectName>>, deferred: bool },
+    /// What changes nothing: what the statement is called.
+    Nothing(&'static str),
+    /// CREATE, ALTER or DROP DOMAIN.
+    Domain(Box<DomainAst>),
+    /// VACUUM, REINDEX and the like.
+    Maintenance(MaintenanceAst),
+    /// COMMENT ON.
+    Comment(CommentAst),
     /// SHOW TABLES.
     ShowTables,
     /// DESCRIBE of a table, view or file.
@@ -42,6 +63,10 @@ pub(crate) enum Ast {
     DescribeQuery(Box<Query>),
     /// PREPARE, EXECUTE, DEALLOCATE.
     Prepared(PreparedAst),
+    /// DECLARE, FETCH, MOVE, CLOSE.
+    Cursor(CursorAst),
+    /// Of functions and procedures.
+    Routine(RoutineAst),
 }
 
 /// A parsed COPY.
@@ -104,8 +129,36 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
         parser.next_token();
         return summarize(parser);
     }
+    for (name, read) in [("pivot", pivot as fn(&mut Parser<'_>) -> Result<Query>), ("unpivot", unpivot)] {
+        if is_word(parser, name) {
+            parser.next_token();
+            let query = Box::new(read(parser)?);
+            return Ok(Ast::Library(Box::new(Statement::Query(query))));
+        }
+    }
     if let Some(rename) = rename(parser)? {
         return Ok(rename);
+    }
+    if let Some(tag) = privileges(parser)? {
+        return Ok(Ast::Nothing(tag));
+    }
+    if let Some(domain) = domain(parser)? {
+        return Ok(Ast::Domain(Box::new(domain)));
+    }
+    if let Some(maintenance) = maintenance(parser)? {
+        return Ok(Ast::Maintenance(maintenance));
+    }
+    if let Some(comment) = comment(parser)? {
+        return Ok(Ast::Comment(comment));
+    }
+    if let Some(user_type) = user_type(parser)? {
+        return Ok(Ast::Type(user_type));
+    }
+    if let Some(cursor) = cursor(parser)? {
+        return Ok(Ast::Cursor(cursor));
+    }
+    if let Some(routine) = routine(parser)? {
+        return Ok(Ast::Routine(routine));
     }
     if let Some(sequence) = sequence(parser)? {
         return Ok(Ast::Sequence(Box::new(sequence)));
@@ -115,7 +168,7 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
 
 /// ALTER TABLE and ALTER VIEW ... RENAME TO; the library does not know the latter.
 fn rename(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
-    let begin = parser.index();
+    let begin = here(parser);
     if !parser.parse_keyword(Keyword::ALTER) {
         return Ok(None);
     }
@@ -135,9 +188,7 @@ fn rename(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
             return Ok(Some(Ast::Owner { view: name, if_exists }));
         }
     }
-    while parser.index() > begin {
-        parser.prev_token();
-    }
+    back_to(parser, begin);
     Ok(None)
 }
 
@@ -346,13 +397,26 @@ fn setting_name(parser: &mut Parser<'_>) -> Result<String> {
 fn set(parser: &mut Parser<'_>) -> Result<Ast> {
     let next_is = |parser: &Parser<'_>, token: &Token| parser.peek_nth_token_ref(1).token == *token;
     let is_name = next_is(parser, &Token::Eq) || next_is(parser, &Token::Period);
-    if !is_name {
-        let _ = parser.parse_one_of_keywords(&[Keyword::SESSION, Keyword::LOCAL, Keyword::GLOBAL]);
+    let scopes = [Keyword::SESSION, Keyword::LOCAL, Keyword::GLOBAL];
+    let scope = if is_name { None } else { parser.parse_one_of_keywords(&scopes) };
+    let local = scope == Some(Keyword::LOCAL);
+    if !is_name && is_word(parser, "constraints") {
+        parser.next_token();
+        let names = match parser.parse_keyword(Keyword::ALL) {
+            true => None,
+            false => Some(parser.parse_comma_separated(|p| p.parse_object_name(false))?),
+        };
+        let deferred = is_word(parser, "deferred");
+        if !deferred && !is_word(parser, "immediate") {
+            return parser.expected("DEFERRED or IMMEDIATE", parser.peek_token());
+        }
+        parser.next_token();
+        return Ok(Ast::SetConstraints { names, deferred });
     }
     let span = parser.peek_token().span;
     if parser.parse_keywords(&[Keyword::TIME, Keyword::ZONE]) {
         let value = option_value(parser)?;
-        return Ok(Ast::Set { name: "timezone".to_owned(), value: Some(value), span });
+        return Ok(Ast::Set { name: "timezone".to_owned(), value: Some(value), local, span });
     }
     let session = parser.parse_keywords(&[Keyword::CHARACTERISTICS, Keyword::AS]);
     if session || parser.peek_keyword(Keyword::TRANSACTION) {
@@ -361,16 +425,20 @@ fn set(parser: &mut Parser<'_>) -> Result<Ast> {
         let set = sqlparser::ast::Set::SetTransaction { modes, snapshot: None, session };
         return Ok(Ast::Library(Box::new(Statement::Set(set))));
     }
+    if parser.parse_keyword(Keyword::SCHEMA) {
+        let value = Some(parser.parse_literal_string()?);
+        return Ok(Ast::Set { name: "search_path".to_owned(), value, local, span });
+    }
     let name = setting_name(parser)?;
     if !parser.consume_token(&Token::Eq) && !parser.consume_token(&Token::Assignment) {
         parser.expect_keyword_is(Keyword::TO)?;
     }
     if parser.parse_keyword(Keyword::DEFAULT) {
-        return Ok(Ast::Set { name, value: None, span });
+        return Ok(Ast::Set { name, value: None, local, span });
     }
     let mut value = option_value(parser)?;
     while parser.consume_token(&Token::Comma) {
         value = format!("{value},{}", option_value(parser)?);
     }
-    Ok(Ast::Set { name, value: Some(value), span })
+    Ok(Ast::Set { name, value: Some(value), local, span })
 }

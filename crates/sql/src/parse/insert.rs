@@ -1,16 +1,21 @@
 //! What the parser does not know of INSERT: `INSERT INTO t BY NAME query`, where the columns of the query name those that it
 //! fills, and `OVERRIDING SYSTEM VALUE`.
 
+use sqlparser::dialect::Dialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::conflict::{Arbiter, arbiter};
+
 /// The forms of an INSERT.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub(crate) struct InsertForm {
     /// BY NAME.
     pub by_name: bool,
     /// OVERRIDING ... VALUE.
     pub overriding: Option<Overriding>,
+    /// ON CONFLICT (...), if it does not name columns alone.
+    pub arbiter: Option<Box<Arbiter>>,
 }
 
 /// What becomes of values for identity columns.
@@ -23,7 +28,8 @@ pub(crate) enum Overriding {
 }
 
 /// The tokens without what the parser does not know, and what that was.
-pub(super) fn form(mut tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithSpan>, InsertForm) {
+pub(super) fn form(tokens: Vec<TokenWithSpan>, dialect: &dyn Dialect) -> (Vec<TokenWithSpan>, InsertForm) {
+    let (mut tokens, arbiter) = arbiter(tokens, dialect);
     let visible: Vec<usize> = (0..tokens.len()).filter(|&i| !matches!(tokens[i].token, Token::Whitespace(_))).collect();
     let is = |at: usize, name: &str| {
         visible.get(at).is_some_and(|&i| match &tokens[i].token {
@@ -32,7 +38,7 @@ pub(super) fn form(mut tokens: Vec<TokenWithSpan>) -> (Vec<TokenWithSpan>, Inser
         })
     };
     let token = |at: usize| visible.get(at).map(|&i| &tokens[i].token);
-    let mut form = InsertForm::default();
+    let mut form = InsertForm { arbiter, ..InsertForm::default() };
     if !is(0, "insert") || !is(1, "into") {
         return (tokens, form);
     }

@@ -7,6 +7,9 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 pub(super) fn as_select(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let visible: Vec<usize> = (0..tokens.len()).filter(|&i| !matches!(tokens[i].token, Token::Whitespace(_))).collect();
     let token = |at: usize| visible.get(at).map(|&i| &tokens[i].token);
+    if matches!(token(0), Some(Token::Word(first)) if first.value.eq_ignore_ascii_case("reindex")) {
+        return tokens;
+    }
     let is_insert = token(0).and_then(keyword) == Some(Keyword::INSERT);
     let mut replaced = Vec::new();
     for at in 0..visible.len() {

@@ -127,7 +127,7 @@ pub(super) fn carry(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     out
 }
 
-fn as_word(token: &Token) -> Option<&Word> {
+pub(super) fn as_word(token: &Token) -> Option<&Word> {
     match token {
         Token::Word(word) if word.quote_style.is_none() => Some(word),
         _ => None,

@@ -87,14 +87,24 @@ fn table(name: &str, columns: &str) -> Table {
         fillings[1] = Filling::Value(Value::Int(7));
     }
     let (statistics, source) = (Arc::new(NoRows), TableSource(Arc::new(())));
-    Table { name: name.to_owned(), fields, fillings, checks: Vec::new(), foreign_keys: Vec::new(), statistics, source }
+    Table {
+        name: name.to_owned(),
+        fields,
+        fillings,
+        computed: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+        domains: Vec::new(),
+        statistics,
+        source,
+    }
 }
 
 impl Resolver for Schema {
     fn table(&self, name: &ObjectName) -> Result<Resolved> {
         let view = |sql: &str, columns: &[&str]| {
             let columns = columns.iter().map(|c| (*c).to_owned()).collect();
-            Ok(Resolved::View { sql: sql.to_owned(), columns })
+            Ok(Resolved::View { sql: sql.to_owned(), columns, path: None })
         };
         match name.name.as_str() {
             "big" => return view("select a, b + 1 as more from t where b > 10", &["id", "more"]),

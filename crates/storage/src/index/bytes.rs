@@ -1,5 +1,7 @@
 //! Keys of ordered indexes: values as bytes in the order that scans compare them by, and what predicates leave of such keys.
 
+use std::ops::Bound;
+
 use index::{Absent, Key, Part};
 use types::{Physical, Str};
 
@@ -19,6 +21,11 @@ pub struct IndexPart {
 }
 
 impl IndexPart {
+    /// The usual order: NULL behind all values.
+    pub fn ascending(attribute: usize) -> Self {
+        Self { attribute, descending: false, nulls_first: false }
+    }
+
     /// Attributes may lose their NOT NULL, so that there is always a place for NULL.
     fn part(self) -> Part {
         let absent = Some(if self.nulls_first { Absent::First } else { Absent::Last });
@@ -58,6 +65,14 @@ impl IndexPart {
         match point {
             Point::Number(number) => self.push_number(physical, number, key),
             Point::Text(text) => self.push_text(text, key),
+        }
+    }
+
+    /// None stands for NULL.
+    fn push_optional(self, physical: Physical, point: Option<Point<'_>>, key: &mut Vec<u8>) {
+        match point {
+            Some(point) => self.push_point(physical, point, key),
+            None => drop(Key(key).absent(self.part())),
         }
     }
 
@@ -103,6 +118,12 @@ pub(crate) struct KeyRange {
     pub(super) upper: Option<Vec<u8>>,
 }
 
+impl KeyRange {
+    pub(super) fn upper(&self) -> Bound<&[u8]> {
+        self.upper.as_ref().map_or(Bound::Unbounded, |upper| Bound::Excluded(&upper[..]))
+    }
+}
+
 /// The least key behind all that begin with this one, if there is one.
 fn successor(mut key: Vec<u8>) -> Option<Vec<u8>> {
     while let Some(last) = key.pop() {
@@ -123,6 +144,13 @@ pub(crate) struct Left {
     pub ranges: Vec<KeyRange>,
 }
 
+impl Left {
+    /// All keys.
+    pub fn all() -> Self {
+        whole(0, vec![Vec::new()])
+    }
+}
+
 /// What the predicates leave of an index with these parts, if they say anything of the first one; at most so many ranges.
 pub(super) fn left(parts: &[(IndexPart, Physical)], predicates: &[ScanPredicate], most: usize) -> Option<Left> {
     let mut starts: Vec<Vec<u8>> = vec![Vec::new()];
@@ -132,10 +160,7 @@ pub(super) fn left(parts: &[(IndexPart, Physical)], predicates: &[ScanPredicate]
         if let Some(points) = points.filter(|points| points.len().saturating_mul(starts.len()) <= most) {
             let with = |start: &Vec<u8>, point: Option<Point<'_>>| {
                 let mut key = start.clone();
-                match point {
-                    Some(point) => part.push_point(physical, point, &mut key),
-                    None => drop(Key(&mut key).absent(part.part())),
-                }
+                part.push_optional(physical, point, &mut key);
                 key
             };
             let of = |start: &Vec<u8>| points.iter().map(|&point| with(start, point)).collect::<Vec<_>>();
@@ -154,6 +179,59 @@ pub(super) fn left(parts: &[(IndexPart, Physical)], predicates: &[ScanPredicate]
         };
     }
     Some(whole(parts.len(), starts))
+}
+
+/// An order of rows by an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowOrder {
+    /// The attribute.
+    pub attribute: usize,
+    /// Greater values come first.
+    pub descending: bool,
+    /// Where rows with NULL come, first or not; none if they are not wanted.
+    pub nulls_first: Option<bool>,
+}
+
+/// The keys of an index, in whose order rows come in another one's.
+#[derive(Debug)]
+pub(crate) struct Ordered {
+    /// How many leading parts are equal to something.
+    pub equal: usize,
+    /// The part by which rows are ordered, as one that has its values behind those.
+    pub part: (IndexPart, Physical),
+    /// The keys.
+    pub range: KeyRange,
+    /// Whether the last key comes first.
+    pub backwards: bool,
+}
+
+/// The keys of an index with these parts that predicates leave, if their order is the one that is asked for: the predicates say
+/// what all parts before the attribute are equal to.
+pub(super) fn ordered(
+    parts: &[(IndexPart, Physical)],
+    predicates: &[ScanPredicate],
+    order: RowOrder,
+) -> Option<Ordered> {
+    let mut start = Vec::new();
+    for (equal, &(part, physical)) in parts.iter().enumerate() {
+        let of_part = || predicates.iter().filter(|p| p.attribute == part.attribute);
+        if part.attribute == order.attribute {
+            let backwards = part.descending != order.descending;
+            let range = match (of_part().filter_map(ScanPredicate::stretch).reduce(Stretch::and), order.nulls_first) {
+                (Some(Stretch::Between { low, high }), _) => part.between(physical, &start, low, high),
+                (Some(Stretch::Prefix(prefix)), _) => part.prefix(&start, prefix),
+                (None, None) => part.between(physical, &start, None, None),
+                (None, Some(first)) if first == (part.nulls_first != backwards) => {
+                    KeyRange { upper: successor(start.clone()), lower: start }
+                }
+                (None, Some(_)) => return None,
+            };
+            return Some(Ordered { equal, part: (part, physical), range, backwards });
+        }
+        let mut points = of_part().filter_map(ScanPredicate::points).filter(|points| points.len() == 1);
+        part.push_optional(physical, points.next()?[0], &mut start);
+    }
+    None
 }
 
 /// All keys that begin so.

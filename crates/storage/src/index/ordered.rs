@@ -16,7 +16,7 @@ use base::{Budget, Result};
 use index::{RowKeys, Rowex, Tree, WithRow};
 use types::{Column, Physical};
 
-use super::bytes::{self, IndexPart, KeyRange};
+use super::bytes::{self, IndexPart, KeyRange, Ordered, RowOrder};
 use crate::{RowId, ScanPredicate, Schema};
 
 /// How long a writer waits for another one before it asks whether it was cancelled.
@@ -44,6 +44,15 @@ pub struct IndexDefinition {
     pub parts: Vec<IndexPart>,
     /// Whether keys are unique.
     pub unique: Unique,
+    /// If it is not of all rows: the attribute that is true of those that it has.
+    pub only: Option<usize>,
+}
+
+impl IndexDefinition {
+    /// Whether the attribute decides where a row is in the index, or whether it is.
+    pub fn is_of(&self, attribute: usize) -> bool {
+        self.only == Some(attribute) || self.parts.iter().any(|part| part.attribute == attribute)
+    }
 }
 
 /// An index of the rows of a relation, for as long as somebody has it.
@@ -62,6 +71,8 @@ pub struct OrderedIndex {
 
 /// Where an index finds the keys of rows.
 pub(crate) trait KeyRows {
+    /// Whether an attribute of the row is true.
+    fn is_true(&self, row: RowId, attribute: usize) -> bool;
     /// Writes the values of the parts behind `key`. Returns whether one of them is NULL.
     fn encode(&self, row: RowId, parts: &[(IndexPart, Physical)], key: &mut Vec<u8>) -> bool;
 }
@@ -102,7 +113,7 @@ impl OrderedIndex {
     pub fn definition(&self) -> &IndexDefinition {
         &self.definition
     }
-    /// The attributes and how they lie in memory.
+    /// Its parts, and what their values are in memory.
     pub(crate) fn parts(&self) -> &[(IndexPart, Physical)] {
         &self.parts
     }
@@ -130,6 +141,17 @@ impl OrderedIndex {
             }
         }
         self.tree.get().map_or(0, |tree| tree.reader(&None).range(Bound::Unbounded, Bound::Unbounded).count())
+    }
+
+    /// Writes the key of a row behind `key`. Returns whether something in it is NULL; nothing if the index does not have the row.
+    pub(crate) fn key_of(&self, rows: &dyn KeyRows, row: RowId, key: &mut Vec<u8>) -> Option<bool> {
+        let is_in = self.definition.only.is_none_or(|only| rows.is_true(row, only));
+        is_in.then(|| rows.encode(row, &self.parts, key))
+    }
+
+    /// Whether it has all rows that satisfy the predicates.
+    fn has_all(&self, predicates: &[ScanPredicate]) -> bool {
+        self.definition.only.is_none_or(|only| predicates.iter().any(|p| p.attribute == only && p.is_only_true()))
     }
 
     /// Gives it its tree.
@@ -207,9 +229,31 @@ impl OrderedIndex {
     }
 
     /// How many leading parts the predicates say are equal to something, and whether they leave a range of the next; none if
-    /// they do not say anything of the first. No more than `most` keys are looked up.
+    /// they do not say anything of the first and the index is of all rows. No more than `most` keys are looked up.
     pub(crate) fn left(&self, predicates: &[ScanPredicate], most: usize) -> Option<bytes::Left> {
-        bytes::left(&self.parts, predicates, most)
+        if !self.has_all(predicates) {
+            return None;
+        }
+        let left = bytes::left(&self.parts, predicates, most);
+        left.or_else(|| self.definition.only.map(|_| bytes::Left::all()))
+    }
+
+    /// The keys that predicates leave, if the index has them in this order.
+    pub(crate) fn ordered(&self, predicates: &[ScanPredicate], order: RowOrder) -> Option<Ordered> {
+        if !self.has_all(predicates) {
+            return None;
+        }
+        bytes::ordered(&self.parts, predicates, order)
+    }
+
+    /// Shows the rows with some keys, in their order, to `show`, as long as that says so.
+    pub(crate) fn walk(&self, rows: &dyn KeyRows, ordered: &Ordered, mut show: impl FnMut(RowId) -> bool) {
+        let _looking = self.looking.read().unwrap_or_else(PoisonError::into_inner);
+        let keyed = WithRow(Keyed { rows, parts: &self.parts });
+        let Some(reader) = self.tree.get().map(|tree| tree.reader(&keyed)) else { return };
+        let scan = reader.range(Bound::Included(&ordered.range.lower), ordered.range.upper());
+        let mut scan = if ordered.backwards { scan.descending() } else { scan };
+        while scan.next().is_some_and(|row| show(RowId::from_bits(row))) {}
     }
 
     /// The rows in some ranges of keys, unless there are more than `most`.
@@ -224,9 +268,8 @@ impl OrderedIndex {
         let keyed = WithRow(Keyed { rows, parts: &self.parts });
         let reader = self.tree.get()?.reader(&keyed);
         let mut found = Vec::new();
-        for KeyRange { lower, upper } in ranges {
-            let upper = upper.as_ref().map_or(Bound::Unbounded, |upper| Bound::Excluded(&upper[..]));
-            for row in reader.range(Bound::Included(lower), upper) {
+        for range in ranges {
+            for row in reader.range(Bound::Included(&range.lower), range.upper()) {
                 let row = RowId::from_bits(row);
                 if sees(row) {
                     found.push(row);

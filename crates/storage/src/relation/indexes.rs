@@ -3,16 +3,15 @@
 //! An index belongs to whoever has it defined; the relation knows those that somebody has. One is made while nobody else
 //! changes rows of the relation: who does is waited for, and who begins to finds the index there.
 
+mod build;
+mod search;
 #[cfg(test)]
 mod tests;
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::{Arc, PoisonError, Weak};
 
-use base::memory::Reservation;
-use base::{Error, Result, SqlState};
-use index::{Rowex, Tree};
+use base::Result;
+use base::helpers::Helpers;
 use types::Physical;
 
 use super::change::Refused;
@@ -23,13 +22,9 @@ use crate::clock::{Conflict, Stamp, View};
 use crate::index::ordered::{KeyRows, empty};
 use crate::index::{IndexDefinition, IndexPart, Liveness, OrderedIndex, Unique};
 use crate::lock::lock;
-use crate::{ChunkReader, RowId, ScanPredicate};
-
-/// Most keys that a search looks up one by one.
-const MOST_KEYS: usize = 1024;
-/// A search that finds more rows than one in so many is not worth it, unless there are few.
-const ROWS_A_FOUND: usize = 512;
-const FEW: usize = 64;
+use crate::values::Values;
+use crate::{ChunkReader, RowId};
+pub use search::FirstRows;
 
 /// The key of a row that wants to be entered, why it may not.
 pub(super) struct Twice {
@@ -39,22 +34,42 @@ pub(super) struct Twice {
 }
 
 impl KeyRows for Relation {
+    fn is_true(&self, row: RowId, attribute: usize) -> bool {
+        let mut is_true = false;
+        self.show([attribute], row, |_, values, at| {
+            is_true = !values.is_null(at) && values.get::<u8>(at) != 0;
+        });
+        is_true
+    }
+
     fn encode(&self, row: RowId, parts: &[(IndexPart, Physical)], key: &mut Vec<u8>) -> bool {
-        let (body, sidecar) = self.directory.get(row.chunk()).pin_changed();
         let mut has_null = false;
-        for (part, _) in parts {
-            let mut push = |values: crate::values::Values<'_>, at: usize| {
-                has_null |= values.is_null(at);
-                part.push(values, at, key);
-            };
+        self.show(parts.iter().map(|(part, _)| part.attribute), row, |number, values, at| {
+            has_null |= values.is_null(at);
+            parts[number].0.push(values, at, key);
+        });
+        has_null
+    }
+}
+
+impl Relation {
+    /// Shows what some attributes of a row are now: their numbers among these, and where the values lie.
+    fn show(
+        &self,
+        attributes: impl IntoIterator<Item = usize>,
+        row: RowId,
+        mut show: impl FnMut(usize, Values<'_>, usize),
+    ) {
+        let (body, sidecar) = self.directory.get(row.chunk()).pin_changed();
+        for (number, attribute) in attributes.into_iter().enumerate() {
+            let mut show = |values: Values<'_>, at: usize| show(number, values, at);
             let changed = sidecar.as_ref();
-            if !changed.is_some_and(|sidecar| sidecar.with_newest(part.attribute, row.offset(), &mut push)) {
+            if !changed.is_some_and(|sidecar| sidecar.with_newest(attribute, row.offset(), &mut show)) {
                 let mut cell = Cell::default();
-                let (values, at) = body.cell(part.attribute, row.offset(), &mut cell);
-                push(values, at);
+                let (values, at) = body.cell(attribute, row.offset(), &mut cell);
+                show(values, at);
             }
         }
-        has_null
     }
 }
 
@@ -74,7 +89,7 @@ impl Relation {
 
     /// Whether the attribute is part of some key, so that a row with another value of it is another row.
     pub fn is_key(&self, attribute: usize) -> bool {
-        let in_index = |index: &Arc<OrderedIndex>| index.parts().iter().any(|(part, _)| part.attribute == attribute);
+        let in_index = |index: &Arc<OrderedIndex>| index.definition().is_of(attribute);
         self.schema.primary_key().contains(&attribute) || self.indexes().iter().any(in_index)
     }
 
@@ -116,6 +131,7 @@ impl Relation {
         definition: IndexDefinition,
         own: &Arc<Stamp>,
         snapshot: impl FnOnce(View) -> Snapshot,
+        helpers: &dyn Helpers,
     ) -> Result<Arc<OrderedIndex>, Refused> {
         let index = Arc::new(OrderedIndex::new(definition, &self.schema));
         let mut writers = lock(&self.writers);
@@ -131,7 +147,7 @@ impl Relation {
         drop(keys);
         drop(writers);
         // Whoever enters rows from here on waits for the tree.
-        index.build(self.tree_of(&index, &snapshot)?);
+        index.build(build::tree(&index, snapshot, helpers)?);
         drop(writing);
         Ok(index)
     }
@@ -147,49 +163,6 @@ impl Relation {
         index
     }
 
-    /// The tree of the rows of a snapshot.
-    fn tree_of(&self, index: &Arc<OrderedIndex>, snapshot: &Snapshot) -> Result<Tree<Rowex>> {
-        let mut runs = Vec::new();
-        for number in 0..snapshot.chunk_count() {
-            base::statement::check()?;
-            let rows = snapshot.chunk(number).rows();
-            if rows > 0 {
-                runs.push(Run::of(self, index, snapshot, number, rows)?);
-            }
-        }
-        if runs.is_empty() {
-            return Ok(empty(&self.budget));
-        }
-        self.refuse_twice(index, &runs)?;
-        let merged = Merge::of(&runs).map(|(run, at)| runs[run].entry(at));
-        Tree::from_sorted(&self.budget, merged, |_, _| Error::internal("keys with their rows are unique"))
-    }
-
-    /// Error 23505 if two rows have the same key.
-    fn refuse_twice(&self, index: &OrderedIndex, runs: &[Run]) -> Result<()> {
-        if !index.is_unique(false) {
-            return Ok(());
-        }
-        let mut before: Option<(&[u8], bool)> = None;
-        for (number, (run, at)) in Merge::of(runs).enumerate() {
-            if number % (1 << 16) == 0 {
-                base::statement::check()?;
-            }
-            let (key, row) = runs[run].entry(at);
-            let key = &key[..key.len() - size_of::<u64>()];
-            let has_null = runs[run].entries[at].has_null;
-            if before == Some((key, has_null)) && index.is_unique(has_null) {
-                let reader = self.newest(RowId::from_bits(row));
-                let message = format!("could not create unique index \"{}\"", index.definition().name);
-                let (names, values) = self.key_text(index.definition(), &reader);
-                let detail = format!("Key ({names})=({values}) is duplicated.");
-                return Err(Error::new(SqlState::UNIQUE_VIOLATION, message).detail(detail));
-            }
-            before = Some((key, has_null));
-        }
-        Ok(())
-    }
-
     /// A row as it is now.
     fn newest(&self, row: RowId) -> Vec<types::Value> {
         let (body, sidecar) = self.directory.get(row.chunk()).pin_changed();
@@ -202,9 +175,9 @@ impl Relation {
 
     /// The primary key, as if it were an ordered index.
     pub(super) fn key(&self) -> IndexDefinition {
-        let part = |&attribute: &usize| IndexPart { attribute, descending: false, nulls_first: false };
+        let part = |&attribute: &usize| IndexPart::ascending(attribute);
         let parts = self.schema.primary_key().iter().map(part).collect();
-        IndexDefinition { name: format!("{}_pkey", self.name), parts, unique: Unique::Yes }
+        IndexDefinition { name: format!("{}_pkey", self.name), parts, unique: Unique::Yes, only: None }
     }
 
     /// The names of a key's attributes, and its values in a row.
@@ -228,7 +201,7 @@ impl Relation {
             let mut key = Vec::new();
             for row in rows.clone().map(|row| RowId::new(chunk, row)) {
                 key.clear();
-                let has_null = self.encode(row, index.parts(), &mut key);
+                let Some(has_null) = index.key_of(self, row, &mut key) else { continue };
                 if index.is_unique(has_null) {
                     let taken = index.find(self, &key, |by| match self.liveness(by, stamp) {
                         _ if by == row => None,
@@ -253,113 +226,11 @@ impl Relation {
             let mut key = Vec::new();
             for row in rows().map(|row| RowId::new(chunk, row)) {
                 key.clear();
-                self.encode(row, index.parts(), &mut key);
-                index.remove(&writing, self, &key, row);
+                if index.key_of(self, row, &mut key).is_some() {
+                    index.remove(&writing, self, &key, row);
+                }
             }
             index.wait_for_readers();
         }
-    }
-}
-
-impl Snapshot {
-    /// Whether an index of the relation knows all its rows.
-    pub fn is_complete(&self, index: &OrderedIndex) -> bool {
-        index.is_complete(self.view().timestamp())
-    }
-
-    /// The rows among which are all that satisfy the predicates, in order, if some index finds them and they are few; and the
-    /// index.
-    pub fn search(&self, predicates: &[ScanPredicate]) -> Option<(Vec<RowId>, Arc<OrderedIndex>)> {
-        self.search_most(predicates, (self.rows() / ROWS_A_FOUND).max(FEW))
-    }
-
-    fn search_most(&self, predicates: &[ScanPredicate], most: usize) -> Option<(Vec<RowId>, Arc<OrderedIndex>)> {
-        let complete = self.relation().indexes().into_iter().filter(|index| self.is_complete(index));
-        let left = complete.filter_map(|index| Some((index.left(predicates, MOST_KEYS)?, index)));
-        let (left, index) = left.max_by_key(|(left, _)| left.score)?;
-        let mut found = index.rows_in(&**self.relation(), &left.ranges, most, |row| self.sees(row))?;
-        found.sort_unstable();
-        found.dedup();
-        Some((found, index))
-    }
-}
-
-/// The keys of a chunk's rows, sorted.
-struct Run {
-    bytes: Vec<u8>,
-    entries: Vec<Entry>,
-    _memory: Reservation,
-}
-
-struct Entry {
-    /// The key's first bytes, by which most are told apart.
-    first: u64,
-    from: u32,
-    to: u32,
-    row: RowId,
-    has_null: bool,
-}
-
-impl Run {
-    fn of(relation: &Relation, index: &OrderedIndex, snapshot: &Snapshot, chunk: usize, rows: usize) -> Result<Self> {
-        let mut memory = relation.budget.reserve(rows * size_of::<Entry>(), "index")?;
-        let (mut bytes, mut entries) = (Vec::new(), Vec::with_capacity(rows));
-        for row in (0..rows).map(|row| RowId::new(chunk, row)).filter(|row| snapshot.sees(*row)) {
-            let from = bytes.len();
-            let has_null = relation.encode(row, index.parts(), &mut bytes);
-            bytes.extend(row.to_bits().to_be_bytes());
-            let (from, to) = (u32::try_from(from), u32::try_from(bytes.len()));
-            let (Ok(from), Ok(to)) = (from, to) else {
-                return Err(Error::new(SqlState::PROGRAM_LIMIT, "the keys of an index are too long"));
-            };
-            let mut first = [0; 8];
-            let key = &bytes[from as usize..to as usize];
-            first[..key.len().min(8)].copy_from_slice(&key[..key.len().min(8)]);
-            entries.push(Entry { first: u64::from_be_bytes(first), from, to, row, has_null });
-            if bytes.capacity() + rows * size_of::<Entry>() > memory.bytes() {
-                memory.resize(bytes.capacity() + rows * size_of::<Entry>())?;
-            }
-        }
-        let key = |entry: &Entry| &bytes[entry.from as usize..entry.to as usize];
-        entries.sort_unstable_by(|a, b| a.first.cmp(&b.first).then_with(|| key(a).cmp(key(b))));
-        Ok(Self { bytes, entries, _memory: memory })
-    }
-
-    fn entry(&self, at: usize) -> (&[u8], u64) {
-        let entry = &self.entries[at];
-        (&self.bytes[entry.from as usize..entry.to as usize], entry.row.to_bits())
-    }
-}
-
-/// The first bytes of a key, the key, the run that has it, and the entry there; the least first.
-type Next<'r> = Reverse<(u64, &'r [u8], usize, usize)>;
-
-/// The entries of runs in the order of their keys: (run, entry).
-struct Merge<'r> {
-    runs: &'r [Run],
-    next: BinaryHeap<Next<'r>>,
-}
-
-impl<'r> Merge<'r> {
-    fn of(runs: &'r [Run]) -> Self {
-        let mut merge = Self { runs, next: BinaryHeap::with_capacity(runs.len()) };
-        (0..runs.len()).for_each(|run| merge.push(run, 0));
-        merge
-    }
-
-    fn push(&mut self, run: usize, at: usize) {
-        if let Some(entry) = self.runs[run].entries.get(at) {
-            self.next.push(Reverse((entry.first, self.runs[run].entry(at).0, run, at)));
-        }
-    }
-}
-
-impl Iterator for Merge<'_> {
-    type Item = (usize, usize);
-
-    fn next(&mut self) -> Option<(usize, usize)> {
-        let Reverse((_, _, run, at)) = self.next.pop()?;
-        self.push(run, at + 1);
-        Some((run, at))
     }
 }

@@ -120,7 +120,7 @@ pub(super) fn check_nulls(relation: &str, schema: &Schema, chunk: &Chunk) -> Res
 /// Error 23502: a row has NULL in an attribute that refuses it.
 #[cold]
 pub(super) fn null_refused(relation: &str, schema: &Schema, attribute: &str, row: &[Value]) -> Error {
-    let texts = row.iter().zip(schema.attributes()).map(|(value, a)| text(a.sql_type, value));
+    let texts = row.iter().zip(schema.columns()).map(|(value, a)| text(a.sql_type, value));
     let detail = format!("Failing row contains ({}).", texts.collect::<Vec<_>>().join(", "));
     let message =
         format!("null value in column \"{attribute}\" of relation \"{relation}\" violates not-null constraint");

@@ -51,6 +51,15 @@ fn tighter<'p>(a: End<'p>, b: End<'p>, above: bool) -> End<'p> {
 }
 
 impl ScanPredicate {
+    /// Whether it leaves nothing but true.
+    pub(crate) fn is_only_true(&self) -> bool {
+        match &self.test {
+            Test::Range { low, high, negate } => (*low, *high, *negate) == (1, 1, false),
+            Test::Few(keys) => keys[..] == [1],
+            _ => false,
+        }
+    }
+
     /// The only values of which it may be true, none standing for NULL; nothing if these are not listed.
     pub(crate) fn points(&self) -> Option<Vec<Option<Point<'_>>>> {
         let number = |key: i128| Some(Point::Number(key));

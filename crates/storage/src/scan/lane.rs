@@ -156,7 +156,7 @@ pub(crate) fn value_key(physical: types::Physical, value: &types::Value) -> Opti
         Value::Decimal(d) => *d,
         Value::Float(f) if physical == types::Physical::F32 => (*f as f32).key().into(),
         Value::Float(f) => f.key().into(),
-        Value::Date(d) => (*d).into(),
+        Value::Date(d) | Value::Enum(d) => (*d).into(),
         Value::Interval(i) => i.key(),
         Value::Uuid(u) => types::ops::uuid::stored(*u),
     })

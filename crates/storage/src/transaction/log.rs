@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use base::helpers::Helpers;
 use base::{Budget, Error, Result};
 use types::{Chunk, Column};
 
@@ -14,7 +15,7 @@ use crate::bits::Bits;
 use crate::clock::{Clock, Conflict, Recent, Stamp, Validates, View, What, Written};
 use crate::index::{IndexDefinition, OrderedIndex};
 use crate::lock::lock;
-use crate::relation::{Append, Commit, Refused, Relation, Snapshot, WindowRows};
+use crate::relation::{Append, Commit, Refused, Relation, Snapshot, Strength, WindowRows};
 use crate::sidecar::NewValues;
 use crate::{RowId, WINDOW};
 
@@ -39,6 +40,10 @@ pub struct Transaction {
     made: Mutex<Vec<Arc<OrderedIndex>>>,
     /// The relations that nobody else may change.
     claims: Mutex<Vec<Claimed>>,
+    /// The last claim that it was refused because others had been faster.
+    wanted: Mutex<Option<Wanted>>,
+    /// The rows that it has locked.
+    locked: Mutex<Vec<(Arc<Relation>, RowId)>>,
     /// Whom the last change collided with.
     blocked: Mutex<Option<Arc<Stamp>>>,
 }
@@ -47,6 +52,13 @@ pub struct Transaction {
 #[derive(Debug)]
 struct Claimed {
     statement: u32,
+    relation: Arc<Relation>,
+    replaced: bool,
+}
+
+/// A claim that a transaction was refused. One that makes it before it reads anything gets it, however busy others are.
+#[derive(Debug)]
+pub struct Wanted {
     relation: Arc<Relation>,
     replaced: bool,
 }
@@ -126,6 +138,8 @@ impl Transaction {
             done: Mutex::default(),
             made: Mutex::default(),
             claims: Mutex::default(),
+            wanted: Mutex::default(),
+            locked: Mutex::default(),
             blocked: Mutex::default(),
         }
     }
@@ -186,9 +200,14 @@ impl Transaction {
     }
 
     /// Makes an index of a relation, which the transaction's own statements do not use yet. Error 23505 if a key is not unique.
-    pub fn create_index(&self, relation: &Arc<Relation>, definition: IndexDefinition) -> Result<Arc<OrderedIndex>> {
+    pub fn create_index(
+        &self,
+        relation: &Arc<Relation>,
+        definition: IndexDefinition,
+        helpers: &dyn Helpers,
+    ) -> Result<Arc<OrderedIndex>> {
         let snapshot = |view: View| self.snapshot_of(relation, view.of_statement(&self.stamp, self.next_statement()));
-        let index = self.told(relation.create_index(definition, &self.stamp, snapshot))?;
+        let index = self.told(relation.create_index(definition, &self.stamp, snapshot, helpers))?;
         lock(&self.made).push(index.clone());
         Ok(index)
     }
@@ -210,13 +229,38 @@ impl Transaction {
             let is_changed = recent.written_since(&moment).any(|written| written.relation == relation.number());
             if is_changed { Err(Conflict::Newer) } else { relation.claim(&self.stamp, by.is_some(), &moment) }
         });
-        claimed.map_err(|conflict| self.collided(conflict))?;
+        if let Err(conflict) = claimed {
+            *lock(&self.wanted) = Some(Wanted { relation: relation.clone(), replaced: by.is_some() });
+            return Err(self.collided(conflict));
+        }
         if let Some(heir) = by {
             heir.inherits(&self.stamp);
         }
-        let (statement, replaced) = (self.statement(), by.is_some());
-        lock(&self.claims).push(Claimed { statement, relation: relation.clone(), replaced });
+        self.has_claimed(relation, by.is_some());
         Ok(())
+    }
+
+    fn has_claimed(&self, relation: &Arc<Relation>, replaced: bool) {
+        lock(&self.claims).push(Claimed { statement: self.statement(), relation: relation.clone(), replaced });
+    }
+
+    /// The claim that it was refused, for who tries again.
+    pub fn take_wanted(&self) -> Option<Wanted> {
+        lock(&self.wanted).take()
+    }
+
+    /// Claims, before it reads anything, what a try before was refused: its moment is that of the claim, so that nobody who commits
+    /// in between is faster. If somebody else has the relation, nothing happens: the statement finds that out when it claims.
+    pub fn claim_first(&self, Wanted { relation, replaced }: Wanted) {
+        let claimed = self.clock.between_commits(|_| {
+            let now = self.clock.view();
+            relation.claim(&self.stamp, replaced, &now)?;
+            *lock(&self.moment) = now;
+            Ok::<(), Conflict>(())
+        });
+        if claimed.is_ok() {
+            self.has_claimed(&relation, replaced);
+        }
     }
 
     /// What statements from number `first` on have claimed is anybody's again.
@@ -350,7 +394,33 @@ impl Transaction {
             windows.iter().for_each(|window| done.note(window, attributes.clone()));
             Ok(())
         })?;
-        self.told(relation.change_windows(windows, values, view))
+        self.told(relation.change_windows(windows, values, view))?;
+        let strength = if values.is_some() { Strength::NoKeyUpdate } else { Strength::Update };
+        relation.check_locks(windows, strength, &self.stamp).map_err(|conflict| self.collided(conflict))
+    }
+
+    /// Locks a row that it sees until it ends. False if another transaction has it, and it shall not be waited for; else that is
+    /// error 40001, and so is a row that was changed since its moment.
+    pub fn lock_row(&self, relation: &Arc<Relation>, row: RowId, strength: Strength, waits: bool) -> Result<bool> {
+        match relation.lock_row(row, strength, &self.view()) {
+            Ok(()) => {
+                lock(&self.locked).push((relation.clone(), row));
+                Ok(true)
+            }
+            Err(Conflict::Running(_)) if !waits => Ok(false),
+            Err(conflict) => Err(self.collided(conflict)),
+        }
+    }
+
+    /// Gives up the locks of statements from number `first` on.
+    fn unlock(&self, first: u32) {
+        let mut locked = lock(&self.locked);
+        for rows in locked.chunk_by(|(one, _), (other, _)| Arc::ptr_eq(one, other)) {
+            rows[0].0.unlock_rows(rows.iter().map(|(_, row)| *row), &self.stamp, first);
+        }
+        if first == 0 {
+            locked.clear();
+        }
     }
 
     /// Takes back what statements from number `first` on have done.
@@ -358,6 +428,7 @@ impl Transaction {
         // Nothing takes this back but the end of the transaction.
         let view = lock(&self.moment).of_statement(&self.stamp, 0);
         self.unclaim(first);
+        self.unlock(first);
         for done in &mut *lock(&self.done) {
             for &(chunk, window) in done.changed.keys() {
                 done.relation.undo_window(chunk, window, &self.stamp, first);
@@ -385,6 +456,7 @@ impl Transaction {
             made.iter().for_each(|index| index.complete(self.clock.view().timestamp()));
             lock(&self.validates).take();
             self.stamp.end_without_changes(&self.clock);
+            self.unlock(0);
             return Ok(Vec::new());
         }
         let moment = lock(&self.moment).clone();
@@ -418,6 +490,7 @@ impl Transaction {
         let done = done.into_inner();
         match result {
             Ok(()) => {
+                self.unlock(0);
                 lock(&self.validates).take();
                 // Nothing older is needed for this one any more.
                 drop(moment);
@@ -440,6 +513,7 @@ impl Transaction {
         if self.stamp.committed().is_none() {
             self.stamp.abort();
         }
+        self.unlock(0);
     }
 
     fn undo(&self) {

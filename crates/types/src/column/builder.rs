@@ -116,7 +116,7 @@ impl ColumnBuilder {
             (Value::Float(f), Physical::F32) => self.push(*f as f32),
             (Value::Float(f), Physical::F64) => self.push(*f),
             (Value::Str(s), Physical::Str) => self.push_str(s),
-            (Value::Date(d), Physical::I32) => self.push(*d),
+            (Value::Date(d) | Value::Enum(d), Physical::I32) => self.push(*d),
             (Value::Interval(i), Physical::Interval) => self.push::<Interval>(*i),
             (value, _) => panic!("{value:?} is not a value of type {}", self.sql_type),
         }

@@ -16,7 +16,7 @@ mod code;
 mod functions;
 mod text;
 
-pub use code::{Elements, encode, length, push, stride};
+pub use code::{Elements, encode, finish, inner, is_null, length, push, push_str, stride};
 pub use functions::*;
 pub use text::{parse, write};
 

@@ -135,7 +135,7 @@ pub fn hash_value(value: &crate::Value) -> u64 {
         Decimal(d) => hash_i128(*d),
         Float(f) => hash_f64(*f),
         Str(s) => hash_str(s),
-        Date(d) => hash_i64((*d).into()),
+        Date(d) | Enum(d) => hash_i64((*d).into()),
         Interval(i) => hash_interval(*i),
         Uuid(u) => hash_i128(crate::ops::uuid::stored(*u)),
     }

@@ -16,6 +16,7 @@ mod parse;
 
 pub use compiled::{Place, Regex};
 pub use functions::{
-    Occurrence, count, extract, instr, is_match, is_whole, replace, replace_to, substring, substring_of_group,
+    Occurrence, count, extract, extract_all, instr, is_match, is_whole, replace, replace_to, split, substring,
+    substring_of_group,
 };
 pub use options::Options;

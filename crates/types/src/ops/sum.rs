@@ -98,7 +98,7 @@ fn overflow() -> Error {
 }
 
 /// Up to here integers are doubles.
-const EXACT_INTEGERS: u128 = 1 << 53;
+pub const EXACT_INTEGERS: u128 = 1 << 53;
 
 /// The doubles whose sum `x` is, the largest first; the others are 0 if that one is `x`.
 #[inline]
@@ -124,6 +124,14 @@ pub fn variance(count: u64, sum: &LongSum, squares: &LongSum, sample: bool, scal
     let divisor = if sample { n * (n - 1) } else { n * n };
     let unit = 10u128.pow(scale.into()) as f64;
     quotient(long::deviations(count, [sum, sum], squares), divisor as f64, unit * unit)
+}
+
+/// [`variance`] from sums that are integers up to 2^53 of less than 2^40 numbers: the same bits.
+pub fn variance_of_integers(count: u64, sum: i64, squares: i64, sample: bool, scale: u8) -> Result<f64> {
+    let (n, sum) = (i128::from(count), i128::from(sum));
+    let divisor = if sample { n * (n - 1) } else { n * n };
+    let unit = 10u128.pow(scale.into()) as f64;
+    quotient(((n * i128::from(squares) - sum * sum) as f64, 0), divisor as f64, unit * unit)
 }
 
 /// A number with its power of two, divided by two others; 22003 if it is too large.

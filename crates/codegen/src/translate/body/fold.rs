@@ -96,6 +96,7 @@ impl<'p> Body<'_, 'p> {
                     self.plan_block(then, stage, 0);
                     self.plan_block(otherwise, stage, 0);
                 }
+                Inst::Loop { body, .. } => self.plan_block(body, stage, 0),
                 Inst::Fold(fold) if i >= done => {
                     let at = *here.get_or_insert_with(|| self.new_place(fold, stage == 0));
                     let place = &mut self.folds.places[at];

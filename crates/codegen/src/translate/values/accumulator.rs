@@ -99,6 +99,7 @@ impl Uses {
                             self.walk(then, ty);
                             self.walk(otherwise, ty);
                         }
+                        Inst::Loop { body, .. } => self.walk(body, ty),
                         Inst::Group { state, equal, init, known, .. } => {
                             self.groups.insert(*state);
                             known.iter().for_each(|known| self.walk(&known.keys, ty));

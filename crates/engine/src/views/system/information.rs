@@ -181,7 +181,7 @@ fn columns(system: &System<'_>) -> Vec<Vec<Value>> {
             optional(of_time),
             text(DATABASE),
             text(PG_CATALOG),
-            text(named.name),
+            text(&named.name),
             yes_or_no(is_identity),
             text(if is_generated { "ALWAYS" } else { "NEVER" }),
             generation.map_or(Value::Null, text),

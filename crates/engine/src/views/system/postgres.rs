@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use catalog::{Filling, Kind, TableEntry};
+use catalog::{CatalogSnapshot, Commented, Filling, Kind, TableEntry, UserType};
 use types::{SqlType, Value};
 
 use super::{
-    Column, DATABASE, OWNER, PG_CATALOG as SCHEMA, System, SystemTable, TYPES, TableKey, Type, oid, schema_oid, text,
+    Column, DATABASE, OWNER, PG_CATALOG as SCHEMA, System, SystemTable, TYPES, TableKey, Type, enum_oid, oid,
+    schema_oid, text,
 };
 use crate::PreparedStatement;
 use crate::settings::SETTINGS;
@@ -97,6 +98,17 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("typcollation", SqlType::BigInt),
         ],
         rows: types,
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_enum",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("enumtypid", SqlType::BigInt),
+            ("enumsortorder", SqlType::Real),
+            ("enumlabel", SqlType::Text),
+        ],
+        rows: labels,
     },
     SystemTable {
         schema: SCHEMA,
@@ -212,7 +224,7 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("objsubid", SqlType::Integer),
             ("description", SqlType::Text),
         ],
-        rows: |_| Vec::new(),
+        rows: descriptions,
     },
 ];
 
@@ -278,7 +290,7 @@ fn attributes(system: &System<'_>) -> Vec<Vec<Value>> {
     system.columns().into_iter().map(row).collect()
 }
 
-fn types(_: &System<'_>) -> Vec<Vec<Value>> {
+fn types(system: &System<'_>) -> Vec<Vec<Value>> {
     let row = |&(_, oid, name, _, length, category): &(&str, i64, &str, &str, i64, &str)| {
         vec![
             Value::Int(oid),
@@ -295,7 +307,74 @@ fn types(_: &System<'_>) -> Vec<Vec<Value>> {
             Value::Int(if category == "S" { 100 } else { 0 }),
         ]
     };
-    TYPES.iter().map(row).collect()
+    let own = |(schema, name, of): (&str, &str, &UserType)| {
+        vec![
+            Value::Int(enum_oid(of.of)),
+            text(name),
+            Value::Int(schema_oid(schema)),
+            Value::Int(OWNER_OID),
+            Value::Int(4),
+            text("e"),
+            text("E"),
+            Value::Int(0),
+            Value::Int(0),
+            Value::Int(0),
+            Value::Bool(false),
+            Value::Int(0),
+        ]
+    };
+    TYPES.iter().map(row).chain(system.catalog.user_types().map(own)).collect()
+}
+
+fn descriptions(system: &System<'_>) -> Vec<Vec<Value>> {
+    let row = |(on, comment): (&Commented, &str)| {
+        let (class, object, part) = numbers(system.catalog, on)?;
+        Some(vec![Value::Int(object), Value::Int(class), Value::Int(part), text(comment)])
+    };
+    system.catalog.comments().filter_map(row).collect()
+}
+
+/// The numbers of the table of the system that has something, of itself, and of the part that it is.
+fn numbers(catalog: &CatalogSnapshot, on: &Commented) -> Option<(i64, i64, i64)> {
+    const CLASS: i64 = 1259;
+    const NAMESPACE: i64 = 2615;
+    const TYPE: i64 = 1247;
+    const CONSTRAINT: i64 = 2606;
+    const DATABASES: i64 = 1262;
+    Some(match on {
+        Commented::Database => (DATABASES, oid("database", DATABASE, ""), 0),
+        Commented::Schema(name) => (NAMESPACE, schema_oid(name), 0),
+        Commented::Table(schema, name)
+        | Commented::View(schema, name)
+        | Commented::Sequence(schema, name)
+        | Commented::Index(schema, name) => (CLASS, oid("table", schema, name), 0),
+        Commented::Type(schema, name) => (TYPE, enum_oid(catalog.user_type(Some(schema), name)?.of), 0),
+        Commented::Column(schema, table, column) => {
+            let fields = catalog.find(Some(schema), table)?.fields();
+            let number = fields.iter().position(|field| field.name == *column)?;
+            (CLASS, oid("table", schema, table), number as i64 + 1)
+        }
+        Commented::Constraint(schema, table, name) => {
+            (CONSTRAINT, oid(&format!("constraint of {table}"), schema, name), 0)
+        }
+    })
+}
+
+fn labels(system: &System<'_>) -> Vec<Vec<Value>> {
+    let mut rows = Vec::new();
+    for (_, _, user_type) in system.catalog.user_types() {
+        let number = user_type.of.number().to_string();
+        for (at, (code, label)) in user_type.labels.iter().enumerate() {
+            let own = oid("label", &number, &code.to_string());
+            rows.push(vec![
+                Value::Int(own),
+                Value::Int(enum_oid(user_type.of)),
+                Value::Float(at as f64 + 1.0),
+                text(label),
+            ]);
+        }
+    }
+    rows
 }
 
 fn tables(system: &System<'_>) -> Vec<Vec<Value>> {

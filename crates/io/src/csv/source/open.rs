@@ -15,8 +15,8 @@ use crate::csv::records::MAX_TEXT;
 use crate::csv::sniff::{self, Sample};
 use crate::csv::split::{Split, Text};
 use crate::input::{Compression, Input, OPERATOR};
-use crate::open::PieceStep;
 use crate::source::{Field, FileSource};
+use base::helpers::PieceStep;
 
 /// Bytes of a morsel.
 const MORSEL: u64 = 8 << 20;

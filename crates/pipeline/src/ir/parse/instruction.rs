@@ -27,6 +27,8 @@ const CONVERSION: &[Conversion] = &[
 ];
 /// Callees that their names tell.
 const CALLEES: &[Callee] = &[
+    Callee::ListBegin,
+    Callee::ListEnd,
     Callee::MulI128,
     Callee::MulRound,
     Callee::AddInterval,
@@ -158,6 +160,21 @@ impl Parser<'_> {
                 let results = vars.into_iter().zip(a).zip(b).map(|((r, a), b)| (r, a, b)).collect();
                 Inst::If { condition, then, otherwise, results }
             }
+            "loop" => {
+                let times = self.var()?;
+                self.t.word("from")?;
+                let first = self.list(Self::var)?;
+                let (body, next) = self.block()?;
+                let Some((&index, carried)) = vars.split_first().filter(|(_, carried)| carried.len() == first.len())
+                else {
+                    return Err(self.t.error("a number, and as many values as are given"));
+                };
+                if next.len() != first.len() {
+                    return Err(self.t.error("as many values as are given"));
+                }
+                let carried = carried.iter().zip(first).zip(next).map(|((&v, a), b)| (v, a, b)).collect();
+                Inst::Loop { times, index, carried, body }
+            }
             "store" => {
                 let (base, offset) = self.place()?;
                 Inst::Store { base, offset, value: self.var()? }
@@ -233,6 +250,9 @@ impl Parser<'_> {
             return self.t.id("site").map(Callee::Site);
         }
         Ok(match self.t.name()? {
+            "element_count" => Callee::ElementCount(self.t.id("site")?),
+            "element" => Callee::Element(self.t.id("site")?, self.ty()?),
+            "list_push" => Callee::ListPush(self.t.id("site")?, self.ty()?),
             "like" => Callee::Like(self.t.id("$")?),
             "in_set" => Callee::InSet(self.t.id("$")?, self.ty()?),
             "function" => {

@@ -81,6 +81,11 @@ impl Printer<'_, '_, '_> {
                     self.find(otherwise);
                     results.iter().for_each(|&(v, ..)| self.mark(v));
                 }
+                Inst::Loop { index, carried, body, .. } => {
+                    self.mark(*index);
+                    carried.iter().for_each(|&(v, ..)| self.mark(v));
+                    self.find(body);
+                }
                 Inst::Match(m) => {
                     match_results(m).into_iter().for_each(|v| self.mark(v));
                     m.condition.iter().for_each(|c| self.find(&c.block));
@@ -155,6 +160,9 @@ impl Printer<'_, '_, '_> {
                 self.f.write_str("call ")?;
                 match callee {
                     Callee::Site(id) => write!(self.f, "{id}")?,
+                    Callee::ElementCount(id) => write!(self.f, "element_count {id}")?,
+                    Callee::Element(id, ty) => write!(self.f, "element {id} {ty:?}")?,
+                    Callee::ListPush(id, ty) => write!(self.f, "list_push {id} {ty:?}")?,
                     Callee::Like(id) => write!(self.f, "like {id}")?,
                     Callee::InSet(id, ty) => write!(self.f, "in_set {id} {ty:?}")?,
                     Callee::Scalar(function) => write!(self.f, "function {}", function.name())?,
@@ -184,6 +192,15 @@ impl Printer<'_, '_, '_> {
                 self.block(then, &[], &a)?;
                 self.f.write_str(" else ")?;
                 self.block(otherwise, &[], &b)
+            }
+            Inst::Loop { times, index, carried, body } => {
+                let names: Vec<_> = [*index].into_iter().chain(carried.iter().map(|&(v, ..)| v)).collect();
+                self.results(&names)?;
+                write!(self.f, "loop {times} from (")?;
+                list(self.f, carried, |f, (_, first, _)| write!(f, "{first}"))?;
+                self.f.write_str(") ")?;
+                let next: Vec<_> = carried.iter().map(|&(.., next)| next).collect();
+                self.block(body, &[], &next)
             }
             Inst::Store { base, offset, value } => write!(self.f, "store {base}+{offset} {value}"),
             Inst::AddToSum { base, offset, value } => write!(self.f, "add_to_sum {base}+{offset} {value}"),

@@ -72,11 +72,17 @@ impl Generator {
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => {
                 Value::str(self.0.pick(&TEXTS))
             }
+            SqlType::Map(of) => types::ops::map::encode(&[], of).unwrap(),
+            SqlType::Struct(of) => {
+                let values: Vec<Value> = of.fields.iter().map(|field| self.value(field.sql_type)).collect();
+                types::ops::structure::encode(&values, of).unwrap()
+            }
             SqlType::Array(&element) => {
                 let values = self.values(element);
                 types::ops::array::encode(&values, element).unwrap()
             }
             SqlType::Date => Value::Date(wide as i32),
+            SqlType::Enum(_) => Value::Enum(wide as i32),
             SqlType::Uuid => Value::Uuid(wide as u128),
             SqlType::Time => Value::Time(wide as i64),
             SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(wide as i64),
@@ -113,7 +119,8 @@ impl Generator {
 
     fn site(&mut self) -> Site {
         let all: Vec<_> = ScalarFunction::all().collect();
-        let kind = match self.0.index(3) {
+        let kind = match self.0.index(4) {
+            3 => SiteKind::Elements,
             0 => SiteKind::Scalar(self.0.pick(&all)),
             1 => SiteKind::Cast(self.coin()),
             _ => SiteKind::Like { syntax: self.syntax() },

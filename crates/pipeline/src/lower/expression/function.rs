@@ -11,6 +11,11 @@ use super::range::constant_field;
 use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, Operation, Ty};
 use crate::lower::pipe::{Pipe, Sql};
 
+/// Whether the expression is a constant of which this is true.
+fn is_integer(expr: &Expr, test: impl Fn(i64) -> bool) -> bool {
+    matches!(expr.kind, ExprKind::Const(Value::Int(number)) if test(number))
+}
+
 impl Expressions {
     pub(in crate::lower) fn function(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
         if let Some(sql) = self.arithmetic(pipe, f, args, expr)? {
@@ -25,6 +30,12 @@ impl Expressions {
             (F::GREATEST | F::LEAST, _) => self.extreme(pipe, f, args, expr),
             (F::EXTRACT, [field, input]) => self.extract(pipe, field, input, args, expr),
             (F::SUBSTRING, [text, start]) => self.substring(pipe, text, start, None, expr),
+            // A beginning fails for no text, so that what comes later may leave rows out before it.
+            (F::SUBSTRING, [text, start, length])
+                if text.sql_type.is_string() && is_integer(start, |n| n == 1) && is_integer(length, |n| n >= 0) =>
+            {
+                self.direct(pipe, Callee::Scalar(F::LEFT), &[text.clone(), length.clone()], expr)
+            }
             (F::SUBSTRING, [text, start, length]) => self.substring(pipe, text, start, Some(length), expr),
             (F::DATE_TRUNC, [field, input]) => self.truncate(pipe, field, input, args, expr),
             (F::ABS, [input]) => self.abs(pipe, input, args, expr),

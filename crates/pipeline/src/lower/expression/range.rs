@@ -27,7 +27,9 @@ impl Range {
         let symmetric = |high: i128| Some(Self { low: -high, high });
         match sql_type {
             SqlType::SmallInt => Some(Self { low: i16::MIN.into(), high: i16::MAX.into() }),
-            SqlType::Integer | SqlType::Date => Some(Self { low: i32::MIN.into(), high: i32::MAX.into() }),
+            SqlType::Integer | SqlType::Date | SqlType::Enum(_) => {
+                Some(Self { low: i32::MIN.into(), high: i32::MAX.into() })
+            }
             SqlType::BigInt | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => {
                 Some(Self { low: i64::MIN.into(), high: i64::MAX.into() })
             }
@@ -100,7 +102,7 @@ pub(in crate::lower) fn number(value: &Value) -> Option<i128> {
     match value {
         Value::Int(i) | Value::Time(i) | Value::Timestamp(i) => Some((*i).into()),
         Value::Decimal(d) => Some(*d),
-        Value::Date(d) => Some((*d).into()),
+        Value::Date(d) | Value::Enum(d) => Some((*d).into()),
         _ => None,
     }
 }

@@ -49,6 +49,7 @@ impl Expressions {
                 unbind(pipe, *column, outer);
                 result
             }
+            ExprKind::Each(each) => self.each(pipe, each, expr),
             ExprKind::Subquery(_) => Err(Error::internal("a subquery was not unnested").at(expr.position)),
         }
     }
@@ -221,7 +222,7 @@ impl Expressions {
         Ok(Sql { value, null: tail.null.is_some().then_some(flag) })
     }
 
-    fn value_and_flag(&mut self, pipe: &mut Pipe, expr: &Expr, result: SqlType) -> Result<[Var; 2]> {
+    pub(super) fn value_and_flag(&mut self, pipe: &mut Pipe, expr: &Expr, result: SqlType) -> Result<[Var; 2]> {
         let sql = self.scalar(pipe, expr)?;
         let sql = self.narrowest_to_layout(pipe, sql, result);
         let null = sql.null.unwrap_or_else(|| pipe.bool(false));
@@ -253,6 +254,7 @@ impl Expressions {
             ExprKind::IsNull(_) => false,
             ExprKind::Compare(plan::Compare::Distinct | plan::Compare::NotDistinct, _, _) => false,
             ExprKind::TryCast(_) => true,
+            ExprKind::Each(each) => each.reduced.is_some() || self.can_be_null(pipe, &each.list),
             ExprKind::Case { branches, otherwise } => {
                 branches.iter().map(|(_, v)| v).chain([&**otherwise]).any(|v| self.can_be_null(pipe, v))
             }
@@ -335,7 +337,7 @@ impl Expressions {
 }
 
 /// Ends what a let's column means.
-fn unbind(pipe: &mut Pipe, column: ColumnId, outer: Option<Binding>) {
+pub(super) fn unbind(pipe: &mut Pipe, column: ColumnId, outer: Option<Binding>) {
     match outer {
         Some(outer) => pipe.bindings.insert(column, outer),
         None => pipe.bindings.remove(&column),

@@ -120,11 +120,20 @@ impl Generator {
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => {
                 Value::str(self.random.pick(&NAMES))
             }
+            SqlType::Map(of) => types::ops::map::encode(&[], of).unwrap(),
+            SqlType::Struct(of) => {
+                let values: Vec<Value> = of.fields.iter().map(|field| self.value(field.sql_type)).collect();
+                types::ops::structure::encode(&values, of).unwrap()
+            }
             SqlType::Array(&element) => {
                 let values: Vec<Value> = (0..self.random.index(3)).map(|_| self.value(element)).collect();
                 types::ops::array::encode(&values, element).unwrap()
             }
             SqlType::Date => Value::Date((n % 1_000_000) as i32),
+            SqlType::Enum(of) => {
+                let codes: Vec<i32> = of.labels().iter().map(|(code, _)| code).collect();
+                Value::Enum(self.random.pick(&codes))
+            }
             SqlType::Uuid => Value::Uuid(wide as u128),
             SqlType::Time => Value::Time(n.rem_euclid(86_400_000_001)),
             SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(n % 100_000_000_000_000_000),

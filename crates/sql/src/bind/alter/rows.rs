@@ -12,7 +12,7 @@ use crate::bind::coerce::{assign, boolean};
 use crate::bind::scope::{Clause, Scope};
 use crate::bind::written::within;
 use crate::bind::{Binder, Bound, Output};
-use crate::{ColumnDefinition, Table};
+use crate::{ColumnDefinition, DomainColumn, ObjectName, Table};
 
 impl Binder<'_> {
     /// The rows of the new relation; if the old one stays, a query that has to end well, if there is something to ask for.
@@ -27,8 +27,9 @@ impl Binder<'_> {
             };
             let attributes: Vec<ColumnId> = columns.iter().map(|(_, column)| *column).collect();
             let bound = b.values_of_altered(altered, item.node, &attributes, &item.scope)?;
-            let table = altered.as_table();
-            let Bound { node, output } = b.written(bound, &table, &altered.table.name)?;
+            let table = altered.as_table(&b.domains_of_new(altered));
+            let bound = b.written(bound, &table, &altered.table.name)?;
+            let Bound { node, output } = b.with_computed(bound, (&table, &altered.table.name), &[])?;
             let branches = b.assertions_of_altered(altered, &table, &output)?;
             let node = match branches.is_empty() {
                 true => node,
@@ -41,6 +42,19 @@ impl Binder<'_> {
             let output = if rewrites { output } else { Vec::new() };
             b.plan.finish(Bound { node, output }).map(Some)
         })
+    }
+
+    /// The columns of domains whose values are new.
+    fn domains_of_new(&self, altered: &Altered<'_>) -> Vec<DomainColumn> {
+        let columns = altered.table.columns.iter().zip(&altered.values).enumerate();
+        let new = columns.filter(|(_, (_, values))| !matches!(values, Values::Of(_)));
+        new.filter_map(|(attribute, (column, _))| {
+            let (schema, name) = column.domain.clone()?;
+            let name = ObjectName { schema: Some(schema), name, position: None };
+            let (name, domain) = self.resolver.domain(&name)?;
+            Some(DomainColumn { attribute, name, domain })
+        })
+        .collect()
     }
 
     fn values_of_altered(
@@ -148,13 +162,16 @@ impl Binder<'_> {
 
 impl Altered<'_> {
     /// What rows are written to. What must hold of them is asked otherwise.
-    fn as_table(&self) -> Table {
+    fn as_table(&self, domains: &[DomainColumn]) -> Table {
         let field = |c: &ColumnDefinition| Field { name: c.name.clone(), sql_type: c.sql_type, nullable: c.nullable };
+        let domains = domains.to_vec();
         Table {
             fields: self.table.columns.iter().map(field).collect(),
             foreign_keys: Vec::new(),
+            computed: self.table.computed.clone(),
             fillings: self.table.columns.iter().map(|c| c.filling.clone()).collect(),
             checks: Vec::new(),
+            domains,
             ..self.before.clone()
         }
     }

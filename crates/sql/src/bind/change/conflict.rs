@@ -1,17 +1,20 @@
 //! INSERT ... ON CONFLICT: the rows that are to be inserted, joined by their keys with those that are there.
 
 use base::{Error, Result, SqlState};
-use plan::{ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op};
+use catalog::IndexStatistics;
+use plan::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, JoinKind, Node, Op, split_conjuncts};
 use sqlparser::ast::{self, ConflictTarget, OnConflict, OnConflictAction};
 use types::SqlType;
 
+use super::returning::{Returning, Versions};
 use super::{Changed, sole_ident};
-use crate::bind::coerce::{cast_to, compare};
+use crate::bind::coerce::{boolean, cast_to, compare};
 use crate::bind::from::table_factor;
-use crate::bind::scope::{Clause, Relation, ScopeColumn};
+use crate::bind::scope::{Clause, Relation, Scope, ScopeColumn};
 use crate::bind::select::filtered;
 use crate::bind::{Binder, Bound, Output, fold};
-use crate::{ChangeKind, ObjectName, Statement, Table};
+use crate::parse::Arbiter;
+use crate::{ChangeKind, ObjectName, Statement, Table, UniqueKey};
 
 impl Binder<'_> {
     /// The statement that inserts `bound`, a row of the table each, unless their keys are taken.
@@ -57,7 +60,11 @@ impl Binder<'_> {
                 }
             };
             b.plan.padded.extend(columns.iter().copied().chain([id]));
-            let excluded = proposed.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
+            let excluded = proposed
+                .iter()
+                .take(table.fields.len())
+                .map(|o| ScopeColumn { name: o.name.clone(), column: o.column })
+                .collect();
             let excluded = Relation { name: Some("excluded".to_owned()), columns: excluded, value: None };
             scope.relations.push(excluded);
             b.names.level().scope = scope;
@@ -71,7 +78,9 @@ impl Binder<'_> {
             };
             let attributes = (0..row.len()).collect();
             let bound = Bound { node, output: row };
-            b.change(name, table, kind, attributes, Some(id), bound, (&columns, insert.returning.as_deref()))
+            let returning = insert.returning.as_deref();
+            let returning = returning.map(|items| Returning { items, columns: &columns, versions: Versions::Both });
+            b.change(name, table, kind, attributes, Some(id), bound, returning)
         })
     }
 
@@ -89,12 +98,14 @@ impl Binder<'_> {
             return Ok((filtered(node, is_new), proposed.to_vec(), Vec::new()));
         };
         let assigned = self.assigned(&update.assignments, table, name)?;
+        let guard = assigned.has_queries().then(|| Expr::new(ExprKind::Not(Box::new(is_new.clone())), SqlType::Bool));
         if let Some(condition) = &update.selection {
             self.names.level().clause = Clause::Where;
             let condition = self.condition(condition, "WHERE")?;
             let either = ExprKind::Or(vec![is_new.clone(), condition]);
             node = filtered(node, Expr::new(either, SqlType::Bool));
         }
+        let (node, assigned) = self.guarded(assigned, node, guard);
         let mut computed = Vec::new();
         let mut row = Vec::new();
         for (attribute, output) in proposed.iter().enumerate() {
@@ -110,7 +121,8 @@ impl Binder<'_> {
             row.push(Output { name: output.name.clone(), column, literal: None });
         }
         let node = Node::new(Op::Map { input: Box::new(node), columns: computed });
-        let Bound { node, output: written } = self.written(Bound { node, output: row.clone() }, table, name)?;
+        let bound = self.written(Bound { node, output: row.clone() }, table, name)?;
+        let Bound { node, output: written } = self.with_computed(bound, (table, name), &[])?;
         let mut updated: Vec<usize> = assigned.iter().map(|(attribute, _)| *attribute).collect();
         updated.extend((0..row.len()).filter(|&attribute| written[attribute].column != row[attribute].column));
         updated.sort_unstable();
@@ -118,20 +130,23 @@ impl Binder<'_> {
         Ok((node, written, updated))
     }
 
-    fn equal_keys(&self, key: &[usize], proposed: &[Output], columns: &[ColumnId]) -> Result<Vec<Expr>> {
+    fn equal_keys(&self, key: &UniqueKey, proposed: &[Output], columns: &[ColumnId]) -> Result<Vec<Expr>> {
+        let has_key = |only: usize| [proposed[only].column, columns[only]].map(|column| self.plan.reference(column));
         let equal = |attribute: &usize| {
             let (mine, theirs) = (proposed[*attribute].column, columns[*attribute]);
             compare(Compare::Eq, self.plan.reference(mine), self.plan.reference(theirs), None)
         };
-        key.iter().map(equal).collect()
+        let only = key.only.into_iter().flat_map(has_key).map(Ok);
+        key.attributes.iter().map(equal).chain(only).collect()
     }
 
     /// The keys that decide whether a row is in conflict. Error 42P10 if nothing is unique over the columns that are told.
-    fn arbiters(&self, on: &OnConflict, table: &Table, name: &ObjectName) -> Result<Vec<Vec<usize>>> {
-        let indexes: Vec<_> = table.statistics.indexes().into_iter().filter(|index| index.is_unique).collect();
+    fn arbiters(&mut self, on: &OnConflict, table: &Table, name: &ObjectName) -> Result<Vec<UniqueKey>> {
+        let key_of = |index: IndexStatistics| UniqueKey { attributes: index.attributes(), only: index.only };
+        let indexes: Vec<_> = table.statistics.indexes().into_iter().filter(|index| index.is_unique()).collect();
         let key = match &on.conflict_target {
             None if matches!(on.action, OnConflictAction::DoNothing) => {
-                return Ok(indexes.into_iter().map(|index| index.attributes).collect());
+                return Ok(indexes.into_iter().map(key_of).collect());
             }
             None => {
                 let message = "ON CONFLICT DO UPDATE requires inference specification or constraint name";
@@ -148,7 +163,12 @@ impl Binder<'_> {
                 };
                 let targets = self.text.targets(table, name, &idents)?;
                 let wanted = sorted(targets.iter().map(|target| target.attribute).collect());
-                indexes.into_iter().find(|index| sorted(index.attributes.clone()) == wanted)
+                let has_all = |index: &IndexStatistics| index.only.is_none() && sorted(index.attributes()) == wanted;
+                indexes.into_iter().find(has_all)
+            }
+            Some(ConflictTarget::OnConstraint(_)) if self.insert.arbiter.is_some() => {
+                let arbiter = self.insert.arbiter.clone();
+                arbiter.map_or(Ok(None), |arbiter| self.inferred(&arbiter, indexes, table, name))?
             }
             Some(ConflictTarget::OnConstraint(constraint)) => {
                 let wanted = sole_ident(constraint).unwrap_or_default();
@@ -162,6 +182,57 @@ impl Binder<'_> {
         };
         let message = "there is no unique or exclusion constraint matching the ON CONFLICT specification";
         let none = || Error::new(SqlState::INVALID_COLUMN_REFERENCE, message).at(name.position);
-        Ok(vec![key.ok_or_else(none)?.attributes])
+        Ok(vec![key_of(key.ok_or_else(none)?)])
+    }
+
+    /// The index over these keys, of rows that the arbiter says are such.
+    fn inferred(
+        &mut self,
+        arbiter: &Arbiter,
+        indexes: Vec<IndexStatistics>,
+        table: &Table,
+        name: &ObjectName,
+    ) -> Result<Option<IndexStatistics>> {
+        let mut columns = Vec::new();
+        let mut named = Vec::new();
+        for (attribute, field) in table.fields.iter().enumerate() {
+            let info = ColumnInfo { name: field.name.clone(), sql_type: field.sql_type, nullable: field.nullable };
+            let column = self.plan.columns.push(info);
+            columns.push((attribute, column));
+            named.push(ScopeColumn { name: field.name.clone(), column });
+        }
+        let computed = self.computed_columns(table, &named, &mut columns)?;
+        let scope = Scope::of(Relation { name: Some(name.name.clone()), columns: named, value: None });
+        let attribute_of = |expr: &Expr| {
+            let column = expr.as_column().or_else(|| computed.iter().find(|(_, e)| e.same(expr)).map(|(c, _)| *c));
+            columns.iter().find(|(_, c)| Some(*c) == column).map(|(attribute, _)| *attribute)
+        };
+        let mut wanted = Vec::with_capacity(arbiter.keys.len());
+        for key in &arbiter.keys {
+            match attribute_of(&self.expr_in(key, Clause::IndexKey, scope.clone())?) {
+                Some(attribute) => wanted.push(attribute),
+                None => return Ok(None),
+            }
+        }
+        let mut rows = Vec::new();
+        if let Some(condition) = &arbiter.rows {
+            let condition = boolean(self.expr_in(condition, Clause::IndexPredicate, scope)?, "WHERE")?;
+            split_conjuncts(condition, &mut rows);
+        }
+        let has_rows = |only: usize| {
+            let column = columns.iter().find(|(attribute, _)| *attribute == only).map(|(_, column)| *column);
+            let predicate = computed.iter().find(|(c, _)| Some(*c) == column).map(|(_, e)| e.clone());
+            let mut parts = Vec::new();
+            predicate.into_iter().for_each(|predicate| split_conjuncts(predicate, &mut parts));
+            !parts.is_empty() && parts.iter().all(|part| rows.iter().any(|row| row.same(part)))
+        };
+        wanted.sort_unstable();
+        wanted.dedup();
+        Ok(indexes.into_iter().find(|index| {
+            let mut attributes = index.attributes();
+            attributes.sort_unstable();
+            attributes.dedup();
+            attributes == wanted && index.only.is_none_or(has_rows)
+        }))
     }
 }

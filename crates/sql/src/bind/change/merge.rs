@@ -2,10 +2,11 @@
 
 use base::{Error, Result, SqlState};
 use plan::{ColumnId, Expr, ExprKind, JoinKind, Node, Op};
-use sqlparser::ast::{self, MergeAction, MergeClauseKind, MergeInsertKind, MergeUpdateKind};
+use sqlparser::ast::{self, MergeAction, MergeClauseKind, MergeInsertKind, MergeUpdateKind, OutputClause};
 use types::{SqlType, Value};
 
 use super::Changed;
+use super::assigned::Assigned;
 use crate::bind::coerce::{assign, cast_to};
 use crate::bind::scope::Clause;
 use crate::bind::select::filtered;
@@ -19,12 +20,14 @@ struct When {
     action: i64,
     /// By attribute, if the row is inserted or updated.
     row: Option<Vec<Expr>>,
+    /// What its values are of besides.
+    assigned: Assigned,
 }
 
 impl Binder<'_> {
     pub(in crate::bind) fn merge(&mut self, merge: &ast::Merge) -> Result<Statement> {
         let position = self.text.span(merge.merge_token.0.span);
-        if merge.output.is_some() {
+        if matches!(merge.output, Some(OutputClause::Output { .. })) {
             return unsupported("MERGE with OUTPUT", position);
         }
         self.at_level(|b| {
@@ -54,8 +57,24 @@ impl Binder<'_> {
             for clause in &merge.clauses {
                 whens.push(b.when(clause, (&columns, id, mark), &table, &name)?);
             }
-            b.merged(node, whens, (columns, id), name, table)
+            let node = b.asked_where_taken(node, &mut whens);
+            let returning = merge.output.as_ref().map(returned_items);
+            b.merged(node, whens, (columns, id), name, table, returning)
         })
+    }
+
+    /// The rows with what the queries of SET give them, each where its WHEN applies.
+    fn asked_where_taken(&mut self, mut node: Node, whens: &mut [When]) -> Node {
+        for at in 0..whens.len() {
+            let assigned = std::mem::take(&mut whens[at].assigned);
+            if assigned.has_queries() {
+                let taken = |(i, when): (usize, &When)| (when.condition.clone(), Expr::bool(i == at));
+                let branches = whens[..=at].iter().enumerate().map(taken).collect();
+                let case = ExprKind::Case { branches, otherwise: Box::new(Expr::bool(false)) };
+                node = self.guarded(assigned, node, Some(Expr::new(case, SqlType::Bool))).0;
+            }
+        }
+        node
     }
 
     fn has_no(&self, column: ColumnId) -> Expr {
@@ -82,6 +101,7 @@ impl Binder<'_> {
         }
         let condition = Expr::new(ExprKind::And(conditions), SqlType::Bool);
         let inserts = matches!(clause.clause_kind, MergeClauseKind::NotMatched | MergeClauseKind::NotMatchedByTarget);
+        let mut queries = Assigned::default();
         let (action, row) = match &clause.action {
             MergeAction::Delete { .. } if !inserts => (change_action::DELETE, None),
             MergeAction::Update(update) if !inserts => {
@@ -91,7 +111,8 @@ impl Binder<'_> {
                 if update.update_predicate.is_some() || update.delete_predicate.is_some() {
                     return unsupported("WHERE in an action of MERGE", position);
                 }
-                let assigned = self.assigned(assignments, table, name)?;
+                queries = self.assigned(assignments, table, name)?;
+                let assigned = std::mem::take(&mut queries.values);
                 let mut row: Vec<Expr> = columns.iter().map(|&column| self.plan.reference(column)).collect();
                 assigned.into_iter().for_each(|(attribute, value)| row[attribute] = value);
                 (change_action::UPDATE, Some(row))
@@ -105,7 +126,7 @@ impl Binder<'_> {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, message).at(position));
             }
         };
-        Ok(When { condition, action, row })
+        Ok(When { condition, action, row, assigned: queries })
     }
 
     fn merge_insert(&mut self, insert: &ast::MergeInsertExpr, table: &Table, name: &ObjectName) -> Result<Vec<Expr>> {
@@ -164,6 +185,7 @@ impl Binder<'_> {
         (columns, id): (Vec<ColumnId>, ColumnId),
         name: ObjectName,
         table: Table,
+        returning: Option<&[ast::SelectItem]>,
     ) -> Result<Statement> {
         let constant = |action: i64| Expr::constant(Value::Int(action), SqlType::BigInt);
         let branches = whens.iter().map(|when| (when.condition.clone(), constant(when.action))).collect();
@@ -200,8 +222,9 @@ impl Binder<'_> {
         let node = filtered(node, Expr::new(is_something, SqlType::Bool));
         let before: Vec<ColumnId> = row.iter().map(|o| o.column).collect();
         // Rows that are deleted satisfy what they are asked: they stand in the table.
-        let Bound { node, mut output } = self.written(Bound { node, output: row }, &table, &name)?;
-        updated.extend((0..output.len()).filter(|&attribute| output[attribute].column != before[attribute]));
+        let bound = self.written(Bound { node, output: row }, &table, &name)?;
+        let Bound { mut node, mut output } = self.with_computed(bound, (&table, &name), &[])?;
+        updated.extend((0..output.len()).filter(|&at| before.get(at) != Some(&output[at].column)));
         updated.sort_unstable();
         updated.dedup();
         let moves = table.has_key_among(&updated);
@@ -210,10 +233,25 @@ impl Binder<'_> {
             Output { name: "row id".to_owned(), column: id, literal: None },
         ];
         let attributes: Vec<usize> = (0..output.len()).collect();
+        let mut fields = None;
+        let mut returned = Vec::new();
+        if let Some(items) = returning {
+            let action = self.plan.reference(action_column);
+            let bound = self.returning_merged(node, action, &output[..table.fields.len()], &columns, items)?;
+            fields = Some(bound.output.iter().map(|o| self.field_of(o)).collect());
+            (node, returned) = (bound.node, bound.output);
+        }
         all.append(&mut output);
+        all.append(&mut returned);
         let source = self.plan.finish(Bound { node, output: all })?;
         let kind = ChangeKind::Merge { updated, moves };
-        let change = crate::Change { name, table: table.source, kind, attributes, source, returning: None };
+        let change = crate::Change { name, table: table.source, kind, attributes, source, returning: fields };
         Ok(Statement::Change(Box::new(change)))
+    }
+}
+
+fn returned_items(output: &OutputClause) -> &[ast::SelectItem] {
+    match output {
+        OutputClause::Output { select_items, .. } | OutputClause::Returning { select_items, .. } => select_items,
     }
 }

@@ -1,26 +1,154 @@
-//! RETURNING: what a statement gives back of the rows that it has changed.
+//! RETURNING: what a statement gives back of the rows that it has changed, as they are now and, by the names `old` and `new` or
+//! those that WITH gives these, as they were and as they are.
 
 use base::{Error, Result, SqlState};
-use plan::{ColumnId, Node, Op};
+use plan::{ColumnId, Compare, Expr, ExprKind, Node, Op};
 use sqlparser::ast;
 use sqlparser::parser::Parser;
+use types::{SqlType, Value};
 
 use crate::bind::scope::{Clause, Level, Relation, Scope, ScopeColumn};
 use crate::bind::{Binder, Bound, Output};
+use crate::change_action;
 use crate::dialect::MorselDialect;
+use crate::parse::returning::{Version, named_version};
+
+/// Which versions of its rows a statement has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::bind) enum Versions {
+    /// Those that are gone.
+    Old,
+    Both,
+}
+
+/// What RETURNING says, and the columns of the rows as they were.
+#[derive(Clone, Copy)]
+pub(super) struct Returning<'a> {
+    pub items: &'a [ast::SelectItem],
+    pub columns: &'a [ColumnId],
+    pub versions: Versions,
+}
 
 impl Binder<'_> {
-    /// The items over the row that is written, in the place of the table's own `columns` in the scope of the level.
-    pub(super) fn returning(
+    /// The items over the row that is written, in the place of the table's own columns in the scope of the level.
+    pub(super) fn returning(&mut self, node: Node, row: &[Output], returning: Returning<'_>) -> Result<Bound> {
+        let Returning { items, columns, versions } = returning;
+        let scope = std::mem::take(&mut self.names.level().scope);
+        self.names.level().scope = scope.with_columns(columns, row);
+        let named = |&column: &ColumnId, output: &Output| ScopeColumn { name: output.name.clone(), column };
+        let old = columns.iter().zip(row).map(|(column, output)| named(column, output)).collect();
+        let (node, new) = match versions {
+            Versions::Both => (node, row.iter().map(|o| named(&o.column, o)).collect()),
+            Versions::Old => self.nothing(node, row),
+        };
+        self.returned(node, items, old, new)
+    }
+
+    /// The same of rows that are inserted, in a level of their own.
+    pub(in crate::bind) fn returning_inserted(
         &mut self,
         node: Node,
-        columns: &[ColumnId],
+        name: &str,
         row: &[Output],
         items: &[ast::SelectItem],
     ) -> Result<Bound> {
-        let scope = std::mem::take(&mut self.names.level().scope);
-        self.names.level().scope = scope.with_columns(columns, row);
-        self.names.level().clause = Clause::Returning;
+        let columns: Vec<_> = row.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
+        let scope = Scope::of(Relation { name: Some(name.to_owned()), columns: columns.clone(), value: None });
+        let (node, old) = self.nothing(node, row);
+        self.names.levels.push(Level { scope, ..Level::new(Clause::Returning) });
+        let bound = self.returned(node, items, old, columns);
+        self.names.levels.pop();
+        bound
+    }
+
+    /// The same of rows with which MERGE does something: `*` gives those of the source first.
+    pub(super) fn returning_merged(
+        &mut self,
+        node: Node,
+        action: Expr,
+        row: &[Output],
+        columns: &[ColumnId],
+        items: &[ast::SelectItem],
+    ) -> Result<Bound> {
+        let is = |wanted: i64| {
+            let wanted = Expr::constant(Value::Int(wanted), SqlType::BigInt);
+            let kind = ExprKind::Compare(Compare::Eq, Box::new(action.clone()), Box::new(wanted));
+            Expr::new(kind, SqlType::Bool)
+        };
+        let (is_inserted, is_deleted) = (is(change_action::INSERT), is(change_action::DELETE));
+        let mut computed = Vec::new();
+        let mut new = Vec::new();
+        for output in row {
+            let value = self.plan.reference(output.column);
+            let sql_type = value.sql_type;
+            let null = Expr::constant(Value::Null, sql_type);
+            let kind = ExprKind::Case { branches: vec![(is_deleted.clone(), null)], otherwise: Box::new(value) };
+            let value = Expr::new(kind, sql_type);
+            let column = self.plan.column_for(&output.name, &value);
+            computed.push((column, value));
+            new.push(ScopeColumn { name: output.name.clone(), column });
+        }
+        let node = Node::new(Op::Map { input: Box::new(node), columns: computed });
+        let named = row.iter().zip(columns);
+        let old = named.map(|(o, &column)| ScopeColumn { name: o.name.clone(), column }).collect();
+        let level = self.names.level();
+        let mut scope = std::mem::take(&mut level.scope).with_columns(columns, row);
+        let of_table = |column: &ScopeColumn| row.iter().any(|o| o.column == column.column);
+        let (target, source): (Vec<_>, Vec<_>) = scope.visible.into_iter().partition(of_table);
+        scope.visible = source.into_iter().chain(target).collect();
+        level.scope = scope;
+        let text = |word: &str| Expr::constant(Value::Str(word.into()), SqlType::Text);
+        let branches = vec![(is_inserted, text("INSERT")), (is_deleted, text("DELETE"))];
+        let kind = ExprKind::Case { branches, otherwise: Box::new(text("UPDATE")) };
+        level.merge_action = Some(Expr::new(kind, SqlType::Text));
+        self.returned(node, items, old, new)
+    }
+
+    /// Rows that are not there: all NULL.
+    fn nothing(&mut self, node: Node, row: &[Output]) -> (Node, Vec<ScopeColumn>) {
+        let mut computed = Vec::with_capacity(row.len());
+        let mut named = Vec::with_capacity(row.len());
+        for output in row {
+            let null = Expr::constant(Value::Null, self.plan.columns[output.column].sql_type);
+            let column = self.plan.column_for(&output.name, &null);
+            computed.push((column, null));
+            named.push(ScopeColumn { name: output.name.clone(), column });
+        }
+        (Node::new(Op::Map { input: Box::new(node), columns: computed }), named)
+    }
+
+    /// The items in the scope of the level, in which the rows as they were and as they are have names, too.
+    fn returned(
+        &mut self,
+        node: Node,
+        mut items: &[ast::SelectItem],
+        old: Vec<ScopeColumn>,
+        new: Vec<ScopeColumn>,
+    ) -> Result<Bound> {
+        let mut names: [Option<String>; 2] = [None, None];
+        while let Some((version, name)) = items.first().and_then(named_version) {
+            items = &items[1..];
+            let (at, what) = if version == Version::Old { (0, "OLD") } else { (1, "NEW") };
+            if names[at].is_some() {
+                let message = format!("{what} cannot be specified multiple times");
+                return Err(Error::new(SqlState::SYNTAX_ERROR, message));
+            }
+            let relations = &self.names.level().scope.relations;
+            let is_taken = relations.iter().any(|relation| relation.name.as_ref() == Some(&name));
+            if is_taken || names.contains(&Some(name.clone())) {
+                let message = format!("table name \"{name}\" specified more than once");
+                return Err(Error::new(SqlState::DUPLICATE_ALIAS, message));
+            }
+            names[at] = Some(name);
+        }
+        let [old_name, new_name] = names;
+        let level = self.names.level();
+        level.clause = Clause::Returning;
+        // Behind all others: what is called so already keeps the name.
+        for (name, usual, columns) in [(old_name, "old", old), (new_name, "new", new)] {
+            let name = Some(name.unwrap_or_else(|| usual.to_owned()));
+            level.scope.relations.push(Relation { name, columns, value: None });
+        }
         let mut select = any_select()?;
         select.projection = items.to_vec();
         let items = self.select_list(&select)?;
@@ -46,22 +174,6 @@ impl Binder<'_> {
             false => Node::new(Op::Map { input: Box::new(node), columns: computed }),
         };
         Ok(self.plan.with_known_types(Bound { node, output }))
-    }
-
-    /// The same of rows that are inserted, in a level of their own.
-    pub(in crate::bind) fn returning_inserted(
-        &mut self,
-        node: Node,
-        name: &str,
-        row: &[Output],
-        items: &[ast::SelectItem],
-    ) -> Result<Bound> {
-        let columns = row.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
-        let scope = Scope::of(Relation { name: Some(name.to_owned()), columns, value: None });
-        self.names.levels.push(Level { scope, ..Level::new(Clause::Returning) });
-        let bound = self.returning(node, &[], &[], items);
-        self.names.levels.pop();
-        bound
     }
 }
 

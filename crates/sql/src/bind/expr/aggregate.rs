@@ -73,7 +73,14 @@ impl Binder<'_> {
         exprs: impl Iterator<Item = &'e Expr>,
         position: Option<u32>,
     ) -> Result<usize> {
-        let level = self.names.level_of_aggregate(exprs);
+        let exprs: Vec<&Expr> = exprs.collect();
+        if exprs.iter().any(|expr| self.names.reads_lambda(expr)) {
+            let message = "aggregate functions cannot read the parameters of a lambda";
+            return Err(Error::new(SqlState::GROUPING_ERROR, message)
+                .hint("functions of lists, such as list_sum, take an array")
+                .at(position));
+        }
+        let level = self.names.level_of_aggregate(exprs.into_iter());
         self.names.check_place(level, position)?;
         Ok(level)
     }

@@ -11,7 +11,7 @@ use types::{SqlType, Value};
 use super::json::step;
 use crate::bind::coerce::{cast_to, is_untyped, unify};
 use crate::bind::type_name::array_of;
-use crate::bind::{Binder, unsupported};
+use crate::bind::{Binder, fold, unsupported};
 
 impl Binder<'_> {
     /// `ARRAY[...]` or `[...]`, of elements of a type if it is known.
@@ -78,14 +78,41 @@ impl Binder<'_> {
     /// `array[1]`, `array[1][2]`, `array[1:2]`.
     pub(super) fn access(&mut self, root: &ast::Expr, chain: &[AccessExpr]) -> Result<Expr> {
         let position = self.text.start(root);
-        let mut value = self.expr(root)?;
+        // `t.list[1].field`: the names before the first subscript are one.
+        let mut names: Vec<ast::Ident> = match root {
+            ast::Expr::Identifier(first) => vec![first.clone()],
+            _ => Vec::new(),
+        };
+        let mut chain = chain;
+        while let (false, [AccessExpr::Dot(ast::Expr::Identifier(name)), rest @ ..]) = (names.is_empty(), chain) {
+            names.push(name.clone());
+            chain = rest;
+        }
+        let mut value = if names.len() > 1 { self.compound(&names)? } else { self.expr(root)? };
         for access in chain {
-            let AccessExpr::Subscript(subscript) = access else {
-                return unsupported("access to a field of a composite value", position);
+            let subscript = match access {
+                AccessExpr::Dot(ast::Expr::Identifier(field)) => {
+                    value = self.struct_field(value, &fold(field), position)?;
+                    continue;
+                }
+                AccessExpr::Dot(_) => return unsupported("access to anything but a field", position),
+                AccessExpr::Subscript(subscript) => subscript,
             };
+            if let (Some(_), Subscript::Index { index: ast::Expr::Value(name) }) =
+                (value.sql_type.structure(), subscript)
+                && let ast::Value::SingleQuotedString(name) = &name.value
+            {
+                value = self.struct_field(value, name, position)?;
+                continue;
+            }
             if let (SqlType::Jsonb, Subscript::Index { index }) = (value.sql_type, subscript) {
                 let at = self.expr(index)?;
                 value = step(value, at, false, position)?;
+                continue;
+            }
+            if let (Some(of), Subscript::Index { index }) = (value.sql_type.map(), subscript) {
+                let key = self.expr(index)?;
+                value = self.map_value(value, key, of, position)?;
                 continue;
             }
             let Some(element) = value.sql_type.element() else {

@@ -1,7 +1,7 @@
 //! Calls of functions by name, and the grammar's own forms of them.
 
 use base::{Error, Result, SqlState};
-use functions::{AggregateFunction, Composed, ScalarFunction, WindowFunction};
+use functions::{AggregateFunction, Composed, Lambda, ScalarFunction, WindowFunction};
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, DuplicateTreatment, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectNamePart};
 use sqlparser::ast::{CeilFloorKind, FunctionArgumentClause, NullTreatment, OrderByExpr, TrimWhereField};
@@ -83,14 +83,37 @@ impl Binder<'_> {
             let name = function.name.to_string().to_lowercase();
             return self.function_of_subquery(&name, query, position);
         }
+        if let Some(value) = self.user_function(function)? {
+            return Ok(value);
+        }
+        if let Some(made) = self.struct_call(function)? {
+            return Ok(made);
+        }
         let call = parts_of(function, position)?;
+        if call.name == "merge_action" && call.arguments.is_empty() && !call.star {
+            return self.merge_action(position);
+        }
         if let Some(composed) = Composed::find(&call.name, call.arguments.len()).filter(|_| !call.star) {
             return self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref()));
+        }
+        if let Some(lambda) = Lambda::find(&call.name) {
+            let is_plain = function.over.is_none() && !call.star && !call.distinct && call.filter.is_none();
+            if !is_plain || !call.order.is_empty() || !call.within_group.is_empty() {
+                return Err(call.wrong(format!("{} is neither an aggregate nor a window function", call.name)));
+            }
+            return self.deeper(|b| b.lambda_call(lambda, &call));
         }
         match &function.over {
             Some(over) => self.window_call(&call, over),
             None => self.plain_call(&call),
         }
+    }
+
+    /// What MERGE has done with a row.
+    fn merge_action(&self, position: Option<u32>) -> Result<Expr> {
+        let action = self.names.levels.iter().rev().find_map(|level| level.merge_action.clone());
+        let message = "MERGE_ACTION() can only be used in the RETURNING list of a MERGE command";
+        action.ok_or_else(|| Error::new(SqlState::SYNTAX_ERROR, message).at(position))
     }
 
     /// A call without OVER.
@@ -141,6 +164,12 @@ impl Binder<'_> {
         if name == "grouping" {
             return self.grouping(arguments, position);
         }
+        if let Some(value) = self.session_function(name, arguments, position)? {
+            return Ok(value);
+        }
+        if let Some(value) = self.enum_function(name, arguments, position)? {
+            return Ok(value);
+        }
         if let Some(element) = self.unnest_in_list(name, arguments, position)? {
             return Ok(element);
         }
@@ -161,6 +190,9 @@ impl Binder<'_> {
 
     /// A call of a scalar function.
     pub(super) fn call_by_name(&mut self, name: &str, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
+        if let Some(made) = self.map_call(name, arguments, position)? {
+            return Ok(made);
+        }
         if let Some(built) = self.json_call(name, arguments, position)? {
             return Ok(built);
         }
@@ -223,6 +255,7 @@ impl Binder<'_> {
             | "current_time"
             | "localtime"
             | "current_date"
+            | "current_schema"
             | "current_user"
             | "session_user"
             | "current_role"

@@ -3,24 +3,31 @@
 use base::{Error, Result, SqlState};
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, CastKind};
-use types::SqlType;
 use types::ops::cast::{can_cast, depends_on_zone};
+use types::{SqlType, Value};
 
 use crate::bind::coerce::{cast_to, known};
-use crate::bind::type_name::sql_type;
+use crate::bind::sequence::{is_regclass, qualified};
 use crate::bind::{Binder, unsupported, zone};
 
 impl Binder<'_> {
     pub(super) fn cast(&mut self, kind: &CastKind, inner: &ast::Expr, name: &ast::DataType) -> Result<Expr> {
         let position = self.text.start(inner);
-        let to = sql_type(name).map_err(|e| e.at(position))?;
+        if is_regclass(name) {
+            return self.number_of_relation(inner, position);
+        }
+        let to = self.sql_type(name).map_err(|e| e.at(position))?;
         // The elements of a literal are cast each, so that none of them decides for the others.
         let expr = match (to.element(), inner) {
             (Some(element), ast::Expr::Array(array)) => self.array(&array.elem, Some(element))?,
             _ => self.expr(inner)?,
         };
         if matches!(kind, CastKind::Cast | CastKind::DoubleColon) {
-            return Ok(cast_to(expr, to)?.at(position));
+            let value = cast_to(expr, to)?.at(position);
+            return match self.domain_of(name)? {
+                Some((name, domain)) => self.as_domain(value, &name, &domain),
+                None => Ok(value),
+            };
         }
         let expr = known(expr);
         if !can_cast(expr.sql_type, to) {
@@ -38,5 +45,25 @@ impl Binder<'_> {
             };
         }
         Ok(Expr::new(ExprKind::TryCast(Box::new(expr)), to).at(position))
+    }
+
+    /// `'t'::regclass`: the number that the system's tables have for a table. It is not printed as the name.
+    fn number_of_relation(&mut self, inner: &ast::Expr, position: Option<u32>) -> Result<Expr> {
+        let bound = self.expr(inner)?;
+        let ExprKind::Const(Value::Str(text)) = &bound.kind else {
+            return match bound.sql_type {
+                t if t.is_integer() => cast_to(bound, SqlType::BigInt),
+                _ => unsupported("a name of a table that is not a literal", position),
+            };
+        };
+        let number = match text.parse::<i64>() {
+            Ok(number) => Some(number),
+            Err(_) => self.resolver.number_of(&qualified(text, position)?),
+        };
+        let Some(number) = number else {
+            let message = format!("relation \"{text}\" does not exist");
+            return Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(position));
+        };
+        Ok(Expr::constant(Value::Int(number), SqlType::BigInt).at(position))
     }
 }

@@ -90,7 +90,7 @@ impl VisitorMut for Filling<'_> {
 fn is_aggregate(function: &ast::Function) -> bool {
     let Some(ObjectNamePart::Identifier(name)) = function.name.0.last() else { return false };
     let name = fold(name);
-    let composed = functions::composed::COMPOSED.iter().any(|c| c.is_aggregate && c.names.contains(&name.as_str()));
+    let composed = functions::composed::all().any(|c| c.is_aggregate && c.names.contains(&name.as_str()));
     let is_list = matches!(WindowFunction::find(&name), Some(WindowFunction::StringAgg | WindowFunction::ArrayAgg));
     composed || is_list || AggregateFunction::find(&name).is_some() || is_ordered_set(&name)
 }

@@ -26,12 +26,15 @@ impl Binder<'_> {
             | V::EscapedStringLiteral(s)
             | V::UnicodeStringLiteral(s)
             | V::NationalStringLiteral(s) => untyped(s),
-            V::Placeholder(name) => self.parameter(name, position)?,
+            V::Placeholder(name) => match self.variable_parameter(name, literal.span)? {
+                Some(variable) => variable,
+                None => self.parameter(name, position)?,
+            },
             other => return unsupported(format!("the literal {other}"), position),
         })
     }
 
-    fn parameter(&self, name: &str, position: Option<u32>) -> Result<Expr> {
+    fn parameter(&mut self, name: &str, position: Option<u32>) -> Result<Expr> {
         let number: Option<usize> = name.strip_prefix('$').and_then(|n| n.parse().ok());
         if let Some(parameter) = number.and_then(|n| inferred::parameter(n.checked_sub(1)?)) {
             return Ok(parameter.at(position));
@@ -44,9 +47,13 @@ impl Binder<'_> {
                 })
                 .at(position));
         };
+        let (value, sql_type) = (value.clone(), *sql_type);
+        if let Some(open) = number.and_then(|n| self.arguments.open_parameter(n - 1, &value, sql_type)) {
+            return Ok(open.at(position));
+        }
         // Text adapts as a literal does, so that drivers may send dates and numbers as text.
-        let sql_type = if *sql_type == SqlType::Text { SqlType::Null } else { *sql_type };
-        Ok(Expr::constant(value.clone(), sql_type).at(position))
+        let sql_type = if sql_type == SqlType::Text { SqlType::Null } else { sql_type };
+        Ok(Expr::constant(value, sql_type).at(position))
     }
 
     /// `INTERVAL '90' DAY`, `INTERVAL '1 year 2 months'`, `INTERVAL '2:03' MINUTE TO SECOND`, `INTERVAL 3 MONTH`
@@ -90,7 +97,7 @@ impl Text<'_> {
     /// `DATE '1995-01-01'`
     pub(super) fn typed_string(&mut self, typed: &TypedString) -> Result<Expr> {
         let position = self.span(typed.value.span);
-        let to = sql_type(&typed.data_type).map_err(|e| e.at(position))?;
+        let to = sql_type(&typed.data_type, &|_| Ok(None)).map_err(|e| e.at(position))?;
         let text = match typed.value.value.clone().into_string() {
             Some(text) => text,
             None => return unsupported("a typed literal that is no string", position),

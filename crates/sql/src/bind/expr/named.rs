@@ -3,9 +3,10 @@
 use base::{Error, Result, SqlState};
 use catalog::nearest_name;
 use functions::aggregate::AGGREGATES;
-use functions::composed::COMPOSED;
+use functions::composed;
+use functions::lambda::LAMBDAS;
 use functions::window::WINDOWS;
-use functions::{AggregateFunction, SESSION_ZONE, ScalarFunction, WindowFunction};
+use functions::{AggregateFunction, Lambda, SESSION_ZONE, ScalarFunction, WindowFunction};
 use plan::{Expr, ExprKind};
 use types::ops::date;
 use types::ops::number::pattern;
@@ -90,7 +91,7 @@ fn check_field(function: ScalarFunction, arguments: &mut [Expr], result: SqlType
 }
 
 /// 42883 with the nearest name as hint.
-pub(super) fn no_function(name: &str, types: &[SqlType]) -> Error {
+pub(in crate::bind) fn no_function(name: &str, types: &[SqlType]) -> Error {
     let list = types.iter().map(SqlType::to_string).collect::<Vec<_>>().join(", ");
     let error = Error::new(SqlState::UNDEFINED_FUNCTION, format!("function {name}({list}) does not exist"));
     if let Some(function) = ScalarFunction::find(name) {
@@ -105,14 +106,18 @@ pub(super) fn no_function(name: &str, types: &[SqlType]) -> Error {
     if let Some(window) = WindowFunction::find(name).and_then(WindowFunction::definition) {
         return error.hint(format!("example: {}", window.example.0));
     }
-    if let Some(composed) = COMPOSED.iter().find(|c| c.names.contains(&name)) {
+    if let Some(composed) = composed::all().find(|c| c.names.contains(&name)) {
         return error.hint(format!("no function takes these arguments (example: {})", composed.example.0));
+    }
+    if let Some(lambda) = Lambda::find(name) {
+        return error.hint(format!("it takes a list and a lambda (example: {})", lambda.example.0));
     }
     let known = ScalarFunction::all()
         .flat_map(|f| f.definition().names)
         .chain(AGGREGATES.iter().flat_map(|d| d.names))
         .copied()
-        .chain(COMPOSED.iter().flat_map(|c| c.names).copied())
+        .chain(composed::all().flat_map(|c| c.names).copied())
+        .chain(LAMBDAS.iter().flat_map(|l| l.names).copied())
         .chain(WINDOWS.iter().map(|w| w.name));
     match nearest_name(name, known) {
         Some(near) => error.hint(format!("perhaps you meant {near}()")),

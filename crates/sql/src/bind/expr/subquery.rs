@@ -13,7 +13,8 @@ use crate::bind::scope::SelfReference;
 use crate::bind::{Binder, Bound, unsupported};
 
 impl Binder<'_> {
-    fn subquery(&mut self, query: &ast::Query) -> Result<Bound> {
+    /// A query within a statement, its columns of known types.
+    pub(in crate::bind) fn subquery(&mut self, query: &ast::Query) -> Result<Bound> {
         let bound = self.not_recursive(SelfReference::Subquery, |b| b.query(query))?;
         Ok(self.plan.with_known_types(bound))
     }

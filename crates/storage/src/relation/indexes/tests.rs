@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use base::helpers::Alone;
 use base::{Budget, Random, SqlState};
 use types::{Chunk, SqlType, Value};
 
-use crate::index::{IndexDefinition, IndexPart, Unique};
-use crate::relation::Distribution;
+use crate::index::{IndexDefinition, IndexPart, RowOrder, Unique};
+use crate::relation::{Distribution, FirstRows};
 use crate::testing::{TYPES, column, value};
 use crate::{Attribute, Comparison, Relation, RowId, ScanOp, ScanPredicate, Schema, Scratch, Snapshot, Transaction};
 use crate::{WINDOW, relation};
@@ -23,7 +24,7 @@ fn relation_of(types: &[SqlType]) -> Arc<Relation> {
 
 fn definition(parts: &[(usize, bool, bool)], unique: Unique) -> IndexDefinition {
     let part = |&(attribute, descending, nulls_first): &_| IndexPart { attribute, descending, nulls_first };
-    IndexDefinition { name: "i".to_owned(), parts: parts.iter().map(part).collect(), unique }
+    IndexDefinition { name: "i".to_owned(), parts: parts.iter().map(part).collect(), unique, only: None }
 }
 
 fn chunk(types: &[SqlType], rows: &[Vec<Value>]) -> Chunk {
@@ -80,15 +81,44 @@ fn predicate(random: &mut Random, attribute: usize, sql_type: SqlType, distinct:
     ScanPredicate::new(attribute, sql_type, op)
 }
 
+fn order(random: &mut Random) -> RowOrder {
+    let nulls_first = [None, Some(true), Some(false)][random.index(3)];
+    RowOrder { attribute: random.index(3), descending: random.below(2) == 0, nulls_first }
+}
+
+/// Whether rows were left out because the first ones in an order are enough; these are among those that were found.
+fn has_first(snapshot: &Snapshot, predicates: &[ScanPredicate], first: FirstRows, found: &[RowId]) -> bool {
+    let FirstRows { order, rows } = first;
+    let all = scan(snapshot, predicates, None);
+    let value = |row: &RowId| snapshot.row(*row).swap_remove(order.attribute);
+    let mut wanted: Vec<(Value, RowId)> = all.iter().map(|row| (value(row), *row)).collect();
+    wanted.retain(|(value, _)| order.nulls_first.is_some() || !value.is_null());
+    wanted.sort_by(|(a, _), (b, _)| {
+        let of_null = |value: &Value| value.is_null() != order.nulls_first.unwrap_or_default();
+        let compared = if order.descending { b.total_cmp(a) } else { a.total_cmp(b) };
+        of_null(a).cmp(&of_null(b)).then(compared)
+    });
+    let last = wanted.get(rows - 1).map(|(value, _)| value.clone());
+    let is_equal = |value: &Value| last.as_ref().is_some_and(|last| last.total_cmp(value).is_eq());
+    for (at, (value, row)) in wanted.iter().enumerate() {
+        assert!(
+            (at >= rows && !is_equal(value)) || found.binary_search(row).is_ok(),
+            "{first:?} {predicates:?}: {row:?}"
+        );
+    }
+    all.iter().any(|row| found.binary_search(row).is_err())
+}
+
 #[test]
 fn searches_find_what_scans_find() {
     let mut random = Random(7);
     for &sql_type in &TYPES {
-        let types = [sql_type, SqlType::Integer, sql_type];
+        let types = [sql_type, SqlType::Integer, sql_type, SqlType::Bool];
         let relation = relation_of(&types);
         let row = |random: &mut Random, at: i64| {
             let mut some = || if random.below(5) == 0 { Value::Null } else { value(random, sql_type, 40) };
-            vec![some(), Value::Int(at % 9), some()]
+            let is_in = [Value::Null, Value::Bool(false), Value::Bool(true)][at as usize % 3].clone();
+            vec![some(), Value::Int(at % 9), some(), is_in]
         };
         let rows: Vec<_> = (0..3000).map(|at| row(&mut random, at)).collect();
         append(&relation, &types, &rows).commit().unwrap();
@@ -107,7 +137,9 @@ fn searches_find_what_scans_find() {
             _ => &[(0, false, true), (2, true, false)],
         };
         let making = Transaction::begin(&relation.clock_of_tests(), false);
-        let index = making.create_index(&relation, definition(parts, Unique::No)).unwrap();
+        let only = [None, Some(3)][random.index(2)];
+        let definition = IndexDefinition { only, ..definition(parts, Unique::No) };
+        let index = making.create_index(&relation, definition, &Alone).unwrap();
         assert!(!relation.snapshot().is_complete(&index));
         making.commit().unwrap();
         assert!(relation.snapshot().is_complete(&index) && !old.is_complete(&index));
@@ -118,16 +150,24 @@ fn searches_find_what_scans_find() {
         let before = relation.snapshot();
         deleting.commit().unwrap();
         let after = relation.snapshot();
-        let mut searched = 0;
+        let (mut searched, mut of_first) = (0, 0);
         for _ in 0..300 {
-            let predicates: Vec<_> = (0..1 + random.below(3))
+            let is_in = ScanOp::Compare(Comparison::Eq, Value::Bool(true));
+            let is_in = ScanPredicate::new(3, SqlType::Bool, is_in);
+            let is_in = (only.is_some() && random.below(4) > 0).then_some(is_in);
+            let predicates: Arc<[_]> = (0..1 + random.below(3))
                 .map(|_| match random.below(3) as usize {
                     1 => predicate(&mut random, 1, SqlType::Integer, 18),
                     attribute => predicate(&mut random, attribute, sql_type, 40),
                 })
+                .chain(is_in)
                 .collect();
+            let first = FirstRows { order: order(&mut random), rows: 1 + random.index(9) };
             for snapshot in [&before, &after] {
-                if let Some((found, _)) = snapshot.search_most(&predicates, 2000) {
+                if let Some(found) = snapshot.search_most(&predicates, &[first], 2000) {
+                    of_first += usize::from(has_first(snapshot, &predicates, first, &found));
+                }
+                if let Some(found) = snapshot.search_most(&predicates, &[], 2000) {
                     searched += 1;
                     assert!(found.is_sorted());
                     let (all, of_found) =
@@ -136,7 +176,7 @@ fn searches_find_what_scans_find() {
                 }
             }
         }
-        assert!(searched > 50, "{sql_type}: {searched}");
+        assert!(searched > 50 && of_first > 20, "{sql_type}: {searched}, {of_first}");
         // A transaction cannot change keys in place.
         let changes = Transaction::begin(&relation.clock_of_tests(), false);
         let new = column(sql_type, &[Value::Null]);
@@ -186,8 +226,8 @@ fn a_unique_index_takes_no_row_twice_whatever_happens() {
                         let snapshot = transaction.snapshot(&relation);
                         let wanted =
                             ScanPredicate::new(0, SqlType::BigInt, ScanOp::Compare(Comparison::Eq, Value::Int(key.0)));
-                        let found = snapshot.search(std::slice::from_ref(&wanted));
-                        let ids = found.expect("there are few").0;
+                        let found = snapshot.search(&Arc::from([wanted]), &[]);
+                        let ids = found.expect("there are few");
                         assert_eq!(ids.len(), own.range((key.0, 0)..(key.0 + 1, 0)).count());
                         if !ids.is_empty() {
                             transaction.delete(&relation, &ids).unwrap();
@@ -227,11 +267,11 @@ fn an_index_is_not_made_while_others_change_rows() {
     let writer = Transaction::begin(&clock, false);
     writer.insert(&append(&relation, &types, &[vec![Value::Int(1)]])).unwrap();
     let maker = Transaction::begin(&clock, false);
-    let refused = maker.create_index(&relation, definition(&[(0, false, false)], Unique::ButNull)).unwrap_err();
+    let refused = maker.create_index(&relation, definition(&[(0, false, false)], Unique::ButNull), &Alone).unwrap_err();
     assert_eq!(refused.state(), SqlState::SERIALIZATION_FAILURE);
     assert!(maker.take_blocked().is_some_and(|stamp| Arc::ptr_eq(&stamp, writer.stamp())));
     writer.commit().unwrap();
-    let refused = maker.create_index(&relation, definition(&[(0, false, false)], Unique::ButNull)).unwrap_err();
+    let refused = maker.create_index(&relation, definition(&[(0, false, false)], Unique::ButNull), &Alone).unwrap_err();
     assert_eq!(refused.state(), SqlState::UNIQUE_VIOLATION);
     assert!(refused.to_string().contains("could not create unique index"), "{refused}");
     // Nothing is left of it.
@@ -239,11 +279,11 @@ fn an_index_is_not_made_while_others_change_rows() {
     append(&relation, &types, &[vec![Value::Int(1)]]).commit().unwrap();
     // Its own changes are no hindrance, and come into the index.
     maker.insert(&append(&relation, &types, &[vec![Value::Int(7)]])).unwrap();
-    let index = maker.create_index(&relation, definition(&[(0, false, false)], Unique::No)).unwrap();
+    let index = maker.create_index(&relation, definition(&[(0, false, false)], Unique::No), &Alone).unwrap();
     maker.commit().unwrap();
     assert_eq!(index.rows(), 5);
     let wanted = ScanPredicate::new(0, SqlType::BigInt, ScanOp::Compare(Comparison::Eq, Value::Int(7)));
-    assert_eq!(relation.snapshot().search(&[wanted]).unwrap().0.len(), 1);
+    assert_eq!(relation.snapshot().search(&Arc::from([wanted]), &[]).unwrap().len(), 1);
 }
 
 #[test]
@@ -294,7 +334,7 @@ fn readers_find_their_rows_while_others_insert_delete_and_roll_back() {
             let of_text = ScanPredicate::new(1, SqlType::Text, ScanOp::Compare(Comparison::Eq, text(key)));
             let old = ScanPredicate::new(0, SqlType::BigInt, ScanOp::Compare(Comparison::Lt, Value::Int(1000)));
             let snapshot = relation.snapshot();
-            let (found, _) = snapshot.search_most(&[of_text, old], 10_000).unwrap();
+            let found = snapshot.search_most(&Arc::from([of_text, old]), &[], 10_000).unwrap();
             assert_eq!(found.len(), 20);
         }
     });

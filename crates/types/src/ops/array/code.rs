@@ -1,9 +1,12 @@
 //! Elements written and read.
 
+use std::borrow::Cow;
+
 use base::{Error, Result, SqlState};
 
 use super::{END, NULL, VALUE};
 use crate::ops::string::check_length;
+use crate::structs::StructField;
 use crate::{Interval, Physical, SqlType, Value};
 
 /// Bits of a byte that are used.
@@ -14,6 +17,11 @@ const ESCAPE: u8 = 1;
 const LENGTH_OFFSET: i128 = 1 << 79;
 /// Bytes of an interval's length, with the marker; its months and days follow.
 const LENGTH_BYTES: usize = 12;
+
+/// Whether the bytes of an element are those of NULL.
+pub fn is_null(raw: &[u8]) -> bool {
+    raw.first().is_some_and(|marker| marker & NULL != 0)
+}
 
 /// Bytes of each element, if all of the type have as many.
 pub const fn stride(element: SqlType) -> Option<usize> {
@@ -38,7 +46,8 @@ pub fn encode<'v>(values: impl IntoIterator<Item = &'v Value>, element: SqlType)
 }
 
 /// The array whose form that is.
-pub(super) fn finish(out: Vec<u8>) -> Result<Value> {
+/// The array of the elements that were appended.
+pub fn finish(out: Vec<u8>) -> Result<Value> {
     check_length(out.len())?;
     let text = String::from_utf8(out).map_err(|_| Error::internal("an array whose form is no text"))?;
     Ok(Value::str(text))
@@ -53,15 +62,7 @@ pub fn push(out: &mut Vec<u8>, value: &Value, element: SqlType) -> Result<()> {
                 out.push(NULL);
                 Ok(())
             }
-            Value::Str(text) => {
-                out.push(VALUE);
-                match element.is_array() {
-                    true => out.extend_from_slice(text.as_bytes()),
-                    false => push_text(out, text),
-                }
-                out.push(END);
-                check_length(out.len())
-            }
+            Value::Str(text) => push_str(out, text, element),
             _ => Err(wrong()),
         };
     };
@@ -78,6 +79,17 @@ pub fn push(out: &mut Vec<u8>, value: &Value, element: SqlType) -> Result<()> {
     }
     push_bits(out, VALUE, ordered(value, element.physical()).ok_or_else(wrong)?, stride);
     Ok(())
+}
+
+/// Appends a text or an array, which is not NULL.
+pub fn push_str(out: &mut Vec<u8>, text: &str, element: SqlType) -> Result<()> {
+    out.push(VALUE);
+    match element.is_nested() {
+        true => out.extend_from_slice(text.as_bytes()),
+        false => push_text(out, text),
+    }
+    out.push(END);
+    check_length(out.len())
 }
 
 fn flip(value: i32) -> u32 {
@@ -184,6 +196,11 @@ impl<'a> Elements<'a> {
         Self { rest: array.as_bytes(), element, stride: stride(element) }
     }
 
+    /// Those from a byte on at which one begins.
+    pub fn from_byte(array: &'a str, element: SqlType, at: usize) -> Self {
+        Self { rest: array.as_bytes().get(at..).unwrap_or_default(), element, stride: stride(element) }
+    }
+
     /// Goes on behind so many elements.
     pub fn skip_elements(mut self, count: usize) -> Self {
         match self.stride {
@@ -225,22 +242,23 @@ impl Iterator for Elements<'_> {
         Some(match self.stride {
             Some(_) => fixed(raw, self.element),
             None if marker == NULL => Value::Null,
-            None => inner(&raw[1..raw.len() - 1], self.element),
+            None => Value::str(inner(raw, self.element)),
         })
     }
 }
 
 /// The text or array between marker and end.
-fn inner(bytes: &[u8], element: SqlType) -> Value {
-    if element.is_array() || !bytes.contains(&ESCAPE) {
-        return Value::str(String::from_utf8_lossy(bytes));
+pub fn inner(raw: &[u8], element: SqlType) -> Cow<'_, str> {
+    let bytes = raw.get(1..raw.len() - 1).unwrap_or_default();
+    if element.is_nested() || !bytes.contains(&ESCAPE) {
+        return String::from_utf8_lossy(bytes);
     }
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes.iter();
     while let Some(&byte) = rest.next() {
         out.push(if byte == ESCAPE { rest.next().map_or(0, |digit| digit - b'0') } else { byte });
     }
-    Value::str(String::from_utf8_lossy(&out))
+    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
 }
 
 /// Bytes of the first element of an array of texts or arrays; 0 if there is none.
@@ -248,7 +266,14 @@ fn extent(bytes: &[u8], element: SqlType) -> usize {
     match bytes.first() {
         None => 0,
         Some(&NULL) => 1,
-        Some(_) => match element.element() {
+        Some(_) if let Some(of) = element.structure() => {
+            let past = |at: usize, field: &StructField| {
+                at + stride(field.sql_type)
+                    .unwrap_or_else(|| extent(bytes.get(at..).unwrap_or_default(), field.sql_type))
+            };
+            (of.fields.iter().fold(1, past) + 1).min(bytes.len())
+        }
+        Some(_) => match element.items() {
             None => 1 + bytes[1..].iter().position(|b| *b == END).map_or(bytes.len() - 1, |at| at + 1),
             Some(inner) => {
                 let mut at = 1;

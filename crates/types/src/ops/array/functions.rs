@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use base::{Error, Result, SqlState, statement};
 
-use super::code::{finish, must_not_be_null};
-use super::{Elements, NULL, push};
+use super::code::{finish, is_null, must_not_be_null};
+use super::{Elements, push};
 use crate::ops::cast::write_value;
 use crate::ops::string::{MAX_LENGTH, check_length};
 use crate::{SqlType, Value};
@@ -16,10 +16,6 @@ use crate::{SqlType, Value};
 fn raw(array: &str, element: SqlType) -> impl Iterator<Item = &[u8]> {
     let mut elements = Elements::new(array, element);
     std::iter::from_fn(move || Some(elements.raw()).filter(|raw| !raw.is_empty()))
-}
-
-fn is_null(raw: &[u8]) -> bool {
-    raw.first().is_some_and(|marker| marker & NULL != 0)
 }
 
 /// The element of that number; NULL if there is none.

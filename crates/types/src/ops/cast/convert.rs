@@ -5,7 +5,8 @@ use base::{Error, Result, SqlState};
 use super::{TooLong, parse, text, to_char_n, to_varchar};
 use crate::ops::date::Zone;
 use crate::ops::error::out_of_range;
-use crate::ops::{array, bytes, date, decimal, json};
+use crate::ops::{array, bytes, date, decimal, json, map, structure};
+use crate::structs::{StructField, StructType};
 use crate::{SqlType, Value};
 
 /// Whether `CAST(from AS to)` exists. Narrower than what [`cast_value`] could do by way of text.
@@ -13,6 +14,22 @@ pub fn can_cast(from: SqlType, to: SqlType) -> bool {
     use SqlType::*;
     if let (Array(from), Array(to)) = (from, to) {
         return can_cast(*from, *to);
+    }
+    if let (Struct(from), Struct(to)) = (from, to) {
+        let fields = matching(from, to);
+        let can = |(at, to): (&Option<usize>, &StructField)| {
+            at.is_none_or(|at| can_cast(from.fields[at].sql_type, to.sql_type))
+        };
+        return fields.iter().any(Option::is_some) && fields.iter().zip(&to.fields).all(can);
+    }
+    if let (Map(from), Map(to)) = (from, to) {
+        return can_cast(from.key, to.key) && can_cast(from.value, to.value);
+    }
+    if let (Json | Jsonb, Struct(_)) = (from, to) {
+        return true;
+    }
+    if let (Enum(a), Enum(b)) = (from, to) {
+        return a == b;
     }
     if from == Null || from.is_string() || to.is_string() || (from.is_numeric() && to.is_numeric()) {
         return to != Null || from == Null;
@@ -73,6 +90,27 @@ fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone: &
     }
     match (value, to) {
         (Value::Str(s), SqlType::Array(&to)) if from.is_array() => elements(s, from, to, too_long, zone),
+        (Value::Str(s), SqlType::Struct(to)) if let SqlType::Struct(from) = from => {
+            let values: Vec<Value> = structure::values(s, from).collect();
+            let one = |(at, field): (Option<usize>, &StructField)| match at {
+                Some(at) => convert(&values[at], from.fields[at].sql_type, field.sql_type, too_long, zone),
+                None => Ok(Value::Null),
+            };
+            let fields = matching(from, to);
+            if fields.iter().all(Option::is_none) {
+                return Err(no_cast(SqlType::Struct(from), SqlType::Struct(to)));
+            }
+            let converted = fields.into_iter().zip(&to.fields).map(one).collect::<Result<Vec<_>>>()?;
+            structure::encode(&converted, to)
+        }
+        (Value::Str(s), SqlType::Map(to)) if let SqlType::Map(from) = from => {
+            let one = |(key, value): (Value, Value)| {
+                let key = convert(&key, from.key, to.key, too_long, zone)?;
+                Ok((key, convert(&value, from.value, to.value, too_long, zone)?))
+            };
+            map::encode(&map::decoded(s, from).into_iter().map(one).collect::<Result<Vec<_>>>()?, to)
+        }
+        (Value::Str(s), SqlType::Struct(to)) if from.is_json() => structure::of_json(s, to),
         (Value::Str(_), _) if from.is_encoded() => Err(no_cast(from, to)),
         (Value::Str(s), SqlType::Jsonb) if from == SqlType::Json => json::normal_form(s).map(Value::str),
         (Value::Str(s), SqlType::Json) if from == SqlType::Jsonb => Ok(Value::Str(s.clone())),
@@ -109,6 +147,11 @@ fn elements(array: &str, from: SqlType, to: SqlType, too_long: TooLong, zone: &Z
     let from = from.element().unwrap_or(SqlType::Null);
     let all = array::Elements::new(array, from).map(|value| convert(&value, from, to, too_long, zone));
     array::encode(&all.collect::<Result<Vec<_>>>()?, to)
+}
+
+/// Which field of one struct each of another becomes: that of its name.
+fn matching(from: &StructType, to: &StructType) -> Vec<Option<usize>> {
+    to.fields.iter().map(|field| from.position(&field.name)).collect()
 }
 
 #[cold]
@@ -154,10 +197,13 @@ fn from_text(text: &str, to: SqlType, too_long: TooLong, zone: &Zone) -> Result<
         SqlType::Timestamptz => parse::timestamptz(bytes, zone).map(Value::Timestamp),
         SqlType::Interval => parse::interval(bytes).map(Value::Interval),
         SqlType::Uuid => parse::uuid(bytes).map(Value::Uuid),
+        SqlType::Enum(of) => parse::label(bytes, of.labels()).map(Value::Enum),
         SqlType::Bytea => return bytes::parse(text).map(Value::str),
         SqlType::Json => return json::check(text).map(|()| Value::str(text)),
         SqlType::Jsonb => return json::normalised(text).map(Value::str),
         SqlType::Array(&element) => return array::parse(text, element, too_long),
+        SqlType::Struct(of) => return structure::parse(text, of),
+        SqlType::Map(of) => return map::parse(text, of),
         SqlType::Null | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
             return Err(no_cast(SqlType::Text, to));
         }

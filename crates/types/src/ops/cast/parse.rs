@@ -4,9 +4,10 @@
 
 use std::borrow::Cow;
 
-use base::Error;
+use base::{Error, SqlState};
 
 use crate::SqlType;
+use crate::enumeration::Labels;
 use crate::ops::Bad;
 pub use crate::ops::date::{
     parse_date as date, parse_interval as interval, parse_time as time, parse_timestamp as timestamp,
@@ -38,6 +39,12 @@ pub fn bool(text: &[u8]) -> Result<bool, Bad> {
     }
 }
 
+/// Reads the label of an enum, exactly.
+#[inline]
+pub fn label(text: &[u8], labels: &Labels) -> Result<i32, Bad> {
+    std::str::from_utf8(text).ok().and_then(|text| labels.code(text)).ok_or(Bad::Syntax)
+}
+
 /// The name of a type in PostgreSQL's messages.
 pub fn message_name(sql_type: SqlType) -> Cow<'static, str> {
     Cow::Borrowed(match sql_type {
@@ -58,10 +65,12 @@ pub fn message_name(sql_type: SqlType) -> Cow<'static, str> {
         SqlType::Timestamptz => "timestamp with time zone",
         SqlType::Interval => "interval",
         SqlType::Uuid => "uuid",
+        SqlType::Enum(_) => return Cow::Owned(sql_type.to_string()),
         SqlType::Bytea => "bytea",
         SqlType::Json => "json",
         SqlType::Jsonb => "jsonb",
         SqlType::Array(&element) => return Cow::Owned(format!("{}[]", message_name(element))),
+        SqlType::Struct(_) | SqlType::Map(_) => return Cow::Owned(sql_type.to_string()),
     })
 }
 
@@ -76,6 +85,9 @@ pub fn error(bad: Bad, sql_type: SqlType, text: &[u8]) -> Error {
         }
         SqlType::Decimal { precision, scale } if bad == Bad::Range => {
             crate::ops::decimal::field_overflow(precision, scale)
+        }
+        SqlType::Enum(_) => {
+            Error::new(SqlState::INVALID_TEXT, format!("invalid input value for enum {name}: \"{text}\""))
         }
         _ => bad.number(name, text),
     }

@@ -1,7 +1,7 @@
 //! Values as text, as the shell, CSV and casts to text print them.
 
 use crate::ops::date::Zone;
-use crate::ops::{array, bytes, date, decimal, number, uuid};
+use crate::ops::{array, bytes, date, decimal, map, number, structure, uuid};
 use crate::{SqlType, Value};
 
 /// The blanks that pad a `char(n)` value to its length.
@@ -37,6 +37,8 @@ pub fn write_value_in(out: &mut String, value: &Value, sql_type: SqlType, zone: 
         }
         (Value::Str(s), SqlType::Bytea) => bytes::write(out, s),
         (Value::Str(s), SqlType::Array(&element)) => array::write(out, s, element),
+        (Value::Str(s), SqlType::Map(of)) => map::write(out, s, of),
+        (Value::Str(s), SqlType::Struct(of)) => structure::write(out, s, of),
         (Value::Str(s), _) => out.push_str(s),
         (Value::Date(d), _) => date::write_date(out, *d),
         (Value::Time(t), _) => date::write_time(out, *t),
@@ -44,6 +46,8 @@ pub fn write_value_in(out: &mut String, value: &Value, sql_type: SqlType, zone: 
         (Value::Timestamp(t), _) => date::write_timestamp(out, *t),
         (Value::Interval(i), _) => date::write_interval(out, *i),
         (Value::Uuid(u), _) => uuid::write(out, *u),
+        (Value::Enum(code), SqlType::Enum(of)) => out.push_str(of.labels().label(*code).unwrap_or_default()),
+        (Value::Enum(code), _) => decimal::write(out, i128::from(*code), 0),
     }
 }
 

@@ -6,8 +6,8 @@ use super::error::misused;
 use super::scan::{Kind, kind, trimmed};
 use super::text::write_quoted;
 use crate::ops::array::Elements;
-use crate::ops::cast;
 use crate::ops::date::Zone;
+use crate::ops::{cast, map, structure};
 use crate::{SqlType, Value};
 
 /// Appends a value as JSON: numbers and booleans as they are, arrays as arrays, dates and timestamps as in ISO 8601, everything else
@@ -17,6 +17,26 @@ pub fn write(out: &mut String, value: &Value, sql_type: SqlType, zone: &Zone) {
         (Value::Null, _) => out.push_str("null"),
         (Value::Str(json), SqlType::Json | SqlType::Jsonb) => out.push_str(json),
         (Value::Str(array), SqlType::Array(&element)) => write_array(out, array, element, ",", zone),
+        (Value::Str(form), SqlType::Map(of)) => {
+            out.push('{');
+            for (at, (key, value)) in map::decoded(form, of).iter().enumerate() {
+                out.push_str(if at > 0 { "," } else { "" });
+                write_quoted(out, &cast::format_value_in(key, of.key, zone));
+                out.push(':');
+                write(out, value, of.value, zone);
+            }
+            out.push('}');
+        }
+        (Value::Str(form), SqlType::Struct(of)) => {
+            out.push('{');
+            for (at, (value, field)) in structure::values(form, of).zip(&of.fields).enumerate() {
+                out.push_str(if at > 0 { "," } else { "" });
+                write_quoted(out, &field.name);
+                out.push(':');
+                write(out, &value, field.sql_type, zone);
+            }
+            out.push('}');
+        }
         (Value::Bool(_) | Value::Int(_) | Value::Decimal(_), _) => cast::write_value_in(out, value, sql_type, zone),
         (Value::Float(f), _) if f.is_finite() => cast::write_value_in(out, value, sql_type, zone),
         (Value::Timestamp(_), _) => {

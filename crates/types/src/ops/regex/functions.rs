@@ -130,6 +130,57 @@ pub fn extract<'t>(text: &'t str, pattern: &str, group: i64, options: Options) -
     Ok(place.map_or("", |(from, to)| &text[from..to]))
 }
 
+/// The parts of a text between matches, in order. Empty matches at an end of the text, or right behind another match, separate
+/// nothing.
+pub fn split<'t>(
+    text: &'t str,
+    pattern: &str,
+    options: Options,
+    part: &mut dyn FnMut(&'t str) -> Result<()>,
+) -> Result<()> {
+    let regex = compiled(pattern, options)?;
+    let (mut begin, mut from, mut count) = (0, Some(0), 0);
+    while let Some(at) = from {
+        let Some(found) = regex.find(text, at)? else { break };
+        from = behind(text, found);
+        count += 1;
+        goes_on(count)?;
+        if found.1 > found.0 || found.0 > begin && found.1 < text.len() {
+            part(&text[begin..found.0])?;
+            begin = found.1;
+        }
+    }
+    part(&text[begin..])
+}
+
+/// All matches, or a group of each: nothing of one in which it took no part.
+pub fn extract_all<'t>(
+    text: &'t str,
+    pattern: &str,
+    group: i64,
+    options: Options,
+    part: &mut dyn FnMut(&'t str) -> Result<()>,
+) -> Result<()> {
+    let regex = compiled(pattern, options)?;
+    let group = usize::try_from(group)
+        .ok()
+        .filter(|group| *group <= regex.groups())
+        .ok_or_else(|| Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("the pattern has no group {group}")))?;
+    let (mut from, mut count) = (Some(0), 0);
+    while let Some(at) = from {
+        let Some(found) = regex.find(text, at)? else { break };
+        let place = match group {
+            0 => Some(found),
+            _ => regex.captures(text, at)?.and_then(|places| places[group]),
+        };
+        part(place.map_or("", |(from, to)| &text[from..to]))?;
+        from = behind(text, found);
+        count += 1;
+        goes_on(count)?;
+    }
+    Ok(())
+}
+
 fn occurrence(text: &str, pattern: &str, which: Occurrence, options: Options) -> Result<Option<Place>> {
     which.check()?;
     let regex = compiled(pattern, options)?;

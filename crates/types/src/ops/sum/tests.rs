@@ -174,6 +174,20 @@ fn variances() {
 }
 
 #[test]
+fn variances_of_small_integers_are_those_of_doubles() {
+    let mut random = Random(8);
+    for round in 0..500 {
+        let most = [2, 1000, 1 << 25][round % 3];
+        let values: Vec<i64> = (0..2 + random.below(40)).map(|_| random.below(2 * most) as i64 - most as i64).collect();
+        let doubles: Vec<f64> = values.iter().map(|&x| x as f64).collect();
+        let (sum, squares) = (values.iter().sum(), values.iter().map(|x| x * x).sum());
+        let sample = round % 2 == 0;
+        let got = variance_of_integers(values.len() as u64, sum, squares, sample, 0);
+        assert_eq!(got.map(f64::to_bits), variance_of(&doubles, sample).map(f64::to_bits), "{values:?}");
+    }
+}
+
+#[test]
 fn moments_of_integers_are_those_of_doubles() {
     let mut random = Random(6);
     for round in 0..300 {

@@ -1,0 +1,348 @@
+//! Short plans: indexes find the few rows that they need, and these are computed one by one by the client's thread, their
+//! expressions evaluated as they stand. Nothing is compiled for them, and nothing started: no pipeline, no state, no worker. A
+//! microsecond is what the rest of a query costs.
+//!
+//! A short plan rests on nothing but the definitions of its tables. Whatever is not as it should be, an error or more rows
+//! than a few, has it give up with nothing done: the statement is run as others are, which tells what it is.
+
+mod access;
+mod builder;
+mod group;
+mod join;
+
+use std::cmp::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+
+use base::ids::Id;
+use plan::eval::eval;
+use plan::{ColumnId, Expr, ExprKind, Plan};
+use storage::transaction::Reads;
+use storage::{Relation, Snapshot};
+use types::{Chunk, ColumnBuilder, SqlType, Value};
+
+use access::Access;
+use builder::Builder;
+use group::Group;
+use join::Join;
+
+/// Columns of a plan have smaller numbers than the places of values.
+const FIRST_PLACE: usize = 1 << 24;
+/// A short plan gives up when it has looked at so many rows: compiled code is as fast then.
+const MOST_ROWS: usize = 2048;
+
+/// And when their texts are so many bytes: pipelines charge them to a budget.
+const MOST_BYTES: usize = 1 << 20;
+
+/// A place in the frame, where a value lies.
+type Place = usize;
+/// A row of some places.
+type Row = Vec<Value>;
+/// Whether more rows are wanted; none: it gives up.
+type On = Option<bool>;
+/// What is done with each row, which lies in the frame.
+type Out<'o, 'r> = &'o mut dyn FnMut(&mut Run<'r>) -> On;
+
+/// See the module.
+pub(crate) struct Short {
+    root: Step,
+    /// The types and places of its columns.
+    output: Vec<(SqlType, Place)>,
+    relations: Vec<Weak<Relation>>,
+    /// How many arguments there are, whose places come first.
+    arguments: usize,
+    places: usize,
+    runs: AtomicU32,
+    gave_up: AtomicU32,
+}
+
+/// An operator.
+enum Step {
+    /// Rows that the query gives.
+    Values {
+        first: Place,
+        rows: Vec<Vec<Expr>>,
+    },
+    Scan(Box<Access>),
+    Filter {
+        input: Box<Step>,
+        predicates: Vec<Expr>,
+    },
+    Map {
+        input: Box<Step>,
+        columns: Vec<(Place, Expr)>,
+    },
+    Join(Box<Join>),
+    Group(Box<Group>),
+    /// Rows that differ in these places.
+    Distinct {
+        input: Box<Step>,
+        places: Vec<Place>,
+    },
+    Sort {
+        input: Box<Step>,
+        keys: Vec<Key>,
+        limit: Limit,
+        carried: Vec<Place>,
+    },
+    Limit {
+        input: Box<Step>,
+        limit: Limit,
+    },
+}
+
+/// By what rows are sorted.
+struct Key {
+    expr: Expr,
+    descending: bool,
+    nulls_first: bool,
+}
+
+/// Which rows of all.
+#[derive(Clone, Copy)]
+struct Limit {
+    most: u64,
+    offset: u64,
+}
+
+/// A run of a short plan.
+struct Run<'r> {
+    frame: Vec<Value>,
+    snapshots: Vec<Snapshot>,
+    reads: Option<&'r Reads>,
+    /// So many rows more may be looked at, and bytes of texts.
+    left: usize,
+    left_bytes: usize,
+}
+
+impl Run<'_> {
+    /// The value of an expression over places.
+    fn value(&self, expr: &Expr) -> Option<Value> {
+        match &expr.kind {
+            ExprKind::Column(column) => Some(self.at(*column)),
+            ExprKind::Const(value) => Some(value.clone()),
+            _ => eval(expr, &|column| self.at(column)).ok(),
+        }
+    }
+
+    fn at(&self, column: ColumnId) -> Value {
+        self.frame[column.index() - FIRST_PLACE].clone()
+    }
+
+    /// Whether all are true; NULL in it if none is false and not all are true.
+    fn truth(&self, predicates: &[Expr]) -> Option<Value> {
+        let mut truth = Value::Bool(true);
+        for predicate in predicates {
+            match self.value(predicate)? {
+                Value::Bool(true) => {}
+                Value::Bool(false) => return Some(Value::Bool(false)),
+                _ => truth = Value::Null,
+            }
+        }
+        Some(truth)
+    }
+
+    fn is_true(&self, predicates: &[Expr]) -> Option<bool> {
+        Some(self.truth(predicates)? == Value::Bool(true))
+    }
+
+    fn row(&self, places: &[Place]) -> Row {
+        places.iter().map(|&place| self.frame[place].clone()).collect()
+    }
+
+    fn set(&mut self, places: &[Place], row: &[Value]) {
+        places.iter().zip(row).for_each(|(&place, value)| self.frame[place] = value.clone());
+    }
+
+    /// A value of a row that is looked at.
+    fn put(&mut self, place: Place, value: Value) -> Option<()> {
+        if let Value::Str(text) = &value {
+            self.left_bytes = self.left_bytes.checked_sub(text.len())?;
+        }
+        self.frame[place] = value;
+        Some(())
+    }
+
+    /// One more row is looked at.
+    fn look(&mut self) -> Option<()> {
+        self.left = self.left.checked_sub(1)?;
+        Some(())
+    }
+}
+
+impl Short {
+    /// Whether a plan that is not optimised yet may be one.
+    pub fn may_be(plan: &Plan) -> bool {
+        builder::may_be(plan)
+    }
+
+    /// An optimised plan as a short one, if it is one. Its statement has so many arguments.
+    pub fn of(plan: &Plan, arguments: usize) -> Option<Self> {
+        Builder::short(plan, arguments)
+    }
+
+    /// Whether all that it reads is at most one row, by its primary key.
+    pub fn is_of_one_row(&self) -> bool {
+        self.root.is_of_one_row()
+    }
+
+    /// Whether it reads no table.
+    pub fn reads_nothing(&self) -> bool {
+        self.relations.is_empty()
+    }
+
+    /// Whether it is worth trying: not if it has given up often.
+    pub fn is_promising(&self) -> bool {
+        let (runs, gave_up) = (self.runs.load(Relaxed), self.gave_up.load(Relaxed));
+        gave_up < 4 || gave_up < runs / 8
+    }
+
+    /// Its rows, and their number; none if these arguments need another way. What they are made of is noted among what a
+    /// transaction reads.
+    pub fn rows(
+        &self,
+        arguments: &[Value],
+        snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
+        reads: Option<&Reads>,
+    ) -> Option<Chunk> {
+        if self.runs.fetch_add(1, Relaxed) == u32::MAX / 2 {
+            self.runs.store(0, Relaxed);
+            self.gave_up.store(0, Relaxed);
+        }
+        let rows = self.found(arguments, snapshot, reads);
+        if rows.is_none() {
+            self.gave_up.fetch_add(1, Relaxed);
+        }
+        rows
+    }
+
+    fn found(
+        &self,
+        arguments: &[Value],
+        snapshot: &dyn Fn(&Arc<Relation>) -> Snapshot,
+        reads: Option<&Reads>,
+    ) -> Option<Chunk> {
+        if arguments.len() != self.arguments {
+            return None;
+        }
+        let mut frame = Vec::with_capacity(self.places);
+        frame.extend_from_slice(arguments);
+        frame.resize(self.places, Value::Null);
+        let snapshots = self.relations.iter().map(|relation| Some(snapshot(&relation.upgrade()?)));
+        let snapshots = snapshots.collect::<Option<_>>()?;
+        let mut run = Run { frame, snapshots, reads, left: MOST_ROWS, left_bytes: MOST_BYTES };
+        let mut columns: Vec<_> = self.output.iter().map(|(of, _)| ColumnBuilder::new(*of, 1)).collect();
+        let mut rows = 0;
+        self.root.each(&mut run, &mut |run| {
+            columns.iter_mut().zip(&self.output).for_each(|(to, (_, place))| to.push_value(&run.frame[*place]));
+            rows += 1;
+            Some(true)
+        })?;
+        Some(Chunk::new(rows, columns.into_iter().map(ColumnBuilder::finish).collect()))
+    }
+}
+
+impl Step {
+    fn is_of_one_row(&self) -> bool {
+        match self {
+            Self::Values { .. } => true,
+            Self::Scan(access) => access.key.is_some(),
+            Self::Filter { input, .. } | Self::Map { input, .. } => input.is_of_one_row(),
+            _ => false,
+        }
+    }
+
+    /// Puts each row into the frame, as long as more are wanted.
+    fn each<'r>(&self, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
+        match self {
+            Self::Values { first, rows } => {
+                for row in rows {
+                    run.look()?;
+                    for (place, expr) in row.iter().enumerate() {
+                        run.frame[first + place] = run.value(expr)?;
+                    }
+                    if !out(run)? {
+                        return Some(false);
+                    }
+                }
+                Some(true)
+            }
+            Self::Scan(access) => access.each(run, out),
+            Self::Filter { input, predicates } => {
+                input.each(run, &mut |run| if run.is_true(predicates)? { out(run) } else { Some(true) })
+            }
+            Self::Map { input, columns } => input.each(run, &mut |run| {
+                for (place, expr) in columns {
+                    run.frame[*place] = run.value(expr)?;
+                }
+                out(run)
+            }),
+            Self::Join(join) => join.each(run, out),
+            Self::Group(group) => group.each(run, out),
+            Self::Distinct { input, places } => {
+                let mut seen = std::collections::HashSet::new();
+                input.each(run, &mut |run| if seen.insert(run.row(places)) { out(run) } else { Some(true) })
+            }
+            Self::Sort { input, keys, limit, carried } => {
+                let mut rows: Vec<(Row, Row)> = Vec::new();
+                input.each(run, &mut |run| {
+                    let by = keys.iter().map(|key| run.value(&key.expr)).collect::<Option<_>>()?;
+                    rows.push((by, run.row(carried)));
+                    Some(true)
+                })?;
+                rows.sort_by(|(a, _), (b, _)| in_order(keys, a, b));
+                if is_open(keys, &rows, *limit) {
+                    return None;
+                }
+                for (_, row) in rows.iter().skip(limit.offset as usize).take(limit.most as usize) {
+                    run.set(carried, row);
+                    if !out(run)? {
+                        return Some(false);
+                    }
+                }
+                Some(true)
+            }
+            Self::Limit { input, limit } => {
+                let (mut number, end) = (0, limit.offset.saturating_add(limit.most));
+                let mut is_wanted = true;
+                if end > limit.offset {
+                    input.each(run, &mut |run| {
+                        number += 1;
+                        if number > limit.offset {
+                            is_wanted = out(run)?;
+                        }
+                        Some(is_wanted && number < end)
+                    })?;
+                }
+                Some(is_wanted)
+            }
+        }
+    }
+}
+
+/// Whether it is not the keys that say in which order sorted rows come, or which of them do: all that is selected has a say
+/// then, as sorts have it.
+fn is_open(keys: &[Key], rows: &[(Row, Row)], Limit { most, offset }: Limit) -> bool {
+    let counts = |at: usize| at as u64 + 1 >= offset && (at as u64) < offset.saturating_add(most);
+    let is_same = |a: &[Value], b: &[Value]| a.iter().zip(b).all(|(a, b)| a.is_identical(b));
+    let ties = |(at, pair): (usize, &[(Row, Row)])| {
+        counts(at) && in_order(keys, &pair[0].0, &pair[1].0).is_eq() && !is_same(&pair[0].1, &pair[1].1)
+    };
+    rows.windows(2).enumerate().any(ties)
+}
+
+fn in_order(keys: &[Key], a: &[Value], b: &[Value]) -> Ordering {
+    for ((key, a), b) in keys.iter().zip(a).zip(b) {
+        let order = match (a.is_null(), b.is_null()) {
+            (true, true) => Ordering::Equal,
+            (false, false) if key.descending => b.total_cmp(a),
+            (false, false) => a.total_cmp(b),
+            (is_null, _) if is_null == key.nulls_first => Ordering::Less,
+            _ => Ordering::Greater,
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    Ordering::Equal
+}

@@ -1,0 +1,132 @@
+//! How a short plan comes to rows of a table: by the primary key, or by an index.
+
+use std::sync::Arc;
+
+use plan::Expr;
+use storage::relation::FirstRows;
+use storage::{Comparison, RowId, ScanOp, ScanPredicate, Snapshot};
+use types::{Chunk, ColumnBuilder, SqlType, Value};
+
+use super::{On, Out, Place, Run};
+use crate::key::is_key;
+
+/// A scan.
+pub(super) struct Access {
+    /// Which of the plan's tables.
+    pub table: usize,
+    /// What indexes can be asked for, among its predicates.
+    pub asked: Vec<Asked>,
+    /// If the predicates tell the primary key: which of `asked` tell its parts.
+    pub key: Option<Vec<usize>>,
+    /// The predicates that the key does not tell; without one, all of them.
+    pub predicates: Vec<Expr>,
+    /// Attributes, and where their values go.
+    pub read: Vec<(usize, Place)>,
+    /// The first rows in an order are enough.
+    pub first: Option<FirstRows>,
+}
+
+/// What an index is asked for.
+pub(super) struct Asked {
+    pub attribute: usize,
+    pub sql_type: SqlType,
+    pub op: Op,
+}
+
+pub(super) enum Op {
+    Compare(Comparison, Expr),
+    In(Vec<Value>),
+    IsNull,
+    IsNotNull,
+}
+
+impl Asked {
+    fn predicate(&self, run: &Run<'_>) -> Option<ScanPredicate> {
+        let op = match &self.op {
+            Op::Compare(comparison, with) => ScanOp::Compare(*comparison, run.value(with)?),
+            Op::In(values) => ScanOp::In(values.clone()),
+            Op::IsNull => ScanOp::IsNull,
+            Op::IsNotNull => ScanOp::IsNotNull,
+        };
+        Some(ScanPredicate::new(self.attribute, self.sql_type, op))
+    }
+
+    /// What it says that the attribute is equal to.
+    fn equal(&self) -> Option<&Expr> {
+        match &self.op {
+            Op::Compare(Comparison::Eq, with) => Some(with),
+            _ => None,
+        }
+    }
+
+    /// Whether it leaves an index some of its keys.
+    pub fn narrows(&self) -> bool {
+        !matches!(self.op, Op::Compare(Comparison::Ne, _) | Op::IsNotNull)
+    }
+}
+
+impl Access {
+    /// Which of those that are asked tell the parts of a key, if they do.
+    pub fn key_of(asked: &[Asked], key: &[usize]) -> Option<Vec<usize>> {
+        let told = |part: &usize| asked.iter().position(|a| a.attribute == *part && a.equal().is_some());
+        let told = key.iter().map(told).collect::<Option<Vec<_>>>()?;
+        (!told.is_empty()).then_some(told)
+    }
+
+    pub fn each<'r>(&self, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
+        if run.reads.is_some() {
+            let predicates = self.asked.iter().map(|asked| asked.predicate(run)).collect::<Option<Vec<_>>>()?;
+            self.note(run, &predicates);
+        }
+        let found = match &self.key {
+            Some(key) => self.of_key(run, key)?.into_iter().collect(),
+            None => {
+                let predicates = self.asked.iter().map(|asked| asked.predicate(run)).collect::<Option<Arc<[_]>>>()?;
+                run.snapshots[self.table].search(&predicates, self.first.as_slice())?
+            }
+        };
+        for row in found {
+            run.look()?;
+            let snapshot = &run.snapshots[self.table];
+            if self.key.is_none() && !snapshot.sees(row) {
+                continue;
+            }
+            let reader = snapshot.chunk(row.chunk()).read();
+            for &(attribute, place) in &self.read {
+                run.put(place, reader.value(attribute, row.offset()))?;
+            }
+            if run.is_true(&self.predicates)? && !out(run)? {
+                return Some(false);
+            }
+        }
+        Some(true)
+    }
+
+    fn note(&self, run: &Run<'_>, predicates: &[ScanPredicate]) {
+        if let Some(reads) = run.reads {
+            let relation = run.snapshots[self.table].relation();
+            let is_stored = |attribute: &usize| *attribute < relation.schema().attributes().len();
+            reads.note(relation, predicates, self.read.iter().map(|(attribute, _)| *attribute).filter(is_stored));
+        }
+    }
+
+    /// The row with the primary key that is asked for, if there is one.
+    fn of_key(&self, run: &Run<'_>, key: &[usize]) -> Option<Option<RowId>> {
+        let mut columns = Vec::with_capacity(key.len());
+        for &part in key {
+            let Asked { sql_type, .. } = self.asked[part];
+            let value = run.value(self.asked[part].equal()?)?;
+            if value.is_null() {
+                return Some(None);
+            }
+            if !is_key(sql_type, &value) {
+                return None;
+            }
+            let mut column = ColumnBuilder::new(sql_type, 1);
+            column.push_value(&value);
+            columns.push(column.finish());
+        }
+        let snapshot: &Snapshot = &run.snapshots[self.table];
+        Some(snapshot.find(Chunk::new(1, columns)).pop().flatten())
+    }
+}

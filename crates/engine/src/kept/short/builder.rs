@@ -1,0 +1,380 @@
+//! From an optimised plan to a short one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use base::ids::Id;
+use functions::ScalarFunction;
+use plan::{BuildSide, ColumnId, Compare, Expr, ExprKind, JoinKind, Node, Op, Plan, SortKey, TableId, TableInfo};
+use storage::index::RowOrder;
+use storage::relation::FirstRows;
+use storage::{Comparison, Relation};
+use types::SqlType;
+
+use super::access::{Access, Asked, Op as AskedOp};
+use super::group::{Aggregate, Group};
+use super::join::{Join, Kind};
+use super::{FIRST_PLACE, Key, Limit, Place, Short, Step};
+use crate::source::Source;
+
+/// Plans over more tables are made for joins of many rows.
+const MOST_TABLES: usize = 4;
+/// More first rows than these are no few.
+const MOST_FIRST: u64 = 256;
+/// More constant rows than these are no few.
+const MOST_VALUES: usize = 64;
+
+/// A plan that is looked at. It is no short one if values decide that are equal and not the same: which of them a group has,
+/// pipelines say.
+pub(super) struct Builder<'p> {
+    plan: &'p Plan,
+    places: HashMap<ColumnId, Place>,
+    next: Place,
+    relations: Vec<Arc<Relation>>,
+    /// Of the sort right above a scan, the first key and how many rows are enough.
+    first: Option<(&'p SortKey, u64)>,
+    /// Whether a scan is asked for what a join above it tells.
+    is_looked_up: bool,
+}
+
+/// Whether a plan that is not optimised yet may be a short one.
+pub(super) fn may_be(plan: &Plan) -> bool {
+    let has_index = |table: &TableInfo| match Source::of(&table.source) {
+        Ok(Source::Stored(_, relation)) => {
+            !relation.schema().primary_key().is_empty() || !relation.indexes().is_empty()
+        }
+        _ => false,
+    };
+    let few_rows = |node: &Node| !matches!(&node.op, Op::Values { rows, .. } if rows.len() > MOST_VALUES);
+    let mut all_few = true;
+    plan.root.walk(&mut |node| all_few &= few_rows(node));
+    plan.tables.len() <= MOST_TABLES && plan.ctes.is_empty() && all_few && plan.tables.values().all(has_index)
+}
+
+/// A step, and where the values of its rows lie.
+type Built = (Step, Vec<Place>);
+
+impl<'p> Builder<'p> {
+    pub fn short(plan: &'p Plan, arguments: usize) -> Option<Short> {
+        if plan.tables.len() > MOST_TABLES || !plan.ctes.is_empty() {
+            return None;
+        }
+        let (places, relations) = (HashMap::new(), Vec::new());
+        let mut builder = Self { plan, places, next: arguments, relations, first: None, is_looked_up: false };
+        let (root, _) = builder.step(&plan.root, &[])?;
+        let output = plan.output.iter().map(|(_, column)| {
+            let sql_type = plan.columns[*column].sql_type;
+            Some((sql_type, *builder.places.get(column)?))
+        });
+        Some(Short {
+            root,
+            output: output.collect::<Option<_>>()?,
+            relations: builder.relations.iter().map(Arc::downgrade).collect(),
+            arguments,
+            places: builder.next,
+            runs: 0.into(),
+            gave_up: 0.into(),
+        })
+    }
+
+    /// An operator; `told` is what a join above says of its columns.
+    fn step(&mut self, node: &'p Node, told: &'p [Expr]) -> Option<Built> {
+        let first = self.first.take();
+        match &node.op {
+            Op::Scan { table, columns, predicates } => self.scan((*table, columns, predicates), told, first),
+            Op::Values { columns, rows } => {
+                if rows.len() > MOST_VALUES {
+                    return None;
+                }
+                let row = |row: &Vec<Expr>| row.iter().map(|expr| self.computable(expr)).collect::<Option<Vec<_>>>();
+                let rows = rows.iter().map(row).collect::<Option<Vec<_>>>()?;
+                let places: Vec<Place> = columns.iter().map(|column| self.new_place(*column)).collect();
+                Some((Step::Values { first: places.first().copied().unwrap_or(0), rows }, places))
+            }
+            Op::Filter { input, predicates } => {
+                let (input, places) = self.step(input, told)?;
+                let predicate = |predicate| self.placed(predicate).filter(only_refuses);
+                let predicates = predicates.iter().map(predicate).collect::<Option<_>>()?;
+                Some((Step::Filter { input: input.into(), predicates }, places))
+            }
+            Op::Map { input, columns } => {
+                self.first = first;
+                let (input, mut places) = self.step(input, told)?;
+                let computed = columns.iter().map(|(column, expr)| Some((*column, self.computable(expr)?)));
+                let computed = computed.collect::<Option<Vec<_>>>()?;
+                let computed = computed.into_iter().map(|(column, expr)| (self.new_place(column), expr));
+                let columns: Vec<(Place, Expr)> = computed.collect();
+                places.extend(columns.iter().map(|(place, _)| *place));
+                Some((Step::Map { input: input.into(), columns }, places))
+            }
+            Op::Join { kind, left, right, condition, build } => self.join(kind, (left, right), condition, *build),
+            Op::Aggregate { input, groups, aggregates } => {
+                if groups.iter().any(|(_, expr)| !expr.sql_type.equality_is_identity()) {
+                    return None;
+                }
+                let (input, _) = self.step(input, &[])?;
+                let keys = groups.iter().map(|(column, expr)| Some((*column, self.computable(expr)?)));
+                let keys = keys.collect::<Option<Vec<_>>>()?;
+                let aggregates = aggregates.iter().map(|(column, call)| Some((*column, self.aggregate(call)?)));
+                let aggregates = aggregates.collect::<Option<Vec<_>>>()?;
+                let keys: Vec<_> = keys.into_iter().map(|(column, expr)| (self.new_place(column), expr)).collect();
+                let aggregates = aggregates.into_iter().map(|(column, of)| (self.new_place(column), of));
+                let aggregates: Vec<_> = aggregates.collect();
+                let places = keys.iter().map(|key| key.0).chain(aggregates.iter().map(|of| of.0)).collect();
+                Some((Step::Group(Group { input, keys, aggregates }.into()), places))
+            }
+            Op::Distinct { input, columns } => {
+                if columns.iter().any(|column| !self.plan.columns[*column].sql_type.equality_is_identity()) {
+                    return None;
+                }
+                let (input, _) = self.step(input, &[])?;
+                let places =
+                    columns.iter().map(|column| self.places.get(column).copied()).collect::<Option<Vec<_>>>()?;
+                Some((Step::Distinct { input: input.into(), places: places.clone() }, places))
+            }
+            Op::Sort { input, keys, limit, offset } => {
+                self.first = limit.and_then(|limit| Some((keys.first()?, limit.checked_add(*offset)?)));
+                let (input, carried) = self.step(input, &[])?;
+                let key = |key: &SortKey| {
+                    let SortKey { expr, descending, nulls_first } = key;
+                    let expr = self.computable(expr)?;
+                    Some(Key { expr, descending: *descending, nulls_first: *nulls_first })
+                };
+                let keys = keys.iter().map(key).collect::<Option<_>>()?;
+                let limit = Limit { most: limit.unwrap_or(u64::MAX), offset: *offset };
+                Some((Step::Sort { input: input.into(), keys, limit, carried: carried.clone() }, carried))
+            }
+            Op::Limit { input, limit, offset } => {
+                let (input, places) = self.step(input, &[])?;
+                let limit = Limit { most: limit.unwrap_or(u64::MAX), offset: *offset };
+                Some((Step::Limit { input: input.into(), limit }, places))
+            }
+            Op::CteScan { .. }
+            | Op::GroupLimit { .. }
+            | Op::Window { .. }
+            | Op::Repeat { .. }
+            | Op::SetOp { .. }
+            | Op::Recursion { .. } => None,
+        }
+    }
+
+    fn scan(
+        &mut self,
+        (table, columns, predicates): (TableId, &[(usize, ColumnId)], &'p [Expr]),
+        told: &'p [Expr],
+        first: Option<(&SortKey, u64)>,
+    ) -> Option<Built> {
+        let Ok(Source::Stored(_, relation)) = Source::of(&self.plan.tables[table].source) else { return None };
+        let relation = relation.clone();
+        let schema = relation.schema();
+        // What is asked for is known before a row is there.
+        let of_predicate = |predicate: &Expr| self.asked(&relation, columns, predicate);
+        let own: Vec<Option<Asked>> = predicates.iter().map(of_predicate).collect();
+        let is_all = own.iter().all(Option::is_some);
+        let mut numbers: Vec<Option<usize>> = Vec::new();
+        let mut asked = Vec::new();
+        for one in own {
+            numbers.push(one.is_some().then_some(asked.len()));
+            asked.extend(one);
+        }
+        let before = asked.len();
+        asked.extend(told.iter().filter_map(of_predicate));
+        let key = Access::key_of(&asked, schema.primary_key());
+        let order = first.filter(|_| key.is_none() && is_all && told.is_empty()).and_then(|(key, rows)| {
+            let column = key.expr.as_column()?;
+            let attribute = columns.iter().find(|(_, c)| *c == column)?.0;
+            let order = RowOrder { attribute, descending: key.descending, nulls_first: Some(key.nulls_first) };
+            let rows = usize::try_from(rows).ok()?;
+            (1..=MOST_FIRST as usize).contains(&rows).then_some(FirstRows { order, rows })
+        });
+        let is_indexed = |index: &Arc<storage::index::OrderedIndex>| {
+            let parts = &index.definition().parts;
+            let is_asked = asked.iter().any(|asked| asked.narrows() && asked.attribute == parts[0].attribute);
+            let has_order = |first: FirstRows| parts.iter().any(|part| part.attribute == first.order.attribute);
+            is_asked || index.definition().only.is_some() || order.is_some_and(has_order)
+        };
+        if key.is_none() && !relation.indexes().iter().any(is_indexed) {
+            return None;
+        }
+        self.is_looked_up |= asked.len() > before;
+        let read: Vec<(usize, Place)> =
+            columns.iter().map(|(attribute, column)| (*attribute, self.new_place(*column))).collect();
+        let is_told = |number: &usize| key.as_ref().is_some_and(|key| key.contains(number));
+        let left = predicates.iter().zip(numbers).filter(|(_, number)| !number.as_ref().is_some_and(is_told));
+        let predicates = left.map(|(predicate, _)| self.computable(predicate)).collect::<Option<_>>()?;
+        let number = self.relations.len();
+        self.relations.push(relation);
+        let places = read.iter().map(|(_, place)| *place).collect();
+        Some((Step::Scan(Access { table: number, asked, key, predicates, read, first: order }.into()), places))
+    }
+
+    /// What an index can be asked for so that the predicate holds.
+    fn asked(&self, relation: &Relation, columns: &[(usize, ColumnId)], predicate: &Expr) -> Option<Asked> {
+        let attributes = relation.schema().attributes();
+        let stored = |expr: &Expr| {
+            let column = expr.as_column()?;
+            let attribute = columns.iter().find(|(_, c)| *c == column)?.0;
+            Some((attribute, attributes.get(attribute)?.sql_type))
+        };
+        let asked = |(attribute, sql_type), op| Some(Asked { attribute, sql_type, op });
+        match &predicate.kind {
+            ExprKind::Compare(op, a, b) => {
+                let (column, op, with) = match (stored(a), stored(b)) {
+                    (Some(column), _) => (column, *op, b),
+                    (None, Some(column)) => (column, op.swapped(), a),
+                    (None, None) => return None,
+                };
+                let with = self.computable(with).filter(|with| is_same_form(column.1, with.sql_type))?;
+                asked(column, AskedOp::Compare(comparison(op)?, with))
+            }
+            ExprKind::InList(input, values) if is_same_form(stored(input)?.1, input.sql_type) => {
+                asked(stored(input)?, AskedOp::In(values.clone()))
+            }
+            ExprKind::IsNull(input) => asked(stored(input)?, AskedOp::IsNull),
+            ExprKind::Not(inner) => match &inner.kind {
+                ExprKind::IsNull(input) => asked(stored(input)?, AskedOp::IsNotNull),
+                _ => None,
+            },
+            ExprKind::Column(_) => {
+                let is_true = Expr::bool(true);
+                asked(stored(predicate)?, AskedOp::Compare(Comparison::Eq, is_true))
+            }
+            _ => None,
+        }
+    }
+
+    fn join(
+        &mut self,
+        kind: &'p JoinKind,
+        (left, right): (&'p Node, &'p Node),
+        condition: &'p [Expr],
+        build: BuildSide,
+    ) -> Option<Built> {
+        let mut sides = vec![(left, right)];
+        if *kind == JoinKind::Inner {
+            sides.push((right, left));
+            if build == BuildSide::Right {
+                sides.reverse();
+            }
+        }
+        let told: [&[Expr]; 2] = [condition, &[]];
+        for told in told {
+            for (outer, inner) in &sides {
+                let known = (self.places.clone(), self.relations.len());
+                if let Some(built) = self.sides(kind, (outer, inner), condition, told) {
+                    return Some(built);
+                }
+                self.places = known.0;
+                self.relations.truncate(known.1);
+            }
+        }
+        None
+    }
+
+    fn sides(
+        &mut self,
+        kind: &JoinKind,
+        (outer, inner): (&'p Node, &'p Node),
+        condition: &'p [Expr],
+        told: &'p [Expr],
+    ) -> Option<Built> {
+        let (outer, mut all) = self.step(outer, &[])?;
+        let above = std::mem::replace(&mut self.is_looked_up, false);
+        let inner = self.step(inner, told);
+        let is_looked_up = std::mem::replace(&mut self.is_looked_up, above);
+        let (inner, places) = inner?;
+        let condition = condition.iter().map(|predicate| self.computable(predicate)).collect::<Option<_>>()?;
+        let kind = Kind::of(kind, |column| self.new_place(column))?;
+        match kind {
+            Kind::Inner | Kind::Left | Kind::Single => all.extend(&places),
+            Kind::Mark(place) => all.push(place),
+            Kind::Semi | Kind::Anti => {}
+        }
+        Some((Step::Join(Join { kind, outer, inner, is_looked_up, condition, places }.into()), all))
+    }
+
+    fn aggregate(&self, call: &plan::AggregateCall) -> Option<Aggregate> {
+        let row = call.function.definition();
+        // Which value it chooses among equal ones, and what is about right of many, pipelines say.
+        let differs = |argument: &Expr| !argument.sql_type.equality_is_identity();
+        if row.name.starts_with("approx") || row.ignores_duplicates && call.arguments.iter().any(differs) {
+            return None;
+        }
+        let arguments = call.arguments.iter().map(|argument| self.computable(argument)).collect::<Option<_>>()?;
+        let filter = match &call.filter {
+            Some(filter) => Some(self.computable(filter)?),
+            None => None,
+        };
+        let types = (call.argument_type(), call.sql_type);
+        Some(Aggregate { function: call.function, arguments, distinct: call.distinct, filter, types })
+    }
+
+    fn new_place(&mut self, column: ColumnId) -> Place {
+        let place = self.next;
+        self.places.insert(column, place);
+        self.next += 1;
+        place
+    }
+
+    fn computable(&self, expr: &Expr) -> Option<Expr> {
+        self.placed(expr).filter(|expr| !expr.is_volatile())
+    }
+
+    /// An expression over places instead of columns and arguments.
+    fn placed(&self, expr: &Expr) -> Option<Expr> {
+        let mut placed = expr.clone();
+        self.place(&mut placed, &mut Vec::new())?;
+        Some(placed)
+    }
+
+    /// `bound` are columns that the expression itself binds.
+    fn place(&self, expr: &mut Expr, bound: &mut Vec<ColumnId>) -> Option<()> {
+        let of = |place: Place| ExprKind::Column(ColumnId::from_index(FIRST_PLACE + place));
+        match &expr.kind {
+            // A long list is the matter of code.
+            ExprKind::Subquery(_) | ExprKind::Each(_) => return None,
+            ExprKind::Argument(id, _) => expr.kind = of(id.index()),
+            ExprKind::Column(column) if bound.contains(column) => {}
+            ExprKind::Column(column) => expr.kind = of(*self.places.get(column)?),
+            ExprKind::Let { column, .. } => {
+                bound.push(*column);
+                for child in expr.children_mut() {
+                    self.place(child, bound)?;
+                }
+                bound.pop();
+            }
+            _ => {
+                for child in expr.children_mut() {
+                    self.place(child, bound)?;
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+/// Whether an expression does nothing but compute, and perhaps refuse a row.
+fn only_refuses(expr: &Expr) -> bool {
+    let acts =
+        |e: &Expr| matches!(&e.kind, ExprKind::Call(f, _) if f.is_volatile() && *f != ScalarFunction::REFUSE_ROW);
+    !expr.any(&acts)
+}
+
+/// Whether values of both types lie in memory in the same form, so that indexes compare them.
+fn is_same_form(column: SqlType, other: SqlType) -> bool {
+    column.physical() == other.physical()
+        && column.scale() == other.scale()
+        && matches!(column, SqlType::Char(_)) == matches!(other, SqlType::Char(_))
+}
+
+fn comparison(op: Compare) -> Option<Comparison> {
+    Some(match op {
+        Compare::Eq => Comparison::Eq,
+        Compare::Ne => Comparison::Ne,
+        Compare::Lt => Comparison::Lt,
+        Compare::Le => Comparison::Le,
+        Compare::Gt => Comparison::Gt,
+        Compare::Ge => Comparison::Ge,
+        Compare::Distinct | Compare::NotDistinct => return None,
+    })
+}

@@ -1,0 +1,144 @@
+//! Assignments: values as their variables want them.
+
+use std::sync::Arc;
+
+use base::{Error, Result, SqlState};
+use catalog::Field;
+use types::{SqlType, Value};
+
+use super::convert::converted;
+use super::program::Place;
+use super::run::Runner;
+use super::scope::{Kind, Record, Slot};
+
+impl Runner<'_> {
+    /// Assigns a value.
+    pub(super) fn assign(&mut self, place: &Place, value: Value, from: SqlType) -> Result<()> {
+        let (value, from) = match &place.subscript {
+            None => (value, from),
+            Some(subscript) => {
+                let (at, _) = self.value(subscript)?;
+                self.with_element(place, &at, &value, from)?
+            }
+        };
+        let variable = &self.program.variables[place.slot];
+        let to = match (&variable.kind, &place.field) {
+            (Kind::Scalar(sql_type), None) => *sql_type,
+            (Kind::Scalar(_), Some(_)) => return Err(wrong(format!("\"{}\" is not a known variable", place.shown))),
+            (Kind::Row(_) | Kind::Record, Some(field)) => return self.assign_field(place.slot, field, &value, from),
+            (Kind::Row(_) | Kind::Record, None) if value.is_null() => {
+                let empty = self.empty(place.slot);
+                self.frame[place.slot] = empty;
+                return Ok(());
+            }
+            (Kind::Row(_) | Kind::Record, None) => {
+                return Err(Error::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    "cannot assign non-composite value to a record variable",
+                ));
+            }
+        };
+        if value.is_null() && variable.not_null {
+            let message = format!("null value cannot be assigned to variable \"{}\" declared NOT NULL", variable.name);
+            return Err(Error::new(SqlState("22004"), message));
+        }
+        let value = if from == to { value } else { converted(&value, from, to, &self.zone)? };
+        self.frame[place.slot] = Slot::Scalar(value);
+        Ok(())
+    }
+
+    fn assign_field(&mut self, slot: usize, field: &str, value: &Value, from: SqlType) -> Result<()> {
+        let name = &self.program.variables[slot].name;
+        let Slot::Record(Some(record)) = &mut self.frame[slot] else {
+            return Err(Error::new(SqlState("55000"), format!("record \"{name}\" is not assigned yet"))
+                .detail("The tuple structure of a not-yet-assigned record is indeterminate."));
+        };
+        let Some(at) = record.fields.iter().position(|known| known.name == field) else {
+            let message = format!("record \"{name}\" has no field \"{field}\"");
+            return Err(Error::new(SqlState::UNDEFINED_COLUMN, message));
+        };
+        record.values[at] = converted(value, from, record.fields[at].sql_type, &self.zone)?;
+        Ok(())
+    }
+
+    /// The array in a variable with another element.
+    fn with_element(&mut self, place: &Place, at: &Value, value: &Value, from: SqlType) -> Result<(Value, SqlType)> {
+        let Kind::Scalar(array) = self.program.variables[place.slot].kind else {
+            return Err(wrong(format!("\"{}\" is no array", place.shown)));
+        };
+        let (Some(element), None) = (array.element(), &place.field) else {
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, format!("\"{}\" is no array", place.shown)));
+        };
+        let Value::Int(at) = at else {
+            return Err(Error::new(SqlState("22004"), "array subscript in assignment must not be null"));
+        };
+        let Slot::Scalar(old) = &self.frame[place.slot] else { return Err(Error::internal("an array is no record")) };
+        let value = converted(value, from, element, &self.zone)?;
+        let mut values = match old {
+            Value::Null => Vec::new(),
+            Value::Str(old) => types::ops::array::Elements::new(old, element).collect(),
+            _ => return Err(Error::internal("an array in another form")),
+        };
+        let index = usize::try_from(*at).ok().and_then(|at| at.checked_sub(1));
+        let Some(index) = index.filter(|index| *index < 1 << 24) else {
+            return Err(Error::new(SqlState("2202E"), format!("array subscript {at} is out of range")));
+        };
+        if values.len() <= index {
+            values.resize(index + 1, Value::Null);
+        }
+        values[index] = value;
+        Ok((types::ops::array::encode(&values, element)?, array))
+    }
+
+    /// Assigns a row: to a record as it is, to variables one by one. Without a row all are NULL.
+    pub(super) fn assign_row(&mut self, places: &[Place], fields: &Arc<[Field]>, row: Option<&[Value]>) -> Result<()> {
+        if let [place] = places
+            && place.field.is_none()
+            && !matches!(self.program.variables[place.slot].kind, Kind::Scalar(_))
+        {
+            return self.assign_record(place.slot, fields, row);
+        }
+        for (at, place) in places.iter().enumerate() {
+            let value = row.and_then(|row| row.get(at)).cloned().unwrap_or(Value::Null);
+            let from = fields.get(at).map_or(SqlType::Null, |field| field.sql_type);
+            self.assign(place, value, from)?;
+        }
+        Ok(())
+    }
+
+    fn assign_record(&mut self, slot: usize, fields: &Arc<[Field]>, row: Option<&[Value]>) -> Result<()> {
+        let record = match &self.program.variables[slot].kind {
+            Kind::Row(own) => {
+                let mut values = Vec::with_capacity(own.len());
+                for (at, field) in own.iter().enumerate() {
+                    let value = row.and_then(|row| row.get(at)).cloned().unwrap_or(Value::Null);
+                    let from = fields.get(at).map_or(SqlType::Null, |field| field.sql_type);
+                    values.push(converted(&value, from, field.sql_type, &self.zone)?);
+                }
+                Record { fields: own.clone(), values }
+            }
+            _ => {
+                let values = row.map_or_else(|| vec![Value::Null; fields.len()], <[Value]>::to_vec);
+                Record { fields: fields.clone(), values }
+            }
+        };
+        self.frame[slot] = Slot::Record(Some(record));
+        Ok(())
+    }
+
+    /// What a variable holds before anything is assigned to it.
+    pub(super) fn empty(&self, slot: usize) -> Slot {
+        match &self.program.variables[slot].kind {
+            Kind::Scalar(_) => Slot::Scalar(Value::Null),
+            Kind::Row(fields) => {
+                Slot::Record(Some(Record { fields: fields.clone(), values: vec![Value::Null; fields.len()] }))
+            }
+            Kind::Record => Slot::Record(None),
+        }
+    }
+}
+
+#[cold]
+fn wrong(message: String) -> Error {
+    Error::new(SqlState::SYNTAX_ERROR, message)
+}

@@ -1,0 +1,231 @@
+//! A piece of SQL in a program: what it takes to run it is found when it runs first, and again when the catalog has changed or
+//! a record has other columns.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use base::{Error, Result, stack};
+use catalog::{CatalogSnapshot, Field, Routine};
+use functions::{Call, ScalarFunction};
+use plan::eval::{Scope as Evaluation, eval_in};
+use plan::{ColumnId, Expr};
+use types::{SqlType, Value};
+
+use super::rows::call_in;
+use super::scope::{Reference, Scope, Seen, Slot, Variable};
+use crate::environment::Environment;
+use crate::resolver::Resolver;
+use crate::{PreparedStatement, QueryResult, text};
+
+/// See the module.
+pub(super) struct Embedded {
+    /// Its text; of an expression, as a query of it.
+    pub text: String,
+    scope: Arc<Scope>,
+    ready: Mutex<Option<Arc<Ready>>>,
+}
+
+/// What it takes to run.
+struct Ready {
+    catalogs: [Weak<CatalogSnapshot>; 2],
+    /// Records, and the columns that they had.
+    shapes: Vec<(usize, Arc<[Field]>)>,
+    way: Way,
+}
+
+/// How it is run.
+enum Way {
+    /// An expression over variables.
+    Expression(Expr, Vec<(ColumnId, Reference)>),
+    /// A statement with parameters.
+    Statement(Box<PreparedStatement>, Vec<(Reference, SqlType)>),
+    /// CALL: what of, and with what.
+    Call(Arc<Routine>, Vec<Expr>, Vec<(ColumnId, Reference)>),
+    /// A statement that has no parameters, as it stands, or one that is not prepared.
+    Text(String, Vec<(Reference, SqlType)>),
+}
+
+/// Values of variables, and calls.
+struct Variables<'a, 'e> {
+    columns: &'a [(ColumnId, Reference)],
+    frame: &'a [Slot],
+    environment: std::cell::RefCell<&'e mut Environment>,
+}
+
+impl Evaluation for Variables<'_, '_> {
+    fn column(&self, column: ColumnId) -> Value {
+        let found = self.columns.iter().find(|(known, _)| *known == column);
+        found.map_or(Value::Null, |(_, reference)| reference.value(self.frame))
+    }
+
+    fn call(&self, function: ScalarFunction, call: &Call<'_>) -> Result<Value> {
+        if function == ScalarFunction::ROUTINE {
+            return call_in(&mut self.environment.borrow_mut(), call.values);
+        }
+        function.evaluate(call)
+    }
+}
+
+impl Embedded {
+    pub fn new(text: String, scope: Arc<Scope>) -> Self {
+        Self { text, scope, ready: Mutex::default() }
+    }
+
+    /// Runs it as a statement.
+    pub fn run(&self, environment: &mut Environment, variables: &[Variable], frame: &[Slot]) -> Result<QueryResult> {
+        let ready = self.ready(environment, variables, frame, false)?;
+        let result = match &ready.way {
+            Way::Statement(prepared, references) => {
+                let parameters = values(references, frame);
+                text::run_prepared(environment, prepared, &parameters)
+            }
+            Way::Text(text, references) => text::run(environment, text, &values(references, frame)),
+            Way::Expression(..) | Way::Call(..) => Err(Error::internal("an expression is no statement")),
+        };
+        result.map(QueryResult::without_positions).map_err(Error::nowhere)
+    }
+
+    /// Its value and type, as an expression.
+    pub fn value(
+        &self,
+        environment: &mut Environment,
+        variables: &[Variable],
+        frame: &[Slot],
+    ) -> Result<(Value, SqlType)> {
+        let ready = self.ready(environment, variables, frame, true)?;
+        let Way::Expression(expr, columns) = &ready.way else {
+            return self.value_of_query(environment, variables, frame);
+        };
+        let sql_type = expr.sql_type;
+        let environment = std::cell::RefCell::new(environment);
+        let scope = Variables { columns, frame, environment };
+        eval_in(expr, &scope).map(|value| (value, sql_type)).map_err(Error::nowhere)
+    }
+
+    /// The variable that it is the name of, if it is one.
+    pub fn variable(&self) -> Option<usize> {
+        let name = self.text.strip_prefix("SELECT ")?.trim();
+        let parts: Vec<String> = name.split('.').map(|part| part.trim().to_lowercase()).collect();
+        self.scope.resolve(&parts).filter(|(_, field)| field.is_none()).map(|(slot, _)| slot)
+    }
+
+    /// The procedure that it calls, and what that is given.
+    pub fn procedure(
+        &self,
+        environment: &mut Environment,
+        variables: &[Variable],
+        frame: &[Slot],
+    ) -> Result<(Arc<Routine>, Vec<Value>)> {
+        let ready = self.ready(environment, variables, frame, false)?;
+        let Way::Call(routine, arguments, columns) = &ready.way else {
+            return Err(Error::internal("a call that is none"));
+        };
+        let environment = std::cell::RefCell::new(environment);
+        let scope = Variables { columns, frame, environment };
+        let values = arguments.iter().map(|argument| eval_in(argument, &scope).map_err(Error::nowhere));
+        Ok((routine.clone(), values.collect::<Result<_>>()?))
+    }
+
+    /// The only value of a query: NULL if it has no row.
+    fn value_of_query(
+        &self,
+        environment: &mut Environment,
+        variables: &[Variable],
+        frame: &[Slot],
+    ) -> Result<(Value, SqlType)> {
+        let mut result = self.run(environment, variables, frame)?;
+        let [field] = result.columns() else {
+            let message = format!("query returned {} columns", result.columns().len());
+            return Err(Error::new(base::SqlState::SYNTAX_ERROR, message));
+        };
+        let sql_type = field.sql_type;
+        let mut found = None;
+        while let Some(chunk) = result.next_chunk()? {
+            if found.is_some() && chunk.rows() > 0 || chunk.rows() > 1 {
+                return Err(Error::new(base::SqlState::CARDINALITY_VIOLATION, "query returned more than one row"));
+            }
+            if chunk.rows() == 1 {
+                found = Some(chunk.column(0).value(0));
+            }
+        }
+        Ok((found.unwrap_or(Value::Null), sql_type))
+    }
+
+    fn ready(
+        &self,
+        environment: &Environment,
+        variables: &[Variable],
+        frame: &[Slot],
+        is_expression: bool,
+    ) -> Result<Arc<Ready>> {
+        let catalogs = environment.catalogs();
+        let known = self.ready.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(known) = known.filter(|known| known.holds(&catalogs, frame)) {
+            return Ok(known);
+        }
+        let levels = sql::parse_depth(&self.text);
+        let seen = Seen::new(&self.scope, variables, frame);
+        let way = stack::with_room(levels, || self.way(environment, &seen, is_expression))??;
+        let shapes = seen.shapes.into_inner();
+        let ready = Arc::new(Ready { catalogs: catalogs.each_ref().map(Arc::downgrade), shapes, way });
+        *self.ready.lock().unwrap_or_else(PoisonError::into_inner) = Some(ready.clone());
+        Ok(ready)
+    }
+
+    fn way(&self, environment: &Environment, seen: &Seen<'_>, is_expression: bool) -> Result<Way> {
+        let find = |name: &[String]| seen.variable(name);
+        let resolver = Resolver::new(environment).seeing(&find);
+        let inside = |error: Error| error.nowhere();
+        if is_expression && let Some(simple) = sql::simple_within(&self.text, &resolver).map_err(inside)? {
+            // What time it is, is asked each time.
+            if !resolver.has_asked_now() {
+                let references = seen.references.borrow();
+                let columns = simple.columns.iter().map(|(column, at)| (*column, references[*at].0)).collect();
+                return Ok(Way::Expression(simple.expr, columns));
+            }
+        }
+        let parsed = sql::parse(&self.text).map_err(inside)?;
+        if parsed.controls_transactions() {
+            return Err(Error::unsupported("a command of transactions in PL/pgSQL")
+                .hint("Use a BEGIN block with an EXCEPTION clause instead."));
+        }
+        if let Some(call) = sql::call_within(&parsed, &resolver).map_err(inside)? {
+            let references = seen.references.borrow();
+            let columns = call.columns.iter().map(|(column, at)| (*column, references[*at].0)).collect();
+            return Ok(Way::Call(call.routine, call.arguments, columns));
+        }
+        if !parsed.takes_variables() {
+            return Ok(Way::Text(self.text.clone(), Vec::new()));
+        }
+        let within = sql::prepare_within(&self.text, &resolver).map_err(inside)?;
+        let references = seen.references.borrow();
+        let parameters = within.variables.iter().map(|at| references[*at]).collect();
+        if !parsed.is_query() && !parsed.changes_rows() {
+            return Ok(Way::Text(within.prepare.text, parameters));
+        }
+        let prepared = PreparedStatement::new(within.prepare, String::new())?;
+        Ok(Way::Statement(Box::new(prepared), parameters))
+    }
+}
+
+fn values(references: &[(Reference, SqlType)], frame: &[Slot]) -> Vec<(Value, SqlType)> {
+    references.iter().map(|(reference, sql_type)| (reference.value(frame), *sql_type)).collect()
+}
+
+impl Ready {
+    fn holds(&self, catalogs: &[Arc<CatalogSnapshot>; 2], frame: &[Slot]) -> bool {
+        let same = |(slot, fields): &(usize, Arc<[Field]>)| match &frame[*slot] {
+            Slot::Record(Some(record)) => {
+                Arc::ptr_eq(&record.fields, fields)
+                    || record.fields.len() == fields.len()
+                        && record
+                            .fields
+                            .iter()
+                            .zip(fields.iter())
+                            .all(|(a, b)| (a.sql_type, &a.name) == (b.sql_type, &b.name))
+            }
+            _ => false,
+        };
+        let is_same = |(own, now): (&Weak<CatalogSnapshot>, &Arc<CatalogSnapshot>)| own.as_ptr() == Arc::as_ptr(now);
+        self.catalogs.iter().zip(catalogs).all(is_same) && self.shapes.iter().all(same)
+    }
+}

@@ -1,0 +1,125 @@
+//! A program: a body with its variables in numbered slots, and its loops and blocks numbered.
+
+use std::sync::Arc;
+
+use catalog::{Field, Routine};
+
+use super::embedded::Embedded;
+use super::scope::Variable;
+
+/// A function, procedure or anonymous block, ready to run.
+pub(super) struct Program {
+    /// How errors name it.
+    pub(super) place: String,
+    /// What it is, unless it is anonymous.
+    pub(super) routine: Option<Arc<Routine>>,
+    /// All variables.
+    pub(super) variables: Vec<Variable>,
+    /// Those that what is given goes to.
+    pub(super) given: Vec<usize>,
+    /// Those that come out.
+    pub(super) results: Vec<usize>,
+    /// FOUND.
+    pub(super) found: usize,
+    /// The columns of a row of the result.
+    pub(super) columns: Arc<[Field]>,
+    pub(super) body: Code,
+    /// Whether the last query among the steps is the result: of a function in SQL.
+    pub(super) is_sql: bool,
+}
+
+/// Steps.
+pub(super) type Code = Vec<Step>;
+
+/// A step and its line.
+pub(super) struct Step {
+    pub line: u32,
+    pub action: Action,
+}
+
+/// Where a value goes.
+pub(super) struct Place {
+    pub slot: usize,
+    /// A field of a record, by its name.
+    pub field: Option<String>,
+    pub subscript: Option<Embedded>,
+    pub shown: String,
+}
+
+/// `INTO`
+pub(super) struct Into {
+    pub strict: bool,
+    pub places: Vec<Place>,
+}
+
+/// A query, written or made.
+pub(super) enum Query {
+    Written(Embedded),
+    Made(Embedded, Vec<Embedded>),
+}
+
+/// A block.
+pub(super) struct BlockCode {
+    pub number: usize,
+    /// Variables that begin anew, and with what.
+    pub begins: Vec<(usize, Option<Embedded>, u32)>,
+    pub body: Code,
+    /// If it has EXCEPTION.
+    pub guard: Option<Guard>,
+}
+
+/// EXCEPTION.
+pub(super) struct Guard {
+    /// SQLSTATE and SQLERRM.
+    pub state: usize,
+    pub message: usize,
+    pub handlers: Vec<(Vec<sql::procedure::Condition>, Code)>,
+}
+
+/// What FOR goes through.
+pub(super) enum Range {
+    Integers { reverse: bool, from: Embedded, to: Embedded, step: Option<Embedded> },
+    Rows(Query),
+    Elements(Embedded),
+}
+
+/// What a step does; see [`sql::procedure::Action`].
+pub(super) enum Action {
+    Block(Box<BlockCode>),
+    Assign(Place, Embedded),
+    Sql(Embedded, Option<Into>),
+    Perform(Embedded),
+    Execute(Embedded, Option<Into>, Vec<Embedded>),
+    If(Vec<(Embedded, Code)>, Code),
+    /// The slot of the operand's value, the operand, and for each branch the conditions; ELSE.
+    Case(Option<(usize, Embedded)>, Vec<(Vec<Embedded>, Code)>, Option<Code>),
+    Loop(usize, Option<Embedded>, Code),
+    For(usize, Vec<Place>, Range, Code),
+    Leave {
+        goes_on: bool,
+        number: usize,
+        when: Option<Embedded>,
+    },
+    Return(Option<Embedded>),
+    ReturnNext(Option<Embedded>),
+    ReturnQuery(Query),
+    Raise(Box<Raise>),
+    Assert(Embedded, Option<Embedded>),
+    Diagnostics(bool, Vec<(Place, String)>),
+    /// CALL: the statement, and where what comes out goes, by the arguments' places.
+    Call(Embedded, Vec<Option<Place>>),
+    Nothing,
+    End {
+        commits: bool,
+    },
+}
+
+/// RAISE.
+pub(super) struct Raise {
+    pub level: sql::procedure::Level,
+    pub condition: Option<sql::procedure::Condition>,
+    pub format: Option<String>,
+    pub arguments: Vec<Embedded>,
+    pub options: Vec<(String, Embedded)>,
+    pub again: bool,
+}

@@ -1,0 +1,128 @@
+//! Statements of SQL: written, and made of texts.
+
+use std::sync::Arc;
+
+use base::{Error, Result, SqlState};
+use catalog::Field;
+use types::Value;
+
+use super::embedded::Embedded;
+use super::program::{Into, Query};
+use super::run::Runner;
+use crate::result::Tag;
+use crate::{QueryResult, text};
+
+/// P0002 and P0003.
+const NO_DATA_FOUND: SqlState = SqlState("P0002");
+const TOO_MANY_ROWS: SqlState = SqlState("P0003");
+
+impl Runner<'_> {
+    pub(super) fn sql(&mut self, sql: &Embedded, into: Option<&Into>) -> Result<()> {
+        let result = self.statement(sql)?;
+        let changed = match (result.tag(), into) {
+            (Tag::Rows(_, rows), _) => Some(*rows as i64),
+            (Tag::Done(_), _) => Some(0),
+            (Tag::Select, _) => None,
+        };
+        match (changed, into) {
+            (Some(rows), None) => {
+                let is_change = matches!(result.tag(), Tag::Rows(..));
+                self.row_count = rows;
+                if is_change {
+                    self.set_found(rows > 0);
+                }
+                Ok(())
+            }
+            (Some(_), Some(_)) => {
+                Err(Error::new(SqlState::SYNTAX_ERROR, "INTO used with a command that cannot return data"))
+            }
+            (None, None) => Err(Error::new(SqlState::SYNTAX_ERROR, "query has no destination for result data")
+                .hint("If you want to discard the results of a SELECT, use PERFORM instead.")),
+            (None, Some(into)) => {
+                let found = self.into(into, result)?;
+                self.set_found(found);
+                Ok(())
+            }
+        }
+    }
+
+    /// The first row of a result goes to variables; whether there is one.
+    pub(super) fn into(&mut self, into: &Into, mut result: QueryResult) -> Result<bool> {
+        let fields: Arc<[Field]> = result.columns().into();
+        let mut first: Option<Vec<Value>> = None;
+        let mut rows = 0;
+        while let Some(chunk) = result.next_chunk()? {
+            rows += chunk.rows();
+            if first.is_none() && chunk.rows() > 0 {
+                first = Some(chunk.row(0));
+            }
+            if first.is_some() && (!into.strict || rows > 1) {
+                break;
+            }
+        }
+        if into.strict && rows != 1 {
+            return Err(match rows {
+                0 => Error::new(NO_DATA_FOUND, "query returned no rows"),
+                _ => Error::new(TOO_MANY_ROWS, "query returned more than one row")
+                    .hint("Make sure the query returns a single row, or use LIMIT 1."),
+            });
+        }
+        self.row_count = i64::from(first.is_some());
+        self.assign_row(&into.places, &fields, first.as_deref())?;
+        Ok(first.is_some())
+    }
+
+    /// How many rows a result has; nobody wants them.
+    pub(super) fn rows_of(&mut self, result: QueryResult) -> Result<i64> {
+        match result.tag() {
+            Tag::Rows(_, rows) => Ok(*rows as i64),
+            Tag::Done(_) => Ok(0),
+            Tag::Select => {
+                let mut result = result;
+                let mut rows = 0;
+                while let Some(chunk) = result.next_chunk()? {
+                    rows += chunk.rows() as i64;
+                }
+                Ok(rows)
+            }
+        }
+    }
+
+    /// The result of a statement that is put together.
+    pub(super) fn made(&mut self, text: &Embedded, using: &[Embedded]) -> Result<QueryResult> {
+        let (value, _) = self.value(text)?;
+        let Value::Str(made) = value else {
+            return Err(Error::new(SqlState("22004"), "query string argument of EXECUTE is null"));
+        };
+        let mut parameters = Vec::with_capacity(using.len());
+        for expression in using {
+            parameters.push(self.value(expression)?);
+        }
+        if sql::parse(&made).is_ok_and(|parsed| parsed.controls_transactions()) {
+            return Err(Error::unsupported("EXECUTE of transaction commands"));
+        }
+        let result = text::run(self.environment, &made, &parameters).map(QueryResult::without_positions);
+        result.map_err(|error| error.nowhere().context(format!("SQL statement \"{made}\"")))
+    }
+
+    pub(super) fn execute(&mut self, text: &Embedded, into: Option<&Into>, using: &[Embedded]) -> Result<()> {
+        let result = self.made(text, using)?;
+        match into {
+            Some(into) if result.has_rows() => {
+                self.into(into, result)?;
+            }
+            Some(_) => {
+                return Err(Error::new(SqlState::SYNTAX_ERROR, "INTO used with a command that cannot return data"));
+            }
+            None => self.row_count = self.rows_of(result)?,
+        }
+        Ok(())
+    }
+
+    pub(super) fn query(&mut self, query: &Query) -> Result<QueryResult> {
+        match query {
+            Query::Written(sql) => self.statement(sql),
+            Query::Made(text, using) => self.made(text, using),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Calls of functions in plans: which there are, the rows of those in FROM, and the values of the others.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use base::{Error, Result};
+use functions::{Call, ScalarFunction};
+use io::MemorySource;
+use plan::eval::{Scope, eval_in};
+use plan::{ColumnId, Expr, ExprKind, Node, Op, Plan, TableInfo};
+use types::Value;
+
+use super::{run_for, run_routine};
+use crate::environment::Environment;
+use crate::files;
+use crate::source::Source;
+
+/// Whether a plan calls functions that users have defined.
+pub(crate) fn calls_routines(plan: &Plan) -> bool {
+    let is_rows = |table: &TableInfo| matches!(Source::of(&table.source), Ok(Source::Routine(_)));
+    plan.tables.values().any(is_rows) || node_calls(&plan.root) || plan.ctes.values().any(|cte| node_calls(&cte.plan))
+}
+
+pub(super) fn node_calls(node: &Node) -> bool {
+    node.expressions().any(calls) || node.inputs().any(node_calls)
+}
+
+/// Whether an expression calls one, subqueries included.
+pub(super) fn calls(expr: &Expr) -> bool {
+    expr.any(&|e| match &e.kind {
+        ExprKind::Call(function, _) => *function == ScalarFunction::ROUTINE,
+        ExprKind::Subquery(subquery) => node_calls(&subquery.plan),
+        _ => false,
+    })
+}
+
+/// The rows of calls in FROM.
+pub(super) fn rows_of_tables(environment: &mut Environment, plan: &mut Plan) -> Result<()> {
+    for (_, table) in plan.tables.iter_mut() {
+        let Source::Routine(rows) = Source::of(&table.source)? else { continue };
+        let rows = rows.clone();
+        let mut arguments = Vec::with_capacity(rows.arguments.len());
+        for argument in &rows.arguments {
+            let scope = Row { columns: &[], row: &[], environment: RefCell::new(environment) };
+            arguments.push(eval_in(argument, &scope)?);
+        }
+        let outcome = run_for(environment, &rows.routine, arguments, false, Some(&table.fields))?;
+        let chunks = if rows.routine.is_set { outcome.rows } else { vec![super::row_of(&table.fields, &outcome.row)] };
+        let fields = table.fields.iter().map(|field| io::Field::new(field.name.as_str(), field.sql_type)).collect();
+        let made =
+            files::table(&table.name, Arc::new(MemorySource::new(fields, chunks)), &environment.database.0.samples);
+        (table.source, table.statistics) = (made.source, made.statistics);
+    }
+    Ok(())
+}
+
+/// The value of a call whose first argument is the routine's number.
+pub(super) fn call_in(environment: &mut Environment, values: &[Value]) -> Result<Value> {
+    let [Value::Int(number), arguments @ ..] = values else {
+        return Err(Error::internal("a call of a function without its number"));
+    };
+    let routine = environment.catalog().routine_numbered(*number).cloned();
+    let gone = || Error::new(base::SqlState::UNDEFINED_FUNCTION, "a function that was there is gone");
+    let routine = routine.ok_or_else(gone)?;
+    let outcome = run_routine(environment, &routine, arguments.to_vec(), false)?;
+    Ok(outcome.row.into_iter().next().unwrap_or(Value::Null))
+}
+
+/// A row, and calls.
+pub(super) struct Row<'a, 'e> {
+    pub columns: &'a [ColumnId],
+    pub row: &'a [Value],
+    pub environment: RefCell<&'e mut Environment>,
+}
+
+impl Scope for Row<'_, '_> {
+    fn column(&self, column: ColumnId) -> Value {
+        self.columns.iter().position(|known| *known == column).map_or(Value::Null, |at| self.row[at].clone())
+    }
+
+    fn call(&self, function: ScalarFunction, call: &Call<'_>) -> Result<Value> {
+        if function == ScalarFunction::ROUTINE {
+            return call_in(&mut self.environment.borrow_mut(), call.values);
+        }
+        function.evaluate(call)
+    }
+}
+
+/// The columns that somebody reads.
+pub(super) fn used_columns(plan: &Plan) -> HashSet<ColumnId> {
+    fn of(node: &Node, used: &mut HashSet<ColumnId>) {
+        let mut listed = node.clone();
+        listed.each_listed_mut(&mut |column| {
+            used.insert(*column);
+        });
+        if let Op::CteScan { columns, .. } = &node.op {
+            used.extend(columns.iter().map(|(from, _)| *from));
+        }
+        for expr in node.expressions() {
+            expr.visit_columns(&mut |column| {
+                used.insert(column);
+            });
+        }
+        node.inputs().for_each(|input| of(input, used));
+    }
+    let mut used: HashSet<ColumnId> = plan.output.iter().map(|(_, column)| *column).collect();
+    of(&plan.root, &mut used);
+    for cte in plan.ctes.values() {
+        used.extend(cte.columns.iter().copied());
+        of(&cte.plan, &mut used);
+    }
+    used
+}

@@ -1,0 +1,83 @@
+//! SELECT ... FOR UPDATE: the query runs, then the rows that it was made of are locked, one by one, in its order. What was changed
+//! meanwhile is error 40001, with which the statement is run again where it can be, so that it gives rows as they are locked.
+
+use base::{Error, Result, SqlState};
+use sql::{LockStrength, LockWait, LockedTable, Locking};
+use storage::{RowId, Strength};
+use types::Chunk;
+
+use super::change::rows_of;
+use super::result_columns;
+use crate::environment::Environment;
+use crate::execute;
+use crate::result::QueryResult;
+use crate::source::Source;
+
+/// 55P03.
+const LOCK_NOT_AVAILABLE: SqlState = SqlState("55P03");
+
+pub(super) fn lock(environment: &Environment, locking: Locking) -> Result<QueryResult> {
+    let Locking { plan, tables, limit, offset } = locking;
+    let block = environment.block.clone().ok_or_else(|| Error::internal("locks outside of a transaction"))?;
+    let relations = tables.iter().map(|table| Source::relation(&table.source)).collect::<Result<Vec<_>>>()?;
+    let plan = execute::optimize(environment, plan)?;
+    let mut columns = result_columns(&plan);
+    let visible = columns.len() - tables.len();
+    let running = execute::start(environment, &plan, false, environment.call.token())?;
+    let chunks = QueryResult::running(columns.clone(), running).collect()?;
+    columns.truncate(visible);
+    let budget = environment.statement_budget();
+    let _charged = budget.reserve(chunks.iter().map(Chunk::bytes).sum(), "locked rows")?;
+    let mut left = limit.map(|limit| limit.saturating_add(offset));
+    let mut passed = 0;
+    let mut given = Vec::new();
+    for chunk in chunks {
+        let mut rows = Vec::with_capacity(chunk.rows());
+        for row in 0..chunk.rows() {
+            if left == Some(0) {
+                break;
+            }
+            base::statement::check()?;
+            let mut is_ours = true;
+            for (at, table) in tables.iter().enumerate() {
+                let id = RowId::from_bits(chunk.column(visible + at).values::<i64>()[row] as u64);
+                let waits = table.wait == LockWait::Wait;
+                if !block.transaction.lock_row(&relations[at], id, strength(table.strength), waits)? {
+                    if table.wait == LockWait::Fail {
+                        return Err(not_available(table));
+                    }
+                    is_ours = false;
+                    break;
+                }
+            }
+            if is_ours {
+                left = left.map(|left| left - 1);
+                if passed < offset {
+                    passed += 1;
+                } else {
+                    rows.push(row as u32);
+                }
+            }
+        }
+        if !rows.is_empty() {
+            let mut all = chunk.into_columns();
+            all.truncate(visible);
+            given.push(if all.is_empty() { Chunk::new(rows.len(), all) } else { rows_of(&all, &rows) });
+        }
+    }
+    Ok(QueryResult::ready(columns, given))
+}
+
+fn strength(strength: LockStrength) -> Strength {
+    match strength {
+        LockStrength::KeyShare => Strength::KeyShare,
+        LockStrength::Share => Strength::Share,
+        LockStrength::NoKeyUpdate => Strength::NoKeyUpdate,
+        LockStrength::Update => Strength::Update,
+    }
+}
+
+#[cold]
+fn not_available(table: &LockedTable) -> Error {
+    Error::new(LOCK_NOT_AVAILABLE, format!("could not obtain lock on row in relation \"{}\"", table.name))
+}

@@ -1,0 +1,44 @@
+//! CREATE, DROP and ALTER of functions and procedures, CALL and DO.
+
+use std::sync::Arc;
+
+use base::{Error, Result};
+use catalog::{Routine, RoutineKind};
+use plan::{Expr, eval};
+use sql::RoutineChange;
+
+use crate::environment::Environment;
+use crate::result::{QueryResult, Tag};
+use crate::routine;
+
+pub(super) fn change(environment: &Environment, change: RoutineChange) -> Result<QueryResult> {
+    let catalog = environment.catalog_of(None);
+    let what = |word: &str, kind: Option<RoutineKind>| match (word, kind) {
+        ("CREATE", Some(RoutineKind::Function)) => "CREATE FUNCTION",
+        ("CREATE", _) => "CREATE PROCEDURE",
+        ("DROP", Some(RoutineKind::Function)) => "DROP FUNCTION",
+        ("DROP", Some(RoutineKind::Procedure)) => "DROP PROCEDURE",
+        ("DROP", None) => "DROP ROUTINE",
+        (_, Some(RoutineKind::Function)) => "ALTER FUNCTION",
+        (_, Some(RoutineKind::Procedure)) => "ALTER PROCEDURE",
+        (_, None) => "ALTER ROUTINE",
+    };
+    let (done, changed, position) = match change {
+        RoutineChange::Create { routine, or_replace, position } => {
+            (what("CREATE", Some(routine.kind)), catalog.create_routine(*routine, or_replace), position)
+        }
+        RoutineChange::Drop { kind, names, if_exists, position } => {
+            (what("DROP", kind), catalog.drop_routines(kind, &names, if_exists), position)
+        }
+        RoutineChange::Rename { kind, name, to, position } => {
+            (what("ALTER", kind), catalog.rename_routine(kind, &name, &to), position)
+        }
+    };
+    changed.map_err(|e| e.at(position))?;
+    Ok(QueryResult::done(Tag::Done(done)))
+}
+
+pub(super) fn call(environment: &mut Environment, procedure: &Arc<Routine>, arguments: &[Expr]) -> Result<QueryResult> {
+    let values = arguments.iter().map(eval::constant).collect::<Result<_>>()?;
+    routine::call(environment, procedure, values).map_err(Error::nowhere)
+}

@@ -1,0 +1,145 @@
+//! Functions and procedures in `information_schema` and `pg_catalog`.
+
+use catalog::{Mode, Returns, Routine, RoutineKind, RoutineParameter, Volatility};
+use types::{SqlType, Value};
+
+use super::{DATABASE, INFORMATION_SCHEMA, PG_CATALOG, System, SystemTable, Type, oid, schema_oid, text, yes_or_no};
+
+/// All of them.
+pub(super) const TABLES: &[SystemTable] = &[
+    SystemTable {
+        schema: INFORMATION_SCHEMA,
+        name: "routines",
+        columns: &[
+            ("specific_catalog", SqlType::Text),
+            ("specific_schema", SqlType::Text),
+            ("specific_name", SqlType::Text),
+            ("routine_catalog", SqlType::Text),
+            ("routine_schema", SqlType::Text),
+            ("routine_name", SqlType::Text),
+            ("routine_type", SqlType::Text),
+            ("data_type", SqlType::Text),
+            ("routine_body", SqlType::Text),
+            ("routine_definition", SqlType::Text),
+            ("external_language", SqlType::Text),
+            ("is_deterministic", SqlType::Text),
+            ("is_null_call", SqlType::Text),
+        ],
+        rows: |system| system.catalog.routines().map(|routine| routine_row(routine)).collect(),
+    },
+    SystemTable {
+        schema: INFORMATION_SCHEMA,
+        name: "parameters",
+        columns: &[
+            ("specific_catalog", SqlType::Text),
+            ("specific_schema", SqlType::Text),
+            ("specific_name", SqlType::Text),
+            ("ordinal_position", SqlType::Integer),
+            ("parameter_mode", SqlType::Text),
+            ("parameter_name", SqlType::Text),
+            ("data_type", SqlType::Text),
+            ("parameter_default", SqlType::Text),
+        ],
+        rows: parameters,
+    },
+    SystemTable {
+        schema: PG_CATALOG,
+        name: "pg_proc",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("proname", SqlType::Text),
+            ("pronamespace", SqlType::BigInt),
+            ("prokind", SqlType::Text),
+            ("proisstrict", SqlType::Bool),
+            ("proretset", SqlType::Bool),
+            ("provolatile", SqlType::Text),
+            ("pronargs", SqlType::SmallInt),
+            ("pronargdefaults", SqlType::SmallInt),
+            ("prorettype", SqlType::BigInt),
+            ("prosrc", SqlType::Text),
+        ],
+        rows: |system| system.catalog.routines().map(|routine| process_row(routine)).collect(),
+    },
+];
+
+/// A name that no other routine has.
+fn specific_name(routine: &Routine) -> String {
+    format!("{}_{}", routine.name, oid("routine", &routine.schema, &routine.signature()))
+}
+
+/// What a routine gives, as the standard names it.
+fn result_name(routine: &Routine) -> Value {
+    match (routine.kind, routine.returns) {
+        (RoutineKind::Procedure, _) => Value::Null,
+        (_, Returns::Nothing) => text("void"),
+        (_, Returns::Value(sql_type)) => text(Type::of(sql_type).full),
+        (_, Returns::Row | Returns::Record) => text("record"),
+    }
+}
+
+fn routine_row(routine: &Routine) -> Vec<Value> {
+    vec![
+        text(DATABASE),
+        text(&routine.schema),
+        text(specific_name(routine)),
+        text(DATABASE),
+        text(&routine.schema),
+        text(&routine.name),
+        text(routine.kind.name().to_uppercase()),
+        result_name(routine),
+        text("EXTERNAL"),
+        text(&routine.body),
+        text(routine.language.name().to_uppercase()),
+        yes_or_no(routine.volatility == Volatility::Immutable),
+        yes_or_no(!routine.is_strict),
+    ]
+}
+
+fn parameters(system: &System<'_>) -> Vec<Vec<Value>> {
+    let row = |routine: &Routine, at: usize, parameter: &RoutineParameter| {
+        vec![
+            text(DATABASE),
+            text(&routine.schema),
+            text(specific_name(routine)),
+            Value::Int(at as i64 + 1),
+            text(if parameter.mode == Mode::Table { "OUT" } else { parameter.mode.name() }),
+            parameter.name.as_ref().map_or(Value::Null, text),
+            text(Type::of(parameter.sql_type).full),
+            parameter.default.as_ref().map_or(Value::Null, text),
+        ]
+    };
+    let of = |routine: &Routine| {
+        let all = routine.parameters.iter().enumerate();
+        all.map(|(at, parameter)| row(routine, at, parameter)).collect::<Vec<_>>()
+    };
+    system.catalog.routines().flat_map(|routine| of(routine)).collect()
+}
+
+fn process_row(routine: &Routine) -> Vec<Value> {
+    const VOID: i64 = 2278;
+    const RECORD: i64 = 2249;
+    let result = match routine.returns {
+        Returns::Nothing => VOID,
+        Returns::Value(sql_type) => Type::of(sql_type).oid,
+        Returns::Row | Returns::Record => RECORD,
+    };
+    let volatility = match routine.volatility {
+        Volatility::Immutable => "i",
+        Volatility::Stable => "s",
+        Volatility::Volatile => "v",
+    };
+    let count = |number: usize| Value::Int(number as i64);
+    vec![
+        Value::Int(oid("routine", &routine.schema, &routine.signature())),
+        text(&routine.name),
+        Value::Int(schema_oid(&routine.schema)),
+        text(if routine.kind == RoutineKind::Function { "f" } else { "p" }),
+        Value::Bool(routine.is_strict),
+        Value::Bool(routine.is_set),
+        text(volatility),
+        count(routine.given().count()),
+        count(routine.given().filter(|p| p.default.is_some()).count()),
+        Value::Int(result),
+        text(&routine.body),
+    ]
+}

@@ -1,0 +1,83 @@
+//! Procedures as clients see them: what they tell, how they are stopped, and what becomes of them beside others.
+
+use std::time::Duration;
+
+use base::SqlState;
+use engine::{Config, Database, QueryResult, Session};
+use types::{SqlType, Value};
+
+fn run(session: &mut Session, sql: &str) -> base::Result<Vec<Vec<Value>>> {
+    session.execute(sql, &[]).and_then(QueryResult::rows)
+}
+
+#[test]
+fn notices_wait_for_the_client() {
+    let mut session = Database::new(Config::default()).unwrap().connect();
+    let block = "do $$ begin raise notice 'a %', 1 using hint = 'h'; raise debug 'no'; raise warning 'b'; end $$";
+    run(&mut session, block).unwrap();
+    let told = session.take_notices();
+    assert_eq!(
+        told.iter().map(|n| (n.level, n.message.as_str())).collect::<Vec<_>>(),
+        [("NOTICE", "a 1"), ("WARNING", "b")]
+    );
+    assert_eq!((told[0].hint.as_deref(), session.take_notices().len()), (Some("h"), 0));
+}
+
+#[test]
+fn errors_say_where_they_happened() {
+    let mut session = Database::new(Config::default()).unwrap().connect();
+    let script = "create function inner_f(x int) returns int language plpgsql as $$ begin\n return 1 / x; end $$;\n\
+        create procedure outer_p() language plpgsql as $$ declare y int; begin\n\n y := inner_f(0); end $$;";
+    session.run_script(script, |_, _| Ok(())).unwrap();
+    let error = run(&mut session, "call outer_p()").unwrap_err();
+    let context =
+        "PL/pgSQL function inner_f(integer) line 2 at RETURN\nPL/pgSQL function outer_p() line 3 at assignment";
+    assert_eq!((error.state(), error.get_context()), (SqlState::DIVISION_BY_ZERO, Some(context)));
+}
+
+#[test]
+fn endless_loops_are_stopped() {
+    let mut session = Database::new(Config::default()).unwrap().connect();
+    let handle = session.interrupt_handle();
+    let stopper = std::thread::spawn(move || {
+        // Until the loop runs, nothing is there to be stopped.
+        for _ in 0..200 {
+            std::thread::sleep(Duration::from_millis(5));
+            handle.interrupt();
+        }
+    });
+    let endless = "do $$ begin begin loop null; end loop; exception when others then null; end; end $$";
+    assert_eq!(run(&mut session, endless).unwrap_err().state(), SqlState::QUERY_CANCELED);
+    stopper.join().unwrap();
+}
+
+#[test]
+fn rows_of_functions_count_as_memory() {
+    let mut session = Database::new(Config::default()).unwrap().connect();
+    let script = "create function much() returns setof text language plpgsql as $$ begin\n\
+        loop return next repeat('x', 10000); end loop; end $$; set query_memory_limit = '20MB'";
+    session.run_script(script, |_, _| Ok(())).unwrap();
+    assert_eq!(run(&mut session, "select count(*) from much()").unwrap_err().state(), SqlState::OUT_OF_MEMORY);
+}
+
+#[test]
+fn calls_that_collide_are_run_again() {
+    let database = Database::new(Config { threads: Some(2), ..Config::default() }).unwrap();
+    let mut session = database.connect();
+    let script = "create table t (k int primary key, n int); insert into t values (1, 0);\n\
+        create procedure add_one(key int) language plpgsql as $$ declare m int; begin\n\
+        select n into m from t where k = key; m := m + 1; update t set n = m where k = key; end $$";
+    session.run_script(script, |_, _| Ok(())).unwrap();
+    let worker = |_| {
+        let mut session = database.connect();
+        std::thread::spawn(move || {
+            for _ in 0..50 {
+                let key = (Value::Int(1), SqlType::Integer);
+                session.execute("call add_one($1)", &[key]).and_then(QueryResult::collect).unwrap();
+            }
+        })
+    };
+    let workers: Vec<_> = (0..3).map(worker).collect();
+    workers.into_iter().for_each(|worker| worker.join().unwrap());
+    assert_eq!(run(&mut session, "select n from t").unwrap(), [[Value::Int(150)]]);
+}

@@ -1,0 +1,124 @@
+//! What a lambda over the elements of a list calls: elements one after the other, and a list that becomes longer (decision 40 says
+//! how they lie in memory).
+
+use base::ids::Id;
+use base::{Error, Result};
+use pipeline::ir::SiteId;
+use types::ops::array::{self, Elements};
+use types::{Physical, SqlType, Str};
+
+use crate::slot::{Slot, slot_of, value_of};
+use crate::worker::{Worker, guarded};
+
+/// # Safety
+/// Argument `i` must be a text whose payload is alive; it stays so as long as the call lasts.
+unsafe fn text<'a>(args: *const Slot, i: usize) -> &'a str {
+    // SAFETY: as the caller promises. An inline text lies in the argument's slot, not in a copy.
+    unsafe { (*args.add(i).cast::<Str>()).as_str() }
+}
+
+fn element_type(worker: &Worker, site: u64) -> SqlType {
+    worker.inner.shared.sites[SiteId::from_index(site as usize)].result
+}
+
+fn answer(worker: &mut Worker, result: Result<()>) -> u32 {
+    match result {
+        Ok(()) => 0,
+        Err(error) => worker.fail(error),
+    }
+}
+
+/// How many elements a list has.
+pub(super) unsafe extern "C" fn element_count(
+    worker: &mut Worker,
+    site: u64,
+    args: *const Slot,
+    results: *mut Slot,
+) -> u32 {
+    let count = guarded(|| {
+        // SAFETY: generated code passes a text that is alive.
+        let list = unsafe { text(args, 0) };
+        let count = array::length(list, element_type(worker, site));
+        // SAFETY: room for the callee's result.
+        unsafe { results.write(Slot::integer(count as i128)) };
+        Ok(())
+    });
+    answer(worker, count)
+}
+
+/// The element that begins at a byte, whether it is NULL, and where the next one begins.
+pub(super) unsafe extern "C" fn element(worker: &mut Worker, site: u64, args: *const Slot, results: *mut Slot) -> u32 {
+    let found = guarded(|| {
+        // SAFETY: generated code passes a text that is alive, and a number.
+        let (list, at) = unsafe { (text(args, 0), (*args.add(1)).as_i64()) };
+        let element = element_type(worker, site);
+        let mut elements = Elements::from_byte(list, element, at as usize);
+        let before = elements.clone();
+        let raw = elements.raw();
+        let slot = match element.physical() {
+            _ if array::is_null(raw) => Slot::default(),
+            Physical::Str => match array::inner(raw, element) {
+                // A part of the list lives as long as that.
+                std::borrow::Cow::Borrowed(part) => Slot::str(Str::new(part.as_bytes())),
+                std::borrow::Cow::Owned(made) => Slot::str(worker.text(&made)?),
+            },
+            _ => {
+                let value =
+                    before.into_iter().next().ok_or_else(|| Error::internal("an element behind the last one"))?;
+                slot_of(&value, element, |_| Err(Error::internal("a text of fixed width")))?
+            }
+        };
+        // SAFETY: room for the callee's three results.
+        unsafe {
+            results.write(slot);
+            results.add(1).write(Slot::bool(array::is_null(raw)));
+            results.add(2).write(Slot::integer(i128::from(at) + raw.len() as i128));
+        }
+        Ok(())
+    });
+    answer(worker, found)
+}
+
+/// Begins a list.
+pub(super) unsafe extern "C" fn begin(worker: &mut Worker, _: u64, _: *const Slot, _: *mut Slot) -> u32 {
+    worker.inner.lists.begin();
+    0
+}
+
+/// Adds an element to the list that was begun last.
+pub(super) unsafe extern "C" fn push(worker: &mut Worker, site: u64, args: *const Slot, _: *mut Slot) -> u32 {
+    let pushed = guarded(|| {
+        let element = element_type(worker, site);
+        let list = worker.inner.lists.last().ok_or_else(none_begun)?;
+        // SAFETY: generated code passes a value of the type and whether it is NULL; texts are alive.
+        unsafe {
+            if (*args.add(1)).0[0] & 1 != 0 {
+                return array::push(list, &types::Value::Null, element);
+            }
+            match element.physical() {
+                Physical::Str => array::push_str(list, text(args, 0), element),
+                _ => array::push(list, &value_of(*args, element), element),
+            }
+        }
+    });
+    answer(worker, pushed)
+}
+
+/// The list that was begun last.
+pub(super) unsafe extern "C" fn end(worker: &mut Worker, _: u64, _: *const Slot, results: *mut Slot) -> u32 {
+    let ended = guarded(|| {
+        let list = worker.inner.lists.end().ok_or_else(none_begun)?;
+        let text = std::str::from_utf8(&list).map_err(|_| Error::internal("an array whose form is no text"))?;
+        let text = worker.text(text)?;
+        // SAFETY: room for the callee's result.
+        unsafe { results.write(Slot::str(text)) };
+        worker.inner.lists.reuse(list);
+        Ok(())
+    });
+    answer(worker, ended)
+}
+
+#[cold]
+fn none_begun() -> Error {
+    Error::internal("no list was begun")
+}

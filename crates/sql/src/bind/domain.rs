@@ -1,0 +1,229 @@
+//! Domains: statements about them, and what is asserted of their values where something is cast to one, or written into a
+//! column of one. A value of a domain is one of the type below; its conditions are texts that call it `value`.
+
+use std::sync::Arc;
+
+use base::{Error, Result, SqlState};
+use catalog::{Check, Domain, DomainChange, Filling, Name};
+use functions::ScalarFunction;
+use plan::{ColumnId, ColumnInfo, Expr, ExprKind, Node, Op, Plan};
+use sqlparser::ast::{self, DataType};
+use types::{SqlType, Value};
+
+use super::coerce::boolean;
+use super::scope::{Clause, Relation, Scope, ScopeColumn};
+use super::written::within;
+use super::{Binder, Bound, fold, unsupported};
+use crate::parse::{DomainAction, DomainAst, DomainPart};
+use crate::{DomainStatement, ObjectKind, ObjectName, Statement};
+
+impl Binder<'_> {
+    /// The domain that a type name means, if it is one.
+    pub(super) fn domain_of(&mut self, name: &DataType) -> Result<Option<(Name, Arc<Domain>)>> {
+        match name {
+            DataType::Custom(name, arguments) if arguments.is_empty() => {
+                Ok(self.resolver.domain(&self.text.object_name(name)?))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn domain_statement(&mut self, ast: &DomainAst) -> Result<Statement> {
+        match ast {
+            DomainAst::Create { name, data_type, parts } => self.create_domain(name, data_type, parts),
+            DomainAst::Alter { name, action } => self.alter_domain(name, action),
+            DomainAst::Drop { names, if_exists, cascade } => {
+                let names = names.iter().map(|name| self.text.object_name(name)).collect::<Result<_>>()?;
+                Ok(Statement::Drop { kind: ObjectKind::Domain, names, if_exists: *if_exists, cascade: *cascade })
+            }
+        }
+    }
+
+    fn create_domain(&mut self, name: &ast::ObjectName, below: &DataType, parts: &[DomainPart]) -> Result<Statement> {
+        let name = self.text.object_name(name)?;
+        let name = self.resolver.new_name(name)?;
+        // A domain of a domain has the conditions of both.
+        let mut domain = match self.domain_of(below)? {
+            Some((_, below)) => Domain::clone(&below),
+            None => {
+                let sql_type = self.sql_type(below).map_err(|e| e.at(name.position))?;
+                Domain { sql_type, not_null: false, filling: Filling::NULL, checks: Vec::new() }
+            }
+        };
+        for part in parts {
+            match part {
+                DomainPart::NotNull(not_null) => domain.not_null = *not_null,
+                DomainPart::Default(value) => domain.filling = self.default_of(value, domain.sql_type, "value")?,
+                DomainPart::Check(named, condition) => {
+                    let check = self.check_of_domain(named.as_ref(), condition, &domain, &name.name)?;
+                    domain.checks.push(check);
+                }
+            }
+        }
+        domain.checks.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(Statement::Domain(DomainStatement::Create { name, domain }))
+    }
+
+    fn check_of_domain(
+        &mut self,
+        named: Option<&ast::Ident>,
+        condition: &ast::Expr,
+        domain: &Domain,
+        of: &str,
+    ) -> Result<Check> {
+        let position = self.text.start(condition);
+        let info = ColumnInfo { name: "value".to_owned(), sql_type: domain.sql_type, nullable: true };
+        let scope = scope_of(self.plan.columns.push(info));
+        let bound = boolean(self.expr_in(condition, Clause::Check, scope)?, "CHECK")?;
+        if bound.has_subquery() {
+            return unsupported("a subquery in a check constraint", position);
+        }
+        let is_taken = |name: &str| domain.checks.iter().any(|check| check.name == name);
+        let name = match named {
+            Some(ident) if is_taken(&fold(ident)) => {
+                let message = format!("constraint \"{}\" for domain \"{of}\" already exists", fold(ident));
+                return Err(Error::new(SqlState::DUPLICATE_OBJECT, message).at(self.text.at(ident)));
+            }
+            Some(ident) => fold(ident),
+            None => {
+                let mut numbers = 1..;
+                let first = format!("{of}_check");
+                match is_taken(&first) {
+                    false => first,
+                    true => {
+                        numbers.find_map(|n| Some(format!("{of}_check{n}")).filter(|n| !is_taken(n))).unwrap_or(first)
+                    }
+                }
+            }
+        };
+        Ok(Check { name, sql: condition.to_string() })
+    }
+
+    fn alter_domain(&mut self, name: &ast::ObjectName, action: &DomainAction) -> Result<Statement> {
+        let name = self.text.object_name(name)?;
+        let Some((full, domain)) = self.resolver.domain(&name) else {
+            let (state, message) = match self.resolver.user_type(&name) {
+                Some(_) => (SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not a domain")),
+                None => (SqlState::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist")),
+            };
+            return Err(Error::new(state, message).at(name.position));
+        };
+        let name = ObjectName { schema: Some(full.0.clone()), ..name };
+        let mut asked = Vec::new();
+        let change = match action {
+            DomainAction::Owner => return Ok(Statement::Nothing("ALTER DOMAIN")),
+            DomainAction::Rename(to) => DomainChange::Name(fold(to)),
+            DomainAction::RenameConstraint(from, to) => DomainChange::RenameCheck(fold(from), fold(to)),
+            DomainAction::DropConstraint(constraint, if_exists) => {
+                DomainChange::DropCheck(fold(constraint), *if_exists)
+            }
+            DomainAction::Default(None) => DomainChange::Filling(Filling::NULL),
+            DomainAction::Default(Some(value)) => {
+                DomainChange::Filling(self.default_of(value, domain.sql_type, "value")?)
+            }
+            DomainAction::NotNull(not_null) | DomainAction::Add(DomainPart::NotNull(not_null)) => {
+                if *not_null {
+                    let new = Domain { not_null: true, checks: Vec::new(), ..Domain::clone(&domain) };
+                    asked = self.ask_columns(&full, &new, |column, table| {
+                        format!("column \"{column}\" of table \"{table}\" contains null values")
+                    })?;
+                }
+                DomainChange::NotNull(*not_null)
+            }
+            DomainAction::Add(DomainPart::Check(named, condition)) => {
+                let check = self.check_of_domain(named.as_ref(), condition, &domain, &name.name)?;
+                let new = Domain { not_null: false, checks: vec![check.clone()], ..Domain::clone(&domain) };
+                asked = self.ask_columns(&full, &new, |column, table| {
+                    format!("column \"{column}\" of table \"{table}\" contains values that violate the new constraint")
+                })?;
+                DomainChange::AddCheck(check)
+            }
+            DomainAction::Add(DomainPart::Default(_)) => return unsupported("ADD DEFAULT", name.position),
+        };
+        Ok(Statement::Domain(DomainStatement::Alter { name, change, asked }))
+    }
+
+    /// A query for each column of a domain that fails if a value is not as `new` says.
+    fn ask_columns(
+        &mut self,
+        domain: &Name,
+        new: &Domain,
+        message: impl Fn(&str, &str) -> String,
+    ) -> Result<Vec<Plan>> {
+        let columns = self.resolver.columns_of_domain(domain);
+        let ask = |(schema, table, column): (String, String, String)| {
+            let name = ObjectName { schema: Some(schema), name: table, position: None };
+            let read = self.base_table(&name)?;
+            let Some(attribute) = read.fields.iter().position(|field| field.name == column) else {
+                return Err(Error::internal("a table without a column that it has"));
+            };
+            let node = self.scan(read, None, None)?.node;
+            let Op::Scan { columns, .. } = &node.op else { return Err(Error::internal("a table is scanned")) };
+            let branches = self.assertions(columns[attribute].1, new, |_| message(&column, &name.name))?;
+            let holds = Expr::new(ExprKind::Case { branches, otherwise: Box::new(Expr::bool(true)) }, SqlType::Bool);
+            let node = Node::new(Op::Filter { input: Box::new(node), predicates: vec![holds] });
+            self.plan.finish(Bound { node, output: Vec::new() })
+        };
+        columns.into_iter().map(ask).collect()
+    }
+
+    /// A value of the type below as one of the domain: an error where it must not be one.
+    pub(super) fn as_domain(&mut self, value: Expr, name: &Name, domain: &Domain) -> Result<Expr> {
+        if domain.checks.is_empty() && !domain.not_null {
+            return Ok(value);
+        }
+        let (sql_type, position) = (value.sql_type, value.position);
+        let column = self.plan.column_for("value", &value);
+        let branches = self.assertions_of_domain(column, name, domain)?;
+        let holds = Expr::new(ExprKind::Case { branches, otherwise: Box::new(Expr::bool(true)) }, SqlType::Bool);
+        let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
+        let body = ExprKind::Case { branches: vec![(holds, self.plan.reference(column))], otherwise };
+        let body = Box::new(Expr::new(body, sql_type));
+        Ok(Expr::new(ExprKind::Let { column, value: Box::new(value), body }, sql_type).at(position))
+    }
+
+    /// What a value of a domain must not be, each with its error.
+    pub(super) fn assertions_of_domain(
+        &mut self,
+        column: ColumnId,
+        (_, name): &Name,
+        domain: &Domain,
+    ) -> Result<Vec<(Expr, Expr)>> {
+        let message = |check: Option<&Check>| match check {
+            None => format!("domain {name} does not allow null values"),
+            Some(check) => format!("value for domain {name} violates check constraint \"{}\"", check.name),
+        };
+        self.assertions(column, domain, message)
+    }
+
+    fn assertions(
+        &mut self,
+        column: ColumnId,
+        domain: &Domain,
+        message: impl Fn(Option<&Check>) -> String,
+    ) -> Result<Vec<(Expr, Expr)>> {
+        let refused = |state: SqlState, message: String| {
+            let text = |text: &str| Expr::constant(Value::str(text), SqlType::Text);
+            let arguments = vec![text(state.0), text(&message)];
+            Expr::new(ExprKind::Call(ScalarFunction::REFUSE_ROW, arguments), SqlType::Bool)
+        };
+        let mut branches = Vec::new();
+        if domain.not_null {
+            let is_null = Expr::new(ExprKind::IsNull(Box::new(self.plan.reference(column))), SqlType::Bool);
+            branches.push((is_null, refused(SqlState::NOT_NULL_VIOLATION, message(None))));
+        }
+        for check in &domain.checks {
+            let condition = self.kept_text(&check.sql, Clause::Check, scope_of(column), |_, c| boolean(c, "CHECK"));
+            let condition = condition.map_err(|e| within(e, &format!("in the check constraint \"{}\"", check.name)))?;
+            let is_false = Expr::new(ExprKind::Not(Box::new(condition)), SqlType::Bool);
+            branches.push((is_false, refused(SqlState::CHECK_VIOLATION, message(Some(check)))));
+        }
+        Ok(branches)
+    }
+}
+
+/// What a condition of a domain sees: the value.
+fn scope_of(column: ColumnId) -> Scope {
+    let columns = vec![ScopeColumn { name: "value".to_owned(), column }];
+    Scope::of(Relation { name: None, columns, value: None })
+}

@@ -1,0 +1,64 @@
+//! Functions of what the session is set to.
+
+use base::{Error, Result, SqlState};
+use plan::{Expr, ExprKind};
+use sqlparser::ast;
+use types::ops::array;
+use types::{SqlType, Value};
+
+use crate::bind::coerce::cast_to;
+use crate::bind::{Binder, unsupported};
+
+/// The schemas in which names are looked for, without being named in the path.
+const IMPLICIT: &str = "pg_catalog";
+
+impl Binder<'_> {
+    /// `current_schemas(implicit)` and `current_setting(name [, missing_ok])`, if the call is one of these.
+    pub(super) fn session_function(
+        &mut self,
+        name: &str,
+        arguments: &[&ast::Expr],
+        position: Option<u32>,
+    ) -> Result<Option<Expr>> {
+        match (name, arguments) {
+            ("current_schemas", &[implicit]) => {
+                let implicit = self.expr(implicit)?;
+                let ExprKind::Const(Value::Bool(implicit)) = cast_to(implicit, SqlType::Bool)?.kind else {
+                    return unsupported("an argument of current_schemas that is not a literal", position);
+                };
+                let own = self.resolver.schemas_of_path();
+                let first = implicit.then(|| IMPLICIT.to_owned());
+                let all: Vec<Value> = first.into_iter().chain(own).map(Value::str).collect();
+                let texts = SqlType::array_of(SqlType::Text);
+                Ok(Some(Expr::constant(array::encode(&all, SqlType::Text)?, texts).at(position)))
+            }
+            ("current_setting", &[setting] | &[setting, _]) => {
+                let missing_ok = match arguments.get(1) {
+                    Some(missing_ok) => cast_to(self.expr(missing_ok)?, SqlType::Bool)?.kind,
+                    None => ExprKind::Const(Value::Bool(false)),
+                };
+                let setting = cast_to(self.expr(setting)?, SqlType::Text)?;
+                let (ExprKind::Const(Value::Str(setting)), ExprKind::Const(Value::Bool(missing_ok))) =
+                    (setting.kind, missing_ok)
+                else {
+                    return unsupported("a name of a setting that is not a literal", position);
+                };
+                let value = match self.resolver.setting(&setting.to_lowercase()) {
+                    Some(value) => Value::str(value),
+                    None if missing_ok => Value::Null,
+                    None => {
+                        let message = format!("unrecognized configuration parameter \"{setting}\"");
+                        return Err(Error::new(SqlState::UNDEFINED_OBJECT, message).at(position));
+                    }
+                };
+                Ok(Some(Expr::constant(value, SqlType::Text).at(position)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The schema in which something new is, if it is given none.
+    pub(super) fn current_schema(&self) -> Value {
+        self.resolver.schemas_of_path().into_iter().next().map_or(Value::Null, Value::str)
+    }
+}

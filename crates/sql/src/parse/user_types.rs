@@ -1,0 +1,88 @@
+//! CREATE TYPE ... AS ENUM and ALTER TYPE. Labels are strings, for which the library takes names too.
+
+use catalog::TypeChange;
+use sqlparser::ast::{Ident, ObjectName};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
+use types::enumeration::Place;
+
+use super::{back_to, here};
+
+/// A statement about types.
+#[derive(Debug)]
+pub(crate) struct TypeAst {
+    pub name: ObjectName,
+    pub action: TypeAction,
+}
+
+/// What becomes of the type.
+#[derive(Debug)]
+pub(crate) enum TypeAction {
+    /// CREATE TYPE ... AS ENUM.
+    CreateEnum(Vec<String>),
+    /// ALTER TYPE.
+    Alter(TypeChange),
+    /// OWNER TO: there is one user.
+    Owner,
+}
+
+type Result<T> = std::result::Result<T, ParserError>;
+
+/// The statement, if it is one about types that users have made.
+pub(super) fn user_type(parser: &mut Parser<'_>) -> Result<Option<TypeAst>> {
+    if parser.parse_keywords(&[Keyword::ALTER, Keyword::TYPE]) {
+        let name = parser.parse_object_name(false)?;
+        let action = alteration(parser)?;
+        return Ok(Some(TypeAst { name, action }));
+    }
+    let begin = here(parser);
+    if parser.parse_keywords(&[Keyword::CREATE, Keyword::TYPE]) {
+        let name = parser.parse_object_name(false)?;
+        if parser.parse_keywords(&[Keyword::AS, Keyword::ENUM]) {
+            parser.expect_token(&Token::LParen)?;
+            let labels = parser.parse_comma_separated0(label, Token::RParen)?;
+            parser.expect_token(&Token::RParen)?;
+            return Ok(Some(TypeAst { name, action: TypeAction::CreateEnum(labels) }));
+        }
+    }
+    back_to(parser, begin);
+    Ok(None)
+}
+
+fn alteration(parser: &mut Parser<'_>) -> Result<TypeAction> {
+    if parser.parse_keywords(&[Keyword::ADD, Keyword::VALUE]) {
+        let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
+        let new = label(parser)?;
+        let place = match parser.parse_one_of_keywords(&[Keyword::BEFORE, Keyword::AFTER]) {
+            Some(Keyword::BEFORE) => Place::Before(label(parser)?),
+            Some(_) => Place::After(label(parser)?),
+            None => Place::Last,
+        };
+        return Ok(TypeAction::Alter(TypeChange::Add(new, place, if_not_exists)));
+    }
+    if parser.parse_keywords(&[Keyword::RENAME, Keyword::VALUE]) {
+        let from = label(parser)?;
+        parser.expect_keyword_is(Keyword::TO)?;
+        return Ok(TypeAction::Alter(TypeChange::Rename(from, label(parser)?)));
+    }
+    if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
+        return Ok(TypeAction::Alter(TypeChange::Name(folded(&parser.parse_identifier()?))));
+    }
+    if parser.parse_keywords(&[Keyword::SET, Keyword::SCHEMA]) {
+        return Ok(TypeAction::Alter(TypeChange::Schema(folded(&parser.parse_identifier()?))));
+    }
+    if parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {
+        parser.parse_identifier()?;
+        return Ok(TypeAction::Owner);
+    }
+    parser.expected("ADD VALUE, RENAME VALUE, RENAME TO, SET SCHEMA or OWNER TO", parser.peek_token())
+}
+
+fn label(parser: &mut Parser<'_>) -> Result<String> {
+    parser.parse_literal_string()
+}
+
+fn folded(ident: &Ident) -> String {
+    crate::bind::fold(ident)
+}

@@ -1,0 +1,116 @@
+//! Statements about types, domains, sequences, functions and procedures.
+
+use catalog::{Domain, DomainChange, Owner, Routine, RoutineKind, RoutineName, TypeChange};
+use functions::sequence::Shape;
+use plan::Plan;
+
+use super::ObjectName;
+
+/// VACUUM, REINDEX and the like.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Maintenance {
+    /// What the engine does by itself, such as VACUUM: what it is called.
+    Nothing(&'static str),
+    /// REINDEX: indexes are made anew.
+    Reindex {
+        /// Which ones.
+        kind: ReindexKind,
+        /// Of what; none: of the database.
+        name: Option<ObjectName>,
+    },
+}
+
+/// What REINDEX names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum ReindexKind {
+    Index,
+    Table,
+    Schema,
+    Database,
+}
+
+/// CREATE, DROP and ALTER of functions and procedures.
+#[derive(Clone, Debug)]
+pub enum RoutineChange {
+    /// CREATE.
+    Create {
+        /// What is made.
+        routine: Box<Routine>,
+        /// An existing one is replaced.
+        or_replace: bool,
+        /// Where the name stands.
+        position: Option<u32>,
+    },
+    /// DROP.
+    Drop {
+        /// Of which kind; none: of either.
+        kind: Option<RoutineKind>,
+        /// Their names.
+        names: Vec<RoutineName>,
+        /// Missing ones are passed over.
+        if_exists: bool,
+        /// Where the first name stands.
+        position: Option<u32>,
+    },
+    /// ALTER ... RENAME TO.
+    Rename {
+        /// Of which kind; none: of either.
+        kind: Option<RoutineKind>,
+        /// Its name.
+        name: RoutineName,
+        /// Its new name.
+        to: String,
+        /// Where the name stands.
+        position: Option<u32>,
+    },
+}
+
+/// CREATE or ALTER TYPE.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TypeStatement {
+    /// CREATE TYPE ... AS ENUM.
+    CreateEnum {
+        /// Its name.
+        name: ObjectName,
+        /// Its labels in their order.
+        labels: Vec<String>,
+    },
+    /// ALTER TYPE.
+    Alter {
+        /// Its name.
+        name: ObjectName,
+        /// What becomes of it.
+        change: TypeChange,
+    },
+}
+
+/// CREATE or ALTER DOMAIN.
+#[derive(Clone, Debug)]
+pub enum DomainStatement {
+    /// CREATE DOMAIN.
+    Create {
+        /// Its name.
+        name: ObjectName,
+        /// What it is.
+        domain: Domain,
+    },
+    /// ALTER DOMAIN.
+    Alter {
+        /// Its name.
+        name: ObjectName,
+        /// What becomes of it.
+        change: DomainChange,
+        /// Queries that have to end well: values that there are must fulfil what is new.
+        asked: Vec<Plan>,
+    },
+}
+
+/// What ALTER SEQUENCE changes.
+#[derive(Clone, Debug)]
+pub enum SequenceChange {
+    /// Its declaration, where it goes on, and what it belongs to.
+    Shape(Shape, Option<i64>, Option<Option<Owner>>),
+    /// Its name.
+    Name(String),
+}
