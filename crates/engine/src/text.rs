@@ -106,11 +106,12 @@ fn in_transaction(
             return Err(error);
         }
     }
-    // What begins with locks, or has a table for itself, waits for that, as it has read nothing before.
-    let begins = (parsed.locks_rows() || parsed.alters_tables()) && !block.has_been_queried();
+    // What a block begins with may be run again, as it has read nothing before; what locks rows waits for that, too.
+    let locks = parsed.locks_rows();
+    let begins = (locks || parsed.alters_tables()) && !block.has_been_queried();
     for tries in 0.. {
         block.begin_statement(parsed.ends_transaction())?;
-        let start = block.start(begins);
+        let start = block.start(begins, locks);
         block.transaction.take_effects();
         let run = run(environment).and_then(|result| look_after(environment, &block, self::run).map(|()| result));
         let error = match run {

@@ -62,6 +62,8 @@ pub(crate) struct Start {
     definitions: DefinitionsThen,
     /// Whether the transaction begins with it.
     begins: bool,
+    /// Whether it waits for who has collided with it.
+    waits: bool,
 }
 
 /// A place to come back to.
@@ -278,9 +280,10 @@ impl Block {
         }
     }
 
-    /// Where the statement that has just begun does so; the transaction `begins` with it.
-    pub fn start(&self, begins: bool) -> Start {
-        Start { first: self.transaction.statement(), definitions: self.definitions_now(), begins }
+    /// Where the statement that has just begun does so; if the transaction `begins` with it, it has read nothing else.
+    pub fn start(&self, begins: bool, locks: bool) -> Start {
+        let waits = self.isolation == Isolation::ReadCommitted || begins && locks;
+        Start { first: self.transaction.statement(), definitions: self.definitions_now(), begins, waits }
     }
 
     /// RELEASE: the savepoint and those behind it are forgotten.
@@ -299,14 +302,15 @@ impl Block {
     /// Takes back what a statement has done, if it can be run again after this error, and waits for whom it has collided with.
     /// Otherwise the error. If the transaction begins with the statement, it begins anew.
     pub fn retry(&self, error: Error, tries: usize, start: Start, call: &Call) -> Result<()> {
-        let Start { first, definitions, begins } = start;
-        if self.isolation != Isolation::ReadCommitted && !begins || !may_help(&error, tries) {
+        let Start { first, definitions, begins, waits } = start;
+        let blocked = self.transaction.take_blocked();
+        if !waits && (!begins || blocked.is_some()) || !may_help(&error, tries) {
             return Err(error);
         }
         self.transaction.roll_back_to(first)?;
         self.deferred().forget_from(first);
         self.restore(definitions);
-        let waited = self.wait_for_blocker(call);
+        let waited = blocked.map_or(Ok(()), |other| self.wait_for_blocker(&other, call));
         if begins {
             self.transaction.refresh();
         }
@@ -316,15 +320,14 @@ impl Block {
         waited
     }
 
-    fn wait_for_blocker(&self, call: &Call) -> Result<()> {
-        let Some(other) = self.transaction.take_blocked() else { return Ok(()) };
+    fn wait_for_blocker(&self, other: &Arc<Stamp>, call: &Call) -> Result<()> {
         let own = self.transaction.stamp();
-        if !Stamp::may_wait(own, &other) {
+        if !Stamp::may_wait(own, other) {
             return Err(Error::new(SqlState::DEADLOCK, "deadlock detected")
                 .detail("Two transactions wait for rows that the other has changed.")
                 .hint("the transaction might succeed if it is tried again"));
         }
-        let waited = wait_for(&other, call);
+        let waited = wait_for(other, call);
         own.goes_on();
         waited
     }
