@@ -178,7 +178,13 @@ fn limit(length: u64, kind: &str) -> Result<u32> {
     Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
 }
 
-/// PostgreSQL's bare `numeric` has no limits; here it has 38 digits, 10 of them after the point.
+/// `numeric` without digits.
+pub(super) fn is_bare_numeric(name: &DataType) -> bool {
+    matches!(name, DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) if *info == ExactNumberInfo::None)
+}
+
+/// PostgreSQL's bare `numeric` has no limits; here it has 38 digits, 10 of them after the point, but for casts of what has known
+/// digits.
 fn decimal(info: &ExactNumberInfo) -> Result<SqlType> {
     let (precision, scale) = match *info {
         ExactNumberInfo::None => return Ok(SqlType::decimal(38, 10)),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use base::{Budget, Random, SqlState};
 use types::{Chunk, Column, SqlType, Value};
@@ -270,6 +271,30 @@ fn write_skew_and_phantoms_are_refused() {
     a.commit().unwrap();
     b.commit().unwrap();
     assert_eq!(all(&relation.snapshot()).len(), 5);
+}
+
+#[test]
+fn a_row_that_its_key_has_found_collides_with_its_own_changes_only() {
+    let relation = relation(vec![0], &Budget::new(usize::MAX));
+    load(&relation, &[row(1, 10), row(2, 20), row(3, 30)]);
+    let ids: Vec<RowId> = all(&relation.snapshot()).into_keys().collect();
+    static KEYS: AtomicI64 = AtomicI64::new(100);
+    // Of what another one does after a row was read: whether it collides.
+    let collides = |attributes: &[usize], does: &dyn Fn(&Transaction)| {
+        let (reader, writer) = (begin(&relation), begin(&relation));
+        reader.reads().unwrap().note_row(&relation, ids[0], &attributes.into());
+        insert(&reader, &relation, &[row(KEYS.fetch_add(1, Ordering::Relaxed), 0)]).unwrap();
+        does(&writer);
+        writer.commit().unwrap();
+        reader.commit().is_err_and(|error| error.state() == SqlState("40001"))
+    };
+    assert!(!collides(&[0, 1], &|other| update(other, &relation, &ids[1..2], 21).unwrap()));
+    assert!(!collides(&[0, 1], &|other| drop(insert(other, &relation, &[row(4, 10)]).unwrap())));
+    assert!(!collides(&[0], &|other| update(other, &relation, &ids[..1], 11).unwrap()));
+    assert!(collides(&[0, 1], &|other| update(other, &relation, &ids[..1], 12).unwrap()));
+    assert!(!collides(&[0], &|other| other.delete(&relation, &ids[2..]).unwrap()));
+    // Whatever was read of it.
+    assert!(collides(&[], &|other| other.delete(&relation, &ids[..1]).unwrap()));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! committed since its moment would have changed what it has read.
 //!
 //! Its reads are predicates. Rows that others have inserted must not satisfy them; rows that others have changed or deleted
-//! must satisfy them neither as they were nor as they are now.
+//! must satisfy them neither as they were nor as they are now. A row that its primary key has found stands for itself: as long as
+//! nobody deletes it, which every change of its key does, there is no other with that key.
 
 use std::sync::{Arc, Mutex};
 
@@ -12,18 +13,27 @@ use crate::bits::Bits;
 use crate::clock::{Conflict, Recent, View, What, Written};
 use crate::lock::lock;
 use crate::relation::Relation;
-use crate::{ScanPredicate, Scratch, WINDOW};
+use crate::{RowId, ScanPredicate, Scratch, WINDOW};
 
-/// What a transaction has read: rows that satisfy predicates, of which it has seen some attributes.
+/// What a transaction has read.
 #[derive(Debug, Default)]
 pub struct Reads(Mutex<Vec<Read>>);
 
+/// Rows of a relation of which it has seen some attributes.
 #[derive(Debug)]
 struct Read {
     relation: Arc<Relation>,
-    predicates: Arc<[ScanPredicate]>,
-    /// Those that were looked at, in order.
-    attributes: Vec<usize>,
+    which: Which,
+    /// In order.
+    attributes: Arc<[usize]>,
+}
+
+#[derive(Debug)]
+enum Which {
+    /// Those that satisfy predicates.
+    Satisfying(Arc<[ScanPredicate]>),
+    /// The one that has its primary key.
+    Row(RowId),
 }
 
 impl Reads {
@@ -39,13 +49,20 @@ impl Reads {
         attributes.dedup();
         let mut all = lock(&self.0);
         let whole = |read: &Read| {
-            read.predicates.is_empty()
+            matches!(&read.which, Which::Satisfying(predicates) if predicates.is_empty())
                 && Arc::ptr_eq(&read.relation, relation)
                 && attributes.iter().all(|attribute| read.attributes.binary_search(attribute).is_ok())
         };
         if !all.iter().any(whole) {
-            all.push(Read { relation: relation.clone(), predicates: predicates.into(), attributes });
+            let which = Which::Satisfying(predicates.into());
+            all.push(Read { relation: relation.clone(), which, attributes: attributes.into() });
         }
+    }
+
+    /// A row that was found by its primary key is read: these attributes of it, in order.
+    pub fn note_row(&self, relation: &Arc<Relation>, row: RowId, attributes: &Arc<[usize]>) {
+        let read = Read { relation: relation.clone(), which: Which::Row(row), attributes: attributes.clone() };
+        lock(&self.0).push(read);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -96,31 +113,55 @@ fn dependent(name: &str) -> Error {
 }
 
 fn collides(read: &Read, written: &Written, moment: &View, now: &View, scratch: &mut Scratch) -> bool {
+    let is_read = |deleted: bool, attributes: &[usize]| {
+        deleted || attributes.iter().any(|attribute| read.attributes.binary_search(attribute).is_ok())
+    };
+    let predicates = match &read.which {
+        Which::Satisfying(predicates) => predicates,
+        Which::Row(row) => {
+            return match &written.what {
+                What::Anything => true,
+                What::Inserted(_) => false,
+                What::Changed { window, rows, deleted, attributes } => {
+                    (written.chunk, *window) == (row.chunk(), row.offset() / WINDOW)
+                        && rows.has(row.offset() % WINDOW)
+                        && is_read(*deleted, attributes)
+                }
+            };
+        }
+    };
+    let mut satisfies = |first: usize, rows: &Bits, view: &View| {
+        satisfies((&read.relation, predicates), (written.chunk, first), rows, view, scratch)
+    };
     match &written.what {
         What::Anything => true,
         What::Inserted(rows) => {
             let first = rows.start / WINDOW * WINDOW;
             (first..rows.end).step_by(WINDOW).any(|window| {
                 let of = Bits::of_range(rows.start.max(window) - window..rows.end.min(window + WINDOW) - window);
-                satisfies(read, written.chunk, window, &of, now, scratch)
+                satisfies(window, &of, now)
             })
         }
         What::Changed { window, rows, deleted, attributes } => {
-            let is_read = *deleted || attributes.iter().any(|a| read.attributes.binary_search(a).is_ok());
-            is_read
-                && [moment, now].iter().any(|view| satisfies(read, written.chunk, window * WINDOW, rows, view, scratch))
+            is_read(*deleted, attributes) && [moment, now].iter().any(|view| satisfies(window * WINDOW, rows, view))
         }
     }
 }
 
 /// Whether a view sees one of these rows of a window satisfy the predicates.
-fn satisfies(read: &Read, chunk: usize, first: usize, rows: &Bits, view: &View, scratch: &mut Scratch) -> bool {
-    let Some(reader) = Relation::reader_of(&read.relation, chunk, view) else { return false };
+fn satisfies(
+    (relation, predicates): (&Arc<Relation>, &Arc<[ScanPredicate]>),
+    (chunk, first): (usize, usize),
+    rows: &Bits,
+    view: &View,
+    scratch: &mut Scratch,
+) -> bool {
+    let Some(reader) = Relation::reader_of(relation, chunk, view) else { return false };
     let end = reader.rows().min(first + WINDOW);
     if first >= end {
         return false;
     }
-    let Some(applicable) = reader.applicable(&read.predicates, scratch) else { return false };
+    let Some(applicable) = reader.applicable(predicates, scratch) else { return false };
     let mut out = [0u32; WINDOW];
     let found = reader.scan(first..end, &applicable, scratch, &mut out);
     out[..found].iter().any(|&row| rows.has(row as usize))

@@ -22,6 +22,8 @@ pub(super) struct Access {
     pub predicates: Vec<Expr>,
     /// Attributes, and where their values go.
     pub read: Vec<(usize, Place)>,
+    /// Those of them that the table has, in order.
+    pub stored: Arc<[usize]>,
     /// The first rows in an order are enough.
     pub first: Option<FirstRows>,
 }
@@ -74,17 +76,22 @@ impl Access {
     }
 
     pub fn each<'r>(&self, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
-        if run.reads.is_some() {
-            let predicates = self.asked.iter().map(|asked| asked.predicate(run)).collect::<Option<Vec<_>>>()?;
-            self.note(run, &predicates);
-        }
-        let found = match &self.key {
-            Some(key) => self.of_key(run, key)?.into_iter().collect(),
-            None => {
-                let predicates = self.asked.iter().map(|asked| asked.predicate(run)).collect::<Option<Arc<[_]>>>()?;
-                run.snapshots[self.table].search(&predicates, self.first.as_slice())?
+        if let Some(key) = &self.key {
+            let found = self.of_key(run, key)?;
+            match (run.reads, found) {
+                (Some(reads), Some(row)) => reads.note_row(run.snapshots[self.table].relation(), row, &self.stored),
+                (Some(_), None) => self.note(run, &self.predicates(run)?),
+                (None, _) => {}
             }
-        };
+            return self.each_of(found, run, out);
+        }
+        let predicates = self.predicates(run)?;
+        self.note(run, &predicates);
+        let found = run.snapshots[self.table].search(&predicates, self.first.as_slice())?;
+        self.each_of(found, run, out)
+    }
+
+    fn each_of<'r>(&self, found: impl IntoIterator<Item = RowId>, run: &mut Run<'r>, out: Out<'_, 'r>) -> On {
         for row in found {
             run.look()?;
             let snapshot = &run.snapshots[self.table];
@@ -102,11 +109,13 @@ impl Access {
         Some(true)
     }
 
+    fn predicates(&self, run: &Run<'_>) -> Option<Arc<[ScanPredicate]>> {
+        self.asked.iter().map(|asked| asked.predicate(run)).collect()
+    }
+
     fn note(&self, run: &Run<'_>, predicates: &[ScanPredicate]) {
         if let Some(reads) = run.reads {
-            let relation = run.snapshots[self.table].relation();
-            let is_stored = |attribute: &usize| *attribute < relation.schema().attributes().len();
-            reads.note(relation, predicates, self.read.iter().map(|(attribute, _)| *attribute).filter(is_stored));
+            reads.note(run.snapshots[self.table].relation(), predicates, self.stored.iter().copied());
         }
     }
 

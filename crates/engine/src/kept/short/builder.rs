@@ -202,10 +202,15 @@ impl<'p> Builder<'p> {
         let is_told = |number: &usize| key.as_ref().is_some_and(|key| key.contains(number));
         let left = predicates.iter().zip(numbers).filter(|(_, number)| !number.as_ref().is_some_and(is_told));
         let predicates = left.map(|(predicate, _)| self.computable(predicate)).collect::<Option<_>>()?;
+        let count = relation.schema().attributes().len();
+        let mut stored: Vec<usize> = read.iter().map(|(attribute, _)| *attribute).filter(|&a| a < count).collect();
+        stored.sort_unstable();
+        stored.dedup();
         let number = self.relations.len();
         self.relations.push(relation);
         let places = read.iter().map(|(_, place)| *place).collect();
-        Some((Step::Scan(Access { table: number, asked, key, predicates, read, first: order }.into()), places))
+        let access = Access { table: number, asked, key, predicates, read, stored: stored.into(), first: order };
+        Some((Step::Scan(access.into()), places))
     }
 
     /// What an index can be asked for so that the predicate holds.

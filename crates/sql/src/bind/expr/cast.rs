@@ -8,7 +8,7 @@ use types::{SqlType, Value};
 
 use crate::bind::coerce::{cast_to, known};
 use crate::bind::sequence::{is_regclass, qualified};
-use crate::bind::{Binder, unsupported, zone};
+use crate::bind::{Binder, type_name, unsupported, zone};
 
 impl Binder<'_> {
     pub(super) fn cast(&mut self, kind: &CastKind, inner: &ast::Expr, name: &ast::DataType) -> Result<Expr> {
@@ -22,6 +22,7 @@ impl Binder<'_> {
             (Some(element), ast::Expr::Array(array)) => self.array(&array.elem, Some(element))?,
             _ => self.expr(inner)?,
         };
+        let to = if type_name::is_bare_numeric(name) { exact(&expr).unwrap_or(to) } else { to };
         if matches!(kind, CastKind::Cast | CastKind::DoubleColon) {
             let value = cast_to(expr, to)?.at(position);
             return match self.domain_of(name)? {
@@ -66,4 +67,18 @@ impl Binder<'_> {
         };
         Ok(Expr::constant(Value::Int(number), SqlType::BigInt).at(position))
     }
+}
+
+/// What `numeric` without digits is of an expression whose digits are known: all of them, and none besides.
+fn exact(expr: &Expr) -> Option<SqlType> {
+    if expr.sql_type != SqlType::Null {
+        return expr.sql_type.as_decimal().map(|(precision, scale)| SqlType::decimal(precision, scale));
+    }
+    let ExprKind::Const(Value::Str(text)) = &expr.kind else { return None };
+    let digits = text.trim().trim_start_matches(['+', '-']);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let count = whole.len() + fraction.len();
+    let is_number = count > 0 && [whole, fraction].iter().all(|part| part.bytes().all(|b| b.is_ascii_digit()));
+    let fits = is_number && count <= usize::from(SqlType::MAX_PRECISION);
+    fits.then(|| SqlType::decimal(count as u8, fraction.len() as u8))
 }
