@@ -349,3 +349,57 @@ fn delimiter_and_quote_differ() {
     }
     assert!(!b.folder.join("q.csv").exists());
 }
+
+#[test]
+fn json_files_are_tables() {
+    let mut bench = Bench::new("json");
+    bench.file("t.jsonl", "{\"a\":1,\"b\":\"x\",\"s\":{\"q\":1.5,\"l\":[1,null]}}\n\n{\"a\":2,\"d\":\"2024-01-01\"}\n");
+    let all = ["1|x|{'q': 1.5, 'l': {1,NULL}}|NULL", "2|NULL|NULL|2024-01-01"];
+    bench.check("select * from '@/t.jsonl'", &all);
+    bench.check("select (s).l[1] + a from read_json('@/t.jsonl') where d is null", &["2"]);
+    bench.check("copy (from '@/t.jsonl') to '@/array.json.zst' (array true)", &["COPY 2"]);
+    bench.check("from read_json_auto('@/array.json.zst')", &all);
+    bench.check("copy (from '@/t.jsonl') to '@/lines' (format json)", &["COPY 2"]);
+    bench.check("from read_ndjson('@/lines', sample_size = -1)", &all);
+    let columns = "columns = {'a': 'VARCHAR', 's': 'STRUCT(q INTEGER[], l JSON)', 'z': 'INT'}";
+    bench.check(
+        &format!("from read_json('@/t.jsonl', ignore_errors := true, {columns})"),
+        &["1|NULL|NULL", "2|NULL|NULL"],
+    );
+    bench.check(
+        "select * from read_json('@/array.json.zst', records = false) as t (o) where (o).a = 2",
+        &["{'a': 2, 'b': NULL, 's': NULL, 'd': 2024-01-01}"],
+    );
+    bench.check("create table t (d date, a smallint, b varchar(3), s json)", &["CREATE TABLE"]);
+    bench.check("copy t from '@/t.jsonl'", &["COPY 2"]);
+    bench.check("copy t from '@/array.json.zst' (format json)", &["COPY 2"]);
+    bench.check("select count(*), sum(a), min(d), max(b) from t", &["4|6|2024-01-01|x"]);
+    bench.file("empty.json", "");
+    bench.check("select count(*) from '@/empty.json'", &["0"]);
+}
+
+#[test]
+fn bad_json_names_its_place() {
+    let mut bench = Bench::new("bad-json");
+    let lines: String = (1..=30_000).map(|i| format!("{{\"i\":{i}}}\n")).collect();
+    bench.file("late.json", &format!("{lines}{{\"i\":\"x\"}}\n"));
+    let late = "late.json\", line 30001, column \"i\"";
+    let error = bench.error("select sum(i) from '@/late.json'", "22P02", &[late]);
+    assert!(error.get_hint().is_some_and(|hint| hint.contains("sample_size")), "{error:?}");
+    bench.check("select count(i) from read_json('@/late.json', sample_size = -1)", &["30001"]);
+    bench.check("select count(i) from read_json('@/late.json', ignore_errors = true)", &["30000"]);
+    bench.file("new.json", &format!("{lines}{{\"j\":1}}\n"));
+    bench.error("select count(*) from '@/new.json'", "22P04", &["unknown key \"j\"", "line 30001"]);
+    bench.file("half.json", &format!("{lines}{{\"i\":"));
+    bench.error("select count(*) from '@/half.json'", "22P02", &["line 30001"]);
+    std::fs::write(bench.folder.join("bytes.json"), b"{\"i\":\"\xff\"}").unwrap();
+    bench.error("select * from '@/bytes.json'", "22021", &["bytes.json\", line 1"]);
+    bench.file("deep.json", &("[".repeat(2_000) + &"]".repeat(2_000)));
+    bench.error("select * from '@/deep.json'", "54001", &["deep.json\", line 1"]);
+    bench.file("long.json", &format!("{{\"i\":\"{}\"}}", "x".repeat(20 << 20)));
+    bench.error("select * from '@/long.json'", "54000", &["longer than 16777216 bytes"]);
+    bench.check("select length(i) from read_json('@/long.json', maximum_object_size = 30000000)", &["20971520"]);
+    let error = bench.error("from read_json('@/late.json', sampel_size = 1)", "42601", &["sampel_size"]);
+    assert!(error.get_hint().is_some_and(|hint| hint.contains("sample_size")), "{error:?}");
+    bench.error("copy (select 1 a, 2 a) to '@/twice.json'", "42701", &["a"]);
+}

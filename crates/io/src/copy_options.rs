@@ -27,6 +27,7 @@ pub enum Direction {
 pub fn format(path: &str, options: &[(String, String)]) -> Format {
     match options.iter().find(|(name, _)| name == "format") {
         Some((_, format)) if format.eq_ignore_ascii_case("parquet") => Format::Parquet,
+        Some((_, format)) if format.eq_ignore_ascii_case("json") => Format::Json,
         Some(_) => Format::Csv,
         None => format_of(path).unwrap_or(Format::Csv),
     }

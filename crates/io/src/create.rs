@@ -1,6 +1,7 @@
 //! Files that chunks are written to.
 
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use base::Result;
 use types::Chunk;
@@ -9,6 +10,7 @@ use crate::copy_options::{self, Direction};
 use crate::csv::CsvWriter;
 use crate::format::Format;
 use crate::input::{Compression, write_error};
+use crate::json::{JsonTarget, JsonWriter};
 use crate::new_file::NewFile;
 use crate::open::OpenContext;
 use crate::parquet_out::ParquetWriter;
@@ -38,16 +40,17 @@ pub fn create(
         let writer = ParquetWriter::prepare(fields, value("compression"), value("row_group_size"))?;
         return Ok(Box::new(writer.start(NewFile::create(path)?, outside.budget.as_ref(), outside.helpers.clone())?));
     }
+    if format == Format::Json {
+        copy_options::check_redundant(options)?;
+        let target = JsonTarget::of(options)?;
+        let compression = target.compression.unwrap_or_else(|| Compression::of_path(Path::new(path)));
+        let sink = Output::create(path, compression)?;
+        return Ok(Box::new(JsonWriter::new(sink, fields, target.array, outside.zone.clone())?));
+    }
     let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
     let mut csv = copy_options::parse(path, &names, options, Direction::To)?;
     csv.zone = outside.zone.clone();
-    let compression = copy_options::compression(path, &csv);
-    let file = BufWriter::with_capacity(1 << 20, NewFile::create(path)?);
-    let sink = match compression {
-        Compression::None => Output::Plain(file),
-        Compression::Gzip => Output::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
-        Compression::Zstd => Output::Zstd(zstd::stream::write::Encoder::new(file, 3).map_err(|e| write_error(&e))?),
-    };
+    let sink = Output::create(path, copy_options::compression(path, &csv))?;
     Ok(Box::new(CsvFile(CsvWriter::new(sink, fields, &csv)?)))
 }
 
@@ -75,6 +78,15 @@ impl Write for Output {
 }
 
 impl Output {
+    fn create(path: &str, compression: Compression) -> Result<Self> {
+        let file = BufWriter::with_capacity(1 << 20, NewFile::create(path)?);
+        Ok(match compression {
+            Compression::None => Self::Plain(file),
+            Compression::Gzip => Self::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
+            Compression::Zstd => Self::Zstd(zstd::stream::write::Encoder::new(file, 3).map_err(|e| write_error(&e))?),
+        })
+    }
+
     fn finish(self) -> Result<()> {
         let file = match self {
             Self::Plain(file) => Ok(file),
@@ -94,6 +106,15 @@ impl ChunkWriter for CsvFile {
     }
     fn finish(self: Box<Self>) -> Result<()> {
         self.0.finish()?.finish()
+    }
+}
+
+impl ChunkWriter for JsonWriter<Output> {
+    fn write(&mut self, chunk: &Chunk) -> Result<()> {
+        Self::write(self, chunk)
+    }
+    fn finish(self: Box<Self>) -> Result<()> {
+        Self::finish(*self)?.finish()
     }
 }
 

@@ -5,13 +5,13 @@
 //! What the caller does not say about the dialect and the types, [`dialect`] and [`sniff`] find out.
 
 mod convert;
-mod dialect;
+pub(crate) mod dialect;
 mod index;
 mod options;
 mod records;
-mod sniff;
+pub(crate) mod sniff;
 mod source;
-mod split;
+pub(crate) mod split;
 mod writer;
 
 pub use dialect::Dialect;

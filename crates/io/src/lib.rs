@@ -1,9 +1,9 @@
-//! CSV, Parquet and Arrow in and out, and tables for people.
+//! CSV, JSON, Parquet and Arrow in and out, and tables for people.
 //!
 //! - [`FileSource`] is what the engine scans: a schema and a fixed number of morsels (row groups of Parquet, byte
-//!   ranges of CSV), each read by any worker at any time, step by step, needed columns only.
-//! - [`open()`], [`csv::open_csv`] and [`parquet_in::open_parquet`] make one from paths and glob patterns.
-//! - [`csv::CsvWriter`] and [`parquet_out::ParquetWriter`] write chunks.
+//!   ranges of CSV and JSON), each read by any worker at any time, step by step, needed columns only.
+//! - [`open()`], [`csv::open_csv`], [`json::open_json`] and [`parquet_in::open_parquet`] make one from paths and glob patterns.
+//! - [`csv::CsvWriter`], [`json::JsonWriter`] and [`parquet_out::ParquetWriter`] write chunks.
 //! - [`pretty`] shows chunks to people.
 //! - [`arrow_in`], [`arrow_out`] and [`ffi`] convert between chunks and Arrow arrays, also across the C interface.
 //!
@@ -20,8 +20,11 @@ mod format;
 mod grown_file;
 mod identity;
 mod input;
+pub mod json;
+mod lines;
 mod new_file;
 mod open;
+mod option;
 pub mod parquet_in;
 pub mod parquet_out;
 pub mod pretty;
@@ -32,7 +35,7 @@ pub use create::{ChunkWriter, create};
 pub use format::{Format, format_of};
 pub use grown_file::open_grown;
 pub use identity::Identity;
-pub use open::{OpenContext, expand_paths, open, open_for_copy, open_given_for_copy};
+pub use open::{FUNCTIONS, OpenContext, expand_paths, open, open_for_copy, open_given_for_copy};
 pub use source::{
     CHUNK_ROWS, ColumnStatistics, CompareOp, FIRST_ROWS, Field, FileSource, MemorySource, Once, PieceReader,
     PrunePredicate, Step,

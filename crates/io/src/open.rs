@@ -12,6 +12,8 @@ use crate::copy_options::{self, Direction};
 use crate::csv::{CsvOptions, RejectSink, open_csv, open_csv_bytes};
 use crate::format::{Format, format_of};
 use crate::input::open_error;
+use crate::json::{JsonOptions, Layout, open_json, open_json_bytes};
+use crate::option::{flag, unknown};
 use crate::parquet_in::open_parquet;
 use crate::source::FileSource;
 
@@ -60,6 +62,10 @@ pub struct OpenContext {
 }
 
 impl OpenContext {
+    fn json(self) -> JsonOptions {
+        JsonOptions { budget: self.budget, cancel: self.cancel, zone: self.zone, ..JsonOptions::default() }
+    }
+
     fn lend(self, csv: &mut CsvOptions) {
         csv.budget = self.budget;
         csv.cancel = self.cancel;
@@ -72,7 +78,19 @@ impl OpenContext {
     }
 }
 
-/// Opens what FROM names: `function` is `read_csv`, `read_parquet`, or empty for a bare path whose ending decides.
+/// The functions in FROM that read files.
+pub const FUNCTIONS: [&str; 8] = [
+    "read_csv",
+    "read_csv_auto",
+    "read_json",
+    "read_json_auto",
+    "read_ndjson",
+    "read_ndjson_auto",
+    "read_parquet",
+    "parquet_scan",
+];
+
+/// Opens what FROM names: `function` is one of [`FUNCTIONS`], or empty for a bare path whose ending decides.
 pub fn open(
     function: &str,
     paths: &[String],
@@ -81,8 +99,9 @@ pub fn open(
 ) -> Result<Arc<dyn FileSource>> {
     let files = expand_paths(paths, &context.cancel)?;
     let format = match function {
-        "read_csv" => Some(Format::Csv),
-        "read_parquet" => Some(Format::Parquet),
+        "read_csv" | "read_csv_auto" => Some(Format::Csv),
+        "read_parquet" | "parquet_scan" => Some(Format::Parquet),
+        "read_json" | "read_json_auto" | "read_ndjson" | "read_ndjson_auto" => Some(Format::Json),
         _ => files.first().and_then(|f| format_of(&f.to_string_lossy())),
     };
     match format {
@@ -100,6 +119,14 @@ pub fn open(
             copy_options::refuse_options(options)?;
             open_parquet(&files, context.budget.as_ref(), &context.cancel)
         }
+        Some(Format::Json) => {
+            let mut json = context.json();
+            if function.starts_with("read_ndjson") {
+                json.layout = Some(Layout::Lines);
+            }
+            options.iter().try_for_each(|(name, value)| json.set(name, value))?;
+            open_json(&files, &json)
+        }
         None => Err(unknown_format(paths.first().map_or("", String::as_str))),
     }
 }
@@ -107,7 +134,7 @@ pub fn open(
 #[cold]
 fn unknown_format(path: &str) -> Error {
     Error::new(SqlState::UNDEFINED_FILE, format!("cannot tell the format of \"{path}\" by its name"))
-        .hint("use read_csv('...') or read_parquet('...')")
+        .hint("use read_csv('...'), read_parquet('...') or read_json('...')")
 }
 
 /// As [`open_for_copy`], for data that are given: in PostgreSQL's text format, unless the options say another.
@@ -119,8 +146,18 @@ pub fn open_given_for_copy(
 ) -> Result<Arc<dyn FileSource>> {
     // A file of that ending has this format.
     const NAME: &str = "stdin.txt";
-    if copy_options::format(NAME, options) == Format::Parquet {
-        return Err(Error::unsupported("COPY FROM STDIN in the format Parquet").hint("name a file"));
+    match copy_options::format(NAME, options) {
+        Format::Csv => {}
+        Format::Json => {
+            return open_json_bytes(
+                "STDIN",
+                data.as_bytes().to_vec().into(),
+                &json_for_copy(expected, options, context)?,
+            );
+        }
+        Format::Parquet => {
+            return Err(Error::unsupported("COPY FROM STDIN in the format Parquet").hint("name a file"));
+        }
     }
     let names: Vec<&str> = expected.iter().map(|(name, _)| name.as_str()).collect();
     let mut csv = copy_options::parse(NAME, &names, options, Direction::From)?;
@@ -148,9 +185,33 @@ pub fn open_for_copy(
             path,
         );
     }
+    if copy_options::format(path, options) == Format::Json {
+        let json = json_for_copy(expected, options, context)?;
+        return open_json(&expand_paths(&[path.to_owned()], &json.cancel)?, &json);
+    }
     let names: Vec<&str> = expected.iter().map(|(name, _)| name.as_str()).collect();
     let mut csv = copy_options::parse(path, &names, options, Direction::From)?;
     csv.columns = Some(expected.to_vec());
     context.lend(&mut csv);
     open_csv(&expand_paths(&[path.to_owned()], &csv.cancel)?, &csv)
+}
+
+/// Options of a COPY FROM of JSON: members are columns by their names. ARRAY says whether they are in
+/// an array, which is found out otherwise.
+fn json_for_copy(
+    expected: &[(String, SqlType)],
+    options: &[(String, String)],
+    context: OpenContext,
+) -> Result<JsonOptions> {
+    copy_options::check_redundant(options)?;
+    let mut json = context.json();
+    for (name, value) in options.iter().filter(|(name, _)| name != "format") {
+        match name.as_str() {
+            "array" => json.layout = Some(if flag(name, value)? { Layout::Array } else { Layout::Lines }),
+            "columns" | "records" => return Err(unknown(name, &["format", "array", "ignore_errors", "compression"])),
+            _ => json.set(name, value)?,
+        }
+    }
+    json.columns = Some(expected.to_vec());
+    Ok(json)
 }

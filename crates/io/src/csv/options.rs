@@ -1,7 +1,6 @@
 //! What a caller may say about a text file: PostgreSQL's COPY options and those of `read_csv`.
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use base::{Budget, CancelToken, Error, Result, SqlState};
@@ -9,6 +8,7 @@ use types::ops::date::Zone;
 use types::{SqlType, Value};
 
 use crate::input::Compression;
+use crate::option::{bad, byte, compression, flag, items, typed_columns};
 use base::helpers::{Helpers, PieceStep};
 
 /// The two text formats of COPY.
@@ -149,84 +149,11 @@ impl fmt::Debug for CsvOptions {
     }
 }
 
-#[cold]
-fn bad(name: &str, value: &str) -> Error {
-    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid value for option \"{name}\": \"{value}\""))
-}
-
-fn flag(name: &str, value: &str) -> Result<bool> {
-    match value.to_ascii_lowercase().as_str() {
-        "true" | "on" | "1" | "yes" => Ok(true),
-        "false" | "off" | "0" | "no" => Ok(false),
-        _ => Err(bad(name, value)),
-    }
-}
-
-fn byte(name: &str, value: &str) -> Result<u8> {
-    match value.as_bytes() {
-        [b] if *b != b'\n' && *b != b'\r' => Ok(*b),
-        b"\\t" => Ok(b'\t'),
-        _ => Err(bad(name, value).hint("it must be a single one-byte character")),
-    }
-}
-
-/// The items of a list that may be in parentheses, brackets or braces.
-fn items(value: &str) -> Vec<String> {
-    let value = value.trim();
-    let inner = [('(', ')'), ('[', ']'), ('{', '}')]
-        .iter()
-        .find_map(|&(open, close)| value.strip_prefix(open)?.strip_suffix(close))
-        .unwrap_or(value);
-    let (mut out, mut item, mut depth, mut quote) = (Vec::new(), String::new(), 0, None);
-    for c in inner.chars() {
-        match (c, quote) {
-            ('\'' | '"', None) => quote = Some(c),
-            (c, Some(q)) if c == q => quote = None,
-            (',', None) if depth == 0 => out.push(std::mem::take(&mut item).trim().to_owned()),
-            _ => {
-                depth += i32::from(c == '(') - i32::from(c == ')');
-                item.push(c);
-            }
-        }
-    }
-    out.push(item.trim().to_owned());
-    out.retain(|i| !i.is_empty());
-    out
-}
-
 fn some_columns(value: &str) -> Columns {
     match value.trim() {
         "*" | "(*)" | "true" => Columns::All,
         _ => Columns::Named(items(value)),
     }
-}
-
-/// A type by one of SQL's names.
-fn sql_type(text: &str) -> Result<SqlType> {
-    let text = text.trim().to_ascii_lowercase();
-    Ok(match text.as_str() {
-        "int" | "int4" | "integer" => SqlType::Integer,
-        "int8" | "long" => SqlType::BigInt,
-        "int2" => SqlType::SmallInt,
-        "bool" => SqlType::Bool,
-        "varchar" | "string" => SqlType::Text,
-        "float8" | "double precision" => SqlType::Double,
-        "float4" | "float" => SqlType::Real,
-        "decimal" | "numeric" => SqlType::decimal(18, 3),
-        "datetime" => SqlType::Timestamp,
-        _ => SqlType::from_str(&text.replace("numeric", "decimal").replace(", ", ",").replace(" (", "("))?,
-    })
-}
-
-/// `{'a': 'bigint', 'b': 'text'}` or `a bigint, b text`.
-fn typed_columns(name: &str, value: &str) -> Result<Vec<(String, SqlType)>> {
-    items(value)
-        .iter()
-        .map(|item| {
-            let (column, sql) = item.split_once([':', ' ', '=']).ok_or_else(|| bad(name, item))?;
-            Ok((column.trim().to_owned(), sql_type(sql.trim_start_matches([':', ' ', '=']))?))
-        })
-        .collect()
 }
 
 impl CsvOptions {
@@ -251,7 +178,7 @@ impl CsvOptions {
                     _ => {
                         let message = format!("COPY format \"{value}\" not recognized");
                         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
-                            .hint("formats are csv, text and parquet"));
+                            .hint("formats are csv, text, parquet and json"));
                     }
                 }
             }
@@ -291,15 +218,7 @@ impl CsvOptions {
                 "utf8" | "unicode" => {}
                 _ => return Err(Error::unsupported(format!("encoding \"{value}\"")).hint("convert the file to UTF-8")),
             },
-            "compression" => {
-                self.compression = match value.to_ascii_lowercase().as_str() {
-                    "none" | "uncompressed" => Some(Compression::None),
-                    "gzip" | "gz" => Some(Compression::Gzip),
-                    "zstd" | "zst" => Some(Compression::Zstd),
-                    "auto" | "auto_detect" => None,
-                    _ => return Err(bad(name, value).hint("compressions are none, gzip and zstd")),
-                }
-            }
+            "compression" => self.compression = compression(name, value)?,
             "row_group_size" => self.row_group_size = Some(value.parse().map_err(|_| bad(name, value))?),
             // All rows are loaded at once and all become visible together anyway.
             "freeze" | "parallel" | "oids" => drop(flag(name, value)?),

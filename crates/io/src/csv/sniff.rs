@@ -31,6 +31,9 @@ impl Candidates {
     /// Before the first value.
     pub const NEW: Self = Self { types: ALL, any: false };
 
+    /// Before the first value of what can be a moment or else is text.
+    pub const MOMENTS: Self = Self { types: DATE | TIMESTAMP | TIMESTAMPTZ, any: false };
+
     /// Notes a value.
     pub fn see(&mut self, field: &[u8]) {
         self.any = true;

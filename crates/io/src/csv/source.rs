@@ -16,9 +16,9 @@ use super::options::RejectSink;
 use super::records::MAX_TEXT;
 use super::split::{self, Split};
 use crate::input::Input;
+use crate::lines::Lines;
 use crate::source::{Field, FileSource, PieceReader, PrunePredicate};
 use morsel::MorselReader;
-use problems::Lines;
 
 /// Bytes that a sample is made of.
 const FIRST: u64 = 256 << 10;
