@@ -403,3 +403,73 @@ fn bad_json_names_its_place() {
     assert!(error.get_hint().is_some_and(|hint| hint.contains("sample_size")), "{error:?}");
     bench.error("copy (select 1 a, 2 a) to '@/twice.json'", "42701", &["a"]);
 }
+
+#[test]
+fn files_have_labels_and_columns_by_name() {
+    let mut bench = Bench::new("labels");
+    for (folder, text) in [("year=2023/m=a%20b", "i,t\n1,x\n2,y\n"), ("year=2024/m=c", "i,u\n3,2024-01-01\n")] {
+        std::fs::create_dir_all(bench.folder.join("h").join(folder)).unwrap();
+        bench.file(&format!("h/{folder}/f.csv"), text);
+    }
+    let all = "read_csv('@/h/**/*.csv', union_by_name = true";
+    let rows = ["1|x|NULL|a b|2023", "2|y|NULL|a b|2023", "3|NULL|2024-01-01|c|2024"];
+    bench.check(&format!("select * from {all})"), &rows);
+    bench.check(&format!("select i from {all}) where year = 2024 and u is not null"), &["3"]);
+    bench.check(&format!("select i from {all}) where t is null or m = 'c'"), &["3"]);
+    bench.check(
+        &format!("select count(*), min(year), max(year) from {all}, hive_partitioning := true)"),
+        &["3|2023|2024"],
+    );
+    bench.check(&format!("select i from {all}, filename = true) where filename like '%2024%'"), &["3"]);
+    bench.check(&format!("select year || 'x' from {all}, hive_types = {{'year': 'text'}}) where i = 1"), &["2023x"]);
+    bench.check(&format!("select * from {all}, hive_partitioning = false) where i = 1"), &["1|x|NULL"]);
+    bench.error("from '@/h/**/*.csv'", "22P04", &["different columns"]);
+    bench.file("h/g.csv", "i,t\n9,z\n");
+    bench.check(&format!("select * from {all}) where i = 9"), &["9|z|NULL"]);
+    bench.error(&format!("from {all}, hive_partitioning = true)"), "22023", &["different partition columns"]);
+    // What one file alone would take for a number is read as the text that it is in all.
+    bench.file("a.json", "{\"k\":1,\"v\":10}\n");
+    bench.file("b.json", "{\"k\":\"007\"}\n{\"k\":\"x\",\"w\":true}\n");
+    bench.check(
+        "select * from read_json(['@/a.json', '@/b.json'], union_by_name = true)",
+        &["007|NULL|NULL", "1|10|NULL", "x|NULL|true"],
+    );
+    bench.file("a.csv", "k\n007\n");
+    bench.file("b.csv", "k,n\nx,1.5\n");
+    bench.check("from read_csv(['@/a.csv', '@/b.csv'], union_by_name = true)", &["007|NULL", "x|1.5"]);
+    for (name, query) in [("a", "select 1 as k, 2 as n"), ("b", "select 2.5::float8 as n, 'z' as t")] {
+        bench.check(&format!("copy ({query}) to '@/{name}.parquet'"), &["COPY 1"]);
+    }
+    let both = "read_parquet(['@/a.parquet', '@/b.parquet'], union_by_name = true, filename = 'f')";
+    bench.check(&format!("select k, n, t, right(f, 9) from {both}"), &["1|2|NULL|a.parquet", "NULL|2.5|z|b.parquet"]);
+    bench.check(&format!("select n from {both} where k is null"), &["2.5"]);
+    bench.check(&format!("select n from {both} where t = 'z' and n > 1"), &["2.5"]);
+    bench.check(&format!("select count(*) from {both}"), &["2"]);
+}
+
+#[test]
+fn options_as_duckdb_names_them() {
+    let mut bench = Bench::new("duckdb-options");
+    bench.file("f", "# made \"by\" hand\na|b|d\n# more\n1,5|-|03.02.2024\n2|'x''y'|04.02.2024\n");
+    let read =
+        "read_csv('@/f', sep = '|', header = true, comment = '#', quote = '''', nullstr = '-', decimal_separator = ','";
+    bench.check(
+        &format!("select a * 2, b, d + 1 from {read}, dateformat = '%d.%m.%Y')"),
+        &["3|NULL|2024-02-04", "4|x'y|2024-02-05"],
+    );
+    bench.check(
+        &format!("select x, d from {read}, names = ['x'], types = ['DECIMAL(5,2)', 'TEXT', 'VARCHAR'])"),
+        &["1.50|03.02.2024", "2.00|04.02.2024"],
+    );
+    bench.check(
+        "select column1 from read_csv('@/f', delim = '|', header = false, skip = 3, all_varchar = true, \
+            new_line = '\\n', encoding = 'utf-8', nullstr = ['-', ''])",
+        &["NULL", "x'y"],
+    );
+    bench.error("from read_csv('@/f', names = ['a', 'a'])", "22023", &["given twice"]);
+    bench.error("from read_csv('@/f', names = ['a', 'b', 'c', 'd', 'e', 'f'])", "22P04", &["6 names"]);
+    bench.error("from read_csv('@/f', encoding = 'latin-1')", "0A000", &["latin-1"]);
+    let error = bench.error("from read_csv('@/f', delimeter = '|')", "42601", &["delimeter"]);
+    assert!(error.get_hint().is_some_and(|hint| hint.contains("delimiter")), "{error:?}");
+    bench.error("from read_parquet('@/f', delim = '|')", "42601", &["delim"]);
+}

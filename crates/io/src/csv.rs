@@ -6,6 +6,7 @@
 
 mod convert;
 pub(crate) mod dialect;
+mod forms;
 mod index;
 mod options;
 mod records;

@@ -10,6 +10,7 @@
 //! Architecture invariants: nothing here knows a query or a table; whatever bytes a file holds, reading it ends in
 //! chunks or in a typed error, never in a panic, and never in a row that is silently lost.
 
+mod across;
 pub mod arrow_in;
 pub mod arrow_out;
 mod copy_options;

@@ -8,6 +8,7 @@ use base::{Budget, CancelToken, Error, Result, SqlState};
 use types::ops::date::Zone;
 use types::{SqlType, Value};
 
+use crate::across::Across;
 use crate::copy_options::{self, Direction};
 use crate::csv::{CsvOptions, RejectSink, open_csv, open_csv_bytes};
 use crate::format::{Format, format_of};
@@ -104,30 +105,45 @@ pub fn open(
         "read_json" | "read_json_auto" | "read_ndjson" | "read_ndjson_auto" => Some(Format::Json),
         _ => files.first().and_then(|f| format_of(&f.to_string_lossy())),
     };
+    let Some(format) = format else { return Err(unknown_format(paths.first().map_or("", String::as_str))) };
+    let (across, options) = Across::take(options)?;
+    across.open(&files, &|files, types| open_some(function, format, files, &options, types, context.clone()))
+}
+
+/// Opens files of one format, some of whose columns are to be of these types.
+fn open_some(
+    function: &str,
+    format: Format,
+    files: &[PathBuf],
+    options: &[(String, String)],
+    types: &[(String, SqlType)],
+    context: OpenContext,
+) -> Result<Arc<dyn FileSource>> {
     match format {
-        Some(Format::Csv) => {
+        Format::Csv => {
             let mut csv = CsvOptions::detect();
             if let Some((name, _)) = options.iter().find(|(name, _)| matches!(name.as_str(), "default" | "force_quote"))
             {
                 return Err(Error::new(SqlState::SYNTAX_ERROR, format!("option \"{name}\" is one of COPY only")));
             }
             options.iter().try_for_each(|(name, value)| csv.set(name, value))?;
+            csv.types.extend_from_slice(types);
             context.lend(&mut csv);
-            open_csv(&files, &csv)
+            open_csv(files, &csv)
         }
-        Some(Format::Parquet) => {
+        Format::Parquet => {
             copy_options::refuse_options(options)?;
-            open_parquet(&files, context.budget.as_ref(), &context.cancel)
+            open_parquet(files, context.budget.as_ref(), &context.cancel)
         }
-        Some(Format::Json) => {
+        Format::Json => {
             let mut json = context.json();
             if function.starts_with("read_ndjson") {
                 json.layout = Some(Layout::Lines);
             }
             options.iter().try_for_each(|(name, value)| json.set(name, value))?;
-            open_json(&files, &json)
+            json.types = types.to_vec();
+            open_json(files, &json)
         }
-        None => Err(unknown_format(paths.first().map_or("", String::as_str))),
     }
 }
 

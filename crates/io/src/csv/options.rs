@@ -7,8 +7,10 @@ use base::{Budget, CancelToken, Error, Result, SqlState};
 use types::ops::date::Zone;
 use types::{SqlType, Value};
 
+use super::forms::Forms;
+use crate::across;
 use crate::input::Compression;
-use crate::option::{bad, byte, compression, flag, items, typed_columns};
+use crate::option::{bad, byte, compression, flag, items, sql_type, typed_columns, unknown};
 use base::helpers::{Helpers, PieceStep};
 
 /// The two text formats of COPY.
@@ -94,6 +96,16 @@ pub struct CsvOptions {
     pub columns: Option<Vec<(String, SqlType)>>,
     /// Types of some columns; the others' are found out.
     pub types: Vec<(String, SqlType)>,
+    /// Types of the first columns.
+    pub first_types: Vec<SqlType>,
+    /// Names of the first columns, instead of those that the file has.
+    pub names: Vec<String>,
+    /// Lines that begin with it are none of the data.
+    pub comment: Option<u8>,
+    /// What ends a line: a line feed, also behind a carriage return, or a carriage return alone.
+    pub new_line: Option<u8>,
+    /// How numbers and moments are written.
+    pub forms: Forms,
     /// Read every column as text.
     pub all_varchar: bool,
     /// Records that types are found out from; -1: all of them. Files under 64 MiB are read whole unless this is said.
@@ -147,6 +159,39 @@ impl fmt::Debug for CsvOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CsvOptions").field("format", &self.format).finish_non_exhaustive()
     }
+}
+
+/// The names of the options of `read_csv`; those of COPY are PostgreSQL's.
+const NAMES: [&str; 24] = [
+    "delim",
+    "sep",
+    "delimiter",
+    "header",
+    "columns",
+    "types",
+    "dtypes",
+    "names",
+    "nullstr",
+    "null",
+    "skip",
+    "quote",
+    "escape",
+    "comment",
+    "new_line",
+    "dateformat",
+    "timestampformat",
+    "decimal_separator",
+    "all_varchar",
+    "auto_detect",
+    "sample_size",
+    "ignore_errors",
+    "compression",
+    "encoding",
+];
+
+/// A pattern; none is ISO's.
+fn pattern(value: &str) -> Option<String> {
+    (!matches!(value.to_ascii_lowercase().as_str(), "" | "auto" | "iso")).then(|| value.to_owned())
 }
 
 fn some_columns(value: &str) -> Columns {
@@ -207,7 +252,34 @@ impl CsvOptions {
                 }
             }
             "columns" => self.columns = Some(typed_columns(name, value)?),
+            "types" | "dtypes" | "column_types" if value.starts_with("[\"") => {
+                self.first_types = items(value).iter().map(|of| sql_type(of)).collect::<Result<_>>()?;
+            }
             "types" | "dtypes" | "column_types" => self.types = typed_columns(name, value)?,
+            "names" => {
+                self.names = items(value);
+                if let Some(twice) = self.names.iter().enumerate().find(|(at, n)| self.names[..*at].contains(n)) {
+                    let message = format!("column \"{}\" is given twice", twice.1);
+                    return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+                }
+            }
+            "comment" => self.comment = if value.is_empty() { None } else { Some(byte(name, value)?) },
+            "new_line" => {
+                self.new_line = match value {
+                    "\n" | "\r\n" | "\\n" | "\\r\\n" => Some(b'\n'),
+                    "\r" | "\\r" => Some(b'\r'),
+                    _ => return Err(bad(name, value).hint("lines end with \\n, \\r\\n or \\r")),
+                }
+            }
+            "dateformat" | "date_format" => self.forms.date = pattern(value),
+            "timestampformat" | "timestamp_format" => self.forms.timestamp = pattern(value),
+            "decimal_separator" => {
+                self.forms.separator = match value {
+                    "." => None,
+                    "," => Some(b','),
+                    _ => return Err(bad(name, value).hint("it is a point or a comma")),
+                }
+            }
             "skip" => self.skip = value.parse().map_err(|_| bad(name, value))?,
             "sample_size" => self.sample_size = Some(value.parse().map_err(|_| bad(name, value))?),
             "force_not_null" => self.force_not_null = some_columns(value),
@@ -222,9 +294,7 @@ impl CsvOptions {
             "row_group_size" => self.row_group_size = Some(value.parse().map_err(|_| bad(name, value))?),
             // All rows are loaded at once and all become visible together anyway.
             "freeze" | "parallel" | "oids" => drop(flag(name, value)?),
-            _ => {
-                return Err(Error::new(SqlState::SYNTAX_ERROR, format!("option \"{name}\" not recognized")));
-            }
+            _ => return Err(unknown(name, &[&NAMES[..], &across::NAMES].concat())),
         }
         Ok(())
     }

@@ -81,6 +81,10 @@ impl FileSource for CsvSource {
         self.rows
     }
 
+    fn file_of(&self, morsel: usize) -> usize {
+        self.place(morsel).0
+    }
+
     fn morsels(&self) -> usize {
         self.files.iter().map(|f| f.split.ranges()).sum()
     }

@@ -63,8 +63,11 @@ fn open(inputs: Vec<(String, Input)>, options: &JsonOptions) -> Result<Arc<dyn F
         let message = "records that are no objects are one column";
         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).hint("give one column, or records = true"));
     }
-    let typed =
-        |sql_type: SqlType| if options.auto_detect || options.columns.is_some() { sql_type } else { SqlType::Json };
+    let typed = |name: &str, sql_type: SqlType| match options.types.iter().find(|(of, _)| of == name) {
+        Some((_, given)) => *given,
+        None if options.auto_detect || options.columns.is_some() => sql_type,
+        None => SqlType::Json,
+    };
     let bytes: u64 = files.iter().map(|file| file.input.len()).sum();
     let rows = match seen {
         (0, _) => bytes / 64,
@@ -72,7 +75,7 @@ fn open(inputs: Vec<(String, Input)>, options: &JsonOptions) -> Result<Arc<dyn F
     };
     Ok(Arc::new(JsonSource {
         by_name: columns.iter().enumerate().map(|(at, (name, _))| (name.clone(), at)).collect(),
-        schema: columns.into_iter().map(|(name, of)| Field::new(name, typed(of))).collect(),
+        schema: columns.into_iter().map(|(name, of)| Field::new(name.as_str(), typed(&name, of))).collect(),
         records,
         reader: Reader { zone: options.zone.clone(), strict: options.columns.is_none() },
         ignore_errors: options.ignore_errors,

@@ -5,6 +5,7 @@ use types::SqlType;
 use types::ops::date::Zone;
 
 use super::records::Layout;
+use crate::across;
 use crate::input::Compression;
 use crate::option::{bad, compression, flag, typed_columns, unknown};
 
@@ -35,6 +36,8 @@ pub struct JsonOptions {
     pub layout: Option<Layout>,
     /// Names and types of the columns; other members are left out then.
     pub columns: Option<Vec<(String, SqlType)>>,
+    /// Types of some columns; the others' are found out.
+    pub types: Vec<(String, SqlType)>,
     /// Whether the members of records are columns, or records are values of one column.
     pub records: Option<bool>,
     /// Records that types are found out from; below zero: all.
@@ -64,6 +67,7 @@ impl Default for JsonOptions {
         Self {
             layout: None,
             columns: None,
+            types: Vec::new(),
             records: None,
             sample_size: None,
             maximum_object_size: OBJECT,
@@ -124,7 +128,7 @@ impl JsonOptions {
             "ignore_errors" => self.ignore_errors = flag(name, value)?,
             "auto_detect" => self.auto_detect = flag(name, value)?,
             "compression" => self.compression = compression(name, value)?,
-            _ => return Err(unknown(name, &NAMES)),
+            _ => return Err(unknown(name, &[&NAMES[..], &across::NAMES].concat())),
         }
         Ok(())
     }

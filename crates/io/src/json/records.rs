@@ -27,7 +27,8 @@ pub enum Layout {
 const READ: u64 = if cfg!(test) { 16 } else { 1 << 20 };
 
 /// Lines end at line feeds, and nothing quotes them.
-pub const LINES: Dialect = Dialect { delimiter: b',', quote: None, escape: b'\\', eol: b'\n', text_format: false };
+pub const LINES: Dialect =
+    Dialect { delimiter: b',', quote: None, escape: b'\\', eol: b'\n', text_format: false, comment: None };
 
 /// One file.
 pub struct JsonFile {

@@ -79,6 +79,10 @@ impl FileSource for JsonSource {
         self.rows
     }
 
+    fn file_of(&self, morsel: usize) -> usize {
+        self.place(morsel).0
+    }
+
     fn morsels(&self) -> usize {
         self.files.iter().map(|f| f.split.ranges()).sum()
     }
