@@ -473,3 +473,37 @@ fn options_as_duckdb_names_them() {
     assert!(error.get_hint().is_some_and(|hint| hint.contains("delimiter")), "{error:?}");
     bench.error("from read_parquet('@/f', delim = '|')", "42601", &["delim"]);
 }
+
+#[test]
+fn results_are_parted_into_folders() {
+    let mut bench = Bench::new("parted");
+    bench.check(
+        "create table t as select i, i % 3 as k, case when i % 2 = 0 then 'a/b' end as t from range(10) as r (i)",
+        &["SELECT 10"],
+    );
+    for format in ["parquet", "csv", "json"] {
+        let header = if format == "csv" { ", header" } else { "" };
+        let copy = format!("copy t to '@/{format}' (format {format}, partition_by (k, t){header}");
+        bench.check(&format!("{copy})"), &["COPY 10"]);
+        assert!(bench.folder.join(format!("{format}/k=1/t=a%2Fb/data_0.{format}")).is_file());
+        bench.check(
+            &format!("select k, t, sum(i), count(*) from '@/{format}/**/*.{format}' group by k, t"),
+            &["0|NULL|12|2", "0|a/b|6|2", "1|NULL|8|2", "1|a/b|4|1", "2|NULL|5|1", "2|a/b|10|2"],
+        );
+        bench.error(&format!("{copy})"), "58P02", &["is not empty"]);
+        bench.check(&format!("{copy}, overwrite_or_ignore)"), &["COPY 10"]);
+        bench.check(&format!("select sum(i) from '@/{format}/**/*.{format}' where k = 1"), &["12"]);
+    }
+    // More parts than files may be open.
+    bench.check(
+        "copy (select i, i % 250 as k from range(1000) as r (i)) to '@/many' (format parquet, partition_by (k), \
+            compression snappy, row_group_size 100)",
+        &["COPY 1000"],
+    );
+    bench.check("select count(*), sum(i), count(distinct k) from '@/many/**/*.parquet'", &["1000|499500|250"]);
+    bench.check("select sum(i) from '@/many/**/*.parquet' where k = 7", &["1528"]);
+    bench.error("copy t to '@/x' (format csv, partition_by (z))", "42703", &["\"z\" does not exist"]);
+    bench.error("copy t to '@/x' (format csv, partition_by (i, k, t))", "22023", &["no column"]);
+    bench.error("copy t to '@/x' (format parquet, partition_by (k), compression nothing)", "22023", &["compression"]);
+    assert!(!bench.folder.join("x").exists());
+}

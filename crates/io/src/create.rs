@@ -7,13 +7,14 @@ use base::Result;
 use types::Chunk;
 
 use crate::copy_options::{self, Direction};
-use crate::csv::CsvWriter;
+use crate::csv::{CsvOptions, CsvWriter};
 use crate::format::Format;
 use crate::input::{Compression, write_error};
 use crate::json::{JsonTarget, JsonWriter};
 use crate::new_file::NewFile;
 use crate::open::OpenContext;
-use crate::parquet_out::ParquetWriter;
+use crate::parquet_out::{self, ParquetWriter};
+use crate::partitioned::PartitionedWriter;
 use crate::source::Field;
 
 /// Takes chunks and writes them to a file.
@@ -24,34 +25,68 @@ pub trait ChunkWriter: Send {
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
-/// Creates a file for rows of these fields, in the format that options or the path's ending say.
+/// Creates a file for rows of these fields, in the format that options or the path's ending say; a folder of files, where
+/// options name columns by whose values they are parted.
 pub fn create(
     path: &str,
     fields: &[Field],
     options: &[(String, String)],
     outside: &OpenContext,
 ) -> Result<Box<dyn ChunkWriter>> {
-    let format = copy_options::format(path, options);
+    if options.iter().any(|(name, _)| name == "partition_by") {
+        return Ok(Box::new(PartitionedWriter::create(path, fields, options, outside)?));
+    }
     // Options first: a mistake in them must not cost the file that is there.
-    if format == Format::Parquet {
-        copy_options::check_redundant(options)?;
-        copy_options::refuse_options(options)?;
-        let value = |name: &str| options.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
-        let writer = ParquetWriter::prepare(fields, value("compression"), value("row_group_size"))?;
-        return Ok(Box::new(writer.start(NewFile::create(path)?, outside.budget.as_ref(), outside.helpers.clone())?));
+    Planned::new(path, fields, options, outside)?.start(path, fields, outside)
+}
+
+/// How a file is to be written: options that were checked.
+pub(crate) enum Planned {
+    Parquet(parquet_out::Prepared),
+    Json(JsonTarget),
+    Csv(CsvOptions),
+}
+
+impl Planned {
+    /// Checks options for a file of these fields.
+    pub fn new(path: &str, fields: &[Field], options: &[(String, String)], outside: &OpenContext) -> Result<Self> {
+        let format = copy_options::format(path, options);
+        if format != Format::Csv {
+            copy_options::check_redundant(options)?;
+        }
+        Ok(match format {
+            Format::Parquet => {
+                copy_options::refuse_options(options)?;
+                let value = |name: &str| options.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
+                Self::Parquet(ParquetWriter::prepare(fields, value("compression"), value("row_group_size"))?)
+            }
+            Format::Json => Self::Json(JsonTarget::of(fields, options)?),
+            Format::Csv => {
+                let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
+                let mut csv = copy_options::parse(path, &names, options, Direction::To)?;
+                csv.zone = outside.zone.clone();
+                Self::Csv(csv)
+            }
+        })
     }
-    if format == Format::Json {
-        copy_options::check_redundant(options)?;
-        let target = JsonTarget::of(options)?;
-        let compression = target.compression.unwrap_or_else(|| Compression::of_path(Path::new(path)));
-        let sink = Output::create(path, compression)?;
-        return Ok(Box::new(JsonWriter::new(sink, fields, target.array, outside.zone.clone())?));
+
+    /// Creates the file.
+    pub fn start(self, path: &str, fields: &[Field], outside: &OpenContext) -> Result<Box<dyn ChunkWriter>> {
+        Ok(match self {
+            Self::Parquet(prepared) => {
+                Box::new(prepared.start(NewFile::create(path)?, outside.budget.as_ref(), outside.helpers.clone())?)
+            }
+            Self::Json(target) => {
+                let compression = target.compression.unwrap_or_else(|| Compression::of_path(Path::new(path)));
+                let sink = Output::create(path, compression)?;
+                Box::new(JsonWriter::new(sink, fields, target.array, outside.zone.clone()))
+            }
+            Self::Csv(csv) => {
+                let sink = Output::create(path, copy_options::compression(path, &csv))?;
+                Box::new(CsvFile(CsvWriter::new(sink, fields, &csv)?))
+            }
+        })
     }
-    let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
-    let mut csv = copy_options::parse(path, &names, options, Direction::To)?;
-    csv.zone = outside.zone.clone();
-    let sink = Output::create(path, copy_options::compression(path, &csv))?;
-    Ok(Box::new(CsvFile(CsvWriter::new(sink, fields, &csv)?)))
 }
 
 enum Output {

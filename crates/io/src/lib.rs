@@ -28,6 +28,7 @@ mod open;
 mod option;
 pub mod parquet_in;
 pub mod parquet_out;
+mod partitioned;
 pub mod pretty;
 pub mod source;
 

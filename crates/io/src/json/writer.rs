@@ -24,8 +24,12 @@ pub struct JsonTarget {
 }
 
 impl JsonTarget {
-    /// Reads the options.
-    pub fn of(options: &[(String, String)]) -> Result<Self> {
+    /// Reads the options, for rows of these fields.
+    pub fn of(fields: &[Field], options: &[(String, String)]) -> Result<Self> {
+        if let Some(twice) = fields.iter().enumerate().find(|(at, f)| fields[..*at].iter().any(|g| g.name == f.name)) {
+            let message = format!("two columns have the name \"{}\", but keys of JSON are different", twice.1.name);
+            return Err(Error::new(SqlState("42701"), message).hint("give one of them another name"));
+        }
         let mut target = Self::default();
         for (name, value) in options {
             match name.as_str() {
@@ -52,13 +56,9 @@ pub struct JsonWriter<W: Write> {
 
 impl<W: Write> JsonWriter<W> {
     /// A writer of rows of these fields, whose names are the keys.
-    pub fn new(sink: W, fields: &[Field], array: bool, zone: Zone) -> Result<Self> {
-        if let Some(twice) = fields.iter().enumerate().find(|(at, f)| fields[..*at].iter().any(|g| g.name == f.name)) {
-            let message = format!("two columns have the name \"{}\", but keys of JSON are different", twice.1.name);
-            return Err(Error::new(SqlState("42701"), message).hint("give one of them another name"));
-        }
+    pub fn new(sink: W, fields: &[Field], array: bool, zone: Zone) -> Self {
         let keys = fields.iter().map(|field| quote(&field.name) + ":").collect();
-        Ok(Self { sink, out: String::with_capacity(BUFFER), array, rows: 0, keys, zone })
+        Self { sink, out: String::with_capacity(BUFFER), array, rows: 0, keys, zone }
     }
 
     /// Writes the rows of a chunk.
