@@ -507,3 +507,74 @@ fn results_are_parted_into_folders() {
     bench.error("copy t to '@/x' (format parquet, partition_by (k), compression nothing)", "22023", &["compression"]);
     assert!(!bench.folder.join("x").exists());
 }
+
+#[test]
+fn arrow_files_are_tables() {
+    let mut bench = Bench::new("arrow");
+    bench.check(
+        "create table t as select i, i::text || 'x' as t, case when i % 2 = 0 then i / 4.0 end as d, [i, null] as l, \
+            {'a': i, 'b': date '2024-01-01'} as s from range(100000) as r (i)",
+        &["SELECT 100000"],
+    );
+    let sums = "select count(*), sum(i), max(t), sum(d), sum(l[1]), max((s).b) from";
+    let expected = bench.try_run(&format!("{sums} t")).unwrap();
+    for (file, options) in
+        [("a.arrow", ""), ("a.feather", "(compression lz4)"), ("a.x", "(format arrow, compression zstd)")]
+    {
+        bench.check(&format!("copy t to '@/{file}' {options}"), &["COPY 100000"]);
+        let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+        bench.check(&format!("{sums} read_arrow('@/{file}')"), &expected);
+        bench.check(&format!("select count(*) from read_arrow('@/{file}')"), &["100000"]);
+        bench.check(&format!("select t, i, t from read_arrow('@/{file}') where i = 70000"), &["70000x|70000|70000x"]);
+    }
+    bench.check("select count(*) from '@/a.arrow' a join '@/a.feather' b on a.i = b.i", &["100000"]);
+    bench.check("create table u (t text, i bigint)", &["CREATE TABLE"]);
+    bench.check("copy u from '@/a.feather'", &["COPY 100000"]);
+    bench.check("select count(*), sum(i), max(t) from u", &["100000|4999950000|9x"]);
+    // Whatever is damaged, it is an error or what was written.
+    let whole = std::fs::read(bench.folder.join("a.feather")).unwrap();
+    for at in (0..600).chain(whole.len() - 1500..whole.len()) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x55;
+        std::fs::write(bench.folder.join("bad.arrow"), &bytes).unwrap();
+        let _ = bench.try_run("select count(*), sum(i), max(t) from '@/bad.arrow'");
+    }
+    std::fs::write(bench.folder.join("bad.arrow"), &whole[..whole.len() / 2]).unwrap();
+    bench.error("from '@/bad.arrow'", "XX001", &["not a valid Arrow file"]);
+    bench.file("empty.arrow", "");
+    bench.error("from '@/empty.arrow'", "XX001", &["not a valid Arrow file"]);
+}
+
+#[test]
+fn files_are_looked_at() {
+    let mut bench = Bench::new("looks");
+    bench.file("a.txt", "one\ntwo");
+    bench.file("b.txt", "");
+    std::fs::write(bench.folder.join("c.bin"), b"\xff\x00").unwrap();
+    bench.check("select right(file, 5) from glob('@/*.txt')", &["a.txt", "b.txt"]);
+    bench.check("select count(*) from glob('@/*.nothing')", &["0"]);
+    bench.check(
+        "select content, size, last_modified > timestamptz '2020-01-01 00:00+0' from read_text('@/*.txt')",
+        &["one\ntwo|7|true", "|0|true"],
+    );
+    bench.check("select content, right(filename, 5) from read_blob('@/c.bin')", &["\\xff00|c.bin"]);
+    bench.error("from read_text('@/c.bin')", "22021", &["c.bin"]);
+    bench.check(
+        "copy (select i, i::text as t from range(1000) as r (i)) to '@/p.parquet' (row_group_size 400)",
+        &["COPY 1000"],
+    );
+    bench.check(
+        "select name, type, num_children from parquet_schema('@/p.parquet') where column_id > 0",
+        &["i|INT64|NULL", "t|BYTE_ARRAY|NULL"],
+    );
+    bench.check(
+        "select row_group_id, row_group_num_rows, stats_min_value, stats_max_value, stats_null_count \
+            from parquet_metadata('@/p.parquet') where path_in_schema = 'i'",
+        &["0|400|0|399|0", "1|400|400|799|0", "2|200|800|999|0"],
+    );
+    bench.check(
+        "select num_rows, num_row_groups, created_by from parquet_file_metadata('@/p.parquet')",
+        &["1000|3|MorselDB"],
+    );
+    bench.error("from glob('@/*', a = 1)", "42601", &["\"a\""]);
+}

@@ -38,6 +38,7 @@ pub fn format(path: &str, options: &[(String, String)]) -> Format {
     match options.iter().find(|(name, _)| name == "format") {
         Some((_, format)) if format.eq_ignore_ascii_case("parquet") => Format::Parquet,
         Some((_, format)) if format.eq_ignore_ascii_case("json") => Format::Json,
+        Some((_, format)) if ["arrow", "feather"].iter().any(|name| format.eq_ignore_ascii_case(name)) => Format::Arrow,
         Some(_) => Format::Csv,
         None => format_of(path).unwrap_or(Format::Csv),
     }

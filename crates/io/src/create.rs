@@ -6,6 +6,7 @@ use std::path::Path;
 use base::Result;
 use types::Chunk;
 
+use crate::arrow_file::{ArrowFileWriter, ArrowTarget};
 use crate::copy_options::{self, Direction};
 use crate::csv::{CsvOptions, CsvWriter};
 use crate::format::Format;
@@ -44,6 +45,7 @@ pub fn create(
 pub(crate) enum Planned {
     Parquet(parquet_out::Prepared),
     Json(JsonTarget),
+    Arrow(ArrowTarget),
     Csv(CsvOptions),
 }
 
@@ -61,6 +63,7 @@ impl Planned {
                 Self::Parquet(ParquetWriter::prepare(fields, value("compression"), value("row_group_size"))?)
             }
             Format::Json => Self::Json(JsonTarget::of(fields, options)?),
+            Format::Arrow => Self::Arrow(ArrowTarget::of(fields, options)?),
             Format::Csv => {
                 let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
                 let mut csv = copy_options::parse(path, &names, options, Direction::To)?;
@@ -75,6 +78,10 @@ impl Planned {
         Ok(match self {
             Self::Parquet(prepared) => {
                 Box::new(prepared.start(NewFile::create(path)?, outside.budget.as_ref(), outside.helpers.clone())?)
+            }
+            Self::Arrow(target) => {
+                let sink = BufWriter::with_capacity(1 << 20, NewFile::create(path)?);
+                Box::new(ArrowFileWriter::new(sink, target)?)
             }
             Self::Json(target) => {
                 let compression = target.compression.unwrap_or_else(|| Compression::of_path(Path::new(path)));
@@ -141,6 +148,16 @@ impl ChunkWriter for CsvFile {
     }
     fn finish(self: Box<Self>) -> Result<()> {
         self.0.finish()?.finish()
+    }
+}
+
+impl ChunkWriter for ArrowFileWriter<BufWriter<NewFile>> {
+    fn write(&mut self, chunk: &Chunk) -> Result<()> {
+        Self::write(self, chunk)
+    }
+    fn finish(self: Box<Self>) -> Result<()> {
+        let file = Self::finish(*self)?.into_inner();
+        file.map_err(|e| write_error(&e.into_error()))?.finish()
     }
 }
 

@@ -9,7 +9,7 @@ pub(crate) mod dialect;
 mod forms;
 mod index;
 mod options;
-mod records;
+pub(crate) mod records;
 pub(crate) mod sniff;
 mod source;
 pub(crate) mod split;

@@ -11,6 +11,7 @@
 //! chunks or in a typed error, never in a panic, and never in a row that is silently lost.
 
 mod across;
+pub mod arrow_file;
 pub mod arrow_in;
 pub mod arrow_out;
 mod copy_options;
@@ -18,6 +19,7 @@ mod create;
 pub mod csv;
 pub mod ffi;
 mod format;
+mod functions;
 mod grown_file;
 mod identity;
 mod input;

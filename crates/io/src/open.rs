@@ -8,14 +8,16 @@ use base::{Budget, CancelToken, Error, Result, SqlState};
 use types::ops::date::Zone;
 use types::{SqlType, Value};
 
-use crate::across::Across;
+use crate::across::{self, Across};
+use crate::arrow_file::open_arrow;
 use crate::copy_options::{self, Direction};
 use crate::csv::{CsvOptions, RejectSink, open_csv, open_csv_bytes};
 use crate::format::{Format, format_of};
+use crate::functions;
 use crate::input::open_error;
 use crate::json::{JsonOptions, Layout, open_json, open_json_bytes};
 use crate::option::{flag, unknown};
-use crate::parquet_in::open_parquet;
+use crate::parquet_in::{describe, open_parquet};
 use crate::source::FileSource;
 
 /// The files that paths and glob patterns name, those of a pattern in the order of their names. A path that exists is
@@ -80,7 +82,13 @@ impl OpenContext {
 }
 
 /// The functions in FROM that read files.
-pub const FUNCTIONS: [&str; 8] = [
+pub const FUNCTIONS: [&str; 15] = [
+    "glob",
+    "parquet_file_metadata",
+    "parquet_metadata",
+    "parquet_schema",
+    "read_arrow",
+    "read_blob",
     "read_csv",
     "read_csv_auto",
     "read_json",
@@ -88,6 +96,7 @@ pub const FUNCTIONS: [&str; 8] = [
     "read_ndjson",
     "read_ndjson_auto",
     "read_parquet",
+    "read_text",
     "parquet_scan",
 ];
 
@@ -98,8 +107,21 @@ pub fn open(
     options: &[(String, String)],
     context: OpenContext,
 ) -> Result<Arc<dyn FileSource>> {
+    if function == "glob" {
+        refuse_all(function, options)?;
+        return functions::glob(paths, &context);
+    }
     let files = expand_paths(paths, &context.cancel)?;
     let format = match function {
+        "read_text" | "read_blob" => {
+            refuse_all(function, options)?;
+            return Ok(functions::contents(files, function == "read_text", context));
+        }
+        "parquet_schema" | "parquet_metadata" | "parquet_file_metadata" => {
+            refuse_all(function, options)?;
+            return describe(function, &files, &context);
+        }
+        "read_arrow" => Some(Format::Arrow),
         "read_csv" | "read_csv_auto" => Some(Format::Csv),
         "read_parquet" | "parquet_scan" => Some(Format::Parquet),
         "read_json" | "read_json_auto" | "read_ndjson" | "read_ndjson_auto" => Some(Format::Json),
@@ -108,6 +130,15 @@ pub fn open(
     let Some(format) = format else { return Err(unknown_format(paths.first().map_or("", String::as_str))) };
     let (across, options) = Across::take(options)?;
     across.open(&files, &|files, types| open_some(function, format, files, &options, types, context.clone()))
+}
+
+/// Refuses options of a function that has none.
+fn refuse_all(function: &str, options: &[(String, String)]) -> Result<()> {
+    match options.first() {
+        Some((name, _)) => Err(Error::new(SqlState::SYNTAX_ERROR, format!("option \"{name}\" not recognized"))
+            .hint(format!("{function} has no options"))),
+        None => Ok(()),
+    }
 }
 
 /// Opens files of one format, some of whose columns are to be of these types.
@@ -131,6 +162,12 @@ fn open_some(
             context.lend(&mut csv);
             open_csv(files, &csv)
         }
+        Format::Arrow => {
+            if let Some((name, _)) = options.first() {
+                return Err(unknown(name, &across::NAMES));
+            }
+            open_arrow(files, context.budget.as_ref(), &context.cancel)
+        }
         Format::Parquet => {
             copy_options::refuse_options(options)?;
             open_parquet(files, context.budget.as_ref(), &context.cancel)
@@ -150,7 +187,7 @@ fn open_some(
 #[cold]
 fn unknown_format(path: &str) -> Error {
     Error::new(SqlState::UNDEFINED_FILE, format!("cannot tell the format of \"{path}\" by its name"))
-        .hint("use read_csv('...'), read_parquet('...') or read_json('...')")
+        .hint("use read_csv('...'), read_parquet('...'), read_json('...') or read_arrow('...')")
 }
 
 /// As [`open_for_copy`], for data that are given: in PostgreSQL's text format, unless the options say another.
@@ -171,8 +208,8 @@ pub fn open_given_for_copy(
                 &json_for_copy(expected, options, context)?,
             );
         }
-        Format::Parquet => {
-            return Err(Error::unsupported("COPY FROM STDIN in the format Parquet").hint("name a file"));
+        Format::Parquet | Format::Arrow => {
+            return Err(Error::unsupported("COPY FROM STDIN in a binary format").hint("name a file"));
         }
     }
     let names: Vec<&str> = expected.iter().map(|(name, _)| name.as_str()).collect();
@@ -200,6 +237,15 @@ pub fn open_for_copy(
             expected,
             path,
         );
+    }
+    if copy_options::format(path, options) == Format::Arrow {
+        copy_options::check_redundant(options)?;
+        if let Some((name, _)) = options.iter().find(|(name, _)| name != "format") {
+            return Err(unknown(name, &["format"]));
+        }
+        let files = expand_paths(&[path.to_owned()], &context.cancel)?;
+        let source = open_arrow(&files, context.budget.as_ref(), &context.cancel)?;
+        return crate::source::select_columns(source, expected, path);
     }
     if copy_options::format(path, options) == Format::Json {
         let json = json_for_copy(expected, options, context)?;

@@ -4,6 +4,7 @@
 //! arrays. Texts are headers into the pages, so that what a dictionary page holds once is kept once. Row groups that
 //! statistics exclude are not read.
 
+mod describe;
 mod errors;
 mod flat;
 mod footer;
@@ -27,6 +28,7 @@ use crate::arrow_in;
 use crate::identity::Identity;
 use crate::input::{Compression, Input};
 use crate::source::{ColumnStatistics, Field, FileSource, NoRows, PieceReader, PrunePredicate};
+pub use describe::describe;
 use errors::guarded;
 use origin::Origin;
 use row_group::RowGroupReader;

@@ -87,6 +87,7 @@ impl PartitionedWriter {
             Format::Csv => "csv",
             Format::Parquet => "parquet",
             Format::Json => "json",
+            Format::Arrow => "arrow",
         };
         drop(Planned::new(&format!("data.{extension}"), &written_fields, &others, outside)?);
         let folder = PathBuf::from(path);

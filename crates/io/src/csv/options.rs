@@ -223,7 +223,7 @@ impl CsvOptions {
                     _ => {
                         let message = format!("COPY format \"{value}\" not recognized");
                         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
-                            .hint("formats are csv, text, parquet and json"));
+                            .hint("formats are csv, text, parquet, json and arrow"));
                     }
                 }
             }

@@ -6,6 +6,7 @@ use types::ops::date::Zone;
 
 use super::records::Layout;
 use crate::across;
+use crate::csv::records::MAX_TEXT;
 use crate::input::Compression;
 use crate::option::{bad, compression, flag, typed_columns, unknown};
 
@@ -118,7 +119,8 @@ impl JsonOptions {
                 self.sample_size = Some(sample.ok_or_else(|| bad(name, value))?);
             }
             "maximum_object_size" => {
-                self.maximum_object_size = value.parse().ok().filter(|n| *n > 0).ok_or_else(|| bad(name, value))?;
+                self.maximum_object_size =
+                    value.parse().ok().filter(|n| (1..=MAX_TEXT).contains(n)).ok_or_else(|| bad(name, value))?;
             }
             "maximum_depth" if value == "-1" => self.maximum_depth = DEPTH,
             "maximum_depth" => {
