@@ -374,6 +374,8 @@ fn json_files_are_tables() {
     bench.check("copy t from '@/t.jsonl'", &["COPY 2"]);
     bench.check("copy t from '@/array.json.zst' (format json)", &["COPY 2"]);
     bench.check("select count(*), sum(a), min(d), max(b) from t", &["4|6|2024-01-01|x"]);
+    bench.check("copy (select e'[1,\n2]'::json as j, 'x' as t) to '@/one.json'", &["COPY 1"]);
+    bench.check("select j[2], t from '@/one.json'", &["2|x"]);
     bench.file("empty.json", "");
     bench.check("select count(*) from '@/empty.json'", &["0"]);
 }
@@ -576,5 +578,11 @@ fn files_are_looked_at() {
         "select num_rows, num_row_groups, created_by from parquet_file_metadata('@/p.parquet')",
         &["1000|3|MorselDB"],
     );
+    bench.file("s.csv", "n;d\n1;2024-01-01\n2;NA\n");
+    bench.check(
+        "select delimiter, quote, hasheader, skiprows, columns from sniff_csv('@/s.csv')",
+        &[";|\"|true|0|{\"{'name': n, 'type': bigint}\",\"{'name': d, 'type': date}\"}"],
+    );
+    bench.check("select hasheader, (columns[1]).name from sniff_csv('@/s.csv', skip = 1)", &["false|column0"]);
     bench.error("from glob('@/*', a = 1)", "42601", &["\"a\""]);
 }

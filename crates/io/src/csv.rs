@@ -17,7 +17,7 @@ mod writer;
 
 pub use dialect::Dialect;
 pub use options::{Columns, CsvFormat, CsvOptions, Header, RejectSink, RejectedRow};
-pub use source::{open_csv, open_csv_bytes};
+pub use source::{Sniffed, open_csv, open_csv_bytes, sniff_csv};
 pub use writer::CsvWriter;
 
 #[cfg(test)]

@@ -6,12 +6,14 @@ use std::time::UNIX_EPOCH;
 
 use base::memory::Reservation;
 use base::{Budget, CancelToken, Error, Result, SqlState};
-use types::ops::bytes;
 use types::ops::string::MAX_LENGTH;
-use types::{Chunk, ColumnBuilder, SqlType, Value};
+use types::ops::{array, bytes, structure};
+use types::{Chunk, ColumnBuilder, SqlType, StructField, Value};
 
+use crate::context::OpenContext;
+use crate::csv::{CsvOptions, sniff_csv};
 use crate::input::{Compression, Input, OPERATOR, open_error};
-use crate::open::{OpenContext, expand_paths};
+use crate::paths::expand_paths;
 use crate::source::{CHUNK_ROWS, Field, FileSource, MemorySource, PieceReader, PrunePredicate, Step};
 
 /// A table of these columns and rows.
@@ -40,6 +42,49 @@ pub fn glob(patterns: &[String], context: &OpenContext) -> Result<Arc<dyn FileSo
         rows.extend(there.map(|path| vec![Value::str(path.display().to_string())]));
     }
     Ok(table(&[("file", SqlType::Text)], &rows))
+}
+
+/// `sniff_csv('file')`: how it would be read. Names are DuckDB's, as they are without quotes.
+pub fn sniff(files: &[PathBuf], options: &CsvOptions) -> Result<Arc<dyn FileSource>> {
+    let column = |name: &str| StructField { name: name.to_owned(), sql_type: SqlType::Text };
+    let of = SqlType::struct_of(vec![column("name"), column("type")]);
+    let columns = [
+        ("file", SqlType::Text),
+        ("delimiter", SqlType::Text),
+        ("quote", SqlType::Text),
+        ("escape", SqlType::Text),
+        ("newlinedelimiter", SqlType::Text),
+        ("comment", SqlType::Text),
+        ("skiprows", SqlType::BigInt),
+        ("hasheader", SqlType::Bool),
+        ("columns", SqlType::array_of(of)),
+        ("dateformat", SqlType::Text),
+        ("timestampformat", SqlType::Text),
+    ];
+    let row = |file: &PathBuf| {
+        let found = sniff_csv(file, options)?;
+        let character = |byte: Option<u8>| byte.map_or(Value::Null, |byte| Value::str(char::from(byte).to_string()));
+        let field = |field: &Field| match of.structure() {
+            Some(of) => structure::encode(&[Value::str(&*field.name), Value::str(field.sql_type.to_string())], of),
+            None => Ok(Value::Null),
+        };
+        let fields = found.columns.iter().map(field).collect::<Result<Vec<_>>>()?;
+        let pattern = |pattern: &Option<String>| pattern.as_deref().map_or(Value::Null, Value::str);
+        Ok(vec![
+            Value::str(found.name),
+            character(Some(found.dialect.delimiter)),
+            character(found.dialect.quote),
+            character(Some(found.dialect.escape)),
+            Value::str(if found.dialect.eol == b'\r' { "\\r" } else { "\\n" }),
+            character(found.dialect.comment),
+            Value::Int(i64::try_from(options.skip).unwrap_or(i64::MAX)),
+            Value::Bool(found.has_header),
+            array::encode(&fields, of)?,
+            pattern(&options.forms.date),
+            pattern(&options.forms.timestamp),
+        ])
+    };
+    Ok(table(&columns, &files.iter().map(row).collect::<Result<Vec<_>>>()?))
 }
 
 /// `read_text` and `read_blob`: a row for each file, with all that it holds.

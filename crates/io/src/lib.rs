@@ -14,6 +14,7 @@ mod across;
 pub mod arrow_file;
 pub mod arrow_in;
 pub mod arrow_out;
+mod context;
 mod copy_options;
 mod create;
 pub mod csv;
@@ -31,15 +32,20 @@ mod option;
 pub mod parquet_in;
 pub mod parquet_out;
 mod partitioned;
+mod paths;
+mod planned;
 pub mod pretty;
 pub mod source;
 
+pub use context::OpenContext;
 pub use copy_options::format as copy_format;
-pub use create::{ChunkWriter, create};
+pub use create::create;
 pub use format::{Format, format_of};
 pub use grown_file::open_grown;
 pub use identity::Identity;
-pub use open::{FUNCTIONS, OpenContext, expand_paths, open, open_for_copy, open_given_for_copy};
+pub use open::{FUNCTIONS, open, open_for_copy, open_given_for_copy};
+pub use paths::expand_paths;
+pub use planned::ChunkWriter;
 pub use source::{
     CHUNK_ROWS, ColumnStatistics, CompareOp, FIRST_ROWS, Field, FileSource, MemorySource, Once, PieceReader,
     PrunePredicate, Step,

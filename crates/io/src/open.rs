@@ -1,88 +1,26 @@
-//! Files by path: glob patterns, options by name.
+//! Files by path, with options by name.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use base::helpers::Helpers;
-use base::{Budget, CancelToken, Error, Result, SqlState};
-use types::ops::date::Zone;
-use types::{SqlType, Value};
+use base::{Error, Result, SqlState};
+use types::SqlType;
 
 use crate::across::{self, Across};
 use crate::arrow_file::open_arrow;
+use crate::context::OpenContext;
 use crate::copy_options::{self, Direction};
-use crate::csv::{CsvOptions, RejectSink, open_csv, open_csv_bytes};
+use crate::csv::{CsvOptions, open_csv, open_csv_bytes};
 use crate::format::{Format, format_of};
 use crate::functions;
-use crate::input::open_error;
 use crate::json::{JsonOptions, Layout, open_json, open_json_bytes};
 use crate::option::{flag, unknown};
 use crate::parquet_in::{describe, open_parquet};
+use crate::paths::expand_paths;
 use crate::source::FileSource;
 
-/// The files that paths and glob patterns name, those of a pattern in the order of their names. A path that exists is
-/// no pattern.
-pub fn expand_paths(paths: &[String], cancel: &CancelToken) -> Result<Vec<PathBuf>> {
-    let mut out = Vec::new();
-    for path in paths {
-        if !path.contains(['*', '?', '[']) || Path::new(path).exists() {
-            out.push(PathBuf::from(path));
-            continue;
-        }
-        let bad = |e: &dyn std::fmt::Display| {
-            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid pattern \"{path}\": {e}"))
-        };
-        let before = out.len();
-        for found in glob::glob(path).map_err(|e| bad(&e))? {
-            cancel.check()?;
-            let found = found.map_err(|e| open_error(e.path(), e.error()))?;
-            if !found.is_dir() {
-                out.push(found);
-            }
-        }
-        if out.len() == before {
-            return Err(Error::new(SqlState::UNDEFINED_FILE, format!("no file matches \"{path}\"")));
-        }
-    }
-    Ok(out)
-}
-
-/// What a database lends to the reading of a file.
-#[derive(Clone, Default)]
-pub struct OpenContext {
-    /// What is charged for texts and column chunks in memory.
-    pub budget: Option<Budget>,
-    /// Stops opening and reading.
-    pub cancel: CancelToken,
-    /// Who helps to look at a text file before it is read, and to encode one that is written.
-    pub helpers: Option<Arc<dyn Helpers>>,
-    /// Who is told of bad records of a text file, which are then left out.
-    pub rejects: Option<RejectSink>,
-    /// COPY: the defaults of the columns.
-    pub defaults: Vec<Value>,
-    /// The zone of moments in text files.
-    pub zone: Zone,
-}
-
-impl OpenContext {
-    fn json(self) -> JsonOptions {
-        JsonOptions { budget: self.budget, cancel: self.cancel, zone: self.zone, ..JsonOptions::default() }
-    }
-
-    fn lend(self, csv: &mut CsvOptions) {
-        csv.budget = self.budget;
-        csv.cancel = self.cancel;
-        csv.helpers = self.helpers;
-        csv.rejects = self.rejects;
-        csv.zone = self.zone;
-        if let Some((_, values)) = &mut csv.default {
-            *values = self.defaults;
-        }
-    }
-}
-
 /// The functions in FROM that read files.
-pub const FUNCTIONS: [&str; 15] = [
+pub const FUNCTIONS: [&str; 16] = [
     "glob",
     "parquet_file_metadata",
     "parquet_metadata",
@@ -97,6 +35,7 @@ pub const FUNCTIONS: [&str; 15] = [
     "read_ndjson_auto",
     "read_parquet",
     "read_text",
+    "sniff_csv",
     "parquet_scan",
 ];
 
@@ -116,6 +55,12 @@ pub fn open(
         "read_text" | "read_blob" => {
             refuse_all(function, options)?;
             return Ok(functions::contents(files, function == "read_text", context));
+        }
+        "sniff_csv" => {
+            let mut csv = CsvOptions::detect();
+            options.iter().try_for_each(|(name, value)| csv.set(name, value))?;
+            context.lend(&mut csv);
+            return functions::sniff(&files, &csv);
         }
         "parquet_schema" | "parquet_metadata" | "parquet_file_metadata" => {
             refuse_all(function, options)?;

@@ -10,12 +10,12 @@ use types::ops::cast::format_value_in;
 use types::{Chunk, Column, ColumnBuilder};
 
 use crate::across::{NULL_PARTITION, encoded};
+use crate::context::OpenContext;
 use crate::copy_options;
-use crate::create::{ChunkWriter, Planned};
 use crate::format::Format;
 use crate::input::open_error;
-use crate::open::OpenContext;
 use crate::option::{flag, items};
+use crate::planned::{ChunkWriter, Planned};
 use crate::source::Field;
 
 /// Most files that are open at once. Where there are more parts, a part may get several files.

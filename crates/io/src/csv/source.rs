@@ -4,7 +4,7 @@ mod morsel;
 mod open;
 mod problems;
 
-pub use open::{open_csv, open_csv_bytes};
+pub use open::{Sniffed, open_csv, open_csv_bytes, sniff_csv};
 
 use std::sync::Arc;
 

@@ -64,6 +64,7 @@ impl<W: Write> JsonWriter<W> {
     /// Writes the rows of a chunk.
     pub fn write(&mut self, chunk: &Chunk) -> Result<()> {
         for row in 0..chunk.rows() {
+            let start = self.out.len();
             self.out.push_str(match (self.array, self.rows) {
                 (false, _) => "{",
                 (true, 0) => "[\n\t{",
@@ -74,6 +75,11 @@ impl<W: Write> JsonWriter<W> {
                 self.out.push_str(if at > 0 { "," } else { "" });
                 self.out.push_str(key);
                 write(&mut self.out, &column.value(row), column.sql_type(), &self.zone);
+            }
+            // A `json` may have line ends, between its tokens only: in strings they are escaped.
+            if !self.array && memchr::memchr2(b'\n', b'\r', &self.out.as_bytes()[start..]).is_some() {
+                let line = self.out.split_off(start).replace(['\n', '\r'], " ");
+                self.out.push_str(&line);
             }
             self.out.push_str(if self.array { "}" } else { "}\n" });
             if self.out.len() > BUFFER - BUFFER / 8 {

@@ -13,9 +13,9 @@ use types::{SqlType, Value};
 
 use super::origin::Origin;
 use super::{ParquetFile, guarded};
+use crate::context::OpenContext;
 use crate::functions::table;
 use crate::input::{Compression, Input};
-use crate::open::OpenContext;
 use crate::source::FileSource;
 
 const INT: SqlType = SqlType::BigInt;

@@ -1,6 +1,6 @@
 //! Opening: the dialect, the header, the types.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Error, Result, SqlState};
@@ -43,6 +43,32 @@ pub fn open_csv(paths: &[PathBuf], options: &CsvOptions) -> Result<Arc<dyn FileS
         Ok((path.display().to_string(), Input::open(path, compression, limit, budget, cancel)?))
     });
     Ok(Arc::new(open(inputs.collect::<Result<_>>()?, options)?))
+}
+
+/// What was found out about a text file.
+pub struct Sniffed {
+    /// The file.
+    pub name: String,
+    /// Its structural characters.
+    pub dialect: Dialect,
+    /// Whether the first line names the columns.
+    pub has_header: bool,
+    /// The columns.
+    pub columns: Vec<Field>,
+}
+
+/// Finds out how a text file would be read.
+pub fn sniff_csv(path: &Path, options: &CsvOptions) -> Result<Sniffed> {
+    let compression = options.compression.unwrap_or_else(|| Compression::of_path(path));
+    let input = Input::open(path, compression, usize::MAX, options.budget.as_ref(), &options.cancel)?;
+    let name = path.display().to_string();
+    let mut source = open(vec![(name.clone(), input)], options)?;
+    let file = &source.files[0];
+    let head = file.input.read(&name, 0, file.start)?;
+    // Without a header, the records begin where lines to skip end.
+    let skipped = skip_lines(&head, options.skip, source.dialect.eol).unwrap_or(head.len());
+    let has_header = file.start > skipped as u64;
+    Ok(Sniffed { name, dialect: source.dialect, has_header, columns: std::mem::take(&mut source.schema) })
 }
 
 /// Opens a text file in memory.
