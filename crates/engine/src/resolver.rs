@@ -338,10 +338,14 @@ impl sql::Resolver for Resolver<'_> {
         Ok(files::table(&name, Arc::new(SeriesSource::new(series)?), &self.shared().samples))
     }
 
+    fn file_functions(&self) -> &'static [&'static str] {
+        &io::FUNCTIONS
+    }
+
     fn file(&self, function: &str, paths: &[String], options: &[(String, Value)]) -> Result<Table> {
         let mut options = files::texts(options);
         let mut context = self.environment.outside()?;
-        if function == "read_csv"
+        if matches!(function, "read_csv" | "read_csv_auto")
             && let Some(table) = rejects::take_options(&mut options)?
         {
             context.rejects = Some(self.rejects(table)?.sink());

@@ -349,3 +349,240 @@ fn delimiter_and_quote_differ() {
     }
     assert!(!b.folder.join("q.csv").exists());
 }
+
+#[test]
+fn json_files_are_tables() {
+    let mut bench = Bench::new("json");
+    bench.file("t.jsonl", "{\"a\":1,\"b\":\"x\",\"s\":{\"q\":1.5,\"l\":[1,null]}}\n\n{\"a\":2,\"d\":\"2024-01-01\"}\n");
+    let all = ["1|x|{'q': 1.5, 'l': {1,NULL}}|NULL", "2|NULL|NULL|2024-01-01"];
+    bench.check("select * from '@/t.jsonl'", &all);
+    bench.check("select (s).l[1] + a from read_json('@/t.jsonl') where d is null", &["2"]);
+    bench.check("copy (from '@/t.jsonl') to '@/array.json.zst' (array true)", &["COPY 2"]);
+    bench.check("from read_json_auto('@/array.json.zst')", &all);
+    bench.check("copy (from '@/t.jsonl') to '@/lines' (format json)", &["COPY 2"]);
+    bench.check("from read_ndjson('@/lines', sample_size = -1)", &all);
+    let columns = "columns = {'a': 'VARCHAR', 's': 'STRUCT(q INTEGER[], l JSON)', 'z': 'INT'}";
+    bench.check(
+        &format!("from read_json('@/t.jsonl', ignore_errors := true, {columns})"),
+        &["1|NULL|NULL", "2|NULL|NULL"],
+    );
+    bench.check(
+        "select * from read_json('@/array.json.zst', records = false) as t (o) where (o).a = 2",
+        &["{'a': 2, 'b': NULL, 's': NULL, 'd': 2024-01-01}"],
+    );
+    bench.check("create table t (d date, a smallint, b varchar(3), s json)", &["CREATE TABLE"]);
+    bench.check("copy t from '@/t.jsonl'", &["COPY 2"]);
+    bench.check("copy t from '@/array.json.zst' (format json)", &["COPY 2"]);
+    bench.check("select count(*), sum(a), min(d), max(b) from t", &["4|6|2024-01-01|x"]);
+    bench.check("copy (select e'[1,\n2]'::json as j, 'x' as t) to '@/one.json'", &["COPY 1"]);
+    bench.check("select j[2], t from '@/one.json'", &["2|x"]);
+    bench.file("empty.json", "");
+    bench.check("select count(*) from '@/empty.json'", &["0"]);
+}
+
+#[test]
+fn bad_json_names_its_place() {
+    let mut bench = Bench::new("bad-json");
+    let lines: String = (1..=30_000).map(|i| format!("{{\"i\":{i}}}\n")).collect();
+    bench.file("late.json", &format!("{lines}{{\"i\":\"x\"}}\n"));
+    let late = "late.json\", line 30001, column \"i\"";
+    let error = bench.error("select sum(i) from '@/late.json'", "22P02", &[late]);
+    assert!(error.get_hint().is_some_and(|hint| hint.contains("sample_size")), "{error:?}");
+    bench.check("select count(i) from read_json('@/late.json', sample_size = -1)", &["30001"]);
+    bench.check("select count(i) from read_json('@/late.json', ignore_errors = true)", &["30000"]);
+    bench.file("new.json", &format!("{lines}{{\"j\":1}}\n"));
+    bench.error("select count(*) from '@/new.json'", "22P04", &["unknown key \"j\"", "line 30001"]);
+    bench.file("half.json", &format!("{lines}{{\"i\":"));
+    bench.error("select count(*) from '@/half.json'", "22P02", &["line 30001"]);
+    std::fs::write(bench.folder.join("bytes.json"), b"{\"i\":\"\xff\"}").unwrap();
+    bench.error("select * from '@/bytes.json'", "22021", &["bytes.json\", line 1"]);
+    bench.file("deep.json", &("[".repeat(2_000) + &"]".repeat(2_000)));
+    bench.error("select * from '@/deep.json'", "54001", &["deep.json\", line 1"]);
+    bench.file("long.json", &format!("{{\"i\":\"{}\"}}", "x".repeat(20 << 20)));
+    bench.error("select * from '@/long.json'", "54000", &["longer than 16777216 bytes"]);
+    bench.check("select length(i) from read_json('@/long.json', maximum_object_size = 30000000)", &["20971520"]);
+    let error = bench.error("from read_json('@/late.json', sampel_size = 1)", "42601", &["sampel_size"]);
+    assert!(error.get_hint().is_some_and(|hint| hint.contains("sample_size")), "{error:?}");
+    bench.error("copy (select 1 a, 2 a) to '@/twice.json'", "42701", &["a"]);
+}
+
+#[test]
+fn files_have_labels_and_columns_by_name() {
+    let mut bench = Bench::new("labels");
+    for (folder, text) in [("year=2023/m=a%20b", "i,t\n1,x\n2,y\n"), ("year=2024/m=c", "i,u\n3,2024-01-01\n")] {
+        std::fs::create_dir_all(bench.folder.join("h").join(folder)).unwrap();
+        bench.file(&format!("h/{folder}/f.csv"), text);
+    }
+    let all = "read_csv('@/h/**/*.csv', union_by_name = true";
+    let rows = ["1|x|NULL|a b|2023", "2|y|NULL|a b|2023", "3|NULL|2024-01-01|c|2024"];
+    bench.check(&format!("select * from {all})"), &rows);
+    bench.check(&format!("select i from {all}) where year = 2024 and u is not null"), &["3"]);
+    bench.check(&format!("select i from {all}) where t is null or m = 'c'"), &["3"]);
+    bench.check(
+        &format!("select count(*), min(year), max(year) from {all}, hive_partitioning := true)"),
+        &["3|2023|2024"],
+    );
+    bench.check(&format!("select i from {all}, filename = true) where filename like '%2024%'"), &["3"]);
+    bench.check(&format!("select year || 'x' from {all}, hive_types = {{'year': 'text'}}) where i = 1"), &["2023x"]);
+    bench.check(&format!("select * from {all}, hive_partitioning = false) where i = 1"), &["1|x|NULL"]);
+    bench.error("from '@/h/**/*.csv'", "22P04", &["different columns"]);
+    bench.file("h/g.csv", "i,t\n9,z\n");
+    bench.check(&format!("select * from {all}) where i = 9"), &["9|z|NULL"]);
+    bench.error(&format!("from {all}, hive_partitioning = true)"), "22023", &["different partition columns"]);
+    // What one file alone would take for a number is read as the text that it is in all.
+    bench.file("a.json", "{\"k\":1,\"v\":10}\n");
+    bench.file("b.json", "{\"k\":\"007\"}\n{\"k\":\"x\",\"w\":true}\n");
+    bench.check(
+        "select * from read_json(['@/a.json', '@/b.json'], union_by_name = true)",
+        &["007|NULL|NULL", "1|10|NULL", "x|NULL|true"],
+    );
+    bench.file("a.csv", "k\n007\n");
+    bench.file("b.csv", "k,n\nx,1.5\n");
+    bench.check("from read_csv(['@/a.csv', '@/b.csv'], union_by_name = true)", &["007|NULL", "x|1.5"]);
+    for (name, query) in [("a", "select 1 as k, 2 as n"), ("b", "select 2.5::float8 as n, 'z' as t")] {
+        bench.check(&format!("copy ({query}) to '@/{name}.parquet'"), &["COPY 1"]);
+    }
+    let both = "read_parquet(['@/a.parquet', '@/b.parquet'], union_by_name = true, filename = 'f')";
+    bench.check(&format!("select k, n, t, right(f, 9) from {both}"), &["1|2|NULL|a.parquet", "NULL|2.5|z|b.parquet"]);
+    bench.check(&format!("select n from {both} where k is null"), &["2.5"]);
+    bench.check(&format!("select n from {both} where t = 'z' and n > 1"), &["2.5"]);
+    bench.check(&format!("select count(*) from {both}"), &["2"]);
+}
+
+#[test]
+fn options_as_duckdb_names_them() {
+    let mut bench = Bench::new("duckdb-options");
+    bench.file("f", "# made \"by\" hand\na|b|d\n# more\n1,5|-|03.02.2024\n2|'x''y'|04.02.2024\n");
+    let read =
+        "read_csv('@/f', sep = '|', header = true, comment = '#', quote = '''', nullstr = '-', decimal_separator = ','";
+    bench.check(
+        &format!("select a * 2, b, d + 1 from {read}, dateformat = '%d.%m.%Y')"),
+        &["3|NULL|2024-02-04", "4|x'y|2024-02-05"],
+    );
+    bench.check(
+        &format!("select x, d from {read}, names = ['x'], types = ['DECIMAL(5,2)', 'TEXT', 'VARCHAR'])"),
+        &["1.50|03.02.2024", "2.00|04.02.2024"],
+    );
+    bench.check(
+        "select column1 from read_csv('@/f', delim = '|', header = false, skip = 3, all_varchar = true, \
+            new_line = '\\n', encoding = 'utf-8', nullstr = ['-', ''])",
+        &["NULL", "x'y"],
+    );
+    bench.error("from read_csv('@/f', names = ['a', 'a'])", "22023", &["given twice"]);
+    bench.error("from read_csv('@/f', names = ['a', 'b', 'c', 'd', 'e', 'f'])", "22P04", &["6 names"]);
+    bench.error("from read_csv('@/f', encoding = 'latin-1')", "0A000", &["latin-1"]);
+    let error = bench.error("from read_csv('@/f', delimeter = '|')", "42601", &["delimeter"]);
+    assert!(error.get_hint().is_some_and(|hint| hint.contains("delimiter")), "{error:?}");
+    bench.error("from read_parquet('@/f', delim = '|')", "42601", &["delim"]);
+}
+
+#[test]
+fn results_are_parted_into_folders() {
+    let mut bench = Bench::new("parted");
+    bench.check(
+        "create table t as select i, i % 3 as k, case when i % 2 = 0 then 'a/b' end as t from range(10) as r (i)",
+        &["SELECT 10"],
+    );
+    for format in ["parquet", "csv", "json"] {
+        let header = if format == "csv" { ", header" } else { "" };
+        let copy = format!("copy t to '@/{format}' (format {format}, partition_by (k, t){header}");
+        bench.check(&format!("{copy})"), &["COPY 10"]);
+        assert!(bench.folder.join(format!("{format}/k=1/t=a%2Fb/data_0.{format}")).is_file());
+        bench.check(
+            &format!("select k, t, sum(i), count(*) from '@/{format}/**/*.{format}' group by k, t"),
+            &["0|NULL|12|2", "0|a/b|6|2", "1|NULL|8|2", "1|a/b|4|1", "2|NULL|5|1", "2|a/b|10|2"],
+        );
+        bench.error(&format!("{copy})"), "58P02", &["is not empty"]);
+        bench.check(&format!("{copy}, overwrite_or_ignore)"), &["COPY 10"]);
+        bench.check(&format!("select sum(i) from '@/{format}/**/*.{format}' where k = 1"), &["12"]);
+    }
+    // More parts than files may be open.
+    bench.check(
+        "copy (select i, i % 250 as k from range(1000) as r (i)) to '@/many' (format parquet, partition_by (k), \
+            compression snappy, row_group_size 100)",
+        &["COPY 1000"],
+    );
+    bench.check("select count(*), sum(i), count(distinct k) from '@/many/**/*.parquet'", &["1000|499500|250"]);
+    bench.check("select sum(i) from '@/many/**/*.parquet' where k = 7", &["1528"]);
+    bench.error("copy t to '@/x' (format csv, partition_by (z))", "42703", &["\"z\" does not exist"]);
+    bench.error("copy t to '@/x' (format csv, partition_by (i, k, t))", "22023", &["no column"]);
+    bench.error("copy t to '@/x' (format parquet, partition_by (k), compression nothing)", "22023", &["compression"]);
+    assert!(!bench.folder.join("x").exists());
+}
+
+#[test]
+fn arrow_files_are_tables() {
+    let mut bench = Bench::new("arrow");
+    bench.check(
+        "create table t as select i, i::text || 'x' as t, case when i % 2 = 0 then i / 4.0 end as d, [i, null] as l, \
+            {'a': i, 'b': date '2024-01-01'} as s from range(100000) as r (i)",
+        &["SELECT 100000"],
+    );
+    let sums = "select count(*), sum(i), max(t), sum(d), sum(l[1]), max((s).b) from";
+    let expected = bench.try_run(&format!("{sums} t")).unwrap();
+    for (file, options) in
+        [("a.arrow", ""), ("a.feather", "(compression lz4)"), ("a.x", "(format arrow, compression zstd)")]
+    {
+        bench.check(&format!("copy t to '@/{file}' {options}"), &["COPY 100000"]);
+        let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+        bench.check(&format!("{sums} read_arrow('@/{file}')"), &expected);
+        bench.check(&format!("select count(*) from read_arrow('@/{file}')"), &["100000"]);
+        bench.check(&format!("select t, i, t from read_arrow('@/{file}') where i = 70000"), &["70000x|70000|70000x"]);
+    }
+    bench.check("select count(*) from '@/a.arrow' a join '@/a.feather' b on a.i = b.i", &["100000"]);
+    bench.check("create table u (t text, i bigint)", &["CREATE TABLE"]);
+    bench.check("copy u from '@/a.feather'", &["COPY 100000"]);
+    bench.check("select count(*), sum(i), max(t) from u", &["100000|4999950000|9x"]);
+    // Whatever is damaged, it is an error or what was written.
+    let whole = std::fs::read(bench.folder.join("a.feather")).unwrap();
+    for at in (0..600).chain(whole.len() - 1500..whole.len()) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x55;
+        std::fs::write(bench.folder.join("bad.arrow"), &bytes).unwrap();
+        let _ = bench.try_run("select count(*), sum(i), max(t) from '@/bad.arrow'");
+    }
+    std::fs::write(bench.folder.join("bad.arrow"), &whole[..whole.len() / 2]).unwrap();
+    bench.error("from '@/bad.arrow'", "XX001", &["not a valid Arrow file"]);
+    bench.file("empty.arrow", "");
+    bench.error("from '@/empty.arrow'", "XX001", &["not a valid Arrow file"]);
+}
+
+#[test]
+fn files_are_looked_at() {
+    let mut bench = Bench::new("looks");
+    bench.file("a.txt", "one\ntwo");
+    bench.file("b.txt", "");
+    std::fs::write(bench.folder.join("c.bin"), b"\xff\x00").unwrap();
+    bench.check("select right(file, 5) from glob('@/*.txt')", &["a.txt", "b.txt"]);
+    bench.check("select count(*) from glob('@/*.nothing')", &["0"]);
+    bench.check(
+        "select content, size, last_modified > timestamptz '2020-01-01 00:00+0' from read_text('@/*.txt')",
+        &["one\ntwo|7|true", "|0|true"],
+    );
+    bench.check("select content, right(filename, 5) from read_blob('@/c.bin')", &["\\xff00|c.bin"]);
+    bench.error("from read_text('@/c.bin')", "22021", &["c.bin"]);
+    bench.check(
+        "copy (select i, i::text as t from range(1000) as r (i)) to '@/p.parquet' (row_group_size 400)",
+        &["COPY 1000"],
+    );
+    bench.check(
+        "select name, type, num_children from parquet_schema('@/p.parquet') where column_id > 0",
+        &["i|INT64|NULL", "t|BYTE_ARRAY|NULL"],
+    );
+    bench.check(
+        "select row_group_id, row_group_num_rows, stats_min_value, stats_max_value, stats_null_count \
+            from parquet_metadata('@/p.parquet') where path_in_schema = 'i'",
+        &["0|400|0|399|0", "1|400|400|799|0", "2|200|800|999|0"],
+    );
+    bench.check(
+        "select num_rows, num_row_groups, created_by from parquet_file_metadata('@/p.parquet')",
+        &["1000|3|MorselDB"],
+    );
+    bench.file("s.csv", "n;d\n1;2024-01-01\n2;NA\n");
+    bench.check(
+        "select delimiter, quote, hasheader, skiprows, columns from sniff_csv('@/s.csv')",
+        &[";|\"|true|0|{\"{'name': n, 'type': bigint}\",\"{'name': d, 'type': date}\"}"],
+    );
+    bench.check("select hasheader, (columns[1]).name from sniff_csv('@/s.csv', skip = 1)", &["false|column0"]);
+    bench.error("from glob('@/*', a = 1)", "42601", &["\"a\""]);
+}

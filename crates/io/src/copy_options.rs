@@ -4,13 +4,23 @@ use std::path::Path;
 
 use base::{Error, Result, SqlState};
 
+use crate::across;
 use crate::csv::{Columns, CsvFormat, CsvOptions, Header};
 use crate::format::{Format, format_of};
 use crate::input::Compression;
 
 /// Options of `read_csv` that are none of COPY: its columns are those of a table or query.
-const FOREIGN: [&str; 8] =
-    ["columns", "types", "dtypes", "column_types", "all_varchar", "sample_size", "auto_detect", "row_group_size"];
+const FOREIGN: [&str; 9] = [
+    "columns",
+    "types",
+    "dtypes",
+    "column_types",
+    "names",
+    "all_varchar",
+    "sample_size",
+    "auto_detect",
+    "row_group_size",
+];
 /// Names that mean the same.
 const SYNONYMS: [(&str, &str); 3] = [("delim", "delimiter"), ("sep", "delimiter"), ("nullstr", "null")];
 
@@ -27,6 +37,8 @@ pub enum Direction {
 pub fn format(path: &str, options: &[(String, String)]) -> Format {
     match options.iter().find(|(name, _)| name == "format") {
         Some((_, format)) if format.eq_ignore_ascii_case("parquet") => Format::Parquet,
+        Some((_, format)) if format.eq_ignore_ascii_case("json") => Format::Json,
+        Some((_, format)) if ["arrow", "feather"].iter().any(|name| format.eq_ignore_ascii_case(name)) => Format::Arrow,
         Some(_) => Format::Csv,
         None => format_of(path).unwrap_or(Format::Csv),
     }
@@ -127,7 +139,9 @@ pub fn refuse_options(options: &[(String, String)]) -> Result<()> {
     let other = options.iter().find(|(name, _)| name != "format" && name != "compression" && name != "row_group_size");
     match other {
         Some((name, _)) => {
-            Err(Error::new(SqlState::SYNTAX_ERROR, format!("option \"{name}\" not recognized for Parquet files")))
+            let message = format!("option \"{name}\" not recognized for Parquet files");
+            let known = [&["format", "compression", "row_group_size"][..], &across::NAMES].concat();
+            Err(Error::new(SqlState::SYNTAX_ERROR, message).hint(format!("options are {}", known.join(", "))))
         }
         None => Ok(()),
     }

@@ -1,107 +1,23 @@
-//! Files that chunks are written to.
-
-use std::io::{BufWriter, Write};
+//! What COPY writes: a file, or a folder of files.
 
 use base::Result;
-use types::Chunk;
 
-use crate::copy_options::{self, Direction};
-use crate::csv::CsvWriter;
-use crate::format::Format;
-use crate::input::{Compression, write_error};
-use crate::new_file::NewFile;
-use crate::open::OpenContext;
-use crate::parquet_out::ParquetWriter;
+use crate::context::OpenContext;
+use crate::partitioned::PartitionedWriter;
+use crate::planned::{ChunkWriter, Planned};
 use crate::source::Field;
 
-/// Takes chunks and writes them to a file.
-pub trait ChunkWriter: Send {
-    /// Writes the rows of a chunk.
-    fn write(&mut self, chunk: &Chunk) -> Result<()>;
-    /// Writes what is still to be written. Without it the file is not complete.
-    fn finish(self: Box<Self>) -> Result<()>;
-}
-
-/// Creates a file for rows of these fields, in the format that options or the path's ending say.
+/// Creates a file for rows of these fields, in the format that options or the path's ending say; a folder of files, where
+/// options name columns by whose values they are parted.
 pub fn create(
     path: &str,
     fields: &[Field],
     options: &[(String, String)],
     outside: &OpenContext,
 ) -> Result<Box<dyn ChunkWriter>> {
-    let format = copy_options::format(path, options);
+    if options.iter().any(|(name, _)| name == "partition_by") {
+        return Ok(Box::new(PartitionedWriter::create(path, fields, options, outside)?));
+    }
     // Options first: a mistake in them must not cost the file that is there.
-    if format == Format::Parquet {
-        copy_options::check_redundant(options)?;
-        copy_options::refuse_options(options)?;
-        let value = |name: &str| options.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
-        let writer = ParquetWriter::prepare(fields, value("compression"), value("row_group_size"))?;
-        return Ok(Box::new(writer.start(NewFile::create(path)?, outside.budget.as_ref(), outside.helpers.clone())?));
-    }
-    let names: Vec<&str> = fields.iter().map(|f| f.name.as_str()).collect();
-    let mut csv = copy_options::parse(path, &names, options, Direction::To)?;
-    csv.zone = outside.zone.clone();
-    let compression = copy_options::compression(path, &csv);
-    let file = BufWriter::with_capacity(1 << 20, NewFile::create(path)?);
-    let sink = match compression {
-        Compression::None => Output::Plain(file),
-        Compression::Gzip => Output::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
-        Compression::Zstd => Output::Zstd(zstd::stream::write::Encoder::new(file, 3).map_err(|e| write_error(&e))?),
-    };
-    Ok(Box::new(CsvFile(CsvWriter::new(sink, fields, &csv)?)))
-}
-
-enum Output {
-    Plain(BufWriter<NewFile>),
-    Gzip(flate2::write::GzEncoder<BufWriter<NewFile>>),
-    Zstd(zstd::stream::write::Encoder<'static, BufWriter<NewFile>>),
-}
-
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match self {
-            Self::Plain(w) => w.write(bytes),
-            Self::Gzip(w) => w.write(bytes),
-            Self::Zstd(w) => w.write(bytes),
-        }
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        match self {
-            Self::Plain(w) => w.flush(),
-            Self::Gzip(w) => w.flush(),
-            Self::Zstd(w) => w.flush(),
-        }
-    }
-}
-
-impl Output {
-    fn finish(self) -> Result<()> {
-        let file = match self {
-            Self::Plain(file) => Ok(file),
-            Self::Gzip(w) => w.finish(),
-            Self::Zstd(w) => w.finish(),
-        };
-        let file = file.and_then(|f| f.into_inner().map_err(std::io::IntoInnerError::into_error));
-        file.map_err(|e| write_error(&e))?.finish()
-    }
-}
-
-struct CsvFile(CsvWriter<Output>);
-
-impl ChunkWriter for CsvFile {
-    fn write(&mut self, chunk: &Chunk) -> Result<()> {
-        self.0.write(chunk)
-    }
-    fn finish(self: Box<Self>) -> Result<()> {
-        self.0.finish()?.finish()
-    }
-}
-
-impl ChunkWriter for ParquetWriter<NewFile> {
-    fn write(&mut self, chunk: &Chunk) -> Result<()> {
-        Self::write(self, chunk)
-    }
-    fn finish(self: Box<Self>) -> Result<()> {
-        Self::finish(*self)?.finish()
-    }
+    Planned::new(path, fields, options, outside)?.start(path, fields, outside)
 }

@@ -5,18 +5,19 @@
 //! What the caller does not say about the dialect and the types, [`dialect`] and [`sniff`] find out.
 
 mod convert;
-mod dialect;
+pub(crate) mod dialect;
+mod forms;
 mod index;
 mod options;
-mod records;
-mod sniff;
+pub(crate) mod records;
+pub(crate) mod sniff;
 mod source;
-mod split;
+pub(crate) mod split;
 mod writer;
 
 pub use dialect::Dialect;
 pub use options::{Columns, CsvFormat, CsvOptions, Header, RejectSink, RejectedRow};
-pub use source::{open_csv, open_csv_bytes};
+pub use source::{Sniffed, open_csv, open_csv_bytes, sniff_csv};
 pub use writer::CsvWriter;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use base::{Error, Result, SqlState};
 
-use crate::OpenContext;
+use crate::context::OpenContext;
 use crate::input::open_error;
 
 /// Opens a file to be written at any place, or makes it; what it holds stays until somebody cuts it off. It must be a regular

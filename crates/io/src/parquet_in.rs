@@ -4,6 +4,7 @@
 //! arrays. Texts are headers into the pages, so that what a dictionary page holds once is kept once. Row groups that
 //! statistics exclude are not read.
 
+mod describe;
 mod errors;
 mod flat;
 mod footer;
@@ -26,7 +27,8 @@ use types::{Chunk, ColumnBuilder, SqlType, Value};
 use crate::arrow_in;
 use crate::identity::Identity;
 use crate::input::{Compression, Input};
-use crate::source::{ColumnStatistics, Field, FileSource, PieceReader, PrunePredicate, Step};
+use crate::source::{ColumnStatistics, Field, FileSource, NoRows, PieceReader, PrunePredicate};
+pub use describe::describe;
 use errors::guarded;
 use origin::Origin;
 use row_group::RowGroupReader;
@@ -176,15 +178,6 @@ impl ParquetSource {
     }
 }
 
-/// A row group of which no row is wanted.
-struct NoRows;
-
-impl PieceReader for NoRows {
-    fn step(&mut self) -> Result<Step> {
-        Ok(Step::End)
-    }
-}
-
 impl FileSource for ParquetSource {
     fn schema(&self) -> &[Field] {
         &self.schema
@@ -205,6 +198,10 @@ impl FileSource for ParquetSource {
 
     fn morsels(&self) -> usize {
         self.morsels.len()
+    }
+
+    fn file_of(&self, morsel: usize) -> usize {
+        self.morsels[morsel].0
     }
 
     fn rows_of(&self, morsel: usize) -> u64 {
@@ -247,12 +244,7 @@ impl FileSource for ParquetSource {
     fn statistics(&self, column: usize) -> ColumnStatistics {
         let mut pieces = self.morsels.iter().map(|&(file, group)| self.row_group_statistics(file, group, column));
         let Some(first) = pieces.next() else { return ColumnStatistics::default() };
-        pieces.fold(first, |all, piece| ColumnStatistics {
-            min: all.min.zip(piece.min).map(|(a, b)| if a.total_cmp(&b).is_le() { a } else { b }),
-            max: all.max.zip(piece.max).map(|(a, b)| if a.total_cmp(&b).is_ge() { a } else { b }),
-            are_exact: all.are_exact && piece.are_exact,
-            nulls: all.nulls.zip(piece.nulls).map(|(a, b)| a + b),
-        })
+        pieces.fold(first, ColumnStatistics::and)
     }
 }
 

@@ -85,6 +85,16 @@ pub struct ColumnStatistics {
 }
 
 impl ColumnStatistics {
+    /// Of both: the rows of either.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            min: self.min.zip(other.min).map(|(a, b)| if a.total_cmp(&b).is_le() { a } else { b }),
+            max: self.max.zip(other.max).map(|(a, b)| if a.total_cmp(&b).is_ge() { a } else { b }),
+            are_exact: self.are_exact && other.are_exact,
+            nulls: self.nulls.zip(other.nulls).map(|(a, b)| a + b),
+        }
+    }
+
     /// Whether some row might satisfy the predicate. `rows` is the number of rows that the statistics cover.
     pub fn admits(&self, predicate: &PrunePredicate, rows: u64) -> bool {
         let all_null = self.nulls == Some(rows);
@@ -132,6 +142,15 @@ pub trait PieceReader: Send {
     fn step(&mut self) -> Result<Step>;
 }
 
+/// A piece of which no row is wanted.
+pub(crate) struct NoRows;
+
+impl PieceReader for NoRows {
+    fn step(&mut self) -> Result<Step> {
+        Ok(Step::End)
+    }
+}
+
 /// A readable file, or several as one, with its schema; opened and sniffed once.
 pub trait FileSource: Send + Sync {
     /// The columns.
@@ -144,6 +163,10 @@ pub trait FileSource: Send + Sync {
     }
     /// Number of pieces that are read independently; it never changes.
     fn morsels(&self) -> usize;
+    /// The number of the file that a morsel is of.
+    fn file_of(&self, _morsel: usize) -> usize {
+        0
+    }
     /// Number of pieces of work that are best done, by many workers at once, before the first read; 0 if there are none.
     fn preparations(&self) -> usize {
         0

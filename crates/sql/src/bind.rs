@@ -13,6 +13,7 @@ mod constraint;
 mod definition;
 mod domain;
 mod expr;
+mod file;
 mod foreign_key;
 mod from;
 mod group;

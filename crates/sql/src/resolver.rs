@@ -92,8 +92,14 @@ pub trait Resolver {
         0
     }
 
-    /// Files: `function` is `read_csv`, `read_parquet`, or empty for a bare path in FROM, whose ending decides. Options are
-    /// names in lower case with constant values.
+    /// The names of the functions that read files.
+    fn file_functions(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Files: `function` is one of [`file_functions`](Self::file_functions), or empty for a bare path in FROM, whose ending
+    /// decides. Options are names in lower case with constant values; those of lists and structs are JSON, in which types are
+    /// named as they print.
     fn file(&self, function: &str, paths: &[String], options: &[(String, Value)]) -> Result<Table>;
 
     /// `storage_info('t')`: how a table lies in memory.

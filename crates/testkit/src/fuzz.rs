@@ -1,4 +1,4 @@
-//! Mutated input: SQL text, CSV bytes, Parquet bytes. Any of it gives a result or a typed error; panics and internal
+//! Mutated input: SQL text, and bytes of files: CSV, Parquet, JSON, Arrow. Any of it gives a result or a typed error; panics and internal
 //! errors are findings. Deterministic by seed, so that a finding can be repeated.
 
 use std::fs;
@@ -22,6 +22,22 @@ pub enum Target {
     Csv,
     /// A Parquet file.
     Parquet,
+    /// A JSON file.
+    Json,
+    /// An Arrow file.
+    Arrow,
+}
+
+impl Target {
+    /// How names of such files end.
+    const fn extension(self) -> &'static str {
+        match self {
+            Self::Sql | Self::Csv => "csv",
+            Self::Parquet => "parquet",
+            Self::Json => "json",
+            Self::Arrow => "arrow",
+        }
+    }
 }
 
 /// What a run found.
@@ -40,7 +56,7 @@ pub fn fuzz(target: Target, seed: u64, time: Duration, folder: &Path) -> Result<
     let io = |e: std::io::Error| Error::new(SqlState::IO_ERROR, e.to_string());
     fs::create_dir_all(folder).map_err(io)?;
     let seeds = seeds(target, folder)?;
-    let file = folder.join(if target == Target::Csv { "fuzzed.csv" } else { "fuzzed.parquet" });
+    let file = folder.join(format!("fuzzed.{}", target.extension()));
     let mut session = open()?;
     let mut random = Random(seed);
     let mut findings = Findings::default();
@@ -102,7 +118,11 @@ fn seeds(target: Target, folder: &Path) -> Result<Vec<Vec<u8>>> {
         let queries = QUERIES.iter().map(|q| q.sql.to_string());
         return Ok(queries.chain(random).filter(|s| s.len() < 3000).map(String::into_bytes).collect());
     }
-    let (format, extension) = if target == Target::Csv { (Format::Csv, "csv") } else { (Format::Parquet, "parquet") };
+    let extension = target.extension();
+    if matches!(target, Target::Json | Target::Arrow) {
+        return written(folder, extension);
+    }
+    let format = if target == Target::Csv { Format::Csv } else { Format::Parquet };
     tpch::generate(0.001, folder, format, |_| {})?;
     let read = |table: &&str| fs::read(folder.join(format!("{table}.{extension}")));
     let mut files = ["region", "nation", "supplier"].iter().map(read).collect::<Result<Vec<_>, _>>();
@@ -111,6 +131,24 @@ fn seeds(target: Target, folder: &Path) -> Result<Vec<Vec<u8>>> {
         files.push("é;ß\nNA;1e300\ntrue;2020-01-01 10:11:12\n".as_bytes().to_vec());
     }
     files.map_err(|e| Error::new(SqlState::IO_ERROR, e.to_string()))
+}
+
+/// Files that MorselDB writes.
+fn written(folder: &Path, extension: &str) -> Result<Vec<Vec<u8>>> {
+    const QUERIES: [&str; 2] = [
+        "select i, i / 4.0 as d, 'é\"' || i as t, [i, null] as l, {'a': i, 'b': date '2024-01-01'} as s from range(20) as r (i)",
+        "select case when i > 2 then i end as n, i = 1 as b, timestamp '2024-01-01 10:00' as ts from range(5) as r (i)",
+    ];
+    let mut session = open()?;
+    let mut seeds = Vec::new();
+    for query in QUERIES {
+        for options in ["(compression none)", if extension == "json" { "(array true)" } else { "(compression lz4)" }] {
+            let path = folder.join(format!("seed.{extension}"));
+            session.execute(&format!("copy ({query}) to '{}' {options}", path.display()), &[])?.collect()?;
+            seeds.push(fs::read(path).map_err(|e| Error::new(SqlState::IO_ERROR, e.to_string()))?);
+        }
+    }
+    Ok(seeds)
 }
 
 /// A seed with a few places changed, cut, doubled, or spliced with another.

@@ -8,6 +8,7 @@ use types::ops::{Bad, array, bytes, json, map, structure};
 use types::{ColumnBuilder, Interval, Physical, SqlType, Value};
 
 use super::dialect::Dialect;
+use super::forms::Forms;
 use super::records::{Span, unescape};
 use base::{Error, Result, SqlState};
 
@@ -24,6 +25,8 @@ pub struct Reader {
     pub default: Option<(Vec<u8>, Value)>,
     /// The zone of moments whose text names none.
     pub zone: Zone,
+    /// How numbers and moments are written.
+    pub forms: Forms,
 }
 
 impl Reader {
@@ -48,7 +51,22 @@ impl Reader {
         out: &mut ColumnBuilder,
     ) -> Result<(), (usize, Error)> {
         let column = Fields { reader: self, text, dialect, fields, width, column };
+        let forms = &self.forms;
         match (self.sql_type, self.sql_type.physical()) {
+            (SqlType::Date, _) if forms.date.is_some() => {
+                column.each(out, |f| forms.date(f).unwrap_or_else(|| parse::date(f)))
+            }
+            (SqlType::Timestamp, _) if forms.timestamp.is_some() => {
+                column.each(out, |f| forms.timestamp(f).unwrap_or_else(|| parse::timestamp(f)))
+            }
+            (SqlType::Decimal { precision, scale }, Physical::I64) if forms.separator.is_some() => {
+                column.each(out, |f| parse::decimal(&forms.number(f), precision, scale).map(|d| d as i64))
+            }
+            (SqlType::Decimal { precision, scale }, _) if forms.separator.is_some() => {
+                column.each(out, |f| parse::decimal(&forms.number(f), precision, scale))
+            }
+            (SqlType::Real, _) if forms.separator.is_some() => column.each(out, |f| parse::f32(&forms.number(f))),
+            (SqlType::Double, _) if forms.separator.is_some() => column.each(out, |f| parse::f64(&forms.number(f))),
             (SqlType::Null | SqlType::Bool, _) => column.each(out, |f| parse::bool(f).map(u8::from)),
             (SqlType::SmallInt, _) => column.each(out, parse::i16),
             (SqlType::Integer, _) => column.each(out, parse::i32),

@@ -17,10 +17,12 @@ pub struct Dialect {
     pub eol: u8,
     /// PostgreSQL's text format: backslash escapes, no quotes.
     pub text_format: bool,
+    /// Lines that begin with it are no records.
+    pub comment: Option<u8>,
 }
 
 impl Default for Dialect {
     fn default() -> Self {
-        Self { delimiter: b',', quote: Some(b'"'), escape: b'"', eol: b'\n', text_format: false }
+        Self { delimiter: b',', quote: Some(b'"'), escape: b'"', eol: b'\n', text_format: false, comment: None }
     }
 }

@@ -1,14 +1,16 @@
 //! What a caller may say about a text file: PostgreSQL's COPY options and those of `read_csv`.
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use base::{Budget, CancelToken, Error, Result, SqlState};
 use types::ops::date::Zone;
 use types::{SqlType, Value};
 
+use super::forms::Forms;
+use crate::across;
 use crate::input::Compression;
+use crate::option::{bad, byte, compression, flag, items, sql_type, typed_columns, unknown};
 use base::helpers::{Helpers, PieceStep};
 
 /// The two text formats of COPY.
@@ -94,6 +96,16 @@ pub struct CsvOptions {
     pub columns: Option<Vec<(String, SqlType)>>,
     /// Types of some columns; the others' are found out.
     pub types: Vec<(String, SqlType)>,
+    /// Types of the first columns.
+    pub first_types: Vec<SqlType>,
+    /// Names of the first columns, instead of those that the file has.
+    pub names: Vec<String>,
+    /// Lines that begin with it are none of the data.
+    pub comment: Option<u8>,
+    /// What ends a line: a line feed, also behind a carriage return, or a carriage return alone.
+    pub new_line: Option<u8>,
+    /// How numbers and moments are written.
+    pub forms: Forms,
     /// Read every column as text.
     pub all_varchar: bool,
     /// Records that types are found out from; -1: all of them. Files under 64 MiB are read whole unless this is said.
@@ -149,49 +161,37 @@ impl fmt::Debug for CsvOptions {
     }
 }
 
-#[cold]
-fn bad(name: &str, value: &str) -> Error {
-    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid value for option \"{name}\": \"{value}\""))
-}
+/// The names of the options of `read_csv`; those of COPY are PostgreSQL's.
+const NAMES: [&str; 24] = [
+    "delim",
+    "sep",
+    "delimiter",
+    "header",
+    "columns",
+    "types",
+    "dtypes",
+    "names",
+    "nullstr",
+    "null",
+    "skip",
+    "quote",
+    "escape",
+    "comment",
+    "new_line",
+    "dateformat",
+    "timestampformat",
+    "decimal_separator",
+    "all_varchar",
+    "auto_detect",
+    "sample_size",
+    "ignore_errors",
+    "compression",
+    "encoding",
+];
 
-fn flag(name: &str, value: &str) -> Result<bool> {
-    match value.to_ascii_lowercase().as_str() {
-        "true" | "on" | "1" | "yes" => Ok(true),
-        "false" | "off" | "0" | "no" => Ok(false),
-        _ => Err(bad(name, value)),
-    }
-}
-
-fn byte(name: &str, value: &str) -> Result<u8> {
-    match value.as_bytes() {
-        [b] if *b != b'\n' && *b != b'\r' => Ok(*b),
-        b"\\t" => Ok(b'\t'),
-        _ => Err(bad(name, value).hint("it must be a single one-byte character")),
-    }
-}
-
-/// The items of a list that may be in parentheses, brackets or braces.
-fn items(value: &str) -> Vec<String> {
-    let value = value.trim();
-    let inner = [('(', ')'), ('[', ']'), ('{', '}')]
-        .iter()
-        .find_map(|&(open, close)| value.strip_prefix(open)?.strip_suffix(close))
-        .unwrap_or(value);
-    let (mut out, mut item, mut depth, mut quote) = (Vec::new(), String::new(), 0, None);
-    for c in inner.chars() {
-        match (c, quote) {
-            ('\'' | '"', None) => quote = Some(c),
-            (c, Some(q)) if c == q => quote = None,
-            (',', None) if depth == 0 => out.push(std::mem::take(&mut item).trim().to_owned()),
-            _ => {
-                depth += i32::from(c == '(') - i32::from(c == ')');
-                item.push(c);
-            }
-        }
-    }
-    out.push(item.trim().to_owned());
-    out.retain(|i| !i.is_empty());
-    out
+/// A pattern; none is ISO's.
+fn pattern(value: &str) -> Option<String> {
+    (!matches!(value.to_ascii_lowercase().as_str(), "" | "auto" | "iso")).then(|| value.to_owned())
 }
 
 fn some_columns(value: &str) -> Columns {
@@ -199,34 +199,6 @@ fn some_columns(value: &str) -> Columns {
         "*" | "(*)" | "true" => Columns::All,
         _ => Columns::Named(items(value)),
     }
-}
-
-/// A type by one of SQL's names.
-fn sql_type(text: &str) -> Result<SqlType> {
-    let text = text.trim().to_ascii_lowercase();
-    Ok(match text.as_str() {
-        "int" | "int4" | "integer" => SqlType::Integer,
-        "int8" | "long" => SqlType::BigInt,
-        "int2" => SqlType::SmallInt,
-        "bool" => SqlType::Bool,
-        "varchar" | "string" => SqlType::Text,
-        "float8" | "double precision" => SqlType::Double,
-        "float4" | "float" => SqlType::Real,
-        "decimal" | "numeric" => SqlType::decimal(18, 3),
-        "datetime" => SqlType::Timestamp,
-        _ => SqlType::from_str(&text.replace("numeric", "decimal").replace(", ", ",").replace(" (", "("))?,
-    })
-}
-
-/// `{'a': 'bigint', 'b': 'text'}` or `a bigint, b text`.
-fn typed_columns(name: &str, value: &str) -> Result<Vec<(String, SqlType)>> {
-    items(value)
-        .iter()
-        .map(|item| {
-            let (column, sql) = item.split_once([':', ' ', '=']).ok_or_else(|| bad(name, item))?;
-            Ok((column.trim().to_owned(), sql_type(sql.trim_start_matches([':', ' ', '=']))?))
-        })
-        .collect()
 }
 
 impl CsvOptions {
@@ -251,7 +223,7 @@ impl CsvOptions {
                     _ => {
                         let message = format!("COPY format \"{value}\" not recognized");
                         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
-                            .hint("formats are csv, text and parquet"));
+                            .hint("formats are csv, text, parquet, json and arrow"));
                     }
                 }
             }
@@ -280,7 +252,34 @@ impl CsvOptions {
                 }
             }
             "columns" => self.columns = Some(typed_columns(name, value)?),
+            "types" | "dtypes" | "column_types" if value.starts_with("[\"") => {
+                self.first_types = items(value).iter().map(|of| sql_type(of)).collect::<Result<_>>()?;
+            }
             "types" | "dtypes" | "column_types" => self.types = typed_columns(name, value)?,
+            "names" => {
+                self.names = items(value);
+                if let Some(twice) = self.names.iter().enumerate().find(|(at, n)| self.names[..*at].contains(n)) {
+                    let message = format!("column \"{}\" is given twice", twice.1);
+                    return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+                }
+            }
+            "comment" => self.comment = if value.is_empty() { None } else { Some(byte(name, value)?) },
+            "new_line" => {
+                self.new_line = match value {
+                    "\n" | "\r\n" | "\\n" | "\\r\\n" => Some(b'\n'),
+                    "\r" | "\\r" => Some(b'\r'),
+                    _ => return Err(bad(name, value).hint("lines end with \\n, \\r\\n or \\r")),
+                }
+            }
+            "dateformat" | "date_format" => self.forms.date = pattern(value),
+            "timestampformat" | "timestamp_format" => self.forms.timestamp = pattern(value),
+            "decimal_separator" => {
+                self.forms.separator = match value {
+                    "." => None,
+                    "," => Some(b','),
+                    _ => return Err(bad(name, value).hint("it is a point or a comma")),
+                }
+            }
             "skip" => self.skip = value.parse().map_err(|_| bad(name, value))?,
             "sample_size" => self.sample_size = Some(value.parse().map_err(|_| bad(name, value))?),
             "force_not_null" => self.force_not_null = some_columns(value),
@@ -291,21 +290,11 @@ impl CsvOptions {
                 "utf8" | "unicode" => {}
                 _ => return Err(Error::unsupported(format!("encoding \"{value}\"")).hint("convert the file to UTF-8")),
             },
-            "compression" => {
-                self.compression = match value.to_ascii_lowercase().as_str() {
-                    "none" | "uncompressed" => Some(Compression::None),
-                    "gzip" | "gz" => Some(Compression::Gzip),
-                    "zstd" | "zst" => Some(Compression::Zstd),
-                    "auto" | "auto_detect" => None,
-                    _ => return Err(bad(name, value).hint("compressions are none, gzip and zstd")),
-                }
-            }
+            "compression" => self.compression = compression(name, value)?,
             "row_group_size" => self.row_group_size = Some(value.parse().map_err(|_| bad(name, value))?),
             // All rows are loaded at once and all become visible together anyway.
             "freeze" | "parallel" | "oids" => drop(flag(name, value)?),
-            _ => {
-                return Err(Error::new(SqlState::SYNTAX_ERROR, format!("option \"{name}\" not recognized")));
-            }
+            _ => return Err(unknown(name, &[&NAMES[..], &across::NAMES].concat())),
         }
         Ok(())
     }

@@ -111,6 +111,16 @@ impl Records {
         debug_assert_eq!(next, position);
     }
 
+    /// Goes to the next line, whatever this one holds.
+    #[cold]
+    fn skip_line(&mut self, text: &[u8]) {
+        let rest = &text[self.position..];
+        self.position += memchr::memchr(self.dialect.eol, rest).map_or(rest.len(), |length| length + 1);
+        while (self.at < self.index.len() || self.refill(text)) && (self.index[self.at] as usize) < self.position {
+            self.at += 1;
+        }
+    }
+
     /// Reads a record; `fields` gets its fields. None at the end of the text.
     #[inline]
     pub fn next(&mut self, text: &[u8], fields: &mut Vec<Span>) -> Option<Record> {
@@ -122,6 +132,9 @@ impl Records {
     #[inline]
     pub fn append(&mut self, text: &[u8], fields: &mut Vec<Span>) -> Option<Record> {
         let length = text.len();
+        while self.dialect.comment.is_some() && text.get(self.position).copied() == self.dialect.comment {
+            self.skip_line(text);
+        }
         let first = self.position;
         if first >= length {
             return None;

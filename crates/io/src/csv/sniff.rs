@@ -5,6 +5,7 @@ use types::ops::cast::parse;
 use types::ops::date::names_zone;
 
 use super::dialect::Dialect;
+use super::forms::Forms;
 use super::records::{Record, Records, Span, unescape};
 
 const BOOL: u8 = 1;
@@ -20,6 +21,15 @@ pub const NULLS: [&str; 4] = ["", "NA", "N/A", "NULL"];
 /// Texts that mean NULL in text columns, where the caller names none.
 pub const TEXT_NULLS: [&str; 2] = ["", "NA"];
 
+/// What texts mean.
+#[derive(Clone, Debug)]
+pub struct Texts {
+    /// These mean NULL.
+    pub nulls: Vec<Vec<u8>>,
+    /// How numbers and moments are written.
+    pub forms: Forms,
+}
+
 /// The types that all values of a column so far could have.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidates {
@@ -30,6 +40,9 @@ pub struct Candidates {
 impl Candidates {
     /// Before the first value.
     pub const NEW: Self = Self { types: ALL, any: false };
+
+    /// Before the first value of what can be a moment or else is text.
+    pub const MOMENTS: Self = Self { types: DATE | TIMESTAMP | TIMESTAMPTZ, any: false };
 
     /// Notes a value.
     pub fn see(&mut self, field: &[u8]) {
@@ -111,8 +124,8 @@ pub struct Sample {
     pub irregular: bool,
 }
 
-/// Looks at up to `limit` records of `text`. Texts in `nulls` say nothing.
-pub fn sample(text: &[u8], dialect: Dialect, nulls: &[Vec<u8>], width: usize, limit: usize) -> Sample {
+/// Looks at up to `limit` records of `text`. Those that mean NULL say nothing.
+pub fn sample(text: &[u8], dialect: Dialect, texts: &Texts, width: usize, limit: usize) -> Sample {
     let mut out = Sample { columns: vec![Candidates::NEW; width], records: 0, bytes: 0, irregular: false };
     let mut records = Records::new(dialect);
     let mut fields: Vec<Span> = Vec::new();
@@ -129,8 +142,8 @@ pub fn sample(text: &[u8], dialect: Dialect, nulls: &[Vec<u8>], width: usize, li
         out.bytes += end - start;
         for (candidates, field) in out.columns.iter_mut().zip(&fields) {
             let bytes = field.bytes(text);
-            if !nulls.iter().any(|n| n == bytes) {
-                candidates.see(bytes);
+            if !texts.nulls.iter().any(|n| n == bytes) {
+                candidates.see(&texts.forms.plain(bytes));
             }
         }
     }

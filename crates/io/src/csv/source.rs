@@ -4,7 +4,7 @@ mod morsel;
 mod open;
 mod problems;
 
-pub use open::{open_csv, open_csv_bytes};
+pub use open::{Sniffed, open_csv, open_csv_bytes, sniff_csv};
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use super::options::RejectSink;
 use super::records::MAX_TEXT;
 use super::split::{self, Split};
 use crate::input::Input;
+use crate::lines::Lines;
 use crate::source::{Field, FileSource, PieceReader, PrunePredicate};
 use morsel::MorselReader;
-use problems::Lines;
 
 /// Bytes that a sample is made of.
 const FIRST: u64 = 256 << 10;
@@ -79,6 +79,10 @@ impl FileSource for CsvSource {
 
     fn estimated_rows(&self) -> u64 {
         self.rows
+    }
+
+    fn file_of(&self, morsel: usize) -> usize {
+        self.place(morsel).0
     }
 
     fn morsels(&self) -> usize {

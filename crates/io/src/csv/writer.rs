@@ -41,6 +41,7 @@ impl<W: Write> CsvWriter<W> {
             escape: if text_format { b'\\' } else { options.escape.or(quote).unwrap_or(b'"') },
             eol: b'\n',
             text_format,
+            comment: None,
         };
         let mut special = [false; 256];
         for byte in [dialect.delimiter, b'\n', b'\r'].into_iter().chain(quote) {

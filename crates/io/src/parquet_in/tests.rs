@@ -12,6 +12,7 @@ use parquet::file::statistics::Statistics;
 
 use super::*;
 use crate::parquet_out::ParquetWriter;
+use crate::source::Step;
 use crate::source::{CHUNK_ROWS, CompareOp, read_all, read_to_end};
 use crate::tests::{fields, random_chunk};
 

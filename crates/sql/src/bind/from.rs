@@ -6,7 +6,7 @@ use base::{Error, Result, SqlState, stack};
 use catalog::DEFAULT_SCHEMA;
 use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op, TableInfo};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, ObjectNamePart, TableAlias, TableFactor, TableWithJoins};
-use types::Value;
+use types::{SqlType, Value};
 
 use super::scope::{Clause, LockableRows, PartRows, Relation, Scope, ScopeColumn};
 use super::{Binder, Bound, fold, unsupported};
@@ -375,46 +375,15 @@ impl Binder<'_> {
         if let Some(item) = self.rows_function(&function, arguments, alias, ordinality, seen)? {
             return Ok(item);
         }
-        let function = match function.as_str() {
-            "generate_series" | "range" => return self.series(&function, arguments, alias, ordinality, position),
-            _ if ordinality => return unsupported("WITH ORDINALITY behind anything but a series", position),
-            "read_csv_auto" => "read_csv",
-            "parquet_scan" => "read_parquet",
-            "storage_info" => return self.storage_info(arguments, alias, position),
-            "read_csv" | "read_parquet" => function.as_str(),
-            _ => return self.view_function(&function, arguments, alias).map_err(|e| e.at(position)),
-        };
-        let (mut paths, mut options) = (Vec::new(), Vec::new());
-        for argument in arguments {
-            match argument {
-                FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => {
-                    options.push((fold(name), self.constant(value, "an option of a file")?));
-                }
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(ast::Expr::BinaryOp { left, op, right }))
-                    if *op == ast::BinaryOperator::Eq && matches!(left.as_ref(), ast::Expr::Identifier(_)) =>
-                {
-                    if let ast::Expr::Identifier(name) = left.as_ref() {
-                        options.push((fold(name), self.constant(right, "an option of a file")?));
-                    }
-                }
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(ast::Expr::Array(list))) if paths.is_empty() => {
-                    for path in &list.elem {
-                        paths.push(self.path(path)?);
-                    }
-                }
-                FunctionArg::Unnamed(FunctionArgExpr::Expr(path)) if paths.is_empty() => paths.push(self.path(path)?),
-                _ => {
-                    let message = format!("{function} takes a path, or a list of paths, and options name = value");
-                    return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position));
-                }
+        match function.as_str() {
+            "generate_series" | "range" => self.series(&function, arguments, alias, ordinality, position),
+            _ if ordinality => unsupported("WITH ORDINALITY behind anything but a series", position),
+            "storage_info" => self.storage_info(arguments, alias, position),
+            name if self.resolver.file_functions().contains(&name) => {
+                self.file_function(name, arguments, alias, position)
             }
+            _ => self.view_function(&function, arguments, alias).map_err(|e| e.at(position)),
         }
-        if paths.is_empty() {
-            let message = format!("{function} needs a path");
-            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position));
-        }
-        let file = self.resolver.file(function, &paths, &options).map_err(|e| e.at(position))?;
-        self.scan(file, None, alias)
     }
 
     /// `running_queries()`, or whatever else of its kind the engine has.
@@ -429,7 +398,8 @@ impl Binder<'_> {
             Some(table) if arguments.is_empty() => self.scan(table, None, alias),
             Some(_) => Err(wrong(format!("{function} takes no arguments"))),
             None => {
-                let mut names = vec!["generate_series", "range", "read_csv", "read_parquet"];
+                let mut names = vec!["generate_series", "range"];
+                names.extend(self.resolver.file_functions());
                 names.extend(self.resolver.view_functions());
                 let hint = format!("functions in FROM are {} and storage_info", names.join(", "));
                 Err(wrong(format!("table function {function} does not exist")).hint(hint))
@@ -461,25 +431,24 @@ impl Binder<'_> {
         self.scan(table, None, alias)
     }
 
-    fn path(&mut self, expr: &ast::Expr) -> Result<String> {
-        match self.constant(expr, "a path")? {
-            Value::Str(path) => Ok(path.to_string()),
-            _ => Err(Error::new(SqlState::DATATYPE_MISMATCH, "a path must be a string").at(self.text.start(expr))),
-        }
-    }
-
     /// The value of an expression that must be constant.
     pub(super) fn constant(&mut self, expr: &ast::Expr, what: &str) -> Result<Value> {
+        self.typed_constant(expr, what).map(|(value, _)| value)
+    }
+
+    /// A constant and its type.
+    pub(super) fn typed_constant(&mut self, expr: &ast::Expr, what: &str) -> Result<(Value, SqlType)> {
         // A bare word is taken as text: `compression = zstd`.
         if let ast::Expr::Identifier(word) = expr {
-            return Ok(Value::str(fold(word)));
+            return Ok((Value::str(fold(word)), SqlType::Text));
         }
         let position = self.text.start(expr);
         self.names.levels.push(super::scope::Level::new(Clause::From));
         let bound = self.expr(expr);
         self.names.levels.pop();
-        match bound?.kind {
-            plan::ExprKind::Const(value) => Ok(value),
+        let bound = bound?;
+        match bound.kind {
+            plan::ExprKind::Const(value) => Ok((value, bound.sql_type)),
             _ => unsupported(format!("anything but a constant as {what}"), position),
         }
     }

@@ -119,6 +119,10 @@ impl Resolver for Schema {
         }
     }
 
+    fn file_functions(&self) -> &'static [&'static str] {
+        &["read_csv", "read_parquet"]
+    }
+
     fn file(&self, function: &str, paths: &[String], options: &[(String, Value)]) -> Result<Table> {
         if paths.iter().any(|p| p.contains("missing")) {
             return Err(Error::new(SqlState::UNDEFINED_FILE, format!("no file {}", paths[0])));

@@ -1,4 +1,4 @@
-//! Mutated SQL text, CSV files and Parquet files for a while each; any panic or internal error fails the run.
+//! Mutated SQL text and mutated files for a while each; any panic or internal error fails the run.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,8 +16,8 @@ struct Arguments {
     /// Another seed, other input.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only `sql`, `csv` or `parquet`.
-    #[arg(long, value_parser = ["sql", "csv", "parquet"])]
+    /// Only `sql`, `csv`, `parquet`, `json` or `arrow`.
+    #[arg(long, value_parser = ["sql", "csv", "parquet", "json", "arrow"])]
     only: Option<String>,
 }
 
@@ -27,7 +27,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let folder: PathBuf = std::env::temp_dir().join(format!("morseldb-fuzz-{}", std::process::id()));
     let mut failed = false;
-    for (name, target) in [("sql", Target::Sql), ("csv", Target::Csv), ("parquet", Target::Parquet)] {
+    let files = [("csv", Target::Csv), ("parquet", Target::Parquet), ("json", Target::Json), ("arrow", Target::Arrow)];
+    for (name, target) in std::iter::once(("sql", Target::Sql)).chain(files) {
         if arguments.only.as_deref().is_some_and(|only| only != name) {
             continue;
         }

@@ -12,7 +12,7 @@ mod number;
 mod of;
 mod order;
 mod path;
-mod scan;
+pub mod scan;
 mod text;
 mod tree;
 mod validate;
@@ -30,7 +30,7 @@ pub use find::{
 pub use of::{cast_to, write, write_array};
 pub use order::sort_key;
 pub use path::{extract, extract_text};
-pub use text::{quote, write_quoted};
+pub use text::{quote, unescaped, write_quoted};
 pub use validate::{check, is_valid};
 
 use base::Result;

@@ -1,6 +1,6 @@
 //! Opening: the dialect, the header, the types.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Error, Result, SqlState};
@@ -12,7 +12,7 @@ use crate::csv::convert::Reader;
 use crate::csv::dialect::{self, Dialect};
 use crate::csv::options::{CsvFormat, CsvOptions, Header};
 use crate::csv::records::MAX_TEXT;
-use crate::csv::sniff::{self, Sample};
+use crate::csv::sniff::{self, Sample, Texts};
 use crate::csv::split::{Split, Text};
 use crate::input::{Compression, Input, OPERATOR};
 use crate::source::{Field, FileSource};
@@ -43,6 +43,32 @@ pub fn open_csv(paths: &[PathBuf], options: &CsvOptions) -> Result<Arc<dyn FileS
         Ok((path.display().to_string(), Input::open(path, compression, limit, budget, cancel)?))
     });
     Ok(Arc::new(open(inputs.collect::<Result<_>>()?, options)?))
+}
+
+/// What was found out about a text file.
+pub struct Sniffed {
+    /// The file.
+    pub name: String,
+    /// Its structural characters.
+    pub dialect: Dialect,
+    /// Whether the first line names the columns.
+    pub has_header: bool,
+    /// The columns.
+    pub columns: Vec<Field>,
+}
+
+/// Finds out how a text file would be read.
+pub fn sniff_csv(path: &Path, options: &CsvOptions) -> Result<Sniffed> {
+    let compression = options.compression.unwrap_or_else(|| Compression::of_path(path));
+    let input = Input::open(path, compression, usize::MAX, options.budget.as_ref(), &options.cancel)?;
+    let name = path.display().to_string();
+    let mut source = open(vec![(name.clone(), input)], options)?;
+    let file = &source.files[0];
+    let head = file.input.read(&name, 0, file.start)?;
+    // Without a header, the records begin where lines to skip end.
+    let skipped = skip_lines(&head, options.skip, source.dialect.eol).unwrap_or(head.len());
+    let has_header = file.start > skipped as u64;
+    Ok(Sniffed { name, dialect: source.dialect, has_header, columns: std::mem::take(&mut source.schema) })
 }
 
 /// Opens a text file in memory.
@@ -114,15 +140,17 @@ fn open(inputs: Vec<(String, Input)>, options: &CsvOptions) -> Result<CsvSource>
 fn dialect_of(head: &[u8], options: &CsvOptions) -> Dialect {
     if options.format == CsvFormat::Text {
         let delimiter = options.delimiter.unwrap_or(b'\t');
-        return Dialect { delimiter, quote: None, escape: b'\\', eol: dialect::sniff_eol(head), text_format: true };
+        let eol = options.new_line.unwrap_or_else(|| dialect::sniff_eol(head));
+        return Dialect { delimiter, quote: None, escape: b'\\', eol, text_format: true, comment: None };
     }
     let quote = options.quote.unwrap_or(Some(b'"'));
     let given = Dialect {
         delimiter: options.delimiter.unwrap_or(b','),
         quote,
         escape: options.escape.or(quote).unwrap_or(b'"'),
-        eol: dialect::sniff_eol(head),
+        eol: options.new_line.unwrap_or_else(|| dialect::sniff_eol(head)),
         text_format: false,
+        comment: options.comment,
     };
     if !options.auto_detect {
         return given;
@@ -138,12 +166,13 @@ fn skip_lines(text: &[u8], count: usize, eol: u8) -> Option<usize> {
     (0..count).try_fold(mark, |_, _| ends.next().map(|p| p + 1))
 }
 
-/// The texts that mean NULL as the sniffer sees it.
-fn sniffed_nulls(options: &CsvOptions) -> Vec<Vec<u8>> {
-    match &options.null {
+/// What texts mean as the sniffer sees it.
+fn sniffed_nulls(options: &CsvOptions) -> Texts {
+    let nulls = match &options.null {
         Some(given) => given.iter().map(|n| n.clone().into_bytes()).collect(),
         None => sniff::NULLS.map(|n| n.as_bytes().to_vec()).to_vec(),
-    }
+    };
+    Texts { nulls, forms: options.forms.clone() }
 }
 
 fn open_one(
@@ -178,7 +207,8 @@ fn open_one(
         Some(header) => header != Header::No,
         None if options.auto_detect => {
             // A line of exactly the columns' names is no data.
-            names_given || !texts.is_empty() && texts.len() == width && sniff::looks_like_header(&texts, &rest, &nulls)
+            names_given
+                || !texts.is_empty() && texts.len() == width && sniff::looks_like_header(&texts, &rest, &nulls.nulls)
         }
         None => false,
     };
@@ -190,6 +220,8 @@ fn open_one(
     }
     let size = if options.morsel_bytes == 0 { MORSEL } else { options.morsel_bytes as u64 };
     let morsels = usize::try_from((input.len() - start).div_ceil(size)).unwrap_or(usize::MAX).max(1);
+    // What looks like quotes in a comment is none: who walks over a range knows no lines.
+    let morsels = if options.comment.is_some() && dialect.quote.is_some() { 1 } else { morsels };
     let file =
         TextFile { name, input: Arc::new(input), start, split: Split::new(start, morsels), lines: Lines::default() };
     let types_known = options.all_varchar || options.columns.is_some() || !options.auto_detect;
@@ -208,7 +240,7 @@ fn complete(text: &[u8], eol: u8, whole: bool) -> &[u8] {
 fn sample_more(
     file: &TextFile,
     dialect: Dialect,
-    nulls: &[Vec<u8>],
+    nulls: &Texts,
     width: usize,
     options: &CsvOptions,
     sample: &mut Sample,
@@ -243,15 +275,9 @@ fn sample_more(
 }
 
 /// All records of a file, by whoever helps.
-fn sniff_whole(
-    file: &TextFile,
-    dialect: Dialect,
-    nulls: &[Vec<u8>],
-    width: usize,
-    options: &CsvOptions,
-) -> Result<Sample> {
+fn sniff_whole(file: &TextFile, dialect: Dialect, nulls: &Texts, width: usize, options: &CsvOptions) -> Result<Sample> {
     let pieces = usize::try_from((file.input.len() - file.start) / PIECE).unwrap_or(usize::MAX).max(1);
-    let (input, name, nulls) = (file.input.clone(), file.name.clone(), nulls.to_vec());
+    let (input, name, nulls) = (file.input.clone(), file.name.clone(), nulls.clone());
     let (budget, cancel) = (options.budget.clone(), options.cancel.clone());
     let split = Arc::new(Split::new(file.start, pieces));
     let walk: PieceStep = {
@@ -317,7 +343,15 @@ fn same_columns(opened: &[Opened], options: &CsvOptions) -> Result<(Vec<String>,
             return bad(format!("files \"{a}\" and \"{b}\" have different columns"));
         }
     }
-    Ok((sniff::names(first.header.as_deref(), first.width), first.width))
+    let mut names = sniff::names(first.header.as_deref(), first.width);
+    if options.names.len() > names.len() {
+        let (given, width) = (options.names.len(), names.len());
+        return bad(format!("{given} names are given, but file \"{}\" has {width} columns", first.file.name));
+    }
+    for (name, given) in names.iter_mut().zip(&options.names) {
+        name.clone_from(given);
+    }
+    Ok((sniff::names(Some(&names), first.width), first.width))
 }
 
 fn types_of(names: &[String], sniffed: &[SqlType], options: &CsvOptions) -> Result<Vec<SqlType>> {
@@ -326,6 +360,14 @@ fn types_of(names: &[String], sniffed: &[SqlType], options: &CsvOptions) -> Resu
     }
     let detect = options.auto_detect && !options.all_varchar;
     let mut types: Vec<SqlType> = sniffed.iter().map(|t| if detect { *t } else { SqlType::Text }).collect();
+    if options.first_types.len() > types.len() {
+        let message =
+            format!("{} types are given, but the file has {} columns", options.first_types.len(), types.len());
+        return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    }
+    for (known, given) in types.iter_mut().zip(&options.first_types) {
+        *known = *given;
+    }
     for (name, sql_type) in &options.types {
         let Some(at) = names.iter().position(|n| n == name) else {
             return Err(Error::new(SqlState::UNDEFINED_COLUMN, format!("the file has no column \"{name}\"")));
@@ -348,5 +390,5 @@ fn reader(index: usize, name: &str, sql_type: SqlType, options: &CsvOptions) -> 
     let quoted_nulls = options.force_null.contains(name) || (options.auto_detect && !sql_type.is_string());
     let default =
         options.default.as_ref().and_then(|(marker, values)| Some((text(marker), values.get(index)?.clone())));
-    Reader { sql_type, nulls, quoted_nulls, default, zone: options.zone.clone() }
+    Reader { sql_type, nulls, quoted_nulls, default, zone: options.zone.clone(), forms: options.forms.clone() }
 }

@@ -2,9 +2,9 @@
 
 use super::error::MAX_DEPTH;
 use super::number;
+use super::scan::content;
 use super::scan::{Kind, items, kind, members, trimmed};
 use super::text::unescaped;
-use super::tree::content;
 
 /// Whether the first `jsonb` contains the second: objects their members, arrays each element in any order; an array also a value
 /// that is one of its elements.

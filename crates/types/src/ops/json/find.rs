@@ -4,9 +4,9 @@
 use base::Result;
 
 use super::error::misused;
+use super::scan::content;
 use super::scan::{Kind, items, kind, members as scanned, trimmed};
 use super::text::{unescape, unescaped};
-use super::tree::content;
 use crate::ops::array::{self, Elements};
 use crate::{SqlType, Value};
 

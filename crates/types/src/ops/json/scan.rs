@@ -2,24 +2,30 @@
 
 /// A text that is read from left to right.
 #[derive(Clone, Copy)]
-pub(super) struct Scan<'a> {
+pub struct Scan<'a> {
     text: &'a str,
     at: usize,
 }
 
 /// What a value is, as its first byte says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub enum Kind {
+    /// `{}`
     Object,
+    /// `[]`
     Array,
+    /// `""`
     String,
+    /// `0`
     Number,
+    /// `true` or `false`
     Bool,
+    /// `null`
     Null,
 }
 
 /// The kind of the value that the text is, without blanks around it.
-pub(super) fn kind(value: &str) -> Kind {
+pub fn kind(value: &str) -> Kind {
     match value.as_bytes().first() {
         Some(b'{') => Kind::Object,
         Some(b'[') => Kind::Array,
@@ -31,11 +37,17 @@ pub(super) fn kind(value: &str) -> Kind {
 }
 
 /// The value without blanks around it.
-pub(super) fn trimmed(text: &str) -> &str {
+pub fn trimmed(text: &str) -> &str {
     text.trim_matches([' ', '\t', '\n', '\r'])
 }
 
+/// What is between the marks of a string.
+pub fn content(string: &str) -> &str {
+    string.get(1..string.len().saturating_sub(1)).unwrap_or_default()
+}
+
 impl<'a> Scan<'a> {
+    /// At its beginning.
     pub fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
@@ -138,11 +150,11 @@ fn zero_bytes(word: u64) -> u64 {
 }
 
 /// Members of an object: keys between their marks as they are written, and values.
-pub(super) struct Members<'a>(Option<Scan<'a>>);
+pub struct Members<'a>(Option<Scan<'a>>);
 
 /// The members of a text that is an object; none of another.
 #[inline]
-pub(super) fn members(text: &str) -> Members<'_> {
+pub fn members(text: &str) -> Members<'_> {
     let mut scan = Scan::new(text);
     Members(scan.take(b'{').then_some(scan))
 }
@@ -167,11 +179,11 @@ impl<'a> Iterator for Members<'a> {
 }
 
 /// Elements of an array.
-pub(super) struct Items<'a>(Option<Scan<'a>>);
+pub struct Items<'a>(Option<Scan<'a>>);
 
 /// The elements of a text that is an array; none of another.
 #[inline]
-pub(super) fn items(text: &str) -> Items<'_> {
+pub fn items(text: &str) -> Items<'_> {
     let mut scan = Scan::new(text);
     Items(scan.take(b'[').then_some(scan))
 }

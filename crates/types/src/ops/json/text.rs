@@ -41,7 +41,7 @@ pub fn write_quoted(out: &mut String, text: &str) {
 }
 
 /// What the content of a string means, escapes included.
-pub(super) fn unescaped(content: &str) -> Result<Cow<'_, str>> {
+pub fn unescaped(content: &str) -> Result<Cow<'_, str>> {
     if !content.contains('\\') {
         return Ok(Cow::Borrowed(content));
     }

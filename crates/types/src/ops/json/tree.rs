@@ -6,7 +6,7 @@ use base::Result;
 
 use super::error::{MAX_DEPTH, too_deep};
 use super::number;
-use super::scan::{Kind, items, kind, members, trimmed};
+use super::scan::{Kind, content, items, kind, members, trimmed};
 use super::text::{unescaped, write_quoted};
 use crate::ops::string::check_length;
 
@@ -116,9 +116,4 @@ impl<'a> Tree<'a> {
     pub fn is_container(&self) -> bool {
         matches!(self, Self::Array(_) | Self::Object(_))
     }
-}
-
-/// What is between the marks of a string.
-pub(super) fn content(string: &str) -> &str {
-    string.get(1..string.len().saturating_sub(1)).unwrap_or_default()
 }
