@@ -7,6 +7,7 @@ mod pipelines;
 mod statements;
 mod system;
 mod workers;
+mod zones;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,12 +31,13 @@ struct View {
 }
 
 /// All of them.
-const VIEWS: [View; 5] = [
+const VIEWS: [View; 6] = [
     statements::RUNNING_QUERIES,
     pipelines::RUNNING_PIPELINES,
     statements::QUERY_HISTORY,
     workers::WORKERS,
     memory::MEMORY_USAGE,
+    zones::TIMEZONES,
 ];
 
 /// The view of that name as it is now.

@@ -6,6 +6,7 @@ mod arrays;
 mod bytes;
 mod call;
 mod comparisons;
+mod counts;
 mod dates;
 mod forms;
 mod json;
@@ -16,6 +17,7 @@ mod numbers;
 mod operators;
 mod patterns;
 mod periods;
+mod processes;
 mod quoting;
 mod random;
 mod routines;
@@ -23,6 +25,7 @@ mod sequences;
 mod special;
 mod strings;
 mod structs;
+mod texts;
 mod typed;
 mod zones;
 
@@ -40,7 +43,7 @@ pub use call::Call;
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 24] = [
+const FAMILIES: [&[Scalar]; 29] = [
     operators::ROWS,
     numbers::ROWS,
     special::ROWS,
@@ -49,12 +52,15 @@ const FAMILIES: [&[Scalar]; 24] = [
     patterns::ROWS,
     quoting::ROWS,
     forms::ROWS,
+    texts::ROWS,
+    processes::ROWS,
     dates::ROWS,
     periods::ROWS,
     zones::ROWS,
     comparisons::ROWS,
     arrays::ROWS,
     lists::ROWS,
+    counts::ROWS,
     structs::ROWS,
     maps::ROWS,
     sequences::ROWS,
@@ -65,6 +71,8 @@ const FAMILIES: [&[Scalar]; 24] = [
     json::parts::ROWS,
     json::change::ROWS,
     json::build::ROWS,
+    json::edit::ROWS,
+    json::paths::ROWS,
 ];
 
 /// The rows of all families, by number: calls ask for them row by row.

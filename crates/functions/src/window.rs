@@ -96,7 +96,11 @@ impl WindowFunction {
 
     /// The function that SQL calls `name`, in lower case; aggregates are found as such.
     pub fn find(name: &str) -> Option<Self> {
-        let name = if name == "list" { "array_agg" } else { name };
+        let name = match name {
+            "list" => "array_agg",
+            "rank_dense" => "dense_rank",
+            name => name,
+        };
         WINDOWS.iter().find(|w| w.name == name).map(|w| w.function)
     }
 

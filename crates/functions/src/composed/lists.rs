@@ -144,6 +144,13 @@ pub(super) const LISTS: &[Composed] = &[
         ("list_string_agg(['a', 'b'])", "a,b"),
     ),
     scalar(
+        &["list_string_agg", "array_string_agg"],
+        &["l", "separator"],
+        "array_to_string(l, separator)",
+        "The elements as text, with the separator between them.",
+        ("list_aggregate(['a', 'b'], 'string_agg', '|')", "a|b"),
+    ),
+    scalar(
         &["array_pop_back", "list_pop_back"],
         &["l"],
         "list_slice(l, 1, greatest(len(l) - 1, 0))",
@@ -245,20 +252,6 @@ pub(super) const LISTS: &[Composed] = &[
         "(SELECT array_agg(\"#n\" ORDER BY \"#e\", \"#n\") FROM unnest(l) WITH ORDINALITY \"#l\" (\"#e\", \"#n\"))",
         "The places of the elements in the order of their values.",
         ("list_grade_up([30, 10, 20])", "{2,3,1}"),
-    ),
-    scalar(
-        &["list_mad", "array_mad"],
-        &["l"],
-        "(SELECT median(abs(\"#e\" - \"#m\")) FROM unnest(l) \"#l\" (\"#e\"), (SELECT median(\"#f\") AS \"#m\" FROM unnest(l) \"#k\" (\"#f\")) \"#j\")",
-        "The median of the distances from the median.",
-        ("list_mad([1, 2, 6])", "1"),
-    ),
-    scalar(
-        &["list_entropy", "array_entropy"],
-        &["l"],
-        "(SELECT coalesce(- sum(\"#p\" * log2(\"#p\")), 0e0) FROM (SELECT count(*) / sum(1e0 * count(*)) OVER () AS \"#p\" FROM unnest(l) \"#l\" (\"#e\") WHERE \"#e\" IS NOT NULL GROUP BY \"#e\") \"#k\")",
-        "The entropy of the elements in bits.",
-        ("list_entropy([1, 2])", "1"),
     ),
     aggregate(
         &["product"],

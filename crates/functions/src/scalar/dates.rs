@@ -50,6 +50,18 @@ pub(super) const ROWS: &[Scalar] = &[
         ("make_date(2013, 7, 15)", "2013-07-15"),
     ),
     Scalar::new(
+        "make_interval",
+        &["make_interval"],
+        &[over(&[Integer, Integer, Integer, Integer, Integer, Integer, Double], SqlType::Interval)],
+        |c| {
+            let part = |i| i32::try_from(c.int(i)?).map_err(|_| error::datetime_out_of_range("interval"));
+            let made = date::make_interval(part(0)?, part(1)?, part(2)?, part(3)?, part(4)?, part(5)?, c.float(6)?)?;
+            Ok(Value::Interval(made))
+        },
+        "The interval of years, months, weeks, days, hours, minutes and seconds; those left out are 0.",
+        ("make_interval(days => 10, hours => 2)", "10 days 02:00:00"),
+    ),
+    Scalar::new(
         "age",
         &["age"],
         &[over(&[Timestamp, Timestamp], SqlType::Interval)],
@@ -63,12 +75,13 @@ pub(super) const ROWS: &[Scalar] = &[
         &[
             text(&[Timestamp, Text]),
             text(&[Date, Text]),
+            text(&[Interval, Text]),
             text(&[Decimal, Text]),
             text(&[Double, Text]),
             in_session(&[Timestamptz, Text], SqlType::Text),
         ],
         to_char,
-        "A date, timestamp or number in the form of a pattern.",
+        "A date, timestamp, interval or number in the form of a pattern.",
         ("to_char(date '1998-09-02', 'YYYY-MM')", "1998-09"),
     ),
     Scalar::new(
@@ -104,6 +117,7 @@ fn to_char(call: &Call<'_>) -> Result<Value> {
         return Zone::with(call.text(2)?, |zone| date::to_char_in(moment, pattern, zone)).map(Value::str);
     }
     Ok(Value::str(match (call.value(0)?, call.exact(0)) {
+        (Value::Interval(interval), _) => date::interval_to_char(*interval, pattern)?,
         (Value::Float(f), _) => number::pattern::float_to_char(*f, pattern)?,
         (_, Some((value, scale))) => number::pattern::to_char(value, scale, pattern)?,
         _ => date::to_char(call.timestamp(0)?, pattern),

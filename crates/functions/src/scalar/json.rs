@@ -4,8 +4,10 @@
 pub(super) mod ask;
 pub(super) mod build;
 pub(super) mod change;
+pub(super) mod edit;
 pub(super) mod find;
 pub(super) mod parts;
+pub(super) mod paths;
 
 use base::Result;
 use types::Value;

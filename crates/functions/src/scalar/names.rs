@@ -111,5 +111,8 @@ impl ScalarFunction {
     pub const JSONB_DELETE: Self = row("jsonb_delete");
     pub const JSON_BUILD_ARRAY: Self = row("json_build_array");
     pub const JSON_BUILD_OBJECT: Self = row("json_build_object");
+    pub const JSONB_PATH_EXISTS: Self = row("jsonb_path_exists");
+    pub const JSONB_PATH_MATCH: Self = row("jsonb_path_match");
+    pub const TRIM_SCALE: Self = row("trim_scale");
     pub const JSON_OF_ROW: Self = row("json_of_row");
 }

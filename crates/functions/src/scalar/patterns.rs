@@ -144,6 +144,20 @@ pub(super) const ROWS: &[Scalar] = &[
         ("regexp_split_to_array('hello world', '\\s+')", "{hello,world}"),
     ),
     Scalar::new(
+        "regexp_match",
+        &["regexp_match"],
+        &[rule(&[Text, Text], TEXTS), rule(&[Text, Text, Text], TEXTS)],
+        |c| {
+            let options = Options::of_function(c.text_or(2, "")?, "regexp_match")?;
+            let Some(groups) = regex::first_match(c.text(0)?, c.text(1)?, options)? else { return Ok(Value::Null) };
+            let groups: Vec<Value> = groups.into_iter().map(or_null).collect();
+            array::encode(&groups, SqlType::Text)
+        },
+        "The groups of the first match of a regular expression, or the match if it has no groups; NULL if there is none.",
+        ("regexp_match('foobarbequebaz', '(bar)(beque)')", "{bar,beque}"),
+    )
+    .or_null(),
+    Scalar::new(
         "regexp_extract_all",
         &["regexp_extract_all"],
         &[rule(&[Text, Text], TEXTS), rule(&[Text, Text, Integer], TEXTS), rule(&[Text, Text, Integer, Text], TEXTS)],
@@ -157,6 +171,14 @@ pub(super) const ROWS: &[Scalar] = &[
         },
         "All that a regular expression matches, or a group of each match.",
         ("regexp_extract_all('Peter: 33, Paul:14', '(\\w+):\\s*(\\d+)', 2)", "{33,14}"),
+    ),
+    Scalar::new(
+        "like_escape",
+        &["like_escape"],
+        &[text(&[Text, Text])],
+        |c| Ok(Value::str(like::with_backslash(c.text(0)?, c.text(1)?)?)),
+        "The pattern of LIKE with another escape character as one with a backslash.",
+        ("like_escape('a#%b', '#')", "a\\%b"),
     ),
     Scalar::new(
         "similar_to_escape",

@@ -97,6 +97,18 @@ pub(super) const ROWS: &[Scalar] = &[
         ("strptime('Mon, 2 March 1992 - 08:32 PM', '%a, %-d %B %Y - %I:%M %p')", "1992-03-02 20:32:00"),
     ),
     Scalar::new(
+        "try_strptime",
+        &["try_strptime"],
+        &[over(&[Text, Text], SqlType::Timestamp)],
+        |c| match date::strptime(c.text(0)?, c.text(1)?) {
+            Err(error) if error.state().0.starts_with("22") => Ok(Value::Null),
+            read => read.map(Value::Timestamp),
+        },
+        "The timestamp that a text shows in the form of a pattern with percent signs; NULL if it does not.",
+        ("try_strptime('x', '%Y')", "NULL"),
+    )
+    .or_null(),
+    Scalar::new(
         "to_timestamp",
         &["to_timestamp"],
         &[over(&[Double], SqlType::Timestamptz)],

@@ -52,6 +52,15 @@ pub(super) const ROWS: &[Scalar] = &[
         "How many digits behind the point a decimal needs.",
         ("min_scale(8.4100)", "2"),
     ),
+    // Values of a column have one scale; the binder makes that of a constant as small as it can be.
+    Scalar::new(
+        "trim_scale",
+        &["trim_scale"],
+        &[first(&[Decimal])],
+        |c| Ok(c.value(0)?.clone()),
+        "The decimal; a constant without zeros at its end.",
+        ("trim_scale(8.4100)", "8.41"),
+    ),
     Scalar::new(
         "erf",
         &["erf"],

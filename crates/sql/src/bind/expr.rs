@@ -23,6 +23,7 @@ mod operator;
 mod ordered_set;
 mod pattern;
 mod position;
+mod rewritten;
 mod session;
 mod string_agg;
 mod structure;
@@ -75,6 +76,9 @@ impl Binder<'_> {
             E::UnaryOp { op, expr } => self.unary(*op, expr),
             E::IsNull(e) => self.is_null(e, false),
             E::IsNotNull(e) => self.is_null(e, true),
+            E::IsNormalized { expr, form, negated } => {
+                Ok(negate_if(self.expr(&rewritten::normalized(expr, *form))?, *negated))
+            }
             E::IsTrue(e) => self.is_bool(e, Some(true), false),
             E::IsNotTrue(e) => self.is_bool(e, Some(true), true),
             E::IsFalse(e) => self.is_bool(e, Some(false), false),

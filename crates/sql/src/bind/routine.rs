@@ -5,6 +5,7 @@ mod call;
 mod inline;
 
 use base::{Error, Result, SqlState};
+pub(super) use call::is_of_system;
 use catalog::{
     Language, Mode, Returns, Routine, RoutineKind, RoutineName, RoutineParameter, TEMPORARY_SCHEMA, schema_of_routine,
 };

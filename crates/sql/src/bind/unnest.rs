@@ -16,7 +16,15 @@ use super::{Binder, fold};
 
 /// Functions that are rows of arrays, besides series.
 fn is_unnesting(name: &str) -> bool {
-    matches!(name, "unnest" | "string_to_table") || rows_of_json(name).is_some()
+    matches!(
+        name,
+        "unnest"
+            | "string_to_table"
+            | "regexp_split_to_table"
+            | "generate_subscripts"
+            | "jsonb_path_query"
+            | "jsonb_path_query_tz"
+    ) || rows_of_json(name).is_some()
 }
 
 /// The functions whose arrays a function of JSON has as its columns, and what these are called, if not as the function.
@@ -147,6 +155,17 @@ impl Binder<'_> {
                 parts.iter().map(|(part, _)| call(part, vec![value.clone()], position)).collect()
             }
             "string_to_table" => Ok(vec![call("string_to_array", bound, position)?]),
+            "regexp_split_to_table" => Ok(vec![call("regexp_split_to_array", bound, position)?]),
+            "jsonb_path_query" | "jsonb_path_query_tz" => {
+                let mut bound = bound;
+                for at in [0, 2] {
+                    if let Some(literal) = bound.get_mut(at).filter(|e| is_untyped(e)) {
+                        *literal = cast_to(literal.clone(), SqlType::Jsonb)?;
+                    }
+                }
+                Ok(vec![call("jsonb_path_items", bound, position)?])
+            }
+            "generate_subscripts" => Ok(vec![subscripts(bound, position)?]),
             _ => Ok(vec![series(name, bound, position)?]),
         }
     }
@@ -204,6 +223,25 @@ fn innermost(mut array: Expr) -> Expr {
         array = Expr::new(ExprKind::Call(F::FLATTEN, vec![array]), inner).at(position);
     }
     array
+}
+
+/// The numbers of an array's elements in a dimension, from the last one on if the third argument is true.
+fn subscripts(mut bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
+    let is_reverse = match bound.get(2).map(|e| &e.kind) {
+        None => false,
+        Some(ExprKind::Const(Value::Bool(reverse))) => *reverse,
+        Some(_) => return Err(Error::unsupported("an order of subscripts that is not a literal").at(position)),
+    };
+    bound.truncate(2);
+    if bound.len() == 1 {
+        bound.push(Expr::constant(Value::Int(1), SqlType::Integer));
+    }
+    let number = |n| Expr::constant(Value::Int(n), SqlType::BigInt);
+    let length = cast_to(call("array_length", bound, position)?, SqlType::BigInt)?;
+    let length = Expr::new(ExprKind::Coalesce(vec![length, number(0)]), SqlType::BigInt);
+    let arguments = if is_reverse { vec![length, number(1), number(-1)] } else { vec![number(1), length, number(1)] };
+    let made = Expr::new(ExprKind::Call(F::ARRAY_SERIES, arguments), SqlType::array_of(SqlType::BigInt)).at(position);
+    cast_to(made, SqlType::array_of(SqlType::Integer))
 }
 
 /// A series of integers as an array of them.

@@ -1,6 +1,7 @@
 //! Types that users have made: names of types, statements about them, and the functions of enums.
 
 use base::{Error, Result, SqlState};
+use functions::ScalarFunction;
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, DataType};
 use types::ops::array;
@@ -14,7 +15,7 @@ use crate::parse::{TypeAction, TypeAst};
 use crate::{Statement, TypeStatement};
 
 /// The functions of enums: they know their values by the type of their argument.
-const FUNCTIONS: [&str; 3] = ["enum_first", "enum_last", "enum_range"];
+const FUNCTIONS: [&str; 5] = ["enum_first", "enum_last", "enum_range", "enum_range_boundary", "enum_code"];
 
 const NOT_IN_PREREQUISITE_STATE: SqlState = SqlState("55000");
 
@@ -59,13 +60,20 @@ impl Binder<'_> {
         let bound = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
         let types: Vec<SqlType> = bound.iter().map(|a| a.sql_type).collect();
         let wrong = || no_function(name, &types).at(position);
-        if bound.is_empty() || bound.len() > 1 + usize::from(name == "enum_range") {
+        if bound.is_empty() || bound.len() > 1 + usize::from(name.starts_with("enum_range")) {
             return Err(wrong());
         }
         let (bound, sql_type) = unify(bound, name)?;
         let SqlType::Enum(of) = sql_type else { return Err(wrong()) };
         if let [first, last] = bound.as_slice() {
             return range(of, first, last, position).map(Some);
+        }
+        if let ("enum_code", [value]) = (name, bound.as_slice()) {
+            let place = cast_to(call("array_position", vec![all(of)?, value.clone()], position)?, SqlType::Integer)?;
+            let one = Expr::constant(Value::Int(1), SqlType::Integer);
+            return Ok(Some(
+                Expr::new(ExprKind::Call(ScalarFunction::SUBTRACT, vec![place, one]), SqlType::Integer).at(position),
+            ));
         }
         let mut labels = of.labels().iter();
         let found = match name {

@@ -124,10 +124,15 @@ fn comprehension(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
         arguments.push(of_parameters(&names, parser.parse_expr()?));
     }
     parser.expect_token(&Token::RBracket)?;
+    Ok(Expr::Function(call_of(Ident::with_quote_and_span('"', begin.span, COMPREHENSION), arguments)))
+}
+
+/// A call with nothing but arguments.
+pub(crate) fn call_of(name: Ident, arguments: Vec<Expr>) -> Function {
     let argument = |expr| FunctionArg::Unnamed(FunctionArgExpr::Expr(expr));
     let args = arguments.into_iter().map(argument).collect();
-    Ok(Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::with_quote_and_span('"', begin.span, COMPREHENSION)]),
+    Function {
+        name: ObjectName::from(vec![name]),
         uses_odbc_syntax: false,
         parameters: FunctionArguments::None,
         args: FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses: Vec::new() }),
@@ -135,5 +140,5 @@ fn comprehension(parser: &mut Parser<'_>) -> Result<Expr, ParserError> {
         null_treatment: None,
         over: None,
         within_group: Vec::new(),
-    }))
+    }
 }

@@ -10,6 +10,7 @@ mod field;
 mod format;
 mod from_char;
 mod interval;
+mod interval_to_char;
 mod parse;
 mod strftime;
 mod time;
@@ -35,6 +36,7 @@ pub use interval::{
     make_interval, mul as mul_interval, neg as neg_interval, parse as parse_interval, parse_as as parse_interval_as,
     sub as sub_intervals,
 };
+pub use interval_to_char::interval_to_char;
 pub use parse::{names_zone, parse_date, parse_time, parse_timestamp, parse_timestamptz};
 pub use strftime::{strftime, strptime};
 pub use time::{

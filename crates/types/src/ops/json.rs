@@ -6,13 +6,16 @@
 
 mod change;
 mod contain;
+mod edit;
 mod error;
 mod find;
+mod jsonpath;
 mod number;
 mod of;
 mod order;
 mod path;
 pub mod scan;
+mod structure;
 mod text;
 mod tree;
 mod validate;
@@ -22,14 +25,17 @@ mod tests;
 
 pub use change::{concat, delete_item, delete_key, delete_keys, delete_path, insert, pretty, set, strip_nulls};
 pub use contain::{contains, exists};
+pub use edit::{Edit, edit, merge_patch, minified, sorted};
 pub use error::MAX_DEPTH;
 pub use find::{
     Part, elements, elements_text, field, field_text, item, item_text, keys, length, member, member_text, members,
     path, path_text, type_of,
 };
+pub use jsonpath::PathCall;
 pub use of::{cast_to, write, write_array};
 pub use order::sort_key;
 pub use path::{extract, extract_text};
+pub use structure::{structure, type_name};
 pub use text::{quote, unescaped, write_quoted};
 pub use validate::{check, is_valid};
 

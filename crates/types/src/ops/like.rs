@@ -4,6 +4,7 @@
 //! the text. Patterns with `_` search for the longest literal of each piece ([`wild`]): at worst, the product of the
 //! lengths, so that they ask now and then whether the statement goes on.
 
+mod convert;
 mod escape;
 mod similar;
 mod wild;
@@ -11,6 +12,7 @@ mod wild;
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
+pub use convert::with_backslash;
 pub use escape::{DEFAULT_ESCAPE, escape_character};
 use memchr::memmem::Finder;
 pub use similar::similar;

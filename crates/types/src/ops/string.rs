@@ -5,11 +5,16 @@
 
 mod distance;
 mod encode;
+mod hashtext;
+mod identifier;
 mod md5;
+mod printf;
 mod quote;
 mod search;
 mod sha;
 mod sha1;
+mod size;
+mod unicode;
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -17,14 +22,22 @@ use std::ops::RangeInclusive;
 use base::{Error, Result, SqlState, statement};
 pub use distance::{damerau_levenshtein, hamming, jaccard, jaro, jaro_winkler, levenshtein};
 pub use encode::{
-    file_name, first_code_point, first_folder, folder, format_bytes, format_decimal_bytes, regexp_escape, to_base,
-    to_binary, to_upper_hex, url_decode, url_encode,
+    bytes_of_binary, bytes_of_formatted, file_name, first_code_point, first_folder, folder, format_bytes,
+    format_decimal_bytes, regexp_escape, to_base, to_binary, to_upper_hex, url_decode, url_encode,
 };
+pub use hashtext::hashtext;
+pub use identifier::parse_identifier;
 pub use md5::md5;
+pub use printf::{Formatted, printf};
 pub use quote::{format, quote_ident, quote_literal, unistr};
 use search::{copy, find, occurrences};
 pub use sha::{sha224, sha256, sha384, sha512};
 pub use sha1::sha1;
+pub use size::{bytes_of_size, pretty_size};
+pub use unicode::{
+    is_normal, left_of_graphemes, length_of_graphemes, normalise, right_of_graphemes, strip_accents,
+    substring_of_graphemes,
+};
 
 use crate::Str;
 

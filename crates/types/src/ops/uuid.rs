@@ -60,6 +60,30 @@ pub fn of_random(bits: u128) -> u128 {
     bits & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62
 }
 
+/// The UUID of a time in milliseconds since 1970 and random bits (version 7): later ones are greater.
+pub fn of_time(milliseconds: u64, bits: u128) -> u128 {
+    let random = of_random(bits) & (u128::MAX >> 48) & !(0xf << 76) | 0x7 << 76;
+    u128::from(milliseconds) << 80 | random
+}
+
+/// The microseconds since 1970 at which a UUID was made: of versions 1 and 7, others do not tell.
+pub fn time_of(uuid: u128) -> Option<i64> {
+    /// From 1582-10-15, where the times of version 1 begin, to 1970, in steps of 100 nanoseconds.
+    const BEFORE_1970: i64 = 0x01b2_1dd2_1381_4000;
+    if uuid >> 62 & 0x3 != 0x2 {
+        return None;
+    }
+    match uuid >> 76 & 0xf {
+        7 => Some((uuid >> 80) as i64 * 1000),
+        1 => {
+            let (low, middle, high) = (uuid >> 96 & 0xffff_ffff, uuid >> 80 & 0xffff, uuid >> 64 & 0xfff);
+            let steps = (high << 48 | middle << 32 | low) as i64;
+            Some((steps - BEFORE_1970).div_euclid(10))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,13 +12,14 @@ use super::named::{call, local, no_function};
 use super::ordered_set::OrderedSet;
 use super::pattern::{is_pattern, substring_by_pattern};
 use super::position::has_arguments;
+use super::rewritten::rewritten;
 use crate::bind::coerce::{cast_to, is_untyped, padded, unify};
 use crate::bind::expr::operator::arithmetic;
 use crate::bind::{Binder, fold, unsupported, zone};
 use crate::parse::window::is_no_argument;
 
 /// Functions that are a field of `extract`.
-const FIELDS: [&str; 16] = [
+const FIELDS: [&str; 18] = [
     "year",
     "month",
     "day",
@@ -34,6 +35,8 @@ const FIELDS: [&str; 16] = [
     "millennium",
     "isodow",
     "isoyear",
+    "timezone_hour",
+    "timezone_minute",
     "julian",
 ];
 
@@ -88,6 +91,11 @@ impl Binder<'_> {
         }
         if let Some(made) = self.struct_call(function)? {
             return Ok(made);
+        }
+        if let Some(other) = rewritten(function).map_err(|e| e.at(position))? {
+            return self
+                .deeper(|b| b.expr(&other))
+                .map_err(|e| if e.position().is_none() { e.at(position) } else { e });
         }
         let call = parts_of(function, position)?;
         if call.name == "merge_action" && call.arguments.is_empty() && !call.star {
@@ -222,6 +230,7 @@ impl Binder<'_> {
                     return self.call_by_name("array_prepend", &[value, array], position);
                 }
             }
+            "overlaps" if arguments.len() == 4 => return self.overlaps(arguments, position),
             "format" => return self.format(arguments, position),
             "num_nulls" | "num_nonnulls" => return self.count_nulls(name, arguments, position),
             "quote_literal" | "quote_nullable" => {
@@ -261,6 +270,7 @@ impl Binder<'_> {
             | "current_role"
             | "user"
             | "today"
+            | "current_catalog"
                 if arguments.is_empty() =>
             {
                 let word = match name {

@@ -4,10 +4,9 @@ use base::{Error, Result, SqlState};
 use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
 use sqlparser::ast::BinaryOperator;
-use types::SqlType;
+use types::{SqlType, Value};
 
 use crate::bind::coerce::{cast_to, is_untyped, known};
-use crate::bind::unsupported;
 
 /// The operator on these operands, if it is one of JSON.
 pub(super) fn json_operator(
@@ -32,7 +31,8 @@ pub(super) fn json_operator(
         B::QuestionAnd => beside(F::JSONB_EXISTS_ALL, "?&", left, right, texts(), position),
         B::HashMinus => beside(F::JSONB_DELETE_PATH, "#-", left, right, texts(), position),
         B::Minus if left.sql_type == SqlType::Jsonb => without(left, right, position),
-        B::AtQuestion | B::AtAt => unsupported(format!("the operator {op} of JSON paths"), position),
+        B::AtQuestion => along_path(F::JSONB_PATH_EXISTS, "@?", left, right, position),
+        B::AtAt => along_path(F::JSONB_PATH_MATCH, "@@", left, right, position),
         _ => return None,
     })
 }
@@ -50,6 +50,17 @@ fn beside(function: F, op: &str, left: Expr, right: Expr, beside: SqlType, posit
     let result = if function == F::JSONB_DELETE_PATH { SqlType::Jsonb } else { SqlType::Bool };
     let operands = vec![cast_to(left, SqlType::Jsonb)?, cast_to(right, beside)?];
     Ok(Expr::new(ExprKind::Call(function, operands), result).at(position))
+}
+
+/// `jsonb @? path` and `jsonb @@ path`: what fails because of the data is NULL.
+fn along_path(function: F, op: &str, left: Expr, right: Expr, position: Option<u32>) -> Result<Expr> {
+    let Expr { kind, sql_type, .. } = beside(function, op, left, right, SqlType::Text, position)?;
+    let ExprKind::Call(function, mut operands) = kind else {
+        return Err(Error::internal("an operator that is no call"));
+    };
+    operands.push(Expr::constant(Value::str("{}"), SqlType::Jsonb));
+    operands.push(Expr::bool(true));
+    Ok(Expr::new(ExprKind::Call(function, operands), sql_type).at(position))
 }
 
 /// `jsonb || jsonb`, where one of them may be a literal.

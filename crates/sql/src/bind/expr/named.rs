@@ -53,6 +53,13 @@ pub(in crate::bind) fn call(name: &str, arguments: Vec<Expr>, position: Option<u
         let scale = pattern::scale_of(pattern).map_err(|e| e.at(converted[1].position))?;
         sql_type = SqlType::decimal(SqlType::MAX_PRECISION, scale);
     }
+    if function == ScalarFunction::TRIM_SCALE
+        && let (ExprKind::Const(Value::Decimal(value)), SqlType::Decimal { precision, scale }) =
+            (&converted[0].kind, sql_type)
+    {
+        let zeros = (0..scale).take_while(|n| value % 10i128.pow(u32::from(*n) + 1) == 0).count() as u8;
+        return cast_to(converted.remove(0), SqlType::decimal(precision, scale - zeros));
+    }
     Ok(with_empty(function, converted, sql_type, position))
 }
 

@@ -13,6 +13,7 @@ use super::json::json_operator;
 use super::literal::negated_constant;
 use super::named::call;
 use super::once::row;
+use super::rewritten::overlaps;
 use crate::bind::coerce::{boolean, cast_to, compare, convert, exact_decimal, is_untyped, tight, unify};
 use crate::bind::expr::pattern::match_bound;
 use crate::bind::{Binder, unsupported, zone};
@@ -30,6 +31,12 @@ impl Binder<'_> {
             first = left;
         }
         rest.reverse();
+        if let Some((op, right, left)) = rest.first()
+            && let Some(call) = overlaps(op, left, right)
+        {
+            let result = self.expr(&call)?;
+            return self.fold_chain(result, &rest[1..], first);
+        }
         // A comparison of rows needs its left side unbound.
         if let (Some(_), Some((op, right, left))) = (row(first), rest.first()) {
             let Some(compare) = compare_op(op) else {

@@ -3,17 +3,22 @@
 use base::{Error, Result, SqlState};
 use plan::{Expr, ExprKind};
 use sqlparser::ast;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::{Token, Tokenizer};
 use types::ops::array;
 use types::{SqlType, Value};
 
 use crate::bind::coerce::cast_to;
+use crate::bind::routine::is_of_system;
+use crate::bind::sequence::qualified;
 use crate::bind::{Binder, unsupported};
+use crate::dialect::MorselDialect;
 
 /// The schemas in which names are looked for, without being named in the path.
 const IMPLICIT: &str = "pg_catalog";
 
 impl Binder<'_> {
-    /// `current_schemas(implicit)` and `current_setting(name [, missing_ok])`, if the call is one of these.
+    /// `current_schemas(implicit)` and `current_setting(name [, missing_ok])`, and those that look names up, if the call is one of these.
     pub(super) fn session_function(
         &mut self,
         name: &str,
@@ -53,8 +58,43 @@ impl Binder<'_> {
                 };
                 Ok(Some(Expr::constant(value, SqlType::Text).at(position)))
             }
+            ("pg_backend_pid", []) => {
+                Ok(Some(Expr::constant(Value::Int(self.resolver.session()), SqlType::Integer).at(position)))
+            }
+            ("to_regclass" | "to_regtype" | "to_regproc", &[of]) => {
+                let of = cast_to(self.expr(of)?, SqlType::Text)?;
+                let (value, sql_type) = match (&of.kind, name) {
+                    (ExprKind::Const(Value::Null), "to_regclass") => (Value::Null, SqlType::BigInt),
+                    (ExprKind::Const(Value::Null), _) => (Value::Null, SqlType::Text),
+                    (ExprKind::Const(Value::Str(text)), "to_regclass") => {
+                        let number = self.resolver.number_of(&qualified(text, position)?);
+                        (number.map_or(Value::Null, Value::Int), SqlType::BigInt)
+                    }
+                    (ExprKind::Const(Value::Str(text)), "to_regtype") => {
+                        (self.type_of_name(text).map_or(Value::Null, Value::str), SqlType::Text)
+                    }
+                    (ExprKind::Const(Value::Str(text)), _) => {
+                        let name = qualified(text, position)?.name;
+                        let is_there = is_of_system(&name) || !self.resolver.routines(None, &name).is_empty();
+                        (if is_there { Value::str(name) } else { Value::Null }, SqlType::Text)
+                    }
+                    _ => return unsupported(format!("an argument of {name} that is not a literal"), position),
+                };
+                Ok(Some(Expr::constant(value, sql_type).at(position)))
+            }
             _ => Ok(None),
         }
+    }
+
+    /// What a type is called in full, by any of its names; none if there is no such type.
+    fn type_of_name(&self, name: &str) -> Option<String> {
+        let tokens = Tokenizer::new(&MorselDialect, name).tokenize().ok()?;
+        let mut parser = Parser::new(&MorselDialect).with_tokens(tokens);
+        let written = parser.parse_data_type().ok()?;
+        if parser.peek_token().token != Token::EOF {
+            return None;
+        }
+        self.sql_type(&written).ok().map(|sql_type| sql_type.to_string())
     }
 
     /// The schema in which something new is, if it is given none.

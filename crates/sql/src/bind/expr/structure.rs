@@ -5,9 +5,10 @@ use base::{Error, Result, SqlState};
 use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, DictionaryField, FunctionArg, FunctionArgExpr, FunctionArguments, Ident};
-use types::ops::structure;
+use types::ops::{array, structure};
 use types::{SqlType, StructField, Value};
 
+use super::named::no_function;
 use crate::bind::coerce::known;
 use crate::bind::type_name::struct_of;
 use crate::bind::{Binder, fold};
@@ -113,6 +114,9 @@ impl Binder<'_> {
                 _ => Err(Error::unsupported("struct_extract with anything but the name of a field").at(position)),
             };
         }
+        if matches!(name.as_str(), "struct_keys" | "struct_concat" | "struct_extract_at") {
+            return self.struct_parts(&name, list, position).map(Some);
+        }
         if !NAMED.contains(&name.as_str()) {
             return Ok(None);
         }
@@ -144,6 +148,51 @@ impl Binder<'_> {
             }
         }
         self.struct_of_values(fields, position).map(Some)
+    }
+
+    /// `struct_keys(s)`, `struct_concat(s, ...)` and `struct_extract_at(s, number)`.
+    fn struct_parts(&mut self, name: &str, list: &ast::FunctionArgumentList, position: Option<u32>) -> Result<Expr> {
+        let mut bound = Vec::with_capacity(list.args.len());
+        for argument in &list.args {
+            match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => bound.push(self.expr(value)?),
+                _ => return Err(Error::unsupported(format!("the argument {argument} of {name}()")).at(position)),
+            }
+        }
+        let types: Vec<SqlType> = bound.iter().map(|e| e.sql_type).collect();
+        let wrong = || no_function(name, &types).at(position);
+        let of = types.first().and_then(|first| first.structure()).ok_or_else(wrong)?;
+        match (name, bound.as_slice()) {
+            ("struct_keys", [_]) => {
+                let names: Vec<Value> = of.fields.iter().map(|field| Value::str(field.name.as_str())).collect();
+                let texts = SqlType::array_of(SqlType::Text);
+                Ok(Expr::constant(array::encode(&names, SqlType::Text)?, texts).at(position))
+            }
+            ("struct_extract_at", [value, at]) => {
+                let ExprKind::Const(Value::Int(at)) = at.kind else {
+                    return Err(
+                        Error::unsupported("struct_extract_at with a number that is not a literal").at(position)
+                    );
+                };
+                let field = usize::try_from(at).ok().and_then(|at| of.fields.get(at.checked_sub(1)?));
+                let name = field.map(|field| field.name.clone()).ok_or_else(|| {
+                    let message = format!("a struct of {} fields has no field {at}", of.fields.len());
+                    Error::new(SqlState::INVALID_PARAMETER_VALUE, message).at(position)
+                })?;
+                self.struct_field(value.clone(), &name, position)
+            }
+            ("struct_concat", structs) => {
+                let mut fields: Vec<(String, Expr)> = Vec::new();
+                for value in structs {
+                    if value.sql_type.structure().is_none() {
+                        return Err(wrong());
+                    }
+                    fields.extend(self.fields_of(value)?);
+                }
+                self.struct_of_values(fields, position)
+            }
+            _ => Err(wrong()),
+        }
     }
 }
 

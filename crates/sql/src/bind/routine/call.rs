@@ -138,7 +138,7 @@ impl Binder<'_> {
 }
 
 /// Whether the system has a function of that name.
-fn is_of_system(name: &str) -> bool {
+pub(in crate::bind) fn is_of_system(name: &str) -> bool {
     ScalarFunction::find(name).is_some()
         || functions::AggregateFunction::find(name).is_some()
         || functions::WindowFunction::find(name).is_some()

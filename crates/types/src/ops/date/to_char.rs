@@ -1,5 +1,6 @@
 //! `to_char(timestamp, pattern)`.
 
+use std::convert::Infallible;
 use std::fmt::Write;
 
 use base::Result;
@@ -24,7 +25,7 @@ pub(super) const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday"
 
 /// How the letters of a name come out.
 #[derive(Clone, Copy)]
-enum Case {
+pub(super) enum Case {
     Upper,
     Title,
     Lower,
@@ -32,7 +33,7 @@ enum Case {
 
 /// What a pattern's word stands for.
 #[derive(Clone, Copy)]
-enum Item {
+pub(super) enum Item {
     /// A number of a fixed width.
     Number(fn(&Moment) -> i64, usize),
     /// The last digits of the year.
@@ -255,6 +256,18 @@ pub fn to_char(timestamp: i64, pattern: &str) -> String {
 
 fn write(timestamp: i64, pattern: &str, zone: (i32, &str)) -> String {
     let moment = Moment::from_micros(timestamp);
+    let Ok(text) = write_items::<Infallible>(pattern, |out, _, item, fill| {
+        write_item(out, item, fill, &moment, zone);
+        Ok(())
+    });
+    text
+}
+
+/// A pattern with what is written for each of its words.
+pub(super) fn write_items<E>(
+    pattern: &str,
+    mut write_one: impl FnMut(&mut String, &'static str, Item, bool) -> std::result::Result<(), E>,
+) -> std::result::Result<String, E> {
     let mut out = String::with_capacity(pattern.len() + 8);
     let mut rest = pattern;
     let mut fill = false;
@@ -262,7 +275,7 @@ fn write(timestamp: i64, pattern: &str, zone: (i32, &str)) -> String {
         if let Some((word, item)) = ITEMS.iter().find(|(word, _)| rest.starts_with(word)) {
             rest = &rest[word.len()..];
             let start = out.len();
-            write_item(&mut out, *item, fill, &moment, zone);
+            write_one(&mut out, word, *item, fill)?;
             fill = matches!(item, Item::FillMode);
             if let Item::Number(..) | Item::Year(_) = item
                 && let Some(ending) = rest.get(..2).filter(|t| t.eq_ignore_ascii_case("th"))
@@ -291,7 +304,7 @@ fn write(timestamp: i64, pattern: &str, zone: (i32, &str)) -> String {
             rest = &rest[first.len_utf8()..];
         }
     }
-    out
+    Ok(out)
 }
 
 fn ordinal(digits: &str) -> &'static str {

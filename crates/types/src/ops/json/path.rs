@@ -28,13 +28,20 @@ pub fn extract_text<'a>(json: &'a str, at: &str, out: &mut String) -> Result<Par
     }
 }
 
+/// The steps of a path: keys, and numbers of elements; a text that is no path is a key.
+pub(super) fn keys(at: &str) -> Result<Vec<String>> {
+    if let Some(pointer) = at.strip_prefix('/') {
+        return Ok(pointer.split('/').map(|step| step.replace("~1", "/").replace("~0", "~")).collect());
+    }
+    match at.strip_prefix('$') {
+        Some(rest) => parsed(rest).ok_or_else(|| wrong(at)),
+        None => Ok(vec![at.to_owned()]),
+    }
+}
+
 /// The steps of a path as an array of texts.
 fn steps(at: &str) -> Result<String> {
-    let steps = match at.strip_prefix('/') {
-        Some(pointer) => pointer.split('/').map(|step| step.replace("~1", "/").replace("~0", "~")).collect(),
-        None => parsed(&at[1..]).ok_or_else(|| wrong(at))?,
-    };
-    let steps: Vec<Value> = steps.into_iter().map(Value::str).collect();
+    let steps: Vec<Value> = keys(at)?.into_iter().map(Value::str).collect();
     match array::encode(&steps, SqlType::Text)? {
         Value::Str(form) => Ok(form.to_string()),
         _ => Err(Error::internal("an array that is no text")),

@@ -119,6 +119,16 @@ pub fn substring_of_group<'t>(text: &'t str, pattern: &str) -> Result<Option<&'t
     Ok(place.map(|(from, to)| &text[from..to]))
 }
 
+/// The groups of the first match, or the match if there are no groups; none if the pattern does not match.
+pub fn first_match<'t>(text: &'t str, pattern: &str, options: Options) -> Result<Option<Vec<Option<&'t str>>>> {
+    let regex = compiled(pattern, options)?;
+    let part = |place: Option<Place>| place.map(|(from, to)| &text[from..to]);
+    Ok(match regex.groups() {
+        0 => regex.find(text, 0)?.map(|place| vec![part(Some(place))]),
+        _ => regex.captures(text, 0)?.map(|places| places.into_iter().skip(1).map(part).collect()),
+    })
+}
+
 /// DuckDB's extraction of a group: nothing if the pattern does not match, or the group took no part.
 pub fn extract<'t>(text: &'t str, pattern: &str, group: i64, options: Options) -> Result<&'t str> {
     let regex = compiled(pattern, options)?;

@@ -93,6 +93,44 @@ fn sized(bytes: i64, step: u64, units: [&str; 7]) -> String {
     format!("{sign}{rest}.{}{}", behind * 10 / step, units[unit])
 }
 
+/// The bytes of a size as [`format_bytes`] and [`format_decimal_bytes`] write it; 22023.
+pub fn bytes_of_formatted(text: &str) -> Result<i64> {
+    let wrong = || Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("\"{text}\" is not a size, such as 1.5 KiB"));
+    let size = text.trim();
+    let end = size.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(size.len());
+    let (number, unit) = size.split_at(end);
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    let step = |base: f64, power| base.powi(power);
+    let factor = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" | "byte" | "bytes" => 1.0,
+        "k" | "kb" => step(1e3, 1),
+        "m" | "mb" => step(1e3, 2),
+        "g" | "gb" => step(1e3, 3),
+        "t" | "tb" => step(1e3, 4),
+        "kib" => step(1024.0, 1),
+        "mib" => step(1024.0, 2),
+        "gib" => step(1024.0, 3),
+        "tib" => step(1024.0, 4),
+        _ => return Err(wrong()),
+    };
+    let bytes = number * factor;
+    if bytes < 9.2e18 { Ok(bytes as i64) } else { Err(wrong()) }
+}
+
+/// `unbin(text)`: the bytes whose binary digits a text has; the first may have fewer than eight. 22023.
+pub fn bytes_of_binary(text: &str) -> Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() / 8 + 1);
+    let digits = text.as_bytes();
+    let (first, rest) = digits.split_at(digits.len() % 8);
+    for byte in std::iter::once(first).filter(|first| !first.is_empty()).chain(rest.chunks(8)) {
+        out.push(byte.iter().try_fold(0u8, |bits, digit| match digit {
+            b'0' | b'1' => Ok(bits << 1 | (digit - b'0')),
+            _ => Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, "binary digits are 0 and 1")),
+        })?);
+    }
+    Ok(out)
+}
+
 /// `regexp_escape(text)`: a backslash before everything that is neither a letter, a digit nor `_`.
 pub fn regexp_escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 2);

@@ -1,0 +1,344 @@
+//! What tools ask PostgreSQL about itself: names without a schema, rights, sizes and definitions of what there is.
+
+use super::{Composed, scalar};
+
+/// Rights on something of a kind: whoever opens a database has all. With the name of a user before, the answer is the same.
+macro_rules! privilege {
+    ($name:literal, $of:literal, $right:literal) => {
+        [
+            scalar(
+                &[$name],
+                &["of", "right"],
+                "CASE WHEN of IS NOT NULL AND right IS NOT NULL THEN true END",
+                concat!("Whether the user has a right on a ", $of, ", which is so."),
+                (concat!($name, "('x', '", $right, "')"), "true"),
+            ),
+            scalar(
+                &[$name],
+                &["role", "of", "right"],
+                "CASE WHEN role IS NOT NULL AND of IS NOT NULL AND right IS NOT NULL THEN true END",
+                concat!("Whether a user has a right on a ", $of, ", which is so."),
+                (concat!($name, "('morseldb', 'x', '", $right, "')"), "true"),
+            ),
+        ]
+    };
+}
+
+pub(super) const PRIVILEGES: [[Composed; 2]; 14] = [
+    privilege!("has_any_column_privilege", "column of a table", "SELECT"),
+    privilege!("has_database_privilege", "database", "CONNECT"),
+    privilege!("has_foreign_data_wrapper_privilege", "foreign-data wrapper", "USAGE"),
+    privilege!("has_function_privilege", "function", "EXECUTE"),
+    privilege!("has_language_privilege", "language", "USAGE"),
+    privilege!("has_parameter_privilege", "setting", "SET"),
+    privilege!("has_schema_privilege", "schema", "USAGE"),
+    privilege!("has_sequence_privilege", "sequence", "USAGE"),
+    privilege!("has_server_privilege", "server", "USAGE"),
+    privilege!("has_table_privilege", "table", "SELECT"),
+    privilege!("has_tablespace_privilege", "tablespace", "CREATE"),
+    privilege!("has_type_privilege", "type", "USAGE"),
+    privilege!("pg_has_role", "role", "MEMBER"),
+    [
+        scalar(
+            &["has_column_privilege"],
+            &["of", "part", "right"],
+            "CASE WHEN of IS NOT NULL AND part IS NOT NULL AND right IS NOT NULL THEN true END",
+            "Whether the user has a right on a column, which is so.",
+            ("has_column_privilege('t', 'a', 'SELECT')", "true"),
+        ),
+        scalar(
+            &["has_column_privilege"],
+            &["role", "of", "part", "right"],
+            "CASE WHEN role IS NOT NULL AND of IS NOT NULL AND part IS NOT NULL AND right IS NOT NULL THEN true END",
+            "Whether a user has a right on a column, which is so.",
+            ("has_column_privilege('morseldb', 't', 'a', 'SELECT')", "true"),
+        ),
+    ],
+];
+
+pub(super) const SYSTEM: &[Composed] = &[
+    scalar(&["current_database"], &[], "'morseldb'", "The name of the database.", ("current_database()", "morseldb")),
+    scalar(
+        &["pg_get_userbyid"],
+        &["n"],
+        "'morseldb'",
+        "The owner of that number.",
+        ("pg_get_userbyid(10)", "morseldb"),
+    ),
+    scalar(&["getpgusername"], &[], "current_user", "The name of the user.", ("getpgusername()", "morseldb")),
+    scalar(
+        &["getdatabaseencoding", "pg_client_encoding"],
+        &[],
+        "'UTF8'",
+        "The encoding of texts.",
+        ("getdatabaseencoding()", "UTF8"),
+    ),
+    scalar(
+        &["pg_encoding_to_char"],
+        &["n"],
+        "'UTF8'",
+        "The encoding of that number.",
+        ("pg_encoding_to_char(6)", "UTF8"),
+    ),
+    scalar(
+        &["pg_char_to_encoding"],
+        &["t"],
+        "CASE WHEN lower(t) IN ('utf8', 'utf-8', 'unicode') THEN 6 WHEN t IS NOT NULL THEN -1 END",
+        "The number of an encoding; -1 of those that are not here.",
+        ("pg_char_to_encoding('UTF8')", "6"),
+    ),
+    scalar(
+        &["pg_encoding_max_length"],
+        &["n"],
+        "CASE n WHEN 6 THEN 4 END",
+        "The most bytes of a character in an encoding.",
+        ("pg_encoding_max_length(6)", "4"),
+    ),
+    scalar(
+        &["convert"],
+        &["b", "source", "destination"],
+        "convert_to(convert_from(b, source), destination)",
+        "The bytes of a text in another encoding.",
+        ("convert('abc'::bytea, 'UTF8', 'UTF8')", "\\x616263"),
+    ),
+    scalar(
+        &[
+            "pg_table_is_visible",
+            "pg_type_is_visible",
+            "pg_function_is_visible",
+            "pg_operator_is_visible",
+            "pg_collation_is_visible",
+            "pg_conversion_is_visible",
+            "pg_opclass_is_visible",
+            "pg_opfamily_is_visible",
+            "pg_ts_config_is_visible",
+            "pg_ts_dict_is_visible",
+            "pg_ts_parser_is_visible",
+            "pg_ts_template_is_visible",
+        ],
+        &["n"],
+        "CASE WHEN n IS NOT NULL THEN true END",
+        "Whether a name without a schema means the object of that number.",
+        ("pg_table_is_visible(1)", "true"),
+    ),
+    scalar(
+        &["in_search_path"],
+        &["database", "schema"],
+        "array_contains(current_schemas(true), CAST(schema AS text)) AND database = current_database()",
+        "Whether names without a schema are looked for in a schema.",
+        ("in_search_path('morseldb', 'main')", "true"),
+    ),
+    scalar(
+        &["pg_my_temp_schema"],
+        &[],
+        "coalesce((SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = 'pg_temp'), 0)",
+        "The number of the session's own schema, or 0.",
+        ("pg_my_temp_schema() >= 0", "true"),
+    ),
+    scalar(
+        &["pg_is_other_temp_schema"],
+        &["n"],
+        "CASE WHEN n IS NOT NULL THEN false END",
+        "Whether a schema is another session's own: those are not to be seen.",
+        ("pg_is_other_temp_schema(1)", "false"),
+    ),
+    scalar(
+        &["pg_is_in_recovery"],
+        &[],
+        "false",
+        "Whether the database recovers, which it never does.",
+        ("pg_is_in_recovery()", "false"),
+    ),
+    scalar(&["pg_jit_available"], &[], "true", "Whether queries become machine code.", ("pg_jit_available()", "true")),
+    scalar(
+        &["pg_get_expr"],
+        &["n", "of"],
+        "CAST(NULL AS text)",
+        "The text of an expression that the system has as a tree, of which there are none.",
+        ("pg_get_expr(1, 2)", "NULL"),
+    ),
+    scalar(
+        &["obj_description", "shobj_description"],
+        &["n", "class"],
+        "(SELECT description FROM pg_catalog.pg_description WHERE objoid = n AND objsubid = 0 AND classoid = CASE class \
+         WHEN 'pg_class' THEN 1259 WHEN 'pg_type' THEN 1247 WHEN 'pg_namespace' THEN 2615 WHEN 'pg_constraint' THEN 2606 \
+         WHEN 'pg_database' THEN 1262 END)",
+        "The comment on an object, by its number and the table of the system that has it.",
+        ("obj_description(1, 'pg_class')", "NULL"),
+    ),
+    scalar(
+        &["col_description"],
+        &["n", "number"],
+        "(SELECT description FROM pg_catalog.pg_description WHERE objoid = n AND objsubid = number AND classoid = 1259)",
+        "The comment on a column of a table, by the table's number and its own.",
+        ("col_description(1, 1)", "NULL"),
+    ),
+    scalar(
+        &["set_config"],
+        &["name", "setting", "is_local"],
+        "CAST(setting AS text)",
+        "The value; nothing is set.",
+        ("set_config('search_path', 'main', false)", "main"),
+    ),
+    scalar(
+        &["format_type"],
+        &["n", "modifier"],
+        "CASE n WHEN 16 THEN 'boolean' WHEN 17 THEN 'bytea' WHEN 20 THEN 'bigint' WHEN 21 THEN 'smallint' WHEN 23 THEN 'integer' \
+         WHEN 25 THEN 'text' WHEN 114 THEN 'json' WHEN 700 THEN 'real' WHEN 701 THEN 'double precision' \
+         WHEN 1042 THEN 'character' || CASE WHEN modifier > 4 THEN '(' || (modifier - 4) || ')' ELSE '' END \
+         WHEN 1043 THEN 'character varying' || CASE WHEN modifier > 4 THEN '(' || (modifier - 4) || ')' ELSE '' END \
+         WHEN 1082 THEN 'date' WHEN 1083 THEN 'time without time zone' WHEN 1114 THEN 'timestamp without time zone' \
+         WHEN 1184 THEN 'timestamp with time zone' WHEN 1186 THEN 'interval' WHEN 1700 THEN 'numeric' || CASE WHEN modifier > 4 \
+         THEN '(' || ((modifier - 4) / 65536) || ',' || ((modifier - 4) % 65536) || ')' ELSE '' END \
+         WHEN 2950 THEN 'uuid' WHEN 3802 THEN 'jsonb' ELSE '???' END",
+        "What a type is called, by its number and modifier in pg_attribute.",
+        ("format_type(1700, 655366)", "numeric(10,2)"),
+    ),
+    scalar(
+        &["pg_get_viewdef"],
+        &["v"],
+        "(SELECT max(\"#v\".definition) FROM pg_catalog.pg_views \"#v\" JOIN pg_catalog.pg_class \"#c\" ON \"#c\".relname = \"#v\".viewname \
+         AND \"#c\".relkind = 'v' JOIN pg_catalog.pg_namespace \"#n\" ON \"#n\".oid = \"#c\".relnamespace AND \"#n\".nspname = \"#v\".schemaname \
+         WHERE CAST(v AS text) IN (CAST(\"#c\".oid AS text), \"#v\".viewname, \"#v\".schemaname || '.' || \"#v\".viewname))",
+        "The query of a view, by its number or name.",
+        ("pg_get_viewdef(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_viewdef"],
+        &["v", "pretty"],
+        "pg_get_viewdef(v)",
+        "The query of a view, as it was written.",
+        ("pg_get_viewdef(1, true)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_indexdef"],
+        &["n"],
+        "(SELECT max(\"#i\".indexdef) FROM pg_catalog.pg_indexes \"#i\" JOIN pg_catalog.pg_class \"#c\" ON \"#c\".relname = \"#i\".indexname \
+         AND \"#c\".relkind = 'i' JOIN pg_catalog.pg_namespace \"#n\" ON \"#n\".oid = \"#c\".relnamespace AND \"#n\".nspname = \"#i\".schemaname \
+         WHERE \"#c\".oid = n)",
+        "The statement that makes an index, by its number.",
+        ("pg_get_indexdef(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_constraintdef"],
+        &["n"],
+        "CASE WHEN n IS NULL THEN CAST(NULL AS text) END",
+        "The definition of a constraint by its number, which none has.",
+        ("pg_get_constraintdef(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_constraintdef"],
+        &["n", "pretty"],
+        "pg_get_constraintdef(n)",
+        "The definition of a constraint by its number, which none has.",
+        ("pg_get_constraintdef(1, true)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_function_result"],
+        &["n"],
+        "(SELECT max(format_type(\"#p\".prorettype, -1)) FROM pg_catalog.pg_proc \"#p\" WHERE \"#p\".oid = n)",
+        "The type of a user's function, by its number.",
+        ("pg_get_function_result(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_relation_is_updatable"],
+        &["n", "triggers"],
+        "CASE WHEN EXISTS (SELECT 1 FROM pg_catalog.pg_class \"#c\" WHERE \"#c\".oid = n AND \"#c\".relkind = 'r') THEN 28 ELSE 0 END",
+        "Which changes a table takes: 28, which is all of them, or 0 for what is no table.",
+        ("pg_relation_is_updatable(1, false)", "0"),
+    ),
+    scalar(
+        &["pg_column_is_updatable"],
+        &["n", "number", "triggers"],
+        "pg_relation_is_updatable(n, triggers) = 28 AND number > 0",
+        "Whether a table's column takes changes.",
+        ("pg_column_is_updatable(1, 1, false)", "false"),
+    ),
+    scalar(
+        &["pg_relation_size", "pg_table_size", "pg_total_relation_size"],
+        &["t"],
+        "CAST((SELECT coalesce(sum(\"#s\".bytes), 0) FROM storage_info(t) \"#s\") AS bigint)",
+        "The memory of a table's columns, by its name.",
+        ("pg_relation_size('numbers') > 0", "true"),
+    ),
+    scalar(
+        &["to_regnamespace"],
+        &["t"],
+        "(SELECT max(nspname) FROM pg_catalog.pg_namespace WHERE nspname = t)",
+        "The name of a schema; NULL if there is none.",
+        ("to_regnamespace('main')", "main"),
+    ),
+    scalar(
+        &["to_regrole"],
+        &["t"],
+        "(SELECT max(rolname) FROM pg_catalog.pg_roles WHERE rolname = t)",
+        "The name of a role; NULL if there is none.",
+        ("to_regrole('nobody')", "NULL"),
+    ),
+    scalar(
+        &["to_regcollation"],
+        &["t"],
+        "CASE WHEN t IN ('default', '\"default\"', 'C', '\"C\"', 'POSIX', '\"POSIX\"') THEN t END",
+        "The name of a collation; NULL if there is none.",
+        ("to_regcollation('\"C\"')", "\"C\""),
+    ),
+    // With the beginnings and ends of periods in order; an end that is not known is NULL.
+    scalar(
+        &["overlaps_in_order"],
+        &["a", "b", "c", "d"],
+        "CASE WHEN a > c THEN CASE WHEN a < d THEN true WHEN b IS NOT NULL AND d IS NOT NULL THEN false END \
+         WHEN a < c THEN CASE WHEN c < b THEN true WHEN b IS NOT NULL AND d IS NOT NULL THEN false END \
+         WHEN a = c AND b IS NOT NULL AND d IS NOT NULL THEN true END",
+        "Whether two periods have a time in common.",
+        ("(date '2020-01-01', date '2020-02-01') OVERLAPS (date '2020-01-31', interval '1 day')", "true"),
+    ),
+    scalar(
+        &["pg_sleep_for"],
+        &["i"],
+        "pg_sleep(CAST(date_part('epoch', CAST(i AS interval)) AS double precision))",
+        "Waits so long.",
+        ("pg_sleep_for('0 seconds')", ""),
+    ),
+    scalar(
+        &["pg_sleep_until"],
+        &["t"],
+        "pg_sleep(CAST(date_part('epoch', CAST(t AS timestamptz) - clock_timestamp()) AS double precision))",
+        "Waits until that time.",
+        ("pg_sleep_until(now())", ""),
+    ),
+    scalar(
+        &["timeofday"],
+        &[],
+        "to_char(clock_timestamp(), 'Dy Mon DD HH24:MI:SS.US YYYY TZ')",
+        "The time as text, which goes on while a statement runs.",
+        ("length(timeofday()) > 30", "true"),
+    ),
+    scalar(
+        &["current_localtimestamp"],
+        &[],
+        "localtimestamp",
+        "The time in the session's zone.",
+        ("current_localtimestamp() = localtimestamp", "true"),
+    ),
+    scalar(
+        &["current_localtime"],
+        &[],
+        "CAST(localtimestamp AS time)",
+        "The time of day in the session's zone.",
+        ("current_localtime() = CAST(localtimestamp AS time)", "true"),
+    ),
+    scalar(
+        &["get_current_timestamp"],
+        &[],
+        "now()",
+        "The time at which the statement began.",
+        ("get_current_timestamp() = now()", "true"),
+    ),
+    scalar(
+        &["get_current_time"],
+        &[],
+        "CAST(now() AS time)",
+        "The time of day at which the statement began.",
+        ("get_current_time() = CAST(now() AS time)", "true"),
+    ),
+];

@@ -1,0 +1,180 @@
+//! How often lists have which elements, and lists side by side.
+
+use std::collections::BTreeMap;
+
+use base::{Error, Result, SqlState};
+use types::ops::array::{self, Elements};
+use types::ops::{decimal, map, structure};
+use types::{SqlType, StructField, Value};
+
+use super::{Call, Scalar, first, over, rule};
+use crate::Parameter::{Any, Array, BigInt, Bool};
+
+/// Structs with a field for each list.
+const ZIPPED: fn(&[SqlType], &[Option<i64>]) -> SqlType = |types, _| {
+    let lists = types.iter().filter_map(|list| list.element()).enumerate();
+    let field = |(at, sql_type)| StructField { name: format!("f{}", at + 1), sql_type };
+    SqlType::array_of(SqlType::struct_of(lists.map(field).collect()))
+};
+
+pub(super) const ROWS: &[Scalar] = &[
+    Scalar::new(
+        "list_histogram",
+        &["list_histogram", "array_histogram"],
+        &[rule(&[Array], |types, _| SqlType::map_of(types[0].element().unwrap_or(SqlType::Null), SqlType::BigInt))],
+        |c| {
+            let SqlType::Map(of) = c.result else { return c.wrong() };
+            let counts: Vec<(Value, Value)> =
+                counts(c)?.into_iter().map(|(value, count)| (value, Value::Int(count))).collect();
+            map::encode(&counts, of)
+        },
+        "A map of each element to how often the list has it, in their order.",
+        ("list_histogram([3, 1, 3, NULL])", "{1=1, 3=2}"),
+    ),
+    Scalar::new(
+        "list_top",
+        &["list_approx_top_k", "array_approx_top_k"],
+        &[first(&[Array, BigInt])],
+        |c| {
+            let mut counts = counts(c)?;
+            // Among equally frequent ones the least comes first.
+            counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            let values: Vec<Value> = counts.into_iter().take(number(c)?).map(|(value, _)| value).collect();
+            array::encode(&values, c.array(0)?.1)
+        },
+        "The most frequent elements, so many; exact here.",
+        ("list_approx_top_k([3, 1, 3, 2], 2)", "{3,1}"),
+    ),
+    Scalar::new(
+        "list_entropy",
+        &["list_entropy", "array_entropy"],
+        &[over(&[Array], SqlType::Double)],
+        |c| {
+            let counts = counts(c)?;
+            let all: i64 = counts.iter().map(|(_, count)| count).sum();
+            let share = |(_, count): &(Value, i64)| *count as f64 / all as f64;
+            Ok(Value::Float(counts.iter().map(share).fold(0.0, |sum, p| sum + p * (1.0 / p).log2())))
+        },
+        "The entropy of the elements in bits.",
+        ("list_entropy([1, 2])", "1"),
+    ),
+    Scalar::new(
+        "list_mad",
+        &["list_mad", "array_mad"],
+        &[over(&[Array], SqlType::Double)],
+        |c| {
+            let (list, element) = c.array(0)?;
+            let mut numbers = Vec::new();
+            for value in Elements::new(list, element).filter(|value| !value.is_null()) {
+                numbers.push(match value {
+                    Value::Float(x) => x,
+                    Value::Int(n) => n as f64,
+                    Value::Decimal(d) => decimal::to_f64(d, element.scale()),
+                    _ => return Err(Error::new(SqlState::DATATYPE_MISMATCH, "list_mad takes numbers")),
+                });
+            }
+            let Some(middle) = median(&mut numbers) else { return Ok(Value::Null) };
+            let mut distances: Vec<f64> = numbers.iter().map(|x| (x - middle).abs()).collect();
+            Ok(median(&mut distances).map_or(Value::Null, Value::Float))
+        },
+        "The median of the distances from the median.",
+        ("list_mad([1, 2, 6])", "1"),
+    )
+    .or_null(),
+    // What aggregates that keep several values are made of.
+    Scalar::new(
+        "list_take",
+        &["list_take"],
+        &[first(&[Array, BigInt])],
+        |c| {
+            let (list, element) = c.array(0)?;
+            array::slice(list, element, Some(1), Some(number(c)? as i64))
+        },
+        "The first elements, so many: from 1 to a million.",
+        ("list_take([3, 1, 2], 2)", "{3,1}"),
+    ),
+    Scalar::new(
+        "list_zip",
+        &["list_zip", "array_zip"],
+        &[
+            rule(&[Any], ZIPPED),
+            rule(&[Any, Any], ZIPPED),
+            rule(&[Any, Any, Bool], ZIPPED),
+            rule(&[Any, Any, Any], ZIPPED),
+            rule(&[Any, Any, Any, Bool], ZIPPED),
+            rule(&[Any, Any, Any, Any], ZIPPED),
+        ],
+        zip,
+        "Structs of the elements of lists with one number, as many as the longest has; or the shortest, if the last argument is true.",
+        ("list_zip([1, 2], ['a', 'b'])::text", "{\"{'f1': 1, 'f2': a}\",\"{'f1': 2, 'f2': b}\"}"),
+    ),
+];
+
+/// The second argument: how many values are wanted.
+fn number(c: &Call<'_>) -> Result<usize> {
+    match c.int(1)? {
+        number @ 1..=1_000_000 => Ok(number as usize),
+        _ => {
+            let message = "the number of values must be between 1 and 1000000";
+            Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message))
+        }
+    }
+}
+
+/// The number in the middle, or between the two there.
+fn median(numbers: &mut [f64]) -> Option<f64> {
+    numbers.sort_by(f64::total_cmp);
+    let middle = numbers.len() / 2;
+    let upper = *numbers.get(middle)?;
+    Some(if numbers.len() % 2 == 1 { upper } else { numbers[middle - 1] / 2.0 + upper / 2.0 })
+}
+
+/// Elements that are not NULL, in their order, and how often each is there.
+fn counts(c: &Call<'_>) -> Result<Vec<(Value, i64)>> {
+    /// A value by its order.
+    struct Ordered(Value);
+    impl PartialEq for Ordered {
+        fn eq(&self, other: &Self) -> bool {
+            self.cmp(other).is_eq()
+        }
+    }
+    impl Eq for Ordered {}
+    impl PartialOrd for Ordered {
+        fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+    impl Ord for Ordered {
+        fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+            self.0.total_cmp(&other.0)
+        }
+    }
+    let (list, element) = c.array(0)?;
+    let mut counts: BTreeMap<Ordered, i64> = BTreeMap::new();
+    for value in Elements::new(list, element).filter(|value| !value.is_null()) {
+        *counts.entry(Ordered(value)).or_default() += 1;
+    }
+    Ok(counts.into_iter().map(|(value, count)| (value.0, count)).collect())
+}
+
+fn zip(c: &Call<'_>) -> Result<Value> {
+    let is_cut = matches!(c.values.last(), Some(Value::Bool(true)));
+    let count = c.types.iter().filter(|list| list.is_array()).count();
+    let Some(entry) = c.result.element() else { return c.wrong() };
+    let Some(of) = entry.structure().filter(|of| of.fields.len() == count && count > 0) else {
+        return Err(Error::new(SqlState::DATATYPE_MISMATCH, "list_zip takes lists"));
+    };
+    let mut lists = Vec::with_capacity(count);
+    for at in 0..count {
+        let (list, element) = c.array(at)?;
+        lists.push(Elements::new(list, element));
+    }
+    let lengths = lists.iter().map(Elements::remaining);
+    let length = if is_cut { lengths.min() } else { lengths.max() }.unwrap_or(0);
+    let mut entries = Vec::with_capacity(length);
+    for _ in 0..length {
+        let values: Vec<Value> = lists.iter_mut().map(|list| list.next().unwrap_or(Value::Null)).collect();
+        entries.push(structure::encode(&values, of)?);
+    }
+    array::encode(&entries, entry)
+}

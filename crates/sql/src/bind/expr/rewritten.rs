@@ -1,0 +1,220 @@
+//! Calls that are bound as other calls: arguments by name, `list_aggregate(l, 'sum')` as `list_sum(l)`, percentiles at each of several
+//! fractions, OVERLAPS. What they become is looked at here, before anything is bound.
+
+use base::{Error, Result, SqlState};
+use sqlparser::ast::helpers::attached_token::AttachedToken;
+use sqlparser::ast::{
+    Array, BinaryOperator, CaseWhen, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    NormalizationForm, ObjectName, ObjectNamePart, Value,
+};
+use types::SqlType;
+
+use crate::bind::{Binder, fold};
+use crate::parse::lambda::call_of;
+
+/// Functions whose arguments have names, and what those left out are; nothing if they must be there.
+const NAMED: &[(&str, &[(&str, &str)])] = &[
+    (
+        "make_interval",
+        &[("years", "0"), ("months", "0"), ("weeks", "0"), ("days", "0"), ("hours", "0"), ("mins", "0"), ("secs", "0")],
+    ),
+    ("make_date", &[("year", ""), ("month", ""), ("day", "")]),
+    ("make_time", &[("hour", ""), ("min", ""), ("sec", "")]),
+    ("make_timestamp", &[("year", ""), ("month", ""), ("mday", ""), ("hour", ""), ("min", ""), ("sec", "")]),
+    ("jsonb_set", &[("jsonb_in", ""), ("path", ""), ("replacement", ""), ("create_if_missing", "true")]),
+    ("jsonb_insert", &[("jsonb_in", ""), ("path", ""), ("replacement", ""), ("insert_after", "false")]),
+    ("parse_ident", &[("str", ""), ("strict", "true")]),
+    ("jsonb_path_query_array", PATH),
+    ("jsonb_path_query_first", PATH),
+    ("jsonb_path_exists", PATH),
+    ("jsonb_path_match", PATH),
+];
+const PATH: &[(&str, &str)] = &[("target", ""), ("path", ""), ("vars", "{}"), ("silent", "false")];
+
+/// Functions that aggregate a list by the name of an aggregate.
+const LIST_AGGREGATES: [&str; 5] = ["list_aggregate", "list_aggr", "array_aggregate", "array_aggr", "aggregate"];
+/// Functions whose fractions may be several.
+const PERCENTILES: [&str; 5] = ["percentile_cont", "percentile_disc", "quantile_cont", "quantile_disc", "quantile"];
+/// The last argument is a word.
+const FORMS: [&str; 4] = ["NFC", "NFD", "NFKC", "NFKD"];
+
+fn constant(value: Value) -> Expr {
+    Expr::value(value)
+}
+
+fn text_literal(text: &str) -> Expr {
+    constant(Value::SingleQuotedString(text.to_owned()))
+}
+
+fn default(written: &str) -> Expr {
+    match written {
+        "true" | "false" => constant(Value::Boolean(written == "true")),
+        number if number.bytes().all(|b| b.is_ascii_digit()) => constant(Value::Number(number.to_owned(), false)),
+        text => text_literal(text),
+    }
+}
+
+fn unnamed(argument: &FunctionArg) -> Option<&Expr> {
+    if let FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) = argument { Some(expr) } else { None }
+}
+
+fn argument(expr: Expr) -> FunctionArg {
+    FunctionArg::Unnamed(FunctionArgExpr::Expr(expr))
+}
+
+fn with_arguments(function: &Function, arguments: Vec<FunctionArg>) -> Function {
+    let mut made = function.clone();
+    if let FunctionArguments::List(list) = &mut made.args {
+        list.args = arguments;
+    }
+    made
+}
+
+/// What a call stands for, if that is another expression.
+pub(super) fn rewritten(function: &Function) -> Result<Option<Expr>> {
+    let (Some(ObjectNamePart::Identifier(name)), FunctionArguments::List(list)) =
+        (function.name.0.last(), &function.args)
+    else {
+        return Ok(None);
+    };
+    let (name, arguments) = (fold(name), list.args.as_slice());
+    if let Some((_, parameters)) = NAMED.iter().find(|(named, _)| *named == name) {
+        return Ok(by_position(&name, parameters, arguments)?.map(|all| Expr::Function(with_arguments(function, all))));
+    }
+    if LIST_AGGREGATES.contains(&name.as_str())
+        && let [list, of, rest @ ..] = arguments
+        && let Some(Expr::Value(of)) = unnamed(of)
+        && let Value::SingleQuotedString(aggregate) = &of.value
+    {
+        let kept = std::iter::once(list).chain(rest).cloned().collect();
+        let mut made = with_arguments(function, kept);
+        made.name =
+            ObjectName(vec![ObjectNamePart::Identifier(Ident::new(format!("list_{}", aggregate.to_lowercase())))]);
+        return Ok(Some(Expr::Function(made)));
+    }
+    if PERCENTILES.contains(&name.as_str()) {
+        return Ok(at_each(function, arguments));
+    }
+    if matches!(name.as_str(), "normalize" | "is_normalized")
+        && let [of, form] = arguments
+        && let Some(Expr::Identifier(form)) = unnamed(form)
+        && FORMS.contains(&form.value.to_uppercase().as_str())
+    {
+        let all = vec![of.clone(), argument(text_literal(&form.value.to_uppercase()))];
+        return Ok(Some(Expr::Function(with_arguments(function, all))));
+    }
+    Ok(None)
+}
+
+/// The arguments in the order of their parameters; none if nothing is to be done.
+fn by_position(name: &str, parameters: &[(&str, &str)], arguments: &[FunctionArg]) -> Result<Option<Vec<FunctionArg>>> {
+    let has_names = arguments.iter().any(|a| matches!(a, FunctionArg::Named { .. }));
+    let is_short =
+        arguments.len() < parameters.len() && parameters[arguments.len()..].iter().all(|(_, d)| !d.is_empty());
+    if arguments.len() > parameters.len() || !has_names && !is_short {
+        return Ok(None);
+    }
+    let wrong = |what: String| Err(Error::new(SqlState::UNDEFINED_FUNCTION, what));
+    let mut places: Vec<Option<Expr>> = vec![None; parameters.len()];
+    for (at, argument) in arguments.iter().enumerate() {
+        let (place, value) = match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => (at, value),
+            FunctionArg::Named { name: parameter, arg: FunctionArgExpr::Expr(value), .. } => {
+                let parameter = fold(parameter);
+                match parameters.iter().position(|(known, _)| *known == parameter) {
+                    Some(place) => (place, value),
+                    None => return wrong(format!("function {name} has no parameter {parameter}")),
+                }
+            }
+            _ => return Ok(None),
+        };
+        if places[place].replace(value.clone()).is_some() {
+            return wrong(format!("parameter {} of function {name} is given twice", parameters[place].0));
+        }
+    }
+    let mut all = Vec::with_capacity(places.len());
+    for (place, (parameter, written)) in places.into_iter().zip(parameters) {
+        match place {
+            Some(value) => all.push(argument(value)),
+            None if !written.is_empty() => all.push(argument(default(written))),
+            None => return wrong(format!("function {name} needs its parameter {parameter}")),
+        }
+    }
+    Ok(Some(all))
+}
+
+/// The array of a call for each of several fractions.
+fn at_each(function: &Function, arguments: &[FunctionArg]) -> Option<Expr> {
+    let at = arguments.len().checked_sub(1)?;
+    let mut fractions = unnamed(&arguments[at])?;
+    while let Expr::Nested(inner) | Expr::Cast { expr: inner, .. } = fractions {
+        fractions = inner;
+    }
+    let Expr::Array(fractions) = fractions else { return None };
+    let of = |fraction: &Expr| {
+        let mut all = arguments.to_vec();
+        all[at] = argument(fraction.clone());
+        Expr::Function(with_arguments(function, all))
+    };
+    let calls: Vec<Expr> = fractions.elem.iter().map(of).collect();
+    // Of no values it is NULL rather than an array of NULLs.
+    let condition = Expr::IsNotNull(Box::new(calls.first()?.clone()));
+    let result = Expr::Array(Array { elem: calls, named: true });
+    Some(case(condition, result))
+}
+
+/// `CASE WHEN condition THEN result END`
+fn case(condition: Expr, result: Expr) -> Expr {
+    Expr::Case {
+        case_token: AttachedToken::empty(),
+        end_token: AttachedToken::empty(),
+        operand: None,
+        conditions: vec![CaseWhen { condition, result }],
+        else_result: None,
+    }
+}
+
+/// The call that `expr IS NFC NORMALIZED` is.
+pub(super) fn normalized(expr: &Expr, form: Option<NormalizationForm>) -> Expr {
+    let form = form.unwrap_or(NormalizationForm::NFC).to_string();
+    Expr::Function(call_of(Ident::new("is_normalized"), vec![expr.clone(), text_literal(&form)]))
+}
+
+/// The call that `(a, b) OVERLAPS (c, d)` is; none if these are no periods.
+pub(super) fn overlaps(op: &BinaryOperator, left: &Expr, right: &Expr) -> Option<Expr> {
+    let (BinaryOperator::Overlaps, Expr::Tuple(left), Expr::Tuple(right)) = (op, left, right) else { return None };
+    if left.len() != 2 || right.len() != 2 {
+        return None;
+    }
+    Some(Expr::Function(call_of(Ident::new("overlaps"), left.iter().chain(right).cloned().collect())))
+}
+
+impl Binder<'_> {
+    /// `overlaps(a, b, c, d)`: periods from a to b and from c to d, which may be lengths, and come in any order.
+    pub(super) fn overlaps(&mut self, times: &[&Expr], position: Option<u32>) -> Result<plan::Expr> {
+        let mut ordered = Vec::with_capacity(4);
+        for period in times.chunks(2) {
+            let &[begin, end] = period else { return Err(Error::internal("a period of one time")) };
+            let end = match self.expr(end)?.sql_type {
+                SqlType::Interval if self.expr(begin)?.sql_type != SqlType::Interval => Expr::BinaryOp {
+                    left: Box::new(Expr::Nested(Box::new(begin.clone()))),
+                    op: BinaryOperator::Plus,
+                    right: Box::new(Expr::Nested(Box::new(end.clone()))),
+                },
+                _ => end.clone(),
+            };
+            let both = vec![begin.clone(), end.clone()];
+            let last = Expr::Function(call_of(Ident::new("greatest"), both.clone()));
+            ordered.push(Expr::Function(call_of(Ident::new("least"), both)));
+            // NULL if one of them is.
+            let both = Expr::BinaryOp {
+                left: Box::new(Expr::IsNotNull(Box::new(Expr::Nested(Box::new(begin.clone()))))),
+                op: BinaryOperator::And,
+                right: Box::new(Expr::IsNotNull(Box::new(Expr::Nested(Box::new(end))))),
+            };
+            ordered.push(case(both, last));
+        }
+        let call = Expr::Function(call_of(Ident::new("overlaps_in_order"), ordered));
+        self.deeper(|b| b.expr(&call)).map(|bound| bound.at(position))
+    }
+}
