@@ -2,6 +2,7 @@
 
 mod alter;
 mod argument;
+mod asof;
 mod by_name;
 mod change;
 mod changing_with;

@@ -44,7 +44,7 @@ impl Binder<'_> {
                 Statement::Nothing("ALTER VIEW")
             }
             Ast::Sequence(sequence) => return self.sequence_statement(sequence),
-            Ast::Routine(routine) => return self.routine_statement(routine),
+            Ast::Routine(routine) => return self.routine_statement(routine, text),
             Ast::Type(user_type) => return self.type_statement(user_type),
             Ast::SetConstraints { names, deferred } => {
                 let named = |names: &Vec<ast::ObjectName>| names.iter().map(|n| self.text.object_name(n)).collect();

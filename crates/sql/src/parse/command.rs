@@ -69,6 +69,17 @@ pub(crate) enum Ast {
     Routine(RoutineAst),
 }
 
+impl Ast {
+    /// What the library has read of it.
+    pub(super) fn library(&mut self) -> Option<&mut Statement> {
+        match self {
+            Self::Library(statement) => Some(statement),
+            Self::Explain { statement, .. } => statement.library(),
+            _ => None,
+        }
+    }
+}
+
 /// A parsed COPY.
 #[derive(Debug)]
 pub(crate) struct CopyAst {
