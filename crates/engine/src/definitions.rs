@@ -183,7 +183,7 @@ type Entry<'c> = (&'c str, &'c str, &'c TableEntry);
 type Seen<'c> = (&'c str, &'c str);
 
 /// A foreign key without its name.
-fn references(table: &Table, key: &ForeignKey, catalog: &CatalogSnapshot) -> String {
+pub(crate) fn references(table: &Table, key: &ForeignKey, catalog: &CatalogSnapshot) -> String {
     let names = |table: &Table, attributes: &[usize]| {
         let name = |&at: &usize| quoted(&table.relation.schema().attributes()[at].name);
         attributes.iter().map(name).collect::<Vec<_>>().join(", ")

@@ -304,6 +304,11 @@ impl sql::Resolver for Resolver<'_> {
         Setting::find(name).ok().map(|setting| self.environment.value_of(setting))
     }
 
+    fn session_variable(&self, name: &str) -> Option<(Value, SqlType)> {
+        self.is_of_session.set(true);
+        self.environment.variables.get(name).cloned()
+    }
+
     fn session(&self) -> i64 {
         self.is_of_session.set(true);
         self.environment.sequences.number()

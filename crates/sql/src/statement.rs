@@ -84,10 +84,32 @@ pub enum Statement {
         /// Nothing happens if there is none.
         if_exists: bool,
     },
+    /// ALTER TABLE or ALTER VIEW ... SET SCHEMA.
+    SetSchema {
+        /// What it is.
+        kind: ObjectKind,
+        /// Its name.
+        name: ObjectName,
+        /// The schema that it goes to.
+        to: String,
+        /// Nothing happens if there is none.
+        if_exists: bool,
+    },
     /// ALTER TABLE.
     AlterTable(Box<AlterTable>),
     /// Nothing is to be done; what the statement is called.
     Nothing(&'static str),
+    /// Nothing is to be done, which is told: what the statement is called, and what is told.
+    Told(&'static str, String),
+    /// SET VARIABLE, or, without a plan, RESET VARIABLE.
+    SetVariable {
+        /// Its name.
+        name: String,
+        /// Its value: that of the only column of the first row.
+        plan: Option<Plan>,
+    },
+    /// DISCARD: what the statement is called.
+    Discard(&'static str),
     /// ALTER SEQUENCE; the change is made when the statement runs.
     AlterSequence {
         /// Its name.
@@ -228,6 +250,7 @@ impl Statement {
             Self::With(with) => with.then.plan(),
             Self::Locking(locking) => Some(&locking.plan),
             Self::Cursor(CursorStatement::Declare { plan, .. }) => Some(plan),
+            Self::SetVariable { plan, .. } => plan.as_ref(),
             _ => None,
         }
     }
@@ -241,6 +264,7 @@ impl Statement {
             Self::AlterTable(alter) => alter.rows.as_mut(),
             Self::Locking(locking) => Some(&mut locking.plan),
             Self::Cursor(CursorStatement::Declare { plan, .. }) => Some(plan),
+            Self::SetVariable { plan, .. } => plan.as_mut(),
             Self::Explain { analyze: true, statement, .. } => statement.plan_to_run(),
             _ => None,
         }
@@ -278,6 +302,8 @@ pub enum ExplainStage {
     Logical,
     /// The optimized plan, for people.
     Plain,
+    /// The optimized plan, as a document of JSON.
+    Json,
     /// The optimized plan, complete.
     Optimized,
     /// Pipelines and their dependencies.

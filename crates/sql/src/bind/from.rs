@@ -9,8 +9,10 @@ use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, ObjectNamePart, TableAl
 use types::Value;
 
 use super::scope::{Clause, LockableRows, PartRows, Relation, Scope, ScopeColumn};
+use super::shown::shown;
 use super::{Binder, Bound, fold, unsupported};
 use crate::bind::parts::Text;
+use crate::parse::shorthand::is_rows_from;
 use crate::{ObjectName, Resolved, Table, parse_depth};
 
 /// Most tables in one FROM: each is an operator on top of the ones before.
@@ -371,7 +373,13 @@ impl Binder<'_> {
                 false => Ok(item),
             };
         }
+        if is_rows_from(name) {
+            return self.rows_from(arguments, alias, ordinality, seen);
+        }
         let function = self.text.object_name(name)?.name;
+        if let Some(item) = self.record_of_json(&function, arguments, alias, seen, position)? {
+            return Ok(item);
+        }
         if let Some(item) = self.rows_function(&function, arguments, alias, ordinality, seen)? {
             return Ok(item);
         }
@@ -428,6 +436,7 @@ impl Binder<'_> {
         match self.resolver.view_function(function) {
             Some(table) if arguments.is_empty() => self.scan(table, None, alias),
             Some(_) => Err(wrong(format!("{function} takes no arguments"))),
+            None if shown(function).is_some() => self.shown_rows(function, arguments, alias),
             None => {
                 let mut names = vec!["generate_series", "range", "read_csv", "read_parquet"];
                 names.extend(self.resolver.view_functions());

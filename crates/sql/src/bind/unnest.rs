@@ -16,7 +16,13 @@ use super::{Binder, fold};
 
 /// Functions that are rows of arrays, besides series.
 fn is_unnesting(name: &str) -> bool {
-    matches!(name, "unnest" | "string_to_table") || rows_of_json(name).is_some()
+    matches!(name, "unnest" | "string_to_table" | "regexp_split_to_table" | "generate_subscripts")
+        || rows_of_json(name).is_some()
+}
+
+/// Whether the rows of a function are the elements of arrays.
+pub(super) fn is_rows_function(name: &str) -> bool {
+    is_unnesting(name) || matches!(name, "generate_series" | "range")
 }
 
 /// The functions whose arrays a function of JSON has as its columns, and what these are called, if not as the function.
@@ -104,12 +110,24 @@ impl Binder<'_> {
         let column_name = if arrays.len() == 1 { relation.clone() } else { name.to_owned() };
         let names = rows_of_json(name).unwrap_or_default();
         let own = |at: usize| names.get(at).map(|(_, own)| *own).filter(|own| !own.is_empty());
+        let named = arrays.into_iter().enumerate();
+        let named = named.map(|(at, array)| (own(at).unwrap_or(&column_name).to_owned(), array)).collect();
+        self.item_of_arrays(relation, named, alias, ordinality)
+    }
+
+    /// The item of FROM whose rows are the elements of arrays, each a column of that name.
+    pub(super) fn item_of_arrays(
+        &mut self,
+        relation: String,
+        arrays: Vec<(String, Expr)>,
+        alias: Option<&TableAlias>,
+        ordinality: bool,
+    ) -> Result<FromItem> {
         let mut columns = Vec::with_capacity(arrays.len());
         let mut unnested = Vec::with_capacity(arrays.len());
-        for (at, array) in arrays.into_iter().enumerate() {
-            let column_name = own(at).unwrap_or(&column_name);
-            let one = self.plan.element_of(column_name, array);
-            columns.push(ScopeColumn { name: column_name.to_owned(), column: one.column });
+        for (name, array) in arrays {
+            let one = self.plan.element_of(&name, array);
+            columns.push(ScopeColumn { name, column: one.column });
             unnested.push(one);
         }
         let value = if let [one] = unnested.as_slice() { Some(one.column) } else { None };
@@ -125,7 +143,7 @@ impl Binder<'_> {
     }
 
     /// The arrays that a call's rows are the elements of.
-    fn arrays_of(&mut self, name: &str, arguments: &[ast::Expr]) -> Result<Vec<Expr>> {
+    pub(super) fn arrays_of(&mut self, name: &str, arguments: &[ast::Expr]) -> Result<Vec<Expr>> {
         let position = arguments.first().and_then(|a| self.text.start(a));
         let bound = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
         let types = || bound.iter().map(|e| e.sql_type.to_string()).collect::<Vec<_>>().join(", ");
@@ -147,6 +165,8 @@ impl Binder<'_> {
                 parts.iter().map(|(part, _)| call(part, vec![value.clone()], position)).collect()
             }
             "string_to_table" => Ok(vec![call("string_to_array", bound, position)?]),
+            "regexp_split_to_table" => Ok(vec![call("regexp_split_to_array", bound, position)?]),
+            "generate_subscripts" => Ok(vec![subscripts(bound, position)?]),
             _ => Ok(vec![series(name, bound, position)?]),
         }
     }
@@ -204,6 +224,20 @@ fn innermost(mut array: Expr) -> Expr {
         array = Expr::new(ExprKind::Call(F::FLATTEN, vec![array]), inner).at(position);
     }
     array
+}
+
+/// The subscripts of a dimension of an array, from the last one if that is asked for.
+fn subscripts(mut bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
+    let reversed = match bound.get(2).map(|reversed| &reversed.kind) {
+        None => false,
+        Some(ExprKind::Const(Value::Bool(reversed))) => *reversed,
+        Some(_) => return Err(Error::unsupported("generate_subscripts in an order that is not constant").at(position)),
+    };
+    bound.truncate(2);
+    let [first, step] = [1, if reversed { -1 } else { 1 }].map(|n| Expr::constant(Value::Int(n), SqlType::Integer));
+    let length = call("array_length", bound, position)?;
+    let bounds = if reversed { vec![length, first, step] } else { vec![first, length, step] };
+    series("generate_series", bounds, position)
 }
 
 /// A series of integers as an array of them.

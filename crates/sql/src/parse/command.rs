@@ -15,6 +15,7 @@ use super::prepared::{PreparedAst, prepared};
 use super::privileges::privileges;
 use super::routine::{RoutineAst, routine};
 use super::sequence::{SequenceAst, sequence};
+use super::session::{SessionAst, session};
 use super::user_types::{TypeAst, user_type};
 use super::{back_to, here};
 use crate::dialect::MorselDialect;
@@ -37,6 +38,8 @@ pub(crate) enum Ast {
     Show { name: Option<String>, span: Span },
     /// ALTER TABLE or ALTER VIEW ... RENAME TO.
     Rename { kind: ObjectKind, name: ObjectName, to: Ident, if_exists: bool },
+    /// ALTER TABLE or ALTER VIEW ... SET SCHEMA.
+    SetSchema { kind: ObjectKind, name: ObjectName, to: Ident, if_exists: bool },
     /// ALTER VIEW ... OWNER TO: there is one user.
     Owner { view: ObjectName, if_exists: bool },
     /// CREATE or ALTER SEQUENCE.
@@ -65,6 +68,8 @@ pub(crate) enum Ast {
     Prepared(PreparedAst),
     /// DECLARE, FETCH, MOVE, CLOSE.
     Cursor(CursorAst),
+    /// Variables, extensions and DISCARD.
+    Session(SessionAst),
     /// Of functions and procedures.
     Routine(RoutineAst),
 }
@@ -107,6 +112,9 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
     }
     if parser.parse_keyword(Keyword::COPY) {
         return copy(parser).map(Ast::Copy);
+    }
+    if let Some(ast) = session(parser)? {
+        return Ok(ast);
     }
     if parser.parse_keyword(Keyword::SET) {
         return set(parser);
@@ -194,6 +202,9 @@ fn rename(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
         if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
             return Ok(Some(Ast::Rename { kind, name, to: parser.parse_identifier()?, if_exists }));
         }
+        if parser.parse_keywords(&[Keyword::SET, Keyword::SCHEMA]) {
+            return Ok(Some(Ast::SetSchema { kind, name, to: parser.parse_identifier()?, if_exists }));
+        }
         if kind == ObjectKind::View && parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {
             parser.parse_identifier()?;
             return Ok(Some(Ast::Owner { view: name, if_exists }));
@@ -246,8 +257,10 @@ fn explain(parser: &mut Parser<'_>) -> Result<Ast> {
                 "trace" => stage = ExplainStage::Trace,
                 "format" => {
                     let token = parser.peek_token();
-                    if option_value(parser)? != "text" {
-                        return parser.expected("TEXT", token);
+                    match option_value(parser)?.as_str() {
+                        "text" => {}
+                        "json" => stage = ExplainStage::Json,
+                        _ => return parser.expected("TEXT or JSON", token),
                     }
                 }
                 "costs" | "timing" | "summary" | "buffers" | "settings" => {
@@ -356,7 +369,7 @@ fn switch(parser: &mut Parser<'_>) -> Result<bool> {
 }
 
 /// A value of an option or setting: a word, a string, a number, or a list of names in parentheses.
-fn option_value(parser: &mut Parser<'_>) -> Result<String> {
+pub(super) fn option_value(parser: &mut Parser<'_>) -> Result<String> {
     let token = parser.next_token();
     match &token.token {
         Token::Word(word) if word.quote_style.is_some() => Ok(word.value.clone()),

@@ -1,4 +1,4 @@
-//! Functions of what the session is set to.
+//! Functions of what the session is set to, and the statements that set its variables.
 
 use base::{Error, Result, SqlState};
 use plan::{Expr, ExprKind};
@@ -6,14 +6,16 @@ use sqlparser::ast;
 use types::ops::array;
 use types::{SqlType, Value};
 
+use crate::Statement;
 use crate::bind::coerce::cast_to;
-use crate::bind::{Binder, unsupported};
+use crate::bind::{Binder, fold, unsupported};
+use crate::parse::{Ast, SessionAst, is_built_in, parse_placeless};
 
 /// The schemas in which names are looked for, without being named in the path.
 const IMPLICIT: &str = "pg_catalog";
 
 impl Binder<'_> {
-    /// `current_schemas(implicit)` and `current_setting(name [, missing_ok])`, if the call is one of these.
+    /// `current_schemas(implicit)`, `current_setting(name [, missing_ok])` and `getvariable(name)`, if the call is one of these.
     pub(super) fn session_function(
         &mut self,
         name: &str,
@@ -53,8 +55,47 @@ impl Binder<'_> {
                 };
                 Ok(Some(Expr::constant(value, SqlType::Text).at(position)))
             }
+            ("getvariable", &[variable]) => {
+                let ExprKind::Const(Value::Str(variable)) = cast_to(self.expr(variable)?, SqlType::Text)?.kind else {
+                    return unsupported("a name of a variable that is not a literal", position);
+                };
+                let null = (Value::Null, SqlType::Null);
+                let (value, sql_type) = self.resolver.session_variable(&variable.to_lowercase()).unwrap_or(null);
+                Ok(Some(Expr::constant(value, sql_type).at(position)))
+            }
             _ => Ok(None),
         }
+    }
+
+    /// SET VARIABLE, DISCARD, extensions.
+    pub(in crate::bind) fn session_statement(&mut self, session: &SessionAst) -> Result<Statement> {
+        Ok(match session {
+            SessionAst::SetVariable { name, value } => {
+                let item = ast::SelectItem::UnnamedExpr((**value).clone());
+                let Ast::Library(mut statement) = parse_placeless("SELECT 1")?.ast else {
+                    return Err(Error::internal("a query that is none"));
+                };
+                let ast::Statement::Query(query) = statement.as_mut() else {
+                    return Err(Error::internal("a query that is none"));
+                };
+                if let ast::SetExpr::Select(select) = query.body.as_mut() {
+                    select.projection = vec![item];
+                }
+                Statement::SetVariable { name: fold(name).to_lowercase(), plan: Some(self.plan_of(query)?) }
+            }
+            SessionAst::ResetVariable { name } => {
+                Statement::SetVariable { name: fold(name).to_lowercase(), plan: None }
+            }
+            SessionAst::Discard(tag) => Statement::Discard(tag),
+            SessionAst::Extension { tag, name } => {
+                let named = fold(name);
+                if !is_built_in(&named) {
+                    let error = Error::unsupported(format!("the extension \"{named}\""));
+                    return Err(error.at(self.text.at(name)));
+                }
+                Statement::Told(tag, format!("extension \"{named}\" is built in"))
+            }
+        })
     }
 
     /// The schema in which something new is, if it is given none.
