@@ -106,21 +106,47 @@ const SYSTEM_AND_TIMES: &[Composed] = &[
     scalar(
         &["pg_get_constraintdef"],
         &["n"],
-        "(SELECT condef FROM pg_catalog.pg_constraint WHERE oid = n)",
+        "(SELECT own_text FROM (SELECT oid AS own_number, condef AS own_text FROM pg_catalog.pg_constraint) AS own \
+         WHERE own_number = n)",
         "What makes the constraint of that number.",
         ("pg_get_constraintdef(1)", "NULL"),
     ),
     scalar(
         &["pg_get_constraintdef"],
         &["n", "pretty"],
-        "(SELECT condef FROM pg_catalog.pg_constraint WHERE oid = n)",
+        "(SELECT own_text FROM (SELECT oid AS own_number, condef AS own_text FROM pg_catalog.pg_constraint) AS own \
+         WHERE own_number = n)",
         "What makes the constraint of that number.",
         ("pg_get_constraintdef(1, true)", "NULL"),
     ),
     scalar(
+        &["pg_get_function_result"],
+        &["n"],
+        "(SELECT own_text FROM (SELECT oid AS own_number, proresult AS own_text FROM pg_catalog.pg_proc) AS own \
+         WHERE own_number = n)",
+        "What the function of that number gives.",
+        ("pg_get_function_result(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_function_arguments"],
+        &["n"],
+        "(SELECT own_text FROM (SELECT oid AS own_number, proarguments AS own_text FROM pg_catalog.pg_proc) AS own \
+         WHERE own_number = n)",
+        "What the function of that number takes.",
+        ("pg_get_function_arguments(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_partition_ancestors"],
+        &["n"],
+        "n",
+        "The tables that a table is a part of: itself, as there are no others.",
+        ("pg_partition_ancestors(1)", "1"),
+    ),
+    scalar(
         &["pg_get_indexdef"],
         &["n"],
-        "(SELECT indexdef FROM pg_catalog.pg_index WHERE indexrelid = n)",
+        "(SELECT own_text FROM (SELECT indexrelid AS own_number, indexdef AS own_text FROM pg_catalog.pg_index) AS own \
+         WHERE own_number = n)",
         "What makes the index of that number.",
         ("pg_get_indexdef(1)", "NULL"),
     ),

@@ -31,6 +31,7 @@ mod table;
 mod traversal;
 mod user_types;
 pub(crate) mod window;
+mod words;
 
 use std::ops::Range;
 

@@ -2,6 +2,7 @@
 
 mod cursor;
 mod definition;
+mod kinds;
 mod lock;
 mod name;
 mod with;
@@ -18,6 +19,7 @@ use crate::ComputedColumn;
 use crate::procedure::Block;
 pub use cursor::{CursorStatement, Direction};
 pub use definition::{DomainStatement, Maintenance, ReindexKind, RoutineChange, SequenceChange, TypeStatement};
+pub use kinds::{ExplainStage, ObjectKind};
 pub use lock::{LockStrength, LockWait, LockedTable, Locking};
 pub use name::ObjectName;
 pub use with::{With, WithPart};
@@ -293,46 +295,6 @@ pub struct Prepare {
     pub types: Vec<SqlType>,
     /// The columns of its rows; none of a change.
     pub columns: Vec<catalog::Field>,
-}
-
-/// Which form EXPLAIN shows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ExplainStage {
-    /// The plan as bound.
-    Logical,
-    /// The optimized plan, for people.
-    Plain,
-    /// The optimized plan, as a document of JSON.
-    Json,
-    /// The optimized plan, complete.
-    Optimized,
-    /// Pipelines and their dependencies.
-    Pipelines,
-    /// The pipelines' IR.
-    Ir,
-    /// Machine code.
-    Asm,
-    /// What each worker did when, drawn.
-    Trace,
-}
-
-/// What DROP drops.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ObjectKind {
-    /// A table.
-    Table,
-    /// A view.
-    View,
-    /// A sequence.
-    Sequence,
-    /// A schema with what is in it.
-    Schema,
-    /// An index.
-    Index,
-    /// A type.
-    Type,
-    /// A domain.
-    Domain,
 }
 
 /// CREATE TABLE.

@@ -224,7 +224,8 @@ impl PlanBuilder {
         };
         let last = self.number("number", true);
         let arguments = vec![self.reference(number_of_both)];
-        let max = WindowFunction::Aggregate(AggregateFunction::Max);
+        let max = AggregateFunction::find("max").ok_or_else(|| Error::internal("no greatest value"))?;
+        let max = WindowFunction::Aggregate(max);
         let call = plan::WindowCall { frame: frame.clone(), ..new_call(max, arguments, SqlType::BigInt, None) };
         let side_key = SortKey { expr: self.reference(side), descending: false, nulls_first: false };
         let order = vec![self.key(nearest, descends), side_key];

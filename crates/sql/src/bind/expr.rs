@@ -27,6 +27,7 @@ mod session;
 mod string_agg;
 mod structure;
 mod subquery;
+mod text_part;
 mod window;
 
 use base::{Error, Result, SqlState};

@@ -9,7 +9,6 @@ use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, ObjectNamePart, TableAl
 use types::Value;
 
 use super::scope::{Clause, LockableRows, PartRows, Relation, Scope, ScopeColumn};
-use super::shown::shown;
 use super::{Binder, Bound, fold, unsupported};
 use crate::bind::parts::Text;
 use crate::parse::shorthand::is_rows_from;
@@ -436,8 +435,10 @@ impl Binder<'_> {
         match self.resolver.view_function(function) {
             Some(table) if arguments.is_empty() => self.scan(table, None, alias),
             Some(_) => Err(wrong(format!("{function} takes no arguments"))),
-            None if shown(function).is_some() => self.shown_rows(function, arguments, alias),
             None => {
+                if let Some(item) = self.shown_rows(function, arguments, alias)? {
+                    return Ok(item);
+                }
                 let mut names = vec!["generate_series", "range", "read_csv", "read_parquet"];
                 names.extend(self.resolver.view_functions());
                 let hint = format!("functions in FROM are {} and storage_info", names.join(", "));

@@ -104,19 +104,19 @@ const SHOWN: &[(&str, bool, &str)] = &[
 ];
 
 /// The text of a function, and whether it takes the name of a table.
-pub(super) fn shown(name: &str) -> Option<(bool, &'static str)> {
+fn shown(name: &str) -> Option<(bool, &'static str)> {
     SHOWN.iter().find(|(known, ..)| *known == name).map(|&(_, takes, text)| (takes, text))
 }
 
 impl Binder<'_> {
-    /// The rows of such a function.
+    /// The rows of such a function; none if it is another one.
     pub(super) fn shown_rows(
         &mut self,
         name: &str,
         arguments: &[FunctionArg],
         alias: Option<&TableAlias>,
-    ) -> Result<FromItem> {
-        let (takes, text) = shown(name).ok_or_else(|| Error::internal("a function that shows nothing"))?;
+    ) -> Result<Option<FromItem>> {
+        let Some((takes, text)) = shown(name) else { return Ok(None) };
         let wrong = |message: String| Error::new(SqlState::UNDEFINED_FUNCTION, message);
         let argument = match (takes, arguments) {
             (false, []) => None,
@@ -135,7 +135,7 @@ impl Binder<'_> {
         }
         let ast::Statement::Query(query) = *statement else { return Err(Error::internal("a query that is none")) };
         let bound = self.query(&query)?;
-        self.derived(bound, alias, Some(name))
+        self.derived(bound, alias, Some(name)).map(Some)
     }
 }
 

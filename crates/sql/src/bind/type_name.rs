@@ -88,12 +88,19 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
                 Some(ObjectNamePart::Identifier(ident)) => ident.value.to_lowercase(),
                 _ => return Err(unknown(&name.to_string())),
             };
+            if let ([ObjectNamePart::Identifier(schema), _], []) = (written.0.as_slice(), arguments.as_slice())
+                && fold(schema) == "pg_catalog"
+            {
+                let tokens = Tokenizer::new(&MorselDialect, &last).tokenize().unwrap_or_default();
+                let own = Parser::new(&MorselDialect).with_tokens(tokens).parse_data_type();
+                return sql_type(&own.map_err(|_| unknown(&name.to_string()))?, custom);
+            }
             match (last.as_str(), arguments.as_slice()) {
                 ("bpchar", []) => SqlType::Text,
                 ("bpchar", [n]) => SqlType::Char(limit(n.parse().unwrap_or(0), "char")?),
                 ("string" | "name", []) => SqlType::Text,
                 ("hugeint", []) => SqlType::decimal(38, 0),
-                ("long" | "oid", []) => SqlType::BigInt,
+                ("long" | "oid" | "regtype" | "regnamespace" | "regproc", []) => SqlType::BigInt,
                 ("short", []) => SqlType::SmallInt,
                 ("signed", []) => SqlType::Integer,
                 ("logical", []) => SqlType::Bool,

@@ -17,6 +17,7 @@ use super::routine::{RoutineAst, routine};
 use super::sequence::{SequenceAst, sequence};
 use super::session::{SessionAst, session};
 use super::user_types::{TypeAst, user_type};
+use super::words::option_value;
 use super::{back_to, here};
 use crate::dialect::MorselDialect;
 use crate::statement::{CopyTarget, ExplainStage, ObjectKind};
@@ -113,8 +114,13 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
     if parser.parse_keyword(Keyword::COPY) {
         return copy(parser).map(Ast::Copy);
     }
-    if let Some(ast) = session(parser)? {
-        return Ok(ast);
+    if let Some(found) = session(parser)? {
+        return Ok(match found {
+            SessionAst::Query(query) => Ast::Library(Box::new(Statement::Query(query))),
+            SessionAst::Set { name, value, span } => Ast::Set { name, value, local: false, span },
+            SessionAst::Lock(tables) => Ast::Maintenance(MaintenanceAst::Look("LOCK TABLE", tables)),
+            other => Ast::Session(other),
+        });
     }
     if parser.parse_keyword(Keyword::SET) {
         return set(parser);
@@ -366,35 +372,6 @@ fn switch(parser: &mut Parser<'_>) -> Result<bool> {
         Token::Comma | Token::RParen => true,
         _ => !matches!(option_value(parser)?.as_str(), "false" | "off" | "0"),
     })
-}
-
-/// A value of an option or setting: a word, a string, a number, or a list of names in parentheses.
-pub(super) fn option_value(parser: &mut Parser<'_>) -> Result<String> {
-    let token = parser.next_token();
-    match &token.token {
-        Token::Word(word) if word.quote_style.is_some() => Ok(word.value.clone()),
-        Token::Word(word) => Ok(word.value.to_ascii_lowercase()),
-        Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) => Ok(text.clone()),
-        Token::Number(number, _) => Ok(number.clone()),
-        Token::Mul => Ok("*".to_owned()),
-        Token::Eq => option_value(parser),
-        Token::Minus | Token::Plus => match parser.next_token() {
-            next if matches!(next.token, Token::Number(..)) => {
-                let Token::Number(number, _) = next.token else { return parser.expected("a number", token) };
-                Ok(format!("{}{number}", token.token))
-            }
-            next => parser.expected("a number", next),
-        },
-        Token::LParen => {
-            let mut items = vec![option_value(parser)?];
-            while parser.consume_token(&Token::Comma) {
-                items.push(option_value(parser)?);
-            }
-            parser.expect_token(&Token::RParen)?;
-            Ok(items.join(","))
-        }
-        _ => parser.expected("a value", token),
-    }
 }
 
 fn setting_name(parser: &mut Parser<'_>) -> Result<String> {

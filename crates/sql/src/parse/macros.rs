@@ -6,7 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token};
 
-use super::routine::{is_word, word};
+use super::words::{is_word, word};
 use super::{back_to, here};
 
 type Result<T> = std::result::Result<T, ParserError>;

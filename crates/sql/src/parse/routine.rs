@@ -6,6 +6,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
 
 use super::macros::{CreateMacroAst, create_macro, dropped_macro};
+use super::words::{is_word, word};
 use super::{back_to, here};
 
 use catalog::{Mode, RoutineKind, Volatility};
@@ -153,20 +154,6 @@ fn kind(parser: &mut Parser<'_>, any: bool) -> Option<Option<RoutineKind>> {
         return Some(Some(RoutineKind::Procedure));
     }
     (any && word(parser, "routine")).then_some(None)
-}
-
-/// Eats an unquoted word.
-pub(super) fn word(parser: &mut Parser<'_>, wanted: &str) -> bool {
-    let found = is_word(parser, 0, wanted);
-    if found {
-        parser.next_token();
-    }
-    found
-}
-
-pub(super) fn is_word(parser: &Parser<'_>, ahead: usize, wanted: &str) -> bool {
-    matches!(&parser.peek_nth_token_ref(ahead).token,
-        Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(wanted))
 }
 
 fn call(parser: &mut Parser<'_>) -> Result<RoutineAst> {

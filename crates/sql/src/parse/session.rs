@@ -1,14 +1,12 @@
 //! Statements that PostgreSQL's and DuckDB's users bring and that are others here: PRAGMA and `CALL pragma_...`, SHOW ALL TABLES, USE,
 //! extensions, LOCK TABLE, DISCARD, variables of the session.
 
-use sqlparser::ast::{Expr, Ident, ObjectName, Query, Statement};
+use sqlparser::ast::{Expr, Ident, ObjectName, Query};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Span, Token};
 
-use super::command::{Ast, option_value};
-use super::maintenance::MaintenanceAst;
-use super::routine::{is_word, word};
+use super::words::{is_word, option_value, word};
 use super::{back_to, here};
 use crate::dialect::MorselDialect;
 
@@ -41,12 +39,18 @@ pub(crate) enum SessionAst {
     ResetVariable { name: Ident },
     /// DISCARD.
     Discard(&'static str),
+    /// What is a query of the system's tables.
+    Query(Box<Query>),
+    /// What is SET.
+    Set { name: String, value: Option<String>, span: Span },
+    /// LOCK TABLE.
+    Lock(Vec<ObjectName>),
     /// An extension that is to be made or loaded: what the statement is called, and what is said.
     Extension { tag: &'static str, name: Ident },
 }
 
 /// The statement, if it is one of these.
-pub(super) fn session(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
+pub(super) fn session(parser: &mut Parser<'_>) -> Result<Option<SessionAst>> {
     let begin = here(parser);
     if let Some(found) = found(parser)? {
         return Ok(Some(found));
@@ -55,7 +59,7 @@ pub(super) fn session(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
     Ok(None)
 }
 
-fn found(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
+fn found(parser: &mut Parser<'_>) -> Result<Option<SessionAst>> {
     if word(parser, "pragma") {
         return pragma(parser).map(Some);
     }
@@ -73,7 +77,7 @@ fn found(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
         let name = parser.parse_object_name(false)?;
         let span = parser.peek_token().span;
         let value = name.0.last().and_then(|part| part.as_ident()).map(crate::bind::fold);
-        return Ok(Some(Ast::Set { name: "search_path".to_owned(), value, local: false, span }));
+        return Ok(Some(SessionAst::Set { name: "search_path".to_owned(), value, span }));
     }
     for (name, tag) in [("install", "INSTALL"), ("load", "LOAD")] {
         if word(parser, name) {
@@ -100,7 +104,7 @@ fn found(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
             ("temporary", "DISCARD TEMP"),
         ] {
             if word(parser, name) {
-                return Ok(Some(Ast::Session(SessionAst::Discard(tag))));
+                return Ok(Some(SessionAst::Discard(tag)));
             }
         }
         return parser.expected("ALL, PLANS, SEQUENCES or TEMP", parser.peek_token());
@@ -113,12 +117,12 @@ fn found(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
             parser.expect_keyword_is(Keyword::TO)?;
         }
         let value = Box::new(parser.parse_expr()?);
-        return Ok(Some(Ast::Session(SessionAst::SetVariable { name, value })));
+        return Ok(Some(SessionAst::SetVariable { name, value }));
     }
     if is_word(parser, 0, "reset") && is_word(parser, 1, "variable") {
         parser.next_token();
         parser.next_token();
-        return Ok(Some(Ast::Session(SessionAst::ResetVariable { name: parser.parse_identifier()? })));
+        return Ok(Some(SessionAst::ResetVariable { name: parser.parse_identifier()? }));
     }
     Ok(None)
 }
@@ -131,12 +135,12 @@ fn begins(parser: &Parser<'_>, ahead: usize, prefix: &str) -> bool {
 }
 
 /// `table_info('t')`, `version`, `name = value`; behind CALL, the name has a prefix.
-fn pragma(parser: &mut Parser<'_>) -> Result<Ast> {
+fn pragma(parser: &mut Parser<'_>) -> Result<SessionAst> {
     let span = parser.peek_token().span;
     let name = crate::bind::fold(&parser.parse_identifier()?);
     if parser.consume_token(&Token::Eq) {
         let value = Some(option_value(parser)?);
-        return Ok(Ast::Set { name, value, local: false, span });
+        return Ok(SessionAst::Set { name, value, span });
     }
     let mut arguments = String::new();
     if parser.consume_token(&Token::LParen) && !parser.consume_token(&Token::RParen) {
@@ -149,12 +153,11 @@ fn pragma(parser: &mut Parser<'_>) -> Result<Ast> {
 }
 
 /// A query of which nothing has a place in the statement.
-fn query(text: &str) -> Result<Ast> {
-    let query: Box<Query> = Parser::new(&MorselDialect).try_with_sql(text)?.parse_query()?;
-    Ok(Ast::Library(Box::new(Statement::Query(query))))
+fn query(text: &str) -> Result<SessionAst> {
+    Parser::new(&MorselDialect).try_with_sql(text)?.parse_query().map(SessionAst::Query)
 }
 
-fn extension(parser: &mut Parser<'_>, tag: &'static str) -> Result<Ast> {
+fn extension(parser: &mut Parser<'_>, tag: &'static str) -> Result<SessionAst> {
     let token = parser.next_token();
     let name = match &token.token {
         Token::Word(word) => Ident { value: word.value.clone(), quote_style: word.quote_style, span: token.span },
@@ -165,11 +168,11 @@ fn extension(parser: &mut Parser<'_>, tag: &'static str) -> Result<Ast> {
     while !matches!(parser.peek_token_ref().token, Token::EOF | Token::SemiColon) {
         parser.next_token();
     }
-    Ok(Ast::Session(SessionAst::Extension { tag, name }))
+    Ok(SessionAst::Extension { tag, name })
 }
 
 /// `[TABLE] t [, ...] [IN ... MODE] [NOWAIT]`
-fn lock(parser: &mut Parser<'_>) -> Result<Ast> {
+fn lock(parser: &mut Parser<'_>) -> Result<SessionAst> {
     let _ = parser.parse_keyword(Keyword::TABLE);
     let _ = parser.parse_keyword(Keyword::ONLY);
     let tables: Vec<ObjectName> = parser.parse_comma_separated(|p| p.parse_object_name(false))?;
@@ -185,7 +188,7 @@ fn lock(parser: &mut Parser<'_>) -> Result<Ast> {
         }
     }
     let _ = word(parser, "nowait");
-    Ok(Ast::Maintenance(MaintenanceAst::Look("LOCK TABLE", tables)))
+    Ok(SessionAst::Lock(tables))
 }
 
 /// Whether an extension is there by nature.

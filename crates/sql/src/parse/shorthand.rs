@@ -75,6 +75,9 @@ pub(super) fn carry(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     rewritten(words)
 }
 
+/// What stands instead of tokens, by the numbers of the first and the one behind the last.
+type Change = (usize, usize, Vec<TokenWithSpan>);
+
 /// What is around a place.
 enum Around {
     /// A select list, at the level of its items.
@@ -91,8 +94,7 @@ fn rewritten(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         token(at).and_then(as_word).is_some_and(|word| word.value.eq_ignore_ascii_case(wanted))
     };
     let span = |at: usize| visible.get(at).map_or(Span::empty(), |&i| tokens[i].span);
-    // What stands instead of tokens, by the numbers of the first and the one behind the last.
-    let mut changes: Vec<(usize, usize, Vec<TokenWithSpan>)> = Vec::new();
+    let mut changes: Vec<Change> = Vec::new();
     let made = |at: usize, tokens: Vec<Token>| -> Vec<TokenWithSpan> {
         tokens.into_iter().map(|token| TokenWithSpan { token, span: span(at) }).collect()
     };
@@ -204,9 +206,20 @@ fn rewritten(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     if changes.is_empty() && alias.iter().all(Option::is_none) {
         return tokens;
     }
+    let last = alias.pop().flatten();
+    applied(&tokens, &visible, changes, last)
+}
+
+/// The tokens with what stands instead of some of them, and an alias behind all.
+fn applied(
+    tokens: &[TokenWithSpan],
+    visible: &[usize],
+    mut changes: Vec<Change>,
+    alias: Option<TokenWithSpan>,
+) -> Vec<TokenWithSpan> {
+    let token = |at: usize| visible.get(at).map(|&i| &tokens[i].token);
     changes.sort_by_key(|(first, ..)| *first);
     let mut out = Vec::with_capacity(tokens.len() + changes.len());
-    let last = alias.pop().flatten();
     let mut changes = changes.into_iter().peekable();
     let mut at = 0;
     while at < visible.len() || changes.peek().is_some() {
@@ -222,7 +235,7 @@ fn rewritten(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         out.push(tokens[visible[at]].clone());
         at += 1;
     }
-    if let Some(name) = last {
+    if let Some(name) = alias {
         out.extend([TokenWithSpan { token: Token::make_keyword("AS"), span: name.span }, name]);
     }
     out.extend(visible.get(at..).unwrap_or_default().iter().map(|&i| tokens[i].clone()));

@@ -62,6 +62,7 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("reloptions", SqlType::Text),
             ("reloftype", SqlType::BigInt),
             ("reltoastrelid", SqlType::BigInt),
+            ("relpartbound", SqlType::Text),
         ],
         rows: classes,
     },
@@ -177,6 +178,8 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("datistemplate", SqlType::Bool),
             ("datallowconn", SqlType::Bool),
             ("datacl", SqlType::Text),
+            ("daticulocale", SqlType::Text),
+            ("datlocprovider", SqlType::Text),
         ],
         rows: |_| {
             // Encoding 6 is UTF-8.
@@ -192,6 +195,8 @@ pub(super) const TABLES: &[SystemTable] = &[
                 no,
                 yes,
                 Value::Null,
+                Value::Null,
+                text("c"),
             ]]
         },
     },
@@ -267,7 +272,12 @@ pub(super) const TABLES: &[SystemTable] = &[
     SystemTable {
         schema: SCHEMA,
         name: "pg_inherits",
-        columns: &[("inhrelid", SqlType::BigInt), ("inhparent", SqlType::BigInt), ("inhseqno", SqlType::Integer)],
+        columns: &[
+            ("inhrelid", SqlType::BigInt),
+            ("inhparent", SqlType::BigInt),
+            ("inhseqno", SqlType::Integer),
+            ("inhdetachpending", SqlType::Bool),
+        ],
         rows: |_| Vec::new(),
     },
     SystemTable {
@@ -361,6 +371,7 @@ impl Class {
             Value::Null,
             none(),
             none(),
+            Value::Null,
         ]
     }
 }

@@ -87,6 +87,9 @@ impl Binder<'_> {
                 Statement::SetVariable { name: fold(name).to_lowercase(), plan: None }
             }
             SessionAst::Discard(tag) => Statement::Discard(tag),
+            SessionAst::Query(_) | SessionAst::Set { .. } | SessionAst::Lock(_) => {
+                return Err(Error::internal("a statement of another kind"));
+            }
             SessionAst::Extension { tag, name } => {
                 let named = fold(name);
                 if !is_built_in(&named) {
