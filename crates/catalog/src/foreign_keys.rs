@@ -93,7 +93,7 @@ impl CatalogSnapshot {
         }
     }
 
-    fn change_foreign_keys(&mut self, change: impl Fn(&mut Vec<ForeignKey>)) {
+    pub(crate) fn change_foreign_keys(&mut self, change: impl Fn(&mut Vec<ForeignKey>)) {
         for entry in self.schemas.values_mut().flat_map(std::collections::BTreeMap::values_mut) {
             let TableEntry::Table(table) = entry else { continue };
             if !table.foreign_keys.is_empty() {

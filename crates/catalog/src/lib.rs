@@ -8,6 +8,7 @@ mod domains;
 mod filling;
 mod foreign_keys;
 mod indexes;
+mod moves;
 pub mod names;
 mod routines;
 mod schemas;

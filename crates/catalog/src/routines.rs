@@ -42,6 +42,8 @@ pub enum Language {
     Sql,
     /// The procedural language after PostgreSQL's PL/pgSQL.
     Procedural,
+    /// An expression or query in which parameters stand for what a call is given.
+    Macro,
 }
 
 impl Language {
@@ -50,6 +52,7 @@ impl Language {
         match self {
             Self::Sql => "sql",
             Self::Procedural => "plpgsql",
+            Self::Macro => "macro",
         }
     }
 }
@@ -334,6 +337,52 @@ impl Catalog {
                         catalog.routines.remove(&key);
                     }
                 }
+            }
+            Ok(())
+        })
+    }
+
+    /// Enters a macro: what it means for each number of arguments. What was called so goes if `or_replace`.
+    pub fn create_macro(
+        &self,
+        (schema, name): (Option<&str>, &str),
+        made: Vec<Routine>,
+        or_replace: bool,
+        if_not_exists: bool,
+    ) -> Result<()> {
+        self.change(|catalog| {
+            let key = (schema_of_routine(schema), name.to_owned());
+            if !catalog.has_schema(&key.0) {
+                return Err(no_schema(&key.0));
+            }
+            let known = catalog.routines.get(&key).map_or(&[][..], Vec::as_slice);
+            match known.first() {
+                None => {}
+                Some(other) if other.language != Language::Macro => {
+                    let message = format!("a {} of the name \"{name}\" exists", other.kind.name());
+                    return Err(Error::new(DUPLICATE_FUNCTION, message));
+                }
+                Some(_) if or_replace => {}
+                Some(_) if if_not_exists => return Ok(()),
+                Some(_) => {
+                    let message = format!("macro \"{name}\" already exists");
+                    return Err(Error::new(DUPLICATE_FUNCTION, message).hint("CREATE OR REPLACE replaces it"));
+                }
+            }
+            catalog.routines.insert(key, made.into_iter().map(Arc::new).collect());
+            Ok(())
+        })
+    }
+
+    /// Removes a macro. A missing one is an error unless `if_exists`.
+    pub fn drop_macro(&self, schema: Option<&str>, name: &str, if_exists: bool) -> Result<()> {
+        self.change(|catalog| {
+            let key = (schema_of_routine(schema), name.to_owned());
+            let is_macro = |named: &Vec<Arc<Routine>>| named.iter().all(|r| r.language == Language::Macro);
+            if catalog.routines.get(&key).is_some_and(is_macro) {
+                catalog.routines.remove(&key);
+            } else if !if_exists {
+                return Err(Error::new(SqlState::UNDEFINED_FUNCTION, format!("macro \"{name}\" does not exist")));
             }
             Ok(())
         })

@@ -243,6 +243,7 @@ impl CatalogSnapshot {
         self.sequences.is_empty()
             && self.types.is_empty()
             && self.domains.is_empty()
+            && self.routines.is_empty()
             && self.schemas.values().all(BTreeMap::is_empty)
     }
 
@@ -253,6 +254,7 @@ impl CatalogSnapshot {
         all.sequences.extend(own.sequences.clone());
         all.types.extend(own.types.clone());
         all.domains.extend(own.domains.clone());
+        all.routines.extend(own.routines.clone());
         all.comments.extend(own.comments.clone());
         all
     }

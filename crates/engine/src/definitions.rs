@@ -1,7 +1,9 @@
 //! Sequences, tables, indexes and views as the SQL that makes them again.
 
+use std::sync::Arc;
+
 use catalog::{
-    Action, CatalogSnapshot, Domain, Filling, ForeignKey, IndexPart, Mode, Returns, Routine, RoutineKind,
+    Action, CatalogSnapshot, Domain, Filling, ForeignKey, IndexPart, Language, Mode, Returns, Routine, RoutineKind,
     RoutineParameter, Table, TableEntry, TableIndex, Unique, Volatility,
 };
 use functions::sequence::Shape;
@@ -47,10 +49,16 @@ impl Session {
             };
             Definition { schema: schema.to_owned(), name: name.to_owned(), sql }
         });
-        let routines = catalog.routines().map(|routine| Definition {
-            schema: routine.schema.clone(),
-            name: routine.name.clone(),
-            sql: create_routine(&full_name(&routine.schema, &routine.name), routine),
+        let routines = catalog.routines().filter_map(|routine| {
+            let named = catalog.routines_named(Some(&routine.schema), &routine.name);
+            let full = full_name(&routine.schema, &routine.name);
+            let sql = match routine.language {
+                // What a macro means for all numbers of arguments is one statement.
+                Language::Macro if named[0].number != routine.number => return None,
+                Language::Macro => create_macro(&full, named),
+                _ => create_routine(&full, routine),
+            };
+            Some(Definition { schema: routine.schema.clone(), name: routine.name.clone(), sql })
         });
         let types = catalog.user_types().map(|(schema, name, of)| {
             let labels: Vec<String> =
@@ -175,7 +183,7 @@ type Entry<'c> = (&'c str, &'c str, &'c TableEntry);
 type Seen<'c> = (&'c str, &'c str);
 
 /// A foreign key without its name.
-fn references(table: &Table, key: &ForeignKey, catalog: &CatalogSnapshot) -> String {
+pub(crate) fn references(table: &Table, key: &ForeignKey, catalog: &CatalogSnapshot) -> String {
     let names = |table: &Table, attributes: &[usize]| {
         let name = |&at: &usize| quoted(&table.relation.schema().attributes()[at].name);
         attributes.iter().map(name).collect::<Vec<_>>().join(", ")
@@ -245,6 +253,20 @@ fn parts(table: &Table, parts: &[IndexPart]) -> String {
         name + order
     };
     parts.iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// The statement that makes a macro.
+fn create_macro(name: &str, overloads: &[Arc<Routine>]) -> String {
+    let parameter = |p: &RoutineParameter| {
+        let name = quoted(p.name.as_deref().unwrap_or_default());
+        p.default.as_ref().map_or_else(|| name.clone(), |default| format!("{name} := {default}"))
+    };
+    let overload = |routine: &Arc<Routine>| {
+        let parameters: Vec<String> = routine.parameters.iter().map(parameter).collect();
+        let table = if routine.is_set { "TABLE " } else { "" };
+        format!("({}) AS {table}{}", parameters.join(", "), routine.body)
+    };
+    format!("CREATE MACRO {name}{};", overloads.iter().map(overload).collect::<Vec<_>>().join(", "))
 }
 
 /// The statement that makes a function or procedure.

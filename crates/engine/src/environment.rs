@@ -18,6 +18,7 @@ use functions::SequenceSession;
 use io::{FileSource, OpenContext};
 use scheduler::{JobHandle, JobOptions, JobSpec, Observer, Pipeline};
 use sql::ObjectName;
+use types::{SqlType, Value};
 
 use crate::activity::{Open, Statement};
 use crate::call::Call;
@@ -65,6 +66,8 @@ pub(crate) struct Environment {
     pub open: Arc<AtomicUsize>,
     /// What its statements tell besides.
     pub notices: Notices,
+    /// What SET VARIABLE has set.
+    pub variables: HashMap<String, (Value, SqlType)>,
     /// Functions and procedures that the session has run, by number.
     pub programs: HashMap<i64, Arc<dyn Any + Send + Sync>>,
     /// How many of them run, one within another.
@@ -100,6 +103,7 @@ impl Environment {
             block,
             open,
             notices,
+            variables: HashMap::new(),
             programs,
             parsed,
             calls,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base::{Error, Result, SqlState};
-use catalog::{DEFAULT_SCHEMA, Domain, Field, Name, Routine, SequenceEntry, TableEntry, UserType};
+use catalog::{DEFAULT_SCHEMA, Domain, Field, Name, Routine, SequenceEntry, TEMPORARY_SCHEMA, TableEntry, UserType};
 use functions::Sequence;
 use io::FileSource;
 use plan::Expr;
@@ -304,6 +304,11 @@ impl sql::Resolver for Resolver<'_> {
         Setting::find(name).ok().map(|setting| self.environment.value_of(setting))
     }
 
+    fn session_variable(&self, name: &str) -> Option<(Value, SqlType)> {
+        self.is_of_session.set(true);
+        self.environment.variables.get(name).cloned()
+    }
+
     fn session(&self) -> i64 {
         self.is_of_session.set(true);
         self.environment.sequences.number()
@@ -378,6 +383,10 @@ impl sql::Resolver for Resolver<'_> {
             return Vec::new();
         }
         let named = |schema: Option<&str>| self.catalog.routines_named(schema, name).to_vec();
+        let own = if schema.is_none() { named(Some(TEMPORARY_SCHEMA)) } else { Vec::new() };
+        if !own.is_empty() {
+            return own;
+        }
         match (schema, &*self.path.borrow()) {
             (None, Some(path)) => {
                 path.iter().map(|schema| named(Some(schema))).find(|found| !found.is_empty()).unwrap_or_default()

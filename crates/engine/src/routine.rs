@@ -191,6 +191,7 @@ fn program_of(environment: &mut Environment, routine: &Arc<Routine>) -> Result<A
     let program = match routine.language {
         Language::Procedural => compile::procedural(environment, routine)?,
         Language::Sql => compile::statements(environment, routine)?,
+        Language::Macro => return Err(Error::internal("a macro that is called")),
     };
     let program = Arc::new(program);
     if environment.programs.len() >= MOST_PROGRAMS {
@@ -205,6 +206,7 @@ fn place_of(routine: &Routine) -> String {
     let language = match routine.language {
         Language::Procedural => "PL/pgSQL function",
         Language::Sql => "SQL function",
+        Language::Macro => "macro",
     };
     format!("{language} {}", routine.signature())
 }

@@ -12,6 +12,7 @@ mod load;
 mod locking;
 mod prepared;
 mod routine;
+mod session;
 mod show;
 mod transact;
 mod user_type;
@@ -73,7 +74,7 @@ fn written(statement: &Statement) -> Option<&'static str> {
         Statement::Insert(_) => Some("INSERT"),
         Statement::Copy(sql::Copy::From { .. }) => Some("COPY FROM"),
         Statement::CreateTable(_) => Some("CREATE TABLE"),
-        Statement::AlterTable(_) | Statement::Rename { .. } => Some("ALTER TABLE"),
+        Statement::AlterTable(_) | Statement::Rename { .. } | Statement::SetSchema { .. } => Some("ALTER TABLE"),
         Statement::CreateTableAs { .. } => Some("CREATE TABLE AS"),
         Statement::CreateView(_) => Some("CREATE VIEW"),
         Statement::CreateIndex(_) => Some("CREATE INDEX"),
@@ -113,8 +114,14 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
             definition::create_sequence(environment, &name, shape, owner, if_not_exists)
         }
         Statement::Rename { kind, name, to, if_exists } => definition::rename(environment, kind, &name, &to, if_exists),
+        Statement::SetSchema { kind, name, to, if_exists } => {
+            definition::set_schema(environment, kind, &name, &to, if_exists)
+        }
         Statement::AlterTable(alter) => alter::alter(environment, *alter),
         Statement::Nothing(what) => Ok(QueryResult::done(Tag::Done(what))),
+        Statement::Told(what, message) => Ok(session::told(environment, what, message)),
+        Statement::SetVariable { name, plan } => session::set_variable(environment, name, plan),
+        Statement::Discard(what) => session::discard(environment, what),
         Statement::AlterSequence { name, sequence, change } => {
             definition::alter_sequence(environment, &name, sequence, change)
         }

@@ -2,6 +2,7 @@
 
 mod alter;
 mod argument;
+mod asof;
 mod by_name;
 mod change;
 mod changing_with;
@@ -31,12 +32,14 @@ mod prepared;
 mod query;
 mod recursion;
 mod routine;
+mod rows_from;
 mod sample;
 mod scope;
 mod select;
 mod sequence;
 mod series;
 mod set_operation;
+mod shown;
 mod statement;
 mod summarize;
 mod ties;

@@ -54,6 +54,8 @@ impl Dialect for MorselDialect {
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
         let precedence = match &parser.peek_token_ref().token {
             word if is_isnull(word) => Precedence::Is,
+            Token::DuckIntDiv => Precedence::MulDivModOp,
+            word if is_glob(word) => Precedence::Like,
             Token::Tilde
             | Token::TildeAsterisk
             | Token::ExclamationMarkTilde
@@ -106,6 +108,17 @@ impl Dialect for MorselDialect {
             parser.next_token();
             return Some(Ok(Expr::IsNull(Box::new(expr.clone()))));
         }
+        if parser.peek_token_ref().token == Token::DuckIntDiv {
+            parser.next_token();
+            return Some(parser.parse_subexpr(precedence).map(|right| {
+                let (left, right) = (Box::new(expr.clone()), Box::new(right));
+                Expr::BinaryOp { left, op: BinaryOperator::DuckIntegerDivide, right }
+            }));
+        }
+        if is_glob(&parser.peek_token_ref().token) {
+            parser.next_token();
+            return Some(crate::parse::glob::matching(parser, expr, precedence));
+        }
         let negated = word(0) == Keyword::NOT;
         let first = usize::from(negated);
         if word(first) != Keyword::BETWEEN || word(first + 1) != Keyword::SYMMETRIC {
@@ -148,6 +161,8 @@ impl Dialect for MorselDialect {
         support_map_literal_syntax,
         supports_select_wildcard_exclude,
         supports_select_wildcard_replace,
+        supports_select_wildcard_rename,
+        supports_order_by_using_operator,
         supports_string_literal_concatenation_with_newline,
         supports_alter_column_type_using,
     );
@@ -168,6 +183,11 @@ impl MorselDialect {
 /// The operator `ISNULL`.
 fn is_isnull(token: &Token) -> bool {
     matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull"))
+}
+
+/// The operator `GLOB`.
+fn is_glob(token: &Token) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("glob"))
 }
 
 /// `substring(text SIMILAR pattern ESCAPE escape)`, as `substring(text FROM pattern FOR escape)`, which means the same.

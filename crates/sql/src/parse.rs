@@ -6,10 +6,13 @@ mod conflict;
 mod cursor;
 mod domain;
 mod error;
+pub(crate) mod glob;
 mod insert;
+mod joins;
 pub(crate) mod lambda;
 mod like;
 mod locking;
+mod macros;
 mod maintenance;
 mod number;
 mod pivot;
@@ -19,12 +22,16 @@ mod question;
 pub(crate) mod returning;
 mod routine;
 mod sequence;
+mod session;
 mod set_config;
 pub(crate) mod sets;
+pub(crate) mod shorthand;
 pub(crate) mod structs;
 mod table;
+mod traversal;
 mod user_types;
 pub(crate) mod window;
+mod words;
 
 use std::ops::Range;
 
@@ -32,7 +39,7 @@ use base::{Error, Result, SqlState};
 use sqlparser::ast::{ColumnOption, ColumnOptionDef, ObjectType, Query, SetExpr, Statement, TableConstraint};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer};
 
 use crate::dialect::MorselDialect;
 use crate::position::Positions;
@@ -43,13 +50,15 @@ pub(crate) use comment::{CommentAst, CommentedAst};
 pub(crate) use conflict::Arbiter;
 pub(crate) use cursor::CursorAst;
 pub(crate) use domain::{DomainAction, DomainAst, DomainPart};
-pub(crate) use insert::{InsertForm, Overriding};
+pub(crate) use insert::{InsertForm, Or, Overriding};
 pub(crate) use like::LikeForm;
 pub(crate) use locking::LockAst;
+pub(crate) use macros::{CreateMacroAst, MacroAst};
 pub(crate) use maintenance::MaintenanceAst;
 pub(crate) use prepared::{ExecuteAst, PrepareAst, PreparedAst};
 pub(crate) use routine::{CreateRoutineAst, ParameterAst, ReturnsAst, RoutineAst, RoutineNameAst, RoutineTypeAst};
 pub(crate) use sequence::{SequenceAst, SequenceChangeAst, SequenceOptions};
+pub(crate) use session::{SessionAst, is_built_in};
 pub(crate) use set_config::set_config;
 pub(crate) use user_types::{TypeAction, TypeAst};
 
@@ -224,8 +233,18 @@ pub fn parse_script(script: &str, mut from: usize) -> Result<Vec<(Parsed, Range<
     Ok(all)
 }
 
+/// Parses a statement that was not written where it stands: nothing of it has a place.
+pub(crate) fn parse_placeless(text: &str) -> Result<Parsed> {
+    parse_tokens(text, 0, |token| token.span = Span::empty())
+}
+
 /// Parses the statement `text` that starts at byte `base` of the script that positions shall refer to.
 fn parse_at(text: &str, base: usize) -> Result<Parsed> {
+    parse_tokens(text, base, |_| {})
+}
+
+/// Parses a statement; `place` changes the places of its tokens before they are read.
+fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) -> Result<Parsed> {
     let (text, _) = given_data(text);
     if base + text.len() > MAX_TEXT {
         return Err(Error::new(SqlState::PROGRAM_LIMIT, "the SQL text is longer than 256 MiB")
@@ -243,19 +262,28 @@ fn parse_at(text: &str, base: usize) -> Result<Parsed> {
     refuse_current_of(&tokens, &positions)?;
     question::operators(&mut tokens);
     let placeholders = number_placeholders(&mut tokens);
-    let tokens = structs::types(tokens);
+    let tokens = structs::types(user_types::composites(shorthand::carry(tokens)));
     let (tokens, insert) = insert::form(tokens, &MorselDialect);
     let (tokens, like) = like::form(tokens);
     let tokens = lambda::arrows(tokens);
     let (tokens, locks) = locking::take(tokens);
-    let tokens = sequence::ordered(returning::carry(sets::carry(window::carry(table::as_select(tokens)))));
+    let (tokens, traversals) = traversal::take(tokens);
+    let mut tokens =
+        sequence::ordered(returning::carry(sets::carry(window::carry(table::as_select(joins::carry(tokens))))));
+    tokens.iter_mut().for_each(place);
     let mut parser = Parser::new(&MorselDialect).with_recursion_limit(MAX_RECURSION).with_tokens_with_locations(tokens);
-    let ast = command::statement(&mut parser)
+    let mut ast = command::statement(&mut parser)
         .and_then(|ast| match parser.peek_token().token {
             Token::EOF => Ok(ast),
             _ => parser.expected("end of statement", parser.peek_token()),
         })
         .map_err(|e| error::parser(&e, text, &positions))?;
+    if !traversals.is_empty() {
+        match ast.library() {
+            Some(statement) => traversal::put(statement, traversals, &positions)?,
+            None => return Err(Error::unsupported("SEARCH or CYCLE in this statement").at(positions.begin())),
+        }
+    }
     Ok(Parsed { ast, positions, text: text.to_owned(), placeholders, insert, like, locks })
 }
 

@@ -82,6 +82,11 @@ pub trait Resolver {
         None
     }
 
+    /// The value of a variable of the session, as SET VARIABLE has set it.
+    fn session_variable(&self, _name: &str) -> Option<(Value, SqlType)> {
+        None
+    }
+
     /// The number that the system's tables have for a table, view, sequence or index.
     fn number_of(&self, _name: &ObjectName) -> Option<i64> {
         None

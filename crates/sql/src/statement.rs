@@ -2,6 +2,7 @@
 
 mod cursor;
 mod definition;
+mod kinds;
 mod lock;
 mod name;
 mod with;
@@ -18,6 +19,7 @@ use crate::ComputedColumn;
 use crate::procedure::Block;
 pub use cursor::{CursorStatement, Direction};
 pub use definition::{DomainStatement, Maintenance, ReindexKind, RoutineChange, SequenceChange, TypeStatement};
+pub use kinds::{ExplainStage, ObjectKind};
 pub use lock::{LockStrength, LockWait, LockedTable, Locking};
 pub use name::ObjectName;
 pub use with::{With, WithPart};
@@ -84,10 +86,32 @@ pub enum Statement {
         /// Nothing happens if there is none.
         if_exists: bool,
     },
+    /// ALTER TABLE or ALTER VIEW ... SET SCHEMA.
+    SetSchema {
+        /// What it is.
+        kind: ObjectKind,
+        /// Its name.
+        name: ObjectName,
+        /// The schema that it goes to.
+        to: String,
+        /// Nothing happens if there is none.
+        if_exists: bool,
+    },
     /// ALTER TABLE.
     AlterTable(Box<AlterTable>),
     /// Nothing is to be done; what the statement is called.
     Nothing(&'static str),
+    /// Nothing is to be done, which is told: what the statement is called, and what is told.
+    Told(&'static str, String),
+    /// SET VARIABLE, or, without a plan, RESET VARIABLE.
+    SetVariable {
+        /// Its name.
+        name: String,
+        /// Its value: that of the only column of the first row.
+        plan: Option<Plan>,
+    },
+    /// DISCARD: what the statement is called.
+    Discard(&'static str),
     /// ALTER SEQUENCE; the change is made when the statement runs.
     AlterSequence {
         /// Its name.
@@ -228,6 +252,7 @@ impl Statement {
             Self::With(with) => with.then.plan(),
             Self::Locking(locking) => Some(&locking.plan),
             Self::Cursor(CursorStatement::Declare { plan, .. }) => Some(plan),
+            Self::SetVariable { plan, .. } => plan.as_ref(),
             _ => None,
         }
     }
@@ -241,6 +266,7 @@ impl Statement {
             Self::AlterTable(alter) => alter.rows.as_mut(),
             Self::Locking(locking) => Some(&mut locking.plan),
             Self::Cursor(CursorStatement::Declare { plan, .. }) => Some(plan),
+            Self::SetVariable { plan, .. } => plan.as_mut(),
             Self::Explain { analyze: true, statement, .. } => statement.plan_to_run(),
             _ => None,
         }
@@ -269,44 +295,6 @@ pub struct Prepare {
     pub types: Vec<SqlType>,
     /// The columns of its rows; none of a change.
     pub columns: Vec<catalog::Field>,
-}
-
-/// Which form EXPLAIN shows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ExplainStage {
-    /// The plan as bound.
-    Logical,
-    /// The optimized plan, for people.
-    Plain,
-    /// The optimized plan, complete.
-    Optimized,
-    /// Pipelines and their dependencies.
-    Pipelines,
-    /// The pipelines' IR.
-    Ir,
-    /// Machine code.
-    Asm,
-    /// What each worker did when, drawn.
-    Trace,
-}
-
-/// What DROP drops.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ObjectKind {
-    /// A table.
-    Table,
-    /// A view.
-    View,
-    /// A sequence.
-    Sequence,
-    /// A schema with what is in it.
-    Schema,
-    /// An index.
-    Index,
-    /// A type.
-    Type,
-    /// A domain.
-    Domain,
 }
 
 /// CREATE TABLE.

@@ -264,16 +264,36 @@ pub(super) fn rename(
     to: &str,
     if_exists: bool,
 ) -> Result<QueryResult> {
+    altered(environment, kind, name, if_exists, |catalog, kind, name| catalog.rename(kind, name, to))
+}
+
+/// ALTER TABLE and ALTER VIEW ... SET SCHEMA.
+pub(super) fn set_schema(
+    environment: &Environment,
+    kind: ObjectKind,
+    name: &ObjectName,
+    to: &str,
+    if_exists: bool,
+) -> Result<QueryResult> {
+    altered(environment, kind, name, if_exists, |catalog, kind, name| catalog.set_schema(kind, name, to))
+}
+
+/// Changes an entry of the catalog that it is in.
+fn altered(
+    environment: &Environment,
+    kind: ObjectKind,
+    name: &ObjectName,
+    if_exists: bool,
+    change: impl FnOnce(&Catalog, Kind, (Option<&str>, &str)) -> Result<()>,
+) -> Result<QueryResult> {
     let name = environment.located(name);
     let (kind, done) = match kind {
         ObjectKind::View => (Kind::View, "ALTER VIEW"),
         _ => (Kind::Table, "ALTER TABLE"),
     };
-    let catalog = environment.catalog_of(name.schema.as_deref());
-    let renamed = catalog.rename(kind, (name.schema.as_deref(), &name.name), to);
-    match renamed {
+    match change(environment.catalog_of(name.schema.as_deref()), kind, (name.schema.as_deref(), &name.name)) {
         Err(error) if if_exists && error.state() == SqlState::UNDEFINED_TABLE => {}
-        renamed => renamed.map_err(|e| e.at(name.position))?,
+        changed => changed.map_err(|e| e.at(name.position))?,
     }
     Ok(QueryResult::done(Tag::Done(done)))
 }

@@ -52,6 +52,10 @@ pub(crate) fn explain(
         _ if analyze => analyzed(environment, plan)?,
         ExplainStage::Logical => plan.to_string(),
         ExplainStage::Plain => Printer::plain(&execute::optimize(environment, plan)?).to_string(),
+        ExplainStage::Json => {
+            let plan = execute::optimize(environment, plan)?;
+            return Ok(texts(&["plan"], vec![vec![document(&plan)]]));
+        }
         ExplainStage::Optimized => execute::optimize(environment, plan)?.to_string(),
         ExplainStage::Pipelines => {
             pipelines(&pipeline::lower_to(target, &execute::optimize(environment, plan)?, false)?)
@@ -63,6 +67,48 @@ pub(crate) fn explain(
         }
     };
     Ok(texts(&["plan"], text.lines().map(|l| vec![l.to_string()]).collect()))
+}
+
+/// The plan as a document of JSON, in the form of PostgreSQL's.
+fn document(plan: &Plan) -> String {
+    let printer = Printer::plain(plan);
+    let ctes = plan.ctes.iter().map(|(_, cte)| {
+        let parts = format!("\"Subplan Name\": {}, ", json(&format!("CTE {}", cte.name)));
+        operator_document(&printer, &cte.plan, &parts)
+    });
+    let ctes: Vec<String> = ctes.collect();
+    let root = operator_document(&printer, &plan.root, "");
+    match ctes.is_empty() {
+        true => format!("[{{\"Plan\": {root}}}]"),
+        false => format!("[{{\"Plan\": {root}, \"CTEs\": [{}]}}]", ctes.join(", ")),
+    }
+}
+
+/// `parts` are what else is said of the operator.
+fn operator_document(printer: &Printer<'_>, node: &Node, parts: &str) -> String {
+    let label = printer.operator(node);
+    // The first word names it, and joins have two.
+    let words = if label.starts_with("join ") { 2 } else { 1 };
+    let name = label.split_whitespace().take(words).collect::<Vec<_>>().join(" ");
+    let rows = if node.rows.is_finite() { format!("{:.0}", node.rows) } else { "null".to_owned() };
+    let inputs: Vec<String> = node.inputs().map(|input| operator_document(printer, input, "")).collect();
+    let inputs = if inputs.is_empty() { String::new() } else { format!(", \"Plans\": [{}]", inputs.join(", ")) };
+    let (name, label) = (json(&name), json(&label));
+    format!("{{{parts}\"Node Type\": {name}, \"Operator\": {label}, \"Plan Rows\": {rows}{inputs}}}")
+}
+
+/// A text as one of JSON.
+fn json(text: &str) -> String {
+    let mut out = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c < ' ' => out += &format!("\\u{:04x}", c as u32),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
 }
 
 /// Pipelines with their dependencies, in the order in which they may run.

@@ -3,6 +3,7 @@
 //! A table is put together when a statement names it, of the definitions that the statement is bound against. Numbers of objects
 //! (`oid`) follow from their names, so that they stay as they are while others come and go.
 
+mod constraints;
 mod information;
 mod postgres;
 mod routines;
@@ -50,7 +51,7 @@ pub(crate) fn system_table(
     name: &str,
 ) -> Option<Arc<MemorySource>> {
     let schema = schema.unwrap_or(PG_CATALOG);
-    let mut all = information::TABLES.iter().chain(postgres::TABLES).chain(routines::TABLES);
+    let mut all = information::TABLES.iter().chain(postgres::TABLES).chain(routines::TABLES).chain(constraints::TABLES);
     let table = all.find(|table| table.schema == schema && table.name == name)?;
     Some(small_table(table.columns, (table.rows)(&System { environment, catalog })))
 }

@@ -153,9 +153,63 @@ pub(super) const SYSTEM: &[Composed] = &[
     scalar(
         &["pg_get_expr"],
         &["n", "of"],
-        "CAST(NULL AS text)",
-        "The text of an expression that the system has as a tree, of which there are none.",
-        ("pg_get_expr(1, 2)", "NULL"),
+        "CAST(n AS text)",
+        "The text of an expression of the system's tables, which have these as texts.",
+        ("pg_get_expr('1', 2)", "1"),
+    ),
+    scalar(
+        &["pg_get_expr"],
+        &["n", "of", "pretty"],
+        "CAST(n AS text)",
+        "The text of an expression of the system's tables, which have these as texts.",
+        ("pg_get_expr('1', 2, true)", "1"),
+    ),
+    scalar(
+        &["pg_get_constraintdef"],
+        &["n"],
+        "(SELECT own_text FROM (SELECT oid AS own_number, condef AS own_text FROM pg_catalog.pg_constraint) AS own \
+         WHERE own_number = n)",
+        "What makes the constraint of that number.",
+        ("pg_get_constraintdef(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_constraintdef"],
+        &["n", "pretty"],
+        "(SELECT own_text FROM (SELECT oid AS own_number, condef AS own_text FROM pg_catalog.pg_constraint) AS own \
+         WHERE own_number = n)",
+        "What makes the constraint of that number.",
+        ("pg_get_constraintdef(1, true)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_function_result"],
+        &["n"],
+        "(SELECT own_text FROM (SELECT oid AS own_number, proresult AS own_text FROM pg_catalog.pg_proc) AS own \
+         WHERE own_number = n)",
+        "What the function of that number gives.",
+        ("pg_get_function_result(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_function_arguments"],
+        &["n"],
+        "(SELECT own_text FROM (SELECT oid AS own_number, proarguments AS own_text FROM pg_catalog.pg_proc) AS own \
+         WHERE own_number = n)",
+        "What the function of that number takes.",
+        ("pg_get_function_arguments(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_partition_ancestors"],
+        &["n"],
+        "n",
+        "The tables that a table is a part of: itself, as there are no others.",
+        ("pg_partition_ancestors(1)", "1"),
+    ),
+    scalar(
+        &["pg_get_indexdef"],
+        &["n"],
+        "(SELECT own_text FROM (SELECT indexrelid AS own_number, indexdef AS own_text FROM pg_catalog.pg_index) AS own \
+         WHERE own_number = n)",
+        "What makes the index of that number.",
+        ("pg_get_indexdef(1)", "NULL"),
     ),
     scalar(
         &["obj_description", "shobj_description"],
@@ -209,36 +263,6 @@ pub(super) const SYSTEM: &[Composed] = &[
         "pg_get_viewdef(v)",
         "The query of a view, as it was written.",
         ("pg_get_viewdef(1, true)", "NULL"),
-    ),
-    scalar(
-        &["pg_get_indexdef"],
-        &["n"],
-        "(SELECT max(\"#i\".indexdef) FROM pg_catalog.pg_indexes \"#i\" JOIN pg_catalog.pg_class \"#c\" ON \"#c\".relname = \"#i\".indexname \
-         AND \"#c\".relkind = 'i' JOIN pg_catalog.pg_namespace \"#n\" ON \"#n\".oid = \"#c\".relnamespace AND \"#n\".nspname = \"#i\".schemaname \
-         WHERE \"#c\".oid = n)",
-        "The statement that makes an index, by its number.",
-        ("pg_get_indexdef(1)", "NULL"),
-    ),
-    scalar(
-        &["pg_get_constraintdef"],
-        &["n"],
-        "CASE WHEN n IS NULL THEN CAST(NULL AS text) END",
-        "The definition of a constraint by its number, which none has.",
-        ("pg_get_constraintdef(1)", "NULL"),
-    ),
-    scalar(
-        &["pg_get_constraintdef"],
-        &["n", "pretty"],
-        "pg_get_constraintdef(n)",
-        "The definition of a constraint by its number, which none has.",
-        ("pg_get_constraintdef(1, true)", "NULL"),
-    ),
-    scalar(
-        &["pg_get_function_result"],
-        &["n"],
-        "(SELECT max(format_type(\"#p\".prorettype, -1)) FROM pg_catalog.pg_proc \"#p\" WHERE \"#p\".oid = n)",
-        "The type of a user's function, by its number.",
-        ("pg_get_function_result(1)", "NULL"),
     ),
     scalar(
         &["pg_relation_is_updatable"],

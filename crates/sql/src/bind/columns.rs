@@ -1,4 +1,5 @@
-//! `COLUMNS(*)`, `COLUMNS('pattern')` and `COLUMNS([names])` in a select list: the item is there once for each such column.
+//! `COLUMNS(*)`, `COLUMNS(* EXCLUDE a)`, `COLUMNS('pattern')`, `COLUMNS([names])`, `COLUMNS(lambda c: ...)` and `* LIKE 'pattern'` in a
+//! select list: the item is there once for each such column.
 
 use std::ops::ControlFlow;
 
@@ -6,14 +7,24 @@ use base::{Error, Result, SqlState};
 use sqlparser::ast::{
     self, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, ObjectNamePart, VisitMut, VisitorMut,
 };
-use types::ops::like::{Syntax, matches};
+use types::Value;
+use types::ops::like::{DEFAULT_ESCAPE, Syntax, matches, similar};
 
+use super::scope::{Clause, Level};
 use super::{Binder, fold, unsupported};
+use crate::parse::glob;
+use crate::parse::shorthand::pattern_of_names;
 
 /// Which columns are meant.
 enum Chosen {
     All,
     Matching(String),
+    /// As a pattern behind `*` says: how it is written, and itself.
+    Like(String, String),
+    /// All but these.
+    Except(Vec<Ident>),
+    /// Those for whose names the lambda is true.
+    Where(ast::LambdaFunction),
     Named(Vec<String>),
 }
 
@@ -36,6 +47,40 @@ impl Binder<'_> {
                 }
                 names = matching;
             }
+            Chosen::Like(how, pattern) => {
+                let (negated, how) = how.strip_prefix("not ").map_or((false, how.as_str()), |how| (true, how));
+                let like = |fold| Syntax::Like { escape: DEFAULT_ESCAPE, fold };
+                let regex = Syntax::Regex { fold: false };
+                let (pattern, syntax) = match how {
+                    "ilike" => (pattern.clone(), like(true)),
+                    "similar to" => (similar(pattern, "\\").map_err(|e| e.at(position))?, regex),
+                    "glob" => (glob::regex(pattern), regex),
+                    _ => (pattern.clone(), like(false)),
+                };
+                let mut matching = Vec::new();
+                for name in names {
+                    if matches(&name, &pattern, syntax).map_err(|e| e.at(position))? != negated {
+                        matching.push(name);
+                    }
+                }
+                names = matching;
+            }
+            Chosen::Except(gone) => {
+                if let Some(missing) = gone.iter().find(|ident| !names.contains(&fold(ident))) {
+                    let message = format!("column \"{}\" is not among the columns of *", fold(missing));
+                    return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.text.at(missing)));
+                }
+                names.retain(|name| !gone.iter().any(|ident| fold(ident) == *name));
+            }
+            Chosen::Where(lambda) => {
+                let mut wanted = Vec::new();
+                for name in names {
+                    if self.is_wanted(lambda, &name, position)? {
+                        wanted.push(name);
+                    }
+                }
+                names = wanted;
+            }
             Chosen::Named(wanted) => {
                 if let Some(missing) = wanted.iter().find(|name| !names.contains(name)) {
                     let message = format!("column \"{missing}\" does not exist");
@@ -57,6 +102,40 @@ impl Binder<'_> {
             (name, expr)
         };
         Ok(Some(names.into_iter().map(made).collect()))
+    }
+
+    /// Whether a lambda is true for the name of a column.
+    fn is_wanted(&mut self, lambda: &ast::LambdaFunction, name: &str, position: Option<u32>) -> Result<bool> {
+        let parameters: Vec<&Ident> = match &lambda.params {
+            ast::OneOrManyWithParens::One(one) => vec![&one.name],
+            ast::OneOrManyWithParens::Many(many) => many.iter().map(|p| &p.name).collect(),
+        };
+        let [parameter] = parameters.as_slice() else {
+            return unsupported("COLUMNS of a lambda with other than one parameter", position);
+        };
+        let mut body = (*lambda.body).clone();
+        let value = ast::Expr::value(ast::Value::SingleQuotedString(name.to_owned()));
+        let _ = body.visit(&mut Named(&fold(parameter), &value));
+        self.names.levels.push(Level::new(Clause::Select));
+        let bound = self.condition(&body, "COLUMNS");
+        self.names.levels.pop();
+        match plan::eval::constant(&bound?).map_err(|e| e.at(position))? {
+            Value::Bool(wanted) => Ok(wanted),
+            _ => Ok(false),
+        }
+    }
+}
+
+/// Puts a value in the place of a name.
+struct Named<'a>(&'a str, &'a ast::Expr);
+
+impl VisitorMut for Named<'_> {
+    type Break = ();
+    fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
+        if matches!(expr, ast::Expr::Identifier(ident) if fold(ident) == self.0) {
+            *expr = self.1.clone();
+        }
+        ControlFlow::Continue(())
     }
 }
 
@@ -100,6 +179,14 @@ fn call(expr: &ast::Expr) -> Option<(&ast::Function, &Ident)> {
     }
 }
 
+fn last_names(names: &[ast::ObjectName]) -> Vec<Ident> {
+    let last = |name: &ast::ObjectName| match name.0.last() {
+        Some(ObjectNamePart::Identifier(ident)) => Some(ident.clone()),
+        _ => None,
+    };
+    names.iter().filter_map(last).collect()
+}
+
 fn find(expr: &ast::Expr) -> Result<Option<(Chosen, Ident)>> {
     let mut finder = Finder::default();
     let _ = ast::Visit::visit(expr, &mut finder);
@@ -112,6 +199,18 @@ fn find(expr: &ast::Expr) -> Result<Option<(Chosen, Ident)>> {
     };
     let chosen = match list.args.as_slice() {
         [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] => Chosen::All,
+        [FunctionArg::Unnamed(FunctionArgExpr::WildcardWithOptions(options))] => match &options.opt_exclude {
+            Some(ast::ExcludeSelectItem::Single(name)) => Chosen::Except(last_names(std::slice::from_ref(name))),
+            Some(ast::ExcludeSelectItem::Multiple(names)) => Chosen::Except(last_names(names)),
+            None => return wrong(),
+        },
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(ast::Expr::Lambda(lambda)))] => Chosen::Where(lambda.clone()),
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(how)), FunctionArg::Unnamed(FunctionArgExpr::Expr(pattern))] => {
+            match (pattern_of_names(how), text(pattern)) {
+                (Some(how), Some(pattern)) => Chosen::Like(how.to_owned(), pattern),
+                _ => return wrong(),
+            }
+        }
         [FunctionArg::Unnamed(FunctionArgExpr::Expr(ast::Expr::Array(names)))] => {
             match names.elem.iter().map(text).collect::<Option<_>>() {
                 Some(names) => Chosen::Named(names),

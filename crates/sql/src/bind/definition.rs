@@ -134,7 +134,7 @@ impl Binder<'_> {
                 ColumnOption::ForeignKey(_)
                 | ColumnOption::Check(_)
                 | ColumnOption::Generated { generation_expr: Some(_), .. } => {}
-                ColumnOption::Collation(_) => return unsupported("COLLATE", position),
+                ColumnOption::Collation(name) => self.text.check_collation(name)?,
                 other => return unsupported(format!("the column option {other}"), position),
             }
         }

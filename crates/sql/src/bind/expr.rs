@@ -28,6 +28,7 @@ mod session;
 mod string_agg;
 mod structure;
 mod subquery;
+mod text_part;
 mod window;
 
 use base::{Error, Result, SqlState};
@@ -131,7 +132,10 @@ impl Binder<'_> {
             E::AtTimeZone { timestamp, time_zone } => {
                 self.call_by_name("timezone", &[time_zone, timestamp], self.text.start(timestamp))
             }
-            E::Collate { expr, .. } => unsupported("COLLATE", self.text.start(expr)),
+            E::Collate { expr, collation } => {
+                self.text.check_collation(collation)?;
+                self.expr(expr)
+            }
             E::Lambda(_) => {
                 Err(Error::new(SqlState::SYNTAX_ERROR, "a lambda must be an argument of a function that takes one"))
             }

@@ -11,6 +11,7 @@ use types::{SqlType, Value};
 use super::scope::{Clause, LockableRows, PartRows, Relation, Scope, ScopeColumn};
 use super::{Binder, Bound, fold, unsupported};
 use crate::bind::parts::Text;
+use crate::parse::shorthand::is_rows_from;
 use crate::{ObjectName, Resolved, Table, parse_depth};
 
 /// Most tables in one FROM: each is an operator on top of the ones before.
@@ -371,7 +372,13 @@ impl Binder<'_> {
                 false => Ok(item),
             };
         }
+        if is_rows_from(name) {
+            return self.rows_from(arguments, alias, ordinality, seen);
+        }
         let function = self.text.object_name(name)?.name;
+        if let Some(item) = self.record_of_json(&function, arguments, alias, seen, position)? {
+            return Ok(item);
+        }
         if let Some(item) = self.rows_function(&function, arguments, alias, ordinality, seen)? {
             return Ok(item);
         }
@@ -398,6 +405,9 @@ impl Binder<'_> {
             Some(table) if arguments.is_empty() => self.scan(table, None, alias),
             Some(_) => Err(wrong(format!("{function} takes no arguments"))),
             None => {
+                if let Some(item) = self.shown_rows(function, arguments, alias)? {
+                    return Ok(item);
+                }
                 let mut names = vec!["generate_series", "range"];
                 names.extend(self.resolver.file_functions());
                 names.extend(self.resolver.view_functions());

@@ -9,7 +9,7 @@ use types::{SqlType, Value};
 use super::{Binder, Bound, Output, fold, unsupported};
 use crate::bind::coerce::assign;
 use crate::bind::parts::Text;
-use crate::parse::Overriding;
+use crate::parse::{Or, Overriding};
 use crate::{Change, ChangeKind, Insert, ObjectName, Resolved, Statement, Table};
 
 /// A column that INSERT fills.
@@ -40,6 +40,39 @@ impl Target {
     fn is_passed_over(&self, overriding: Option<Overriding>) -> bool {
         overriding == Some(Overriding::User) && matches!(self.filling, Filling::Identity { .. })
     }
+}
+
+/// What OR REPLACE and OR IGNORE say as ON CONFLICT.
+fn on_taken(or: Or, table: &Table, name: &ObjectName) -> Result<ast::OnConflict> {
+    let nothing = |conflict_target| ast::OnConflict { conflict_target, action: ast::OnConflictAction::DoNothing };
+    if or == Or::Ignore {
+        return Ok(nothing(None));
+    }
+    let key = table.statistics.indexes().into_iter().find(|index| index.is_unique() && index.only.is_none());
+    let Some(key) = key.map(|key| key.attributes()) else {
+        let message = format!("table \"{}\" has no key by which rows could be replaced", name.name);
+        return Err(Error::new(SqlState::INVALID_COLUMN_REFERENCE, message)
+            .hint("a PRIMARY KEY or UNIQUE constraint says which row a new one replaces")
+            .at(name.position));
+    };
+    let ident = |at: usize| table.fields.get(at).map(|field| ast::Ident::with_quote('"', field.name.clone()));
+    let target: Vec<ast::Ident> = key.iter().filter_map(|&at| ident(at)).collect();
+    if target.len() < key.len() {
+        return unsupported("INSERT OR REPLACE into a table whose key is computed", name.position);
+    }
+    let is_generated = |at: usize| table.fillings.get(at).is_some_and(Filling::is_generated);
+    let others = (0..table.fields.len()).filter(|at| !key.contains(at) && !is_generated(*at));
+    let assignment = |column: ast::Ident| ast::Assignment {
+        target: ast::AssignmentTarget::ColumnName(ast::ObjectName::from(vec![column.clone()])),
+        value: ast::Expr::CompoundIdentifier(vec![ast::Ident::with_quote('"', "excluded"), column]),
+    };
+    let assignments: Vec<ast::Assignment> = others.filter_map(ident).map(assignment).collect();
+    let target = Some(ast::ConflictTarget::Columns(target));
+    if assignments.is_empty() {
+        return Ok(nothing(target));
+    }
+    let action = ast::OnConflictAction::DoUpdate(ast::DoUpdate { assignments, selection: None });
+    Ok(ast::OnConflict { conflict_target: target, action })
 }
 
 impl Binder<'_> {
@@ -81,6 +114,12 @@ impl Binder<'_> {
         let bound = self.filled(bound, &targets, &table)?;
         let bound = self.written(bound, &table, &name)?;
         let bound = self.with_computed(bound, (&table, &name), &[])?;
+        if insert.on.is_none()
+            && let Some(or) = self.insert.or
+        {
+            let on = on_taken(or, &table, &name)?;
+            return self.on_conflict(bound, insert, written, (name, table), &on);
+        }
         match &insert.on {
             None => self.insert_of(bound, table, name, insert),
             Some(ast::OnInsert::OnConflict(on)) => self.on_conflict(bound, insert, written, (name, table), on),

@@ -32,7 +32,11 @@ impl Binder<'_> {
             let around = seen.clone().join(left.scope.clone());
             let place = if pads_right(join) { SelfReference::OuterJoin } else { padded_later(&table.joins[at + 1..]) };
             let right = self.not_recursive(place, |b| b.factor(&join.relation, &around))?;
-            left = self.join(left, right, &join.join_operator)?;
+            left = match join.global {
+                // The word that ASOF travels as.
+                true => self.asof_join(left, right, join)?,
+                false => self.join(left, right, &join.join_operator)?,
+            };
         }
         Ok(left)
     }
@@ -100,7 +104,7 @@ impl Binder<'_> {
     }
 
     /// Conjuncts of ON, which sees both sides.
-    fn join_condition(&mut self, condition: &ast::Expr, scope: Scope) -> Result<Vec<Expr>> {
+    pub(super) fn join_condition(&mut self, condition: &ast::Expr, scope: Scope) -> Result<Vec<Expr>> {
         let level = self.names.level();
         let hidden = std::mem::replace(&mut level.scope, scope);
         let clause = std::mem::replace(&mut level.clause, Clause::JoinCondition);
@@ -118,38 +122,23 @@ impl Binder<'_> {
         let mut condition = Vec::with_capacity(names.len());
         let mut pairs = Vec::with_capacity(names.len());
         for name in names {
-            let a = self.text.using_column(&left.scope, name, "left")?;
-            let b = self.text.using_column(&right.scope, name, "right")?;
-            let position = self.text.at(name);
-            let (x, y) = (self.plan.reference(a), self.plan.reference(b));
-            condition.push(compare(Compare::Eq, x, y, position)?);
-            pairs.push((fold(name), a, b));
+            let pair = self.text.using_pair(name, &left.scope, &right.scope)?;
+            let (x, y) = (self.plan.reference(pair.left), self.plan.reference(pair.right));
+            condition.push(compare(Compare::Eq, x, y, pair.position)?);
+            pairs.push(pair);
         }
-        // Another name may stand for the same column.
-        let is_using =
-            |c: &ScopeColumn| pairs.iter().any(|(name, a, b)| c.name == *name && (c.column == *a || c.column == *b));
-        let mut rest: Vec<ScopeColumn> = left.scope.visible.iter().filter(|c| !is_using(c)).cloned().collect();
-        if kind.keeps_right() {
-            rest.extend(right.scope.visible.iter().filter(|c| !is_using(c)).cloned());
-        }
+        let mut visible = once(&pairs, &left.scope, &right.scope, &kind);
         let mut item = self.plan.joining(kind.clone(), left, right, condition);
-        let (mut visible, mut computed) = (Vec::with_capacity(pairs.len() + rest.len()), Vec::new());
-        for (name, a, b) in pairs {
-            let column = match kind {
-                JoinKind::Right => b,
-                JoinKind::Full => {
-                    let sides = vec![self.plan.reference(a), self.plan.reference(b)];
-                    let (sides, sql_type) = unify(sides, "JOIN/USING")?;
-                    let merged = Expr::new(ExprKind::Coalesce(sides), sql_type);
-                    let column = self.plan.column_for(&name, &merged);
-                    computed.push((column, merged));
-                    column
-                }
-                _ => a,
-            };
-            visible.push(ScopeColumn { name, column });
+        let mut computed = Vec::new();
+        if kind == JoinKind::Full {
+            for (shown, pair) in visible.iter_mut().zip(pairs) {
+                let sides = vec![self.plan.reference(pair.left), self.plan.reference(pair.right)];
+                let (sides, sql_type) = unify(sides, "JOIN/USING")?;
+                let merged = Expr::new(ExprKind::Coalesce(sides), sql_type);
+                shown.column = self.plan.column_for(&pair.name, &merged);
+                computed.push((shown.column, merged));
+            }
         }
-        visible.extend(rest);
         item.scope.visible = visible;
         if !computed.is_empty() {
             item.node = Node::new(Op::Map { input: Box::new(item.node), columns: computed });
@@ -158,9 +147,35 @@ impl Binder<'_> {
     }
 }
 
+/// Columns of both sides that USING names.
+pub(super) struct Pair {
+    pub name: String,
+    pub left: plan::ColumnId,
+    pub right: plan::ColumnId,
+    pub position: Option<u32>,
+}
+
+/// What is visible of a join by USING: its columns once, first, as those of the left side or, of a RIGHT JOIN, of the right one;
+/// then all others. Another name may stand for the same column.
+pub(super) fn once(pairs: &[Pair], left: &Scope, right: &Scope, kind: &JoinKind) -> Vec<ScopeColumn> {
+    let column = |pair: &Pair| if *kind == JoinKind::Right { pair.right } else { pair.left };
+    let first = pairs.iter().map(|pair| ScopeColumn { name: pair.name.clone(), column: column(pair) });
+    let is_using = |c: &&ScopeColumn| {
+        pairs.iter().any(|pair| c.name == pair.name && (c.column == pair.left || c.column == pair.right))
+    };
+    let right = right.visible.iter().filter(|_| kind.keeps_right());
+    first.chain(left.visible.iter().chain(right).filter(|c| !is_using(c)).cloned()).collect()
+}
+
 impl PlanBuilder {
     /// The join itself. Semi- and anti-joins give the left side's names only.
-    fn joining(&mut self, kind: JoinKind, left: FromItem, right: FromItem, condition: Vec<Expr>) -> FromItem {
+    pub(super) fn joining(
+        &mut self,
+        kind: JoinKind,
+        left: FromItem,
+        right: FromItem,
+        condition: Vec<Expr>,
+    ) -> FromItem {
         if matches!(kind, JoinKind::Left | JoinKind::Full) {
             self.padded.extend(right.node.columns());
         }
@@ -180,6 +195,12 @@ impl PlanBuilder {
 }
 
 impl Text<'_> {
+    /// The columns of both sides that a name of USING means.
+    pub(super) fn using_pair(&self, name: &Ident, left: &Scope, right: &Scope) -> Result<Pair> {
+        let (left, right) = (self.using_column(left, name, "left")?, self.using_column(right, name, "right")?);
+        Ok(Pair { name: fold(name), left, right, position: self.at(name) })
+    }
+
     fn using_column(&self, scope: &Scope, name: &Ident, side: &str) -> Result<plan::ColumnId> {
         let wanted = fold(name);
         let mut found = scope

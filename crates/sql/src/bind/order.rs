@@ -10,7 +10,7 @@ use super::json_order::ordered;
 use super::query::{Slice, limited};
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn};
 use super::select::Item;
-use super::{Binder, Bound, fold, unsupported};
+use super::{Binder, Bound, fold};
 use crate::bind::parts::Text;
 
 /// What to order by.
@@ -127,6 +127,10 @@ impl Binder<'_> {
     /// ORDER BY and LIMIT of a query that is no plain SELECT: they see its output only.
     pub(super) fn ordered(&mut self, bound: Bound, order_by: Option<&OrderBy>, slice: Slice) -> Result<Bound> {
         let Some(order_by) = order_by else {
+            if slice.percent.is_some() {
+                let node = self.plan.sorted(bound.node, &[], &bound.output, slice);
+                return Ok(Bound { node, output: bound.output });
+            }
             return Ok(Bound { node: limited(bound.node, slice), output: bound.output });
         };
         let columns: Vec<ScopeColumn> =
@@ -212,7 +216,15 @@ pub(super) fn direction(options: &OrderByOptions) -> Result<(bool, bool)> {
     let descending = match &options.sort {
         None | Some(OrderBySort::Asc) => false,
         Some(OrderBySort::Desc) => true,
-        Some(OrderBySort::Using(_)) => return unsupported("ORDER BY USING", None),
+        Some(OrderBySort::Using(operator)) => match operator.to_string().as_str() {
+            "<" => false,
+            ">" => true,
+            other => {
+                let message = format!("operator {other} is not a valid ordering operator");
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+                    .hint("Ordering operators must be \"<\" or \">\" members of btree operator families."));
+            }
+        },
     };
     // PostgreSQL: NULL is larger than everything.
     Ok((descending, options.nulls_first.unwrap_or(descending)))

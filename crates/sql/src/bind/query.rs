@@ -14,6 +14,7 @@ use super::{Binder, Bound, fold, unsupported};
 use crate::bind::coerce::cast_to;
 use crate::bind::parts::Text;
 use crate::parse::changes;
+use crate::parse::shorthand::percentage;
 
 /// LIMIT and OFFSET as numbers: the slice of the rows that stays.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,6 +23,8 @@ pub(super) struct Slice {
     pub offset: u64,
     /// WITH TIES: and the peers of the last row.
     pub with_ties: bool,
+    /// At most so many of a hundred rows.
+    pub percent: Option<f64>,
 }
 
 impl Binder<'_> {
@@ -127,7 +130,9 @@ impl Binder<'_> {
                 if !limit_by.is_empty() {
                     return unsupported("LIMIT BY", None);
                 }
-                if let Some(limit) = limit {
+                if let Some(percent) = limit.as_ref().and_then(percentage) {
+                    slice.percent = Some(percent);
+                } else if let Some(limit) = limit {
                     slice.limit = self.row_count(limit, "LIMIT")?;
                 }
                 if let Some(offset) = offset {

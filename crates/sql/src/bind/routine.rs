@@ -3,6 +3,7 @@
 mod arguments;
 mod call;
 mod inline;
+mod macros;
 
 use base::{Error, Result, SqlState};
 pub(super) use call::is_of_system;
@@ -27,12 +28,17 @@ const MAX_PARAMETERS: usize = 100;
 const INVALID_DEFINITION: SqlState = SqlState("42P13");
 
 impl Binder<'_> {
-    pub(super) fn routine_statement(&mut self, routine: &RoutineAst) -> Result<Statement> {
+    pub(super) fn routine_statement(&mut self, routine: &RoutineAst, text: &str) -> Result<Statement> {
         Ok(match routine {
             RoutineAst::Create(create) => {
                 let (made, or_replace) = (self.routine(create)?, create.or_replace);
                 let position = self.text.name_position(&create.name);
                 Statement::Routine(RoutineChange::Create { routine: Box::new(made), or_replace, position })
+            }
+            RoutineAst::CreateMacro(create) => return self.create_macro(create, text),
+            RoutineAst::DropMacro { name, if_exists } => {
+                let (name, if_exists) = (self.text.object_name(name)?, *if_exists);
+                Statement::Routine(RoutineChange::DropMacro { name, if_exists })
             }
             RoutineAst::Drop { kind, names, if_exists } => {
                 let position = names.first().and_then(|name| self.text.name_position(&name.name));
@@ -111,7 +117,8 @@ impl Binder<'_> {
         let begin = create.body.as_ref().and_then(|(body, span)| self.body_begin(body, *span));
         match language {
             Language::Procedural => _ = parse_body(&body).map_err(|error| in_body(error, begin))?,
-            Language::Sql => {
+            // No statement names the language of macros.
+            Language::Sql | Language::Macro => {
                 for piece in crate::split(&body) {
                     let text = &body[piece.range.clone()];
                     let error = |error: Error| in_body(error.shifted(piece.range.start), begin);

@@ -1,17 +1,62 @@
-//! TABLESAMPLE: each row is taken with the same probability. Blocks are not chosen as a whole: SYSTEM takes rows, too.
+//! TABLESAMPLE and USING SAMPLE: each row is taken with the same probability. Blocks are not chosen as a whole: SYSTEM takes rows, too. So many rows
+//! are those with the smallest of numbers that are drawn for all.
 
 use base::{Error, Result, SqlState};
 use functions::ScalarFunction;
-use plan::{Compare, Expr, ExprKind, Node, Op};
+use plan::{Compare, Expr, ExprKind, Node, Op, SortKey};
 use sqlparser::ast::{self, TableSample, TableSampleKind, TableSampleMethod, TableSampleUnit};
 use types::{SqlType, Value};
 
 use super::coerce::cast_to;
+use super::parts::PlanBuilder;
 use super::scope::{Clause, Level};
 use super::{Binder, unsupported};
+use crate::parse::shorthand::sample;
 
 /// The state of a percentage that is none.
 const INVALID_TABLESAMPLE_ARGUMENT: SqlState = SqlState("2202H");
+
+/// What `RESERVOIR(rows)` says.
+fn reservoir(expr: &ast::Expr) -> Option<&ast::Expr> {
+    let ast::Expr::Function(function) = expr else { return None };
+    let ast::FunctionArguments::List(list) = &function.args else { return None };
+    match list.args.as_slice() {
+        [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(rows))]
+            if function.name.to_string().eq_ignore_ascii_case("reservoir") =>
+        {
+            Some(rows)
+        }
+        _ => None,
+    }
+}
+
+/// What USING SAMPLE says, which travels in QUALIFY, and the rest of that.
+pub(super) fn apart(qualify: Option<&ast::Expr>) -> (Option<(f64, bool)>, Option<&ast::Expr>) {
+    match qualify {
+        Some(ast::Expr::BinaryOp { left, op: ast::BinaryOperator::And, right }) if sample(right).is_some() => {
+            (sample(right), Some(left))
+        }
+        Some(all) if sample(all).is_some() => (sample(all), None),
+        all => (None, all),
+    }
+}
+
+impl PlanBuilder {
+    /// So many of the rows, or each with that probability.
+    pub(super) fn sample_of(&mut self, node: Node, quantity: f64, is_percent: bool) -> Result<Node> {
+        let random = ScalarFunction::named("random").ok_or_else(|| Error::internal("no random numbers"))?;
+        let random = Expr::new(ExprKind::Call(random, Vec::new()), SqlType::Double);
+        if is_percent {
+            let part = Expr::constant(Value::Float(quantity / 100.0), SqlType::Double);
+            let predicates = vec![Expr::compare(Compare::Lt, random, part)];
+            return Ok(Node::new(Op::Filter { input: Box::new(node), predicates }));
+        }
+        let drawn = self.column_for("random", &random);
+        let input = Box::new(Node::new(Op::Map { input: Box::new(node), columns: vec![(drawn, random)] }));
+        let keys = vec![SortKey { expr: self.reference(drawn), descending: false, nulls_first: false }];
+        Ok(Node::new(Op::Sort { input, keys, limit: Some(quantity as u64), offset: 0 }))
+    }
+}
 
 impl Binder<'_> {
     /// Some of the rows of a table in FROM.
@@ -27,24 +72,33 @@ impl Binder<'_> {
         {
             return unsupported("a sample of anything but BERNOULLI or SYSTEM", position);
         }
-        let Some(quantity) = quantity.as_ref().filter(|q| q.unit != Some(TableSampleUnit::Rows)) else {
-            return unsupported("a sample of anything but a percentage", position);
+        let Some(quantity) = quantity.as_ref() else {
+            return unsupported("a sample without a size", position);
         };
-        let part = self.percentage(&quantity.value)? / 100.0;
-        let random = ScalarFunction::named("random").ok_or_else(|| Error::internal("no random numbers"))?;
-        let random = Expr::new(ExprKind::Call(random, Vec::new()), SqlType::Double);
-        let taken = Expr::compare(Compare::Lt, random, Expr::constant(Value::Float(part), SqlType::Double));
-        Ok(Node::new(Op::Filter { input: Box::new(node), predicates: vec![taken] }))
+        match reservoir(&quantity.value) {
+            Some(rows) => {
+                let rows = self.percentage(rows, f64::MAX)?;
+                self.plan.sample_of(node, rows, false)
+            }
+            None if quantity.unit == Some(TableSampleUnit::Rows) => {
+                let rows = self.percentage(&quantity.value, f64::MAX)?;
+                self.plan.sample_of(node, rows, false)
+            }
+            None => {
+                let percent = self.percentage(&quantity.value, 100.0)?;
+                self.plan.sample_of(node, percent, true)
+            }
+        }
     }
 
-    fn percentage(&mut self, expr: &ast::Expr) -> Result<f64> {
+    fn percentage(&mut self, expr: &ast::Expr, most: f64) -> Result<f64> {
         let position = self.text.start(expr);
         self.names.levels.push(Level::new(Clause::From));
         let bound = self.expr(expr).and_then(|bound| cast_to(bound, SqlType::Double));
         self.names.levels.pop();
         let wrong = |message: &str| Err(Error::new(INVALID_TABLESAMPLE_ARGUMENT, message).at(position));
         match bound?.kind {
-            ExprKind::Const(Value::Float(percent)) if (0.0..=100.0).contains(&percent) => Ok(percent),
+            ExprKind::Const(Value::Float(percent)) if (0.0..=most).contains(&percent) => Ok(percent),
             ExprKind::Const(Value::Float(_)) => wrong("sample percentage must be between 0 and 100"),
             ExprKind::Const(_) => wrong("TABLESAMPLE parameter cannot be null"),
             _ => unsupported("a percentage that is not constant", position),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use base::{Error, Result, SqlState};
 use plan::{ColumnId, Expr, ExprKind, Node, Op, SortKey, split_conjuncts};
 use sqlparser::ast::{
-    self, Distinct, ExcludeSelectItem, ObjectNamePart, Select, SelectFlavor, SelectItem,
+    self, Distinct, ExcludeSelectItem, ObjectNamePart, RenameSelectItem, Select, SelectFlavor, SelectItem,
     SelectItemQualifiedWildcardKind, WildcardAdditionalOptions,
 };
 use types::SqlType;
@@ -17,6 +17,7 @@ use super::group::Grouping;
 use super::json_order::ordered;
 use super::order::{Key, KeyOrder};
 use super::query::{Slice, limited};
+use super::sample::apart;
 use super::scope::{Clause, Level, ScopeColumn, find_relation};
 use super::window::Windowed;
 use super::{Binder, Bound, Output, fold, unsupported};
@@ -54,6 +55,10 @@ impl Binder<'_> {
         slice: Slice,
     ) -> Result<Bound> {
         let FromItem { mut node, scope } = self.tables_of(&select.from)?;
+        let (sampled, only) = apart(select.qualify.as_ref());
+        if let Some((quantity, is_percent)) = sampled {
+            node = self.plan.sample_of(node, quantity, is_percent)?;
+        }
         self.names.level().scope = scope;
         if let Some(condition) = &select.selection {
             self.names.level().clause = Clause::Where;
@@ -68,7 +73,7 @@ impl Binder<'_> {
         self.names.level().clause = Clause::Having;
         let mut having = select.having.as_ref().map(|h| self.condition(h, "HAVING")).transpose()?;
         self.names.level().clause = Clause::Qualify;
-        let mut qualify = select.qualify.as_ref().map(|q| self.condition(q, "QUALIFY")).transpose()?;
+        let mut qualify = only.map(|q| self.condition(q, "QUALIFY")).transpose()?;
         self.names.level().clause = Clause::OrderBy;
         let distinct = matches!(select.distinct, Some(Distinct::Distinct));
         let mut keys = self.order_keys(order_by, &items, distinct)?;
@@ -207,11 +212,16 @@ impl Binder<'_> {
         options: Option<&WildcardAdditionalOptions>,
         items: &mut Vec<Item>,
     ) -> Result<()> {
-        let (mut excluded, mut replaced) = (Vec::new(), Vec::new());
+        let (mut excluded, mut replaced, mut renamed) = (Vec::new(), Vec::new(), &[][..]);
         if let Some(options) = options {
-            if options.opt_ilike.is_some() || options.opt_rename.is_some() || options.opt_alias.is_some() {
-                return unsupported("ILIKE, RENAME or an alias after *", self.text.span(options.wildcard_token.0.span));
+            if options.opt_ilike.is_some() || options.opt_alias.is_some() {
+                return unsupported("an alias after *", self.text.span(options.wildcard_token.0.span));
             }
+            renamed = match &options.opt_rename {
+                None => &[],
+                Some(RenameSelectItem::Single(one)) => std::slice::from_ref(one),
+                Some(RenameSelectItem::Multiple(all)) => all,
+            };
             let names = match &options.opt_exclude {
                 None => Vec::new(),
                 Some(ExcludeSelectItem::Single(name)) => vec![name],
@@ -233,7 +243,8 @@ impl Binder<'_> {
         let is = |column: &ScopeColumn, ident: &ast::Ident| {
             column.name == fold(ident) || (ident.quote_style.is_none() && column.name.to_lowercase() == fold(ident))
         };
-        for ident in excluded.iter().chain(replaced.iter().map(|(i, _)| i)) {
+        let named = excluded.iter().chain(replaced.iter().map(|(i, _)| i)).chain(renamed.iter().map(|r| &r.ident));
+        for ident in named {
             if !columns.iter().any(|c| is(c, ident)) {
                 let message = format!("column \"{}\" is not among the columns of *", fold(ident));
                 return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.text.at(ident)));
@@ -247,7 +258,11 @@ impl Binder<'_> {
                 Some(index) => replaced.swap_remove(index).1,
                 None => self.plan.reference(column.column),
             };
-            items.push(Item { name: column.name, expr });
+            let name = match renamed.iter().find(|r| is(&column, &r.ident)) {
+                Some(renamed) => fold(&renamed.alias),
+                None => column.name,
+            };
+            items.push(Item { name, expr });
         }
         Ok(())
     }
@@ -347,6 +362,9 @@ impl PlanBuilder {
     /// ORDER BY and LIMIT on top of `node`.
     pub(super) fn sorted(&mut self, node: Node, keys: &[KeyOrder], output: &[Output], slice: Slice) -> Node {
         let keys = self.sort_keys(keys, output);
+        if let Some(percent) = slice.percent {
+            return self.percentage_of(node, keys, percent, slice.offset);
+        }
         if let (true, Some(limit @ 1..)) = (slice.with_ties, slice.limit) {
             return self.with_ties(node, keys, limit, slice.offset);
         }

@@ -35,6 +35,10 @@ impl Binder<'_> {
                 let name = self.text.object_name(name)?;
                 Statement::Rename { kind: *kind, name, to: super::fold(to), if_exists: *if_exists }
             }
+            Ast::SetSchema { kind, name, to, if_exists } => {
+                let name = self.text.object_name(name)?;
+                Statement::SetSchema { kind: *kind, name, to: super::fold(to), if_exists: *if_exists }
+            }
             Ast::Owner { view, if_exists } => {
                 let name = self.text.object_name(view)?;
                 match self.resolver.table(&name) {
@@ -44,7 +48,8 @@ impl Binder<'_> {
                 Statement::Nothing("ALTER VIEW")
             }
             Ast::Sequence(sequence) => return self.sequence_statement(sequence),
-            Ast::Routine(routine) => return self.routine_statement(routine),
+            Ast::Session(session) => return self.session_statement(session),
+            Ast::Routine(routine) => return self.routine_statement(routine, text),
             Ast::Type(user_type) => return self.type_statement(user_type),
             Ast::SetConstraints { names, deferred } => {
                 let named = |names: &Vec<ast::ObjectName>| names.iter().map(|n| self.text.object_name(n)).collect();

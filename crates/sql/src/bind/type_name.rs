@@ -88,12 +88,19 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
                 Some(ObjectNamePart::Identifier(ident)) => ident.value.to_lowercase(),
                 _ => return Err(unknown(&name.to_string())),
             };
+            if let ([ObjectNamePart::Identifier(schema), _], []) = (written.0.as_slice(), arguments.as_slice())
+                && fold(schema) == "pg_catalog"
+            {
+                let tokens = Tokenizer::new(&MorselDialect, &last).tokenize().unwrap_or_default();
+                let own = Parser::new(&MorselDialect).with_tokens(tokens).parse_data_type();
+                return sql_type(&own.map_err(|_| unknown(&name.to_string()))?, custom);
+            }
             match (last.as_str(), arguments.as_slice()) {
                 ("bpchar", []) => SqlType::Text,
                 ("bpchar", [n]) => SqlType::Char(limit(n.parse().unwrap_or(0), "char")?),
                 ("string" | "name", []) => SqlType::Text,
                 ("hugeint", []) => SqlType::decimal(38, 0),
-                ("long" | "oid", []) => SqlType::BigInt,
+                ("long" | "oid" | "regtype" | "regnamespace" | "regproc", []) => SqlType::BigInt,
                 ("short", []) => SqlType::SmallInt,
                 ("signed", []) => SqlType::Integer,
                 ("logical", []) => SqlType::Bool,
@@ -200,4 +207,22 @@ fn decimal(info: &ExactNumberInfo) -> Result<SqlType> {
         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
     }
     Ok(SqlType::decimal(precision as u8, scale as u8))
+}
+
+impl super::parts::Text<'_> {
+    /// Texts are compared by bytes: 42704 for the name of any other order.
+    pub(super) fn check_collation(&self, name: &sqlparser::ast::ObjectName) -> Result<()> {
+        const BY_BYTES: [&str; 7] = ["C", "POSIX", "default", "ucs_basic", "c", "posix", "binary"];
+        let last = match name.0.last() {
+            Some(sqlparser::ast::ObjectNamePart::Identifier(ident)) => super::fold(ident),
+            _ => String::new(),
+        };
+        if BY_BYTES.contains(&last.as_str()) {
+            return Ok(());
+        }
+        let message = format!("collation \"{last}\" for encoding \"UTF8\" does not exist");
+        Err(Error::new(SqlState::UNDEFINED_OBJECT, message)
+            .hint("texts are compared by their bytes, as collation \"C\" says")
+            .at(self.name_position(name)))
+    }
 }

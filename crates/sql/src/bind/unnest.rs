@@ -27,6 +27,11 @@ fn is_unnesting(name: &str) -> bool {
     ) || rows_of_json(name).is_some()
 }
 
+/// Whether the rows of a function are the elements of arrays.
+pub(super) fn is_rows_function(name: &str) -> bool {
+    is_unnesting(name) || matches!(name, "generate_series" | "range")
+}
+
 /// The functions whose arrays a function of JSON has as its columns, and what these are called, if not as the function.
 fn rows_of_json(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
     Some(match name.strip_prefix("jsonb_").or_else(|| name.strip_prefix("json_"))? {
@@ -112,12 +117,24 @@ impl Binder<'_> {
         let column_name = if arrays.len() == 1 { relation.clone() } else { name.to_owned() };
         let names = rows_of_json(name).unwrap_or_default();
         let own = |at: usize| names.get(at).map(|(_, own)| *own).filter(|own| !own.is_empty());
+        let named = arrays.into_iter().enumerate();
+        let named = named.map(|(at, array)| (own(at).unwrap_or(&column_name).to_owned(), array)).collect();
+        self.item_of_arrays(relation, named, alias, ordinality)
+    }
+
+    /// The item of FROM whose rows are the elements of arrays, each a column of that name.
+    pub(super) fn item_of_arrays(
+        &mut self,
+        relation: String,
+        arrays: Vec<(String, Expr)>,
+        alias: Option<&TableAlias>,
+        ordinality: bool,
+    ) -> Result<FromItem> {
         let mut columns = Vec::with_capacity(arrays.len());
         let mut unnested = Vec::with_capacity(arrays.len());
-        for (at, array) in arrays.into_iter().enumerate() {
-            let column_name = own(at).unwrap_or(&column_name);
-            let one = self.plan.element_of(column_name, array);
-            columns.push(ScopeColumn { name: column_name.to_owned(), column: one.column });
+        for (name, array) in arrays {
+            let one = self.plan.element_of(&name, array);
+            columns.push(ScopeColumn { name, column: one.column });
             unnested.push(one);
         }
         let value = if let [one] = unnested.as_slice() { Some(one.column) } else { None };
@@ -133,7 +150,7 @@ impl Binder<'_> {
     }
 
     /// The arrays that a call's rows are the elements of.
-    fn arrays_of(&mut self, name: &str, arguments: &[ast::Expr]) -> Result<Vec<Expr>> {
+    pub(super) fn arrays_of(&mut self, name: &str, arguments: &[ast::Expr]) -> Result<Vec<Expr>> {
         let position = arguments.first().and_then(|a| self.text.start(a));
         let bound = arguments.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
         let types = || bound.iter().map(|e| e.sql_type.to_string()).collect::<Vec<_>>().join(", ");
@@ -225,23 +242,18 @@ fn innermost(mut array: Expr) -> Expr {
     array
 }
 
-/// The numbers of an array's elements in a dimension, from the last one on if the third argument is true.
+/// The subscripts of a dimension of an array, from the last one if that is asked for.
 fn subscripts(mut bound: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
-    let is_reverse = match bound.get(2).map(|e| &e.kind) {
+    let reversed = match bound.get(2).map(|reversed| &reversed.kind) {
         None => false,
-        Some(ExprKind::Const(Value::Bool(reverse))) => *reverse,
-        Some(_) => return Err(Error::unsupported("an order of subscripts that is not a literal").at(position)),
+        Some(ExprKind::Const(Value::Bool(reversed))) => *reversed,
+        Some(_) => return Err(Error::unsupported("generate_subscripts in an order that is not constant").at(position)),
     };
     bound.truncate(2);
-    if bound.len() == 1 {
-        bound.push(Expr::constant(Value::Int(1), SqlType::Integer));
-    }
-    let number = |n| Expr::constant(Value::Int(n), SqlType::BigInt);
-    let length = cast_to(call("array_length", bound, position)?, SqlType::BigInt)?;
-    let length = Expr::new(ExprKind::Coalesce(vec![length, number(0)]), SqlType::BigInt);
-    let arguments = if is_reverse { vec![length, number(1), number(-1)] } else { vec![number(1), length, number(1)] };
-    let made = Expr::new(ExprKind::Call(F::ARRAY_SERIES, arguments), SqlType::array_of(SqlType::BigInt)).at(position);
-    cast_to(made, SqlType::array_of(SqlType::Integer))
+    let [first, step] = [1, if reversed { -1 } else { 1 }].map(|n| Expr::constant(Value::Int(n), SqlType::Integer));
+    let length = call("array_length", bound, position)?;
+    let bounds = if reversed { vec![length, first, step] } else { vec![first, length, step] };
+    series("generate_series", bounds, position)
 }
 
 /// A series of integers as an array of them.

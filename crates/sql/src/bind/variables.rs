@@ -123,7 +123,7 @@ pub fn call_within(parsed: &Parsed, resolver: &dyn Resolver) -> Result<Option<Ca
     let Ast::Routine(routine @ RoutineAst::Call { .. }) = &parsed.ast else { return Ok(None) };
     let mut binder = binder(parsed, resolver);
     binder.variables = Variables::Columns(Vec::new());
-    let bound = zone::in_zone(resolver.time_zone(), || binder.routine_statement(routine))?;
+    let bound = zone::in_zone(resolver.time_zone(), || binder.routine_statement(routine, &parsed.text))?;
     let (Statement::Call { routine, arguments }, Variables::Columns(columns)) = (bound, binder.variables) else {
         return Err(Error::internal("a CALL that calls nothing"));
     };

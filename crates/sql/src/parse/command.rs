@@ -15,7 +15,9 @@ use super::prepared::{PreparedAst, prepared};
 use super::privileges::privileges;
 use super::routine::{RoutineAst, routine};
 use super::sequence::{SequenceAst, sequence};
+use super::session::{SessionAst, session};
 use super::user_types::{TypeAst, user_type};
+use super::words::option_value;
 use super::{back_to, here};
 use crate::dialect::MorselDialect;
 use crate::statement::{CopyTarget, ExplainStage, ObjectKind};
@@ -37,6 +39,8 @@ pub(crate) enum Ast {
     Show { name: Option<String>, span: Span },
     /// ALTER TABLE or ALTER VIEW ... RENAME TO.
     Rename { kind: ObjectKind, name: ObjectName, to: Ident, if_exists: bool },
+    /// ALTER TABLE or ALTER VIEW ... SET SCHEMA.
+    SetSchema { kind: ObjectKind, name: ObjectName, to: Ident, if_exists: bool },
     /// ALTER VIEW ... OWNER TO: there is one user.
     Owner { view: ObjectName, if_exists: bool },
     /// CREATE or ALTER SEQUENCE.
@@ -65,8 +69,21 @@ pub(crate) enum Ast {
     Prepared(PreparedAst),
     /// DECLARE, FETCH, MOVE, CLOSE.
     Cursor(CursorAst),
+    /// Variables, extensions and DISCARD.
+    Session(SessionAst),
     /// Of functions and procedures.
     Routine(RoutineAst),
+}
+
+impl Ast {
+    /// What the library has read of it.
+    pub(super) fn library(&mut self) -> Option<&mut Statement> {
+        match self {
+            Self::Library(statement) => Some(statement),
+            Self::Explain { statement, .. } => statement.library(),
+            _ => None,
+        }
+    }
 }
 
 /// A parsed COPY.
@@ -96,6 +113,14 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
     }
     if parser.parse_keyword(Keyword::COPY) {
         return copy(parser).map(Ast::Copy);
+    }
+    if let Some(found) = session(parser)? {
+        return Ok(match found {
+            SessionAst::Query(query) => Ast::Library(Box::new(Statement::Query(query))),
+            SessionAst::Set { name, value, span } => Ast::Set { name, value, local: false, span },
+            SessionAst::Lock(tables) => Ast::Maintenance(MaintenanceAst::Look("LOCK TABLE", tables)),
+            other => Ast::Session(other),
+        });
     }
     if parser.parse_keyword(Keyword::SET) {
         return set(parser);
@@ -183,6 +208,9 @@ fn rename(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
         if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
             return Ok(Some(Ast::Rename { kind, name, to: parser.parse_identifier()?, if_exists }));
         }
+        if parser.parse_keywords(&[Keyword::SET, Keyword::SCHEMA]) {
+            return Ok(Some(Ast::SetSchema { kind, name, to: parser.parse_identifier()?, if_exists }));
+        }
         if kind == ObjectKind::View && parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {
             parser.parse_identifier()?;
             return Ok(Some(Ast::Owner { view: name, if_exists }));
@@ -235,8 +263,10 @@ fn explain(parser: &mut Parser<'_>) -> Result<Ast> {
                 "trace" => stage = ExplainStage::Trace,
                 "format" => {
                     let token = parser.peek_token();
-                    if option_value(parser)? != "text" {
-                        return parser.expected("TEXT", token);
+                    match option_value(parser)?.as_str() {
+                        "text" => {}
+                        "json" => stage = ExplainStage::Json,
+                        _ => return parser.expected("TEXT or JSON", token),
                     }
                 }
                 "costs" | "timing" | "summary" | "buffers" | "settings" => {
@@ -342,35 +372,6 @@ fn switch(parser: &mut Parser<'_>) -> Result<bool> {
         Token::Comma | Token::RParen => true,
         _ => !matches!(option_value(parser)?.as_str(), "false" | "off" | "0"),
     })
-}
-
-/// A value of an option or setting: a word, a string, a number, or a list of names in parentheses.
-fn option_value(parser: &mut Parser<'_>) -> Result<String> {
-    let token = parser.next_token();
-    match &token.token {
-        Token::Word(word) if word.quote_style.is_some() => Ok(word.value.clone()),
-        Token::Word(word) => Ok(word.value.to_ascii_lowercase()),
-        Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) => Ok(text.clone()),
-        Token::Number(number, _) => Ok(number.clone()),
-        Token::Mul => Ok("*".to_owned()),
-        Token::Eq => option_value(parser),
-        Token::Minus | Token::Plus => match parser.next_token() {
-            next if matches!(next.token, Token::Number(..)) => {
-                let Token::Number(number, _) = next.token else { return parser.expected("a number", token) };
-                Ok(format!("{}{number}", token.token))
-            }
-            next => parser.expected("a number", next),
-        },
-        Token::LParen => {
-            let mut items = vec![option_value(parser)?];
-            while parser.consume_token(&Token::Comma) {
-                items.push(option_value(parser)?);
-            }
-            parser.expect_token(&Token::RParen)?;
-            Ok(items.join(","))
-        }
-        _ => parser.expected("a value", token),
-    }
 }
 
 fn setting_name(parser: &mut Parser<'_>) -> Result<String> {

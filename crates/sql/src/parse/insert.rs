@@ -14,8 +14,19 @@ pub(crate) struct InsertForm {
     pub by_name: bool,
     /// OVERRIDING ... VALUE.
     pub overriding: Option<Overriding>,
+    /// OR REPLACE, OR IGNORE.
+    pub or: Option<Or>,
     /// ON CONFLICT (...), if it does not name columns alone.
     pub arbiter: Option<Box<Arbiter>>,
+}
+
+/// What becomes of rows whose keys are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Or {
+    /// They take the places of those that are there.
+    Replace,
+    /// They are passed over.
+    Ignore,
 }
 
 /// What becomes of values for identity columns.
@@ -39,6 +50,19 @@ pub(super) fn form(tokens: Vec<TokenWithSpan>, dialect: &dyn Dialect) -> (Vec<To
     };
     let token = |at: usize| visible.get(at).map(|&i| &tokens[i].token);
     let mut form = InsertForm { arbiter, ..InsertForm::default() };
+    if is(0, "insert") && is(1, "or") && is(3, "into") {
+        form.or = match () {
+            () if is(2, "replace") => Some(Or::Replace),
+            () if is(2, "ignore") => Some(Or::Ignore),
+            () => None,
+        };
+    }
+    if form.or.is_some() {
+        let or = form.or;
+        tokens.drain(visible[1]..=visible[2]);
+        let (tokens, rest) = self::form(tokens, dialect);
+        return (tokens, InsertForm { or, ..rest });
+    }
     if !is(0, "insert") || !is(1, "into") {
         return (tokens, form);
     }

@@ -5,6 +5,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
 
+use super::macros::{CreateMacroAst, create_macro, dropped_macro};
+use super::words::{is_word, word};
 use super::{back_to, here};
 
 use catalog::{Mode, RoutineKind, Volatility};
@@ -15,6 +17,11 @@ type Result<T> = std::result::Result<T, ParserError>;
 #[derive(Debug)]
 pub(crate) enum RoutineAst {
     Create(Box<CreateRoutineAst>),
+    CreateMacro(Box<CreateMacroAst>),
+    DropMacro {
+        name: ObjectName,
+        if_exists: bool,
+    },
     Drop {
         kind: Option<RoutineKind>,
         names: Vec<RoutineNameAst>,
@@ -110,10 +117,17 @@ pub(super) fn routine(parser: &mut Parser<'_>) -> Result<Option<RoutineAst>> {
         Some(Keyword::DO) => Some(anonymous(parser)?),
         Some(Keyword::CREATE) => {
             let or_replace = parser.parse_keywords(&[Keyword::OR, Keyword::REPLACE]);
+            if let Some(made) = create_macro(parser, or_replace)? {
+                return Ok(Some(RoutineAst::CreateMacro(Box::new(made))));
+            }
             match kind(parser, false) {
                 Some(Some(kind)) => Some(create(parser, kind, or_replace)?),
                 _ => None,
             }
+        }
+        Some(Keyword::DROP) if word(parser, "macro") => {
+            let (name, if_exists) = dropped_macro(parser)?;
+            Some(RoutineAst::DropMacro { name, if_exists })
         }
         Some(Keyword::DROP) => match kind(parser, true) {
             Some(kind) => Some(dropped(parser, kind)?),
@@ -140,20 +154,6 @@ fn kind(parser: &mut Parser<'_>, any: bool) -> Option<Option<RoutineKind>> {
         return Some(Some(RoutineKind::Procedure));
     }
     (any && word(parser, "routine")).then_some(None)
-}
-
-/// Eats an unquoted word.
-fn word(parser: &mut Parser<'_>, wanted: &str) -> bool {
-    let found = is_word(parser, 0, wanted);
-    if found {
-        parser.next_token();
-    }
-    found
-}
-
-fn is_word(parser: &Parser<'_>, ahead: usize, wanted: &str) -> bool {
-    matches!(&parser.peek_nth_token_ref(ahead).token,
-        Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(wanted))
 }
 
 fn call(parser: &mut Parser<'_>) -> Result<RoutineAst> {

@@ -15,7 +15,11 @@ pub(super) fn as_select(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     for at in 0..visible.len() {
         let begins = token(at).and_then(keyword) == Some(Keyword::TABLE)
             && (is_insert || may_precede_query(at.checked_sub(1).and_then(token)));
-        if let (true, Some(Token::Word(_))) = (begins, token(at + 1)) {
+        let is_query = token(at + 1).and_then(keyword).is_some_and(|k| {
+            // A macro that is a table.
+            [Keyword::SELECT, Keyword::WITH, Keyword::FROM, Keyword::VALUES].contains(&k)
+        });
+        if let (true, false, Some(Token::Word(_))) = (begins, is_query, token(at + 1)) {
             let mut last = at + 1;
             while let (Some(Token::Period), Some(Token::Word(_))) = (token(last + 1), token(last + 2)) {
                 last += 2;

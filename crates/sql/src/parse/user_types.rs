@@ -4,7 +4,7 @@ use catalog::TypeChange;
 use sqlparser::ast::{Ident, ObjectName};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 use types::enumeration::Place;
 
 use super::{back_to, here};
@@ -28,6 +28,27 @@ pub(crate) enum TypeAction {
 }
 
 type Result<T> = std::result::Result<T, ParserError>;
+
+/// `CREATE TYPE t AS (a integer, ...)` as the domain of structs that it is here.
+pub(super) fn composites(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let visible: Vec<usize> = (0..tokens.len()).filter(|&i| !matches!(tokens[i].token, Token::Whitespace(_))).collect();
+    let is = |at: usize, keyword: Keyword| matches!(visible.get(at).map(|&i| &tokens[i].token), Some(Token::Word(w)) if w.keyword == keyword && w.quote_style.is_none());
+    if !is(0, Keyword::CREATE) || !is(1, Keyword::TYPE) {
+        return tokens;
+    }
+    let token = |at: usize| visible.get(at).map(|&i| &tokens[i].token);
+    let mut last = 2;
+    while token(last + 1) == Some(&Token::Period) {
+        last += 2;
+    }
+    if is(last + 1, Keyword::AS) && token(last + 2) == Some(&Token::LParen) {
+        let open = visible[last + 2];
+        let span = tokens[open].span;
+        tokens[visible[1]].token = Token::make_keyword("DOMAIN");
+        tokens.insert(open, TokenWithSpan { token: Token::make_keyword("STRUCT"), span });
+    }
+    tokens
+}
 
 /// The statement, if it is one about types that users have made.
 pub(super) fn user_type(parser: &mut Parser<'_>) -> Result<Option<TypeAst>> {

@@ -42,6 +42,24 @@ pub enum RoutineChange {
         /// Where the name stands.
         position: Option<u32>,
     },
+    /// CREATE MACRO.
+    CreateMacro {
+        /// Its name.
+        name: ObjectName,
+        /// What it means for each number of arguments.
+        routines: Vec<Routine>,
+        /// An existing one is replaced.
+        or_replace: bool,
+        /// Nothing happens if there is one.
+        if_not_exists: bool,
+    },
+    /// DROP MACRO.
+    DropMacro {
+        /// Its name.
+        name: ObjectName,
+        /// A missing one is passed over.
+        if_exists: bool,
+    },
     /// DROP.
     Drop {
         /// Of which kind; none: of either.

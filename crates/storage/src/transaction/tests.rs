@@ -289,7 +289,7 @@ fn a_row_that_its_key_has_found_collides_with_its_own_changes_only() {
         reader.commit().is_err_and(|error| error.state() == SqlState("40001"))
     };
     assert!(!collides(&[0, 1], &|other| update(other, &relation, &ids[1..2], 21).unwrap()));
-    assert!(!collides(&[0, 1], &|other| drop(insert(other, &relation, &[row(4, 10)]).unwrap())));
+    assert!(!collides(&[0, 1], &|other| assert_eq!(insert(other, &relation, &[row(4, 10)]), Ok(1))));
     assert!(!collides(&[0], &|other| update(other, &relation, &ids[..1], 11).unwrap()));
     assert!(collides(&[0, 1], &|other| update(other, &relation, &ids[..1], 12).unwrap()));
     assert!(!collides(&[0], &|other| other.delete(&relation, &ids[2..]).unwrap()));

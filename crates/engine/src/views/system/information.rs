@@ -3,9 +3,9 @@
 use catalog::{Filling, Kind, SequenceEntry, TableEntry};
 use types::{SqlType, Value};
 
+use super::constraints::Constraint;
 use super::{
-    Column, DATABASE, INFORMATION_SCHEMA as SCHEMA, OWNER, PG_CATALOG, System, SystemTable, TableKey, optional, text,
-    yes_or_no,
+    Column, DATABASE, INFORMATION_SCHEMA as SCHEMA, OWNER, PG_CATALOG, System, SystemTable, optional, text, yes_or_no,
 };
 
 /// All of them.
@@ -224,27 +224,34 @@ fn views(system: &System<'_>) -> Vec<Vec<Value>> {
 }
 
 fn table_constraints(system: &System<'_>) -> Vec<Vec<Value>> {
-    let row = |key: TableKey<'_>| {
-        Some(vec![
+    let row = |constraint: &Constraint<'_>| {
+        let kind = match constraint.kind {
+            "p" => "PRIMARY KEY",
+            "u" => "UNIQUE",
+            "f" => "FOREIGN KEY",
+            _ => "CHECK",
+        };
+        vec![
             text(DATABASE),
-            text(key.schema),
-            text(key.name),
+            text(constraint.schema),
+            text(&constraint.name),
             text(DATABASE),
-            text(key.schema),
-            text(key.table),
-            text(key.kind.constraint()?),
-            yes_or_no(false),
-            yes_or_no(false),
+            text(constraint.schema),
+            text(constraint.table),
+            text(kind),
+            yes_or_no(constraint.deferrable.is_some()),
+            yes_or_no(constraint.deferrable == Some(true)),
             yes_or_no(true),
-        ])
+        ]
     };
-    system.keys().into_iter().filter_map(row).collect()
+    system.constraints().iter().map(row).collect()
 }
 
 fn key_column_usage(system: &System<'_>) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
-    for key in system.keys().into_iter().filter(|key| key.kind.constraint().is_some()) {
+    for key in system.constraints() {
         for (at, (column, _)) in key.columns.iter().enumerate() {
+            let place = Value::Int(at as i64 + 1);
             rows.push(vec![
                 text(DATABASE),
                 text(key.schema),
@@ -253,8 +260,8 @@ fn key_column_usage(system: &System<'_>) -> Vec<Vec<Value>> {
                 text(key.schema),
                 text(key.table),
                 text(column),
-                Value::Int(at as i64 + 1),
-                Value::Null,
+                place.clone(),
+                if key.kind == "f" { place } else { Value::Null },
             ]);
         }
     }

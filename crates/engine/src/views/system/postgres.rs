@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use catalog::{CatalogSnapshot, Commented, Filling, Kind, TableEntry, UserType};
+use catalog::{CatalogSnapshot, Commented, Filling, Kind, SequenceEntry, TEMPORARY_SCHEMA, TableEntry, UserType};
 use types::{SqlType, Value};
 
 use super::{
@@ -14,6 +14,8 @@ use crate::settings::SETTINGS;
 
 /// The number of who owns everything.
 const OWNER_OID: i64 = 10;
+/// The number of the way in which indexes are made.
+const BTREE: i64 = 403;
 
 /// All of them.
 pub(super) const TABLES: &[SystemTable] = &[
@@ -58,6 +60,9 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("relreplident", SqlType::Text),
             ("relispartition", SqlType::Bool),
             ("reloptions", SqlType::Text),
+            ("reloftype", SqlType::BigInt),
+            ("reltoastrelid", SqlType::BigInt),
+            ("relpartbound", SqlType::Text),
         ],
         rows: classes,
     },
@@ -173,6 +178,8 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("datistemplate", SqlType::Bool),
             ("datallowconn", SqlType::Bool),
             ("datacl", SqlType::Text),
+            ("daticulocale", SqlType::Text),
+            ("datlocprovider", SqlType::Text),
         ],
         rows: |_| {
             // Encoding 6 is UTF-8.
@@ -188,6 +195,8 @@ pub(super) const TABLES: &[SystemTable] = &[
                 no,
                 yes,
                 Value::Null,
+                Value::Null,
+                text("c"),
             ]]
         },
     },
@@ -207,13 +216,82 @@ pub(super) const TABLES: &[SystemTable] = &[
         schema: SCHEMA,
         name: "pg_am",
         columns: &[("oid", SqlType::BigInt), ("amname", SqlType::Text), ("amtype", SqlType::Text)],
-        rows: |_| vec![vec![Value::Int(2), text("heap"), text("t")]],
+        rows: |_| {
+            let row = |number, name, kind| vec![Value::Int(number), text(name), text(kind)];
+            vec![row(2, "heap", "t"), row(BTREE, "btree", "i")]
+        },
     },
     SystemTable {
         schema: SCHEMA,
         name: "pg_roles",
         columns: &[("oid", SqlType::BigInt), ("rolname", SqlType::Text), ("rolsuper", SqlType::Bool)],
         rows: |_| vec![vec![Value::Int(OWNER_OID), text(OWNER), Value::Bool(true)]],
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_user",
+        columns: &[("usename", SqlType::Text), ("usesysid", SqlType::BigInt), ("usesuper", SqlType::Bool)],
+        rows: |_| vec![vec![text(OWNER), Value::Int(OWNER_OID), Value::Bool(true)]],
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_collation",
+        columns: &[("oid", SqlType::BigInt), ("collname", SqlType::Text), ("collnamespace", SqlType::BigInt)],
+        rows: |_| {
+            let row = |number, name| vec![Value::Int(number), text(name), Value::Int(schema_oid(SCHEMA))];
+            vec![row(100, "default"), row(950, "C")]
+        },
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_stat_activity",
+        columns: &[
+            ("datname", SqlType::Text),
+            ("pid", SqlType::BigInt),
+            ("usename", SqlType::Text),
+            ("application_name", SqlType::Text),
+            ("query_start", SqlType::Timestamptz),
+            ("state", SqlType::Text),
+            ("query", SqlType::Text),
+        ],
+        rows: |system| {
+            let row = |statement: &Arc<crate::activity::Statement>| {
+                vec![
+                    text(DATABASE),
+                    Value::Int(statement.session as i64),
+                    text(OWNER),
+                    text(""),
+                    Value::Timestamp(statement.started),
+                    text("active"),
+                    text(&statement.text),
+                ]
+            };
+            system.environment.database.0.activity.running().iter().map(row).collect()
+        },
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_inherits",
+        columns: &[
+            ("inhrelid", SqlType::BigInt),
+            ("inhparent", SqlType::BigInt),
+            ("inhseqno", SqlType::Integer),
+            ("inhdetachpending", SqlType::Bool),
+        ],
+        rows: |_| Vec::new(),
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_trigger",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("tgrelid", SqlType::BigInt),
+            ("tgname", SqlType::Text),
+            ("tgenabled", SqlType::Text),
+            ("tgisinternal", SqlType::Bool),
+            ("tgparentid", SqlType::BigInt),
+        ],
+        rows: |_| Vec::new(),
     },
     SystemTable {
         schema: SCHEMA,
@@ -229,14 +307,44 @@ pub(super) const TABLES: &[SystemTable] = &[
 ];
 
 fn classes(system: &System<'_>) -> Vec<Vec<Value>> {
-    let (no, none) = (|| Value::Bool(false), || Value::Int(0));
-    let row = |(schema, name, entry): (&str, &str, &TableEntry)| {
-        let (kind, tuples, has_key) = match entry {
+    let relation = |(schema, name, entry): (&str, &str, &TableEntry)| {
+        let columns = entry.fields().len();
+        match entry {
             TableEntry::Table(table) => {
                 let has_key = !table.relation.schema().primary_key().is_empty() || !table.indexes.is_empty();
-                ("r", table.relation.row_count() as f64, has_key)
+                let class = Class { tuples: table.relation.row_count() as f64, has_key, ..Class::of("r", columns) };
+                class.row(schema, name, table.checks.len())
             }
-            TableEntry::View(_) => ("v", 0.0, false),
+            TableEntry::View(_) => Class::of("v", columns).row(schema, name, 0),
+        }
+    };
+    let key = |key: TableKey<'_>| Class::of("i", key.columns.len()).row(key.schema, &key.name, 0);
+    let sequence = |(schema, name, _): (&str, &str, &SequenceEntry)| Class::of("S", 3).row(schema, name, 0);
+    let relations = system.catalog.entries().map(relation);
+    let sequences = system.catalog.sequences().map(sequence);
+    relations.chain(system.keys().into_iter().map(key)).chain(sequences).collect()
+}
+
+/// What `pg_class` says of something.
+struct Class {
+    kind: &'static str,
+    columns: usize,
+    tuples: f64,
+    has_key: bool,
+}
+
+impl Class {
+    fn of(kind: &'static str, columns: usize) -> Self {
+        Self { kind, columns, tuples: 0.0, has_key: false }
+    }
+
+    fn row(self, schema: &str, name: &str, checks: usize) -> Vec<Value> {
+        let (no, none) = (|| Value::Bool(false), || Value::Int(0));
+        let Self { kind, columns, tuples, has_key } = self;
+        let method = match kind {
+            "r" => 2,
+            "i" => BTREE,
+            _ => 0,
         };
         vec![
             Value::Int(oid("table", schema, name)),
@@ -244,16 +352,16 @@ fn classes(system: &System<'_>) -> Vec<Vec<Value>> {
             Value::Int(schema_oid(schema)),
             none(),
             Value::Int(OWNER_OID),
-            Value::Int(if kind == "r" { 2 } else { 0 }),
+            Value::Int(method),
             none(),
             none(),
             Value::Float(tuples),
             Value::Bool(has_key),
             no(),
-            text("p"),
+            text(if schema == TEMPORARY_SCHEMA { "t" } else { "p" }),
             text(kind),
-            Value::Int(entry.fields().len() as i64),
-            none(),
+            Value::Int(columns as i64),
+            Value::Int(checks as i64),
             Value::Bool(kind == "v"),
             no(),
             no(),
@@ -261,9 +369,11 @@ fn classes(system: &System<'_>) -> Vec<Vec<Value>> {
             text(if kind == "r" { "d" } else { "n" }),
             no(),
             Value::Null,
+            none(),
+            none(),
+            Value::Null,
         ]
-    };
-    system.catalog.entries().map(row).collect()
+    }
 }
 
 fn attributes(system: &System<'_>) -> Vec<Vec<Value>> {

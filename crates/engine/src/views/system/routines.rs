@@ -57,6 +57,8 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("pronargdefaults", SqlType::SmallInt),
             ("prorettype", SqlType::BigInt),
             ("prosrc", SqlType::Text),
+            ("proresult", SqlType::Text),
+            ("proarguments", SqlType::Text),
         ],
         rows: |system| system.catalog.routines().map(|routine| process_row(routine)).collect(),
     },
@@ -141,5 +143,39 @@ fn process_row(routine: &Routine) -> Vec<Value> {
         count(routine.given().filter(|p| p.default.is_some()).count()),
         Value::Int(result),
         text(&routine.body),
+        text(result_text(routine)),
+        text(arguments_text(routine)),
     ]
+}
+
+/// What a routine gives, as PostgreSQL's tools show it; empty of a procedure.
+fn result_text(routine: &Routine) -> String {
+    let set = if routine.is_set { "SETOF " } else { "" };
+    match (routine.kind, routine.returns) {
+        (RoutineKind::Procedure, _) => String::new(),
+        (_, Returns::Nothing) => "void".to_owned(),
+        (_, Returns::Value(SqlType::Null)) => "any".to_owned(),
+        (_, Returns::Value(sql_type)) => format!("{set}{}", shown(sql_type)),
+        (_, Returns::Row | Returns::Record) => format!("{set}record"),
+    }
+}
+
+/// What a routine takes, likewise.
+fn arguments_text(routine: &Routine) -> String {
+    let argument = |p: &RoutineParameter| {
+        let mode = if p.mode == Mode::In { "" } else { p.mode.name() };
+        let default = p.default.as_ref().map(|default| format!("DEFAULT {default}")).unwrap_or_default();
+        let sql_type = if p.sql_type == SqlType::Null { String::new() } else { shown(p.sql_type) };
+        let words = [mode, p.name.as_deref().unwrap_or_default(), &sql_type, &default];
+        words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    };
+    let given = routine.parameters.iter().filter(|p| p.mode != Mode::Table);
+    given.map(argument).collect::<Vec<_>>().join(", ")
+}
+
+fn shown(sql_type: SqlType) -> String {
+    match Type::of(sql_type).full {
+        "ARRAY" | "USER-DEFINED" => sql_type.to_string(),
+        full => full.to_owned(),
+    }
 }

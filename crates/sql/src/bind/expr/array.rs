@@ -115,6 +115,10 @@ impl Binder<'_> {
                 value = self.map_value(value, key, of, position)?;
                 continue;
             }
+            if value.sql_type.is_string() || is_untyped(&value) {
+                value = self.part_of_text(value, subscript, position)?;
+                continue;
+            }
             let Some(element) = value.sql_type.element() else {
                 let message =
                     format!("cannot subscript type {} because it does not support subscripting", value.sql_type);
@@ -139,7 +143,7 @@ impl Binder<'_> {
     }
 
     /// A subscript, or what stands for one that is not written.
-    fn bound_of(&mut self, written: Option<&ast::Expr>, default: i64) -> Result<Expr> {
+    pub(super) fn bound_of(&mut self, written: Option<&ast::Expr>, default: i64) -> Result<Expr> {
         let Some(written) = written else { return Ok(Expr::constant(Value::Int(default), SqlType::BigInt)) };
         let bound = self.expr(written)?;
         if !bound.sql_type.is_integer() && !is_untyped(&bound) {

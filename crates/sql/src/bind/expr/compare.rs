@@ -6,6 +6,7 @@ use sqlparser::ast;
 use types::SqlType;
 
 use super::negate_if;
+use super::once::row;
 use crate::bind::coerce::{compare, known};
 use crate::bind::expr::once::Operand;
 use crate::bind::{Binder, inferred};
@@ -47,6 +48,11 @@ impl Binder<'_> {
 
     pub(super) fn is_null(&mut self, expr: &ast::Expr, negated: bool) -> Result<Expr> {
         let position = self.text.start(expr);
+        if let Some(entries) = row(expr) {
+            // Of a row, all entries have to be, either way.
+            let all = entries.iter().map(|entry| self.is_null(entry, negated)).collect::<Result<_>>()?;
+            return Ok(conjunction(all).at(position));
+        }
         let expr = self.expr(expr)?;
         // That it may be NULL says nothing of a parameter's type.
         let expr = if inferred::is_open(&expr) { expr } else { known(expr) };

@@ -30,6 +30,10 @@ impl Binder<'_> {
                 Some(variable) => variable,
                 None => self.parameter(name, position)?,
             },
+            V::HexStringLiteral(digits) => {
+                let text = Expr::constant(Value::str(format!("\\x{digits}")), SqlType::Null).at(position);
+                cast_to(text, SqlType::Bytea).map_err(|e| e.at(position))?.at(position)
+            }
             other => return unsupported(format!("the literal {other}"), position),
         })
     }

@@ -153,6 +153,10 @@ fn binary(op: &BinaryOperator, left: Expr, right: Expr, position: Option<u32>) -
         B::Multiply => F::MULTIPLY,
         B::Divide => F::DIVIDE,
         B::Modulo => F::MODULO,
+        B::DuckIntegerDivide => {
+            let divided = arithmetic(F::DIVIDE, "//", left, right, position)?;
+            return if divided.sql_type.is_integer() { Ok(divided) } else { call("floor", vec![divided], position) };
+        }
         B::StringConcat => return concat(left, right, position),
         B::AtArrow => return set_operator(F::ARRAY_CONTAINS, "@>", left, right, position),
         B::ArrowAt => return set_operator(F::ARRAY_CONTAINS, "<@", right, left, position),
@@ -177,9 +181,42 @@ fn binary(op: &BinaryOperator, left: Expr, right: Expr, position: Option<u32>) -
             let negated = matches!(op, B::PGRegexNotMatch | B::PGRegexNotIMatch);
             return match_bound(left, right, Syntax::Regex { fold }, negated, position);
         }
+        B::PGCustomBinaryOperator(parts) => {
+            let named = parts.last().and_then(|name| qualified(name));
+            return match named {
+                Some(op) => binary(&op, left, right, position),
+                None => unsupported(format!("the operator {op}"), position),
+            };
+        }
         other => return unsupported(format!("the operator {other}"), position),
     };
     arithmetic(function, &op.to_string(), left, right, position)
+}
+
+/// The operator that `OPERATOR(pg_catalog.name)` means.
+fn qualified(name: &str) -> Option<BinaryOperator> {
+    use BinaryOperator as B;
+    Some(match name {
+        "=" => B::Eq,
+        "<>" | "!=" => B::NotEq,
+        "<" => B::Lt,
+        "<=" => B::LtEq,
+        ">" => B::Gt,
+        ">=" => B::GtEq,
+        "+" => B::Plus,
+        "-" => B::Minus,
+        "*" => B::Multiply,
+        "/" => B::Divide,
+        "%" => B::Modulo,
+        "||" => B::StringConcat,
+        "~" => B::PGRegexMatch,
+        "~*" => B::PGRegexIMatch,
+        "!~" => B::PGRegexNotMatch,
+        "!~*" => B::PGRegexNotIMatch,
+        "~~" => B::PGLikeMatch,
+        "!~~" => B::PGNotLikeMatch,
+        _ => return None,
+    })
 }
 
 /// `+`, `-`, `*`, `/`, `%`.

@@ -1,4 +1,4 @@
-//! Functions of what the session is set to.
+//! Functions of what the session is set to, and the statements that set its variables.
 
 use base::{Error, Result, SqlState};
 use plan::{Expr, ExprKind};
@@ -8,17 +8,20 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 use types::ops::array;
 use types::{SqlType, Value};
 
+use crate::Statement;
 use crate::bind::coerce::cast_to;
 use crate::bind::routine::is_of_system;
 use crate::bind::sequence::qualified;
-use crate::bind::{Binder, unsupported};
+use crate::bind::{Binder, fold, unsupported};
 use crate::dialect::MorselDialect;
+use crate::parse::{Ast, SessionAst, is_built_in, parse_placeless};
 
 /// The schemas in which names are looked for, without being named in the path.
 const IMPLICIT: &str = "pg_catalog";
 
 impl Binder<'_> {
-    /// `current_schemas(implicit)` and `current_setting(name [, missing_ok])`, and those that look names up, if the call is one of these.
+    /// `current_schemas(implicit)`, `current_setting(name [, missing_ok])`, `getvariable(name)` and those that look names up, if the
+    /// call is one of these.
     pub(super) fn session_function(
         &mut self,
         name: &str,
@@ -82,6 +85,14 @@ impl Binder<'_> {
                 };
                 Ok(Some(Expr::constant(value, sql_type).at(position)))
             }
+            ("getvariable", &[variable]) => {
+                let ExprKind::Const(Value::Str(variable)) = cast_to(self.expr(variable)?, SqlType::Text)?.kind else {
+                    return unsupported("a name of a variable that is not a literal", position);
+                };
+                let null = (Value::Null, SqlType::Null);
+                let (value, sql_type) = self.resolver.session_variable(&variable.to_lowercase()).unwrap_or(null);
+                Ok(Some(Expr::constant(value, sql_type).at(position)))
+            }
             _ => Ok(None),
         }
     }
@@ -95,6 +106,40 @@ impl Binder<'_> {
             return None;
         }
         self.sql_type(&written).ok().map(|sql_type| sql_type.to_string())
+    }
+
+    /// SET VARIABLE, DISCARD, extensions.
+    pub(in crate::bind) fn session_statement(&mut self, session: &SessionAst) -> Result<Statement> {
+        Ok(match session {
+            SessionAst::SetVariable { name, value } => {
+                let item = ast::SelectItem::UnnamedExpr((**value).clone());
+                let Ast::Library(mut statement) = parse_placeless("SELECT 1")?.ast else {
+                    return Err(Error::internal("a query that is none"));
+                };
+                let ast::Statement::Query(query) = statement.as_mut() else {
+                    return Err(Error::internal("a query that is none"));
+                };
+                if let ast::SetExpr::Select(select) = query.body.as_mut() {
+                    select.projection = vec![item];
+                }
+                Statement::SetVariable { name: fold(name).to_lowercase(), plan: Some(self.plan_of(query)?) }
+            }
+            SessionAst::ResetVariable { name } => {
+                Statement::SetVariable { name: fold(name).to_lowercase(), plan: None }
+            }
+            SessionAst::Discard(tag) => Statement::Discard(tag),
+            SessionAst::Query(_) | SessionAst::Set { .. } | SessionAst::Lock(_) => {
+                return Err(Error::internal("a statement of another kind"));
+            }
+            SessionAst::Extension { tag, name } => {
+                let named = fold(name);
+                if !is_built_in(&named) {
+                    let error = Error::unsupported(format!("the extension \"{named}\""));
+                    return Err(error.at(self.text.at(name)));
+                }
+                Statement::Told(tag, format!("extension \"{named}\" is built in"))
+            }
+        })
     }
 
     /// The schema in which something new is, if it is given none.

@@ -119,7 +119,7 @@ impl Binder<'_> {
 }
 
 /// An expression whose text was parsed before. Nothing of it has a place in the statement.
-fn written_expression(text: &str) -> Result<ast::Expr> {
+pub(super) fn written_expression(text: &str) -> Result<ast::Expr> {
     let wrong = |error: &dyn std::fmt::Display| Error::internal(format!("{text}: {error}"));
     let tokens = Tokenizer::new(&MorselDialect, text).tokenize().map_err(|e| wrong(&e))?;
     Parser::new(&MorselDialect).with_tokens(tokens).parse_expr().map_err(|e| wrong(&e))

@@ -12,6 +12,7 @@ use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, FunctionArg, FunctionArguments, TableAlias};
 use types::{SqlType, Value};
 
+use super::macros::macros;
 use crate::ObjectName;
 use crate::bind::from::FromItem;
 use crate::bind::scope::{Clause, Scope};
@@ -25,6 +26,10 @@ impl Binder<'_> {
         let FunctionArguments::List(list) = &function.args else { return Ok(None) };
         if candidates.is_empty() {
             return Ok(None);
+        }
+        let macros = macros(&candidates);
+        if !macros.is_empty() {
+            return self.macro_value(&macros, function, &name).map(Some);
         }
         let is_more = function.over.is_some()
             || function.filter.is_some()
@@ -88,6 +93,10 @@ impl Binder<'_> {
         let candidates = self.resolver.routines(name.schema.as_deref(), &name.name);
         if candidates.is_empty() {
             return Ok(None);
+        }
+        let macros = macros(&candidates);
+        if !macros.is_empty() {
+            return self.macro_rows(&macros, arguments, alias, &name, seen).map(Some);
         }
         let given = self.seeing(seen, |b| b.given_arguments(&name.name, arguments))?;
         let (routine, arguments) =
