@@ -121,6 +121,9 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         Statement::Nothing(what) => Ok(QueryResult::done(Tag::Done(what))),
         Statement::Told(what, message) => Ok(session::told(environment, what, message)),
         Statement::SetVariable { name, plan } => session::set_variable(environment, name, plan),
+        Statement::LockTables { tables, refuses_writers, waits } => {
+            locking::lock_tables(environment, if refuses_writers { &tables } else { &[] }, waits)
+        }
         Statement::Discard(what) => session::discard(environment, what),
         Statement::AlterSequence { name, sequence, change } => {
             definition::alter_sequence(environment, &name, sequence, change)

@@ -91,6 +91,7 @@ fn in_transaction(
 ) -> Result<QueryResult> {
     let block = match &environment.block {
         Some(block) => block.clone(),
+        None if parsed.locks_tables() => return Err(no_transaction("LOCK TABLE")),
         None if parsed.changes_rows() || parsed.alters_tables() || parsed.locks_rows() => {
             return alone(environment, run);
         }
@@ -129,6 +130,12 @@ fn in_transaction(
         }
     }
     Err(Error::internal("tries without an end"))
+}
+
+/// Error 25P01 of a statement that is for blocks.
+#[cold]
+fn no_transaction(what: &str) -> Error {
+    Error::new(SqlState("25P01"), format!("{what} can only be used in transaction blocks")).hint("BEGIN begins one")
 }
 
 /// Looks after what a statement that is a transaction has done.

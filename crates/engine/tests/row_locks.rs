@@ -203,3 +203,43 @@ fn no_update_is_lost_between_a_lock_and_a_change() {
         assert_eq!(ok(&mut a, "select value from test where id = 1"), [10 + 4 * TIMES as i64], "{level}");
     }
 }
+
+#[test]
+fn a_locked_table_is_not_changed_by_others() {
+    let (_database, mut a, mut b) = sessions();
+    assert_eq!(state(&mut a, "lock table test"), Some(SqlState("25P01")));
+    ok(&mut a, "begin");
+    ok(&mut a, "lock table test in share row exclusive mode");
+    ok(&mut b, "begin");
+    assert_eq!(state(&mut b, "lock table test nowait"), Some(LOCKED));
+    ok(&mut b, "rollback");
+    ok(&mut b, "begin isolation level repeatable read");
+    ok(&mut b, "lock table test in row exclusive mode");
+    // Readers are not shut out.
+    ok(&mut b, "select * from test");
+    ok(&mut b, "insert into test values (77, 0)");
+    assert_eq!(state(&mut b, "commit"), Some(FAILURE));
+    ok(&mut a, "commit");
+    ok(&mut b, "insert into test values (78, 0)");
+}
+
+#[test]
+fn a_block_that_begins_with_a_lock_waits_for_it() {
+    let (database, mut a, _b) = sessions();
+    ok(&mut a, "begin");
+    ok(&mut a, "lock table test");
+    thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let mut session = database.connect();
+            ok(&mut session, "begin");
+            ok(&mut session, "lock table test");
+            let count = ok(&mut session, "select count(*) from test where id = 90");
+            ok(&mut session, "commit");
+            count
+        });
+        thread::sleep(Duration::from_millis(20));
+        ok(&mut a, "insert into test values (90, 0)");
+        ok(&mut a, "commit");
+        assert_eq!(waiting.join().unwrap(), [1]);
+    });
+}

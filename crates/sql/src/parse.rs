@@ -41,6 +41,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer};
 
+use self::session::TableLockAst;
 use crate::dialect::MorselDialect;
 use crate::position::Positions;
 use crate::split::{given_data, next_piece, split};
@@ -117,9 +118,19 @@ impl Parsed {
         self.is_query() || matches!(**statement, Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_))
     }
 
-    /// Whether it locks the rows that it gives.
+    /// Whether it locks the rows that it gives, or all rows of tables, and waits for who has them.
     pub fn locks_rows(&self) -> bool {
-        !self.locks.is_empty()
+        let waits = |lock: &TableLockAst| lock.refuses_writers && lock.waits;
+        !self.locks.is_empty() || self.table_lock().is_some_and(waits)
+    }
+
+    /// Whether it is LOCK TABLE, which is for blocks.
+    pub fn locks_tables(&self) -> bool {
+        self.table_lock().is_some()
+    }
+
+    fn table_lock(&self) -> Option<&TableLockAst> {
+        if let Ast::Maintenance(MaintenanceAst::Lock(lock)) = &self.ast { Some(lock) } else { None }
     }
 
     /// Whether it is CALL.

@@ -103,6 +103,15 @@ pub enum Statement {
     Nothing(&'static str),
     /// Nothing is to be done, which is told: what the statement is called, and what is told.
     Told(&'static str, String),
+    /// LOCK TABLE.
+    LockTables {
+        /// The tables.
+        tables: Vec<TableSource>,
+        /// Whether nobody else may change rows of them until the transaction ends.
+        refuses_writers: bool,
+        /// Whether who has them is waited for.
+        waits: bool,
+    },
     /// SET VARIABLE, or, without a plan, RESET VARIABLE.
     SetVariable {
         /// Its name.

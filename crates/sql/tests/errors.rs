@@ -55,7 +55,7 @@ const ERRORS: &[(&str, &str, &str)] = &[
     ("update t set nope = 1", "42703", "nope"),
     ("update t set a = 1, a = 2", "42601", "a = 2"),
     ("delete from t where nope = 1", "42703", "nope"),
-    ("lock table t", "0A000", "lock"),
+    ("lock table nope", "42P01", "nope"),
     ("select $1", "42P02", "$1"),
     ("select a from t limit -1", "2201W", "1"),
     ("select a from t limit a", "42703", "a"),

@@ -1,7 +1,8 @@
-//! SELECT ... FOR UPDATE: the query runs, then the rows that it was made of are locked, one by one, in its order. What was changed
+//! LOCK TABLE, and SELECT ... FOR UPDATE: the query runs, then the rows that it was made of are locked, one by one, in its order. What was changed
 //! meanwhile is error 40001, with which the statement is run again where it can be, so that it gives rows as they are locked.
 
 use base::{Error, Result, SqlState};
+use plan::TableSource;
 use sql::{LockStrength, LockWait, LockedTable, Locking};
 use storage::{RowId, Strength};
 use types::Chunk;
@@ -10,11 +11,29 @@ use super::change::rows_of;
 use super::result_columns;
 use crate::environment::Environment;
 use crate::execute;
-use crate::result::QueryResult;
+use crate::result::{QueryResult, Tag};
 use crate::source::Source;
 
 /// 55P03.
 const LOCK_NOT_AVAILABLE: SqlState = SqlState("55P03");
+
+/// LOCK TABLE in a mode that shuts out writers: nobody else commits changes of the tables' rows before the transaction ends (record 50).
+/// Readers are never shut out, and the other modes shut out nobody.
+pub(super) fn lock_tables(environment: &Environment, tables: &[TableSource], waits: bool) -> Result<QueryResult> {
+    let block = environment.block.clone().ok_or_else(|| Error::internal("locks outside of a transaction"))?;
+    for table in tables {
+        let relation = Source::relation(table)?;
+        block.transaction.claim(&relation, None).map_err(|error| match waits {
+            true => error,
+            false => {
+                let message = format!("could not obtain lock on relation \"{}\"", relation.name());
+                Error::new(LOCK_NOT_AVAILABLE, message)
+            }
+        })?;
+    }
+    block.is_queried();
+    Ok(QueryResult::done(Tag::Done("LOCK TABLE")))
+}
 
 pub(super) fn lock(environment: &Environment, locking: Locking) -> Result<QueryResult> {
     let Locking { plan, tables, limit, offset } = locking;

@@ -66,6 +66,22 @@ impl Binder<'_> {
                 }
                 Statement::Maintenance(Maintenance::Nothing(what))
             }
+            Ast::Maintenance(MaintenanceAst::Lock(lock)) => {
+                let mut tables = Vec::with_capacity(lock.tables.len());
+                for table in &lock.tables {
+                    let name = self.text.object_name(table)?;
+                    match self.resolver.table(&name).map_err(|e| e.at(name.position))? {
+                        Resolved::Table(table) => tables.push(table.source),
+                        Resolved::View { .. } => {
+                            let message = format!("cannot lock view \"{}\"", name.name);
+                            return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
+                                .hint("lock the tables that it reads")
+                                .at(name.position));
+                        }
+                    }
+                }
+                Statement::LockTables { tables, refuses_writers: lock.refuses_writers, waits: lock.waits }
+            }
             Ast::Maintenance(MaintenanceAst::Reindex(kind, name)) => {
                 let name = name.as_ref().map(|name| self.text.object_name(name)).transpose()?;
                 if let (ReindexKind::Table, Some(name)) = (kind, &name) {

@@ -118,7 +118,7 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
         return Ok(match found {
             SessionAst::Query(query) => Ast::Library(Box::new(Statement::Query(query))),
             SessionAst::Set { name, value, span } => Ast::Set { name, value, local: false, span },
-            SessionAst::Lock(tables) => Ast::Maintenance(MaintenanceAst::Look("LOCK TABLE", tables)),
+            SessionAst::Lock(tables) => Ast::Maintenance(MaintenanceAst::Lock(tables)),
             other => Ast::Session(other),
         });
     }

@@ -4,6 +4,7 @@ use sqlparser::ast::ObjectName;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
+use super::session::TableLockAst;
 use super::{back_to, here};
 use crate::statement::ReindexKind;
 
@@ -12,6 +13,8 @@ use crate::statement::ReindexKind;
 pub(crate) enum MaintenanceAst {
     /// VACUUM and the like: what it is called, and the tables that it names.
     Look(&'static str, Vec<ObjectName>),
+    /// LOCK TABLE.
+    Lock(TableLockAst),
     /// REINDEX; of a database the name may be missing.
     Reindex(ReindexKind, Option<ObjectName>),
 }

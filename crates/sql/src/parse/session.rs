@@ -44,7 +44,7 @@ pub(crate) enum SessionAst {
     /// What is SET.
     Set { name: String, value: Option<String>, span: Span },
     /// LOCK TABLE.
-    Lock(Vec<ObjectName>),
+    Lock(TableLockAst),
     /// An extension that is to be made or loaded: what the statement is called, and what is said.
     Extension { tag: &'static str, name: Ident },
 }
@@ -176,19 +176,46 @@ fn lock(parser: &mut Parser<'_>) -> Result<SessionAst> {
     let _ = parser.parse_keyword(Keyword::TABLE);
     let _ = parser.parse_keyword(Keyword::ONLY);
     let tables: Vec<ObjectName> = parser.parse_comma_separated(|p| p.parse_object_name(false))?;
+    let mut refuses_writers = true;
     if parser.parse_keyword(Keyword::IN) {
+        let mut mode = Vec::new();
         while !word(parser, "mode") {
             let token = parser.next_token();
-            let known = ["access", "row", "share", "update", "exclusive"];
-            let is_known =
-                matches!(&token.token, Token::Word(w) if known.iter().any(|k| w.value.eq_ignore_ascii_case(k)));
-            if !is_known {
-                return parser.expected("a mode of LOCK", token);
+            match &token.token {
+                Token::Word(word) => mode.push(word.value.to_lowercase()),
+                _ => return parser.expected("a mode of LOCK", token),
             }
         }
+        let mode = mode.join(" ");
+        let Some((_, refuses)) = MODES.iter().find(|(name, _)| *name == mode) else {
+            return Err(ParserError::ParserError(format!("Expected: a mode of LOCK, found: {mode}")));
+        };
+        refuses_writers = *refuses;
     }
-    let _ = word(parser, "nowait");
-    Ok(SessionAst::Lock(tables))
+    let waits = !word(parser, "nowait");
+    Ok(SessionAst::Lock(TableLockAst { tables, refuses_writers, waits }))
+}
+
+/// The modes of LOCK, and whether others may not change rows beside them.
+const MODES: [(&str, bool); 8] = [
+    ("access share", false),
+    ("row share", false),
+    ("row exclusive", false),
+    ("share update exclusive", false),
+    ("share", true),
+    ("share row exclusive", true),
+    ("exclusive", true),
+    ("access exclusive", true),
+];
+
+/// LOCK TABLE.
+#[derive(Debug)]
+pub(crate) struct TableLockAst {
+    pub tables: Vec<ObjectName>,
+    /// Whether nobody else may change rows of them.
+    pub refuses_writers: bool,
+    /// Whether it waits for others that have them.
+    pub waits: bool,
 }
 
 /// Whether an extension is there by nature.

@@ -138,7 +138,7 @@ fn rewritten(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             }
             _ if in_list && ends_list(current) => *around.last_mut().expect("never empty") = Around::Other,
             Token::Colon | Token::Word(_)
-                if (*current == Token::Colon || is(at, "value") && token(at - 1) != Some(&Token::Comma))
+                if (*current == Token::Colon || is(at, "value") && at > 0 && token(at - 1) != Some(&Token::Comma))
                     && let Some(Around::Object(name)) = around.last() =>
             {
                 let name = *name;
