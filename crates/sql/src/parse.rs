@@ -41,7 +41,6 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer};
 
-use self::session::TableLockAst;
 use crate::dialect::MorselDialect;
 use crate::position::Positions;
 use crate::split::{given_data, next_piece, split};
@@ -59,7 +58,7 @@ pub(crate) use maintenance::MaintenanceAst;
 pub(crate) use prepared::{ExecuteAst, PrepareAst, PreparedAst};
 pub(crate) use routine::{CreateRoutineAst, ParameterAst, ReturnsAst, RoutineAst, RoutineNameAst, RoutineTypeAst};
 pub(crate) use sequence::{SequenceAst, SequenceChangeAst, SequenceOptions};
-pub(crate) use session::{SessionAst, is_built_in};
+pub(crate) use session::{SessionAst, TableLockAst, is_built_in};
 pub(crate) use set_config::set_config;
 pub(crate) use user_types::{TypeAction, TypeAst};
 

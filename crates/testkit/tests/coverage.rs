@@ -81,11 +81,11 @@ fn runs(session: &mut Session, sql: &str) -> bool {
 fn is_bound(session: &mut Session, name: &str) -> bool {
     ["SELECT", "SELECT * FROM"].iter().any(|context| {
         // Readers of files have none to read.
-        let mut binds = |arguments| {
+        let binds = |arguments| {
             let call = session.execute(&format!("EXPLAIN {context} {name}({arguments})"), &[]);
             call.err().is_none_or(|error| error.state().0 == "58P01")
         };
-        ARGUMENTS.iter().any(|arguments| binds(arguments))
+        ARGUMENTS.iter().any(binds)
     })
 }
 
