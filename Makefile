@@ -102,7 +102,7 @@ lint: toolchain
 doc: toolchain
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
-# A minute for SQL text, CSV and Parquet each.
+# A minute for SQL text, CSV, Parquet, JSON and Arrow each.
 fuzz: toolchain
 	cargo run --bin fuzz -- --seconds 60
 
