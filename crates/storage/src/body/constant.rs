@@ -29,11 +29,13 @@ impl Constant {
     /// The value that all rows have, bit for bit, if there is one; `bounds` are theirs.
     pub(super) fn of(values: Values<'_>, bounds: &Bounds) -> Option<Self> {
         let (rows, physical) = (values.rows(), values.physical());
-        if rows == 0 || bounds.nulls != 0 && bounds.nulls != rows as u64 {
+        // Bounds may have counted NULLs of rows that were given up.
+        let is_null = matches!(bounds.range, ValueRange::Empty) && bounds.nulls > 0;
+        if rows == 0 || bounds.nulls != 0 && !is_null {
             return None;
         }
         let mut constant = Self { physical, value: Cell::default(), heap: None };
-        constant.value.null = [u8::from(bounds.nulls != 0)];
+        constant.value.null = [u8::from(is_null)];
         if constant.is_null() {
             return Some(constant);
         }

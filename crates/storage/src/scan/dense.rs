@@ -280,6 +280,7 @@ mod x86 {
         (low, high): (i128, i128),
         negate: bool,
     ) -> usize {
+        assert!(low <= high, "the distance from one to the other is compared with");
         let flip = if negate { u64::MAX } else { 0 };
         let mut left = 0;
         for (w, word) in words.iter_mut().enumerate() {

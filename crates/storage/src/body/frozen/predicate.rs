@@ -53,6 +53,8 @@ impl Frozen {
     fn null(&self, is_null: bool) -> Option<Vec<Test>> {
         match (self.has_null(), is_null) {
             (true, true) => Some(vec![Test::Range { low: 0, high: 0, negate: false }]),
+            // There may be no value at all.
+            (true, false) if self.last() == 0 => None,
             (true, false) => Some(vec![Test::Range { low: 1, high: self.last(), negate: false }]),
             (false, true) => None,
             (false, false) => Some(Vec::new()),

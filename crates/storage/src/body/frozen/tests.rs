@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use base::Random;
-use types::{Chunk, Column, Physical, SqlType, Str, Value};
+use types::{Buffer, Chunk, Column, Physical, SqlType, Str, Value};
 
 use super::*;
 use crate::testing::{TYPES, column, pattern, value};
+use crate::body::Body;
+use crate::statistics::ValueRange;
 use crate::{ChunkReader, Comparison, ScanOp, ScanPredicate, Scratch, WINDOW};
 
 fn frozen(column: &Column) -> Option<Frozen> {
@@ -144,6 +146,31 @@ fn predicates_on_codes_hold_where_they_do_on_values() {
         let (plain, frozen) = (ChunkReader::of(chunk.clone()), ChunkReader::frozen(chunk));
         let forms = [frozen.form(0).0, frozen.form(1).0];
         assert_eq!(find(&frozen), find(&plain), "round {round}: {predicates:?} on {types:?} as {forms:?}");
+    }
+}
+
+/// Bounds may be wider than the rows: they have counted NULLs of rows that were given up, and values.
+#[test]
+fn no_null_passes_for_a_value() {
+    for sql_type in TYPES {
+        let (rows, size) = (1000, sql_type.physical().size());
+        let nulls: Buffer = std::iter::repeat_n(1u8, rows).collect();
+        let zeros = Arc::new(Buffer::zeroed(rows * size));
+        // SAFETY: as many values and flags as there are rows.
+        let plain = unsafe { Column::new(sql_type, rows, zeros, Some(Arc::new(nulls)), Vec::new()) };
+        let known = Bounds::of((&column(sql_type, &[value(&mut Random(1), sql_type, 5)])).into(), 0, 1).range;
+        for range in [ValueRange::Empty, known] {
+            let bounds = Bounds { range, nulls: rows as u64 + 3 };
+            let body = Body::frozen(Chunk::new(rows, vec![plain.clone()]), &[bounds], |_, _| {});
+            let reader = ChunkReader::new(Arc::new(body), rows);
+            for (op, wanted) in [(ScanOp::IsNotNull, 0), (ScanOp::IsNull, rows)] {
+                let predicates: Arc<[ScanPredicate]> = [ScanPredicate::new(0, sql_type, op)].into();
+                let (mut scratch, mut out) = (Scratch::default(), [0; WINDOW]);
+                let rest = reader.applicable(&predicates, &mut scratch);
+                let count = rest.map_or(0, |rest| reader.scan(0..rows, &rest, &mut scratch, &mut out));
+                assert_eq!(count, wanted, "{sql_type:?} as {:?}", reader.form(0));
+            }
+        }
     }
 }
 
