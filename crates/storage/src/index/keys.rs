@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
-use types::ops::hash::hash_f64;
+use types::ops::hash::{combine, hash_f64};
 use types::{Interval, Physical, Str};
 
 use crate::body::Cell;
-use crate::hash::{PARTITIONS, equal_values, hash_keys, partition_of};
+use crate::hash::{PARTITIONS, each_hash, equal_values, hash_keys, partition_of};
 use crate::{ChunkReader, Scratch, WINDOW};
+
+/// So many keys are hashed value by value; windows are decoded for more.
+const FEW: usize = 8;
 
 /// The keys of some rows: NULL in none of them.
 #[derive(Debug)]
@@ -35,6 +38,9 @@ impl<'a> Keys<'a> {
 
     /// The hashes of all keys: those of joins over the same values.
     pub fn hashes(&self) -> Vec<u64> {
+        if self.len() <= FEW {
+            return self.rows.clone().map(|row| self.hash(row)).collect();
+        }
         let (mut all, mut some) = (Vec::with_capacity(self.len()), Vec::new());
         let mut scratch: Vec<Scratch> = self.attributes.iter().map(|_| Scratch::default()).collect();
         for start in self.rows.clone().step_by(WINDOW) {
@@ -45,6 +51,17 @@ impl<'a> Keys<'a> {
             all.extend_from_slice(&some);
         }
         all
+    }
+
+    /// The hash of the key of one row of the chunk.
+    fn hash(&self, row: usize) -> u64 {
+        let of_attribute = |&attribute: &usize| {
+            let (mut cell, mut hash) = (Cell::default(), 0);
+            let (values, at) = self.reader.cell(attribute, row, &mut cell);
+            each_hash(values, at, at + 1, |_, found| hash = found);
+            hash
+        };
+        self.attributes.iter().map(of_attribute).reduce(combine).unwrap_or(0)
     }
 
     /// Whether key `number` is that of a row of another chunk.
