@@ -1,6 +1,7 @@
 //! Running statements in the foreground of a program that looks after other things meanwhile: signals, progress.
 
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use base::panics::catch;
@@ -16,20 +17,58 @@ const STEP: Duration = Duration::from_millis(50);
 pub fn foreground<T: Send>(work: impl FnOnce() -> Result<T> + Send, mut look: impl FnMut()) -> Result<T> {
     let (sender, receiver) = sync_channel(1);
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("statement".into());
         // The receiver waits for nothing else.
-        let spawned = thread.spawn_scoped(scope, move || drop(sender.send(caught(work))));
-        spawned.map_err(|e| {
-            Error::new(SqlState::INSUFFICIENT_RESOURCES, format!("the system grants no thread for the statement: {e}"))
-        })?;
-        loop {
-            match receiver.recv_timeout(STEP) {
-                Ok(result) => return result,
-                Err(RecvTimeoutError::Timeout) => look(),
-                Err(RecvTimeoutError::Disconnected) => return Err(panicked("its thread is gone")),
-            }
-        }
+        thread().spawn_scoped(scope, move || drop(sender.send(caught(work)))).map_err(no_thread)?;
+        awaited(&receiver, &mut look)
     })
+}
+
+/// The thread in which a session's statements run, one after the other: made for the first, and kept, as making a thread takes
+/// longer than many a statement.
+#[derive(Default)]
+pub struct Foreground(Mutex<Option<Sender<Box<dyn FnOnce() + Send>>>>);
+
+impl Foreground {
+    /// Does `work` in the thread, and calls `look` every 50 ms until it is done. A panic becomes an error.
+    pub fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+        mut look: impl FnMut(),
+    ) -> Result<T> {
+        let (sender, receiver) = sync_channel(1);
+        let work: Box<dyn FnOnce() + Send> = Box::new(move || drop(sender.send(caught(work))));
+        {
+            let mut to = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if to.is_none() {
+                let (sender, all) = channel::<Box<dyn FnOnce() + Send>>();
+                thread().spawn(move || all.iter().for_each(|work| work())).map_err(no_thread)?;
+                *to = Some(sender);
+            }
+            let sent = to.as_ref().map(|to| to.send(work));
+            sent.and_then(std::result::Result::ok).ok_or_else(|| panicked("its thread is gone"))?;
+        }
+        awaited(&receiver, &mut look)
+    }
+}
+
+fn thread() -> std::thread::Builder {
+    std::thread::Builder::new().name("statement".into())
+}
+
+#[cold]
+fn no_thread(error: std::io::Error) -> Error {
+    Error::new(SqlState::INSUFFICIENT_RESOURCES, format!("the system grants no thread for the statement: {error}"))
+}
+
+/// What the thread has sent when it is done.
+fn awaited<T>(receiver: &Receiver<Result<T>>, look: &mut impl FnMut()) -> Result<T> {
+    loop {
+        match receiver.recv_timeout(STEP) {
+            Ok(result) => return result,
+            Err(RecvTimeoutError::Timeout) => look(),
+            Err(RecvTimeoutError::Disconnected) => return Err(panicked("its thread is gone")),
+        }
+    }
 }
 
 /// The next rows of a result; none at the end. Calls `look` every 50 ms while it waits for them. A panic becomes an error.

@@ -147,6 +147,11 @@ impl Session {
         from: usize,
         mut each: impl FnMut(Range<usize>, QueryResult) -> Result<()>,
     ) -> Result<()> {
+        if let Some(range) = only_statement(script).filter(|_| from == 0) {
+            // It may be one whose plan is kept. Positions are those in the script.
+            let result = self.execute_in(call, &script[..range.end], &[])?;
+            return each(range, result);
+        }
         self.environment.call = call.clone();
         let room = sql::parse_depth(&script[from..]);
         let working = self.environment.work_on_bytes(sql::bytes_of_statements(script, from))?;
@@ -199,4 +204,10 @@ impl Session {
         names.dedup();
         names
     }
+}
+
+/// The range of a script's statement, if it has one alone.
+fn only_statement(script: &str) -> Option<Range<usize>> {
+    let first = sql::next_piece(script, 0)?;
+    sql::next_piece(script, first.next).is_none().then_some(first.range)
 }

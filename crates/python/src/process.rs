@@ -36,6 +36,12 @@ impl<T> Own<T> {
     }
 }
 
+impl<T: Default> Default for Own<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
 impl<T> Deref for Own<T> {
     type Target = T;
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Error, SqlState};
-use engine::{Call, Config, Database, Interrupt, QueryResult, SETTINGS};
+use engine::{Call, Config, Database, Foreground, Interrupt, QueryResult, SETTINGS};
 use io::FileSource;
 use pyo3::prelude::*;
 use types::{SqlType, Value};
@@ -15,16 +15,18 @@ use crate::{errors, frames, parameters};
 /// A session of a database.
 #[pyclass(frozen, module = "morseldb._morseldb")]
 pub struct Session {
-    inner: Own<Mutex<engine::Session>>,
+    inner: Own<Arc<Mutex<engine::Session>>>,
+    /// Where its statements run.
+    thread: Own<Foreground>,
     database: Own<Database>,
     interrupt: Interrupt,
     process: Process,
 }
 
 /// A statement, or a script, with what it needs.
-struct Job<'a> {
-    call: &'a Call,
-    sql: &'a str,
+struct Job {
+    call: Call,
+    sql: Arc<str>,
     /// Byte where the statements begin that have not run yet.
     from: usize,
     parameters: Vec<(Value, SqlType)>,
@@ -36,49 +38,54 @@ impl Session {
         Self {
             database: Own::new(inner.database().clone()),
             interrupt: inner.interrupt_handle(),
-            inner: Own::new(Mutex::new(inner)),
+            inner: Own::new(Arc::new(Mutex::new(inner))),
+            thread: Own::default(),
             process: Process::this(),
         }
     }
 
-    /// Runs the job without the GIL, in a thread of its own: this one runs Python's signal handlers meanwhile.
-    fn run(&self, py: Python<'_>, job: &mut Job<'_>) -> PyResult<base::Result<QueryResult>> {
+    /// Runs the job without the GIL, in the session's thread: this one runs Python's signal handlers meanwhile. The job comes back.
+    fn run(&self, py: Python<'_>, mut job: Job) -> PyResult<base::Result<(Job, base::Result<QueryResult>)>> {
         if let Err(error) = self.process.check() {
             return Ok(Err(error));
         }
         let mut raised = None;
-        let call = job.call;
-        let outcome = py.detach(|| {
+        let (call, session) = (job.call.clone(), self.inner.clone());
+        let ran = py.detach(|| {
             let look = || {
                 if raised.is_none() {
                     raised = Python::attach(|py| py.check_signals()).err();
                     raised.iter().for_each(|_| call.interrupt());
                 }
             };
-            engine::foreground(|| self.run_here(job), look)
+            let work = move || {
+                let outcome = run_here(&session, &mut job);
+                Ok((job, outcome))
+            };
+            self.thread.run(work, look)
         });
-        raised.map_or(Ok(outcome), Err)
-    }
-
-    fn run_here(&self, job: &mut Job<'_>) -> base::Result<QueryResult> {
-        let mut session = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        job.frames.iter().for_each(|(name, frame)| session.register_frame(name, frame.clone()));
-        if !job.frames.is_empty() {
-            session.try_again();
-        }
-        let outcome = run_statements(&mut session, job);
-        job.frames.iter().for_each(|(name, _)| session.remove_frame(name));
-        outcome
+        raised.map_or(Ok(ran), Err)
     }
 }
 
+fn run_here(session: &Mutex<engine::Session>, job: &mut Job) -> base::Result<QueryResult> {
+    let mut session = session.lock().unwrap_or_else(PoisonError::into_inner);
+    job.frames.iter().for_each(|(name, frame)| session.register_frame(name, frame.clone()));
+    if !job.frames.is_empty() {
+        session.try_again();
+    }
+    let outcome = run_statements(&mut session, job);
+    job.frames.iter().for_each(|(name, _)| session.remove_frame(name));
+    outcome
+}
+
 /// Runs the statements of a job; the result is the last one's.
-fn run_statements(session: &mut engine::Session, job: &mut Job<'_>) -> base::Result<QueryResult> {
+fn run_statements(session: &mut engine::Session, job: &mut Job) -> base::Result<QueryResult> {
     if !job.parameters.is_empty() {
-        return session.execute_in(job.call, job.sql, &job.parameters);
+        return session.execute_in(&job.call, &job.sql, &job.parameters);
     }
     let mut last: Option<QueryResult> = None;
-    session.run_script_in(job.call, job.sql, job.from, |range, result| {
+    session.run_script_in(&job.call, &job.sql, job.from, |range, result| {
         job.from = range.end;
         // Earlier statements run to their ends, as if their rows had been read.
         if let Some(mut earlier) = last.replace(result) {
@@ -137,10 +144,13 @@ impl Session {
         let parameters = parameters.iter().map(parameters::convert).collect::<PyResult<Vec<_>>>()?;
         // The variables of the program are outside of the database, too.
         let lookup = lookup.filter(|_| self.database.has_external_access());
-        let mut job = Job { call: &call, sql, from: 0, parameters, frames: Vec::new() };
+        let mut job = Job { call: call.clone(), sql: sql.into(), from: 0, parameters, frames: Vec::new() };
         loop {
-            let error = match self.run(py, &mut job)? {
-                Ok(result) => return Ok(Result::new(result, sql.to_owned(), call.clone())),
+            let ran = self.run(py, job)?;
+            let (back, outcome) = ran.map_err(|error| errors::exception(py, &error, sql))?;
+            job = back;
+            let error = match outcome {
+                Ok(result) => return Ok(Result::new(result, sql.to_owned(), call)),
                 Err(error) => error,
             };
             let frame = match (missing_table(&error), lookup) {
