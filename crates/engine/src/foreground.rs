@@ -23,10 +23,13 @@ pub fn foreground<T: Send>(work: impl FnOnce() -> Result<T> + Send, mut look: im
     })
 }
 
+/// What a thread is given to do.
+type Work = Box<dyn FnOnce() + Send>;
+
 /// The thread in which a session's statements run, one after the other: made for the first, and kept, as making a thread takes
 /// longer than many a statement.
 #[derive(Default)]
-pub struct Foreground(Mutex<Option<Sender<Box<dyn FnOnce() + Send>>>>);
+pub struct Foreground(Mutex<Option<Sender<Work>>>);
 
 impl Foreground {
     /// Does `work` in the thread, and calls `look` every 50 ms until it is done. A panic becomes an error.
@@ -36,11 +39,11 @@ impl Foreground {
         mut look: impl FnMut(),
     ) -> Result<T> {
         let (sender, receiver) = sync_channel(1);
-        let work: Box<dyn FnOnce() + Send> = Box::new(move || drop(sender.send(caught(work))));
+        let work: Work = Box::new(move || drop(sender.send(caught(work))));
         {
             let mut to = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if to.is_none() {
-                let (sender, all) = channel::<Box<dyn FnOnce() + Send>>();
+                let (sender, all) = channel::<Work>();
                 thread().spawn(move || all.iter().for_each(|work| work())).map_err(no_thread)?;
                 *to = Some(sender);
             }
@@ -81,7 +84,8 @@ pub fn next_chunk(result: &mut QueryResult, mut look: impl FnMut(&QueryResult)) 
     }
 }
 
-fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+/// What work comes to; a panic becomes an error.
+pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch(work).unwrap_or_else(|panic| Err(panicked(&panic)))
 }
 

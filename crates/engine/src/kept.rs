@@ -45,6 +45,8 @@ use short::Short;
 pub(crate) struct Fit {
     pub kept: Arc<Kept>,
     arguments: Arguments,
+    /// By its short plan, or not at all.
+    only_short: bool,
 }
 
 impl KeptPlans {
@@ -66,7 +68,7 @@ impl Kept {
         if self.catalog.as_ptr() != Arc::as_ptr(&catalog) || !environment.temporary.snapshot().is_empty() {
             return None;
         }
-        Some(Fit { kept: self.clone(), arguments: self.arguments(text)? })
+        Some(Fit { kept: self.clone(), arguments: self.arguments(text)?, only_short: false })
     }
 }
 
@@ -93,13 +95,22 @@ pub(crate) fn short_rows(
 impl Fit {
     /// A plan that was just made for a statement.
     pub fn new(kept: &Arc<Kept>, text: Text<'_>) -> Option<Self> {
-        Some(Self { kept: kept.clone(), arguments: kept.arguments(text)? })
+        Some(Self { kept: kept.clone(), arguments: kept.arguments(text)?, only_short: false })
+    }
+
+    /// The same by its short plan alone, if it has one: microseconds.
+    pub fn only_short(self) -> Option<Self> {
+        let is_short = match &self.kept.way {
+            Way::Change(_) => true,
+            Way::Query { short, .. } => short.as_ref().is_some_and(Short::is_promising),
+        };
+        is_short.then_some(Self { only_short: true, ..self })
     }
 
     /// Runs the statement. None: nothing has happened, and it has to be run the long way. Foreign keys are `looked_after` by
     /// whoever calls this, or not.
     pub fn run(self, environment: &Environment, looked_after: bool) -> Option<Result<QueryResult>> {
-        let Self { kept, arguments } = self;
+        let Self { kept, arguments, only_short } = self;
         let result = match &kept.way {
             Way::Change(change) => Ok(run_change(environment, change, &arguments.values, looked_after)?),
             Way::Query { prepared, short } => {
@@ -111,6 +122,7 @@ impl Fit {
                 let found = short.as_ref().map(|short| short_rows(environment, short, &arguments.values, &snapshot));
                 match found.transpose() {
                     Ok(Some(Some(found))) => Ok(ready(&kept, found)),
+                    Ok(_) if only_short => return None,
                     Ok(_) => {
                         let sources: IdMap<TableId, Source> = kept.sources(&snapshot)?;
                         let columns = kept.columns.clone();

@@ -60,7 +60,7 @@ mod views;
 pub use call::{Call, Interrupt};
 pub use database::{Config, Database};
 pub use definitions::Definition;
-pub use foreground::{Foreground, foreground, next_chunk};
+pub use foreground::{Foreground, caught, foreground, next_chunk};
 pub use notices::Notice;
 pub use prepared_statement::PreparedStatement;
 pub use progress::Progress;

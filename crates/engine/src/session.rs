@@ -17,6 +17,8 @@ use crate::{Database, Notice, PreparedStatement, QueryResult, Recording, execute
 pub struct Session {
     environment: Environment,
     interrupt: Interrupt,
+    /// A statement that has begun and is to be executed.
+    begun: Option<Open>,
 }
 
 /// The statement ends as its result does, or with its error.
@@ -53,7 +55,7 @@ impl Session {
     pub(crate) fn new(database: Database) -> Self {
         let session = database.0.activity.new_session();
         let environment = Environment { session, ..Environment::new(database) };
-        Self { environment, interrupt: Interrupt::default() }
+        Self { environment, interrupt: Interrupt::default(), begun: None }
     }
 
     /// The database.
@@ -91,9 +93,36 @@ impl Session {
         self.execute_in(&self.interrupt.begin(), sql, parameters)
     }
 
+    /// As [`execute_in`](Self::execute_in), if the statement is the only one of a text and takes microseconds, as one of its
+    /// kind did before: for a caller who does something else while others run. None: nothing has happened, and it is to be
+    /// executed as they are.
+    pub fn execute_at_once(
+        &mut self,
+        call: &Call,
+        sql: &str,
+        parameters: &[(Value, SqlType)],
+    ) -> Option<Result<QueryResult>> {
+        let sql = if parameters.is_empty() { &sql[..only_statement(sql)?.end] } else { sql };
+        let fit = text::short(&self.environment, sql, parameters)?;
+        let open = match self.environment.begin_statement(call, sql) {
+            Ok(open) => open,
+            Err(error) => return Some(Err(error)),
+        };
+        match text::by_kept_plan(&self.environment, || Some(fit)) {
+            Some(result) => Some(ended(open, &self.environment, result)),
+            None => {
+                self.begun = Some(open);
+                None
+            }
+        }
+    }
+
     /// As [`execute`](Self::execute), for a call that has begun.
     pub fn execute_in(&mut self, call: &Call, sql: &str, parameters: &[(Value, SqlType)]) -> Result<QueryResult> {
-        let open = self.environment.begin_statement(call, sql)?;
+        let open = match self.begun.take() {
+            Some(open) => open,
+            None => self.environment.begin_statement(call, sql)?,
+        };
         let result = text::run(&mut self.environment, sql, parameters);
         ended(open, &self.environment, result)
     }

@@ -51,6 +51,12 @@ pub(crate) fn run(environment: &mut Environment, sql: &str, parameters: &[(Value
     })?
 }
 
+/// What it takes to run a statement in microseconds, if a plan was kept for that.
+pub(crate) fn short(environment: &Environment, sql: &str, parameters: &[(Value, SqlType)]) -> Option<Fit> {
+    let template = environment.settings.plans_as_usual().then(|| sql::Template::of(sql)).flatten()?;
+    environment.database.0.kept.find(environment, Text { sql, template: &template, parameters })?.only_short()
+}
+
 /// Most CALLs that a session remembers.
 const MOST_CALLS: usize = 100;
 
@@ -70,7 +76,10 @@ fn run_and_remember(
 }
 
 /// Runs a statement by a plan that was kept, if one holds for it, in the transaction that the session is in.
-fn by_kept_plan(environment: &Environment, find: impl FnOnce() -> Option<Fit>) -> Option<Result<QueryResult>> {
+pub(crate) fn by_kept_plan(
+    environment: &Environment,
+    find: impl FnOnce() -> Option<Fit>,
+) -> Option<Result<QueryResult>> {
     let run = |fit: Fit| {
         let result = fit.run(environment, false)?;
         environment.database.0.kept.runs.fetch_add(1, Ordering::Relaxed);

@@ -284,3 +284,37 @@ fn the_time_stands_still_in_no_plan() {
     std::thread::sleep(std::time::Duration::from_millis(2));
     assert_ne!(first, outcome(&mut session, "select current_timestamp", &[]));
 }
+
+/// What `execute_at_once` comes to: rows; none if it was not for it.
+fn at_once(session: &mut Session, sql: &str, parameters: &[(Value, SqlType)]) -> Option<String> {
+    let call = session.interrupt_handle().begin();
+    let result = session.execute_at_once(&call, sql, parameters)?;
+    Some(format!("{:?}", result.and_then(text_rows).map_err(|e| e.state().to_string())))
+}
+
+#[test]
+fn what_takes_microseconds_is_run_at_once_when_it_comes_again() {
+    let (mut session, _) = pair(&["create table t (i integer primary key, x text)"]);
+    run(&mut session, "create index t_x on t (x)");
+    run(&mut session, "insert into t select i, 'x' from generate_series(1, 3000) as g(i)");
+    let known = "select i from t where i = 5;";
+    assert_eq!(at_once(&mut session, known, &[]), None);
+    session.run_script(known, |_, result| result.collect().map(drop)).unwrap();
+    assert_eq!(at_once(&mut session, known, &[]).unwrap(), "Ok([[\"5\"]])");
+    assert_eq!(at_once(&mut session, "select i from t where i = 7;", &[]).unwrap(), "Ok([[\"7\"]])");
+    assert_eq!(at_once(&mut session, "select i from t where i = 7; select 1", &[]), None);
+    let (insert, one) = ("insert into t values ($1, 'y')", |i| [(Value::Int(i), SqlType::Integer)]);
+    session.execute(insert, &one(4000)).unwrap();
+    assert!(at_once(&mut session, insert, &one(4001)).is_some());
+    // It fails the long way, which tells why; of each, the history has one.
+    assert_eq!(at_once(&mut session, insert, &one(4001)), None);
+    assert_eq!(session.execute(insert, &one(4001)).map(|_| ()).unwrap_err().state().to_string(), "23505");
+    // More rows than a few: it begins, gives up, and is executed.
+    let many = "select count(*) from t where x = $1";
+    let text = |x: &str| [(Value::str(x), SqlType::Text)];
+    assert_eq!(outcome(&mut session, many, &text("y")), "[[\"2\"]]");
+    assert_eq!(at_once(&mut session, many, &text("x")), None);
+    assert_eq!(outcome(&mut session, many, &text("x")), "[[\"3000\"]]");
+    let history = "select count(*) from query_history() where query like 'select count(*) from t%'";
+    assert_eq!(outcome(&mut session, history, &[]), "[[\"2\"]]");
+}

@@ -6,9 +6,9 @@ use base::Random;
 use types::{Buffer, Chunk, Column, Physical, SqlType, Str, Value};
 
 use super::*;
-use crate::testing::{TYPES, column, pattern, value};
 use crate::body::Body;
 use crate::statistics::ValueRange;
+use crate::testing::{TYPES, column, pattern, value};
 use crate::{ChunkReader, Comparison, ScanOp, ScanPredicate, Scratch, WINDOW};
 
 fn frozen(column: &Column) -> Option<Frozen> {
