@@ -4,12 +4,13 @@ use std::mem::ManuallyDrop;
 use std::sync::{Arc, LazyLock};
 
 use base::{Error, IdMap, Result};
+use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Module, default_libcall_names};
+use cranelift_module::{FuncId, Module, ModuleReloc, default_libcall_names};
 use pipeline::ir::{PipelineId, Program, StateId};
 use runtime::abi::{PairFn, PipelineFn};
 
@@ -64,10 +65,20 @@ impl std::fmt::Display for Listing {
 }
 
 /// The machine that we run on, found out once.
-static ISA: LazyLock<Result<OwnedTargetIsa>> = LazyLock::new(|| {
+static ISA: LazyLock<Result<OwnedTargetIsa>> = LazyLock::new(|| isa("backtracking"));
+
+/// The same with registers given out in one pass. The other way takes time that grows faster than a function, of which hundreds of
+/// aggregates make a long one: 800 took 450 ms.
+static ISA_OF_LONG: LazyLock<Result<OwnedTargetIsa>> = LazyLock::new(|| isa("single_pass"));
+
+/// From so many of Cranelift's instructions on, a function is long.
+const LONG: usize = 2000;
+
+fn isa(register_allocation: &str) -> Result<OwnedTargetIsa> {
     let mut flags = settings::builder();
     let wanted = [
         ("opt_level", "speed"),
+        ("regalloc_algorithm", register_allocation),
         ("is_pic", "false"),
         ("use_colocated_libcalls", "false"),
         ("enable_probestack", "false"),
@@ -79,7 +90,7 @@ static ISA: LazyLock<Result<OwnedTargetIsa>> = LazyLock::new(|| {
     }
     let builder = cranelift_native::builder().map_err(Error::unsupported)?;
     builder.finish(settings::Flags::new(flags)).map_err(|e| Error::internal(format!("code generator: {e}")))
-});
+}
 
 /// Compiles all functions of a program. `check` is asked before each whether to go on.
 pub fn compile(program: &Program, check: &dyn Fn() -> Result<()>) -> Result<Code> {
@@ -183,7 +194,11 @@ impl Compilation {
         build(FunctionBuilder::new(&mut self.context.func, &mut self.builder));
         let clif = self.listing.is_some().then(|| self.context.func.display().to_string());
         self.context.set_disasm(self.listing.is_some());
-        self.module.define_function(id, &mut self.context).map_err(broken)?;
+        if self.context.func.dfg.num_insts() < LONG {
+            self.module.define_function(id, &mut self.context).map_err(broken)?;
+        } else {
+            self.define_long(id)?;
+        }
         let code = self.context.compiled_code().expect("just compiled");
         self.bytes += code.code_info().total_size as usize;
         if let (Some(listing), Some(clif)) = (&mut self.listing, clif) {
@@ -191,6 +206,16 @@ impl Compilation {
         }
         self.module.clear_context(&mut self.context);
         Ok(id)
+    }
+
+    /// Compiles the function of the context as a long one.
+    fn define_long(&mut self, id: FuncId) -> Result<()> {
+        let isa = ISA_OF_LONG.clone()?;
+        let compiled = self.context.compile(&*isa, &mut ControlPlane::default());
+        let buffer = compiled.map_err(|e| broken(e.into()))?.buffer.clone();
+        let of = &self.context.func;
+        let moved: Vec<_> = buffer.relocs().iter().map(|reloc| ModuleReloc::from_mach_reloc(reloc, of, id)).collect();
+        self.module.define_function_bytes(id, buffer.alignment.into(), buffer.data(), &moved).map_err(broken)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Running statements in the foreground of a program that looks after other things meanwhile: signals, progress.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base::panics::catch;
 use base::{Error, Result, SqlState};
@@ -12,6 +12,8 @@ use crate::QueryResult;
 
 /// How often a client looks after other things.
 const STEP: Duration = Duration::from_millis(50);
+/// About what it takes to wake a thread.
+const WAKING: Duration = Duration::from_micros(50);
 
 /// Does `work` in a thread of its own, and calls `look` every 50 ms until it is done. A panic becomes an error.
 pub fn foreground<T: Send>(work: impl FnOnce() -> Result<T> + Send, mut look: impl FnMut()) -> Result<T> {
@@ -44,7 +46,13 @@ impl Foreground {
             let mut to = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if to.is_none() {
                 let (sender, all) = channel::<Work>();
-                thread().spawn(move || all.iter().for_each(|work| work())).map_err(no_thread)?;
+                thread()
+                    .spawn(move || {
+                        while let Some(work) = next(&all) {
+                            work()
+                        }
+                    })
+                    .map_err(no_thread)?;
                 *to = Some(sender);
             }
             let sent = to.as_ref().map(|to| to.send(work));
@@ -52,6 +60,23 @@ impl Foreground {
         }
         awaited(&receiver, &mut look)
     }
+}
+
+/// What is sent within the time that it takes to wake somebody who waits for it.
+fn at_once<T>(receiver: &Receiver<T>) -> Option<T> {
+    let begin = Instant::now();
+    while begin.elapsed() < WAKING {
+        match receiver.try_recv() {
+            Err(TryRecvError::Empty) => std::thread::yield_now(),
+            sent => return sent.ok(),
+        }
+    }
+    None
+}
+
+/// What the thread does next; none if nobody can say any more.
+fn next(all: &Receiver<Work>) -> Option<Work> {
+    at_once(all).or_else(|| all.recv().ok())
 }
 
 fn thread() -> std::thread::Builder {
@@ -65,6 +90,9 @@ fn no_thread(error: std::io::Error) -> Error {
 
 /// What the thread has sent when it is done.
 fn awaited<T>(receiver: &Receiver<Result<T>>, look: &mut impl FnMut()) -> Result<T> {
+    if let Some(result) = at_once(receiver) {
+        return result;
+    }
     loop {
         match receiver.recv_timeout(STEP) {
             Ok(result) => return result,

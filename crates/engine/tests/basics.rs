@@ -232,3 +232,28 @@ fn parameters_are_as_many_as_placeholders() {
     }
     assert!(s.execute("with w as (select $1) select 1", &[one]).is_ok());
 }
+
+/// Functions of that length are compiled in another way than short ones.
+#[test]
+fn hundreds_of_aggregates_are_computed_each() {
+    let mut session = session();
+    const COLUMNS: i64 = 400;
+    let list = |of: &dyn Fn(i64) -> String| (0..COLUMNS).map(of).collect::<Vec<_>>().join(", ");
+    let values = list(&|c| format!("i * {} + {c} AS c{c}", c % 7));
+    session
+        .execute(&format!("CREATE TABLE wide AS SELECT i, {values} FROM generate_series(1, 3000) AS g(i)"), &[])
+        .unwrap();
+    let aggregates = list(&|c| format!("sum(c{c} + i), max(c{c} - i)"));
+    let sum = |least: i64, step: i64, c: i64| {
+        let all = (least..=3000).step_by(step as usize);
+        let (sum, most) =
+            (all.clone().map(|i| i * (c % 7) + c + i).sum::<i64>(), all.map(|i| i * (c % 7) + c - i).max());
+        format!("{sum}|{}", most.unwrap())
+    };
+    let rows = run(&mut session, &format!("SELECT {aggregates} FROM wide")).unwrap();
+    assert_eq!(rows, [(0..COLUMNS).map(|c| sum(1, 1, c)).collect::<Vec<_>>().join("|")]);
+    let grouped = format!("SELECT {aggregates} FROM wide GROUP BY i % 3 ORDER BY i % 3");
+    let rows = run(&mut session, &grouped).unwrap();
+    let wanted = |least| (0..COLUMNS).map(|c| sum(least, 3, c)).collect::<Vec<_>>().join("|");
+    assert_eq!(rows, [wanted(3), wanted(1), wanted(2)]);
+}
