@@ -84,6 +84,8 @@ class Morsel(DataBase):
         import morseldb
 
         self.connection = morseldb.connect(threads=threads)
+        # Every run plans: what comes again would be run by the plan that was kept.
+        self.connection.execute("SET plan_cache_mode = force_custom_plan")
 
     def settle(self, tables):
         for table in tables:

@@ -160,6 +160,13 @@ pub const SETTINGS: &[Setting] = &[
         description: "Optimise queries; off: only what execution needs is done.",
     },
     Setting {
+        name: "plan_cache_mode",
+        kind: Kind::Choice(|| vec!["auto", "force_custom_plan", "force_generic_plan"]),
+        default: "auto",
+        scope: Scope::Session,
+        description: "Whether statements that come again are run by plans that were kept (auto), or each is planned (force_custom_plan).",
+    },
+    Setting {
         name: "priority",
         kind: Kind::Integer(1, 10_000),
         default: "100",
@@ -363,7 +370,9 @@ impl Settings {
             "work_division",
             "worker_limit",
         ];
-        self.values.keys().all(|name| HARMLESS.contains(name))
+        let keeps =
+            |(name, value): (&&'static str, &String)| *name == "plan_cache_mode" && value != "force_custom_plan";
+        self.values.iter().all(|setting| HARMLESS.contains(setting.0) || keeps(setting))
     }
     /// How queries are optimised.
     pub(crate) fn of_optimizer(&self) -> optimizer::Settings {

@@ -195,6 +195,19 @@ fn inserts_leave_plans_as_they_are() {
 }
 
 #[test]
+fn who_wants_a_plan_each_time_gets_it() {
+    let (mut session, _) = pair(&["create table t (i integer primary key)", "insert into t values (1), (2)"]);
+    let mut runs = |mode: &str| {
+        run(&mut session, &format!("set plan_cache_mode = {mode}"));
+        let before = session.database().runs_of_kept_plans();
+        (0..3).for_each(|_| run(&mut session, "select i from t where i = 2"));
+        session.database().runs_of_kept_plans() - before
+    };
+    assert_eq!([runs("force_custom_plan"), runs("auto"), runs("force_custom_plan")], [0, 2, 0]);
+    assert_eq!(runs("force_generic_plan"), 3);
+}
+
+#[test]
 fn an_empty_table_is_filled() {
     let (mut keeps, mut plans) = pair(&["create table t (a integer, b integer)"]);
     for n in [1, 2, -3, 70000, 2_147_483_647] {
