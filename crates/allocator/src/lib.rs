@@ -1,5 +1,6 @@
 //! The allocator of the programs (shell, Python module, benchmarks): mimalloc, told to hold on to freed memory for longer
-//! than it does by itself. Libraries do not choose an allocator.
+//! than it does by itself, and built not to ask for huge pages (`no_thp`): large buffers, which `base` maps itself, have them, and what
+//! is small and soon given back touches less memory without. Libraries do not choose an allocator.
 
 use std::ffi::c_int;
 
