@@ -10,8 +10,10 @@ const IMPLICIT: &str = "pg_catalog";
 /// The names of the schemas, without quotes, in lower case where they had none.
 fn names(path: &str) -> Vec<String> {
     let (mut names, mut name, mut quoted, mut was_quoted) = (Vec::new(), String::new(), false, false);
-    for c in path.chars().chain([',']) {
+    let mut left = path.chars().chain([',']).peekable();
+    while let Some(c) = left.next() {
         match c {
+            '"' if quoted && left.next_if_eq(&'"').is_some() => name.push('"'),
             '"' => (quoted, was_quoted) = (!quoted, true),
             ',' if !quoted => {
                 let whole = std::mem::take(&mut name);

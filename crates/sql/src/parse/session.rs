@@ -39,6 +39,8 @@ pub(crate) enum SessionAst {
     ResetVariable { name: Ident },
     /// DISCARD.
     Discard(&'static str),
+    /// USE.
+    Use(ObjectName),
     /// What is a query of the system's tables.
     Query(Box<Query>),
     /// What is SET.
@@ -74,10 +76,7 @@ fn found(parser: &mut Parser<'_>) -> Result<Option<SessionAst>> {
         };
     }
     if word(parser, "use") {
-        let name = parser.parse_object_name(false)?;
-        let span = parser.peek_token().span;
-        let value = name.0.last().and_then(|part| part.as_ident()).map(crate::bind::fold);
-        return Ok(Some(SessionAst::Set { name: "search_path".to_owned(), value, span }));
+        return Ok(Some(SessionAst::Use(parser.parse_object_name(false)?)));
     }
     for (name, tag) in [("install", "INSTALL"), ("load", "LOAD")] {
         if word(parser, name) {

@@ -108,6 +108,23 @@ impl Binder<'_> {
         self.sql_type(&written).ok().map(|sql_type| sql_type.to_string())
     }
 
+    /// USE: the schema is the only one of the search path. Error 3F000 if there is none of that name.
+    fn use_schema(&self, name: &ast::ObjectName) -> Result<Statement> {
+        let Some(ident) = name.0.last().and_then(|part| part.as_ident()) else {
+            return Err(Error::internal("USE of no name"));
+        };
+        let (schema, position) = (fold(ident), self.text.at(ident));
+        let before = self.resolver.set_search_path(Some(vec![catalog::canonical(Some(&schema)).to_owned()]));
+        let is_there = !self.resolver.schemas_of_path().is_empty();
+        self.resolver.set_search_path(before);
+        if !is_there {
+            let error = Error::new(SqlState("3F000"), format!("schema \"{schema}\" does not exist")).at(position);
+            return Err(error.hint("CREATE SCHEMA makes one; information_schema.schemata lists those that there are"));
+        }
+        let path = format!("\"{}\"", schema.replace('"', "\"\""));
+        Ok(Statement::Set { name: "search_path".to_owned(), value: Some(path), local: false, position })
+    }
+
     /// SET VARIABLE, DISCARD, extensions.
     pub(in crate::bind) fn session_statement(&mut self, session: &SessionAst) -> Result<Statement> {
         Ok(match session {
@@ -128,6 +145,7 @@ impl Binder<'_> {
                 Statement::SetVariable { name: fold(name).to_lowercase(), plan: None }
             }
             SessionAst::Discard(tag) => Statement::Discard(tag),
+            SessionAst::Use(name) => self.use_schema(name)?,
             SessionAst::Query(_) | SessionAst::Set { .. } | SessionAst::Lock(_) => {
                 return Err(Error::internal("a statement of another kind"));
             }
