@@ -37,7 +37,7 @@ paramstyle = "qmark"
 
 STRING = TypeObject("text", "varchar", "char")
 BINARY = TypeObject()
-NUMBER = TypeObject("smallint", "integer", "bigint", "decimal", "real", "double")
+NUMBER = TypeObject("smallint", "integer", "bigint", "decimal", "numeric", "real", "double")
 DATETIME = TypeObject("date", "timestamp", "interval")
 ROWID = TypeObject()
 

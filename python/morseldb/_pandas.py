@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from typing import TYPE_CHECKING, Any
 
 from ._errors import DataError
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def frame_of(table: pyarrow.Table, exact: bool) -> pandas.DataFrame:
-    """The frame of a table. Decimals with a fraction become floats, unless they shall be exact."""
+    """The frame of a table. Numerics, and decimals with a fraction, become floats, unless they shall be exact."""
     table = _with_numbers(table, exact)
     nullable = _nullable()
     # The columns that pandas has a type of its own for, as soon as there is a NULL among them: otherwise integers would
@@ -28,7 +29,16 @@ def frame_of(table: pyarrow.Table, exact: bool) -> pandas.DataFrame:
     for place in places:
         column = table.column(place).to_pandas(types_mapper=nullable.get)
         frame.insert(place, table.column_names[place], column, allow_duplicates=True)
+    for place, field in enumerate(table.schema):
+        if _is_numeric(field):
+            exactly = [None if text is None else decimal.Decimal(text) for text in table.column(place).to_pylist()]
+            frame.isetitem(place, exactly)
     return frame
+
+
+def _is_numeric(field: pyarrow.Field) -> bool:
+    """Whether the texts of a column are numbers of any length."""
+    return (field.metadata or {}).get(b"ARROW:extension:name") == b"morseldb.numeric"
 
 
 def _nullable() -> dict[Any, Any]:
@@ -48,6 +58,9 @@ def _with_numbers(table: pyarrow.Table, exact: bool) -> pyarrow.Table:
     import pyarrow
 
     for place, field in enumerate(table.schema):
+        if _is_numeric(field) and not exact:
+            # Its texts are those of floats, too: NaN and Infinity.
+            table = table.set_column(place, field.name, table.column(place).cast(pyarrow.float64()))
         if not pyarrow.types.is_decimal(field.type):
             continue
         if field.type.scale == 0:

@@ -115,8 +115,8 @@ class Fetching:
     def df(self, decimals: Literal["float", "exact"] = "float") -> pandas.DataFrame:
         """The rows as a pandas DataFrame.
 
-        Integers and booleans with NULLs have pandas' nullable types. Decimals without fraction are integers; others are
-        floats, which can be plotted, or with ``decimals="exact"`` objects of ``decimal.Decimal``.
+        Integers and booleans with NULLs have pandas' nullable types. Decimals without fraction are integers; others, and
+        numerics, are floats, which can be plotted, or with ``decimals="exact"`` objects of ``decimal.Decimal``.
         """
         _needed("df", "pandas", "pyarrow")
         return _pandas.frame_of(self.arrow(), decimals == "exact")

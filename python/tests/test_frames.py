@@ -30,6 +30,9 @@ def test_numbers_are_numbers(con):
     wide = con.sql("select 99999999999999999999999 as w").df()
     assert wide["w"][0] == 99999999999999999999999
     assert isinstance(frame, pandas.DataFrame)
+    long = con.sql("select * from (values ('1e50'::numeric), (0.5), ('NaN'), (null)) v(x)")
+    assert long.df()["x"].dtype == "float64" and long.df()["x"][0] == 1e50
+    assert list(long.df(decimals="exact")["x"][:2]) == [Decimal(10**50), Decimal("0.5")]
 
 
 def test_integers_and_booleans_with_nulls_stay_what_they_are(con):

@@ -288,7 +288,7 @@ impl CatalogSnapshot {
 
 /// Whether two routines of a name with these types would be one.
 fn same_types(a: &[SqlType], b: &[SqlType]) -> bool {
-    let same = |a: SqlType, b: SqlType| a == b || a.is_decimal() && b.is_decimal() || family(a) == family(b);
+    let same = |a: SqlType, b: SqlType| a == b || family(a) == family(b);
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(*a, *b))
 }
 
@@ -297,6 +297,7 @@ fn family(sql_type: SqlType) -> SqlType {
     match sql_type {
         SqlType::Varchar(_) => SqlType::Varchar(0),
         SqlType::Char(_) => SqlType::Char(0),
+        SqlType::Decimal { .. } | SqlType::Numeric { .. } => SqlType::NUMERIC,
         other => other,
     }
 }

@@ -274,7 +274,9 @@ fn doubled(argument: SqlType) -> Option<(SqlType, SqlType)> {
 
 /// Both of a pair are doubles, and so is the result.
 fn paired(argument: SqlType) -> Option<(SqlType, SqlType)> {
-    doubled(argument).map(|(_, double)| (double, double))
+    // A `numeric` of any length, too: only its sums and what is made of them are exact.
+    let is_number = argument.is_long_numeric() || doubled(argument).is_some();
+    is_number.then_some((SqlType::Double, SqlType::Double))
 }
 
 fn continuous(argument: SqlType) -> Option<(SqlType, SqlType)> {

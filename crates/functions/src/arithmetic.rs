@@ -90,6 +90,14 @@ pub fn arithmetic(op: ScalarFunction, left: SqlType, right: SqlType) -> Option<A
             let common = if left == Real && right == Real { Real } else { Double };
             (op != F::MODULO).then_some(ArithmeticTypes { left: common, right: common, result: common })
         }
+        (a, b) if a.is_long_numeric() || b.is_long_numeric() => {
+            let scale = match (op, a.shown_scale(), b.shown_scale()) {
+                (F::ADD | F::SUBTRACT | F::MODULO, a, b) => a.max(b),
+                (F::MULTIPLY, a, b) => a.max(0) + b.max(0),
+                _ => 0,
+            };
+            types(SqlType::NUMERIC, SqlType::NUMERIC, SqlType::numeric_showing(scale))
+        }
         (a, b) if a.is_decimal() || b.is_decimal() => decimal(op, a.as_decimal()?, b.as_decimal()?),
         (BigInt, _) | (_, BigInt) => types(BigInt, BigInt, BigInt),
         (Integer, _) | (_, Integer) => types(Integer, Integer, Integer),
@@ -126,6 +134,7 @@ pub fn negate(operand: SqlType) -> Option<SqlType> {
     match operand {
         SqlType::Null => Some(SqlType::Double),
         SqlType::Interval => Some(SqlType::Interval),
+        number if number.is_long_numeric() => Some(SqlType::numeric_showing(number.shown_scale())),
         number if number.is_numeric() => Some(number),
         _ => None,
     }

@@ -20,6 +20,9 @@ pub fn common_type(a: SqlType, b: SqlType) -> Option<SqlType> {
         (a, b) if !a.is_numeric() || !b.is_numeric() => return None,
         (Double, _) | (_, Double) => Double,
         (Real, _) | (_, Real) => Real,
+        // Of what has no digits of its own, none are printed for the other's sake.
+        (SqlType::NUMERIC, _) | (_, SqlType::NUMERIC) => SqlType::NUMERIC,
+        (Numeric { .. }, _) | (_, Numeric { .. }) => SqlType::numeric_showing(a.shown_scale().max(b.shown_scale())),
         (BigInt, b) if b.is_integer() => BigInt,
         (a, BigInt) if a.is_integer() => BigInt,
         (Integer, b) if b.is_integer() => Integer,

@@ -15,6 +15,8 @@ pub enum Parameter {
     BigInt,
     /// A decimal of any precision and scale.
     Decimal,
+    /// `numeric` of any length.
+    Numeric,
     Real,
     Double,
     /// `text`, `varchar(n)` or `char(n)`.
@@ -100,6 +102,7 @@ impl Parameter {
                 Some((precision, scale)) => SqlType::decimal(precision, scale),
                 None => SqlType::decimal(38, 10),
             },
+            Self::Numeric => SqlType::numeric_showing(from.shown_scale()),
             Self::Real => SqlType::Real,
             Self::Double => SqlType::Double,
             Self::Text if from.is_string() => from,
@@ -129,6 +132,9 @@ impl Parameter {
         match (number_rank(from), number_rank(to)) {
             (Some(a), Some(b)) if a <= b => Some((b - a, to)),
             _ => match (from, to) {
+                (SqlType::Numeric { .. }, SqlType::Numeric { .. }) => Some((0, to)),
+                (exact, SqlType::Numeric { .. }) if exact.as_decimal().is_some() => Some((TO_NUMERIC, to)),
+                (SqlType::Numeric { .. }, SqlType::Real | SqlType::Double) => Some((2 * TO_NUMERIC, to)),
                 (SqlType::Date, SqlType::Timestamp | SqlType::Timestamptz) => Some((1, to)),
                 (SqlType::Text | SqlType::Varchar(_), SqlType::Json) => Some((2, to)),
                 (SqlType::Timestamp, SqlType::Timestamptz) | (SqlType::Time, SqlType::Interval) => Some((1, to)),
@@ -137,6 +143,10 @@ impl Parameter {
         }
     }
 }
+
+/// The cost of a `numeric` of any length where an integer or a decimal stands: more than that of a double, which is much faster. A
+/// `numeric` itself stays one if it can.
+const TO_NUMERIC: u32 = 10;
 
 fn number_rank(sql_type: SqlType) -> Option<u32> {
     Some(match sql_type {

@@ -18,7 +18,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use base::{Error, Result, SqlState};
 use types::ops::cast::pad_char;
-use types::ops::{bytes, uuid};
+use types::ops::{bytes, numeric, uuid};
 use types::{Chunk, Column, EnumType, Interval, Physical, SqlType};
 
 use crate::source::Field;
@@ -35,6 +35,8 @@ pub fn data_type_of(sql_type: SqlType) -> DataType {
         SqlType::Real => DataType::Float32,
         SqlType::Double => DataType::Float64,
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => DataType::Utf8,
+        // Arrow's decimals have one scale, and no NaN.
+        SqlType::Numeric { .. } => DataType::Utf8,
         SqlType::Bytea => DataType::Binary,
         // As columns of few texts are in data frames: codes and a dictionary.
         SqlType::Enum(_) => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
@@ -54,6 +56,8 @@ pub fn data_type_of(sql_type: SqlType) -> DataType {
 pub(crate) const EXTENSION: &str = "ARROW:extension:name";
 pub(crate) const UUID: &str = "arrow.uuid";
 pub(crate) const JSON: &str = "arrow.json";
+/// What marks texts that are numbers of any length.
+const NUMERIC: &str = "morseldb.numeric";
 /// What marks JSON whose texts are those of `jsonb`.
 pub(crate) const NORMAL: &str = "morseldb.jsonb";
 
@@ -66,6 +70,7 @@ pub fn schema_of(fields: &[Field]) -> SchemaRef {
         field.with_metadata(match f.sql_type {
             SqlType::Uuid => HashMap::from([named(UUID)]),
             SqlType::Json => HashMap::from([named(JSON)]),
+            SqlType::Numeric { .. } => HashMap::from([named(NUMERIC)]),
             SqlType::Jsonb => HashMap::from([named(JSON), (NORMAL.to_owned(), String::new())]),
             _ => HashMap::new(),
         })
@@ -128,6 +133,7 @@ pub fn array_of(column: &Column, large: bool) -> Result<ArrayRef> {
         }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => strings(column, large),
         SqlType::Json | SqlType::Jsonb => strings(column, large),
+        SqlType::Numeric { .. } => numbers(column, 0, column.rows()),
         SqlType::Bytea => {
             let mut out = BinaryBuilder::with_capacity(column.rows(), text_bytes(column, 0, column.rows()));
             (0..column.rows())
@@ -171,6 +177,13 @@ fn strings(column: &Column, large: bool) -> ArrayRef {
     if large { build!(LargeStringBuilder) } else { build!(StringBuilder) }
 }
 
+/// Numbers of any length as texts.
+fn numbers(column: &Column, from: usize, rows: usize) -> ArrayRef {
+    let scale = if let SqlType::Numeric { scale, .. } = column.sql_type() { scale } else { 0 };
+    let text = |row| (!column.is_null(row)).then(|| numeric::format(column.str(row), scale));
+    Arc::new((from..from + rows).map(text).collect::<StringArray>())
+}
+
 /// Bytes of text in rows `from..to`, at most.
 fn text_bytes(column: &Column, from: usize, to: usize) -> usize {
     let padded = if let SqlType::Char(limit) = column.sql_type() { limit as usize } else { 0 };
@@ -211,6 +224,9 @@ fn halves(chunk: &Chunk, schema: &SchemaRef) -> Result<Vec<RecordBatch>> {
                 let value = |row| (!column.is_null(row)).then(|| bytes::bytes(column.str(row)));
                 (from..from + rows).for_each(|row| piece.append_option(value(row)));
                 return Ok(Arc::new(piece.finish()) as ArrayRef);
+            }
+            if column.sql_type().is_long_numeric() {
+                return Ok(numbers(column, from, rows));
             }
             if !column.sql_type().is_string() && !column.sql_type().is_json() {
                 return Ok(array_of(column, false)?.slice(from, rows));

@@ -44,6 +44,7 @@ fn wrong<T>(what: impl Into<String>) -> Result<T> {
 fn comparable(a: SqlType, b: SqlType) -> bool {
     match (a, b) {
         (SqlType::Decimal { scale: x, .. }, SqlType::Decimal { scale: y, .. }) => x == y,
+        (SqlType::Numeric { .. }, SqlType::Numeric { .. }) => true,
         _ => a == b || (a.is_string() && b.is_string()) || a == SqlType::Null || b == SqlType::Null,
     }
 }

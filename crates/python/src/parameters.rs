@@ -125,20 +125,15 @@ fn nanoseconds(py: Python<'_>) -> PyErr {
     errors::plain(py, &error.hint("round it to microseconds"))
 }
 
+/// As narrow a decimal as it can be, for narrow ones are fast, or a `numeric` if it has more digits than decimals have, or none.
 fn decimal(py: Python<'_>, text: &str) -> PyResult<(Value, SqlType)> {
-    let fraction = text.split_once('.').map_or(0, |(_, digits)| digits.len());
-    let sql_type = SqlType::decimal(38, fraction.min(37) as u8);
-    let checked = match text.chars().all(|c| c.is_ascii_digit() || c == '-' || c == '.') {
-        true => cast_value(&Value::str(text), SqlType::Text, sql_type),
-        false => Err(Error::new(SqlState::NUMERIC_OUT_OF_RANGE, format!("\"{text}\" is no decimal of SQL"))),
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let whole = whole.trim_start_matches('-').trim_start_matches('0').len();
+    let is_plain = text.chars().all(|c| c.is_ascii_digit() || c == '-' || c == '.');
+    let sql_type = match whole + fraction.len() {
+        digits @ 0..=38 if is_plain => SqlType::decimal(digits.max(1) as u8, fraction.len() as u8),
+        _ => SqlType::NUMERIC,
     };
-    let value = checked.map_err(|e| errors::plain(py, &e))?;
-    // As narrow as it can be: narrow decimals are fast ones.
-    let whole = text.trim_start_matches('-').split('.').next().unwrap_or_default().trim_start_matches('0').len();
-    let precision = (whole + fraction).clamp(1, 38) as u8;
-    let scale = sql_type.scale().min(precision);
-    match scale == sql_type.scale() {
-        true => Ok((value, SqlType::decimal(precision, scale))),
-        false => Ok((value, sql_type)),
-    }
+    let value = cast_value(&Value::str(text), SqlType::Text, sql_type).map_err(|e| errors::plain(py, &e))?;
+    Ok((value, sql_type))
 }

@@ -57,6 +57,10 @@ pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize, zone: &Z
                 Ok(class.call1((ops::decimal::format(value, scale),))?.unbind())
             })
         }
+        SqlType::Numeric { scale, .. } => {
+            let class = class(py, &DECIMAL, "decimal", "Decimal")?;
+            each!(|row| Ok(class.call1((ops::numeric::format(column.str(row), scale),))?.unbind()))
+        }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Json | SqlType::Jsonb => {
             each!(|row| Ok(column.str(row).into_pyobject(py)?.into_any().unbind()))
         }

@@ -62,6 +62,9 @@ pub(crate) fn value(random: &mut Random, sql_type: SqlType, distinct: u64) -> Va
             types::ops::array::encode(&values, element).expect("elements of the type")
         }
         // Nothing here knows what a text means.
+        SqlType::Numeric { .. } => {
+            Value::str(types::ops::numeric::encode(&types::ops::numeric::of_decimal(n.into(), 3)))
+        }
         SqlType::Bytea => Value::str(types::ops::bytes::form(&n.to_be_bytes())),
         SqlType::Json | SqlType::Jsonb => Value::str(format!("[{n}]")),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Value::str(match n % 4 {

@@ -89,7 +89,7 @@ fn output(result: QueryResult, sqlite: Option<&[DefaultColumnType]>) -> base::Re
     let sql_types: Vec<SqlType> = result.columns().iter().map(|c| c.sql_type).collect();
     let column = |t: &SqlType| match t {
         t if t.is_integer() => DefaultColumnType::Integer,
-        t if t.is_decimal() || t.is_float() => DefaultColumnType::FloatingPoint,
+        t if t.is_decimal() || t.is_long_numeric() || t.is_float() => DefaultColumnType::FloatingPoint,
         _ => DefaultColumnType::Text,
     };
     let types = sql_types.iter().map(column).collect();

@@ -19,6 +19,7 @@ pub mod json;
 pub mod like;
 pub mod map;
 pub mod number;
+pub mod numeric;
 pub mod regex;
 pub mod string;
 pub mod structure;

@@ -27,6 +27,14 @@ pub enum SqlType {
         /// Digits after the point.
         scale: u8,
     },
+    /// `numeric` of any length, or with more digits, or other places of the point, than a decimal has; lies in memory as a text,
+    /// see [`ops::numeric`](crate::ops::numeric).
+    Numeric {
+        /// Digits in all, at most 1000; 0 is no limit, and then the scale is only how many digits are printed at least.
+        precision: u16,
+        /// Digits after the point; below 0 some before it are 0, too.
+        scale: i16,
+    },
     /// `real`, 32 bits.
     Real,
     /// `double precision`, 64 bits.
@@ -121,7 +129,25 @@ impl SqlType {
             Self::Double => Physical::F64,
             Self::Text | Self::Varchar(_) | Self::Char(_) => Physical::Str,
             Self::Bytea | Self::Json | Self::Jsonb | Self::Array(_) | Self::Struct(_) | Self::Map(_) => Physical::Str,
+            Self::Numeric { .. } => Physical::Str,
             Self::Interval => Physical::Interval,
+        }
+    }
+
+    /// `numeric` without limits.
+    pub const NUMERIC: Self = Self::Numeric { precision: 0, scale: 0 };
+
+    /// `numeric` without limits, printed with at least the digits after the point that values of a type of that scale have.
+    pub const fn numeric_showing(scale: i16) -> Self {
+        Self::Numeric { precision: 0, scale: if scale < 0 { 0 } else { scale } }
+    }
+
+    /// Digits after the point that are printed of each value of a `numeric` or decimal; 0 of other types.
+    pub const fn shown_scale(self) -> i16 {
+        match self {
+            Self::Decimal { scale, .. } => scale as i16,
+            Self::Numeric { scale, .. } => scale,
+            _ => 0,
         }
     }
 
@@ -202,9 +228,13 @@ impl SqlType {
     pub const fn is_integer(self) -> bool {
         matches!(self, Self::SmallInt | Self::Integer | Self::BigInt)
     }
-    /// An integer, decimal, real or double.
+    /// An integer, decimal, `numeric`, real or double.
     pub const fn is_numeric(self) -> bool {
-        self.is_integer() || self.is_decimal() || self.is_float()
+        self.is_integer() || self.is_decimal() || self.is_long_numeric() || self.is_float()
+    }
+    /// A `numeric` that is no decimal.
+    pub const fn is_long_numeric(self) -> bool {
+        matches!(self, Self::Numeric { .. })
     }
     /// `real` or `double precision`.
     pub const fn is_float(self) -> bool {
@@ -221,7 +251,7 @@ impl SqlType {
 
     /// Whether a value lies in memory as a text that is not what is printed of it.
     pub const fn is_encoded(self) -> bool {
-        matches!(self, Self::Array(_) | Self::Struct(_) | Self::Map(_) | Self::Bytea)
+        matches!(self, Self::Array(_) | Self::Struct(_) | Self::Map(_) | Self::Bytea | Self::Numeric { .. })
     }
 
     /// The enum that it is, or that its elements are of.
@@ -287,6 +317,9 @@ impl fmt::Display for SqlType {
             Self::Integer => f.write_str("integer"),
             Self::BigInt => f.write_str("bigint"),
             Self::Decimal { precision, scale } => write!(f, "decimal({precision},{scale})"),
+            Self::Numeric { precision: 0, scale: 0 } => f.write_str("numeric"),
+            Self::Numeric { precision: 0, scale } => write!(f, "numeric(*,{scale})"),
+            Self::Numeric { precision, scale } => write!(f, "numeric({precision},{scale})"),
             Self::Real => f.write_str("real"),
             Self::Double => f.write_str("double"),
             Self::Text => f.write_str("text"),
@@ -336,6 +369,11 @@ impl std::str::FromStr for SqlType {
             Some((name, rest)) => (name, rest.strip_suffix(')').ok_or_else(bad)?),
             None => (text, ""),
         };
+        if let ("numeric", Some((precision, scale))) = (name, arguments.split_once(',')) {
+            let precision = if precision == "*" { Ok(0) } else { precision.trim().parse() };
+            let (precision, scale) = (precision.map_err(|_| bad())?, scale.trim().parse().map_err(|_| bad())?);
+            return Ok(Self::Numeric { precision, scale });
+        }
         let arguments: Vec<u32> = arguments
             .split(',')
             .filter(|a| !a.is_empty())
@@ -348,6 +386,7 @@ impl std::str::FromStr for SqlType {
             ("integer", []) => Self::Integer,
             ("bigint", []) => Self::BigInt,
             ("decimal", &[p, s]) if (1..=38).contains(&p) && s <= p => Self::decimal(p as u8, s as u8),
+            ("numeric", []) => Self::NUMERIC,
             ("real", []) => Self::Real,
             ("double", []) => Self::Double,
             ("text", []) => Self::Text,

@@ -42,7 +42,8 @@ pub enum Value {
     Decimal(i128),
     /// `real` (exactly representable as a double) and `double precision`.
     Float(f64),
-    /// `text`, `varchar(n)`, `char(n)` (the last without trailing blanks), `json` and `jsonb`, strings of bytes and arrays in [their form](crate::ops::array).
+    /// `text`, `varchar(n)`, `char(n)` (the last without trailing blanks), `json` and `jsonb`; `numeric`s, strings of bytes and arrays in
+    /// [their](crate::ops::numeric) [forms](crate::ops::array).
     Str(Arc<str>),
     /// Days since 1970-01-01.
     Date(i32),
@@ -78,7 +79,8 @@ impl Value {
             SqlType::Enum(_) => Self::Enum(stored as i32),
             SqlType::Null | SqlType::Real | SqlType::Double | SqlType::Interval => return None,
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => return None,
-            SqlType::Bytea
+            SqlType::Numeric { .. }
+            | SqlType::Bytea
             | SqlType::Json
             | SqlType::Jsonb
             | SqlType::Array(_)

@@ -140,7 +140,7 @@ fn through_insert(environment: &Environment, into: Into<'_>, file: Arc<dyn FileS
     let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let targets: Vec<String> = columns.iter().map(|&c| quote(&attributes[c].name)).collect();
     let catalog = environment.catalog();
-    // Files have no enums: their texts become such.
+    // Files have neither enums nor numbers of any length: their texts become such.
     let source = |(field, &column): (&io::Field, &usize)| {
         let name = quote(&field.name);
         let to = attributes[column].sql_type;
@@ -149,6 +149,7 @@ fn through_insert(environment: &Environment, into: Into<'_>, file: Arc<dyn FileS
             Some((schema, of)) => {
                 format!("{name}::{}.{}{}", quote(schema), quote(of), "[]".repeat(to.dimensions()))
             }
+            None if to.is_long_numeric() && field.sql_type.is_string() => format!("{name}::numeric"),
             None => name,
         }
     };

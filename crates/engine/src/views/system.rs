@@ -176,11 +176,19 @@ impl Type {
     fn of(sql_type: SqlType) -> Self {
         let text = sql_type.to_string();
         let base = text.split('(').next().unwrap_or_default();
-        let base = if text.ends_with("[]") { "array" } else { base };
+        let base = match base {
+            _ if text.ends_with("[]") => "array",
+            "numeric" => "decimal",
+            base => base,
+        };
         let named = TYPES.iter().find(|(own, ..)| *own == base).unwrap_or(&TYPES[0]);
         let &(_, oid, name, full, length, category) = named;
         let modifier = match sql_type {
             SqlType::Decimal { precision, scale } => (i64::from(precision) << 16 | i64::from(scale)) + HEADER,
+            // A scale may be below 0, in 11 bits.
+            SqlType::Numeric { precision, scale } if precision > 0 => {
+                (i64::from(precision) << 16 | i64::from(scale) & 0x7ff) + HEADER
+            }
             SqlType::Varchar(n) | SqlType::Char(n) => i64::from(n) + HEADER,
             _ => -1,
         };

@@ -82,6 +82,22 @@ pub fn cases() -> Vec<Case> {
         ),
         case(mood, &LABELS),
         case(SqlType::Bytea, &["\\x", "\\x00", "\\x007f80ff", "\\x61626364656667686970", "\\xff"]),
+        case(
+            SqlType::NUMERIC,
+            &[
+                "-Infinity",
+                "-123456789012345678901234567890123456789012345678901234567890.125",
+                "-0.5",
+                "0",
+                "1.5",
+                "1000000000000000000000000000000000000000000000000000000000000",
+                "NaN",
+            ],
+        ),
+        case(
+            SqlType::Numeric { precision: 50, scale: 3 },
+            &["-1.500", "0.000", "0.001", "12345678901234567890123456789012345678901.250"],
+        ),
         case(SqlType::Json, &["\"a text of more than twelve bytes\"", "12", "[1,  2]", "{\"b\":1, \"a\": null}"]),
         case(SqlType::Jsonb, &["\"a text of more than twelve bytes\"", "12", "[1, 2]", "{\"a\": null, \"b\": 1}"]),
     ]
@@ -99,6 +115,7 @@ pub fn has_case(sql_type: SqlType) -> bool {
         SqlType::Struct(_) | SqlType::Map(_) => true,
         SqlType::Uuid | SqlType::Enum(_) | SqlType::Bytea | SqlType::Json | SqlType::Jsonb => true,
         SqlType::Bool | SqlType::SmallInt | SqlType::Integer | SqlType::BigInt | SqlType::Decimal { .. } => true,
+        SqlType::Numeric { .. } => true,
         SqlType::Real | SqlType::Double | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => true,
         SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz | SqlType::Interval => true,
     }

@@ -243,7 +243,7 @@ pub(super) const SYSTEM: &[Composed] = &[
          WHEN 1043 THEN 'character varying' || CASE WHEN modifier > 4 THEN '(' || (modifier - 4) || ')' ELSE '' END \
          WHEN 1082 THEN 'date' WHEN 1083 THEN 'time without time zone' WHEN 1114 THEN 'timestamp without time zone' \
          WHEN 1184 THEN 'timestamp with time zone' WHEN 1186 THEN 'interval' WHEN 1700 THEN 'numeric' || CASE WHEN modifier > 4 \
-         THEN '(' || ((modifier - 4) / 65536) || ',' || ((modifier - 4) % 65536) || ')' ELSE '' END \
+         THEN '(' || ((modifier - 4) / 65536) || ',' || ((((modifier - 4) & 2047) # 1024) - 1024) || ')' ELSE '' END \
          WHEN 2950 THEN 'uuid' WHEN 3802 THEN 'jsonb' ELSE '???' END",
         "What a type is called, by its number and modifier in pg_attribute.",
         ("format_type(1700, 655366)", "numeric(10,2)"),

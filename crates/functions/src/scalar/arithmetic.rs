@@ -2,6 +2,7 @@
 
 use base::Result;
 use types::ops::number::{float, integer};
+use types::ops::numeric::Numeric;
 use types::ops::{date, decimal};
 use types::{SqlType, Value};
 
@@ -20,6 +21,16 @@ pub(super) enum Sign {
 
 pub(super) fn arithmetic(sign: Sign, call: &Call<'_>) -> Result<Value> {
     let [a, b] = call.values else { return call.wrong() };
+    if call.is_numeric() {
+        let (a, b) = (call.numeric(0)?, call.numeric(1)?);
+        return call.long(match sign {
+            Sign::Plus => a.plus(&b),
+            Sign::Minus => a.minus(&b),
+            Sign::Times => a.times(&b),
+            Sign::Over => a.over(&b),
+            Sign::Modulo => a.modulo(&b),
+        }?);
+    }
     if let (SqlType::Decimal { .. }, Some(a), Some(b)) = (call.result, call.exact(0), call.exact(1)) {
         return decimals(sign, a, b, call);
     }
@@ -92,6 +103,7 @@ fn decimals(sign: Sign, (x, sx): (i128, u8), (y, sy): (i128, u8), call: &Call<'_
 pub(super) fn negate(call: &Call<'_>) -> Result<Value> {
     match (call.value(0)?, call.exact(0)) {
         (Value::Interval(i), _) => Ok(Value::Interval(date::neg_interval(*i)?)),
+        _ if call.is_numeric() => call.long(call.numeric(0)?.negated()),
         (&Value::Int(n), _) if call.result.is_integer() => Ok(Value::Int(in_width!(call, integer::neg, n))),
         (_, Some((d, scale))) if call.result.is_decimal() => call.decimal(decimal::sub(0, d)?, scale),
         _ => Ok(Value::Float(-call.float(0)?)),
@@ -102,6 +114,7 @@ pub(super) fn negate(call: &Call<'_>) -> Result<Value> {
 pub(super) fn abs(call: &Call<'_>) -> Result<Value> {
     match (call.value(0)?, call.exact(0)) {
         (&Value::Int(n), _) if call.result.is_integer() => Ok(Value::Int(in_width!(call, integer::abs, n))),
+        _ if call.is_numeric() => call.long(call.numeric(0)?.absolute()),
         (_, Some((d, scale))) if call.result.is_decimal() => {
             call.decimal(if d < 0 { decimal::sub(0, d)? } else { d }, scale)
         }
@@ -112,9 +125,16 @@ pub(super) fn abs(call: &Call<'_>) -> Result<Value> {
 /// -1, 0 or 1.
 pub(super) fn sign(call: &Call<'_>) -> Result<Value> {
     match call.exact(0) {
+        _ if call.is_numeric() => call.long(call.numeric(0)?.signum()),
         Some((d, _)) if call.result.is_decimal() => call.decimal(d.signum(), 0),
         _ => Ok(Value::Float(float::sign(call.float(0)?))),
     }
+}
+
+/// Rounding of a number of any length to so many digits behind the point, or to an integer.
+pub(super) fn rounded_long(call: &Call<'_>, round: fn(&Numeric, i64) -> Result<Numeric>) -> Result<Value> {
+    let digits = if call.len() > 1 { call.int(1)? } else { 0 };
+    call.long(round(&call.numeric(0)?, digits)?)
 }
 
 /// Rounding to so many digits behind the point (the second argument, or none): of decimals, which say their digits

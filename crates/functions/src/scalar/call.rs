@@ -4,6 +4,7 @@ use base::{Error, Result};
 use types::ops::date;
 use types::ops::decimal;
 use types::ops::number::{float, integer};
+use types::ops::numeric::{self, Numeric};
 use types::{SqlType, Value};
 
 /// A call: the values of the arguments, their types, and the type of the result.
@@ -80,6 +81,22 @@ impl<'a> Call<'a> {
             Value::Int(n) => Some((i128::from(*n), 0)),
             _ => None,
         }
+    }
+
+    /// A number of any length, of an argument of such a type or any other number.
+    pub(super) fn numeric(&self, i: usize) -> Result<Numeric> {
+        numeric::of_value(self.value(i)?, self.type_of(i)).map_or_else(|| self.wrong(), Ok)
+    }
+
+    /// Whether the result is a `numeric` that is no decimal.
+    pub(super) fn is_numeric(&self) -> bool {
+        self.result.is_long_numeric()
+    }
+
+    /// A number as a value of such a type.
+    pub(super) fn long(&self, value: Numeric) -> Result<Value> {
+        let SqlType::Numeric { precision, scale } = self.result else { return self.wrong() };
+        numeric::fit(value, precision, scale).map(Value::str)
     }
 
     /// A timestamp, or a date's midnight.

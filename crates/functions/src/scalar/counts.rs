@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base::{Error, Result, SqlState};
 use types::ops::array::{self, Elements};
-use types::ops::{decimal, map, structure};
+use types::ops::{decimal, map, numeric, structure};
 use types::{SqlType, StructField, Value};
 
 use super::{Call, Scalar, first, over, rule};
@@ -70,6 +70,7 @@ pub(super) const ROWS: &[Scalar] = &[
                     Value::Float(x) => x,
                     Value::Int(n) => n as f64,
                     Value::Decimal(d) => decimal::to_f64(d, element.scale()),
+                    Value::Str(form) if element.is_long_numeric() => numeric::to_f64(&numeric::decode(&form)),
                     _ => return Err(Error::new(SqlState::DATATYPE_MISMATCH, "list_mad takes numbers")),
                 });
             }

@@ -3,6 +3,7 @@
 use base::{Error, Result, SqlState};
 use types::ops::array::{self, Elements};
 use types::ops::decimal;
+use types::ops::numeric::{self, Numeric, Summary};
 use types::{SqlType, Value};
 
 use super::{Call, Scalar, first, over, rule};
@@ -11,6 +12,21 @@ use crate::Parameter::{Array, BigInt, Element, Text};
 /// The type of the elements of the first argument.
 const ELEMENT: fn(&[SqlType], &[Option<i64>]) -> SqlType = |types, _| types[0].element().unwrap_or(SqlType::Null);
 const BIGINTS: fn(&[SqlType], &[Option<i64>]) -> SqlType = |_, _| SqlType::array_of(SqlType::BigInt);
+
+/// A statistic of a list that is a number of any length.
+macro_rules! exact {
+    ($name:literal, $least:literal, $of:expr, $documentation:literal, $example:expr) => {
+        Scalar::new(
+            $name,
+            &[$name],
+            &[over(&[Array], SqlType::NUMERIC)],
+            |c| statistic(c, $least, $of),
+            $documentation,
+            $example,
+        )
+        .or_null()
+    };
+}
 
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
@@ -169,6 +185,7 @@ pub(super) const ROWS: &[Scalar] = &[
         &["list_sum"],
         &[rule(&[Array], |types, _| match types[0].element() {
             Some(SqlType::SmallInt | SqlType::Integer) => SqlType::BigInt,
+            Some(SqlType::Numeric { scale, .. }) => SqlType::numeric_showing(scale),
             Some(exact) if exact.as_decimal().is_some() => SqlType::decimal(SqlType::MAX_PRECISION, exact.scale()),
             _ => SqlType::Double,
         })],
@@ -180,8 +197,14 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "list_avg",
         &["list_avg"],
-        &[over(&[Array], SqlType::Double)],
+        &[rule(&[Array], |types, _| match types[0].element() {
+            Some(SqlType::Numeric { .. }) => SqlType::NUMERIC,
+            _ => SqlType::Double,
+        })],
         |c| {
+            if c.is_numeric() {
+                return statistic(c, 1, Summary::average);
+            }
             let (mut sum, mut count) = (0.0, 0u64);
             for value in numbers(c)? {
                 sum += value?;
@@ -193,6 +216,34 @@ pub(super) const ROWS: &[Scalar] = &[
         ("list_avg([1, 2, NULL])", "1.5"),
     )
     .or_null(),
+    exact!(
+        "list_numeric_var_samp",
+        2,
+        |s| s.variance(1),
+        "The variance of the numbers of a sample, exactly.",
+        ("list_numeric_var_samp([1, 2, 4])", "2.3333333333333333")
+    ),
+    exact!(
+        "list_numeric_var_pop",
+        1,
+        |s| s.variance(0),
+        "The variance of the numbers, exactly.",
+        ("list_numeric_var_pop([1, 2, 4])", "1.5555555555555556")
+    ),
+    exact!(
+        "list_numeric_stddev_samp",
+        2,
+        |s| s.deviation(1),
+        "The standard deviation of the numbers of a sample, exactly.",
+        ("list_numeric_stddev_samp([1, 2, 4])", "1.5275252316519467")
+    ),
+    exact!(
+        "list_numeric_stddev_pop",
+        1,
+        |s| s.deviation(0),
+        "The standard deviation of the numbers, exactly.",
+        ("list_numeric_stddev_pop([1, 2, 4])", "1.2472191289246471")
+    ),
     Scalar::new(
         "list_product",
         &["list_product"],
@@ -264,6 +315,7 @@ fn numbers<'a>(c: &Call<'a>) -> Result<impl Iterator<Item = Result<f64>> + use<'
         Value::Float(f) => Ok(f),
         Value::Int(i) => Ok(i as f64),
         Value::Decimal(d) => Ok(decimal::to_f64(d, element.scale())),
+        Value::Str(form) if element.is_long_numeric() => Ok(numeric::to_f64(&numeric::decode(&form))),
         _ => Err(no_numbers(element)),
     };
     Ok(Elements::new(array, element).filter(|value| !value.is_null()).map(number))
@@ -274,8 +326,21 @@ fn no_numbers(element: SqlType) -> Error {
     Error::new(SqlState::DATATYPE_MISMATCH, format!("the elements are no numbers, but of type {element}"))
 }
 
+/// Of the numbers in a list; NULL if there are fewer than `least`.
+fn statistic(c: &Call<'_>, least: u64, of: fn(&Summary) -> Result<Numeric>) -> Result<Value> {
+    let (array, element) = c.array(0)?;
+    let mut summary = Summary::new(true);
+    for value in Elements::new(array, element).filter(|value| !value.is_null()) {
+        summary.add(numeric::of_value(&value, element).ok_or_else(|| no_numbers(element))?);
+    }
+    if summary.count() < least { Ok(Value::Null) } else { c.long(of(&summary)?) }
+}
+
 fn sum(c: &Call<'_>) -> Result<Value> {
     let (array, element) = c.array(0)?;
+    if c.is_numeric() {
+        return statistic(c, 1, Summary::sum);
+    }
     if c.result == SqlType::Double {
         let all = numbers(c)?.collect::<Result<Vec<f64>>>()?;
         return Ok(if all.is_empty() { Value::Null } else { Value::Float(all.into_iter().sum()) });

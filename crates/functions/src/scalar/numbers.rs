@@ -8,7 +8,8 @@ use types::{SqlType, Value};
 
 use super::call::in_width;
 use super::{FloatFunction, Scalar, Typed, arithmetic, first, over, random, rule, text};
-use crate::Parameter::{BigInt, Decimal, Double, Integer, Real, SmallInt};
+use crate::Parameter::{BigInt, Decimal, Double, Integer, Numeric, Real, SmallInt};
+use crate::resolve::{Overload, Parameter};
 
 /// A function of one double. Its operation may fail, or not (`total`).
 macro_rules! double_function {
@@ -34,8 +35,34 @@ macro_rules! double_function {
     };
 }
 
+/// Of numbers of any length.
+const fn long(parameters: &'static [Parameter]) -> Overload {
+    over(parameters, SqlType::NUMERIC)
+}
+
+/// A function of a double, or of a number of any length. Both may fail.
+macro_rules! long_function {
+    ($name:literal, $names:expr, $operation:path, $long:ident, $documentation:literal, $example:expr) => {
+        Scalar::new(
+            $name,
+            $names,
+            &[over(&[Double], SqlType::Double), long(&[Numeric])],
+            |c| match c.is_numeric() {
+                true => c.long(c.numeric(0)?.$long()?),
+                false => c.floating($operation(c.float(0)?)?),
+            },
+            $documentation,
+            $example,
+        )
+    };
+}
+
 /// Digits before the point may grow by one when a decimal is rounded.
 fn rounded(arguments: &[SqlType], constants: &[Option<i64>]) -> SqlType {
+    if arguments[0].is_long_numeric() {
+        let digits = if arguments.len() == 1 { Some(0) } else { constants.get(1).copied().flatten() };
+        return SqlType::numeric_showing(digits.unwrap_or(0).clamp(0, 1_000) as i16);
+    }
     let Some((precision, scale)) = arguments[0].as_decimal() else { return arguments[0] };
     let digits = match (arguments.len(), constants.get(1)) {
         (1, _) => 0,
@@ -52,7 +79,15 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "abs",
         &["abs"],
-        &[first(&[SmallInt]), first(&[Integer]), first(&[BigInt]), first(&[Decimal]), first(&[Real]), first(&[Double])],
+        &[
+            first(&[SmallInt]),
+            first(&[Integer]),
+            first(&[BigInt]),
+            first(&[Decimal]),
+            first(&[Numeric]),
+            first(&[Real]),
+            first(&[Double]),
+        ],
         arithmetic::abs,
         "The value without its sign.",
         ("abs(-17.4)", "17.4"),
@@ -60,7 +95,7 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "sign",
         &["sign"],
-        &[over(&[Double], SqlType::Double), rule(&[Decimal], |_, _| SqlType::decimal(1, 0))],
+        &[over(&[Double], SqlType::Double), rule(&[Decimal], |_, _| SqlType::decimal(1, 0)), long(&[Numeric])],
         arithmetic::sign,
         "-1, 0 or 1 as the number is negative, zero or positive.",
         ("sign(-8.4)", "-1"),
@@ -73,9 +108,14 @@ pub(super) const ROWS: &[Scalar] = &[
             over(&[Double], SqlType::Double),
             rule(&[Decimal], rounded),
             rule(&[Decimal, Integer], rounded),
+            rule(&[Numeric], rounded),
+            rule(&[Numeric, Integer], rounded),
             over(&[Double, Integer], SqlType::Double),
         ],
-        |c| arithmetic::rounded(c, decimal::round, float::round),
+        |c| match c.is_numeric() {
+            true => arithmetic::rounded_long(c, types::ops::numeric::Numeric::rounded),
+            false => arithmetic::rounded(c, decimal::round, float::round),
+        },
         "Rounds to the nearest integer, or to so many digits after the point; halves away from zero for decimals.",
         ("round(42.4382, 2)", "42.44"),
     )
@@ -87,9 +127,14 @@ pub(super) const ROWS: &[Scalar] = &[
             over(&[Double], SqlType::Double),
             rule(&[Decimal], whole),
             rule(&[Decimal, Integer], rounded),
+            rule(&[Numeric], rounded),
+            rule(&[Numeric, Integer], rounded),
             over(&[Double, Integer], SqlType::Double),
         ],
-        |c| arithmetic::rounded(c, decimal::trunc, float::trunc),
+        |c| match c.is_numeric() {
+            true => arithmetic::rounded_long(c, types::ops::numeric::Numeric::truncated),
+            false => arithmetic::rounded(c, decimal::trunc, float::trunc),
+        },
         "Cuts digits off, towards zero.",
         ("trunc(-42.8)", "-42"),
     )
@@ -97,8 +142,11 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "ceil",
         &["ceil", "ceiling"],
-        &[over(&[Double], SqlType::Double), rule(&[Decimal], whole)],
-        |c| arithmetic::to_whole(c, decimal::ceil, float::ceil),
+        &[over(&[Double], SqlType::Double), rule(&[Decimal], whole), long(&[Numeric])],
+        |c| match c.is_numeric() {
+            true => c.long(c.numeric(0)?.ceil()?),
+            false => arithmetic::to_whole(c, decimal::ceil, float::ceil),
+        },
         "The least integer that is not below the argument.",
         ("ceil(42.2)", "43"),
     )
@@ -106,22 +154,34 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "floor",
         &["floor"],
-        &[over(&[Double], SqlType::Double), rule(&[Decimal], whole)],
-        |c| arithmetic::to_whole(c, decimal::floor, float::floor),
+        &[over(&[Double], SqlType::Double), rule(&[Decimal], whole), long(&[Numeric])],
+        |c| match c.is_numeric() {
+            true => c.long(c.numeric(0)?.floor()?),
+            false => arithmetic::to_whole(c, decimal::floor, float::floor),
+        },
         "The greatest integer that is not above the argument.",
         ("floor(-42.8)", "-43"),
     )
     .typed(Typed::Float(FloatFunction::Floor)),
-    double_function!("sqrt", &["sqrt"], float::sqrt, "Square root.", ("sqrt(2)", "1.4142135623730951")),
+    long_function!("sqrt", &["sqrt"], float::sqrt, sqrt, "Square root.", ("sqrt(2)", "1.4142135623730951")),
     double_function!("cbrt", &["cbrt"], total float::cbrt, "Cube root.", ("cbrt(27)", "3")),
-    double_function!("exp", &["exp"], float::exp, "e raised to the argument.", ("exp(0)", "1")),
-    double_function!("ln", &["ln"], float::ln, "Natural logarithm.", ("ln(2)", "0.6931471805599453")),
+    long_function!("exp", &["exp"], float::exp, exp, "e raised to the argument.", ("exp(0)", "1")),
+    long_function!("ln", &["ln"], float::ln, ln, "Natural logarithm.", ("ln(2)", "0.6931471805599453")),
     double_function!("log10", &["log10"], float::log10, "Logarithm to base 10.", ("log10(1000)", "3")),
     Scalar::new(
         "log",
         &["log"],
-        &[over(&[Double], SqlType::Double), over(&[Double, Double], SqlType::Double)],
+        &[
+            over(&[Double], SqlType::Double),
+            over(&[Double, Double], SqlType::Double),
+            long(&[Numeric]),
+            long(&[Numeric, Numeric]),
+        ],
         |c| {
+            if c.is_numeric() {
+                let base = if c.len() == 1 { types::ops::numeric::of_i128(10) } else { c.numeric(0)? };
+                return c.long(c.numeric(c.len() - 1)?.log(&base)?);
+            }
             let x = c.float(c.len() - 1)?;
             c.floating(if c.len() == 1 { float::log10(x)? } else { float::log(c.float(0)?, x)? })
         },
@@ -131,8 +191,11 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "power",
         &["power", "pow"],
-        &[over(&[Double, Double], SqlType::Double)],
-        |c| c.floating(float::power(c.float(0)?, c.float(1)?)?),
+        &[over(&[Double, Double], SqlType::Double), long(&[Numeric, Numeric])],
+        |c| match c.is_numeric() {
+            true => c.long(c.numeric(0)?.power(&c.numeric(1)?)?),
+            false => c.floating(float::power(c.float(0)?, c.float(1)?)?),
+        },
         "The first argument raised to the second.",
         ("power(9, 3)", "729"),
     ),
@@ -169,16 +232,22 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "gcd",
         &["gcd"],
-        &[first(&[Integer, Integer]), first(&[BigInt, BigInt])],
-        |c| Ok(Value::Int(in_width!(c, integer::gcd, c.int(0)?, c.int(1)?))),
+        &[first(&[Integer, Integer]), first(&[BigInt, BigInt]), long(&[Numeric, Numeric])],
+        |c| match c.is_numeric() {
+            true => c.long(c.numeric(0)?.gcd(&c.numeric(1)?)),
+            false => Ok(Value::Int(in_width!(c, integer::gcd, c.int(0)?, c.int(1)?))),
+        },
         "Greatest common divisor.",
         ("gcd(1071, 462)", "21"),
     ),
     Scalar::new(
         "lcm",
         &["lcm"],
-        &[first(&[Integer, Integer]), first(&[BigInt, BigInt])],
-        |c| Ok(Value::Int(in_width!(c, integer::lcm, c.int(0)?, c.int(1)?))),
+        &[first(&[Integer, Integer]), first(&[BigInt, BigInt]), long(&[Numeric, Numeric])],
+        |c| match c.is_numeric() {
+            true => c.long(c.numeric(0)?.lcm(&c.numeric(1)?)?),
+            false => Ok(Value::Int(in_width!(c, integer::lcm, c.int(0)?, c.int(1)?))),
+        },
         "Least common multiple.",
         ("lcm(4, 6)", "12"),
     ),

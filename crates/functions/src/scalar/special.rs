@@ -1,12 +1,12 @@
 //! Functions of numbers that few queries call.
 
 use base::Result;
-use types::ops::number::{bucket, float, integer};
+use types::ops::number::{bucket, float};
 use types::ops::{decimal, error};
 use types::{SqlType, Value};
 
 use super::{Call, Scalar, first, over};
-use crate::Parameter::{BigInt, Date, Decimal, Double, Integer, Interval, SmallInt, Timestamp};
+use crate::Parameter::{BigInt, Date, Decimal, Double, Integer, Interval, Numeric, SmallInt, Timestamp};
 
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
@@ -23,15 +23,15 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "factorial",
         &["factorial"],
-        &[over(&[BigInt], SqlType::decimal(38, 0))],
-        |c| Ok(Value::Decimal(integer::factorial(c.int(0)?)?)),
+        &[over(&[BigInt], SqlType::NUMERIC)],
+        |c| c.long(types::ops::numeric::Numeric::factorial(c.int(0)?)?),
         "The product of all integers from 1 to the argument.",
         ("factorial(20)", "2432902008176640000"),
     ),
     Scalar::new(
         "div",
         &["div"],
-        &[over(&[Decimal, Decimal], SqlType::decimal(38, 0))],
+        &[over(&[Decimal, Decimal], SqlType::decimal(38, 0)), over(&[Numeric, Numeric], SqlType::NUMERIC)],
         div,
         "The quotient without its fraction.",
         ("div(-7.5, 2)", "-3"),
@@ -39,26 +39,28 @@ pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "scale",
         &["scale"],
-        &[over(&[Decimal], SqlType::Integer)],
-        |c| Ok(Value::Int(c.type_of(0).scale().into())),
-        "How many digits behind the point a decimal has.",
+        &[over(&[Decimal], SqlType::Integer), over(&[Numeric], SqlType::Integer)],
+        scale,
+        "How many digits behind the point a number has.",
         ("scale(8.4100)", "4"),
-    ),
+    )
+    .or_null(),
     Scalar::new(
         "min_scale",
         &["min_scale"],
-        &[over(&[Decimal], SqlType::Integer)],
+        &[over(&[Decimal], SqlType::Integer), over(&[Numeric], SqlType::Integer)],
         min_scale,
-        "How many digits behind the point a decimal needs.",
+        "How many digits behind the point a number needs.",
         ("min_scale(8.4100)", "2"),
-    ),
+    )
+    .or_null(),
     // Values of a column have one scale; the binder makes that of a constant as small as it can be.
     Scalar::new(
         "trim_scale",
         &["trim_scale"],
-        &[first(&[Decimal])],
+        &[first(&[Decimal]), over(&[Numeric], SqlType::NUMERIC)],
         |c| Ok(c.value(0)?.clone()),
-        "The decimal; a constant without zeros at its end.",
+        "The number without zeros at its end, but for a decimal that is no constant.",
         ("trim_scale(8.4100)", "8.41"),
     ),
     Scalar::new(
@@ -174,6 +176,9 @@ fn width_bucket(call: &Call<'_>) -> Result<Value> {
 }
 
 fn div(call: &Call<'_>) -> Result<Value> {
+    if call.is_numeric() {
+        return call.long(call.numeric(0)?.whole_quotient(&call.numeric(1)?)?);
+    }
     let scale = greatest_scale(call);
     let (value, divisor) = (common(call, scale, 0)?, common(call, scale, 1)?);
     if divisor == 0 {
@@ -182,7 +187,19 @@ fn div(call: &Call<'_>) -> Result<Value> {
     call.decimal(value / divisor, 0)
 }
 
+/// Digits behind the point: those that are printed.
+fn scale(call: &Call<'_>) -> Result<Value> {
+    if !call.type_of(0).is_long_numeric() {
+        return Ok(Value::Int(call.type_of(0).scale().into()));
+    }
+    let shown = i64::from(call.type_of(0).shown_scale());
+    Ok(call.numeric(0)?.finite().map_or(Value::Null, |n| Value::Int(i64::from(n.scale).max(shown))))
+}
+
 fn min_scale(call: &Call<'_>) -> Result<Value> {
+    if call.type_of(0).is_long_numeric() {
+        return Ok(call.numeric(0)?.finite().map_or(Value::Null, |n| Value::Int(n.scale.into())));
+    }
     let Some((mut value, mut scale)) = call.exact(0) else { return call.wrong() };
     while scale > 0 && value % 10 == 0 {
         (value, scale) = (value / 10, scale - 1);

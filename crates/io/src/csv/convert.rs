@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use types::ops::cast::{TooLong, parse, to_char_n, to_varchar};
 use types::ops::date::Zone;
-use types::ops::{Bad, array, bytes, json, map, structure};
+use types::ops::{Bad, array, bytes, json, map, numeric, structure};
 use types::{ColumnBuilder, Interval, Physical, SqlType, Value};
 
 use super::dialect::Dialect;
@@ -91,6 +91,7 @@ impl Reader {
             (SqlType::Uuid, _) => column.each(out, |f| parse::uuid(f).map(types::ops::uuid::stored)),
             (SqlType::Interval, _) => column.each::<Interval>(out, parse::interval),
             (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), _) => column.strings(out, clean),
+            (SqlType::Numeric { precision, scale }, _) => column.numbers(out, forms, precision, scale),
             (
                 SqlType::Bytea
                 | SqlType::Json
@@ -201,6 +202,32 @@ impl<'a> Fields<'a> {
             }
             _ => false,
         }
+    }
+
+    /// Numbers of any length, in their forms.
+    fn numbers(
+        &self,
+        out: &mut ColumnBuilder,
+        forms: &Forms,
+        precision: u16,
+        scale: i16,
+    ) -> Result<(), (usize, Error)> {
+        for (row, span) in self.spans().enumerate() {
+            if self.default(out, span) {
+                continue;
+            }
+            let Some(content) = self.content(span) else {
+                out.push_null();
+                continue;
+            };
+            let number = match forms.separator {
+                Some(_) => numeric::parse(&forms.number(&content)),
+                None => numeric::parse(&content),
+            };
+            let number = number.map_err(|bad| parse::error(bad, self.reader.sql_type, &content));
+            out.push_str(&number.and_then(|n| numeric::fit(n, precision, scale)).map_err(|e| (row, e))?);
+        }
+        Ok(())
     }
 
     fn strings(&self, out: &mut ColumnBuilder, clean: bool) -> Result<(), (usize, Error)> {

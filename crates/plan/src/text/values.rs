@@ -43,7 +43,7 @@ pub(super) fn value(text: &str, sql_type: SqlType) -> Result<Value> {
         }
         SqlType::Real | SqlType::Double => Value::Float(text.parse().map_err(|_| bad())?),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => Value::str(text),
-        SqlType::Bytea | SqlType::Array(_) | SqlType::Struct(_) | SqlType::Map(_) => {
+        SqlType::Numeric { .. } | SqlType::Bytea | SqlType::Array(_) | SqlType::Struct(_) | SqlType::Map(_) => {
             cast_value(&Value::str(text), SqlType::Text, sql_type).map_err(|_| bad())?
         }
         SqlType::Date => Value::Date(date::parse_date(text.as_bytes()).map_err(|_| bad())?),

@@ -29,6 +29,7 @@ pub(super) fn literal_type(literal: &Expr, beside: SqlType) -> SqlType {
             Ok(exact) => SqlType::decimal(exact.precision, exact.scale),
             Err(_) => beside,
         },
+        SqlType::Numeric { .. } => SqlType::NUMERIC,
         SqlType::Varchar(_) => SqlType::Text,
         SqlType::Char(limit) => {
             let length = text.trim_end_matches(' ').chars().count();
@@ -56,7 +57,7 @@ pub(super) fn is_untyped(expr: &Expr) -> bool {
     expr.sql_type == SqlType::Null && matches!(expr.kind, ExprKind::Const(_))
 }
 
-/// The literal as an exact decimal (`'0.05'` beside a decimal column).
+/// The literal as an exact decimal (`'0.05'` beside a decimal column), or else a `numeric`.
 pub(super) fn exact_decimal(expr: &Expr) -> Result<Expr> {
     let ExprKind::Const(value @ Value::Str(text)) = &expr.kind else {
         return Ok(Expr::constant(Value::Null, SqlType::decimal(1, 0)).at(expr.position));
@@ -66,9 +67,8 @@ pub(super) fn exact_decimal(expr: &Expr) -> Result<Expr> {
     if inferred::has_type(value, numeric) {
         return Ok(Expr::constant(Value::Null, numeric).at(expr.position));
     }
-    let exact = decimal::parse_exact(text.as_bytes()).map_err(|bad| {
-        types::ops::cast::parse::error(bad, SqlType::decimal(38, 0), text.as_bytes()).at(expr.position)
-    })?;
+    // One with more digits, or NaN, is one of any length.
+    let Ok(exact) = decimal::parse_exact(text.as_bytes()) else { return cast_to(expr.clone(), SqlType::NUMERIC) };
     Ok(Expr::constant(Value::Decimal(exact.digits), SqlType::decimal(exact.precision, exact.scale)).at(expr.position))
 }
 
@@ -184,6 +184,7 @@ pub(in crate::bind) fn comparable(left: Expr, right: Expr, op: &str, position: O
         (SqlType::Char(_), SqlType::Varchar(_)) => return Ok((left, trimmed(right)?)),
         (SqlType::Varchar(_), SqlType::Char(_)) => return Ok((trimmed(left)?, right)),
         _ if a.is_string() && b.is_string() => return Ok((left, right)),
+        _ if a.is_long_numeric() && b.is_long_numeric() => return Ok((left, right)),
         _ => {}
     }
     let Some(common) = common_type(a, b) else {
@@ -261,6 +262,7 @@ fn midnight(expr: Expr) -> Result<Expr> {
 fn literal_beside(expr: Expr, to: SqlType) -> Result<Expr> {
     match to {
         SqlType::Decimal { .. } if is_untyped(&expr) => exact_decimal(&expr),
+        SqlType::Numeric { .. } if is_untyped(&expr) => cast_to(expr, SqlType::NUMERIC),
         // Blanks at the end do not count beside a `char(n)`.
         SqlType::Char(_) => match &expr.kind {
             ExprKind::Const(Value::Str(s)) if s.ends_with(' ') => {

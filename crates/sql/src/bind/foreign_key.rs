@@ -204,6 +204,7 @@ fn fits(from: SqlType, to: SqlType) -> bool {
     from == to
         || is_integer(from) && (is_integer(to) || is_decimal(to))
         || is_decimal(from) && is_decimal(to)
+        || from.is_long_numeric() && to.is_long_numeric()
         || from.is_string() && to.is_string()
         || [from, to].iter().all(|t| matches!(t, SqlType::Real | SqlType::Double))
 }

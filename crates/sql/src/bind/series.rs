@@ -99,7 +99,7 @@ fn series_types(function: &str, arguments: &[Expr]) -> Result<(SqlType, Option<S
         return Ok((sql_type, Some(SqlType::Interval)));
     }
     let refs: Vec<&Expr> = arguments.iter().collect();
-    let is_exact = |t: &SqlType| is_unknown(t) || t.is_integer() || t.is_decimal();
+    let is_exact = |t: &SqlType| is_unknown(t) || t.is_integer() || t.is_decimal() || t.is_long_numeric();
     match common_type_of(&refs) {
         Some(SqlType::SmallInt) => Ok((SqlType::Integer, None)),
         Some(common) if types.iter().all(is_exact) => Ok((common, None)),

@@ -6,6 +6,7 @@ use sqlparser::ast::{
 };
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
+use types::ops::numeric;
 use types::{SqlType, StructField};
 
 use super::fold;
@@ -190,23 +191,26 @@ pub(super) fn is_bare_numeric(name: &DataType) -> bool {
     matches!(name, DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) if *info == ExactNumberInfo::None)
 }
 
-/// PostgreSQL's bare `numeric` has no limits; here it has 38 digits, 10 of them after the point, but for casts of what has known
-/// digits.
+/// Of up to 38 digits, the usual places of the point, it is a decimal, which is much faster than what has no limits.
 fn decimal(info: &ExactNumberInfo) -> Result<SqlType> {
     let (precision, scale) = match *info {
-        ExactNumberInfo::None => return Ok(SqlType::decimal(38, 10)),
+        ExactNumberInfo::None => return Ok(SqlType::NUMERIC),
         ExactNumberInfo::Precision(precision) => (precision, 0),
         ExactNumberInfo::PrecisionAndScale(precision, scale) => (precision, scale),
     };
-    if !(1..=u64::from(SqlType::MAX_PRECISION)).contains(&precision) {
-        let message = format!("NUMERIC precision {precision} must be between 1 and 38");
+    const MOST: u64 = numeric::MAX_PRECISION as u64;
+    if !(1..=MOST).contains(&precision) {
+        let message = format!("NUMERIC precision {precision} must be between 1 and {MOST}");
         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
     }
-    if scale < 0 || scale as u64 > precision {
-        let message = format!("NUMERIC scale {scale} must be between 0 and precision {precision}");
+    if scale.unsigned_abs() > MOST {
+        let message = format!("NUMERIC scale {scale} must be between -{MOST} and {MOST}");
         return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
     }
-    Ok(SqlType::decimal(precision as u8, scale as u8))
+    if precision <= SqlType::MAX_PRECISION.into() && (0..=precision as i64).contains(&scale) {
+        return Ok(SqlType::decimal(precision as u8, scale as u8));
+    }
+    Ok(SqlType::Numeric { precision: precision as u16, scale: scale as i16 })
 }
 
 impl super::parts::Text<'_> {

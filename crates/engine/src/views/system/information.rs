@@ -150,6 +150,9 @@ fn columns(system: &System<'_>) -> Vec<Vec<Value>> {
             SqlType::Real => (Some(24), Some(2), None),
             SqlType::Double => (Some(53), Some(2), None),
             SqlType::Decimal { precision, scale } => (Some(precision.into()), Some(10), Some(scale.into())),
+            SqlType::Numeric { precision, scale } if precision > 0 => {
+                (Some(precision.into()), Some(10), Some(i64::from(scale) & 0x7ff))
+            }
             _ => (None, None, None),
         };
         let length = match sql_type {

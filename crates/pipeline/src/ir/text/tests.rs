@@ -68,6 +68,9 @@ impl Generator {
             SqlType::Decimal { precision, .. } => Value::Decimal(wide % 10i128.pow(precision.into())),
             SqlType::Real => Value::Float((self.float() as f32).into()),
             SqlType::Double => Value::Float(self.float()),
+            SqlType::Numeric { .. } => {
+                Value::str(types::ops::numeric::encode(&types::ops::numeric::of_decimal(self.0.bits().into(), 4)))
+            }
             SqlType::Bytea => Value::str(types::ops::bytes::form(&self.0.bits().to_le_bytes())),
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => {
                 Value::str(self.0.pick(&TEXTS))

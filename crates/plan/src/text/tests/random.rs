@@ -116,6 +116,9 @@ impl Generator {
                 let f = n as f64 * 1e-250;
                 Value::Float(self.random.pick(&[f, n as f64, -0.0, 1e300, -5e-324, f64::NAN, f64::NEG_INFINITY]))
             }
+            SqlType::Numeric { .. } => {
+                Value::str(types::ops::numeric::encode(&types::ops::numeric::of_decimal(self.random.bits().into(), 4)))
+            }
             SqlType::Bytea => Value::str(types::ops::bytes::form(&self.random.bits().to_le_bytes())),
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => {
                 Value::str(self.random.pick(&NAMES))

@@ -79,6 +79,14 @@ impl CallParts<'_> {
     }
 }
 
+/// Whether an aggregate was refused because it does not take a `numeric` that is no decimal.
+fn is_for_numeric(error: &Error, call: &CallParts<'_>) -> bool {
+    error.state() == SqlState::UNDEFINED_FUNCTION
+        && !call.star
+        && call.arguments.len() == 1
+        && error.message().contains("(numeric")
+}
+
 impl Binder<'_> {
     pub(super) fn function(&mut self, function: &ast::Function) -> Result<Expr> {
         let position = self.text.name_position(&function.name);
@@ -111,9 +119,18 @@ impl Binder<'_> {
             }
             return self.deeper(|b| b.lambda_call(lambda, &call));
         }
-        match &function.over {
+        let bound = match &function.over {
             Some(over) => self.window_call(&call, over),
             None => self.plain_call(&call),
+        };
+        match bound {
+            // Aggregates of numbers of any length are made of the list of them.
+            Err(error) if is_for_numeric(&error, &call) => {
+                let name = format!("numeric_{}", call.name);
+                let Some(composed) = Composed::find(&name, 1) else { return Err(error) };
+                self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref()))
+            }
+            bound => bound,
         }
     }
 

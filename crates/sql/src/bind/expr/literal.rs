@@ -152,8 +152,7 @@ pub(in crate::bind) fn number(text: &str) -> Result<Expr> {
             let value = parse::f64(bytes).map_err(|bad| parse::error(bad, SqlType::Double, bytes))?;
             Ok(Expr::constant(Value::Float(value), SqlType::Double))
         }
-        Err(_) => Err(Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "a number has more than 38 digits")
-            .hint("write it as a double precision: with an exponent, or as a string with a cast")),
+        Err(_) => cast_to(Expr::constant(Value::str(text.as_str()), SqlType::Text), SqlType::NUMERIC),
     }
 }
 

@@ -192,8 +192,9 @@ fn rank(sql_type: SqlType) -> usize {
         SqlType::Integer => 1,
         SqlType::BigInt => 2,
         SqlType::Decimal { .. } => 3,
-        SqlType::Real => 4,
-        _ => 5,
+        SqlType::Numeric { .. } => 4,
+        SqlType::Real => 5,
+        _ => 6,
     }
 }
 

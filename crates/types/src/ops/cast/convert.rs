@@ -5,6 +5,7 @@ use base::{Error, Result, SqlState};
 use super::{TooLong, parse, text, to_char_n, to_varchar};
 use crate::ops::date::Zone;
 use crate::ops::error::out_of_range;
+use crate::ops::numeric::{self, Numeric};
 use crate::ops::{array, bytes, date, decimal, json, map, structure};
 use crate::structs::{StructField, StructType};
 use crate::{SqlType, Value};
@@ -44,7 +45,7 @@ pub fn can_cast(from: SqlType, to: SqlType) -> bool {
             | (Uuid, Uuid)
             | (Bytea, Bytea)
             | (Json | Jsonb, Json | Jsonb)
-            | (Jsonb, Bool | SmallInt | Integer | BigInt | Decimal { .. } | Real | Double)
+            | (Jsonb, Bool | SmallInt | Integer | BigInt | Decimal { .. } | Numeric { .. } | Real | Double)
     )
 }
 
@@ -111,6 +112,11 @@ fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone: &
             map::encode(&map::decoded(s, from).into_iter().map(one).collect::<Result<Vec<_>>>()?, to)
         }
         (Value::Str(s), SqlType::Struct(to)) if from.is_json() => structure::of_json(s, to),
+        (Value::Str(form), _) if from.is_long_numeric() => from_numeric(numeric::decode(form), to, from),
+        (_, SqlType::Numeric { precision, scale }) if from.is_numeric() => {
+            let number = numeric::of_value(value, from).ok_or_else(|| no_cast(from, to))?;
+            numeric::fit(number, precision, scale).map(Value::str)
+        }
         (Value::Str(_), _) if from.is_encoded() => Err(no_cast(from, to)),
         (Value::Str(s), SqlType::Jsonb) if from == SqlType::Json => json::normal_form(s).map(Value::str),
         (Value::Str(s), SqlType::Json) if from == SqlType::Jsonb => Ok(Value::Str(s.clone())),
@@ -198,6 +204,10 @@ fn from_text(text: &str, to: SqlType, too_long: TooLong, zone: &Zone) -> Result<
         SqlType::Interval => parse::interval(bytes).map(Value::Interval),
         SqlType::Uuid => parse::uuid(bytes).map(Value::Uuid),
         SqlType::Enum(of) => parse::label(bytes, of.labels()).map(Value::Enum),
+        SqlType::Numeric { precision, scale } => {
+            let number = numeric::parse(bytes).map_err(|bad| parse::error(bad, to, bytes))?;
+            return numeric::fit(number, precision, scale).map(Value::str);
+        }
         SqlType::Bytea => return bytes::parse(text).map(Value::str),
         SqlType::Json => return json::check(text).map(|()| Value::str(text)),
         SqlType::Jsonb => return json::normalised(text).map(Value::str),
@@ -228,6 +238,30 @@ fn from_decimal(value: i128, scale: u8, to: SqlType, from: SqlType) -> Result<Va
         }
         SqlType::Double => Ok(Value::Float(decimal::to_f64(value, scale))),
         SqlType::Real => Ok(Value::Float(decimal::to_f32(value, scale).into())),
+        _ => Err(no_cast(from, to)),
+    }
+}
+
+fn from_numeric(value: Numeric, to: SqlType, from: SqlType) -> Result<Value> {
+    let no_number = |name: &str| {
+        let what = if matches!(value, Numeric::NaN) { "NaN" } else { "infinity" };
+        Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("cannot convert {what} to {name}"))
+    };
+    match to {
+        SqlType::Numeric { precision, scale } => numeric::fit(value, precision, scale).map(Value::str),
+        t if t.is_integer() && value.finite().is_none() => Err(no_number(&parse::message_name(t))),
+        t if t.is_integer() => integer(value.to_i128().and_then(|i| i64::try_from(i).ok()), t),
+        SqlType::Decimal { .. } if value.finite().is_none() => Err(no_number(&to.to_string())),
+        SqlType::Decimal { precision, scale } => value.to_decimal(precision, scale).map(Value::Decimal),
+        SqlType::Double | SqlType::Real => {
+            let double = numeric::to_f64(&value);
+            let is_double = !double.is_infinite() || value.finite().is_none();
+            match to {
+                SqlType::Real if is_double => float_to_real(double).map(|f| Value::Float(f.into())),
+                SqlType::Double if is_double => Ok(Value::Float(double)),
+                _ => Err(out_of_range(&parse::message_name(to))),
+            }
+        }
         _ => Err(no_cast(from, to)),
     }
 }

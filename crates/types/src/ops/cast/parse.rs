@@ -53,7 +53,7 @@ pub fn message_name(sql_type: SqlType) -> Cow<'static, str> {
         SqlType::SmallInt => "smallint",
         SqlType::Integer => "integer",
         SqlType::BigInt => "bigint",
-        SqlType::Decimal { .. } => "numeric",
+        SqlType::Decimal { .. } | SqlType::Numeric { .. } => "numeric",
         SqlType::Real => "real",
         SqlType::Double => "double precision",
         SqlType::Text => "text",

@@ -1,7 +1,7 @@
 //! Values as text, as the shell, CSV and casts to text print them.
 
 use crate::ops::date::Zone;
-use crate::ops::{array, bytes, date, decimal, map, number, structure, uuid};
+use crate::ops::{array, bytes, date, decimal, map, number, numeric, structure, uuid};
 use crate::{SqlType, Value};
 
 /// The blanks that pad a `char(n)` value to its length.
@@ -35,6 +35,7 @@ pub fn write_value_in(out: &mut String, value: &Value, sql_type: SqlType, zone: 
             out.push_str(s);
             out.extend(std::iter::repeat_n(' ', padding(s, limit)));
         }
+        (Value::Str(s), SqlType::Numeric { scale, .. }) => numeric::write_form(out, s, scale),
         (Value::Str(s), SqlType::Bytea) => bytes::write(out, s),
         (Value::Str(s), SqlType::Array(&element)) => array::write(out, s, element),
         (Value::Str(s), SqlType::Map(of)) => map::write(out, s, of),

@@ -7,7 +7,7 @@ use super::scan::{Kind, kind, trimmed};
 use super::text::write_quoted;
 use crate::ops::array::Elements;
 use crate::ops::date::Zone;
-use crate::ops::{cast, map, structure};
+use crate::ops::{cast, map, numeric, structure};
 use crate::{SqlType, Value};
 
 /// Appends a value as JSON: numbers and booleans as they are, arrays as arrays, dates and timestamps as in ISO 8601, everything else
@@ -38,6 +38,9 @@ pub fn write(out: &mut String, value: &Value, sql_type: SqlType, zone: &Zone) {
             out.push('}');
         }
         (Value::Bool(_) | Value::Int(_) | Value::Decimal(_), _) => cast::write_value_in(out, value, sql_type, zone),
+        (Value::Str(form), SqlType::Numeric { .. }) if numeric::is_finite(form) => {
+            cast::write_value_in(out, value, sql_type, zone);
+        }
         (Value::Float(f), _) if f.is_finite() => cast::write_value_in(out, value, sql_type, zone),
         (Value::Timestamp(_), _) => {
             let text = cast::format_value_in(value, sql_type, zone).replacen(' ', "T", 1);
@@ -76,8 +79,8 @@ pub fn cast_to(json: &str, to: SqlType) -> Result<Value> {
     }
     match to {
         to if to.is_integer() && json.contains('.') => {
-            let exact = cast::cast_value(&Value::str(json), SqlType::Text, SqlType::decimal(38, 10))?;
-            cast::cast_value(&exact, SqlType::decimal(38, 10), to)
+            let exact = cast::cast_value(&Value::str(json), SqlType::Text, SqlType::NUMERIC)?;
+            cast::cast_value(&exact, SqlType::NUMERIC, to)
         }
         to => cast::cast_value(&Value::str(json), SqlType::Text, to),
     }

@@ -1,6 +1,6 @@
 //! Checked arithmetic of `smallint`, `integer` and `bigint`.
 
-use base::{Error, Result, SqlState};
+use base::Result;
 
 use crate::ops::error::{division_by_zero, out_of_range};
 
@@ -131,18 +131,6 @@ pub fn lcm<T: Integer>(a: T, b: T) -> Result<T> {
     narrow(i128::try_from(product).unwrap_or(i128::MAX))
 }
 
-/// `factorial(a)` as far as a decimal of 38 digits reaches (33).
-pub fn factorial(a: i64) -> Result<i128> {
-    if a < 0 {
-        return Err(Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "factorial of a negative number is undefined"));
-    }
-    (1..=i128::from(a))
-        .take(40)
-        .try_fold(1i128, i128::checked_mul)
-        .filter(|_| a <= 33)
-        .ok_or_else(|| Error::new(SqlState::NUMERIC_OUT_OF_RANGE, "value overflows numeric format"))
-}
-
 /// `a << n`: like PostgreSQL on x86, the count is taken modulo the width of `bigint`.
 pub fn shift_left(a: i64, n: i64) -> i64 {
     a.wrapping_shl(n as u32)
@@ -170,13 +158,11 @@ mod tests {
     }
 
     #[test]
-    fn gcd_lcm_and_factorial() {
+    fn gcd_and_lcm() {
         assert_eq!(gcd(1071, 462), Ok(21));
         assert_eq!(gcd(-4, 0), Ok(4));
         assert_eq!(lcm(1071, 462), Ok(23562));
         assert_eq!(lcm(i32::MIN, 0), Ok(0));
         assert!(gcd(i64::MIN, 0).is_err() && lcm(i64::MAX, i64::MAX - 1).is_err());
-        assert_eq!(factorial(5), Ok(120));
-        assert!(factorial(34).is_err() && factorial(i64::MAX).is_err() && factorial(-1).is_err());
     }
 }
