@@ -65,6 +65,9 @@ pub(crate) struct Commit {
     readers: Arc<()>,
     /// Chunks that will not grow any more, with their memory: complete ones and former tails.
     closed: Vec<(usize, usize, Closed)>,
+    /// Rows of which the distinct values are left to the backlog, once they are committed: till then they may be taken back, and with
+    /// them the memory that they lie in.
+    left: Vec<(usize, Range<usize>)>,
     published: bool,
 }
 
@@ -86,6 +89,7 @@ impl Commit {
             begun: Vec::new(),
             readers: Arc::default(),
             closed: Vec::new(),
+            left: Vec::new(),
             published: false,
         }
     }
@@ -373,7 +377,8 @@ impl Commit {
         }
         drop(live);
         if many {
-            self.leave_rows();
+            let unknown = self.written.iter().filter(|w| w.known < w.to);
+            self.left.extend(unknown.map(|w| (w.number, w.known..w.to)));
         }
         self.written.iter_mut().for_each(|w| w.known = w.to);
     }
@@ -425,16 +430,13 @@ impl Commit {
         live.publish(self.relation.directory.len(), timestamp, oldest);
     }
 
-    /// Hands what grows to the backlog, to be sketched.
-    fn leave_rows(&self) {
-        let is_closed = |number: usize| self.closed.iter().any(|closed| closed.0 == number);
-        let grows = |w: &&Placed| w.known < w.to && !is_closed(w.number);
-        self.written.iter().filter(grows).for_each(|w| self.relation.backlog.push_grown(w.number, &(w.known..w.to)));
-    }
-
-    /// Hands the memory over to the relation, and what is to be frozen to its backlog: before anybody who sees the rows can
-    /// ask for their statistics.
+    /// Hands the memory over to the relation, and what is to be frozen or sketched to its backlog: before anybody who sees the rows
+    /// can ask for their statistics.
     fn seal(&mut self) {
+        let is_closed = |number: usize| self.closed.iter().any(|closed| closed.0 == number);
+        let left = std::mem::take(&mut self.left);
+        let grows = left.iter().filter(|(number, _)| !is_closed(*number));
+        grows.for_each(|(number, rows)| self.relation.backlog.push_grown(*number, rows));
         for (number, _, closed) in self.closed.drain(..) {
             let (mut memory, frozen) = match closed {
                 Closed::Complete { memory, frozen } => (memory, frozen),

@@ -453,3 +453,23 @@ fn what_has_changed_comes_into_a_new_body() {
     assert_eq!(old.row(5), changed[&ids[5]]);
     assert_eq!(all(&pinned), changed);
 }
+
+#[test]
+fn rows_that_are_rolled_back_are_not_sketched() {
+    let relation = relation(vec![], &Budget::new(usize::MAX));
+    let rows = |from: i64, to: i64| (from..to).map(|a| row(a, a)).collect::<Vec<_>>();
+    load(&relation, &rows(0, 10));
+    relation.freeze_rest();
+    let transaction = Transaction::begin(&relation.clock_of_tests(), false);
+    insert(&transaction, &relation, &rows(10, 20_000)).unwrap();
+    drop(transaction);
+    assert!(!relation.has_backlog());
+    // Of one that is committed, all that its statements have placed.
+    let transaction = Transaction::begin(&relation.clock_of_tests(), false);
+    insert(&transaction, &relation, &rows(10, 20_000)).unwrap();
+    insert(&transaction, &relation, &rows(20_000, 30_000)).unwrap();
+    transaction.commit().unwrap();
+    assert!(relation.has_backlog());
+    let distinct = relation.snapshot().column(0).distinct;
+    assert!((distinct / 30_000.0 - 1.0).abs() < 0.1, "{distinct}");
+}
