@@ -47,10 +47,12 @@ counts: toolchain
 accept-counts: toolchain
 	cargo run --bin bench -- counts --accept
 
-# 10,000 random queries: in every way that MorselDB runs them, and beside DuckDB; 20,000 others beside PostgreSQL.
+# 10,000 random queries: in every way that MorselDB runs them, and beside DuckDB; 20,000 others beside PostgreSQL; 10,000 checks
+# whether answers fit each other.
 difference: bench-module
 	cargo run --release --bin difference -- --queries 10000
 	cargo run --release --bin difference -- --postgresql --queries 20000
+	cargo run --release --bin difference -- --logic --queries 10000
 	$(BENCH)/bin/python bench/difference.py --queries 10000
 
 # What people download stays small: bounds that only go down.

@@ -1,12 +1,14 @@
 //! What tests and benchmarks share.
 //!
 //! - [`random`] and [`differential`]: random queries, run in every way that there is; [`peer`]: beside PostgreSQL;
+//! - [`logic`]: random queries whose answers must fit each other;
 //! - [`slt`]: sqllogictest files; [`postgres`]: the server to compare them with;
 //! - [`tpcc`]: TPC-C, its transactions and conditions;
 //! - [`fuzz`]: mutated SQL text and files.
 
 pub mod differential;
 pub mod fuzz;
+pub mod logic;
 pub mod peer;
 pub mod postgres;
 pub mod random;

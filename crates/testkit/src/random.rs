@@ -8,8 +8,11 @@ mod data;
 mod expression;
 pub mod forms;
 mod query;
+mod rarer;
 mod subquery;
 pub mod windows;
 
-pub use data::{Column, Kind, Table, schema};
+pub(crate) use data::Visible;
+pub use data::{Column, ENUM, KINDS, Kind, MORE_KINDS, Table, schema};
+pub(crate) use query::Generator;
 pub use query::query;

@@ -20,6 +20,7 @@ use super::coerce::assign;
 use super::computed::shown;
 use super::foreign_key::Own;
 use super::{Binder, fold, unsupported};
+use crate::parse::kept_expression;
 use crate::{AlterTable, ColumnDefinition, ComputedColumn, CreateTable, ObjectName, Statement, Table};
 
 const INVALID_TABLE_DEFINITION: SqlState = SqlState("42P16");
@@ -234,7 +235,7 @@ impl Binder<'_> {
                 let stored = if to.is_string() { SqlType::Text } else { to };
                 Filling::Value(assign_value(&eval::constant(&value)?, stored, to)?)
             }
-            Filling::Expression(sql) => self.default_of(&texts::expression(&sql)?, to, &name).map_err(uncast)?,
+            Filling::Expression(sql) => self.default_of(&kept_expression(&sql)?, to, &name).map_err(uncast)?,
             Filling::Identity { .. } if !to.is_integer() => {
                 let message = "identity column type must be smallint, integer, or bigint";
                 return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message));
@@ -474,7 +475,7 @@ impl Altered<'_> {
         for computed in &mut self.table.computed {
             if let Some(sql) = &mut computed.sql {
                 *sql = renamed_in(sql, &before, to)?;
-                computed.field.name = shown(&texts::expression(sql)?, sql);
+                computed.field.name = shown(&kept_expression(sql)?, sql);
             }
         }
         self.renamed.push((before, name));

@@ -7,13 +7,12 @@ use catalog::{DEFAULT_SCHEMA, Filling};
 use functions::ScalarFunction;
 use plan::{Expr, ExprKind, Node, Op};
 use sqlparser::ast;
-use sqlparser::parser::Parser;
 use types::{SqlType, Value};
 
 use super::coerce::{assign, boolean, cast_to};
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn};
 use super::{Binder, Bound, Output};
-use crate::dialect::MorselDialect;
+use crate::parse::kept_expression;
 use crate::{DomainColumn, ObjectName, Table, parse_depth};
 
 impl Binder<'_> {
@@ -122,7 +121,7 @@ impl Binder<'_> {
         then: impl FnOnce(&mut Self, Expr) -> Result<Expr>,
     ) -> Result<Expr> {
         stack::with_room(parse_depth(sql), || {
-            let expr = expression(sql)?;
+            let expr = kept_expression(sql)?;
             let names = std::mem::take(&mut self.names);
             let positions = self.text.positions.take();
             let parameters = std::mem::take(&mut self.arguments.parameters);
@@ -154,12 +153,6 @@ impl Binder<'_> {
         self.names.levels.pop();
         bound
     }
-}
-
-/// The syntax of an expression of the catalog.
-pub(super) fn expression(sql: &str) -> Result<ast::Expr> {
-    let wrong = |error| Error::internal(format!("{sql}: {error}"));
-    Parser::new(&MorselDialect).try_with_sql(sql).and_then(|mut parser| parser.parse_expr()).map_err(wrong)
 }
 
 /// An error inside of an expression of the catalog: its position is in another text.

@@ -6,8 +6,8 @@ use clap::Parser;
 use engine::rows::text_rows;
 use engine::{Config, Database};
 use testkit::differential::{Step, run, script};
-use testkit::peer;
 use testkit::postgres::Postgres;
+use testkit::{logic, peer};
 
 /// Random queries through every way of running them.
 #[derive(Parser)]
@@ -27,6 +27,44 @@ struct Arguments {
     /// Statements of another kind, beside PostgreSQL.
     #[arg(long)]
     postgresql: bool,
+    /// Queries whose answers must fit each other; with `--print`: all statements, as a script.
+    #[arg(long)]
+    logic: bool,
+    /// With `--logic`: only this round.
+    #[arg(long)]
+    round: Option<u64>,
+}
+
+/// Compares answers with each other.
+fn logic(arguments: &Arguments) -> ExitCode {
+    let mut watch = |statement: &str| {
+        if arguments.print {
+            println!("{statement}");
+        } else if statement.starts_with("-- ") {
+            eprintln!("{statement}");
+        }
+    };
+    let report = match arguments.round {
+        Some(round) => {
+            logic::run_round(arguments.seed, round, logic::CHECKS_PER_ROUND, logic::Report::default(), &mut watch)
+        }
+        None => logic::run(arguments.seed, arguments.queries, &mut watch),
+    };
+    match report {
+        Ok(report) => {
+            report.differences.iter().for_each(|d| println!("{d}\n"));
+            let logic::Report { checks, statements, failed, too_long, differences } = report;
+            println!(
+                "{checks} checks, {statements} statements, {failed} failed on their data, {too_long} took too long, {} differences",
+                differences.len()
+            );
+            if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("{error:?}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Compares with PostgreSQL.
@@ -51,6 +89,9 @@ fn beside_postgresql(arguments: &Arguments) -> ExitCode {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if arguments.logic {
+        return logic(&arguments);
+    }
     if arguments.postgresql {
         return beside_postgresql(&arguments);
     }

@@ -29,9 +29,32 @@ pub enum Kind {
     Real,
     /// `interval`
     Interval,
+    /// `numeric`
+    Numeric,
+    /// `bytea`
+    Bytes,
+    /// `time`
+    Time,
+    /// `timestamp with time zone`
+    Moment,
+    /// `uuid`
+    Uuid,
+    /// `jsonb`
+    Json,
+    /// `integer[]`
+    Integers,
+    /// `text[]`
+    Texts,
+    /// [`ENUM`]
+    Label,
+    /// A struct of an integer and a text.
+    Struct,
 }
 
-/// All kinds.
+/// Makes the enum of columns of [`Kind::Label`].
+pub const ENUM: &str = "CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'a', 'overjoyed')";
+
+/// The kinds that all systems share with which random queries are compared.
 pub const KINDS: &[Kind] = &[
     Kind::Integer,
     Kind::Big,
@@ -45,6 +68,20 @@ pub const KINDS: &[Kind] = &[
     Kind::Timestamp,
     Kind::Real,
     Kind::Interval,
+];
+
+/// The others, of which only MorselDB's own tables are made.
+pub const MORE_KINDS: &[Kind] = &[
+    Kind::Numeric,
+    Kind::Bytes,
+    Kind::Time,
+    Kind::Moment,
+    Kind::Uuid,
+    Kind::Json,
+    Kind::Integers,
+    Kind::Texts,
+    Kind::Label,
+    Kind::Struct,
 ];
 
 /// A column of a random table.
@@ -81,7 +118,22 @@ impl Kind {
             Self::Timestamp => "timestamp",
             Self::Real => "real",
             Self::Interval => "interval",
+            Self::Numeric => "numeric",
+            Self::Bytes => "bytea",
+            Self::Time => "time",
+            Self::Moment => "timestamptz",
+            Self::Uuid => "uuid",
+            Self::Json => "jsonb",
+            Self::Integers => "integer[]",
+            Self::Texts => "text[]",
+            Self::Label => "mood",
+            Self::Struct => "struct(a integer, b text)",
         }
+    }
+
+    /// Whether equal values have the same text: not those of which one is `-0`, `1 mon` or `1.0`.
+    pub fn is_exact(self) -> bool {
+        !matches!(self, Self::Double | Self::Real | Self::Interval | Self::Json)
     }
 
     /// A random constant, as SQL.
@@ -119,6 +171,16 @@ impl Kind {
             }
             Self::Bool => ["true", "false"][random.index(2)].into(),
             Self::Small => format!("CAST({} AS smallint)", random.index(12) as i64 - 4),
+            Self::Numeric
+            | Self::Bytes
+            | Self::Time
+            | Self::Moment
+            | Self::Uuid
+            | Self::Json
+            | Self::Integers
+            | Self::Texts
+            | Self::Label
+            | Self::Struct => self.rarer_constant(random),
             Self::Double if random.one_in(4) => {
                 const EDGES: &[&str] =
                     &["-0", "NaN", "Infinity", "-Infinity", "5e-324", "1e300", "-1e300", "1e-300", "0.1"];
@@ -152,6 +214,72 @@ impl Kind {
             }
         }
     }
+
+    /// A random constant of [`MORE_KINDS`].
+    fn rarer_constant(self, random: &mut Random) -> String {
+        let texts: &[&str] = match self {
+            Self::Numeric => &[
+                "0",
+                "1.50",
+                "-7",
+                "100",
+                "-0.00000000000000000001",
+                "1e40",
+                "-12345678901234567890123456789012345678901234567890.5",
+                "NaN",
+                "Infinity",
+                "-Infinity",
+            ],
+            Self::Bytes => {
+                &["\\x", "\\x00", "\\x01", "\\xff", "\\x616263", "\\x00000000000000000000000000000000ff", "\\x61"]
+            }
+            Self::Time => &["00:00:00", "23:59:59.999999", "12:30:00", "12:30:00.5", "01:02:03", "24:00:00"],
+            Self::Moment => &[
+                "1996-02-28 00:00:00+00",
+                "1996-02-28 02:00:00+02",
+                "1997-03-30 01:30:00+00",
+                "1970-01-01 00:00:00+00",
+                "2038-01-19 03:14:08+00",
+                "1900-12-31 23:59:59.999999+00",
+                "1996-02-29 12:00:00+00",
+            ],
+            Self::Uuid => &[
+                "00000000-0000-0000-0000-000000000000",
+                "00000000-0000-0000-0000-000000000001",
+                "7fffffff-ffff-ffff-ffff-ffffffffffff",
+                "80000000-0000-0000-0000-000000000000",
+                "ffffffff-ffff-ffff-ffff-ffffffffffff",
+                "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+            ],
+            Self::Json => &[
+                "null",
+                "1",
+                "1.0",
+                "-0.5",
+                "\"a\"",
+                "\"\"",
+                "[]",
+                "{}",
+                "[1, 2]",
+                "[1, [2, \"b\"]]",
+                "{\"a\": 1}",
+                "{\"a\": null, \"bb\": [true]}",
+                "true",
+            ],
+            Self::Integers => &["{}", "{1}", "{1,2}", "{NULL}", "{2,1,NULL}", "{-5,2147483647}", "{1,2,3,4,5,6,7,8,9}"],
+            Self::Texts => &["{}", "{a}", "{a,b}", "{NULL}", "{\"\"}", "{a,NULL}", "{\"a longer text than twelve\",é}"],
+            Self::Label => &["sad", "ok", "happy", "a", "overjoyed"],
+            _ => {
+                let (a, b) = (Self::Integer.constant(random), Self::Text.constant(random));
+                return match random.index(6) {
+                    0 => format!("CAST({{'a': NULL, 'b': {b}}} AS {})", self.sql()),
+                    1 => format!("CAST({{'a': {a}, 'b': NULL}} AS {})", self.sql()),
+                    _ => format!("CAST({{'a': {a}, 'b': {b}}} AS {})", self.sql()),
+                };
+            }
+        };
+        format!("CAST('{}' AS {})", random.pick(texts), self.sql())
+    }
 }
 
 /// Random tables, and the statements that make and fill them.
@@ -184,9 +312,9 @@ pub fn schema(random: &mut Random) -> (Vec<Table>, Vec<String>) {
     (tables, statements)
 }
 
-/// A column that an expression may name: as `alias.column`.
+/// What an expression may name: a column, mostly as `alias.column`, or any other expression of the kind.
 #[derive(Clone, Debug)]
-pub(super) struct Visible {
+pub(crate) struct Visible {
     pub name: String,
     pub kind: Kind,
 }

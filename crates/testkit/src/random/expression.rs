@@ -6,7 +6,7 @@ use base::Random;
 
 impl Generator<'_> {
     /// A random expression of a kind.
-    pub(super) fn scalar(&mut self, scope: &[Visible], kind: Kind, depth: usize) -> String {
+    pub(crate) fn scalar(&mut self, scope: &[Visible], kind: Kind, depth: usize) -> String {
         let columns: Vec<&Visible> = scope.iter().filter(|v| v.kind == kind).collect();
         if depth == 0 || self.random.one_in(3) {
             return match columns.is_empty() || self.random.one_in(4) {
@@ -16,6 +16,9 @@ impl Generator<'_> {
             };
         }
         let next = depth - 1;
+        if let Some(other) = self.of_rarer_kinds(scope, kind, next) {
+            return other;
+        }
         match self.random.index(9) {
             0 => {
                 let condition = self.predicate(scope, next);
@@ -111,6 +114,7 @@ impl Generator<'_> {
                 _ => format!("CAST({} AS timestamp)", self.scalar(scope, Kind::Date, next)),
             },
             Kind::Bool => self.predicate(scope, next),
+            _ => self.rarer(scope, kind, next),
         }
     }
 
@@ -136,7 +140,7 @@ impl Generator<'_> {
     }
 
     /// A random condition.
-    pub(super) fn predicate(&mut self, scope: &[Visible], depth: usize) -> String {
+    pub(crate) fn predicate(&mut self, scope: &[Visible], depth: usize) -> String {
         let next = depth.saturating_sub(1);
         if depth > 0 && self.random.one_in(3) {
             let (a, b) = (self.predicate(scope, next), self.predicate(scope, next));
@@ -149,6 +153,9 @@ impl Generator<'_> {
         }
         if depth > 0 && self.random.one_in(10) && self.subqueries > 0 {
             return format!("({})", self.subquery_predicate(scope));
+        }
+        if let Some(text) = self.rarer_predicate(scope, next) {
+            return text;
         }
         let kind = self.any_kind(scope);
         let a = self.scalar(scope, kind, next);

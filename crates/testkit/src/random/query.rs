@@ -5,14 +5,14 @@ use base::Random;
 
 /// A random query over the tables.
 pub fn query(random: &mut Random, tables: &[Table]) -> String {
-    let mut generator = Generator { random, tables, aliases: 0, subqueries: 3, common: None };
+    let mut generator = Generator::new(random, tables, 3);
     let with = generator.random.one_in(10).then(|| generator.common_table());
     let text = generator.statement();
     format!("{}{text}", with.unwrap_or_default())
 }
 
 /// What a query is made with.
-pub(super) struct Generator<'a> {
+pub(crate) struct Generator<'a> {
     pub random: &'a mut Random,
     pub tables: &'a [Table],
     /// Aliases given so far: all differ, so that any scope may name any of them.
@@ -21,6 +21,13 @@ pub(super) struct Generator<'a> {
     pub subqueries: usize,
     /// The columns of the CTE `w`, if there is one.
     common: Option<Vec<Visible>>,
+}
+
+impl<'a> Generator<'a> {
+    /// One that makes at most so many subqueries, of these tables.
+    pub(crate) fn new(random: &'a mut Random, tables: &'a [Table], subqueries: usize) -> Self {
+        Self { random, tables, aliases: 0, subqueries, common: None }
+    }
 }
 
 impl Generator<'_> {

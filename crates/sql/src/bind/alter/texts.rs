@@ -7,12 +7,12 @@ use base::Result;
 use sqlparser::ast::{self, Ident, visit_expressions, visit_expressions_mut};
 
 use crate::bind::fold;
-pub(super) use crate::bind::written::expression;
+use crate::parse::kept_expression;
 
 /// The names of the columns in an expression of a table.
 pub(super) fn names_in(sql: &str) -> HashSet<String> {
     let mut names = HashSet::new();
-    if let Ok(expr) = expression(sql) {
+    if let Ok(expr) = kept_expression(sql) {
         let _ = visit_expressions(&expr, |expr| {
             names.extend(column_of(expr).map(fold));
             ControlFlow::<()>::Continue(())
@@ -23,7 +23,7 @@ pub(super) fn names_in(sql: &str) -> HashSet<String> {
 
 /// The expression with another name of a column.
 pub(super) fn renamed_in(sql: &str, from: &str, to: &Ident) -> Result<String> {
-    let mut expr = expression(sql)?;
+    let mut expr = kept_expression(sql)?;
     let mut is_changed = false;
     let _ = visit_expressions_mut(&mut expr, |expr| {
         let ident = match expr {

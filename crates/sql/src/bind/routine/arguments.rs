@@ -6,15 +6,13 @@ use base::{Error, Result, SqlState};
 use catalog::{Mode, Routine, RoutineKind, RoutineParameter, nearest_name, signature};
 use functions::common_type;
 use plan::{Expr, ExprKind};
-use sqlparser::ast::{self, FunctionArg, FunctionArgExpr};
-use sqlparser::parser::Parser;
-use sqlparser::tokenizer::Tokenizer;
+use sqlparser::ast::{FunctionArg, FunctionArgExpr};
 use types::SqlType;
 
 use crate::ObjectName;
 use crate::bind::coerce::{cast_to, convert, is_untyped};
 use crate::bind::{Binder, fold};
-use crate::dialect::MorselDialect;
+use crate::parse::kept_expression;
 
 /// An argument of a call.
 pub(in crate::bind) struct Given {
@@ -110,19 +108,12 @@ impl Binder<'_> {
 
     fn default_argument(&mut self, parameter: &RoutineParameter) -> Result<Expr> {
         let text = parameter.default.as_deref().unwrap_or("NULL");
-        let expr = written_expression(text)?;
+        let expr = kept_expression(text)?;
         let positions = self.text.positions.take();
         let bound = self.expr(&expr);
         self.text.positions = positions;
         bound
     }
-}
-
-/// An expression whose text was parsed before. Nothing of it has a place in the statement.
-pub(super) fn written_expression(text: &str) -> Result<ast::Expr> {
-    let wrong = |error: &dyn std::fmt::Display| Error::internal(format!("{text}: {error}"));
-    let tokens = Tokenizer::new(&MorselDialect, text).tokenize().map_err(|e| wrong(&e))?;
-    Parser::new(&MorselDialect).with_tokens(tokens).parse_expr().map_err(|e| wrong(&e))
 }
 
 /// What a call may name: all parameters of a procedure, if as many are given, else what goes in.

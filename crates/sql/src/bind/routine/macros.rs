@@ -10,12 +10,11 @@ use plan::Expr;
 use sqlparser::ast::{self, AccessExpr, FunctionArg, FunctionArgExpr, TableAlias, VisitMut, VisitorMut};
 use types::SqlType;
 
-use super::arguments::written_expression;
 use crate::bind::from::FromItem;
 use crate::bind::scope::Scope;
 use crate::bind::variables::bare_expression;
 use crate::bind::{Binder, fold, unsupported};
-use crate::parse::{Ast, CreateMacroAst, MacroAst, parse_placeless};
+use crate::parse::{Ast, CreateMacroAst, MacroAst, kept_expression, parse_placeless};
 use crate::statement::RoutineChange;
 use crate::{ObjectName, Statement};
 
@@ -191,7 +190,7 @@ fn filled(routine: &Routine, given: &[(Option<String>, &ast::Expr)]) -> Option<V
         let named = given.iter().find(|(given, _)| given.as_ref() == Some(&name));
         let expr = match (given[..positional].get(at).or(named), &parameter.default) {
             (Some((_, expr)), _) => Ok((*expr).clone()),
-            (None, Some(default)) => written_expression(default),
+            (None, Some(default)) => kept_expression(default),
             (None, None) => return None,
         };
         Some((name, expr))
