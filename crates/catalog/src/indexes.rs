@@ -6,7 +6,7 @@ use base::{Error, Result, SqlState};
 use storage::index::OrderedIndex;
 
 use crate::tables::{canonical, no_schema};
-use crate::{Catalog, CatalogSnapshot, Table, TableEntry, nearest_name};
+use crate::{Catalog, CatalogSnapshot, Commented, Table, TableEntry, nearest_name};
 
 /// An index of a table besides that of its primary key. Its rows are indexed as long as some definition has it.
 #[derive(Clone, Debug)]
@@ -81,6 +81,28 @@ impl Catalog {
         })
     }
 
+    /// Puts an index in the place of one with another name.
+    pub fn rename_index(&self, (schema, table): (&str, &str), from: &str, index: Arc<OrderedIndex>) -> Result<()> {
+        self.change(|catalog| {
+            let to = index.definition().name.clone();
+            let Some(TableEntry::Table(entry)) = catalog.schemas.get_mut(schema).and_then(|e| e.get_mut(table)) else {
+                return Err(catalog.no_index(from));
+            };
+            let entry = Arc::make_mut(entry);
+            let Some(old) = entry.indexes.iter_mut().find(|old| old.name() == from) else {
+                return Err(catalog.no_index(from));
+            };
+            old.index = index;
+            entry.indexes.sort_by(|a, b| a.name().cmp(b.name()));
+            catalog.move_comments(|on| {
+                if *on == Commented::Index(schema.to_owned(), from.to_owned()) {
+                    *on = Commented::Index(schema.to_owned(), to.clone());
+                }
+            });
+            Ok(())
+        })
+    }
+
     /// Removes indexes. Missing ones are errors unless `if_exists`; those of constraints are error 2BP01.
     pub fn drop_indexes(&self, names: &[(Option<&str>, &str)], if_exists: bool) -> Result<()> {
         self.change(|catalog| {
@@ -124,8 +146,9 @@ impl Table {
 }
 
 impl CatalogSnapshot {
+    /// 42704.
     #[cold]
-    fn no_index(&self, name: &str) -> Error {
+    pub fn no_index(&self, name: &str) -> Error {
         let error = Error::new(SqlState::UNDEFINED_OBJECT, format!("index \"{name}\" does not exist"));
         match nearest_name(name, self.indexes().map(|(_, _, index)| index.name())) {
             Some(near) => error.hint(format!("perhaps you meant the index \"{near}\"")),

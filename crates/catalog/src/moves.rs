@@ -1,11 +1,46 @@
-//! ALTER TABLE and ALTER VIEW ... SET SCHEMA: an entry goes elsewhere, and what names it goes along.
+//! ALTER TABLE, ALTER VIEW and ALTER SEQUENCE ... SET SCHEMA: an entry goes elsewhere, and what names it goes along.
 
 use base::{Error, Result, SqlState};
 
+use crate::sequences::shown;
 use crate::tables::{Name, canonical, no_schema};
-use crate::{Catalog, CatalogSnapshot, Commented, Kind};
+use crate::{Catalog, CatalogSnapshot, Commented, Kind, Owner};
 
 impl Catalog {
+    /// Puts a sequence into another schema; 0A000 if it goes with a column.
+    pub fn move_sequence(&self, (schema, name): (Option<&str>, &str), to: &str) -> Result<()> {
+        self.change(|catalog| {
+            let owner = catalog.sequence(schema, name)?.owner.clone();
+            if !catalog.has_schema(canonical(Some(to))) {
+                return Err(no_schema(to));
+            }
+            let key: Name = (canonical(schema).to_owned(), name.to_owned());
+            let new: Name = (canonical(Some(to)).to_owned(), name.to_owned());
+            if let Some(Owner { table, .. }) = owner {
+                let message = "cannot move an owned sequence into another schema";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+                    .detail(format!("Sequence \"{name}\" is linked to table \"{table}\".")));
+            }
+            if key == new {
+                return Ok(());
+            }
+            if catalog.is_taken(Some(&new.0), name) {
+                let message = format!("relation \"{name}\" already exists in schema \"{to}\"");
+                return Err(Error::new(SqlState::DUPLICATE_TABLE, message));
+            }
+            if let Some(entry) = catalog.sequences.remove(&key) {
+                entry.sequence.rename(&shown(&new));
+                catalog.move_comments(|on| {
+                    if *on == Commented::Sequence(key.0.clone(), key.1.clone()) {
+                        *on = Commented::Sequence(new.0.clone(), new.1.clone());
+                    }
+                });
+                catalog.sequences.insert(new, entry);
+            }
+            Ok(())
+        })
+    }
+
     /// Puts a table or view into another schema. A view that reads it is error 2BP01, as its text names it.
     pub fn set_schema(&self, kind: Kind, (schema, name): (Option<&str>, &str), to: &str) -> Result<()> {
         self.change(|catalog| {

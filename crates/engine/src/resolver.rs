@@ -21,7 +21,7 @@ use crate::files;
 use crate::rejects::{self, Rejects};
 use crate::routine_rows::{RoutineRows, Unknown};
 use crate::series::SeriesSource;
-use crate::settings::Setting;
+use crate::settings::{Setting, of_postgresql};
 use crate::source::Source;
 use crate::storage_info::storage_info;
 use crate::views;
@@ -301,7 +301,8 @@ impl sql::Resolver for Resolver<'_> {
 
     fn setting(&self, name: &str) -> Option<String> {
         self.is_of_session.set(true);
-        Setting::find(name).ok().map(|setting| self.environment.value_of(setting))
+        let own = Setting::find(name).ok().map(|setting| self.environment.value_of(setting));
+        own.or_else(|| of_postgresql(name))
     }
 
     fn session_variable(&self, name: &str) -> Option<(Value, SqlType)> {

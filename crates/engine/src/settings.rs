@@ -15,7 +15,7 @@ mod duration;
 mod path;
 mod postgresql;
 
-pub(crate) use postgresql::is_of_postgresql;
+pub(crate) use postgresql::{is_of_postgresql, of_postgresql};
 
 /// A setting.
 #[derive(Debug)]

@@ -28,6 +28,7 @@ mod locking;
 mod order;
 mod parts;
 mod pivot;
+mod positional;
 mod prepared;
 mod query;
 mod recursion;

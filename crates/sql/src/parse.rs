@@ -45,6 +45,7 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Tokenizer};
 use crate::dialect::MorselDialect;
 use crate::position::Positions;
 use crate::split::{given_data, next_piece, split};
+use crate::statement::ObjectKind;
 
 pub(crate) use command::{Ast, CopyAst, CopySubject};
 pub(crate) use comment::{CommentAst, CommentedAst};
@@ -149,7 +150,8 @@ impl Parsed {
     /// Whether it changes rows: INSERT, UPDATE, DELETE, MERGE, TRUNCATE; or makes indexes of them.
     pub fn changes_rows(&self) -> bool {
         let Ast::Library(statement) = &self.ast else {
-            return matches!(self.ast, Ast::Maintenance(MaintenanceAst::Reindex(..)));
+            let is_index = matches!(self.ast, Ast::Rename { kind: ObjectKind::Index, .. });
+            return is_index || matches!(self.ast, Ast::Maintenance(MaintenanceAst::Reindex(..)));
         };
         match &**statement {
             Statement::Insert(_)

@@ -3,7 +3,7 @@
 
 use base::{Error, Result, SqlState};
 
-/// Each with the only values that may be set, if others would mean something else.
+/// Each with the only values that may be set, if others would mean something else: the first of these is shown.
 const SETTINGS: &[(&str, &[&str])] = &[
     ("application_name", &[]),
     ("bytea_output", &["hex"]),
@@ -26,6 +26,17 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("transaction_timeout", &[]),
     ("xmloption", &["content"]),
 ];
+
+/// What such a setting is, if it can be one thing only.
+pub(crate) fn of_postgresql(name: &str) -> Option<String> {
+    let (_, values) = SETTINGS.iter().find(|(known, _)| *known == name)?;
+    let shown = match *values.first()? {
+        "utf8" => "UTF8",
+        "iso" => "ISO, MDY",
+        other => other,
+    };
+    Some(shown.to_owned())
+}
 
 /// Whether it is such a setting; error 22023 if the value would mean something else.
 pub(crate) fn is_of_postgresql(name: &str, value: &str) -> Result<bool> {

@@ -180,6 +180,7 @@ pub(super) fn alter_sequence(
     let full = (name.schema.as_deref(), name.name.as_str());
     let changed = match change {
         SequenceChange::Name(to) => catalog.rename_sequence(full, &to),
+        SequenceChange::Schema(to) => catalog.move_sequence(full, &to),
         SequenceChange::Shape(shape, restart, owner) => {
             let owned = owner.map_or(Ok(()), |owner| catalog.own_sequence(full, owner));
             owned.and_then(|()| sequence.alter(shape, restart))
@@ -256,7 +257,7 @@ fn each_catalog(
     Ok(())
 }
 
-/// ALTER TABLE and ALTER VIEW ... RENAME TO.
+/// ALTER TABLE, ALTER VIEW and ALTER INDEX ... RENAME TO.
 pub(super) fn rename(
     environment: &Environment,
     kind: ObjectKind,
@@ -264,6 +265,9 @@ pub(super) fn rename(
     to: &str,
     if_exists: bool,
 ) -> Result<QueryResult> {
+    if kind == ObjectKind::Index {
+        return index::rename(environment, name, to, if_exists).map_err(|e| e.at(name.position));
+    }
     altered(environment, kind, name, if_exists, |catalog, kind, name| catalog.rename(kind, name, to))
 }
 

@@ -142,6 +142,28 @@ pub(super) fn definition(shape: IndexShape, is_taken: impl Fn(&str) -> bool) -> 
     IndexDefinition { name, parts, unique, only }
 }
 
+/// ALTER INDEX ... RENAME TO: the index is made anew under its name, as errors tell that.
+pub(super) fn rename(environment: &Environment, name: &ObjectName, to: &str, if_exists: bool) -> Result<QueryResult> {
+    let done = QueryResult::done(Tag::Done("ALTER INDEX"));
+    let block = environment.block.clone().ok_or_else(|| Error::internal("an index outside of a transaction"))?;
+    let all = environment.catalog();
+    let own = all.index(Some(TEMPORARY_SCHEMA), &name.name).filter(|_| name.schema.is_none());
+    let schema = if own.is_some() { Some(TEMPORARY_SCHEMA) } else { name.schema.as_deref() };
+    let found = all.index(schema, &name.name);
+    let Some((table, index)) = found else {
+        return if if_exists { Ok(done) } else { Err(all.no_index(&name.name)) };
+    };
+    let schema = all.schema_of(schema, &name.name);
+    if all.is_taken(Some(schema), to) {
+        return Err(Error::new(SqlState::DUPLICATE_TABLE, format!("relation \"{to}\" already exists")));
+    }
+    let Some(TableEntry::Table(entry)) = all.find(Some(schema), table) else { return Err(all.no_index(&name.name)) };
+    let definition = IndexDefinition { name: to.to_owned(), ..index.index.definition().clone() };
+    let new = block.transaction.create_index(&entry.relation, definition, &environment.helpers("index"))?;
+    environment.catalog_of(Some(schema)).rename_index((schema, table), &name.name, new)?;
+    Ok(done)
+}
+
 /// DROP INDEX.
 pub(super) fn drop(environment: &Environment, names: &[sql::ObjectName], if_exists: bool) -> Result<QueryResult> {
     for name in names {

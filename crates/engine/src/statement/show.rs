@@ -61,6 +61,9 @@ pub(super) fn show(environment: &Environment, name: Option<&str>, position: Opti
             Ok(texts(&[name], vec![vec![known.map_or_else(String::new, |(name, _)| (*name).to_owned())]]))
         }
         Some(name) => {
+            if let Some(value) = settings::of_postgresql(name) {
+                return Ok(texts(&[name], vec![vec![value]]));
+            }
             let setting = Setting::find(name).map_err(|e| e.at(position))?;
             Ok(texts(&[name], vec![vec![environment.value_of(setting)]]))
         }

@@ -1,8 +1,10 @@
 //! `memory_usage()`: who has memory, and how much.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use catalog::TableEntry;
+use storage::{ChunkView, Relation};
 use types::{SqlType, Value};
 
 use super::{View, count};
@@ -35,6 +37,17 @@ fn rows(environment: &Environment) -> Vec<Vec<Value>> {
 fn row(owner: &str, name: Value, part: &str, query: Option<u64>, bytes: usize, charged: bool) -> Vec<Value> {
     let query = query.map_or(Value::Null, count);
     vec![Value::str(owner), name, Value::str(part), query, count(bytes as u64), Value::Bool(charged)]
+}
+
+/// What the columns of a table hold.
+pub(super) fn bytes_of_columns(relation: &Arc<Relation>) -> usize {
+    let snapshot = relation.snapshot();
+    let attributes = snapshot.schema().attributes().len();
+    let of_chunk = |chunk: ChunkView<'_>| {
+        let reader = chunk.read();
+        (0..attributes).map(|attribute| reader.form(attribute).1).sum::<usize>()
+    };
+    snapshot.chunks().map(of_chunk).sum()
 }
 
 /// What each table holds, by the forms of its columns, and for its keys.

@@ -3,7 +3,9 @@
 //! A table is put together when a statement names it, of the definitions that the statement is bound against. Numbers of objects
 //! (`oid`) follow from their names, so that they stay as they are while others come and go.
 
+mod classes;
 mod constraints;
+mod empty;
 mod information;
 mod postgres;
 mod routines;
@@ -11,7 +13,7 @@ mod routines;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use catalog::{CatalogSnapshot, Filling, TableEntry, Unique};
+use catalog::{CatalogSnapshot, Filling, IndexPart, TableEntry, Unique};
 use io::MemorySource;
 use types::{EnumType, SqlType, Value};
 
@@ -51,15 +53,46 @@ pub(crate) fn system_table(
     name: &str,
 ) -> Option<Arc<MemorySource>> {
     let schema = schema.unwrap_or(PG_CATALOG);
-    let mut all = information::TABLES.iter().chain(postgres::TABLES).chain(routines::TABLES).chain(constraints::TABLES);
-    let table = all.find(|table| table.schema == schema && table.name == name)?;
+    let of_postgresql = postgres::TABLES.iter().chain(classes::TABLES);
+    let mut all = information::TABLES.iter().chain(of_postgresql).chain(routines::TABLES).chain(constraints::TABLES);
+    let Some(table) = all.find(|table| table.schema == schema && table.name == name) else {
+        let columns = empty::columns(name).filter(|_| schema == PG_CATALOG)?;
+        return Some(small_table(&columns, Vec::new()));
+    };
     Some(small_table(table.columns, (table.rows)(&System { environment, catalog })))
 }
 
 /// The number of a table, view, sequence or index.
 pub(crate) fn number_of(catalog: &CatalogSnapshot, schema: Option<&str>, name: &str) -> Option<i64> {
-    catalog.is_taken(schema, name).then(|| oid("table", catalog.schema_of(schema, name), name))
+    if catalog.is_taken(schema, name) {
+        return Some(oid("table", catalog.schema_of(schema, name), name));
+    }
+    if !matches!(schema, None | Some(PG_CATALOG)) {
+        return None;
+    }
+    let own = NUMBERS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number);
+    let is_there = || {
+        let mut all = postgres::TABLES.iter().chain(classes::TABLES).chain(routines::TABLES).chain(constraints::TABLES);
+        all.any(|t| t.schema == PG_CATALOG && t.name == name) || empty::columns(name).is_some()
+    };
+    own.or_else(|| is_there().then(|| oid("table", PG_CATALOG, name)))
 }
+
+/// The numbers of the system's own tables by which others tell what a number in them is of.
+const NUMBERS: [(&str, i64); 12] = [
+    ("pg_type", 1247),
+    ("pg_attribute", 1249),
+    ("pg_proc", 1255),
+    ("pg_class", 1259),
+    ("pg_database", 1262),
+    ("pg_attrdef", 2604),
+    ("pg_constraint", 2606),
+    ("pg_depend", 2608),
+    ("pg_description", 2609),
+    ("pg_index", 2610),
+    ("pg_namespace", 2615),
+    ("pg_extension", 3079),
+];
 
 impl System<'_> {
     /// The names of all schemas, those of the system among them.
@@ -89,7 +122,9 @@ impl System<'_> {
         for (schema, table, entry) in self.catalog.entries() {
             let TableEntry::Table(of) = entry else { continue };
             let attributes = of.relation.schema().attributes();
-            let column = |at: usize| (attributes[at].name.clone(), at as i64 + 1);
+            // What is computed for an index is no column.
+            let number = |at: usize| if at < of.fillings.len() { at as i64 + 1 } else { 0 };
+            let column = |at: usize| (attributes[at].name.clone(), number(at));
             let key = of.relation.schema().primary_key();
             let full = format!("{schema}.{table}");
             if !key.is_empty() {
@@ -97,7 +132,20 @@ impl System<'_> {
                 let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
                 let name = key_name(table);
                 let sql = format!("CREATE UNIQUE INDEX {name} ON {full} USING btree ({})", names.join(", "));
-                all.push(TableKey { schema, table, name, columns, kind: KeyKind::Primary, sql });
+                let (options, expressions) = (vec![0; key.len()], Vec::new());
+                let (kind, is_of_nulls, predicate) = (KeyKind::Primary, false, None);
+                all.push(TableKey {
+                    schema,
+                    table,
+                    name,
+                    columns,
+                    kind,
+                    sql,
+                    options,
+                    expressions,
+                    is_of_nulls,
+                    predicate,
+                });
             }
             for index in &of.indexes {
                 let definition = index.index.definition();
@@ -110,7 +158,25 @@ impl System<'_> {
                 let sql = crate::definitions::create_index(&full, of, index);
                 let sql =
                     sql.trim_end_matches(';').replacen(&format!(" ON {full} "), &format!(" ON {full} USING btree "), 1);
-                all.push(TableKey { schema, table, name: index.name().to_owned(), columns, kind, sql });
+                let option = |part: &IndexPart| i64::from(part.descending) + 2 * i64::from(part.nulls_first);
+                let options = definition.parts.iter().map(option).collect();
+                let text_of = |at: usize| of.computed.get(at.checked_sub(of.fillings.len())?)?.sql.clone();
+                let expressions = definition.parts.iter().filter_map(|part| text_of(part.attribute)).collect();
+                let is_of_nulls = definition.unique == Unique::Yes;
+                let predicate = definition.only.and_then(text_of);
+                let name = index.name().to_owned();
+                all.push(TableKey {
+                    schema,
+                    table,
+                    name,
+                    columns,
+                    kind,
+                    sql,
+                    options,
+                    expressions,
+                    is_of_nulls,
+                    predicate,
+                });
             }
         }
         all
@@ -127,6 +193,14 @@ struct TableKey<'a> {
     kind: KeyKind,
     /// What makes its index.
     sql: String,
+    /// How each of its columns is ordered: 1 if greater values come first, and 2 if NULL does.
+    options: Vec<i64>,
+    /// What is computed for it.
+    expressions: Vec<String>,
+    /// Whether NULL is a value like others for it.
+    is_of_nulls: bool,
+    /// Which rows it has, if not all.
+    predicate: Option<String>,
 }
 
 /// What a key is there for.
@@ -174,15 +248,13 @@ struct Type {
 
 impl Type {
     fn of(sql_type: SqlType) -> Self {
+        if let SqlType::Array(element) = sql_type {
+            return Self::array_of(*element);
+        }
         let text = sql_type.to_string();
         let base = text.split('(').next().unwrap_or_default();
-        let base = match base {
-            _ if text.ends_with("[]") => "array",
-            "numeric" => "decimal",
-            base => base,
-        };
-        let named = TYPES.iter().find(|(own, ..)| *own == base).unwrap_or(&TYPES[0]);
-        let &(_, oid, name, full, length, category) = named;
+        let &TypeRow { oid, name, full, length, category, .. } =
+            row_of(if base == "numeric" { "decimal" } else { base });
         let modifier = match sql_type {
             SqlType::Decimal { precision, scale } => (i64::from(precision) << 16 | i64::from(scale)) + HEADER,
             // A scale may be below 0, in 11 bits.
@@ -204,36 +276,81 @@ impl Type {
             _ => Self { oid, name: Cow::Borrowed(name), full, length, category, modifier },
         }
     }
+
+    /// An array, of any dimensions; of what has no number there, any.
+    fn array_of(mut element: SqlType) -> Self {
+        while let SqlType::Array(inner) = element {
+            element = *inner;
+        }
+        let named = Self::of(element);
+        let array = TYPES.iter().find(|row| row.oid == named.oid).map_or(0, |row| row.array);
+        let (oid, name) = if array == 0 { (2277, "anyarray".to_owned()) } else { (array, array_name(&named.name)) };
+        Self { oid, name: Cow::Owned(name), full: "ARRAY", length: -1, category: "A", modifier: named.modifier }
+    }
 }
 
 /// What PostgreSQL adds to a type's modifier.
 const HEADER: i64 = 4;
+/// The number of who owns everything.
+const OWNER_OID: i64 = 10;
+/// The number of the way in which indexes are made.
+const BTREE: i64 = 403;
 
-/// Ours, then the oid, `pg_type`'s name, the standard's name, the length and the category of PostgreSQL's.
-const TYPES: &[(&str, i64, &str, &str, i64, &str)] = &[
-    ("text", 25, "text", "text", -1, "S"),
-    ("boolean", 16, "bool", "boolean", 1, "B"),
-    ("smallint", 21, "int2", "smallint", 2, "N"),
-    ("integer", 23, "int4", "integer", 4, "N"),
-    ("bigint", 20, "int8", "bigint", 8, "N"),
-    ("decimal", 1700, "numeric", "numeric", -1, "N"),
-    ("real", 700, "float4", "real", 4, "N"),
-    ("double", 701, "float8", "double precision", 8, "N"),
-    ("varchar", 1043, "varchar", "character varying", -1, "S"),
-    ("char", 1042, "bpchar", "character", -1, "S"),
-    ("date", 1082, "date", "date", 4, "D"),
-    ("time", 1083, "time", "time without time zone", 8, "D"),
-    ("timestamp", 1114, "timestamp", "timestamp without time zone", 8, "D"),
-    ("timestamptz", 1184, "timestamptz", "timestamp with time zone", 8, "D"),
-    ("interval", 1186, "interval", "interval", 16, "T"),
-    ("bytea", 17, "bytea", "bytea", -1, "U"),
-    ("uuid", 2950, "uuid", "uuid", 16, "U"),
-    ("bytea", 17, "bytea", "bytea", -1, "U"),
-    ("json", 114, "json", "json", -1, "U"),
-    ("jsonb", 3802, "jsonb", "jsonb", -1, "U"),
-    ("json", 114, "json", "json", -1, "U"),
-    ("jsonb", 3802, "jsonb", "jsonb", -1, "U"),
-    ("array", 2277, "anyarray", "ARRAY", -1, "P"),
+/// A type as PostgreSQL has it.
+struct TypeRow {
+    /// What it is called here.
+    own: &'static str,
+    oid: i64,
+    /// In `pg_type`.
+    name: &'static str,
+    /// What the standard calls it.
+    full: &'static str,
+    length: i64,
+    category: &'static str,
+    /// The number of the type of its arrays.
+    array: i64,
+}
+
+/// What PostgreSQL calls the arrays of a type.
+fn array_name(of: &str) -> String {
+    format!("_{of}")
+}
+
+fn row_of(own: &str) -> &'static TypeRow {
+    TYPES.iter().find(|row| row.own == own).unwrap_or(&TYPES[0])
+}
+
+const fn row(
+    own: &'static str,
+    (oid, array): (i64, i64),
+    (name, full): (&'static str, &'static str),
+    length: i64,
+    category: &'static str,
+) -> TypeRow {
+    TypeRow { own, oid, name, full, length, category, array }
+}
+
+const TYPES: &[TypeRow] = &[
+    row("text", (25, 1009), ("text", "text"), -1, "S"),
+    row("boolean", (16, 1000), ("bool", "boolean"), 1, "B"),
+    row("smallint", (21, 1005), ("int2", "smallint"), 2, "N"),
+    row("integer", (23, 1007), ("int4", "integer"), 4, "N"),
+    row("bigint", (20, 1016), ("int8", "bigint"), 8, "N"),
+    row("decimal", (1700, 1231), ("numeric", "numeric"), -1, "N"),
+    row("real", (700, 1021), ("float4", "real"), 4, "N"),
+    row("double", (701, 1022), ("float8", "double precision"), 8, "N"),
+    row("varchar", (1043, 1015), ("varchar", "character varying"), -1, "S"),
+    row("char", (1042, 1014), ("bpchar", "character"), -1, "S"),
+    row("date", (1082, 1182), ("date", "date"), 4, "D"),
+    row("time", (1083, 1183), ("time", "time without time zone"), 8, "D"),
+    row("timestamp", (1114, 1115), ("timestamp", "timestamp without time zone"), 8, "D"),
+    row("timestamptz", (1184, 1185), ("timestamptz", "timestamp with time zone"), 8, "D"),
+    row("interval", (1186, 1187), ("interval", "interval"), 16, "T"),
+    row("bytea", (17, 1001), ("bytea", "bytea"), -1, "U"),
+    row("uuid", (2950, 2951), ("uuid", "uuid"), 16, "U"),
+    row("json", (114, 199), ("json", "json"), -1, "U"),
+    row("jsonb", (3802, 3807), ("jsonb", "jsonb"), -1, "U"),
+    row("array", (2277, 0), ("anyarray", "ARRAY"), -1, "P"),
 ];
 
 /// The number of an enum: another name does not change it.

@@ -175,8 +175,7 @@ pub(super) const SYSTEM: &[Composed] = &[
     scalar(
         &["pg_get_constraintdef"],
         &["n", "pretty"],
-        "(SELECT own_text FROM (SELECT oid AS own_number, condef AS own_text FROM pg_catalog.pg_constraint) AS own \
-         WHERE own_number = n)",
+        "pg_get_constraintdef(n)",
         "What makes the constraint of that number.",
         ("pg_get_constraintdef(1, true)", "NULL"),
     ),
@@ -212,6 +211,48 @@ pub(super) const SYSTEM: &[Composed] = &[
         ("pg_get_indexdef(1)", "NULL"),
     ),
     scalar(
+        &["pg_get_indexdef"],
+        &["n", "part", "pretty"],
+        "CASE WHEN part = 0 THEN pg_get_indexdef(n) ELSE (SELECT own_name FROM (SELECT attrelid AS own_number, \
+         attnum AS own_part, attname AS own_name FROM pg_catalog.pg_attribute) AS own WHERE own_number = n AND own_part = part) END",
+        "What makes the index of that number, or the name of one of its columns.",
+        ("pg_get_indexdef(1, 0, true)", "NULL"),
+    ),
+    scalar(
+        &["pg_relation_is_publishable"],
+        &["n"],
+        "CASE WHEN n IS NOT NULL THEN false END",
+        "Whether a table can be replicated, which none can.",
+        ("pg_relation_is_publishable(1)", "false"),
+    ),
+    scalar(
+        &[
+            "pg_get_statisticsobjdef_columns",
+            "pg_get_statisticsobjdef",
+            "pg_get_triggerdef",
+            "pg_get_ruledef",
+            "pg_get_partkeydef",
+        ],
+        &["n"],
+        "CASE WHEN n IS NULL THEN '' END",
+        "What makes an object of a kind that is not here.",
+        ("pg_get_triggerdef(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_triggerdef", "pg_get_ruledef"],
+        &["n", "pretty"],
+        "CASE WHEN n IS NULL THEN '' END",
+        "What makes an object of a kind that is not here.",
+        ("pg_get_triggerdef(1, true)", "NULL"),
+    ),
+    scalar(
+        &["pg_tablespace_location"],
+        &["n"],
+        "CASE WHEN n IS NOT NULL THEN '' END",
+        "Where tables lie: in memory.",
+        ("length(pg_tablespace_location(1663))", "0"),
+    ),
+    scalar(
         &["obj_description", "shobj_description"],
         &["n", "class"],
         "(SELECT description FROM pg_catalog.pg_description WHERE objoid = n AND objsubid = 0 AND classoid = CASE class \
@@ -237,14 +278,21 @@ pub(super) const SYSTEM: &[Composed] = &[
     scalar(
         &["format_type"],
         &["n", "modifier"],
-        "CASE n WHEN 16 THEN 'boolean' WHEN 17 THEN 'bytea' WHEN 20 THEN 'bigint' WHEN 21 THEN 'smallint' WHEN 23 THEN 'integer' \
+        "coalesce(CASE n WHEN 16 THEN 'boolean' WHEN 17 THEN 'bytea' WHEN 20 THEN 'bigint' WHEN 21 THEN 'smallint' WHEN 23 THEN 'integer' \
          WHEN 25 THEN 'text' WHEN 114 THEN 'json' WHEN 700 THEN 'real' WHEN 701 THEN 'double precision' \
          WHEN 1042 THEN 'character' || CASE WHEN modifier > 4 THEN '(' || (modifier - 4) || ')' ELSE '' END \
          WHEN 1043 THEN 'character varying' || CASE WHEN modifier > 4 THEN '(' || (modifier - 4) || ')' ELSE '' END \
          WHEN 1082 THEN 'date' WHEN 1083 THEN 'time without time zone' WHEN 1114 THEN 'timestamp without time zone' \
          WHEN 1184 THEN 'timestamp with time zone' WHEN 1186 THEN 'interval' WHEN 1700 THEN 'numeric' || CASE WHEN modifier > 4 \
          THEN '(' || ((modifier - 4) / 65536) || ',' || ((((modifier - 4) & 2047) # 1024) - 1024) || ')' ELSE '' END \
-         WHEN 2950 THEN 'uuid' WHEN 3802 THEN 'jsonb' ELSE '???' END",
+         WHEN 2950 THEN 'uuid' WHEN 3802 THEN 'jsonb' END, \
+         (SELECT coalesce(own_element || '[]', own_name) FROM (SELECT t.oid AS own_number, quote_ident(t.typname) AS own_name, \
+         CASE e.typname WHEN 'bool' THEN 'boolean' WHEN 'int2' THEN 'smallint' WHEN 'int4' THEN 'integer' WHEN 'int8' THEN 'bigint' \
+         WHEN 'float4' THEN 'real' WHEN 'float8' THEN 'double precision' WHEN 'bpchar' THEN 'character' \
+         WHEN 'varchar' THEN 'character varying' WHEN 'time' THEN 'time without time zone' \
+         WHEN 'timestamp' THEN 'timestamp without time zone' WHEN 'timestamptz' THEN 'timestamp with time zone' ELSE e.typname END \
+         AS own_element FROM pg_catalog.pg_type t LEFT JOIN pg_catalog.pg_type e ON e.oid = t.typelem) AS own \
+         WHERE own_number = n), CASE WHEN n IS NOT NULL THEN '???' END)",
         "What a type is called, by its number and modifier in pg_attribute.",
         ("format_type(1700, 655366)", "numeric(10,2)"),
     ),
@@ -279,10 +327,33 @@ pub(super) const SYSTEM: &[Composed] = &[
         ("pg_column_is_updatable(1, 1, false)", "false"),
     ),
     scalar(
+        &["to_regclass"],
+        &["t"],
+        "(SELECT min(own_number) FROM (SELECT c.oid AS own_number, c.relname AS own_name, n.nspname AS own_schema \
+         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace) AS own WHERE CAST(t AS text) \
+         IN (CAST(own_number AS text), own_name, own_schema || '.' || own_name, \
+         CASE own_schema WHEN 'main' THEN 'public.' || own_name END))",
+        "The number of a table, view, sequence or index, by its name or number.",
+        ("to_regclass('nothing' || '_here')", "NULL"),
+    ),
+    scalar(
+        &["pg_get_serial_sequence"],
+        &["t", "part"],
+        "(SELECT max(CASE own_schema WHEN 'main' THEN 'public' ELSE own_schema END || '.' || own_name) FROM (SELECT \
+         d.refobjid AS own_table, a.attname AS own_part, n.nspname AS own_schema, c.relname AS own_name \
+         FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class c ON c.oid = d.objid \
+         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
+         JOIN pg_catalog.pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid) AS own \
+         WHERE own_table = to_regclass(CAST(t AS text)) AND own_part = CAST(part AS text))",
+        "The sequence of a column.",
+        ("pg_get_serial_sequence('nothing' || '_here', 'a')", "NULL"),
+    ),
+    scalar(
         &["pg_relation_size", "pg_table_size", "pg_total_relation_size"],
         &["t"],
-        "CAST((SELECT coalesce(sum(\"#s\".bytes), 0) FROM storage_info(t) \"#s\") AS bigint)",
-        "The memory of a table's columns, by its name.",
+        "(SELECT max(own_bytes) FROM (SELECT oid AS own_number, relbytes AS own_bytes FROM pg_catalog.pg_class) AS own \
+         WHERE own_number = to_regclass(CAST(t AS text)))",
+        "The memory of a table's columns, by its name or number.",
         ("pg_relation_size('numbers') > 0", "true"),
     ),
     scalar(

@@ -136,6 +136,7 @@ impl Binder<'_> {
                 self.text.check_collation(collation)?;
                 self.expr(expr)
             }
+            E::Prefixed { prefix, value } => self.argument_of_macro(prefix, value),
             E::Lambda(_) => {
                 Err(Error::new(SqlState::SYNTAX_ERROR, "a lambda must be an argument of a function that takes one"))
             }

@@ -1,17 +1,18 @@
 //! FROM: tables, views, files, common table expressions, subqueries.
 
+mod function;
+
 use std::rc::Rc;
 
 use base::{Error, Result, SqlState, stack};
 use catalog::DEFAULT_SCHEMA;
 use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op, TableInfo};
-use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, ObjectNamePart, TableAlias, TableFactor, TableWithJoins};
+use sqlparser::ast::{self, ObjectNamePart, TableAlias, TableFactor, TableWithJoins};
 use types::{SqlType, Value};
 
 use super::scope::{Clause, LockableRows, PartRows, Relation, Scope, ScopeColumn};
 use super::{Binder, Bound, fold, unsupported};
 use crate::bind::parts::Text;
-use crate::parse::shorthand::is_rows_from;
 use crate::{ObjectName, Resolved, Table, parse_depth};
 
 /// Most tables in one FROM: each is an operator on top of the ones before.
@@ -354,91 +355,6 @@ impl Binder<'_> {
         let cte = self.plan.ctes.push(plan::Cte { name, plan: bound.node, columns });
         self.names.environment[index].materialised = Some((cte, output.clone()));
         Ok(Some((cte, output)))
-    }
-
-    /// `read_csv('a.csv', header = true)`
-    fn table_function(
-        &mut self,
-        name: &ast::ObjectName,
-        arguments: &[FunctionArg],
-        alias: Option<&TableAlias>,
-        ordinality: bool,
-        seen: &Scope,
-    ) -> Result<FromItem> {
-        let position = self.text.name_position(name);
-        if let Some(item) = self.user_rows(name, arguments, alias, seen)? {
-            return match ordinality {
-                true => unsupported("WITH ORDINALITY behind a user's function", position),
-                false => Ok(item),
-            };
-        }
-        if is_rows_from(name) {
-            return self.rows_from(arguments, alias, ordinality, seen);
-        }
-        let function = self.text.object_name(name)?.name;
-        if let Some(item) = self.record_of_json(&function, arguments, alias, seen, position)? {
-            return Ok(item);
-        }
-        if let Some(item) = self.rows_function(&function, arguments, alias, ordinality, seen)? {
-            return Ok(item);
-        }
-        match function.as_str() {
-            "generate_series" | "range" => self.series(&function, arguments, alias, ordinality, position),
-            _ if ordinality => unsupported("WITH ORDINALITY behind anything but a series", position),
-            "storage_info" => self.storage_info(arguments, alias, position),
-            name if self.resolver.file_functions().contains(&name) => {
-                self.file_function(name, arguments, alias, position)
-            }
-            _ => self.view_function(&function, arguments, alias).map_err(|e| e.at(position)),
-        }
-    }
-
-    /// `running_queries()`, or whatever else of its kind the engine has.
-    fn view_function(
-        &mut self,
-        function: &str,
-        arguments: &[FunctionArg],
-        alias: Option<&TableAlias>,
-    ) -> Result<FromItem> {
-        let wrong = |message| Error::new(SqlState::UNDEFINED_FUNCTION, message);
-        match self.resolver.view_function(function) {
-            Some(table) if arguments.is_empty() => self.scan(table, None, alias),
-            Some(_) => Err(wrong(format!("{function} takes no arguments"))),
-            None => {
-                if let Some(item) = self.shown_rows(function, arguments, alias)? {
-                    return Ok(item);
-                }
-                let mut names = vec!["generate_series", "range"];
-                names.extend(self.resolver.file_functions());
-                names.extend(self.resolver.view_functions());
-                let hint = format!("functions in FROM are {} and storage_info", names.join(", "));
-                Err(wrong(format!("table function {function} does not exist")).hint(hint))
-            }
-        }
-    }
-
-    /// `storage_info('t')`, or `storage_info('schema.t')`: of a name as it is stored, without quotes.
-    fn storage_info(
-        &mut self,
-        arguments: &[FunctionArg],
-        alias: Option<&TableAlias>,
-        position: Option<u32>,
-    ) -> Result<FromItem> {
-        let [FunctionArg::Unnamed(FunctionArgExpr::Expr(name))] = arguments else {
-            let message = "storage_info takes the name of a table";
-            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(position));
-        };
-        let name_at = self.text.start(name);
-        let Value::Str(name) = self.constant(name, "the name of a table")? else {
-            return Err(Error::new(SqlState::DATATYPE_MISMATCH, "the name of a table must be a string").at(name_at));
-        };
-        let (schema, name) = match name.split_once('.') {
-            Some((schema, name)) => (Some(schema.to_owned()), name),
-            None => (None, &*name),
-        };
-        let name = crate::ObjectName { schema, name: name.to_owned(), position: name_at };
-        let table = self.resolver.storage_info(&name).map_err(|e| e.at(name_at))?;
-        self.scan(table, None, alias)
     }
 
     /// The value of an expression that must be constant.

@@ -33,7 +33,10 @@ impl Binder<'_> {
             let place = if pads_right(join) { SelfReference::OuterJoin } else { padded_later(&table.joins[at + 1..]) };
             let right = self.not_recursive(place, |b| b.factor(&join.relation, &around))?;
             left = match join.global {
-                // The word that ASOF travels as.
+                // What ASOF and POSITIONAL travel as.
+                true if matches!(join.join_operator, JoinOperator::CrossJoin(_)) => {
+                    self.positional_join(left, right, join)?
+                }
                 true => self.asof_join(left, right, join)?,
                 false => self.join(left, right, &join.join_operator)?,
             };

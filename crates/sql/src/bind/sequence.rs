@@ -37,6 +37,10 @@ impl Binder<'_> {
                 let sequence = self.altered(&name, ast.conditional)?;
                 return Ok(Statement::AlterSequence { name, sequence, change: SequenceChange::Name(fold(to)) });
             }
+            SequenceChangeAst::Schema(to) => {
+                let sequence = self.altered(&name, ast.conditional)?;
+                return Ok(Statement::AlterSequence { name, sequence, change: SequenceChange::Schema(fold(to)) });
+            }
             SequenceChangeAst::Owner => {
                 self.altered(&name, ast.conditional)?;
                 return Ok(Statement::Nothing("ALTER SEQUENCE"));
@@ -164,7 +168,9 @@ impl Binder<'_> {
                 self.ask(ScalarFunction::SEQUENCE_SET, Some(&sequence), vec![value, is_called])
             }
             ("pg_get_serial_sequence", [table, column]) => {
-                let (table, column) = (self.constant_text(table)?, self.constant_text(column)?);
+                let (Ok(table), Ok(column)) = (self.constant_text(table), self.constant_text(column)) else {
+                    return Ok(None);
+                };
                 let table = qualified(&table, position)?;
                 let found = self.resolver.sequence_of(&table, &column);
                 let with_schema = |name: String| match name.contains('.') {

@@ -37,7 +37,7 @@ pub(crate) enum Ast {
     Reset { name: Option<String>, span: Span },
     /// SHOW; no name means ALL.
     Show { name: Option<String>, span: Span },
-    /// ALTER TABLE or ALTER VIEW ... RENAME TO.
+    /// ALTER TABLE, ALTER VIEW or ALTER INDEX ... RENAME TO.
     Rename { kind: ObjectKind, name: ObjectName, to: Ident, if_exists: bool },
     /// ALTER TABLE or ALTER VIEW ... SET SCHEMA.
     SetSchema { kind: ObjectKind, name: ObjectName, to: Ident, if_exists: bool },
@@ -191,14 +191,15 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
     parser.parse_statement().map(|s| Ast::Library(Box::new(s)))
 }
 
-/// ALTER TABLE and ALTER VIEW ... RENAME TO; the library does not know the latter.
+/// ALTER TABLE, ALTER VIEW and ALTER INDEX ... RENAME TO; the library does not know those of views.
 fn rename(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
     let begin = here(parser);
     if !parser.parse_keyword(Keyword::ALTER) {
         return Ok(None);
     }
-    let kind = match parser.parse_one_of_keywords(&[Keyword::TABLE, Keyword::VIEW]) {
+    let kind = match parser.parse_one_of_keywords(&[Keyword::TABLE, Keyword::VIEW, Keyword::INDEX]) {
         Some(Keyword::TABLE) => Some(ObjectKind::Table),
+        Some(Keyword::INDEX) => Some(ObjectKind::Index),
         Some(_) => Some(ObjectKind::View),
         None => None,
     };
@@ -208,7 +209,7 @@ fn rename(parser: &mut Parser<'_>) -> Result<Option<Ast>> {
         if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
             return Ok(Some(Ast::Rename { kind, name, to: parser.parse_identifier()?, if_exists }));
         }
-        if parser.parse_keywords(&[Keyword::SET, Keyword::SCHEMA]) {
+        if kind != ObjectKind::Index && parser.parse_keywords(&[Keyword::SET, Keyword::SCHEMA]) {
             return Ok(Some(Ast::SetSchema { kind, name, to: parser.parse_identifier()?, if_exists }));
         }
         if kind == ObjectKind::View && parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {

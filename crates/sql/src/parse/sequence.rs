@@ -40,6 +40,8 @@ pub(crate) enum SequenceChangeAst {
     },
     Alter(SequenceOptions),
     Rename(sqlparser::ast::Ident),
+    /// SET SCHEMA.
+    Schema(sqlparser::ast::Ident),
     /// OWNER TO: there is one user.
     Owner,
 }
@@ -114,6 +116,8 @@ pub(super) fn sequence(parser: &mut Parser<'_>) -> Result<Option<SequenceAst>> {
         let name = parser.parse_object_name(false)?;
         let change = if parser.parse_keywords(&[Keyword::RENAME, Keyword::TO]) {
             SequenceChangeAst::Rename(parser.parse_identifier()?)
+        } else if parser.parse_keywords(&[Keyword::SET, Keyword::SCHEMA]) {
+            SequenceChangeAst::Schema(parser.parse_identifier()?)
         } else if parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {
             parser.parse_identifier()?;
             SequenceChangeAst::Owner

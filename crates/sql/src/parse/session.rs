@@ -1,4 +1,4 @@
-//! Statements that PostgreSQL's and DuckDB's users bring and that are others here: PRAGMA and `CALL pragma_...`, SHOW ALL TABLES, USE,
+//! Statements that PostgreSQL's and DuckDB's users bring and that are others here: PRAGMA and `CALL pragma_...`, SHOW ALL TABLES, SCHEMAS and DATABASES, USE,
 //! extensions, LOCK TABLE, DISCARD, variables of the session.
 
 use sqlparser::ast::{Expr, Ident, ObjectName, Query};
@@ -29,6 +29,9 @@ const EXTENSIONS: [&str; 14] = [
     "jemalloc",
     "fuzzystrmatch",
 ];
+
+/// SHOW SCHEMAS.
+const SCHEMAS: &str = "SELECT database_name, schema_name FROM duckdb_schemas() WHERE NOT internal ORDER BY schema_name";
 
 /// One of them.
 #[derive(Debug)]
@@ -70,10 +73,16 @@ fn found(parser: &mut Parser<'_>) -> Result<Option<SessionAst>> {
         return pragma(parser).map(Some);
     }
     if word(parser, "show") {
-        return match parser.parse_keyword(Keyword::ALL) && word(parser, "tables") {
-            true => query("SELECT * FROM pragma_show_tables_expanded()").map(Some),
-            false => Ok(None),
+        let ends = |parser: &Parser<'_>| matches!(parser.peek_token_ref().token, Token::EOF | Token::SemiColon);
+        let text = match () {
+            () if word(parser, "schemas") && ends(parser) => SCHEMAS,
+            () if word(parser, "databases") && ends(parser) => "SELECT database_name FROM duckdb_databases()",
+            () if parser.parse_keyword(Keyword::ALL) && word(parser, "tables") => {
+                "SELECT * FROM pragma_show_tables_expanded()"
+            }
+            () => return Ok(None),
         };
+        return query(text).map(Some);
     }
     if word(parser, "use") {
         return Ok(Some(SessionAst::Use(parser.parse_object_name(false)?)));

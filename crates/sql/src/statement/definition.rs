@@ -131,4 +131,6 @@ pub enum SequenceChange {
     Shape(Shape, Option<i64>, Option<Option<Owner>>),
     /// Its name.
     Name(String),
+    /// Its schema.
+    Schema(String),
 }

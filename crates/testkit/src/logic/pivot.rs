@@ -16,7 +16,11 @@ impl World<'_> {
         let pick = format!("SELECT {} FROM t{number} WHERE {key} >= {from} ORDER BY {key} LIMIT 1", list.join(", "));
         let rows = self.answer(reader, &pick)?;
         let row = rows.first()?;
-        let value = |(c, text): (&Column, &String)| format!("CAST({text} AS {})", c.kind.sql());
+        // A literal of a few digits would be a decimal, which prints other zeros.
+        let value = |(c, text): (&Column, &String)| match c.kind {
+            Kind::Numeric => format!("CAST(CAST({text} AS text) AS numeric)"),
+            kind => format!("CAST({text} AS {})", kind.sql()),
+        };
         let values: Vec<String> = columns.iter().zip(row).map(value).collect();
         let named = |(c, value): (&Column, &String)| format!("{value} AS {}", c.name);
         let constants = columns.iter().zip(&values).map(named).collect::<Vec<_>>().join(", ");

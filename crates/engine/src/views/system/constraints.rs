@@ -1,6 +1,7 @@
 //! Constraints, indexes, defaults and sequences in `pg_catalog` and `information_schema`.
 
 use catalog::{Action, Filling, SequenceEntry, Table, TableEntry};
+use types::ops::array::encode;
 use types::{SqlType, Value};
 
 use super::{
@@ -30,8 +31,12 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("confupdtype", SqlType::Text),
             ("confdeltype", SqlType::Text),
             ("confmatchtype", SqlType::Text),
-            ("conkey", SqlType::Text),
-            ("confkey", SqlType::Text),
+            ("conislocal", SqlType::Bool),
+            ("coninhcount", SqlType::Integer),
+            ("connoinherit", SqlType::Bool),
+            ("conkey", NUMBERS),
+            ("confkey", NUMBERS),
+            ("conbin", SqlType::Text),
             ("condef", SqlType::Text),
         ],
         rows: |system| system.constraints().iter().map(Constraint::row).collect(),
@@ -45,11 +50,20 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("indnatts", SqlType::SmallInt),
             ("indnkeyatts", SqlType::SmallInt),
             ("indisunique", SqlType::Bool),
+            ("indnullsnotdistinct", SqlType::Bool),
             ("indisprimary", SqlType::Bool),
+            ("indisexclusion", SqlType::Bool),
+            ("indimmediate", SqlType::Bool),
             ("indisclustered", SqlType::Bool),
             ("indisvalid", SqlType::Bool),
+            ("indcheckxmin", SqlType::Bool),
+            ("indisready", SqlType::Bool),
+            ("indislive", SqlType::Bool),
             ("indisreplident", SqlType::Bool),
-            ("indkey", SqlType::Text),
+            ("indkey", NUMBERS),
+            ("indcollation", SqlType::Array(&SqlType::BigInt)),
+            ("indclass", SqlType::Array(&SqlType::BigInt)),
+            ("indoption", NUMBERS),
             ("indexprs", SqlType::Text),
             ("indpred", SqlType::Text),
             ("indexdef", SqlType::Text),
@@ -244,10 +258,17 @@ fn named(table: &Table, attributes: &[usize]) -> Vec<(String, i64)> {
     attributes.iter().map(|&at| (all[at].name.clone(), at as i64 + 1)).collect()
 }
 
-/// Numbers as PostgreSQL shows an array of them.
+/// Numbers of columns, in an array.
+const NUMBERS: SqlType = SqlType::Array(&SqlType::SmallInt);
+
+/// The numbers of columns.
 fn numbers(columns: &[(String, i64)]) -> Value {
-    let numbers: Vec<String> = columns.iter().map(|(_, number)| number.to_string()).collect();
-    text(format!("{{{}}}", numbers.join(",")))
+    array(columns.iter().map(|(_, number)| *number), SqlType::SmallInt)
+}
+
+fn array(values: impl Iterator<Item = i64>, of: SqlType) -> Value {
+    let values: Vec<Value> = values.map(Value::Int).collect();
+    encode(&values, of).unwrap_or(Value::Null)
 }
 
 fn rule(action: Action) -> &'static str {
@@ -289,8 +310,12 @@ impl Constraint<'_> {
             text(to.map_or(" ", |to| letter(to.on_update))),
             text(to.map_or(" ", |to| letter(to.on_delete))),
             text(to.map_or(" ", |to| if to.is_full { "f" } else { "s" })),
+            Value::Bool(true),
+            none(),
+            Value::Bool(*kind != "c"),
             if *kind == "c" { Value::Null } else { numbers(columns) },
             to.map_or(Value::Null, |to| numbers(&to.columns)),
+            definition.strip_prefix("CHECK ").filter(|_| *kind == "c").map_or(Value::Null, text),
             text(definition),
         ]
     }
@@ -299,20 +324,32 @@ impl Constraint<'_> {
 fn indexes(system: &System<'_>) -> Vec<Vec<Value>> {
     let row = |key: TableKey<'_>| {
         let (count, no) = (Value::Int(key.columns.len() as i64), || Value::Bool(false));
-        let numbers: Vec<String> = key.columns.iter().map(|(_, number)| number.to_string()).collect();
+        let yes = || Value::Bool(true);
+        let none = |of: SqlType| array(key.columns.iter().map(|_| 0), of);
+        let expressions = (!key.expressions.is_empty()).then(|| key.expressions.join(", "));
+        let optional = |written: Option<&String>| written.map_or(Value::Null, text);
         vec![
             Value::Int(oid("table", key.schema, &key.name)),
             Value::Int(oid("table", key.schema, key.table)),
             count.clone(),
             count,
             Value::Bool(key.kind != KeyKind::Index),
+            Value::Bool(key.is_of_nulls),
             Value::Bool(key.kind == KeyKind::Primary),
             no(),
-            Value::Bool(true),
+            yes(),
             no(),
-            text(numbers.join(" ")),
-            Value::Null,
-            Value::Null,
+            yes(),
+            no(),
+            yes(),
+            yes(),
+            no(),
+            numbers(&key.columns),
+            none(SqlType::BigInt),
+            none(SqlType::BigInt),
+            array(key.options.iter().copied(), SqlType::SmallInt),
+            optional(expressions.as_ref()),
+            optional(key.predicate.as_ref()),
             text(key.sql),
         ]
     };

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use catalog::{CatalogSnapshot, Commented, Filling, Kind, SequenceEntry, TEMPORARY_SCHEMA, TableEntry, UserType};
+use catalog::{CatalogSnapshot, Commented, Kind, TableEntry};
 use types::{SqlType, Value};
 
 use super::{
-    Column, DATABASE, OWNER, PG_CATALOG as SCHEMA, System, SystemTable, TYPES, TableKey, Type, enum_oid, oid,
+    BTREE, DATABASE, OWNER, OWNER_OID, PG_CATALOG as SCHEMA, System, SystemTable, TableKey, Type, enum_oid, oid,
     schema_oid, text,
 };
 use crate::PreparedStatement;
 use crate::settings::SETTINGS;
 
-/// The number of who owns everything.
-const OWNER_OID: i64 = 10;
-/// The number of the way in which indexes are made.
-const BTREE: i64 = 403;
+/// Texts in an array.
+const TEXTS: SqlType = SqlType::Array(&SqlType::Text);
+/// The number of the place in which tables lie.
+const DEFAULT_TABLESPACE: i64 = 1663;
 
 /// All of them.
 pub(super) const TABLES: &[SystemTable] = &[
@@ -26,83 +26,13 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("oid", SqlType::BigInt),
             ("nspname", SqlType::Text),
             ("nspowner", SqlType::BigInt),
-            ("nspacl", SqlType::Text),
+            ("nspacl", TEXTS),
         ],
         rows: |system| {
             let row =
                 |schema: &str| vec![Value::Int(schema_oid(schema)), text(schema), Value::Int(OWNER_OID), Value::Null];
             system.schemas().into_iter().map(row).collect()
         },
-    },
-    SystemTable {
-        schema: SCHEMA,
-        name: "pg_class",
-        columns: &[
-            ("oid", SqlType::BigInt),
-            ("relname", SqlType::Text),
-            ("relnamespace", SqlType::BigInt),
-            ("reltype", SqlType::BigInt),
-            ("relowner", SqlType::BigInt),
-            ("relam", SqlType::BigInt),
-            ("reltablespace", SqlType::BigInt),
-            ("relpages", SqlType::Integer),
-            ("reltuples", SqlType::Real),
-            ("relhasindex", SqlType::Bool),
-            ("relisshared", SqlType::Bool),
-            ("relpersistence", SqlType::Text),
-            ("relkind", SqlType::Text),
-            ("relnatts", SqlType::SmallInt),
-            ("relchecks", SqlType::SmallInt),
-            ("relhasrules", SqlType::Bool),
-            ("relhastriggers", SqlType::Bool),
-            ("relrowsecurity", SqlType::Bool),
-            ("relforcerowsecurity", SqlType::Bool),
-            ("relreplident", SqlType::Text),
-            ("relispartition", SqlType::Bool),
-            ("reloptions", SqlType::Text),
-            ("reloftype", SqlType::BigInt),
-            ("reltoastrelid", SqlType::BigInt),
-            ("relpartbound", SqlType::Text),
-        ],
-        rows: classes,
-    },
-    SystemTable {
-        schema: SCHEMA,
-        name: "pg_attribute",
-        columns: &[
-            ("attrelid", SqlType::BigInt),
-            ("attname", SqlType::Text),
-            ("atttypid", SqlType::BigInt),
-            ("attlen", SqlType::SmallInt),
-            ("attnum", SqlType::SmallInt),
-            ("atttypmod", SqlType::Integer),
-            ("attnotnull", SqlType::Bool),
-            ("atthasdef", SqlType::Bool),
-            ("attidentity", SqlType::Text),
-            ("attgenerated", SqlType::Text),
-            ("attisdropped", SqlType::Bool),
-            ("attcollation", SqlType::BigInt),
-        ],
-        rows: attributes,
-    },
-    SystemTable {
-        schema: SCHEMA,
-        name: "pg_type",
-        columns: &[
-            ("oid", SqlType::BigInt),
-            ("typname", SqlType::Text),
-            ("typnamespace", SqlType::BigInt),
-            ("typowner", SqlType::BigInt),
-            ("typlen", SqlType::SmallInt),
-            ("typtype", SqlType::Text),
-            ("typcategory", SqlType::Text),
-            ("typrelid", SqlType::BigInt),
-            ("typelem", SqlType::BigInt),
-            ("typbasetype", SqlType::BigInt),
-            ("typnotnull", SqlType::Bool),
-            ("typcollation", SqlType::BigInt),
-        ],
-        rows: types,
     },
     SystemTable {
         schema: SCHEMA,
@@ -173,31 +103,173 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("datname", SqlType::Text),
             ("datdba", SqlType::BigInt),
             ("encoding", SqlType::Integer),
-            ("datcollate", SqlType::Text),
-            ("datctype", SqlType::Text),
+            ("datlocprovider", SqlType::Text),
             ("datistemplate", SqlType::Bool),
             ("datallowconn", SqlType::Bool),
-            ("datacl", SqlType::Text),
+            ("datconnlimit", SqlType::Integer),
+            ("dattablespace", SqlType::BigInt),
+            ("datcollate", SqlType::Text),
+            ("datctype", SqlType::Text),
             ("daticulocale", SqlType::Text),
-            ("datlocprovider", SqlType::Text),
+            ("datcollversion", SqlType::Text),
+            ("datacl", TEXTS),
         ],
         rows: |_| {
             // Encoding 6 is UTF-8.
-            let (no, yes) = (Value::Bool(false), Value::Bool(true));
-            let number = Value::Int(oid("database", DATABASE, ""));
+            let (no, yes, null) = (Value::Bool(false), Value::Bool(true), || Value::Null);
+            let (number, owner) = (Value::Int(oid("database", DATABASE, "")), Value::Int(OWNER_OID));
+            let place = Value::Int(DEFAULT_TABLESPACE);
             vec![vec![
                 number,
                 text(DATABASE),
-                Value::Int(OWNER_OID),
+                owner,
                 Value::Int(6),
-                text("C"),
-                text("C"),
+                text("c"),
                 no,
                 yes,
-                Value::Null,
-                Value::Null,
-                text("c"),
+                Value::Int(-1),
+                place,
+                text("C"),
+                text("C"),
+                null(),
+                null(),
+                null(),
             ]]
+        },
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_am",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("amname", SqlType::Text),
+            ("amhandler", SqlType::BigInt),
+            ("amtype", SqlType::Text),
+        ],
+        rows: |_| {
+            let row = |number, name, kind| vec![Value::Int(number), text(name), Value::Int(0), text(kind)];
+            vec![row(2, "heap", "t"), row(BTREE, "btree", "i")]
+        },
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_roles",
+        columns: &[
+            ("rolname", SqlType::Text),
+            ("rolsuper", SqlType::Bool),
+            ("rolinherit", SqlType::Bool),
+            ("rolcreaterole", SqlType::Bool),
+            ("rolcreatedb", SqlType::Bool),
+            ("rolcanlogin", SqlType::Bool),
+            ("rolreplication", SqlType::Bool),
+            ("rolconnlimit", SqlType::Integer),
+            ("rolpassword", SqlType::Text),
+            ("rolvaliduntil", SqlType::Timestamptz),
+            ("rolbypassrls", SqlType::Bool),
+            ("rolconfig", TEXTS),
+            ("oid", SqlType::BigInt),
+        ],
+        rows: |_| {
+            let (yes, null) = (|| Value::Bool(true), || Value::Null);
+            vec![vec![
+                text(OWNER),
+                yes(),
+                yes(),
+                yes(),
+                yes(),
+                yes(),
+                Value::Bool(false),
+                Value::Int(-1),
+                null(),
+                null(),
+                yes(),
+                null(),
+                Value::Int(OWNER_OID),
+            ]]
+        },
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_collation",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("collname", SqlType::Text),
+            ("collnamespace", SqlType::BigInt),
+            ("collowner", SqlType::BigInt),
+            ("collprovider", SqlType::Text),
+            ("collisdeterministic", SqlType::Bool),
+            ("collencoding", SqlType::Integer),
+            ("collcollate", SqlType::Text),
+            ("collctype", SqlType::Text),
+            ("colliculocale", SqlType::Text),
+            ("collversion", SqlType::Text),
+        ],
+        rows: |_| {
+            let (schema, owner) = (Value::Int(schema_oid(SCHEMA)), Value::Int(OWNER_OID));
+            let row = |number, name, provider, own: Value| {
+                let (is_known, encoding) = (Value::Bool(true), Value::Int(-1));
+                let first = [Value::Int(number), text(name), schema.clone(), owner.clone(), text(provider)];
+                [&first[..], &[is_known, encoding, own.clone(), own, Value::Null, Value::Null]].concat()
+            };
+            vec![row(100, "default", "d", Value::Null), row(950, "C", "c", text("C"))]
+        },
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_language",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("lanname", SqlType::Text),
+            ("lanowner", SqlType::BigInt),
+            ("lanispl", SqlType::Bool),
+            ("lanpltrusted", SqlType::Bool),
+            ("lanplcallfoid", SqlType::BigInt),
+            ("laninline", SqlType::BigInt),
+            ("lanvalidator", SqlType::BigInt),
+            ("lanacl", TEXTS),
+        ],
+        rows: |_| {
+            let row = |number, name, is_procedural| {
+                let (yes, none) = (Value::Bool(true), || Value::Int(0));
+                let first = [Value::Int(number), text(name), Value::Int(OWNER_OID), Value::Bool(is_procedural), yes];
+                [&first[..], &[none(), none(), none(), Value::Null]].concat()
+            };
+            vec![row(14, "sql", false), row(13_500, "plpgsql", true)]
+        },
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_tablespace",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("spcname", SqlType::Text),
+            ("spcowner", SqlType::BigInt),
+            ("spcacl", TEXTS),
+            ("spcoptions", TEXTS),
+        ],
+        rows: |_| {
+            let row =
+                |number, name| vec![Value::Int(number), text(name), Value::Int(OWNER_OID), Value::Null, Value::Null];
+            vec![row(DEFAULT_TABLESPACE, "pg_default"), row(1664, "pg_global")]
+        },
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_extension",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("extname", SqlType::Text),
+            ("extowner", SqlType::BigInt),
+            ("extnamespace", SqlType::BigInt),
+            ("extrelocatable", SqlType::Bool),
+            ("extversion", SqlType::Text),
+            ("extconfig", SqlType::Array(&SqlType::BigInt)),
+            ("extcondition", TEXTS),
+        ],
+        rows: |_| {
+            let (number, schema) = (Value::Int(13_501), Value::Int(schema_oid(SCHEMA)));
+            let (no, null) = (Value::Bool(false), || Value::Null);
+            vec![vec![number, text("plpgsql"), Value::Int(OWNER_OID), schema, no, text("1.0"), null(), null()]]
         },
     },
     SystemTable {
@@ -214,33 +286,9 @@ pub(super) const TABLES: &[SystemTable] = &[
     },
     SystemTable {
         schema: SCHEMA,
-        name: "pg_am",
-        columns: &[("oid", SqlType::BigInt), ("amname", SqlType::Text), ("amtype", SqlType::Text)],
-        rows: |_| {
-            let row = |number, name, kind| vec![Value::Int(number), text(name), text(kind)];
-            vec![row(2, "heap", "t"), row(BTREE, "btree", "i")]
-        },
-    },
-    SystemTable {
-        schema: SCHEMA,
-        name: "pg_roles",
-        columns: &[("oid", SqlType::BigInt), ("rolname", SqlType::Text), ("rolsuper", SqlType::Bool)],
-        rows: |_| vec![vec![Value::Int(OWNER_OID), text(OWNER), Value::Bool(true)]],
-    },
-    SystemTable {
-        schema: SCHEMA,
         name: "pg_user",
         columns: &[("usename", SqlType::Text), ("usesysid", SqlType::BigInt), ("usesuper", SqlType::Bool)],
         rows: |_| vec![vec![text(OWNER), Value::Int(OWNER_OID), Value::Bool(true)]],
-    },
-    SystemTable {
-        schema: SCHEMA,
-        name: "pg_collation",
-        columns: &[("oid", SqlType::BigInt), ("collname", SqlType::Text), ("collnamespace", SqlType::BigInt)],
-        rows: |_| {
-            let row = |number, name| vec![Value::Int(number), text(name), Value::Int(schema_oid(SCHEMA))];
-            vec![row(100, "default"), row(950, "C")]
-        },
     },
     SystemTable {
         schema: SCHEMA,
@@ -282,19 +330,6 @@ pub(super) const TABLES: &[SystemTable] = &[
     },
     SystemTable {
         schema: SCHEMA,
-        name: "pg_trigger",
-        columns: &[
-            ("oid", SqlType::BigInt),
-            ("tgrelid", SqlType::BigInt),
-            ("tgname", SqlType::Text),
-            ("tgenabled", SqlType::Text),
-            ("tgisinternal", SqlType::Bool),
-            ("tgparentid", SqlType::BigInt),
-        ],
-        rows: |_| Vec::new(),
-    },
-    SystemTable {
-        schema: SCHEMA,
         name: "pg_description",
         columns: &[
             ("objoid", SqlType::BigInt),
@@ -305,136 +340,6 @@ pub(super) const TABLES: &[SystemTable] = &[
         rows: descriptions,
     },
 ];
-
-fn classes(system: &System<'_>) -> Vec<Vec<Value>> {
-    let relation = |(schema, name, entry): (&str, &str, &TableEntry)| {
-        let columns = entry.fields().len();
-        match entry {
-            TableEntry::Table(table) => {
-                let has_key = !table.relation.schema().primary_key().is_empty() || !table.indexes.is_empty();
-                let class = Class { tuples: table.relation.row_count() as f64, has_key, ..Class::of("r", columns) };
-                class.row(schema, name, table.checks.len())
-            }
-            TableEntry::View(_) => Class::of("v", columns).row(schema, name, 0),
-        }
-    };
-    let key = |key: TableKey<'_>| Class::of("i", key.columns.len()).row(key.schema, &key.name, 0);
-    let sequence = |(schema, name, _): (&str, &str, &SequenceEntry)| Class::of("S", 3).row(schema, name, 0);
-    let relations = system.catalog.entries().map(relation);
-    let sequences = system.catalog.sequences().map(sequence);
-    relations.chain(system.keys().into_iter().map(key)).chain(sequences).collect()
-}
-
-/// What `pg_class` says of something.
-struct Class {
-    kind: &'static str,
-    columns: usize,
-    tuples: f64,
-    has_key: bool,
-}
-
-impl Class {
-    fn of(kind: &'static str, columns: usize) -> Self {
-        Self { kind, columns, tuples: 0.0, has_key: false }
-    }
-
-    fn row(self, schema: &str, name: &str, checks: usize) -> Vec<Value> {
-        let (no, none) = (|| Value::Bool(false), || Value::Int(0));
-        let Self { kind, columns, tuples, has_key } = self;
-        let method = match kind {
-            "r" => 2,
-            "i" => BTREE,
-            _ => 0,
-        };
-        vec![
-            Value::Int(oid("table", schema, name)),
-            text(name),
-            Value::Int(schema_oid(schema)),
-            none(),
-            Value::Int(OWNER_OID),
-            Value::Int(method),
-            none(),
-            none(),
-            Value::Float(tuples),
-            Value::Bool(has_key),
-            no(),
-            text(if schema == TEMPORARY_SCHEMA { "t" } else { "p" }),
-            text(kind),
-            Value::Int(columns as i64),
-            Value::Int(checks as i64),
-            Value::Bool(kind == "v"),
-            no(),
-            no(),
-            no(),
-            text(if kind == "r" { "d" } else { "n" }),
-            no(),
-            Value::Null,
-            none(),
-            none(),
-            Value::Null,
-        ]
-    }
-}
-
-fn attributes(system: &System<'_>) -> Vec<Vec<Value>> {
-    let row = |Column { schema, table, number, field, filling, named }: Column<'_>| {
-        vec![
-            Value::Int(oid("table", schema, table)),
-            text(&field.name),
-            Value::Int(named.oid),
-            Value::Int(named.length),
-            Value::Int(number),
-            Value::Int(named.modifier),
-            Value::Bool(!field.nullable),
-            Value::Bool(filling.is_some_and(|filling| filling.sql(field.sql_type).is_some())),
-            text(match filling {
-                Some(Filling::Identity { always: true, .. }) => "a",
-                Some(Filling::Identity { always: false, .. }) => "d",
-                _ => "",
-            }),
-            text(if filling.is_some_and(Filling::is_generated) { "s" } else { "" }),
-            Value::Bool(false),
-            Value::Int(if named.category == "S" { 100 } else { 0 }),
-        ]
-    };
-    system.columns().into_iter().map(row).collect()
-}
-
-fn types(system: &System<'_>) -> Vec<Vec<Value>> {
-    let row = |&(_, oid, name, _, length, category): &(&str, i64, &str, &str, i64, &str)| {
-        vec![
-            Value::Int(oid),
-            text(name),
-            Value::Int(schema_oid(SCHEMA)),
-            Value::Int(OWNER_OID),
-            Value::Int(length),
-            text("b"),
-            text(category),
-            Value::Int(0),
-            Value::Int(0),
-            Value::Int(0),
-            Value::Bool(false),
-            Value::Int(if category == "S" { 100 } else { 0 }),
-        ]
-    };
-    let own = |(schema, name, of): (&str, &str, &UserType)| {
-        vec![
-            Value::Int(enum_oid(of.of)),
-            text(name),
-            Value::Int(schema_oid(schema)),
-            Value::Int(OWNER_OID),
-            Value::Int(4),
-            text("e"),
-            text("E"),
-            Value::Int(0),
-            Value::Int(0),
-            Value::Int(0),
-            Value::Bool(false),
-            Value::Int(0),
-        ]
-    };
-    TYPES.iter().map(row).chain(system.catalog.user_types().map(own)).collect()
-}
 
 fn descriptions(system: &System<'_>) -> Vec<Vec<Value>> {
     let row = |(on, comment): (&Commented, &str)| {

@@ -109,6 +109,15 @@ impl Binder<'_> {
         if call.name == "merge_action" && call.arguments.is_empty() && !call.star {
             return self.merge_action(position);
         }
+        // What literals name is known now; other names are looked up for each row.
+        let known = match call.name.as_str() {
+            "to_regclass" => self.session_function(&call.name, &call.arguments, position)?,
+            "pg_get_serial_sequence" => self.sequence_call(&call.name, &call.arguments, position)?,
+            _ => None,
+        };
+        if let Some(known) = known {
+            return Ok(known);
+        }
         if let Some(composed) = Composed::find(&call.name, call.arguments.len()).filter(|_| !call.star) {
             return self.deeper(|b| b.composed_call(composed, &call, function.over.as_ref()));
         }

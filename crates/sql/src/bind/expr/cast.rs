@@ -54,7 +54,7 @@ impl Binder<'_> {
         let ExprKind::Const(Value::Str(text)) = &bound.kind else {
             return match bound.sql_type {
                 t if t.is_integer() => cast_to(bound, SqlType::BigInt),
-                _ => unsupported("a name of a table that is not a literal", position),
+                _ => self.call_by_name("to_regclass", &[inner], position),
             };
         };
         let number = match text.parse::<i64>() {

@@ -66,6 +66,9 @@ impl Binder<'_> {
             }
             ("to_regclass" | "to_regtype" | "to_regproc", &[of]) => {
                 let of = cast_to(self.expr(of)?, SqlType::Text)?;
+                if name == "to_regclass" && !matches!(of.kind, ExprKind::Const(_)) {
+                    return Ok(None);
+                }
                 let (value, sql_type) = match (&of.kind, name) {
                     (ExprKind::Const(Value::Null), "to_regclass") => (Value::Null, SqlType::BigInt),
                     (ExprKind::Const(Value::Null), _) => (Value::Null, SqlType::Text),

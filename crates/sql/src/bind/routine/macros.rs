@@ -90,7 +90,7 @@ impl Binder<'_> {
         let Some(mut expr) = bare_expression(&query).cloned() else {
             return Err(Error::internal("the text of a macro is no expression"));
         };
-        let _ = expr.visit(&mut Filling(&filled));
+        let _ = expr.visit(&mut Filling::new(&filled, self));
         self.limits.enter_view(name).map_err(|e| e.at(name.position))?;
         let bound = self.deeper(|b| b.expr(&expr));
         self.limits.leave_view();
@@ -108,12 +108,56 @@ impl Binder<'_> {
     ) -> Result<FromItem> {
         let (routine, filled) = choose(found, arguments, true, name)?;
         let mut query = parsed(&routine.body)?;
-        let _ = query.visit(&mut Filling(&filled));
         self.limits.enter_view(name).map_err(|e| e.at(name.position))?;
-        let bound = self.seeing(seen, |b| b.deeper(|b| b.query(&query)));
+        let bound = self.seeing(seen, |b| {
+            let _ = query.visit(&mut Filling::new(&filled, b));
+            b.deeper(|b| b.query(&query))
+        });
         self.limits.leave_view();
         let bound = bound.map_err(|error| in_macro(error, name))?;
         self.derived(bound, alias, Some(&name.name))
+    }
+
+    /// An argument within a query or a lambda of a macro: its names mean what they mean where the call stands. `around` is
+    /// what [`Around`] has written of that place.
+    pub(in crate::bind) fn argument_of_macro(&mut self, around: &ast::Ident, argument: &ast::Expr) -> Result<Expr> {
+        let Some(Around { levels, ctes, lambdas }) = Around::of_mark(around) else {
+            return unsupported(format!("the expression {around} {argument}"), self.text.start(argument));
+        };
+        let inner_levels = self.names.levels.split_off(levels.min(self.names.levels.len()));
+        let inner_ctes = self.names.environment.split_off(ctes.min(self.names.environment.len()));
+        let inner_lambdas = self.names.lambdas.split_off(lambdas.min(self.names.lambdas.len()));
+        let bound = self.expr(argument);
+        self.names.levels.extend(inner_levels);
+        self.names.environment.extend(inner_ctes);
+        self.names.lambdas.extend(inner_lambdas);
+        bound
+    }
+}
+
+/// How many names there are where a macro is called: those that come on top are the macro's own.
+#[derive(Clone, Copy)]
+struct Around {
+    levels: usize,
+    ctes: usize,
+    lambdas: usize,
+}
+
+impl Around {
+    fn of(binder: &Binder<'_>) -> Self {
+        let names = &binder.names;
+        Self { levels: names.levels.len(), ctes: names.environment.len(), lambdas: names.lambdas.len() }
+    }
+
+    /// As the syntax tree carries it: a prefix that no text has.
+    fn mark(self) -> ast::Ident {
+        ast::Ident::new(format!("{} {} {}", self.levels, self.ctes, self.lambdas))
+    }
+
+    fn of_mark(mark: &ast::Ident) -> Option<Self> {
+        let mut numbers = mark.value.split(' ').map(str::parse);
+        let mut next = || numbers.next()?.ok();
+        Some(Self { levels: next()?, ctes: next()?, lambdas: next()? })
     }
 }
 
@@ -210,21 +254,63 @@ fn parsed(text: &str) -> Result<ast::Query> {
 }
 
 /// Puts arguments in the places of parameters.
-struct Filling<'a>(&'a Filled);
+struct Filling<'a> {
+    filled: &'a Filled,
+    around: Around,
+    /// How many queries and lambdas of the macro are around the current place.
+    inside: usize,
+}
 
-impl Filling<'_> {
+impl<'a> Filling<'a> {
+    fn new(filled: &'a Filled, binder: &Binder<'_>) -> Self {
+        Self { filled, around: Around::of(binder), inside: 0 }
+    }
+
     fn argument(&self, ident: &ast::Ident) -> Option<ast::Expr> {
         let wanted = fold(ident);
-        let found = self.0.iter().find(|(name, _)| *name == wanted)?;
-        Some(ast::Expr::Nested(Box::new(found.1.clone())))
+        let found = self.filled.iter().find(|(name, _)| *name == wanted)?;
+        let value = Box::new(found.1.clone());
+        Some(match self.inside > 0 && has_names(&found.1) {
+            true => ast::Expr::Prefixed { prefix: self.around.mark(), value },
+            false => ast::Expr::Nested(value),
+        })
     }
+}
+
+/// Whether an expression has names, of columns or of what its subqueries read.
+fn has_names(expr: &ast::Expr) -> bool {
+    let found = ast::visit_expressions(expr, |expr| match expr {
+        ast::Expr::Identifier(_)
+        | ast::Expr::CompoundIdentifier(_)
+        | ast::Expr::Subquery(_)
+        | ast::Expr::Exists { .. }
+        | ast::Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 impl VisitorMut for Filling<'_> {
     type Break = ();
 
+    fn pre_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
+        self.inside += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
+        self.inside -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
+        self.inside += usize::from(matches!(expr, ast::Expr::Lambda(_)));
+        ControlFlow::Continue(())
+    }
+
     // After what is below: arguments may have columns with the names of parameters.
     fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
+        self.inside -= usize::from(matches!(expr, ast::Expr::Lambda(_)));
         let filled = match expr {
             ast::Expr::Identifier(ident) => self.argument(ident),
             ast::Expr::CompoundIdentifier(parts) => self.argument(&parts[0]).map(|root| {

@@ -1,0 +1,358 @@
+//! `pg_class`, `pg_attribute`, `pg_type` and what hangs on them in `pg_catalog`: relations with their columns, types, sequences, and
+//! which sequence goes with which column.
+
+use catalog::{Filling, SequenceEntry, TEMPORARY_SCHEMA, TableEntry, UserType};
+use types::{SqlType, Value};
+
+use super::super::memory::bytes_of_columns;
+use super::{
+    BTREE, Column, OWNER_OID, PG_CATALOG as SCHEMA, System, SystemTable, TYPES, TableKey, Type, TypeRow, array_name,
+    enum_oid, oid, schema_oid, text,
+};
+
+/// The number of `pg_class` itself.
+const CLASS: i64 = 1259;
+
+/// All of them.
+pub(super) const TABLES: &[SystemTable] = &[
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_class",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("relname", SqlType::Text),
+            ("relnamespace", SqlType::BigInt),
+            ("reltype", SqlType::BigInt),
+            ("reloftype", SqlType::BigInt),
+            ("relowner", SqlType::BigInt),
+            ("relam", SqlType::BigInt),
+            ("relfilenode", SqlType::BigInt),
+            ("reltablespace", SqlType::BigInt),
+            ("relpages", SqlType::Integer),
+            ("reltuples", SqlType::Real),
+            ("relallvisible", SqlType::Integer),
+            ("reltoastrelid", SqlType::BigInt),
+            ("relhasindex", SqlType::Bool),
+            ("relisshared", SqlType::Bool),
+            ("relpersistence", SqlType::Text),
+            ("relkind", SqlType::Text),
+            ("relnatts", SqlType::SmallInt),
+            ("relchecks", SqlType::SmallInt),
+            ("relhasrules", SqlType::Bool),
+            ("relhastriggers", SqlType::Bool),
+            ("relhassubclass", SqlType::Bool),
+            ("relrowsecurity", SqlType::Bool),
+            ("relforcerowsecurity", SqlType::Bool),
+            ("relispopulated", SqlType::Bool),
+            ("relreplident", SqlType::Text),
+            ("relispartition", SqlType::Bool),
+            ("relrewrite", SqlType::BigInt),
+            ("relacl", SqlType::Array(&SqlType::Text)),
+            ("reloptions", SqlType::Array(&SqlType::Text)),
+            ("relpartbound", SqlType::Text),
+            ("relbytes", SqlType::BigInt),
+        ],
+        rows: classes,
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_attribute",
+        columns: &[
+            ("attrelid", SqlType::BigInt),
+            ("attname", SqlType::Text),
+            ("atttypid", SqlType::BigInt),
+            ("attstattarget", SqlType::Integer),
+            ("attlen", SqlType::SmallInt),
+            ("attnum", SqlType::SmallInt),
+            ("attndims", SqlType::Integer),
+            ("atttypmod", SqlType::Integer),
+            ("attbyval", SqlType::Bool),
+            ("attstorage", SqlType::Text),
+            ("attcompression", SqlType::Text),
+            ("attnotnull", SqlType::Bool),
+            ("atthasdef", SqlType::Bool),
+            ("atthasmissing", SqlType::Bool),
+            ("attidentity", SqlType::Text),
+            ("attgenerated", SqlType::Text),
+            ("attisdropped", SqlType::Bool),
+            ("attislocal", SqlType::Bool),
+            ("attinhcount", SqlType::Integer),
+            ("attcollation", SqlType::BigInt),
+            ("attacl", SqlType::Array(&SqlType::Text)),
+            ("attoptions", SqlType::Array(&SqlType::Text)),
+            ("attfdwoptions", SqlType::Array(&SqlType::Text)),
+        ],
+        rows: attributes,
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_type",
+        columns: &[
+            ("oid", SqlType::BigInt),
+            ("typname", SqlType::Text),
+            ("typnamespace", SqlType::BigInt),
+            ("typowner", SqlType::BigInt),
+            ("typlen", SqlType::SmallInt),
+            ("typtype", SqlType::Text),
+            ("typcategory", SqlType::Text),
+            ("typisdefined", SqlType::Bool),
+            ("typdelim", SqlType::Text),
+            ("typrelid", SqlType::BigInt),
+            ("typelem", SqlType::BigInt),
+            ("typarray", SqlType::BigInt),
+            ("typnotnull", SqlType::Bool),
+            ("typbasetype", SqlType::BigInt),
+            ("typtypmod", SqlType::Integer),
+            ("typndims", SqlType::Integer),
+            ("typcollation", SqlType::BigInt),
+            ("typdefault", SqlType::Text),
+            ("typacl", SqlType::Array(&SqlType::Text)),
+        ],
+        rows: types,
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_sequence",
+        columns: &[
+            ("seqrelid", SqlType::BigInt),
+            ("seqtypid", SqlType::BigInt),
+            ("seqstart", SqlType::BigInt),
+            ("seqincrement", SqlType::BigInt),
+            ("seqmax", SqlType::BigInt),
+            ("seqmin", SqlType::BigInt),
+            ("seqcache", SqlType::BigInt),
+            ("seqcycle", SqlType::Bool),
+        ],
+        rows: |system| system.catalog.sequences().map(sequence).collect(),
+    },
+    SystemTable {
+        schema: SCHEMA,
+        name: "pg_depend",
+        columns: &[
+            ("classid", SqlType::BigInt),
+            ("objid", SqlType::BigInt),
+            ("objsubid", SqlType::Integer),
+            ("refclassid", SqlType::BigInt),
+            ("refobjid", SqlType::BigInt),
+            ("refobjsubid", SqlType::Integer),
+            ("deptype", SqlType::Text),
+        ],
+        rows: owned_sequences,
+    },
+];
+
+fn classes(system: &System<'_>) -> Vec<Vec<Value>> {
+    let relation = |(schema, name, entry): (&str, &str, &TableEntry)| {
+        let columns = entry.fields().len();
+        match entry {
+            TableEntry::Table(table) => {
+                let has_key = !table.relation.schema().primary_key().is_empty() || !table.indexes.is_empty();
+                let (tuples, bytes) = (table.relation.row_count() as f64, bytes_of_columns(&table.relation));
+                let class = Class { tuples, has_key, bytes, ..Class::of("r", columns) };
+                class.row(schema, name, table.checks.len())
+            }
+            TableEntry::View(_) => Class::of("v", columns).row(schema, name, 0),
+        }
+    };
+    let key = |key: TableKey<'_>| Class::of("i", key.columns.len()).row(key.schema, &key.name, 0);
+    let sequence = |(schema, name, _): (&str, &str, &SequenceEntry)| Class::of("S", 3).row(schema, name, 0);
+    let relations = system.catalog.entries().map(relation);
+    let sequences = system.catalog.sequences().map(sequence);
+    relations.chain(system.keys().into_iter().map(key)).chain(sequences).collect()
+}
+
+/// What `pg_class` says of something.
+struct Class {
+    kind: &'static str,
+    columns: usize,
+    tuples: f64,
+    has_key: bool,
+    bytes: usize,
+}
+
+impl Class {
+    fn of(kind: &'static str, columns: usize) -> Self {
+        Self { kind, columns, tuples: 0.0, has_key: false, bytes: 0 }
+    }
+
+    fn row(self, schema: &str, name: &str, checks: usize) -> Vec<Value> {
+        let (no, none) = (|| Value::Bool(false), || Value::Int(0));
+        let Self { kind, columns, tuples, has_key, bytes } = self;
+        let method = match kind {
+            "r" => 2,
+            "i" => BTREE,
+            _ => 0,
+        };
+        let own = oid("table", schema, name);
+        vec![
+            Value::Int(own),
+            text(name),
+            Value::Int(schema_oid(schema)),
+            none(),
+            none(),
+            Value::Int(OWNER_OID),
+            Value::Int(method),
+            Value::Int(if kind == "v" { 0 } else { own }),
+            none(),
+            none(),
+            Value::Float(tuples),
+            none(),
+            none(),
+            Value::Bool(has_key),
+            no(),
+            text(if schema == TEMPORARY_SCHEMA { "t" } else { "p" }),
+            text(kind),
+            Value::Int(columns as i64),
+            Value::Int(checks as i64),
+            Value::Bool(kind == "v"),
+            no(),
+            no(),
+            no(),
+            no(),
+            Value::Bool(true),
+            text(if kind == "r" { "d" } else { "n" }),
+            no(),
+            none(),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+            Value::Int(bytes as i64),
+        ]
+    }
+}
+
+fn attributes(system: &System<'_>) -> Vec<Vec<Value>> {
+    let row = |Column { schema, table, number, field, filling, named }: Column<'_>| {
+        let mut dimensions = 0;
+        let mut of = field.sql_type;
+        while let SqlType::Array(element) = of {
+            (of, dimensions) = (*element, dimensions + 1);
+        }
+        vec![
+            Value::Int(oid("table", schema, table)),
+            text(&field.name),
+            Value::Int(named.oid),
+            Value::Int(-1),
+            Value::Int(named.length),
+            Value::Int(number),
+            Value::Int(dimensions),
+            Value::Int(named.modifier),
+            Value::Bool((1..=8).contains(&named.length)),
+            text(if named.length < 0 { "x" } else { "p" }),
+            text(""),
+            Value::Bool(!field.nullable),
+            Value::Bool(filling.is_some_and(|filling| filling.sql(field.sql_type).is_some())),
+            Value::Bool(false),
+            text(match filling {
+                Some(Filling::Identity { always: true, .. }) => "a",
+                Some(Filling::Identity { always: false, .. }) => "d",
+                _ => "",
+            }),
+            text(if filling.is_some_and(Filling::is_generated) { "s" } else { "" }),
+            Value::Bool(false),
+            Value::Bool(true),
+            Value::Int(0),
+            Value::Int(if named.category == "S" { 100 } else { 0 }),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+        ]
+    };
+    system.columns().into_iter().map(row).collect()
+}
+
+/// What `pg_type` says of a type.
+struct Known<'a> {
+    oid: i64,
+    name: &'a str,
+    schema: &'a str,
+    length: i64,
+    kind: &'static str,
+    category: &'a str,
+    element: i64,
+    array: i64,
+}
+
+impl Known<'_> {
+    fn row(self) -> Vec<Value> {
+        let (no, none) = (|| Value::Bool(false), || Value::Int(0));
+        vec![
+            Value::Int(self.oid),
+            text(self.name),
+            Value::Int(schema_oid(self.schema)),
+            Value::Int(OWNER_OID),
+            Value::Int(self.length),
+            text(self.kind),
+            text(self.category),
+            Value::Bool(true),
+            text(","),
+            none(),
+            Value::Int(self.element),
+            Value::Int(self.array),
+            no(),
+            none(),
+            Value::Int(-1),
+            none(),
+            Value::Int(if self.category == "S" { 100 } else { 0 }),
+            Value::Null,
+            Value::Null,
+        ]
+    }
+}
+
+fn types(system: &System<'_>) -> Vec<Vec<Value>> {
+    let row = |&TypeRow { oid, name, length, category, array, .. }: &TypeRow| {
+        let own = Known { oid, name, schema: SCHEMA, length, kind: "b", category, element: 0, array };
+        let all = array_name(name);
+        let of_array = (array != 0).then_some(Known {
+            oid: array,
+            name: &all,
+            schema: SCHEMA,
+            length: -1,
+            kind: "b",
+            category: "A",
+            element: oid,
+            array: 0,
+        });
+        [Some(own), of_array].into_iter().flatten().map(Known::row).collect::<Vec<_>>()
+    };
+    let own = |(schema, name, of): (&str, &str, &UserType)| {
+        let oid = enum_oid(of.of);
+        Known { oid, name, schema, length: 4, kind: "e", category: "E", element: 0, array: 0 }.row()
+    };
+    TYPES.iter().flat_map(row).chain(system.catalog.user_types().map(own)).collect()
+}
+
+fn sequence((schema, name, entry): (&str, &str, &SequenceEntry)) -> Vec<Value> {
+    let shape = entry.sequence.shape();
+    vec![
+        Value::Int(oid("table", schema, name)),
+        Value::Int(Type::of(shape.sql_type).oid),
+        Value::Int(shape.start),
+        Value::Int(shape.increment),
+        Value::Int(shape.max),
+        Value::Int(shape.min),
+        Value::Int(shape.cache),
+        Value::Bool(shape.cycle),
+    ]
+}
+
+/// Which sequences go with which columns: those of identity columns (`i`), and others (`a`).
+fn owned_sequences(system: &System<'_>) -> Vec<Vec<Value>> {
+    let row = |(schema, name, entry): (&str, &str, &SequenceEntry)| {
+        let owner = entry.owner.as_ref()?;
+        let fields = system.catalog.find(Some(&owner.schema), &owner.table)?.fields();
+        let number = fields.iter().position(|field| field.name == owner.column)? as i64 + 1;
+        let kind = if system.catalog.is_of_identity(&entry.sequence) { "i" } else { "a" };
+        Some(vec![
+            Value::Int(CLASS),
+            Value::Int(oid("table", schema, name)),
+            Value::Int(0),
+            Value::Int(CLASS),
+            Value::Int(oid("table", &owner.schema, &owner.table)),
+            Value::Int(number),
+            text(kind),
+        ])
+    };
+    system.catalog.sequences().filter_map(row).collect()
+}
