@@ -7,7 +7,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 BENCH := .bench-venv
 TESTS := .venv
 
-.PHONY: demo test test-rust test-python bench bench-quick bench-windows counts accept-counts wheel lint doc fuzz difference sizes miri asan tsan loom clean
+.PHONY: demo test test-rust test-python bench bench-quick bench-windows counts accept-counts wheel lint doc fuzz difference histories sizes miri asan tsan loom clean
 
 # Builds MorselDB and its shell, generates TPC-H, loads it, runs the 22 queries, checks the answers, prints a table of times.
 demo: toolchain
@@ -54,6 +54,10 @@ difference: bench-module
 	cargo run --release --bin difference -- --postgresql --queries 20000
 	cargo run --release --bin difference -- --logic --queries 10000
 	$(BENCH)/bin/python bench/difference.py --queries 10000
+
+# A million random transactions of eight sessions, and whether their isolation level allows what they saw.
+histories: toolchain
+	cargo run --release --bin histories -- --transactions 1000000
 
 # What people download stays small: bounds that only go down.
 WHEEL_MB := 15

@@ -1,0 +1,19 @@
+//! Histories of a few thousand transactions at each isolation level; the binary `histories` makes as many as one wants.
+
+use testkit::history::check::check;
+use testkit::history::{Level, Workload, run};
+
+#[test]
+fn levels_allow_what_their_transactions_see() {
+    for (seed, level) in (1..).zip(Level::ALL) {
+        let workload = Workload { seed, transactions: 1_500, sessions: 6, level };
+        let history = run(&workload).unwrap();
+        let committed = history.iter().filter(|t| t.committed).count();
+        assert!(committed > history.len() / 4, "{committed} of {} are committed: {workload:?}", history.len());
+        let wrong = check(&history, level);
+        assert!(wrong.is_empty(), "{workload:?}: {}", wrong.join("\n"));
+        // Enough goes on at once that the next level would not allow it.
+        let next = [Level::Snapshot, Level::Serializable].into_iter().find(|next| *next as usize > level as usize);
+        assert!(next.is_none_or(|next| !check(&history, next).is_empty()), "{workload:?} hardly tests anything");
+    }
+}
