@@ -331,3 +331,27 @@ fn what_takes_microseconds_is_run_at_once_when_it_comes_again() {
     let history = "select count(*) from query_history() where query like 'select count(*) from t%'";
     assert_eq!(outcome(&mut session, history, &[]), "[[\"2\"]]");
 }
+
+#[test]
+fn rows_in_the_places_of_others_may_be_what_these_were_not() {
+    let (mut session, _) = pair(&["create table t (k integer, x integer)"]);
+    let all = "select k, x from t";
+    run(&mut session, "insert into t select i, 7 from generate_series(1, 2) as g(i)");
+    for _ in 0..2 {
+        assert_eq!(outcome(&mut session, all, &[]), r#"[["1", "7"], ["2", "7"]]"#);
+    }
+    run(&mut session, "delete from t");
+    run(&mut session, "insert into t values (3, null)");
+    assert_eq!(outcome(&mut session, all, &[]), r#"[["3", "NULL"]]"#);
+    // The same of rows that are rolled back, within a transaction that sees its own.
+    run(&mut session, "create table u as select 1 as k, 7 as x");
+    let all = "select k, x from u";
+    run(&mut session, "begin");
+    run(&mut session, "insert into u values (2, 8), (3, 9)");
+    for _ in 0..3 {
+        assert_eq!(outcome(&mut session, all, &[]), r#"[["1", "7"], ["2", "8"], ["3", "9"]]"#);
+    }
+    run(&mut session, "rollback");
+    run(&mut session, "insert into u values (4, null), (5, 1000000)");
+    assert_eq!(outcome(&mut session, all, &[]), r#"[["1", "7"], ["4", "NULL"], ["5", "1000000"]]"#);
+}

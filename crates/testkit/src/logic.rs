@@ -9,7 +9,8 @@
 //!   Engines via Pivoted Query Synthesis*, OSDI 2020).
 //!
 //! They run over [`tables`] whose rows are in all states that storage knows: frozen, changed, deleted, rolled back and just appended,
-//! with indexes of all kinds; as somebody sees them who reads now, who began before the last changes, and who has changed something that
+//! with indexes of all kinds, and are after each change what they are in a database without indexes, vectors and compiled code that
+//! changes along; as somebody sees them who reads now, who began before the last changes, and who has changed something that
 //! is not committed.
 
 mod filter;
@@ -21,7 +22,7 @@ use base::{Random, Result, SqlState};
 use engine::rows::text_rows;
 use engine::{Config, Database, Session};
 
-use crate::random::{Generator, Table, Visible};
+use crate::random::{Generator, Kind, Table, Visible};
 use tables::Site;
 
 /// Checks on the tables of one round.
@@ -50,6 +51,9 @@ pub struct Report {
 /// tables of a subquery and the query around it share.
 const MAY_BE: [SqlState; 3] = [SqlState::UNIQUE_VIOLATION, SqlState::SERIALIZATION_FAILURE, SqlState::AMBIGUOUS_COLUMN];
 
+/// Takes a transaction's snapshot.
+const SNAPSHOT: &str = "SELECT 1";
+
 /// Rows as text.
 type Rows = Vec<Vec<String>>;
 
@@ -67,6 +71,8 @@ enum Reader {
 /// A database with its tables and readers.
 struct World<'a> {
     sessions: [Session; 3],
+    /// The same sessions of another database, which has no indexes and compiles nothing; none once it cannot follow.
+    plain: Option<[Session; 3]>,
     sites: Vec<Site>,
     random: Random,
     round: u64,
@@ -92,15 +98,28 @@ pub fn run_round(seed: u64, round: u64, checks: usize, report: Report, watch: &m
     watch(&format!("-- seed {seed}, round {round}"));
     let config = Config { threads: Some(random.pick(&[1, 2, 5])), ..Config::default() };
     let steps = Config { slice: Some(std::time::Duration::ZERO), steps: Some(7), ..config.clone() };
-    let database = Database::new(if !is_large && random.one_in(4) { steps } else { config })?;
+    let config = if !is_large && random.one_in(4) { steps } else { config };
+    watch(&format!(
+        "-- {} threads{}",
+        config.threads.unwrap_or(0),
+        if config.steps.is_some() { ", with pauses" } else { "" }
+    ));
+    let database = Database::new(config)?;
+    let other = Database::new(Config { threads: Some(1), ..Config::default() })?;
     let mut world = World {
         sessions: [database.connect(), database.connect(), database.connect()],
+        plain: Some([other.connect(), other.connect(), other.connect()]),
         sites: Vec::new(),
         random,
         round,
         report,
         watch,
     };
+    if let Some(plain) = &mut world.plain {
+        for session in plain {
+            session.execute("SET compile = off", &[])?.collect()?;
+        }
+    }
     world.make_tables(is_large);
     if !is_large && world.random.one_in(3) {
         let setting =
@@ -130,7 +149,9 @@ impl World<'_> {
         (self.watch)(&format!("{sql}; -- {reader:?}"));
         self.report.statements += 1;
         let session = &mut self.sessions[reader as usize];
-        let error = match session.execute(sql, &[]).and_then(text_rows) {
+        let answer = session.execute(sql, &[]).and_then(text_rows);
+        self.follow(reader, sql, answer.as_ref().err());
+        let error = match answer {
             Ok(rows) => return Some(rows),
             Err(error) => error,
         };
@@ -148,8 +169,51 @@ impl World<'_> {
         None
     }
 
+    /// Changes the other database, too: with the same outcome, as long as that does not depend on the order in which rows are
+    /// computed.
+    fn follow(&mut self, reader: Reader, sql: &str, error: Option<&base::Error>) {
+        const OWN: [&str; 7] = ["SELECT", "(SELECT", "CREATE INDEX", "DROP INDEX", "VACUUM", "ANALYZE", "SET "];
+        if OWN.iter().any(|own| sql.starts_with(own)) && sql != SNAPSHOT {
+            return;
+        }
+        let Some(plain) = &mut self.plain else { return };
+        let other = plain[reader as usize].execute(sql, &[]).and_then(text_rows).err();
+        if error.is_none() && other.is_none() {
+            return;
+        }
+        let state = |error: Option<&base::Error>| error.map(base::Error::state);
+        let (a, b) = (state(error), state(other.as_ref()));
+        self.plain = self.plain.take().filter(|_| a == b);
+        // What an index computes for rows that a statement changes may fail, and so may what a plan computes for others.
+        let is_of_data = |state: Option<SqlState>| state.is_none_or(|s| s.0.starts_with("22"));
+        if a != b && !(is_of_data(a) && is_of_data(b)) {
+            self.wrong(reader, &format!("{sql}\n  {a:?}, without indexes {b:?}"));
+        }
+    }
+
+    /// Whether both databases have the same rows.
+    fn compare_tables(&mut self) {
+        for number in 0..self.sites.len() {
+            let site = &self.sites[number];
+            let list: Vec<String> = match site.is_large {
+                false => site.table.columns.iter().map(|c| c.name.clone()).collect(),
+                true => {
+                    let ordered = site.table.columns.iter().filter(|c| c.kind.is_exact() && c.kind != Kind::Bool);
+                    let parts = ordered.map(|c| format!("count({0}), min({0}), max({0}), count(DISTINCT {0})", c.name));
+                    [format!("count(*), sum({})", site.key())].into_iter().chain(parts).collect()
+                }
+            };
+            let sql = format!("SELECT {} FROM t{number}", list.join(", "));
+            let Some(plain) = &mut self.plain else { return };
+            let Ok(expected) = plain[Reader::Now as usize].execute(&sql, &[]).and_then(text_rows) else { return };
+            let Some(rows) = self.answer(Reader::Now, &sql) else { return };
+            self.same(Reader::Now, [&sql, "without indexes"], rows, expected);
+        }
+    }
+
     fn begin_again(&mut self, reader: Reader) {
-        for sql in ["ROLLBACK", "BEGIN ISOLATION LEVEL REPEATABLE READ", "SELECT 1"] {
+        for sql in ["ROLLBACK", "BEGIN ISOLATION LEVEL REPEATABLE READ", SNAPSHOT] {
+            self.follow(reader, sql, None);
             (self.watch)(&format!("{sql}; -- {reader:?}"));
             if let Err(error) = self.sessions[reader as usize].execute(sql, &[]).and_then(text_rows) {
                 self.wrong(reader, &format!("{sql}: {error}"));

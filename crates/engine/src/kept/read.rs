@@ -1,6 +1,6 @@
 //! What a kept plan rests on of a table that it reads.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use catalog::Field;
@@ -22,9 +22,7 @@ pub(super) struct Read {
     columns: Vec<SourceColumn>,
     /// Its rows when the plan was made.
     planned: usize,
-    /// So many rows, the first ones, are as the code takes for granted.
-    known: AtomicUsize,
-    /// As of so many changes of rows.
+    /// The rows are as the code takes for granted: as of so many changes of what is known of them.
     widenings: AtomicU64,
 }
 
@@ -34,9 +32,9 @@ impl Read {
         let Ok(Source::Stored(snapshot, relation)) = Source::of(&table.source) else { return None };
         let planned = snapshot.rows();
         // Not those of now: rows may have changed since the plan was made.
-        let (known, widenings) = (AtomicUsize::new(planned), AtomicU64::new(u64::MAX));
+        let widenings = AtomicU64::new(u64::MAX);
         let (relation, fields) = (Arc::downgrade(relation), table.fields.clone());
-        Some(Self { relation, fields, columns, planned, known, widenings })
+        Some(Self { relation, fields, columns, planned, widenings })
     }
 
     /// The table as it is now; none if the plan does not hold for it.
@@ -47,8 +45,8 @@ impl Read {
         let may_be = self.planned / 2..=(self.planned * 2).max(FEW_ROWS);
         // Read behind the snapshot: what that sees was counted before.
         let widenings = relation.widenings();
-        let is_known =
-            rows <= self.known.load(Ordering::Relaxed) && widenings == self.widenings.load(Ordering::Relaxed);
+        // Not by the number of rows: others may have come in the places of some that were deleted or rolled back.
+        let is_known = widenings == self.widenings.load(Ordering::Relaxed);
         let holds = is_known || may_be.contains(&rows) && self.is_true_of(&snapshot, widenings);
         holds.then(|| Source::Stored(snapshot, relation))
     }
@@ -63,7 +61,6 @@ impl Read {
         let holds = self.columns.iter().all(same);
         if holds {
             self.widenings.store(widenings, Ordering::Relaxed);
-            self.known.fetch_max(snapshot.rows(), Ordering::Relaxed);
         }
         holds
     }

@@ -64,7 +64,8 @@ impl Relation {
         self.dead.load(Ordering::Relaxed)
     }
 
-    /// How often rows were changed to values that may be outside of what was known of their columns.
+    /// How often rows have come, or were changed to values, that may be outside of what was known of their columns. Counted when that is
+    /// known, and before anybody sees them.
     pub fn widenings(&self) -> u64 {
         self.widened.load(Ordering::Acquire)
     }

@@ -11,6 +11,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use base::memory::Reservation;
 use base::{Error, Result, SqlState};
@@ -381,6 +382,7 @@ impl Commit {
             self.left.extend(unknown.map(|w| (w.number, w.known..w.to)));
         }
         self.written.iter_mut().for_each(|w| w.known = w.to);
+        relation.widened.fetch_add(1, Ordering::Release);
     }
 
     /// Makes the rows visible to those who see that moment. Nothing fails here.
