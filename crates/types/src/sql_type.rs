@@ -317,8 +317,8 @@ impl fmt::Display for SqlType {
             Self::Integer => f.write_str("integer"),
             Self::BigInt => f.write_str("bigint"),
             Self::Decimal { precision, scale } => write!(f, "decimal({precision},{scale})"),
-            Self::Numeric { precision: 0, scale: 0 } => f.write_str("numeric"),
-            Self::Numeric { precision: 0, scale } => write!(f, "numeric(*,{scale})"),
+            // How many digits are printed is no matter of the type that users see.
+            Self::Numeric { precision: 0, .. } => f.write_str("numeric"),
             Self::Numeric { precision, scale } => write!(f, "numeric({precision},{scale})"),
             Self::Real => f.write_str("real"),
             Self::Double => f.write_str("double"),
@@ -370,9 +370,8 @@ impl std::str::FromStr for SqlType {
             None => (text, ""),
         };
         if let ("numeric", Some((precision, scale))) = (name, arguments.split_once(',')) {
-            let precision = if precision == "*" { Ok(0) } else { precision.trim().parse() };
-            let (precision, scale) = (precision.map_err(|_| bad())?, scale.trim().parse().map_err(|_| bad())?);
-            return Ok(Self::Numeric { precision, scale });
+            let (precision, scale) = (precision.trim().parse(), scale.trim().parse());
+            return Ok(Self::Numeric { precision: precision.map_err(|_| bad())?, scale: scale.map_err(|_| bad())? });
         }
         let arguments: Vec<u32> = arguments
             .split(',')

@@ -7,11 +7,12 @@ use std::rc::Rc;
 
 use base::ids::Id;
 use base::{Error, Result, SqlState};
-use plan::{ColumnId, ColumnInfo, Cte, CteId, Node, Op, SetOperation};
+use plan::{ColumnId, ColumnInfo, Cte, CteId, ExprKind, Node, Op, SetOperation};
 use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier, TableAlias};
 use types::SqlType;
 
 use super::from::FromItem;
+use super::parts::PlanBuilder;
 use super::scope::{Recursing, Relation, Scope, ScopeColumn, SelfReference};
 use super::{Binder, Bound, Output, unsupported};
 
@@ -85,28 +86,55 @@ impl Binder<'_> {
         self.names.environment[index].recursing = Some(Recursing::FirstTerm);
         let first = self.set_expr(first)?;
         let first = self.plan.with_known_types(first);
-        let types: Vec<SqlType> =
-            first.output.iter().map(|o| working_type(self.plan.columns[o.column].sql_type)).collect();
-        let mut first = self.plan.with_types(first, &types)?;
-        self.name_output(&mut first, index)?;
+        let of = |o: &Output| working_type(self.plan.columns[o.column].sql_type, is_constant(&first.node, o.column));
+        let mut types: Vec<SqlType> = first.output.iter().map(of).collect();
+        let before = self.plan.clone();
+        loop {
+            let own = Bound { node: first.node.clone(), output: first.output.clone() };
+            let mut own = self.plan.with_types(own, &types)?;
+            self.name_output(&mut own, index)?;
+            match self.term_of_types(&own, &types, term, all, index)? {
+                Ok(bound) => return Ok(bound),
+                Err(wider) => types = wider,
+            }
+            self.begin_again(&before);
+        }
+    }
+
+    /// Binds the recursive term with a working table of these types; the types that it has to have if they are too narrow.
+    fn term_of_types(
+        &mut self,
+        first: &Bound,
+        types: &[SqlType],
+        term: &SetExpr,
+        all: bool,
+        index: usize,
+    ) -> Result<std::result::Result<Bound, Vec<SqlType>>> {
         let nullable = first.output.iter().map(|o| self.plan.is_nullable_column(o.column)).collect();
         // A column without NULLs stays without if the recursive term makes none of those that are not there.
         let before = self.plan.clone();
-        let (bound, holds) = self.recursive_term(&first, (&types, nullable), term, all, index)?;
-        if holds {
-            return Ok(bound);
+        match self.recursive_term(first, (types, nullable), term, all, index)? {
+            Term::Bound(bound, true) => return Ok(Ok(bound)),
+            Term::Wider(types) => return Ok(Err(types)),
+            Term::Bound(_, false) => {}
         }
-        // What the term was the first to read is read again.
+        self.begin_again(&before);
+        match self.recursive_term(first, (types, vec![true; types.len()]), term, all, index)? {
+            Term::Bound(bound, _) => Ok(Ok(bound)),
+            Term::Wider(types) => Ok(Err(types)),
+        }
+    }
+
+    /// What the term was the first to read is read again.
+    fn begin_again(&mut self, before: &PlanBuilder) {
         let known = before.ctes.len();
         for binding in &mut self.names.environment {
             binding.materialised.take_if(|(cte, _)| cte.index() >= known);
         }
-        self.plan = before;
-        Ok(self.recursive_term(&first, (&types, vec![true; types.len()]), term, all, index)?.0)
+        self.plan = before.clone();
     }
 
-    /// Binds the recursive term with a working table whose columns have these types, and may be NULL or not. And whether its own
-    /// columns hold to the latter.
+    /// Binds the recursive term with a working table whose columns have these types, and may be NULL or not.
     fn recursive_term(
         &mut self,
         first: &Bound,
@@ -114,7 +142,7 @@ impl Binder<'_> {
         term: &SetExpr,
         all: bool,
         index: usize,
-    ) -> Result<(Bound, bool)> {
+    ) -> Result<Term> {
         let infos = first.output.iter().zip(types).zip(&nullable);
         let infos = infos.map(|((o, &sql_type), &nullable)| ColumnInfo { name: o.name.clone(), sql_type, nullable });
         let columns: Vec<ColumnId> = infos.map(|info| self.plan.columns.push(info)).collect();
@@ -127,6 +155,10 @@ impl Binder<'_> {
         let both = self.plan.combine(SetOperation::Union, all, vec![first, term])?;
         for (number, (output, &own)) in both.output.iter().zip(types).enumerate() {
             let overall = self.plan.columns[output.column].sql_type;
+            if let Some(wider) = wider_numeric(own, overall) {
+                let wider = types.iter().enumerate().map(|(at, own)| if at == number { wider } else { *own });
+                return Ok(Term::Wider(wider.collect()));
+            }
             if overall != own {
                 let what =
                     format!("column {} has type {own} in non-recursive term but type {overall} overall", number + 1);
@@ -138,7 +170,7 @@ impl Binder<'_> {
         let holds = both.output.iter().zip(&nullable).all(|(o, &may)| may || !self.plan.is_nullable_column(o.column));
         let Op::SetOp { inputs, .. } = both.node.op else { return Err(Error::internal("a union that is none")) };
         let node = Node::new(Op::Recursion { cte: working_table(index), all, inputs, columns });
-        Ok((Bound { node, output }, holds))
+        Ok(Term::Bound(Bound { node, output }, holds))
     }
 
     /// The scan of the working table of a query that is being bound.
@@ -200,11 +232,39 @@ fn working_table(index: usize) -> CteId {
     CteId::from_index(u32::MAX as usize - 1 - index)
 }
 
-/// Of decimals only the scale is kept: rounds may come to any number of digits.
-fn working_type(own: SqlType) -> SqlType {
+/// A recursive query with its terms bound for some types of its columns.
+enum Term {
+    /// As it is; and whether columns that are said to have no NULLs have none.
+    Bound(Bound, bool),
+    /// The term gives numbers of more digits: the types that it takes.
+    Wider(Vec<SqlType>),
+}
+
+/// Of decimals only the scale is kept: rounds may come to any number of digits. What begins with a constant may grow without end, as a
+/// factorial does.
+fn working_type(own: SqlType, is_constant: bool) -> SqlType {
     match own {
+        SqlType::Decimal { scale, .. } if is_constant => SqlType::numeric_showing(scale.into()),
         SqlType::Decimal { scale, .. } => SqlType::decimal(MOST_DIGITS, scale),
         other => other,
+    }
+}
+
+/// The type of a working table's numbers where rounds give them more digits behind the point.
+fn wider_numeric(own: SqlType, overall: SqlType) -> Option<SqlType> {
+    let is_number = |t: SqlType| t.is_decimal() || t.is_long_numeric();
+    if own == overall || own == SqlType::NUMERIC || !is_number(own) || !is_number(overall) {
+        return None;
+    }
+    Some(if own.is_decimal() { SqlType::numeric_showing(own.shown_scale()) } else { SqlType::NUMERIC })
+}
+
+/// Whether a column is the same constant in all rows.
+fn is_constant(node: &Node, column: ColumnId) -> bool {
+    let Op::Map { input, columns } = &node.op else { return false };
+    match columns.iter().find(|(own, _)| *own == column) {
+        Some((_, expr)) => matches!(expr.kind, ExprKind::Const(_)),
+        None => is_constant(input, column),
     }
 }
 
