@@ -92,6 +92,7 @@ impl World<'_> {
         let select = |which: &str| format!("SELECT {list} FROM {}{which}", source.from);
         let whole = select(all);
         let expected = self.answer(reader, &whole)?;
+        self.asked.push(whole.clone());
         let (text, rows) = self.in_parts(reader, parts.each_ref().map(|part| select(part)))?;
         self.same(reader, [&whole, &text], expected, rows);
         Some(())
@@ -171,6 +172,7 @@ impl World<'_> {
         let (combined, columns) = (combined.join(", "), columns.join(", "));
         let together = format!("SELECT {combined} FROM ({union}) AS parts({columns}){groups}");
         let (expected, rows) = (self.answer(reader, &whole)?, self.answer(reader, &together)?);
+        self.asked.push(whole.clone());
         self.same(reader, [&whole, &together], expected, rows);
         Some(())
     }
@@ -193,6 +195,7 @@ impl World<'_> {
         keys.push(Visible { name: "count(*)".to_owned(), kind: Kind::Big });
         let whole = format!("SELECT {} FROM {}{all}{groups}", names(&keys), source.from);
         let expected = self.answer(reader, &whole)?;
+        self.asked.push(whole.clone());
         let parts = PARTS.map(|part| format!("{whole} HAVING {}", part.replace('?', &condition)));
         let (text, rows) = self.in_parts(reader, parts)?;
         self.same(reader, [&whole, &text], expected, rows);

@@ -231,7 +231,7 @@ impl World<'_> {
             }
             self.look_at_values(number);
         }
-        self.compare_tables();
+        self.compare();
         if self.random.one_in(2) {
             self.begin_again(Reader::Before);
         }
