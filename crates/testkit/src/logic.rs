@@ -51,6 +51,9 @@ pub struct Report {
 /// tables of a subquery and the query around it share.
 const MAY_BE: [SqlState; 3] = [SqlState::UNIQUE_VIOLATION, SqlState::SERIALIZATION_FAILURE, SqlState::AMBIGUOUS_COLUMN];
 
+/// Queries that are asked again.
+const MOST_ASKED: usize = 12;
+
 /// Takes a transaction's snapshot.
 const SNAPSHOT: &str = "SELECT 1";
 
@@ -205,10 +208,10 @@ impl World<'_> {
             let Some(rows) = self.answer(Reader::Now, &sql) else { continue };
             self.same(Reader::Now, [&sql, "without indexes and kept plans"], rows, expected);
         }
-        let most = 12;
-        self.asked.drain(..self.asked.len().saturating_sub(most));
+        self.asked.drain(..self.asked.len().saturating_sub(MOST_ASKED));
     }
 
+    /// Whether both databases have the same rows; of large tables, what is counted of them.
     fn compare_tables(&mut self) {
         for number in 0..self.sites.len() {
             let site = &self.sites[number];

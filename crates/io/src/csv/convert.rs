@@ -90,17 +90,17 @@ impl Reader {
             }
             (SqlType::Uuid, _) => column.each(out, |f| parse::uuid(f).map(types::ops::uuid::stored)),
             (SqlType::Interval, _) => column.each::<Interval>(out, parse::interval),
-            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), _) => column.strings(out, clean),
-            (SqlType::Numeric { precision, scale }, _) => column.numbers(out, forms, precision, scale),
+            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), _) => column.strings(out, forms, clean),
             (
-                SqlType::Bytea
+                SqlType::Numeric { .. }
+                | SqlType::Bytea
                 | SqlType::Json
                 | SqlType::Jsonb
                 | SqlType::Array(_)
                 | SqlType::Struct(_)
                 | SqlType::Map(_),
                 _,
-            ) => column.strings(out, clean),
+            ) => column.strings(out, forms, clean),
         }
     }
 }
@@ -204,33 +204,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Numbers of any length, in their forms.
-    fn numbers(
-        &self,
-        out: &mut ColumnBuilder,
-        forms: &Forms,
-        precision: u16,
-        scale: i16,
-    ) -> Result<(), (usize, Error)> {
-        for (row, span) in self.spans().enumerate() {
-            if self.default(out, span) {
-                continue;
-            }
-            let Some(content) = self.content(span) else {
-                out.push_null();
-                continue;
-            };
-            let number = match forms.separator {
-                Some(_) => numeric::parse(&forms.number(&content)),
-                None => numeric::parse(&content),
-            };
-            let number = number.map_err(|bad| parse::error(bad, self.reader.sql_type, &content));
-            out.push_str(&number.and_then(|n| numeric::fit(n, precision, scale)).map_err(|e| (row, e))?);
-        }
-        Ok(())
-    }
-
-    fn strings(&self, out: &mut ColumnBuilder, clean: bool) -> Result<(), (usize, Error)> {
+    /// Texts, and what lies in memory as one.
+    fn strings(&self, out: &mut ColumnBuilder, forms: &Forms, clean: bool) -> Result<(), (usize, Error)> {
         for (row, span) in self.spans().enumerate() {
             if self.default(out, span) {
                 continue;
@@ -250,6 +225,11 @@ impl<'a> Fields<'a> {
             let text = text.and_then(|text| match self.reader.sql_type {
                 SqlType::Varchar(limit) => to_varchar(text, limit, TooLong::Refuse).map(Cow::Borrowed),
                 SqlType::Char(limit) => to_char_n(text, limit, TooLong::Refuse).map(Cow::Borrowed),
+                SqlType::Numeric { precision, scale } => {
+                    let number = numeric::parse(&forms.number(text.as_bytes()));
+                    let number = number.map_err(|bad| parse::error(bad, self.reader.sql_type, &content));
+                    number.and_then(|n| numeric::fit(n, precision, scale)).map(Cow::Owned)
+                }
                 SqlType::Bytea => bytes::parse(text).map(Cow::Owned),
                 SqlType::Json => json::check(text).map(|()| Cow::Borrowed(text)),
                 SqlType::Jsonb => json::normalised(text).map(Cow::Owned),

@@ -1,6 +1,6 @@
 //! `numeric` without limits, as PostgreSQL has it: up to 131,072 digits before the point and 16,383 behind it, NaN and
-//! infinities (decision 58). Decimals of up to 38 digits whose scale the
-//! type says are [`decimal`](super::decimal)s, and much faster.
+//! infinities (decision 58). Decimals of up to 38 digits whose scale the type says are [`decimal`](super::decimal)s, and much
+//! faster.
 //!
 //! A value lies in memory as a text, its form ([`encode`]), whose order of bytes is that of the numbers. Equal numbers have one
 //! form, so that zeros at the end of a value are not kept: what is printed of 1.50 is 1.5, unless the type says the digits.

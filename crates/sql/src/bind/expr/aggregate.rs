@@ -114,7 +114,8 @@ fn resolve(function: AggregateFunction, argument: &Expr, position: Option<u32>) 
     })
 }
 
-fn name_of(function: AggregateFunction) -> &'static str {
+/// What messages call it.
+pub(super) fn name_of(function: AggregateFunction) -> &'static str {
     function.definition().names.first().unwrap_or(&"count")
 }
 

@@ -8,6 +8,7 @@ use sqlparser::ast::{CeilFloorKind, FunctionArgumentClause, NullTreatment, Order
 use types::ops::date;
 use types::{SqlType, Value};
 
+use super::aggregate::name_of;
 use super::named::{call, local, no_function};
 use super::ordered_set::OrderedSet;
 use super::pattern::{is_pattern, substring_by_pattern};
@@ -79,12 +80,13 @@ impl CallParts<'_> {
     }
 }
 
-/// Whether an aggregate was refused because it does not take a `numeric` that is no decimal.
+/// Whether it is this aggregate that was refused, and because it does not take a `numeric` that is no decimal.
 fn is_for_numeric(error: &Error, call: &CallParts<'_>) -> bool {
+    let Some(aggregate) = AggregateFunction::find(&call.name) else { return false };
     error.state() == SqlState::UNDEFINED_FUNCTION
         && !call.star
         && call.arguments.len() == 1
-        && error.message().contains("(numeric")
+        && error.message().starts_with(&format!("function {}(numeric", name_of(aggregate)))
 }
 
 impl Binder<'_> {
