@@ -7,7 +7,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 BENCH := .bench-venv
 TESTS := .venv
 
-.PHONY: demo test test-rust test-python bench bench-quick bench-windows counts accept-counts wheel lint doc fuzz difference histories sizes miri asan tsan loom clean
+.PHONY: demo test test-rust test-python test-numa bench bench-quick bench-windows counts accept-counts wheel lint doc fuzz difference histories sizes miri asan tsan loom clean
 
 # Builds MorselDB and its shell, generates TPC-H, loads it, runs the 22 queries, checks the answers, prints a table of times.
 demo: toolchain
@@ -23,6 +23,10 @@ test-rust: toolchain
 
 test-python: $(TESTS)/installed
 	$(TESTS)/bin/python -m pytest -q python/tests
+
+# Where memory lies, on an emulated machine of four NUMA nodes: boots Debian's kernel under QEMU, some minutes.
+test-numa: toolchain
+	tests/numa/run
 
 # MorselDB beside its peers: all workloads, or those that WORKLOAD names (`make bench WORKLOAD=tpch,ssb`).
 bench: bench-module

@@ -8,6 +8,7 @@ mod free;
 mod holders;
 mod idle;
 mod mapping;
+mod nodes;
 mod pages;
 mod spare;
 
@@ -17,4 +18,5 @@ pub use buffer::Buffer;
 pub use extents::Extent;
 pub use free::{Free, free};
 pub use idle::{look_soon, much_is_free, thread_is_idle, when_idle};
-pub use pages::{HUGE_PAGE, Pages, node, set_node};
+pub use nodes::{OnNode, Spread, node, node_of, on_node, set_machine, set_machine_node, set_node};
+pub use pages::{HUGE_PAGE, Pages};

@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::ops::{Add, AddAssign};
 
-use crate::memory::set_node;
+use crate::memory::{set_machine_node, set_node};
 
 /// What is read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +102,12 @@ thread_local! {
 /// Says which node this thread runs on from now on, and how many hops it is from there to each node: 2 stands for more.
 pub fn sit(node: u16, hops: Box<[u8]>) {
     set_node(node);
+    DISTANCES.with(|distances| *distances.borrow_mut() = hops);
+}
+
+/// As [`sit`], where it is a node of the machine.
+pub fn sit_on_machine(node: u16, hops: Box<[u8]>) {
+    set_machine_node(node);
     DISTANCES.with(|distances| *distances.borrow_mut() = hops);
 }
 

@@ -213,6 +213,7 @@ impl Environment {
             worker_limit: Some(self.settings.number("worker_limit") as usize).filter(|&limit| limit > 0),
             division: self.settings.division(),
             placement: self.settings.placement(),
+            spread: self.settings.spread(),
             cancel: self.call.token(),
             ..JobOptions::default()
         }

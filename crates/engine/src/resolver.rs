@@ -319,7 +319,10 @@ impl sql::Resolver for Resolver<'_> {
         let table = &self.placed(table);
         match self.catalog.lookup(table.schema.as_deref(), &table.name)? {
             TableEntry::Table(of) => {
-                let info: Arc<dyn FileSource> = storage_info(&self.snapshot(&of.relation));
+                let info: Arc<dyn FileSource> = {
+                    let is_machine = self.shared().scheduler.placement().topology().is_machine();
+                    storage_info(&self.snapshot(&of.relation), is_machine)
+                };
                 Ok(files::table("storage_info", info, &self.shared().samples))
             }
             TableEntry::View(_) => {

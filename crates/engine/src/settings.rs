@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use base::memory::Spread;
 use base::traffic::MemoryPlacement;
 use base::{Error, Result, SqlState};
 use optimizer::{Costs, KnownRows, Search};
@@ -102,6 +103,13 @@ pub const SETTINGS: &[Setting] = &[
         default: "serializable",
         scope: Scope::Session,
         description: "How far transactions are kept from others that do not say it themselves.",
+    },
+    Setting {
+        name: "directory_placement",
+        kind: Kind::Choice(|| Spread::ALL.map(|(name, _)| name).to_vec()),
+        default: "interleaved",
+        scope: Scope::Session,
+        description: "How tables of joins lie on the nodes of the machine.",
     },
     Setting {
         name: "disabled_passes",
@@ -360,6 +368,7 @@ impl Settings {
         const HARMLESS: &[&str] = &[
             "admission_timeout",
             "default_transaction_isolation",
+            "directory_placement",
             "memory_limit",
             "memory_placement",
             "priority",
@@ -397,6 +406,10 @@ impl Settings {
     /// Where memory is taken to lie.
     pub(crate) fn placement(&self) -> MemoryPlacement {
         chosen(&MemoryPlacement::ALL, Setting::find("memory_placement").map_or("", |s| self.get(s)))
+    }
+    /// How tables of joins lie on the nodes of the machine.
+    pub(crate) fn spread(&self) -> Spread {
+        chosen(&Spread::ALL, Setting::find("directory_placement").map_or("", |s| self.get(s)))
     }
     /// How window functions are evaluated.
     pub(crate) fn of_windows(&self) -> runtime::window::Settings {

@@ -3,6 +3,7 @@
 use crate::morsel::Morsel;
 use crate::ranges::MorselRanges;
 use crate::topology::{NodeId, Placement, Topology};
+use base::memory::Spread;
 use base::traffic::MemoryPlacement;
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,6 +62,8 @@ pub struct Cutting {
     pub division: Division,
     /// Where memory is taken to lie.
     pub memory: MemoryPlacement,
+    /// How tables that all workers share are to lie on the nodes of the machine.
+    pub spread: Spread,
 }
 
 impl Cutting {
@@ -76,6 +79,7 @@ impl Cutting {
             strategy: Strategy::Lanes,
             division: Division::Morsels,
             memory: MemoryPlacement::FirstTouch,
+            spread: Spread::default(),
         }
     }
 

@@ -18,6 +18,7 @@ use crate::options::SchedulerOptions;
 use crate::policy::Clock;
 use crate::topology::Placement;
 use base::ids::Id;
+use base::memory::Spread;
 use base::traffic::MemoryPlacement;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -91,6 +92,7 @@ impl Dispatcher {
             strategy: Strategy::Lanes,
             division: Division::Morsels,
             memory: MemoryPlacement::FirstTouch,
+            spread: Spread::default(),
         }
     }
 

@@ -14,6 +14,7 @@ use crate::policy::{NOTED, Share};
 use crate::seats::{Seat, Seats};
 use crate::task::{JobSpec, Stage, TaskSet};
 use crate::times::Times;
+use base::memory::Spread;
 use base::panics::catch;
 use base::traffic::{self, MemoryPlacement};
 use base::{Error, Result};
@@ -31,6 +32,7 @@ pub(crate) struct Job {
     seats: Seats,
     division: Division,
     placement: MemoryPlacement,
+    spread: Spread,
     /// The job has failed: morsels are no longer claimed.
     failed: AtomicBool,
     /// Whether it is worth asking this job for work; changes under the lock.
@@ -94,7 +96,7 @@ impl Drop for Company<'_> {
 
 impl Job {
     pub(crate) fn new(spec: JobSpec, options: JobOptions, dispatcher: Arc<Dispatcher>) -> Self {
-        let JobOptions { weight, overtakes, worker_limit, division, placement, cancel, observer } = options;
+        let JobOptions { weight, overtakes, worker_limit, division, placement, spread, cancel, observer } = options;
         let workers = dispatcher.threads();
         let stages = spec.stages.iter().map(|(stage, _)| StageCounts::new(&**stage, workers)).collect();
         Self {
@@ -105,6 +107,7 @@ impl Job {
             seats: Seats::new(worker_limit),
             division,
             placement,
+            spread,
             failed: AtomicBool::new(false),
             runnable: AtomicBool::new(true),
             version: AtomicU64::new(0),
@@ -151,7 +154,7 @@ impl Job {
     fn cutting(&self) -> Cutting {
         let cut = self.dispatcher.cutting();
         let threads = cut.threads.min(self.seats.most());
-        Cutting { threads, division: self.division, memory: self.placement, ..cut }
+        Cutting { threads, division: self.division, memory: self.placement, spread: self.spread, ..cut }
     }
 
     /// Work for a worker, with the version at which it was the best to do.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::memory::Spread;
 use base::traffic::MemoryPlacement;
 
 use crate::cancel::CancelToken;
@@ -59,6 +60,8 @@ pub struct JobOptions {
     pub division: Division,
     /// Where its memory is taken to lie, for experiments on machines that are described.
     pub placement: MemoryPlacement,
+    /// How tables that all workers share are to lie on the nodes of the machine.
+    pub spread: Spread,
     /// Stops the job when cancelled.
     pub cancel: CancelToken,
     /// Sees every run of a morsel, and the end.
@@ -73,6 +76,7 @@ impl Default for JobOptions {
             worker_limit: None,
             division: Division::default(),
             placement: MemoryPlacement::default(),
+            spread: Spread::default(),
             cancel: CancelToken::new(),
             observer: None,
         }

@@ -11,6 +11,8 @@ use crate::task::JobSpec;
 use crate::topology::{Placement, Topology, available_threads};
 use crate::worker;
 use base::ids::Id;
+use base::memory::set_machine;
+use base::traffic;
 use base::{Error, Result, SqlState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -33,6 +35,9 @@ impl Scheduler {
         let max = options.max_threads.max(1);
         let threads = options.threads.unwrap_or_else(|| available_threads().min(max));
         let topology = options.topology.clone().unwrap_or_else(Topology::detect);
+        if topology.is_machine() {
+            set_machine(&topology.os_nodes());
+        }
         let scheduler = Self {
             dispatcher: Arc::new(Dispatcher::new(options, Placement::new(topology, max))),
             pin: options.pin,
@@ -87,7 +92,9 @@ impl Scheduler {
                         dispatcher.placement.bind(id, threads);
                     }
                     let node = dispatcher.placement.node(id);
-                    base::traffic::sit(node.0 as u16, dispatcher.placement.topology().hops(node));
+                    let topology = dispatcher.placement.topology();
+                    let sit = if topology.is_machine() { traffic::sit_on_machine } else { traffic::sit };
+                    sit(node.0 as u16, topology.hops(node));
                     worker::serve(&dispatcher, id);
                 });
             // 53000 is PostgreSQL's class for a machine that gives no more.

@@ -39,6 +39,8 @@ pub struct Topology {
     nodes: Vec<Node>,
     /// Whether workers may be bound to these processors: they are this machine's, and all of it is ours.
     bindable: bool,
+    /// Whether the nodes are the machine's, rather than a description's.
+    is_machine: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +58,7 @@ struct Node {
 impl Topology {
     /// The machine, as far as affinity lets this process use it; one node if the system does not tell.
     pub fn detect() -> Self {
-        machine::detect()
+        Self { is_machine: true, ..machine::detect() }
     }
 
     /// One node with processors `0..cpus`.
@@ -148,9 +150,13 @@ impl Topology {
             near.sort_by_key(|node| if node.index() == me { 0 } else { distances[node.index()].max(1) });
             Node { os, cpus, distances, near }
         });
-        Self { nodes: nodes.collect(), bindable }
+        Self { nodes: nodes.collect(), bindable, is_machine: false }
     }
 
+    /// Whether the nodes are the machine's, rather than a description's.
+    pub fn is_machine(&self) -> bool {
+        self.is_machine
+    }
     /// Number of nodes.
     pub fn node_count(&self) -> usize {
         self.nodes.len()
@@ -166,6 +172,10 @@ impl Topology {
     /// The machine's number of a node, as system calls want it.
     pub fn os_node(&self, node: NodeId) -> u32 {
         self.nodes[node.index()].os
+    }
+    /// The machine's numbers of all nodes.
+    pub fn os_nodes(&self) -> Vec<u32> {
+        self.nodes.iter().map(|node| node.os).collect()
     }
     /// The distance from one node to another; 10 is local.
     pub fn distance(&self, from: NodeId, to: NodeId) -> u32 {

@@ -59,6 +59,16 @@ impl Stored {
         }
     }
 
+    /// Where the values begin, if they are more than a page's worth.
+    fn address(&self) -> Option<*const u8> {
+        match self {
+            Self::Plain(column) => Some(column.data()),
+            Self::Open(view) => Some(view.address().data),
+            Self::Constant(_) => None,
+            Self::Frozen(frozen) => Some(frozen.address()),
+        }
+    }
+
     /// Begins to put symbols into texts that lie behind one another, if that is what they do.
     pub(crate) fn pack(&self) -> Option<(Arc<Frozen>, Box<Packing>)> {
         match self {
@@ -256,6 +266,11 @@ impl Body {
             },
         };
         (form, stored.bytes())
+    }
+
+    /// See [`Stored::address`].
+    pub(crate) fn address(&self, attribute: usize) -> Option<*const u8> {
+        self.columns[attribute].address()
     }
 
     /// Bytes of memory held (buffers shared with other columns count in full).

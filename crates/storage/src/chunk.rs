@@ -125,6 +125,11 @@ impl StoredChunk {
         self.number
     }
 
+    /// The node that its memory is to be on.
+    pub(crate) fn node(&self) -> u16 {
+        self.node
+    }
+
     /// The body as it is now, for as long as the caller keeps it.
     pub(crate) fn pin(&self) -> Arc<Body> {
         self.held().body.clone()

@@ -9,7 +9,7 @@ mod changed;
 use std::ops::Range;
 use std::sync::Arc;
 
-use types::{Chunk, Column, ColumnBuilder, Physical, SqlType, Value};
+use types::{Buffer, Chunk, Column, ColumnBuilder, Physical, SqlType, Value};
 
 use crate::body::{Body, Cell, Frozen, Scratch, Translated};
 use crate::scan;
@@ -404,6 +404,12 @@ impl ChunkReader {
     /// How a column lies in memory, in a word or two, and the bytes that it takes (buffers shared with others count in full).
     pub fn form(&self, attribute: usize) -> (&'static str, usize) {
         if attribute == self.row_id() { ("row ids", 0) } else { self.body.form(attribute) }
+    }
+
+    /// The node of the machine that a column's memory is on, as the system says; none if it lies on no page of its own.
+    pub fn machine_node(&self, attribute: usize) -> Option<u16> {
+        let address = (attribute != self.row_id()).then(|| self.body.address(attribute)).flatten()?;
+        (self.body.form(attribute).1 >= 2 * Buffer::LASTING).then(|| base::memory::node_of(address)).flatten()
     }
 
     /// Bytes of memory that the columns hold (buffers shared with others count in full).

@@ -11,7 +11,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::idle::{self, Moment};
 use super::mapping::{map, unmap};
-use super::pages::{HUGE_PAGE, Pages, node};
+use super::nodes::{LISTS, bind_home, list};
+use super::pages::{HUGE_PAGE, Pages};
 use super::spare;
 
 const PAGE: usize = 4 << 10;
@@ -21,7 +22,6 @@ const REGION_PAGES: usize = REGION / PAGE;
 const LONGEST: usize = REGION / 4;
 /// Gaps of so many pages and more go back to the system; in shorter ones they would not be worth taking a huge page apart.
 const GAP: usize = 16;
-const NODES: usize = 16;
 
 /// Free bytes that are worth giving back while others come and go.
 const MUCH: usize = 16 << 20;
@@ -30,8 +30,8 @@ const MUCH: usize = 16 << 20;
 static STALE: AtomicUsize = AtomicUsize::new(0);
 /// The fewest that these were since the last look, and between that and the one before.
 static LEAST: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
-/// By node (modulo their number here).
-static REGIONS: [Mutex<Vec<Region>>; NODES] = [const { Mutex::new(Vec::new()) }; NODES];
+/// By list.
+static REGIONS: [Mutex<Vec<Region>>; LISTS as usize] = [const { Mutex::new(Vec::new()) }; LISTS as usize];
 
 /// Memory for a long time, in whole pages. Not accounted for: owners charge their budgets.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub struct Extent {
 
 #[derive(Debug)]
 enum Origin {
-    /// A region of this node.
+    /// A region of this list.
     Region(u16),
     Own(#[expect(dead_code, reason = "dropped with the extent")] Pages),
 }
@@ -61,8 +61,8 @@ impl Extent {
             let start = NonNull::new(pages.as_ptr()).expect("never null");
             return Self { start, len: pages.len(), origin: Origin::Own(pages) };
         }
-        let (node, pages) = (node(), len.div_ceil(PAGE));
-        Self { start: take(&mut regions(node), node, pages), len: pages * PAGE, origin: Origin::Region(node) }
+        let (list, pages) = (list(), len.div_ceil(PAGE));
+        Self { start: take(&mut regions(list), list, pages), len: pages * PAGE, origin: Origin::Region(list) }
     }
 
     /// First byte.
@@ -81,8 +81,8 @@ impl Extent {
 
 impl Drop for Extent {
     fn drop(&mut self) {
-        let Origin::Region(node) = self.origin else { return };
-        let mut regions = regions(node);
+        let Origin::Region(list) = self.origin else { return };
+        let mut regions = regions(list);
         let region = regions.iter_mut().find(|region| region.has(self.start)).expect("it came from there");
         let first = (self.start.as_ptr() as usize - region.start.as_ptr() as usize) / PAGE;
         region.free(first, self.len / PAGE);
@@ -91,16 +91,20 @@ impl Drop for Extent {
     }
 }
 
-fn regions(node: u16) -> MutexGuard<'static, Vec<Region>> {
-    REGIONS[usize::from(node) % NODES].lock().unwrap_or_else(PoisonError::into_inner)
+fn regions(list: u16) -> MutexGuard<'static, Vec<Region>> {
+    REGIONS[usize::from(list)].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn take(regions: &mut Vec<Region>, node: u16, pages: usize) -> NonNull<u8> {
+fn take(regions: &mut Vec<Region>, list: u16, pages: usize) -> NonNull<u8> {
     if let Some(start) = regions.iter_mut().find_map(|region| region.take(pages)) {
         return start;
     }
-    let recycled = spare::take(REGION, node);
-    let start = recycled.unwrap_or_else(|| map(REGION));
+    let recycled = spare::take(REGION, list);
+    let start = recycled.unwrap_or_else(|| {
+        let start = map(REGION);
+        bind_home(start, REGION);
+        start
+    });
     let mut region = Region { start, used: Bits::default(), stale: Bits::default() };
     // The system has memory there already.
     region.set_stale(0, REGION_PAGES, recycled.is_some());
@@ -126,8 +130,8 @@ fn tidy(moment: Moment) {
 
 /// Gives the system what is free.
 fn give_back() {
-    for node in 0..NODES as u16 {
-        let mut regions = regions(node);
+    for list in 0..LISTS {
+        let mut regions = regions(list);
         regions.iter_mut().for_each(Region::give_back);
         regions.retain(|region| {
             let is_used = region.used.count > 0;

@@ -1,10 +1,10 @@
 //! Zeroed memory from the machine: large pieces are mapped, aligned to huge pages, and materialise on first touch.
 
 use std::alloc::{alloc_zeroed, dealloc, handle_alloc_error};
-use std::cell::Cell;
 use std::ptr::NonNull;
 
 use super::mapping::{layout, map, unmap};
+use super::nodes::{self, Spread, list, node};
 use super::spare;
 
 /// Bytes of a huge page.
@@ -13,29 +13,17 @@ pub const HUGE_PAGE: usize = 2 << 20;
 /// `watched`, know of a piece's end only if it came from the allocator and goes back there.
 const MAPS: bool = !cfg!(watched);
 
-thread_local! {
-    static NODE: Cell<u16> = const { Cell::new(0) };
-}
-
-/// The NUMA node whose memory this thread gets when it touches fresh pages; 0 if nobody has said.
-pub fn node() -> u16 {
-    NODE.get()
-}
-
-/// Says which node this thread runs on, from now on.
-pub fn set_node(node: u16) {
-    NODE.set(node);
-}
-
 /// Zeroed memory. Pieces of 2 MiB and more are anonymous mappings in huge pages where the machine grants them (4 KiB
-/// pages cost joins 2.3 to 4.6 times as much): they take memory, and a place on a NUMA node, when they are first
-/// touched, and by the thread that does (thesis 4.5.2). Not accounted for: owners charge their budgets.
+/// pages cost joins 2.3 to 4.6 times as much): they take memory when they are first touched, on the NUMA node of the thread
+/// that got them. Not accounted for: owners charge their budgets.
 #[derive(Debug)]
 pub struct Pages {
     start: NonNull<u8>,
     len: usize,
-    /// The node of the thread that got it, which touches it first.
+    /// The node of the thread that got it.
     node: u16,
+    /// The list that it goes to in the end; none: it is on several nodes.
+    list: Option<u16>,
 }
 
 // SAFETY: the memory is owned exclusively, like a `Vec<u8>`.
@@ -49,13 +37,26 @@ impl Pages {
         assert!(len > 0);
         let len = if len >= HUGE_PAGE { len.next_multiple_of(HUGE_PAGE) } else { len };
         if MAPS && len >= HUGE_PAGE {
-            return Self { start: map(len), len, node: node() };
+            let start = map(len);
+            nodes::bind_home(start, len);
+            return Self { start, len, node: node(), list: Some(list()) };
         }
         let layout = layout(len);
         // SAFETY: the layout's size is not zero.
         let start = unsafe { alloc_zeroed(layout) };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
-        Self { start, len, node: node() }
+        Self { start, len, node: node(), list: Some(list()) }
+    }
+
+    /// As [`zeroed`](Self::zeroed), for what all workers share: on all nodes of the machine.
+    pub fn shared(len: usize, spread: Spread) -> Self {
+        if !MAPS || len < HUGE_PAGE {
+            return Self::zeroed(len);
+        }
+        let len = len.next_multiple_of(HUGE_PAGE);
+        let start = map(len);
+        let is_spread = nodes::spread(start, len, spread, HUGE_PAGE);
+        Self { start, len, node: node(), list: (!is_spread).then(list) }
     }
 
     /// As [`zeroed`](Self::zeroed), but possibly memory of this thread's node that was used before: then `true` comes with
@@ -65,8 +66,8 @@ impl Pages {
             return (Self::zeroed(len), false);
         }
         let len = len.next_multiple_of(HUGE_PAGE);
-        match spare::take(len, node()) {
-            Some(start) => (Self { start, len, node: node() }, true),
+        match spare::take(len, list()) {
+            Some(start) => (Self { start, len, node: node(), list: Some(list()) }, true),
             None => (Self::zeroed(len), false),
         }
     }
@@ -94,7 +95,7 @@ impl Drop for Pages {
         if !MAPS || self.len < HUGE_PAGE {
             // SAFETY: allocated by `zeroed` with this layout.
             unsafe { dealloc(self.start.as_ptr(), layout(self.len)) };
-        } else if !spare::keep(self.start, self.len, self.node) {
+        } else if !self.list.is_some_and(|list| spare::keep(self.start, self.len, list)) {
             // SAFETY: `map` returned exactly this range, which nobody else has.
             unsafe { unmap(self.start, self.len) };
         }
@@ -103,6 +104,7 @@ impl Drop for Pages {
 
 #[cfg(test)]
 mod tests {
+    use super::super::set_node;
     use super::*;
 
     #[test]

@@ -9,17 +9,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::idle::{self, Moment};
 use super::mapping::{map, map_at, unmap};
+use super::nodes::{LISTS, bind_home};
 
-/// Bytes that are kept at most, a node.
+/// Bytes that are kept at most, a list.
 const MOST: usize = 2 << 30;
 /// Bytes that are kept however long nobody asks for them, as long as something happens.
 const FLOOR: usize = 128 << 20;
 /// Bytes that are kept when nothing does.
 const REST: usize = 32 << 20;
-const NODES: usize = 16;
 
-/// By node (modulo their number here).
-static SPARE: [Mutex<Spare>; NODES] = [const { Mutex::new(Spare::EMPTY) }; NODES];
+static SPARE: [Mutex<Spare>; LISTS as usize] = [const { Mutex::new(Spare::EMPTY) }; LISTS as usize];
 struct Spare {
     /// The oldest first.
     pieces: Vec<Piece>,
@@ -40,18 +39,18 @@ struct Piece {
 // SAFETY: nobody else has the memory.
 unsafe impl Send for Piece {}
 
-fn spare(node: u16) -> MutexGuard<'static, Spare> {
-    SPARE[usize::from(node) % NODES].lock().unwrap_or_else(PoisonError::into_inner)
+fn spare(list: u16) -> MutexGuard<'static, Spare> {
+    SPARE[usize::from(list)].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Bytes that are here, of all nodes.
 pub(super) fn bytes() -> usize {
-    (0..NODES as u16).map(|node| spare(node).bytes).sum()
+    (0..LISTS).map(|list| spare(list).bytes).sum()
 }
 
-/// Memory of so many bytes on the node, which are anything; none if nothing is spare there.
-pub(super) fn take(len: usize, node: u16) -> Option<NonNull<u8>> {
-    let mut pieces = pieces_for(len, &mut spare(node));
+/// Memory of so many bytes of the list's node, which are anything; none if nothing is spare there.
+pub(super) fn take(len: usize, list: u16) -> Option<NonNull<u8>> {
+    let mut pieces = pieces_for(len, &mut spare(list));
     match pieces.as_slice() {
         [] => None,
         [piece] if piece.len == len => pieces.pop().map(|piece| piece.start),
@@ -89,6 +88,7 @@ fn pieces_for(len: usize, spare: &mut Spare) -> Vec<Piece> {
 /// addresses, which costs a microsecond for two megabytes, where clearing them costs hundreds.
 fn assemble(len: usize, pieces: Vec<Piece>) -> NonNull<u8> {
     let start = map(len);
+    bind_home(start, len);
     let mut at = 0;
     for piece in pieces {
         // SAFETY: inside of the range made above.
@@ -115,14 +115,15 @@ unsafe fn move_to(from: NonNull<u8>, len: usize, to: NonNull<u8>) {
         }
         // Too many mappings, perhaps: fresh memory takes the place, which may have lost its own.
         map_at(to, len);
+        bind_home(to, len);
     }
     // SAFETY: as the caller promises.
     unsafe { unmap(from, len) };
 }
 
 /// Takes a mapping of whole huge pages over, which nobody uses any more, unless there are enough.
-pub(super) fn keep(start: NonNull<u8>, len: usize, node: u16) -> bool {
-    let mut spare = spare(node);
+pub(super) fn keep(start: NonNull<u8>, len: usize, list: u16) -> bool {
+    let mut spare = spare(list);
     if spare.bytes + len > MOST {
         return false;
     }
@@ -135,11 +136,11 @@ pub(super) fn keep(start: NonNull<u8>, len: usize, node: u16) -> bool {
 
 /// Gives back what nobody needs.
 fn tidy(moment: Moment) {
-    let nodes = 0..NODES as u16;
+    let lists = 0..LISTS;
     match moment {
         Moment::Look => {}
-        Moment::Busy => nodes.for_each(|node| give_back(node, needed)),
-        Moment::Idle => nodes.for_each(|node| give_back(node, |_| REST)),
+        Moment::Busy => lists.for_each(|list| give_back(list, needed)),
+        Moment::Idle => lists.for_each(|list| give_back(list, |_| REST)),
     }
 }
 
@@ -149,8 +150,8 @@ fn needed(spare: &Spare) -> usize {
 }
 
 /// Gives back the oldest of what is spare, but for so many bytes.
-fn give_back(node: u16, keep: impl FnOnce(&Spare) -> usize) {
-    let mut spare = spare(node);
+fn give_back(list: u16, keep: impl FnOnce(&Spare) -> usize) {
+    let mut spare = spare(list);
     let unneeded = spare.bytes.saturating_sub(keep(&spare));
     let (mut count, mut bytes) = (0, 0);
     for piece in &spare.pieces {

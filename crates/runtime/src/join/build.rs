@@ -48,7 +48,7 @@ pub(super) fn start(join: Arc<Join>, cut: &Cutting) -> Result<Option<Box<dyn Tas
     let list = if join.filters && bits.is_none() { join.keys.list(&segments) } else { None };
     let bytes = 8 * places.slots();
     let charged = join.budget.reserve(bytes + bits.map_or(0, |(_, bytes)| bytes), OPERATOR)?;
-    let directory = Pages::zeroed(bytes);
+    let directory = Pages::shared(bytes, cut.spread);
     let bitmap = bits.map(|(least, bytes)| Bitmap::new(least, bytes));
     let slots = directory.as_ptr().cast_const().cast();
     let table = join.publish(slots, places, Some(Keyed { range: keys, bitmap, list, directory }), charged);

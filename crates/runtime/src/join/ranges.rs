@@ -78,7 +78,7 @@ fn deal_out(join: Arc<Join>, until: Option<u32>, cut: &Cutting) -> Result<Option
     let bounds: Vec<Vec<usize>> = runs.iter().map(bounds).collect();
     let sizes = (0..=separators.len()).map(|part| bounds.iter().map(|b| (b[part + 1] - b[part]) as u64).sum());
     let parts = Parts {
-        directory: Pages::zeroed((16 * rows).max(1)),
+        directory: Pages::shared((16 * rows).max(1), cut.spread),
         charged: Mutex::new(Some(charged)),
         offsets: Offsets::new(sizes),
         reaches: (0..=separators.len()).map(|_| OnceLock::new()).collect(),

@@ -130,6 +130,10 @@ impl Frozen {
     pub(crate) fn width(&self) -> usize {
         self.header.width
     }
+    /// Where they begin.
+    pub(crate) fn address(&self) -> *const u8 {
+        self.bytes.as_slice().as_ptr()
+    }
     /// Bytes of memory held.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.capacity() + self.texts.len() * size_of::<Str>() + size_of::<Self>()

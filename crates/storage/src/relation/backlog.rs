@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
+use base::memory::on_node;
 use base::statement;
 
 use super::Relation;
@@ -236,6 +237,7 @@ impl Relation {
     fn work_off(&self, claim: &Claim<'_>) {
         let (attribute, number) = (claim.attribute, claim.left.chunk);
         let chunk = self.directory.get(number as usize);
+        let _node = on_node(chunk.node());
         let body = chunk.pin();
         let rows = claim.left.grown.clone().unwrap_or(0..chunk.closed_rows());
         // Complete chunks were delivered in other forms than arrays as codes; who has frozen one that grew has sketched it.
@@ -279,6 +281,7 @@ impl Relation {
         begun: Option<(Arc<Frozen>, Box<Packing>)>,
     ) -> Option<(Arc<Frozen>, Box<Packing>)> {
         let chunk = self.directory.get(number);
+        let _node = on_node(chunk.node());
         let (column, mut packing) = begun.or_else(|| chunk.pin().stored(attribute).pack())?;
         if packing.step(&column) {
             return Some((column, packing));
@@ -308,6 +311,7 @@ impl Relation {
     /// Takes the symbols out of texts of a chunk, if there is memory for that.
     fn unpack(&self, attribute: usize, number: usize) {
         let chunk = self.directory.get(number);
+        let _node = on_node(chunk.node());
         let body = chunk.pin();
         let before = body.stored(attribute);
         if let Some(unpacked) = before.unpack() {

@@ -10,8 +10,6 @@ use base::memory::Extent;
 const ALIGNMENT: usize = 64;
 /// Bytes past the end that may be read (never written), so that kernels can load whole vectors.
 const SLACK: usize = 32;
-/// What is smaller is no page's worth of an [`Extent`].
-const LASTING: usize = 32 << 10;
 
 /// A growable byte buffer, aligned to 64, readable 32 bytes past its capacity.
 ///
@@ -41,6 +39,9 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
+    /// What is smaller is no page's worth of an [`Extent`], and comes from the allocator.
+    pub const LASTING: usize = 32 << 10;
+
     /// An empty buffer that holds `capacity` bytes without growing.
     pub fn with_capacity(capacity: usize) -> Self {
         let layout = Self::layout(capacity);
@@ -61,7 +62,7 @@ impl Buffer {
 
     /// An empty buffer of `capacity` bytes, which does not grow, for what stays: no memory beside it is lost.
     pub fn lasting(capacity: usize) -> Self {
-        if capacity < LASTING {
+        if capacity < Self::LASTING {
             return Self::with_capacity(capacity);
         }
         let extent = Extent::new(capacity + SLACK);
