@@ -27,7 +27,9 @@ const fn types(left: SqlType, right: SqlType, result: SqlType) -> Option<Arithme
 /// run time.
 pub fn arithmetic(op: ScalarFunction, left: SqlType, right: SqlType) -> Option<ArithmeticTypes> {
     use ScalarFunction as F;
-    use SqlType::{BigInt, Date, Double, Integer, Interval, Null, Real, SmallInt, Time, Timestamp, Timestamptz};
+    use SqlType::{
+        BigInt, Date, Double, Integer, Interval, Null, Real, SmallInt, Time, Timestamp, Timestamptz, Timetz,
+    };
     let additive = matches!(op, F::ADD | F::SUBTRACT);
     match (left, right) {
         (Null, Null) => types(Double, Double, Double),
@@ -64,6 +66,10 @@ pub fn arithmetic(op: ScalarFunction, left: SqlType, right: SqlType) -> Option<A
         (Time, Interval) if additive => types(Time, Interval, Time),
         (Interval, Time) if op == F::ADD => types(Interval, Time, Time),
         (Interval, Time) if op == F::SUBTRACT => types(Interval, Interval, Interval),
+        (Timetz, Interval | Null) if additive => types(Timetz, Interval, Timetz),
+        (Interval | Null, Timetz) if op == F::ADD => types(Interval, Timetz, Timetz),
+        (Date, Timetz) if op == F::ADD => types(Date, Timetz, Timestamptz),
+        (Timetz, Date) if op == F::ADD => types(Timetz, Date, Timestamptz),
         (Time, Time) if op == F::SUBTRACT => types(Time, Time, Interval),
         (Date, Time) if additive => types(Date, if op == F::ADD { Time } else { Interval }, Timestamp),
         (Timestamp, Time) if additive => types(Timestamp, Interval, Timestamp),

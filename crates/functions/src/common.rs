@@ -14,6 +14,7 @@ pub fn common_type(a: SqlType, b: SqlType) -> Option<SqlType> {
         (Date, Timestamp) | (Timestamp, Date) => Timestamp,
         (Timestamptz, Date | Timestamp) | (Date | Timestamp, Timestamptz) => Timestamptz,
         (Time, Interval) | (Interval, Time) => Interval,
+        (Time, Timetz) | (Timetz, Time) => Timetz,
         (Map(a), Map(b)) => SqlType::map_of(common_type(a.key, b.key)?, common_type(a.value, b.value)?),
         (Struct(a), Struct(b)) => common_struct(a, b)?,
         (Array(a), Array(b)) => SqlType::array_of(common_type(*a, *b)?),

@@ -23,6 +23,7 @@ pub enum Parameter {
     Text,
     Date,
     Time,
+    Timetz,
     Timestamp,
     Timestamptz,
     Interval,
@@ -43,11 +44,17 @@ pub enum Parameter {
     Array,
     /// An element of the overload's arrays, which is passed as the array of it alone, so that it may be NULL.
     Element,
+    /// A range. All ranges and bounds of an overload have one type of values.
+    Range,
+    /// A value of the type of the overload's ranges.
+    Bound,
+    /// What another accepts, passed as the array of it alone, so that it may be NULL.
+    OrNull(&'static Parameter),
 }
 
 impl Parameter {
     fn is_polymorphic(self) -> bool {
-        matches!(self, Self::Array | Self::Element)
+        matches!(self, Self::Array | Self::Element | Self::Range | Self::Bound)
     }
 }
 
@@ -109,6 +116,7 @@ impl Parameter {
             Self::Text => SqlType::Text,
             Self::Date => SqlType::Date,
             Self::Time => SqlType::Time,
+            Self::Timetz => SqlType::Timetz,
             Self::Timestamp => SqlType::Timestamp,
             Self::Timestamptz => SqlType::Timestamptz,
             Self::Interval => SqlType::Interval,
@@ -119,7 +127,8 @@ impl Parameter {
             Self::Any => from,
             Self::Texts => SqlType::array_of(SqlType::Text),
             Self::Integers => SqlType::array_of(SqlType::Integer),
-            Self::Array | Self::Element => return None,
+            Self::OrNull(of) => return of.accept(from),
+            Self::Array | Self::Element | Self::Range | Self::Bound => return None,
             Self::Uuid => SqlType::Uuid,
         };
         if from == SqlType::Null {
@@ -164,18 +173,39 @@ impl Overload {
     /// The cost of each argument's conversion and the type that it becomes, or none.
     fn accept(&self, arguments: &[SqlType]) -> Option<Vec<(u32, SqlType)>> {
         let pairs = || self.parameters.iter().zip(arguments);
-        let element =
-            if self.parameters.iter().any(|p| p.is_polymorphic()) { Some(element_of(pairs())?) } else { None };
+        let element = match self.parameters.iter().find(|p| p.is_polymorphic()) {
+            Some(Parameter::Range | Parameter::Bound) => {
+                Some(arguments.iter().copied().find(|a| a.subtype().is_some())?)
+            }
+            Some(_) => Some(element_of(pairs())?),
+            None => None,
+        };
         let one = |(p, &a): (&Parameter, &SqlType)| {
             let to = match (p, element) {
                 (Parameter::Array, Some(element)) => SqlType::array_of(element),
                 (Parameter::Element, Some(element)) => element,
+                (Parameter::Bound, Some(SqlType::Range(&of))) => return Some((accept_bound(a, of)?, of)),
+                (Parameter::Range, Some(range)) if a == range || a == SqlType::Null => range,
+                (Parameter::Range | Parameter::Bound, _) => return None,
                 _ => return p.accept(a),
             };
             Some((u32::from(a != to), to))
         };
         pairs().map(one).collect()
     }
+}
+
+/// The cost of a value's conversion to what is in a range.
+fn accept_bound(from: SqlType, of: SqlType) -> Option<u32> {
+    let parameter = match of {
+        SqlType::Integer => Parameter::Integer,
+        SqlType::BigInt => Parameter::BigInt,
+        SqlType::Numeric { .. } => Parameter::Numeric,
+        SqlType::Date => Parameter::Date,
+        SqlType::Timestamp => Parameter::Timestamp,
+        _ => Parameter::Timestamptz,
+    };
+    parameter.accept(from).map(|(cost, _)| cost)
 }
 
 /// The common type of all elements; none if there is no array, or no such type.
@@ -208,7 +238,8 @@ impl ScalarFunction {
                 ResultType::First => arguments[0],
                 ResultType::Rule(rule) => rule(&arguments, constants),
             };
-            let alone = overload.parameters.iter().map(|p| *p == Parameter::Element).collect();
+            let alone =
+                overload.parameters.iter().map(|p| matches!(p, Parameter::Element | Parameter::OrNull(_))).collect();
             best = Some((cost, ResolvedCall { arguments, alone, defaults: overload.defaults, result }));
         }
         best.map(|(_, call)| call)

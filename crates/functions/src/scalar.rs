@@ -20,6 +20,7 @@ mod periods;
 mod processes;
 mod quoting;
 mod random;
+mod ranges;
 mod routines;
 mod sequences;
 mod special;
@@ -43,7 +44,7 @@ pub use call::Call;
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 29] = [
+const FAMILIES: [&[Scalar]; 30] = [
     operators::ROWS,
     numbers::ROWS,
     special::ROWS,
@@ -63,6 +64,7 @@ const FAMILIES: [&[Scalar]; 29] = [
     counts::ROWS,
     structs::ROWS,
     maps::ROWS,
+    ranges::ROWS,
     sequences::ROWS,
     routines::ROWS,
     bytes::ROWS,

@@ -51,7 +51,9 @@ fn encode(key: &mut Key<'_>, part: Part, kind: usize, value: &Value) {
         Value::Bool(value) => key.bool(part, *value),
         Value::Int(value) if kind == 1 => key.i16(part, *value as i16),
         Value::Int(value) if kind == 2 => key.i32(part, *value as i32),
-        Value::Int(value) | Value::Time(value) | Value::Timestamp(value) => key.i64(part, *value),
+        Value::Int(value) | Value::Time(value) | Value::Timetz(value) | Value::Timestamp(value) => {
+            key.i64(part, *value)
+        }
         Value::Decimal(value) => key.i128(part, *value),
         Value::Float(value) => key.f64(part, *value),
         Value::Str(text) => key.bytes(part, text.as_bytes()),

@@ -17,7 +17,7 @@ use arrow_array::{
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use base::{Error, Result, SqlState};
-use types::ops::cast::pad_char;
+use types::ops::cast::{format_value, pad_char};
 use types::ops::{bytes, numeric, uuid};
 use types::{Chunk, Column, EnumType, Interval, Physical, SqlType};
 
@@ -36,7 +36,7 @@ pub fn data_type_of(sql_type: SqlType) -> DataType {
         SqlType::Double => DataType::Float64,
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => DataType::Utf8,
         // Arrow's decimals have one scale, and no NaN.
-        SqlType::Numeric { .. } => DataType::Utf8,
+        SqlType::Numeric { .. } | SqlType::Range(_) | SqlType::Timetz => DataType::Utf8,
         SqlType::Bytea => DataType::Binary,
         // As columns of few texts are in data frames: codes and a dictionary.
         SqlType::Enum(_) => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
@@ -58,6 +58,10 @@ pub(crate) const UUID: &str = "arrow.uuid";
 pub(crate) const JSON: &str = "arrow.json";
 /// What marks texts that are numbers of any length.
 const NUMERIC: &str = "morseldb.numeric";
+/// What marks texts that are times with offsets.
+const TIMETZ: &str = "morseldb.timetz";
+/// What marks texts that are ranges.
+const RANGE: &str = "morseldb.range";
 /// What marks JSON whose texts are those of `jsonb`.
 pub(crate) const NORMAL: &str = "morseldb.jsonb";
 
@@ -71,6 +75,8 @@ pub fn schema_of(fields: &[Field]) -> SchemaRef {
             SqlType::Uuid => HashMap::from([named(UUID)]),
             SqlType::Json => HashMap::from([named(JSON)]),
             SqlType::Numeric { .. } => HashMap::from([named(NUMERIC)]),
+            SqlType::Range(_) => HashMap::from([named(RANGE)]),
+            SqlType::Timetz => HashMap::from([named(TIMETZ)]),
             SqlType::Jsonb => HashMap::from([named(JSON), (NORMAL.to_owned(), String::new())]),
             _ => HashMap::new(),
         })
@@ -134,6 +140,7 @@ pub fn array_of(column: &Column, large: bool) -> Result<ArrayRef> {
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => strings(column, large),
         SqlType::Json | SqlType::Jsonb => strings(column, large),
         SqlType::Numeric { .. } => numbers(column, 0, column.rows()),
+        SqlType::Range(_) | SqlType::Timetz => printed(column, 0, column.rows()),
         SqlType::Bytea => {
             let mut out = BinaryBuilder::with_capacity(column.rows(), text_bytes(column, 0, column.rows()));
             (0..column.rows())
@@ -181,6 +188,12 @@ fn strings(column: &Column, large: bool) -> ArrayRef {
 fn numbers(column: &Column, from: usize, rows: usize) -> ArrayRef {
     let scale = if let SqlType::Numeric { scale, .. } = column.sql_type() { scale } else { 0 };
     let text = |row| (!column.is_null(row)).then(|| numeric::format(column.str(row), scale));
+    Arc::new((from..from + rows).map(text).collect::<StringArray>())
+}
+
+/// Values of types that Arrow does not have, as texts.
+fn printed(column: &Column, from: usize, rows: usize) -> ArrayRef {
+    let text = |row| (!column.is_null(row)).then(|| format_value(&column.value(row), column.sql_type()));
     Arc::new((from..from + rows).map(text).collect::<StringArray>())
 }
 

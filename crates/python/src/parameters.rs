@@ -68,7 +68,8 @@ pub fn convert(object: &Bound<'_, PyAny>) -> PyResult<(Value, SqlType)> {
         return text(SqlType::Date);
     }
     if object.is_instance(&class(py, &TIME, "datetime", "time")?)? {
-        return text(SqlType::Time);
+        let is_zoned = !object.call_method0("utcoffset")?.is_none();
+        return text(if is_zoned { SqlType::Timetz } else { SqlType::Time });
     }
     if object.is_instance(&class(py, &UUID, "uuid", "UUID")?)? {
         return Ok((Value::Uuid(object.getattr("int")?.extract()?), SqlType::Uuid));

@@ -64,6 +64,10 @@ pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize, zone: &Z
         SqlType::Text | SqlType::Varchar(_) | SqlType::Json | SqlType::Jsonb => {
             each!(|row| Ok(column.str(row).into_pyobject(py)?.into_any().unbind()))
         }
+        SqlType::Range(_) => {
+            let text = |row| ops::cast::format_value(&column.value(row), column.sql_type());
+            each!(|row| Ok(text(row).into_pyobject(py)?.into_any().unbind()))
+        }
         SqlType::Bytea => {
             each!(|row| Ok(PyBytes::new(py, &ops::bytes::bytes(column.str(row))).into_any().unbind()))
         }
@@ -86,9 +90,17 @@ pub fn objects(py: Python<'_>, column: &Column, from: usize, to: usize, zone: &Z
             let (values, info) = (column.values::<i64>(), zone_info(py, zone)?);
             each!(|row| timestamp(py, local(values[row], zone)?, Some(&info)))
         }
+        SqlType::Timetz => {
+            let values = column.values::<i64>();
+            each!(|row| {
+                let (micros, east) = ops::date::timetz::unpack(values[row]);
+                let zone = PyTzInfo::fixed_offset(py, PyDelta::new(py, 0, east, 0, true)?)?;
+                time(py, micros, Some(&zone))
+            })
+        }
         SqlType::Time => {
             let values = column.values::<i64>();
-            each!(|row| time(py, values[row]))
+            each!(|row| time(py, values[row], None))
         }
         SqlType::Uuid => {
             let (values, class) = (column.values::<i128>(), class(py, &UUID, "uuid", "UUID")?);
@@ -165,12 +177,12 @@ fn timestamp(py: Python<'_>, micros: i64, zone: Option<&Bound<'_, PyTzInfo>>) ->
 }
 
 /// Python's clock ends before 24:00:00.
-fn time(py: Python<'_>, micros: i64) -> PyResult<Py<PyAny>> {
+fn time(py: Python<'_>, micros: i64, zone: Option<&Bound<'_, PyTzInfo>>) -> PyResult<Py<PyAny>> {
     if micros == DAY {
         return Err(PyOverflowError::new_err("Python has no time 24:00:00: cast it to text"));
     }
     let m = Moment::from_micros(micros);
-    Ok(PyTime::new(py, m.hour as u8, m.minute as u8, m.second as u8, m.micros, None)?.into_any().unbind())
+    Ok(PyTime::new(py, m.hour as u8, m.minute as u8, m.second as u8, m.micros, zone)?.into_any().unbind())
 }
 
 fn local(moment: i64, zone: &Zone) -> PyResult<i64> {

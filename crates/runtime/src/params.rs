@@ -201,6 +201,7 @@ pub(crate) fn check_type(value: &Value, sql_type: SqlType) -> Result<()> {
         Value::Str(_) => sql_type.physical() == Physical::Str,
         Value::Date(_) => sql_type == SqlType::Date,
         Value::Time(_) => sql_type == SqlType::Time,
+        Value::Timetz(_) => sql_type == SqlType::Timetz,
         Value::Timestamp(_) => matches!(sql_type, SqlType::Timestamp | SqlType::Timestamptz),
         Value::Interval(_) => sql_type == SqlType::Interval,
         Value::Uuid(_) => sql_type == SqlType::Uuid,

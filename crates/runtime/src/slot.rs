@@ -21,7 +21,7 @@ pub fn slot_of(value: &Value, sql_type: SqlType, mut text: impl FnMut(&Arc<str>)
     Ok(match value {
         Value::Null => Slot::default(),
         Value::Bool(b) => extended(i128::from(*b)),
-        Value::Int(i) | Value::Time(i) | Value::Timestamp(i) => extended(i128::from(*i)),
+        Value::Int(i) | Value::Time(i) | Value::Timetz(i) | Value::Timestamp(i) => extended(i128::from(*i)),
         Value::Decimal(d) => extended(*d),
         Value::Date(d) | Value::Enum(d) => extended(i128::from(*d)),
         Value::Float(f) if sql_type == SqlType::Real => Slot([u64::from((*f as f32).to_bits()), 0]),

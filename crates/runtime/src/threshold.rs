@@ -104,7 +104,7 @@ impl Threshold {
 fn by_number(value: Value) -> Value {
     match value {
         Value::Bool(b) => Value::Decimal(b.into()),
-        Value::Int(i) | Value::Time(i) | Value::Timestamp(i) => Value::Decimal(i.into()),
+        Value::Int(i) | Value::Time(i) | Value::Timetz(i) | Value::Timestamp(i) => Value::Decimal(i.into()),
         Value::Date(number) | Value::Enum(number) => Value::Decimal(number.into()),
         other => other,
     }

@@ -46,6 +46,7 @@ pub(crate) fn value(random: &mut Random, sql_type: SqlType, distinct: u64) -> Va
         SqlType::Date => Value::Date(n as i32),
         SqlType::Enum(_) => Value::Enum(n as i32),
         SqlType::Time => Value::Time(n),
+        SqlType::Timetz => Value::Timetz(n),
         SqlType::Uuid => Value::Uuid((i128::from(n) << 64) as u128),
         SqlType::Timestamp | SqlType::Timestamptz => Value::Timestamp(n),
         SqlType::Interval => {
@@ -64,6 +65,9 @@ pub(crate) fn value(random: &mut Random, sql_type: SqlType, distinct: u64) -> Va
         // Nothing here knows what a text means.
         SqlType::Numeric { .. } => {
             Value::str(types::ops::numeric::encode(&types::ops::numeric::of_decimal(n.into(), 3)))
+        }
+        SqlType::Range(&element) => {
+            types::ops::range::make(&value(random, element, distinct), &Value::Null, "[)", element).expect("a range")
         }
         SqlType::Bytea => Value::str(types::ops::bytes::form(&n.to_be_bytes())),
         SqlType::Json | SqlType::Jsonb => Value::str(format!("[{n}]")),

@@ -20,6 +20,7 @@ pub mod like;
 pub mod map;
 pub mod number;
 pub mod numeric;
+pub mod range;
 pub mod regex;
 pub mod string;
 pub mod structure;

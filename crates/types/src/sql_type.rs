@@ -49,6 +49,8 @@ pub enum SqlType {
     Date,
     /// `time` of day without time zone, microseconds; 24:00:00 is one.
     Time,
+    /// `time` of day with an offset from UTC, see [`ops::date::timetz`](crate::ops::date::timetz).
+    Timetz,
     /// `timestamp` without time zone, microseconds.
     Timestamp,
     /// `timestamp with time zone`: a moment, as microseconds in UTC. Its text form depends on a zone.
@@ -70,6 +72,8 @@ pub enum SqlType {
     Array(&'static SqlType),
     /// Fields by names, made by [`SqlType::struct_of`]. Lies in memory as a text, see [`ops::structure`](crate::ops::structure).
     Struct(&'static StructType),
+    /// A range of values of such a type, one of [`SqlType::RANGES`]. Lies in memory as a text, see [`ops::range`](crate::ops::range).
+    Range(&'static SqlType),
     /// Values by keys, made by [`SqlType::map_of`]. Lies in memory as the array of its entries, see [`ops::map`](crate::ops::map).
     Map(&'static MapType),
 }
@@ -122,16 +126,36 @@ impl SqlType {
             Self::Null | Self::Bool => Physical::Bool,
             Self::SmallInt => Physical::I16,
             Self::Integer | Self::Date | Self::Enum(_) => Physical::I32,
-            Self::BigInt | Self::Time | Self::Timestamp | Self::Timestamptz => Physical::I64,
+            Self::BigInt | Self::Time | Self::Timetz | Self::Timestamp | Self::Timestamptz => Physical::I64,
             Self::Decimal { precision, .. } if precision <= 18 => Physical::I64,
             Self::Decimal { .. } | Self::Uuid => Physical::I128,
             Self::Real => Physical::F32,
             Self::Double => Physical::F64,
             Self::Text | Self::Varchar(_) | Self::Char(_) => Physical::Str,
             Self::Bytea | Self::Json | Self::Jsonb | Self::Array(_) | Self::Struct(_) | Self::Map(_) => Physical::Str,
-            Self::Numeric { .. } => Physical::Str,
+            Self::Numeric { .. } | Self::Range(_) => Physical::Str,
             Self::Interval => Physical::Interval,
         }
+    }
+
+    /// The types of ranges, with their names.
+    pub const RANGES: [(&str, Self); 6] = [
+        ("int4range", Self::Range(&Self::Integer)),
+        ("int8range", Self::Range(&Self::BigInt)),
+        ("numrange", Self::Range(&Self::NUMERIC)),
+        ("tsrange", Self::Range(&Self::Timestamp)),
+        ("tstzrange", Self::Range(&Self::Timestamptz)),
+        ("daterange", Self::Range(&Self::Date)),
+    ];
+
+    /// The type of what is in a range.
+    pub const fn subtype(self) -> Option<Self> {
+        if let Self::Range(of) = self { Some(*of) } else { None }
+    }
+
+    /// The name of a type of ranges.
+    fn range_name(self) -> &'static str {
+        Self::RANGES.iter().find(|(_, range)| *range == self).map_or("anyrange", |(name, _)| name)
     }
 
     /// `numeric` without limits.
@@ -251,7 +275,7 @@ impl SqlType {
 
     /// Whether a value lies in memory as a text that is not what is printed of it.
     pub const fn is_encoded(self) -> bool {
-        matches!(self, Self::Array(_) | Self::Struct(_) | Self::Map(_) | Self::Bytea | Self::Numeric { .. })
+        self.is_nested() || matches!(self, Self::Bytea | Self::Numeric { .. } | Self::Range(_))
     }
 
     /// The enum that it is, or that its elements are of.
@@ -327,6 +351,7 @@ impl fmt::Display for SqlType {
             Self::Char(n) => write!(f, "char({n})"),
             Self::Date => f.write_str("date"),
             Self::Time => f.write_str("time"),
+            Self::Timetz => f.write_str("timetz"),
             Self::Timestamp => f.write_str("timestamp"),
             Self::Timestamptz => f.write_str("timestamptz"),
             Self::Interval => f.write_str("interval"),
@@ -345,6 +370,7 @@ impl fmt::Display for SqlType {
             Self::Array(element) => write!(f, "{element}[]"),
             Self::Struct(of) => write!(f, "{of}"),
             Self::Map(of) => write!(f, "map({}, {})", of.key, of.value),
+            Self::Range(_) => f.write_str(self.range_name()),
         }
     }
 }
@@ -364,6 +390,9 @@ impl std::str::FromStr for SqlType {
         }
         if let Some(parts) = text.strip_prefix("map(") {
             return structs::parse_map(parts.strip_suffix(')').ok_or_else(bad)?).ok_or_else(bad);
+        }
+        if let Some((_, range)) = Self::RANGES.iter().find(|(name, _)| *name == text) {
+            return Ok(*range);
         }
         let (name, arguments) = match text.split_once('(') {
             Some((name, rest)) => (name, rest.strip_suffix(')').ok_or_else(bad)?),
@@ -393,6 +422,7 @@ impl std::str::FromStr for SqlType {
             ("char", &[n]) => Self::Char(n),
             ("date", []) => Self::Date,
             ("time", []) => Self::Time,
+            ("timetz", []) => Self::Timetz,
             ("timestamp", []) => Self::Timestamp,
             ("timestamptz", []) => Self::Timestamptz,
             ("interval", []) => Self::Interval,

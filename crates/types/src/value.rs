@@ -49,6 +49,8 @@ pub enum Value {
     Date(i32),
     /// `time`: microseconds since midnight.
     Time(i64),
+    /// A time of day with an offset, as it lies in memory.
+    Timetz(i64),
     /// `timestamp`, `timestamptz`: microseconds since 1970-01-01 00:00, of the second in UTC.
     Timestamp(i64),
     /// An interval.
@@ -74,6 +76,7 @@ impl Value {
             SqlType::Decimal { .. } => Self::Decimal(stored),
             SqlType::Date => Self::Date(stored as i32),
             SqlType::Time => Self::Time(stored as i64),
+            SqlType::Timetz => Self::Timetz(stored as i64),
             SqlType::Timestamp | SqlType::Timestamptz => Self::Timestamp(stored as i64),
             SqlType::Uuid => Self::Uuid(uuid::of_stored(stored)),
             SqlType::Enum(_) => Self::Enum(stored as i32),
@@ -85,6 +88,7 @@ impl Value {
             | SqlType::Jsonb
             | SqlType::Array(_)
             | SqlType::Struct(_)
+            | SqlType::Range(_)
             | SqlType::Map(_) => return None,
         })
     }
@@ -93,7 +97,7 @@ impl Value {
     pub fn as_integer(&self) -> Option<i128> {
         Some(match self {
             Self::Bool(b) => i128::from(*b),
-            Self::Int(i) | Self::Time(i) | Self::Timestamp(i) => i128::from(*i),
+            Self::Int(i) | Self::Time(i) | Self::Timetz(i) | Self::Timestamp(i) => i128::from(*i),
             Self::Uuid(u) => uuid::stored(*u),
             Self::Decimal(d) => *d,
             Self::Date(d) | Self::Enum(d) => i128::from(*d),
@@ -112,7 +116,7 @@ impl Value {
         use Value::*;
         match (self, other) {
             (Bool(a), Bool(b)) => a.cmp(b),
-            (Int(a), Int(b)) | (Time(a), Time(b)) | (Timestamp(a), Timestamp(b)) => a.cmp(b),
+            (Int(a), Int(b)) | (Time(a), Time(b)) | (Timetz(a), Timetz(b)) | (Timestamp(a), Timestamp(b)) => a.cmp(b),
             (Decimal(a), Decimal(b)) => a.cmp(b),
             (Float(a), Float(b)) => compare_floats(*a, *b),
             (Str(a), Str(b)) => a.as_bytes().cmp(b.as_bytes()),
@@ -147,6 +151,7 @@ impl Value {
             Self::Time(_) => 8,
             Self::Uuid(_) => 9,
             Self::Enum(_) => 10,
+            Self::Timetz(_) => 11,
             Self::Null => u8::MAX,
         }
     }
@@ -171,7 +176,7 @@ impl Hash for Value {
         match self {
             Self::Null => {}
             Self::Bool(b) => b.hash(state),
-            Self::Int(i) | Self::Time(i) | Self::Timestamp(i) => i.hash(state),
+            Self::Int(i) | Self::Time(i) | Self::Timetz(i) | Self::Timestamp(i) => i.hash(state),
             Self::Decimal(d) => d.hash(state),
             Self::Float(f) if f.is_nan() => state.write_u64(u64::MAX),
             Self::Float(f) => (f + 0.0).to_bits().hash(state),

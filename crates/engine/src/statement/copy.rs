@@ -7,7 +7,7 @@ use catalog::Filling;
 use io::{FileSource, Format};
 use sql::{Copy, CopyTarget, ObjectName};
 use storage::Relation;
-use types::Value;
+use types::{SqlType, Value};
 
 use super::{load, result_columns, rows_tag};
 use crate::environment::Environment;
@@ -140,7 +140,7 @@ fn through_insert(environment: &Environment, into: Into<'_>, file: Arc<dyn FileS
     let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let targets: Vec<String> = columns.iter().map(|&c| quote(&attributes[c].name)).collect();
     let catalog = environment.catalog();
-    // Files have neither enums nor numbers of any length: their texts become such.
+    // Files have no enums, no numbers of any length, no ranges and no times with offsets: their texts become such.
     let source = |(field, &column): (&io::Field, &usize)| {
         let name = quote(&field.name);
         let to = attributes[column].sql_type;
@@ -150,6 +150,9 @@ fn through_insert(environment: &Environment, into: Into<'_>, file: Arc<dyn FileS
                 format!("{name}::{}.{}{}", quote(schema), quote(of), "[]".repeat(to.dimensions()))
             }
             None if to.is_long_numeric() && field.sql_type.is_string() => format!("{name}::numeric"),
+            None if matches!(to, SqlType::Timetz | SqlType::Range(_)) && field.sql_type.is_string() => {
+                format!("{name}::{to}")
+            }
             None => name,
         }
     };

@@ -343,6 +343,7 @@ const TYPES: &[TypeRow] = &[
     row("char", (1042, 1014), ("bpchar", "character"), -1, "S"),
     row("date", (1082, 1182), ("date", "date"), 4, "D"),
     row("time", (1083, 1183), ("time", "time without time zone"), 8, "D"),
+    row("timetz", (1266, 1270), ("timetz", "time with time zone"), 12, "D"),
     row("timestamp", (1114, 1115), ("timestamp", "timestamp without time zone"), 8, "D"),
     row("timestamptz", (1184, 1185), ("timestamptz", "timestamp with time zone"), 8, "D"),
     row("interval", (1186, 1187), ("interval", "interval"), 16, "T"),
@@ -350,6 +351,12 @@ const TYPES: &[TypeRow] = &[
     row("uuid", (2950, 2951), ("uuid", "uuid"), 16, "U"),
     row("json", (114, 199), ("json", "json"), -1, "U"),
     row("jsonb", (3802, 3807), ("jsonb", "jsonb"), -1, "U"),
+    row("int4range", (3904, 3905), ("int4range", "int4range"), -1, "R"),
+    row("int8range", (3926, 3927), ("int8range", "int8range"), -1, "R"),
+    row("numrange", (3906, 3907), ("numrange", "numrange"), -1, "R"),
+    row("tsrange", (3908, 3909), ("tsrange", "tsrange"), -1, "R"),
+    row("tstzrange", (3910, 3911), ("tstzrange", "tstzrange"), -1, "R"),
+    row("daterange", (3912, 3913), ("daterange", "daterange"), -1, "R"),
     row("array", (2277, 0), ("anyarray", "ARRAY"), -1, "P"),
 ];
 

@@ -98,6 +98,27 @@ pub fn cases() -> Vec<Case> {
             SqlType::Numeric { precision: 50, scale: 3 },
             &["-1.500", "0.000", "0.001", "12345678901234567890123456789012345678901.250"],
         ),
+        case(
+            SqlType::Timetz,
+            &["02:00:00+15:59:59", "12:30:00+02", "12:30:00.5-03:30", "23:59:59.999999-15", "24:00:00-15:59"],
+        ),
+        case(SqlType::RANGES[0].1, &["empty", "(,5)", "(,)", "[-2147483648,-1)", "[1,10)", "[1,)"]),
+        case(SqlType::RANGES[1].1, &["empty", "(,-9223372036854775808)", "[1,9223372036854775807)"]),
+        case(
+            SqlType::RANGES[2].1,
+            &[
+                "empty",
+                "(,NaN]",
+                "[-1.5,1)",
+                "[-1.5,2)",
+                "[-1.5,2]",
+                "(-1.5,2]",
+                "[10000000000000000000000000000000000000000,)",
+            ],
+        ),
+        case(SqlType::RANGES[3].1, &["empty", "(,\"2024-01-01 00:00:00\")", "[\"2024-01-01 00:00:00.5\",)"]),
+        case(SqlType::RANGES[4].1, &["empty", "[\"2024-01-01 12:00:00+00\",\"2024-01-02 00:00:00+00\"]"]),
+        case(SqlType::RANGES[5].1, &["empty", "[2024-02-28,2024-03-01)", "[2024-02-29,2024-03-01)"]),
         case(SqlType::Json, &["\"a text of more than twelve bytes\"", "12", "[1,  2]", "{\"b\":1, \"a\": null}"]),
         case(SqlType::Jsonb, &["\"a text of more than twelve bytes\"", "12", "[1, 2]", "{\"a\": null, \"b\": 1}"]),
     ]
@@ -115,8 +136,13 @@ pub fn has_case(sql_type: SqlType) -> bool {
         SqlType::Struct(_) | SqlType::Map(_) => true,
         SqlType::Uuid | SqlType::Enum(_) | SqlType::Bytea | SqlType::Json | SqlType::Jsonb => true,
         SqlType::Bool | SqlType::SmallInt | SqlType::Integer | SqlType::BigInt | SqlType::Decimal { .. } => true,
-        SqlType::Numeric { .. } => true,
+        SqlType::Numeric { .. } | SqlType::Range(_) => true,
         SqlType::Real | SqlType::Double | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => true,
-        SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz | SqlType::Interval => true,
+        SqlType::Date
+        | SqlType::Time
+        | SqlType::Timetz
+        | SqlType::Timestamp
+        | SqlType::Timestamptz
+        | SqlType::Interval => true,
     }
 }

@@ -62,7 +62,8 @@ fn floats<T: float::Float>(sign: Sign, a: T, b: T) -> Result<T> {
 
 /// Dates, timestamps and intervals.
 fn times(sign: Sign, a: &Value, b: &Value, call: &Call<'_>) -> Result<Value> {
-    use Value::{Date, Int, Interval, Time, Timestamp};
+    use Value::{Date, Int, Interval, Time, Timestamp, Timetz};
+    use types::ops::date::timetz;
     Ok(match (sign, a, b) {
         (Sign::Plus, Date(d), Int(n)) | (Sign::Plus, Int(n), Date(d)) => Date(date::add_days(*d, *n)?),
         (Sign::Minus, Date(d), Int(n)) => Date(date::add_days(*d, n.saturating_neg())?),
@@ -77,6 +78,10 @@ fn times(sign: Sign, a: &Value, b: &Value, call: &Call<'_>) -> Result<Value> {
         (Sign::Minus, Time(a), Time(b)) => Interval(date::time_to_interval(a - b)),
         (Sign::Plus, Date(_), Time(t)) => Timestamp(date::add_micros(call.timestamp(0)?, *t)?),
         (Sign::Plus, Time(t), Date(_)) => Timestamp(date::add_micros(call.timestamp(1)?, *t)?),
+        (Sign::Plus, Timetz(t), Interval(i)) | (Sign::Plus, Interval(i), Timetz(t)) => Timetz(timetz::add(*t, *i)),
+        (Sign::Minus, Timetz(t), Interval(i)) => Timetz(timetz::subtract(*t, *i)),
+        (Sign::Plus, Date(_), Timetz(t)) => Timestamp(timetz::at_date(call.timestamp(0)?, *t)?),
+        (Sign::Plus, Timetz(t), Date(_)) => Timestamp(timetz::at_date(call.timestamp(1)?, *t)?),
         (Sign::Plus, _, Interval(i)) => Timestamp(date::add_interval(call.timestamp(0)?, *i)?),
         (Sign::Plus, Interval(i), _) => Timestamp(date::add_interval(call.timestamp(1)?, *i)?),
         (Sign::Minus, _, Interval(i)) => Timestamp(date::sub_interval(call.timestamp(0)?, *i)?),

@@ -7,7 +7,7 @@ use types::{SqlType, Value};
 
 use super::call::whole;
 use super::{Call, Scalar, in_session, over, text};
-use crate::Parameter::{Date, Decimal, Double, Integer, Interval, Text, Time, Timestamp, Timestamptz};
+use crate::Parameter::{Date, Decimal, Double, Integer, Interval, Text, Time, Timestamp, Timestamptz, Timetz};
 
 pub(super) const ROWS: &[Scalar] = &[
     // The field is a constant; the binder makes the result decimal(20,6) for second and epoch, decimal(20,3) for milliseconds.
@@ -19,6 +19,7 @@ pub(super) const ROWS: &[Scalar] = &[
             over(&[Text, Date], SqlType::BigInt),
             over(&[Text, Interval], SqlType::BigInt),
             over(&[Text, Time], SqlType::BigInt),
+            over(&[Text, Timetz], SqlType::BigInt),
         ],
         extract,
         "A field of a date, time, timestamp or interval, as `extract` gives it (bigint; decimal(20,6) for second and epoch, decimal(20,3) for milliseconds).",
@@ -134,6 +135,7 @@ fn extract(call: &Call<'_>) -> Result<Value> {
     let part = match call.value(1)? {
         Value::Date(d) => date::extract_date(field, *d)?,
         Value::Time(t) => date::extract_time(field, *t)?,
+        Value::Timetz(t) => date::timetz::extract_timetz(field, *t)?,
         Value::Timestamp(t) => date::extract_timestamp(field, *t)?,
         Value::Interval(i) => date::extract_interval(field, *i)?,
         _ => return call.wrong(),

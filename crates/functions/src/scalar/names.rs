@@ -113,6 +113,8 @@ impl ScalarFunction {
     pub const JSON_BUILD_OBJECT: Self = row("json_build_object");
     pub const JSONB_PATH_EXISTS: Self = row("jsonb_path_exists");
     pub const JSONB_PATH_MATCH: Self = row("jsonb_path_match");
+    pub const RANGE_LOWER: Self = row("range_lower");
+    pub const RANGE_UPPER: Self = row("range_upper");
     pub const TRIM_SCALE: Self = row("trim_scale");
     pub const JSON_OF_ROW: Self = row("json_of_row");
 }

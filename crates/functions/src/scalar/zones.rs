@@ -3,11 +3,11 @@
 
 use base::Result;
 use types::ops::cast::{cast_value_in, format_value_in};
-use types::ops::date::{self, Zone, zone};
+use types::ops::date::{self, Zone, timetz, zone};
 use types::{SqlType, Value};
 
 use super::{Call, Scalar, in_session, over};
-use crate::Parameter::{Double, Integer, Interval, Text, Timestamp, Timestamptz};
+use crate::Parameter::{Double, Integer, Interval, Text, Timestamp, Timestamptz, Timetz};
 
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
@@ -18,6 +18,8 @@ pub(super) const ROWS: &[Scalar] = &[
             over(&[Text, Timestamp], SqlType::Timestamptz),
             over(&[Interval, Timestamptz], SqlType::Timestamp),
             over(&[Interval, Timestamp], SqlType::Timestamptz),
+            over(&[Text, Timetz], SqlType::Timetz),
+            over(&[Interval, Timetz], SqlType::Timetz),
         ],
         at_zone,
         "`AT TIME ZONE`: the local time of a moment in a zone, or the moment at which a zone has a local time.",
@@ -41,7 +43,10 @@ pub(super) const ROWS: &[Scalar] = &[
         "zone_field",
         None,
         |c| {
-            let seconds = Zone::with(c.text(2)?, |zone| Ok(zone.offset_at(c.timestamp(1)?)))?;
+            let seconds = match c.value(1)? {
+                Value::Timetz(t) => timetz::unpack(*t).1,
+                _ => Zone::with(c.text(2)?, |zone| Ok(zone.offset_at(c.timestamp(1)?)))?,
+            };
             let (hours, minutes) = zone::offset_parts(seconds);
             Ok(Value::Int(i64::from(match c.text(0)? {
                 "timezone_hour" => hours,
@@ -117,19 +122,18 @@ fn moved(call: &Call<'_>, by: types::Interval) -> Result<Value> {
 }
 
 fn at_zone(call: &Call<'_>) -> Result<Value> {
-    let time = call.timestamp(1)?;
-    let convert = |zone: &Zone| match call.result {
-        SqlType::Timestamp => zone.local(time),
-        _ => zone.moment(time),
+    let convert = |zone: &Zone| match (call.value(1)?, call.result) {
+        (Value::Timetz(t), _) => Ok(Value::Timetz(timetz::in_zone(*t, zone))),
+        (_, SqlType::Timestamp) => zone.local(call.timestamp(1)?).map(Value::Timestamp),
+        _ => zone.moment(call.timestamp(1)?).map(Value::Timestamp),
     };
-    let result = match call.value(0)? {
+    match call.value(0)? {
         Value::Interval(offset) if offset.months != 0 || offset.days != 0 => {
             let message =
                 format!("interval time zone \"{}\" must not include months or days", date::format_interval(*offset));
-            return Err(base::Error::new(base::SqlState::INVALID_PARAMETER_VALUE, message));
+            Err(base::Error::new(base::SqlState::INVALID_PARAMETER_VALUE, message))
         }
-        Value::Interval(offset) => convert(&Zone::of_offset(offset.micros)?)?,
-        _ => Zone::with(call.text(0)?, convert)?,
-    };
-    Ok(Value::Timestamp(result))
+        Value::Interval(offset) => convert(&Zone::of_offset(offset.micros)?),
+        _ => Zone::with(call.text(0)?, convert),
+    }
 }

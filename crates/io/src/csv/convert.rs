@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use types::ops::cast::{TooLong, parse, to_char_n, to_varchar};
 use types::ops::date::Zone;
-use types::ops::{Bad, array, bytes, json, map, numeric, structure};
+use types::ops::{Bad, array, bytes, json, map, numeric, range, structure};
 use types::{ColumnBuilder, Interval, Physical, SqlType, Value};
 
 use super::dialect::Dialect;
@@ -82,6 +82,7 @@ impl Reader {
             }),
             (SqlType::Date, _) => column.each(out, parse::date),
             (SqlType::Time, _) => column.each(out, parse::time),
+            (SqlType::Timetz, _) => column.each(out, |f| parse::timetz(f, &self.zone)),
             (SqlType::Timestamptz, _) => column.each(out, |f| parse::timestamptz(f, &self.zone)),
             (SqlType::Timestamp, _) => column.each(out, parse::timestamp),
             (SqlType::Enum(of), _) => {
@@ -98,6 +99,7 @@ impl Reader {
                 | SqlType::Jsonb
                 | SqlType::Array(_)
                 | SqlType::Struct(_)
+                | SqlType::Range(_)
                 | SqlType::Map(_),
                 _,
             ) => column.strings(out, forms, clean),
@@ -235,6 +237,7 @@ impl<'a> Fields<'a> {
                 SqlType::Jsonb => json::normalised(text).map(Cow::Owned),
                 SqlType::Array(&element) => form(array::parse(text, element, TooLong::Refuse)).map(Cow::Owned),
                 SqlType::Struct(of) => form(structure::parse(text, of)).map(Cow::Owned),
+                SqlType::Range(&element) => form(range::parse(text, element)).map(Cow::Owned),
                 SqlType::Map(of) => form(map::parse(text, of)).map(Cow::Owned),
                 _ => Ok(Cow::Borrowed(text)),
             });

@@ -123,6 +123,7 @@ impl<W: Write> CsvWriter<W> {
                 return self.text(&label, force);
             }
             (SqlType::Date, _) => date::write_date(&mut self.out, column.values::<i32>()[row]),
+            (SqlType::Timetz, _) => date::write_timetz(&mut self.out, column.values::<i64>()[row]),
             (SqlType::Time, _) => date::write_time(&mut self.out, column.values::<i64>()[row]),
             (SqlType::Timestamptz, _) => {
                 date::write_timestamptz(&mut self.out, column.values::<i64>()[row], &self.zone)

@@ -100,6 +100,7 @@ impl Parser<'_> {
             "str" => Value::str(self.t.text()?),
             "date" => Value::Date(self.t.number()?),
             "time" => Value::Time(self.t.number()?),
+            "timetz" => Value::Timetz(self.t.number()?),
             "timestamp" => Value::Timestamp(self.t.number()?),
             "uuid" => Value::Uuid(self.t.number()?),
             "enum" => Value::Enum(self.t.number()?),

@@ -70,6 +70,7 @@ impl Display for Printed<'_> {
             Value::Str(x) => write!(f, "str {}", Quoted(x)),
             Value::Date(x) => write!(f, "date {x}"),
             Value::Time(x) => write!(f, "time {x}"),
+            Value::Timetz(x) => write!(f, "timetz {x}"),
             Value::Timestamp(x) => write!(f, "timestamp {x}"),
             Value::Uuid(x) => write!(f, "uuid {x}"),
             Value::Enum(x) => write!(f, "enum {x}"),

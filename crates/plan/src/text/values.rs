@@ -25,7 +25,9 @@ pub(super) fn literal(value: &Value, sql_type: SqlType) -> (String, SqlType) {
             (quoted(&date::format_timestamptz(*t, &date::Zone::utc())), SqlType::Text)
         }
         Value::Timestamp(t) => (quoted(&date::format_timestamp(*t)), SqlType::Text),
-        Value::Uuid(_) | Value::Enum(_) => (quoted(&cast::format_value(value, sql_type)), SqlType::Text),
+        Value::Timetz(_) | Value::Uuid(_) | Value::Enum(_) => {
+            (quoted(&cast::format_value(value, sql_type)), SqlType::Text)
+        }
         Value::Interval(i) => (quoted(&date::format_interval(*i)), SqlType::Text),
     }
 }
@@ -43,10 +45,14 @@ pub(super) fn value(text: &str, sql_type: SqlType) -> Result<Value> {
         }
         SqlType::Real | SqlType::Double => Value::Float(text.parse().map_err(|_| bad())?),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => Value::str(text),
-        SqlType::Numeric { .. } | SqlType::Bytea | SqlType::Array(_) | SqlType::Struct(_) | SqlType::Map(_) => {
-            cast_value(&Value::str(text), SqlType::Text, sql_type).map_err(|_| bad())?
-        }
+        SqlType::Numeric { .. }
+        | SqlType::Bytea
+        | SqlType::Array(_)
+        | SqlType::Struct(_)
+        | SqlType::Map(_)
+        | SqlType::Range(_) => cast_value(&Value::str(text), SqlType::Text, sql_type).map_err(|_| bad())?,
         SqlType::Date => Value::Date(date::parse_date(text.as_bytes()).map_err(|_| bad())?),
+        SqlType::Timetz => Value::Timetz(date::parse_timetz(text.as_bytes(), &date::Zone::utc()).map_err(|_| bad())?),
         SqlType::Time => Value::Time(date::parse_time(text.as_bytes()).map_err(|_| bad())?),
         SqlType::Timestamptz => {
             Value::Timestamp(date::parse_timestamptz(text.as_bytes(), &date::Zone::utc()).map_err(|_| bad())?)

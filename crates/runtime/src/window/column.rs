@@ -220,7 +220,7 @@ impl Operand {
         }
         let values = match (&value, Form::of(sql_type)) {
             (Value::Bool(b), _) => one(i64::from(*b)),
-            (Value::Int(i) | Value::Time(i) | Value::Timestamp(i), _) => one(*i),
+            (Value::Int(i) | Value::Time(i) | Value::Timetz(i) | Value::Timestamp(i), _) => one(*i),
             (Value::Date(days) | Value::Enum(days), _) => one(i64::from(*days)),
             (Value::Decimal(d), Form::I64) => one(*d as i64),
             (Value::Decimal(d), _) => one(*d),

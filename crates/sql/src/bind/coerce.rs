@@ -335,7 +335,9 @@ fn assignable(from: SqlType, to: SqlType) -> bool {
     let times = matches!(
         (from, to),
         (SqlType::Timestamp | SqlType::Timestamptz | SqlType::Interval, SqlType::Time)
-            | (SqlType::Time, SqlType::Interval)
+            | (SqlType::Time, SqlType::Interval | SqlType::Timetz)
+            | (SqlType::Timetz, SqlType::Time)
+            | (SqlType::Timestamptz, SqlType::Timetz)
     );
     // What structs, maps and lists of them are made of decides.
     let is_composite = |t: SqlType| t.structure().is_some() || t.map().is_some();

@@ -23,6 +23,7 @@ mod operator;
 mod ordered_set;
 mod pattern;
 mod position;
+mod range_operators;
 mod rewritten;
 mod session;
 mod string_agg;
@@ -35,7 +36,7 @@ use base::{Error, Result, SqlState};
 use plan::{Expr, ExprKind};
 use sqlparser::ast;
 use types::SqlType;
-use types::ops::date::{time_of_timestamp, timestamp_to_date};
+use types::ops::date::{time_of_timestamp, timestamp_to_date, timetz};
 
 use super::{Binder, unsupported, zone};
 use crate::bind::coerce::{boolean, known};
@@ -202,7 +203,11 @@ impl Binder<'_> {
             "current_date" => (types::Value::Date(timestamp_to_date(local())), SqlType::Date),
             "current_timestamp" => (types::Value::Timestamp(now()), SqlType::Timestamptz),
             "localtimestamp" => (types::Value::Timestamp(local()), SqlType::Timestamp),
-            "current_time" | "localtime" => (types::Value::Time(time_of_timestamp(local())), SqlType::Time),
+            "current_time" => {
+                let timetz = timetz::of_moment(now(), &zone::session()).unwrap_or_else(|_| timetz::pack(0, 0));
+                (types::Value::Timetz(timetz), SqlType::Timetz)
+            }
+            "localtime" => (types::Value::Time(time_of_timestamp(local())), SqlType::Time),
             "current_schema" => (self.current_schema(), SqlType::Text),
             "current_user" | "session_user" | "current_role" | "user" => (types::Value::str("morseldb"), SqlType::Text),
             "current_catalog" => (types::Value::str("morseldb"), SqlType::Text),

@@ -63,10 +63,7 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
             return Err(Error::unsupported(format!("the type time({digits})")).hint("times have six digits of seconds"));
         }
         DataType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => SqlType::Time,
-        DataType::Time(..) => {
-            return Err(Error::unsupported("the type time with time zone")
-                .hint("use time, or timestamptz, whose zone is known on each day"));
-        }
+        DataType::Time(..) => SqlType::Timetz,
         DataType::Uuid => SqlType::Uuid,
         DataType::Interval { fields: None, precision: None } => SqlType::Interval,
         DataType::Interval { .. } => {
@@ -107,6 +104,7 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
                 ("logical", []) => SqlType::Bool,
                 ("timestamp_s" | "timestamp_ms" | "timestamp_us" | "timestamp_ns", []) => SqlType::Timestamp,
                 ("timestamptz", []) => SqlType::Timestamptz,
+                ("timetz", []) => SqlType::Timetz,
                 ("map", [text]) => {
                     let parts = structs::key_and_value(text).map_err(|_| unknown(&format!("map({text})")))?;
                     let [key, value] = &parts;
@@ -119,6 +117,7 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
                     };
                     struct_of(fields.iter().map(field).collect::<Result<_>>()?)?
                 }
+                (name, []) if let Some((_, range)) = SqlType::RANGES.iter().find(|(known, _)| *known == name) => *range,
                 (_, []) => return custom(written)?.ok_or_else(|| unknown(&written.to_string())),
                 _ => return Err(unknown(&name.to_string())),
             }

@@ -71,8 +71,23 @@ pub(super) fn carry(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             token.token = doubled;
         }
         words.push(token);
+        join_signs(&mut words);
     }
     rewritten(words)
+}
+
+/// Makes one token of the last ones, if they are an operator of ranges that the parser knows as signs on their own.
+fn join_signs(tokens: &mut Vec<TokenWithSpan>) {
+    let (sign, count) = match tokens.as_slice() {
+        [.., a, b] if a.token == Token::Ampersand && b.token == Token::Lt => ("&<", 2),
+        [.., a, b] if a.token == Token::Ampersand && b.token == Token::Gt => ("&>", 2),
+        [.., a, b, c] if a.token == Token::Minus && b.token == Token::Pipe && c.token == Token::Minus => ("-|-", 3),
+        _ => return,
+    };
+    tokens.truncate(tokens.len() + 1 - count);
+    if let Some(first) = tokens.last_mut() {
+        first.token = Token::CustomBinaryOperator(sign.to_owned());
+    }
 }
 
 /// What stands instead of tokens, by the numbers of the first and the one behind the last.

@@ -152,7 +152,7 @@ pub(crate) fn value_key(physical: types::Physical, value: &types::Value) -> Opti
     Some(match value {
         Value::Null | Value::Str(_) => return None,
         Value::Bool(b) => (*b).into(),
-        Value::Int(i) | Value::Time(i) | Value::Timestamp(i) => (*i).into(),
+        Value::Int(i) | Value::Time(i) | Value::Timetz(i) | Value::Timestamp(i) => (*i).into(),
         Value::Decimal(d) => *d,
         Value::Float(f) if physical == types::Physical::F32 => (*f as f32).key().into(),
         Value::Float(f) => f.key().into(),

@@ -109,7 +109,7 @@ impl ColumnBuilder {
             (Value::Bool(b), Physical::Bool) => self.push(u8::from(*b)),
             (Value::Int(i), Physical::I16) => self.push(i16::try_from(*i).expect("value of the column's type")),
             (Value::Int(i), Physical::I32) => self.push(i32::try_from(*i).expect("value of the column's type")),
-            (Value::Int(i) | Value::Time(i) | Value::Timestamp(i), Physical::I64) => self.push(*i),
+            (Value::Int(i) | Value::Time(i) | Value::Timetz(i) | Value::Timestamp(i), Physical::I64) => self.push(*i),
             (Value::Decimal(d), Physical::I64) => self.push(i64::try_from(*d).expect("value of the column's type")),
             (Value::Decimal(d), Physical::I128) => self.push(*d),
             (Value::Uuid(u), Physical::I128) => self.push(uuid::stored(*u)),

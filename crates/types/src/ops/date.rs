@@ -14,6 +14,7 @@ mod interval_to_char;
 mod parse;
 mod strftime;
 mod time;
+pub mod timetz;
 mod to_char;
 pub mod zone;
 
@@ -43,6 +44,7 @@ pub use time::{
     add_interval_in, add_micros, add_to_time, extract_time, interval_to_time, make_time, subtract_from_time,
     time_of_timestamp, time_to_interval, trunc_timestamp_in,
 };
+pub use timetz::{parse_timetz, write_timetz};
 pub use to_char::{to_char, to_char_in};
 pub use zone::Zone;
 

@@ -131,7 +131,7 @@ pub fn hash_value(value: &crate::Value) -> u64 {
     match value {
         Null => NULL_HASH,
         Bool(b) => hash_i64((*b).into()),
-        Int(i) | Time(i) | Timestamp(i) => hash_i64(*i),
+        Int(i) | Time(i) | Timetz(i) | Timestamp(i) => hash_i64(*i),
         Decimal(d) => hash_i128(*d),
         Float(f) => hash_f64(*f),
         Str(s) => hash_str(s),

@@ -75,7 +75,12 @@ impl Generator {
             SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Json | SqlType::Jsonb => {
                 Value::str(self.0.pick(&TEXTS))
             }
+            SqlType::Timetz => Value::Timetz(wide as i64),
             SqlType::Map(of) => types::ops::map::encode(&[], of).unwrap(),
+            SqlType::Range(&element) => {
+                let lower = self.value(element);
+                types::ops::range::make(&lower, &Value::Null, "[)", element).unwrap()
+            }
             SqlType::Struct(of) => {
                 let values: Vec<Value> = of.fields.iter().map(|field| self.value(field.sql_type)).collect();
                 types::ops::structure::encode(&values, of).unwrap()

@@ -30,7 +30,7 @@ impl Range {
             SqlType::Integer | SqlType::Date | SqlType::Enum(_) => {
                 Some(Self { low: i32::MIN.into(), high: i32::MAX.into() })
             }
-            SqlType::BigInt | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz => {
+            SqlType::BigInt | SqlType::Time | SqlType::Timetz | SqlType::Timestamp | SqlType::Timestamptz => {
                 Some(Self { low: i64::MIN.into(), high: i64::MAX.into() })
             }
             SqlType::Decimal { precision, .. } => symmetric(10i128.pow(precision.into()) - 1),
@@ -100,7 +100,7 @@ impl Range {
 /// The number that represents a value in its column, if it is one of those that ranges speak of.
 pub(in crate::lower) fn number(value: &Value) -> Option<i128> {
     match value {
-        Value::Int(i) | Value::Time(i) | Value::Timestamp(i) => Some((*i).into()),
+        Value::Int(i) | Value::Time(i) | Value::Timetz(i) | Value::Timestamp(i) => Some((*i).into()),
         Value::Decimal(d) => Some(*d),
         Value::Date(d) | Value::Enum(d) => Some((*d).into()),
         _ => None,

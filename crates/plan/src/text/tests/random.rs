@@ -124,6 +124,13 @@ impl Generator {
                 Value::str(self.random.pick(&NAMES))
             }
             SqlType::Map(of) => types::ops::map::encode(&[], of).unwrap(),
+            SqlType::Range(&element) => {
+                let lower = self.value(element);
+                types::ops::range::make(&lower, &Value::Null, "[)", element).unwrap()
+            }
+            SqlType::Timetz => {
+                Value::Timetz(types::ops::date::timetz::pack(n.rem_euclid(86_400_000_000), (n % 57_600) as i32))
+            }
             SqlType::Struct(of) => {
                 let values: Vec<Value> = of.fields.iter().map(|field| self.value(field.sql_type)).collect();
                 types::ops::structure::encode(&values, of).unwrap()

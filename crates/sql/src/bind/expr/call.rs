@@ -373,7 +373,9 @@ impl Binder<'_> {
         // A bare literal could be a date or a timestamp; a timestamp has every field.
         let value = if value.sql_type == SqlType::Null { cast_to(value, SqlType::Timestamp)? } else { value };
         let is_moment = value.sql_type == SqlType::Timestamptz;
-        if is_moment && matches!(field.as_str(), "timezone" | "timezone_hour" | "timezone_minute") {
+        if (is_moment || value.sql_type == SqlType::Timetz)
+            && matches!(field.as_str(), "timezone" | "timezone_hour" | "timezone_minute")
+        {
             let arguments = vec![Expr::constant(Value::str(field), SqlType::Text), value, zone::name()];
             return Ok(Expr::new(ExprKind::Call(ScalarFunction::ZONE_FIELD, arguments), SqlType::BigInt).at(position));
         }

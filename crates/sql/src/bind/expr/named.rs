@@ -21,6 +21,13 @@ use crate::bind::zone;
 pub(in crate::bind) fn call(name: &str, arguments: Vec<Expr>, position: Option<u32>) -> Result<Expr> {
     let types: Vec<SqlType> = arguments.iter().map(|a| a.sql_type).collect();
     let constants: Vec<Option<i64>> = arguments.iter().map(constant_integer).collect();
+    // Of a range, its bounds.
+    if let &[SqlType::Range(&of)] = types.as_slice()
+        && let "lower" | "upper" = name
+    {
+        let function = if name == "lower" { ScalarFunction::RANGE_LOWER } else { ScalarFunction::RANGE_UPPER };
+        return Ok(Expr::new(ExprKind::Call(function, arguments), of).at(position));
+    }
     let found = ScalarFunction::find(name).and_then(|f| Some((f, f.resolve(&types, &constants)?)));
     let Some((function, resolved)) = found else {
         // Functions of timestamps take moments as the session's local time.
@@ -130,4 +137,11 @@ pub(in crate::bind) fn no_function(name: &str, types: &[SqlType]) -> Error {
         Some(near) => error.hint(format!("perhaps you meant {near}()")),
         None => error.hint("no function matches the given name and argument types"),
     }
+}
+
+/// 42883 of an operator.
+pub(super) fn no_operator(left: SqlType, op: &str, right: SqlType) -> Error {
+    let message = format!("operator does not exist: {left} {op} {right}");
+    Error::new(SqlState::UNDEFINED_FUNCTION, message)
+        .hint("no operator takes these types; you might need explicit casts")
 }

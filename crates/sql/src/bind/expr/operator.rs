@@ -11,8 +11,9 @@ use types::{SqlType, Value};
 use super::array_operators::{concat_name, set_operator};
 use super::json::json_operator;
 use super::literal::negated_constant;
-use super::named::call;
+use super::named::{call, no_operator};
 use super::once::row;
+use super::range_operators::range_operator;
 use super::rewritten::overlaps;
 use crate::bind::coerce::{boolean, cast_to, compare, convert, exact_decimal, is_untyped, tight, unify};
 use crate::bind::expr::pattern::match_bound;
@@ -145,6 +146,9 @@ fn binary(op: &BinaryOperator, left: Expr, right: Expr, position: Option<u32>) -
         return compare(op, left, right, position);
     }
     if let Some(result) = json_operator(op, &left, &right, position) {
+        return result;
+    }
+    if let Some(result) = range_operator(op, &left, &right, position) {
         return result;
     }
     let function = match op {
@@ -351,12 +355,6 @@ pub(super) fn compare_op(op: &BinaryOperator) -> Option<Compare> {
         BinaryOperator::GtEq => Compare::Ge,
         _ => return None,
     })
-}
-
-fn no_operator(left: SqlType, op: &str, right: SqlType) -> Error {
-    let message = format!("operator does not exist: {left} {op} {right}");
-    Error::new(SqlState::UNDEFINED_FUNCTION, message)
-        .hint("no operator takes these types; you might need explicit casts")
 }
 
 fn no_prefix(op: &str, operand: SqlType) -> Error {

@@ -3,10 +3,10 @@
 use base::{Error, Result, SqlState};
 
 use super::{TooLong, parse, text, to_char_n, to_varchar};
-use crate::ops::date::Zone;
+use crate::ops::date::{Zone, timetz};
 use crate::ops::error::out_of_range;
 use crate::ops::numeric::{self, Numeric};
-use crate::ops::{array, bytes, date, decimal, json, map, structure};
+use crate::ops::{array, bytes, date, decimal, json, map, range, structure};
 use crate::structs::{StructField, StructType};
 use crate::{SqlType, Value};
 
@@ -29,6 +29,9 @@ pub fn can_cast(from: SqlType, to: SqlType) -> bool {
     if let (Json | Jsonb, Struct(_)) = (from, to) {
         return true;
     }
+    if let (Range(a), Range(b)) = (from, to) {
+        return a == b;
+    }
     if let (Enum(a), Enum(b)) = (from, to) {
         return a == b;
     }
@@ -40,7 +43,8 @@ pub fn can_cast(from: SqlType, to: SqlType) -> bool {
         (Bool, Bool | SmallInt | Integer | BigInt)
             | (SmallInt | Integer | BigInt, Bool)
             | (Date | Timestamp | Timestamptz, Date | Timestamp | Timestamptz)
-            | (Time | Timestamp | Timestamptz | Interval, Time)
+            | (Time | Timetz | Timestamp | Timestamptz | Interval, Time)
+            | (Time | Timetz | Timestamptz, Timetz)
             | (Time | Interval, Interval)
             | (Uuid, Uuid)
             | (Bytea, Bytea)
@@ -51,7 +55,7 @@ pub fn can_cast(from: SqlType, to: SqlType) -> bool {
 
 /// Whether the cast has another result in another zone. Casts that do not know the zone take it to be UTC.
 pub fn depends_on_zone(from: SqlType, to: SqlType) -> bool {
-    (from == SqlType::Timestamptz) != (to == SqlType::Timestamptz)
+    (from == SqlType::Timestamptz) != (to == SqlType::Timestamptz) || to == SqlType::Timetz && from != to
 }
 
 /// `CAST(value AS to)` in UTC; the value must be of type `from`. NULL stays NULL.
@@ -128,11 +132,16 @@ fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone: &
         (Value::Int(i), t) => from_decimal((*i).into(), 0, t, from),
         (Value::Decimal(d), t) => from_decimal(*d, from.scale(), t, from),
         (Value::Float(f), t) => from_float(*f, from, t),
+        (Value::Timestamp(t), SqlType::Timetz) if from == SqlType::Timestamptz => {
+            timetz::of_moment(*t, zone).map(Value::Timetz)
+        }
         (Value::Timestamp(t), _) if from == SqlType::Timestamptz => of_timestamp(zone.local(*t)?, from, to),
         (Value::Timestamp(t), SqlType::Timestamptz) => zone.moment(*t).map(Value::Timestamp),
         (Value::Timestamp(t), _) => of_timestamp(*t, from, to),
         (Value::Date(d), SqlType::Timestamp) => date::date_to_timestamp(*d).map(Value::Timestamp),
         (Value::Date(d), SqlType::Timestamptz) => zone.moment(date::date_to_timestamp(*d)?).map(Value::Timestamp),
+        (Value::Time(t), SqlType::Timetz) => Ok(Value::Timetz(timetz::of_time(*t, zone))),
+        (Value::Timetz(t), SqlType::Time) => Ok(Value::Time(timetz::unpack(*t).0)),
         (Value::Time(t), SqlType::Interval) => Ok(Value::Interval(date::time_to_interval(*t))),
         (Value::Interval(i), SqlType::Time) => Ok(Value::Time(date::interval_to_time(*i))),
         _ => Err(no_cast(from, to)),
@@ -199,6 +208,7 @@ fn from_text(text: &str, to: SqlType, too_long: TooLong, zone: &Zone) -> Result<
         SqlType::Double => parse::f64(bytes).map(Value::Float),
         SqlType::Date => parse::date(bytes).map(Value::Date),
         SqlType::Time => parse::time(bytes).map(Value::Time),
+        SqlType::Timetz => parse::timetz(bytes, zone).map(Value::Timetz),
         SqlType::Timestamp => parse::timestamp(bytes).map(Value::Timestamp),
         SqlType::Timestamptz => parse::timestamptz(bytes, zone).map(Value::Timestamp),
         SqlType::Interval => parse::interval(bytes).map(Value::Interval),
@@ -214,6 +224,7 @@ fn from_text(text: &str, to: SqlType, too_long: TooLong, zone: &Zone) -> Result<
         SqlType::Array(&element) => return array::parse(text, element, too_long),
         SqlType::Struct(of) => return structure::parse(text, of),
         SqlType::Map(of) => return map::parse(text, of),
+        SqlType::Range(&element) => return range::parse(text, element),
         SqlType::Null | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
             return Err(no_cast(SqlType::Text, to));
         }

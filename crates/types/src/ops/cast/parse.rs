@@ -11,7 +11,7 @@ use crate::enumeration::Labels;
 use crate::ops::Bad;
 pub use crate::ops::date::{
     parse_date as date, parse_interval as interval, parse_time as time, parse_timestamp as timestamp,
-    parse_timestamptz as timestamptz,
+    parse_timestamptz as timestamptz, parse_timetz as timetz,
 };
 pub use crate::ops::decimal::parse as decimal;
 use crate::ops::number::trim;
@@ -61,6 +61,7 @@ pub fn message_name(sql_type: SqlType) -> Cow<'static, str> {
         SqlType::Char(_) => "character",
         SqlType::Date => "date",
         SqlType::Time => "time",
+        SqlType::Timetz => "time with time zone",
         SqlType::Timestamp => "timestamp",
         SqlType::Timestamptz => "timestamp with time zone",
         SqlType::Interval => "interval",
@@ -70,7 +71,7 @@ pub fn message_name(sql_type: SqlType) -> Cow<'static, str> {
         SqlType::Json => "json",
         SqlType::Jsonb => "jsonb",
         SqlType::Array(&element) => return Cow::Owned(format!("{}[]", message_name(element))),
-        SqlType::Struct(_) | SqlType::Map(_) => return Cow::Owned(sql_type.to_string()),
+        SqlType::Struct(_) | SqlType::Map(_) | SqlType::Range(_) => return Cow::Owned(sql_type.to_string()),
     })
 }
 
@@ -80,9 +81,12 @@ pub fn error(bad: Bad, sql_type: SqlType, text: &[u8]) -> Error {
     let text = &*String::from_utf8_lossy(text);
     let name = &message_name(sql_type);
     match sql_type {
-        SqlType::Date | SqlType::Time | SqlType::Timestamp | SqlType::Timestamptz | SqlType::Interval => {
-            bad.datetime(name, text)
-        }
+        SqlType::Date
+        | SqlType::Time
+        | SqlType::Timetz
+        | SqlType::Timestamp
+        | SqlType::Timestamptz
+        | SqlType::Interval => bad.datetime(name, text),
         SqlType::Decimal { precision, scale } if bad == Bad::Range => {
             crate::ops::decimal::field_overflow(precision, scale)
         }

@@ -1,7 +1,7 @@
 //! Values as text, as the shell, CSV and casts to text print them.
 
 use crate::ops::date::Zone;
-use crate::ops::{array, bytes, date, decimal, map, number, numeric, structure, uuid};
+use crate::ops::{array, bytes, date, decimal, map, number, numeric, range, structure, uuid};
 use crate::{SqlType, Value};
 
 /// The blanks that pad a `char(n)` value to its length.
@@ -38,11 +38,13 @@ pub fn write_value_in(out: &mut String, value: &Value, sql_type: SqlType, zone: 
         (Value::Str(s), SqlType::Numeric { scale, .. }) => numeric::write_form(out, s, scale),
         (Value::Str(s), SqlType::Bytea) => bytes::write(out, s),
         (Value::Str(s), SqlType::Array(&element)) => array::write(out, s, element),
+        (Value::Str(s), SqlType::Range(&element)) => range::write(out, s, element),
         (Value::Str(s), SqlType::Map(of)) => map::write(out, s, of),
         (Value::Str(s), SqlType::Struct(of)) => structure::write(out, s, of),
         (Value::Str(s), _) => out.push_str(s),
         (Value::Date(d), _) => date::write_date(out, *d),
         (Value::Time(t), _) => date::write_time(out, *t),
+        (Value::Timetz(t), _) => date::write_timetz(out, *t),
         (Value::Timestamp(t), SqlType::Timestamptz) => date::write_timestamptz(out, *t, zone),
         (Value::Timestamp(t), _) => date::write_timestamp(out, *t),
         (Value::Interval(i), _) => date::write_interval(out, *i),
