@@ -49,6 +49,10 @@ pub(crate) struct Dispatcher {
 pub(crate) struct View {
     generation: u64,
     jobs: Vec<Seen>,
+    /// The number of the job that the worker has served last; none: 0.
+    served: u64,
+    /// Whether it was that one's turn.
+    is_turn: bool,
 }
 
 /// A job, and the phase of it that the worker has left to come back to.
@@ -222,14 +226,29 @@ impl View {
         runnable.min_by_key(|(_, seen)| seen.job.share.due()).map(|(at, _)| at)
     }
 
-    /// Whether `job`, which the worker serves, is the one to serve.
-    pub(crate) fn is_best(&self, job: &Arc<Job>) -> bool {
-        self.first(Some(job)).is_some_and(|at| Arc::ptr_eq(&self.jobs[at].job, job))
+    /// Whether the worker goes on with `job`, which it serves.
+    pub(crate) fn goes_on(&mut self, job: &Arc<Job>) -> bool {
+        self.first(Some(job)).is_some_and(|at| {
+            let first = &self.jobs[at].job;
+            self.is_turn = Arc::ptr_eq(first, job);
+            self.is_turn || job.share.may_go_on_beside(&first.share)
+        })
     }
 
-    /// The job to serve, and where the worker has left it.
+    /// Whether it is the turn of the job that the worker serves.
+    pub(crate) fn is_turn(&self) -> bool {
+        self.is_turn
+    }
+
+    /// The job to serve, and where the worker has left it: the one that it has served last, as long as it may go on with that.
     pub(crate) fn best(&mut self) -> Option<(Arc<Job>, Option<Held>)> {
-        let seen = self.first(None).map(|at| &mut self.jobs[at])?;
+        let first = self.first(None)?;
+        let goes_on =
+            |job: &Job| job.is_runnable() && job.has_seats() && job.share.may_go_on_beside(&self.jobs[first].job.share);
+        let served = self.jobs.iter().position(|seen| seen.job.number == self.served && goes_on(&seen.job));
+        self.is_turn = served.is_none_or(|served| served == first);
+        let seen = &mut self.jobs[served.unwrap_or(first)];
+        self.served = seen.job.number;
         Some((seen.job.clone(), seen.held.take()))
     }
 

@@ -73,6 +73,8 @@ pub(crate) enum Ran {
 pub(crate) struct Company<'a> {
     share: &'a Share,
     pub(crate) alone: bool,
+    /// Whether it is this job's turn.
+    pub(crate) is_turn: bool,
     spent: u64,
 }
 
@@ -138,7 +140,7 @@ impl Job {
 
     /// For a worker that comes to it.
     pub(crate) fn company(&self) -> Company<'_> {
-        Company { share: &self.share, alone: true, spent: 0 }
+        Company { share: &self.share, alone: true, is_turn: true, spent: 0 }
     }
 
     /// Whether a worker that has no seat here may have one.
@@ -180,7 +182,7 @@ impl Job {
         company: &mut Company<'_>,
     ) -> Ran {
         let stage = &self.stages[phase.stage];
-        let charge = (!company.alone).then(|| self.share.charge(&self.dispatcher.clock));
+        let charge = (!company.alone).then(|| self.share.charge(&self.dispatcher.clock, company.is_turn));
         let wakes = self.wakes.load(Acquire);
         let begin = Instant::now();
         let claim = match rest {

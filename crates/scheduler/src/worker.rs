@@ -96,13 +96,14 @@ fn work(
     let mut company = job.company();
     loop {
         company.alone = view.len() < 2;
+        company.is_turn = view.is_turn();
         match job.run_one(worker, phase, rest, &mut company) {
             Ran::Leave(why) => return why,
             Ran::Morsel(left) => rest = left,
         }
         dispatcher.refresh(view);
         let active = worker.index() < dispatcher.threads();
-        if !(active && job.stays(version) && (view.len() < 2 || view.is_best(job))) {
+        if !(active && job.stays(version) && (view.len() < 2 || view.goes_on(job))) {
             return Left::Elsewhere(rest);
         }
     }
