@@ -8,6 +8,7 @@ use base::{Error, Result, SqlState};
 use types::SqlType;
 
 use crate::tables::{Name, canonical, no_schema};
+use crate::unsigned::{PG_CATALOG, unsigned};
 use crate::{Catalog, CatalogSnapshot, Check, Commented, Filling, TEMPORARY_SCHEMA, TableEntry};
 
 /// A domain.
@@ -41,8 +42,14 @@ pub enum DomainChange {
 }
 
 impl CatalogSnapshot {
-    /// The domain of that name, with its schema and name.
+    /// The domain of that name, with its schema and name; where there is none, the unsigned type that is called so.
     pub fn domain(&self, schema: Option<&str>, name: &str) -> Option<(&Name, &Arc<Domain>)> {
+        let is_plain = schema.is_none_or(|schema| schema == PG_CATALOG || schema == canonical(None));
+        self.own_domain(schema, name).or_else(|| if is_plain { unsigned(name) } else { None })
+    }
+
+    /// A domain that was created.
+    fn own_domain(&self, schema: Option<&str>, name: &str) -> Option<(&Name, &Arc<Domain>)> {
         let schemas = match schema {
             Some(_) => vec![canonical(schema)],
             None => vec![TEMPORARY_SCHEMA, canonical(None)],
@@ -78,7 +85,7 @@ impl CatalogSnapshot {
     }
 
     fn domain_name(&self, schema: Option<&str>, name: &str) -> Result<Name> {
-        self.domain(schema, name).map(|(key, _)| key.clone()).ok_or_else(|| self.no_domain(schema, name))
+        self.own_domain(schema, name).map(|(key, _)| key.clone()).ok_or_else(|| self.no_domain(schema, name))
     }
 
     /// Whether there is a type or domain of that name.

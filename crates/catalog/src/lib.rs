@@ -16,6 +16,7 @@ mod sequences;
 pub mod statistics;
 mod table_statistics;
 pub mod tables;
+mod unsigned;
 mod user_types;
 
 pub use alter::Alteration;
@@ -36,6 +37,7 @@ pub use tables::{
     Catalog, CatalogSnapshot, DEFAULT_SCHEMA, Fork, IfExists, Kind, Name, TEMPORARY_SCHEMA, Table, TableEntry, View,
     canonical,
 };
+pub use unsigned::below_unsigned;
 pub use user_types::{Dependent, TypeChange, UserType};
 
 use types::SqlType;

@@ -1,6 +1,7 @@
 //! The many names of types.
 
 use base::{Error, Result, SqlState};
+use catalog::below_unsigned;
 use sqlparser::ast::{
     ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, Ident, ObjectName, ObjectNamePart, TimezoneInfo,
 };
@@ -26,6 +27,7 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
         DataType::BigInt(_) | DataType::Int8(_) | DataType::Int64 => SqlType::BigInt,
         DataType::Int16 => SqlType::SmallInt,
         DataType::Int32 => SqlType::Integer,
+        unsigned if let Some(below) = unsigned_name(unsigned).and_then(below_unsigned) => below,
         DataType::HugeInt | DataType::Int128 => SqlType::decimal(38, 0),
         DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) => decimal(info)?,
         DataType::Real | DataType::Float4 | DataType::Float32 => SqlType::Real,
@@ -117,12 +119,43 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
                     };
                     struct_of(fields.iter().map(field).collect::<Result<_>>()?)?
                 }
+                (name, []) if let Some(below) = unsigned_alias(name).and_then(below_unsigned) => {
+                    custom(written)?.unwrap_or(below)
+                }
                 (name, []) if let Some((_, range)) = SqlType::RANGES.iter().find(|(known, _)| *known == name) => *range,
                 (_, []) => return custom(written)?.ok_or_else(|| unknown(&written.to_string())),
                 _ => return Err(unknown(&name.to_string())),
             }
         }
         other => return Err(unknown(&other.to_string())),
+    })
+}
+
+/// What DuckDB calls an unsigned type that the parser knows.
+pub(super) fn unsigned_name(name: &DataType) -> Option<&'static str> {
+    Some(match name {
+        DataType::UTinyInt | DataType::UInt8 | DataType::TinyIntUnsigned(_) => "utinyint",
+        DataType::USmallInt | DataType::UInt16 | DataType::SmallIntUnsigned(_) | DataType::Int2Unsigned(_) => {
+            "usmallint"
+        }
+        DataType::UInt32 | DataType::IntUnsigned(_) | DataType::Int4Unsigned(_) | DataType::IntegerUnsigned(_) => {
+            "uinteger"
+        }
+        DataType::UBigInt | DataType::UInt64 | DataType::BigIntUnsigned(_) | DataType::Int8Unsigned(_) => "ubigint",
+        DataType::UHugeInt | DataType::UInt128 => "uhugeint",
+        _ => return None,
+    })
+}
+
+/// The same of a name that the parser does not know.
+pub(super) fn unsigned_alias(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "utinyint" | "uint8" => "utinyint",
+        "usmallint" | "uint16" => "usmallint",
+        "uinteger" | "uint32" => "uinteger",
+        "ubigint" | "uint64" => "ubigint",
+        "uhugeint" | "uint128" => "uhugeint",
+        _ => return None,
     })
 }
 

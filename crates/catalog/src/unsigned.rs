@@ -1,0 +1,44 @@
+//! Unsigned integers, as DuckDB has them and files do: ranges of wider types, and so domains that every database has.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use types::SqlType;
+
+use crate::tables::Name;
+use crate::{Check, Domain, Filling};
+
+/// Where they are, as far as names say it.
+pub(crate) const PG_CATALOG: &str = "pg_catalog";
+
+/// Names, the types below, and the greatest values.
+const TYPES: [(&str, SqlType, &str); 5] = [
+    ("utinyint", SqlType::SmallInt, "255"),
+    ("usmallint", SqlType::Integer, "65535"),
+    ("uinteger", SqlType::BigInt, "4294967295"),
+    ("ubigint", SqlType::decimal(20, 0), "18446744073709551615"),
+    ("uhugeint", SqlType::NUMERIC, "340282366920938463463374607431768211455"),
+];
+
+static DOMAINS: LazyLock<BTreeMap<Name, Arc<Domain>>> = LazyLock::new(|| {
+    let domain = |(name, sql_type, most): (&str, SqlType, &str)| {
+        let sql = match sql_type {
+            SqlType::Numeric { .. } => format!("value >= 0 AND value <= {most} AND value = trunc(value)"),
+            _ => format!("value >= 0 AND value <= {most}"),
+        };
+        let check = Check { name: format!("{name}_check"), sql };
+        let domain = Domain { sql_type, not_null: false, filling: Filling::NULL, checks: vec![check] };
+        ((PG_CATALOG.to_owned(), name.to_owned()), Arc::new(domain))
+    };
+    TYPES.map(domain).into()
+});
+
+/// The domain of an unsigned type, with its schema and name.
+pub(crate) fn unsigned(name: &str) -> Option<(&'static Name, &'static Arc<Domain>)> {
+    DOMAINS.get_key_value(&(PG_CATALOG.to_owned(), name.to_owned()))
+}
+
+/// The type below an unsigned one.
+pub fn below_unsigned(name: &str) -> Option<SqlType> {
+    TYPES.iter().find(|(known, ..)| *known == name).map(|(_, below, _)| *below)
+}
