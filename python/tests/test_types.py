@@ -32,6 +32,13 @@ import morseldb
         ("timestamptz '2024-07-01 12:00+02'", datetime.datetime(2024, 7, 1, 10, tzinfo=datetime.timezone.utc)),
         ("'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid", uuid.UUID("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11")),
         ("time '10:15:00.5'", datetime.time(10, 15, 0, 500000)),
+        (
+            "timetz '10:15:00.5-03:30'",
+            datetime.time(10, 15, 0, 500000, datetime.timezone(datetime.timedelta(hours=-3, minutes=-30))),
+        ),
+        ("int4range(1, 5, '[]')", "[1,6)"),
+        ("tsrange('2024-01-01', NULL)", '["2024-01-01 00:00:00",)'),
+        ("18446744073709551615::ubigint", 2**64 - 1),
         ("interval '1 day 2 hours'", datetime.timedelta(days=1, hours=2)),
         ("interval '2 months'", datetime.timedelta(days=60)),
         ("interval '-1 second'", datetime.timedelta(seconds=-1)),
