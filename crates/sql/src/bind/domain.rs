@@ -180,14 +180,29 @@ impl Binder<'_> {
         if domain.checks.is_empty() && !domain.not_null {
             return Ok(value);
         }
-        let (sql_type, position) = (value.sql_type, value.position);
+        let position = value.position;
         let column = self.plan.column_for("value", &value);
         let branches = self.assertions_of_domain(column, name, domain)?;
+        self.or_null(value, column, branches).map(|expr| expr.at(position))
+    }
+
+    /// As [`as_domain`](Self::as_domain), but NULL where it must not be one.
+    pub(super) fn try_as_domain(&mut self, value: Expr, name: &Name, domain: &Domain) -> Result<Expr> {
+        let position = value.position;
+        let column = self.plan.column_for("value", &value);
+        let assertions = self.assertions_of_domain(column, name, domain)?;
+        let branches = assertions.into_iter().map(|(refused, _)| (refused, Expr::bool(false))).collect();
+        self.or_null(value, column, branches).map(|expr| expr.at(position))
+    }
+
+    /// The value, which a column stands for, or NULL in a branch that is not true.
+    fn or_null(&mut self, value: Expr, column: ColumnId, branches: Vec<(Expr, Expr)>) -> Result<Expr> {
+        let sql_type = value.sql_type;
         let holds = Expr::new(ExprKind::Case { branches, otherwise: Box::new(Expr::bool(true)) }, SqlType::Bool);
         let otherwise = Box::new(Expr::constant(Value::Null, sql_type));
         let body = ExprKind::Case { branches: vec![(holds, self.plan.reference(column))], otherwise };
         let body = Box::new(Expr::new(body, sql_type));
-        Ok(Expr::new(ExprKind::Let { column, value: Box::new(value), body }, sql_type).at(position))
+        Ok(Expr::new(ExprKind::Let { column, value: Box::new(value), body }, sql_type))
     }
 
     /// What a value of a domain must not be, each with its error.

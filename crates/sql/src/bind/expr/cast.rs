@@ -35,6 +35,11 @@ impl Binder<'_> {
             let message = format!("cannot cast type {} to {to}", expr.sql_type);
             return Err(Error::new(SqlState::CANNOT_COERCE, message).at(position));
         }
+        let domain = self.domain_of(name)?;
+        if let Some((name, domain)) = domain {
+            let value = if expr.sql_type == to { expr } else { Expr::new(ExprKind::TryCast(Box::new(expr)), to) };
+            return self.try_as_domain(value.at(position), &name, &domain);
+        }
         if expr.sql_type == to || to == SqlType::Text {
             return cast_to(expr, to);
         }

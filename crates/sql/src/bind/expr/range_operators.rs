@@ -1,6 +1,6 @@
 //! Operators between ranges, and between a range and a value: calls of the functions that they name.
 
-use base::Result;
+use base::{Result, SqlState};
 use plan::Expr;
 use sqlparser::ast::BinaryOperator;
 use types::SqlType;
@@ -39,7 +39,8 @@ pub(super) fn range_operator(
     };
     let operands = if is_swapped { [right, left] } else { [left, right] };
     let refused = || no_operator(left.sql_type, &op.to_string(), right.sql_type).at(position);
-    Some(call(name, operands.map(Clone::clone).to_vec(), position).map_err(|_| refused()))
+    let called = call(name, operands.map(Clone::clone).to_vec(), position);
+    Some(called.map_err(|error| if error.state() == SqlState::UNDEFINED_FUNCTION { refused() } else { error }))
 }
 
 /// The function of a sign that only ranges have.
