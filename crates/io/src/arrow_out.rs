@@ -18,7 +18,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, IntervalUnit, Schema, SchemaRef, TimeUnit};
 use base::{Error, Result, SqlState};
 use types::ops::cast::{format_value, pad_char};
-use types::ops::{bytes, numeric, uuid};
+use types::ops::{bytes, uuid};
 use types::{Chunk, Column, EnumType, Interval, Physical, SqlType};
 
 use crate::source::Field;
@@ -139,8 +139,7 @@ pub fn array_of(column: &Column, large: bool) -> Result<ArrayRef> {
         }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => strings(column, large),
         SqlType::Json | SqlType::Jsonb => strings(column, large),
-        SqlType::Numeric { .. } => numbers(column, 0, column.rows()),
-        SqlType::Range(_) | SqlType::Timetz => printed(column, 0, column.rows()),
+        SqlType::Numeric { .. } | SqlType::Range(_) | SqlType::Timetz => printed(column, 0, column.rows()),
         SqlType::Bytea => {
             let mut out = BinaryBuilder::with_capacity(column.rows(), text_bytes(column, 0, column.rows()));
             (0..column.rows())
@@ -182,13 +181,6 @@ fn strings(column: &Column, large: bool) -> ArrayRef {
         }};
     }
     if large { build!(LargeStringBuilder) } else { build!(StringBuilder) }
-}
-
-/// Numbers of any length as texts.
-fn numbers(column: &Column, from: usize, rows: usize) -> ArrayRef {
-    let scale = if let SqlType::Numeric { scale, .. } = column.sql_type() { scale } else { 0 };
-    let text = |row| (!column.is_null(row)).then(|| numeric::format(column.str(row), scale));
-    Arc::new((from..from + rows).map(text).collect::<StringArray>())
 }
 
 /// Values of types that Arrow does not have, as texts.
@@ -238,8 +230,8 @@ fn halves(chunk: &Chunk, schema: &SchemaRef) -> Result<Vec<RecordBatch>> {
                 (from..from + rows).for_each(|row| piece.append_option(value(row)));
                 return Ok(Arc::new(piece.finish()) as ArrayRef);
             }
-            if column.sql_type().is_long_numeric() {
-                return Ok(numbers(column, from, rows));
+            if matches!(column.sql_type(), SqlType::Numeric { .. } | SqlType::Range(_)) {
+                return Ok(printed(column, from, rows));
             }
             if !column.sql_type().is_string() && !column.sql_type().is_json() {
                 return Ok(array_of(column, false)?.slice(from, rows));

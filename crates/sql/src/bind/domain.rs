@@ -12,7 +12,7 @@ use types::{SqlType, Value};
 
 use super::coerce::boolean;
 use super::scope::{Clause, Relation, Scope, ScopeColumn};
-use super::type_name::{unsigned_alias, unsigned_name};
+use super::type_name::unsigned_name;
 use super::written::within;
 use super::{Binder, Bound, fold, unsupported};
 use crate::parse::{DomainAction, DomainAst, DomainPart};
@@ -23,11 +23,7 @@ impl Binder<'_> {
     pub(super) fn domain_of(&mut self, name: &DataType) -> Result<Option<(Name, Arc<Domain>)>> {
         match name {
             DataType::Custom(name, arguments) if arguments.is_empty() => {
-                let name = self.text.object_name(name)?;
-                let own = self.resolver.domain(&name);
-                Ok(own.or_else(|| {
-                    self.resolver.domain(&ObjectName { name: unsigned_alias(&name.name)?.to_owned(), ..name })
-                }))
+                Ok(self.resolver.domain(&self.text.object_name(name)?))
             }
             _ => {
                 let of = |name: &str| ObjectName { schema: None, name: name.to_owned(), position: None };

@@ -119,9 +119,6 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
                     };
                     struct_of(fields.iter().map(field).collect::<Result<_>>()?)?
                 }
-                (name, []) if let Some(below) = unsigned_alias(name).and_then(below_unsigned) => {
-                    custom(written)?.unwrap_or(below)
-                }
                 (name, []) if let Some((_, range)) = SqlType::RANGES.iter().find(|(known, _)| *known == name) => *range,
                 (_, []) => return custom(written)?.ok_or_else(|| unknown(&written.to_string())),
                 _ => return Err(unknown(&name.to_string())),
@@ -131,7 +128,7 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
     })
 }
 
-/// What DuckDB calls an unsigned type that the parser knows.
+/// What DuckDB calls an unsigned type that the parser knows; `uinteger` is a name like those of other domains.
 pub(super) fn unsigned_name(name: &DataType) -> Option<&'static str> {
     Some(match name {
         DataType::UTinyInt | DataType::UInt8 | DataType::TinyIntUnsigned(_) => "utinyint",
@@ -143,18 +140,6 @@ pub(super) fn unsigned_name(name: &DataType) -> Option<&'static str> {
         }
         DataType::UBigInt | DataType::UInt64 | DataType::BigIntUnsigned(_) | DataType::Int8Unsigned(_) => "ubigint",
         DataType::UHugeInt | DataType::UInt128 => "uhugeint",
-        _ => return None,
-    })
-}
-
-/// The same of a name that the parser does not know.
-pub(super) fn unsigned_alias(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "utinyint" | "uint8" => "utinyint",
-        "usmallint" | "uint16" => "usmallint",
-        "uinteger" | "uint32" => "uinteger",
-        "ubigint" | "uint64" => "ubigint",
-        "uhugeint" | "uint128" => "uhugeint",
         _ => return None,
     })
 }
