@@ -3,6 +3,7 @@
 //! Architecture invariant: planning reads statistics through [`Statistics`] only, never storage.
 
 mod alter;
+mod collations;
 mod comments;
 mod domains;
 mod filling;
@@ -56,7 +57,7 @@ pub struct Field {
 impl Field {
     /// The column that an attribute is.
     pub fn of(attribute: &storage::Attribute) -> Self {
-        let storage::Attribute { name, sql_type, not_null } = attribute;
+        let storage::Attribute { name, sql_type, not_null, .. } = attribute;
         Self { name: name.clone(), sql_type: *sql_type, nullable: !not_null }
     }
 }

@@ -59,6 +59,7 @@ impl Catalog {
                 .keys()
                 .chain(catalog.types.keys())
                 .chain(catalog.domains.keys())
+                .chain(catalog.collations.keys())
                 .chain(catalog.routines.keys())
                 .any(|(schema, _)| schema == name);
             if (!entries.is_empty() || has_others) && !cascade {
@@ -70,6 +71,7 @@ impl Catalog {
             catalog.routines.retain(|(schema, _), _| schema != name);
             catalog.drop_types_of(name)?;
             catalog.drop_domains_of(name)?;
+            catalog.drop_collations_of(name)?;
             Ok(true)
         })
     }

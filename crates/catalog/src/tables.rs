@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base::{Error, Result, SqlState};
 use functions::Sequence;
 use storage::Relation;
+use types::Collation;
 
 use crate::{
     Check, Commented, Computed, Domain, Field, Filling, ForeignKey, Routine, SequenceEntry, TableIndex, UserType,
@@ -178,6 +179,7 @@ pub struct CatalogSnapshot {
     pub(crate) routines: BTreeMap<Name, Vec<Arc<Routine>>>,
     pub(crate) types: BTreeMap<Name, UserType>,
     pub(crate) domains: BTreeMap<Name, Arc<Domain>>,
+    pub(crate) collations: BTreeMap<Name, Arc<Collation>>,
     pub(crate) comments: BTreeMap<Commented, String>,
 }
 
@@ -243,6 +245,7 @@ impl CatalogSnapshot {
         self.sequences.is_empty()
             && self.types.is_empty()
             && self.domains.is_empty()
+            && self.collations.is_empty()
             && self.routines.is_empty()
             && self.schemas.values().all(BTreeMap::is_empty)
     }
@@ -254,6 +257,7 @@ impl CatalogSnapshot {
         all.sequences.extend(own.sequences.clone());
         all.types.extend(own.types.clone());
         all.domains.extend(own.domains.clone());
+        all.collations.extend(own.collations.clone());
         all.routines.extend(own.routines.clone());
         all.comments.extend(own.comments.clone());
         all
@@ -537,7 +541,7 @@ mod tests {
     use types::SqlType;
 
     fn table(budget: &Budget) -> TableEntry {
-        let attribute = Attribute { name: "id".into(), sql_type: SqlType::Integer, not_null: false };
+        let attribute = Attribute::new("id", SqlType::Integer, false);
         let relation = Relation::new("t", Schema::new(vec![attribute], vec![0]), Distribution::Local, budget).unwrap();
         TableEntry::Table(Arc::new(Table::new(relation)))
     }
@@ -604,7 +608,7 @@ mod tests {
         assert!(drop(Kind::View, &[(None, "v")], false).is_err());
         // The same columns change nothing for the view.
         assert_eq!(catalog.create(None, "t", table(&budget), IfExists::Replace), Ok(true));
-        let other = Attribute { name: "other".into(), sql_type: SqlType::Integer, not_null: false };
+        let other = Attribute::new("other", SqlType::Integer, false);
         let other = Relation::new("t", Schema::new(vec![other], vec![]), Distribution::Local, &budget).unwrap();
         let other = TableEntry::Table(Arc::new(Table::new(other)));
         assert!(catalog.create(None, "t", other, IfExists::Replace).is_err());

@@ -30,6 +30,7 @@ pub(crate) fn table(name: &str, file: Arc<dyn FileSource>, samples: &Arc<Samples
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         domains: Vec::new(),
+        collations: Vec::new(),
         statistics,
         source,
     }

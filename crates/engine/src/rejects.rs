@@ -159,7 +159,7 @@ fn existing(shared: &Shared, name: &str) -> Result<Option<Arc<Relation>>> {
 }
 
 fn create(shared: &Shared, name: &str) -> Result<Arc<Relation>> {
-    let attribute = |(name, sql_type): (&str, SqlType)| Attribute { name: name.to_owned(), sql_type, not_null: false };
+    let attribute = |(name, sql_type): (&str, SqlType)| Attribute::new(name, sql_type, false);
     let schema = Schema::new(COLUMNS.map(attribute).into(), Vec::new());
     let relation = Relation::of_database(name.to_owned(), schema, Distribution::Local, &shared.budget, &shared.clock)?;
     shared.catalog.create(None, name, TableEntry::Table(Arc::new(Table::new(relation.clone()))), IfExists::Skip)?;

@@ -210,6 +210,7 @@ impl sql::Resolver for Resolver<'_> {
                     foreign_keys: table.foreign_keys.clone(),
                     checks: table.checks.clone(),
                     domains: self.domains_of(table),
+                    collations: collations_of(table),
                     statistics: Arc::new(snapshot.clone()),
                     source: Source::Stored(snapshot, table.relation.clone()).into_handle(),
                 })
@@ -256,6 +257,10 @@ impl sql::Resolver for Resolver<'_> {
     fn number_of(&self, name: &ObjectName) -> Option<i64> {
         let name = self.placed(name);
         views::number_of(&self.catalog, name.schema.as_deref(), &name.name)
+    }
+
+    fn collation(&self, name: &ObjectName) -> Option<Arc<types::Collation>> {
+        self.catalog.collation(name.schema.as_deref(), &name.name).cloned()
     }
 
     fn domain(&self, name: &ObjectName) -> Option<(Name, Arc<Domain>)> {
@@ -413,10 +418,17 @@ impl sql::Resolver for Resolver<'_> {
     }
 }
 
+/// The columns of a table that have a collation.
+fn collations_of(table: &catalog::Table) -> Vec<(usize, Arc<types::Collation>)> {
+    let columns = table.relation.schema().columns().iter().enumerate();
+    columns.filter_map(|(at, column)| Some((at, column.collation.clone()?))).collect()
+}
+
 /// A table whose rows are not there yet.
 fn rows_to_come(name: String, fields: Vec<Field>, source: Source) -> Table {
     Table {
         domains: Vec::new(),
+        collations: Vec::new(),
         name,
         fields,
         computed: Vec::new(),

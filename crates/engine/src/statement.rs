@@ -81,6 +81,7 @@ fn written(statement: &Statement) -> Option<&'static str> {
         Statement::Maintenance(sql::Maintenance::Reindex { .. }) => Some("REINDEX"),
         Statement::Type(_) => Some("CREATE TYPE"),
         Statement::Domain(_) => Some("CREATE DOMAIN"),
+        Statement::CreateCollation { .. } => Some("CREATE COLLATION"),
         Statement::Comment { .. } => Some("COMMENT"),
         Statement::CreateSchema { .. } => Some("CREATE SCHEMA"),
         Statement::Drop { .. } => Some("DROP"),
@@ -133,6 +134,11 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         }
         Statement::Type(statement) => user_type::run(environment, statement),
         Statement::Domain(statement) => user_type::run_domain(environment, statement),
+        Statement::CreateCollation { collation, if_not_exists, position } => {
+            let catalog = environment.catalog_of(collation.schema.as_deref());
+            catalog.create_collation(collation, if_not_exists).map_err(|e| e.at(position))?;
+            Ok(QueryResult::done(Tag::Done("CREATE COLLATION")))
+        }
         Statement::SetConfig { name, value } => show::set_config(environment, &name, value),
         Statement::Comment { on, text, position } => {
             definition::comment(environment, &on, text).map_err(|e| e.at(position))

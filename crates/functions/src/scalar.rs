@@ -5,6 +5,7 @@ mod arithmetic;
 mod arrays;
 mod bytes;
 mod call;
+mod collations;
 mod comparisons;
 mod counts;
 mod dates;
@@ -41,10 +42,11 @@ use types::{SqlType, Value};
 use crate::{Overload, Parameter, ResultType, SESSION_ZONE};
 
 pub use call::Call;
+pub use collations::{COLLATION_VERSION, TOLD_APART, check_locale};
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 30] = [
+const FAMILIES: [&[Scalar]; 31] = [
     operators::ROWS,
     numbers::ROWS,
     special::ROWS,
@@ -59,6 +61,7 @@ const FAMILIES: [&[Scalar]; 30] = [
     periods::ROWS,
     zones::ROWS,
     comparisons::ROWS,
+    collations::ROWS,
     arrays::ROWS,
     lists::ROWS,
     counts::ROWS,

@@ -7,6 +7,7 @@ mod by_name;
 mod change;
 mod changing_with;
 mod coerce;
+mod collation;
 mod columns;
 mod comment;
 mod computed;

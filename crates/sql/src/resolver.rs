@@ -7,7 +7,7 @@ use catalog::{Check, Domain, Field, Filling, ForeignKey, Name, Routine, Statisti
 use functions::Sequence;
 use plan::{Expr, TableSource};
 use types::ops::date::Zone;
-use types::{SqlType, Value};
+use types::{Collation, SqlType, Value};
 
 use crate::ObjectName;
 
@@ -38,6 +38,11 @@ pub trait Resolver {
 
     /// The type of that name, if somebody has made one.
     fn user_type(&self, _name: &ObjectName) -> Option<UserType> {
+        None
+    }
+
+    /// The collation of that name that somebody made.
+    fn collation(&self, _name: &ObjectName) -> Option<Arc<Collation>> {
         None
     }
 
@@ -243,6 +248,8 @@ pub struct Table {
     pub foreign_keys: Vec<ForeignKey>,
     /// Its columns that are of a domain.
     pub domains: Vec<DomainColumn>,
+    /// Its columns that have a collation.
+    pub collations: Vec<(usize, Arc<Collation>)>,
     /// What planning may know.
     pub statistics: Arc<dyn Statistics>,
     /// What the engine reads.

@@ -13,7 +13,7 @@ use catalog::{Check, Commented, Filling, ForeignKey, IndexPart, Name, Owner, Rou
 use functions::Sequence;
 use functions::sequence::Shape;
 use plan::{Expr, Plan, TableSource};
-use types::{SqlType, Value};
+use types::{Collation, SqlType, Value};
 
 use crate::ComputedColumn;
 use crate::procedure::Block;
@@ -134,6 +134,15 @@ pub enum Statement {
     Type(TypeStatement),
     /// CREATE or ALTER DOMAIN.
     Domain(DomainStatement),
+    /// CREATE COLLATION.
+    CreateCollation {
+        /// With its schema and name.
+        collation: Collation,
+        /// Whether nothing is done if there is one of that name.
+        if_not_exists: bool,
+        /// Byte offset of the name.
+        position: Option<u32>,
+    },
     /// COMMENT ON. A schema that is empty was not given.
     Comment {
         /// What the comment is on.
@@ -428,6 +437,8 @@ pub struct ColumnDefinition {
     pub filling: Filling,
     /// The domain that it is of: schema and name.
     pub domain: Option<Name>,
+    /// Its COLLATE.
+    pub collation: Option<Arc<Collation>>,
 }
 
 impl ColumnDefinition {

@@ -1,6 +1,8 @@
 //! What a relation's rows look like and which constraints they obey.
 
-use types::SqlType;
+use std::sync::Arc;
+
+use types::{Collation, SqlType};
 
 /// One attribute of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +13,15 @@ pub struct Attribute {
     pub sql_type: SqlType,
     /// Whether NULL is refused. Attributes of the primary key always are.
     pub not_null: bool,
+    /// How its texts are ordered where that is asked of it, if it has a collation: here they lie, and are compared, by their bytes.
+    pub collation: Option<Arc<Collation>>,
+}
+
+impl Attribute {
+    /// One whose texts are in the order of their bytes.
+    pub fn new(name: impl Into<String>, sql_type: SqlType, not_null: bool) -> Self {
+        Self { name: name.into(), sql_type, not_null, collation: None }
+    }
 }
 
 /// The attributes and the primary key of a relation.

@@ -7,6 +7,7 @@
 //!
 //! Architecture invariant: nothing here knows a query, a table or a thread.
 
+pub mod collation;
 pub mod column;
 pub mod enumeration;
 pub mod ops;
@@ -15,6 +16,7 @@ pub mod string;
 pub mod structs;
 pub mod value;
 
+pub use collation::Collation;
 pub use column::{Buffer, Chunk, Column, ColumnBuilder, FreeRows};
 pub use enumeration::EnumType;
 pub use sql_type::{Physical, SqlType};

@@ -55,13 +55,14 @@ fn enter(environment: &Environment, name: &ObjectName, entry: TableEntry, mode: 
 
 /// The attributes of a table: its columns, and what its indexes compute of these.
 pub(super) fn schema(table: &CreateTable) -> Schema {
-    let columns =
-        table.columns.iter().map(|c| Attribute { name: c.name.clone(), sql_type: c.sql_type, not_null: !c.nullable });
-    let computed = table.computed.iter().map(|ComputedColumn { field, .. }| Attribute {
-        name: field.name.clone(),
-        sql_type: field.sql_type,
-        not_null: false,
+    let columns = table.columns.iter().map(|c| {
+        let attribute = Attribute::new(c.name.clone(), c.sql_type, !c.nullable);
+        Attribute { collation: c.collation.clone(), ..attribute }
     });
+    let computed = table
+        .computed
+        .iter()
+        .map(|ComputedColumn { field, .. }| Attribute::new(field.name.clone(), field.sql_type, false));
     Schema::new(columns.chain(computed).collect(), table.primary_key.clone()).with_columns(table.columns.len())
 }
 
@@ -127,7 +128,7 @@ pub(super) fn create_table_as(
         }
         // A bare NULL has no type of its own.
         let sql_type = if field.sql_type == SqlType::Null { SqlType::Text } else { field.sql_type };
-        attributes.push(Attribute { name: field.name, sql_type, not_null: false });
+        attributes.push(Attribute::new(field.name, sql_type, false));
     }
     let relation = new_relation(environment, name, Schema::new(attributes, Vec::new()))?;
     let rows = if with_data { load::fill(environment, &plan, &relation)? } else { 0 };
@@ -205,6 +206,10 @@ pub(super) fn drop(
             return Ok(QueryResult::done(Tag::Done("DROP SEQUENCE")));
         }
         ObjectKind::Type => return user_type::drop(environment, names, if_exists),
+        ObjectKind::Collation => {
+            each_catalog(environment, names, |catalog, names| catalog.drop_collations(names, if_exists))?;
+            return Ok(QueryResult::done(Tag::Done("DROP COLLATION")));
+        }
         ObjectKind::Domain => return user_type::drop_domains(environment, names, if_exists),
         ObjectKind::Index => return index::drop(environment, names, if_exists),
         ObjectKind::Schema => {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use catalog::{CatalogSnapshot, Filling, IndexPart, TableEntry, Unique};
 use io::MemorySource;
-use types::{EnumType, SqlType, Value};
+use types::{Collation, EnumType, SqlType, Value};
 
 use super::{Columns, small_table};
 use crate::environment::Environment;
@@ -105,12 +105,15 @@ impl System<'_> {
         let mut all = Vec::new();
         for (schema, table, entry) in self.catalog.entries() {
             for (at, field) in entry.fields().into_iter().enumerate() {
-                let filling = match entry {
-                    TableEntry::Table(table) => table.fillings.get(at),
-                    TableEntry::View(_) => None,
+                let (filling, collation) = match entry {
+                    TableEntry::Table(table) => {
+                        let column = table.relation.schema().columns().get(at);
+                        (table.fillings.get(at), column.and_then(|column| column.collation.as_deref()))
+                    }
+                    TableEntry::View(_) => (None, None),
                 };
                 let named = Type::of(field.sql_type);
-                all.push(Column { schema, table, number: at as i64 + 1, field, filling, named });
+                all.push(Column { schema, table, number: at as i64 + 1, field, filling, collation, named });
             }
         }
         all
@@ -230,6 +233,7 @@ struct Column<'a> {
     number: i64,
     field: catalog::Field,
     filling: Option<&'a Filling>,
+    collation: Option<&'a Collation>,
     named: Type,
 }
 

@@ -101,6 +101,10 @@ impl ScalarFunction {
     pub const JSON_ITEM_TEXT: Self = row("json_item_text");
     pub const JSON_PATH: Self = row("json_path");
     pub const JSON_PATH_TEXT: Self = row("json_path_text");
+    pub const COLLATE: Self = row("collate");
+    pub const COLLATION_KEY: Self = row("collation_key");
+    pub const LOWER: Self = row("lower");
+    pub const STRIP_ACCENTS: Self = row("strip_accents");
     pub const JSONB_SORT_KEY: Self = row("jsonb_sort_key");
     pub const JSONB_CONTAINS: Self = row("jsonb_contains");
     pub const JSONB_EXISTS: Self = row("jsonb_exists");

@@ -316,6 +316,11 @@ impl Altered<'_> {
                 .iter()
                 .find(|d| before.fields[d.attribute].name == field.name)
                 .map(|d| d.name.clone()),
+            collation: before
+                .collations
+                .iter()
+                .find(|(attribute, _)| before.fields[*attribute].name == field.name)
+                .map(|(_, collation)| collation.clone()),
         };
         let fillings = (0..before.fields.len()).map(|at| before.fillings.get(at).cloned().unwrap_or(Filling::NULL));
         let table = CreateTable {

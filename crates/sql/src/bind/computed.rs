@@ -3,15 +3,17 @@
 //! Each is a column that no statement names, stored behind those that the table has. Whatever writes rows computes it, as it
 //! does generated columns; scans offer it in place of the expression (`optimizer::computed`).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
 use catalog::Field;
 use plan::{ColumnId, ColumnInfo, Expr, Node, Op};
 use sqlparser::ast;
-use types::SqlType;
+use types::{Collation, SqlType};
 
 use super::coerce::{boolean, cast_to};
+use super::collation::of_row;
 use super::constraint::{INVALID_OBJECT_DEFINITION, asks_for_the_time, unqualified};
 use super::scope::{Clause, Relation, Scope, ScopeColumn};
 use super::written::within;
@@ -53,7 +55,7 @@ impl Binder<'_> {
         match (clause, value.sql_type) {
             (Clause::IndexPredicate, _) => boolean(value, "WHERE"),
             (_, SqlType::Null) => cast_to(value, SqlType::Text),
-            _ => Ok(value),
+            _ => self.index_key(value, &HashMap::new()),
         }
     }
 
@@ -61,17 +63,24 @@ impl Binder<'_> {
     pub(super) fn retype_computed(&mut self, all: &mut [ComputedColumn], scope: &Scope) -> Result<()> {
         for computed in all {
             if let Some(sql) = &computed.sql {
-                computed.field.sql_type = self.computed_value(sql, computed.field.sql_type, scope)?.sql_type;
+                let none = HashMap::new();
+                computed.field.sql_type = self.computed_value(sql, computed.field.sql_type, scope, &none)?.sql_type;
             }
         }
         Ok(())
     }
 
     /// What an expression of an index is, where columns have this scope; `sql_type` is what NULL is.
-    fn computed_value(&mut self, sql: &str, sql_type: SqlType, scope: &Scope) -> Result<Expr> {
-        let value = self.kept_text(sql, Clause::IndexKey, scope.clone(), |_, value| match value.sql_type {
+    fn computed_value(
+        &mut self,
+        sql: &str,
+        sql_type: SqlType,
+        scope: &Scope,
+        collations: &HashMap<ColumnId, Arc<Collation>>,
+    ) -> Result<Expr> {
+        let value = self.kept_text(sql, Clause::IndexKey, scope.clone(), |b, value| match value.sql_type {
             SqlType::Null => cast_to(value, sql_type),
-            _ => Ok(value),
+            _ => b.index_key(value, collations),
         });
         value.map_err(|e| within(e, "in an index"))
     }
@@ -88,13 +97,14 @@ impl Binder<'_> {
             return Ok(known);
         }
         let scope = Scope::of(Relation { name: Some(table.name.clone()), columns: named.to_vec(), value: None });
+        let collations = self.plan.collations.clone();
         for (at, computed) in table.computed.iter().enumerate() {
             let Field { name, sql_type, nullable } = computed.field.clone();
             let column = self.plan.columns.push(ColumnInfo { name, sql_type, nullable });
             let attribute = table.fields.len() + at;
             columns.push((attribute, column));
             if let Some(sql) = &computed.sql {
-                known.push((column, self.computed_value(sql, sql_type, &scope)?));
+                known.push((column, self.computed_value(sql, sql_type, &scope, &collations)?));
             }
         }
         Ok(known)
@@ -112,7 +122,7 @@ impl Binder<'_> {
         if table.computed.is_empty() {
             return Ok(Bound { node, output });
         }
-        let scope = self.row_scope(&output, table, name);
+        let (scope, collations) = (self.row_scope(&output, table, name), of_row(&output, table));
         let unchanged: HashSet<ColumnId> =
             own.iter().zip(&output).filter(|(own, now)| **own == now.column).map(|(own, _)| *own).collect();
         let mut values = Vec::new();
@@ -120,7 +130,7 @@ impl Binder<'_> {
             let attribute = table.fields.len() + at;
             let Field { name, sql_type, .. } = &computed.field;
             let value = match &computed.sql {
-                Some(sql) => self.computed_value(sql, *sql_type, &scope)?,
+                Some(sql) => self.computed_value(sql, *sql_type, &scope, &collations)?,
                 None => Expr::constant(types::Value::Null, *sql_type),
             };
             let column = match own.get(attribute) {

@@ -1,5 +1,7 @@
 //! CREATE TABLE, CREATE VIEW, DROP.
 
+use std::sync::Arc;
+
 use base::{Error, Result, SqlState};
 use catalog::{Field, Filling, IndexPart, Unique};
 use sqlparser::ast::{self, ColumnOption, ObjectType, OnCommit, TableConstraint};
@@ -89,7 +91,7 @@ impl Binder<'_> {
         let serial = serial(&column.data_type);
         let sql_type = serial.map_or_else(|| self.sql_type(&column.data_type), Ok).map_err(|e| e.at(position))?;
         let domain = self.domain_of(&column.data_type)?;
-        let (mut nullable, mut filling) = (serial.is_none(), Filling::NULL);
+        let (mut nullable, mut filling, mut collation) = (serial.is_none(), Filling::NULL, None);
         if let Some(sql_type) = serial {
             filling = Filling::Next(self.own_sequence(table, &name, &[], sql_type)?);
         }
@@ -134,7 +136,13 @@ impl Binder<'_> {
                 ColumnOption::ForeignKey(_)
                 | ColumnOption::Check(_)
                 | ColumnOption::Generated { generation_expr: Some(_), .. } => {}
-                ColumnOption::Collation(name) => self.text.check_collation(name)?,
+                ColumnOption::Collation(name) => {
+                    if !sql_type.is_string() {
+                        let message = format!("collations are not supported by type {sql_type}");
+                        return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position));
+                    }
+                    collation = Some(Arc::new(self.collation(name)?));
+                }
                 other => return unsupported(format!("the column option {other}"), position),
             }
         }
@@ -145,7 +153,7 @@ impl Binder<'_> {
             }
             name
         });
-        table.columns.push(ColumnDefinition { name, sql_type, nullable, filling, domain });
+        table.columns.push(ColumnDefinition { name, sql_type, nullable, filling, domain, collation });
         Ok(())
     }
 
@@ -266,6 +274,7 @@ impl Text<'_> {
             ObjectType::Index => ObjectKind::Index,
             ObjectType::Type => ObjectKind::Type,
             ObjectType::Schema => ObjectKind::Schema,
+            ObjectType::Collation => ObjectKind::Collation,
             other => return unsupported(format!("DROP {other}"), None),
         };
         let names = names.iter().map(|n| self.object_name(n)).collect::<Result<_>>()?;

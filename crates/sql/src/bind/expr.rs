@@ -133,10 +133,7 @@ impl Binder<'_> {
             E::AtTimeZone { timestamp, time_zone } => {
                 self.call_by_name("timezone", &[time_zone, timestamp], self.text.start(timestamp))
             }
-            E::Collate { expr, collation } => {
-                self.text.check_collation(collation)?;
-                self.expr(expr)
-            }
+            E::Collate { expr, collation } => self.collated(expr, collation),
             E::Prefixed { prefix, value } => self.argument_of_macro(prefix, value),
             E::Lambda(_) => {
                 Err(Error::new(SqlState::SYNTAX_ERROR, "a lambda must be an argument of a function that takes one"))

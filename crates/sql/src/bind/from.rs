@@ -214,6 +214,9 @@ impl Binder<'_> {
             columns.push((attribute, column));
             named.push(ScopeColumn { name: field.name.clone(), column });
         }
+        for (attribute, collation) in &table.collations {
+            self.plan.collations.insert(columns[*attribute].1, collation.clone());
+        }
         let computed = self.computed_columns(&table, &named, &mut columns)?;
         let behind = table.computed.into_iter().map(|computed| computed.field);
         let table = self.plan.tables.push(TableInfo {

@@ -30,6 +30,7 @@ impl Binder<'_> {
             sql_type: field.sql_type,
             filling: Filling::NULL,
             domain: None,
+            collation: None,
         };
         let mut table = CreateTable {
             name,
@@ -46,6 +47,9 @@ impl Binder<'_> {
         if let Some(from) = from {
             for column in &from.domains {
                 table.columns[column.attribute].domain = Some(column.name.clone());
+            }
+            for (attribute, collation) in &from.collations {
+                table.columns[*attribute].collation = Some(collation.clone());
             }
             self.copy_fillings(&from, &mut table)?;
             if self.like.constraints {

@@ -1,15 +1,16 @@
 //! What the binder knows, in parts: where things stand in the text, the plan as far as it is made, the limits; what names
 //! mean is in `scope`, the arguments are in `argument`. A method of one of them touches nothing else.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use base::{Error, IdMap, Result, SqlState};
 use plan::{ColumnId, ColumnInfo, Cte, CteId, Expr, Node, Op, Plan, TableId, TableInfo};
 use sqlparser::ast::Ident;
-use types::SqlType;
+use types::{Collation, SqlType};
 
 use super::coerce::cast_to;
-use super::{Bound, inferred};
+use super::{Bound, collation, inferred};
 use crate::ObjectName;
 use crate::position::Positions;
 
@@ -36,6 +37,10 @@ pub(super) struct PlanBuilder {
     pub ctes: IdMap<CteId, Cte>,
     /// Columns that some outer join pads with NULLs.
     pub padded: HashSet<ColumnId>,
+    /// Columns of tables that have a collation.
+    pub collations: HashMap<ColumnId, Arc<Collation>>,
+    /// Whether COLLATE is written somewhere.
+    pub says_collate: bool,
 }
 
 /// How much of the statement may still come.
@@ -126,13 +131,17 @@ impl Text<'_> {
 impl PlanBuilder {
     /// The plan of everything bound so far.
     pub fn finish(&mut self, bound: Bound) -> Result<Plan> {
-        let plan = Plan {
+        let mut plan = Plan {
             columns: std::mem::take(&mut self.columns),
             tables: std::mem::take(&mut self.tables),
             ctes: std::mem::take(&mut self.ctes),
             root: bound.node,
             output: bound.output.into_iter().map(|o| (o.name, o.column)).collect(),
         };
+        let collations = std::mem::take(&mut self.collations);
+        if std::mem::take(&mut self.says_collate) || !collations.is_empty() {
+            collation::resolve(&mut plan, &collations)?;
+        }
         if plan.depth() > MAX_PLAN_DEPTH {
             return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement is too complex")
                 .detail(format!("its expressions, taken together, nest more than {MAX_PLAN_DEPTH} deep"))

@@ -427,7 +427,7 @@ fn output_name(expr: &ast::Expr) -> String {
                 Some(ObjectNamePart::Identifier(ident)) => fold(ident),
                 _ => "?column?".to_owned(),
             },
-            E::Nested(inner) => {
+            E::Nested(inner) | E::Collate { expr: inner, .. } => {
                 expr = inner;
                 continue;
             }

@@ -153,6 +153,7 @@ impl Binder<'_> {
             S::AlterTable(alter) => self.alter_table(alter),
             S::CreateSchema { schema_name, if_not_exists, .. } => self.text.create_schema(schema_name, *if_not_exists),
             S::CreateView(create) => self.create_view(create, text),
+            S::CreateCollation(create) => self.create_collation(create),
             S::Drop { object_type, names, if_exists, cascade, .. } => {
                 self.text.drop_objects(object_type, names, *if_exists, *cascade)
             }

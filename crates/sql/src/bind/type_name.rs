@@ -229,21 +229,3 @@ fn decimal(info: &ExactNumberInfo) -> Result<SqlType> {
     }
     Ok(SqlType::Numeric { precision: precision as u16, scale: scale as i16 })
 }
-
-impl super::parts::Text<'_> {
-    /// Texts are compared by bytes: 42704 for the name of any other order.
-    pub(super) fn check_collation(&self, name: &sqlparser::ast::ObjectName) -> Result<()> {
-        const BY_BYTES: [&str; 7] = ["C", "POSIX", "default", "ucs_basic", "c", "posix", "binary"];
-        let last = match name.0.last() {
-            Some(sqlparser::ast::ObjectNamePart::Identifier(ident)) => super::fold(ident),
-            _ => String::new(),
-        };
-        if BY_BYTES.contains(&last.as_str()) {
-            return Ok(());
-        }
-        let message = format!("collation \"{last}\" for encoding \"UTF8\" does not exist");
-        Err(Error::new(SqlState::UNDEFINED_OBJECT, message)
-            .hint("texts are compared by their bytes, as collation \"C\" says")
-            .at(self.name_position(name)))
-    }
-}

@@ -48,7 +48,8 @@ impl Binder<'_> {
             let value = self.kept_text(sql, Clause::Generated, scope.clone(), |_, value| {
                 assign(value, field.sql_type, &field.name)
             });
-            let value = value.map_err(|e| within(e, &format!("in the generated column \"{}\"", field.name)))?;
+            let mut value = value.map_err(|e| within(e, &format!("in the generated column \"{}\"", field.name)))?;
+            self.collate_written(&mut value, &output, table)?;
             let column = self.plan.column_for(&field.name, &value);
             computed.push((column, value));
             output[at] = Output { name: field.name.clone(), column, literal: None };
@@ -102,7 +103,9 @@ impl Binder<'_> {
         let scope = self.row_scope(row, table, name);
         for check in &table.checks {
             let condition = self.kept_text(&check.sql, Clause::Check, scope.clone(), |_, c| boolean(c, "CHECK"));
-            let condition = condition.map_err(|e| within(e, &format!("in the check constraint \"{}\"", check.name)))?;
+            let mut condition =
+                condition.map_err(|e| within(e, &format!("in the check constraint \"{}\"", check.name)))?;
+            self.collate_written(&mut condition, row, table)?;
             let is_false = Expr::new(ExprKind::Not(Box::new(condition)), SqlType::Bool);
             let message =
                 format!("new row for relation \"{}\" violates check constraint \"{}\"", name.name, check.name);

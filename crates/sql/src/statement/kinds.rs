@@ -38,4 +38,6 @@ pub enum ObjectKind {
     Type,
     /// A domain.
     Domain,
+    /// A collation.
+    Collation,
 }

@@ -95,6 +95,7 @@ fn table(name: &str, columns: &str) -> Table {
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         domains: Vec::new(),
+        collations: Vec::new(),
         statistics,
         source,
     }

@@ -13,7 +13,7 @@ use crate::testing::{column, integers, value};
 use crate::{Attribute, CHUNK_ROWS, ChunkView, RowId};
 
 fn attribute(name: &str, sql_type: SqlType, not_null: bool) -> Attribute {
-    Attribute { name: name.into(), sql_type, not_null }
+    Attribute::new(name, sql_type, not_null)
 }
 
 fn distribution(nodes: u16) -> Distribution {

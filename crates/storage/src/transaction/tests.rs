@@ -15,7 +15,7 @@ use crate::{Attribute, Comparison, Relation, RowId, ScanOp, ScanPredicate, Schem
 const TEXT: usize = 2;
 
 fn relation(key: Vec<usize>, budget: &Budget) -> Arc<Relation> {
-    let attribute = |name: &str, sql_type| Attribute { name: name.into(), sql_type, not_null: false };
+    let attribute = |name: &str, sql_type| Attribute::new(name, sql_type, false);
     let attributes =
         vec![attribute("a", SqlType::BigInt), attribute("b", SqlType::Integer), attribute("t", SqlType::Text)];
     Relation::new("t", Schema::new(attributes, key), Distribution::Local, budget).unwrap()

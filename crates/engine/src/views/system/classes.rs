@@ -5,6 +5,7 @@ use catalog::{Filling, SequenceEntry, TEMPORARY_SCHEMA, TableEntry, UserType};
 use types::{SqlType, Value};
 
 use super::super::memory::bytes_of_columns;
+use super::postgres::{DEFAULT_COLLATION, collation_oid};
 use super::{
     BTREE, Column, OWNER_OID, PG_CATALOG as SCHEMA, System, SystemTable, TYPES, TableKey, Type, TypeRow, array_name,
     enum_oid, oid, schema_oid, text,
@@ -222,7 +223,7 @@ impl Class {
 }
 
 fn attributes(system: &System<'_>) -> Vec<Vec<Value>> {
-    let row = |Column { schema, table, number, field, filling, named }: Column<'_>| {
+    let row = |Column { schema, table, number, field, filling, collation, named }: Column<'_>| {
         let mut dimensions = 0;
         let mut of = field.sql_type;
         while let SqlType::Array(element) = of {
@@ -252,7 +253,11 @@ fn attributes(system: &System<'_>) -> Vec<Vec<Value>> {
             Value::Bool(false),
             Value::Bool(true),
             Value::Int(0),
-            Value::Int(if named.category == "S" { 100 } else { 0 }),
+            Value::Int(match collation {
+                Some(collation) => collation_oid(collation),
+                None if named.category == "S" => DEFAULT_COLLATION,
+                None => 0,
+            }),
             Value::Null,
             Value::Null,
             Value::Null,

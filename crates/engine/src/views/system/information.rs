@@ -141,7 +141,7 @@ fn tables(system: &System<'_>) -> Vec<Vec<Value>> {
 }
 
 fn columns(system: &System<'_>) -> Vec<Vec<Value>> {
-    let row = |Column { schema, table, number, field, filling, named }: Column<'_>| {
+    let row = |Column { schema, table, number, field, filling, named, .. }: Column<'_>| {
         let sql_type = field.sql_type;
         let (precision, radix, scale) = match sql_type {
             SqlType::SmallInt => (Some(16), Some(2), Some(0)),

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use catalog::{CatalogSnapshot, Commented, Kind, TableEntry};
-use types::{SqlType, Value};
+use functions::scalar::COLLATION_VERSION;
+use types::{Collation, SqlType, Value};
 
 use super::{
     BTREE, DATABASE, OWNER, OWNER_OID, PG_CATALOG as SCHEMA, System, SystemTable, TableKey, Type, enum_oid, oid,
@@ -14,6 +15,8 @@ use crate::settings::SETTINGS;
 
 /// Texts in an array.
 const TEXTS: SqlType = SqlType::Array(&SqlType::Text);
+/// The number of the order of bytes that texts have by themselves.
+pub(super) const DEFAULT_COLLATION: i64 = 100;
 /// The number of the place in which tables lie.
 const DEFAULT_TABLESPACE: i64 = 1663;
 
@@ -204,15 +207,7 @@ pub(super) const TABLES: &[SystemTable] = &[
             ("colliculocale", SqlType::Text),
             ("collversion", SqlType::Text),
         ],
-        rows: |_| {
-            let (schema, owner) = (Value::Int(schema_oid(SCHEMA)), Value::Int(OWNER_OID));
-            let row = |number, name, provider, own: Value| {
-                let (is_known, encoding) = (Value::Bool(true), Value::Int(-1));
-                let first = [Value::Int(number), text(name), schema.clone(), owner.clone(), text(provider)];
-                [&first[..], &[is_known, encoding, own.clone(), own, Value::Null, Value::Null]].concat()
-            };
-            vec![row(100, "default", "d", Value::Null), row(950, "C", "c", text("C"))]
-        },
+        rows: collations,
     },
     SystemTable {
         schema: SCHEMA,
@@ -373,6 +368,44 @@ fn numbers(catalog: &CatalogSnapshot, on: &Commented) -> Option<(i64, i64, i64)>
             (CONSTRAINT, oid(&format!("constraint of {table}"), schema, name), 0)
         }
     })
+}
+
+/// The number of a collation.
+pub(super) fn collation_oid(collation: &Collation) -> i64 {
+    match (&collation.schema, collation.name.as_str()) {
+        (None, "default") => DEFAULT_COLLATION,
+        (None, "C") => 950,
+        (schema, name) => oid("collation", schema.as_deref().unwrap_or(SCHEMA), name),
+    }
+}
+
+/// Those of bytes, those of languages, those that somebody made.
+fn collations(system: &System<'_>) -> Vec<Vec<Value>> {
+    let built_in = ["default", "C"].map(Collation::of_bytes).into_iter().chain(Collation::of_languages());
+    let made = system.catalog.collations().map(|made| Collation::clone(made));
+    let row = |collation: Collation| {
+        let provider = match (&collation.locale, collation.name.as_str()) {
+            (Some(_), _) => "i",
+            (None, "default") => "d",
+            (None, _) => "c",
+        };
+        let own = if provider == "c" { text("C") } else { Value::Null };
+        let version = collation.locale.as_ref().map_or(Value::Null, |_| text(COLLATION_VERSION));
+        vec![
+            Value::Int(collation_oid(&collation)),
+            text(&collation.name),
+            Value::Int(schema_oid(collation.schema.as_deref().unwrap_or(SCHEMA))),
+            Value::Int(OWNER_OID),
+            text(provider),
+            Value::Bool(collation.is_deterministic),
+            Value::Int(-1),
+            own.clone(),
+            own,
+            collation.locale.as_deref().map_or(Value::Null, text),
+            version,
+        ]
+    };
+    built_in.chain(made).map(row).collect()
 }
 
 fn labels(system: &System<'_>) -> Vec<Vec<Value>> {

@@ -15,8 +15,7 @@ use crate::{Attribute, Comparison, Relation, RowId, ScanOp, ScanPredicate, Schem
 use crate::{WINDOW, relation};
 
 fn relation_of(types: &[SqlType]) -> Arc<Relation> {
-    let attribute =
-        |(at, sql_type): (usize, &SqlType)| Attribute { name: format!("c{at}"), sql_type: *sql_type, not_null: false };
+    let attribute = |(at, sql_type): (usize, &SqlType)| Attribute::new(format!("c{at}"), *sql_type, false);
     let attributes = types.iter().enumerate().map(attribute).collect();
     let budget = Budget::new(usize::MAX);
     Relation::new("t", Schema::new(attributes, vec![]), Distribution::Local, &budget).unwrap()
