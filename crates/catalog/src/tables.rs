@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base::{Error, Result, SqlState};
 use functions::Sequence;
 use storage::Relation;
-use types::Collation;
 
 use crate::{
     Check, Commented, Computed, Domain, Field, Filling, ForeignKey, Routine, SequenceEntry, TableIndex, UserType,
@@ -179,7 +178,7 @@ pub struct CatalogSnapshot {
     pub(crate) routines: BTreeMap<Name, Vec<Arc<Routine>>>,
     pub(crate) types: BTreeMap<Name, UserType>,
     pub(crate) domains: BTreeMap<Name, Arc<Domain>>,
-    pub(crate) collations: BTreeMap<Name, Arc<Collation>>,
+    pub(crate) collations: BTreeMap<Name, Arc<types::Collation>>,
     pub(crate) comments: BTreeMap<Commented, String>,
 }
 

@@ -164,12 +164,22 @@ fn year(year: i32) -> PyResult<i32> {
 }
 
 fn date(py: Python<'_>, days: i32) -> PyResult<Py<PyAny>> {
+    // The last and the first one stand for what is infinite.
+    match days {
+        i32::MAX => return Ok(PyDate::new(py, 9999, 12, 31)?.into_any().unbind()),
+        i32::MIN => return Ok(PyDate::new(py, 1, 1, 1)?.into_any().unbind()),
+        _ => {}
+    }
     let civil = Civil::from_days(days);
     Ok(PyDate::new(py, year(civil.year)?, civil.month as u8, civil.day as u8)?.into_any().unbind())
 }
 
 fn timestamp(py: Python<'_>, micros: i64, zone: Option<&Bound<'_, PyTzInfo>>) -> PyResult<Py<PyAny>> {
-    let m = Moment::from_micros(micros);
+    let m = match micros {
+        i64::MAX => return Ok(PyDateTime::new(py, 9999, 12, 31, 23, 59, 59, 999_999, zone)?.into_any().unbind()),
+        i64::MIN => return Ok(PyDateTime::new(py, 1, 1, 1, 0, 0, 0, 0, zone)?.into_any().unbind()),
+        _ => Moment::from_micros(micros),
+    };
     let (month, day) = (m.date.month as u8, m.date.day as u8);
     let (hour, minute, second) = (m.hour as u8, m.minute as u8, m.second as u8);
     let value = PyDateTime::new(py, year(m.date.year)?, month, day, hour, minute, second, m.micros, zone)?;

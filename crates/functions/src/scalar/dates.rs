@@ -70,6 +70,7 @@ pub(super) const ROWS: &[Scalar] = &[
         "The difference in years, months, days and time.",
         ("age(timestamp '2001-04-10', timestamp '1957-06-13')", "43 years 9 mons 27 days"),
     ),
+    // NULL for infinite times.
     Scalar::new(
         "to_char",
         &["to_char"],
@@ -84,7 +85,8 @@ pub(super) const ROWS: &[Scalar] = &[
         to_char,
         "A date, timestamp, interval or number in the form of a pattern.",
         ("to_char(date '1998-09-02', 'YYYY-MM')", "1998-09"),
-    ),
+    )
+    .or_null(),
     Scalar::new(
         "timestamp_by_pattern",
         &["timestamp_by_pattern"],
@@ -113,6 +115,9 @@ pub(super) const ROWS: &[Scalar] = &[
 
 fn to_char(call: &Call<'_>) -> Result<Value> {
     let pattern = call.text(1)?;
+    if infinite(call.value(0)?).is_some() {
+        return Ok(Value::Null);
+    }
     if call.len() > 2 {
         let moment = call.timestamp(0)?;
         return Zone::with(call.text(2)?, |zone| date::to_char_in(moment, pattern, zone)).map(Value::str);
@@ -130,8 +135,28 @@ fn to_number(call: &Call<'_>) -> Result<Value> {
     call.decimal(number::pattern::to_number(call.text(0)?, pattern)?, number::pattern::scale_of(pattern)?)
 }
 
+/// The sign of a date or timestamp that is infinite.
+fn infinite(value: &Value) -> Option<f64> {
+    match value {
+        Value::Date(d) if date::is_infinite_date(*d) => Some(f64::from(d.signum())),
+        Value::Timestamp(t) if date::is_infinite(*t) => Some(t.signum() as f64),
+        _ => None,
+    }
+}
+
+/// Whether a field grows with time for ever.
+fn grows(field: Field) -> bool {
+    use Field::{Century, Decade, Epoch, IsoYear, Julian, Millennium, Year};
+    matches!(field, Century | Decade | Epoch | IsoYear | Julian | Millennium | Year)
+}
+
 fn extract(call: &Call<'_>) -> Result<Value> {
     let field: Field = call.text(0)?.parse()?;
+    if call.result == SqlType::Double
+        && let Some(sign) = infinite(call.value(1)?).filter(|_| grows(field))
+    {
+        return Ok(Value::Float(sign * f64::INFINITY));
+    }
     let part = match call.value(1)? {
         Value::Date(d) => date::extract_date(field, *d)?,
         Value::Time(t) => date::extract_time(field, *t)?,

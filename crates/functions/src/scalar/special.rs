@@ -1,6 +1,7 @@
 //! Functions of numbers that few queries call.
 
 use base::Result;
+use types::ops::date::{is_infinite, is_infinite_date};
 use types::ops::number::{bucket, float};
 use types::ops::{decimal, error};
 use types::{SqlType, Value};
@@ -147,8 +148,14 @@ pub(super) const ROWS: &[Scalar] = &[
             over(&[Interval], SqlType::Bool),
             over(&[Double], SqlType::Bool),
         ],
-        // Dates, times and intervals are never infinite.
-        |c| Ok(Value::Bool(!matches!(c.value(0)?, Value::Float(f) if !f.is_finite()))),
+        |c| {
+            Ok(Value::Bool(match c.value(0)? {
+                Value::Float(f) => f.is_finite(),
+                Value::Date(d) => !is_infinite_date(*d),
+                Value::Timestamp(t) => !is_infinite(*t),
+                _ => true,
+            }))
+        },
         "Whether a value is neither infinite nor NaN.",
         ("isfinite(date '2001-02-16')", "true"),
     ),

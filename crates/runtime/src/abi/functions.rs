@@ -224,10 +224,15 @@ functions! {
         worker.joined(string::concat_length(texts.clone())?, texts).map(Slot::str)
     }
     fn extract_date(worker, field, args) {
-        date::extract_date(Field::ALL[field as usize], args.i32(0)).map(|n| Slot::integer(n.into()))
+        // Code has asked before whether it is finite.
+        let days = Some(args.i32(0)).filter(|days| !date::is_infinite_date(*days));
+        let part = days.map_or(Ok(0), |days| date::extract_date(Field::ALL[field as usize], days));
+        part.map(|n| Slot::integer(n.into()))
     }
     fn extract_timestamp(worker, field, args) {
-        date::extract_timestamp(Field::ALL[field as usize], args.slot(0).as_i64()).map(|n| Slot::integer(n.into()))
+        let at = Some(args.slot(0).as_i64()).filter(|at| !date::is_infinite(*at));
+        let part = at.map_or(Ok(0), |at| date::extract_timestamp(Field::ALL[field as usize], at));
+        part.map(|n| Slot::integer(n.into()))
     }
     fn truncate_timestamp(worker, field, args) {
         date::trunc_timestamp(Field::ALL[field as usize], args.slot(0).as_i64()).map(|n| Slot::integer(n.into()))

@@ -242,15 +242,20 @@ fn rescaled(expr: Expr, scale: u8) -> Result<Expr> {
 fn midnight(expr: Expr) -> Result<Expr> {
     const LAST: i64 = i64::MAX / MICROS_PER_DAY;
     let position = expr.position;
-    let end = || Expr::constant(Value::Timestamp(i64::MAX), SqlType::Timestamp).at(position);
+    let end = || Expr::constant(Value::Timestamp(i64::MAX - 1), SqlType::Timestamp).at(position);
     match &expr.kind {
-        ExprKind::Const(Value::Date(days)) if i64::from(*days) > LAST => Ok(end()),
+        ExprKind::Const(Value::Date(days)) if i64::from(*days) > LAST && *days != i32::MAX => Ok(end()),
         ExprKind::Const(_) => cast_to(expr, SqlType::Timestamp),
         // It would be drawn twice.
         _ if expr.sql_type == SqlType::Timestamp || expr.is_volatile() => cast_to(expr, SqlType::Timestamp),
         _ => {
             let last = Expr::constant(Value::Date(LAST as i32), SqlType::Date);
-            let beyond = Expr::compare(Compare::Gt, expr.clone(), last);
+            let infinity = Expr::constant(Value::Date(i32::MAX), SqlType::Date);
+            let beyond = vec![
+                Expr::compare(Compare::Gt, expr.clone(), last),
+                Expr::compare(Compare::Lt, expr.clone(), infinity),
+            ];
+            let beyond = Expr::new(ExprKind::And(beyond), SqlType::Bool);
             let otherwise = Box::new(cast_to(expr, SqlType::Timestamp)?);
             let kind = ExprKind::Case { branches: vec![(beyond, end())], otherwise };
             Ok(Expr::new(kind, SqlType::Timestamp).at(position))

@@ -5,7 +5,7 @@
 
 mod text;
 
-use base::prefetch::prefetch_behind;
+use base::prefetch::{AHEAD, prefetch, prefetch_behind};
 use base::simd::Level;
 use types::{Physical, Str};
 
@@ -282,10 +282,15 @@ mod x86 {
     ) -> usize {
         assert!(low <= high, "the distance from one to the other is compared with");
         let flip = if negate { u64::MAX } else { 0 };
+        let width = with_cells!(cells, T => size_of::<T>(), 16);
         let mut left = 0;
         for (w, word) in words.iter_mut().enumerate() {
             let live = low_bits(rows - w * 64);
             let mut found = 0u64;
+            let next = data.wrapping_add((begin + w * 64) * width + AHEAD);
+            for line in 0..width {
+                prefetch(next.wrapping_add(64 * line));
+            }
             // SAFETY: masked loads touch no row past the batch.
             unsafe {
                 // Codes: the distance from the lower bound, which wraps for those below it.

@@ -25,7 +25,7 @@ pub use arithmetic::{
 pub use bucket::{date_bin, diff, time_bucket, time_bucket_shifted};
 pub use civil::{Civil, Moment, days_from_civil, days_in_month, is_leap_year, make_date, make_timestamp};
 pub use field::{
-    Field, extract_date, extract_interval, extract_timestamp, trunc_date, trunc_interval, trunc_timestamp,
+    Field, NO_FIELD, extract_date, extract_interval, extract_timestamp, trunc_date, trunc_interval, trunc_timestamp,
 };
 pub use format::{
     format_date, format_interval, format_time, format_timestamp, format_timestamptz, write_date, write_interval,
@@ -56,6 +56,23 @@ pub const MINUTE: i64 = 60 * SECOND;
 pub const HOUR: i64 = 60 * MINUTE;
 /// Microseconds of a day.
 pub const DAY: i64 = 24 * HOUR;
+
+/// `infinity` and `-infinity` of dates: later and earlier than all others, which arithmetic leaves as they are.
+pub const DATE_INFINITIES: [i32; 2] = [i32::MAX, i32::MIN];
+/// Those of timestamps and moments.
+pub const TIMESTAMP_INFINITIES: [i64; 2] = [i64::MAX, i64::MIN];
+
+/// Whether a date is one of the infinite ones.
+#[inline]
+pub fn is_infinite_date(date: i32) -> bool {
+    date == i32::MAX || date == i32::MIN
+}
+
+/// Whether a timestamp is one of the infinite ones.
+#[inline]
+pub fn is_infinite(timestamp: i64) -> bool {
+    timestamp == i64::MAX || timestamp == i64::MIN
+}
 
 /// First date: 4714-11-24 BC, Julian day 0.
 pub const MIN_DATE: i32 = -2_440_588;

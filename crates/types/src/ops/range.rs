@@ -105,10 +105,16 @@ pub fn of_bounds(mut lower: Bound, mut upper: Bound, element: SqlType) -> Result
         }
     }
     if is_discrete(element) {
-        if let (Some(value), false) = (&lower.value, lower.inclusive) {
+        // Nothing comes next to what is infinite.
+        let is_finite = |value: &Value| !matches!(value, Value::Date(d) if date::is_infinite_date(*d));
+        if let (Some(value), false) = (&lower.value, lower.inclusive)
+            && is_finite(value)
+        {
             lower = Bound { value: Some(next(value, element)?), inclusive: true };
         }
-        if let (Some(value), true) = (&upper.value, upper.inclusive) {
+        if let (Some(value), true) = (&upper.value, upper.inclusive)
+            && is_finite(value)
+        {
             upper = Bound { value: Some(next(value, element)?), inclusive: false };
         }
     }

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use base::{Error, Result, SqlState};
 use functions::ScalarFunction as F;
 use plan::{Expr, ExprKind};
-use types::ops::date::{MAX_DATE, MIN_DATE, MIN_TIMESTAMP};
+use types::ops::date::{MAX_DATE, MIN_DATE, MIN_TIMESTAMP, NO_FIELD};
 use types::{SqlType, Value};
 
 use super::Expressions;
@@ -232,6 +232,9 @@ impl Expressions {
 
     /// Of a date and days, or of two dates.
     fn plus_days(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Sql> {
+        if !self.is_finite(&args[0]) || args[1].sql_type == SqlType::Date && !self.is_finite(&args[1]) {
+            return self.boxed(pipe, f, args, expr.sql_type, expr.position);
+        }
         let (a, b) = (self.scalar(pipe, &args[0])?, self.scalar(pipe, &args[1])?);
         let op = if f == F::ADD { Arithmetic::Add } else { Arithmetic::Sub };
         if expr.sql_type != SqlType::Date {
@@ -248,6 +251,10 @@ impl Expressions {
 
     fn plus_interval(&mut self, pipe: &mut Pipe, f: F, args: &[Expr], expr: &Expr) -> Result<Option<Sql>> {
         let ExprKind::Const(Value::Interval(interval)) = args[1].kind else { return Ok(None) };
+        let is_finite = self.is_finite(&args[0]);
+        if args[0].sql_type == SqlType::Date && !is_finite {
+            return Ok(None);
+        }
         let sign = if f == F::ADD { 1 } else { -1 };
         let from_date = args[0].sql_type == SqlType::Date;
         let (months, days) = (interval.months.checked_mul(sign), interval.days.checked_mul(sign));
@@ -261,16 +268,37 @@ impl Expressions {
         self.strict(pipe, &[input], |p| {
             let timestamp = if from_date { date_to_timestamp(p, input.value, position) } else { input.value };
             let delta = i64::try_from(i128::from(days) * MICROS_PER_DAY + i128::from(micros)).ok();
-            let Some(delta) = delta.filter(|_| months == 0) else {
+            let Some(delta) = delta.filter(|_| months == 0 && is_finite) else {
                 return p.call1(Callee::TimestampAddInterval, vec![timestamp, interval.value], position);
             };
-            let range = MIN_TIMESTAMP.saturating_sub(delta)..=i64::MAX.saturating_sub(delta);
+            let range = MIN_TIMESTAMP.saturating_sub(delta)..=(i64::MAX - 1).saturating_sub(delta);
             check_datetime(p, timestamp, range, "timestamp out of range", position);
             let delta = p.int(delta.into(), Ty::I64);
             p.wrapping(Arithmetic::Add, timestamp, delta)
         })
         .map(Some)
     }
+}
+
+impl Expressions {
+    /// Whether it is known that a date or timestamp is none of the infinite ones.
+    pub(in crate::lower) fn is_finite(&self, expr: &Expr) -> bool {
+        let (low, high) = match expr.sql_type {
+            SqlType::Date => (i32::MIN.into(), i32::MAX.into()),
+            _ => (i64::MIN.into(), i64::MAX.into()),
+        };
+        self.range(expr).is_some_and(|range| range.low > low && range.high < high)
+    }
+}
+
+/// Leaves with an error where a date or timestamp is infinite.
+pub(in crate::lower) fn check_finite(pipe: &mut Pipe, value: Var, sql_type: SqlType, position: Option<u32>) {
+    let value = pipe.widen(value, Ty::I64);
+    let range = match sql_type {
+        SqlType::Date => i64::from(i32::MIN) + 1..=i64::from(i32::MAX) - 1,
+        _ => i64::MIN + 1..=i64::MAX - 1,
+    };
+    check_datetime(pipe, value, range, NO_FIELD, position);
 }
 
 fn layout_is_decimal(expr: &Expr) -> bool {

@@ -45,7 +45,7 @@ impl Expressions {
             }
             // UTC's time is what is stored.
             (T::Timestamp, T::Timestamptz) | (T::Timestamptz, T::Timestamp) => Ok(sql),
-            (T::Date, T::Timestamp | T::Timestamptz) => {
+            (T::Date, T::Timestamp | T::Timestamptz) if self.is_finite(input) => {
                 self.strict(pipe, &[sql], |p| date_to_timestamp(p, sql.value, expr.position))
             }
             (T::Bool, T::Integer) => {

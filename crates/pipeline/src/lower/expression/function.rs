@@ -6,7 +6,7 @@ use plan::{Expr, ExprKind};
 use types::{SqlType, Value};
 
 use super::Expressions;
-use super::arithmetic::{date_to_timestamp, narrow};
+use super::arithmetic::{check_finite, date_to_timestamp, narrow};
 use super::range::constant_field;
 use crate::ir::{Arithmetic, Callee, Compare, Conversion, FloatFunction, Operation, Ty};
 use crate::lower::pipe::{Pipe, Sql};
@@ -61,7 +61,12 @@ impl Expressions {
         let values = args.iter().map(|a| self.scalar(pipe, a)).collect::<Result<Vec<_>>>()?;
         let result: Ty = expr.sql_type.physical().into();
         let (parameters, _) = callee.signature().expect("only sites have no signature of their own");
+        let of_time = matches!(callee, Callee::ExtractDate(_) | Callee::ExtractTimestamp(_));
+        let checked = args.first().filter(|arg| of_time && !self.is_finite(arg)).map(|arg| arg.sql_type);
         self.strict(pipe, &values, |p| {
+            if let Some(sql_type) = checked {
+                check_finite(p, values[0].value, sql_type, expr.position);
+            }
             let widened = |(v, ty): (&Sql, Ty)| if ty.is_integer() { p.widen(v.value, ty) } else { v.value };
             let arguments = values.iter().zip(parameters).map(widened).collect();
             let value = p.call1(callee, arguments, expr.position);
@@ -127,7 +132,10 @@ impl Expressions {
     fn truncate(&mut self, pipe: &mut Pipe, field: &Expr, input: &Expr, args: &[Expr], expr: &Expr) -> Result<Sql> {
         let is_date = input.sql_type == SqlType::Date;
         match constant_field(field) {
-            Some(field) if expr.sql_type == SqlType::Timestamp && (is_date || input.sql_type == SqlType::Timestamp) => {
+            Some(field)
+                if expr.sql_type == SqlType::Timestamp
+                    && (is_date && self.is_finite(input) || input.sql_type == SqlType::Timestamp) =>
+            {
                 let value = self.scalar(pipe, input)?;
                 self.strict(pipe, &[value], |p| {
                     let at = if is_date { date_to_timestamp(p, value.value, expr.position) } else { value.value };

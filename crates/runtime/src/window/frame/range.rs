@@ -102,7 +102,12 @@ impl Rule for Dates {
         Timestamps::add(date::date_to_timestamp(key as i32)?, offset, subtract, last).map(i128::from)
     }
     fn compare(key: i64, sum: i128) -> Ordering {
-        (i128::from(key) * i128::from(date::DAY)).cmp(&sum)
+        let midnight = match key as i32 {
+            i32::MAX => i64::MAX.into(),
+            i32::MIN => i64::MIN.into(),
+            _ => i128::from(key) * i128::from(date::DAY),
+        };
+        midnight.cmp(&sum)
     }
 }
 

@@ -132,7 +132,7 @@ fn convert(value: &Value, from: SqlType, to: SqlType, too_long: TooLong, zone: &
         (Value::Int(i), t) => from_decimal((*i).into(), 0, t, from),
         (Value::Decimal(d), t) => from_decimal(*d, from.scale(), t, from),
         (Value::Float(f), t) => from_float(*f, from, t),
-        (Value::Timestamp(t), SqlType::Timetz) if from == SqlType::Timestamptz => {
+        (Value::Timestamp(t), SqlType::Timetz) if from == SqlType::Timestamptz && !date::is_infinite(*t) => {
             timetz::of_moment(*t, zone).map(Value::Timetz)
         }
         (Value::Timestamp(t), _) if from == SqlType::Timestamptz => of_timestamp(zone.local(*t)?, from, to),
@@ -152,6 +152,9 @@ fn of_timestamp(timestamp: i64, from: SqlType, to: SqlType) -> Result<Value> {
     match to {
         SqlType::Timestamp => Ok(Value::Timestamp(timestamp)),
         SqlType::Date => Ok(Value::Date(date::timestamp_to_date(timestamp))),
+        SqlType::Time if date::is_infinite(timestamp) => {
+            Err(Error::new(SqlState::DATETIME_OVERFLOW, "infinite timestamps have no time of day"))
+        }
         SqlType::Time => Ok(Value::Time(date::time_of_timestamp(timestamp))),
         _ => Err(no_cast(from, to)),
     }

@@ -3,7 +3,7 @@
 use base::{Error, Result, SqlState};
 
 use super::field::iso_year;
-use super::{Civil, DAY, Field, HOUR, MINUTE, SECOND, add_interval, date_to_timestamp, sub_interval};
+use super::{Civil, DAY, Field, HOUR, MINUTE, SECOND, add_interval, date_to_timestamp, is_infinite, sub_interval};
 use crate::Interval;
 use crate::ops::error::{datetime_out_of_range, out_of_range};
 
@@ -36,6 +36,8 @@ pub fn date_bin(stride: Interval, source: i64, origin: i64) -> Result<i64> {
     }
     match micros(stride)? {
         ..=0 => Err(error(SqlState::DATETIME_OVERFLOW, "stride must be greater than zero")),
+        _ if is_infinite(source) => Ok(source),
+        _ if is_infinite(origin) => Err(error(SqlState::DATETIME_OVERFLOW, "origin out of range")),
         length => floor(source, length, origin),
     }
 }
@@ -43,6 +45,13 @@ pub fn date_bin(stride: Interval, source: i64, origin: i64) -> Result<i64> {
 /// `time_bucket(width, time [, origin])`: months count from the origin's month.
 pub fn time_bucket(width: Interval, value: i64, origin: Option<i64>) -> Result<i64> {
     let not_positive = || error(SqlState::INVALID_PARAMETER_VALUE, "period must be greater than 0");
+    if origin.is_some_and(is_infinite) {
+        return Err(error(SqlState::DATETIME_OVERFLOW, "origin out of range"));
+    }
+    if is_infinite(value) {
+        // Whether there is such a period.
+        return time_bucket(width, 0, origin).map(|_| value);
+    }
     if width.months == 0 {
         return match micros(width)? {
             ..=0 => Err(not_positive()),
@@ -74,6 +83,7 @@ fn months(timestamp: i64) -> i64 {
 
 /// `date_diff(field, a, b)`: how often the field's value changes on the way from `a` to `b`; whole weeks.
 pub fn diff(field: Field, a: i64, b: i64) -> Result<i64> {
+    super::arithmetic::check_finite(a, b)?;
     let days = |t: i64| t.div_euclid(DAY);
     let between = |of: &dyn Fn(i64) -> i64| of(b) - of(a);
     // Longer periods than years begin with a 0, whatever the calendar says.

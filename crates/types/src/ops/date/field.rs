@@ -3,7 +3,7 @@
 use base::{Error, Result, SqlState};
 
 use super::civil::{days_from_civil, timestamp};
-use super::{Civil, DAY, HOUR, MINUTE, SECOND};
+use super::{Civil, DAY, HOUR, MINUTE, SECOND, is_infinite, is_infinite_date};
 use crate::ops::error::datetime_out_of_range;
 use crate::{Interval, SqlType};
 
@@ -220,9 +220,21 @@ fn date_field(field: Field, days: i32) -> Option<i64> {
     })
 }
 
+/// Error 22008: a field is an integer, or a decimal, and none of these is infinite.
+#[cold]
+fn no_field() -> Error {
+    Error::new(SqlState::DATETIME_OVERFLOW, NO_FIELD).hint("isfinite() tells which times have fields")
+}
+
+/// What is wrong with a field of `infinity`.
+pub const NO_FIELD: &str = "infinite times have no fields";
+
 /// `extract(field from date)`, an integer scaled by [`Field::scale`].
 #[inline]
 pub fn extract_date(field: Field, days: i32) -> Result<i64> {
+    if is_infinite_date(days) {
+        return Err(no_field());
+    }
     if field == Field::Epoch {
         return i64::from(days).checked_mul(DAY).ok_or_else(|| datetime_out_of_range("timestamp"));
     }
@@ -232,6 +244,9 @@ pub fn extract_date(field: Field, days: i32) -> Result<i64> {
 /// `extract(field from timestamp)`, an integer scaled by [`Field::scale`].
 #[inline]
 pub fn extract_timestamp(field: Field, value: i64) -> Result<i64> {
+    if is_infinite(value) {
+        return Err(no_field());
+    }
     let time = value.rem_euclid(DAY);
     Ok(match field {
         Field::Hour => time / HOUR,
@@ -290,6 +305,10 @@ fn first_day(field: Field, days: i32) -> Option<i64> {
 
 /// `date_trunc(field, timestamp)`
 pub fn trunc_timestamp(field: Field, value: i64) -> Result<i64> {
+    if is_infinite(value) {
+        // Whether there is such a field.
+        return trunc_timestamp(field, 0).map(|_| value);
+    }
     let unit = match field {
         Field::Hour => HOUR,
         Field::Minute => MINUTE,
@@ -309,6 +328,9 @@ pub fn trunc_timestamp(field: Field, value: i64) -> Result<i64> {
 pub fn trunc_date(field: Field, days: i32) -> Result<i32> {
     if matches!(field, Field::Hour | Field::Minute | Field::Second | Field::Millisecond | Field::Microsecond) {
         return Ok(days);
+    }
+    if is_infinite_date(days) {
+        return trunc_date(field, 0).map(|_| days);
     }
     let first = first_day(field, days).ok_or_else(|| field.not_recognized("date"))?;
     i32::try_from(first).ok().filter(|d| *d >= super::MIN_DATE).ok_or_else(|| datetime_out_of_range("date"))

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::zone::{Zone, write_offset};
-use super::{Civil, HOUR, MINUTE, Moment, SECOND};
+use super::{Civil, HOUR, MINUTE, Moment, SECOND, is_infinite, is_infinite_date};
 use crate::Interval;
 
 #[inline]
@@ -26,8 +26,15 @@ fn write_civil(out: &mut String, date: Civil) {
     two(out, date.day);
 }
 
+fn write_infinity(out: &mut String, is_positive: bool) {
+    out.push_str(if is_positive { "infinity" } else { "-infinity" });
+}
+
 /// Appends a date: `1998-12-01`, `0044-03-15 BC`.
 pub fn write_date(out: &mut String, days: i32) {
+    if is_infinite_date(days) {
+        return write_infinity(out, days > 0);
+    }
     let date = Civil::from_days(days);
     write_civil(out, date);
     if date.year <= 0 {
@@ -46,6 +53,9 @@ fn write_fraction(out: &mut String, micros: u32) {
 
 /// Appends a timestamp: `1998-12-01 10:00:00.123`.
 pub fn write_timestamp(out: &mut String, timestamp: i64) {
+    if is_infinite(timestamp) {
+        return write_infinity(out, timestamp > 0);
+    }
     let moment = Moment::from_micros(timestamp);
     write_moment(out, &moment);
     if moment.date.year <= 0 {
@@ -55,6 +65,9 @@ pub fn write_timestamp(out: &mut String, timestamp: i64) {
 
 /// Appends a moment as a zone has it: `1998-12-01 10:00:00.123+01`.
 pub fn write_timestamptz(out: &mut String, moment: i64, zone: &Zone) {
+    if is_infinite(moment) {
+        return write_infinity(out, moment > 0);
+    }
     let offset = zone.offset_at(moment);
     // At the very ends of the range local time may be out of it.
     let local = Moment::from_micros(moment.saturating_add(i64::from(offset) * SECOND));

@@ -13,6 +13,9 @@ pub fn parse_date(text: &[u8]) -> Result<i32, Bad> {
     if let Some(days) = iso_date(text) {
         return days;
     }
+    if let Some(is_positive) = infinity(trim(text)) {
+        return Ok(if is_positive { i32::MAX } else { i32::MIN });
+    }
     general(trim(text)).map(|read| read.days)
 }
 
@@ -27,6 +30,9 @@ pub fn parse_timestamp(text: &[u8]) -> Result<i64, Bad> {
     {
         return timestamp(days?.into(), time).ok_or(Bad::Range);
     }
+    if let Some(is_positive) = infinity(trim(text)) {
+        return Ok(if is_positive { i64::MAX } else { i64::MIN });
+    }
     let read = general(trim(text))?;
     timestamp(read.days.into(), read.time).ok_or(Bad::Range)
 }
@@ -34,6 +40,9 @@ pub fn parse_timestamp(text: &[u8]) -> Result<i64, Bad> {
 /// Reads a moment: as a timestamp, in the zone that follows (`Z`, `+02`, `CET`, `Europe/Berlin`), else in `session`.
 pub fn parse_timestamptz(text: &[u8], session: &Zone) -> Result<i64, Bad> {
     let text = trim(text);
+    if let Some(is_positive) = infinity(text) {
+        return Ok(if is_positive { i64::MAX } else { i64::MIN });
+    }
     let (local, zone) = match iso_moment(text) {
         Some((local, offset)) => (local?, Some(Shift::Fixed(offset?))),
         None => {
@@ -47,6 +56,12 @@ pub fn parse_timestamptz(text: &[u8], session: &Zone) -> Result<i64, Bad> {
         Some(Shift::Fixed(east)) => local.checked_sub(east).ok_or(Bad::Range)?,
     };
     if moment < MIN_TIMESTAMP { Err(Bad::Range) } else { Ok(moment) }
+}
+
+/// Whether a text is `infinity`, or else `-infinity`; none if it is neither.
+fn infinity(text: &[u8]) -> Option<bool> {
+    let (is_positive, word) = text.strip_prefix(b"-").map_or((true, text), |word| (false, word));
+    word.eq_ignore_ascii_case(b"infinity").then_some(is_positive)
 }
 
 /// Whether a text that is a timestamp names a zone.

@@ -43,6 +43,9 @@ fn unknown(letter: char, short: bool) -> Error {
 
 /// `strftime(timestamp, pattern)`
 pub fn strftime(value: i64, pattern: &str) -> Result<String> {
+    if super::is_infinite(value) {
+        return Ok(super::format_timestamp(value));
+    }
     let moment = Moment::from_micros(value);
     let (mut out, mut rest) = (String::with_capacity(pattern.len() + 16), pattern);
     while !rest.is_empty() {

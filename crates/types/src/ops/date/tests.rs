@@ -69,7 +69,9 @@ fn dates_read_in_many_forms() {
     assert_eq!(format_date(date("0044-03-15 BC")), "0044-03-15 BC");
     assert_eq!(format_date(date("5874897-12-31")), "5874897-12-31");
     assert_eq!(date("epoch"), 0);
-    for text in ["", "abc", "1998", "1998-12", "infinity", "1998-12-01x", "1998--12", "12:00", "1998-12-01 1998-12-02"]
+    assert_eq!((date("infinity"), date(" -Infinity ")), (i32::MAX, i32::MIN));
+    assert_eq!((format_date(i32::MAX), format_timestamp(i64::MIN)), ("infinity".into(), "-infinity".into()));
+    for text in ["", "abc", "1998", "1998-12", "infinite", "1998-12-01x", "1998--12", "12:00", "1998-12-01 1998-12-02"]
     {
         assert_eq!(parse_date(text.as_bytes()), Err(Bad::Syntax), "{text}");
     }

@@ -2,7 +2,7 @@
 
 use base::{Error, Result, SqlState};
 
-use super::{DAY, Field, HOUR, MINUTE, SECOND, Zone, add_interval, trunc_timestamp};
+use super::{DAY, Field, HOUR, MINUTE, SECOND, Zone, add_interval, is_infinite, trunc_timestamp};
 use crate::Interval;
 use crate::ops::error::datetime_out_of_range;
 
@@ -20,6 +20,9 @@ pub fn subtract_from_time(time: i64, interval: Interval) -> i64 {
 
 /// A timestamp so much later.
 pub fn add_micros(timestamp: i64, micros: i64) -> Result<i64> {
+    if is_infinite(timestamp) {
+        return Ok(timestamp);
+    }
     timestamp.checked_add(micros).ok_or_else(|| datetime_out_of_range("timestamp"))
 }
 
@@ -35,7 +38,7 @@ pub fn time_to_interval(time: i64) -> Interval {
     Interval { months: 0, days: 0, micros: time }
 }
 
-/// The time of day of a timestamp.
+/// The time of day of a timestamp, which is finite.
 #[inline]
 pub fn time_of_timestamp(timestamp: i64) -> i64 {
     timestamp.rem_euclid(DAY)
@@ -68,6 +71,9 @@ pub fn extract_time(field: Field, time: i64) -> Result<i64> {
 /// `date_trunc(field, timestamptz, zone)`: hours and what is below keep the moment's own offset, days and more begin
 /// when the zone says that they do.
 pub fn trunc_timestamp_in(field: Field, moment: i64, zone: &Zone) -> Result<i64> {
+    if is_infinite(moment) {
+        return trunc_timestamp(field, moment);
+    }
     let local = zone.local(moment)?;
     let begin = trunc_timestamp(field, local)?;
     match field {
@@ -80,6 +86,9 @@ pub fn trunc_timestamp_in(field: Field, moment: i64, zone: &Zone) -> Result<i64>
 
 /// `timestamptz + interval`: months and days move local time, the rest the moment.
 pub fn add_interval_in(moment: i64, interval: Interval, zone: &Zone) -> Result<i64> {
+    if is_infinite(moment) {
+        return Ok(moment);
+    }
     let mut value = moment;
     for part in [Interval { days: 0, micros: 0, ..interval }, Interval { months: 0, micros: 0, ..interval }] {
         if part.months != 0 || part.days != 0 {

@@ -14,7 +14,7 @@ use base::{Error, Result, SqlState};
 use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
-use super::{HOUR, MIN_TIMESTAMP, MINUTE, Moment, SECOND};
+use super::{HOUR, MIN_TIMESTAMP, MINUTE, Moment, SECOND, is_infinite};
 use crate::ops::error::datetime_out_of_range;
 use abbreviations::ABBREVIATIONS;
 
@@ -171,6 +171,9 @@ impl Zone {
     /// The local time at a moment: `timestamptz AT TIME ZONE zone`.
     #[inline]
     pub fn local(&self, moment: i64) -> Result<i64> {
+        if is_infinite(moment) {
+            return Ok(moment);
+        }
         let local = moment.checked_add(i64::from(self.offset_at(moment)) * SECOND);
         local.filter(|t| *t >= MIN_TIMESTAMP).ok_or_else(|| datetime_out_of_range("timestamp"))
     }
@@ -178,6 +181,9 @@ impl Zone {
     /// The moment at which it is that local time: `timestamp AT TIME ZONE zone`.
     #[inline]
     pub fn moment(&self, local: i64) -> Result<i64> {
+        if is_infinite(local) {
+            return Ok(local);
+        }
         let moment = local.checked_sub(i64::from(self.offset_of_local(local)) * SECOND);
         moment.filter(|t| *t >= MIN_TIMESTAMP).ok_or_else(|| datetime_out_of_range("timestamp"))
     }
