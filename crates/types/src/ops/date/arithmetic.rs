@@ -65,7 +65,7 @@ pub fn from_epoch(seconds: f64) -> Result<i64> {
     let micros =
         ((seconds - SECONDS_TO_2000 as f64) * 1e6).round_ties_even() as i128 + i128::from(SECONDS_TO_2000 * SECOND);
     match i64::try_from(micros) {
-        Ok(micros) if micros >= MIN_TIMESTAMP && micros < i64::MAX => Ok(micros),
+        Ok(micros) if (MIN_TIMESTAMP..i64::MAX).contains(&micros) => Ok(micros),
         _ => Err(error(format!("timestamp out of range: \"{seconds:e}\""))),
     }
 }
@@ -86,7 +86,7 @@ pub fn add_interval(value: i64, interval: Interval) -> Result<i64> {
             value = timestamp(checked_days(year, month, day)?.into(), value.rem_euclid(DAY))?;
         }
         let value = value.checked_add(i64::from(interval.days).checked_mul(DAY)?)?.checked_add(interval.micros)?;
-        (value >= MIN_TIMESTAMP && value < i64::MAX).then_some(value)
+        (MIN_TIMESTAMP..i64::MAX).contains(&value).then_some(value)
     };
     moved().ok_or_else(|| datetime_out_of_range("timestamp"))
 }

@@ -130,7 +130,7 @@ impl Moment {
 #[inline]
 pub(super) fn timestamp(days: i64, micros: i64) -> Option<i64> {
     let value = days.checked_mul(DAY)?.checked_add(micros)?;
-    (value >= MIN_TIMESTAMP && value < i64::MAX).then_some(value)
+    (MIN_TIMESTAMP..i64::MAX).contains(&value).then_some(value)
 }
 
 /// `make_date(year, month, day)`; negative years are BC.
