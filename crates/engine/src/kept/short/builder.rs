@@ -262,7 +262,12 @@ impl<'p> Builder<'p> {
                 sides.reverse();
             }
         }
-        let told: [&[Expr]; 2] = [condition, &[]];
+        // Rows that are not looked up must not be those for which a condition is NULL: a mark would be false without them.
+        let padded: Vec<ColumnId> = [left, right].into_iter().flat_map(Node::nullable_columns).collect();
+        let is_open = |column| self.plan.columns[column].nullable || padded.contains(&column);
+        let misses_nulls =
+            matches!(kind, JoinKind::Mark(_)) && condition.iter().any(|predicate| predicate.is_nullable(&is_open));
+        let told: [&[Expr]; 2] = [if misses_nulls { &[] } else { condition }, &[]];
         for told in told {
             for (outer, inner) in &sides {
                 let known = (self.places.clone(), self.relations.len());
