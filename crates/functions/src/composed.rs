@@ -337,7 +337,7 @@ const FIGURES_AND_TIMES: &[Composed] = &[
         &["k", "v"],
         "CAST('{ ' || string_agg(json_member(coalesce(CAST(k AS text), json_no_key()), coalesce(to_json(v), CAST('null' AS json))), ', ') || ' }' AS json)",
         "The keys and values as a JSON object.",
-        ("json_object_agg(coalesce(x, 0), x)", "{ \"0\" : null, \"1\" : 1, \"2\" : 2, \"4\" : 4 }"),
+        ("json_object_agg(coalesce(x, 9), x)", "{ \"1\" : 1, \"2\" : 2, \"4\" : 4, \"9\" : null }"),
     ),
     aggregate(
         &["jsonb_object_agg"],

@@ -21,6 +21,7 @@ mod from;
 mod group;
 mod index;
 mod inferred;
+mod input_order;
 mod insert;
 mod join;
 mod json_order;

@@ -11,6 +11,10 @@ use crate::Parameter::{Integer, Text};
 /// An array of texts.
 const TEXTS: fn(&[SqlType], &[Option<i64>]) -> SqlType = |_, _| SqlType::array_of(SqlType::Text);
 
+/// An array of such.
+const ROWS_OF_TEXTS: fn(&[SqlType], &[Option<i64>]) -> SqlType =
+    |_, _| SqlType::array_of(SqlType::array_of(SqlType::Text));
+
 pub(super) const ROWS: &[Scalar] = &[
     Scalar::new(
         "regexp_replace",
@@ -47,8 +51,8 @@ pub(super) const ROWS: &[Scalar] = &[
         &["regexp_matches"],
         &[over(&[Text, Text], SqlType::Bool), over(&[Text, Text, Text], SqlType::Bool)],
         |c| Ok(Value::Bool(regex::is_match(c.text(0)?, c.text(1)?, Options::of(c.text_or(2, "")?)?)?)),
-        "Whether a regular expression matches anywhere in the text, under DuckDB's name.",
-        ("regexp_matches('anabanana', '(an)*')", "true"),
+        "Whether a regular expression matches anywhere in the text, in conditions; in a select list and in FROM it has a row for each match, as in PostgreSQL.",
+        ("NOT regexp_matches('anabanana', 'x')", "true"),
     ),
     Scalar::new(
         "regexp_full_match",
@@ -157,6 +161,22 @@ pub(super) const ROWS: &[Scalar] = &[
         ("regexp_match('foobarbequebaz', '(bar)(beque)')", "{bar,beque}"),
     )
     .or_null(),
+    Scalar::new(
+        "regexp_match_rows",
+        &["regexp_match_rows"],
+        &[rule(&[Text, Text], ROWS_OF_TEXTS), rule(&[Text, Text, Text], ROWS_OF_TEXTS)],
+        |c| {
+            let options = Options::of(c.text_or(2, "")?)?;
+            let (mut rows, texts) = (Vec::new(), ROWS_OF_TEXTS(&[], &[]).element().unwrap_or(SqlType::Text));
+            regex::each_match(c.text(0)?, c.text(1)?, options, &mut |groups| {
+                let groups: Vec<Value> = groups.into_iter().map(or_null).collect();
+                array::push(&mut rows, &array::encode(&groups, SqlType::Text)?, texts)
+            })?;
+            array::finish(rows)
+        },
+        "The groups of each match of a regular expression: what the rows of PostgreSQL's regexp_matches are.",
+        ("regexp_match_rows('foobarbequebazilbarfbonk', '(b[^b]+)(b[^b]+)', 'g')", "{{bar,beque},{bazil,barf}}"),
+    ),
     Scalar::new(
         "regexp_extract_all",
         &["regexp_extract_all"],

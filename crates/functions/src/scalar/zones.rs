@@ -91,7 +91,13 @@ pub(super) const ROWS: &[Scalar] = &[
             in_session(&[Integer, Integer, Integer, Integer, Integer, Double], SqlType::Timestamptz),
             over(&[Integer, Integer, Integer, Integer, Integer, Double, Text], SqlType::Timestamptz),
         ],
-        |c| Zone::with(c.text(6)?, |zone| zone.moment(made(c)?)).map(Value::Timestamp),
+        |c| {
+            // A bare offset is east of UTC here, as ISO 8601 has it.
+            if let Ok(east) = date::offset(c.text(6)?.as_bytes()) {
+                return Zone::of_offset(east)?.moment(made(c)?).map(Value::Timestamp);
+            }
+            Zone::with(c.text(6)?, |zone| zone.moment(made(c)?)).map(Value::Timestamp)
+        },
         "The moment of year, month, day, hour, minute and second in the session's zone, or in the named one.",
         ("make_timestamptz(2013, 7, 15, 8, 15, 23.5, 'Europe/Berlin')", "2013-07-15 06:15:23.5+00"),
     ),

@@ -60,8 +60,12 @@ impl Binder<'_> {
 
     /// Binds a condition of `what`.
     pub(super) fn condition(&mut self, expr: &ast::Expr, what: &str) -> Result<Expr> {
-        let bound = self.expr(expr)?;
-        boolean(bound, what)
+        let around = self.names.levels.last_mut().map(|level| std::mem::replace(&mut level.inside_condition, true));
+        let bound = self.expr(expr);
+        if let (Some(level), Some(around)) = (self.names.levels.last_mut(), around) {
+            level.inside_condition = around;
+        }
+        boolean(bound?, what)
     }
 
     fn expr_inner(&mut self, expr: &ast::Expr) -> Result<Expr> {

@@ -218,6 +218,7 @@ impl Binder<'_> {
             self.plan.collations.insert(columns[*attribute].1, collation.clone());
         }
         let computed = self.computed_columns(&table, &named, &mut columns)?;
+        let is_stored = !table.fillings.is_empty();
         let behind = table.computed.into_iter().map(|computed| computed.field);
         let table = self.plan.tables.push(TableInfo {
             name: name.clone(),
@@ -226,6 +227,9 @@ impl Binder<'_> {
             statistics: table.statistics,
             source: table.source,
         });
+        if is_stored {
+            self.plan.stored.insert(table);
+        }
         let relation = self.text.aliased(Relation { name: Some(name), columns: named, value: None }, alias)?;
         let node = Node::new(Op::Scan { table, columns, predicates: Vec::new() });
         Ok(FromItem { node, scope: Scope::of(relation) })

@@ -37,6 +37,10 @@ pub(super) struct PlanBuilder {
     pub ctes: IdMap<CteId, Cte>,
     /// Columns that some outer join pads with NULLs.
     pub padded: HashSet<ColumnId>,
+    /// Series, with their values, and whether these become less.
+    pub series: HashMap<TableId, (ColumnId, bool)>,
+    /// Tables whose rows are stored, in an order.
+    pub stored: HashSet<TableId>,
     /// Columns of tables that have a collation.
     pub collations: HashMap<ColumnId, Arc<Collation>>,
     /// Whether COLLATE is written somewhere.

@@ -10,6 +10,7 @@ use sqlparser::ast::{self, Ident};
 
 use super::fold;
 use super::group::keys::GroupingCall;
+use super::input_order::InputOrder;
 use super::window::{NamedWindow, Windowed, wrong};
 use crate::bind::parts::{PlanBuilder, Text};
 
@@ -174,8 +175,12 @@ pub(super) struct Level {
     pub without_windows: Option<&'static str>,
     /// Whether the current place is in a FILTER.
     pub inside_filter: bool,
+    /// Whether it is in a condition.
+    pub inside_condition: bool,
     /// Output names that expressions may use where FROM has no such column (ORDER BY, HAVING, QUALIFY).
     pub aliases: Vec<(String, Expr)>,
+    /// The order of the rows that FROM gives.
+    pub input_order: InputOrder,
     /// What FROM reads whose rows may be locked: in a query that locks rows.
     pub lockable: Option<Vec<Lockable>>,
     /// What `merge_action()` means: in the RETURNING of a MERGE.
@@ -198,8 +203,10 @@ impl Level {
             named_windows: Vec::new(),
             without_windows: None,
             inside_filter: false,
+            inside_condition: false,
             aliases: Vec::new(),
             lockable: None,
+            input_order: InputOrder::Open,
             merge_action: None,
         }
     }

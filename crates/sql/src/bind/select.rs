@@ -14,6 +14,7 @@ use types::SqlType;
 use super::coerce::is_untyped;
 use super::from::FromItem;
 use super::group::Grouping;
+use super::input_order::InputOrder;
 use super::json_order::ordered;
 use super::order::{Key, KeyOrder};
 use super::query::{Slice, limited};
@@ -55,6 +56,7 @@ impl Binder<'_> {
         slice: Slice,
     ) -> Result<Bound> {
         let FromItem { mut node, scope } = self.tables_of(&select.from)?;
+        self.names.level().input_order = InputOrder::of(&node, &self.plan);
         let (sampled, only) = apart(select.qualify.as_ref());
         if let Some((quantity, is_percent)) = sampled {
             node = self.plan.sample_of(node, quantity, is_percent)?;
@@ -88,6 +90,9 @@ impl Binder<'_> {
             let message = "aggregate functions are not allowed in a recursive query's recursive term";
             return Err(Error::new(SqlState::INVALID_RECURSION, message).at(call.position));
         }
+        let order = std::mem::take(&mut level.input_order);
+        self.plan.with_row_ids(&mut node, &order);
+        let level = self.names.level();
         let mut windows = std::mem::take(&mut level.windows);
         let mut unnested = std::mem::take(&mut level.unnested);
         let level = self.names.level();

@@ -1,7 +1,7 @@
 //! `generate_series(start, stop, step)` and `range` in FROM.
 
 use base::{Error, Result, SqlState};
-use plan::{Expr, eval};
+use plan::{Expr, Op, eval};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, TableAlias};
 use types::{SqlType, Value};
 
@@ -44,12 +44,19 @@ impl Binder<'_> {
             Ok([start, stop, step]) => Some(SeriesBounds { start, stop, step, has_stop: !is_range }),
             Err(_) => return Err(Error::internal("a series has a start, a stop and a step")),
         };
+        let descends = bounds.as_ref().is_some_and(|of| of.start.total_cmp(&of.stop).is_gt());
         // The name of the table, if it has another one, is the column's as well.
         let column = alias.map_or_else(|| function.to_owned(), |alias| fold(&alias.name));
         let series =
             Series { function: function.to_owned(), column, sql_type, bounds, ordinality, zone: zone::session() };
         let table = self.resolver.series(series).map_err(|e| e.at(position))?;
-        self.scan(table, None, alias)
+        let item = self.scan(table, None, alias)?;
+        if let Op::Scan { table, columns, .. } = &item.node.op
+            && let Some((_, value)) = columns.first()
+        {
+            self.plan.series.insert(*table, (*value, descends));
+        }
+        Ok(item)
     }
 
     /// The arguments, all of them constants.

@@ -11,7 +11,7 @@ use super::coerce::{cast_to, is_untyped};
 use super::expr::call;
 use super::from::{FromItem, one_row};
 use super::parts::PlanBuilder;
-use super::scope::{Clause, Relation, Scope, ScopeColumn, Unnested};
+use super::scope::{Clause, Level, Relation, Scope, ScopeColumn, Unnested};
 use super::{Binder, fold};
 
 /// Functions that are rows of arrays, besides series.
@@ -21,6 +21,7 @@ fn is_unnesting(name: &str) -> bool {
         "unnest"
             | "string_to_table"
             | "regexp_split_to_table"
+            | "regexp_matches"
             | "generate_subscripts"
             | "jsonb_path_query"
             | "jsonb_path_query_tz"
@@ -172,6 +173,7 @@ impl Binder<'_> {
                 parts.iter().map(|(part, _)| call(part, vec![value.clone()], position)).collect()
             }
             "string_to_table" => Ok(vec![call("string_to_array", bound, position)?]),
+            "regexp_matches" => Ok(vec![call("regexp_match_rows", bound, position)?]),
             "regexp_split_to_table" => Ok(vec![call("regexp_split_to_array", bound, position)?]),
             "jsonb_path_query" | "jsonb_path_query_tz" => {
                 let mut bound = bound;
@@ -195,6 +197,14 @@ impl Binder<'_> {
         position: Option<u32>,
     ) -> Result<Option<Expr>> {
         if !is_unnesting(name) && name != "generate_series" {
+            return Ok(None);
+        }
+        // What DuckDB calls so is a condition, where PostgreSQL has no rows.
+        let takes_rows = |level: &Level| {
+            let is_plain = level.clause == Clause::Select && !level.inside_aggregate && !level.inside_filter;
+            is_plain && level.without_windows.is_none() && !level.inside_condition
+        };
+        if name == "regexp_matches" && !self.names.levels.last().is_some_and(takes_rows) {
             return Ok(None);
         }
         let message = match self.names.levels.last() {

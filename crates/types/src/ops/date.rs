@@ -38,7 +38,7 @@ pub use interval::{
     sub as sub_intervals,
 };
 pub use interval_to_char::interval_to_char;
-pub use parse::{names_zone, parse_date, parse_time, parse_timestamp, parse_timestamptz};
+pub use parse::{names_zone, offset, parse_date, parse_time, parse_timestamp, parse_timestamptz};
 pub use strftime::{strftime, strptime};
 pub use time::{
     add_interval_in, add_micros, add_to_time, extract_time, interval_to_time, make_time, subtract_from_time,

@@ -16,7 +16,7 @@ mod parse;
 
 pub use compiled::{Place, Regex};
 pub use functions::{
-    Occurrence, count, extract, extract_all, first_match, instr, is_match, is_whole, replace, replace_to, split,
-    substring, substring_of_group,
+    Occurrence, count, each_match, extract, extract_all, first_match, instr, is_match, is_whole, replace, replace_to,
+    split, substring, substring_of_group,
 };
 pub use options::Options;

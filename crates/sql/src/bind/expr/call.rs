@@ -238,6 +238,11 @@ impl Binder<'_> {
             "if" | "iff" => return self.if_else(arguments, position),
             "greatest" => return self.extreme(ScalarFunction::GREATEST, "GREATEST", arguments, position),
             "least" => return self.extreme(ScalarFunction::LEAST, "LEAST", arguments, position),
+            // NULLs are left out as if nothing stood for them.
+            "array_to_string" | "list_to_string" if matches!(arguments, [_, _, ast::Expr::Value(value)] if value.value == ast::Value::Null) =>
+            {
+                return self.call_by_name(name, &arguments[..2], position);
+            }
             "concat" => return self.concat_all(arguments, position),
             "concat_ws" if arguments.len() > 1 => return self.concat_with(arguments, position),
             "date_part" | "datepart" => {

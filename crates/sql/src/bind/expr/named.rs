@@ -99,6 +99,8 @@ fn check_field(function: ScalarFunction, arguments: &mut [Expr], result: SqlType
     };
     arguments[0] = Expr::constant(Value::str(name.as_str()), SqlType::Text).at(arguments[0].position);
     Ok(match (function, field.scale()) {
+        // Days have whole seconds.
+        (ScalarFunction::EXTRACT, _) if arguments.get(1).is_some_and(|value| value.sql_type == SqlType::Date) => result,
         (ScalarFunction::EXTRACT, scale) if scale > 0 => SqlType::decimal(20, scale),
         _ => result,
     })

@@ -1,6 +1,7 @@
 //! `string_agg`, and `array_agg`, which puts arrays of one element together as texts (decision 40); as an aggregate a window function over the groups below the aggregation, as
-//! [ordered sets](super::ordered_set) are. Which order the texts have never depends on the schedule: what ORDER BY leaves
-//! open, the values decide, then the separators; rows equal in both are interchangeable.
+//! [ordered sets](super::ordered_set) are. Which order the texts have never depends on the schedule: without ORDER BY
+//! it is that of the rows of FROM, where these have one; what is left open, the values decide, then the separators; rows equal in
+//! both are interchangeable.
 
 use base::{Error, Result, SqlState};
 use functions::WindowFunction;
@@ -20,7 +21,11 @@ impl Binder<'_> {
         let (bound, order) = self.inside_aggregate(position, |b| b.string_agg_parts(function, call))?;
         let level = self.aggregate_level(bound.expressions().chain(order.iter().map(|key| &key.expr)), position)?;
         let ascending = |expr: &Expr| SortKey { expr: expr.clone(), descending: false, nulls_first: false };
-        let order = order.into_iter().chain(bound.arguments.iter().map(ascending)).collect();
+        // Without an order of its own, that of the rows.
+        let keeps_order = call.order.is_empty() && !bound.distinct;
+        let (from, is_whole) = if keeps_order { self.input_order(level) } else { Default::default() };
+        let values = bound.arguments.iter().filter(|_| !is_whole).map(ascending);
+        let order = order.into_iter().chain(from).chain(values).collect();
         let window = Window { order, ..Window::default() };
         Ok(self.push_ordered_set(level, WindowCall { frame: Frame::whole(), ..bound }, window))
     }

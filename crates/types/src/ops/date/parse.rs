@@ -223,7 +223,7 @@ pub(super) fn fraction_micros(digits: &[u8]) -> Result<i64, Bad> {
 }
 
 /// `+05`, `-05:30`, `+0530`, `+05:30:15` as microseconds east of UTC.
-pub(super) fn offset(text: &[u8]) -> Result<i64, Bad> {
+pub fn offset(text: &[u8]) -> Result<i64, Bad> {
     let (sign, rest) = match text {
         [b'-', rest @ ..] => (-1, rest),
         [b'+', rest @ ..] => (1, rest),
@@ -271,6 +271,8 @@ struct Draft {
     time: Option<i64>,
     zone: Option<Shift>,
     bc: bool,
+    /// Whether the year has at most two digits: these are such a year's before Christ, too.
+    is_short: bool,
     pm: Option<bool>,
 }
 
@@ -293,6 +295,7 @@ impl Draft {
         if digits.len() <= 2 && self.day.is_none() {
             return Self::set(&mut self.day, value);
         }
+        self.is_short = digits.len() <= 2;
         Self::set(&mut self.year, century(digits.len(), value))
     }
 
@@ -319,6 +322,7 @@ impl Draft {
         } else {
             (c, number(a)?, number(b)?)
         };
+        self.is_short = year.len() <= 2;
         Self::set(&mut self.year, century(year.len(), number(year)?))?;
         Self::set(&mut self.month, month)?;
         Self::set(&mut self.day, day)
@@ -367,6 +371,7 @@ impl Draft {
 
     fn finish(self) -> Result<Read, Bad> {
         let (Some(year), Some(month), Some(day)) = (self.year, self.month, self.day) else { return Err(Bad::Syntax) };
+        let year = if self.bc && self.is_short { year % 100 } else { year };
         if year == 0 {
             return Err(Bad::Range);
         }

@@ -129,6 +129,29 @@ pub fn first_match<'t>(text: &'t str, pattern: &str, options: Options) -> Result
     })
 }
 
+/// The groups of each match, as [`first_match`] gives them: of all matches if the options say so, else of the first.
+pub fn each_match<'t>(
+    text: &'t str,
+    pattern: &str,
+    options: Options,
+    each: &mut dyn FnMut(Vec<Option<&'t str>>) -> Result<()>,
+) -> Result<()> {
+    let regex = compiled(pattern, options)?;
+    let part = |place: Option<Place>| place.map(|(from, to)| &text[from..to]);
+    let (mut from, mut count) = (Some(0), 0);
+    while let Some(at) = from {
+        let Some(found) = regex.find(text, at)? else { break };
+        each(match regex.groups() {
+            0 => vec![part(Some(found))],
+            _ => regex.captures(text, at)?.into_iter().flatten().skip(1).map(part).collect(),
+        })?;
+        from = behind(text, found).filter(|_| options.global);
+        count += 1;
+        goes_on(count)?;
+    }
+    Ok(())
+}
+
 /// DuckDB's extraction of a group: nothing if the pattern does not match, or the group took no part.
 pub fn extract<'t>(text: &'t str, pattern: &str, group: i64, options: Options) -> Result<&'t str> {
     let regex = compiled(pattern, options)?;
