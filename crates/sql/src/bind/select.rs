@@ -306,6 +306,16 @@ impl PlanBuilder {
             computed.push((column, expr));
             output.push(Output { name, column, literal });
         }
+        // What is another value each time is computed of the rows that are left, in their order, as in PostgreSQL.
+        let is_key = |column: ColumnId| {
+            let named = |key: &KeyOrder| matches!(key.key, Key::Output(index) if output[index].column == column);
+            keys.iter().any(named)
+        };
+        let is_sliced = slice.limit.is_some() && slice.offset == 0;
+        let waits =
+            matches!(duplicates, Duplicates::Stay) && slice.percent.is_none() && (is_sliced || !keys.is_empty());
+        let (late, computed): (Vec<_>, Vec<_>) =
+            computed.into_iter().partition(|(column, expr)| waits && expr.is_volatile() && !is_key(*column));
         if !computed.is_empty() {
             node = Node::new(Op::Map { input: Box::new(node), columns: computed });
         }
@@ -320,7 +330,10 @@ impl PlanBuilder {
             }
             node = Node::new(Op::Distinct { input: Box::new(node), columns });
         }
-        let node = self.sorted(node, &keys, &output, slice);
+        let mut node = self.sorted(node, &keys, &output, slice);
+        if !late.is_empty() {
+            node = Node::new(Op::Map { input: Box::new(node), columns: late });
+        }
         Bound { node, output }
     }
 
