@@ -7,6 +7,7 @@ use std::sync::Arc;
 use base::{Error, Result, SqlState};
 use types::SqlType;
 
+use crate::rounded::rounded;
 use crate::tables::{Name, canonical, no_schema};
 use crate::unsigned::{PG_CATALOG, unsigned};
 use crate::{Catalog, CatalogSnapshot, Check, Commented, Filling, TEMPORARY_SCHEMA, TableEntry};
@@ -22,6 +23,8 @@ pub struct Domain {
     pub filling: Filling,
     /// What must hold of each value, which the conditions call `value`; in the order of the names.
     pub checks: Vec<Check>,
+    /// So many digits of a second its values are rounded to.
+    pub digits: Option<u8>,
 }
 
 /// What ALTER DOMAIN changes.
@@ -42,10 +45,11 @@ pub enum DomainChange {
 }
 
 impl CatalogSnapshot {
-    /// The domain of that name, with its schema and name; where there is none, the unsigned type that is called so.
+    /// The domain of that name, with its schema and name; where there is none, the unsigned or rounded type that is called so.
     pub fn domain(&self, schema: Option<&str>, name: &str) -> Option<(&Name, &Arc<Domain>)> {
         let is_plain = schema.is_none_or(|schema| schema == PG_CATALOG || schema == canonical(None));
-        self.own_domain(schema, name).or_else(|| if is_plain { unsigned(name) } else { None })
+        let built_in = || unsigned(name).or_else(|| rounded(name));
+        self.own_domain(schema, name).or_else(|| if is_plain { built_in() } else { None })
     }
 
     /// A domain that was created.

@@ -11,6 +11,7 @@ mod foreign_keys;
 mod indexes;
 mod moves;
 pub mod names;
+mod rounded;
 mod routines;
 mod schemas;
 mod sequences;
@@ -27,6 +28,7 @@ pub use filling::{Check, Computed, Filling};
 pub use foreign_keys::{Action, ForeignKey};
 pub use indexes::TableIndex;
 pub use names::nearest_name;
+pub use rounded::rounded_name;
 pub use routines::{
     Language, Mode, Returns, Routine, RoutineKind, RoutineName, RoutineParameter, Volatility, schema_of_routine,
     signature,

@@ -27,7 +27,7 @@ static DOMAINS: LazyLock<BTreeMap<Name, Arc<Domain>>> = LazyLock::new(|| {
             _ => format!("value >= 0 AND value <= {most}"),
         };
         let check = Check { name: format!("{name}_check"), sql };
-        let domain = Domain { sql_type, not_null: false, filling: Filling::NULL, checks: vec![check] };
+        let domain = Domain { sql_type, not_null: false, filling: Filling::NULL, checks: vec![check], digits: None };
         ((PG_CATALOG.to_owned(), name.to_owned()), Arc::new(domain))
     };
     TYPES.map(domain).into()

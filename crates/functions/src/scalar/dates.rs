@@ -70,6 +70,20 @@ pub(super) const ROWS: &[Scalar] = &[
         "The difference in years, months, days and time.",
         ("age(timestamp '2001-04-10', timestamp '1957-06-13')", "43 years 9 mons 27 days"),
     ),
+    Scalar::operator(
+        "round_seconds",
+        None,
+        |c| {
+            let digits = c.int(1)?;
+            Ok(match c.value(0)? {
+                Value::Timestamp(t) => Value::Timestamp(date::round_seconds(*t, digits)?),
+                Value::Time(t) => Value::Time(date::round_time(*t, digits)),
+                _ => return c.wrong(),
+            })
+        },
+        "A time with so many digits of a second.",
+        ("timestamp '2024-01-01 10:00:00.567'::timestamp(1)", "2024-01-01 10:00:00.6"),
+    ),
     // NULL for infinite times.
     Scalar::new(
         "to_char",

@@ -101,6 +101,7 @@ impl ScalarFunction {
     pub const JSON_ITEM_TEXT: Self = row("json_item_text");
     pub const JSON_PATH: Self = row("json_path");
     pub const JSON_PATH_TEXT: Self = row("json_path_text");
+    pub const ROUND_SECONDS: Self = row("round_seconds");
     pub const COLLATE: Self = row("collate");
     pub const COLLATION_KEY: Self = row("collation_key");
     pub const LOWER: Self = row("lower");

@@ -12,7 +12,7 @@ use types::{SqlType, Value};
 
 use super::coerce::boolean;
 use super::scope::{Clause, Relation, Scope, ScopeColumn};
-use super::type_name::unsigned_name;
+use super::type_name::{rounded_name, unsigned_name};
 use super::written::within;
 use super::{Binder, Bound, fold, unsupported};
 use crate::parse::{DomainAction, DomainAst, DomainPart};
@@ -26,8 +26,9 @@ impl Binder<'_> {
                 Ok(self.resolver.domain(&self.text.object_name(name)?))
             }
             _ => {
-                let of = |name: &str| ObjectName { schema: None, name: name.to_owned(), position: None };
-                Ok(unsigned_name(name).and_then(|name| self.resolver.domain(&of(name))))
+                let of = |name: String| ObjectName { schema: None, name, position: None };
+                let built_in = unsigned_name(name).map(str::to_owned).or_else(|| rounded_name(name));
+                Ok(built_in.and_then(|name| self.resolver.domain(&of(name))))
             }
         }
     }
@@ -51,7 +52,7 @@ impl Binder<'_> {
             Some((_, below)) => Domain::clone(&below),
             None => {
                 let sql_type = self.sql_type(below).map_err(|e| e.at(name.position))?;
-                Domain { sql_type, not_null: false, filling: Filling::NULL, checks: Vec::new() }
+                Domain { sql_type, not_null: false, filling: Filling::NULL, checks: Vec::new(), digits: None }
             }
         };
         for part in parts {
@@ -173,6 +174,7 @@ impl Binder<'_> {
 
     /// A value of the type below as one of the domain: an error where it must not be one.
     pub(super) fn as_domain(&mut self, value: Expr, name: &Name, domain: &Domain) -> Result<Expr> {
+        let value = rounded(value, domain);
         if domain.checks.is_empty() && !domain.not_null {
             return Ok(value);
         }
@@ -184,6 +186,10 @@ impl Binder<'_> {
 
     /// As [`as_domain`](Self::as_domain), but NULL where it must not be one.
     pub(super) fn try_as_domain(&mut self, value: Expr, name: &Name, domain: &Domain) -> Result<Expr> {
+        let value = rounded(value, domain);
+        if domain.checks.is_empty() && !domain.not_null {
+            return Ok(value);
+        }
         let position = value.position;
         let column = self.plan.column_for("value", &value);
         let assertions = self.assertions_of_domain(column, name, domain)?;
@@ -245,4 +251,12 @@ impl Binder<'_> {
 fn scope_of(column: ColumnId) -> Scope {
     let columns = vec![ScopeColumn { name: "value".to_owned(), column }];
     Scope::of(Relation { name: None, columns, value: None })
+}
+
+/// The value as one of the domain has it, if that rounds times.
+pub(super) fn rounded(value: Expr, domain: &Domain) -> Expr {
+    let Some(digits) = domain.digits else { return value };
+    let (sql_type, position) = (value.sql_type, value.position);
+    let digits = Expr::constant(Value::Int(digits.into()), SqlType::Integer);
+    Expr::new(ExprKind::Call(ScalarFunction::ROUND_SECONDS, vec![value, digits]), sql_type).at(position)
 }

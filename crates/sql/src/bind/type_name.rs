@@ -52,18 +52,11 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
             Some(CharacterLength::IntegerLength { length, .. }) => SqlType::Char(limit(*length, "char")?),
             Some(CharacterLength::Max) => return Err(unknown(&name.to_string())),
         },
-        DataType::Timestamp(Some(digits), _) if *digits < 6 => {
-            return Err(Error::unsupported(format!("the type timestamp({digits})"))
-                .hint("timestamps have six digits of seconds; date_trunc takes some away"));
-        }
         DataType::Date | DataType::Date32 => SqlType::Date,
         DataType::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone)
         | DataType::TimestampNtz(_)
         | DataType::Datetime(_) => SqlType::Timestamp,
         DataType::Timestamp(..) => SqlType::Timestamptz,
-        DataType::Time(Some(digits), TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) if *digits < 6 => {
-            return Err(Error::unsupported(format!("the type time({digits})")).hint("times have six digits of seconds"));
-        }
         DataType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => SqlType::Time,
         DataType::Time(..) => SqlType::Timetz,
         DataType::Uuid => SqlType::Uuid,
@@ -142,6 +135,18 @@ pub(super) fn unsigned_name(name: &DataType) -> Option<&'static str> {
         DataType::UHugeInt | DataType::UInt128 => "uhugeint",
         _ => return None,
     })
+}
+
+/// What the domain of a time with less than all digits of a second is called.
+pub(super) fn rounded_name(name: &DataType) -> Option<String> {
+    use TimezoneInfo as Zone;
+    let (sql_type, digits) = match name {
+        DataType::Timestamp(Some(digits), Zone::None | Zone::WithoutTimeZone) => (SqlType::Timestamp, digits),
+        DataType::Timestamp(Some(digits), _) => (SqlType::Timestamptz, digits),
+        DataType::Time(Some(digits), Zone::None | Zone::WithoutTimeZone) => (SqlType::Time, digits),
+        _ => return None,
+    };
+    catalog::rounded_name(sql_type, u8::try_from(*digits).ok()?)
 }
 
 /// The type that a text names.

@@ -10,6 +10,7 @@ use sqlparser::ast;
 use types::{SqlType, Value};
 
 use super::coerce::{assign, boolean, cast_to};
+use super::domain::rounded;
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn};
 use super::{Binder, Bound, Output};
 use crate::parse::kept_expression;
@@ -41,8 +42,17 @@ impl Binder<'_> {
     /// of the input's, `row` in order; these of the result are returned.
     pub(super) fn written(&mut self, bound: Bound, table: &Table, name: &ObjectName) -> Result<Bound> {
         let Bound { mut node, mut output } = bound;
-        let scope = self.row_scope(&output, table, name);
         let mut computed = Vec::new();
+        for DomainColumn { attribute, domain, .. } in table.domains.iter().filter(|of| of.domain.digits.is_some()) {
+            let value = rounded(self.plan.reference(output[*attribute].column), domain);
+            let column = self.plan.column_for(&output[*attribute].name, &value);
+            computed.push((column, value));
+            output[*attribute].column = column;
+        }
+        if !computed.is_empty() {
+            node = Node::new(Op::Map { input: Box::new(node), columns: std::mem::take(&mut computed) });
+        }
+        let scope = self.row_scope(&output, table, name);
         for (at, (field, filling)) in table.fields.iter().zip(&table.fillings).enumerate() {
             let Filling::Generated(sql) = filling else { continue };
             let value = self.kept_text(sql, Clause::Generated, scope.clone(), |_, value| {

@@ -41,8 +41,8 @@ pub use interval_to_char::interval_to_char;
 pub use parse::{names_zone, offset, parse_date, parse_time, parse_timestamp, parse_timestamptz};
 pub use strftime::{strftime, strptime};
 pub use time::{
-    add_interval_in, add_micros, add_to_time, extract_time, interval_to_time, make_time, subtract_from_time,
-    time_of_timestamp, time_to_interval, trunc_timestamp_in,
+    add_interval_in, add_micros, add_to_time, extract_time, interval_to_time, make_time, round_seconds, round_time,
+    subtract_from_time, time_of_timestamp, time_to_interval, trunc_timestamp_in,
 };
 pub use timetz::{parse_timetz, write_timetz};
 pub use to_char::{to_char, to_char_in};

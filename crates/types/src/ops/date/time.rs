@@ -26,6 +26,30 @@ pub fn add_micros(timestamp: i64, micros: i64) -> Result<i64> {
     timestamp.checked_add(micros).ok_or_else(|| datetime_out_of_range("timestamp"))
 }
 
+/// A timestamp with so many digits of a second, at most 6: rounded away from 2000, as in PostgreSQL.
+pub fn round_seconds(timestamp: i64, digits: i64) -> Result<i64> {
+    const FROM: i64 = 10_957 * DAY;
+    if is_infinite(timestamp) {
+        return Ok(timestamp);
+    }
+    let unit = unit_of(digits);
+    let since = i128::from(timestamp) - i128::from(FROM);
+    let rounded = (since.abs() + i128::from(unit / 2)) / i128::from(unit) * i128::from(unit);
+    let rounded = if since < 0 { -rounded } else { rounded } + i128::from(FROM);
+    i64::try_from(rounded).ok().filter(|t| !is_infinite(*t)).ok_or_else(|| datetime_out_of_range("timestamp"))
+}
+
+/// A time with so many digits of a second.
+pub fn round_time(time: i64, digits: i64) -> i64 {
+    let unit = unit_of(digits);
+    (time + unit / 2) / unit * unit
+}
+
+/// Microseconds of a second's last digit, of so many.
+fn unit_of(digits: i64) -> i64 {
+    10i64.pow(6 - digits.clamp(0, 6) as u32)
+}
+
 /// An interval's part that is less than a day, as a time.
 #[inline]
 pub fn interval_to_time(interval: Interval) -> i64 {
