@@ -522,6 +522,8 @@ pub struct Change {
     pub source: Plan,
     /// RETURNING.
     pub returning: Option<Vec<catalog::Field>>,
+    /// Whether sequences of the table's columns begin again: TRUNCATE ... RESTART IDENTITY.
+    pub restarts: bool,
 }
 
 /// What a [`Change`] does with the rows.

@@ -11,7 +11,7 @@ use base::memory::Reservation;
 use base::{Budget, Error, Result, SqlState};
 use plan::{Op, Plan};
 use runtime::result::Sink;
-use sql::{Change, ChangeKind, UniqueKey, change_action};
+use sql::{Change, ChangeKind, ObjectName, UniqueKey, change_action};
 use storage::index::Keys;
 use storage::{ChunkReader, Relation, RowId};
 use types::{Chunk, Column, ColumnBuilder, FreeRows, SqlType};
@@ -27,7 +27,7 @@ use crate::transaction::Block;
 use crate::typed::typed;
 
 pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryResult> {
-    let Change { name, table, kind, attributes, source, returning } = change;
+    let Change { name, table, kind, attributes, source, returning, restarts } = change;
     let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
     if kind == ChangeKind::Truncate {
         references::check_truncate(environment, &relation).map_err(|e| e.at(name.position))?;
@@ -55,11 +55,29 @@ pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryR
         changed.ok_or_else(|| Error::internal("a change has ended without taking effect"))?
     };
     let Changed { rows, returned } = changed;
+    if restarts {
+        restart_sequences(environment, &name)?;
+    }
     Ok(match returning {
         Some(fields) => QueryResult::ready(fields, returned),
         None if kind == ChangeKind::Truncate => QueryResult::done(crate::result::Tag::Done(tag)),
         None => rows_tag(tag, rows),
     })
+}
+
+/// The sequences of a table's columns begin again. They do so at once, as `setval` does, not when the transaction ends.
+fn restart_sequences(environment: &Environment, table: &ObjectName) -> Result<()> {
+    let table = environment.located(table);
+    let catalog = environment.catalog();
+    let schema = catalog.schema_of(table.schema.as_deref(), &table.name);
+    for (_, _, entry) in catalog.sequences() {
+        if entry.owner.as_ref().is_some_and(|owner| owner.schema == schema && owner.table == table.name) {
+            let shape = entry.sequence.shape();
+            let start = shape.start;
+            entry.sequence.alter(shape, Some(start))?;
+        }
+    }
+    Ok(())
 }
 
 /// What the result of such a change is called.

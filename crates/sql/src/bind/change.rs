@@ -158,7 +158,11 @@ impl Binder<'_> {
         self.at_level(|b| {
             let Changed { name, table, item, id, .. } = b.changed(&factor)?;
             let bound = Bound { node: item.node, output: Vec::new() };
-            b.change(name, table, ChangeKind::Truncate, Vec::new(), Some(id), bound, None)
+            let mut statement = b.change(name, table, ChangeKind::Truncate, Vec::new(), Some(id), bound, None)?;
+            if let Statement::Change(change) = &mut statement {
+                change.restarts = truncate.identity == Some(ast::TruncateIdentityOption::Restart);
+            }
+            Ok(statement)
         })
     }
 
@@ -224,7 +228,7 @@ impl Binder<'_> {
             output.extend(bound.output);
         }
         let source = self.plan.finish(Bound { node, output })?;
-        let change = Change { name, table: table.source, kind, attributes, source, returning: fields };
+        let change = Change { name, table: table.source, kind, attributes, source, returning: fields, restarts: false };
         Ok(Statement::Change(Box::new(change)))
     }
 

@@ -141,7 +141,7 @@ impl Binder<'_> {
         let output = output.into_iter().chain(returned.output).collect();
         let source = self.plan.finish(Bound { node: returned.node, output })?;
         let (table, kind) = (table.source, ChangeKind::Insert);
-        let change = Change { name, table, kind, attributes, source, returning: Some(fields) };
+        let change = Change { name, table, kind, attributes, source, returning: Some(fields), restarts: false };
         Ok(Statement::Change(Box::new(change)))
     }
 

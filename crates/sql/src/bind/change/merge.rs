@@ -245,7 +245,8 @@ impl Binder<'_> {
         all.append(&mut returned);
         let source = self.plan.finish(Bound { node, output: all })?;
         let kind = ChangeKind::Merge { updated, moves };
-        let change = crate::Change { name, table: table.source, kind, attributes, source, returning: fields };
+        let change =
+            crate::Change { name, table: table.source, kind, attributes, source, returning: fields, restarts: false };
         Ok(Statement::Change(Box::new(change)))
     }
 }
