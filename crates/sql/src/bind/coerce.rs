@@ -301,6 +301,15 @@ pub(in crate::bind) fn padded(expr: Expr) -> Expr {
     Expr::new(call, SqlType::Text).at(position)
 }
 
+/// A time rounded to so many digits of a second, as its domain says; any other value as it is.
+pub(in crate::bind) fn rounded(value: Expr, digits: Option<u8>) -> Expr {
+    let Some(digits) = digits else { return value };
+    let (sql_type, position) = (value.sql_type, value.position);
+    let digits = Expr::constant(Value::Int(digits.into()), SqlType::Integer);
+    let call = ExprKind::Call(functions::ScalarFunction::ROUND_SECONDS, vec![value, digits]);
+    Expr::new(call, sql_type).at(position)
+}
+
 /// The value to store in a column of type `to` (PostgreSQL's assignment casts).
 pub(in crate::bind) fn assign(expr: Expr, to: SqlType, column: &str) -> Result<Expr> {
     let (from, position) = (expr.sql_type, expr.position);

@@ -10,7 +10,7 @@ use plan::{ColumnId, ColumnInfo, Expr, ExprKind, Node, Op, Plan};
 use sqlparser::ast::{self, DataType};
 use types::{SqlType, Value};
 
-use super::coerce::boolean;
+use super::coerce::{boolean, rounded};
 use super::scope::{Clause, Relation, Scope, ScopeColumn};
 use super::type_name::{rounded_name, unsigned_name};
 use super::written::within;
@@ -174,7 +174,7 @@ impl Binder<'_> {
 
     /// A value of the type below as one of the domain: an error where it must not be one.
     pub(super) fn as_domain(&mut self, value: Expr, name: &Name, domain: &Domain) -> Result<Expr> {
-        let value = rounded(value, domain);
+        let value = rounded(value, domain.digits);
         if domain.checks.is_empty() && !domain.not_null {
             return Ok(value);
         }
@@ -186,7 +186,7 @@ impl Binder<'_> {
 
     /// As [`as_domain`](Self::as_domain), but NULL where it must not be one.
     pub(super) fn try_as_domain(&mut self, value: Expr, name: &Name, domain: &Domain) -> Result<Expr> {
-        let value = rounded(value, domain);
+        let value = rounded(value, domain.digits);
         if domain.checks.is_empty() && !domain.not_null {
             return Ok(value);
         }
@@ -251,12 +251,4 @@ impl Binder<'_> {
 fn scope_of(column: ColumnId) -> Scope {
     let columns = vec![ScopeColumn { name: "value".to_owned(), column }];
     Scope::of(Relation { name: None, columns, value: None })
-}
-
-/// The value as one of the domain has it, if that rounds times.
-pub(super) fn rounded(value: Expr, domain: &Domain) -> Expr {
-    let Some(digits) = domain.digits else { return value };
-    let (sql_type, position) = (value.sql_type, value.position);
-    let digits = Expr::constant(Value::Int(digits.into()), SqlType::Integer);
-    Expr::new(ExprKind::Call(ScalarFunction::ROUND_SECONDS, vec![value, digits]), sql_type).at(position)
 }

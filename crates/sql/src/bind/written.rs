@@ -9,8 +9,7 @@ use plan::{Expr, ExprKind, Node, Op};
 use sqlparser::ast;
 use types::{SqlType, Value};
 
-use super::coerce::{assign, boolean, cast_to};
-use super::domain::rounded;
+use super::coerce::{assign, boolean, cast_to, rounded};
 use super::scope::{Clause, Level, Relation, Scope, ScopeColumn};
 use super::{Binder, Bound, Output};
 use crate::parse::kept_expression;
@@ -44,7 +43,7 @@ impl Binder<'_> {
         let Bound { mut node, mut output } = bound;
         let mut computed = Vec::new();
         for DomainColumn { attribute, domain, .. } in table.domains.iter().filter(|of| of.domain.digits.is_some()) {
-            let value = rounded(self.plan.reference(output[*attribute].column), domain);
+            let value = rounded(self.plan.reference(output[*attribute].column), domain.digits);
             let column = self.plan.column_for(&output[*attribute].name, &value);
             computed.push((column, value));
             output[*attribute].column = column;
