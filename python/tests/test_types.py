@@ -85,3 +85,9 @@ def test_old_parquet_timestamps_of_all_years(con, tmp_path):
     table = pyarrow.table({"a": pyarrow.array(values, pyarrow.timestamp("us"))})
     pyarrow.parquet.write_table(table, path, use_deprecated_int96_timestamps=True)
     assert [row[0] for row in con.execute(f"select a from '{path}'").fetchall()] == values
+
+
+def test_infinite_dates_are_the_last_and_the_first(con):
+    row = con.execute("select 'infinity'::date, '-infinity'::date, 'infinity'::timestamp, '-infinity'::timestamp").fetchone()
+    date, moment = datetime.date, datetime.datetime
+    assert row == (date.max, date.min, moment.max, moment.min)
