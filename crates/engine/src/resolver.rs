@@ -260,7 +260,13 @@ impl sql::Resolver for Resolver<'_> {
     }
 
     fn collation(&self, name: &ObjectName) -> Option<Arc<types::Collation>> {
-        self.catalog.collation(name.schema.as_deref(), &name.name).cloned()
+        let found = match self.path.borrow().as_deref() {
+            Some(path) if name.schema.is_none() => {
+                path.iter().find_map(|schema| self.catalog.collation(Some(schema), &name.name))
+            }
+            _ => self.catalog.collation(name.schema.as_deref(), &name.name),
+        };
+        found.cloned()
     }
 
     fn domain(&self, name: &ObjectName) -> Option<(Name, Arc<Domain>)> {

@@ -174,26 +174,25 @@ impl Binder<'_> {
 
     /// A value of the type below as one of the domain: an error where it must not be one.
     pub(super) fn as_domain(&mut self, value: Expr, name: &Name, domain: &Domain) -> Result<Expr> {
-        let value = rounded(value, domain.digits);
-        if domain.checks.is_empty() && !domain.not_null {
-            return Ok(value);
-        }
-        let position = value.position;
-        let column = self.plan.column_for("value", &value);
-        let branches = self.assertions_of_domain(column, name, domain)?;
-        self.or_null(value, column, branches).map(|expr| expr.at(position))
+        self.of_domain(value, name, domain, false)
     }
 
     /// As [`as_domain`](Self::as_domain), but NULL where it must not be one.
     pub(super) fn try_as_domain(&mut self, value: Expr, name: &Name, domain: &Domain) -> Result<Expr> {
+        self.of_domain(value, name, domain, true)
+    }
+
+    fn of_domain(&mut self, value: Expr, name: &Name, domain: &Domain, is_lenient: bool) -> Result<Expr> {
         let value = rounded(value, domain.digits);
         if domain.checks.is_empty() && !domain.not_null {
             return Ok(value);
         }
         let position = value.position;
         let column = self.plan.column_for("value", &value);
-        let assertions = self.assertions_of_domain(column, name, domain)?;
-        let branches = assertions.into_iter().map(|(refused, _)| (refused, Expr::bool(false))).collect();
+        let mut branches = self.assertions_of_domain(column, name, domain)?;
+        if is_lenient {
+            branches.iter_mut().for_each(|(_, refused)| *refused = Expr::bool(false));
+        }
         self.or_null(value, column, branches).map(|expr| expr.at(position))
     }
 

@@ -135,15 +135,16 @@ impl Text<'_> {
 impl PlanBuilder {
     /// The plan of everything bound so far.
     pub fn finish(&mut self, bound: Bound) -> Result<Plan> {
+        // Columns and tables of what is bound next have the same numbers.
+        let Self { columns, tables, ctes, collations, says_collate, .. } = std::mem::take(self);
         let mut plan = Plan {
-            columns: std::mem::take(&mut self.columns),
-            tables: std::mem::take(&mut self.tables),
-            ctes: std::mem::take(&mut self.ctes),
+            columns,
+            tables,
+            ctes,
             root: bound.node,
             output: bound.output.into_iter().map(|o| (o.name, o.column)).collect(),
         };
-        let collations = std::mem::take(&mut self.collations);
-        if std::mem::take(&mut self.says_collate) || !collations.is_empty() {
+        if says_collate || !collations.is_empty() {
             collation::resolve(&mut plan, &collations)?;
         }
         if plan.depth() > MAX_PLAN_DEPTH {

@@ -57,18 +57,13 @@ pub const HOUR: i64 = 60 * MINUTE;
 /// Microseconds of a day.
 pub const DAY: i64 = 24 * HOUR;
 
-/// `infinity` and `-infinity` of dates: later and earlier than all others, which arithmetic leaves as they are.
-pub const DATE_INFINITIES: [i32; 2] = [i32::MAX, i32::MIN];
-/// Those of timestamps and moments.
-pub const TIMESTAMP_INFINITIES: [i64; 2] = [i64::MAX, i64::MIN];
-
-/// Whether a date is one of the infinite ones.
+/// Whether a date is `infinity` or `-infinity`: later and earlier than all others, which arithmetic leaves as they are.
 #[inline]
 pub fn is_infinite_date(date: i32) -> bool {
     date == i32::MAX || date == i32::MIN
 }
 
-/// Whether a timestamp is one of the infinite ones.
+/// Whether a timestamp or moment is.
 #[inline]
 pub fn is_infinite(timestamp: i64) -> bool {
     timestamp == i64::MAX || timestamp == i64::MIN

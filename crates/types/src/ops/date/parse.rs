@@ -2,7 +2,7 @@
 
 use super::civil::{checked_days, timestamp};
 use super::zone::Zone;
-use super::{DAY, HOUR, MIN_TIMESTAMP, MINUTE, SECOND};
+use super::{DAY, HOUR, MIN_TIMESTAMP, MINUTE, SECOND, timestamp_to_date};
 use crate::ops::Bad;
 use crate::ops::number::trim;
 
@@ -13,8 +13,8 @@ pub fn parse_date(text: &[u8]) -> Result<i32, Bad> {
     if let Some(days) = iso_date(text) {
         return days;
     }
-    if let Some(is_positive) = infinity(trim(text)) {
-        return Ok(if is_positive { i32::MAX } else { i32::MIN });
+    if let Some(infinite) = infinity(trim(text)) {
+        return Ok(timestamp_to_date(infinite));
     }
     general(trim(text)).map(|read| read.days)
 }
@@ -30,8 +30,8 @@ pub fn parse_timestamp(text: &[u8]) -> Result<i64, Bad> {
     {
         return timestamp(days?.into(), time).ok_or(Bad::Range);
     }
-    if let Some(is_positive) = infinity(trim(text)) {
-        return Ok(if is_positive { i64::MAX } else { i64::MIN });
+    if let Some(infinite) = infinity(trim(text)) {
+        return Ok(infinite);
     }
     let read = general(trim(text))?;
     timestamp(read.days.into(), read.time).ok_or(Bad::Range)
@@ -40,8 +40,8 @@ pub fn parse_timestamp(text: &[u8]) -> Result<i64, Bad> {
 /// Reads a moment: as a timestamp, in the zone that follows (`Z`, `+02`, `CET`, `Europe/Berlin`), else in `session`.
 pub fn parse_timestamptz(text: &[u8], session: &Zone) -> Result<i64, Bad> {
     let text = trim(text);
-    if let Some(is_positive) = infinity(text) {
-        return Ok(if is_positive { i64::MAX } else { i64::MIN });
+    if let Some(infinite) = infinity(text) {
+        return Ok(infinite);
     }
     let (local, zone) = match iso_moment(text) {
         Some((local, offset)) => (local?, Some(Shift::Fixed(offset?))),
@@ -58,10 +58,10 @@ pub fn parse_timestamptz(text: &[u8], session: &Zone) -> Result<i64, Bad> {
     if moment < MIN_TIMESTAMP { Err(Bad::Range) } else { Ok(moment) }
 }
 
-/// Whether a text is `infinity`, or else `-infinity`; none if it is neither.
-fn infinity(text: &[u8]) -> Option<bool> {
-    let (is_positive, word) = text.strip_prefix(b"-").map_or((true, text), |word| (false, word));
-    word.eq_ignore_ascii_case(b"infinity").then_some(is_positive)
+/// The timestamp that `infinity` or `-infinity` is; none of other texts.
+fn infinity(text: &[u8]) -> Option<i64> {
+    let (infinite, word) = text.strip_prefix(b"-").map_or((i64::MAX, text), |word| (i64::MIN, word));
+    word.eq_ignore_ascii_case(b"infinity").then_some(infinite)
 }
 
 /// Whether a text that is a timestamp names a zone.
