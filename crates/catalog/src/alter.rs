@@ -7,6 +7,7 @@ use functions::Sequence;
 use storage::Relation;
 
 use crate::tables::{Name, canonical};
+use crate::triggers::with_columns;
 use crate::{Catalog, CatalogSnapshot, Check, Computed, Filling, ForeignKey, Table, TableEntry, TableIndex};
 
 /// What becomes of a table.
@@ -66,6 +67,8 @@ impl Catalog {
             };
             (changed.indexes, changed.foreign_keys, changed.domains) = (to.indexes, to.foreign_keys, to.domains);
             changed.computed = to.computed;
+            changed.triggers = table.triggers.clone();
+            with_columns(&mut changed.triggers, &to.renamed, &to.dropped);
             changed.forget_computed();
             *table = Arc::new(changed);
             catalog.move_referred(&key, &to.places);

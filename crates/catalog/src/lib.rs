@@ -16,8 +16,10 @@ mod routines;
 mod schemas;
 mod sequences;
 pub mod statistics;
+mod table;
 mod table_statistics;
 pub mod tables;
+mod triggers;
 mod unsigned;
 mod user_types;
 
@@ -36,10 +38,11 @@ pub use routines::{
 pub use sequences::{Owner, SequenceEntry};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
 pub use storage::index::{IndexDefinition, IndexPart, Unique};
+pub use table::Table;
 pub use tables::{
-    Catalog, CatalogSnapshot, DEFAULT_SCHEMA, Fork, IfExists, Kind, Name, TEMPORARY_SCHEMA, Table, TableEntry, View,
-    canonical,
+    Catalog, CatalogSnapshot, DEFAULT_SCHEMA, Fork, IfExists, Kind, Name, TEMPORARY_SCHEMA, TableEntry, View, canonical,
 };
+pub use triggers::{Event, Timing, Trigger};
 pub use unsigned::below_unsigned;
 pub use user_types::{Dependent, TypeChange, UserType};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use base::{Error, Result, SqlState};
-use types::SqlType;
+use types::{SqlType, StructType};
 
 use crate::tables::{Name, canonical, no_schema};
 use crate::{Catalog, CatalogSnapshot, DEFAULT_SCHEMA, Field, nearest_name};
@@ -138,6 +138,8 @@ pub enum Returns {
     Row,
     /// A row whose columns whoever calls it says.
     Record,
+    /// The row of whatever table a trigger is of.
+    Trigger,
 }
 
 /// A function or procedure.
@@ -188,11 +190,19 @@ impl Routine {
         self.parameters.iter().filter(|p| p.mode.is_result())
     }
 
+    /// The row that its result is, if that is its type.
+    fn row_of(&self, sql_type: SqlType) -> Option<&'static StructType> {
+        sql_type.structure().filter(|of| of.is_row && self.results().next().is_none())
+    }
+
     /// The columns of a row of its result; none if it gives nothing, or what a caller says.
     pub fn columns(&self) -> Vec<Field> {
         let field = |name: String, sql_type| Field { name, sql_type, nullable: true };
         match self.returns {
-            Returns::Nothing | Returns::Record => Vec::new(),
+            Returns::Nothing | Returns::Record | Returns::Trigger => Vec::new(),
+            Returns::Value(sql_type) if let Some(of) = self.row_of(sql_type) => {
+                of.fields.iter().map(|of| field(of.name.clone(), of.sql_type)).collect()
+            }
             Returns::Value(sql_type) => {
                 let named = self.results().next().and_then(|p| p.name.clone());
                 vec![field(named.unwrap_or_else(|| self.name.clone()), sql_type)]
@@ -324,13 +334,24 @@ impl Catalog {
     }
 
     /// Removes routines of a kind (none: of any), all or none of them. Missing ones are errors unless `if_exists`.
-    pub fn drop_routines(&self, kind: Option<RoutineKind>, names: &[RoutineName], if_exists: bool) -> Result<()> {
+    /// Triggers that call one are dropped by `cascade`, else they are error 2BP01.
+    pub fn drop_routines(
+        &self,
+        kind: Option<RoutineKind>,
+        names: &[RoutineName],
+        if_exists: bool,
+        cascade: bool,
+    ) -> Result<()> {
         self.change(|catalog| {
             for name in names {
                 let found = match catalog.find_routine(name, kind) {
                     Err(error) if if_exists && error.state() == SqlState::UNDEFINED_FUNCTION => continue,
                     found => found?.clone(),
                 };
+                match cascade {
+                    true => catalog.drop_callers(&found),
+                    false => catalog.refuse_called(&found)?,
+                }
                 let key: Name = (found.schema.clone(), found.name.clone());
                 if let Some(named) = catalog.routines.get_mut(&key) {
                     named.retain(|routine| routine.number != found.number);

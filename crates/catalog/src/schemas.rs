@@ -85,7 +85,13 @@ mod tests {
     use crate::{IfExists, TableEntry, View};
 
     fn view() -> TableEntry {
-        TableEntry::View(Arc::new(View { sql: "select 1".into(), columns: vec![], reads: vec![], path: None }))
+        TableEntry::View(Arc::new(View {
+            sql: "select 1".into(),
+            columns: vec![],
+            reads: vec![],
+            path: None,
+            triggers: vec![],
+        }))
     }
 
     #[test]

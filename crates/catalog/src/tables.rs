@@ -7,12 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base::{Error, Result, SqlState};
 use functions::Sequence;
-use storage::Relation;
 
-use crate::{
-    Check, Commented, Computed, Domain, Field, Filling, ForeignKey, Routine, SequenceEntry, TableIndex, UserType,
-    nearest_name,
-};
+use crate::{Commented, Domain, Field, Routine, SequenceEntry, Table, Trigger, UserType, nearest_name};
 
 /// The schema of unqualified names.
 pub const DEFAULT_SCHEMA: &str = "main";
@@ -23,69 +19,6 @@ const DEFAULT_SCHEMA_ALIAS: &str = "public";
 
 const INVALID_SCHEMA_NAME: SqlState = SqlState("3F000");
 const INVALID_TABLE_DEFINITION: SqlState = SqlState("42P16");
-
-/// A stored table as it is defined.
-#[derive(Clone, Debug)]
-pub struct Table {
-    /// Its rows, columns and primary key.
-    pub relation: Arc<Relation>,
-    /// What an INSERT stores in columns that it does not name.
-    pub fillings: Vec<Filling>,
-    /// What the attributes behind those of its columns are: nobody sees these but its indexes.
-    pub computed: Vec<Computed>,
-    /// What must hold of each row, in the order of the names.
-    pub checks: Vec<Check>,
-    /// Its indexes besides that of the primary key, in the order of the names.
-    pub indexes: Vec<TableIndex>,
-    /// Its foreign keys, in the order of the names.
-    pub foreign_keys: Vec<ForeignKey>,
-    /// The domain of each column, if it is of one.
-    pub domains: Vec<Option<Name>>,
-    /// Shared by all definitions of the table that there were.
-    _rows: Arc<Rows>,
-}
-
-/// A table's rows: when the last definition is dropped nobody freezes them any more.
-#[derive(Debug)]
-struct Rows(Arc<Relation>);
-
-impl Table {
-    /// A table without defaults and constraints.
-    pub fn new(relation: Arc<Relation>) -> Self {
-        let fillings = vec![Filling::NULL; relation.schema().attributes().len()];
-        Self::with(relation, fillings, Vec::new())
-    }
-
-    /// A table with a filling for each column, and constraints in the order of their names.
-    pub fn with(relation: Arc<Relation>, fillings: Vec<Filling>, checks: Vec<Check>) -> Self {
-        let rows = Arc::new(Rows(relation.clone()));
-        let domains = vec![None; relation.schema().attributes().len()];
-        let computed = Vec::new();
-        Self {
-            relation,
-            fillings,
-            computed,
-            checks,
-            indexes: Vec::new(),
-            foreign_keys: Vec::new(),
-            domains,
-            _rows: rows,
-        }
-    }
-}
-
-impl Table {
-    /// The same rows with other fillings and constraints.
-    pub fn changed(&self, fillings: Vec<Filling>, checks: Vec<Check>) -> Self {
-        Self { fillings, checks, ..self.clone() }
-    }
-}
-
-impl Drop for Rows {
-    fn drop(&mut self) {
-        self.0.forget_backlog();
-    }
-}
 
 /// A view: the text of its query, bound anew by each statement that names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +32,8 @@ pub struct View {
     pub reads: Vec<(Option<String>, String)>,
     /// Where names without a schema are looked for, if that is not the default schema: as it was when it was made.
     pub path: Option<Vec<String>>,
+    /// What is done instead of changing rows of it, in the order of the names.
+    pub triggers: Vec<Arc<Trigger>>,
 }
 
 /// What kind of thing has a table name.
@@ -292,10 +227,10 @@ impl CatalogSnapshot {
     pub(crate) fn forget_default(&mut self, sequence: &Sequence) {
         for entry in self.schemas.values_mut().flat_map(BTreeMap::values_mut) {
             let TableEntry::Table(table) = entry else { continue };
-            let reads = |f: &Filling| f.sequence().is_some_and(|s| **s == *sequence);
+            let reads = |f: &crate::Filling| f.sequence().is_some_and(|s| **s == *sequence);
             if table.fillings.iter().any(reads) {
                 let table = Arc::make_mut(table);
-                table.fillings.iter_mut().filter(|f| reads(f)).for_each(|f| *f = Filling::NULL);
+                table.fillings.iter_mut().filter(|f| reads(f)).for_each(|f| *f = crate::Filling::NULL);
             }
         }
     }
@@ -535,6 +470,7 @@ fn wrong_kind(name: &str, wanted: Kind, found: Kind) -> Error {
 mod tests {
     use super::*;
     use base::Budget;
+    use storage::Relation;
     use storage::relation::Distribution;
     use storage::{Attribute, Schema};
     use types::SqlType;
@@ -545,7 +481,13 @@ mod tests {
         TableEntry::Table(Arc::new(Table::new(relation)))
     }
     fn view() -> TableEntry {
-        TableEntry::View(Arc::new(View { sql: "select 1".into(), columns: vec![], reads: vec![], path: None }))
+        TableEntry::View(Arc::new(View {
+            sql: "select 1".into(),
+            columns: vec![],
+            reads: vec![],
+            path: None,
+            triggers: vec![],
+        }))
     }
 
     #[test]
@@ -592,7 +534,13 @@ mod tests {
         let budget = Budget::new(usize::MAX);
         let reader = |of: &str| {
             let reads = vec![(Some("public".to_owned()), of.to_owned())];
-            TableEntry::View(Arc::new(View { sql: String::new(), columns: vec![], reads, path: None }))
+            TableEntry::View(Arc::new(View {
+                sql: String::new(),
+                columns: vec![],
+                reads,
+                path: None,
+                triggers: vec![],
+            }))
         };
         catalog.create(None, "t", table(&budget), IfExists::Fail).unwrap();
         catalog.create(None, "v", reader("t"), IfExists::Fail).unwrap();

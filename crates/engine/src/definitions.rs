@@ -292,6 +292,7 @@ fn create_routine(name: &str, routine: &Routine) -> String {
         _ if has_columns => format!(" RETURNS TABLE ({})", of(true)),
         _ if routine.kind == RoutineKind::Procedure || has_outs && !routine.is_set => String::new(),
         Returns::Nothing => " RETURNS void".to_owned(),
+        Returns::Trigger => " RETURNS trigger".to_owned(),
         Returns::Value(sql_type) => format!(" RETURNS {set}{sql_type}"),
         Returns::Row | Returns::Record => format!(" RETURNS {set}record"),
     };

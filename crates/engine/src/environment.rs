@@ -72,6 +72,8 @@ pub(crate) struct Environment {
     pub programs: HashMap<i64, Arc<dyn Any + Send + Sync>>,
     /// How many of them run, one within another.
     pub calls: usize,
+    /// How many of these are triggers' functions.
+    pub trigger_depth: usize,
     /// CALLs with parameters that it has run, by their texts.
     pub parsed: HashMap<String, Arc<sql::Parsed>>,
     /// The data that come with the statement, if it is a COPY FROM STDIN.
@@ -107,6 +109,7 @@ impl Environment {
             programs,
             parsed,
             calls,
+            trigger_depth: 0,
             given,
         }
     }

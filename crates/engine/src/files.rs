@@ -31,6 +31,7 @@ pub(crate) fn table(name: &str, file: Arc<dyn FileSource>, samples: &Arc<Samples
         foreign_keys: Vec::new(),
         domains: Vec::new(),
         collations: Vec::new(),
+        triggers: Vec::new(),
         statistics,
         source,
     }

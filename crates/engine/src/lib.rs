@@ -16,6 +16,7 @@
 
 mod activity;
 mod admission;
+mod aftermath;
 mod call;
 mod connect;
 mod cursor;
@@ -27,6 +28,7 @@ mod execute;
 mod files;
 mod foreground;
 mod freezing;
+mod gathered;
 mod kept;
 mod key;
 mod notices;
@@ -54,6 +56,7 @@ mod timeouts;
 mod together;
 mod trace;
 mod transaction;
+mod triggers;
 mod typed;
 mod views;
 

@@ -11,13 +11,14 @@ use base::{Error, Result, SqlState};
 use catalog::{Action, CatalogSnapshot, ForeignKey, Table, TableEntry};
 use sql::ObjectName;
 use storage::transaction::{ChangedRows, Effect};
-use storage::{Relation, RowId, ScanOp, ScanPredicate, Snapshot};
+use storage::{Relation, RowId, ScanOp, ScanPredicate};
 use types::ops::cast::{assign_value, format_value};
 use types::{Chunk, ColumnBuilder, SqlType, Value};
 
 use crate::deferred::{Modes, Pending, Side};
 use crate::definitions::quoted;
 use crate::environment::Environment;
+use crate::gathered::gathered;
 use crate::result::QueryResult;
 use crate::transaction::Block;
 
@@ -45,21 +46,17 @@ pub(crate) fn check_truncate(environment: &Environment, relation: &Arc<Relation>
 }
 
 /// How a statement is run.
-type Run = fn(&mut Environment, &str, &[(Value, SqlType)]) -> Result<QueryResult>;
+pub(crate) type Run = fn(&mut Environment, &str, &[(Value, SqlType)]) -> Result<QueryResult>;
 
-/// Looks after what the statement that has just run has done; further ones are run by `run`.
-pub(crate) fn look_after(environment: &mut Environment, block: &Arc<Block>, run: Run) -> Result<()> {
-    let due = block.deferred().take(|modes, pending| !is_put_off(modes, pending));
-    check_pending(environment, block, due, run)?;
-    let effects = block.transaction.take_effects();
-    if effects.is_empty() {
-        return Ok(());
-    }
+/// Looks after rows that other rows need, or that need others, among what a statement has done; further ones are run by `run`.
+pub(crate) fn of_effects(
+    environment: &mut Environment,
+    block: &Arc<Block>,
+    statement: u32,
+    effects: &[Arc<Effect>],
+    run: Run,
+) -> Result<()> {
     let catalog = environment.catalog();
-    let statement = block.transaction.statement();
-    // From here on its rows are seen.
-    block.transaction.next_statement();
-    let effects: Vec<Arc<Effect>> = effects.into_iter().map(Arc::new).collect();
     let put_off = |referencing: &Arc<Relation>, key: &ForeignKey, side: Side, effect: &Arc<Effect>| {
         let mut deferred = block.deferred();
         let (name, referencing) = ((referencing.number(), key.name.clone()), referencing.clone());
@@ -69,7 +66,7 @@ pub(crate) fn look_after(environment: &mut Environment, block: &Arc<Block>, run:
         }
         is_deferred
     };
-    for effect in &effects {
+    for effect in effects {
         let Some(referenced) = Named::of(&catalog, &effect.relation) else { continue };
         for (schema, name, key) in catalog.references_to(referenced.schema, referenced.name) {
             let TableEntry::Table(referencing) = catalog.lookup(Some(schema), name)? else { continue };
@@ -86,7 +83,7 @@ pub(crate) fn look_after(environment: &mut Environment, block: &Arc<Block>, run:
             reference.rows_are_gone(environment, block, effect)?;
         }
     }
-    for effect in &effects {
+    for effect in effects {
         let Some(referencing) = Named::of(&catalog, &effect.relation) else { continue };
         for key in &referencing.table.foreign_keys {
             let comes = match &effect.rows {
@@ -102,6 +99,12 @@ pub(crate) fn look_after(environment: &mut Environment, block: &Arc<Block>, run:
         }
     }
     Ok(())
+}
+
+/// Looks after what had been put off and is not any more.
+pub(crate) fn look_after_due(environment: &mut Environment, block: &Arc<Block>, run: Run) -> Result<()> {
+    let due = block.deferred().take(|modes, pending| !is_put_off(modes, pending));
+    check_pending(environment, block, due, run)
 }
 
 fn is_put_off(modes: &Modes, pending: &Pending) -> bool {
@@ -376,19 +379,6 @@ fn key_text(named: &[storage::Attribute], names: &[usize], values: &[Value], typ
     let types = typed.iter().map(|&at| of.schema().attributes()[at].sql_type);
     let values: Vec<String> = values.iter().zip(types).map(|(value, t)| format_value(value, t)).collect();
     format!("({})=({})", names.join(", "), values.join(", "))
-}
-
-/// The values of attributes of some rows.
-fn gathered(snapshot: &Snapshot, ids: &[RowId], attributes: &[usize]) -> Chunk {
-    let types = snapshot.schema().attributes();
-    let mut columns: Vec<_> = attributes.iter().map(|&a| ColumnBuilder::new(types[a].sql_type, ids.len())).collect();
-    for run in ids.chunk_by(|a, b| a.chunk() == b.chunk()) {
-        let reader = snapshot.chunk(run[0].chunk()).read();
-        for (&attribute, column) in attributes.iter().zip(&mut columns) {
-            reader.gather_into(attribute, run.iter().map(|id| id.offset()), column);
-        }
-    }
-    Chunk::new(ids.len(), columns.into_iter().map(ColumnBuilder::finish).collect())
 }
 
 /// Error 23503 if rows that are new, or have another key, reference what is not there.

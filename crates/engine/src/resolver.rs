@@ -195,7 +195,12 @@ impl sql::Resolver for Resolver<'_> {
         Ok(match entry {
             TableEntry::View(view) => {
                 let columns = view.columns.iter().map(|c| c.name.clone()).collect();
-                Resolved::View { sql: view.sql.clone(), columns, path: view.path.clone() }
+                Resolved::View {
+                    sql: view.sql.clone(),
+                    columns,
+                    path: view.path.clone(),
+                    triggers: view.triggers.clone(),
+                }
             }
             TableEntry::Table(table) => {
                 let snapshot = self.snapshot(&table.relation);
@@ -211,6 +216,7 @@ impl sql::Resolver for Resolver<'_> {
                     checks: table.checks.clone(),
                     domains: self.domains_of(table),
                     collations: collations_of(table),
+                    triggers: table.triggers.clone(),
                     statistics: Arc::new(snapshot.clone()),
                     source: Source::Stored(snapshot, table.relation.clone()).into_handle(),
                 })
@@ -324,6 +330,12 @@ impl sql::Resolver for Resolver<'_> {
     fn session(&self) -> i64 {
         self.is_of_session.set(true);
         self.environment.sequences.number()
+    }
+
+    fn trigger_depth(&self) -> i64 {
+        // As with the time, it is asked each time.
+        self.asked_now.set(true);
+        self.environment.trigger_depth as i64
     }
 
     fn storage_info(&self, table: &ObjectName) -> Result<Table> {
@@ -441,6 +453,7 @@ fn rows_to_come(name: String, fields: Vec<Field>, source: Source) -> Table {
         fillings: Vec::new(),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        triggers: Vec::new(),
         statistics: Arc::new(Unknown),
         source: source.into_handle(),
     }

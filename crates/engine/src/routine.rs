@@ -26,6 +26,7 @@ mod rows;
 mod run;
 mod scope;
 mod steps;
+mod trigger;
 
 use std::sync::Arc;
 
@@ -41,9 +42,11 @@ use crate::transaction::Block;
 use program::Program;
 use results::Outcome;
 use run::Runner;
+use trigger::before_row;
 
 pub(crate) use materialise::compute_calls;
 pub(crate) use rows::calls_routines;
+pub(crate) use trigger::{Columns, Fired, call_trigger};
 
 /// Deepest nesting of calls.
 const MAX_CALLS: usize = 1000;

@@ -15,6 +15,7 @@ mod routine;
 mod session;
 mod show;
 mod transact;
+mod trigger;
 mod user_type;
 mod with;
 
@@ -32,6 +33,7 @@ use crate::execute;
 use crate::rejects::Rejects;
 use crate::result::{QueryResult, Tag};
 use crate::routine::{compute_calls, run_anonymous};
+use crate::triggers;
 
 /// Runs a bound statement. Rejected records of its files are stored when it has succeeded, if it reads them for more
 /// than to show a plan.
@@ -45,14 +47,21 @@ pub(crate) fn run(
     {
         block.check_writable(what)?;
     }
-    if let Some(plan) = statement.plan_to_run() {
-        compute_calls(environment, plan)?;
-    }
     let reads = matches!(
         statement,
         Statement::Query(_) | Statement::Insert(_) | Statement::Copy(_) | Statement::Change(_) | Statement::With(_)
     ) || matches!(statement, Statement::CreateTableAs { with_data: true, .. });
+    let fires = statement.fires().cloned();
+    if let Some(fires) = &fires {
+        triggers::before_statement(environment, fires)?;
+    }
+    if let Some(plan) = statement.plan_to_run() {
+        compute_calls(environment, plan)?;
+    }
     let result = dispatch(environment, statement)?;
+    if let (Some(fires), Some(block)) = (fires, &environment.block) {
+        block.fires(fires);
+    }
     if reads { result.and_reject(rejects) } else { Ok(result) }
 }
 
@@ -87,6 +96,7 @@ fn written(statement: &Statement) -> Option<&'static str> {
         Statement::Drop { .. } => Some("DROP"),
         Statement::Routine(sql::RoutineChange::Create { .. }) => Some("CREATE FUNCTION"),
         Statement::Routine(_) => Some("DROP FUNCTION"),
+        Statement::Trigger(_) => Some("CREATE TRIGGER"),
         _ => None,
     }
 }
@@ -157,6 +167,7 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         Statement::With(parts) => with::with(environment, *parts),
         Statement::Transaction(kind) => transact::transact(environment, kind),
         Statement::Routine(change) => routine::change(environment, change),
+        Statement::Trigger(statement) => trigger::change(environment, statement),
         Statement::Call { routine, arguments } => routine::call(environment, &routine, &arguments),
         Statement::Do(body) => run_anonymous(environment, &body),
     }

@@ -8,12 +8,13 @@ use catalog::CatalogSnapshot;
 use sql::{ChangeKind, Open, Statement};
 use types::{SqlType, Value};
 
+use crate::aftermath::look_after;
 use crate::environment::Environment;
 use crate::kept::Fit;
 use crate::kept::change::ShortChange;
 use crate::kept::plans::{Kept, Text};
 use crate::kept::short::Short;
-use crate::references::{look_after, look_after_deferred};
+use crate::references::look_after_deferred;
 use crate::rejects::Rejects;
 use crate::resolver::Resolver;
 use crate::routine::calls_routines;
@@ -116,14 +117,30 @@ fn in_transaction(
             return Err(error);
         }
     }
+    // A statement of a function: what the one around it has done so far is looked after when that ends.
+    let around = (environment.calls > 0).then(|| block.take_done());
+    let result = in_block(environment, &block, parsed, run);
+    if let Some(around) = around {
+        block.put_done(around);
+    }
+    result
+}
+
+/// Runs a statement in the transaction that the session is in: again, if another transaction was faster and that may be.
+fn in_block(
+    environment: &mut Environment,
+    block: &Arc<Block>,
+    parsed: &sql::Parsed,
+    mut run: impl FnMut(&mut Environment) -> Result<QueryResult>,
+) -> Result<QueryResult> {
     // What a block begins with may be run again, as it has read nothing before; what locks rows waits for that, too.
     let locks = parsed.locks_rows();
     let begins = (locks || parsed.alters_tables()) && !block.has_been_queried();
     for tries in 0.. {
         block.begin_statement(parsed.ends_transaction())?;
         let start = block.start(begins, locks);
-        block.transaction.take_effects();
-        let run = run(environment).and_then(|result| look_after(environment, &block, self::run).map(|()| result));
+        block.forget_done();
+        let run = run(environment).and_then(|result| look_after(environment, block, self::run).map(|()| result));
         let error = match run {
             Ok(result) => return Ok(result),
             // A COMMIT that has failed is over.
@@ -330,6 +347,7 @@ fn plan_and_keep(environment: &mut Environment, parsed: &sql::Parsed, text: Text
     let is_planned = |statement: &Statement| {
         matches!(statement, Statement::Query(_) | Statement::Insert(_) | Statement::Change(_))
             && !statement.plan().is_some_and(calls_routines)
+            && statement.fires().is_none()
     };
     let Some((statement, mut uses)) = bound.filter(|(statement, _)| is_planned(statement)) else {
         drop(resolver);

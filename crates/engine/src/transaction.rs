@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use base::{Error, Result, SqlState};
 use catalog::{Catalog, CatalogSnapshot, Fork};
-use sql::{Isolation, TransactionModes};
-use storage::transaction::{Clock, Stamp};
+use sql::{Fires, Isolation, TransactionModes};
+use storage::transaction::{Clock, Effect, Stamp};
 use storage::{Relation, RowId, Snapshot, Transaction};
 
 use crate::call::Call;
@@ -45,6 +45,8 @@ pub(crate) struct Block {
     settings: Mutex<Vec<(&'static Setting, Option<String>)>>,
     /// What it has put off to its end.
     deferred: Mutex<Deferred>,
+    /// What its statement has done to tables with triggers, of which these are still to hear.
+    fired: Mutex<Vec<Fires>>,
     /// If its statement has a WITH that changes data: the rows that its parts have changed.
     changed_by_parts: Mutex<Option<ChangedByParts>>,
 }
@@ -102,6 +104,7 @@ impl Block {
             definitions: OnceLock::new(),
             settings: Mutex::default(),
             deferred: Mutex::default(),
+            fired: Mutex::default(),
             changed_by_parts: Mutex::default(),
         }
     }
@@ -127,6 +130,37 @@ impl Block {
     /// What it has put off to its end.
     pub fn deferred(&self) -> std::sync::MutexGuard<'_, Deferred> {
         self.deferred.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A statement has done something to a table with triggers.
+    pub fn fires(&self, fires: Fires) {
+        self.fired.lock().unwrap_or_else(PoisonError::into_inner).push(fires);
+    }
+
+    /// Whether triggers are still to hear of something.
+    pub fn has_fired(&self) -> bool {
+        !self.fired.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// What its statement has done so far that has to be looked after.
+    pub fn take_done(&self) -> (Vec<Effect>, Vec<Fires>) {
+        (self.transaction.take_effects(), self.take_fired())
+    }
+
+    /// And that again, when a statement within it has ended.
+    pub fn put_done(&self, (effects, fired): (Vec<Effect>, Vec<Fires>)) {
+        self.transaction.put_effects(effects);
+        *self.fired.lock().unwrap_or_else(PoisonError::into_inner) = fired;
+    }
+
+    /// Nothing of what a statement has done is looked after: it has not happened.
+    pub fn forget_done(&self) {
+        drop(self.take_done());
+    }
+
+    /// What they are to hear of.
+    pub fn take_fired(&self) -> Vec<Fires> {
+        std::mem::take(&mut self.fired.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A statement with several changes begins: a row is changed by the first of them only.

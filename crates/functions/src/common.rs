@@ -1,6 +1,6 @@
 //! What values of two types are converted to where they must be of one.
 
-use types::{SqlType, StructType};
+use types::{SqlType, StructField, StructType};
 
 /// The type to which values of both types convert implicitly; an untyped literal ([`SqlType::Null`]) takes the other's.
 pub fn common_type(a: SqlType, b: SqlType) -> Option<SqlType> {
@@ -36,8 +36,16 @@ pub fn common_type(a: SqlType, b: SqlType) -> Option<SqlType> {
     })
 }
 
-/// The fields of both, each of the common type of those of its name.
+/// The fields of both, each of the common type of those of its name; of rows, of those in its place.
 fn common_struct(a: &StructType, b: &StructType) -> Option<SqlType> {
+    if a.is_row || b.is_row {
+        let field = |(a, b): (&StructField, &StructField)| {
+            let sql_type = common_type(a.sql_type, b.sql_type)?;
+            Some(StructField { name: a.name.clone(), sql_type })
+        };
+        let fields = a.fields.iter().zip(&b.fields).map(field).collect::<Option<_>>()?;
+        return (a.fields.len() == b.fields.len()).then(|| SqlType::row_of(fields));
+    }
     let mut fields = a.fields.clone();
     for field in &b.fields {
         match a.position(&field.name) {

@@ -46,6 +46,7 @@ mod shown;
 mod statement;
 mod summarize;
 mod ties;
+mod trigger;
 mod type_name;
 mod unnest;
 mod user_type;

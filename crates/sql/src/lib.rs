@@ -31,7 +31,8 @@ pub use resolver::{ComputedColumn, DomainColumn, Resolved, Resolver, Series, Ser
 pub use split::{Piece, bytes_of_statements, given_data, next_piece, split};
 pub use statement::{
     AlterTable, Change, ChangeKind, ColumnDefinition, Copy, CopyTarget, CreateIndex, CreateTable, CreateView,
-    CursorStatement, Direction, DomainStatement, ExplainStage, IndexShape, Insert, Isolation, LockStrength, LockWait,
-    LockedTable, Locking, Maintenance, ObjectKind, ObjectName, Prepare, ReindexKind, RoutineChange, SequenceChange,
-    Statement, TransactionKind, TransactionModes, TypeStatement, UniqueKey, With, WithPart, change_action,
+    CursorStatement, Direction, DomainStatement, ExplainStage, Fires, IndexShape, Insert, Isolation, LockStrength,
+    LockWait, LockedTable, Locking, Maintenance, ObjectKind, ObjectName, Prepare, ReindexKind, RoutineChange,
+    SequenceChange, Statement, TransactionKind, TransactionModes, TriggerChange, TriggerStatement, TypeStatement,
+    UniqueKey, With, WithPart, change_action,
 };

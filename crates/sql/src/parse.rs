@@ -27,9 +27,11 @@ mod session;
 mod set_config;
 pub(crate) mod sets;
 pub(crate) mod shorthand;
+pub(crate) mod stars;
 pub(crate) mod structs;
 mod table;
 mod traversal;
+mod trigger;
 mod user_types;
 pub(crate) mod window;
 mod words;
@@ -63,6 +65,7 @@ pub(crate) use routine::{CreateRoutineAst, ParameterAst, ReturnsAst, RoutineAst,
 pub(crate) use sequence::{SequenceAst, SequenceChangeAst, SequenceOptions};
 pub(crate) use session::{SessionAst, TableLockAst, is_built_in};
 pub(crate) use set_config::set_config;
+pub(crate) use trigger::{CreateTriggerAst, TriggerAst};
 pub(crate) use user_types::{TypeAction, TypeAst};
 
 /// Where the next token is, for [`back_to`].
@@ -175,6 +178,9 @@ impl Parsed {
         if let Ast::Domain(domain) = &self.ast {
             return !matches!(**domain, DomainAst::Create { .. });
         }
+        if let Ast::Trigger(_) = &self.ast {
+            return true;
+        }
         let Ast::Library(statement) = &self.ast else { return false };
         matches!(**statement, Statement::AlterTable(_) | Statement::Drop { object_type: ObjectType::Type, .. })
     }
@@ -276,7 +282,7 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     refuse_current_of(&tokens, &positions)?;
     question::operators(&mut tokens);
     let placeholders = number_placeholders(&mut tokens);
-    let tokens = structs::types(user_types::composites(shorthand::carry(tokens)));
+    let tokens = stars::carry(structs::types(user_types::composites(shorthand::carry(tokens))));
     let (tokens, insert) = insert::form(tokens, &MorselDialect);
     let (tokens, like) = like::form(tokens);
     let tokens = lambda::arrows(tokens);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::Result;
-use catalog::{Check, Domain, Field, Filling, ForeignKey, Name, Routine, Statistics, UserType};
+use catalog::{Check, Domain, Field, Filling, ForeignKey, Name, Routine, Statistics, Trigger, UserType};
 use functions::Sequence;
 use plan::{Expr, TableSource};
 use types::ops::date::Zone;
@@ -102,6 +102,11 @@ pub trait Resolver {
         0
     }
 
+    /// How many triggers' functions run, one within another.
+    fn trigger_depth(&self) -> i64 {
+        0
+    }
+
     /// The names of the functions that read files.
     fn file_functions(&self) -> &'static [&'static str] {
         &[]
@@ -178,6 +183,8 @@ pub enum Resolved {
         columns: Vec<String>,
         /// Where its names without a schema are looked for, if that is not the default schema.
         path: Option<Vec<String>>,
+        /// What is done instead of changing rows of it.
+        triggers: Vec<Arc<Trigger>>,
     },
 }
 
@@ -250,6 +257,8 @@ pub struct Table {
     pub domains: Vec<DomainColumn>,
     /// Its columns that have a collation.
     pub collations: Vec<(usize, Arc<Collation>)>,
+    /// What is called when its rows change, in the order of the names.
+    pub triggers: Vec<Arc<Trigger>>,
     /// What planning may know.
     pub statistics: Arc<dyn Statistics>,
     /// What the engine reads.

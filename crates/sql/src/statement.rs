@@ -1,5 +1,6 @@
 //! Statements as the engine runs them: names resolved, types checked.
 
+mod change;
 mod cursor;
 mod definition;
 mod kinds;
@@ -17,8 +18,12 @@ use types::{Collation, SqlType, Value};
 
 use crate::ComputedColumn;
 use crate::procedure::Block;
+pub use change::{Change, ChangeKind, Fires, Insert, change_action};
 pub use cursor::{CursorStatement, Direction};
-pub use definition::{DomainStatement, Maintenance, ReindexKind, RoutineChange, SequenceChange, TypeStatement};
+pub use definition::{
+    DomainStatement, Maintenance, ReindexKind, RoutineChange, SequenceChange, TriggerChange, TriggerStatement,
+    TypeStatement,
+};
 pub use kinds::{ExplainStage, ObjectKind};
 pub use lock::{LockStrength, LockWait, LockedTable, Locking};
 pub use name::ObjectName;
@@ -240,6 +245,8 @@ pub enum Statement {
     },
     /// What defines functions and procedures.
     Routine(RoutineChange),
+    /// What defines triggers.
+    Trigger(TriggerStatement),
     /// CALL.
     Call {
         /// The procedure.
@@ -286,6 +293,16 @@ impl Statement {
             Self::Cursor(CursorStatement::Declare { plan, .. }) => Some(plan),
             Self::SetVariable { plan, .. } => plan.as_mut(),
             Self::Explain { analyze: true, statement, .. } => statement.plan_to_run(),
+            _ => None,
+        }
+    }
+
+    /// The triggers that it may fire.
+    pub fn fires(&self) -> Option<&Fires> {
+        match self {
+            Self::Insert(insert) => insert.fires.as_ref(),
+            Self::Change(change) => change.fires.as_ref(),
+            Self::Copy(Copy::From { fires, .. }) => fires.as_ref(),
             _ => None,
         }
     }
@@ -448,18 +465,6 @@ impl ColumnDefinition {
     }
 }
 
-/// INSERT.
-#[derive(Clone, Debug)]
-pub struct Insert {
-    /// The table.
-    pub name: ObjectName,
-    /// The table as resolved.
-    pub table: TableSource,
-    /// Its output has one column per column of the table, in order and of its type; defaults are filled in. NOT NULL is
-    /// still to be checked.
-    pub source: Plan,
-}
-
 /// COPY.
 #[derive(Clone, Debug)]
 pub enum Copy {
@@ -475,6 +480,8 @@ pub enum Copy {
         fillings: Vec<Filling>,
         /// Whether rows are more than their values: there are constraints to check or columns to compute.
         checked: bool,
+        /// The triggers that it may fire.
+        fires: Option<Fires>,
         /// Where from.
         target: CopyTarget,
         /// Where the path stands.
@@ -504,77 +511,6 @@ pub enum CopyTarget {
     Stdin,
     /// The client.
     Stdout,
-}
-
-/// A change of rows: a query whose output says what becomes of which row.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// The table.
-    pub name: ObjectName,
-    /// The table as resolved.
-    pub table: TableSource,
-    /// What is done.
-    pub kind: ChangeKind,
-    /// Which attributes the output has new values of, in order.
-    pub attributes: Vec<usize>,
-    /// Its output: for MERGE an [action](change_action), unless rows are inserted only their ids, then the values of
-    /// `attributes`, then what RETURNING asks for. Constraints are asserted but for NOT NULL of tables without CHECK.
-    pub source: Plan,
-    /// RETURNING.
-    pub returning: Option<Vec<catalog::Field>>,
-    /// Whether sequences of the table's columns begin again: TRUNCATE ... RESTART IDENTITY.
-    pub restarts: bool,
-}
-
-/// What a [`Change`] does with the rows.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ChangeKind {
-    /// They are new.
-    Insert,
-    /// They get new values.
-    Update {
-        /// An attribute of a key is among these: the row is another one then.
-        moves: bool,
-        /// A row may occur more than once: its first values count.
-        repeats: bool,
-    },
-    /// They are deleted.
-    Delete {
-        /// A row may occur more than once.
-        repeats: bool,
-    },
-    /// All are deleted.
-    Truncate,
-    /// Those without an id are new, unless a key of theirs occurs twice; the others get new values.
-    Upsert {
-        /// Keys that occur twice are an error; otherwise the first row counts.
-        updates: bool,
-        /// The attributes that get new values.
-        updated: Vec<usize>,
-        /// A key is among these.
-        moves: bool,
-        /// These keys.
-        keys: Vec<UniqueKey>,
-    },
-    /// As the action says.
-    Merge {
-        /// The attributes that get new values.
-        updated: Vec<usize>,
-        /// An attribute of a key is among these: the row is another one then.
-        moves: bool,
-    },
-}
-
-/// What MERGE does with a row.
-pub mod change_action {
-    /// It is inserted.
-    pub const INSERT: i64 = 0;
-    /// It gets new values.
-    pub const UPDATE: i64 = 1;
-    /// It is deleted.
-    pub const DELETE: i64 = 2;
-    /// Nothing: such rows are left out.
-    pub const NOTHING: i64 = 3;
 }
 
 /// How far a transaction is kept from others.

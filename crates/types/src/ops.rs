@@ -22,6 +22,7 @@ pub mod number;
 pub mod numeric;
 pub mod range;
 pub mod regex;
+pub mod rows;
 pub mod string;
 pub mod structure;
 pub mod sum;

@@ -193,11 +193,21 @@ impl SqlType {
 
     /// The type of structs of these fields, kept for ever as those of arrays are.
     pub fn struct_of(fields: Vec<StructField>) -> Self {
+        Self::kept_struct(StructType { fields, is_row: false })
+    }
+
+    /// The type of rows of these fields, likewise.
+    pub fn row_of(fields: Vec<StructField>) -> Self {
+        Self::kept_struct(StructType { fields, is_row: true })
+    }
+
+    fn kept_struct(of: StructType) -> Self {
         static KNOWN: Mutex<BTreeMap<String, &'static StructType>> = Mutex::new(BTreeMap::new());
         let named = |f: &StructField| format!("{} {}", structs::name(&f.name), key(f.sql_type));
-        let key = fields.iter().map(named).collect::<Vec<_>>().join(", ");
+        let named = of.fields.iter().map(named).collect::<Vec<_>>().join(", ");
+        let key = if of.is_row { format!("row {named}") } else { named };
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        Self::Struct(known.entry(key).or_insert_with(|| Box::leak(Box::new(StructType { fields }))))
+        Self::Struct(known.entry(key).or_insert_with(|| Box::leak(Box::new(of))))
     }
 
     /// The type of maps from such keys to such values.
@@ -325,7 +335,7 @@ fn key(sql_type: SqlType) -> String {
         SqlType::Array(element) => format!("{}[]", key(*element)),
         SqlType::Struct(of) => {
             let fields = of.fields.iter().map(|f| format!("{} {}", structs::name(&f.name), key(f.sql_type)));
-            format!("({})", fields.collect::<Vec<_>>().join(", "))
+            format!("{}({})", if of.is_row { "row" } else { "" }, fields.collect::<Vec<_>>().join(", "))
         }
         SqlType::Map(of) => format!("map {}", key(of.entry)),
         _ => sql_type.to_string(),
@@ -386,7 +396,10 @@ impl std::str::FromStr for SqlType {
             return element.parse().map(Self::array_of).map_err(|_| bad());
         }
         if let Some(fields) = text.strip_prefix("struct(") {
-            return structs::parse(fields.strip_suffix(')').ok_or_else(bad)?).ok_or_else(bad);
+            return structs::parse(fields.strip_suffix(')').ok_or_else(bad)?, false).ok_or_else(bad);
+        }
+        if let Some(fields) = text.strip_prefix("composite(") {
+            return structs::parse(fields.strip_suffix(')').ok_or_else(bad)?, true).ok_or_else(bad);
         }
         if let Some(parts) = text.strip_prefix("map(") {
             return structs::parse_map(parts.strip_suffix(')').ok_or_else(bad)?).ok_or_else(bad);

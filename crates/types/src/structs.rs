@@ -16,8 +16,10 @@ pub struct StructField {
 /// The fields of a struct, in order.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct StructType {
-    /// Names are different, whatever their case.
+    /// Names are different, whatever their case, but for those of a row.
     pub fields: Vec<StructField>,
+    /// Whether it is a row, as PostgreSQL's composite types are: its text is that of its values alone.
+    pub is_row: bool,
 }
 
 impl StructType {
@@ -30,7 +32,7 @@ impl StructType {
 
 impl fmt::Display for StructType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("struct(")?;
+        f.write_str(if self.is_row { "composite(" } else { "struct(" })?;
         for (at, field) in self.fields.iter().enumerate() {
             write!(f, "{}{} {}", if at > 0 { ", " } else { "" }, name(&field.name), field.sql_type)?;
         }
@@ -66,8 +68,9 @@ pub(crate) fn parse_map(text: &str) -> Option<SqlType> {
 }
 
 /// Reads what is printed between the parentheses.
-pub(crate) fn parse(text: &str) -> Option<SqlType> {
-    Some(SqlType::struct_of(parts(text).into_iter().map(field).collect::<Option<_>>()?))
+pub(crate) fn parse(text: &str, is_row: bool) -> Option<SqlType> {
+    let fields = parts(text).into_iter().map(field).collect::<Option<_>>()?;
+    Some(if is_row { SqlType::row_of(fields) } else { SqlType::struct_of(fields) })
 }
 
 /// What stands between commas that are in no quotes or parentheses.

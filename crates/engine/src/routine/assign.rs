@@ -9,7 +9,7 @@ use types::{SqlType, Value};
 use super::convert::converted;
 use super::program::Place;
 use super::run::Runner;
-use super::scope::{Kind, Record, Slot};
+use super::scope::{Kind, Record, Slot, record_of};
 
 impl Runner<'_> {
     /// Assigns a value.
@@ -30,6 +30,10 @@ impl Runner<'_> {
                 let empty = self.empty(place.slot);
                 self.frame[place.slot] = empty;
                 return Ok(());
+            }
+            (Kind::Row(_) | Kind::Record, None) if let Some(record) = record_of(&value, from) => {
+                let slot = place.slot;
+                return self.assign_record(slot, &record.fields, Some(&record.values));
             }
             (Kind::Row(_) | Kind::Record, None) => {
                 return Err(Error::new(

@@ -15,7 +15,19 @@ use super::embedded::Embedded;
 use super::place_of;
 use super::program::{Action, Into, Place, Program, Query, Step};
 use super::scope::{Kind, Scope, Variable};
+use super::trigger::VARIABLES;
 use crate::environment::Environment;
+
+/// The variables that a routine begins with.
+struct Parameters {
+    /// What it is given.
+    given: Vec<usize>,
+    /// NEW and OLD of a trigger's function.
+    rows: Vec<usize>,
+    /// What comes out.
+    results: Vec<usize>,
+    found: usize,
+}
 
 /// What a body is compiled with.
 struct Compiler<'a> {
@@ -67,6 +79,7 @@ pub(super) fn anonymous(environment: &Environment, body: &tree::Block) -> Result
         routine: None,
         variables: compiler.variables,
         given: Vec::new(),
+        rows: Vec::new(),
         results: Vec::new(),
         found,
         columns: Arc::new([]),
@@ -102,7 +115,7 @@ impl<'a> Compiler<'a> {
     fn program(
         self,
         routine: &Arc<Routine>,
-        (given, results, found): (Vec<usize>, Vec<usize>, usize),
+        Parameters { given, rows, results, found }: Parameters,
         body: Vec<Step>,
     ) -> Program {
         Program {
@@ -110,6 +123,7 @@ impl<'a> Compiler<'a> {
             routine: Some(routine.clone()),
             variables: self.variables,
             given,
+            rows,
             results,
             found,
             columns: columns_of(routine),
@@ -119,9 +133,22 @@ impl<'a> Compiler<'a> {
     }
 
     /// The parameters, by name and number, in a scope that the routine's name qualifies: those given, those that come out, FOUND.
-    fn parameters(&mut self, routine: &Routine) -> (Vec<usize>, Vec<usize>, usize) {
+    fn parameters(&mut self, routine: &Routine) -> Parameters {
         let found = self.found();
-        let (mut given, mut results, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut given, mut rows, mut results, mut names) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        if routine.returns == Returns::Trigger {
+            let argv = ("tg_argv", SqlType::array_of(SqlType::Text));
+            for (name, sql_type) in VARIABLES.into_iter().chain([argv]) {
+                let slot = self.variable(name, Kind::Scalar(sql_type));
+                names.push((name.to_owned(), slot));
+                given.push(slot);
+            }
+            for name in ["new", "old"] {
+                let slot = self.variable(name, Kind::Record);
+                names.push((name.to_owned(), slot));
+                rows.push(slot);
+            }
+        }
         for parameter in &routine.parameters {
             let slot = self.variable(parameter.name.as_deref().unwrap_or(""), Kind::Scalar(parameter.sql_type));
             names.extend(parameter.name.clone().map(|name| (name, slot)));
@@ -141,7 +168,7 @@ impl<'a> Compiler<'a> {
         }
         let around = Some(self.scope.clone());
         self.scope = Arc::new(Scope { label: Some(routine.name.clone()), names, around });
-        (given, results, found)
+        Parameters { given, rows, results, found }
     }
 
     fn sql(&self, text: &str) -> Embedded {

@@ -17,6 +17,8 @@ pub(super) struct Program {
     pub(super) variables: Vec<Variable>,
     /// Those that what is given goes to.
     pub(super) given: Vec<usize>,
+    /// Of a trigger's function: NEW and OLD.
+    pub(super) rows: Vec<usize>,
     /// Those that come out.
     pub(super) results: Vec<usize>,
     /// FOUND.

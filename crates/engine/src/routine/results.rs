@@ -30,6 +30,7 @@ impl Outcome {
     pub fn null(routine: &Routine) -> Self {
         let columns = match routine.returns {
             Returns::Nothing => 0,
+            Returns::Value(_) => 1,
             _ => routine.columns().len(),
         };
         Self { row: vec![Value::Null; columns], rows: Vec::new() }

@@ -6,7 +6,7 @@ use types::{SqlType, Value};
 use super::embedded::Embedded;
 use super::program::{Place, Query};
 use super::run::Runner;
-use super::scope::{Record, Slot};
+use super::scope::{Record, Slot, record_of};
 
 impl Runner<'_> {
     pub(super) fn return_next(&mut self, value: Option<&Embedded>) -> Result<()> {
@@ -22,7 +22,13 @@ impl Runner<'_> {
                 }
                 None => {
                     let (value, sql_type) = self.value(value)?;
-                    (vec![value], vec![sql_type])
+                    match record_of(&value, sql_type).filter(|_| self.results.columns().len() != 1) {
+                        Some(record) => {
+                            let types = record.fields.iter().map(|field| field.sql_type).collect();
+                            (record.values, types)
+                        }
+                        None => (vec![value], vec![sql_type]),
+                    }
                 }
             },
             None => {

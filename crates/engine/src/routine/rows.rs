@@ -5,13 +5,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use base::{Error, Result};
+use catalog::Returns;
 use functions::{Call, ScalarFunction};
 use io::MemorySource;
 use plan::eval::{Scope, eval_in};
 use plan::{ColumnId, Expr, ExprKind, Node, Op, Plan, TableInfo};
 use types::Value;
 
-use super::{run_for, run_routine};
+use super::scope::record_of;
+use super::{before_row, run_for, run_routine};
 use crate::environment::Environment;
 use crate::files;
 use crate::source::Source;
@@ -29,7 +31,9 @@ pub(super) fn node_calls(node: &Node) -> bool {
 /// Whether an expression calls one, subqueries included.
 pub(super) fn calls(expr: &Expr) -> bool {
     expr.any(&|e| match &e.kind {
-        ExprKind::Call(function, _) => *function == ScalarFunction::ROUTINE,
+        ExprKind::Call(function, _) => {
+            matches!(*function, ScalarFunction::ROUTINE | ScalarFunction::BEFORE_ROW)
+        }
         ExprKind::Subquery(subquery) => node_calls(&subquery.plan),
         _ => false,
     })
@@ -46,7 +50,14 @@ pub(super) fn rows_of_tables(environment: &mut Environment, plan: &mut Plan) -> 
             arguments.push(eval_in(argument, &scope)?);
         }
         let outcome = run_for(environment, &rows.routine, arguments, false, Some(&table.fields))?;
-        let chunks = if rows.routine.is_set { outcome.rows } else { vec![super::row_of(&table.fields, &outcome.row)] };
+        let mut row = outcome.row;
+        if let ([value], Returns::Value(sql_type)) = (row.as_slice(), rows.routine.returns)
+            && let Some(record) = record_of(value, sql_type)
+        {
+            row = record.values;
+        }
+        row.resize(table.fields.len(), Value::Null);
+        let chunks = if rows.routine.is_set { outcome.rows } else { vec![super::row_of(&table.fields, &row)] };
         let fields = table.fields.iter().map(|field| io::Field::new(field.name.as_str(), field.sql_type)).collect();
         let made =
             files::table(&table.name, Arc::new(MemorySource::new(fields, chunks)), &environment.database.0.samples);
@@ -82,6 +93,9 @@ impl Scope for Row<'_, '_> {
     fn call(&self, function: ScalarFunction, call: &Call<'_>) -> Result<Value> {
         if function == ScalarFunction::ROUTINE {
             return call_in(&mut self.environment.borrow_mut(), call.values);
+        }
+        if function == ScalarFunction::BEFORE_ROW {
+            return before_row(&mut self.environment.borrow_mut(), call);
         }
         function.evaluate(call)
     }

@@ -11,7 +11,7 @@ use super::convert::converted;
 use super::embedded::Embedded;
 use super::program::{Code, Program};
 use super::results::{Outcome, Results};
-use super::scope::Slot;
+use super::scope::{Record, Slot, record_of};
 use crate::QueryResult;
 use crate::environment::Environment;
 
@@ -42,6 +42,8 @@ pub(super) struct Runner<'e> {
     /// The error that a handler looks at.
     pub handled: Option<Error>,
     pub results: Results,
+    /// The row that RETURN gives, of a trigger's function; none: NULL.
+    pub returned_row: Option<Record>,
     /// What RETURN gives.
     pub returned: Option<(Value, SqlType)>,
     pub has_returned: bool,
@@ -70,6 +72,7 @@ impl<'e> Runner<'e> {
             row_count: 0,
             handled: None,
             results: Results::new(columns),
+            returned_row: None,
             returned: None,
             has_returned: false,
             at: (0, ""),
@@ -99,6 +102,38 @@ impl<'e> Runner<'e> {
             Err(error) => return Err(self.located(error)),
         }
         self.outcome()
+    }
+
+    /// Runs a trigger's function to its end: the row that it gives, or none.
+    pub fn run_for_row(mut self) -> Result<Option<Record>> {
+        let program = self.program.clone();
+        if let Err(error) = self.steps(&program.body) {
+            return Err(self.located(error));
+        }
+        if !self.has_returned {
+            let message = "control reached end of trigger procedure without RETURN";
+            return Err(Error::new(SqlState("2F005"), message).context(program.place.clone()));
+        }
+        Ok(self.returned_row)
+    }
+
+    /// RETURN of a trigger's function.
+    pub fn return_row(&mut self, value: &Embedded) -> Result<()> {
+        if let Some(record) = self.record_named(value) {
+            self.returned_row = Some(record);
+            return Ok(());
+        }
+        self.returned_row = match self.value(value)? {
+            (Value::Null, _) => None,
+            (value, sql_type) => match record_of(&value, sql_type) {
+                Some(record) => Some(record),
+                None => {
+                    let message = "cannot return non-composite value from function returning composite type";
+                    return Err(Error::new(SqlState::DATATYPE_MISMATCH, message));
+                }
+            },
+        };
+        Ok(())
     }
 
     /// The error with the place where it happened.

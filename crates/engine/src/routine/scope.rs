@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
 use catalog::Field;
-use types::{SqlType, Value};
+use types::ops::structure;
+use types::{SqlType, StructField, Value};
 
 /// 55000.
 const NOT_READY: SqlState = SqlState("55000");
@@ -72,6 +73,29 @@ pub(super) struct Record {
     pub values: Vec<Value>,
 }
 
+impl Record {
+    /// The row that it is as a value, and its type.
+    pub fn value(&self) -> Result<(Value, SqlType)> {
+        let sql_type = struct_of(&self.fields);
+        let Some(of) = sql_type.structure() else { return Err(Error::internal("a record that is no struct")) };
+        Ok((structure::encode(&self.values, of)?, sql_type))
+    }
+}
+
+/// The type of a record of these fields as a value.
+fn struct_of(fields: &[Field]) -> SqlType {
+    let field = |field: &Field| StructField { name: field.name.clone(), sql_type: field.sql_type };
+    SqlType::row_of(fields.iter().map(field).collect())
+}
+
+/// The record that a struct is.
+pub(super) fn record_of(value: &Value, sql_type: SqlType) -> Option<Record> {
+    let (Value::Str(form), Some(of)) = (value, sql_type.structure()) else { return None };
+    let field = |field: &StructField| Field { name: field.name.clone(), sql_type: field.sql_type, nullable: true };
+    let values = structure::values(form, of).collect();
+    Some(Record { fields: of.fields.iter().map(field).collect(), values })
+}
+
 /// A variable's value.
 #[derive(Clone, Debug)]
 pub(super) enum Slot {
@@ -92,6 +116,7 @@ impl Reference {
     pub fn value(self, frame: &[Slot]) -> Value {
         match (&frame[self.slot], self.field) {
             (Slot::Scalar(value), _) => value.clone(),
+            (Slot::Record(Some(record)), None) => record.value().map_or(Value::Null, |(value, _)| value),
             (Slot::Record(Some(record)), Some(field)) => record.values.get(field).cloned().unwrap_or(Value::Null),
             (Slot::Record(_), _) => Value::Null,
         }
@@ -122,8 +147,8 @@ impl<'a> Seen<'a> {
             (Kind::Scalar(_), Some(_)) => return Ok(None),
             (Kind::Row(_) | Kind::Record, Some(field)) => self.field(slot, &field)?,
             (Kind::Row(_) | Kind::Record, None) => {
-                return Err(Error::unsupported(format!("the record \"{}\" as a value", parts.join(".")))
-                    .hint("name its fields"));
+                let record = self.record(slot)?;
+                (Reference { slot, field: None }, struct_of(&record.fields))
             }
         };
         let mut references = self.references.borrow_mut();
@@ -135,7 +160,8 @@ impl<'a> Seen<'a> {
         Ok(Some((number, sql_type)))
     }
 
-    fn field(&self, slot: usize, field: &str) -> Result<(Reference, SqlType)> {
+    /// The record in a variable, of which it is noted what columns it has.
+    fn record(&self, slot: usize) -> Result<&Record> {
         let name = &self.variables[slot].name;
         let Slot::Record(Some(record)) = &self.frame[slot] else {
             return Err(Error::new(NOT_READY, format!("record \"{name}\" is not assigned yet"))
@@ -145,6 +171,11 @@ impl<'a> Seen<'a> {
         if shapes.iter().all(|(known, _)| *known != slot) {
             shapes.push((slot, record.fields.clone()));
         }
+        Ok(record)
+    }
+
+    fn field(&self, slot: usize, field: &str) -> Result<(Reference, SqlType)> {
+        let (name, record) = (&self.variables[slot].name, self.record(slot)?);
         match record.fields.iter().position(|f| f.name == field) {
             Some(at) => Ok((Reference { slot, field: Some(at) }, record.fields[at].sql_type)),
             None => {

@@ -1,6 +1,7 @@
 //! What each step does.
 
 use base::Result;
+use catalog::Returns;
 
 use super::names::what;
 use super::program::{Action, Step};
@@ -41,7 +42,10 @@ impl Runner<'_> {
                 return Ok(if leaves { Flow::Leave { number: *number, goes_on: *goes_on } } else { Flow::On });
             }
             Action::Return(value) => {
-                if let Some(value) = value {
+                let is_trigger = self.program.routine.as_ref().is_some_and(|of| of.returns == Returns::Trigger);
+                if let (Some(value), true) = (value, is_trigger) {
+                    self.return_row(value)?;
+                } else if let Some(value) = value {
                     self.returned = Some(self.value(value)?);
                 }
                 self.has_returned = true;

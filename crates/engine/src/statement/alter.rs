@@ -208,7 +208,9 @@ impl Keys<'_> {
     ) -> Result<Vec<ForeignKey>> {
         let (block, catalog) = (block(environment)?, environment.catalog());
         let references = catalog.references_to(canonical(name.schema.as_deref()), &name.name);
-        if !(all.is_empty() && new.is_empty() && references.is_empty()) {
+        let has_triggers = matches!(catalog.find(name.schema.as_deref(), &name.name),
+            Some(TableEntry::Table(table)) if !table.triggers.is_empty());
+        if !(all.is_empty() && new.is_empty() && references.is_empty()) || has_triggers {
             block.transaction.note_effects_on(self.new)?;
         }
         for key in new {

@@ -27,7 +27,7 @@ use crate::transaction::Block;
 use crate::typed::typed;
 
 pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryResult> {
-    let Change { name, table, kind, attributes, source, returning, restarts } = change;
+    let Change { name, table, kind, attributes, source, returning, restarts, .. } = change;
     let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
     if kind == ChangeKind::Truncate {
         references::check_truncate(environment, &relation).map_err(|e| e.at(name.position))?;
@@ -198,8 +198,9 @@ impl Sink for ChangeSink {
             work.chunk(chunk, &mut later)?;
             drop(charged);
         }
-        // Keys that rows give up are free before others take them.
-        work.insert(later)?;
+        // Keys that rows give up are free before others take them. Rows that move come first.
+        let moved = std::mem::take(&mut work.moved);
+        work.insert(moved.into_iter().chain(later).collect())?;
         self.end(work.done)
     }
 }
@@ -249,6 +250,8 @@ struct Work<'a> {
     sink: &'a ChangeSink,
     /// Rows that something was done with.
     seen: HashSet<RowId>,
+    /// Rows that are written anew in another place.
+    moved: Vec<Chunk>,
     /// Keys that are taken by rows of this statement, with the number of the key.
     keys: HashSet<(usize, Vec<u8>)>,
     done: Changed,
@@ -280,7 +283,7 @@ fn in_order(ids: &Column) -> Option<Vec<RowId>> {
 
 impl<'a> Work<'a> {
     fn new(sink: &'a ChangeSink) -> Self {
-        Self { sink, seen: HashSet::new(), keys: HashSet::new(), done: Changed::default() }
+        Self { sink, seen: HashSet::new(), moved: Vec::new(), keys: HashSet::new(), done: Changed::default() }
     }
 
     /// Does what is to be done with the rows of a chunk; rows that are inserted come `later`.
@@ -303,7 +306,7 @@ impl<'a> Work<'a> {
                 self.done.returned.push(Chunk::new(all, returned));
             }
             return match kind {
-                ChangeKind::Update { .. } => self.update(&ids, &(0..all as u32).collect::<Vec<_>>(), &columns, later),
+                ChangeKind::Update { .. } => self.update(&ids, &(0..all as u32).collect::<Vec<_>>(), &columns),
                 _ => block.transaction.delete(relation, &ids),
             };
         }
@@ -323,7 +326,7 @@ impl<'a> Work<'a> {
         updated.sort_unstable();
         if !updated.is_empty() {
             let (ids, places): (Vec<RowId>, Vec<u32>) = updated.into_iter().unzip();
-            self.update(&ids, &places, &columns, later)?;
+            self.update(&ids, &places, &columns)?;
         }
         if !inserted.is_empty() {
             later.push(rows_of(&columns, &inserted));
@@ -424,7 +427,7 @@ impl<'a> Work<'a> {
         Ok((0..rows).map(|row| (has_key(row) && !has_null(row)).then(|| encoded(row))).collect())
     }
 
-    fn update(&mut self, ids: &[RowId], places: &[u32], columns: &[Column], later: &mut Vec<Chunk>) -> Result<()> {
+    fn update(&mut self, ids: &[RowId], places: &[u32], columns: &[Column]) -> Result<()> {
         let ChangeSink { relation, block, kind, attributes, .. } = self.sink;
         let (moves, changed) = match kind {
             ChangeKind::Update { moves, .. } => (*moves, attributes),
@@ -434,7 +437,7 @@ impl<'a> Work<'a> {
         if moves {
             let rows = rows_of(columns, places);
             block.transaction.replace(relation, ids, &rows)?;
-            later.push(rows);
+            self.moved.push(rows);
             return Ok(());
         }
         let named = attributes.iter().zip(columns).filter(|(attribute, _)| changed.contains(attribute));

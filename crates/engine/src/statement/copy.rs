@@ -14,12 +14,13 @@ use crate::environment::Environment;
 use crate::rejects::{self, Rejects};
 use crate::resolver::Resolver;
 use crate::result::QueryResult;
+use crate::routine::compute_calls;
 use crate::source::Source;
 use crate::{execute, files};
 
-pub(super) fn copy(environment: &Environment, copy: Copy) -> Result<QueryResult> {
+pub(super) fn copy(environment: &mut Environment, copy: Copy) -> Result<QueryResult> {
     match copy {
-        Copy::From { name, table, columns, fillings, checked, target, position, options } => {
+        Copy::From { name, table, columns, fillings, checked, target, position, options, .. } => {
             let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
             let from = match (&environment.given, target) {
                 (Some(data), CopyTarget::Stdin) => From::Given(data.clone()),
@@ -93,7 +94,7 @@ fn constants(fillings: &[Filling], options: &[(String, String)]) -> Result<Vec<V
 
 /// The file's fields are the columns, in order. Other columns of the table get their defaults.
 fn from_file(
-    environment: &Environment,
+    environment: &mut Environment,
     into: Into<'_>,
     fillings: &[Filling],
     from: &From,
@@ -132,7 +133,7 @@ fn from_file(
 }
 
 /// Appends a file whose types differ, that lacks columns, or whose rows are checked.
-fn through_insert(environment: &Environment, into: Into<'_>, file: Arc<dyn FileSource>) -> Result<usize> {
+fn through_insert(environment: &mut Environment, into: Into<'_>, file: Arc<dyn FileSource>) -> Result<usize> {
     let Into { relation, columns, .. } = into;
     let attributes = relation.schema().attributes();
     // Through INSERT ... SELECT over the file as a data frame of a private name.
@@ -165,8 +166,10 @@ fn through_insert(environment: &Environment, into: Into<'_>, file: Arc<dyn FileS
         sources.join(", "),
         quote(&name)
     );
-    match sql::bind(&sql::parse(&sql)?, &Resolver::new(environment).with_frame(name, file), &[])? {
-        sql::Statement::Insert(insert) => {
+    let bound = sql::bind(&sql::parse(&sql)?, &Resolver::new(environment).with_frame(name, file), &[])?;
+    match bound {
+        sql::Statement::Insert(mut insert) => {
+            compute_calls(environment, &mut insert.source)?;
             let plan = execute::optimize(environment, insert.source)?;
             load::fill(environment, &plan, relation)
         }

@@ -141,7 +141,12 @@ pub(super) fn create_view(environment: &Environment, create: CreateView) -> Resu
     let mode = mode(if_not_exists, or_replace);
     if !taken(environment, &name, mode)? {
         let reads = reads.into_iter().map(|read| (read.schema, read.name)).collect();
-        enter(environment, &name, TableEntry::View(Arc::new(View { sql, columns, reads, path })), mode)?;
+        let triggers = match environment.catalog().find(name.schema.as_deref(), &name.name) {
+            Some(TableEntry::View(known)) => known.triggers.clone(),
+            _ => Vec::new(),
+        };
+        let view = View { sql, columns, reads, path, triggers };
+        enter(environment, &name, TableEntry::View(Arc::new(view)), mode)?;
     }
     Ok(QueryResult::done(Tag::Done("CREATE VIEW")))
 }

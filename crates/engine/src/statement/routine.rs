@@ -38,8 +38,8 @@ pub(super) fn change(environment: &Environment, change: RoutineChange) -> Result
         RoutineChange::Create { routine, or_replace, position } => {
             (what("CREATE", Some(routine.kind)), catalog.create_routine(*routine, or_replace), position)
         }
-        RoutineChange::Drop { kind, names, if_exists, position } => {
-            (what("DROP", kind), catalog.drop_routines(kind, &names, if_exists), position)
+        RoutineChange::Drop { kind, names, if_exists, cascade, position } => {
+            (what("DROP", kind), catalog.drop_routines(kind, &names, if_exists, cascade), position)
         }
         RoutineChange::Rename { kind, name, to, position } => {
             (what("ALTER", kind), catalog.rename_routine(kind, &name, &to), position)

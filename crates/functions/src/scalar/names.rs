@@ -62,6 +62,9 @@ impl ScalarFunction {
     pub const SIMILAR_TO_ESCAPE: Self = row("similar_to_escape");
     pub const FORMAT: Self = row("format");
     pub const ROUTINE: Self = row("routine");
+    /// The triggers that are called before a row is changed: the table's schema and name, the event, their numbers, the row
+    /// as it was and as it is to be. Its value is the row to be written, or NULL.
+    pub const BEFORE_ROW: Self = row("before_row");
     pub const SEQUENCE_NEXT: Self = row("sequence_next");
     pub const SEQUENCE_CURRENT: Self = row("sequence_current");
     pub const SEQUENCE_LAST: Self = row("sequence_last");

@@ -8,8 +8,8 @@ mod merge;
 mod returning;
 
 use base::{Error, Result};
-use catalog::Field;
 use catalog::IndexStatistics;
+use catalog::{Event, Field};
 use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op};
 use sqlparser::ast::{self, ObjectNamePart, TableFactor, TableWithJoins, UpdateTableFromKind};
 use types::SqlType;
@@ -18,7 +18,7 @@ use super::from::{FromItem, table_factor};
 use super::scope::{Clause, Level, Scope};
 use super::select::filtered;
 use super::{Binder, Bound, Output, fold, unsupported};
-use crate::{Change, ChangeKind, ObjectName, Statement, Table};
+use crate::{Change, ChangeKind, Fires, ObjectName, Statement, Table};
 use returning::Returning;
 pub(super) use returning::Versions;
 
@@ -105,6 +105,8 @@ impl Binder<'_> {
             let node = b.rows_to_change(item, others, update.selection.as_ref())?;
             let assigned = b.assigned(&update.assignments, &table, &name)?;
             let (node, values) = assigned.joined(node, None);
+            let set = table.names_of(values.iter().map(|(attribute, _)| *attribute));
+            let fires = table.fires(b.resolver.placed(&name), &[Event::Update], set);
             let Bound { node, output } = b.updated(node, &columns, values, &table, &name)?;
             let mut attributes: Vec<usize> =
                 (0..output.len()).filter(|&attribute| output[attribute].column != columns[attribute]).collect();
@@ -119,7 +121,7 @@ impl Binder<'_> {
                 columns: &columns,
                 versions: Versions::Both,
             });
-            b.change(name, table, kind, attributes, Some(id), bound, returning)
+            b.change(name, table, (kind, fires), attributes, Some(id), bound, returning)
         })
     }
 
@@ -138,13 +140,15 @@ impl Binder<'_> {
             let node = b.rows_to_change(item, others, delete.selection.as_ref())?;
             let output = b.row_of(&table, &columns);
             let kind = ChangeKind::Delete { repeats: !others.is_empty() };
+            let fires = table.fires(b.resolver.placed(&name), &[Event::Delete], Vec::new());
             let bound = Bound { node, output };
+            let bound = b.before_rows(bound, (&table, &name), Event::Delete, Some(&columns), &[])?;
             let returning = delete.returning.as_deref().map(|items| Returning {
                 items,
                 columns: &columns,
                 versions: Versions::Old,
             });
-            b.change(name, table, kind, Vec::new(), Some(id), bound, returning)
+            b.change(name, table, (kind, fires), Vec::new(), Some(id), bound, returning)
         })
     }
 
@@ -158,7 +162,9 @@ impl Binder<'_> {
         self.at_level(|b| {
             let Changed { name, table, item, id, .. } = b.changed(&factor)?;
             let bound = Bound { node: item.node, output: Vec::new() };
-            let mut statement = b.change(name, table, ChangeKind::Truncate, Vec::new(), Some(id), bound, None)?;
+            let fires = table.fires(b.resolver.placed(&name), &[Event::Truncate], Vec::new());
+            let kind = (ChangeKind::Truncate, fires);
+            let mut statement = b.change(name, table, kind, Vec::new(), Some(id), bound, None)?;
             if let Statement::Change(change) = &mut statement {
                 change.restarts = truncate.identity == Some(ast::TruncateIdentityOption::Restart);
             }
@@ -189,6 +195,7 @@ impl Binder<'_> {
         name: &ObjectName,
     ) -> Result<Bound> {
         let mut output = self.row_of(table, columns);
+        let names = table.names_of(assigned.iter().map(|(attribute, _)| *attribute));
         let mut computed = Vec::new();
         for (attribute, value) in assigned {
             // Values as they were are values as they are: others must not be taken for the table's own.
@@ -200,7 +207,8 @@ impl Binder<'_> {
             true => node,
             false => Node::new(Op::Map { input: Box::new(node), columns: computed }),
         };
-        let bound = self.written(Bound { node, output }, table, name)?;
+        let bound = self.before_rows(Bound { node, output }, (table, name), Event::Update, Some(columns), &names)?;
+        let bound = self.written(bound, table, name)?;
         self.with_computed(bound, (table, name), columns)
     }
 
@@ -210,7 +218,7 @@ impl Binder<'_> {
         &mut self,
         name: ObjectName,
         table: Table,
-        kind: ChangeKind,
+        (kind, fires): (ChangeKind, Option<Fires>),
         attributes: Vec<usize>,
         id: Option<ColumnId>,
         bound: Bound,
@@ -228,7 +236,8 @@ impl Binder<'_> {
             output.extend(bound.output);
         }
         let source = self.plan.finish(Bound { node, output })?;
-        let change = Change { name, table: table.source, kind, attributes, source, returning: fields, restarts: false };
+        let (table, returning) = (table.source, fields);
+        let change = Change { name, table, kind, attributes, source, returning, restarts: false, fires };
         Ok(Statement::Change(Box::new(change)))
     }
 
@@ -239,6 +248,11 @@ impl Binder<'_> {
 }
 
 impl Table {
+    /// The names of columns.
+    fn names_of(&self, attributes: impl Iterator<Item = usize>) -> Vec<String> {
+        attributes.map(|attribute| self.fields[attribute].name.clone()).collect()
+    }
+
     /// Whether one of these attributes is part of a key: an index's, be it unique or not.
     fn has_key_among(&self, attributes: &[usize]) -> bool {
         let is_of = |index: IndexStatistics| {

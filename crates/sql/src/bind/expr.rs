@@ -25,6 +25,7 @@ mod pattern;
 mod position;
 mod range_operators;
 mod rewritten;
+mod row;
 mod session;
 mod string_agg;
 mod structure;
@@ -40,6 +41,7 @@ use types::ops::date::{time_of_timestamp, timestamp_to_date, timetz};
 
 use super::{Binder, unsupported, zone};
 use crate::bind::coerce::{boolean, known};
+use crate::parse::stars::is_star;
 pub(super) use literal::number;
 pub(super) use named::{call, no_function};
 pub(super) use once::{entries, row};
@@ -129,7 +131,10 @@ impl Binder<'_> {
             E::Case { operand, conditions, else_result, .. } => {
                 self.case(operand.as_deref(), conditions, else_result.as_deref())
             }
-            E::Tuple(_) => Err(Error::unsupported("a row outside of a comparison or IN").at(self.text.start(expr))),
+            E::Tuple(entries) => {
+                let entries: Vec<&ast::Expr> = entries.iter().collect();
+                self.row_value(&entries, self.text.start(expr))
+            }
             E::Wildcard(_) | E::QualifiedWildcard(..) => {
                 Err(Error::new(SqlState::SYNTAX_ERROR, "* is only allowed in the select list and in count(*)"))
             }
@@ -165,6 +170,13 @@ impl Binder<'_> {
         if let Some(variable) = self.variable_beside(std::slice::from_ref(ident), &found)? {
             return Ok(variable);
         }
+        let found = match found {
+            Err(error) if error.state() == SqlState::UNDEFINED_COLUMN => match self.whole_row(ident)? {
+                Some(row) => return Ok(row),
+                None => Err(error),
+            },
+            found => found,
+        };
         match found {
             // Words that are calls without parentheses, unless a column has the name.
             Err(error) if ident.quote_style.is_none() => {
@@ -176,6 +188,7 @@ impl Binder<'_> {
 
     pub(super) fn compound(&mut self, parts: &[ast::Ident]) -> Result<Expr> {
         match parts {
+            [.., last] if is_star(last) => self.starred_row(parts),
             [column] => self.identifier(column),
             [table, column] => {
                 let found = self.names.resolve_qualified(table, column, &self.text, &self.plan);

@@ -173,7 +173,7 @@ impl Binder<'_> {
                 let item = self.scan(table, Some(&name.name), alias)?;
                 self.read_by_lock(item, None)
             }
-            Resolved::View { sql, columns, path } => {
+            Resolved::View { sql, columns, path, .. } => {
                 let around = self.limits.in_shared_view;
                 self.limits.in_shared_view |= !is_temporary;
                 let session = self.resolver.set_search_path(path);

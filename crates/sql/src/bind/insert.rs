@@ -1,7 +1,7 @@
 //! INSERT.
 
 use base::{Error, Result, SqlState};
-use catalog::Filling;
+use catalog::{Event, Filling};
 use plan::{Expr, Node, Op};
 use sqlparser::ast::{self, ObjectNamePart, SetExpr, TableObject};
 use types::{SqlType, Value};
@@ -112,6 +112,7 @@ impl Binder<'_> {
             Some(query) => self.insert_source(query, &targets, explicit, position)?,
         };
         let bound = self.filled(bound, &targets, &table)?;
+        let bound = self.before_rows(bound, (&table, &name), Event::Insert, None, &[])?;
         let bound = self.written(bound, &table, &name)?;
         let bound = self.with_computed(bound, (&table, &name), &[])?;
         if insert.on.is_none()
@@ -131,7 +132,8 @@ impl Binder<'_> {
     fn insert_of(&mut self, bound: Bound, table: Table, name: ObjectName, insert: &ast::Insert) -> Result<Statement> {
         let Some(items) = &insert.returning else {
             let source = self.plan.finish(bound)?;
-            return Ok(Statement::Insert(Insert { name, table: table.source, source }));
+            let fires = table.fires(self.resolver.placed(&name), &[Event::Insert], Vec::new());
+            return Ok(Statement::Insert(Insert { name, table: table.source, source, fires }));
         };
         let alias = insert.table_alias.as_ref().map_or_else(|| name.name.clone(), |alias| fold(&alias.alias));
         let Bound { node, output } = bound;
@@ -140,17 +142,20 @@ impl Binder<'_> {
         let attributes = (0..output.len()).collect();
         let output = output.into_iter().chain(returned.output).collect();
         let source = self.plan.finish(Bound { node: returned.node, output })?;
-        let (table, kind) = (table.source, ChangeKind::Insert);
-        let change = Change { name, table, kind, attributes, source, returning: Some(fields), restarts: false };
+        let fires = table.fires(self.resolver.placed(&name), &[Event::Insert], Vec::new());
+        let (table, kind, returning) = (table.source, ChangeKind::Insert, Some(fields));
+        let change = Change { name, table, kind, attributes, source, returning, restarts: false, fires };
         Ok(Statement::Change(Box::new(change)))
     }
 
     /// The rows with all that they get besides what the statement gives them.
     fn inserted(&mut self, bound: Bound, targets: &[Target], table: Table, name: ObjectName) -> Result<Statement> {
         let filled = self.filled(bound, targets, &table)?;
+        let filled = self.before_rows(filled, (&table, &name), Event::Insert, None, &[])?;
         let source = self.written(filled, &table, &name)?;
         let source = self.with_computed(source, (&table, &name), &[])?;
-        Ok(Statement::Insert(Insert { name, table: table.source, source: self.plan.finish(source)? }))
+        let fires = table.fires(self.resolver.placed(&name), &[Event::Insert], Vec::new());
+        Ok(Statement::Insert(Insert { name, table: table.source, source: self.plan.finish(source)?, fires }))
     }
 
     /// Fills the columns that the query's columns are named as.

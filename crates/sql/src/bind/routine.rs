@@ -40,10 +40,11 @@ impl Binder<'_> {
                 let (name, if_exists) = (self.text.object_name(name)?, *if_exists);
                 Statement::Routine(RoutineChange::DropMacro { name, if_exists })
             }
-            RoutineAst::Drop { kind, names, if_exists } => {
+            RoutineAst::Drop { kind, names, if_exists, cascade } => {
                 let position = names.first().and_then(|name| self.text.name_position(&name.name));
                 let names = names.iter().map(|name| self.routine_name(name)).collect::<Result<_>>()?;
-                Statement::Routine(RoutineChange::Drop { kind: *kind, names, if_exists: *if_exists, position })
+                let (kind, if_exists, cascade) = (*kind, *if_exists, *cascade);
+                Statement::Routine(RoutineChange::Drop { kind, names, if_exists, cascade, position })
             }
             RoutineAst::Rename { kind, name, to } => {
                 let position = self.text.name_position(&name.name);
@@ -226,6 +227,17 @@ impl Binder<'_> {
             (None, None) => invalid("function result type must be specified".into()),
             (Some(ReturnsAst::Table), Some(returns)) => Ok((returns, true)),
             (Some(ReturnsAst::Table), None) => invalid("RETURNS TABLE needs columns".into()),
+            (Some(ReturnsAst::Trigger), None) if parameters.is_empty() => match create.language.as_ref().map(fold) {
+                Some(language) if language == Language::Sql.name() => {
+                    invalid("SQL functions cannot return type trigger".into())
+                }
+                _ => Ok((Returns::Trigger, false)),
+            },
+            (Some(ReturnsAst::Trigger), _) => {
+                Err(Error::new(INVALID_DEFINITION, "trigger functions cannot have declared arguments")
+                    .hint("The arguments of the trigger can be accessed through TG_NARGS and TG_ARGV instead.")
+                    .at(position))
+            }
             (Some(ReturnsAst::Void), None) => Ok((Returns::Nothing, false)),
             (Some(ReturnsAst::Void), Some(_)) => {
                 invalid("function result type must be record because of OUT parameters".into())
@@ -302,7 +314,7 @@ pub fn row_type(resolver: &dyn crate::Resolver, parts: &[String]) -> Result<Vec<
     let name = ObjectName { schema, name: name.clone(), position: None };
     match resolver.table(&name)? {
         Resolved::Table(table) => Ok(table.fields),
-        Resolved::View { sql, columns, path } => {
+        Resolved::View { sql, columns, path, .. } => {
             let session = resolver.set_search_path(path);
             let prepared = super::prepare(&sql, resolver, &[]);
             resolver.set_search_path(session);

@@ -146,6 +146,9 @@ impl Binder<'_> {
         }
         for item in &select.projection {
             match item {
+                SelectItem::UnnamedExpr(expr) if let Some(columns) = self.star_values(expr)? => {
+                    items.extend(columns.into_iter().map(|(name, expr)| Item { name, expr }));
+                }
                 SelectItem::UnnamedExpr(expr) => match self.each_column(expr)? {
                     None => items.push(Item { name: output_name(expr), expr: self.expr(expr)? }),
                     Some(each) => {
@@ -188,8 +191,16 @@ impl Binder<'_> {
                         items.extend(self.fields_of(&value)?.into_iter().map(|(name, expr)| Item { name, expr }));
                         continue;
                     }
-                    let columns = match found {
-                        Some(relation) => relation.columns.clone(),
+                    let columns = found.map(|relation| relation.columns.clone());
+                    if columns.is_none()
+                        && let Some(value) = self.variable(std::slice::from_ref(table))?
+                        && value.sql_type.structure().is_some()
+                    {
+                        items.extend(self.fields_of(&value)?.into_iter().map(|(name, expr)| Item { name, expr }));
+                        continue;
+                    }
+                    let columns = match columns {
+                        Some(columns) => columns,
                         None => {
                             let message = format!("missing FROM-clause entry for table \"{}\"", fold(table));
                             return Err(Error::new(SqlState::UNDEFINED_TABLE, message).at(position));

@@ -1,7 +1,7 @@
 //! Statements.
 
 use base::{Error, Result, SqlState};
-use catalog::{Field, Filling};
+use catalog::{Event, Field, Filling};
 use plan::{Node, Plan};
 use sqlparser::ast::{self, Statement as S};
 
@@ -50,6 +50,7 @@ impl Binder<'_> {
             Ast::Sequence(sequence) => return self.sequence_statement(sequence),
             Ast::Session(session) => return self.session_statement(session),
             Ast::Routine(routine) => return self.routine_statement(routine, text),
+            Ast::Trigger(trigger) => return self.trigger_statement(trigger),
             Ast::Type(user_type) => return self.type_statement(user_type),
             Ast::SetConstraints { names, deferred } => {
                 let named = |names: &Vec<ast::ObjectName>| names.iter().map(|n| self.text.object_name(n)).collect();
@@ -232,7 +233,9 @@ impl Binder<'_> {
             let checked = !table.checks.is_empty()
                 || !table.domains.is_empty()
                 || !table.computed.is_empty()
+                || !table.triggers.is_empty()
                 || table.fillings.iter().any(Filling::is_generated);
+            let fires = table.fires(self.resolver.placed(&name), &[Event::Insert], Vec::new());
             let table = table.source;
             return Ok(Statement::Copy(Copy::From {
                 name,
@@ -240,6 +243,7 @@ impl Binder<'_> {
                 columns,
                 fillings,
                 checked,
+                fires,
                 target,
                 position,
                 options,

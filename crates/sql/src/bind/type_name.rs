@@ -105,12 +105,13 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
                     let [key, value] = &parts;
                     SqlType::map_of(sql_type(key, custom)?, sql_type(value, custom)?)
                 }
-                ("struct", [text]) => {
+                (written @ ("struct" | "composite"), [text]) => {
                     let fields = structs::fields(text).map_err(|_| unknown(&format!("struct({text})")))?;
                     let field = |(name, of): &(Ident, DataType)| {
                         Ok(StructField { name: fold(name), sql_type: sql_type(of, custom)? })
                     };
-                    struct_of(fields.iter().map(field).collect::<Result<_>>()?)?
+                    let of = fields.iter().map(field).collect::<Result<Vec<_>>>()?;
+                    if written == "struct" { struct_of(of)? } else { SqlType::row_of(of) }
                 }
                 (name, []) if let Some((_, range)) = SqlType::RANGES.iter().find(|(known, _)| *known == name) => *range,
                 (_, []) => return custom(written)?.ok_or_else(|| unknown(&written.to_string())),

@@ -1,23 +1,32 @@
 //! Types that users have made: names of types, statements about them, and the functions of enums.
 
 use base::{Error, Result, SqlState};
+use catalog::Field;
 use functions::ScalarFunction;
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, DataType};
 use types::ops::array;
-use types::{EnumType, SqlType, Value};
+use types::{EnumType, SqlType, StructField, Value};
 
-use super::Binder;
 use super::coerce::{cast_to, unify};
 use super::expr::{call, no_function};
 use super::type_name::sql_type;
+use super::{Binder, row_type};
 use crate::parse::{TypeAction, TypeAst};
-use crate::{Statement, TypeStatement};
+use crate::{ObjectName, Resolver, Statement, TypeStatement};
 
 /// The functions of enums: they know their values by the type of their argument.
 const FUNCTIONS: [&str; 5] = ["enum_first", "enum_last", "enum_range", "enum_range_boundary", "enum_code"];
 
 const NOT_IN_PREREQUISITE_STATE: SqlState = SqlState("55000");
+
+/// The type of the rows of a table or view.
+fn row_type_of(resolver: &dyn Resolver, name: &ObjectName) -> Option<SqlType> {
+    let parts: Vec<String> = name.schema.iter().cloned().chain([name.name.clone()]).collect();
+    let fields = row_type(resolver, &parts).ok()?;
+    let field = |field: Field| StructField { name: field.name, sql_type: field.sql_type };
+    Some(SqlType::row_of(fields.into_iter().map(field).collect()))
+}
 
 impl Binder<'_> {
     /// The type that a type name means: one that is built in, or one that somebody has made.
@@ -27,7 +36,9 @@ impl Binder<'_> {
         sql_type(name, &|custom: &ast::ObjectName| {
             let name = text.object_name(custom)?;
             let domain = || resolver.domain(&name).map(|(_, domain)| domain.sql_type);
-            Ok(resolver.user_type(&name).map(|user_type| user_type.sql_type()).or_else(domain))
+            let known = resolver.user_type(&name).map(|user_type| user_type.sql_type()).or_else(domain);
+            // A table's name is the type of its rows.
+            Ok(known.or_else(|| row_type_of(resolver, &name)))
         })
     }
 

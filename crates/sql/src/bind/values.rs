@@ -10,26 +10,27 @@ use super::insert::Target;
 use super::scope::{Clause, Level};
 use super::{Binder, Bound, Output};
 use crate::bind::coerce::{assign, cast_to, unify};
+use crate::parse::stars::starred;
 
 impl Binder<'_> {
     /// Rows of expressions. For INSERT, `targets` are the columns that they go to: each value is assigned to its column's
     /// type, and DEFAULT is allowed.
     pub(super) fn values(&mut self, rows: &[Parens<Vec<ast::Expr>>], targets: Option<&[Target]>) -> Result<Bound> {
-        let width = rows.first().map_or(0, |r| r.content.len());
         let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
+        let is_shorter = |row: &Parens<Vec<ast::Expr>>| row.content.len() != rows[0].content.len();
+        let has_stars = |row: &Parens<Vec<ast::Expr>>| row.content.iter().any(|value| starred(value).is_some());
         for row in rows {
-            if row.content.len() != width {
-                return Err(Error::new(SqlState::SYNTAX_ERROR, "VALUES lists must all be the same length")
-                    .at(self.text.span(row.opening_token.0.span)));
-            }
-            if let Some(targets) = targets.filter(|t| t.len() < width) {
-                return Err(Error::new(SqlState::SYNTAX_ERROR, "INSERT has more expressions than target columns")
-                    .at(self.text.start(&row.content[targets.len()])));
+            if is_shorter(row) && !has_stars(row) && !has_stars(&rows[0]) {
+                return Err(self.uneven(row));
             }
             self.names.levels.push(Level::new(Clause::Values));
             let values = self.value_row(&row.content, targets);
             self.names.levels.pop();
             bound.push(values?);
+        }
+        let width = bound.first().map_or(0, Vec::len);
+        if let Some(at) = bound.iter().position(|row| row.len() != width) {
+            return Err(self.uneven(&rows[at]));
         }
         let types = match targets {
             Some(targets) => targets.iter().take(width).map(|t| t.sql_type).collect(),
@@ -67,10 +68,38 @@ impl Binder<'_> {
         Ok(Bound { node: Node::new(Op::Values { columns, rows: bound }), output })
     }
 
+    #[cold]
+    fn uneven(&self, row: &Parens<Vec<ast::Expr>>) -> Error {
+        Error::new(SqlState::SYNTAX_ERROR, "VALUES lists must all be the same length")
+            .at(self.text.span(row.opening_token.0.span))
+    }
+
+    /// The column that the value of that number goes to, if values go to columns.
+    fn target_at<'t>(
+        &self,
+        targets: Option<&'t [Target]>,
+        number: usize,
+        value: &ast::Expr,
+    ) -> Result<Option<&'t Target>> {
+        let Some(targets) = targets else { return Ok(None) };
+        let message = "INSERT has more expressions than target columns";
+        let none = || Error::new(SqlState::SYNTAX_ERROR, message).at(self.text.start(value));
+        targets.get(number).map(Some).ok_or_else(none)
+    }
+
     fn value_row(&mut self, row: &[ast::Expr], targets: Option<&[Target]>) -> Result<Vec<Expr>> {
         let mut values = Vec::with_capacity(row.len());
-        for (index, expr) in row.iter().enumerate() {
-            values.push(match targets.map(|t| &t[index]) {
+        for expr in row {
+            if let Some(columns) = self.star_values(expr)? {
+                for (_, value) in columns {
+                    values.push(match self.target_at(targets, values.len(), expr)? {
+                        None => value,
+                        Some(target) => cast_if_string(assign(value, target.sql_type, &target.name)?, target.sql_type)?,
+                    });
+                }
+                continue;
+            }
+            values.push(match self.target_at(targets, values.len(), expr)? {
                 None => self.expr(expr)?,
                 Some(target) if is_default(expr) => self.filling(&target.filling, &target.name, target.sql_type)?,
                 Some(target) => {

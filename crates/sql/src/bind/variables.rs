@@ -87,7 +87,9 @@ pub fn prepare_within(text: &str, resolver: &dyn Resolver) -> Result<Within> {
             types.push(sql_type);
         }
         written += &text[copied..begin as usize];
-        written += &format!("${}", at + 1);
+        // A star may follow a row.
+        let is_row = types[at].structure().is_some();
+        written += &if is_row { format!("(${})", at + 1) } else { format!("${}", at + 1) };
         copied = end as usize;
     }
     written += &text[copied..];

@@ -16,6 +16,7 @@ use super::privileges::privileges;
 use super::routine::{RoutineAst, routine};
 use super::sequence::{SequenceAst, sequence};
 use super::session::{SessionAst, session};
+use super::trigger::{TriggerAst, trigger};
 use super::user_types::{TypeAst, user_type};
 use super::words::option_value;
 use super::{back_to, here};
@@ -73,6 +74,8 @@ pub(crate) enum Ast {
     Session(SessionAst),
     /// Of functions and procedures.
     Routine(RoutineAst),
+    /// Of triggers.
+    Trigger(TriggerAst),
 }
 
 impl Ast {
@@ -181,6 +184,9 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
     }
     if let Some(cursor) = cursor(parser)? {
         return Ok(Ast::Cursor(cursor));
+    }
+    if let Some(trigger) = trigger(parser)? {
+        return Ok(Ast::Trigger(trigger));
     }
     if let Some(routine) = routine(parser)? {
         return Ok(Ast::Routine(routine));

@@ -26,6 +26,7 @@ pub(crate) enum RoutineAst {
         kind: Option<RoutineKind>,
         names: Vec<RoutineNameAst>,
         if_exists: bool,
+        cascade: bool,
     },
     Rename {
         kind: Option<RoutineKind>,
@@ -85,6 +86,7 @@ pub(crate) enum RoutineTypeAst {
 #[derive(Debug)]
 pub(crate) enum ReturnsAst {
     Void,
+    Trigger,
     Record {
         is_set: bool,
     },
@@ -280,6 +282,9 @@ fn returns(parser: &mut Parser<'_>, parameters: &mut Vec<ParameterAst>) -> Resul
     if word(parser, "void") {
         return Ok(ReturnsAst::Void);
     }
+    if word(parser, "trigger") {
+        return Ok(ReturnsAst::Trigger);
+    }
     let is_set = parser.parse_keyword(Keyword::SETOF);
     if word(parser, "record") {
         return Ok(ReturnsAst::Record { is_set });
@@ -369,8 +374,8 @@ fn routine_name(parser: &mut Parser<'_>) -> Result<RoutineNameAst> {
 fn dropped(parser: &mut Parser<'_>, kind: Option<RoutineKind>) -> Result<RoutineAst> {
     let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
     let names = parser.parse_comma_separated(routine_name)?;
-    let _ = parser.parse_one_of_keywords(&[Keyword::CASCADE, Keyword::RESTRICT]);
-    Ok(RoutineAst::Drop { kind, names, if_exists })
+    let behaviour = parser.parse_one_of_keywords(&[Keyword::CASCADE, Keyword::RESTRICT]);
+    Ok(RoutineAst::Drop { kind, names, if_exists, cascade: behaviour == Some(Keyword::CASCADE) })
 }
 
 fn altered(parser: &mut Parser<'_>, kind: Option<RoutineKind>) -> Result<RoutineAst> {

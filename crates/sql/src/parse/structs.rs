@@ -4,13 +4,16 @@
 use sqlparser::ast::{DataType, Ident};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
 
 use crate::dialect::MorselDialect;
 
-/// The tokens with one text between the parentheses of each `STRUCT(...)`, and of each `MAP(...)` where a type stands.
+/// The tokens with one text between the parentheses of each `STRUCT(...)` and `COMPOSITE(...)`, and of each `MAP(...)` where a type stands.
 pub(crate) fn types(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
-    let is_struct = |token: &Token| matches!(token, Token::Word(word) if word.keyword == Keyword::STRUCT && word.quote_style.is_none());
+    let is_struct = |token: &Token| {
+        let is = |word: &Word| word.keyword == Keyword::STRUCT || word.value.eq_ignore_ascii_case("composite");
+        matches!(token, Token::Word(word) if word.quote_style.is_none() && is(word))
+    };
     let is_map = |token: &Token| matches!(token, Token::Word(word) if word.keyword == Keyword::MAP && word.quote_style.is_none());
     if !tokens.iter().any(|token| is_struct(&token.token) || is_map(&token.token)) {
         return tokens;

@@ -29,7 +29,7 @@ pub(crate) enum TypeAction {
 
 type Result<T> = std::result::Result<T, ParserError>;
 
-/// `CREATE TYPE t AS (a integer, ...)` as the domain of structs that it is here.
+/// `CREATE TYPE t AS (a integer, ...)` as the domain of rows that it is here.
 pub(super) fn composites(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let visible: Vec<usize> = (0..tokens.len()).filter(|&i| !matches!(tokens[i].token, Token::Whitespace(_))).collect();
     let is = |at: usize, keyword: Keyword| matches!(visible.get(at).map(|&i| &tokens[i].token), Some(Token::Word(w)) if w.keyword == keyword && w.quote_style.is_none());
@@ -45,7 +45,7 @@ pub(super) fn composites(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
         let open = visible[last + 2];
         let span = tokens[open].span;
         tokens[visible[1]].token = Token::make_keyword("DOMAIN");
-        tokens.insert(open, TokenWithSpan { token: Token::make_keyword("STRUCT"), span });
+        tokens.insert(open, TokenWithSpan { token: Token::make_word("composite", None), span });
     }
     tokens
 }

@@ -1,6 +1,6 @@
 //! Statements about types, domains, sequences, functions and procedures.
 
-use catalog::{Domain, DomainChange, Owner, Routine, RoutineKind, RoutineName, TypeChange};
+use catalog::{Domain, DomainChange, Owner, Routine, RoutineKind, RoutineName, Trigger, TypeChange};
 use functions::sequence::Shape;
 use plan::Plan;
 
@@ -68,6 +68,8 @@ pub enum RoutineChange {
         names: Vec<RoutineName>,
         /// Missing ones are passed over.
         if_exists: bool,
+        /// Triggers that call them go too.
+        cascade: bool,
         /// Where the first name stands.
         position: Option<u32>,
     },
@@ -81,6 +83,48 @@ pub enum RoutineChange {
         to: String,
         /// Where the name stands.
         position: Option<u32>,
+    },
+}
+
+/// CREATE, DROP and ALTER of triggers.
+#[derive(Clone, Debug)]
+pub struct TriggerStatement {
+    /// The table or view.
+    pub table: ObjectName,
+    /// What becomes of its triggers.
+    pub change: TriggerChange,
+}
+
+/// What becomes of the triggers of a table.
+#[derive(Clone, Debug)]
+pub enum TriggerChange {
+    /// CREATE TRIGGER.
+    Create {
+        /// What is made.
+        trigger: Box<Trigger>,
+        /// An existing one is replaced.
+        or_replace: bool,
+    },
+    /// DROP TRIGGER.
+    Drop {
+        /// Its name.
+        name: String,
+        /// A missing one is passed over.
+        if_exists: bool,
+    },
+    /// ALTER TRIGGER ... RENAME TO.
+    Rename {
+        /// Its name.
+        name: String,
+        /// Its new name.
+        to: String,
+    },
+    /// ENABLE and DISABLE TRIGGER.
+    Enable {
+        /// Its name; none: all.
+        name: Option<String>,
+        /// Whether it is called from now on.
+        is_enabled: bool,
     },
 }
 

@@ -96,6 +96,7 @@ fn table(name: &str, columns: &str) -> Table {
         foreign_keys: Vec::new(),
         domains: Vec::new(),
         collations: Vec::new(),
+        triggers: Vec::new(),
         statistics,
         source,
     }
@@ -105,7 +106,7 @@ impl Resolver for Schema {
     fn table(&self, name: &ObjectName) -> Result<Resolved> {
         let view = |sql: &str, columns: &[&str]| {
             let columns = columns.iter().map(|c| (*c).to_owned()).collect();
-            Ok(Resolved::View { sql: sql.to_owned(), columns, path: None })
+            Ok(Resolved::View { sql: sql.to_owned(), columns, path: None, triggers: Vec::new() })
         };
         match name.name.as_str() {
             "big" => return view("select a, b + 1 as more from t where b > 10", &["id", "more"]),

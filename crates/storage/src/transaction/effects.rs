@@ -54,6 +54,11 @@ impl Transaction {
         std::mem::take(&mut lock(&self.effects))
     }
 
+    /// What was noted before something that has taken what it has noted itself.
+    pub fn put_effects(&self, effects: Vec<Effect>) {
+        *lock(&self.effects) = effects;
+    }
+
     /// What is read from here on until `read` returns decides whether the transaction may commit, whatever its level is.
     pub fn depend_on_reads<T>(&self, read: impl FnOnce() -> T) -> T {
         if self.reads.is_some() {

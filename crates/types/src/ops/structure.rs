@@ -40,7 +40,7 @@ pub fn field(form: &str, of: &StructType, number: usize) -> Value {
     field.flatten().unwrap_or(Value::Null)
 }
 
-/// Appends the text form, which is DuckDB's: `{'a': 1, 'b': x}`.
+/// Appends the text form, which is DuckDB's: `{'a': 1, 'b': x}`. That of rows is another: [`rows`](super::rows).
 pub fn write(out: &mut String, form: &str, of: &StructType) {
     out.push('{');
     for (at, (value, field)) in values(form, of).zip(&of.fields).enumerate() {

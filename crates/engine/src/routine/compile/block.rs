@@ -3,13 +3,23 @@
 use std::sync::Arc;
 
 use base::{Error, Result};
+use catalog::Field;
 use sql::procedure::{self as tree, Shape};
-use types::SqlType;
+use types::{SqlType, StructField};
 
 use super::super::program::{BlockCode, Guard};
 use super::super::scope::{Kind, Scope};
 use super::{Compiler, no_variable};
 use crate::resolver::Resolver;
+
+/// What a variable of that type holds.
+fn kind_of(sql_type: SqlType) -> Kind {
+    let field = |of: &StructField| Field { name: of.name.clone(), sql_type: of.sql_type, nullable: true };
+    match sql_type.structure().filter(|of| of.is_row) {
+        Some(of) => Kind::Row(of.fields.iter().map(field).collect()),
+        None => Kind::Scalar(sql_type),
+    }
+}
 
 impl Compiler<'_> {
     pub(super) fn block(&mut self, block: &tree::Block) -> Result<BlockCode> {
@@ -71,7 +81,7 @@ impl Compiler<'_> {
         match shape {
             Shape::Type(name) => {
                 if let Ok(sql_type) = sql::type_named(name, &resolver) {
-                    return Ok(Kind::Scalar(sql_type));
+                    return Ok(kind_of(sql_type));
                 }
                 // The name of a table is the type of its rows.
                 let parts: Vec<String> = name.split('.').map(|part| part.trim().to_lowercase()).collect();

@@ -74,6 +74,7 @@ fn result_name(routine: &Routine) -> Value {
     match (routine.kind, routine.returns) {
         (RoutineKind::Procedure, _) => Value::Null,
         (_, Returns::Nothing) => text("void"),
+        (_, Returns::Trigger) => text("trigger"),
         (_, Returns::Value(sql_type)) => text(Type::of(sql_type).full),
         (_, Returns::Row | Returns::Record) => text("record"),
     }
@@ -120,8 +121,10 @@ fn parameters(system: &System<'_>) -> Vec<Vec<Value>> {
 fn process_row(routine: &Routine) -> Vec<Value> {
     const VOID: i64 = 2278;
     const RECORD: i64 = 2249;
+    const TRIGGER: i64 = 2279;
     let result = match routine.returns {
         Returns::Nothing => VOID,
+        Returns::Trigger => TRIGGER,
         Returns::Value(sql_type) => Type::of(sql_type).oid,
         Returns::Row | Returns::Record => RECORD,
     };
@@ -154,6 +157,7 @@ fn result_text(routine: &Routine) -> String {
     match (routine.kind, routine.returns) {
         (RoutineKind::Procedure, _) => String::new(),
         (_, Returns::Nothing) => "void".to_owned(),
+        (_, Returns::Trigger) => "trigger".to_owned(),
         (_, Returns::Value(SqlType::Null)) => "any".to_owned(),
         (_, Returns::Value(sql_type)) => format!("{set}{}", shown(sql_type)),
         (_, Returns::Row | Returns::Record) => format!("{set}record"),

@@ -1,7 +1,7 @@
 //! INSERT ... ON CONFLICT: the rows that are to be inserted, joined by their keys with those that are there.
 
 use base::{Error, Result, SqlState};
-use catalog::IndexStatistics;
+use catalog::{Event, IndexStatistics};
 use plan::{ColumnId, ColumnInfo, Compare, Expr, ExprKind, JoinKind, Node, Op, split_conjuncts};
 use sqlparser::ast::{self, ConflictTarget, OnConflict, OnConflictAction};
 use types::SqlType;
@@ -15,6 +15,17 @@ use crate::bind::select::filtered;
 use crate::bind::{Binder, Bound, Output, fold};
 use crate::parse::Arbiter;
 use crate::{ChangeKind, ObjectName, Statement, Table, UniqueKey};
+
+/// What is left of the rows when conflicts are resolved.
+struct Resolved {
+    node: Node,
+    /// The rows as they are then.
+    row: Vec<Output>,
+    /// The attributes that an update changes.
+    updated: Vec<usize>,
+    /// The columns that it sets.
+    set: Vec<String>,
+}
 
 impl Binder<'_> {
     /// The statement that inserts `bound`, a row of the table each, unless their keys are taken.
@@ -68,8 +79,14 @@ impl Binder<'_> {
             let excluded = Relation { name: Some("excluded".to_owned()), columns: excluded, value: None };
             scope.relations.push(excluded);
             b.names.level().scope = scope;
-            let (node, row, updated) = b.resolved(node, &proposed, (&columns, id), (&name, &table), &on.action)?;
+            let Resolved { node, row, updated, set } =
+                b.resolved(node, &proposed, (&columns, id), (&name, &table), &on.action)?;
             let moves = table.has_key_among(&updated);
+            let events = match on.action {
+                OnConflictAction::DoUpdate(_) => &[Event::Insert, Event::Update][..],
+                OnConflictAction::DoNothing => &[Event::Insert],
+            };
+            let fires = table.fires(b.resolver.placed(&name), events, set);
             let kind = ChangeKind::Upsert {
                 updates: matches!(on.action, OnConflictAction::DoUpdate(_)),
                 updated,
@@ -80,11 +97,11 @@ impl Binder<'_> {
             let bound = Bound { node, output: row };
             let returning = insert.returning.as_deref();
             let returning = returning.map(|items| Returning { items, columns: &columns, versions: Versions::Both });
-            b.change(name, table, kind, attributes, Some(id), bound, returning)
+            b.change(name, table, (kind, fires), attributes, Some(id), bound, returning)
         })
     }
 
-    /// The rows that are left, inserted or updated, as they are then, and the attributes that an update changes.
+    /// The rows that are left, inserted or updated.
     fn resolved(
         &mut self,
         mut node: Node,
@@ -92,10 +109,11 @@ impl Binder<'_> {
         (columns, id): (&[ColumnId], ColumnId),
         (name, table): (&ObjectName, &Table),
         action: &OnConflictAction,
-    ) -> Result<(Node, Vec<Output>, Vec<usize>)> {
+    ) -> Result<Resolved> {
         let is_new = Expr::new(ExprKind::IsNull(Box::new(self.plan.reference(id))), SqlType::Bool);
         let OnConflictAction::DoUpdate(update) = action else {
-            return Ok((filtered(node, is_new), proposed.to_vec(), Vec::new()));
+            let (row, updated, set) = (proposed.to_vec(), Vec::new(), Vec::new());
+            return Ok(Resolved { node: filtered(node, is_new), row, updated, set });
         };
         let assigned = self.assigned(&update.assignments, table, name)?;
         let guard = assigned.has_queries().then(|| Expr::new(ExprKind::Not(Box::new(is_new.clone())), SqlType::Bool));
@@ -121,13 +139,22 @@ impl Binder<'_> {
             row.push(Output { name: output.name.clone(), column, literal: None });
         }
         let node = Node::new(Op::Map { input: Box::new(node), columns: computed });
-        let bound = self.written(Bound { node, output: row.clone() }, table, name)?;
+        let set = table.names_of(assigned.iter().map(|(attribute, _)| *attribute));
+        let mut bound = Bound { node, output: row.clone() };
+        let new: Vec<ColumnId> = row.iter().map(|output| output.column).collect();
+        if let Some(call) = self.before_row((table, name), Event::Update, (Some(columns), Some(&new)), &set)? {
+            // Rows that are new have been asked for already.
+            let (sql_type, as_it_is) = (call.sql_type, self.row_struct(table, &new)?);
+            let case = ExprKind::Case { branches: vec![(is_new.clone(), as_it_is)], otherwise: Box::new(call) };
+            bound = self.rows_of_calls(bound, table, Expr::new(case, sql_type), true)?;
+        }
+        let bound = self.written(bound, table, name)?;
         let Bound { node, output: written } = self.with_computed(bound, (table, name), &[])?;
         let mut updated: Vec<usize> = assigned.iter().map(|(attribute, _)| *attribute).collect();
         updated.extend((0..row.len()).filter(|&attribute| written[attribute].column != row[attribute].column));
         updated.sort_unstable();
         updated.dedup();
-        Ok((node, written, updated))
+        Ok(Resolved { node, row: written, updated, set })
     }
 
     fn equal_keys(&self, key: &UniqueKey, proposed: &[Output], columns: &[ColumnId]) -> Result<Vec<Expr>> {

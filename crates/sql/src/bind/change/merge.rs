@@ -1,6 +1,7 @@
 //! MERGE: the rows of a source joined with those of the table; for each the first WHEN that applies says what becomes of it.
 
 use base::{Error, Result, SqlState};
+use catalog::Event;
 use plan::{ColumnId, Expr, ExprKind, JoinKind, Node, Op};
 use sqlparser::ast::{self, MergeAction, MergeClauseKind, MergeInsertKind, MergeUpdateKind, OutputClause};
 use types::{SqlType, Value};
@@ -13,6 +14,13 @@ use crate::bind::select::filtered;
 use crate::bind::values::is_default;
 use crate::bind::{Binder, Bound, Output, unsupported};
 use crate::{ChangeKind, ObjectName, Statement, Table, change_action};
+
+/// What triggers are called for, in their order, and the actions that it is.
+const EVENTS: [(Event, i64); 3] = [
+    (Event::Insert, change_action::INSERT),
+    (Event::Update, change_action::UPDATE),
+    (Event::Delete, change_action::DELETE),
+];
 
 /// What a WHEN does with a row.
 struct When {
@@ -178,6 +186,36 @@ impl Binder<'_> {
         Ok(filled)
     }
 
+    /// The rows with what triggers make of them.
+    fn before_merged(
+        &mut self,
+        bound: Bound,
+        (table, name): (&Table, &ObjectName),
+        action: ColumnId,
+        old: &[ColumnId],
+        updated: &[usize],
+    ) -> Result<Bound> {
+        let new: Vec<ColumnId> = bound.output.iter().map(|output| output.column).collect();
+        let set = table.names_of(updated.iter().copied());
+        let mut branches = Vec::new();
+        for (event, of) in EVENTS {
+            let rows = match event {
+                Event::Insert => (None, Some(new.as_slice())),
+                Event::Delete => (Some(new.as_slice()), None),
+                _ => (Some(old), Some(new.as_slice())),
+            };
+            if let Some(call) = self.before_row((table, name), event, rows, &set)? {
+                let (own, of) = (self.plan.reference(action), Expr::constant(Value::Int(of), SqlType::BigInt));
+                let is_it = ExprKind::Compare(plan::Compare::Eq, Box::new(own), Box::new(of));
+                branches.push((Expr::new(is_it, SqlType::Bool), call));
+            }
+        }
+        let Some((_, call)) = branches.first() else { return Ok(bound) };
+        let sql_type = call.sql_type;
+        let otherwise = Box::new(self.row_struct(table, &new)?);
+        self.rows_of_calls(bound, table, Expr::new(ExprKind::Case { branches, otherwise }, sql_type), true)
+    }
+
     fn merged(
         &mut self,
         node: Node,
@@ -222,7 +260,10 @@ impl Binder<'_> {
         let node = filtered(node, Expr::new(is_something, SqlType::Bool));
         let before: Vec<ColumnId> = row.iter().map(|o| o.column).collect();
         // Rows that are deleted satisfy what they are asked: they stand in the table.
-        let bound = self.written(Bound { node, output: row }, &table, &name)?;
+        let bound =
+            self.before_merged(Bound { node, output: row }, (&table, &name), action_column, &columns, &updated)?;
+        let set = table.names_of(updated.iter().copied());
+        let bound = self.written(bound, &table, &name)?;
         let Bound { mut node, mut output } = self.with_computed(bound, (&table, &name), &[])?;
         updated.extend((0..output.len()).filter(|&at| before.get(at) != Some(&output[at].column)));
         updated.sort_unstable();
@@ -245,8 +286,11 @@ impl Binder<'_> {
         all.append(&mut returned);
         let source = self.plan.finish(Bound { node, output: all })?;
         let kind = ChangeKind::Merge { updated, moves };
-        let change =
-            crate::Change { name, table: table.source, kind, attributes, source, returning: fields, restarts: false };
+        let does = |event: &&(Event, i64)| whens.iter().any(|when| when.action == event.1);
+        let events: Vec<Event> = EVENTS.iter().filter(does).map(|(event, _)| *event).collect();
+        let fires = table.fires(self.resolver.placed(&name), &events, set);
+        let (table, returning) = (table.source, fields);
+        let change = crate::Change { name, table, kind, attributes, source, returning, restarts: false, fires };
         Ok(Statement::Change(Box::new(change)))
     }
 }

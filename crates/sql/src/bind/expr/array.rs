@@ -127,7 +127,12 @@ impl Binder<'_> {
             let sql_type = value.sql_type;
             value = match subscript {
                 Subscript::Index { index } => {
-                    let at = self.bound_of(Some(index), 0)?;
+                    let mut at = self.bound_of(Some(index), 0)?;
+                    if is_argv(root) {
+                        // It alone counts from 0.
+                        let one = Expr::constant(Value::Int(1), SqlType::BigInt);
+                        at = Expr::new(ExprKind::Call(F::ADD, vec![at, one]), SqlType::BigInt);
+                    }
                     Expr::new(ExprKind::Call(F::ARRAY_SUBSCRIPT, vec![value, at]), element)
                 }
                 Subscript::Slice { lower_bound, upper_bound, stride: None } => {
@@ -152,6 +157,11 @@ impl Binder<'_> {
         }
         cast_to(bound, SqlType::BigInt)
     }
+}
+
+/// Whether it is TG_ARGV, the arguments of a trigger.
+fn is_argv(root: &ast::Expr) -> bool {
+    matches!(root, ast::Expr::Identifier(name) if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("tg_argv"))
 }
 
 /// Makes one constant array of constants.

@@ -99,6 +99,9 @@ impl Binder<'_> {
         if let Some(value) = self.user_function(function)? {
             return Ok(value);
         }
+        if let Some(row) = self.row_call(function)? {
+            return Ok(row);
+        }
         if let Some(made) = self.struct_call(function)? {
             return Ok(made);
         }
@@ -315,7 +318,9 @@ impl Binder<'_> {
             }
             "pg_typeof" | "typeof" => {
                 if let &[argument] = arguments {
-                    let name = self.expr(argument)?.sql_type.to_string();
+                    let sql_type = self.expr(argument)?.sql_type;
+                    let is_row = sql_type.structure().is_some_and(|of| of.is_row);
+                    let name = if is_row { "record".to_owned() } else { sql_type.to_string() };
                     return Ok(Expr::constant(Value::str(name), SqlType::Text).at(position));
                 }
             }

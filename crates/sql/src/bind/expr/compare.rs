@@ -54,6 +54,9 @@ impl Binder<'_> {
             return Ok(conjunction(all).at(position));
         }
         let expr = self.expr(expr)?;
+        if expr.sql_type.structure().is_some_and(|of| of.is_row) {
+            return self.row_is_null(&expr, negated);
+        }
         // That it may be NULL says nothing of a parameter's type.
         let expr = if inferred::is_open(&expr) { expr } else { known(expr) };
         Ok(negate_if(Expr::new(ExprKind::IsNull(Box::new(expr)), SqlType::Bool).at(position), negated))

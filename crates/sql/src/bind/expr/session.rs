@@ -64,6 +64,10 @@ impl Binder<'_> {
             ("pg_backend_pid", []) => {
                 Ok(Some(Expr::constant(Value::Int(self.resolver.session()), SqlType::Integer).at(position)))
             }
+            ("pg_trigger_depth", []) => {
+                let depth = self.resolver.trigger_depth();
+                Ok(Some(Expr::constant(Value::Int(depth), SqlType::Integer).at(position)))
+            }
             ("to_regclass" | "to_regtype" | "to_regproc", &[of]) => {
                 let of = cast_to(self.expr(of)?, SqlType::Text)?;
                 if name == "to_regclass" && !matches!(of.kind, ExprKind::Const(_)) {

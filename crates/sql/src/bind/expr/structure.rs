@@ -27,10 +27,21 @@ impl Binder<'_> {
         self.struct_of_values(bound, position)
     }
 
+    /// A row of those values.
+    pub(in crate::bind) fn row_of_values(&self, values: Vec<(String, Expr)>, position: Option<u32>) -> Result<Expr> {
+        let field = |(name, value): &(String, Expr)| StructField { name: name.clone(), sql_type: value.sql_type };
+        let sql_type = SqlType::row_of(values.iter().map(field).collect());
+        self.put_together(values, sql_type, position)
+    }
+
     /// A struct of those values.
-    fn struct_of_values(&self, values: Vec<(String, Expr)>, position: Option<u32>) -> Result<Expr> {
+    pub(in crate::bind) fn struct_of_values(&self, values: Vec<(String, Expr)>, position: Option<u32>) -> Result<Expr> {
         let field = |(name, value): &(String, Expr)| StructField { name: name.clone(), sql_type: value.sql_type };
         let sql_type = struct_of(values.iter().map(field).collect()).map_err(|e| e.at(position))?;
+        self.put_together(values, sql_type, position)
+    }
+
+    fn put_together(&self, values: Vec<(String, Expr)>, sql_type: SqlType, position: Option<u32>) -> Result<Expr> {
         let Some(of) = sql_type.structure() else { return Err(Error::internal("a struct without fields")) };
         let constants: Option<Vec<&Value>> = values.iter().map(|(_, value)| value.as_constant()).collect();
         if let Some(constants) = constants {
@@ -197,7 +208,7 @@ impl Binder<'_> {
 }
 
 /// The value of a field: a bare NULL stays one, which becomes any type.
-fn named_value(value: Expr) -> Expr {
+pub(super) fn named_value(value: Expr) -> Expr {
     match value.as_constant() {
         Some(constant) if constant.is_null() => value,
         _ => known(value),

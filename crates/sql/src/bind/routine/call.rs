@@ -66,6 +66,10 @@ impl Binder<'_> {
             Returns::Value(sql_type) => sql_type,
             // A row of nothing is shown as an empty text.
             Returns::Nothing => SqlType::Text,
+            Returns::Trigger => {
+                let message = "trigger functions can only be called as triggers";
+                return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(name.position));
+            }
             Returns::Row | Returns::Record => {
                 let what = format!("the row of {} as a value", routine.signature());
                 return Err(Error::unsupported(what)

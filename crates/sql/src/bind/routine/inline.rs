@@ -3,7 +3,7 @@
 
 use base::{Error, Result, SqlState, stack};
 use catalog::{Field, Language, Returns, Routine, RoutineKind};
-use plan::{Expr, ExprKind, Node, Op, Subquery, SubqueryKind};
+use plan::{ColumnId, Expr, ExprKind, Node, Op, Subquery, SubqueryKind};
 use sqlparser::ast::{self, TableAlias};
 use types::{SqlType, Value};
 
@@ -46,10 +46,18 @@ impl Binder<'_> {
         }
         let bound = self.query(query)?;
         let mut bound = self.plan.with_known_types(bound);
-        let [output] = bound.output.as_mut_slice() else {
-            return Err(mismatch(routine, "Final statement must return exactly one column."));
+        let is_row = to.structure().is_some_and(|of| of.is_row && of.fields.len() == bound.output.len());
+        let row = |b: &Self, output: &[Output]| {
+            let columns = output.iter().map(|o| (o.name.clone(), b.plan.reference(o.column)));
+            b.row_of_values(columns.collect(), None)
         };
-        let value = self.plan.reference(output.column);
+        let value = match bound.output.as_slice() {
+            [one] if !is_row || self.plan.columns[one.column].sql_type.structure().is_some() => {
+                self.plan.reference(one.column)
+            }
+            several if is_row => row(self, several)?,
+            _ => return Err(mismatch(routine, "Final statement must return exactly one column.")),
+        };
         let value = converted(value, to, routine)?;
         let column = match value.as_column() {
             Some(column) => column,
@@ -90,9 +98,25 @@ impl Binder<'_> {
         self.derived(bound, alias.as_ref(), Some(&routine.name)).map(Some)
     }
 
+    /// The values of a column of rows, as columns.
+    fn parts_of_row(&mut self, node: Node, row: ColumnId) -> Result<(Node, Vec<Output>)> {
+        let (mut computed, mut output) = (Vec::new(), Vec::new());
+        for (name, value) in self.fields_of(&self.plan.reference(row))? {
+            let column = self.plan.column_for(&name, &value);
+            computed.push((column, value));
+            output.push(Output { name, column, literal: None });
+        }
+        Ok((Node::new(Op::Map { input: Box::new(node), columns: computed }), output))
+    }
+
     fn rows_of_body(&mut self, query: &ast::Query, routine: &Routine, columns: &[Field]) -> Result<Bound> {
         let bound = self.query(query)?;
-        let Bound { mut node, output } = self.plan.with_known_types(bound);
+        let Bound { mut node, mut output } = self.plan.with_known_types(bound);
+        if let ([one], false) = (output.as_slice(), columns.len() == 1)
+            && self.plan.columns[one.column].sql_type.structure().is_some_and(|of| of.is_row)
+        {
+            (node, output) = self.parts_of_row(node, one.column)?;
+        }
         if output.len() != columns.len() {
             let what = if output.len() < columns.len() { "few" } else { "many" };
             return Err(mismatch(routine, &format!("Final statement returns too {what} columns.")));
@@ -165,7 +189,7 @@ impl Binder<'_> {
                 let columns = routine.columns();
                 self.in_body(routine, given, |b| b.rows_of_body(query, routine, &columns).map(Some)).map(|_| ())
             }
-            Returns::Nothing | Returns::Record => Ok(()),
+            Returns::Nothing | Returns::Record | Returns::Trigger => Ok(()),
         };
         self.plan = plan;
         checked

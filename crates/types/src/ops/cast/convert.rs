@@ -6,7 +6,7 @@ use super::{TooLong, parse, text, to_char_n, to_varchar};
 use crate::ops::date::{Zone, timetz};
 use crate::ops::error::out_of_range;
 use crate::ops::numeric::{self, Numeric};
-use crate::ops::{array, bytes, date, decimal, json, map, range, structure};
+use crate::ops::{array, bytes, date, decimal, json, map, range, rows, structure};
 use crate::structs::{StructField, StructType};
 use crate::{SqlType, Value};
 
@@ -167,8 +167,12 @@ fn elements(array: &str, from: SqlType, to: SqlType, too_long: TooLong, zone: &Z
     array::encode(&all.collect::<Result<Vec<_>>>()?, to)
 }
 
-/// Which field of one struct each of another becomes: that of its name.
+/// Which field of one struct each of another becomes: that of its name. A row becomes one of as many fields by their places.
 fn matching(from: &StructType, to: &StructType) -> Vec<Option<usize>> {
+    if from.is_row || to.is_row {
+        let is_same = from.fields.len() == to.fields.len();
+        return (0..to.fields.len()).map(|at| is_same.then_some(at)).collect();
+    }
     to.fields.iter().map(|field| from.position(&field.name)).collect()
 }
 
@@ -225,6 +229,7 @@ fn from_text(text: &str, to: SqlType, too_long: TooLong, zone: &Zone) -> Result<
         SqlType::Json => return json::check(text).map(|()| Value::str(text)),
         SqlType::Jsonb => return json::normalised(text).map(Value::str),
         SqlType::Array(&element) => return array::parse(text, element, too_long),
+        SqlType::Struct(of) if of.is_row && !text.trim_start().starts_with('{') => return rows::parse(text, of),
         SqlType::Struct(of) => return structure::parse(text, of),
         SqlType::Map(of) => return map::parse(text, of),
         SqlType::Range(&element) => return range::parse(text, element),

@@ -1,7 +1,7 @@
 //! Values as text, as the shell, CSV and casts to text print them.
 
 use crate::ops::date::Zone;
-use crate::ops::{array, bytes, date, decimal, map, number, numeric, range, structure, uuid};
+use crate::ops::{array, bytes, date, decimal, map, number, numeric, range, rows, structure, uuid};
 use crate::{SqlType, Value};
 
 /// The blanks that pad a `char(n)` value to its length.
@@ -40,6 +40,7 @@ pub fn write_value_in(out: &mut String, value: &Value, sql_type: SqlType, zone: 
         (Value::Str(s), SqlType::Array(&element)) => array::write(out, s, element),
         (Value::Str(s), SqlType::Range(&element)) => range::write(out, s, element),
         (Value::Str(s), SqlType::Map(of)) => map::write(out, s, of),
+        (Value::Str(s), SqlType::Struct(of)) if of.is_row => rows::write(out, s, of),
         (Value::Str(s), SqlType::Struct(of)) => structure::write(out, s, of),
         (Value::Str(s), _) => out.push_str(s),
         (Value::Date(d), _) => date::write_date(out, *d),
