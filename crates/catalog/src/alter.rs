@@ -67,6 +67,7 @@ impl Catalog {
             };
             (changed.indexes, changed.foreign_keys, changed.domains) = (to.indexes, to.foreign_keys, to.domains);
             changed.computed = to.computed;
+            changed.definition = table.definition.clone();
             changed.triggers = table.triggers.clone();
             with_columns(&mut changed.triggers, &to.renamed, &to.dropped);
             changed.forget_computed();

@@ -40,7 +40,8 @@ pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
 pub use storage::index::{IndexDefinition, IndexPart, Unique};
 pub use table::Table;
 pub use tables::{
-    Catalog, CatalogSnapshot, DEFAULT_SCHEMA, Fork, IfExists, Kind, Name, TEMPORARY_SCHEMA, TableEntry, View, canonical,
+    Catalog, CatalogSnapshot, CheckOption, DEFAULT_SCHEMA, Fork, IfExists, Kind, Name, TEMPORARY_SCHEMA, TableEntry,
+    View, canonical,
 };
 pub use triggers::{Event, Timing, Trigger};
 pub use unsigned::below_unsigned;

@@ -91,6 +91,7 @@ mod tests {
             reads: vec![],
             path: None,
             triggers: vec![],
+            check_option: None,
         }))
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use storage::Relation;
 
-use crate::tables::Name;
+use crate::tables::{Name, View};
 use crate::{Check, Computed, Filling, ForeignKey, TableIndex, Trigger};
 
 /// A stored table as it is defined.
@@ -26,6 +26,8 @@ pub struct Table {
     pub domains: Vec<Option<Name>>,
     /// What is called when its rows change, in the order of the names.
     pub triggers: Vec<Arc<Trigger>>,
+    /// If it is a materialized view: the query whose rows it has.
+    pub definition: Option<Arc<View>>,
     /// Shared by all definitions of the table that there were.
     _rows: Arc<Rows>,
 }
@@ -55,6 +57,7 @@ impl Table {
             foreign_keys: Vec::new(),
             domains,
             triggers: Vec::new(),
+            definition: None,
             _rows: rows,
         }
     }

@@ -34,6 +34,17 @@ pub struct View {
     pub path: Option<Vec<String>>,
     /// What is done instead of changing rows of it, in the order of the names.
     pub triggers: Vec<Arc<Trigger>>,
+    /// Whether rows that it does not show may be written through it.
+    pub check_option: Option<CheckOption>,
+}
+
+/// Which rows must not be written through a view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CheckOption {
+    /// Those that the view itself does not show.
+    Local,
+    /// Those that it does not show, be it for a view below.
+    Cascaded,
 }
 
 /// What kind of thing has a table name.
@@ -43,14 +54,17 @@ pub enum Kind {
     Table,
     /// A view.
     View,
+    /// A view whose rows are stored.
+    MaterializedView,
 }
 
 impl Kind {
-    /// `table` or `view`.
+    /// As SQL has it, in lower case.
     pub fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
             Self::View => "view",
+            Self::MaterializedView => "materialized view",
         }
     }
 }
@@ -68,6 +82,7 @@ impl TableEntry {
     /// What it is.
     pub fn kind(&self) -> Kind {
         match self {
+            Self::Table(table) if table.definition.is_some() => Kind::MaterializedView,
             Self::Table(_) => Kind::Table,
             Self::View(_) => Kind::View,
         }
@@ -237,9 +252,10 @@ impl CatalogSnapshot {
 
     /// The views that read the entry of that name themselves.
     pub(crate) fn readers(&self, read: &Name) -> impl Iterator<Item = Name> {
-        let reads = |entry: &TableEntry| match entry {
-            TableEntry::Table(_) => false,
-            TableEntry::View(view) => view.reads.iter().any(|(s, n)| canonical(s.as_deref()) == read.0 && *n == read.1),
+        let names = |view: &View| view.reads.iter().any(|(s, n)| canonical(s.as_deref()) == read.0 && *n == read.1);
+        let reads = move |entry: &TableEntry| match entry {
+            TableEntry::Table(table) => table.definition.as_deref().is_some_and(names),
+            TableEntry::View(view) => names(view),
         };
         self.entries().filter(move |(_, _, entry)| reads(entry)).map(|(s, n, _)| (s.to_owned(), n.to_owned()))
     }
@@ -374,7 +390,9 @@ impl Catalog {
                     return Err(wrong_kind(name, entry.kind(), old.kind()));
                 }
                 (Some(old), IfExists::Replace) if !old.replaceable_by(&entry) => match entry.kind() {
-                    Kind::Table => catalog.refuse_dependents(Kind::Table, &[(schema.to_owned(), name.to_owned())])?,
+                    Kind::Table | Kind::MaterializedView => {
+                        catalog.refuse_dependents(Kind::Table, &[(schema.to_owned(), name.to_owned())])?
+                    }
                     Kind::View => {
                         let message = "cannot change names or types of a view's columns, nor drop one";
                         return Err(Error::new(INVALID_TABLE_DEFINITION, message).hint("use DROP VIEW first"));
@@ -487,6 +505,7 @@ mod tests {
             reads: vec![],
             path: None,
             triggers: vec![],
+            check_option: None,
         }))
     }
 
@@ -540,6 +559,7 @@ mod tests {
                 reads,
                 path: None,
                 triggers: vec![],
+                check_option: None,
             }))
         };
         catalog.create(None, "t", table(&budget), IfExists::Fail).unwrap();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use catalog::{
-    Action, CatalogSnapshot, Domain, Filling, ForeignKey, IndexPart, Language, Mode, Returns, Routine, RoutineKind,
-    RoutineParameter, Table, TableEntry, TableIndex, Unique, Volatility,
+    Action, CatalogSnapshot, CheckOption, Domain, Event, Filling, ForeignKey, IndexPart, Language, Mode, Returns,
+    Routine, RoutineKind, RoutineParameter, Table, TableEntry, TableIndex, Trigger, Unique, View, Volatility,
 };
 use functions::sequence::Shape;
 use types::SqlType;
@@ -24,7 +24,7 @@ pub struct Definition {
 
 impl Session {
     /// The definitions of all types, domains and sequences, then those of all tables and views, then those of functions and
-    /// procedures, in the order of their names.
+    /// procedures, and of triggers, in the order of their names.
     pub fn definitions(&self) -> Vec<Definition> {
         let catalog = self.database().0.catalog.snapshot();
         let others = catalog.sequences().filter(|(_, _, entry)| !catalog.is_of_identity(&entry.sequence));
@@ -38,14 +38,15 @@ impl Session {
             let full = full_name(schema, name);
             let sql = match entry {
                 TableEntry::Table(table) => {
+                    let made = match &table.definition {
+                        Some(view) => create_view("MATERIALIZED VIEW", &full, view),
+                        None => create_table(&full, table, &catalog),
+                    };
                     let others = table.indexes.iter().filter(|index| !index.is_constraint);
                     let indexes = others.map(|index| format!("\n{}", create_index(&full, table, index)));
-                    create_table(&full, table, &catalog) + &indexes.collect::<String>()
+                    made + &indexes.collect::<String>()
                 }
-                TableEntry::View(view) => {
-                    let columns: Vec<String> = view.columns.iter().map(|c| quoted(&c.name)).collect();
-                    format!("CREATE VIEW {full} ({}) AS\n    {};", columns.join(", "), view.sql)
-                }
+                TableEntry::View(view) => create_view("VIEW", &full, view),
             };
             Definition { schema: schema.to_owned(), name: name.to_owned(), sql }
         });
@@ -70,8 +71,58 @@ impl Session {
             let sql = create_domain(&full_name(schema, name), domain, &catalog);
             Definition { schema: schema.to_owned(), name: name.to_owned(), sql }
         });
-        types.chain(domains).chain(sequences).chain(entries).chain(routines).collect()
+        let triggers = catalog.entries().flat_map(|(schema, table, entry)| {
+            let made = move |trigger: &Arc<Trigger>| Definition {
+                schema: schema.to_owned(),
+                name: trigger.name.clone(),
+                sql: trigger_definition(schema, table, trigger) + ";",
+            };
+            entry.triggers().iter().map(made).collect::<Vec<_>>()
+        });
+        types.chain(domains).chain(sequences).chain(entries).chain(routines).chain(triggers).collect()
     }
+}
+
+fn create_view(what: &str, name: &str, view: &View) -> String {
+    let columns: Vec<String> = view.columns.iter().map(|c| quoted(&c.name)).collect();
+    let checked = match view.check_option {
+        None => "",
+        Some(CheckOption::Local) => "\n    WITH LOCAL CHECK OPTION",
+        Some(CheckOption::Cascaded) => "\n    WITH CASCADED CHECK OPTION",
+    };
+    format!("CREATE {what} {name} ({}) AS\n    {}{checked};", columns.join(", "), view.sql)
+}
+
+/// What makes a trigger.
+pub(crate) fn trigger_definition(schema: &str, table: &str, trigger: &Trigger) -> String {
+    let event = |event: &Event| match trigger.columns.as_slice() {
+        columns @ [_, ..] if *event == Event::Update => {
+            let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
+            format!("UPDATE OF {}", columns.join(", "))
+        }
+        _ => event.name().to_owned(),
+    };
+    let events: Vec<String> = trigger.events.iter().map(event).collect();
+    let constraint = if trigger.is_constraint { "CONSTRAINT " } else { "" };
+    let (timing, name) = (trigger.timing.name(), quoted(&trigger.name));
+    let mut sql = format!("CREATE {constraint}TRIGGER {name} {timing} {}", events.join(" OR "));
+    sql += &format!(" ON {}", full_name(schema, table));
+    if trigger.old_table.is_some() || trigger.new_table.is_some() {
+        sql += " REFERENCING";
+    }
+    for (version, name) in [("OLD", &trigger.old_table), ("NEW", &trigger.new_table)] {
+        if let Some(name) = name {
+            sql += &format!(" {version} TABLE AS {}", quoted(name));
+        }
+    }
+    sql += if trigger.for_each_row { " FOR EACH ROW" } else { " FOR EACH STATEMENT" };
+    if let Some(when) = &trigger.when {
+        sql += &format!(" WHEN ({when})");
+    }
+    let arguments: Vec<String> =
+        trigger.arguments.iter().map(|text| format!("'{}'", text.replace('\'', "''"))).collect();
+    let (schema, function) = &trigger.function;
+    sql + &format!(" EXECUTE FUNCTION {}({})", full_name(schema, function), arguments.join(", "))
 }
 
 fn full_name(schema: &str, name: &str) -> String {
@@ -153,7 +204,8 @@ fn create_table(name: &str, table: &Table, catalog: &CatalogSnapshot) -> String 
     format!("CREATE TABLE {name} (\n{}\n);", lines.join(",\n"))
 }
 
-/// Tables and views in the order of their names, but for tables that others reference: these come before them.
+/// Tables and views in the order of their names, but for tables that others reference, and for what views read: these come
+/// before them.
 fn ordered(catalog: &CatalogSnapshot) -> Vec<Entry<'_>> {
     fn push<'c>(
         entry: Entry<'c>,
@@ -170,6 +222,15 @@ fn ordered(catalog: &CatalogSnapshot) -> Vec<Entry<'_>> {
                 let other = catalog.entries().find(|(s, n, _)| s == schema && n == name);
                 other.into_iter().for_each(|other| push(other, catalog, ordered, seen));
             }
+        }
+        let view = match entry.2 {
+            TableEntry::Table(table) => table.definition.as_ref(),
+            TableEntry::View(view) => Some(view),
+        };
+        for (schema, name) in view.iter().flat_map(|view| &view.reads) {
+            let schema = catalog.schema_of(schema.as_deref(), name);
+            let other = catalog.entries().find(|(s, n, _)| *s == schema && n == name);
+            other.into_iter().for_each(|other| push(other, catalog, ordered, seen));
         }
         ordered.push(entry);
     }
@@ -336,6 +397,11 @@ mod tests {
             "create index \"X\" on x (b desc nulls last)",
             "create table w (a integer default nextval('s'), b bigint generated by default as identity (start 3))",
             "create view v (y) as select x from u",
+            "create materialized view y as select x from u",
+            "create view z as select c from x where c is not null with local check option",
+            "create function f() returns trigger language plpgsql as $$ begin return new; end $$",
+            "create trigger t1 before update of a or insert on x for each row when (new.a > 0) execute function f('a', 2)",
+            "create trigger t2 after delete on x referencing old table as o for each statement execute function f()",
         ];
         let made = |statements: &[String]| {
             let mut session = Database::new(Config::default()).unwrap().connect();
@@ -348,7 +414,9 @@ mod tests {
         assert!(first[1].contains("PRIMARY KEY (c, a)") && first[1].contains("\"B\" text DEFAULT 'it''s' NOT NULL"));
         assert!(first[5].contains("CONSTRAINT k UNIQUE NULLS NOT DISTINCT (b, a)"), "{first:?}");
         assert!(first[5].contains("CREATE UNIQUE INDEX x_c_b_idx ON x (c DESC, b NULLS FIRST);"), "{first:?}");
-        let again: Vec<String> = first.iter().flat_map(|sql| sql.split_inclusive(';').map(str::to_owned)).collect();
+        let pieces =
+            |sql: &String| sql::split(sql).into_iter().map(|piece| sql[piece.range].to_owned()).collect::<Vec<_>>();
+        let again: Vec<String> = first.iter().flat_map(pieces).collect();
         assert_eq!(first, made(&again));
     }
 }

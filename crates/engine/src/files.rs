@@ -32,6 +32,8 @@ pub(crate) fn table(name: &str, file: Arc<dyn FileSource>, samples: &Arc<Samples
         domains: Vec::new(),
         collations: Vec::new(),
         triggers: Vec::new(),
+        view: None,
+        definition: None,
         statistics,
         source,
     }

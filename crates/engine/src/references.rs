@@ -26,21 +26,31 @@ use crate::transaction::Block;
 const FEW_KEYS: usize = 64;
 const MANY_KEYS: usize = 1000;
 
-/// 0A000 if rows of other tables may need those of this one, all of which are to go.
-pub(crate) fn check_truncate(environment: &Environment, relation: &Arc<Relation>) -> Result<()> {
+/// 0A000 if rows of other tables may need those of this one, all of which are to go; those of some tables go with them.
+pub(crate) fn check_truncate(
+    environment: &Environment,
+    relation: &Arc<Relation>,
+    together: &[ObjectName],
+) -> Result<()> {
     if !relation.effects_are_noted() {
         return Ok(());
     }
     let catalog = environment.catalog();
     let Some(Named { schema, name, .. }) = Named::of(&catalog, relation) else { return Ok(()) };
     let references = catalog.references_to(schema, name);
-    match references.iter().find(|(s, n, _)| (*s, *n) != (schema, name)) {
+    let goes = |schema: &str, name: &str| {
+        let is = |known: &ObjectName| {
+            (catalog.schema_of(known.schema.as_deref(), &known.name), &*known.name) == (schema, name)
+        };
+        together.iter().any(is)
+    };
+    match references.iter().find(|(s, n, _)| (*s, *n) != (schema, name) && !goes(s, n)) {
         None => Ok(()),
         Some((_, table, key)) => {
             let message = "cannot truncate a table referenced in a foreign key constraint";
             Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message)
                 .detail(format!("Table \"{table}\" references \"{name}\" by constraint \"{}\".", key.name))
-                .hint("DELETE without WHERE does what the constraint says"))
+                .hint(format!("Truncate table \"{table}\" at the same time, or use TRUNCATE ... CASCADE.")))
         }
     }
 }

@@ -200,6 +200,7 @@ impl sql::Resolver for Resolver<'_> {
                     columns,
                     path: view.path.clone(),
                     triggers: view.triggers.clone(),
+                    check_option: view.check_option,
                 }
             }
             TableEntry::Table(table) => {
@@ -217,6 +218,8 @@ impl sql::Resolver for Resolver<'_> {
                     domains: self.domains_of(table),
                     collations: collations_of(table),
                     triggers: table.triggers.clone(),
+                    view: None,
+                    definition: table.definition.clone(),
                     statistics: Arc::new(snapshot.clone()),
                     source: Source::Stored(snapshot, table.relation.clone()).into_handle(),
                 })
@@ -248,6 +251,16 @@ impl sql::Resolver for Resolver<'_> {
 
     fn is_temporary(&self, name: &ObjectName) -> bool {
         self.catalog.is_temporary(name.schema.as_deref(), &name.name)
+    }
+
+    fn referencing(&self, table: &ObjectName) -> Vec<ObjectName> {
+        let schema = self.catalog.schema_of(table.schema.as_deref(), &table.name);
+        let of = |(schema, name, _): &(&str, &str, &catalog::ForeignKey)| ObjectName {
+            schema: Some((*schema).to_owned()),
+            name: (*name).to_owned(),
+            position: None,
+        };
+        self.catalog.references_to(schema, &table.name).iter().map(of).collect()
     }
 
     fn is_taken(&self, name: &ObjectName) -> bool {
@@ -454,6 +467,8 @@ fn rows_to_come(name: String, fields: Vec<Field>, source: Source) -> Table {
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         triggers: Vec::new(),
+        view: None,
+        definition: None,
         statistics: Arc::new(Unknown),
         source: source.into_handle(),
     }

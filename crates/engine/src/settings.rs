@@ -84,6 +84,13 @@ pub const SETTINGS: &[Setting] = &[
         description: "Time that a query waits for memory that others use before it runs all the same; 0: none.",
     },
     Setting {
+        name: "check_function_bodies",
+        kind: Kind::Bool,
+        default: "on",
+        scope: Scope::Session,
+        description: "Look for mistakes in the body of a function when it is made; dumps set it off, as tables come later.",
+    },
+    Setting {
         name: "compile",
         kind: Kind::Bool,
         default: "on",

@@ -74,6 +74,8 @@ pub(crate) fn needs_transaction(statement: &Statement) -> bool {
 fn written(statement: &Statement) -> Option<&'static str> {
     match statement {
         Statement::Change(change) => Some(tag_of(&change.kind)),
+        Statement::Truncate(_) => Some("TRUNCATE TABLE"),
+        Statement::Instead(instead) => Some(instead.event.name()),
         Statement::Locking(locking) => locking.tables.iter().map(|table| table.strength).max().map(|most| match most {
             sql::LockStrength::KeyShare => "SELECT FOR KEY SHARE",
             sql::LockStrength::Share => "SELECT FOR SHARE",
@@ -85,6 +87,7 @@ fn written(statement: &Statement) -> Option<&'static str> {
         Statement::CreateTable(_) => Some("CREATE TABLE"),
         Statement::AlterTable(_) | Statement::Rename { .. } | Statement::SetSchema { .. } => Some("ALTER TABLE"),
         Statement::CreateTableAs { .. } => Some("CREATE TABLE AS"),
+        Statement::Refresh { .. } => Some("REFRESH MATERIALIZED VIEW"),
         Statement::CreateView(_) => Some("CREATE VIEW"),
         Statement::CreateIndex(_) => Some("CREATE INDEX"),
         Statement::Maintenance(sql::Maintenance::Reindex { .. }) => Some("REINDEX"),
@@ -112,9 +115,11 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         }
         Statement::Explain { analyze, stage, statement } => explain::explain(environment, analyze, stage, *statement),
         Statement::CreateTable(create) => definition::create_table(environment, create),
-        Statement::CreateTableAs { name, plan, with_data, if_not_exists, or_replace } => {
-            definition::create_table_as(environment, &name, plan, with_data, if_not_exists, or_replace)
+        Statement::CreateTableAs { name, plan, with_data, if_not_exists, or_replace, view } => {
+            let mode = definition::mode(if_not_exists, or_replace);
+            definition::create_table_as(environment, &name, plan, with_data, mode, view)
         }
+        Statement::Refresh { name, table, plan } => load::refresh(environment, &name, &table, plan),
         Statement::CreateView(create) => definition::create_view(environment, create),
         Statement::CreateIndex(create) => index::create_index(environment, create),
         Statement::Maintenance(maintenance) => index::maintain(environment, maintenance),
@@ -161,6 +166,8 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         Statement::ShowTables => show::tables(environment),
         Statement::Describe { columns } => show::describe(&columns),
         Statement::Change(change) => change::change(environment, *change),
+        Statement::Instead(instead) => change::instead(environment, instead),
+        Statement::Truncate(changes) => change::truncate(environment, changes),
         Statement::SetConstraints { names, deferred } => transact::set_constraints(environment, names, deferred),
         Statement::Cursor(statement) => cursor::cursor(environment, statement),
         Statement::Locking(locking) => locking::lock(environment, *locking),

@@ -70,6 +70,7 @@ use scope::Names;
 use variables::Variables;
 
 pub use argument::{ArgumentSource, ArgumentUse, ArgumentValue, Open};
+pub use change::ViewOf;
 pub use routine::{column_type, row_type};
 pub use type_name::type_named;
 pub use variables::{CallWithin, Simple, Within, call_within, prepare_within, simple_within};

@@ -22,7 +22,7 @@ mod split;
 mod statement;
 
 pub use bind::{
-    ArgumentSource, ArgumentUse, ArgumentValue, CallWithin, Open, Simple, Within, bind, bind_open, call_within,
+    ArgumentSource, ArgumentUse, ArgumentValue, CallWithin, Open, Simple, ViewOf, Within, bind, bind_open, call_within,
     column_type, prepare, prepare_within, row_type, simple_within, type_named,
 };
 pub use literals::{Literal, Template};
@@ -31,8 +31,8 @@ pub use resolver::{ComputedColumn, DomainColumn, Resolved, Resolver, Series, Ser
 pub use split::{Piece, bytes_of_statements, given_data, next_piece, split};
 pub use statement::{
     AlterTable, Change, ChangeKind, ColumnDefinition, Copy, CopyTarget, CreateIndex, CreateTable, CreateView,
-    CursorStatement, Direction, DomainStatement, ExplainStage, Fires, IndexShape, Insert, Isolation, LockStrength,
-    LockWait, LockedTable, Locking, Maintenance, ObjectKind, ObjectName, Prepare, ReindexKind, RoutineChange,
-    SequenceChange, Statement, TransactionKind, TransactionModes, TriggerChange, TriggerStatement, TypeStatement,
-    UniqueKey, With, WithPart, change_action,
+    CursorStatement, Direction, DomainStatement, ExplainStage, Fires, IndexShape, Insert, Instead, Isolation,
+    LockStrength, LockWait, LockedTable, Locking, Maintenance, ObjectKind, ObjectName, Prepare, ReindexKind,
+    RoutineChange, SequenceChange, Statement, TransactionKind, TransactionModes, TriggerChange, TriggerStatement,
+    Truncate, TypeStatement, UniqueKey, With, WithPart, change_action,
 };

@@ -1,5 +1,6 @@
 //! From text to syntax tree: the parser with its limits, and its errors in PostgreSQL's words.
 
+mod check_option;
 mod command;
 mod comment;
 mod conflict;
@@ -154,7 +155,9 @@ impl Parsed {
     pub fn changes_rows(&self) -> bool {
         let Ast::Library(statement) = &self.ast else {
             let is_index = matches!(self.ast, Ast::Rename { kind: ObjectKind::Index, .. });
-            return is_index || matches!(self.ast, Ast::Maintenance(MaintenanceAst::Reindex(..)));
+            let is_anew =
+                |ast: &MaintenanceAst| matches!(ast, MaintenanceAst::Reindex(..) | MaintenanceAst::Refresh(..));
+            return is_index || matches!(&self.ast, Ast::Maintenance(ast) if is_anew(ast));
         };
         match &**statement {
             Statement::Insert(_)
@@ -282,6 +285,7 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     refuse_current_of(&tokens, &positions)?;
     question::operators(&mut tokens);
     let placeholders = number_placeholders(&mut tokens);
+    let tokens = check_option::carry(tokens);
     let tokens = stars::carry(structs::types(user_types::composites(shorthand::carry(tokens))));
     let (tokens, insert) = insert::form(tokens, &MorselDialect);
     let (tokens, like) = like::form(tokens);

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use base::Result;
-use catalog::{Check, Domain, Field, Filling, ForeignKey, Name, Routine, Statistics, Trigger, UserType};
+use catalog::{
+    Check, CheckOption, Domain, Field, Filling, ForeignKey, Name, Routine, Statistics, Trigger, UserType, View,
+};
 use functions::Sequence;
 use plan::{Expr, TableSource};
 use types::ops::date::Zone;
 use types::{Collation, SqlType, Value};
 
-use crate::ObjectName;
+use crate::{ObjectName, ViewOf};
 
 /// Finds what FROM names. Errors need no position: the binder adds it.
 pub trait Resolver {
@@ -29,6 +31,11 @@ pub trait Resolver {
     /// Whether the name means something that only this session sees.
     fn is_temporary(&self, _name: &ObjectName) -> bool {
         false
+    }
+
+    /// The tables that have a foreign key to a table.
+    fn referencing(&self, _table: &ObjectName) -> Vec<ObjectName> {
+        Vec::new()
     }
 
     /// Whether a table, view or sequence has that name.
@@ -185,6 +192,8 @@ pub enum Resolved {
         path: Option<Vec<String>>,
         /// What is done instead of changing rows of it.
         triggers: Vec<Arc<Trigger>>,
+        /// Whether rows that it does not show may be written through it.
+        check_option: Option<CheckOption>,
     },
 }
 
@@ -259,6 +268,10 @@ pub struct Table {
     pub collations: Vec<(usize, Arc<Collation>)>,
     /// What is called when its rows change, in the order of the names.
     pub triggers: Vec<Arc<Trigger>>,
+    /// If it is a materialized view: the query whose rows it has.
+    pub definition: Option<Arc<View>>,
+    /// How a view shows it, if a statement that changes it names a view.
+    pub view: Option<Box<ViewOf>>,
     /// What planning may know.
     pub statistics: Arc<dyn Statistics>,
     /// What the engine reads.

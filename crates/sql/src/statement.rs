@@ -10,7 +10,7 @@ mod with;
 
 use std::sync::Arc;
 
-use catalog::{Check, Commented, Filling, ForeignKey, IndexPart, Name, Owner, Routine, Unique};
+use catalog::{Check, CheckOption, Commented, Filling, ForeignKey, IndexPart, Name, Owner, Routine, Unique};
 use functions::Sequence;
 use functions::sequence::Shape;
 use plan::{Expr, Plan, TableSource};
@@ -18,7 +18,7 @@ use types::{Collation, SqlType, Value};
 
 use crate::ComputedColumn;
 use crate::procedure::Block;
-pub use change::{Change, ChangeKind, Fires, Insert, change_action};
+pub use change::{Change, ChangeKind, Fires, Insert, Instead, Truncate, change_action};
 pub use cursor::{CursorStatement, Direction};
 pub use definition::{
     DomainStatement, Maintenance, ReindexKind, RoutineChange, SequenceChange, TriggerChange, TriggerStatement,
@@ -57,6 +57,17 @@ pub enum Statement {
         if_not_exists: bool,
         /// An existing one is replaced.
         or_replace: bool,
+        /// CREATE MATERIALIZED VIEW: what it is.
+        view: Option<CreateView>,
+    },
+    /// REFRESH MATERIALIZED VIEW.
+    Refresh {
+        /// The view.
+        name: ObjectName,
+        /// As resolved.
+        table: TableSource,
+        /// The rows that it has from now on; none: WITH NO DATA.
+        plan: Option<Plan>,
     },
     /// CREATE VIEW. The query has been bound once, to find its mistakes now.
     CreateView(CreateView),
@@ -219,6 +230,10 @@ pub enum Statement {
     Transaction(TransactionKind),
     /// UPDATE, DELETE, MERGE, TRUNCATE, INSERT with RETURNING or ON CONFLICT.
     Change(Box<Change>),
+    /// INSERT, UPDATE or DELETE of a view with INSTEAD OF triggers.
+    Instead(Instead),
+    /// TRUNCATE of several tables.
+    Truncate(Vec<Change>),
     /// SET CONSTRAINTS; no names mean all.
     SetConstraints {
         /// The constraints.
@@ -271,13 +286,14 @@ impl Statement {
         match self {
             Self::Query(plan) | Self::CreateTableAs { plan, .. } | Self::Copy(Copy::To { plan, .. }) => Some(plan),
             Self::Insert(insert) => Some(&insert.source),
+            Self::Instead(instead) => Some(&instead.source),
             Self::Change(change) => Some(&change.source),
             Self::AlterTable(alter) => alter.rows.as_ref(),
             Self::Explain { statement, .. } => statement.plan(),
             Self::With(with) => with.then.plan(),
             Self::Locking(locking) => Some(&locking.plan),
             Self::Cursor(CursorStatement::Declare { plan, .. }) => Some(plan),
-            Self::SetVariable { plan, .. } => plan.as_ref(),
+            Self::SetVariable { plan, .. } | Self::Refresh { plan, .. } => plan.as_ref(),
             _ => None,
         }
     }
@@ -287,11 +303,12 @@ impl Statement {
         match self {
             Self::Query(plan) | Self::CreateTableAs { plan, .. } | Self::Copy(Copy::To { plan, .. }) => Some(plan),
             Self::Insert(insert) => Some(&mut insert.source),
+            Self::Instead(instead) => Some(&mut instead.source),
             Self::Change(change) => Some(&mut change.source),
             Self::AlterTable(alter) => alter.rows.as_mut(),
             Self::Locking(locking) => Some(&mut locking.plan),
             Self::Cursor(CursorStatement::Declare { plan, .. }) => Some(plan),
-            Self::SetVariable { plan, .. } => plan.as_mut(),
+            Self::SetVariable { plan, .. } | Self::Refresh { plan, .. } => plan.as_mut(),
             Self::Explain { analyze: true, statement, .. } => statement.plan_to_run(),
             _ => None,
         }
@@ -435,6 +452,8 @@ pub struct CreateView {
     pub reads: Vec<ObjectName>,
     /// Where its names without a schema are looked for, if that is not the default schema.
     pub path: Option<Vec<String>>,
+    /// WITH CHECK OPTION.
+    pub check_option: Option<CheckOption>,
     /// Nothing happens if there is one.
     pub if_not_exists: bool,
     /// An existing one is replaced.

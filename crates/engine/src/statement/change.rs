@@ -11,7 +11,7 @@ use base::memory::Reservation;
 use base::{Budget, Error, Result, SqlState};
 use plan::{Op, Plan};
 use runtime::result::Sink;
-use sql::{Change, ChangeKind, ObjectName, UniqueKey, change_action};
+use sql::{Change, ChangeKind, Instead, ObjectName, Statement, UniqueKey, change_action};
 use storage::index::Keys;
 use storage::{ChunkReader, Relation, RowId};
 use types::{Chunk, Column, ColumnBuilder, FreeRows, SqlType};
@@ -27,10 +27,10 @@ use crate::transaction::Block;
 use crate::typed::typed;
 
 pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryResult> {
-    let Change { name, table, kind, attributes, source, returning, restarts, .. } = change;
+    let Change { name, table, kind, attributes, source, returning, truncate, .. } = change;
     let relation = Source::relation(&table).map_err(|e| e.at(name.position))?;
-    if kind == ChangeKind::Truncate {
-        references::check_truncate(environment, &relation).map_err(|e| e.at(name.position))?;
+    if let Some(truncate) = &truncate {
+        references::check_truncate(environment, &relation, &truncate.together).map_err(|e| e.at(name.position))?;
     }
     let block = environment.block.clone().ok_or_else(|| Error::internal("a change outside of a transaction"))?;
     let tag = tag_of(&kind);
@@ -55,7 +55,7 @@ pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryR
         changed.ok_or_else(|| Error::internal("a change has ended without taking effect"))?
     };
     let Changed { rows, returned } = changed;
-    if restarts {
+    if truncate.is_some_and(|truncate| truncate.restarts) {
         restart_sequences(environment, &name)?;
     }
     Ok(match returning {
@@ -63,6 +63,26 @@ pub(super) fn change(environment: &Environment, change: Change) -> Result<QueryR
         None if kind == ChangeKind::Truncate => QueryResult::done(crate::result::Tag::Done(tag)),
         None => rows_tag(tag, rows),
     })
+}
+
+/// What triggers have done in the place of a change of a view.
+pub(super) fn instead(environment: &Environment, instead: Instead) -> Result<QueryResult> {
+    let Instead { event, source, returning } = instead;
+    let plan = execute::optimize(environment, source)?;
+    let running = execute::start(environment, &plan, false, environment.call.token())?;
+    let chunks = QueryResult::running(super::result_columns(&plan), running).collect()?;
+    match returning {
+        Some(fields) => Ok(QueryResult::ready(fields, chunks)),
+        None => Ok(rows_tag(event.name(), chunks.iter().map(Chunk::rows).sum())),
+    }
+}
+
+/// TRUNCATE of several tables.
+pub(super) fn truncate(environment: &mut Environment, changes: Vec<Change>) -> Result<QueryResult> {
+    for change in changes {
+        super::run(environment, Statement::Change(Box::new(change)), Vec::new())?;
+    }
+    Ok(QueryResult::done(crate::result::Tag::Done(tag_of(&ChangeKind::Truncate))))
 }
 
 /// The sequences of a table's columns begin again. They do so at once, as `setval` does, not when the transaction ends.

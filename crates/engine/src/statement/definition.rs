@@ -19,7 +19,7 @@ use crate::environment::Environment;
 use crate::execute;
 use crate::result::{QueryResult, Tag};
 
-fn mode(if_not_exists: bool, or_replace: bool) -> IfExists {
+pub(super) fn mode(if_not_exists: bool, or_replace: bool) -> IfExists {
     match (if_not_exists, or_replace) {
         (true, _) => IfExists::Skip,
         (_, true) => IfExists::Replace,
@@ -112,10 +112,9 @@ pub(super) fn create_table_as(
     name: &ObjectName,
     plan: Plan,
     with_data: bool,
-    if_not_exists: bool,
-    or_replace: bool,
+    mode: IfExists,
+    view: Option<CreateView>,
 ) -> Result<QueryResult> {
-    let mode = mode(if_not_exists, or_replace);
     if taken(environment, name, mode)? {
         return Ok(rows_tag("SELECT", 0));
     }
@@ -132,12 +131,18 @@ pub(super) fn create_table_as(
     }
     let relation = new_relation(environment, name, Schema::new(attributes, Vec::new()))?;
     let rows = if with_data { load::fill(environment, &plan, &relation)? } else { 0 };
-    enter(environment, name, TableEntry::Table(Arc::new(Table::new(relation))), mode)?;
+    let mut table = Table::new(relation);
+    table.definition = view.map(|view| {
+        let reads = view.reads.into_iter().map(|read| (read.schema, read.name)).collect();
+        let (triggers, check_option) = (Vec::new(), None);
+        Arc::new(View { sql: view.sql, columns: view.columns, reads, path: view.path, triggers, check_option })
+    });
+    enter(environment, name, TableEntry::Table(Arc::new(table)), mode)?;
     Ok(rows_tag("SELECT", rows))
 }
 
 pub(super) fn create_view(environment: &Environment, create: CreateView) -> Result<QueryResult> {
-    let CreateView { name, sql, columns, reads, path, if_not_exists, or_replace } = create;
+    let CreateView { name, sql, columns, reads, path, check_option, if_not_exists, or_replace } = create;
     let mode = mode(if_not_exists, or_replace);
     if !taken(environment, &name, mode)? {
         let reads = reads.into_iter().map(|read| (read.schema, read.name)).collect();
@@ -145,7 +150,7 @@ pub(super) fn create_view(environment: &Environment, create: CreateView) -> Resu
             Some(TableEntry::View(known)) => known.triggers.clone(),
             _ => Vec::new(),
         };
-        let view = View { sql, columns, reads, path, triggers };
+        let view = View { sql, columns, reads, path, triggers, check_option };
         enter(environment, &name, TableEntry::View(Arc::new(view)), mode)?;
     }
     Ok(QueryResult::done(Tag::Done("CREATE VIEW")))
@@ -206,6 +211,7 @@ pub(super) fn drop(
     let (kind, done) = match kind {
         ObjectKind::Table => (Kind::Table, "DROP TABLE"),
         ObjectKind::View => (Kind::View, "DROP VIEW"),
+        ObjectKind::MaterializedView => (Kind::MaterializedView, "DROP MATERIALIZED VIEW"),
         ObjectKind::Sequence => {
             each_catalog(environment, names, |catalog, names| catalog.drop_sequences(names, if_exists, cascade))?;
             return Ok(QueryResult::done(Tag::Done("DROP SEQUENCE")));

@@ -7,10 +7,10 @@ use std::time::Duration;
 use base::ids::Id;
 use base::{Budget, Error, Result};
 use io::{FileSource, Step};
-use plan::{Op, Plan};
+use plan::{Op, Plan, TableSource};
 use runtime::result::Sink;
 use scheduler::{CancelToken, JobOptions, JobSpec, Pipeline, Progress, Tasks};
-use sql::Insert;
+use sql::{Insert, ObjectName};
 use storage::{Append, Relation};
 use types::{Chunk, FreeRows, SqlType};
 
@@ -19,7 +19,7 @@ use crate::environment::Environment;
 use crate::execute;
 use crate::freezing::freeze_behind;
 use crate::pieces::{Pieces, prepare_file};
-use crate::result::QueryResult;
+use crate::result::{QueryResult, Tag};
 use crate::source::Source;
 use crate::transaction::Block;
 use crate::typed::typed;
@@ -31,6 +31,24 @@ pub(super) fn insert(environment: &Environment, insert: Insert) -> Result<QueryR
     let relation = Source::relation(&insert.table).map_err(|e| e.at(insert.name.position))?;
     let plan = execute::optimize(environment, insert.source)?;
     Ok(rows_tag("INSERT", fill(environment, &plan, &relation)?))
+}
+
+/// REFRESH MATERIALIZED VIEW: other rows in the place of all.
+pub(super) fn refresh(
+    environment: &Environment,
+    name: &ObjectName,
+    table: &TableSource,
+    plan: Option<Plan>,
+) -> Result<QueryResult> {
+    let relation = Source::relation(table).map_err(|e| e.at(name.position))?;
+    let block = environment.block.clone().ok_or_else(|| Error::internal("a change outside of a transaction"))?;
+    block.is_queried();
+    block.transaction.delete_all(&relation)?;
+    if let Some(plan) = plan {
+        let plan = execute::optimize(environment, plan)?;
+        fill(environment, &plan, &relation)?;
+    }
+    Ok(QueryResult::done(Tag::Done("REFRESH MATERIALIZED VIEW")))
 }
 
 /// Runs an optimised plan, whose rows go into the relation. Returns how many.

@@ -9,6 +9,7 @@ mod empty;
 mod information;
 mod postgres;
 mod routines;
+mod triggers;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -54,7 +55,12 @@ pub(crate) fn system_table(
 ) -> Option<Arc<MemorySource>> {
     let schema = schema.unwrap_or(PG_CATALOG);
     let of_postgresql = postgres::TABLES.iter().chain(classes::TABLES);
-    let mut all = information::TABLES.iter().chain(of_postgresql).chain(routines::TABLES).chain(constraints::TABLES);
+    let mut all = information::TABLES
+        .iter()
+        .chain(of_postgresql)
+        .chain(routines::TABLES)
+        .chain(constraints::TABLES)
+        .chain(triggers::TABLES);
     let Some(table) = all.find(|table| table.schema == schema && table.name == name) else {
         let columns = empty::columns(name).filter(|_| schema == PG_CATALOG)?;
         return Some(small_table(&columns, Vec::new()));
@@ -72,7 +78,12 @@ pub(crate) fn number_of(catalog: &CatalogSnapshot, schema: Option<&str>, name: &
     }
     let own = NUMBERS.iter().find(|(known, _)| *known == name).map(|(_, number)| *number);
     let is_there = || {
-        let mut all = postgres::TABLES.iter().chain(classes::TABLES).chain(routines::TABLES).chain(constraints::TABLES);
+        let mut all = postgres::TABLES
+            .iter()
+            .chain(classes::TABLES)
+            .chain(routines::TABLES)
+            .chain(constraints::TABLES)
+            .chain(triggers::TABLES);
         all.any(|t| t.schema == PG_CATALOG && t.name == name) || empty::columns(name).is_some()
     };
     own.or_else(|| is_there().then(|| oid("table", PG_CATALOG, name)))

@@ -180,6 +180,21 @@ pub(super) const SYSTEM: &[Composed] = &[
         ("pg_get_constraintdef(1, true)", "NULL"),
     ),
     scalar(
+        &["pg_get_triggerdef"],
+        &["n"],
+        "(SELECT own_text FROM (SELECT oid AS own_number, tgdef AS own_text FROM pg_catalog.pg_trigger) AS own \
+         WHERE own_number = n)",
+        "What makes the trigger of that number.",
+        ("pg_get_triggerdef(1)", "NULL"),
+    ),
+    scalar(
+        &["pg_get_triggerdef"],
+        &["n", "pretty"],
+        "pg_get_triggerdef(n)",
+        "What makes the trigger of that number.",
+        ("pg_get_triggerdef(1, true)", "NULL"),
+    ),
+    scalar(
         &["pg_get_function_result"],
         &["n"],
         "(SELECT own_text FROM (SELECT oid AS own_number, proresult AS own_text FROM pg_catalog.pg_proc) AS own \
@@ -226,24 +241,18 @@ pub(super) const SYSTEM: &[Composed] = &[
         ("pg_relation_is_publishable(1)", "false"),
     ),
     scalar(
-        &[
-            "pg_get_statisticsobjdef_columns",
-            "pg_get_statisticsobjdef",
-            "pg_get_triggerdef",
-            "pg_get_ruledef",
-            "pg_get_partkeydef",
-        ],
+        &["pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_ruledef", "pg_get_partkeydef"],
         &["n"],
         "CASE WHEN n IS NULL THEN '' END",
         "What makes an object of a kind that is not here.",
-        ("pg_get_triggerdef(1)", "NULL"),
+        ("pg_get_ruledef(1)", "NULL"),
     ),
     scalar(
-        &["pg_get_triggerdef", "pg_get_ruledef"],
+        &["pg_get_ruledef"],
         &["n", "pretty"],
         "CASE WHEN n IS NULL THEN '' END",
         "What makes an object of a kind that is not here.",
-        ("pg_get_triggerdef(1, true)", "NULL"),
+        ("pg_get_ruledef(1, true)", "NULL"),
     ),
     scalar(
         &["pg_tablespace_location"],

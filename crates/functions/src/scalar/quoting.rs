@@ -110,6 +110,7 @@ const LONGEST_SHOWN: usize = 64;
 fn refuse_row(call: &Call<'_>) -> base::Result<Value> {
     let state = match call.text(0)? {
         "23502" => base::SqlState::NOT_NULL_VIOLATION,
+        "44000" => base::SqlState("44000"),
         _ => base::SqlState::CHECK_VIOLATION,
     };
     let shown = |at: usize| {

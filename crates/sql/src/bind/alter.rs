@@ -77,7 +77,7 @@ impl Binder<'_> {
         if alter.operations.iter().all(is_owner) && self.resolver.is_taken(&name) {
             return Ok(Statement::Nothing("ALTER TABLE"));
         }
-        let before = match self.base_table(&name) {
+        let before = match self.stored_table(&name) {
             Err(error) if alter.if_exists && error.state() == SqlState::UNDEFINED_TABLE => {
                 return Ok(Statement::Nothing("ALTER TABLE"));
             }

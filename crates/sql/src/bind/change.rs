@@ -4,8 +4,11 @@
 
 mod assigned;
 mod conflict;
+mod instead;
 mod merge;
 mod returning;
+mod truncate;
+mod view;
 
 use base::{Error, Result};
 use catalog::IndexStatistics;
@@ -14,13 +17,15 @@ use plan::{ColumnId, ColumnInfo, Expr, JoinKind, Node, Op};
 use sqlparser::ast::{self, ObjectNamePart, TableFactor, TableWithJoins, UpdateTableFromKind};
 use types::SqlType;
 
-use super::from::{FromItem, table_factor};
+use super::from::FromItem;
 use super::scope::{Clause, Level, Scope};
 use super::select::filtered;
 use super::{Binder, Bound, Output, fold, unsupported};
 use crate::{Change, ChangeKind, Fires, ObjectName, Statement, Table};
 use returning::Returning;
 pub(super) use returning::Versions;
+pub use view::ViewOf;
+pub(super) use view::view_name;
 
 /// The table that a statement changes, as its query reads it.
 pub(super) struct Changed {
@@ -38,18 +43,22 @@ impl Binder<'_> {
         let TableFactor::Table { name, alias, args: None, sample: None, .. } = factor else {
             return unsupported("changing anything but a table", self.text.factor_position(factor));
         };
-        let name = self.text.object_name(name)?;
-        let table = self.base_table(&name)?;
-        let mut item = self.scan(table.clone(), Some(&name.name), alias.as_ref())?;
+        let shown = self.text.object_name(name)?;
+        let table = self.base_table(&shown)?;
+        let name = table.stored_name(&shown);
+        let mut item = self.scan(table.clone(), Some(&shown.name), alias.as_ref().filter(|_| table.view.is_none()))?;
         let info = ColumnInfo { name: "row id".to_owned(), sql_type: SqlType::BigInt, nullable: false };
         let id = self.plan.columns.push(info);
         let Op::Scan { table: number, columns, .. } = &mut item.node.op else {
             return Err(Error::internal("a table is scanned"));
         };
-        let by_attribute = columns.iter().map(|(_, column)| *column).collect();
+        let by_attribute: Vec<ColumnId> = columns.iter().map(|(_, column)| *column).collect();
         columns.push((table.fields.len() + table.computed.len(), id));
         let field = Field { name: "row id".to_owned(), sql_type: SqlType::BigInt, nullable: false };
         self.plan.tables[*number].fields.push(field);
+        if let Some(view) = &table.view {
+            item = self.item_of_view(item, &table, view, &by_attribute, (&shown, alias.as_ref()))?;
+        }
         Ok(Changed { name, table, item, columns: by_attribute, id })
     }
 
@@ -97,6 +106,13 @@ impl Binder<'_> {
         }
         let factor = self.sole_table(&update.table)?;
         self.at_level(|b| {
+            if let Some((table, shown)) = b.view_instead(factor, Event::Update)? {
+                let others: &[TableWithJoins] = match &update.from {
+                    None => &[],
+                    Some(UpdateTableFromKind::AfterSet(from) | UpdateTableFromKind::BeforeSet(from)) => from,
+                };
+                return b.update_instead(update, (factor, others), (&table, &shown));
+            }
             let Changed { name, table, item, columns, id } = b.changed(factor)?;
             let others: &[TableWithJoins] = match &update.from {
                 None => &[],
@@ -135,6 +151,9 @@ impl Binder<'_> {
         let [table] = from.as_slice() else { return unsupported("DELETE of several tables", position) };
         let factor = self.sole_table(table)?;
         self.at_level(|b| {
+            if let Some((table, shown)) = b.view_instead(factor, Event::Delete)? {
+                return b.delete_instead(delete, factor, (&table, &shown));
+            }
             let Changed { name, table, item, columns, id } = b.changed(factor)?;
             let others = delete.using.as_deref().unwrap_or_default();
             let node = b.rows_to_change(item, others, delete.selection.as_ref())?;
@@ -149,26 +168,6 @@ impl Binder<'_> {
                 versions: Versions::Old,
             });
             b.change(name, table, (kind, fires), Vec::new(), Some(id), bound, returning)
-        })
-    }
-
-    /// TRUNCATE: all rows are deleted.
-    pub(super) fn truncate(&mut self, truncate: &ast::Truncate) -> Result<Statement> {
-        let [target] = truncate.table_names.as_slice() else {
-            let position = truncate.table_names.first().and_then(|t| self.text.name_position(&t.name));
-            return unsupported("TRUNCATE of several tables", position);
-        };
-        let factor = table_factor(&target.name);
-        self.at_level(|b| {
-            let Changed { name, table, item, id, .. } = b.changed(&factor)?;
-            let bound = Bound { node: item.node, output: Vec::new() };
-            let fires = table.fires(b.resolver.placed(&name), &[Event::Truncate], Vec::new());
-            let kind = (ChangeKind::Truncate, fires);
-            let mut statement = b.change(name, table, kind, Vec::new(), Some(id), bound, None)?;
-            if let Statement::Change(change) = &mut statement {
-                change.restarts = truncate.identity == Some(ast::TruncateIdentityOption::Restart);
-            }
-            Ok(statement)
         })
     }
 
@@ -237,7 +236,7 @@ impl Binder<'_> {
         }
         let source = self.plan.finish(Bound { node, output })?;
         let (table, returning) = (table.source, fields);
-        let change = Change { name, table, kind, attributes, source, returning, restarts: false, fires };
+        let change = Change { name, table, kind, attributes, source, returning, truncate: None, fires };
         Ok(Statement::Change(Box::new(change)))
     }
 

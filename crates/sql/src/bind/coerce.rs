@@ -10,7 +10,7 @@ use types::{SqlType, Value};
 use super::json_order::ordered;
 use super::{inferred, zone};
 
-const MICROS_PER_DAY: i64 = 86_400_000_000;
+pub(super) const MICROS_PER_DAY: i64 = 86_400_000_000;
 
 /// The common type of several expressions; integer constants among decimals count with their own digits only.
 pub(super) fn common_type_of(exprs: &[&Expr]) -> Option<SqlType> {

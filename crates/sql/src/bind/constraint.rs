@@ -224,10 +224,25 @@ fn is_literal(expr: &ast::Expr) -> bool {
     use ast::Expr as E;
     match expr {
         E::Value(_) | E::TypedString(_) => true,
+        // A word for a moment that was a text before is one of each row: that is what dumps write.
+        E::Cast { expr, .. } if is_cast_text(expr) => false,
         E::UnaryOp { expr, .. } | E::Nested(expr) | E::Cast { expr, .. } => is_literal(expr),
         E::BinaryOp { left, right, .. } => is_literal(left) && is_literal(right),
         E::Array(array) => array.elem.iter().all(is_literal),
         E::Interval(interval) => is_literal(&interval.value),
+        _ => false,
+    }
+}
+
+/// Whether it is `'now'::text` or the like.
+fn is_cast_text(expr: &ast::Expr) -> bool {
+    match expr {
+        ast::Expr::Nested(inner) => is_cast_text(inner),
+        ast::Expr::Cast { expr, data_type: ast::DataType::Text, .. } => match &**expr {
+            ast::Expr::Value(value) => matches!(&value.value, ast::Value::SingleQuotedString(word)
+                if ["now", "today", "tomorrow", "yesterday"].contains(&word.trim().to_lowercase().as_str())),
+            _ => false,
+        },
         _ => false,
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{Field, Filling, IndexPart, Unique};
+use catalog::{CheckOption, Field, Filling, IndexPart, Unique};
 use sqlparser::ast::{self, ColumnOption, ObjectType, OnCommit, TableConstraint};
 
 use super::index::unique_shape;
@@ -48,7 +48,7 @@ impl Binder<'_> {
             }
             check_names(plan.output.iter().map(|(n, _)| (n.as_str(), name.position)))?;
             let with_data = create.with_data.as_ref().is_none_or(|w| w.data);
-            return Ok(Statement::CreateTableAs { name, plan, with_data, if_not_exists, or_replace });
+            return Ok(Statement::CreateTableAs { name, plan, with_data, if_not_exists, or_replace, view: None });
         }
         if let Some(like) = &create.like {
             return Ok(Statement::CreateTable(self.table_like(like, name, (if_not_exists, or_replace))?));
@@ -160,8 +160,8 @@ impl Binder<'_> {
     pub(super) fn create_view(&mut self, create: &ast::CreateView, text: &str) -> Result<Statement> {
         let name = self.text.object_name(&create.name)?;
         let mut name = if create.temporary { name } else { self.resolver.new_name(name)? };
-        if create.materialized || create.params.is_some() {
-            return unsupported("a materialized view", name.position);
+        if create.params.is_some() {
+            return unsupported("this form of CREATE VIEW", name.position);
         }
         if create.temporary {
             name.make_temporary()?;
@@ -188,8 +188,57 @@ impl Binder<'_> {
             read.make_temporary()?;
             name.make_temporary()?;
         }
-        let (if_not_exists, or_replace) = (create.if_not_exists, create.or_replace);
-        Ok(Statement::CreateView(CreateView { name, sql, columns, reads, path, if_not_exists, or_replace }))
+        let (check_option, with_data) = self.view_options(&create.options, name.position)?;
+        let (if_not_exists, or_replace, materialized) = (create.if_not_exists, create.or_replace, create.materialized);
+        let create = CreateView { name, sql, columns, reads, path, check_option, if_not_exists, or_replace };
+        if create.check_option.is_some() {
+            self.check_changeable(&create)?;
+        }
+        if materialized {
+            let mut plan = plan;
+            plan.output.iter_mut().zip(&create.columns).for_each(|(output, field)| output.0.clone_from(&field.name));
+            let (name, view) = (create.name.clone(), Some(create));
+            return Ok(Statement::CreateTableAs { name, plan, with_data, if_not_exists, or_replace, view });
+        }
+        Ok(Statement::CreateView(create))
+    }
+}
+
+impl Binder<'_> {
+    /// `WITH (check_option = local)`, and WITH NO DATA, which travels like that; other options of views promise what holds anyway.
+    fn view_options(
+        &self,
+        options: &ast::CreateTableOptions,
+        position: Option<u32>,
+    ) -> Result<(Option<CheckOption>, bool)> {
+        let (ast::CreateTableOptions::With(options) | ast::CreateTableOptions::Options(options)) = options else {
+            return Ok((None, true));
+        };
+        let (mut check_option, mut with_data) = (None, true);
+        for option in options {
+            let ast::SqlOption::KeyValue { key, value } = option else { continue };
+            let value = value.to_string().trim_matches('\'').to_lowercase();
+            check_option = match (fold(key).as_str(), value.as_str()) {
+                ("check_option", "local") => Some(CheckOption::Local),
+                ("check_option", "cascaded") => Some(CheckOption::Cascaded),
+                ("check_option", _) => {
+                    let message = format!("invalid value for enum option \"check_option\": {value}");
+                    return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message)
+                        .detail("Valid values are \"local\" and \"cascaded\".")
+                        .at(position));
+                }
+                ("with_data", value) => {
+                    with_data = value != "no";
+                    check_option
+                }
+                ("security_barrier" | "security_invoker" | "fillfactor" | "autovacuum_enabled", _) => check_option,
+                (other, _) => {
+                    let message = format!("unrecognized parameter \"{other}\"");
+                    return Err(Error::new(SqlState::INVALID_PARAMETER_VALUE, message).at(position));
+                }
+            };
+        }
+        Ok((check_option, with_data))
     }
 }
 
@@ -270,6 +319,7 @@ impl Text<'_> {
         let kind = match kind {
             ObjectType::Table => ObjectKind::Table,
             ObjectType::View => ObjectKind::View,
+            ObjectType::MaterializedView => ObjectKind::MaterializedView,
             ObjectType::Sequence => ObjectKind::Sequence,
             ObjectType::Index => ObjectKind::Index,
             ObjectType::Type => ObjectKind::Type,

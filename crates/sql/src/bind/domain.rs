@@ -158,7 +158,7 @@ impl Binder<'_> {
         let columns = self.resolver.columns_of_domain(domain);
         let ask = |(schema, table, column): (String, String, String)| {
             let name = ObjectName { schema: Some(schema), name: table, position: None };
-            let read = self.base_table(&name)?;
+            let read = self.stored_table(&name)?;
             let Some(attribute) = read.fields.iter().position(|field| field.name == column) else {
                 return Err(Error::internal("a table without a column that it has"));
             };

@@ -18,7 +18,7 @@ impl Binder<'_> {
     pub(super) fn create_index(&mut self, create: &ast::CreateIndex) -> Result<Statement> {
         let table = self.text.object_name(&create.table_name)?;
         let position = table.position;
-        let resolved = self.base_table(&table)?;
+        let resolved = self.stored_table(&table)?;
         let kind = create.using.as_ref().or_else(|| {
             create.index_options.iter().find_map(|option| match option {
                 ast::IndexOption::Using(kind) => Some(kind),

@@ -7,10 +7,11 @@ use sqlparser::ast::{self, ObjectNamePart, SetExpr, TableObject};
 use types::{SqlType, Value};
 
 use super::{Binder, Bound, Output, fold, unsupported};
+use crate::bind::change::view_name;
 use crate::bind::coerce::assign;
 use crate::bind::parts::Text;
 use crate::parse::{Or, Overriding};
-use crate::{Change, ChangeKind, Insert, ObjectName, Resolved, Statement, Table};
+use crate::{Change, ChangeKind, Insert, ObjectName, Statement, Table};
 
 /// A column that INSERT fills.
 pub(super) struct Target {
@@ -91,8 +92,14 @@ impl Binder<'_> {
         let TableObject::TableName(written) = &insert.table else {
             return unsupported("INSERT into a function or query", position);
         };
-        let name = self.text.object_name(written)?;
-        let table = self.base_table(&name)?;
+        let shown = self.text.object_name(written)?;
+        let instead = self.instead_of(&shown, Event::Insert)?;
+        let is_instead = instead.is_some();
+        let table = match instead {
+            Some(view) => view,
+            None => self.base_table(&shown)?,
+        };
+        let name = table.stored_name(&shown);
         let idents: Vec<&ast::Ident> = insert
             .columns
             .iter()
@@ -111,6 +118,9 @@ impl Binder<'_> {
             None => Bound { node: super::from::one_row(), output: Vec::new() },
             Some(query) => self.insert_source(query, &targets, explicit, position)?,
         };
+        if is_instead {
+            return self.insert_instead(bound, &targets, (&table, &shown), insert);
+        }
         let bound = self.filled(bound, &targets, &table)?;
         let bound = self.before_rows(bound, (&table, &name), Event::Insert, None, &[])?;
         let bound = self.written(bound, &table, &name)?;
@@ -135,16 +145,18 @@ impl Binder<'_> {
             let fires = table.fires(self.resolver.placed(&name), &[Event::Insert], Vec::new());
             return Ok(Statement::Insert(Insert { name, table: table.source, source, fires }));
         };
-        let alias = insert.table_alias.as_ref().map_or_else(|| name.name.clone(), |alias| fold(&alias.alias));
+        let alias = insert.table_alias.as_ref().map_or_else(|| shown_name(insert, &name), |alias| fold(&alias.alias));
         let Bound { node, output } = bound;
-        let returned = self.returning_inserted(node, &alias, &output[..table.fields.len()], items)?;
+        let row = &output[..table.fields.len()];
+        let named = self.names_of_row(&table, row);
+        let returned = self.returning_inserted(node, &alias, row, named, items)?;
         let fields = returned.output.iter().map(|o| self.field_of(o)).collect();
         let attributes = (0..output.len()).collect();
         let output = output.into_iter().chain(returned.output).collect();
         let source = self.plan.finish(Bound { node: returned.node, output })?;
         let fires = table.fires(self.resolver.placed(&name), &[Event::Insert], Vec::new());
         let (table, kind, returning) = (table.source, ChangeKind::Insert, Some(fields));
-        let change = Change { name, table, kind, attributes, source, returning, restarts: false, fires };
+        let change = Change { name, table, kind, attributes, source, returning, truncate: None, fires };
         Ok(Statement::Change(Box::new(change)))
     }
 
@@ -166,17 +178,6 @@ impl Binder<'_> {
         let targets = self.text.targets(&table, &name, &idents.iter().collect::<Vec<_>>())?;
         targets.iter().try_for_each(|target| target.check_given(None))?;
         self.inserted(bound, &targets, table, name)
-    }
-
-    /// A table that can be changed.
-    pub(super) fn base_table(&mut self, name: &ObjectName) -> Result<Table> {
-        match self.resolver.table(name).map_err(|e| e.at(name.position))? {
-            Resolved::Table(table) => Ok(table),
-            Resolved::View { .. } => {
-                let message = format!("\"{name}\" is a view, not a table");
-                Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position))
-            }
-        }
     }
 
     fn insert_source(
@@ -209,6 +210,25 @@ impl Binder<'_> {
     }
 }
 
+/// 0A000: a column of a view that is computed.
+#[cold]
+fn not_updatable(column: &str, view: &str, position: Option<u32>) -> Error {
+    Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("cannot change column \"{column}\" of view \"{view}\""))
+        .detail("View columns that are not columns of their base relation are not updatable.")
+        .at(position)
+}
+
+/// The name by which a statement knows the table that it inserts into.
+fn shown_name(insert: &ast::Insert, name: &ObjectName) -> String {
+    match &insert.table {
+        TableObject::TableName(written) => match written.0.last() {
+            Some(ObjectNamePart::Identifier(ident)) => fold(ident),
+            _ => name.name.clone(),
+        },
+        _ => name.name.clone(),
+    }
+}
+
 impl Text<'_> {
     /// The columns that are named, or all.
     pub(super) fn targets(&self, table: &Table, name: &ObjectName, idents: &[&ast::Ident]) -> Result<Vec<Target>> {
@@ -219,11 +239,27 @@ impl Text<'_> {
             filling: table.fillings.get(attribute).cloned().unwrap_or(Filling::NULL),
         };
         if idents.is_empty() {
-            return Ok((0..table.fields.len()).map(target).collect());
+            return match &table.view {
+                None => Ok((0..table.fields.len()).map(target).collect()),
+                Some(view) => {
+                    let position = name.position;
+                    let of = |(name, attribute): &(String, Option<usize>)| {
+                        attribute.map(target).ok_or_else(|| not_updatable(name, view_name(view), position))
+                    };
+                    view.columns.iter().map(of).collect()
+                }
+            };
         }
         let mut targets: Vec<Target> = Vec::with_capacity(idents.len());
         for ident in idents {
             let wanted = fold(ident);
+            let shown = match &table.view {
+                Some(view) => match view.attribute(ident) {
+                    Some(None) => return Err(not_updatable(&wanted, view_name(view), self.at(ident))),
+                    found => Some(found.flatten()),
+                },
+                None => None,
+            };
             let by = |exact: bool| {
                 table.fields.iter().position(|f| {
                     if exact {
@@ -233,7 +269,7 @@ impl Text<'_> {
                     }
                 })
             };
-            let Some(attribute) = by(true).or_else(|| by(false)) else {
+            let Some(attribute) = shown.unwrap_or_else(|| by(true).or_else(|| by(false))) else {
                 let message = format!("column \"{wanted}\" of relation \"{name}\" does not exist");
                 return Err(Error::new(SqlState::UNDEFINED_COLUMN, message).at(self.at(ident)));
             };
@@ -249,7 +285,7 @@ impl Text<'_> {
 
 impl Binder<'_> {
     /// The source with one output column per column of the table: assigned to its type, or its default.
-    fn filled(&mut self, bound: Bound, targets: &[Target], table: &Table) -> Result<Bound> {
+    pub(super) fn filled(&mut self, bound: Bound, targets: &[Target], table: &Table) -> Result<Bound> {
         let Bound { node, output: given } = bound;
         let mut computed = Vec::new();
         let mut output: Vec<Option<Output>> = vec![None; table.fields.len()];

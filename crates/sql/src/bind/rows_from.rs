@@ -15,6 +15,8 @@ use crate::parse::{Ast, parse_placeless};
 
 /// What stands for the argument in the text of a function of records.
 const ARGUMENT: &str = "#json";
+/// And the row of whose type it becomes one.
+const ROW: &str = "row of json";
 
 impl Binder<'_> {
     /// The rows of several functions beside each other; where one has fewer, its columns are NULL.
@@ -62,6 +64,9 @@ impl Binder<'_> {
         seen: &Scope,
         position: Option<u32>,
     ) -> Result<Option<FromItem>> {
+        if let Some((prefix, is_set)) = populating(name) {
+            return self.populated(name, (prefix, is_set), arguments, alias, (seen, position)).map(Some);
+        }
         let Some((prefix, is_set)) = record_function(name) else { return Ok(None) };
         let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = arguments else {
             return Err(Error::new(SqlState::UNDEFINED_FUNCTION, format!("{name} takes one argument")).at(position));
@@ -86,19 +91,64 @@ impl Binder<'_> {
             false => format!("(SELECT CAST(\"{ARGUMENT}\" AS {prefix}) AS v) AS e"),
         };
         let text = format!("SELECT {} FROM {from}", items.join(", "));
-        let Ast::Library(mut statement) = parse_placeless(&text)?.ast else {
+        let mut alias = alias.cloned();
+        alias.iter_mut().for_each(|alias| alias.columns.clear());
+        self.rows_of_text(&text, vec![(ARGUMENT, argument)], (name, alias.as_ref()), (seen, position)).map(Some)
+    }
+
+    /// `json_populate_record(row, json)` and its like: JSON as rows of the type of another row.
+    fn populated(
+        &mut self,
+        name: &str,
+        (prefix, is_set): (&str, bool),
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+        around: (&Scope, Option<u32>),
+    ) -> Result<FromItem> {
+        let [FunctionArg::Unnamed(FunctionArgExpr::Expr(row)), FunctionArg::Unnamed(FunctionArgExpr::Expr(json))] =
+            arguments
+        else {
+            return Err(Error::new(SqlState::UNDEFINED_FUNCTION, format!("{name} takes two arguments")).at(around.1));
+        };
+        let text = match is_set {
+            true => format!(
+                "SELECT ({prefix}_populate_record(\"{ROW}\", e.v)).* FROM {prefix}_array_elements(\"{ARGUMENT}\") AS e (v)"
+            ),
+            false => format!("SELECT ({prefix}_populate_record(\"{ROW}\", \"{ARGUMENT}\")).*"),
+        };
+        self.rows_of_text(&text, vec![(ROW, row), (ARGUMENT, json)], (name, alias), around)
+    }
+
+    /// The rows of a query with arguments in the places of names.
+    fn rows_of_text(
+        &mut self,
+        text: &str,
+        given: Vec<(&'static str, &ast::Expr)>,
+        (name, alias): (&str, Option<&TableAlias>),
+        (seen, position): (&Scope, Option<u32>),
+    ) -> Result<FromItem> {
+        let Ast::Library(mut statement) = parse_placeless(text)?.ast else {
             return Err(Error::internal("a query that is none"));
         };
-        let _ = statement.visit(&mut Given(argument));
+        let _ = statement.visit(&mut Given(given));
         let ast::Statement::Query(query) = *statement else { return Err(Error::internal("a query that is none")) };
         let bound = self.seeing(seen, |b| b.query(&query)).map_err(|error| match error.position() {
             None => error.at(position),
             Some(_) => error,
         })?;
-        let mut alias = alias.cloned();
-        alias.iter_mut().for_each(|alias| alias.columns.clear());
-        self.derived(bound, alias.as_ref(), Some(name)).map(Some)
+        self.derived(bound, alias, Some(name))
     }
+}
+
+/// What kind of JSON a function makes rows of a type of, and whether of each element.
+fn populating(name: &str) -> Option<(&'static str, bool)> {
+    Some(match name {
+        "json_populate_record" => ("json", false),
+        "jsonb_populate_record" => ("jsonb", false),
+        "json_populate_recordset" => ("json", true),
+        "jsonb_populate_recordset" => ("jsonb", true),
+        _ => return None,
+    })
 }
 
 /// What kind of JSON a function makes records of, and whether of each element.
@@ -112,14 +162,16 @@ fn record_function(name: &str) -> Option<(&'static str, bool)> {
     })
 }
 
-/// Puts the argument in its place.
-struct Given<'a>(&'a ast::Expr);
+/// Puts arguments in their places.
+struct Given<'a>(Vec<(&'static str, &'a ast::Expr)>);
 
 impl VisitorMut for Given<'_> {
     type Break = ();
     fn post_visit_expr(&mut self, expr: &mut ast::Expr) -> ControlFlow<()> {
-        if matches!(expr, ast::Expr::Identifier(ident) if ident.value == ARGUMENT) {
-            *expr = ast::Expr::Nested(Box::new(self.0.clone()));
+        if let ast::Expr::Identifier(ident) = expr
+            && let Some((_, given)) = self.0.iter().find(|(name, _)| *name == ident.value)
+        {
+            *expr = ast::Expr::Nested(Box::new((*given).clone()));
         }
         ControlFlow::Continue(())
     }

@@ -445,7 +445,7 @@ pub(super) fn filtered(node: Node, condition: Expr) -> Node {
 }
 
 /// The name of a select item without alias, as PostgreSQL chooses it.
-fn output_name(expr: &ast::Expr) -> String {
+pub(super) fn output_name(expr: &ast::Expr) -> String {
     use ast::Expr as E;
     let mut expr = expr;
     loop {

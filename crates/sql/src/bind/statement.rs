@@ -83,6 +83,7 @@ impl Binder<'_> {
                 }
                 Statement::LockTables { tables, refuses_writers: lock.refuses_writers, waits: lock.waits }
             }
+            Ast::Maintenance(MaintenanceAst::Refresh(name, with_data)) => return self.refresh(name, *with_data),
             Ast::Maintenance(MaintenanceAst::Reindex(kind, name)) => {
                 let name = name.as_ref().map(|name| self.text.object_name(name)).transpose()?;
                 if let (ReindexKind::Table, Some(name)) = (kind, &name) {
@@ -102,6 +103,32 @@ impl Binder<'_> {
                 Statement::Describe { columns: fields(&plan) }
             }
         })
+    }
+
+    /// REFRESH MATERIALIZED VIEW: 0A000 if it is none, as in PostgreSQL.
+    fn refresh(&mut self, name: &ast::ObjectName, with_data: bool) -> Result<Statement> {
+        let name = self.text.object_name(name)?;
+        let found = self.resolver.table(&name).map_err(|e| e.at(name.position))?;
+        let Resolved::Table(Table { definition: Some(view), source, .. }) = found else {
+            let message = format!("\"{}\" is not a materialized view", name.name);
+            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, message).at(name.position));
+        };
+        let mut plan = None;
+        if with_data {
+            let query = crate::parse(&view.sql)?;
+            let session = self.resolver.set_search_path(view.path.clone());
+            self.text.positions = None;
+            let bound = match &query.ast {
+                Ast::Library(statement) => match &**statement {
+                    S::Query(query) => self.plan_of(query).map(Some),
+                    _ => Ok(None),
+                },
+                _ => Ok(None),
+            };
+            self.resolver.set_search_path(session);
+            plan = bound?;
+        }
+        Ok(Statement::Refresh { name, table: source, plan })
     }
 
     fn cursor_statement(&mut self, cursor: &CursorAst) -> Result<CursorStatement> {
@@ -226,7 +253,7 @@ impl Binder<'_> {
                 return unsupported("COPY of a query FROM something", position);
             };
             let name = self.text.object_name(name)?;
-            let table = self.base_table(&name)?;
+            let table = self.stored_table(&name)?;
             let idents: Vec<&ast::Ident> = idents.iter().collect();
             let targets = self.copy_targets(&table, &name, &idents)?;
             let (columns, fillings) = targets.into_iter().map(|t| (t.attribute, t.filling)).unzip();

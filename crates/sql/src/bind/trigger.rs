@@ -210,7 +210,8 @@ impl Binder<'_> {
         assigned: &[String],
     ) -> Result<Option<Expr>> {
         let called = |trigger: &&std::sync::Arc<Trigger>| {
-            trigger.timing == Timing::Before && trigger.for_each_row && trigger.is_for(event, assigned)
+            // Of a view there are those in the place of a change only.
+            trigger.timing != Timing::After && trigger.for_each_row && trigger.is_for(event, assigned)
         };
         let numbers: Vec<String> = table.triggers.iter().filter(called).map(|t| t.number.to_string()).collect();
         if numbers.is_empty() {

@@ -70,7 +70,7 @@ impl Binder<'_> {
             let assertion = self.assertion(&output, table, name)?;
             node = Node::new(Op::Filter { input: Box::new(node), predicates: vec![assertion] });
         }
-        Ok(Bound { node, output })
+        self.shown_by_view(Bound { node, output }, table)
     }
 
     /// The names that expressions of a table have for the columns of its row.
@@ -80,15 +80,20 @@ impl Binder<'_> {
         Scope::of(Relation { name: Some(name.name.clone()), columns, value: None })
     }
 
-    /// True for a row that may be written, an error for any other. NOT NULL comes first, as what is stored asserts it only
-    /// when CHECK has been asked.
-    fn assertion(&mut self, row: &[Output], table: &Table, name: &ObjectName) -> Result<Expr> {
+    /// The values of a row as texts, for those who refuse it.
+    pub(super) fn texts_of_row(&self, row: &[Output]) -> Result<Vec<Expr>> {
         let texts = row.iter().map(|o| {
             let text = cast_to(self.plan.reference(o.column), SqlType::Text)?;
             let null = Expr::constant(Value::str("null"), SqlType::Text);
             Ok(Expr::new(ExprKind::Coalesce(vec![text, null]), SqlType::Text))
         });
-        let texts: Vec<Expr> = texts.collect::<Result<_>>()?;
+        texts.collect()
+    }
+
+    /// True for a row that may be written, an error for any other. NOT NULL comes first, as what is stored asserts it only
+    /// when CHECK has been asked.
+    fn assertion(&mut self, row: &[Output], table: &Table, name: &ObjectName) -> Result<Expr> {
+        let texts = self.texts_of_row(row)?;
         let refused = |state: SqlState, message: String| {
             let text = |text: &str| Expr::constant(Value::str(text), SqlType::Text);
             let arguments = [text(state.0), text(&message)].into_iter().chain(texts.iter().cloned()).collect();

@@ -1,4 +1,4 @@
-//! VACUUM, ANALYZE, CHECKPOINT and REINDEX, with PostgreSQL's options.
+//! VACUUM, ANALYZE, CHECKPOINT, REINDEX and REFRESH MATERIALIZED VIEW, with PostgreSQL's options.
 
 use sqlparser::ast::ObjectName;
 use sqlparser::parser::{Parser, ParserError};
@@ -13,6 +13,8 @@ use crate::statement::ReindexKind;
 pub(crate) enum MaintenanceAst {
     /// VACUUM and the like: what it is called, and the tables that it names.
     Look(&'static str, Vec<ObjectName>),
+    /// REFRESH MATERIALIZED VIEW, with data or without.
+    Refresh(ObjectName, bool),
     /// LOCK TABLE.
     Lock(TableLockAst),
     /// REINDEX; of a database the name may be missing.
@@ -52,6 +54,21 @@ pub(super) fn maintenance(parser: &mut Parser<'_>) -> Result<Option<MaintenanceA
             let is_over = kind == ReindexKind::Database && is_end(parser);
             let name = if is_over { None } else { Some(parser.parse_object_name(false)?) };
             MaintenanceAst::Reindex(kind, name)
+        }
+        Some("refresh") => {
+            if !is_word(parser, &["materialized"]) || !is_word(parser, &["view"]) {
+                return parser.expected("MATERIALIZED VIEW", parser.peek_token());
+            }
+            is_word(parser, &["concurrently"]);
+            let name = parser.parse_object_name(false)?;
+            let mut with_data = true;
+            if is_word(parser, &["with"]) {
+                with_data = !is_word(parser, &["no"]);
+                if !is_word(parser, &["data"]) {
+                    return parser.expected("DATA", parser.peek_token());
+                }
+            }
+            MaintenanceAst::Refresh(name, with_data)
         }
         _ => {
             back_to(parser, begin);

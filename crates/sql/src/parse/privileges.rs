@@ -4,6 +4,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
+use super::words::word;
 use super::{back_to, here};
 
 type Result<T> = std::result::Result<T, ParserError>;
@@ -28,11 +29,32 @@ pub(super) fn privileges(parser: &mut Parser<'_>) -> Result<Option<&'static str>
     Ok(tag)
 }
 
+/// `CREATE [OR REPLACE] [TRUSTED] [PROCEDURAL] LANGUAGE plpgsql`, and ALTER ... OWNER TO, as old dumps have them.
+fn language(parser: &mut Parser<'_>) -> Result<Option<&'static str>> {
+    let begin = here(parser);
+    let tag = match parser.parse_one_of_keywords(&[Keyword::CREATE, Keyword::ALTER]) {
+        Some(Keyword::CREATE) => "CREATE LANGUAGE",
+        Some(_) => "ALTER LANGUAGE",
+        None => return Ok(None),
+    };
+    let _ = parser.parse_keywords(&[Keyword::OR, Keyword::REPLACE]);
+    let _ = word(parser, "trusted");
+    let _ = word(parser, "procedural");
+    if parser.parse_keyword(Keyword::LANGUAGE) && parser.parse_identifier()?.value.eq_ignore_ascii_case(BUILT_IN) {
+        return Ok(Some(tag));
+    }
+    back_to(parser, begin);
+    Ok(None)
+}
+
 fn other(parser: &mut Parser<'_>) -> Result<Option<&'static str>> {
     if parser.parse_keywords(&[Keyword::CREATE, Keyword::EXTENSION]) {
         let _ = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
         let is_built_in = parser.parse_identifier()?.value.eq_ignore_ascii_case(BUILT_IN);
         return Ok(is_built_in.then_some("CREATE EXTENSION"));
+    }
+    if let Some(tag) = language(parser)? {
+        return Ok(Some(tag));
     }
     if !parser.parse_keyword(Keyword::ALTER) {
         return Ok(None);

@@ -35,8 +35,8 @@ pub struct Change {
     pub source: Plan,
     /// RETURNING.
     pub returning: Option<Vec<catalog::Field>>,
-    /// Whether sequences of the table's columns begin again: TRUNCATE ... RESTART IDENTITY.
-    pub restarts: bool,
+    /// TRUNCATE.
+    pub truncate: Option<Truncate>,
     /// The triggers that it may fire.
     pub fires: Option<Fires>,
 }
@@ -90,6 +90,26 @@ pub mod change_action {
     pub const DELETE: i64 = 2;
     /// Nothing: such rows are left out.
     pub const NOTHING: i64 = 3;
+}
+
+/// What a statement would do to a view, which triggers do in its place.
+#[derive(Clone, Debug)]
+pub struct Instead {
+    /// What it would do.
+    pub event: Event,
+    /// Its rows call the triggers; what it gives is what RETURNING asks for.
+    pub source: Plan,
+    /// RETURNING.
+    pub returning: Option<Vec<catalog::Field>>,
+}
+
+/// What TRUNCATE says besides the table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Truncate {
+    /// RESTART IDENTITY: sequences of the table's columns begin again.
+    pub restarts: bool,
+    /// All tables that the statement empties.
+    pub together: Vec<ObjectName>,
 }
 
 /// What a statement does to a table that has triggers for it.

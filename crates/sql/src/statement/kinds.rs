@@ -28,6 +28,8 @@ pub enum ObjectKind {
     Table,
     /// A view.
     View,
+    /// A view whose rows are stored.
+    MaterializedView,
     /// A sequence.
     Sequence,
     /// A schema with what is in it.

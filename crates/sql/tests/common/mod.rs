@@ -97,6 +97,8 @@ fn table(name: &str, columns: &str) -> Table {
         domains: Vec::new(),
         collations: Vec::new(),
         triggers: Vec::new(),
+        view: None,
+        definition: None,
         statistics,
         source,
     }
@@ -106,7 +108,7 @@ impl Resolver for Schema {
     fn table(&self, name: &ObjectName) -> Result<Resolved> {
         let view = |sql: &str, columns: &[&str]| {
             let columns = columns.iter().map(|c| (*c).to_owned()).collect();
-            Ok(Resolved::View { sql: sql.to_owned(), columns, path: None, triggers: Vec::new() })
+            Ok(Resolved::View { sql: sql.to_owned(), columns, path: None, triggers: Vec::new(), check_option: None })
         };
         match name.name.as_str() {
             "big" => return view("select a, b + 1 as more from t where b > 10", &["id", "more"]),

@@ -149,7 +149,9 @@ fn classes(system: &System<'_>) -> Vec<Vec<Value>> {
             TableEntry::Table(table) => {
                 let has_key = !table.relation.schema().primary_key().is_empty() || !table.indexes.is_empty();
                 let (tuples, bytes) = (table.relation.row_count() as f64, bytes_of_columns(&table.relation));
-                let class = Class { tuples, has_key, bytes, ..Class::of("r", columns) };
+                let kind = if table.definition.is_some() { "m" } else { "r" };
+                let has_triggers = !table.triggers.is_empty();
+                let class = Class { tuples, has_key, bytes, has_triggers, ..Class::of(kind, columns) };
                 class.row(schema, name, table.checks.len())
             }
             TableEntry::View(_) => Class::of("v", columns).row(schema, name, 0),
@@ -168,19 +170,20 @@ struct Class {
     columns: usize,
     tuples: f64,
     has_key: bool,
+    has_triggers: bool,
     bytes: usize,
 }
 
 impl Class {
     fn of(kind: &'static str, columns: usize) -> Self {
-        Self { kind, columns, tuples: 0.0, has_key: false, bytes: 0 }
+        Self { kind, columns, tuples: 0.0, has_key: false, has_triggers: false, bytes: 0 }
     }
 
     fn row(self, schema: &str, name: &str, checks: usize) -> Vec<Value> {
         let (no, none) = (|| Value::Bool(false), || Value::Int(0));
-        let Self { kind, columns, tuples, has_key, bytes } = self;
+        let Self { kind, columns, tuples, has_key, has_triggers, bytes } = self;
         let method = match kind {
-            "r" => 2,
+            "r" | "m" => 2,
             "i" => BTREE,
             _ => 0,
         };
@@ -206,12 +209,12 @@ impl Class {
             Value::Int(columns as i64),
             Value::Int(checks as i64),
             Value::Bool(kind == "v"),
-            no(),
+            Value::Bool(has_triggers),
             no(),
             no(),
             no(),
             Value::Bool(true),
-            text(if kind == "r" { "d" } else { "n" }),
+            text(if matches!(kind, "r" | "m") { "d" } else { "n" }),
             no(),
             none(),
             Value::Null,

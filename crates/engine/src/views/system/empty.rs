@@ -75,10 +75,6 @@ const TABLES: &[(&str, &str)] = &[
         "oid:o subdbid:o subskiplsn:t subname:t subowner:o subenabled:b subbinary:b substream:b subtwophasestate:t subdisableonerr:b subconninfo:t subslotname:t subsynccommit:t subpublications:T",
     ),
     ("pg_transform", "oid:o trftype:o trflang:o trffromsql:o trftosql:o"),
-    (
-        "pg_trigger",
-        "oid:o tgrelid:o tgparentid:o tgname:t tgfoid:o tgtype:s tgenabled:t tgisinternal:b tgconstrrelid:o tgconstrindid:o tgconstraint:o tgdeferrable:b tginitdeferred:b tgnargs:s tgattr:S tgargs:t tgqual:t tgoldtable:t tgnewtable:t",
-    ),
     ("pg_ts_config", "oid:o cfgname:t cfgnamespace:o cfgowner:o cfgparser:o"),
     ("pg_ts_dict", "oid:o dictname:t dictnamespace:o dictowner:o dicttemplate:o dictinitoption:t"),
     ("pg_ts_parser", "oid:o prsname:t prsnamespace:o prsstart:o prstoken:o prsend:o prsheadline:o prslextype:o"),

@@ -71,11 +71,7 @@ impl Binder<'_> {
                 }
             };
             b.plan.padded.extend(columns.iter().copied().chain([id]));
-            let excluded = proposed
-                .iter()
-                .take(table.fields.len())
-                .map(|o| ScopeColumn { name: o.name.clone(), column: o.column })
-                .collect();
+            let excluded = b.names_of_row(&table, &proposed[..table.fields.len()]);
             let excluded = Relation { name: Some("excluded".to_owned()), columns: excluded, value: None };
             scope.relations.push(excluded);
             b.names.level().scope = scope;

@@ -290,7 +290,7 @@ impl Binder<'_> {
         let events: Vec<Event> = EVENTS.iter().filter(does).map(|(event, _)| *event).collect();
         let fires = table.fires(self.resolver.placed(&name), &events, set);
         let (table, returning) = (table.source, fields);
-        let change = crate::Change { name, table, kind, attributes, source, returning, restarts: false, fires };
+        let change = crate::Change { name, table, kind, attributes, source, returning, truncate: None, fires };
         Ok(Statement::Change(Box::new(change)))
     }
 }

@@ -50,10 +50,11 @@ impl Binder<'_> {
         node: Node,
         name: &str,
         row: &[Output],
+        named: Vec<ScopeColumn>,
         items: &[ast::SelectItem],
     ) -> Result<Bound> {
         let columns: Vec<_> = row.iter().map(|o| ScopeColumn { name: o.name.clone(), column: o.column }).collect();
-        let scope = Scope::of(Relation { name: Some(name.to_owned()), columns: columns.clone(), value: None });
+        let scope = Scope::of(Relation { name: Some(name.to_owned()), columns: named, value: None });
         let (node, old) = self.nothing(node, row);
         self.names.levels.push(Level { scope, ..Level::new(Clause::Returning) });
         let bound = self.returned(node, items, old, columns);

@@ -6,7 +6,7 @@ use sqlparser::ast::{self, CastKind};
 use types::ops::cast::{can_cast, depends_on_zone};
 use types::{SqlType, Value};
 
-use crate::bind::coerce::{cast_to, known};
+use crate::bind::coerce::{MICROS_PER_DAY, cast_to, known};
 use crate::bind::sequence::{is_regclass, qualified};
 use crate::bind::{Binder, type_name, unsupported, zone};
 
@@ -23,6 +23,10 @@ impl Binder<'_> {
             _ => self.expr(inner)?,
         };
         let to = if type_name::is_bare_numeric(name) { exact(&expr).unwrap_or(to) } else { to };
+        let expr = match self.special_moment(&expr, to) {
+            Some(moment) => moment?.at(position),
+            None => expr,
+        };
         if matches!(kind, CastKind::Cast | CastKind::DoubleColon) {
             let value = cast_to(expr, to)?.at(position);
             return match self.domain_of(name)? {
@@ -51,6 +55,27 @@ impl Binder<'_> {
             };
         }
         Ok(Expr::new(ExprKind::TryCast(Box::new(expr)), to).at(position))
+    }
+
+    /// `'now'`, `'today'` and the like as a date or time: what they mean now.
+    fn special_moment(&self, value: &Expr, to: SqlType) -> Option<Result<Expr>> {
+        let ExprKind::Const(Value::Str(text)) = &value.kind else { return None };
+        let is_moment = matches!(to, SqlType::Date | SqlType::Timestamp | SqlType::Timestamptz);
+        let word = text.trim().to_lowercase();
+        let days = match word.as_str() {
+            "now" if is_moment || to == SqlType::Time => None,
+            "today" if is_moment => Some(0),
+            "tomorrow" if is_moment => Some(1),
+            "yesterday" if is_moment => Some(-1),
+            _ => return None,
+        };
+        let now = self.resolver.now();
+        let local = zone::session().local(now).unwrap_or(now);
+        let moment = match days {
+            None => local,
+            Some(days) => (local.div_euclid(MICROS_PER_DAY) + days) * MICROS_PER_DAY,
+        };
+        Some(cast_to(Expr::constant(Value::Timestamp(moment), SqlType::Timestamp), to))
     }
 
     /// `'t'::regclass`: the number that the system's tables have for a table. It is not printed as the name.

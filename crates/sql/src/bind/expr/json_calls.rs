@@ -44,6 +44,9 @@ impl Binder<'_> {
             "json_extract_path_text" | "jsonb_extract_path_text" if arguments.len() > 1 => {
                 return self.path_call(name, arguments, position).map(Some);
             }
+            "json_populate_record" | "jsonb_populate_record" if arguments.len() == 2 => {
+                return self.populated_record(arguments, position).map(Some);
+            }
             _ if OF_ROWS.contains(&name) && !arguments.is_empty() => {
                 let Some(row) = self.row_as_json(arguments[0], position)? else {
                     return if name == ROW_OR_VALUE { self.expr(arguments[0]).map(Some) } else { Ok(None) };
@@ -53,6 +56,31 @@ impl Binder<'_> {
             _ => return Ok(None),
         };
         Ok(Some(if normal { cast_to(built, SqlType::Jsonb)? } else { built }))
+    }
+
+    /// `json_populate_record(row, json)`: an object as a row of that type, the row's values where the object has none.
+    fn populated_record(&mut self, arguments: &[&ast::Expr], position: Option<u32>) -> Result<Expr> {
+        let (base, json) = (self.expr(arguments[0])?, self.expr(arguments[1])?);
+        let to = base.sql_type;
+        if !to.structure().is_some_and(|of| of.is_row) {
+            let message = "first argument of json_populate_record must be a row type";
+            return Err(Error::new(SqlState::DATATYPE_MISMATCH, message).at(position));
+        }
+        let json = if json.sql_type.is_json() { json } else { cast_to(json, SqlType::Jsonb)? };
+        if matches!(base.kind, ExprKind::Const(Value::Null)) {
+            return cast_to(json, to);
+        }
+        let made = cast_to(json.clone(), to)?;
+        let keys = cast_to(json, SqlType::Jsonb)?;
+        let mut values = Vec::new();
+        for ((name, own), (_, other)) in self.fields_of(&base)?.into_iter().zip(self.fields_of(&made)?) {
+            let key = Expr::constant(Value::str(name.as_str()), SqlType::Text);
+            let has = call("jsonb_exists", vec![keys.clone(), key], position)?;
+            let sql_type = own.sql_type;
+            let case = ExprKind::Case { branches: vec![(has, other)], otherwise: Box::new(own) };
+            values.push((name, Expr::new(case, sql_type)));
+        }
+        self.row_of_values(values, position)
     }
 
     /// `json_extract_path(json, key, ...)`
