@@ -79,8 +79,12 @@ pub(crate) fn put_down(environment: &Environment, block: &Block, effects: &[Arc<
             let reads = trigger.for_each_row || trigger.old_table.is_some() || trigger.new_table.is_some();
             trigger.timing == Timing::After && reads
         };
-        let is_known = all.iter().any(|done| Arc::ptr_eq(&done.table.relation, &table.relation));
-        let rows = match table.triggers.iter().any(needs_rows) && !is_known {
+        // Several parts of one statement may have changed a table.
+        if let Some(known) = all.iter_mut().find(|done| Arc::ptr_eq(&done.table.relation, &table.relation)) {
+            known.fires.merge(fires);
+            continue;
+        }
+        let rows = match table.triggers.iter().any(needs_rows) {
             true => rows_of(environment, block, &table, effects)?,
             false => Vec::new(),
         };

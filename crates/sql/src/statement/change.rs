@@ -122,3 +122,15 @@ pub struct Fires {
     /// The columns that it sets.
     pub assigned: Vec<String>,
 }
+
+impl Fires {
+    /// Adds what another part of the statement does to the same table.
+    pub fn merge(&mut self, other: Self) {
+        for event in other.events {
+            if !self.events.contains(&event) {
+                self.events.push(event);
+            }
+        }
+        self.assigned.extend(other.assigned);
+    }
+}

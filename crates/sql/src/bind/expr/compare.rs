@@ -1,9 +1,10 @@
 //! Comparisons, IS, BETWEEN, LIKE.
 
 use base::{Error, Result, SqlState};
+use functions::ScalarFunction;
 use plan::{Compare, Expr, ExprKind, conjunction, disjunction};
 use sqlparser::ast;
-use types::SqlType;
+use types::{SqlType, StructField, Value};
 
 use super::negate_if;
 use super::once::row;
@@ -207,6 +208,17 @@ fn is_plain(expr: &Expr) -> bool {
     }
 }
 
+/// The entries of a value that is a row.
+fn entries_of(row: &Expr) -> Option<Vec<Operand>> {
+    let of = row.sql_type.structure().filter(|of| of.is_row)?;
+    let entry = |(at, field): (usize, &StructField)| {
+        let at = Expr::constant(Value::Int(at as i64), SqlType::BigInt);
+        let call = ExprKind::Call(ScalarFunction::STRUCT_FIELD, vec![row.clone(), at]);
+        Operand::Value(Expr::new(call, field.sql_type).at(row.position))
+    };
+    Some(of.fields.iter().enumerate().map(entry).collect())
+}
+
 /// `left op right`, also of rows, each operand of which is used once for = and <>.
 pub(in crate::bind) fn compare_operands(
     op: Compare,
@@ -217,6 +229,12 @@ pub(in crate::bind) fn compare_operands(
     match (left, right) {
         (Operand::Value(left), Operand::Value(right)) => compare(op, left.clone(), right.clone(), position),
         (Operand::Row(left), Operand::Row(right)) => compare_rows(op, left, right, position),
+        (Operand::Value(row), Operand::Row(right)) if let Some(left) = entries_of(row) => {
+            compare_rows(op, &left, right, position)
+        }
+        (Operand::Row(left), Operand::Value(row)) if let Some(right) = entries_of(row) => {
+            compare_rows(op, left, &right, position)
+        }
         _ => Err(Error::unsupported("a row outside of a comparison or IN").at(position)),
     }
 }
