@@ -138,7 +138,7 @@ impl Binder<'_> {
             events: create.events.clone(),
             columns: create.columns.iter().map(fold).collect(),
             for_each_row: create.for_each_row,
-            when: create.when.as_ref().map(ToString::to_string),
+            when: create.when.as_ref().map(written),
             function: (routine.schema.clone(), routine.name.clone()),
             arguments: create.arguments.clone(),
             old_table: create.old_table.as_ref().map(fold),
@@ -260,6 +260,12 @@ impl Binder<'_> {
             table.fields.iter().zip(row).map(|(field, column)| (field.name.clone(), self.plan.reference(*column)));
         self.struct_of_values(values.collect(), None)
     }
+}
+
+/// An expression as SQL; stars in it as they were written, where no literal could look like one.
+fn written(expr: &sqlparser::ast::Expr) -> String {
+    let text = expr.to_string();
+    if text.contains('\'') { text } else { text.replace(".\"*\"", ".*") }
 }
 
 impl Table {
