@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base::{Error, Result, SqlState};
 use functions::Sequence;
 
-use crate::{Commented, Domain, Field, Routine, SequenceEntry, Table, Trigger, UserType, nearest_name};
+use crate::{Commented, Domain, Field, Filling, Routine, SequenceEntry, Table, Trigger, UserType, nearest_name};
 
 /// The schema of unqualified names.
 pub const DEFAULT_SCHEMA: &str = "main";
@@ -242,10 +242,10 @@ impl CatalogSnapshot {
     pub(crate) fn forget_default(&mut self, sequence: &Sequence) {
         for entry in self.schemas.values_mut().flat_map(BTreeMap::values_mut) {
             let TableEntry::Table(table) = entry else { continue };
-            let reads = |f: &crate::Filling| f.sequence().is_some_and(|s| **s == *sequence);
+            let reads = |f: &Filling| f.sequence().is_some_and(|s| **s == *sequence);
             if table.fillings.iter().any(reads) {
                 let table = Arc::make_mut(table);
-                table.fillings.iter_mut().filter(|f| reads(f)).for_each(|f| *f = crate::Filling::NULL);
+                table.fillings.iter_mut().filter(|f| reads(f)).for_each(|f| *f = Filling::NULL);
             }
         }
     }

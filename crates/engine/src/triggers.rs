@@ -19,21 +19,16 @@ use crate::transaction::Block;
 
 /// Calls the triggers that come before a statement.
 pub(crate) fn before_statement(environment: &mut Environment, fires: &Fires) -> Result<()> {
-    for event in &fires.events {
-        of_statement(environment, fires, *event, Timing::Before)?;
-    }
-    Ok(())
-}
-
-fn of_statement(environment: &mut Environment, fires: &Fires, event: Event, timing: Timing) -> Result<()> {
     let Some((table, columns)) = table_of(environment, fires) else { return Ok(()) };
-    let called = |trigger: &&Arc<Trigger>| {
-        !trigger.for_each_row && trigger.timing == timing && trigger.is_for(event, &fires.assigned)
-    };
-    for trigger in table.triggers.iter().filter(called) {
-        let names = names_of(environment, fires);
-        let table = (names.0.as_str(), names.1.as_str());
-        call_trigger(environment, &Fired { trigger, event, table, columns: &columns, old: None, new: None })?;
+    let names = names_of(environment, fires);
+    for &event in &fires.events {
+        let called = |trigger: &&Arc<Trigger>| {
+            !trigger.for_each_row && trigger.timing == Timing::Before && trigger.is_for(event, &fires.assigned)
+        };
+        for trigger in table.triggers.iter().filter(called) {
+            let table = (names.0.as_str(), names.1.as_str());
+            call_trigger(environment, &Fired { trigger, event, table, columns: &columns, old: None, new: None })?;
+        }
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState, stack};
-use catalog::{Event, Field, Returns, Routine, RoutineName, Trigger};
+use catalog::{Event, Field, Returns, Routine, Trigger};
 use functions::Call;
 use types::ops::{array, structure};
 use types::{SqlType, Value};
@@ -124,9 +124,8 @@ fn fitted(record: Record, fired: &Fired<'_>, environment: &Environment) -> Resul
 
 fn function_of(environment: &Environment, trigger: &Trigger) -> Result<Arc<Routine>> {
     let (schema, name) = &trigger.function;
-    let wanted = RoutineName { schema: Some(schema.clone()), name: name.clone(), types: Some(Vec::new()) };
     let catalog = environment.catalog();
-    let named = catalog.routines_named(wanted.schema.as_deref(), name);
+    let named = catalog.routines_named(Some(schema), name);
     let found = named.iter().find(|routine| routine.returns == Returns::Trigger);
     found.cloned().ok_or_else(|| {
         Error::new(SqlState::UNDEFINED_FUNCTION, format!("function {name}() of trigger {} is gone", trigger.name))

@@ -95,6 +95,9 @@ impl Binder<'_> {
         let shown = self.text.object_name(written)?;
         let instead = self.instead_of(&shown, Event::Insert)?;
         let is_instead = instead.is_some();
+        if is_instead && (self.insert.by_name || self.insert.or.is_some() || insert.on.is_some()) {
+            return unsupported("BY NAME, OR or ON CONFLICT where triggers insert", position);
+        }
         let table = match instead {
             Some(view) => view,
             None => self.base_table(&shown)?,

@@ -138,11 +138,21 @@ impl Binder<'_> {
             match item {
                 SelectItem::UnnamedExpr(expr) => items.push((output_name(expr), expr.clone())),
                 SelectItem::ExprWithAlias { expr, alias } => items.push((fold(alias), expr.clone())),
-                SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..) => {
+                SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options)
+                    if *options
+                        == ast::WildcardAdditionalOptions {
+                            wildcard_token: options.wildcard_token.clone(),
+                            ..Default::default()
+                        } =>
+                {
                     items.extend(known.iter().map(|(name, _)| (name.clone(), column(name))));
                 }
-                SelectItem::ExprWithAliases { .. } => return Err(refused(name, "Views with such columns")),
+                _ => return Err(refused(name, "Views that choose among the columns of *")),
             }
+        }
+        // An item may stand for several columns.
+        if items.len() < columns.len() {
+            return Err(refused(name, "Views that choose their columns by COLUMNS"));
         }
         for ((name, _), given) in items.iter_mut().zip(columns) {
             name.clone_from(given);
