@@ -74,6 +74,7 @@ impl Catalog {
             *table = Arc::new(changed);
             catalog.move_referred(&key, &to.places);
             catalog.change_owners(&key, &to.renamed, &to.dropped);
+            catalog.rename_keys(&key, &to.renamed);
             catalog.move_comments_of_columns(&key, &to.renamed);
             catalog.enter_owned(&key, to.sequences)
         })

@@ -9,6 +9,7 @@ mod domains;
 mod filling;
 mod foreign_keys;
 mod indexes;
+mod inheritance;
 mod moves;
 pub mod names;
 mod rounded;
@@ -29,6 +30,7 @@ pub use domains::{Domain, DomainChange};
 pub use filling::{Check, Computed, Filling};
 pub use foreign_keys::{Action, ForeignKey};
 pub use indexes::TableIndex;
+pub use inheritance::{Bound, Kinship, Limit, Partitioning, Strategy};
 pub use names::nearest_name;
 pub use rounded::rounded_name;
 pub use routines::{

@@ -92,6 +92,7 @@ impl CatalogSnapshot {
         });
         let owners = self.sequences.values_mut().filter_map(|entry| entry.owner.as_mut());
         owners.filter(|o| o.schema == key.0 && o.table == key.1).for_each(|o| o.schema = to.to_owned());
+        self.move_kin(key, &(to.to_owned(), key.1.clone()));
         self.change_foreign_keys(|keys| {
             keys.iter_mut().filter(|k| k.references == *key).for_each(|k| k.references.0 = to.to_owned());
         });

@@ -23,6 +23,8 @@ pub enum RoutineKind {
     Function,
     /// It is called by CALL.
     Procedure,
+    /// It stands in queries, of all rows of a group.
+    Aggregate,
 }
 
 impl RoutineKind {
@@ -31,6 +33,7 @@ impl RoutineKind {
         match self {
             Self::Function => "function",
             Self::Procedure => "procedure",
+            Self::Aggregate => "aggregate",
         }
     }
 }
@@ -44,6 +47,8 @@ pub enum Language {
     Procedural,
     /// An expression or query in which parameters stand for what a call is given.
     Macro,
+    /// The options of an aggregate.
+    Aggregate,
 }
 
 impl Language {
@@ -53,6 +58,7 @@ impl Language {
             Self::Sql => "sql",
             Self::Procedural => "plpgsql",
             Self::Macro => "macro",
+            Self::Aggregate => "internal",
         }
     }
 }

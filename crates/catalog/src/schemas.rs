@@ -66,6 +66,8 @@ impl Catalog {
                 return Err(dependent("other objects depend on it")
                     .hint("use DROP ... CASCADE to drop the dependent objects too"));
             }
+            let gone: Vec<_> = entries.keys().map(|entry| (name.to_owned(), entry.clone())).collect();
+            catalog.forget_kin(&gone);
             catalog.schemas.remove(name);
             catalog.sequences.retain(|(schema, _), _| schema != name);
             catalog.routines.retain(|(schema, _), _| schema != name);

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base::{Error, Result, SqlState};
 use functions::Sequence;
 
-use crate::{Commented, Domain, Field, Filling, Routine, SequenceEntry, Table, Trigger, UserType, nearest_name};
+use crate::{
+    Commented, Domain, Field, Filling, Kinship, Routine, SequenceEntry, Table, Trigger, UserType, nearest_name,
+};
 
 /// The schema of unqualified names.
 pub const DEFAULT_SCHEMA: &str = "main";
@@ -130,6 +132,8 @@ pub struct CatalogSnapshot {
     pub(crate) domains: BTreeMap<Name, Arc<Domain>>,
     pub(crate) collations: BTreeMap<Name, Arc<types::Collation>>,
     pub(crate) comments: BTreeMap<Commented, String>,
+    /// Of tables that do not stand alone.
+    pub(crate) kinships: BTreeMap<Name, Kinship>,
 }
 
 /// The definitions of a database.
@@ -209,6 +213,7 @@ impl CatalogSnapshot {
         all.collations.extend(own.collations.clone());
         all.routines.extend(own.routines.clone());
         all.comments.extend(own.comments.clone());
+        all.kinships.extend(own.kinships.clone());
         all
     }
 
@@ -436,6 +441,7 @@ impl Catalog {
             catalog.move_comments_of_table(&key, to);
             catalog.own_by(&key, to);
             catalog.refer_by(&key, to);
+            catalog.move_kin(&key, &(key.0.clone(), to.to_owned()));
             Ok(())
         })
     }
@@ -454,6 +460,7 @@ impl Catalog {
                     Some(_) => gone.push((canonical(schema).to_owned(), name.to_owned())),
                 }
             }
+            gone = catalog.with_children(gone, cascade)?;
             if cascade {
                 let mut next = 0;
                 while next < gone.len() {
@@ -468,6 +475,7 @@ impl Catalog {
                 catalog.refuse_references(&gone)?;
             }
             catalog.drop_references(&gone);
+            catalog.forget_kin(&gone);
             for (schema, name) in gone {
                 catalog.drop_owned(&(schema.clone(), name.clone()));
                 catalog.schemas.get_mut(&schema).and_then(|entries| entries.remove(&name));

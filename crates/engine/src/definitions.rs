@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use catalog::{
-    Action, CatalogSnapshot, CheckOption, Domain, Event, Filling, ForeignKey, IndexPart, Language, Mode, Returns,
-    Routine, RoutineKind, RoutineParameter, Table, TableEntry, TableIndex, Trigger, Unique, View, Volatility,
+    Action, CatalogSnapshot, CheckOption, Domain, Event, Filling, ForeignKey, IndexPart, Kinship, Language, Mode,
+    Returns, Routine, RoutineKind, RoutineParameter, Table, TableEntry, TableIndex, Trigger, Unique, View, Volatility,
 };
 use functions::sequence::Shape;
 use types::SqlType;
@@ -40,11 +40,12 @@ impl Session {
                 TableEntry::Table(table) => {
                     let made = match &table.definition {
                         Some(view) => create_view("MATERIALIZED VIEW", &full, view),
-                        None => create_table(&full, table, &catalog),
+                        None => create_table(&full, table, catalog.kinship(Some(schema), name), &catalog),
                     };
                     let others = table.indexes.iter().filter(|index| !index.is_constraint);
                     let indexes = others.map(|index| format!("\n{}", create_index(&full, table, index)));
-                    made + &indexes.collect::<String>()
+                    let kinship = catalog.kinship(Some(schema), name);
+                    made + &indexes.collect::<String>() + &kinship.and_then(|k| attach(&full, k)).unwrap_or_default()
                 }
                 TableEntry::View(view) => create_view("VIEW", &full, view),
             };
@@ -57,6 +58,7 @@ impl Session {
                 // What a macro means for all numbers of arguments is one statement.
                 Language::Macro if named[0].number != routine.number => return None,
                 Language::Macro => create_macro(&full, named),
+                Language::Aggregate => create_aggregate(&full, routine),
                 _ => create_routine(&full, routine),
             };
             Some(Definition { schema: routine.schema.clone(), name: routine.name.clone(), sql })
@@ -161,7 +163,7 @@ fn options(shape: &Shape) -> String {
     format!("START WITH {start} INCREMENT BY {increment} MINVALUE {min} MAXVALUE {max} CACHE {cache} {no}CYCLE")
 }
 
-fn create_table(name: &str, table: &Table, catalog: &CatalogSnapshot) -> String {
+fn create_table(name: &str, table: &Table, kinship: Option<&Kinship>, catalog: &CatalogSnapshot) -> String {
     let schema = table.relation.schema();
     let mut lines: Vec<String> = Vec::with_capacity(schema.attributes().len() + 1);
     for (index, (attribute, filling)) in schema.columns().iter().zip(&table.fillings).enumerate() {
@@ -201,7 +203,23 @@ fn create_table(name: &str, table: &Table, catalog: &CatalogSnapshot) -> String 
     for check in &table.checks {
         lines.push(format!("    CONSTRAINT {} CHECK ({})", quoted(&check.name), check.sql));
     }
-    format!("CREATE TABLE {name} (\n{}\n);", lines.join(",\n"))
+    let parents = |kinship: &Kinship| {
+        kinship.parents.iter().map(|(schema, name)| full_name(schema, name)).collect::<Vec<_>>().join(", ")
+    };
+    let mut sql = format!("CREATE TABLE {name} (\n{}\n)", lines.join(",\n"));
+    match kinship {
+        Some(Kinship { partitioned: Some(by), .. }) => sql += &format!(" PARTITION BY {}", by.shown()),
+        Some(kinship) if kinship.bound.is_none() => sql += &format!(" INHERITS ({})", parents(kinship)),
+        _ => {}
+    }
+    sql.push(';');
+    sql
+}
+
+/// What makes a table a partition.
+fn attach(name: &str, kinship: &Kinship) -> Option<String> {
+    let ((schema, parent), bound) = (kinship.parents.first()?, kinship.bound.as_ref()?);
+    Some(format!("\nALTER TABLE {} ATTACH PARTITION {name} {bound};", full_name(schema, parent)))
 }
 
 /// Tables and views in the order of their names, but for tables that others reference, and for what views read: these come
@@ -222,6 +240,10 @@ fn ordered(catalog: &CatalogSnapshot) -> Vec<Entry<'_>> {
                 let other = catalog.entries().find(|(s, n, _)| s == schema && n == name);
                 other.into_iter().for_each(|other| push(other, catalog, ordered, seen));
             }
+        }
+        for (schema, name) in catalog.kinship(Some(entry.0), entry.1).iter().flat_map(|kinship| &kinship.parents) {
+            let other = catalog.entries().find(|(s, n, _)| s == schema && n == name);
+            other.into_iter().for_each(|other| push(other, catalog, ordered, seen));
         }
         let view = match entry.2 {
             TableEntry::Table(table) => table.definition.as_ref(),
@@ -314,6 +336,13 @@ fn parts(table: &Table, parts: &[IndexPart]) -> String {
         name + order
     };
     parts.iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// The statement that makes an aggregate.
+fn create_aggregate(name: &str, routine: &Routine) -> String {
+    let types: Vec<String> = routine.parameters.iter().map(|p| p.sql_type.to_string()).collect();
+    let types = if types.is_empty() { "*".to_owned() } else { types.join(", ") };
+    format!("CREATE AGGREGATE {name} ({types}) ({});", routine.body)
 }
 
 /// The statement that makes a macro.

@@ -33,6 +33,7 @@ pub(crate) fn table(name: &str, file: Arc<dyn FileSource>, samples: &Arc<Samples
         collations: Vec::new(),
         triggers: Vec::new(),
         view: None,
+        kin: None,
         definition: None,
         statistics,
         source,

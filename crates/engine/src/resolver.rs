@@ -136,6 +136,18 @@ impl<'a> Resolver<'a> {
         known.collect()
     }
 
+    fn kin(&self, schema: Option<&str>, name: &str) -> Option<Box<sql::Kin>> {
+        let children = self.catalog.children(schema, name);
+        let own = self.catalog.kinship(schema, name);
+        if children.is_empty() && own.is_none() {
+            return None;
+        }
+        let named = |(schema, name)| ObjectName { schema: Some(schema), name, position: None };
+        let condition = self.catalog.partition_condition(schema, name);
+        let children = children.into_iter().map(named).collect();
+        Some(Box::new(sql::Kin { own: own.cloned().unwrap_or_default(), children, condition }))
+    }
+
     /// Where bad records of the statement's files go once it has succeeded.
     pub fn into_rejects(self) -> Vec<Rejects> {
         self.rejects.into_inner()
@@ -217,8 +229,9 @@ impl sql::Resolver for Resolver<'_> {
                     checks: table.checks.clone(),
                     domains: self.domains_of(table),
                     collations: collations_of(table),
-                    triggers: table.triggers.clone(),
+                    triggers: self.catalog.triggers_of(schema, &name.name),
                     view: None,
+                    kin: self.kin(schema, &name.name),
                     definition: table.definition.clone(),
                     statistics: Arc::new(snapshot.clone()),
                     source: Source::Stored(snapshot, table.relation.clone()).into_handle(),
@@ -468,6 +481,7 @@ fn rows_to_come(name: String, fields: Vec<Field>, source: Source) -> Table {
         foreign_keys: Vec::new(),
         triggers: Vec::new(),
         view: None,
+        kin: None,
         definition: None,
         statistics: Arc::new(Unknown),
         source: source.into_handle(),

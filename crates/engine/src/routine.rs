@@ -194,7 +194,7 @@ fn program_of(environment: &mut Environment, routine: &Arc<Routine>) -> Result<A
     let program = match routine.language {
         Language::Procedural => compile::procedural(environment, routine)?,
         Language::Sql => compile::statements(environment, routine)?,
-        Language::Macro => return Err(Error::internal("a macro that is called")),
+        Language::Macro | Language::Aggregate => return Err(Error::internal("a macro that is called")),
     };
     let program = Arc::new(program);
     if environment.programs.len() >= MOST_PROGRAMS {
@@ -210,6 +210,7 @@ fn place_of(routine: &Routine) -> String {
         Language::Procedural => "PL/pgSQL function",
         Language::Sql => "SQL function",
         Language::Macro => "macro",
+        Language::Aggregate => "aggregate",
     };
     format!("{language} {}", routine.signature())
 }

@@ -134,6 +134,8 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
             definition::set_schema(environment, kind, &name, &to, if_exists)
         }
         Statement::AlterTable(alter) => alter::alter(environment, *alter),
+        Statement::Together(statements) => together(environment, statements),
+        Statement::Relate(relate) => definition::relate(environment, relate),
         Statement::Nothing(what) => Ok(QueryResult::done(Tag::Done(what))),
         Statement::Told(what, message) => Ok(session::told(environment, what, message)),
         Statement::SetVariable { name, plan } => session::set_variable(environment, name, plan),
@@ -178,6 +180,19 @@ fn dispatch(environment: &mut Environment, statement: Statement) -> Result<Query
         Statement::Call { routine, arguments } => routine::call(environment, &routine, &arguments),
         Statement::Do(body) => run_anonymous(environment, &body),
     }
+}
+
+/// Statements that are one: it is called as the first of them.
+fn together(environment: &mut Environment, statements: Vec<Statement>) -> Result<QueryResult> {
+    let mut first = Tag::Done("ALTER TABLE");
+    for (at, statement) in statements.into_iter().enumerate() {
+        let done = run(environment, statement, Vec::new())?;
+        if at == 0 {
+            first = done.tag().clone();
+        }
+        done.collect()?;
+    }
+    Ok(QueryResult::done(first))
 }
 
 /// The life of a query: the bound plan is optimised, lowered to pipelines, compiled, and run while its rows are read.

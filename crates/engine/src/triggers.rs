@@ -38,7 +38,13 @@ fn table_of(environment: &Environment, fires: &Fires) -> Option<(Arc<Table>, Col
     let catalog = environment.catalog();
     match catalog.find(fires.table.schema.as_deref(), &fires.table.name)? {
         TableEntry::Table(table) => {
-            Some((table.clone(), table.relation.schema().columns().iter().map(Field::of).collect()))
+            let mut own = table.clone();
+            // Of a partition also those of what it is part of.
+            let all = catalog.triggers_of(fires.table.schema.as_deref(), &fires.table.name);
+            if all.len() > own.triggers.len() {
+                Arc::make_mut(&mut own).triggers = all;
+            }
+            Some((own, table.relation.schema().columns().iter().map(Field::of).collect()))
         }
         TableEntry::View(_) => None,
     }

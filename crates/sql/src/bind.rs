@@ -25,6 +25,7 @@ mod input_order;
 mod insert;
 mod join;
 mod json_order;
+mod kin;
 mod like;
 mod locking;
 mod order;
@@ -156,6 +157,8 @@ struct Binder<'a> {
     locks: Vec<LockAst>,
     /// What names mean that are no columns.
     variables: Variables,
+    /// How many parts the statement has.
+    parts: usize,
 }
 
 /// A bound query: its operators and its output.
@@ -194,6 +197,7 @@ impl<'a> Binder<'a> {
             like: LikeForm::default(),
             locks: Vec::new(),
             variables: Variables::None,
+            parts: 0,
         }
     }
 
@@ -202,6 +206,12 @@ impl<'a> Binder<'a> {
         let bound = self.query(query)?;
         let bound = self.plan.with_known_types(bound);
         self.plan.finish(bound)
+    }
+
+    /// The number of another part of the statement.
+    fn next_part(&mut self) -> usize {
+        self.parts += 1;
+        self.parts - 1
     }
 
     /// Runs `work` one level deeper, unless that is too deep.

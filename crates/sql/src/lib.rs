@@ -27,12 +27,12 @@ pub use bind::{
 };
 pub use literals::{Literal, Template};
 pub use parse::{Parsed, parse, parse_depth, parse_script};
-pub use resolver::{ComputedColumn, DomainColumn, Resolved, Resolver, Series, SeriesBounds, Table};
+pub use resolver::{ComputedColumn, DomainColumn, Kin, Resolved, Resolver, Series, SeriesBounds, Table};
 pub use split::{Piece, bytes_of_statements, given_data, next_piece, split};
 pub use statement::{
     AlterTable, Change, ChangeKind, ColumnDefinition, Copy, CopyTarget, CreateIndex, CreateTable, CreateView,
     CursorStatement, Direction, DomainStatement, ExplainStage, Fires, IndexShape, Insert, Instead, Isolation,
-    LockStrength, LockWait, LockedTable, Locking, Maintenance, ObjectKind, ObjectName, Prepare, ReindexKind,
-    RoutineChange, SequenceChange, Statement, TransactionKind, TransactionModes, TriggerChange, TriggerStatement,
-    Truncate, TypeStatement, UniqueKey, With, WithPart, change_action,
+    LockStrength, LockWait, LockedTable, Locking, Maintenance, ObjectKind, ObjectName, Outcome, Prepare, ReindexKind,
+    Relate, RoutineChange, SequenceChange, Statement, TransactionKind, TransactionModes, TriggerChange,
+    TriggerStatement, Truncate, TypeStatement, UniqueKey, With, WithPart, change_action,
 };

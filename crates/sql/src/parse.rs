@@ -1,5 +1,6 @@
 //! From text to syntax tree: the parser with its limits, and its errors in PostgreSQL's words.
 
+mod aggregate;
 mod check_option;
 mod command;
 mod comment;
@@ -11,12 +12,14 @@ pub(crate) mod glob;
 mod insert;
 mod joins;
 mod kept;
+mod kin;
 pub(crate) mod lambda;
 mod like;
 mod locking;
 mod macros;
 mod maintenance;
 mod number;
+pub(crate) mod only;
 mod pivot;
 mod prepared;
 mod privileges;
@@ -50,6 +53,7 @@ use crate::position::Positions;
 use crate::split::{given_data, next_piece, split};
 use crate::statement::ObjectKind;
 
+pub(crate) use aggregate::{CreateAggregateAst, aggregate_options};
 pub(crate) use command::{Ast, CopyAst, CopySubject};
 pub(crate) use comment::{CommentAst, CommentedAst};
 pub(crate) use conflict::Arbiter;
@@ -57,6 +61,7 @@ pub(crate) use cursor::CursorAst;
 pub(crate) use domain::{DomainAction, DomainAst, DomainPart};
 pub(crate) use insert::{InsertForm, Or, Overriding};
 pub(crate) use kept::kept_expression;
+pub(crate) use kin::{KinAction, KinAst};
 pub(crate) use like::LikeForm;
 pub(crate) use locking::LockAst;
 pub(crate) use macros::{CreateMacroAst, MacroAst};
@@ -170,6 +175,7 @@ impl Parsed {
                 let references = |option: &ColumnOptionDef| matches!(option.option, ColumnOption::ForeignKey(_));
                 create.columns.iter().flat_map(|column| &column.options).any(references)
                     || create.constraints.iter().any(|c| matches!(c, TableConstraint::ForeignKey(_)))
+                    || create.partition_of.is_some()
             }
             Statement::Query(query) => changes(&query.body) || changes_in_with(query),
             _ => false,
@@ -181,7 +187,7 @@ impl Parsed {
         if let Ast::Domain(domain) = &self.ast {
             return !matches!(**domain, DomainAst::Create { .. });
         }
-        if let Ast::Trigger(_) = &self.ast {
+        if let Ast::Trigger(_) | Ast::Kin(_) = &self.ast {
             return true;
         }
         let Ast::Library(statement) = &self.ast else { return false };
@@ -285,7 +291,7 @@ fn parse_tokens(text: &str, base: usize, place: impl FnMut(&mut TokenWithSpan)) 
     refuse_current_of(&tokens, &positions)?;
     question::operators(&mut tokens);
     let placeholders = number_placeholders(&mut tokens);
-    let tokens = check_option::carry(tokens);
+    let tokens = only::carry(check_option::carry(tokens));
     let tokens = stars::carry(structs::types(user_types::composites(shorthand::carry(tokens))));
     let (tokens, insert) = insert::form(tokens, &MorselDialect);
     let (tokens, like) = like::form(tokens);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::Result;
 use catalog::{
-    Check, CheckOption, Domain, Field, Filling, ForeignKey, Name, Routine, Statistics, Trigger, UserType, View,
+    Check, CheckOption, Domain, Field, Filling, ForeignKey, Kinship, Name, Routine, Statistics, Trigger, UserType, View,
 };
 use functions::Sequence;
 use plan::{Expr, TableSource};
@@ -247,6 +247,17 @@ pub struct ComputedColumn {
     pub sql: Option<String>,
 }
 
+/// How a table stands to others.
+#[derive(Clone, Debug)]
+pub struct Kin {
+    /// As the catalog has it.
+    pub own: Kinship,
+    /// The tables whose rows are its rows too, in the order of their names.
+    pub children: Vec<ObjectName>,
+    /// If it is a partition: the condition that its rows satisfy, for which it is never NULL.
+    pub condition: Option<String>,
+}
+
 /// A table or file that can be read.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -268,6 +279,8 @@ pub struct Table {
     pub collations: Vec<(usize, Arc<Collation>)>,
     /// What is called when its rows change, in the order of the names.
     pub triggers: Vec<Arc<Trigger>>,
+    /// How it stands to other tables, if it does.
+    pub kin: Option<Box<Kin>>,
     /// If it is a materialized view: the query whose rows it has.
     pub definition: Option<Arc<View>>,
     /// How a view shows it, if a statement that changes it names a view.

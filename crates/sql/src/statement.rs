@@ -10,7 +10,7 @@ mod with;
 
 use std::sync::Arc;
 
-use catalog::{Check, CheckOption, Commented, Filling, ForeignKey, IndexPart, Name, Owner, Routine, Unique};
+use catalog::{Check, CheckOption, Commented, Filling, ForeignKey, IndexPart, Kinship, Name, Owner, Routine, Unique};
 use functions::Sequence;
 use functions::sequence::Shape;
 use plan::{Expr, Plan, TableSource};
@@ -27,7 +27,7 @@ pub use definition::{
 pub use kinds::{ExplainStage, ObjectKind};
 pub use lock::{LockStrength, LockWait, LockedTable, Locking};
 pub use name::ObjectName;
-pub use with::{With, WithPart};
+pub use with::{Outcome, With, WithPart};
 
 /// A bound statement.
 #[derive(Clone, Debug)]
@@ -115,6 +115,10 @@ pub enum Statement {
     },
     /// ALTER TABLE.
     AlterTable(Box<AlterTable>),
+    /// Statements that take effect together; what the first one is called, all are.
+    Together(Vec<Statement>),
+    /// A table stands otherwise to others.
+    Relate(Relate),
     /// Nothing is to be done; what the statement is called.
     Nothing(&'static str),
     /// Nothing is to be done, which is told: what the statement is called, and what is told.
@@ -290,7 +294,10 @@ impl Statement {
             Self::Change(change) => Some(&change.source),
             Self::AlterTable(alter) => alter.rows.as_ref(),
             Self::Explain { statement, .. } => statement.plan(),
-            Self::With(with) => with.then.plan(),
+            Self::With(with) => match &with.then {
+                Outcome::Of(then) => then.plan(),
+                Outcome::Counted(..) => None,
+            },
             Self::Locking(locking) => Some(&locking.plan),
             Self::Cursor(CursorStatement::Declare { plan, .. }) => Some(plan),
             Self::SetVariable { plan, .. } | Self::Refresh { plan, .. } => plan.as_ref(),
@@ -350,7 +357,7 @@ pub struct Prepare {
 }
 
 /// CREATE TABLE.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct CreateTable {
     /// The table.
     pub name: ObjectName,
@@ -372,6 +379,21 @@ pub struct CreateTable {
     pub if_not_exists: bool,
     /// An existing one is replaced.
     pub or_replace: bool,
+    /// How it stands to other tables.
+    pub kinship: Kinship,
+    /// Queries that have to end well before.
+    pub asked: Vec<Plan>,
+}
+
+/// ALTER TABLE ... ATTACH PARTITION, DETACH PARTITION, INHERIT and NO INHERIT.
+#[derive(Clone, Debug)]
+pub struct Relate {
+    /// The child.
+    pub name: ObjectName,
+    /// How it stands to others from now on.
+    pub kinship: Kinship,
+    /// Queries that have to end well before.
+    pub asked: Vec<Plan>,
 }
 
 /// An index that is to be made.
@@ -499,6 +521,8 @@ pub enum Copy {
         fillings: Vec<Filling>,
         /// Whether rows are more than their values: there are constraints to check or columns to compute.
         checked: bool,
+        /// Whether the rows are those of partitions.
+        is_partitioned: bool,
         /// The triggers that it may fire.
         fires: Option<Fires>,
         /// Where from.

@@ -179,10 +179,10 @@ pub(super) fn before_row(environment: &mut Environment, call: &Call<'_>) -> Resu
     let old = row(old, call.types[4]);
     let mut new = row(new, call.types[5]);
     let catalog = environment.catalog();
-    let entry = catalog.lookup(Some(schema), table)?;
+    let triggers = catalog.triggers_of(Some(schema), table);
     for number in numbers.split(',') {
         let is_it = |trigger: &&Arc<Trigger>| trigger.number.to_string() == number;
-        let Some(trigger) = entry.triggers().iter().find(is_it) else { continue };
+        let Some(trigger) = triggers.iter().find(is_it) else { continue };
         let (table, columns) = ((&**schema, &**table), &columns);
         let fired = Fired { trigger, event, table, columns, old: old.clone(), new: new.clone() };
         match call_trigger(environment, &fired)? {

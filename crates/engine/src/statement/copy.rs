@@ -13,7 +13,7 @@ use super::{load, result_columns, rows_tag};
 use crate::environment::Environment;
 use crate::rejects::{self, Rejects};
 use crate::resolver::Resolver;
-use crate::result::QueryResult;
+use crate::result::{QueryResult, Tag};
 use crate::routine::compute_calls;
 use crate::source::Source;
 use crate::{execute, files};
@@ -49,7 +49,9 @@ pub(super) fn copy(environment: &mut Environment, copy: Copy) -> Result<QueryRes
 /// Whether more than the rows themselves has to be looked after.
 pub(super) fn needs_transaction(copy: &Copy) -> bool {
     match copy {
-        Copy::From { table, .. } => Source::relation(table).is_ok_and(|relation| relation.effects_are_noted()),
+        Copy::From { table, is_partitioned, .. } => {
+            *is_partitioned || Source::relation(table).is_ok_and(|relation| relation.effects_are_noted())
+        }
         Copy::To { .. } => false,
     }
 }
@@ -173,6 +175,12 @@ fn through_insert(environment: &mut Environment, into: Into<'_>, file: Arc<dyn F
             let plan = execute::optimize(environment, insert.source)?;
             load::fill(environment, &plan, relation)
         }
-        _ => Err(Error::internal("an INSERT was bound to something else")),
+        parts => {
+            let done = super::run(environment, parts, Vec::new())?;
+            match done.tag() {
+                Tag::Rows(_, rows) => Ok(*rows as usize),
+                _ => Err(Error::internal("an INSERT was bound to something else")),
+            }
+        }
     }
 }

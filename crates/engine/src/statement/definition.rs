@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
 use catalog::{
-    Catalog, Commented, Computed, ForeignKey, IfExists, Kind, Owner, TEMPORARY_SCHEMA, Table, TableEntry, View,
+    Catalog, Commented, Computed, ForeignKey, IfExists, Kind, Kinship, Owner, TEMPORARY_SCHEMA, Table, TableEntry, View,
 };
 use functions::Sequence;
 use functions::sequence::Shape;
 use plan::Plan;
-use sql::{ComputedColumn, CreateTable, CreateView, ObjectKind, ObjectName, SequenceChange};
+use sql::{ComputedColumn, CreateTable, CreateView, ObjectKind, ObjectName, Relate, SequenceChange};
 use storage::relation::Distribution;
 use storage::{Attribute, Relation, Schema};
 use types::SqlType;
@@ -72,6 +72,10 @@ pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Re
     if taken(environment, &create.name, mode)? {
         return Ok(done);
     }
+    for plan in create.asked {
+        super::ask::ask(environment, &execute::optimize(environment, plan)?)?;
+    }
+    let create = CreateTable { asked: Vec::new(), ..create };
     let relation = new_relation(environment, &create.name, schema(&create))?;
     let computed = create.computed.into_iter().map(|c| Computed { sql: c.sql }).collect();
     let domains = create.columns.iter().map(|c| c.domain.clone()).collect();
@@ -88,7 +92,40 @@ pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Re
     catalog
         .create_with(name.schema.as_deref(), &name.name, entry, create.sequences, mode)
         .map_err(|e| e.at(name.position))?;
+    if create.kinship != Kinship::default() {
+        catalog.set_kinship((name.schema.as_deref(), &name.name), create.kinship)?;
+        note_for_triggers(environment, name)?;
+    }
     Ok(done)
+}
+
+/// ALTER TABLE ... ATTACH PARTITION and its like.
+pub(super) fn relate(environment: &Environment, relate: Relate) -> Result<QueryResult> {
+    for plan in relate.asked {
+        super::ask::ask(environment, &execute::optimize(environment, plan)?)?;
+    }
+    let name = environment.located(&relate.name);
+    let catalog = environment.catalog_of(name.schema.as_deref());
+    catalog.set_kinship((name.schema.as_deref(), &name.name), relate.kinship)?;
+    note_for_triggers(environment, &name)?;
+    Ok(QueryResult::done(Tag::Done("ALTER TABLE")))
+}
+
+/// What becomes of rows of a partition is noted, if what it is part of has triggers.
+fn note_for_triggers(environment: &Environment, name: &ObjectName) -> Result<()> {
+    let catalog = environment.catalog();
+    let schema = name.schema.as_deref();
+    if catalog.triggers_of(schema, &name.name).is_empty() {
+        return Ok(());
+    }
+    let own = (catalog.schema_of(schema, &name.name).to_owned(), name.name.clone());
+    for (schema, name) in [own].into_iter().chain(catalog.below(schema, &name.name)) {
+        if let (Some(TableEntry::Table(table)), Some(block)) = (catalog.find(Some(&schema), &name), &environment.block)
+        {
+            block.transaction.note_effects_on(&table.relation)?;
+        }
+    }
+    Ok(())
 }
 
 /// What statements do to tables that are part of a foreign key is noted from now on.

@@ -15,12 +15,15 @@ pub(super) fn change(environment: &Environment, change: RoutineChange) -> Result
     let catalog = environment.catalog_of(None);
     let what = |word: &str, kind: Option<RoutineKind>| match (word, kind) {
         ("CREATE", Some(RoutineKind::Function)) => "CREATE FUNCTION",
+        ("CREATE", Some(RoutineKind::Aggregate)) => "CREATE AGGREGATE",
         ("CREATE", _) => "CREATE PROCEDURE",
         ("DROP", Some(RoutineKind::Function)) => "DROP FUNCTION",
         ("DROP", Some(RoutineKind::Procedure)) => "DROP PROCEDURE",
+        ("DROP", Some(RoutineKind::Aggregate)) => "DROP AGGREGATE",
         ("DROP", None) => "DROP ROUTINE",
         (_, Some(RoutineKind::Function)) => "ALTER FUNCTION",
         (_, Some(RoutineKind::Procedure)) => "ALTER PROCEDURE",
+        (_, Some(RoutineKind::Aggregate)) => "ALTER AGGREGATE",
         (_, None) => "ALTER ROUTINE",
     };
     let (done, changed, position) = match change {

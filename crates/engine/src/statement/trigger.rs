@@ -19,6 +19,12 @@ pub(super) fn change(environment: &Environment, statement: TriggerStatement) -> 
                 let block = environment.block.as_ref();
                 let block = block.ok_or_else(|| Error::internal("a trigger outside of a transaction"))?;
                 block.transaction.note_effects_on(&table.relation)?;
+                let catalog = environment.catalog();
+                for (schema, below) in catalog.below(of.0, of.1) {
+                    if let Some(TableEntry::Table(table)) = catalog.find(Some(&schema), &below) {
+                        block.transaction.note_effects_on(&table.relation)?;
+                    }
+                }
             }
             (catalog.create_trigger(of, *trigger, or_replace), "CREATE TRIGGER")
         }

@@ -7,6 +7,7 @@ mod classes;
 mod constraints;
 mod empty;
 mod information;
+mod inheritance;
 mod postgres;
 mod routines;
 mod triggers;
@@ -60,7 +61,8 @@ pub(crate) fn system_table(
         .chain(of_postgresql)
         .chain(routines::TABLES)
         .chain(constraints::TABLES)
-        .chain(triggers::TABLES);
+        .chain(triggers::TABLES)
+        .chain(inheritance::TABLES);
     let Some(table) = all.find(|table| table.schema == schema && table.name == name) else {
         let columns = empty::columns(name).filter(|_| schema == PG_CATALOG)?;
         return Some(small_table(&columns, Vec::new()));
@@ -83,7 +85,8 @@ pub(crate) fn number_of(catalog: &CatalogSnapshot, schema: Option<&str>, name: &
             .chain(classes::TABLES)
             .chain(routines::TABLES)
             .chain(constraints::TABLES)
-            .chain(triggers::TABLES);
+            .chain(triggers::TABLES)
+            .chain(inheritance::TABLES);
         all.any(|t| t.schema == PG_CATALOG && t.name == name) || empty::columns(name).is_some()
     };
     own.or_else(|| is_there().then(|| oid("table", PG_CATALOG, name)))

@@ -188,6 +188,14 @@ pub(super) const SYSTEM: &[Composed] = &[
         ("pg_get_triggerdef(1)", "NULL"),
     ),
     scalar(
+        &["pg_get_partkeydef"],
+        &["n"],
+        "(SELECT own_text FROM (SELECT partrelid AS own_number, partkeydef AS own_text \
+         FROM pg_catalog.pg_partitioned_table) AS own WHERE own_number = n)",
+        "By what the table of that number is partitioned.",
+        ("pg_get_partkeydef(1)", "NULL"),
+    ),
+    scalar(
         &["pg_get_triggerdef"],
         &["n", "pretty"],
         "pg_get_triggerdef(n)",
@@ -241,7 +249,7 @@ pub(super) const SYSTEM: &[Composed] = &[
         ("pg_relation_is_publishable(1)", "false"),
     ),
     scalar(
-        &["pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_ruledef", "pg_get_partkeydef"],
+        &["pg_get_statisticsobjdef_columns", "pg_get_statisticsobjdef", "pg_get_ruledef"],
         &["n"],
         "CASE WHEN n IS NULL THEN '' END",
         "What makes an object of a kind that is not here.",

@@ -64,9 +64,11 @@ fn rounded(arguments: &[SqlType], constants: &[Option<i64>]) -> SqlType {
         return SqlType::numeric_showing(digits.unwrap_or(0).clamp(0, 1_000) as i16);
     }
     let Some((precision, scale)) = arguments[0].as_decimal() else { return arguments[0] };
+    // More digits than there are become zeros, as far as there is room.
+    let most = (SqlType::MAX_PRECISION - 1).saturating_sub(precision - scale).max(scale);
     let digits = match (arguments.len(), constants.get(1)) {
         (1, _) => 0,
-        (_, Some(&Some(digits))) => digits.clamp(0, scale.into()) as u8,
+        (_, Some(&Some(digits))) => digits.clamp(0, most.into()) as u8,
         _ => scale,
     };
     SqlType::decimal((precision - scale + digits + 1).min(SqlType::MAX_PRECISION), digits)

@@ -7,7 +7,7 @@ mod rows;
 mod texts;
 
 use base::{Error, Result, SqlState};
-use catalog::{Filling, IndexStatistics};
+use catalog::{Filling, IndexStatistics, Kinship};
 use plan::{Expr, eval};
 use sqlparser::ast::{
     self, AlterColumnOperation as ColumnAction, AlterTableOperation as Action, DropBehavior, TableConstraint,
@@ -334,6 +334,8 @@ impl Altered<'_> {
             sequences: Vec::new(),
             if_not_exists: false,
             or_replace: false,
+            kinship: Kinship::default(),
+            asked: Vec::new(),
         };
         Altered {
             values: (0..before.fields.len()).map(Values::Of).collect(),

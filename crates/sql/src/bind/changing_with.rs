@@ -13,7 +13,7 @@ use super::scope::{CteBinding, PartRows, Relation, ScopeColumn};
 use super::statement::fields;
 use super::{Binder, Bound, Output, fold};
 use crate::parse::changes;
-use crate::{Statement, With, WithPart};
+use crate::{Outcome, Statement, With, WithPart};
 
 impl Binder<'_> {
     /// A statement whose WITH changes data.
@@ -27,7 +27,6 @@ impl Binder<'_> {
             self.check_new_name(&name, 0, position)?;
             let own = if with.recursive { Counter::of_query(&cte.query).of(&name) } else { 0 };
             let is_read = counts.of(&name) > own;
-            let number = parts.len();
             let visible = self.names.environment.len();
             let is_change = changes(&cte.query.body);
             if is_change && own > 0 {
@@ -51,6 +50,7 @@ impl Binder<'_> {
                 self.names.environment.truncate(visible);
                 let rows = match &statement {
                     Statement::Change(change) => change.returning.clone(),
+                    Statement::With(with) => with.fields(),
                     _ => None,
                 };
                 (statement, rows)
@@ -67,10 +67,11 @@ impl Binder<'_> {
             };
             self.plan = PlanBuilder::default();
             let rows = rows.map(|rows| self.named_fields(&binding, rows)).transpose()?;
+            let number = self.next_part();
             binding.part = Some(PartRows { number, fields: rows.clone() });
             self.names.environment.push(binding);
             if is_read || is_change {
-                parts.push(WithPart { name, statement, fields: rows.unwrap_or_default(), is_read });
+                parts.push(WithPart { name, number, statement, fields: rows.unwrap_or_default(), is_read });
             }
         }
         let then = match query.body.as_ref() {
@@ -83,6 +84,7 @@ impl Binder<'_> {
                 Statement::Query(self.plan.finish(bound)?)
             }
         };
+        let then = Outcome::Of(Box::new(then));
         Ok(Statement::With(Box::new(With { parts, then })))
     }
 
@@ -109,5 +111,20 @@ impl Binder<'_> {
         self.text.rename_columns(&mut relation, &binding.columns.iter().collect::<Vec<_>>())?;
         let renamed = fields.into_iter().zip(relation.columns);
         Ok(renamed.map(|(field, column)| Field { name: column.name, ..field }).collect())
+    }
+}
+
+impl With {
+    /// The columns of its rows, if it gives any.
+    fn fields(&self) -> Option<Vec<Field>> {
+        match &self.then {
+            Outcome::Of(then) => match &**then {
+                Statement::Query(plan) => Some(fields(plan)),
+                Statement::Change(change) => change.returning.clone(),
+                Statement::With(with) => with.fields(),
+                _ => None,
+            },
+            Outcome::Counted(..) => None,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{CheckOption, Field, Filling, IndexPart, Unique};
+use catalog::{CheckOption, Field, Filling, IndexPart, Kinship, Unique};
 use sqlparser::ast::{self, ColumnOption, ObjectType, OnCommit, TableConstraint};
 
 use super::index::unique_shape;
@@ -26,10 +26,8 @@ impl Binder<'_> {
         let keeps_rows = matches!(create.on_commit, None | Some(OnCommit::PreserveRows));
         let refused = if !keeps_rows {
             Some("ON COMMIT other than PRESERVE ROWS")
-        } else if create.external || create.clone.is_some() || create.inherits.is_some() {
-            Some("CREATE EXTERNAL TABLE, CLONE or INHERITS")
-        } else if create.partition_by.is_some() || create.partition_of.is_some() {
-            Some("PARTITION BY")
+        } else if create.external || create.clone.is_some() {
+            Some("CREATE EXTERNAL TABLE or CLONE")
         } else {
             None
         };
@@ -37,6 +35,9 @@ impl Binder<'_> {
             return unsupported(what, name.position);
         }
         let (if_not_exists, or_replace) = (create.if_not_exists, create.or_replace);
+        if let Some(parent) = &create.partition_of {
+            return self.partition_of(create, parent, name);
+        }
         if let Some(query) = &create.query {
             let mut plan = self.plan_of(query)?;
             if create.columns.len() > plan.output.len() {
@@ -53,7 +54,7 @@ impl Binder<'_> {
         if let Some(like) = &create.like {
             return Ok(Statement::CreateTable(self.table_like(like, name, (if_not_exists, or_replace))?));
         }
-        if create.columns.is_empty() {
+        if create.columns.is_empty() && create.inherits.is_none() {
             return Err(Error::new(SqlState::SYNTAX_ERROR, "a table needs at least one column").at(name.position));
         }
         check_width(create.columns.len(), &name)?;
@@ -68,9 +69,14 @@ impl Binder<'_> {
             sequences: Vec::new(),
             if_not_exists,
             or_replace,
+            kinship: Kinship::default(),
+            asked: Vec::new(),
         };
+        self.inherit(create.inherits.as_deref().unwrap_or_default(), &mut table)?;
+        let inherited = table.columns.len();
         for column in &create.columns {
             self.column_definition(column, &mut table)?;
+            self.merge_inherited(inherited, &mut table)?;
         }
         let names: Vec<_> = create.columns.iter().map(|c| (fold(&c.name), self.text.at(&c.name))).collect();
         check_names(names.iter().map(|(n, p)| (n.as_str(), *p)))?;
@@ -82,6 +88,9 @@ impl Binder<'_> {
         }
         self.foreign_keys(create, &mut table)?;
         self.constrain(create, &mut table)?;
+        if let Some(by) = &create.partition_by {
+            table.kinship.partitioned = Some(self.partitioning(by, &table)?);
+        }
         Ok(Statement::CreateTable(table))
     }
 

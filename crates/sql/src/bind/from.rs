@@ -13,6 +13,7 @@ use types::{SqlType, Value};
 use super::scope::{Clause, LockableRows, PartRows, Relation, Scope, ScopeColumn};
 use super::{Binder, Bound, fold, unsupported};
 use crate::bind::parts::Text;
+use crate::parse::only::{is_only, unmarked};
 use crate::{ObjectName, Resolved, Table, parse_depth};
 
 /// Most tables in one FROM: each is an operator on top of the ones before.
@@ -157,6 +158,7 @@ impl Binder<'_> {
                 return self.read_by_lock(item, Some(LockableRows::Nothing("a WITH query")));
             }
         }
+        let is_only = is_only(name);
         let mut name = self.text.object_name(name)?;
         let is_temporary = self.resolver.is_temporary(&name);
         if self.limits.in_shared_view && is_temporary {
@@ -170,6 +172,10 @@ impl Binder<'_> {
         }
         match resolved {
             Resolved::Table(table) => {
+                if !is_only && table.children().is_some() {
+                    let item = self.scan_with_children(table, &name, alias)?;
+                    return self.read_by_lock(item, Some(LockableRows::Derived));
+                }
                 let item = self.scan(table, Some(&name.name), alias)?;
                 self.read_by_lock(item, None)
             }
@@ -439,7 +445,7 @@ impl Text<'_> {
     pub(super) fn object_name(&self, name: &ast::ObjectName) -> Result<ObjectName> {
         let position = self.name_position(name);
         let mut parts = Vec::new();
-        for part in &name.0 {
+        for part in unmarked(name) {
             match part {
                 ObjectNamePart::Identifier(ident) => parts.push(fold(ident)),
                 ObjectNamePart::Function(_) => return unsupported("a function that makes a name", position),

@@ -183,7 +183,7 @@ impl Binder<'_> {
         self.inserted(bound, &targets, table, name)
     }
 
-    fn insert_source(
+    pub(super) fn insert_source(
         &mut self,
         query: &ast::Query,
         targets: &[Target],

@@ -1,7 +1,7 @@
 //! CREATE TABLE (LIKE t ...): columns of another table, and what else is asked for of it.
 
 use base::Result;
-use catalog::{Field, Filling, IndexStatistics};
+use catalog::{Field, Filling, IndexStatistics, Kinship};
 use sqlparser::ast::{CreateTableLike, CreateTableLikeKind};
 
 use super::Binder;
@@ -43,6 +43,8 @@ impl Binder<'_> {
             sequences: Vec::new(),
             if_not_exists,
             or_replace,
+            kinship: Kinship::default(),
+            asked: Vec::new(),
         };
         if let Some(from) = from {
             for column in &from.domains {

@@ -81,7 +81,10 @@ fn rows_of(statement: &Statement) -> Vec<catalog::Field> {
     match statement {
         Statement::Query(plan) => fields(plan),
         Statement::Change(change) => change.returning.clone().unwrap_or_default(),
-        Statement::With(with) => rows_of(&with.then),
+        Statement::With(with) => match &with.then {
+            crate::Outcome::Of(statement) => rows_of(statement),
+            crate::Outcome::Counted(..) => Vec::new(),
+        },
         Statement::Locking(locking) => {
             let mut all = fields(&locking.plan);
             all.truncate(all.len() - locking.tables.len());

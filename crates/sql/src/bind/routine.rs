@@ -1,5 +1,6 @@
 //! Functions and procedures: what defines and drops them, CALL and DO. How calls are bound is in `call`.
 
+mod aggregate;
 mod arguments;
 mod call;
 mod inline;
@@ -35,6 +36,7 @@ impl Binder<'_> {
                 let position = self.text.name_position(&create.name);
                 Statement::Routine(RoutineChange::Create { routine: Box::new(made), or_replace, position })
             }
+            RoutineAst::CreateAggregate(create) => return self.create_aggregate(create),
             RoutineAst::CreateMacro(create) => return self.create_macro(create, text),
             RoutineAst::DropMacro { name, if_exists } => {
                 let (name, if_exists) = (self.text.object_name(name)?, *if_exists);
@@ -54,6 +56,7 @@ impl Binder<'_> {
             RoutineAst::Nothing { kind } => Statement::Nothing(match kind {
                 Some(RoutineKind::Function) => "ALTER FUNCTION",
                 Some(RoutineKind::Procedure) => "ALTER PROCEDURE",
+                Some(RoutineKind::Aggregate) => "ALTER AGGREGATE",
                 None => "ALTER ROUTINE",
             }),
             RoutineAst::Call { name, arguments } => return self.call_statement(name, arguments),
@@ -119,7 +122,7 @@ impl Binder<'_> {
         match language {
             Language::Procedural => _ = parse_body(&body).map_err(|error| in_body(error, begin))?,
             // No statement names the language of macros.
-            Language::Sql | Language::Macro => {
+            Language::Sql | Language::Macro | Language::Aggregate => {
                 for piece in crate::split(&body) {
                     let text = &body[piece.range.clone()];
                     let error = |error: Error| in_body(error.shifted(piece.range.start), begin);

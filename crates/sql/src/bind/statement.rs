@@ -92,6 +92,7 @@ impl Binder<'_> {
                 Statement::Maintenance(Maintenance::Reindex { kind: *kind, name })
             }
             Ast::Comment(comment) => return self.comment(comment),
+            Ast::Kin(alter) => return self.relate(alter),
             Ast::ShowTables => Statement::ShowTables,
             Ast::Describe(name) => Statement::Describe { columns: self.describe(name)? },
             Ast::Prepared(PreparedAst::Prepare(prepare)) => return self.prepare(prepare, text),
@@ -161,6 +162,9 @@ impl Binder<'_> {
             return Ok(Statement::SetConfig { name, value });
         }
         let locks = std::mem::take(&mut self.locks);
+        if let Some(parts) = self.change_of_kin(statement, text)? {
+            return Ok(parts);
+        }
         match statement {
             S::Query(query) if !locks.is_empty() && !changes(&query.body) && !changes_in_with(query) => {
                 self.locking(query, &locks)
@@ -169,7 +173,7 @@ impl Binder<'_> {
                 format!("{} in a statement that changes data", locks[0].strength.clause()),
                 self.text.positions.map(|p| p.begin()),
             ),
-            S::Query(query) if changes_in_with(query) => self.changing_with(query, text),
+            S::Query(query) if changes_in_with(query) || self.changes_kin(query)? => self.changing_with(query, text),
             S::Query(query) if changes(&query.body) => self.change_of(query, text),
             S::Query(query) => self.plan_of(query).map(Statement::Query),
             S::Update(update) => self.update(update),
@@ -177,8 +181,15 @@ impl Binder<'_> {
             S::Merge(merge) => self.merge(merge),
             S::Truncate(truncate) => self.truncate(truncate),
             S::CreateTable(create) => self.create_table(create),
-            S::CreateIndex(create) => self.create_index(create),
-            S::AlterTable(alter) => self.alter_table(alter),
+            S::CreateIndex(create) => {
+                let own = self.create_index(create)?;
+                self.indexed_with_partitions(create, own)
+            }
+            S::AlterTable(alter) => {
+                self.check_inherited(alter)?;
+                let own = self.alter_table(alter)?;
+                self.altered_with_children(alter, own)
+            }
             S::CreateSchema { schema_name, if_not_exists, .. } => self.text.create_schema(schema_name, *if_not_exists),
             S::CreateView(create) => self.create_view(create, text),
             S::CreateCollation(create) => self.create_collation(create),
@@ -261,8 +272,10 @@ impl Binder<'_> {
                 || !table.domains.is_empty()
                 || !table.computed.is_empty()
                 || !table.triggers.is_empty()
+                || table.kin.as_ref().is_some_and(|kin| kin.condition.is_some() || kin.own.partitioned.is_some())
                 || table.fillings.iter().any(Filling::is_generated);
             let fires = table.fires(self.resolver.placed(&name), &[Event::Insert], Vec::new());
+            let is_partitioned = table.is_partitioned();
             let table = table.source;
             return Ok(Statement::Copy(Copy::From {
                 name,
@@ -270,6 +283,7 @@ impl Binder<'_> {
                 columns,
                 fillings,
                 checked,
+                is_partitioned,
                 fires,
                 target,
                 position,

@@ -66,7 +66,7 @@ impl Binder<'_> {
         if !computed.is_empty() {
             node = Node::new(Op::Map { input: Box::new(node), columns: computed });
         }
-        if !table.checks.is_empty() || !table.domains.is_empty() {
+        if !table.checks.is_empty() || !table.domains.is_empty() || table.condition().is_some() {
             let assertion = self.assertion(&output, table, name)?;
             node = Node::new(Op::Filter { input: Box::new(node), predicates: vec![assertion] });
         }
@@ -123,6 +123,12 @@ impl Binder<'_> {
             let is_false = Expr::new(ExprKind::Not(Box::new(condition)), SqlType::Bool);
             let message =
                 format!("new row for relation \"{}\" violates check constraint \"{}\"", name.name, check.name);
+            branches.push((is_false, refused(SqlState::CHECK_VIOLATION, message)));
+        }
+        if let Some(condition) = table.condition() {
+            let condition = self.kept_text(condition, Clause::Check, scope, |_, c| boolean(c, "CHECK"))?;
+            let is_false = Expr::new(ExprKind::Not(Box::new(condition)), SqlType::Bool);
+            let message = format!("new row for relation \"{}\" violates partition constraint", name.name);
             branches.push((is_false, refused(SqlState::CHECK_VIOLATION, message)));
         }
         let otherwise = Box::new(Expr::bool(true));

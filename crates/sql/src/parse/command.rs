@@ -9,6 +9,7 @@ use sqlparser::tokenizer::{Span, Token};
 use super::comment::{CommentAst, comment};
 use super::cursor::{CursorAst, cursor};
 use super::domain::{DomainAst, domain};
+use super::kin::{KinAst, kin};
 use super::maintenance::{MaintenanceAst, maintenance};
 use super::pivot::{pivot, unpivot};
 use super::prepared::{PreparedAst, prepared};
@@ -76,6 +77,8 @@ pub(crate) enum Ast {
     Routine(RoutineAst),
     /// Of triggers.
     Trigger(TriggerAst),
+    /// Of children and partitions.
+    Kin(KinAst),
 }
 
 impl Ast {
@@ -163,6 +166,9 @@ pub(super) fn statement(parser: &mut Parser<'_>) -> Result<Ast> {
             let query = Box::new(read(parser)?);
             return Ok(Ast::Library(Box::new(Statement::Query(query))));
         }
+    }
+    if let Some(kin) = kin(parser)? {
+        return Ok(Ast::Kin(kin));
     }
     if let Some(rename) = rename(parser)? {
         return Ok(rename);

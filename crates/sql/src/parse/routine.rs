@@ -5,6 +5,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token};
 
+use super::aggregate::{CreateAggregateAst, create_aggregate};
 use super::macros::{CreateMacroAst, create_macro, dropped_macro};
 use super::words::{is_word, word};
 use super::{back_to, here};
@@ -17,6 +18,7 @@ type Result<T> = std::result::Result<T, ParserError>;
 #[derive(Debug)]
 pub(crate) enum RoutineAst {
     Create(Box<CreateRoutineAst>),
+    CreateAggregate(Box<CreateAggregateAst>),
     CreateMacro(Box<CreateMacroAst>),
     DropMacro {
         name: ObjectName,
@@ -122,6 +124,9 @@ pub(super) fn routine(parser: &mut Parser<'_>) -> Result<Option<RoutineAst>> {
             if let Some(made) = create_macro(parser, or_replace)? {
                 return Ok(Some(RoutineAst::CreateMacro(Box::new(made))));
             }
+            if word(parser, "aggregate") {
+                return Ok(Some(RoutineAst::CreateAggregate(Box::new(create_aggregate(parser, or_replace)?))));
+            }
             match kind(parser, false) {
                 Some(Some(kind)) => Some(create(parser, kind, or_replace)?),
                 _ => None,
@@ -154,6 +159,9 @@ fn kind(parser: &mut Parser<'_>, any: bool) -> Option<Option<RoutineKind>> {
     }
     if parser.parse_keyword(Keyword::PROCEDURE) {
         return Some(Some(RoutineKind::Procedure));
+    }
+    if any && word(parser, "aggregate") {
+        return Some(Some(RoutineKind::Aggregate));
     }
     (any && word(parser, "routine")).then_some(None)
 }
@@ -360,6 +368,8 @@ fn routine_name(parser: &mut Parser<'_>) -> Result<RoutineNameAst> {
         return Ok(RoutineNameAst { name, types: None });
     }
     let mut types = Vec::new();
+    // Of an aggregate without arguments.
+    let _ = parser.consume_token(&Token::Mul);
     if !parser.consume_token(&Token::RParen) {
         for given in parser.parse_comma_separated(parameter)? {
             if let (true, RoutineTypeAst::Named(data_type)) = (given.mode.is_given(), given.data_type) {

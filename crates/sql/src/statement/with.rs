@@ -11,7 +11,16 @@ pub struct With {
     /// In the order in which they run.
     pub parts: Vec<WithPart>,
     /// What the statement gives.
-    pub then: Statement,
+    pub then: Outcome,
+}
+
+/// What a statement of parts gives.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// What another statement gives, which runs behind those whose rows are read.
+    Of(Box<Statement>),
+    /// How many rows these parts have changed, by their numbers; what the statement is called.
+    Counted(&'static str, Vec<usize>),
 }
 
 /// A query or change of WITH.
@@ -19,6 +28,8 @@ pub struct With {
 pub struct WithPart {
     /// Its name.
     pub name: String,
+    /// By which others read its rows; no other part of the statement has it, be it a part of a part.
+    pub number: usize,
     /// What it does.
     pub statement: Statement,
     /// The columns of its rows; none of a change without RETURNING.

@@ -98,6 +98,7 @@ fn table(name: &str, columns: &str) -> Table {
         collations: Vec::new(),
         triggers: Vec::new(),
         view: None,
+        kin: None,
         definition: None,
         statistics,
         source,

@@ -149,9 +149,18 @@ fn classes(system: &System<'_>) -> Vec<Vec<Value>> {
             TableEntry::Table(table) => {
                 let has_key = !table.relation.schema().primary_key().is_empty() || !table.indexes.is_empty();
                 let (tuples, bytes) = (table.relation.row_count() as f64, bytes_of_columns(&table.relation));
-                let kind = if table.definition.is_some() { "m" } else { "r" };
+                let kinship = system.catalog.kinship(Some(schema), name);
+                let is_partitioned = kinship.is_some_and(|kinship| kinship.partitioned.is_some());
+                let kind = match (&table.definition, is_partitioned) {
+                    (Some(_), _) => "m",
+                    (None, true) => "p",
+                    (None, false) => "r",
+                };
                 let has_triggers = !table.triggers.is_empty();
-                let class = Class { tuples, has_key, bytes, has_triggers, ..Class::of(kind, columns) };
+                let has_children = !system.catalog.children(Some(schema), name).is_empty();
+                let bound = kinship.and_then(|kinship| kinship.bound.as_ref()).map(ToString::to_string);
+                let class = Class::of(kind, columns);
+                let class = Class { tuples, has_key, bytes, has_triggers, has_children, bound, ..class };
                 class.row(schema, name, table.checks.len())
             }
             TableEntry::View(_) => Class::of("v", columns).row(schema, name, 0),
@@ -171,19 +180,31 @@ struct Class {
     tuples: f64,
     has_key: bool,
     has_triggers: bool,
+    has_children: bool,
+    /// Of a partition.
+    bound: Option<String>,
     bytes: usize,
 }
 
 impl Class {
     fn of(kind: &'static str, columns: usize) -> Self {
-        Self { kind, columns, tuples: 0.0, has_key: false, has_triggers: false, bytes: 0 }
+        Self {
+            kind,
+            columns,
+            tuples: 0.0,
+            has_key: false,
+            has_triggers: false,
+            has_children: false,
+            bound: None,
+            bytes: 0,
+        }
     }
 
     fn row(self, schema: &str, name: &str, checks: usize) -> Vec<Value> {
         let (no, none) = (|| Value::Bool(false), || Value::Int(0));
-        let Self { kind, columns, tuples, has_key, has_triggers, bytes } = self;
+        let Self { kind, columns, tuples, has_key, has_triggers, has_children, bound, bytes } = self;
         let method = match kind {
-            "r" | "m" => 2,
+            "r" | "m" | "p" => 2,
             "i" => BTREE,
             _ => 0,
         };
@@ -210,16 +231,16 @@ impl Class {
             Value::Int(checks as i64),
             Value::Bool(kind == "v"),
             Value::Bool(has_triggers),
-            no(),
+            Value::Bool(has_children),
             no(),
             no(),
             Value::Bool(true),
-            text(if matches!(kind, "r" | "m") { "d" } else { "n" }),
-            no(),
+            text(if matches!(kind, "r" | "m" | "p") { "d" } else { "n" }),
+            Value::Bool(bound.is_some()),
             none(),
             Value::Null,
             Value::Null,
-            Value::Null,
+            bound.map_or(Value::Null, text),
             Value::Int(bytes as i64),
         ]
     }

@@ -266,7 +266,7 @@ fn numbers(columns: &[(String, i64)]) -> Value {
     array(columns.iter().map(|(_, number)| *number), SqlType::SmallInt)
 }
 
-fn array(values: impl Iterator<Item = i64>, of: SqlType) -> Value {
+pub(super) fn array(values: impl Iterator<Item = i64>, of: SqlType) -> Value {
     let values: Vec<Value> = values.map(Value::Int).collect();
     encode(&values, of).unwrap_or(Value::Null)
 }

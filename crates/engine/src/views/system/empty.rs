@@ -47,10 +47,6 @@ const TABLES: &[(&str, &str)] = &[
         "oid:o oprname:t oprnamespace:o oprowner:o oprkind:t oprcanmerge:b oprcanhash:b oprleft:o oprright:o oprresult:o oprcom:o oprnegate:o oprcode:o oprrest:o oprjoin:o",
     ),
     ("pg_opfamily", "oid:o opfmethod:o opfname:t opfnamespace:o opfowner:o"),
-    (
-        "pg_partitioned_table",
-        "partrelid:o partstrat:t partnatts:s partdefid:o partattrs:S partclass:O partcollation:O partexprs:t",
-    ),
     ("pg_policies", "schemaname:t tablename:t policyname:t permissive:t roles:T cmd:t qual:t with_check:t"),
     ("pg_policy", "oid:o polname:t polrelid:o polcmd:t polpermissive:b polroles:O polqual:t polwithcheck:t"),
     (

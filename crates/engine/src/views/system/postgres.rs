@@ -314,17 +314,6 @@ pub(super) const TABLES: &[SystemTable] = &[
     },
     SystemTable {
         schema: SCHEMA,
-        name: "pg_inherits",
-        columns: &[
-            ("inhrelid", SqlType::BigInt),
-            ("inhparent", SqlType::BigInt),
-            ("inhseqno", SqlType::Integer),
-            ("inhdetachpending", SqlType::Bool),
-        ],
-        rows: |_| Vec::new(),
-    },
-    SystemTable {
-        schema: SCHEMA,
         name: "pg_description",
         columns: &[
             ("objoid", SqlType::BigInt),

@@ -138,7 +138,11 @@ fn process_row(routine: &Routine) -> Vec<Value> {
         Value::Int(oid("routine", &routine.schema, &routine.signature())),
         text(&routine.name),
         Value::Int(schema_oid(&routine.schema)),
-        text(if routine.kind == RoutineKind::Function { "f" } else { "p" }),
+        text(match routine.kind {
+            RoutineKind::Function => "f",
+            RoutineKind::Procedure => "p",
+            RoutineKind::Aggregate => "a",
+        }),
         Value::Bool(routine.is_strict),
         Value::Bool(routine.is_set),
         text(volatility),

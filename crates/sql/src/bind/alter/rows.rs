@@ -172,6 +172,7 @@ impl Altered<'_> {
             fillings: self.table.columns.iter().map(|c| c.filling.clone()).collect(),
             checks: Vec::new(),
             domains,
+            kin: None,
             ..self.before.clone()
         }
     }

@@ -19,7 +19,18 @@ impl Binder<'_> {
                 let message = format!("\"{}\" is not a table", name.name);
                 return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
             }
+            if target.only && self.stored_table(&name)?.is_partitioned() {
+                let message = "cannot truncate only a partitioned table";
+                return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
+            }
             push(&mut names, self.resolver.placed(&name));
+            let mut next = names.len() - 1;
+            while let (false, Some(name)) = (target.only, names.get(next).cloned()) {
+                if let Resolved::Table(table) = self.resolver.table(&name)? {
+                    table.children().into_iter().flatten().for_each(|child| push(&mut names, child));
+                }
+                next += 1;
+            }
         }
         if truncate.cascade == Some(ast::CascadeOption::Cascade) {
             let mut next = 0;

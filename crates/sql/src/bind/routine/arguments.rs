@@ -195,6 +195,9 @@ fn wrong_kind(routine: &Routine) -> Error {
     match routine.kind {
         RoutineKind::Function => Error::new(SqlState::WRONG_OBJECT_TYPE, format!("{signature} is not a procedure"))
             .hint("To call a function, use SELECT."),
+        RoutineKind::Aggregate => {
+            Error::new(SqlState::WRONG_OBJECT_TYPE, format!("{signature} is an aggregate function"))
+        }
         RoutineKind::Procedure => Error::new(SqlState::WRONG_OBJECT_TYPE, format!("{signature} is a procedure"))
             .hint("To call a procedure, use CALL."),
     }

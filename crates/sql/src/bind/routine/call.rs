@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState};
-use catalog::{Field, Returns, Routine, RoutineKind};
+use catalog::{Field, Language, Returns, Routine, RoutineKind};
 use functions::ScalarFunction;
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, FunctionArg, FunctionArguments, TableAlias};
@@ -28,8 +28,9 @@ impl Binder<'_> {
             return Ok(None);
         }
         let macros = macros(&candidates);
-        if !macros.is_empty() {
-            return self.macro_value(&macros, function, &name).map(Some);
+        let aggregates: Vec<_> = candidates.iter().filter(|r| r.language == Language::Aggregate).cloned().collect();
+        if !aggregates.is_empty() {
+            return self.aggregate_value(&aggregates, function, &name).map(Some);
         }
         let is_more = function.over.is_some()
             || function.filter.is_some()
@@ -39,6 +40,9 @@ impl Binder<'_> {
         if is_more {
             let message = format!("{} is no aggregate or window function", name.name);
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
+        }
+        if !macros.is_empty() {
+            return self.macro_value(&macros, function, &name).map(Some);
         }
         let given = self.given_arguments(&name.name, &list.args)?;
         let found = self.matching(&name, &candidates, given, RoutineKind::Function);
