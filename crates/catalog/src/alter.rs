@@ -69,6 +69,7 @@ impl Catalog {
             changed.computed = to.computed;
             changed.definition = table.definition.clone();
             changed.triggers = table.triggers.clone();
+            changed.ignores_references = table.ignores_references;
             with_columns(&mut changed.triggers, &to.renamed, &to.dropped);
             changed.forget_computed();
             *table = Arc::new(changed);

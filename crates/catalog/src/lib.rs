@@ -17,6 +17,7 @@ mod routines;
 mod schemas;
 mod sequences;
 pub mod statistics;
+mod system_triggers;
 mod table;
 mod table_statistics;
 pub mod tables;
@@ -40,6 +41,7 @@ pub use routines::{
 pub use sequences::{Owner, SequenceEntry};
 pub use statistics::{ColumnStatistics, IndexStatistics, Statistics};
 pub use storage::index::{IndexDefinition, IndexPart, Unique};
+pub use system_triggers::{SYSTEM_SCHEMA, system_trigger};
 pub use table::Table;
 pub use tables::{
     Catalog, CatalogSnapshot, CheckOption, DEFAULT_SCHEMA, Fork, IfExists, Kind, Name, TEMPORARY_SCHEMA, TableEntry,

@@ -26,6 +26,8 @@ pub struct Table {
     pub domains: Vec<Option<Name>>,
     /// What is called when its rows change, in the order of the names.
     pub triggers: Vec<Arc<Trigger>>,
+    /// DISABLE TRIGGER ALL: its foreign keys, and those that reference it, are not looked after when its rows change.
+    pub ignores_references: bool,
     /// If it is a materialized view: the query whose rows it has.
     pub definition: Option<Arc<View>>,
     /// Shared by all definitions of the table that there were.
@@ -57,6 +59,7 @@ impl Table {
             foreign_keys: Vec::new(),
             domains,
             triggers: Vec::new(),
+            ignores_references: false,
             definition: None,
             _rows: rows,
         }

@@ -163,6 +163,20 @@ impl Catalog {
         })
     }
 
+    /// Whether foreign keys are looked after when rows of a table change.
+    pub fn ignore_references(&self, (schema, name): (Option<&str>, &str), ignores: bool) -> Result<()> {
+        self.change(|catalog| {
+            catalog.lookup(schema, name)?;
+            let schema = catalog.schema_of(schema, name).to_owned();
+            if let Some(TableEntry::Table(table)) =
+                catalog.schemas.get_mut(&schema).and_then(|entries| entries.get_mut(name))
+            {
+                Arc::make_mut(table).ignores_references = ignores;
+            }
+            Ok(())
+        })
+    }
+
     /// Enters a trigger of a table or view; one of that name is replaced if `or_replace`, else it is error 42710.
     pub fn create_trigger(&self, of: (Option<&str>, &str), trigger: Trigger, or_replace: bool) -> Result<()> {
         self.change_triggers(of, |triggers| {

@@ -78,6 +78,9 @@ pub(crate) fn of_effects(
     };
     for effect in effects {
         let Some(referenced) = Named::of(&catalog, &effect.relation) else { continue };
+        if referenced.table.ignores_references {
+            continue;
+        }
         for (schema, name, key) in catalog.references_to(referenced.schema, referenced.name) {
             let TableEntry::Table(referencing) = catalog.lookup(Some(schema), name)? else { continue };
             let refuses = match &effect.rows {
@@ -95,6 +98,9 @@ pub(crate) fn of_effects(
     }
     for effect in effects {
         let Some(referencing) = Named::of(&catalog, &effect.relation) else { continue };
+        if referencing.table.ignores_references {
+            continue;
+        }
         for key in &referencing.table.foreign_keys {
             let comes = match &effect.rows {
                 ChangedRows::Inserted(_) => true,

@@ -23,6 +23,7 @@ mod quoting;
 mod random;
 mod ranges;
 mod routines;
+mod search;
 mod sequences;
 mod special;
 mod strings;
@@ -46,7 +47,7 @@ pub use collations::{COLLATION_VERSION, TOLD_APART, check_locale};
 pub use typed::{FloatFunction, Typed};
 
 /// The families; where one more function belongs.
-const FAMILIES: [&[Scalar]; 31] = [
+const FAMILIES: [&[Scalar]; 32] = [
     operators::ROWS,
     numbers::ROWS,
     special::ROWS,
@@ -55,6 +56,7 @@ const FAMILIES: [&[Scalar]; 31] = [
     patterns::ROWS,
     quoting::ROWS,
     forms::ROWS,
+    search::ROWS,
     texts::ROWS,
     processes::ROWS,
     dates::ROWS,

@@ -23,6 +23,7 @@ pub mod numeric;
 pub mod range;
 pub mod regex;
 pub mod rows;
+pub mod search;
 pub mod string;
 pub mod structure;
 pub mod sum;

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use base::{Error, Result, SqlState, stack};
-use catalog::{Event, Field, Returns, Routine, Trigger};
+use catalog::{Event, Field, Returns, Routine, SYSTEM_SCHEMA, Trigger, system_trigger};
 use functions::Call;
 use types::ops::{array, structure};
 use types::{SqlType, Value};
@@ -126,8 +126,9 @@ fn function_of(environment: &Environment, trigger: &Trigger) -> Result<Arc<Routi
     let (schema, name) = &trigger.function;
     let catalog = environment.catalog();
     let named = catalog.routines_named(Some(schema), name);
-    let found = named.iter().find(|routine| routine.returns == Returns::Trigger);
-    found.cloned().ok_or_else(|| {
+    let found = named.iter().find(|routine| routine.returns == Returns::Trigger).cloned();
+    let system = || system_trigger(name).filter(|_| schema == SYSTEM_SCHEMA);
+    found.or_else(system).ok_or_else(|| {
         Error::new(SqlState::UNDEFINED_FUNCTION, format!("function {name}() of trigger {} is gone", trigger.name))
     })
 }

@@ -30,7 +30,10 @@ pub(super) fn change(environment: &Environment, statement: TriggerStatement) -> 
         }
         TriggerChange::Drop { name, if_exists } => (catalog.drop_trigger(of, &name, if_exists), "DROP TRIGGER"),
         TriggerChange::Rename { name, to } => (catalog.rename_trigger(of, &name, &to), "ALTER TRIGGER"),
-        TriggerChange::Enable { name, is_enabled } => {
+        TriggerChange::Enable { name, is_enabled, keys_too } => {
+            if keys_too {
+                catalog.ignore_references(of, !is_enabled)?;
+            }
             (catalog.enable_triggers(of, name.as_deref(), is_enabled), "ALTER TABLE")
         }
     };

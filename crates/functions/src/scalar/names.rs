@@ -105,6 +105,9 @@ impl ScalarFunction {
     pub const JSON_PATH: Self = row("json_path");
     pub const JSON_PATH_TEXT: Self = row("json_path_text");
     pub const ROUND_SECONDS: Self = row("round_seconds");
+    pub const TS_MATCH: Self = row("ts_match_vq");
+    pub const TSVECTOR_IN: Self = row("tsvector_in");
+    pub const TSQUERY_IN: Self = row("tsquery_in");
     pub const COLLATE: Self = row("collate");
     pub const COLLATION_KEY: Self = row("collation_key");
     pub const LOWER: Self = row("lower");

@@ -25,6 +25,9 @@ impl Binder<'_> {
                 _ => None,
             })
         });
+        if let Some(told) = left_out(kind) {
+            return Ok(Statement::Told("CREATE INDEX", told));
+        }
         self.text.check_index_type(kind, position)?;
         // Columns that are only included are found in the rows.
         for ident in &create.include {
@@ -98,6 +101,13 @@ impl Binder<'_> {
         }
         check_length(parts)
     }
+}
+
+/// What is told of an index that would be of no use here: what it answers is found by reading the table.
+fn left_out(kind: Option<&IndexType>) -> Option<String> {
+    let kind = kind?.to_string().to_lowercase();
+    let known = ["gin", "gist", "spgist", "brin"].contains(&kind.as_str());
+    known.then(|| format!("there are no indexes by {kind}: the table is read instead"))
 }
 
 impl Text<'_> {

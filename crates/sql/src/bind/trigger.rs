@@ -4,7 +4,7 @@
 //! other calls of functions before the plan runs.
 
 use base::{Error, Result, SqlState};
-use catalog::{Event, Returns, Timing, Trigger, canonical};
+use catalog::{Event, Returns, SYSTEM_SCHEMA, Timing, Trigger, canonical, system_trigger};
 use functions::ScalarFunction;
 use plan::{ColumnId, Expr, ExprKind, Node, Op};
 use types::{SqlType, Value};
@@ -40,12 +40,13 @@ impl Binder<'_> {
             TriggerAst::Rename { name, table, to } => {
                 (self.text.object_name(table)?, TriggerChange::Rename { name: fold(name), to: fold(to) })
             }
-            TriggerAst::Enable { name, table, if_exists, is_enabled } => {
+            TriggerAst::Enable { name, table, if_exists, is_enabled, keys_too } => {
                 let table = self.text.object_name(table)?;
                 if *if_exists && self.resolver.table(&table).is_err() {
                     return Ok(Statement::Nothing("ALTER TABLE"));
                 }
-                (table, TriggerChange::Enable { name: name.as_ref().map(fold), is_enabled: *is_enabled })
+                let (is_enabled, keys_too) = (*is_enabled, *keys_too);
+                (table, TriggerChange::Enable { name: name.as_ref().map(fold), is_enabled, keys_too })
             }
         };
         self.resolver.table(&table).map_err(|e| e.at(table.position))?;
@@ -122,7 +123,10 @@ impl Binder<'_> {
             self.check_when(create, when, &fields)?;
         }
         let function = self.text.object_name(&create.function)?;
-        let known = self.resolver.routines(function.schema.as_deref(), &function.name);
+        let mut known = self.resolver.routines(function.schema.as_deref(), &function.name);
+        if known.is_empty() && matches!(function.schema.as_deref(), None | Some(SYSTEM_SCHEMA)) {
+            known.extend(system_trigger(&function.name));
+        }
         let Some(routine) = known.iter().find(|routine| routine.given().count() == 0) else {
             let message = format!("function {}() does not exist", function.name);
             return Err(Error::new(SqlState::UNDEFINED_FUNCTION, message).at(function.position));

@@ -74,6 +74,8 @@ pub(super) fn sql_type(name: &DataType, custom: Custom<'_>) -> Result<SqlType> {
         DataType::Array(_) => return Err(Error::unsupported("an array without a type of its elements")),
         DataType::JSON => SqlType::Json,
         DataType::JSONB => SqlType::Jsonb,
+        // Texts in the form in which PostgreSQL shows these.
+        DataType::TsVector | DataType::TsQuery => SqlType::Text,
         DataType::Bytea | DataType::Blob(_) | DataType::Bytes(_) => SqlType::Bytea,
         DataType::Binary(None) | DataType::Varbinary(None) => SqlType::Bytea,
         DataType::Custom(written, arguments) => {

@@ -25,12 +25,13 @@ pub(crate) enum TriggerAst {
         table: ObjectName,
         to: Ident,
     },
-    /// No name means all.
+    /// No name means all, with `keys_too` those of foreign keys among them.
     Enable {
         name: Option<Ident>,
         table: ObjectName,
         if_exists: bool,
         is_enabled: bool,
+        keys_too: bool,
     },
 }
 
@@ -242,9 +243,10 @@ fn enabled(parser: &mut Parser<'_>) -> Result<Option<TriggerAst>> {
     if !word(parser, "trigger") {
         return Ok(None);
     }
-    let name = match parser.parse_keyword(Keyword::ALL) || word(parser, "user") {
+    let keys_too = parser.parse_keyword(Keyword::ALL);
+    let name = match keys_too || word(parser, "user") {
         true => None,
         false => Some(parser.parse_identifier()?),
     };
-    Ok(Some(TriggerAst::Enable { name, table, if_exists, is_enabled }))
+    Ok(Some(TriggerAst::Enable { name, table, if_exists, is_enabled, keys_too }))
 }

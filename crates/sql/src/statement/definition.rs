@@ -125,6 +125,8 @@ pub enum TriggerChange {
         name: Option<String>,
         /// Whether it is called from now on.
         is_enabled: bool,
+        /// Whether the same holds of what looks after foreign keys.
+        keys_too: bool,
     },
 }
 

@@ -1,6 +1,7 @@
 //! CAST, `::` and TRY_CAST.
 
 use base::{Error, Result, SqlState};
+use functions::ScalarFunction;
 use plan::{Expr, ExprKind};
 use sqlparser::ast::{self, CastKind};
 use types::ops::cast::{can_cast, depends_on_zone};
@@ -28,7 +29,7 @@ impl Binder<'_> {
             None => expr,
         };
         if matches!(kind, CastKind::Cast | CastKind::DoubleColon) {
-            let value = cast_to(expr, to)?.at(position);
+            let value = in_form(cast_to(expr, to)?, name).at(position);
             return match self.domain_of(name)? {
                 Some((name, domain)) => self.as_domain(value, &name, &domain),
                 None => Ok(value),
@@ -111,4 +112,14 @@ fn exact(expr: &Expr) -> Option<SqlType> {
     let is_number = count > 0 && [whole, fraction].iter().all(|part| part.bytes().all(|b| b.is_ascii_digit()));
     let fits = is_number && count <= usize::from(SqlType::MAX_PRECISION);
     fits.then(|| SqlType::decimal(count as u8, fraction.len() as u8))
+}
+
+/// A text as one of text search, in the form in which these are shown.
+fn in_form(text: Expr, name: &ast::DataType) -> Expr {
+    let function = match name {
+        ast::DataType::TsVector => ScalarFunction::TSVECTOR_IN,
+        ast::DataType::TsQuery => ScalarFunction::TSQUERY_IN,
+        _ => return text,
+    };
+    Expr::new(ExprKind::Call(function, vec![text]), SqlType::Text)
 }

@@ -32,6 +32,10 @@ pub(super) fn json_operator(
         B::HashMinus => beside(F::JSONB_DELETE_PATH, "#-", left, right, texts(), position),
         B::Minus if left.sql_type == SqlType::Jsonb => without(left, right, position),
         B::AtQuestion => along_path(F::JSONB_PATH_EXISTS, "@?", left, right, position),
+        // Lexemes and what is asked of them are texts.
+        B::AtAt if left.sql_type.is_string() && right.sql_type.is_string() => {
+            Ok(Expr::new(ExprKind::Call(F::TS_MATCH, vec![left, right]), SqlType::Bool).at(position))
+        }
         B::AtAt => along_path(F::JSONB_PATH_MATCH, "@@", left, right, position),
         _ => return None,
     })
