@@ -202,6 +202,11 @@ fn hash_of(keys: &[String]) -> String {
 }
 
 impl CatalogSnapshot {
+    /// Whether a table has children or partitions.
+    pub fn has_kin(&self) -> bool {
+        !self.kinships.is_empty()
+    }
+
     /// How a table stands to others.
     pub fn kinship(&self, schema: Option<&str>, name: &str) -> Option<&Kinship> {
         if self.kinships.is_empty() {
@@ -240,17 +245,7 @@ impl CatalogSnapshot {
         }
     }
 
-    /// The condition that a table's rows would satisfy as a partition of another table.
-    pub fn condition_as_partition(&self, parent: &Name, bound: &Bound) -> Option<String> {
-        let own = self.kinships.get(parent)?.partitioned.as_ref()?;
-        let others = self.kinships.values().filter(|other| other.parents.first() == Some(parent));
-        let others: Vec<&Bound> =
-            others.filter_map(|other| other.bound.as_ref()).filter(|other| **other != Bound::Default).collect();
-        Some(own.condition(bound, &others))
-    }
-
-    /// The triggers of a table or view; of a partition also those for each row of what it is part of, as it is told apart by them
-    /// only. In the order of their names.
+    /// The triggers of a table or view; of a partition also those for each row of what it is part of. In the order of their names.
     pub fn triggers_of(&self, schema: Option<&str>, name: &str) -> Vec<Arc<Trigger>> {
         let mut all: Vec<Arc<Trigger>> =
             self.find(schema, name).map_or_else(Vec::new, |entry| entry.triggers().to_vec());
@@ -299,6 +294,18 @@ impl CatalogSnapshot {
             next += 1;
         }
         Ok(all)
+    }
+
+    /// A table is replaced by another one: 2BP01 if it has children, which have its columns.
+    pub(crate) fn replace_kin(&mut self, of: &Name) -> Result<()> {
+        if let Some((_, child)) = self.children(Some(&of.0), &of.1).first() {
+            let name = &of.1;
+            let message = format!("cannot replace table {name} because other objects depend on it");
+            return Err(Error::new(SqlState::DEPENDENT_OBJECTS, message)
+                .detail(format!("table {child} depends on table {name}")));
+        }
+        self.kinships.remove(of);
+        Ok(())
     }
 
     /// Tables are no more.

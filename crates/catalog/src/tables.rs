@@ -406,6 +406,7 @@ impl Catalog {
                 (None, _) | (Some(_), IfExists::Replace) => {}
             }
             if entry.kind() == Kind::Table {
+                catalog.replace_kin(&key)?;
                 catalog.forget_comments_of(&key);
             }
             catalog.drop_owned(&key);

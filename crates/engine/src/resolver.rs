@@ -166,6 +166,10 @@ impl<'a> Resolver<'a> {
 }
 
 impl sql::Resolver for Resolver<'_> {
+    fn has_kin(&self) -> bool {
+        self.catalog.has_kin()
+    }
+
     fn table(&self, name: &ObjectName) -> Result<Resolved> {
         let (written, name) = (name, &self.placed(name));
         let schema = name.schema.as_deref();

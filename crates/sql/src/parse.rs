@@ -176,6 +176,8 @@ impl Parsed {
                 create.columns.iter().flat_map(|column| &column.options).any(references)
                     || create.constraints.iter().any(|c| matches!(c, TableConstraint::ForeignKey(_)))
                     || create.partition_of.is_some()
+                    || create.partition_by.is_some()
+                    || create.inherits.is_some()
             }
             Statement::Query(query) => changes(&query.body) || changes_in_with(query),
             _ => false,

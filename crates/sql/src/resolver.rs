@@ -18,6 +18,11 @@ pub trait Resolver {
     /// The table or view of that name; error 42P01 if there is none.
     fn table(&self, name: &ObjectName) -> Result<Resolved>;
 
+    /// Whether some table has children or partitions.
+    fn has_kin(&self) -> bool {
+        false
+    }
+
     /// The sequence of that name; 42P01 if there is none, 42809 if the name means something else.
     fn sequence(&self, name: &ObjectName) -> Result<Arc<Sequence>> {
         Err(base::Error::new(base::SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist")))

@@ -14,6 +14,7 @@ use storage::relation::Distribution;
 use storage::{Attribute, Relation, Schema};
 use types::SqlType;
 
+use super::ask::ask;
 use super::{index, load, result_columns, rows_tag, user_type};
 use crate::environment::Environment;
 use crate::execute;
@@ -66,16 +67,13 @@ pub(super) fn schema(table: &CreateTable) -> Schema {
     Schema::new(columns.chain(computed).collect(), table.primary_key.clone()).with_columns(table.columns.len())
 }
 
-pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Result<QueryResult> {
+pub(super) fn create_table(environment: &Environment, mut create: CreateTable) -> Result<QueryResult> {
     let mode = mode(create.if_not_exists, create.or_replace);
     let done = QueryResult::done(Tag::Done("CREATE TABLE"));
     if taken(environment, &create.name, mode)? {
         return Ok(done);
     }
-    for plan in create.asked {
-        super::ask::ask(environment, &execute::optimize(environment, plan)?)?;
-    }
-    let create = CreateTable { asked: Vec::new(), ..create };
+    ask_all(environment, std::mem::take(&mut create.asked))?;
     let relation = new_relation(environment, &create.name, schema(&create))?;
     let computed = create.computed.into_iter().map(|c| Computed { sql: c.sql }).collect();
     let domains = create.columns.iter().map(|c| c.domain.clone()).collect();
@@ -101,14 +99,17 @@ pub(super) fn create_table(environment: &Environment, create: CreateTable) -> Re
 
 /// ALTER TABLE ... ATTACH PARTITION and its like.
 pub(super) fn relate(environment: &Environment, relate: Relate) -> Result<QueryResult> {
-    for plan in relate.asked {
-        super::ask::ask(environment, &execute::optimize(environment, plan)?)?;
-    }
+    ask_all(environment, relate.asked)?;
     let name = environment.located(&relate.name);
     let catalog = environment.catalog_of(name.schema.as_deref());
     catalog.set_kinship((name.schema.as_deref(), &name.name), relate.kinship)?;
     note_for_triggers(environment, &name)?;
     Ok(QueryResult::done(Tag::Done("ALTER TABLE")))
+}
+
+/// Runs queries that have to end well.
+fn ask_all(environment: &Environment, plans: Vec<Plan>) -> Result<()> {
+    plans.into_iter().try_for_each(|plan| ask(environment, &execute::optimize(environment, plan)?))
 }
 
 /// What becomes of rows of a partition is noted, if what it is part of has triggers.

@@ -27,9 +27,8 @@ pub(crate) fn explain(
             .hint("EXPLAIN ANALYZE the query in it"));
     }
     if matches!(statement, Statement::With(_)) {
-        return Err(
-            Error::unsupported("EXPLAIN of a statement whose WITH changes data").hint("EXPLAIN its parts, one by one")
-        );
+        return Err(Error::unsupported("EXPLAIN of a statement that is several changes")
+            .hint("EXPLAIN them one by one: the parts of a WITH, the change of each partition"));
     }
     let target = match &statement {
         Statement::CreateTableAs { .. } | Statement::Insert(_) | Statement::Change(_) => Target::Table,

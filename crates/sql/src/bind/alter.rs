@@ -297,7 +297,8 @@ impl Binder<'_> {
         let moved = |index: IndexStatistics| index.attributes().iter().map(|&a| places[a]).collect::<Option<Vec<_>>>();
         let unique = unique.filter(|index| !index.is_primary).filter_map(moved).collect();
         let names = altered.before.foreign_keys.iter().map(|key| key.name.clone()).collect();
-        let key = self.foreign_key(key, name, columns, &altered.table, &Own { names, unique })?;
+        let is_partitioned = altered.before.is_partitioned();
+        let key = self.foreign_key(key, name, columns, &altered.table, &Own { names, unique, is_partitioned })?;
         altered.table.foreign_keys.push(key);
         Ok(())
     }

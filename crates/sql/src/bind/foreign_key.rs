@@ -20,6 +20,7 @@ struct Referenced {
     primary_key: Vec<usize>,
     /// The attributes of each unique key.
     unique: Vec<Vec<usize>>,
+    is_partitioned: bool,
 }
 
 /// What a table that is altered has already.
@@ -29,22 +30,25 @@ pub(super) struct Own {
     pub names: Vec<String>,
     /// The attributes of each unique index, where they are now.
     pub unique: Vec<Vec<usize>>,
+    /// Whether its rows are those of its partitions.
+    pub is_partitioned: bool,
 }
 
 impl Binder<'_> {
     /// Adds the foreign keys of a table whose columns and keys are known.
     pub(super) fn foreign_keys(&mut self, create: &ast::CreateTable, table: &mut CreateTable) -> Result<()> {
+        let own = Own { is_partitioned: create.partition_by.is_some(), ..Own::default() };
         for column in &create.columns {
             for option in &column.options {
                 let ColumnOption::ForeignKey(key) = &option.option else { continue };
                 let name = option.name.as_ref().or(key.name.as_ref());
-                let key = self.foreign_key(key, name, std::slice::from_ref(&column.name), table, &Own::default())?;
+                let key = self.foreign_key(key, name, std::slice::from_ref(&column.name), table, &own)?;
                 table.foreign_keys.push(key);
             }
         }
         for constraint in &create.constraints {
             let ast::TableConstraint::ForeignKey(key) = constraint else { continue };
-            let key = self.foreign_key(key, key.name.as_ref(), &key.columns, table, &Own::default())?;
+            let key = self.foreign_key(key, key.name.as_ref(), &key.columns, table, &own)?;
             table.foreign_keys.push(key);
         }
         table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
@@ -103,6 +107,10 @@ impl Binder<'_> {
             let message = format!("there is no unique constraint matching given keys for referenced table \"{to}\"");
             return Err(Error::new(INVALID_FOREIGN_KEY, message).at(position));
         }
+        // Its own index has no rows to find.
+        if referenced.is_partitioned {
+            return unsupported("a foreign key that references a partitioned table", position);
+        }
         let of_others = before.names.iter();
         let taken: Vec<&String> = table.foreign_keys.iter().map(|other| &other.name).chain(of_others).collect();
         let is_taken = |name: &str| taken.iter().any(|other| *other == name);
@@ -153,7 +161,8 @@ impl Binder<'_> {
         let others = table.indexes.iter().map(|index| index.parts.iter().map(|part| part.attribute).collect());
         let others = others.chain(before.unique.iter().cloned());
         let unique = others.chain((!table.primary_key.is_empty()).then(|| table.primary_key.clone())).collect();
-        Referenced { fields, primary_key: table.primary_key.clone(), unique }
+        let is_partitioned = before.is_partitioned;
+        Referenced { fields, primary_key: table.primary_key.clone(), unique, is_partitioned }
     }
 
     fn referenced(&mut self, name: &ObjectName) -> Result<Referenced> {
@@ -161,12 +170,13 @@ impl Binder<'_> {
             let message = format!("referenced relation \"{name}\" is not a table");
             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(name.position));
         };
+        let is_partitioned = table.is_partitioned();
         let unique = table.statistics.indexes().into_iter().filter(|index| index.is_unique_of_all());
         let (primary, unique): (Vec<_>, Vec<_>) = unique.map(|i| (i.is_primary, i.attributes())).partition(|(p, _)| *p);
         let primary_key = primary.into_iter().next().map(|(_, key)| key).unwrap_or_default();
         let unique = unique.into_iter().map(|(_, key)| key);
         let unique = unique.chain((!primary_key.is_empty()).then(|| primary_key.clone())).collect();
-        Ok(Referenced { fields: table.fields, primary_key, unique })
+        Ok(Referenced { fields: table.fields, primary_key, unique, is_partitioned })
     }
 }
 

@@ -103,24 +103,7 @@ impl Binder<'_> {
             None => self.base_table(&shown)?,
         };
         let name = table.stored_name(&shown);
-        let idents: Vec<&ast::Ident> = insert
-            .columns
-            .iter()
-            .map(|c| match c.0.as_slice() {
-                [ObjectNamePart::Identifier(ident)] => Ok(ident),
-                _ => unsupported("a qualified name among the columns of INSERT", self.text.name_position(c)),
-            })
-            .collect::<Result<_>>()?;
-        if let (true, Some(query)) = (self.insert.by_name, &insert.source) {
-            return self.insert_by_name(query, name, table);
-        }
-        let targets = self.text.targets(&table, &name, &idents)?;
-        let explicit = !idents.is_empty();
-        let bound = match &insert.source {
-            // DEFAULT VALUES
-            None => Bound { node: super::from::one_row(), output: Vec::new() },
-            Some(query) => self.insert_source(query, &targets, explicit, position)?,
-        };
+        let (bound, targets) = self.rows_to_insert(insert, &table, &name)?;
         if is_instead {
             return self.insert_instead(bound, &targets, (&table, &shown), insert);
         }
@@ -163,27 +146,41 @@ impl Binder<'_> {
         Ok(Statement::Change(Box::new(change)))
     }
 
-    /// The rows with all that they get besides what the statement gives them.
-    fn inserted(&mut self, bound: Bound, targets: &[Target], table: Table, name: ObjectName) -> Result<Statement> {
-        let filled = self.filled(bound, targets, &table)?;
-        let filled = self.before_rows(filled, (&table, &name), Event::Insert, None, &[])?;
-        let source = self.written(filled, &table, &name)?;
-        let source = self.with_computed(source, (&table, &name), &[])?;
-        let fires = table.fires(self.resolver.placed(&name), &[Event::Insert], Vec::new());
-        Ok(Statement::Insert(Insert { name, table: table.source, source: self.plan.finish(source)?, fires }))
+    /// The rows as they are given, and the columns that they are for.
+    pub(super) fn rows_to_insert(
+        &mut self,
+        insert: &ast::Insert,
+        table: &Table,
+        name: &ObjectName,
+    ) -> Result<(Bound, Vec<Target>)> {
+        let named: Vec<&ast::Ident> = insert
+            .columns
+            .iter()
+            .map(|c| match c.0.as_slice() {
+                [ObjectNamePart::Identifier(ident)] => Ok(ident),
+                _ => unsupported("a qualified name among the columns of INSERT", self.text.name_position(c)),
+            })
+            .collect::<Result<_>>()?;
+        if let (true, Some(query)) = (self.insert.by_name, &insert.source) {
+            // The columns that the query's columns are named as.
+            let bound = self.query(query)?;
+            let ident = |output: &Output| ast::Ident::with_quote('"', output.name.clone());
+            let named: Vec<ast::Ident> = bound.output.iter().map(ident).collect();
+            let targets = self.text.targets(table, name, &named.iter().collect::<Vec<_>>())?;
+            targets.iter().try_for_each(|target| target.check_given(None))?;
+            return Ok((bound, targets));
+        }
+        let targets = self.text.targets(table, name, &named)?;
+        let position = self.text.span(insert.insert_token.0.span);
+        let bound = match &insert.source {
+            // DEFAULT VALUES
+            None => Bound { node: super::from::one_row(), output: Vec::new() },
+            Some(query) => self.insert_source(query, &targets, !named.is_empty(), position)?,
+        };
+        Ok((bound, targets))
     }
 
-    /// Fills the columns that the query's columns are named as.
-    fn insert_by_name(&mut self, query: &ast::Query, name: ObjectName, table: Table) -> Result<Statement> {
-        let bound = self.query(query)?;
-        let ident = |output: &Output| ast::Ident::with_quote('"', output.name.clone());
-        let idents: Vec<ast::Ident> = bound.output.iter().map(ident).collect();
-        let targets = self.text.targets(&table, &name, &idents.iter().collect::<Vec<_>>())?;
-        targets.iter().try_for_each(|target| target.check_given(None))?;
-        self.inserted(bound, &targets, table, name)
-    }
-
-    pub(super) fn insert_source(
+    fn insert_source(
         &mut self,
         query: &ast::Query,
         targets: &[Target],

@@ -7,11 +7,12 @@ mod insert;
 mod relate;
 
 use base::{Error, Result};
+use catalog::Name;
 use sqlparser::ast::{self, TableAlias};
 
 use super::from::FromItem;
-use super::{Binder, Bound, Output, unsupported};
-use crate::parse::{Ast, parse};
+use super::{Binder, Bound, Output};
+use crate::parse::{Ast, only, parse};
 use crate::{ObjectName, Resolved, Table};
 use plan::SetOperation;
 
@@ -34,6 +35,12 @@ impl Table {
 }
 
 impl Binder<'_> {
+    /// Schema and name of a table as the catalog has them.
+    fn placed_name(&self, name: &ObjectName) -> Name {
+        let placed = self.resolver.placed(name);
+        (catalog::canonical(placed.schema.as_deref()).to_owned(), placed.name)
+    }
+
     /// Reads a table and all tables below it.
     pub(super) fn scan_with_children(
         &mut self,
@@ -76,7 +83,7 @@ impl Binder<'_> {
     }
 
     /// All tables below a table, each once.
-    fn tables_below(&self, table: &Table) -> Result<Vec<(ObjectName, Table)>> {
+    pub(super) fn tables_below(&self, table: &Table) -> Result<Vec<(ObjectName, Table)>> {
         let mut all: Vec<(ObjectName, Table)> = Vec::new();
         let mut next = table.children().unwrap_or_default();
         next.reverse();
@@ -95,7 +102,7 @@ impl Binder<'_> {
 
     /// The table of that name, if it has children or partitions, and all of these are meant.
     fn with_kin(&self, name: &ast::ObjectName) -> Result<Option<(ObjectName, Table)>> {
-        if crate::parse::only::is_only(name) {
+        if !self.resolver.has_kin() || only::is_only(name) {
             return Ok(None);
         }
         let shown = self.text.object_name(name)?;
@@ -122,12 +129,17 @@ fn quoted(name: &str) -> String {
 
 /// The query of a text that the binder writes.
 fn query_of(text: &str) -> Result<Box<ast::Query>> {
+    match statement_of(text)? {
+        ast::Statement::Query(query) => Ok(query),
+        _ => Err(misread(text)),
+    }
+}
+
+/// The statement of a text that the binder writes.
+fn statement_of(text: &str) -> Result<ast::Statement> {
     match parse(text)?.ast {
-        Ast::Library(statement) => match *statement {
-            ast::Statement::Query(query) => Ok(query),
-            _ => unsupported("this in the place of a query", None),
-        },
-        _ => unsupported("this in the place of a query", None),
+        Ast::Library(statement) => Ok(*statement),
+        _ => Err(misread(text)),
     }
 }
 

@@ -72,7 +72,10 @@ impl Binder<'_> {
                 for table in &lock.tables {
                     let name = self.text.object_name(table)?;
                     match self.resolver.table(&name).map_err(|e| e.at(name.position))? {
-                        Resolved::Table(table) => tables.push(table.source),
+                        Resolved::Table(table) => {
+                            tables.extend(self.tables_below(&table)?.into_iter().map(|(_, below)| below.source));
+                            tables.push(table.source);
+                        }
                         Resolved::View { .. } => {
                             let message = format!("cannot lock view \"{}\"", name.name);
                             return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message)
@@ -316,7 +319,11 @@ impl Binder<'_> {
 
     /// The plan that reads a table's columns, as COPY TO names them.
     fn copied_table(&mut self, name: &ast::ObjectName, idents: &[ast::Ident]) -> Result<Plan> {
-        let factor = table_factor(name);
+        // Rows of children are written as those of these.
+        let shown = self.text.object_name(name)?;
+        let is_partitioned =
+            matches!(self.resolver.table(&shown), Ok(Resolved::Table(table)) if table.is_partitioned());
+        let factor = if is_partitioned { table_factor(name) } else { table_factor(&crate::parse::only::only(name)) };
         self.names.levels.push(super::scope::Level::new(super::scope::Clause::From));
         let item = self.factor(&factor, &super::scope::Scope::default());
         self.names.levels.pop();

@@ -21,13 +21,20 @@ const MAX_PLACE: u16 = 16_383;
 /// Most places of a lexeme.
 const MAX_PLACES: usize = 256;
 
-/// Words of English that nobody looks for.
-const STOP_WORDS: &str = " i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers \
-     herself it its itself they them their theirs themselves what which who whom this that these those am is are was were be been \
-     being have has had having do does did doing a an the and but if or because as until while of at by for with about against \
-     between into through during before after above below to from up down in out on off over under again further then once here \
-     there when where why how all any both each few more most other some such no nor not only own same so than too very s t can \
-     will just don should now ";
+/// Words of English that nobody looks for, in order.
+#[rustfmt::skip]
+const STOP_WORDS: [&str; 127] = [
+    "a", "about", "above", "after", "again", "against", "all", "am", "an", "and", "any", "are", "as", "at", "be",
+    "because", "been", "before", "being", "below", "between", "both", "but", "by", "can", "did", "do", "does",
+    "doing", "don", "down", "during", "each", "few", "for", "from", "further", "had", "has", "have", "having", "he",
+    "her", "here", "hers", "herself", "him", "himself", "his", "how", "i", "if", "in", "into", "is", "it", "its",
+    "itself", "just", "me", "more", "most", "my", "myself", "no", "nor", "not", "now", "of", "off", "on", "once",
+    "only", "or", "other", "our", "ours", "ourselves", "out", "over", "own", "s", "same", "she", "should", "so",
+    "some", "such", "t", "than", "that", "the", "their", "theirs", "them", "themselves", "then", "there", "these",
+    "they", "this", "those", "through", "to", "too", "under", "until", "up", "very", "was", "we", "were", "what",
+    "when", "where", "which", "while", "who", "whom", "why", "will", "with", "you", "your", "yours", "yourself",
+    "yourselves",
+];
 
 /// How words become lexemes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +65,7 @@ impl Configuration {
         if self == Self::Simple || kind != Kind::Word {
             return Some(lower);
         }
-        if STOP_WORDS.contains(&format!(" {lower} ")) {
+        if STOP_WORDS.binary_search(&lower.as_str()).is_ok() {
             return None;
         }
         Some(Stemmer::create(Algorithm::English).stem(&lower).into_owned())

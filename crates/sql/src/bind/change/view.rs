@@ -128,6 +128,9 @@ impl Binder<'_> {
         let (below, alias, select) = simple(query).map_err(|why| refused(name, why))?;
         let below = ObjectName { position: name.position, ..self.text.object_name(below)? };
         let mut table = self.base_table(&below)?;
+        if table.is_partitioned() || table.children().is_some() {
+            return Err(refused(name, "Views of tables that have children or partitions"));
+        }
         let known: Vec<(String, Option<usize>)> = match &table.view {
             Some(view) => view.columns.clone(),
             None => table.fields.iter().enumerate().map(|(at, field)| (field.name.clone(), Some(at))).collect(),

@@ -3,6 +3,7 @@
 use sqlparser::ast::{Expr, FunctionArguments, ObjectName, ObjectNamePart, SelectItem, SetExpr};
 
 use crate::bind::parts::Text;
+use crate::parse::only::unmarked;
 
 impl Text<'_> {
     /// Byte offset of an expression's first token (of a token near to it where the parser keeps none). Descends along the
@@ -61,7 +62,7 @@ impl Text<'_> {
 
     /// Byte offset of a dotted name.
     pub(in crate::bind) fn name_position(&self, name: &ObjectName) -> Option<u32> {
-        name.0.first().and_then(|part| match part {
+        unmarked(name).first().and_then(|part| match part {
             ObjectNamePart::Identifier(ident) => self.at(ident),
             ObjectNamePart::Function(function) => self.at(&function.name),
         })

@@ -8,7 +8,7 @@ use base::Result;
 use catalog::{Filling, Partitioning};
 use sqlparser::ast::{self, Statement as S, TableFactor, TableWithJoins};
 
-use super::{misread, query_of, quoted, written};
+use super::{misread, query_of, quoted, statement_of, written};
 use crate::bind::parts::PlanBuilder;
 use crate::bind::scope::{CteBinding, PartRows};
 use crate::bind::{Binder, fold, unsupported};
@@ -26,69 +26,48 @@ pub(super) struct Parts {
 impl Binder<'_> {
     /// An UPDATE, DELETE or INSERT of a table with children or partitions; none if it is of another one.
     pub(in crate::bind) fn change_of_kin(&mut self, statement: &S, text: &str) -> Result<Option<Statement>> {
+        let Some(name) = target(statement) else { return Ok(None) };
+        let Some((name, table)) = self.with_kin(name)? else { return Ok(None) };
         match statement {
-            S::Update(update) => {
-                let TableFactor::Table { name, .. } = &update.table.relation else { return Ok(None) };
-                let Some((name, table)) = self.with_kin(name)? else { return Ok(None) };
-                self.update_of_kin(update, &name, &table, text).map(Some)
-            }
-            S::Delete(delete) => {
-                let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) = &delete.from;
-                let [TableWithJoins { relation: TableFactor::Table { name, .. }, .. }] = from.as_slice() else {
-                    return Ok(None);
-                };
-                let Some((name, table)) = self.with_kin(name)? else { return Ok(None) };
-                let mut parts = Parts::default();
-                for (child, _) in self.tables_with_rows(&name, &table)? {
-                    let mut delete = delete.clone();
-                    let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
-                        &mut delete.from;
-                    put(&mut from[0].relation, &child, &name);
-                    self.counted_part(&mut parts, &S::Delete(delete), text)?;
-                }
-                self.whole(parts, "DELETE").map(Some)
-            }
-            S::Insert(insert) => {
-                let ast::TableObject::TableName(name) = &insert.table else { return Ok(None) };
-                let Some((name, table)) = self.with_kin(name)? else { return Ok(None) };
-                // A row is inserted into the table itself, unless that can have none.
-                if !table.is_partitioned() {
-                    return Ok(None);
-                }
-                self.insert_of_kin(insert, &name, &table, text).map(Some)
-            }
-            S::Merge(merge) => {
-                let TableFactor::Table { name, .. } = &merge.table else { return Ok(None) };
-                match self.with_kin(name)? {
-                    Some((name, _)) => unsupported("MERGE into a table that has children or partitions", name.position),
-                    None => Ok(None),
-                }
-            }
+            S::Update(update) => self.update_of_kin(update, &name, &table, text).map(Some),
+            S::Delete(delete) => self.delete_of_kin(delete, &name, &table, text).map(Some),
+            // A row is inserted into the table itself, unless that can have none.
+            S::Insert(insert) if table.is_partitioned() => self.insert_of_kin(insert, &name, &table, text).map(Some),
+            S::Merge(_) => unsupported("MERGE into a table that has children or partitions", name.position),
             _ => Ok(None),
         }
     }
 
     /// Whether a statement with a WITH changes such a table.
     pub(in crate::bind) fn changes_kin(&self, query: &ast::Query) -> Result<bool> {
-        let name = match query.body.as_ref() {
-            ast::SetExpr::Insert(S::Insert(insert)) => match &insert.table {
-                ast::TableObject::TableName(name) => name,
-                _ => return Ok(false),
-            },
-            ast::SetExpr::Update(S::Update(update)) => match &update.table.relation {
-                TableFactor::Table { name, .. } => name,
-                _ => return Ok(false),
-            },
-            ast::SetExpr::Delete(S::Delete(delete)) => {
-                let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) = &delete.from;
-                match from.first().map(|table| &table.relation) {
-                    Some(TableFactor::Table { name, .. }) => name,
-                    _ => return Ok(false),
-                }
-            }
-            _ => return Ok(false),
+        let (
+            Some(_),
+            ast::SetExpr::Insert(change)
+            | ast::SetExpr::Update(change)
+            | ast::SetExpr::Delete(change)
+            | ast::SetExpr::Merge(change),
+        ) = (&query.with, query.body.as_ref())
+        else {
+            return Ok(false);
         };
-        Ok(query.with.is_some() && self.with_kin(name)?.is_some())
+        Ok(target(change).map(|name| self.with_kin(name)).transpose()?.flatten().is_some())
+    }
+
+    fn delete_of_kin(
+        &mut self,
+        delete: &ast::Delete,
+        name: &ObjectName,
+        table: &Table,
+        text: &str,
+    ) -> Result<Statement> {
+        let mut parts = Parts::default();
+        for (child, _) in self.tables_with_rows(name, table)? {
+            let mut delete = delete.clone();
+            let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) = &mut delete.from;
+            from.iter_mut().take(1).for_each(|table| put(&mut table.relation, &child, name));
+            self.counted_part(&mut parts, &S::Delete(delete), text)?;
+        }
+        self.whole(parts, "DELETE")
     }
 
     fn update_of_kin(
@@ -211,7 +190,7 @@ impl Binder<'_> {
                 Some(from.clone())
             }
         };
-        let delete = match parsed("delete from t")? {
+        let delete = match statement_of("delete from t")? {
             S::Delete(delete) => ast::Delete {
                 from: ast::FromTable::WithFromKeyword(vec![TableWithJoins { relation: factor, joins: Vec::new() }]),
                 using,
@@ -324,7 +303,7 @@ pub(super) fn insert_from(
     let columns = columns.join(", ");
     let condition = of.condition().unwrap_or("true");
     let text = format!("insert into t ({columns}) select {columns} from {} where {condition}", quoted(part));
-    let S::Insert(insert) = parsed(&text)? else { return Err(misread("an INSERT")) };
+    let S::Insert(insert) = statement_of(&text)? else { return Err(misread("an INSERT")) };
     let alias = ast::Ident::with_quote('"', &known.name);
     Ok(S::Insert(ast::Insert {
         table: ast::TableObject::TableName(only::only(&written(child))),
@@ -334,10 +313,24 @@ pub(super) fn insert_from(
     }))
 }
 
-fn parsed(text: &str) -> Result<S> {
-    match crate::parse(text)?.ast {
-        crate::parse::Ast::Library(statement) => Ok(*statement),
-        _ => Err(misread("a statement")),
+/// The table that an INSERT, UPDATE, DELETE or MERGE names.
+fn target(statement: &S) -> Option<&ast::ObjectName> {
+    let factor = match statement {
+        S::Insert(insert) => match &insert.table {
+            ast::TableObject::TableName(name) => return Some(name),
+            _ => return None,
+        },
+        S::Update(update) => &update.table.relation,
+        S::Merge(merge) => &merge.table,
+        S::Delete(delete) => {
+            let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) = &delete.from;
+            &from.first()?.relation
+        }
+        _ => return None,
+    };
+    match factor {
+        TableFactor::Table { name, .. } => Some(name),
+        _ => None,
     }
 }
 
@@ -385,7 +378,7 @@ fn substitute(condition: &mut ast::Expr, values: &HashMap<String, ast::Expr>, ta
     });
 }
 
-/// Of the partitions of a table.
+/// The names of the columns that keys are of.
 pub(super) fn keys_of(partitioned: &Partitioning) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for key in &partitioned.keys {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use base::{Error, Result, SqlState};
-use catalog::{Bound as PartitionBound, Kinship, Limit, Name, Partitioning, Strategy};
+use catalog::{Bound as PartitionBound, Kinship, Limit, Partitioning, Strategy};
 use functions::ScalarFunction;
 use plan::{Expr, ExprKind, Node, Op, Plan, eval};
 use sqlparser::ast::{self, ForValues, PartitionBoundValue};
@@ -107,8 +107,7 @@ impl Binder<'_> {
                 let message = format!("cannot inherit from {kind} \"{}\"", shown.name);
                 return Err(Error::new(SqlState::WRONG_OBJECT_TYPE, message).at(shown.position));
             }
-            let placed = self.resolver.placed(&shown);
-            let name: Name = (catalog::canonical(placed.schema.as_deref()).to_owned(), placed.name);
+            let name = self.placed_name(&shown);
             if table.kinship.parents.contains(&name) {
                 let message = format!("relation \"{}\" would be inherited from more than once", name.1);
                 return Err(Error::new(SqlState::DUPLICATE_TABLE, message).at(shown.position));
@@ -188,6 +187,9 @@ impl Binder<'_> {
         if !create.columns.is_empty() {
             return unsupported("options of columns of a partition", position);
         }
+        if create.if_not_exists && self.resolver.is_taken(&name) {
+            return Ok(Statement::Nothing("CREATE TABLE"));
+        }
         let (shown, of) = self.partitioned(parent)?;
         let form = std::mem::take(&mut self.like);
         (self.like.defaults, self.like.constraints) = (true, true);
@@ -236,8 +238,7 @@ impl Binder<'_> {
             return Err(Error::internal("a table that is partitioned by nothing"));
         };
         let bound = self.bound(values, &by, name.position)?;
-        let placed = self.resolver.placed(parent);
-        let parent: Name = (catalog::canonical(placed.schema.as_deref()).to_owned(), placed.name);
+        let parent = self.placed_name(parent);
         let mut asked = Vec::new();
         for child in of.children().unwrap_or_default() {
             let Resolved::Table(table) = self.resolver.table(&child)? else { continue };

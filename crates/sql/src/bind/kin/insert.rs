@@ -9,7 +9,7 @@ use types::{SqlType, Value};
 use super::change::{Parts, insert_from};
 use crate::bind::coerce::boolean;
 use crate::bind::scope::{Clause, Relation, Scope, ScopeColumn};
-use crate::bind::{Binder, Bound, Output, unsupported};
+use crate::bind::{Binder, Bound, Output};
 use crate::parse::Overriding;
 use crate::{ObjectName, Statement, Table};
 
@@ -23,7 +23,8 @@ impl Binder<'_> {
     ) -> Result<Statement> {
         let children = self.tables_with_rows(name, table)?;
         let mut parts = Parts::default();
-        let bound = self.rows_to_insert(insert, name, table)?;
+        let (bound, targets) = self.rows_to_insert(insert, table, name)?;
+        let bound = self.filled(bound, &targets, table)?;
         let columns = table.fields_to_fill();
         let bound = self.refused_by_all(bound, &children, name)?;
         let output: Vec<Output> = bound.output.into_iter().filter(|output| columns.contains(&output.name)).collect();
@@ -43,33 +44,6 @@ impl Binder<'_> {
             self.as_the_system(|b| b.counted_part(&mut parts, &from, text))?;
         }
         self.whole(parts, "INSERT")
-    }
-
-    /// The rows with all columns of the table.
-    fn rows_to_insert(&mut self, insert: &ast::Insert, name: &ObjectName, table: &Table) -> Result<Bound> {
-        let position = self.text.span(insert.insert_token.0.span);
-        let named: Vec<&ast::Ident> = insert
-            .columns
-            .iter()
-            .map(|column| match column.0.as_slice() {
-                [ast::ObjectNamePart::Identifier(ident)] => Ok(ident),
-                _ => unsupported("a qualified name among the columns of INSERT", self.text.name_position(column)),
-            })
-            .collect::<Result<_>>()?;
-        if let (true, Some(query)) = (self.insert.by_name, &insert.source) {
-            let bound = self.query(query)?;
-            let ident = |output: &Output| ast::Ident::with_quote('"', output.name.clone());
-            let idents: Vec<ast::Ident> = bound.output.iter().map(ident).collect();
-            let targets = self.text.targets(table, name, &idents.iter().collect::<Vec<_>>())?;
-            targets.iter().try_for_each(|target| target.check_given(None))?;
-            return self.filled(bound, &targets, table);
-        }
-        let targets = self.text.targets(table, name, &named)?;
-        let bound = match &insert.source {
-            None => Bound { node: crate::bind::from::one_row(), output: Vec::new() },
-            Some(query) => self.insert_source(query, &targets, !named.is_empty(), position)?,
-        };
-        self.filled(bound, &targets, table)
     }
 
     /// Refuses rows that belong to no partition: 23514.

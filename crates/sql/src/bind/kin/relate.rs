@@ -6,7 +6,7 @@ use sqlparser::ast;
 
 use super::change::keys_of;
 use super::definition::INVALID_TABLE_DEFINITION;
-use super::{quoted, written};
+use super::{quoted, statement_of, written};
 use crate::bind::parts::PlanBuilder;
 use crate::bind::{Binder, fold};
 use crate::parse::{KinAction, KinAst};
@@ -55,8 +55,7 @@ impl Binder<'_> {
                 let child = self.text.object_name(child)?;
                 let table = self.stored_table(&child)?;
                 let kinship = table.kin.map(|kin| kin.own).unwrap_or_default();
-                let placed = self.resolver.placed(&name);
-                let parent = (catalog::canonical(placed.schema.as_deref()).to_owned(), placed.name);
+                let parent = self.placed_name(&name);
                 if kinship.bound.is_none() || kinship.parents.first() != Some(&parent) {
                     let message =
                         format!("relation \"{}\" is not a partition of relation \"{}\"", child.name, name.name);
@@ -69,8 +68,7 @@ impl Binder<'_> {
                 let (table, parent) = (self.stored_table(&name)?, self.text.object_name(parent)?);
                 let of = self.stored_table(&parent)?;
                 self.check_columns(&table, &name, &of, &parent)?;
-                let placed = self.resolver.placed(&parent);
-                let parent = (catalog::canonical(placed.schema.as_deref()).to_owned(), placed.name);
+                let parent = self.placed_name(&parent);
                 let mut kinship = table.kin.map(|kin| kin.own).unwrap_or_default();
                 if kinship.parents.contains(&parent) {
                     let message = format!("relation \"{}\" would be inherited from more than once", parent.1);
@@ -81,8 +79,7 @@ impl Binder<'_> {
             }
             KinAction::NoInherit(parent) => {
                 let (table, parent) = (self.stored_table(&name)?, self.text.object_name(parent)?);
-                let placed = self.resolver.placed(&parent);
-                let of = (catalog::canonical(placed.schema.as_deref()).to_owned(), placed.name);
+                let of = self.placed_name(&parent);
                 let mut kinship = table.kin.map(|kin| kin.own).unwrap_or_default();
                 let before = kinship.parents.len();
                 kinship.parents.retain(|known| *known != of);
@@ -174,8 +171,7 @@ impl Binder<'_> {
 
     /// A statement that the binder itself writes.
     fn bound_text(&mut self, text: &str) -> Result<Statement> {
-        let parsed = crate::parse(text)?;
-        let crate::parse::Ast::Library(statement) = parsed.ast else { return Err(super::misread(text)) };
+        let statement = statement_of(text)?;
         let positions = self.text.positions.take();
         let bound = self.standard(&statement, text);
         self.text.positions = positions;

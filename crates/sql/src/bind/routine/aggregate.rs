@@ -184,13 +184,7 @@ impl Binder<'_> {
             }
             ControlFlow::<()>::Continue(())
         });
-        self.limits.enter_view(name).map_err(|e| e.at(name.position))?;
-        let bound = self.deeper(|b| b.expr(&expr));
-        self.limits.leave_view();
-        bound.map(|bound| bound.at(name.position)).map_err(|error| {
-            let error = if error.position().is_some() { error } else { error.at(name.position) };
-            error.context(format!("aggregate \"{}\"", name.name))
-        })
+        self.written_out(&expr, "aggregate", name)
     }
 }
 

@@ -91,10 +91,15 @@ impl Binder<'_> {
             return Err(Error::internal("the text of a macro is no expression"));
         };
         let _ = expr.visit(&mut Filling::new(&filled, self));
+        self.written_out(&expr, "macro", name)
+    }
+
+    /// The value that stands for a call of a macro or aggregate (`what`).
+    pub(super) fn written_out(&mut self, expr: &ast::Expr, what: &str, name: &ObjectName) -> Result<Expr> {
         self.limits.enter_view(name).map_err(|e| e.at(name.position))?;
-        let bound = self.deeper(|b| b.expr(&expr));
+        let bound = self.deeper(|b| b.expr(expr));
         self.limits.leave_view();
-        bound.map(|bound| bound.at(name.position)).map_err(|error| in_macro(error, name))
+        bound.map(|bound| bound.at(name.position)).map_err(|error| within(error, what, name))
     }
 
     /// A call of a macro in FROM.
@@ -114,7 +119,7 @@ impl Binder<'_> {
             b.deeper(|b| b.query(&query))
         });
         self.limits.leave_view();
-        let bound = bound.map_err(|error| in_macro(error, name))?;
+        let bound = bound.map_err(|error| within(error, "macro", name))?;
         self.derived(bound, alias, Some(&name.name))
     }
 
@@ -166,9 +171,9 @@ pub(super) fn macros(candidates: &[Arc<Routine>]) -> Vec<Arc<Routine>> {
     candidates.iter().filter(|routine| routine.language == Language::Macro).cloned().collect()
 }
 
-fn in_macro(error: Error, name: &ObjectName) -> Error {
+fn within(error: Error, what: &str, name: &ObjectName) -> Error {
     let error = if error.position().is_some() { error } else { error.at(name.position) };
-    error.context(format!("macro \"{}\"", name.name))
+    error.context(format!("{what} \"{}\"", name.name))
 }
 
 /// The macro that takes so many arguments, and what it is given.
