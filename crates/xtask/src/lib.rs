@@ -3,6 +3,7 @@
 pub mod directions;
 pub mod imports;
 pub mod places;
+pub mod shared;
 pub mod tidy;
 
 use std::path::{Path, PathBuf};
