@@ -160,7 +160,11 @@ impl RowSource {
                 continue;
             }
             let n = left.len().min(out.len());
-            out.iter_mut().zip(left).for_each(|(out, row)| *out = row.0);
+            for (out, row) in out.iter_mut().zip(left) {
+                // They lie where workers have written them, anywhere: the misses of a batch overlap.
+                prefetch(row.0);
+                *out = row.0;
+            }
             *cursor += n as u64;
             return Ok(n);
         }

@@ -7,6 +7,7 @@
 
 use super::sync::{Arc, AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering::*, wait_a_while};
 use std::sync::PoisonError;
+use std::time::Duration;
 
 /// See the module.
 #[derive(Default)]
@@ -17,6 +18,9 @@ pub(crate) struct EventCount {
     /// The one that parked last is at the end, and is notified first: its caches are the warmest.
     waiters: Mutex<Vec<Arc<Parker>>>,
 }
+
+/// How long a worker has nothing to do until memory may go back, and until then some that others may have wanted again.
+const WAITS: [Duration; 2] = [Duration::from_millis(1500), Duration::from_millis(8500)];
 
 /// Where one worker parks.
 #[derive(Default)]
@@ -64,8 +68,8 @@ impl EventCount {
         true
     }
 
-    /// Parks until notified, unless the epoch is no longer `seen`. Returns whether it was notified. After half a second, the memory
-    /// that the thread holds on to goes back to the system.
+    /// Parks until notified, unless the epoch is no longer `seen`. Returns whether it was notified. After a while, the memory that the
+    /// thread holds on to goes back to the system.
     pub(crate) fn park(&self, parker: &Arc<Parker>, seen: u64) -> bool {
         let mut waiters = lock(&self.waiters);
         self.parked.fetch_add(1, SeqCst);
@@ -76,18 +80,21 @@ impl EventCount {
         waiters.push(parker.clone());
         drop(waiters);
         let mut notified = lock(&parker.notified);
-        let mut is_idle = false;
+        let mut waits = WAITS.iter().enumerate();
+        let mut wait = waits.next();
         while !*notified {
-            if !is_idle {
-                (notified, is_idle) = wait_a_while(&parker.notification, notified);
-                if is_idle && !*notified {
-                    drop(notified);
-                    base::memory::thread_is_idle();
-                    notified = lock(&parker.notified);
-                }
+            let Some((number, most)) = wait else {
+                notified = parker.notification.wait(notified).unwrap_or_else(PoisonError::into_inner);
                 continue;
+            };
+            let is_idle;
+            (notified, is_idle) = wait_a_while(&parker.notification, notified, *most);
+            if is_idle && !*notified {
+                drop(notified);
+                base::memory::thread_is_idle(number > 0);
+                wait = waits.next();
+                notified = lock(&parker.notified);
             }
-            notified = parker.notification.wait(notified).unwrap_or_else(PoisonError::into_inner);
         }
         *notified = false;
         true

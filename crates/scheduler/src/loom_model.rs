@@ -5,9 +5,10 @@ mod sync {
     pub(super) use loom::sync::atomic::Ordering;
     pub(super) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
     use std::ops::Deref;
+    use std::time::Duration;
 
-    /// The second is over at once.
-    pub(super) fn wait_a_while<'a, T>(_: &Condvar, guard: MutexGuard<'a, T>) -> (MutexGuard<'a, T>, bool) {
+    /// The time is over at once.
+    pub(super) fn wait_a_while<'a, T>(_: &Condvar, guard: MutexGuard<'a, T>, _: Duration) -> (MutexGuard<'a, T>, bool) {
         (guard, true)
     }
 

@@ -5,8 +5,10 @@ mod sync {
     pub(super) use shuttle::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
     pub(super) use shuttle::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-    /// The second is over at once.
-    pub(super) fn wait_a_while<'a, T>(_: &Condvar, guard: MutexGuard<'a, T>) -> (MutexGuard<'a, T>, bool) {
+    use std::time::Duration;
+
+    /// The time is over at once.
+    pub(super) fn wait_a_while<'a, T>(_: &Condvar, guard: MutexGuard<'a, T>, _: Duration) -> (MutexGuard<'a, T>, bool) {
         (guard, true)
     }
 }

@@ -6,9 +6,13 @@ pub(crate) use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::sync::PoisonError;
 use std::time::Duration;
 
-/// Waits for a second, or until notified. Returns whether the second is over.
-pub(crate) fn wait_a_while<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> (MutexGuard<'a, T>, bool) {
-    let waited = condvar.wait_timeout(guard, Duration::from_millis(500));
+/// Waits for so long, or until notified. Returns whether the time is over.
+pub(crate) fn wait_a_while<'a, T>(
+    condvar: &Condvar,
+    guard: MutexGuard<'a, T>,
+    most: Duration,
+) -> (MutexGuard<'a, T>, bool) {
+    let waited = condvar.wait_timeout(guard, most);
     let (guard, result) = waited.unwrap_or_else(PoisonError::into_inner);
     (guard, result.timed_out())
 }

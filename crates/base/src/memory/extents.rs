@@ -26,6 +26,9 @@ const GAP: usize = 16;
 /// Free bytes that are worth giving back while others come and go.
 const MUCH: usize = 16 << 20;
 
+/// More free bytes than these go back once nothing happens; those of tables that are made again are fewer.
+const KEPT: usize = 128 << 20;
+
 /// Bytes that are free while the system has memory there.
 static STALE: AtomicUsize = AtomicUsize::new(0);
 /// The fewest that these were since the last look, and between that and the one before.
@@ -123,7 +126,12 @@ fn tidy(moment: Moment) {
     let least = LEAST[0].swap(free, Ordering::Relaxed);
     let before = LEAST[1].swap(least, Ordering::Relaxed);
     let settled = least.min(before);
-    if moment == Moment::Idle || settled >= MUCH && settled >= free / 2 {
+    let gives_back = match moment {
+        Moment::Rest => true,
+        Moment::Idle => free > KEPT,
+        Moment::Look | Moment::Busy => settled >= MUCH && settled >= free / 2,
+    };
+    if gives_back {
         give_back();
     }
 }
@@ -167,6 +175,7 @@ impl Region {
         }
         let (first, _) = self.used.gaps().find(|&(_, len)| len >= pages)?;
         self.used.set(first, pages, true);
+        idle::note_taken(pages * PAGE);
         self.set_stale(first, pages, false);
         // SAFETY: a page of the region.
         Some(unsafe { self.start.add(first * PAGE) })
@@ -174,6 +183,7 @@ impl Region {
 
     fn free(&mut self, first: usize, pages: usize) {
         self.used.set(first, pages, false);
+        idle::note_brought(pages * PAGE);
         self.set_stale(first, pages, true);
     }
 

@@ -1,7 +1,9 @@
 //! When memory goes back to the system: what nobody has needed for ten seconds, and nearly all that is free once nobody has
-//! taken or brought any for more than half a second. What tables leave behind goes within a second, whatever else happens.
+//! taken or brought any for so long. Once nobody has for more than half a second, what goes is all that is free if tables have
+//! grown since the last time, as what has loaded them is needed no more, and otherwise what is more than queries come back for.
+//! What large tables leave behind goes within a second, whatever else happens.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -9,8 +11,13 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(250);
 /// Nothing happens if nothing has for so many looks: after 0.75 seconds at most.
 const IDLE: u32 = 2;
+/// And has not for long after so many.
+const LONG: u32 = 40;
 /// While something happens, memory goes back every so many looks.
 const LOOKS: u32 = 40;
+
+/// Tables have grown if they have so many bytes more.
+const GROWTH: usize = 32 << 20;
 
 /// When memory is given back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,8 +26,10 @@ pub(super) enum Moment {
     Look,
     /// The same, of which ten seconds lie between two.
     Busy,
-    /// Nobody does.
+    /// Nobody does, but somebody may come back soon.
     Idle,
+    /// Nobody does, nor is likely to want again what others have had.
+    Rest,
 }
 
 /// Whether a thread looks.
@@ -29,6 +38,10 @@ static LOOKING: AtomicBool = AtomicBool::new(false);
 static IN_USE: AtomicBool = AtomicBool::new(false);
 /// Whether much was freed for good since the last look.
 static FREED: AtomicBool = AtomicBool::new(false);
+/// Whether tables had grown when nothing happened any more.
+static GREW: AtomicBool = AtomicBool::new(false);
+/// Bytes that tables have, and had when nothing happened any more.
+static TABLES: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 /// Who has memory to give back.
 static OWNERS: Mutex<Vec<fn(Moment)>> = Mutex::new(Vec::new());
 /// What else has.
@@ -39,14 +52,20 @@ fn owners() -> MutexGuard<'static, Vec<fn(Moment)>> {
 }
 
 /// Names the function that gives back what the program's allocator holds on to, for all threads and for the one that calls it:
-/// it is called once queries have not needed memory for a second, and by each worker that has had nothing to do for one. The
+/// it is called once queries have not needed memory for a while, and by each worker that has had nothing to do for one. The
 /// first one named stays.
 pub fn when_idle(give_back: fn()) {
     let _ = ALLOCATOR.set(give_back);
 }
 
-/// Says that the thread has nothing to do, and may not have for long.
-pub fn thread_is_idle() {
+/// Says that the thread has nothing to do, and may not have for long; perhaps that it has not had for long.
+pub fn thread_is_idle(for_long: bool) {
+    if for_long || GREW.load(Ordering::Relaxed) {
+        give_back_allocated();
+    }
+}
+
+fn give_back_allocated() {
     if let Some(give_back) = ALLOCATOR.get() {
         give_back();
     }
@@ -72,6 +91,23 @@ pub(super) fn note_use() {
     IN_USE.store(true, Ordering::Relaxed);
 }
 
+/// Says that tables have so many bytes more.
+pub(super) fn note_taken(bytes: usize) {
+    TABLES[0].fetch_add(bytes, Ordering::Relaxed);
+}
+
+/// Says that they have so many fewer.
+pub(super) fn note_brought(bytes: usize) {
+    TABLES[0].fetch_sub(bytes, Ordering::Relaxed);
+}
+
+/// Whether tables have much more than when this was asked last.
+fn have_grown() -> bool {
+    let [now, before] = &TABLES;
+    let now = now.load(Ordering::Relaxed);
+    now > before.swap(now, Ordering::Relaxed) + GROWTH
+}
+
 /// Has a thread call the function, which gives back what is free, until nothing happens any more.
 pub(super) fn tidy_soon(give_back: fn(Moment)) {
     note_use();
@@ -90,15 +126,28 @@ fn look() {
         idle = if IN_USE.swap(false, Ordering::Relaxed) { 0 } else { idle + 1 };
         if idle < IDLE {
             let moment = if number.is_multiple_of(LOOKS) { Moment::Busy } else { Moment::Look };
-            owners().iter().for_each(|give_back| give_back(moment));
+            // Whether somebody still comes back for what is free, a pause does not tell at once.
+            if idle == 0 || moment == Moment::Busy {
+                owners().iter().for_each(|give_back| give_back(moment));
+            }
             // It is said before it is done, so a look later.
             if std::mem::replace(&mut freed, FREED.swap(false, Ordering::Relaxed)) {
-                thread_is_idle();
+                give_back_allocated();
             }
             continue;
         }
-        owners().iter().for_each(|give_back| give_back(Moment::Idle));
-        thread_is_idle();
+        if idle == IDLE {
+            let grew = have_grown();
+            GREW.store(grew, Ordering::Relaxed);
+            if !grew {
+                owners().iter().for_each(|give_back| give_back(Moment::Idle));
+            }
+        }
+        if idle < LONG && !GREW.load(Ordering::Relaxed) {
+            continue;
+        }
+        owners().iter().for_each(|give_back| give_back(Moment::Rest));
+        give_back_allocated();
         LOOKING.store(false, Ordering::Release);
         // What was brought while this thread still seemed to look.
         if !IN_USE.load(Ordering::Relaxed) || LOOKING.swap(true, Ordering::AcqRel) {

@@ -1,8 +1,8 @@
 //! Memory between two owners: mappings that were given back, for whoever needs no zeros.
 //!
 //! Faulting in and clearing fresh pages is up to half of the time of a query that materialises much. What nobody has taken
-//! for ten seconds goes back to the system, but for a floor; nearly all of it does once nobody has taken or brought any for a
-//! second.
+//! for ten seconds goes back to the system, but for a floor; nearly all of it does once nobody has taken or brought any for so
+//! long.
 
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -140,7 +140,8 @@ fn tidy(moment: Moment) {
     match moment {
         Moment::Look => {}
         Moment::Busy => lists.for_each(|list| give_back(list, needed)),
-        Moment::Idle => lists.for_each(|list| give_back(list, |_| REST)),
+        Moment::Idle => lists.for_each(|list| give_back(list, |_| FLOOR)),
+        Moment::Rest => lists.for_each(|list| give_back(list, |_| REST)),
     }
 }
 
